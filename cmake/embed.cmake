@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+# holdfast_embed(TARGET NAMESPACE FILE...): makes text files (SQL, Lua) constants of TARGET at build time.
+#
+#   src/stores/sqlite/CMakeLists.txt:
+#     holdfast_embed(holdfast_sqlite holdfast::sqlite sql/acquire.sql sql/schema.sql)
+#   src/stores/sqlite/store.cpp:
+#     #include "stores/sqlite/sql/acquire.sql.h"     // the file's path below src/, with .h behind it
+#     prepare(holdfast::sqlite::acquire_sql);        // std::string_view, byte for byte the file; '.' and '-' become '_'
+#
+# A changed file is embedded again by the next build. Only TARGET sees the generated headers.
+
+# The script part: what the build runs for each file.
+if(CMAKE_SCRIPT_MODE_FILE)
+  file(READ "${SOURCE}" text)
+  if(text MATCHES "\\)embedded\"")
+    message(FATAL_ERROR "${SOURCE} contains )embedded\" and cannot be embedded")
+  endif()
+  file(
+    WRITE "${HEADER}"
+    "// Generated from ${NAME}; edit that.\n#pragma once\n\n#include <string_view>\n\n"
+    "namespace ${NAMESPACE} {\n\ninline constexpr std::string_view ${CONSTANT} = R\"embedded(${text})embedded\";\n\n"
+    "}  // namespace ${NAMESPACE}\n")
+  return()
+endif()
+
+set(HOLDFAST_EMBED_SCRIPT "${CMAKE_CURRENT_LIST_FILE}")
+
+function(holdfast_embed target namespace)
+  set(generated "${PROJECT_BINARY_DIR}/generated")
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE source)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE name)
+    cmake_path(GET source FILENAME filename)
+    string(MAKE_C_IDENTIFIER "${filename}" constant)
+    add_custom_command(
+      OUTPUT "${generated}/${name}.h"
+      COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${source}" "-DHEADER=${generated}/${name}.h" "-DNAME=${name}"
+              "-DNAMESPACE=${namespace}" "-DCONSTANT=${constant}" -P "${HOLDFAST_EMBED_SCRIPT}"
+      DEPENDS "${source}" "${HOLDFAST_EMBED_SCRIPT}"
+      COMMENT "Embedding ${name}"
+      VERBATIM)
+    target_sources(${target} PRIVATE "${generated}/${name}.h")
+  endforeach()
+  target_include_directories(${target} PRIVATE "${generated}")
+endfunction()

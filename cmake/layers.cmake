@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# The two functions that the CMakeLists.txt of our folders are made of.
+#
+#   holdfast_layer(NAME
+#                  [SOURCES file.cpp...]           # without any: a layer of headers only
+#                  [LINKS target...])              # PRIVATE: holdfast::core SQLite::SQLite3
+#     makes the static library holdfast_NAME, alias holdfast::NAME. Its users see include/; it sees src/ as well, so code
+#     writes #include "core/deadline.h".
+#
+#   holdfast_test(NAME
+#                 SOURCES file.cpp...
+#                 [LINKS target...]                # holdfast::NAME of the layers under test; GoogleTest comes by itself
+#                 [LABELS label...]                # fast sanitize slow cli
+#                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
+#                 [RUN_SERIAL]                     # no other test runs beside these
+#                 [TIMEOUT seconds])               # for each case; 120 unless given
+#     makes the program test_NAME and one ctest test NAME.Suite.case for each of its cases. It sees include/, src/ and the
+#     root of the repository: #include "tests/support/await.h". Does nothing when HOLDFAST_TESTS is off.
+#
+# A program of ours (src/cli, sim, bench) says holdfast_ours(TARGET) after add_executable. Files are written out one by one,
+# never globbed: the tidy test reads the names here.
+
+include(GoogleTest)
+
+# The language, the warnings and the private include folder of everything we compile.
+function(holdfast_ours target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:holdfast_warnings>" Threads::Threads)
+endfunction()
+
+function(holdfast_layer name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
+  holdfast_refuse_unparsed(holdfast_layer ${name} "${arg_UNPARSED_ARGUMENTS}")
+  set(target holdfast_${name})
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    holdfast_ours(${target})
+    target_link_libraries(${target} PRIVATE ${arg_LINKS})
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
+    target_link_libraries(${target} INTERFACE ${arg_LINKS})
+  endif()
+  add_library(holdfast::${name} ALIAS ${target})
+endfunction()
+
+function(holdfast_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;RUN_SERIAL" "TIMEOUT" "SOURCES;LINKS;LABELS")
+  holdfast_refuse_unparsed(holdfast_test ${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT HOLDFAST_TESTS)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+
+  set(target test_${name})
+  add_executable(${target} ${arg_SOURCES})
+  holdfast_ours(${target})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  if(arg_USES_CLI)
+    add_dependencies(${target} holdfast_cli)
+    target_compile_definitions(${target} PRIVATE "HOLDFAST_BINARY=\"$<TARGET_FILE:holdfast_cli>\"")
+  endif()
+
+  gtest_discover_tests(
+    ${target}
+    TEST_PREFIX "${name}."
+    TEST_LIST ${target}_cases
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_RUN_SERIAL})
+  # gtest_discover_tests() flattens lists, so several labels have to be set by a file that ctest reads after its own.
+  set(labels "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
+  file(WRITE "${labels}" "foreach(case IN LISTS ${target}_cases)\n"
+                         "  set_tests_properties(\"\${case}\" PROPERTIES LABELS \"${arg_LABELS}\")\nendforeach()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels}")
+endfunction()
+
+function(holdfast_refuse_unparsed function name words)
+  if(words)
+    message(FATAL_ERROR "${function}(${name}): did not expect ${words}")
+  endif()
+endfunction()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rule that every header compiles alone. Headers that did are remembered by the hash of all they include of ours."""
+import concurrent.futures
+import hashlib
+import json
+import os
+import subprocess
+
+COMPILER = os.environ.get("CXX", "g++")
+FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++"]
+
+
+def closure(tree, path, seen):
+    """All files of ours that including `path` reads; a generated header stands for the file it is made from."""
+    seen.add(path)
+    for _, _, target in tree.includes(path):
+        if target and target not in seen:
+            if target in tree.files:
+                closure(tree, target, seen)
+            else:
+                seen.add(target[:-len(".h")])
+    return seen
+
+
+def fingerprint(tree, path, command):
+    digest = hashlib.sha256(repr(command).encode())
+    for file in sorted(closure(tree, path, set())):
+        digest.update(f"{file}\0{tree.text(file)}\0".encode())
+    return digest.hexdigest()
+
+
+def headers_alone(tree):
+    """Every header compiles alone, and twice."""
+    command = [COMPILER, *FLAGS, "-I", "include", "-I", "src", "-I", "."]
+    if tree.build:
+        command += ["-I", os.path.join(tree.build, "generated")]
+    command += ["-"]
+    memory = os.path.join(tree.build, "tidy_headers.json") if tree.build else None
+    known = set(load(memory))
+    prints = {path: fingerprint(tree, path, command) for path in tree.select(".h")}
+
+    def compile_alone(path):
+        source = f'#include "{path}"\n' * 2
+        return path, subprocess.run(command, input=source, cwd=tree.root, capture_output=True, text=True, check=False)
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(compile_alone, [path for path in prints if prints[path] not in known]))
+    bad = {path: result.stderr for path, result in results if result.returncode != 0}
+    if memory:
+        with open(memory, "w", encoding="utf-8") as file:
+            json.dump(sorted(prints[path] for path in prints if path not in bad), file)
+    for path, words in sorted(bad.items()):
+        errors = [line for line in words.splitlines() if "error" in line] or ["the compiler failed"]
+        yield path, 1, f"include what it uses, so that it compiles alone ({errors[0].strip()})"
+
+
+def load(memory):
+    try:
+        with open(memory, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, TypeError, ValueError):
+        return []

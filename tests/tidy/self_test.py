@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants one offence after the other in a small clean tree and checks that its rule finds it, and finds nothing before."""
+import os
+import tempfile
+
+import rules
+from tree import Tree
+
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
+SCRIPT = "# SPDX-License-Identifier: Apache-2.0\n"
+
+# A tree without offence, full of what a careless rule would take for one.
+CLEAN = {
+    "CMakeLists.txt": SCRIPT + "foreach(folder src/base src/core src/stores/a src/stores/b src/client tests)\n",
+    "README.md": "# Title\n[one](docs/one.md), [heading](docs/one.md#a-heading-with-code), [here](#title), `[no](link)`\n"
+                 "[web](https://example.org/nowhere)\n```\n[no](link)\n```\n",
+    "docs/one.md": "# One\n## A heading, with `code`\nsrc/home/x and ~/work/x are no machine's paths\n",
+    "include/holdfast/clock.h": LICENCE + "#pragma once\n#include <chrono>\nusing Other = std::chrono::steady_clock;\n",
+    "include/holdfast/all.h": LICENCE + '#pragma once\n#include <vector>\n#include "holdfast/clock.h"\n',
+    "src/base/CMakeLists.txt": SCRIPT + "holdfast_layer(base SOURCES now.cpp)\n",
+    "src/base/now.h": LICENCE + "#pragma once\nlong now();\n",
+    "src/base/now.cpp": LICENCE + '#include "base/now.h"\n// steady_clock\nlong now() { return sleep_for(steady_clock); }\n',
+    "src/core/CMakeLists.txt": SCRIPT + "holdfast_layer(core SOURCES core.cpp)\n",
+    "src/core/core.h": LICENCE + "#pragma once\nstruct Core { Core() = default; long now = 1'000; };\n",
+    "src/core/core.cpp": LICENCE + '#include "core/core.h"\n#include "base/now.h"\n#include "holdfast/all.h"\n'
+                                   'auto s = "default: sleep_for " R"(system_clock)"; // default: #include <mutex>\n',
+    "src/stores/a/CMakeLists.txt": SCRIPT + "holdfast_layer(a SOURCES a.cpp)\nholdfast_embed(holdfast_a a get.sql)\n",
+    "src/stores/a/a.h": LICENCE + '#pragma once\n#include "core/core.h"\n',
+    "src/stores/a/a.cpp": LICENCE + '#include "a.h"\n#include <sqlite3.h>\n#include "stores/a/get.sql.h"\n',
+    "src/stores/a/get.sql": "select 1;\n",
+    "src/stores/b/CMakeLists.txt": SCRIPT + "holdfast_layer(b SOURCES b.cpp)\n",
+    "src/stores/b/b.h": LICENCE + "#pragma once\n",
+    "src/stores/b/b.cpp": LICENCE + '#include "stores/b/b.h"\n#include "base/now.h"\n',
+    "src/client/CMakeLists.txt": SCRIPT + "holdfast_layer(client SOURCES client.cpp)\n",
+    "src/client/client.h": LICENCE + "#pragma once\n",
+    "src/client/client.cpp": LICENCE + '#include "client/client.h"\n#include "stores/a/a.h"\n#include "stores/b/b.h"\n',
+    "tests/CMakeLists.txt": SCRIPT + "holdfast_test(core SOURCES core/core_test.cpp)\nadd_test(tool tool.py)\n",
+    "tests/core/core_test.cpp": LICENCE + '#include "core/core.h"\n#include "tests/support.h"\n',
+    "tests/support.h": LICENCE + "#pragma once\n",
+    "tests/tool.py": "#!/usr/bin/env python3\n" + SCRIPT + "import part\n",
+    "tests/part.py": SCRIPT,
+    "build/dev/rubbish.h": "steady_clock",
+}
+
+# (rule, file, the text it gets, the line where the offence is).
+PLANTS = [
+    ("headers_alone", "src/core/core.h", LICENCE + "#pragma once\nstd::string s;\n", 1),
+    ("headers_alone", "src/core/core.h", LICENCE + "struct Twice {};\n", 1),
+    ("layers", "src/core/core.h", LICENCE + '#include "client/client.h"\n', 2),
+    ("layers", "src/base/now.h", LICENCE + '\n#include "core/core.h"\n', 3),
+    ("layers", "src/stores/a/a.h", LICENCE + '#include "stores/b/b.h"\n', 2),
+    ("layers", "src/stores/a/a.h", LICENCE + '#include "../b/b.h"\n', 2),
+    ("layers", "src/stores/a/a.h", LICENCE + '#include "client/client.h"\n', 2),
+    ("layers", "src/client/client.h", LICENCE + '#include "cli/args.h"\n', 2),
+    ("layers", "src/client/client.h", LICENCE + '#include "tests/support.h"\n', 2),
+    ("layers", "src/client/client.h", LICENCE + "#include <tests/support.h>\n", 2),
+    ("layers", "src/util/util.h", LICENCE, 1),
+    ("layers", "src/stores/common.h", LICENCE, 1),
+    *(("pure_core", "src/core/core.h", LICENCE + f"#include <{name}>\n", 2)
+      for name in ("thread", "mutex", "condition_variable", "random", "unistd.h", "sys/socket.h", "ctime")),
+    *(("pure_core", "src/core/core.cpp", LICENCE + f"auto t = {call};\n", 2)
+      for call in ("BootClock::now()", "time(nullptr)", "clock_gettime(0, &t)", "std::random_device()()")),
+    ("public_headers", "include/holdfast/all.h", LICENCE + '#include "core/core.h"\n', 2),
+    ("public_headers", "include/holdfast/all.h", LICENCE + "#include <sqlite3.h>\n", 2),
+    ("public_headers", "include/holdfast/all.h", LICENCE + "#include <nlohmann/json.hpp>\n", 2),
+    ("registered", "src/core/extra.cpp", LICENCE, 1),
+    ("registered", "src/client/core.cpp", LICENCE, 1),
+    ("registered", "tests/core/more_test.cpp", LICENCE, 1),
+    ("registered", "tests/kill.sh", SCRIPT, 1),
+    ("registered", "examples/first.cpp", LICENCE, 1),
+    ("registered", "src/stores/b/put.sql", "select 1;\n", 1),
+    ("registered", "src/jobs/CMakeLists.txt", SCRIPT, 1),
+    ("dead_files", "src/core/unused.h", LICENCE, 1),
+    ("dead_files", "include/holdfast/unused.h", LICENCE, 1),
+    *(("clocks", file, LICENCE + f"auto now = {clock};\n", 2)
+      for file in ("src/core/core.h", "src/client/client.cpp", "include/holdfast/all.h", "tests/support.h")
+      for clock in ("std::chrono::steady_clock::now()", "system_clock::now()", "high_resolution_clock()", "CLOCK_MONOTONIC")),
+    *(("sleeps", file, LICENCE + f"void f() {{ {call}; }}\n", 2)
+      for file in ("src/client/client.cpp", "tests/core/core_test.cpp", "sim/world.h")
+      for call in ("std::this_thread::sleep_for(1s)", "std::this_thread::sleep_until(t)", "usleep(5)", "::sleep(n)", "sleep(1)",
+                   "nanosleep(&t, 0)")),
+    ("links", "docs/one.md", "text\n[gone](two.md)\n", 2),
+    ("links", "docs/one.md", "[gone](../README.md#no-such-heading)\n", 1),
+    ("links", "docs/one.md", "[absolute](/README.md)\n", 1),
+    ("links", "docs/one.md", "[by name]\n\n[by name]: two.md\n", 3),
+    ("readme", "README.md", "line\n" * 200, 200),
+    ("length", "src/core/core.cpp", LICENCE + "\n" * 400, 401),
+    ("length", "tests/tool.py", SCRIPT + "\n" * 400, 401),
+    *(("leftovers", file, "\n" + word + ": later\n", 2)
+      for file in ("README.md", "src/core/core.cpp", "dev") for word in ("TO" "DO", "FIX" "ME", "XX" "X")),
+    *(("machine_paths", file, f"cd {words}\n", 1)
+      for file in ("README.md", "dev", "src/base/now.cpp")
+      for words in ("/" "work/main", '"/' 'home/me"', "https://deb." "debian.org/x", "pypi." "org")),
+    ("switches", "src/core/core.cpp", LICENCE + "switch (x) {\n  default:\n    break;\n}\n", 3),
+    ("spdx", "src/core/core.h", "#pragma once\n", 1),
+    ("spdx", "src/core/core.h", "\n" + LICENCE, 1),
+    ("spdx", "tests/tool.py", "#!/usr/bin/env python3\nimport part\n", 2),
+    ("spdx", "dev", "#!/usr/bin/env bash\n", 2),
+    ("spdx", "src/core/CMakeLists.txt", "holdfast_layer(core SOURCES core.cpp)\n", 1),
+]
+
+
+def plant(root, files):
+    for path, text in files.items():
+        full = os.path.join(root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def offences(files, name):
+    with tempfile.TemporaryDirectory() as root:
+        plant(root, CLEAN)
+        plant(root, files)
+        return list(rules.RULES[name](Tree(root)))
+
+
+def run():
+    failures = []
+    for name in rules.RULES:
+        failures += [f"{name}: false alarm in the clean tree: {offence}" for offence in offences({}, name)]
+        if name not in {planted for planted, *_ in PLANTS}:
+            failures.append(f"{name}: has no plant here")
+    for name, path, text, line in PLANTS:
+        found = offences({path: text}, name)
+        if (path, line) not in [(file, at) for file, at, _ in found]:
+            failures.append(f"{name}: did not find the offence at {path}:{line} in {text[-60:]!r}; found {found}")
+    print("\n".join(failures) if failures else f"{len(PLANTS)} plants found by {len(rules.RULES)} rules")
+    return 1 if failures else 0

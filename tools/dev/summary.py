@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Counts what ctest found: summary.py BUILD PRESET:RESULT...
+
+RESULT is ctest's exit code, or `unbuilt`. Reads BUILD/PRESET/Testing/junit.xml. The last line is `N passed, N failed`, with
+`, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one.
+"""
+import os
+import re
+import sys
+import xml.etree.ElementTree as xml
+
+
+def cases(path):
+    """(name, outcome) of every test: passed, failed or skipped."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        text = re.sub("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "?", file.read())  # tests may print anything
+    for case in xml.fromstring(text).iter("testcase"):
+        skipped = case.find("skipped")
+        if case.get("status") == "run":
+            yield case.get("name"), "passed"
+        elif case.get("status") == "disabled" or (skipped is not None and skipped.get("message", "").startswith("SKIP_")):
+            yield case.get("name"), "skipped"
+        else:  # failed, timed out, or never ran because its program or its fixture is missing
+            yield case.get("name"), "failed"
+
+
+def outcomes(build, preset, result):
+    if result == "unbuilt":
+        return [("build", "failed")]
+    try:
+        found = list(cases(os.path.join(build, preset, "Testing", "junit.xml")))
+    except (OSError, xml.ParseError) as error:
+        return [(f"ctest (no report: {error})", "failed")]
+    if not found:
+        return [("ctest (no tests found)", "failed")]
+    if result != "0" and all(outcome != "failed" for _, outcome in found):
+        found.append((f"ctest (exit code {result})", "failed"))
+    return found
+
+
+def main(build, results):
+    strict = os.environ.get("CI") == "true"
+    total = {"passed": 0, "failed": 0, "skipped": 0}
+    print()
+    for preset, result in (word.split(":") for word in results):
+        names = {"passed": [], "failed": [], "skipped": []}
+        for name, outcome in outcomes(build, preset, result):
+            if strict and outcome == "skipped":
+                name, outcome = name + " (skipped, which CI=true does not allow)", "failed"
+            names[outcome].append(name)
+            total[outcome] += 1
+        print(f"preset {preset}: " + ", ".join(f"{len(found)} {outcome}" for outcome, found in names.items()))
+        for outcome in ("failed", "skipped"):
+            for name in names[outcome]:
+                print(f"  {outcome}: {preset} {name}")
+    sys.stdout.flush()
+    if total["failed"]:
+        print("dev: tests failed, as listed above; full logs are in build/PRESET/Testing", file=sys.stderr, flush=True)
+    last = f"{total['passed']} passed, {total['failed']} failed"
+    print(last + (f", {total['skipped']} skipped" if total["skipped"] else ""))
+    return 1 if total["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
