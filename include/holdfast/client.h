@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// client.h - a process's connection to a store.
+//
+//   auto client = holdfast::open("sqlite:leases.db");
+//   auto lease = client.acquire("nightly-report", {.ttl = 30s, .wait = 5s});
+//   build_report(lease.stop_token(), lease.token());
+#pragma once
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "holdfast/lease.h"
+#include "holdfast/options.h"
+#include "holdfast/result.h"
+#include "holdfast/store.h"
+
+namespace holdfast {
+
+// What run() says: whether the function ran, and what it returned.
+template <class T>
+struct Ran {
+  bool ran = false;
+  std::optional<T> value = {};
+  std::string holder = {};  // if it did not run: who holds the key
+
+  explicit operator bool() const noexcept { return ran; }
+};
+
+// Cheap to copy; all copies share one store, one keeper and one place in each queue.  Any thread may call
+// anything.  Several clients on several stores live side by side.
+//
+// In a child after fork() every call fails with Errc::forked and nothing is sent: open a new one there.
+class Client {
+ public:
+  // Throws Failure if the store cannot be opened; try_make returns it.
+  explicit Client(std::shared_ptr<Origin> origin, ClientOptions options = {});
+  static Result<Client> try_make(std::shared_ptr<Origin> origin, ClientOptions options = {});
+
+  // Takes a lease on `key`: valid UTF-8 without NUL, 1 to 512 bytes, compared bytewise.
+  //
+  // Returns by the end of `wait` or of one attempt (between 50 ms and 2 s, a sixth of the ttl), whichever
+  // is later.  Busy is an ordinary answer.  An answer that got lost is asked for again; if that does not
+  // help the error is in_doubt, and a lease perhaps granted is given back behind the scenes.
+  Lease acquire(std::string_view key, AcquireOptions options = {}) { return try_acquire(key, std::move(options)).value(); }
+  Result<Lease> try_acquire(std::string_view key, AcquireOptions options = {});
+
+  // Acquires, calls fn(lease) or fn(), releases.  Says whether fn ran (it does not if the key stays busy)
+  // and what it returned.  An exception in fn releases and passes on.  If the lease was lost before fn
+  // returned, the outcome is Errc::lost: run() throws LeaseLost, and never reports success.
+  template <class F>
+  auto run(std::string_view key, AcquireOptions options, F&& fn) {
+    return try_run(key, std::move(options), std::forward<F>(fn)).value();
+  }
+  template <class F>
+  auto try_run(std::string_view key, AcquireOptions options, F&& fn);
+
+  // By name, from any object or process: whatever grant `owner` has.
+  Status try_renew(std::string_view key, std::string_view owner, Millis ttl);
+  Status try_extend_by(std::string_view key, std::string_view owner, Millis more);
+  Result<Released> try_release(std::string_view key, std::string_view owner);
+  void renew(std::string_view key, std::string_view owner, Millis ttl) { try_renew(key, owner, ttl).value(); }
+  void extend_by(std::string_view key, std::string_view owner, Millis more) { try_extend_by(key, owner, more).value(); }
+  Released release(std::string_view key, std::string_view owner) { return try_release(key, owner).value(); }
+
+  // The same database, another table or collection.
+  Client in(std::string_view table) const { return try_in(table).value(); }
+  Result<Client> try_in(std::string_view table) const;
+
+  // What the store keeps, for people.
+  Page list(const Query& query = {}) { return try_list(query).value(); }
+  Result<Page> try_list(const Query& query = {});
+
+  // The store's name for people, without secrets; and what it says about itself.
+  std::string store_name() const;
+  Result<Traits> try_examine();
+
+  // A new descriptor that, while open in any process, proves this client alive to those who wait for its
+  // leases; -1 where the store needs none.  The caller closes it.
+  int proof_of_life() const;
+
+ private:
+  explicit Client(std::shared_ptr<ClientState> state) noexcept;
+  Status renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend);
+
+  // Leaves `state_` alone in a forked child, where even counting down would touch a foreign lock.
+  struct Let {
+    explicit Let(std::shared_ptr<ClientState> s) noexcept;
+    Let(const Let&) noexcept = default;
+    Let(Let&&) noexcept = default;
+    Let& operator=(const Let&) noexcept = default;
+    Let& operator=(Let&&) noexcept = default;
+    ~Let();
+    std::shared_ptr<ClientState> state;
+  };
+  Let let_;
+};
+
+// Opens a store by its URL: "sqlite:PATH", "memory:".  Parameters of ours stand behind `?`: table=.
+// Throws Failure: Errc::invalid for a URL that means nothing, refused or unavailable for a store that
+// cannot be opened.
+Client open(std::string_view url, ClientOptions options = {});
+Result<Client> try_open(std::string_view url, ClientOptions options = {});
+
+template <class F>
+auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
+  constexpr bool takes_lease = std::is_invocable_v<F&, Lease&>;
+  using Returned = typename std::conditional_t<takes_lease, std::invoke_result<F&, Lease&>, std::invoke_result<F&>>::type;
+  using Value = std::conditional_t<std::is_void_v<Returned>, std::monostate, Returned>;
+  using Out = Result<Ran<Value>>;
+
+  auto acquired = try_acquire(key, std::move(options));
+  if (!acquired) {
+    if (!acquired.error().busy()) return Out(std::move(acquired).error());
+    return Out(Ran<Value>{.holder = std::move(acquired).error().holder});
+  }
+  Lease lease = *std::move(acquired);
+  const auto call = [&] {
+    if constexpr (takes_lease) return fn(lease);
+    else return fn();
+  };
+  Ran<Value> ran{.ran = true};
+  if constexpr (std::is_void_v<Returned>) call(), ran.value.emplace();
+  else ran.value.emplace(call());
+  Lost lost = lease.lost();
+  if (lease.held()) {  // unless fn released it
+    // The store's word on it: whoever broke or stole it before the end did so behind our back.
+    const auto released = lease.try_release();
+    if (released && *released != Released::released) lost = {Loss::gone, "the store said at the end that it was not ours any more"};
+  }
+  if (lost.reason == Loss::none) return Out(std::move(ran));
+  return Out(Error{.code = Errc::lost, .detail = "the lease was lost before the work ended: " + lost.detail, .loss = lost.reason});
+}
+
+}  // namespace holdfast

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// clock.h - the one clock that decides how long we believe in a lease.
+#pragma once
+#include <algorithm>
+#include <chrono>
+
+namespace holdfast {
+
+using Millis = std::chrono::milliseconds;
+using Micros = std::chrono::microseconds;
+
+// CLOCK_BOOTTIME: time since the machine started.  It goes on while the machine is suspended and no
+// administrator or time server can set it; std::chrono::steady_clock stops in suspend, and a lease
+// does not.
+struct BootClock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BootClock>;
+  static constexpr bool is_steady = true;
+
+  static time_point now() noexcept;
+};
+
+using Instant = BootClock::time_point;
+
+// A ttl without end, and a wait without end.
+inline constexpr Millis never = Millis::max();
+inline constexpr Millis forever = Millis::max();
+
+// `t + d`, or the end of time where that would overflow.  `never` after anything is the end of time.
+constexpr Instant after(Instant t, Millis d) noexcept {
+  if (d >= std::chrono::duration_cast<Millis>(Instant::max() - std::max(t, Instant{}))) return Instant::max();
+  return t + d;
+}
+
+}  // namespace holdfast

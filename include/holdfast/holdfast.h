@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// holdfast.h - everything.
+#pragma once
+#include "holdfast/client.h"
+#include "holdfast/clock.h"
+#include "holdfast/lease.h"
+#include "holdfast/lock.h"
+#include "holdfast/memory.h"
+#include "holdfast/options.h"
+#include "holdfast/result.h"
+#include "holdfast/sqlite.h"
+#include "holdfast/store.h"
+#include "holdfast/version.h"

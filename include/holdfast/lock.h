@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// lock.h - a lease in the shape of a std mutex.
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "holdfast/client.h"
+
+namespace holdfast {
+
+// A mutex shared by every process that names it.  Meets TimedLockable, so std::scoped_lock,
+// std::unique_lock and std::lock work on it.
+//
+// Holding the lock is a belief with an end: it can be lost while locked.  Look at lease().stop_token()
+// while working, and check lease().token() where it matters.
+//
+// Unlike std::mutex, lock() can fail: it throws Failure.  try_lock() false means busy; for a broken store
+// it throws.  unlock() never throws.  Use one Lock in one thread, as one would a std::unique_lock.
+class Lock {
+ public:
+  Lock(Client client, std::string key, AcquireOptions options = {})
+      : client_(std::move(client)), key_(std::move(key)), options_(std::move(options)) {}
+
+  void lock() { lease_ = client_.acquire(key_, with_wait(forever)); }
+  bool try_lock() { return attempt(Millis::zero()); }
+  void unlock() noexcept { lease_.reset(); }
+
+  template <class Rep, class Period>
+  bool try_lock_for(std::chrono::duration<Rep, Period> wait) {
+    return attempt(std::chrono::ceil<Millis>(wait));
+  }
+  template <class C, class D>
+  bool try_lock_until(std::chrono::time_point<C, D> when) {
+    return try_lock_for(when - C::now());
+  }
+
+  // The lease behind the lock.  REQUIRES: locked.
+  Lease& lease() { return lease_.value(); }
+  const Lease& lease() const { return lease_.value(); }
+
+ private:
+  AcquireOptions with_wait(Millis wait) const {
+    AcquireOptions options = options_;
+    options.wait = wait;
+    return options;
+  }
+  bool attempt(Millis wait) {
+    auto result = client_.try_acquire(key_, with_wait(std::max(wait, Millis::zero())));
+    if (result) lease_ = *std::move(result);
+    else if (!result.error().busy()) raise(std::move(result).error());
+    return lease_.has_value();
+  }
+
+  Client client_;
+  std::string key_;
+  AcquireOptions options_;
+  std::optional<Lease> lease_;
+};
+
+}  // namespace holdfast

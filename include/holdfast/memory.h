@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// memory.h - leases inside one process: the executable specification of a store, and a store for tests.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "holdfast/store.h"
+
+namespace holdfast::memory {
+
+struct Clocks {
+  std::function<Micros()> expiry;  // decides what has run out
+  std::function<Micros()> wall;    // the clock part of tokens
+};
+
+// Stands for a database that several clients use.
+class Database;
+std::shared_ptr<Database> make_database();             // on the machine's clocks
+std::shared_ptr<Database> make_database(Clocks clocks);  // on these: a simulator's
+
+// Calls `ring(client, key)` in place of that client's bell.  For a simulator.
+void on_ring(Database&, std::function<void(const std::string& client, const std::string& key)> ring);
+
+// A new client of that database.
+std::shared_ptr<Origin> origin(std::shared_ptr<Database> database);
+
+}  // namespace holdfast::memory

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// store.h - what a database must be able to do to keep leases.  For those who write a store; whoever
+// only uses leases needs client.h.
+//
+//   Store    one connection: applies batches of lease requests, lists what it keeps
+//   Bell     tells a client that a key may have become free
+//   Origin   where a client's stores come from: it opens as many connections as the client needs
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/clock.h"
+#include "holdfast/result.h"
+
+namespace holdfast {
+
+// Strong types: no two arguments of a lease operation can be swapped.
+
+// The fencing token: comes with every grant and rises with every grant of a key, for ever.  Comparable
+// only within one key.  63 bits; zero is no token.
+enum class Token : std::uint64_t {};
+inline constexpr Token no_token{0};
+constexpr std::uint64_t number(Token t) noexcept { return static_cast<std::uint64_t>(t); }
+
+struct Key {
+  std::string_view text;
+};
+struct Holder {
+  std::string_view text;
+};
+
+// The store's own clock, in microseconds.  Opaque: only differences mean something.
+enum class StoreTime : std::int64_t {};
+
+enum class Verb : std::uint8_t {
+  acquire,
+  renew,
+  release,
+  evict,  // an operator's: whoever holds `token` loses it; `holder` says who did it, `note` why
+};
+
+struct Request {
+  Verb verb;
+  Key key;
+  Holder holder;
+  Token token{};            // renew, release: that grant only (none: whichever the holder has); evict: required
+  Millis ttl{};             // acquire, renew
+  Millis place{};           // acquire: if busy, keep this client's place in the queue so long; release: leave the queue
+  bool extend = false;      // renew: add ttl to what the lease has left, instead of restarting it
+  bool detached = false;    // acquire: outlives this process
+  std::string_view note{};  // acquire: for people; evict: the reason
+};
+
+enum class Verdict : std::uint8_t { granted, released, busy, lost };
+
+struct Reply {
+  Verdict verdict{};
+  Token token{};          // granted: of the grant.  Else: the last one this key has given out, or none
+  std::string holder{};   // whom the row names; that holder has the key only if `remaining` is not zero
+  Millis remaining{};     // of whoever holds the key now.  Busy with no holder: of the queue's first place
+  std::uint32_t ahead{};  // busy: live places before ours
+  StoreTime now{};        // the store's clock when it answered
+};
+
+// One row for people: who holds what.  Not for decisions.
+struct LeaseRow {
+  std::string key;
+  std::string holder;     // whoever has it, or had it last if it ran out; empty after a release
+  Token token{};
+  Millis remaining{};     // zero: free
+  Micros since{};         // of the grant: wall clock, since 1970
+  std::string note;
+  bool detached = false;
+  std::uint32_t waiting{};  // live places in its queue
+};
+
+struct PlaceRow {
+  std::string key;
+  std::string client;
+  Millis remaining{};
+};
+
+// What the store writes down: not every grant, only what somebody may ask about later.
+struct LogRow {
+  Micros at{};            // wall clock, since 1970
+  std::string key;
+  std::string event;      // "taken-over" (the old holder's lease had run out or its process was dead), "broken"
+  std::string holder;     // who lost it
+  Token token{};          // the token that was lost
+  std::string by;         // who has it now, or who broke it
+  std::string reason;
+};
+
+struct Query {
+  enum class What : std::uint8_t { leases, places, log };
+  What what = What::leases;
+  std::string_view prefix{};   // keys that start so; empty: all
+  bool exact = false;          // `prefix` is the whole key
+  std::string_view after{};    // leases: keys behind this one, for the next page
+  std::size_t limit = 1000;
+};
+
+struct Page {
+  std::vector<LeaseRow> leases;
+  std::vector<PlaceRow> places;  // first in the queue first
+  std::vector<LogRow> log;       // newest first
+};
+
+// What a store says about itself, for the client and for `doctor`.
+struct Traits {
+  std::string name;              // "sqlite"
+  Millis resolution{};           // of its expiry clock; goes into the margin
+  bool push = false;             // it has a bell
+  bool fair = true;              // waiters are served in order
+  char grade = 'B';              // A consensus, B durable, C best effort, D refuse
+  std::vector<std::string> findings;
+};
+
+// Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it
+// alone.  Used by one thread, which may differ from the store's.
+class Bell {
+ public:
+  virtual ~Bell() = default;
+  // Readable when something rang.
+  virtual int fd() const noexcept = 0;
+  // Takes what rang: keys.  Empty: anything may have happened.
+  virtual Result<std::vector<std::string>> rung() = 0;
+};
+
+// A Store applies batches of lease requests in one round trip.
+//
+//   the row is                | acquire(h)                      | renew(h)                | release(h)
+//   --------------------------+---------------------------------+-------------------------+------------------
+//   absent, free or expired   | granted, new token (busy for    | lost                    | lost (harmless)
+//                             | all but the first live waiter)  |                         |
+//   live, held by h           | granted, same token, restarted  | granted, same token,    | released;
+//                             |                                 | max(stored, now + ttl)  | the row stays
+//   live, held by another     | busy: who, token, remaining     | lost                    | lost
+//
+// evict: released if the row is live and its token is the one given, else lost.
+//
+// Each request is atomic on its own; a batch is not a transaction.  Requests for one key take effect in
+// the order given.  Only the store's clock decides expiry.  A new token is
+// max(last + 1, the store's wall clock in microseconds), written in the same step as the grant.
+//
+// Every verb is idempotent for its holder, so a request whose answer was lost is simply sent again.
+//
+// A place in a queue belongs to (client, key), whoever of that client waits.  A new grant to the client
+// takes its place away.  A release rings the bell of the first live waiter only.
+//
+// A Store is used by one thread at a time and need not lock.  `Batched` lifts that to any number.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Fills replies[i] with the answer to requests[i], returning by `until` or soon after.  `until` binds
+  // the store too: an acquire that reaches it later grants nothing.  On failure the replies mean nothing,
+  // and the error says whether the batch can have been applied (in_doubt) or cannot (anything else).
+  //
+  // REQUIRES: replies.size() == requests.size().
+  virtual Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) = 0;
+
+  // What it keeps, for people.
+  virtual Result<Page> list(const Query& query, Instant until) = 0;
+
+  virtual Result<Traits> examine(Instant until) = 0;
+
+  // This client's bell, or null where the database has none: then waiters poll.
+  virtual std::unique_ptr<Bell> bell() { return nullptr; }
+};
+
+// Where a client's stores come from.  Any thread may call any of it.
+class Origin {
+ public:
+  virtual ~Origin() = default;
+
+  // A connection of its own, ready for use.
+  virtual Result<std::unique_ptr<Store>> connect(Instant until) = 0;
+
+  // The same database, another table or collection.
+  virtual Result<std::shared_ptr<Origin>> in(std::string_view table) = 0;
+
+  // For people; holds no secret.
+  virtual std::string name() const = 0;
+
+  // This client at the store, 16 hex digits: the owner of its places and the address of its bell.
+  virtual const std::string& client() const noexcept = 0;
+
+  // A new descriptor that, while open in any process, proves this client alive; -1 where the store needs
+  // none.  The caller closes it.
+  virtual int proof_of_life() const { return -1; }
+
+  // Called at most once, in a child after fork(), with no lock held by anyone who still runs: let go of
+  // the copy of what proves the parent alive, and of nothing else.
+  virtual void abandon() noexcept {}
+};
+
+}  // namespace holdfast
