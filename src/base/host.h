@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// host.h - the names of this machine and process, for people who ask who holds a key.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+// "host:HOST pid:PID guid:GUID", the way Ruby's locker names a holder.
+// REQUIRES: guid is 32 hex digits, new for each acquisition.
+std::string holder_name(std::string_view guid);
+
+}  // namespace holdfast

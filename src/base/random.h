@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// random.h - names nobody else has, and jitter.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace holdfast {
+
+// From the kernel: for names that must differ on every machine.
+std::uint64_t random_bits();
+std::string random_hex(std::size_t digits);
+
+// Cheap numbers that need not be good: for sleeping not all at once.  A value, so that whoever owns it
+// decides the seed.
+class Jitter {
+ public:
+  explicit Jitter(std::uint64_t seed) noexcept : state_(seed | 1) {}
+
+  std::uint64_t next() noexcept {  // xorshift64*
+    state_ ^= state_ >> 12;
+    state_ ^= state_ << 25;
+    state_ ^= state_ >> 27;
+    return state_ * 0x2545F4914F6CDD1DULL;
+  }
+  std::uint64_t below(std::uint64_t n) noexcept { return n == 0 ? 0 : (next() >> 11) % n; }
+  // In [0, 1).
+  double fraction() noexcept { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// text.h - text from elsewhere: is it well formed, and how to show it safely.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+// Well-formed UTF-8: no overlong forms, no surrogates, nothing past U+10FFFF.
+bool is_utf8(std::string_view text) noexcept;
+
+// Fit for a terminal, a log or a quoted message: control characters and bytes that are not UTF-8 become
+// \xNN, and so do the characters that reorder text.  The rest stays as it is.
+std::string printable(std::string_view text);
+
+}  // namespace holdfast

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/wall_clock.h"
+
+#include <ctime>
+
+namespace holdfast {
+
+Micros wall_now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  return std::chrono::duration_cast<Micros>(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+}
+
+std::string format_wall(Micros since_1970) {
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(since_1970).count();
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  const std::size_t length = std::strftime(text, sizeof text, "%F %TZ", &parts);
+  return std::string(text, length);
+}
+
+}  // namespace holdfast

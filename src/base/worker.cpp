@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/worker.h"
+
+#include <csignal>
+
+namespace holdfast {
+
+Worker::Worker(std::function<void()> work) {
+  std::promise<void> end;
+  ended_ = end.get_future();
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([work = std::move(work), end = std::move(end)]() mutable {
+      work();
+      work = nullptr;  // what it owned goes before anyone is told
+      end.set_value();
+    });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Worker::~Worker() { finish(Millis::zero()); }
+
+void Worker::finish(Millis patience) noexcept {
+  if (!thread_.joinable()) return;
+  if (!is_this_thread() && ended_.wait_for(patience) == std::future_status::ready) thread_.join();
+  else thread_.detach();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// worker.h - a thread of ours inside somebody else's process.
+#pragma once
+#include <functional>
+#include <future>
+#include <thread>
+
+#include "holdfast/clock.h"
+
+namespace holdfast {
+
+// Blocks all signals in the thread: they are the program's, not ours.
+class Worker {
+ public:
+  Worker() = default;
+  // `work` must own all that it uses: it may outlive this object.
+  explicit Worker(std::function<void()> work);
+  Worker(Worker&&) = default;
+  Worker& operator=(Worker&&) = default;
+  ~Worker();
+
+  bool started() const noexcept { return thread_.joinable(); }
+  bool is_this_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+
+  // Waits for the work to end, but no longer than `patience` and not at all on the thread itself; one that
+  // has not ended by then is left to itself.  REQUIRES: it has been told to end.
+  void finish(Millis patience) noexcept;
+
+ private:
+  std::thread thread_;
+  std::future<void> ended_;
+};
+
+}  // namespace holdfast
