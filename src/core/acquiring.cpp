@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/acquiring.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "core/deadline.h"
+#include "core/pause.h"
+
+namespace holdfast::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis default_interval = 100ms;
+constexpr Millis first_pause = 20ms, longest_pause = 1s;  // after failures
+constexpr Millis first_poll = 5ms, longest_poll = 250ms;  // where nothing rings
+constexpr Millis stranger_poll = 500ms;                   // behind a holder that never rings
+
+// The ancestors of this library never notify; our own names end so.
+bool is_one_of_us(const std::string& holder) {
+  const std::size_t at = holder.rfind(" guid:");
+  return at != std::string::npos && holder.size() - at == 6 + 32;
+}
+
+}  // namespace
+
+Acquiring::Acquiring(AcquirePlan plan, Instant start)
+    : plan_(std::move(plan)),
+      start_(start),
+      give_up_(plan_.wait == Millis::zero() && plan_.attempts > 0 ? Instant::max() : after(start, plan_.wait)) {}
+
+Acquiring::Step Acquiring::next(Instant now, double jitter) {
+  assert(state_ != State::sent);  // the last Send has not been reported
+  if (state_ == State::done) return done_;
+  if (stopped_) {
+    finish(Errc::stopped);
+    return done_;
+  }
+  if (sleep_from_) {
+    asleep_until_ = std::min(after(*sleep_from_, until_worth_looking(jitter)), give_up_);
+    sleep_from_.reset();
+  }
+  if (state_ == State::asleep) {
+    if (now < asleep_until_) return Sleep{asleep_until_};
+    state_ = State::ready;
+  }
+  if (attempts_ > 0 && waits() && now >= give_up_) {
+    finish(last_failure_ == Errc::busy ? Errc::timeout : last_failure_);
+    return done_;
+  }
+  // Every call is over by the end of the wait or of one attempt, whichever is later.
+  const Instant limit = after(now, attempt_limit(plan_.ttl));
+  in_flight_until_ = std::min(limit, std::max(give_up_, after(start_, attempt_limit(plan_.ttl))));
+  if (*in_flight_until_ <= now) {  // an attempt in doubt has used up the time of the only one
+    finish(last_failure_);
+    return done_;
+  }
+  state_ = State::sent;
+  ++attempts_;
+  queued_ = queued_ || queues();
+  return Send{*in_flight_until_, queues() ? plan_.place : Millis::zero()};
+}
+
+void Acquiring::answered(Instant sent, Instant now, const Reply& reply) {
+  assert(state_ == State::sent);
+  failures_ = 0;
+  last_ = reply;
+  if (now - heard_ > plan_.place) checked_ = false;  // our place may have run out, and be a new one now
+  heard_ = now;
+  if (reply.verdict != Verdict::granted) return busy(now);
+  if (worth_having(now, deadline_of(sent, plan_.ttl, plan_.margin), plan_.ttl)) {
+    queued_ = false;         // the grant took our place
+    unclear_until_.reset();  // whatever was in doubt was for this same holder
+    return finish(std::nullopt);
+  }
+  finish(Errc::too_late);
+}
+
+void Acquiring::busy(Instant now) {
+  last_failure_ = Errc::busy;
+  if (!waits()) return finish(Errc::busy);
+  if (scheduled()) return pause_by_schedule(now, Errc::timeout);
+  if (queues() && !checked_) {
+    // Our place was written by the very request that found the key taken: a release in between may not
+    // have seen it.  Subscribe, then check, then sleep.
+    checked_ = true;
+    state_ = State::ready;
+    return;
+  }
+  state_ = State::asleep;
+  sleep_from_ = now;
+  ++polls_;
+}
+
+void Acquiring::failed(Instant now, const Error& error) {
+  assert(state_ == State::sent);
+  last_failure_ = error.code;
+  const bool in_doubt = error.code == Errc::in_doubt;
+  if (!in_doubt && error.code != Errc::unavailable) return finish(error.code);
+  if (in_doubt) unclear_until_ = std::max(unclear_until_.value_or(Instant::min()), *in_flight_until_);
+  ++failures_;
+  if (scheduled()) return pause_by_schedule(now, error.code);
+  if (!in_doubt && !waits()) return finish(error.code);
+  if (in_doubt && failures_ == 1) {
+    state_ = State::ready;  // every verb is idempotent for its holder: simply ask again
+    return;
+  }
+  pause(now, growing(first_pause, longest_pause, failures_ - 1));
+}
+
+void Acquiring::pause(Instant now, Millis length) {
+  state_ = State::asleep;
+  asleep_until_ = std::min(after(now, length), waits() ? give_up_ : Instant::max());
+}
+
+void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
+  if (plan_.attempts > 0 && attempts_ >= plan_.attempts) {
+    return finish(last_failure_ == Errc::busy ? Errc::exhausted : last_failure_);
+  }
+  const Millis length = plan_.interval ? std::max(plan_.interval(attempts_), Millis::zero()) : default_interval;
+  if (after(now, length) >= give_up_) return finish(if_over);  // no sleep after the last attempt
+  pause(now, length);
+}
+
+// How long a busy key may be left alone.  The bell is a hint and may be lost; the holder's remaining time
+// is when it must be looked at; and our place must be refreshed before it runs out.
+Millis Acquiring::until_worth_looking(double jitter) const {
+  const bool rings = plan_.push && queues();
+  Millis length = rings ? plan_.place / 3 : growing(first_poll, longest_poll, polls_ - 1);
+  if (rings && !last_.holder.empty() && !is_one_of_us(last_.holder)) length = std::min(length, stranger_poll);
+  length = std::max(scaled(length, 0.8 + 0.4 * jitter), Millis(1));
+  if (last_.remaining != never) length = std::min(length, last_.remaining + Millis(1) + scaled(Millis(10), jitter));
+  return length;
+}
+
+void Acquiring::rung() {
+  if (state_ != State::asleep || scheduled()) return;
+  polls_ = 0;
+  sleep_from_.reset();
+  asleep_until_ = Instant::min();
+}
+
+void Acquiring::stop() { stopped_ = true; }
+
+void Acquiring::finish(std::optional<Errc> failed) {
+  state_ = State::done;
+  Done done{.failed = failed};
+  if (failed) {
+    done.tidy = queued_ || unclear_until_.has_value() || failed == Errc::too_late;
+    done.tidy_again = unclear_until_;
+  }
+  done_ = done;
+}
+
+}  // namespace holdfast::core

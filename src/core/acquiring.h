@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// acquiring.h - one wish for a key: when to try, when to sleep, when to give up.
+#pragma once
+#include <optional>
+#include <variant>
+
+#include "holdfast/options.h"
+#include "holdfast/result.h"
+#include "holdfast/store.h"
+
+namespace holdfast::core {
+
+// What was asked for, and what the store can do.
+struct AcquirePlan {
+  Millis ttl{};
+  Millis margin{};
+  Millis wait{};           // zero: one attempt; `forever`
+  int attempts = 0;        // zero: no limit
+  Interval interval = {};  // with it or with `attempts`: follow that schedule, keep no place
+  bool fair = true;
+  Millis place{};          // how long a place in the queue is kept without word from us
+  bool push = false;       // the store has a bell
+};
+
+// Decides; does nothing itself.  Whoever drives it asks next() what to do, does it, and reports.
+//
+//   state     | event                | becomes
+//   ----------+----------------------+---------------------------------------------------------
+//   ready     | next(): Send         | sent
+//   sent      | granted, in time     | done: granted
+//   sent      | granted, late        | done: too_late, give back
+//   sent      | busy                 | done: busy if no wait; else ready once more (subscribe, then
+//             |                      | check), then asleep
+//   sent      | failed, not applied  | done if no wait; else asleep with growing pauses
+//   sent      | failed, in doubt     | ready: the same request again, then asleep with growing pauses
+//   sent      | refused, invalid     | done
+//   asleep    | time, or rung        | ready
+//   any       | stop, wait is over   | done, give back what may have been granted, leave the queue
+class Acquiring {
+ public:
+  struct Send {
+    Instant until;  // the answer must be here by then
+    Millis place;   // keep our place so long if busy
+  };
+  struct Sleep {
+    Instant until;  // or until the bell rings
+  };
+  struct Done {
+    std::optional<Errc> failed;  // none: granted
+    // Send a release: we are in the queue, or may have been granted what we do not take.
+    bool tidy = false;
+    // And once more after this moment, past which an unanswered acquire is void.
+    std::optional<Instant> tidy_again = {};
+  };
+  using Step = std::variant<Send, Sleep, Done>;
+
+  Acquiring(AcquirePlan plan, Instant start);
+
+  // `jitter` is a number in [0, 1), new for each call.
+  Step next(Instant now, double jitter);
+
+  // What became of the Send that next() returned last.  `sent` was read before its first byte.
+  void answered(Instant sent, Instant now, const Reply& reply);
+  void failed(Instant now, const Error& error);
+
+  void rung();  // the key may have become free
+  void stop();  // the caller does not want it any more
+
+  int attempts() const noexcept { return attempts_; }
+  // The last busy answer, for the error text.
+  const Reply& last() const noexcept { return last_; }
+
+ private:
+  enum class State { ready, sent, asleep, done };
+
+  bool scheduled() const { return plan_.attempts > 0 || static_cast<bool>(plan_.interval); }
+  bool queues() const { return plan_.fair && !scheduled() && plan_.wait > Millis::zero(); }
+  bool waits() const { return plan_.wait > Millis::zero() || plan_.attempts > 1; }
+  void busy(Instant now);
+  void pause(Instant now, Millis length);
+  void pause_by_schedule(Instant now, Errc if_over);
+  void finish(std::optional<Errc> failed);
+  Millis until_worth_looking(double jitter) const;
+
+  const AcquirePlan plan_;
+  const Instant start_;
+  const Instant give_up_;      // by then the caller wants to be told
+  State state_ = State::ready;
+  Step done_ = Done{};
+  Instant asleep_until_{};
+  std::optional<Instant> sleep_from_;  // busy: how long is decided with the next jitter
+  int attempts_ = 0;
+  int failures_ = 0;           // in a row
+  int polls_ = 0;              // since the key last gave a sign of life
+  Instant heard_{};            // the last answer
+  bool checked_ = false;       // looked again after our place was kept
+  bool queued_ = false;        // the store may keep a place for us
+  bool stopped_ = false;
+  std::optional<Instant> in_flight_until_;  // of the Send not yet answered
+  std::optional<Instant> unclear_until_;    // of the last Send in doubt
+  Errc last_failure_ = Errc::busy;
+  Reply last_{};
+};
+
+}  // namespace holdfast::core

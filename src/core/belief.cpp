@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/belief.h"
+
+#include <algorithm>
+
+#include "core/deadline.h"
+#include "core/pause.h"
+
+namespace holdfast::core {
+
+Belief::Belief(KeepPlan plan, Instant sent, Millis life) : plan_(plan) { believe(sent, life); }
+
+void Belief::believe(Instant sent, Millis life) {
+  const Instant deadline = deadline_of(sent, life, margin_of(life, plan_.margin, plan_.resolution));
+  deadline_ = std::max(deadline_, deadline);
+  failures_ = 0;
+  if (deadline_ == Instant::max()) {
+    renew_at_ = jeopardy_at_ = Instant::max();
+    return;
+  }
+  // Counted back from the end, so that a lease that was extended far is not renewed before its time.
+  const Instant end = sent + life;
+  jeopardy_at_ = std::min(end - plan_.ttl / 3, deadline_);
+  const bool enough = plan_.max_renewals && renewals_ >= *plan_.max_renewals;
+  if (!plan_.keep || enough) renew_at_ = Instant::max();
+  else if (plan_.renew_every > Millis::zero()) renew_at_ = sent + plan_.renew_every;
+  else renew_at_ = end - (plan_.ttl - plan_.ttl / 3);
+}
+
+bool Belief::renewed(Instant sent, Millis life, Instant now) {
+  if (now >= deadline_) return false;
+  ++renewals_;
+  believe(sent, life);
+  return true;
+}
+
+void Belief::failed(Instant now, double jitter) {
+  const Millis first = std::clamp(plan_.ttl / 40, Millis(1), Millis(50));
+  const Millis longest = std::max(plan_.ttl / 10, Millis(1));
+  renew_at_ = now + scaled(growing(first, longest, failures_++), 0.5 + 0.5 * jitter);
+}
+
+void Belief::stop_renewing() noexcept {
+  plan_.keep = false;
+  renew_at_ = Instant::max();
+}
+
+}  // namespace holdfast::core

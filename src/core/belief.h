@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// belief.h - one lease as its holder sees it: until when, and what to do about it next.
+#pragma once
+#include <optional>
+
+#include "holdfast/clock.h"
+
+namespace holdfast::core {
+
+// How a lease is to be kept.
+struct KeepPlan {
+  Millis ttl{};
+  bool keep = true;                     // false: nobody renews it
+  Millis renew_every{0};                // zero: ttl/3
+  std::optional<int> max_renewals = {};
+  std::optional<Millis> margin = {};
+  Millis resolution{0};
+};
+
+//   sent       + ttl/3        + 2/3 ttl     + ttl - margin
+//   |--------------|---------------|--------------|
+//   granted     renew,          jeopardy        lost: final
+//               and again until it works
+class Belief {
+ public:
+  // `life`: how long the store said the lease lasts, counted from `sent` on the safe side.
+  Belief(KeepPlan plan, Instant sent, Millis life);
+
+  Instant deadline() const noexcept { return deadline_; }
+  Millis ttl() const noexcept { return plan_.ttl; }
+
+  // When to send the next renewal; the end of time if none is wanted.
+  Instant renew_at() const noexcept { return renew_at_; }
+  Instant jeopardy_at() const noexcept { return jeopardy_at_; }
+
+  // A renewal sent then was granted.  False: too late, the deadline had passed; lost is final.
+  bool renewed(Instant sent, Millis life, Instant now);
+
+  // A renewal got no answer: that is not a loss.  Tries again, with growing pauses, until the deadline.
+  void failed(Instant now, double jitter);
+
+  // From now on that is the ttl of each renewal.
+  void set_ttl(Millis ttl) noexcept { plan_.ttl = ttl; }
+
+  // Nobody renews it any more; it runs out at its deadline.
+  void stop_renewing() noexcept;
+
+ private:
+  void believe(Instant sent, Millis life);
+
+  KeepPlan plan_;
+  Instant deadline_ = Instant::min();
+  Instant renew_at_{}, jeopardy_at_{};
+  int failures_ = 0;
+  int renewals_ = 0;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/keeping.h"
+
+#include <cassert>
+
+namespace holdfast::core {
+
+void Keeping::add(Id id, Belief belief) {
+  const auto [it, added] = entries_.emplace(id, Entry{belief});
+  assert(added);
+  index(id, it->second);
+}
+
+void Keeping::remove(Id id) {
+  const auto it = entries_.find(id);
+  if (it == entries_.end()) return;
+  unindex(id, it->second);
+  entries_.erase(it);
+}
+
+const Belief* Keeping::find(Id id) const {
+  const auto it = entries_.find(id);
+  return it == entries_.end() ? nullptr : &it->second.belief;
+}
+
+void Keeping::index(Id id, Entry& entry) {
+  entry.renewal = entry.in_flight ? Instant::max() : entry.belief.renew_at();
+  entry.alarm = entry.in_jeopardy ? entry.belief.deadline() : entry.belief.jeopardy_at();
+  if (entry.renewal != Instant::max()) renewals_.emplace(entry.renewal, id);
+  if (entry.alarm != Instant::max()) alarms_.emplace(entry.alarm, id);
+}
+
+void Keeping::unindex(Id id, const Entry& entry) {
+  renewals_.erase({entry.renewal, id});
+  alarms_.erase({entry.alarm, id});
+}
+
+std::vector<Keeping::Id> Keeping::due(Instant now) {
+  std::vector<Id> due;
+  if (next_renewal() > now) return due;
+  // A tenth of its ttl early costs a lease nothing, and makes fewer, larger batches.
+  for (const auto& [at, id] : renewals_) {
+    const Entry& entry = entries_.at(id);
+    if (at <= now + entry.belief.ttl() / 10) due.push_back(id);
+    else if (at > now + std::chrono::hours(1)) break;
+  }
+  for (const Id id : due) {
+    Entry& entry = entries_.at(id);
+    unindex(id, entry);
+    entry.in_flight = true;
+    index(id, entry);
+  }
+  return due;
+}
+
+std::optional<Instant> Keeping::renewed(Id id, Instant sent, Millis life, Instant now) {
+  const auto it = entries_.find(id);
+  if (it == entries_.end()) return std::nullopt;
+  Entry& entry = it->second;
+  unindex(id, entry);
+  entry.in_flight = false;
+  const bool believed = entry.belief.renewed(sent, life, now);
+  if (believed) entry.in_jeopardy = false;
+  index(id, entry);
+  if (!believed) return std::nullopt;
+  return entry.belief.deadline();
+}
+
+void Keeping::failed(Id id, Instant now, double jitter) {
+  const auto it = entries_.find(id);
+  if (it == entries_.end()) return;
+  Entry& entry = it->second;
+  unindex(id, entry);
+  entry.in_flight = false;
+  entry.belief.failed(now, jitter);
+  index(id, entry);
+}
+
+void Keeping::set_ttl(Id id, Millis ttl) {
+  if (const auto it = entries_.find(id); it != entries_.end()) it->second.belief.set_ttl(ttl);
+}
+
+void Keeping::stop_renewing(Id id) {
+  const auto it = entries_.find(id);
+  if (it == entries_.end()) return;
+  unindex(id, it->second);
+  it->second.in_flight = false;
+  it->second.belief.stop_renewing();
+  index(id, it->second);
+}
+
+std::vector<Keeping::Alarm> Keeping::look(Instant now) {
+  std::vector<Alarm> happened;
+  while (!alarms_.empty() && alarms_.begin()->first <= now) {
+    const Id id = alarms_.begin()->second;
+    Entry& entry = entries_.at(id);
+    const bool lost = entry.belief.deadline() <= now;
+    happened.push_back({id, lost});
+    unindex(id, entry);
+    if (lost) {
+      entries_.erase(id);
+      continue;
+    }
+    entry.in_jeopardy = true;
+    index(id, entry);
+  }
+  return happened;
+}
+
+Instant Keeping::next_renewal() const { return renewals_.empty() ? Instant::max() : renewals_.begin()->first; }
+
+Instant Keeping::next_alarm() const { return alarms_.empty() ? Instant::max() : alarms_.begin()->first; }
+
+}  // namespace holdfast::core

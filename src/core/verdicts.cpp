@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/verdicts.h"
+
+#include "base/text.h"
+
+namespace holdfast::core {
+
+Released released_by(const Reply& reply, Holder holder, Token token) {
+  if (reply.verdict == Verdict::released) return Released::released;
+  if (reply.token == no_token) return Released::never_held;
+  if (token != no_token && reply.token > token) return Released::stolen;
+  if (reply.holder == holder.text) return reply.remaining == Millis::zero() ? Released::expired : Released::stolen;
+  if (reply.holder.empty()) return Released::already_released;
+  return token == no_token ? Released::never_held : Released::stolen;
+}
+
+Lost lost_by(const Reply& reply, Holder holder, Token token) {
+  const bool held_by_other = reply.remaining > Millis::zero() && reply.holder != holder.text;
+  if (held_by_other) return {Loss::stolen, "taken over by " + printable(reply.holder)};
+  if (reply.token > token) return {Loss::stolen, "somebody else was granted the key since"};
+  if (reply.token == no_token) return {Loss::gone, "the store does not know the lease any more"};
+  if (reply.holder == holder.text) return {Loss::gone, "the lease had run out at the store"};
+  return {Loss::gone, "the lease was released by somebody else"};
+}
+
+void look_up(Lost& lost, const Page& log, Token token) {
+  for (const LogRow& row : log.log) {
+    if (row.token != token) continue;
+    if (row.event == "broken") {
+      lost.reason = Loss::broken;
+      lost.detail = "broken by " + printable(row.by) + (row.reason.empty() ? "" : ": " + printable(row.reason));
+      return;
+    }
+    if (row.event == "taken-over") {
+      lost.reason = Loss::stolen;
+      lost.detail = "taken over by " + printable(row.by);
+      return;
+    }
+  }
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// verdicts.h - what a store's answer means to whoever asked.
+#pragma once
+#include <string_view>
+
+#include "holdfast/lease.h"
+#include "holdfast/store.h"
+
+namespace holdfast::core {
+
+// Of a release that named `token` (none: whichever the holder has).
+Released released_by(const Reply& reply, Holder holder, Token token);
+
+// Of a renewal that was answered `lost`.  Whether an operator broke it only the log knows.
+Lost lost_by(const Reply& reply, Holder holder, Token token);
+
+// The log's word on it, if it has one.
+void look_up(Lost& lost, const Page& log, Token token);
+
+}  // namespace holdfast::core
