@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// batched.h - many threads, one round trip.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "holdfast/store.h"
+
+namespace holdfast {
+
+// Lets any number of threads use a Store.  Callers queue; the one at the front takes what is queued
+// behind it, up to `limit` requests, sends it as one batch and hands out the answers.  While it is away
+// the next batch gathers: the slower the store, the larger the batches.
+//
+// Everyone's deadline is kept: a batch runs under its leader's `until` and takes only followers that have
+// at least as much time.  Whoever is not taken in time leaves unsent, which is a clean `unavailable`.
+class Batched final : public Store {
+ public:
+  // `store` must outlive this.
+  explicit Batched(Store& store, std::size_t limit = 512) : store_(store), limit_(limit) {}
+
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
+  Result<Page> list(const Query& query, Instant until) override;
+  Result<Traits> examine(Instant until) override;
+  std::unique_ptr<Bell> bell() override;
+
+ private:
+  struct Ticket {
+    std::span<const Request> requests;
+    std::span<Reply> replies;
+    Instant until;
+    bool alone = false;  // wants the store for itself: takes no followers and follows nobody
+    bool taken = false;  // in the batch now in flight
+    bool done = false;
+    Status status = ok();
+    std::condition_variable wake = {};
+  };
+
+  enum class Turn { lead, answered, late };
+  Turn take_turn(std::unique_lock<std::mutex>& lock, Ticket& mine);
+  Status lead(std::unique_lock<std::mutex>& lock);
+  template <class Call>
+  auto alone(Instant until, Call call) -> decltype(call());
+
+  Store& store_;
+  const std::size_t limit_;
+  std::mutex mutex_;
+  std::deque<Ticket*> queue_;  // guarded by mutex_
+};
+
+}  // namespace holdfast

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// counted.h - how many round trips was that?
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "holdfast/store.h"
+
+namespace holdfast {
+
+struct Counts {
+  std::atomic<std::uint64_t> trips = 0;     // calls of apply
+  std::atomic<std::uint64_t> requests = 0;  // that travelled in them
+};
+
+class Counted final : public Store {
+ public:
+  // `counts` must outlive this.
+  Counted(std::unique_ptr<Store> store, Counts& counts) : store_(std::move(store)), counts_(counts) {}
+
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    ++counts_.trips;
+    counts_.requests += requests.size();
+    return store_->apply(requests, replies, until);
+  }
+  Result<Page> list(const Query& query, Instant until) override { return store_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return store_->examine(until); }
+  std::unique_ptr<Bell> bell() override { return store_->bell(); }
+
+ private:
+  const std::unique_ptr<Store> store_;
+  Counts& counts_;
+};
+
+}  // namespace holdfast
