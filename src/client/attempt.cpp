@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/attempt.h"
+
+#include "base/duration.h"
+#include "base/host.h"
+#include "base/text.h"
+#include "core/deadline.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis leaving = 250ms;  // for the release that takes us out of a queue
+
+// The first half of the guid is the client: so a store can tell from the name whose process it is.
+std::string holder_for(const AcquireOptions& options, const std::string& client) {
+  return options.owner.empty() ? holder_name(client + random_hex(16)) : options.owner;
+}
+
+}  // namespace
+
+Attempt::Attempt(ClientState& client, std::string_view key, const AcquireOptions& options)
+    : client_(client),
+      key_(key),
+      options_(options),
+      holder_(holder_for(options, client.origin()->client())),
+      start_(BootClock::now()),
+      give_up_(after(start_, options.wait)),
+      acquiring_(plan(), start_),
+      jitter_(static_cast<std::uint64_t>(start_.time_since_epoch().count())) {}
+
+core::AcquirePlan Attempt::plan() const {
+  const Traits& traits = client_.traits();
+  return {.ttl = options_.ttl,
+          .margin = core::margin_of(options_.ttl, client_.options().margin, traits.resolution),
+          .wait = options_.wait,
+          .attempts = options_.attempts,
+          .interval = options_.interval,
+          .fair = options_.fair && traits.fair,
+          .place = client_.options().place,
+          .push = traits.push};
+}
+
+bool Attempt::queues() const {
+  return options_.fair && options_.wait > 0ms && options_.attempts == 0 && !options_.interval;
+}
+
+Result<std::shared_ptr<Hold>> Attempt::run() {
+  if (!queues()) return drive();
+  waiter_.emplace(client_.waiting_, key_);
+  const std::stop_callback wake(options_.stop, [this] { waiter_->wake(); });
+  if (auto settled = wait_for_turn()) return *std::move(settled);
+  return drive();
+}
+
+// All waiters of this process for this key are one at the store: the first at the gate.
+std::optional<Result<std::shared_ptr<Hold>>> Attempt::wait_for_turn() {
+  if (waiter_->first()) return std::nullopt;
+  // A name of one's own may hold the key already, and must not wait for itself behind another.
+  if (!options_.owner.empty() && ask_as_owner(after(start_, core::attempt_limit(options_.ttl)))) return grant();
+  while (!waiter_->first()) {
+    if (stopped()) return Error{Errc::stopped, "asked to stop while waiting for " + printable(key_)};
+    if (BootClock::now() >= give_up_) return busy(Errc::timeout, waiter_->last_heard());
+    waiter_->sleep(give_up_);
+  }
+  return std::nullopt;
+}
+
+Result<std::shared_ptr<Hold>> Attempt::drive() {
+  using core::Acquiring;
+  while (true) {
+    if (stopped()) acquiring_.stop();
+    const auto step = acquiring_.next(BootClock::now(), jitter_.fraction());
+    if (const auto* to_send = std::get_if<Acquiring::Send>(&step)) {
+      send(*to_send);
+    } else if (const auto* to_sleep = std::get_if<Acquiring::Sleep>(&step)) {
+      if (waiter_) {
+        waiter_->sleep(to_sleep->until);
+        if (BootClock::now() < to_sleep->until) acquiring_.rung();
+      } else {
+        Wakeup wakeup;
+        const std::stop_callback wake(options_.stop, [&] { wakeup.ring(); });
+        wakeup.wait(to_sleep->until);
+      }
+    } else {
+      const auto& done = std::get<Acquiring::Done>(step);
+      if (!done.failed) return grant();
+      return give_up(done);
+    }
+  }
+}
+
+void Attempt::send(const core::Acquiring::Send& step) {
+  failure_.reset();
+  sent_ = BootClock::now();  // before the first byte: our window must begin before the store's
+  // A free key with a live waiter is busy for everyone else, also in the waiter's own process; the store
+  // cannot tell us apart, so it is decided here.
+  if (const auto queue = waiter_ ? std::nullopt : client_.waiting_.queue_at(key_)) {
+    const bool mine = !options_.owner.empty() && ask_as_owner(step.until);
+    return acquiring_.answered(sent_, BootClock::now(), mine ? reply_ : *queue);
+  }
+  const auto reply = client_.send({.verb = Verb::acquire,
+                                   .key = {key_},
+                                   .holder = {holder_},
+                                   .ttl = options_.ttl,
+                                   .place = step.place,
+                                   .detached = options_.detached,
+                                   .note = options_.note},
+                                  step.until);
+  if (!reply) {
+    failure_ = reply.error();
+    return acquiring_.failed(BootClock::now(), reply.error());
+  }
+  reply_ = *reply;
+  if (waiter_ && reply_.verdict == Verdict::busy) {
+    waiter_->heard(reply_);
+    client_.waiting_.listen();  // between keeping our place and the check that follows
+  }
+  acquiring_.answered(sent_, BootClock::now(), reply_);
+}
+
+// Whether our name holds the key: a renewal finds out without touching the queue.
+bool Attempt::ask_as_owner(Instant until) {
+  sent_ = BootClock::now();
+  const auto reply =
+      client_.send({.verb = Verb::renew, .key = {key_}, .holder = {holder_}, .ttl = options_.ttl}, until);
+  if (!reply || reply->verdict != Verdict::granted) return false;
+  reply_ = *reply;
+  return true;
+}
+
+std::shared_ptr<Hold> Attempt::grant() {
+  const auto hold = std::make_shared<Hold>(std::string(key_), holder_, reply_.token, acquiring_.attempts());
+  hold->detached = options_.detached;
+  hold->finished = options_.finished;
+  const core::KeepPlan plan{.ttl = options_.ttl,
+                            .keep = options_.keep && !options_.detached,
+                            .renew_every = options_.renew_every,
+                            .max_renewals = options_.max_renewals,
+                            .margin = client_.options().margin,
+                            .resolution = client_.traits().resolution};
+  client_.keeper().keep(hold, core::Belief(plan, sent_, options_.ttl));
+  return hold;
+}
+
+Error Attempt::give_up(const core::Acquiring::Done& done) {
+  tidy(done);
+  const std::string on_key = " on " + printable(key_);
+  switch (*done.failed) {
+    case Errc::busy:
+    case Errc::timeout:
+    case Errc::exhausted: return busy(*done.failed, acquiring_.last());
+    case Errc::stopped: return {Errc::stopped, "asked to stop while waiting for " + printable(key_)};
+    case Errc::too_late: return {Errc::too_late, "the lease" + on_key + " was granted too late to be worth having; it was given back"};
+    case Errc::in_doubt: return {Errc::in_doubt, "it is not known whether the lease" + on_key + " was granted: " + failure_->detail};
+    case Errc::unavailable:
+    case Errc::refused:
+    case Errc::invalid:
+    case Errc::lost:
+    case Errc::forked: break;
+  }
+  return failure_.value_or(Error{*done.failed, "no lease" + on_key});
+}
+
+// Gives back what may have been granted, and leaves the queue; the place stays if others of this process
+// still wait.  Sent while we are first at the gate, so that nobody of us speaks for the key meanwhile.
+void Attempt::tidy(const core::Acquiring::Done& done) {
+  if (!done.tidy) return;
+  const bool leave = !waiter_ || waiter_->alone();
+  const Request release{.verb = Verb::release, .key = {key_}, .holder = {holder_}, .place = leave ? 1ms : 0ms};
+  const Instant now = BootClock::now();
+  if (failure_ || !client_.send(release, after(now, leaving))) client_.goodbye(release, now, options_.ttl);
+  if (done.tidy_again && *done.tidy_again > now) client_.goodbye(release, *done.tidy_again + 1ms, options_.ttl);
+}
+
+Error Attempt::busy(Errc code, const Reply& reply) const {
+  std::string text = printable(key_) + (reply.holder.empty() ? " is waited for by others" : " is held by " + printable(reply.holder));
+  if (code == Errc::timeout) text += ", also after waiting " + format_duration(options_.wait);
+  if (code == Errc::exhausted) text += ", also after " + std::to_string(acquiring_.attempts()) + " attempts";
+  return {.code = code, .detail = std::move(text), .holder = reply.holder, .remaining = reply.remaining};
+}
+
+}  // namespace holdfast

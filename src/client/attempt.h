@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// attempt.h - drives core::Acquiring: sends what it says, sleeps when it says so.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/random.h"
+#include "client/client_state.h"
+#include "core/acquiring.h"
+
+namespace holdfast {
+
+class Attempt {
+ public:
+  Attempt(ClientState& client, std::string_view key, const AcquireOptions& options);
+
+  Result<std::shared_ptr<Hold>> run();
+
+ private:
+  core::AcquirePlan plan() const;
+  bool queues() const;
+  std::optional<Result<std::shared_ptr<Hold>>> wait_for_turn();
+  Result<std::shared_ptr<Hold>> drive();
+  void send(const core::Acquiring::Send& step);
+  bool ask_as_owner(Instant until);
+  std::shared_ptr<Hold> grant();
+  Error give_up(const core::Acquiring::Done& done);
+  void tidy(const core::Acquiring::Done& done);
+  Error busy(Errc code, const Reply& reply) const;
+  bool stopped() const { return options_.stop.stop_requested(); }
+
+  ClientState& client_;
+  const std::string_view key_;
+  const AcquireOptions& options_;
+  const std::string holder_;
+  const Instant start_;
+  const Instant give_up_;
+  core::Acquiring acquiring_;
+  std::optional<Waiting::Waiter> waiter_;  // if it waits in the queue
+  Jitter jitter_;
+  Instant sent_{};
+  Reply reply_{};
+  std::optional<Error> failure_;  // of the last send
+};
+
+}  // namespace holdfast

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/callbacks.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis patience = 1s;  // with a function of the user's that runs while the client goes
+
+}  // namespace
+
+Callbacks::~Callbacks() {
+  {
+    const std::lock_guard lock(queue_->mutex);
+    queue_->closed = true;
+    queue_->changed.notify_one();
+  }
+  worker_.finish(patience);
+}
+
+void Callbacks::run(std::function<void()> function) {
+  const std::lock_guard lock(queue_->mutex);
+  queue_->functions.push_back(std::move(function));
+  if (!worker_.started()) worker_ = Worker([queue = queue_] { work(*queue); });
+  queue_->changed.notify_one();
+}
+
+void Callbacks::work(Queue& queue) {
+  std::unique_lock lock(queue.mutex);
+  while (true) {
+    queue.changed.wait(lock, [&] { return queue.closed || !queue.functions.empty(); });
+    if (queue.functions.empty()) return;
+    {
+      const auto function = std::move(queue.functions.front());
+      queue.functions.pop_front();
+      lock.unlock();
+      function();
+    }  // destroyed here, unlocked: it may own the last lease
+    lock.lock();
+  }
+}
+
+}  // namespace holdfast

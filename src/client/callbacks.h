@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// callbacks.h - the thread on which the user's functions run.
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "base/worker.h"
+
+namespace holdfast {
+
+// Runs what it is given, in order, on a thread of its own that starts with the first.  Never under a lock
+// of ours: a function may do anything, also destroy the lease or the client that it came from.
+class Callbacks {
+ public:
+  Callbacks() : queue_(std::make_shared<Queue>()) {}
+  ~Callbacks();
+
+  void run(std::function<void()> function);
+
+ private:
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> functions;
+    bool closed = false;
+  };
+  static void work(Queue& queue);
+
+  const std::shared_ptr<Queue> queue_;  // shared with the thread, which may outlive us
+  Worker worker_;                       // guarded by queue_->mutex
+};
+
+}  // namespace holdfast

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "holdfast/client.h"
+
+#include <system_error>
+
+#include "base/text.h"
+#include "client/client_state.h"
+#include "core/check.h"
+#include "core/deadline.h"
+#include "core/verdicts.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis one_call = 2s;  // for what people ask by hand
+
+Instant soon() { return after(BootClock::now(), one_call); }
+
+Status check_names(std::string_view key, std::string_view owner) {
+  if (Status s = core::check_key(key); !s) return s;
+  return core::check_owner(owner);
+}
+
+}  // namespace
+
+Client::Let::Let(std::shared_ptr<ClientState> s) noexcept : state(std::move(s)) {}
+
+Client::Let::~Let() {
+  if (!state || !state->forked()) return;
+  ClientState& client = *state;
+  client.leak(std::move(state));
+}
+
+Client::Client(std::shared_ptr<ClientState> state) noexcept : let_(std::move(state)) {}
+
+Client::Client(std::shared_ptr<Origin> origin, ClientOptions options)
+    : Client(try_make(std::move(origin), std::move(options)).value()) {}
+
+Result<Client> Client::try_make(std::shared_ptr<Origin> origin, ClientOptions options) {
+  if (options.margin && *options.margin < 0ms) return Error{Errc::invalid, "the margin is negative; give 0 or more"};
+  if (options.place < 30ms) return Error{Errc::invalid, "a place in the queue must last at least 30ms"};
+  if (options.batch_limit == 0) return Error{Errc::invalid, "the batch limit is 0; give 1 or more"};
+  try {
+    auto state = std::make_shared<ClientState>(std::move(origin), std::move(options));
+    if (Status s = state->open(); !s) return std::move(s).error();
+    return Client(std::move(state));
+  } catch (const std::system_error& e) {
+    return Error{Errc::unavailable, std::string("cannot make a client: ") + e.what()};
+  }
+}
+
+Result<Lease> Client::try_acquire(std::string_view key, AcquireOptions options) {
+  auto hold = let_.state->acquire(key, options);
+  if (!hold) return std::move(hold).error();
+  return Lease(*std::move(hold), let_.state);
+}
+
+Status Client::renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend) {
+  if (Status s = let_.state->check_not_forked(); !s) return s;
+  if (Status s = check_names(key, owner); !s) return s;
+  if (Status s = core::check_ttl(ttl); !s) return s;
+  const auto reply = let_.state->send({.verb = Verb::renew, .key = {key}, .holder = {owner}, .ttl = ttl, .extend = extend}, soon());
+  if (!reply) return reply.error();
+  if (reply->verdict == Verdict::granted) return ok();
+  const std::string by = reply->remaining > 0ms ? "it is held by " + printable(reply->holder) : "nobody holds it";
+  return Error{.code = Errc::lost,
+               .detail = printable(owner) + " does not hold " + printable(key) + ": " + by,
+               .holder = reply->holder,
+               .remaining = reply->remaining,
+               .loss = reply->remaining > 0ms ? Loss::stolen : Loss::gone};
+}
+
+Status Client::try_renew(std::string_view key, std::string_view owner, Millis ttl) { return renew_by(key, owner, ttl, false); }
+
+Status Client::try_extend_by(std::string_view key, std::string_view owner, Millis more) { return renew_by(key, owner, more, true); }
+
+Result<Released> Client::try_release(std::string_view key, std::string_view owner) {
+  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = check_names(key, owner); !s) return std::move(s).error();
+  const auto reply = let_.state->send({.verb = Verb::release, .key = {key}, .holder = {owner}}, soon());
+  if (!reply) return reply.error();
+  return core::released_by(*reply, {owner}, no_token);
+}
+
+Result<Client> Client::try_in(std::string_view table) const {
+  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  auto origin = let_.state->origin()->in(table);
+  if (!origin) return std::move(origin).error();
+  return try_make(*std::move(origin), let_.state->options());
+}
+
+Result<Page> Client::try_list(const Query& query) {
+  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  return let_.state->store().list(query, soon());
+}
+
+std::string Client::store_name() const { return let_.state->origin()->name(); }
+
+Result<Traits> Client::try_examine() {
+  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  return let_.state->store().examine(soon());
+}
+
+int Client::proof_of_life() const { return let_.state->forked() ? -1 : let_.state->origin()->proof_of_life(); }
+
+}  // namespace holdfast

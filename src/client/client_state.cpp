@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/client_state.h"
+
+#include <system_error>
+
+#include "base/text.h"
+#include "client/attempt.h"
+#include "core/check.h"
+#include "core/deadline.h"
+#include "core/verdicts.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis opening = 5s;
+constexpr Millis explaining = 100ms;
+constexpr Millis longest_goodbye = 1s;
+
+}  // namespace
+
+ClientState::ClientState(std::shared_ptr<Origin> origin, ClientOptions options)
+    : origin_(std::move(origin)),
+      options_(std::move(options)),
+      connection_(origin_),
+      batched_(connection_, options_.batch_limit),
+      waiting_([this] { return batched_.bell(); }),
+      keeper_(origin_, options_) {}
+
+Status ClientState::open() {
+  auto traits = batched_.examine(after(BootClock::now(), opening));
+  if (!traits) return std::move(traits).error();
+  traits_ = *std::move(traits);
+  return ok();
+}
+
+Status ClientState::check_not_forked() const {
+  if (!forked()) return ok();
+  return Error{Errc::forked, "this process is a child of the one that opened the store: open it anew here"};
+}
+
+Result<Reply> ClientState::send(const Request& request, Instant until) {
+  Reply reply;
+  Status status = batched_.apply({&request, 1}, {&reply, 1}, until);
+  if (!status) return std::move(status).error();
+  return reply;
+}
+
+Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const AcquireOptions& options) {
+  if (Status s = check_not_forked(); !s) return std::move(s).error();
+  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = core::check_options(options, options_.margin); !s) return std::move(s).error();
+  try {
+    return Attempt(*this, key, options).run();
+  } catch (const std::system_error& e) {  // no descriptor or no thread to be had
+    return Error{Errc::unavailable, "cannot wait for " + printable(key) + ": " + e.what()};
+  }
+}
+
+Status ClientState::renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool extend) {
+  if (Status s = check_not_forked(); !s) return s;
+  const auto gone = [&] {
+    const std::lock_guard lock(hold->mutex);
+    return Error{.code = Errc::lost, .detail = "the lease on " + printable(hold->key) + " is lost: " + hold->lost.detail, .loss = hold->lost.reason};
+  };
+  if (!hold->held()) return gone();
+  const Instant sent = BootClock::now();
+  const Instant until = std::min(hold->believed_until(), after(sent, core::attempt_limit(hold->ttl())));
+  const auto reply =
+      send({.verb = Verb::renew, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token, .ttl = ttl, .extend = extend},
+           until);
+  if (!reply) return reply.error();
+  if (reply->verdict == Verdict::granted) {
+    if (keeper_.renewed(*hold, sent, reply->remaining, extend ? hold->ttl() : ttl)) return ok();
+    return gone();
+  }
+  Lost lost = core::lost_by(*reply, {hold->holder}, hold->token);
+  const Query query{.what = Query::What::log, .prefix = hold->key, .exact = true, .limit = 16};
+  if (const auto log = batched_.list(query, after(BootClock::now(), explaining))) core::look_up(lost, *log, hold->token);
+  keeper_.lose(hold, std::move(lost));
+  return gone();
+}
+
+Result<Released> ClientState::release(const std::shared_ptr<Hold>& hold) {
+  if (Status s = check_not_forked(); !s) return std::move(s).error();
+  const bool was_held = hold->release();  // from here on it dies by itself
+  keeper_.drop(*hold);
+  if (!was_held && hold->phase.load() == Hold::Phase::released) return Released::already_released;
+  const Instant now = BootClock::now();
+  const Request release{.verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
+  const auto reply = send(release, after(now, core::attempt_limit(hold->ttl())));
+  if (!reply) {
+    goodbye(release, now, hold->ttl());
+    return reply.error();
+  }
+  return core::released_by(*reply, {hold->holder}, hold->token);
+}
+
+// Others wait for it: the keeper goes on trying until the lease has run out by itself, or for a minute.
+void ClientState::goodbye(const Request& release, Instant at, Millis ttl) {
+  keeper_.errand(release, at, after(at, std::min(ttl, Millis(1min))));
+}
+
+void ClientState::let_go(const std::shared_ptr<Hold>& hold) noexcept {
+  try {
+    const Instant now = BootClock::now();
+    const Instant deadline = hold->believed_until();
+    const bool was_held = hold->release();
+    keeper_.drop(*hold);
+    if (hold->detached || (!was_held && hold->phase.load() == Hold::Phase::released)) return;
+    const Request release{.verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
+    const Instant until = std::min(deadline, after(now, longest_goodbye));
+    if (was_held && now < deadline && !keeper_.on_alarm_thread() && send(release, until)) return;
+    goodbye(release, now, hold->ttl());
+  } catch (...) {  // out of memory or threads: the store forgets the lease when its ttl runs out
+  }
+}
+
+}  // namespace holdfast

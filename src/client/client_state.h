@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// client_state.h - what a client, its copies and its leases share.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/fork_page.h"
+#include "client/connection.h"
+#include "client/hold.h"
+#include "client/keeper.h"
+#include "client/waiting.h"
+#include "holdfast/options.h"
+#include "holdfast/store.h"
+#include "stores/decorators/batched.h"
+
+namespace holdfast {
+
+class ClientState {
+ public:
+  ClientState(std::shared_ptr<Origin> origin, ClientOptions options);
+
+  // Connects, and learns what the store can do.
+  Status open();
+
+  Result<std::shared_ptr<Hold>> acquire(std::string_view key, const AcquireOptions& options);
+  Status renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool extend);
+  Result<Released> release(const std::shared_ptr<Hold>& hold);
+  // The destructor's: the same, but does no I/O for a lease that is lost, nor on a thread of ours.
+  void let_go(const std::shared_ptr<Hold>& hold) noexcept;
+
+  // One request of a caller's, under the limit of one attempt.
+  Result<Reply> send(const Request& request, Instant until);
+
+  const std::shared_ptr<Origin>& origin() const noexcept { return origin_; }
+  const ClientOptions& options() const noexcept { return options_; }
+  Store& store() noexcept { return batched_; }
+  Keeper& keeper() noexcept { return keeper_; }
+  const Traits& traits() const noexcept { return traits_; }
+
+  bool forked() const noexcept { return page_.in_child(); }
+  Status check_not_forked() const;
+  // In a child: forget a reference without counting it down, which could touch what only the parent has.
+  template <class T>
+  void leak(std::shared_ptr<T> reference) noexcept {
+    if (!abandoned_.exchange(true)) origin_->abandon();
+    new (std::nothrow) std::shared_ptr<T>(std::move(reference));
+  }
+
+ private:
+  friend class Attempt;
+  void goodbye(const Request& release, Instant at, Millis ttl);
+
+  const ForkPage page_;
+  const std::shared_ptr<Origin> origin_;
+  const ClientOptions options_;
+  Connection connection_;
+  Batched batched_;
+  Traits traits_;
+  Waiting waiting_;
+  Keeper keeper_;
+  std::atomic<bool> abandoned_ = false;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// connection.h - a store that is connected when it is needed.
+#pragma once
+#include <memory>
+
+#include "holdfast/store.h"
+
+namespace holdfast {
+
+// Connects on first use, and anew after a call that was not answered: whatever that connection still has
+// in flight, nobody waits for it any more.
+class Connection final : public Store {
+ public:
+  explicit Connection(std::shared_ptr<Origin> origin) : origin_(std::move(origin)) {}
+
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    return with_store(until, [&](Store& store) { return store.apply(requests, replies, until); });
+  }
+  Result<Page> list(const Query& query, Instant until) override {
+    return with_store(until, [&](Store& store) { return store.list(query, until); });
+  }
+  Result<Traits> examine(Instant until) override {
+    return with_store(until, [&](Store& store) { return store.examine(until); });
+  }
+  std::unique_ptr<Bell> bell() override { return store_ ? store_->bell() : nullptr; }
+
+ private:
+  template <class Call>
+  auto with_store(Instant until, Call call) -> decltype(call(std::declval<Store&>())) {
+    if (!store_) {
+      auto connected = origin_->connect(until);
+      if (!connected) return std::move(connected).error();
+      store_ = *std::move(connected);
+    }
+    auto result = call(*store_);
+    const bool unanswered = !result && (result.error().code == Errc::unavailable || result.error().code == Errc::in_doubt);
+    if (unanswered) store_.reset();
+    return result;
+  }
+
+  const std::shared_ptr<Origin> origin_;
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// hold.h - one lease, as its owner and the client's threads see it.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/keeping.h"
+#include "holdfast/lease.h"
+
+namespace holdfast {
+
+//   held ──release()──> released
+//     └──deadline passed, or the store said lost──> lost (final; the stop source fires)
+struct Hold {
+  enum class Phase : std::uint8_t { held, released, lost };
+
+  Hold(std::string k, std::string h, Token t, int tries) : key(std::move(k)), holder(std::move(h)), token(t), attempts(tries) {}
+
+  const std::string key;
+  const std::string holder;
+  const Token token;
+  const int attempts;
+  core::Keeping::Id id = 0;         // at the keeper
+  bool detached = false;
+  std::function<bool()> finished;   // asked by the keeper only
+
+  std::atomic<Instant::rep> deadline = 0;  // of our belief: always before the store's expiry
+  std::atomic<Phase> phase = Phase::held;
+  std::atomic<Millis::rep> ttl_ms = 0;     // of the next renewal
+  std::stop_source lost_source;
+
+  std::mutex mutex;                                  // guards what follows
+  Lost lost;
+  bool in_jeopardy = false;
+  std::function<void()> on_jeopardy;
+  std::function<void(const Lost&)> on_lost;
+  std::function<void(Instant)> on_renewed;
+
+  Instant believed_until() const noexcept { return Instant(Instant::duration(deadline.load(std::memory_order_acquire))); }
+  bool held() const noexcept { return phase.load(std::memory_order_acquire) == Phase::held && BootClock::now() < believed_until(); }
+  Millis ttl() const noexcept { return Millis(ttl_ms.load()); }
+
+  // Each true for the one caller that made it so.
+  bool release() {
+    const std::lock_guard lock(mutex);
+    return leave(Phase::released);
+  }
+  bool lose(Lost why) {
+    const std::lock_guard lock(mutex);
+    if (phase.load() != Phase::held) return false;
+    lost = std::move(why);  // first the reason: whoever sees the phase finds it
+    return leave(Phase::lost);
+  }
+
+ private:
+  bool leave(Phase next) {
+    Phase expected = Phase::held;
+    return phase.compare_exchange_strong(expected, next, std::memory_order_acq_rel);
+  }
+};
+
+}  // namespace holdfast

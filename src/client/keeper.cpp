@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/keeper.h"
+
+#include "client/keeper_state.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis patience = 1s;  // with a store that hangs while the client goes
+
+}  // namespace
+
+Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options)
+    : state_(std::make_shared<State>(std::move(origin), options, std::make_shared<Callbacks>())), callbacks_(state_->callbacks) {}
+
+Keeper::~Keeper() {
+  state_->close();
+  pulse_.finish(patience);
+  alarm_.finish(patience);
+}
+
+void Keeper::start() {
+  const std::lock_guard lock(starting_);
+  if (pulse_.started()) return;
+  alarm_ = Worker([state = state_] { state->alarm(); });
+  pulse_ = Worker([state = state_] { state->pulse(); });
+}
+
+void Keeper::keep(const std::shared_ptr<Hold>& hold, core::Belief belief) {
+  start();
+  const std::lock_guard lock(state_->mutex);
+  hold->id = ++state_->last_id;
+  hold->ttl_ms = belief.ttl().count();
+  hold->deadline = belief.deadline().time_since_epoch().count();
+  state_->keeping.add(hold->id, belief);
+  state_->holds.emplace(hold->id, hold);
+  if (state_->keeping.next_alarm() < state_->alarm_sleeps_until) state_->alarm_wakeup.ring();
+  if (state_->keeping.next_renewal() < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();
+}
+
+void Keeper::drop(const Hold& hold) {
+  const std::lock_guard lock(state_->mutex);
+  state_->keeping.remove(hold.id);
+  state_->holds.erase(hold.id);
+}
+
+bool Keeper::renewed(Hold& hold, Instant sent, Millis life, Millis ttl) {
+  const std::lock_guard lock(state_->mutex);
+  state_->keeping.set_ttl(hold.id, ttl);
+  hold.ttl_ms = ttl.count();
+  const auto deadline = state_->keeping.renewed(hold.id, sent, life, BootClock::now());
+  if (!deadline) return false;
+  state_->tell_renewed(hold, *deadline);
+  if (state_->keeping.next_renewal() < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();
+  if (state_->keeping.next_alarm() < state_->alarm_sleeps_until) state_->alarm_wakeup.ring();
+  return true;
+}
+
+void Keeper::lose(const std::shared_ptr<Hold>& hold, Lost lost) { state_->lose(hold, std::move(lost)); }
+
+void Keeper::errand(const Request& r, Instant at, Instant give_up) {
+  start();
+  const std::lock_guard lock(state_->mutex);
+  state_->errands.emplace(
+      at, State::Errand{r.verb, std::string(r.key.text), std::string(r.holder.text), r.token, r.place, give_up});
+  if (at < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();
+}
+
+}  // namespace holdfast

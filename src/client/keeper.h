@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// keeper.h - keeps all leases of a client alive, and says in time which are not.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/wakeup.h"
+#include "base/worker.h"
+#include "client/callbacks.h"
+#include "client/hold.h"
+#include "core/keeping.h"
+#include "holdfast/options.h"
+#include "holdfast/store.h"
+
+namespace holdfast {
+
+// Two threads over one core::Keeping.  *Pulse* renews all leases that are due in one batch, on a
+// connection of its own, and runs errands.  *Alarm* does no I/O: it tells of jeopardy and loss on time,
+// also while every connection hangs.  Both start with the first lease.
+//
+// The threads own what they use, so a client that is destroyed by a callback of its own does no harm.
+class Keeper {
+ public:
+  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options);
+  ~Keeper();
+
+  void keep(const std::shared_ptr<Hold>& hold, core::Belief belief);
+  // The lease is being released: nobody renews it or tells of its loss any more.
+  void drop(const Hold& hold);
+
+  // A renewal by hand was granted.  False: too late.
+  bool renewed(Hold& hold, Instant sent, Millis life, Millis ttl);
+  // The store said so.
+  void lose(const std::shared_ptr<Hold>& hold, Lost lost);
+
+  // Sends `request` (whose texts are copied) at that moment, as well as it can be done, until `give_up`.
+  void errand(const Request& request, Instant at, Instant give_up);
+
+  // Runs on the callbacks' thread.
+  void call(std::function<void()> function) { callbacks_->run(std::move(function)); }
+
+  bool on_alarm_thread() const noexcept { return alarm_.is_this_thread(); }
+
+ private:
+  struct State;
+  void start();
+
+  const std::shared_ptr<State> state_;
+  const std::shared_ptr<Callbacks> callbacks_;
+  std::mutex starting_;
+  Worker pulse_, alarm_;  // guarded by starting_ until started
+};
+
+}  // namespace holdfast

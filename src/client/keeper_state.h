@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// keeper_state.h - what the keeper's two threads share, and what each of them does.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/wakeup.h"
+#include "client/callbacks.h"
+#include "client/hold.h"
+#include "client/keeper.h"
+#include "core/keeping.h"
+
+namespace holdfast {
+
+struct Keeper::State {
+  State(std::shared_ptr<Origin> o, const ClientOptions& opts, std::shared_ptr<Callbacks> c)
+      : origin(std::move(o)), options(opts), callbacks(std::move(c)), jitter(random_bits()) {}
+
+  struct Errand {
+    Verb verb;
+    std::string key, holder;
+    Token token;
+    Millis place;
+    Instant give_up;
+  };
+  using Holds = std::vector<std::shared_ptr<Hold>>;
+
+  // The threads.  Each returns after close().
+  void pulse();
+  void alarm();
+  void close();
+
+  // The store told us, or the clock did.  Takes no lock for long and calls nobody: the alarm thread does.
+  void lose(const std::shared_ptr<Hold>& hold, Lost lost);
+  void tell_renewed(Hold& hold, Instant deadline);
+
+  const std::shared_ptr<Origin> origin;
+  const ClientOptions options;
+  const std::shared_ptr<Callbacks> callbacks;
+  Wakeup pulse_wakeup, alarm_wakeup;
+
+  std::mutex mutex;                                          // guards what follows
+  core::Keeping keeping;
+  std::map<core::Keeping::Id, std::shared_ptr<Hold>> holds;  // those in `keeping`
+  core::Keeping::Id last_id = 0;
+  Instant pulse_sleeps_until = Instant::max(), alarm_sleeps_until = Instant::max();
+  std::multimap<Instant, Errand> errands;
+  Holds told;                                                // lost by the store's word; for the alarm thread
+  bool closed = false;
+  Jitter jitter;
+
+ private:
+  Holds take_due(Instant now);
+  void renew(Store& store, const Holds& due);
+  void settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
+  void run_errands(Store& store, Instant now);
+  void announce(const std::shared_ptr<Hold>& hold);
+  void log(std::string_view line) const;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "holdfast/lease.h"
+
+#include "base/text.h"
+#include "client/client_state.h"
+#include "core/check.h"
+
+namespace holdfast {
+namespace {
+
+Error holds_nothing() { return {.code = Errc::lost, .detail = "this Lease object holds no lease"}; }
+
+}  // namespace
+
+const char* to_string(Released released) noexcept {
+  switch (released) {
+    case Released::released: return "released";
+    case Released::already_released: return "already_released";
+    case Released::expired: return "expired";
+    case Released::stolen: return "stolen";
+    case Released::never_held: return "never_held";
+  }
+  return "?";
+}
+
+Lease::Lease(std::shared_ptr<Hold> hold, std::shared_ptr<ClientState> client) noexcept
+    : hold_(std::move(hold)), client_(std::move(client)) {}
+
+Lease::Lease(Lease&& other) noexcept = default;
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this == &other) return *this;
+  let_go();
+  hold_ = std::move(other.hold_);
+  client_ = std::move(other.client_);
+  return *this;
+}
+
+Lease::~Lease() { let_go(); }
+
+void Lease::let_go() noexcept {
+  if (!client_) return;
+  if (client_->forked()) {
+    ClientState& client = *client_;
+    client.leak(std::move(hold_));
+    client.leak(std::move(client_));
+    return;
+  }
+  client_->let_go(hold_);
+  hold_.reset();
+  client_.reset();
+}
+
+bool Lease::held() const noexcept { return hold_ && !client_->forked() && hold_->held(); }
+
+Instant Lease::deadline() const noexcept { return hold_ ? hold_->believed_until() : Instant::min(); }
+
+Millis Lease::remaining() const noexcept {
+  if (!held()) return Millis::zero();
+  const Instant deadline = hold_->believed_until();
+  if (deadline == Instant::max()) return never;
+  return std::max(std::chrono::floor<Millis>(deadline - BootClock::now()), Millis::zero());
+}
+
+std::string_view Lease::key() const noexcept { return hold_ ? std::string_view(hold_->key) : std::string_view(); }
+std::string_view Lease::owner() const noexcept { return hold_ ? std::string_view(hold_->holder) : std::string_view(); }
+Token Lease::token() const noexcept { return hold_ ? hold_->token : no_token; }
+int Lease::attempts() const noexcept { return hold_ ? hold_->attempts : 0; }
+
+std::stop_token Lease::stop_token() const {
+  if (hold_ && !client_->forked()) return hold_->lost_source.get_token();
+  std::stop_source stopped;  // what we do not hold is lost
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
+Lost Lease::lost() const {
+  if (!hold_) return {};
+  if (client_->forked()) return {Loss::forked, "the lease is the parent process's"};
+  const std::lock_guard lock(hold_->mutex);
+  if (hold_->phase.load() == Hold::Phase::lost) return hold_->lost;
+  const bool past = hold_->phase.load() == Hold::Phase::held && BootClock::now() >= hold_->believed_until();
+  return past ? Lost{Loss::unreachable, "its deadline passed and no renewal had been confirmed"} : Lost{};
+}
+
+void Lease::check() const {
+  if (held()) return;
+  if (!hold_) raise(holds_nothing());
+  const Lost why = lost();
+  const std::string reason = why.reason == Loss::none ? "it was released" : why.detail;
+  raise({.code = Errc::lost, .detail = "the lease on " + printable(hold_->key) + " is not held any more: " + reason, .loss = why.reason});
+}
+
+void Lease::on_jeopardy(std::function<void()> function) {
+  if (!hold_ || client_->forked()) return;
+  const std::lock_guard lock(hold_->mutex);
+  hold_->on_jeopardy = std::move(function);
+  if (hold_->in_jeopardy && hold_->on_jeopardy) client_->keeper().call(hold_->on_jeopardy);
+}
+
+void Lease::on_lost(std::function<void(const Lost&)> function) {
+  if (!hold_ || client_->forked()) return;
+  const std::lock_guard lock(hold_->mutex);
+  hold_->on_lost = std::move(function);
+  // Announced already (or about to be, which then finds the function): the stop source tells which.
+  if (hold_->lost_source.stop_requested() && hold_->on_lost) {
+    client_->keeper().call([f = hold_->on_lost, lost = hold_->lost] { f(lost); });
+  }
+}
+
+void Lease::on_renewed(std::function<void(Instant)> function) {
+  if (!hold_ || client_->forked()) return;
+  const std::lock_guard lock(hold_->mutex);
+  hold_->on_renewed = std::move(function);
+}
+
+Status Lease::renew_by(Millis ttl, bool extend) {
+  if (!hold_) return holds_nothing();
+  return client_->renew(hold_, ttl, extend);
+}
+
+Status Lease::try_renew(Millis ttl) {
+  if (!hold_) return holds_nothing();
+  if (ttl == Millis::zero()) ttl = hold_->ttl();
+  if (Status s = core::check_ttl(ttl); !s) return s;
+  return renew_by(ttl, false);
+}
+
+Status Lease::try_extend_by(Millis more) {
+  if (more <= Millis::zero()) return Error{Errc::invalid, "a lease can be extended by a positive time only"};
+  if (Status s = core::check_ttl(std::max(more, Millis(20))); !s) return s;
+  return renew_by(more, true);
+}
+
+Result<Released> Lease::try_release() {
+  if (!hold_) return Released::never_held;
+  return client_->release(hold_);
+}
+
+}  // namespace holdfast

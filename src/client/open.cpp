@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// open.cpp - from a URL to a client: a plain table of factories.
+#include "base/text.h"
+#include "base/url.h"
+#include "holdfast/client.h"
+#include "holdfast/memory.h"
+#include "holdfast/sqlite.h"
+
+namespace holdfast {
+namespace {
+
+using MadeOrigin = Result<std::shared_ptr<Origin>>;
+
+Error unknown_parameter(const Url& url, const std::string& name, const char* known) {
+  return {Errc::invalid, "\"" + printable(name) + "\" is not a parameter of " + url.scheme + ": " + known};
+}
+
+MadeOrigin open_memory(const Url& url) {
+  if (!url.rest.empty()) return Error{Errc::invalid, "memory: takes no path, but \"" + printable(url.rest) + "\" is given"};
+  if (!url.parameters.empty()) return unknown_parameter(url, url.parameters.front().first, "it has none");
+  return memory::origin(memory::make_database());
+}
+
+MadeOrigin open_sqlite(const Url& url) {
+  auto path = percent_decoded(url.rest);
+  if (!path) return std::move(path).error();
+  if (path->empty()) return Error{Errc::invalid, "sqlite: names no file; write sqlite:PATH"};
+  sqlite::Options options{.path = *std::move(path)};
+  for (const auto& [name, value] : url.parameters) {
+    if (name != "table") return unknown_parameter(url, name, "known is table=");
+    options.table = value;
+  }
+  return sqlite::origin(std::move(options));
+}
+
+struct Factory {
+  std::string_view scheme;
+  MadeOrigin (*open)(const Url&);
+};
+constexpr Factory factories[] = {{"sqlite", open_sqlite}, {"memory", open_memory}};
+
+}  // namespace
+
+Result<Client> try_open(std::string_view text, ClientOptions options) {
+  auto url = parse_url(text);
+  if (!url) return std::move(url).error();
+  for (const Factory& factory : factories) {
+    if (factory.scheme != url->scheme) continue;
+    auto origin = factory.open(*url);
+    if (!origin) return std::move(origin).error();
+    return Client::try_make(*std::move(origin), std::move(options));
+  }
+  std::string known;
+  for (const Factory& factory : factories) known += (known.empty() ? "" : ", ") + std::string(factory.scheme) + ":";
+  return Error{Errc::invalid, "\"" + printable(url->scheme) + ":\" is not a kind of store known here; known are " + known};
+}
+
+Client open(std::string_view url, ClientOptions options) { return try_open(url, std::move(options)).value(); }
+
+}  // namespace holdfast

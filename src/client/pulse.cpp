@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keeper's thread that talks to the store.
+#include "client/connection.h"
+#include "client/keeper_state.h"
+#include "core/deadline.h"
+#include "core/verdicts.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis last_errands = 500ms;  // for what is still to be sent when the client goes
+constexpr Millis errand_pause = 100ms;  // before an errand is tried again
+
+}  // namespace
+
+void Keeper::State::pulse() {
+  Connection store(origin);
+  while (true) {
+    const Instant now = BootClock::now();
+    const Holds due = take_due(now);
+    if (!due.empty()) renew(store, due);
+    run_errands(store, now);
+    Instant next;
+    {
+      const std::lock_guard lock(mutex);
+      if (closed && errands.empty()) return;
+      next = keeping.next_renewal();
+      if (!errands.empty()) next = std::min(next, errands.begin()->first);
+      pulse_sleeps_until = next;
+    }
+    pulse_wakeup.wait(next);
+    const std::lock_guard lock(mutex);
+    pulse_sleeps_until = Instant::min();  // awake: whoever adds something need not ring
+  }
+}
+
+Keeper::State::Holds Keeper::State::take_due(Instant now) {
+  Holds due;
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto id : keeping.due(now)) due.push_back(holds.at(id));
+  }
+  // The user's `finished` is asked unlocked; an exception counts as yes, as it did in Darwin's Locker.
+  std::erase_if(due, [&](const std::shared_ptr<Hold>& hold) {
+    bool finished = false;
+    try {
+      finished = hold->finished && hold->finished();
+    } catch (...) {
+      finished = true;
+    }
+    if (!finished) return false;
+    const std::lock_guard lock(mutex);
+    keeping.stop_renewing(hold->id);
+    return true;
+  });
+  return due;
+}
+
+void Keeper::State::renew(Store& store, const Holds& due) {
+  std::vector<Request> requests;
+  std::vector<Reply> replies(due.size());
+  const Instant sent = BootClock::now();  // before sending: the store cannot start the ttl earlier
+  Instant until = Instant::max();
+  for (const auto& hold : due) {
+    const Millis ttl = hold->ttl();
+    requests.push_back({.verb = Verb::renew, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token, .ttl = ttl});
+    until = std::min({until, hold->believed_until(), after(sent, core::attempt_limit(ttl))});
+  }
+  const Status status = store.apply(requests, replies, until);
+  const Instant now = BootClock::now();
+  if (status) {
+    for (std::size_t i = 0; i < due.size(); ++i) settle(store, due[i], replies[i], sent);
+    return;
+  }
+  // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.
+  log("renewing " + std::to_string(due.size()) + " lease(s) failed: " + status.error().detail);
+  const std::lock_guard lock(mutex);
+  for (const auto& hold : due) keeping.failed(hold->id, now, jitter.fraction());
+}
+
+void Keeper::State::settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent) {
+  if (reply.verdict == Verdict::granted) {
+    const std::lock_guard lock(mutex);
+    const auto deadline = keeping.renewed(hold->id, sent, reply.remaining, BootClock::now());
+    if (deadline) tell_renewed(*hold, *deadline);
+    return;
+  }
+  Lost lost = core::lost_by(reply, {hold->holder}, hold->token);
+  {
+    // Losing comes first, knowing why second; but the reason is given with the loss, so ask quickly.
+    const Query query{.what = Query::What::log, .prefix = hold->key, .exact = true, .limit = 16};
+    const Instant until = std::min(hold->believed_until(), after(BootClock::now(), 100ms));
+    if (const auto page = store.list(query, until)) core::look_up(lost, *page, hold->token);
+  }
+  lose(hold, std::move(lost));
+}
+
+void Keeper::State::run_errands(Store& store, Instant now) {
+  std::vector<Errand> due;
+  {
+    const std::lock_guard lock(mutex);
+    const auto end = closed ? errands.end() : errands.upper_bound(now);
+    for (auto it = errands.begin(); it != end; ++it) due.push_back(std::move(it->second));
+    errands.erase(errands.begin(), end);
+  }
+  if (due.empty()) return;
+  std::vector<Request> requests;
+  std::vector<Reply> replies(due.size());
+  for (const Errand& e : due) {
+    requests.push_back({.verb = e.verb, .key = {e.key}, .holder = {e.holder}, .token = e.token, .place = e.place});
+  }
+  const Status status = store.apply(requests, replies, after(BootClock::now(), last_errands));
+  if (status) return;
+  const std::lock_guard lock(mutex);
+  if (closed) return;  // the leases run out by themselves
+  for (Errand& e : due) {
+    if (now < e.give_up) errands.emplace(after(now, errand_pause), std::move(e));
+  }
+}
+
+}  // namespace holdfast

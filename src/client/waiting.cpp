@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/waiting.h"
+
+#include <algorithm>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis patience = 1s;
+constexpr Millis after_failure = 100ms;  // a bell that cannot be read: the waiters' polls stand behind it
+
+}  // namespace
+
+Waiting::~Waiting() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->closed = true;
+  }
+  state_->wakeup.ring();
+  listener_.finish(patience);
+}
+
+Waiting::Waiter::Waiter(Waiting& waiting, std::string_view key) : waiting_(waiting), key_(key) {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  waiting_.state_->doors[key_].gate.enter(this);
+}
+
+Waiting::Waiter::~Waiter() {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  const auto door = waiting_.state_->doors.find(key_);
+  const auto next = door->second.gate.leave(this);
+  if (next) (*next)->ring();
+  if (door->second.gate.empty()) waiting_.state_->doors.erase(door);
+}
+
+bool Waiting::Waiter::first() const {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  return waiting_.state_->doors.find(key_)->second.gate.first(const_cast<Waiter*>(this));
+}
+
+bool Waiting::Waiter::alone() const {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  return waiting_.state_->doors.find(key_)->second.gate.size() == 1;
+}
+
+void Waiting::Waiter::sleep(Instant until) {
+  {
+    const std::lock_guard lock(waiting_.state_->mutex);
+    if (std::exchange(rung_, false)) return;
+    if (!wakeup_) wakeup_.emplace();
+  }
+  wakeup_->wait(until);
+}
+
+void Waiting::Waiter::wake() {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  ring();
+}
+
+void Waiting::Waiter::ring() {
+  if (wakeup_) wakeup_->ring();
+  else rung_ = true;
+}
+
+void Waiting::Waiter::heard(const Reply& reply) {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  waiting_.state_->doors.find(key_)->second.last = reply;
+}
+
+Reply Waiting::Waiter::last_heard() const {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  return waiting_.state_->doors.find(key_)->second.last;
+}
+
+std::optional<Reply> Waiting::queue_at(std::string_view key) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto door = state_->doors.find(key);
+  if (door == state_->doors.end()) return std::nullopt;
+  return door->second.last;
+}
+
+void Waiting::listen() {
+  std::call_once(listening_, [this] {
+    std::shared_ptr<Bell> bell = make_bell_();
+    if (!bell) return;  // the waiters poll
+    listener_ = Worker([state = state_, bell] { ring(*state, *bell); });
+  });
+}
+
+void Waiting::ring(State& state, Bell& bell) {
+  while (true) {
+    const auto why = state.wakeup.wait(Instant::max(), bell.fd());
+    if (why == Wakeup::Why::extra) {
+      const auto keys = bell.rung();
+      if (!keys) state.wakeup.wait(after(BootClock::now(), after_failure));
+      const std::lock_guard lock(state.mutex);
+      for (auto& [key, door] : state.doors) {
+        const bool concerned = !keys || keys->empty() || std::find(keys->begin(), keys->end(), key) != keys->end();
+        if (concerned && !door.gate.empty()) (*door.gate.front())->ring();
+      }
+    }
+    const std::lock_guard lock(state.mutex);
+    if (state.closed) return;
+  }
+}
+
+}  // namespace holdfast

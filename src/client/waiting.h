@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// waiting.h - the threads of this process that wait for keys, and the bell that wakes them.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/wakeup.h"
+#include "base/worker.h"
+#include "core/gate.h"
+#include "holdfast/store.h"
+
+namespace holdfast {
+
+// One gate per key while somebody waits for it.  All waiters of a process for a key are one waiter at the
+// store; among themselves they are served in order.  One thread listens to the client's bell and wakes
+// whoever is first at a gate; it starts when somebody first has to sleep.
+class Waiting {
+ public:
+  using MakeBell = std::function<std::unique_ptr<Bell>()>;
+  explicit Waiting(MakeBell make_bell) : state_(std::make_shared<State>()), make_bell_(std::move(make_bell)) {}
+  ~Waiting();
+
+  // Somebody at a gate; leaves it when destroyed.
+  class Waiter {
+   public:
+    Waiter(Waiting& waiting, std::string_view key);
+    ~Waiter();
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+
+    bool first() const;
+    bool alone() const;
+    // Sleeps until then, or until the bell rings, wake() is called, or it becomes first.
+    void sleep(Instant until);
+    // Any thread: wakes it.
+    void wake();
+    // What the store said last, for those of this process who only ask.
+    void heard(const Reply& reply);
+    Reply last_heard() const;
+
+   private:
+    friend class Waiting;
+    Waiting& waiting_;
+    void ring();  // REQUIRES: the mutex is held
+
+    const std::string key_;
+    std::optional<Wakeup> wakeup_;  // made when it first sleeps: most never do
+    bool rung_ = false;             // before that
+  };
+
+  // What the first at that gate heard last; nothing if nobody waits here.
+  std::optional<Reply> queue_at(std::string_view key) const;
+
+  // Subscribes, if the store can notify.  Call after a place was kept and before the check that follows.
+  void listen();
+
+ private:
+  struct Door {
+    core::Gate<Waiter*> gate;
+    Reply last{.verdict = Verdict::busy};
+  };
+  struct State {
+    std::mutex mutex;
+    std::map<std::string, Door, std::less<>> doors;
+    Wakeup wakeup;
+    bool closed = false;
+  };
+  static void ring(State& state, Bell& bell);
+
+  const std::shared_ptr<State> state_;
+  const MakeBell make_bell_;
+  std::once_flag listening_;
+  Worker listener_;
+};
+
+}  // namespace holdfast
