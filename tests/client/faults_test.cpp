@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fail the first call, then the second, then the third, until the operation succeeds untouched.
+#include "stores/decorators/batched.h"
+#include "tests/client/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class Faults : public ClientTest {
+ protected:
+  static constexpr Fault::Kind kinds[] = {Fault::Kind::refuse_before, Fault::Kind::lose_before, Fault::Kind::lose_after,
+                                          Fault::Kind::hang_before, Fault::Kind::hang_after};
+
+  // A client whose n-th call of apply, counted over all its stores, has this fault.
+  Client failing_at(int n, Fault::Kind kind) {
+    const auto calls = std::make_shared<std::atomic<int>>(0);
+    return chosen_client([=](std::span<const Request>) {
+      return ++*calls == n ? Fault{kind, Millis(60)} : Fault{};
+    });
+  }
+};
+
+TEST_P(Faults, at_every_step_of_acquire_renew_release_leave_no_ghost) {
+  for (const Fault::Kind kind : kinds) {
+    for (int n = 1; n <= 5; ++n) {
+      const std::string key = "k" + std::to_string(static_cast<int>(kind)) + "-" + std::to_string(n);
+      SCOPED_TRACE(key);
+      {
+        Client client = failing_at(n, kind);
+        if (auto lease = client.try_acquire(key, {.ttl = 1min})) {
+          (void)lease->try_renew();
+          (void)lease->try_release();
+        }
+      }
+      EXPECT_TRUE(await([&] { return is_free(key); }));  // far sooner than the ttl
+    }
+  }
+}
+
+TEST_P(Faults, at_every_step_of_waiting_leave_no_ghost_and_no_place) {
+  for (const Fault::Kind kind : kinds) {
+    for (int n = 1; n <= 5; ++n) {
+      const std::string key = "k" + std::to_string(static_cast<int>(kind)) + "-" + std::to_string(n);
+      SCOPED_TRACE(key);
+      Lease blocker = observer_.acquire(key);
+      {
+        Client client = failing_at(n, kind);
+        EXPECT_FALSE(client.try_acquire(key, {.ttl = 1min, .wait = 150ms}));
+      }
+      blocker.release();
+      EXPECT_TRUE(await([&] { return is_free(key) && waiting(key) == 0; }));
+      EXPECT_TRUE(observer_.try_acquire(key));
+    }
+  }
+}
+
+TEST_P(Faults, a_lost_answer_is_asked_for_again_and_the_token_is_the_same) {
+  Client client = failing_at(1, Fault::Kind::lose_after);
+  Lease lease = client.acquire("k");
+  EXPECT_EQ(lease.attempts(), 2);
+  EXPECT_EQ(observer_.list({.prefix = "k"}).leases.at(0).token, lease.token());
+}
+
+TEST_P(Faults, an_acquire_that_stays_unclear_is_in_doubt_and_given_back) {
+  Trouble trouble;
+  Client client = troubled_client(trouble);
+  trouble.set(Fault::Kind::lose_after);
+  const auto result = client.try_acquire("k", {.ttl = 600ms});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::in_doubt);
+  EXPECT_TRUE(result.error().in_doubt());
+  trouble.end();
+  EXPECT_TRUE(await([&] { return is_free("k"); }));
+}
+
+TEST_P(Faults, a_store_that_is_not_there_is_unavailable) {
+  Trouble trouble;
+  Client client = troubled_client(trouble);
+  trouble.set(Fault::Kind::refuse_before);
+  EXPECT_EQ(client.try_acquire("k").error().code, Errc::unavailable);
+  EXPECT_EQ(client.try_acquire("k", {.wait = 50ms}).error().code, Errc::unavailable);
+  trouble.end();
+  EXPECT_TRUE(client.try_acquire("k"));
+}
+
+TEST_P(Faults, a_waiter_outlives_an_outage) {
+  Trouble trouble;
+  Client client = troubled_client(trouble);
+  trouble.set(Fault::Kind::refuse_before);
+  std::jthread waiter([&] { EXPECT_TRUE(client.try_acquire("k", {.wait = 60s})); });
+  let_pass(50ms);
+  trouble.end();
+}
+
+TEST_P(Faults, a_grant_that_comes_late_is_given_back_and_reported) {
+  Client client = chosen_client([](std::span<const Request> requests) {
+    return requests[0].verb == Verb::acquire ? Fault{Fault::Kind::hang_after, 45ms} : Fault{};
+  });
+  const auto result = client.try_acquire("k", {.ttl = 60ms});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::too_late) << result.error().detail;
+}
+
+TEST_P(Faults, a_hung_store_delays_no_caller_past_its_own_deadline) {
+  Trouble trouble;
+  Client client = troubled_client(trouble);
+  trouble.set(Fault::Kind::hang_before, 2s);
+  const Instant start = BootClock::now();
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      // One attempt of a 300 ms lease gets 50 ms.
+      EXPECT_FALSE(client.try_acquire("k" + std::to_string(i), {.ttl = 300ms}));
+      EXPECT_LT(BootClock::now(), start + 2s);
+    });
+  }
+  threads.clear();
+  EXPECT_LT(BootClock::now(), start + 2s);
+  trouble.end();
+}
+
+TEST_P(Faults, a_batch_takes_only_followers_with_as_much_time_as_its_leader) {
+  const auto store = database_->new_client()->connect(BootClock::now() + 5s).value();
+  std::atomic<int> calls = 0;
+  class Slow final : public Store {
+   public:
+    Slow(Store& s, std::atomic<int>& c) : store_(s), calls_(c) {}
+    Status apply(std::span<const Request> in, std::span<Reply> out, Instant until) override {
+      ++calls_;
+      let_pass(100ms);
+      return store_.apply(in, out, until);
+    }
+    Result<Page> list(const Query& q, Instant until) override { return store_.list(q, until); }
+    Result<Traits> examine(Instant until) override { return store_.examine(until); }
+
+   private:
+    Store& store_;
+    std::atomic<int>& calls_;
+  } slow(*store, calls);
+  Batched batched(slow);
+  const auto send = [&](const char* key, Millis time) {
+    const Request request{.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1min};
+    Reply reply;
+    return batched.apply({&request, 1}, {&reply, 1}, BootClock::now() + time);
+  };
+  std::jthread leader([&] { EXPECT_TRUE(send("a", 10s)); });
+  ASSERT_TRUE(await([&] { return calls == 1; }));
+  std::jthread patient([&] { EXPECT_TRUE(send("b", 10s)); }), patient_too([&] { EXPECT_TRUE(send("c", 11s)); });
+  const Status hasty = send("d", 20ms);
+  ASSERT_FALSE(hasty);
+  EXPECT_EQ(hasty.error().code, Errc::unavailable);  // never sent: clean
+  leader.join();
+  patient.join();
+  patient_too.join();
+  EXPECT_TRUE(is_free("d"));
+}
+
+HOLDFAST_ON_EVERY_STORE(Faults);
+
+}  // namespace
+}  // namespace holdfast::test

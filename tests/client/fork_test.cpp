@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/client/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class Fork : public ClientTest {
+ protected:
+  // True if `in_child` was, in a forked child.
+  template <class F>
+  static bool true_in_child(F in_child) {
+    const pid_t child = fork();
+    if (child == 0) _exit(in_child() ? 0 : 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+};
+
+TEST_P(Fork, a_child_holds_nothing_and_sends_nothing) {
+  Client client = new_client();
+  auto lease = std::make_unique<Lease>(client.acquire("k"));
+  EXPECT_TRUE(true_in_child([&] {
+    const bool lost = !lease->held() && lease->lost().reason == Loss::forked && lease->stop_token().stop_requested();
+    const bool refused = client.try_acquire("l").error().code == Errc::forked && lease->try_renew().error().code == Errc::forked &&
+                         lease->try_release().error().code == Errc::forked && client.try_list().error().code == Errc::forked;
+    lease.reset();  // its destructor does nothing
+    return lost && refused;
+  }));
+  EXPECT_TRUE(lease->held());
+  EXPECT_FALSE(is_free("k"));
+  EXPECT_EQ(lease->release(), Released::released);
+}
+
+TEST_P(Fork, the_destructors_of_a_child_do_not_hang_or_touch_the_parents_lease) {
+  auto client = std::make_unique<Client>(new_client());
+  auto lease = std::make_unique<Lease>(client->acquire("k", {.ttl = 200ms}));
+  EXPECT_TRUE(true_in_child([&] {
+    client.reset();
+    lease.reset();
+    return true;
+  }));
+  const Instant deadline = lease->deadline();
+  EXPECT_TRUE(await([&] { return lease->deadline() > deadline; }));  // still renewed
+}
+
+TEST_P(Fork, a_child_may_open_a_client_of_its_own) {
+  if (!database_->has_tables()) return;  // memory is one process's
+  Client client = new_client();
+  const Lease lease = client.acquire("k");
+  EXPECT_TRUE(true_in_child([&] {
+    Client own = new_client();
+    return own.try_acquire("k").error().code == Errc::busy && own.try_acquire("l").has_value();
+  }));
+}
+
+HOLDFAST_ON_EVERY_STORE(Fork);
+
+}  // namespace
+}  // namespace holdfast::test

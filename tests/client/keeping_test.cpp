@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <future>
+#include <latch>
+
+#include "tests/client/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class Keep : public ClientTest {
+ protected:
+  // How a lease of 300 ms ends whose store is in trouble from now on.
+  Lost lost_in(Trouble& trouble, Lease& lease, Fault::Kind kind, Millis length = 0ms) {
+    std::promise<Lost> told;
+    lease.on_lost([&](const Lost& lost) { told.set_value(lost); });
+    trouble.set(kind, length);
+    std::future<Lost> answer = told.get_future();
+    EXPECT_EQ(answer.wait_for(20s), std::future_status::ready);
+    EXPECT_TRUE(lease.stop_token().stop_requested());
+    EXPECT_FALSE(lease.held());
+    return answer.get();
+  }
+};
+
+TEST_P(Keep, a_kept_lease_lives_far_longer_than_its_ttl) {
+  Client client = new_client();
+  const Lease lease = client.acquire("k", {.ttl = 150ms});
+  const Instant start = BootClock::now();
+  ASSERT_TRUE(await([&] { return BootClock::now() > start + 600ms || !lease.held(); }));
+  EXPECT_TRUE(lease.held());
+  EXPECT_FALSE(is_free("k"));
+}
+
+TEST_P(Keep, all_leases_are_renewed_in_one_batch) {
+  Counts counts;
+  Client client = counted_client(counts);
+  std::vector<Lease> leases;
+  for (int i = 0; i < 50; ++i) leases.push_back(client.acquire("k" + std::to_string(i), {.ttl = 2s}));
+  const auto trips = counts.trips.load();
+  const Instant first = leases.back().deadline();
+  ASSERT_TRUE(await([&] { return leases.back().deadline() > first; }));
+  EXPECT_GE(counts.requests - 50, 50u);
+  EXPECT_LT(counts.trips - trips, 25u);
+}
+
+TEST_P(Keep, nobody_renews_a_lease_that_is_not_kept) {
+  Client client = new_client();
+  const Lease lease = client.acquire("k", {.ttl = 100ms, .keep = false});
+  ASSERT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
+  EXPECT_FALSE(lease.held());
+  EXPECT_EQ(lease.lost().reason, Loss::unreachable);
+}
+
+TEST_P(Keep, renewing_stops_after_max_renewals) {
+  Counts counts;
+  Client client = counted_client(counts);
+  const Lease lease = client.acquire("k", {.ttl = 150ms, .max_renewals = 2});
+  ASSERT_TRUE(await([&] { return !lease.held(); }));
+  EXPECT_EQ(counts.trips, 1u + 2u);
+}
+
+TEST_P(Keep, renewing_stops_when_finished_says_so_or_throws) {
+  Client client = new_client();
+  std::atomic<int> asked = 0;
+  const Lease lease = client.acquire("k", {.ttl = 150ms, .finished = [&] { return ++asked == 3; }});
+  const Lease other = client.acquire("l", {.ttl = 150ms, .finished = []() -> bool { throw 1; }});
+  ASSERT_TRUE(await([&] { return !lease.held() && !other.held(); }));
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_P(Keep, renew_every_sets_the_pace) {
+  Client client = new_client();
+  Lease lease = client.acquire("k", {.ttl = 10s, .renew_every = 20ms});
+  std::atomic<int> renewed = 0;
+  lease.on_renewed([&](Instant) { ++renewed; });
+  EXPECT_TRUE(await([&] { return renewed >= 3; }));
+  lease.release();
+}
+
+TEST_P(Keep, an_outage_loses_the_lease_by_its_deadline) {
+  Trouble trouble;
+  Client client = troubled_client(trouble);
+  Lease lease = client.acquire("k", {.ttl = 300ms});
+  EXPECT_EQ(lost_in(trouble, lease, Fault::Kind::refuse_before).reason, Loss::unreachable);
+  EXPECT_THROW(lease.check(), LeaseLost);
+  EXPECT_EQ(lease.try_renew().error().code, Errc::lost);
+  trouble.end();
+}
+
+TEST_P(Keep, a_store_that_hangs_does_not_delay_the_loss) {
+  Trouble trouble;
+  Client client = troubled_client(trouble);
+  Lease lease = client.acquire("k", {.ttl = 300ms});
+  const Instant before = BootClock::now();
+  std::promise<Instant> stopped;
+  const std::stop_callback note(lease.stop_token(), [&] { stopped.set_value(BootClock::now()); });
+  lost_in(trouble, lease, Fault::Kind::deaf, 2s);
+  // The store hangs until before + 2 s; the loss was told while it did.
+  EXPECT_LT(stopped.get_future().get(), before + 2s);
+  EXPECT_LT(BootClock::now(), before + 2s);
+  trouble.end();
+}
+
+TEST_P(Keep, a_passing_failure_is_not_a_loss) {
+  Trouble trouble;
+  Client client = troubled_client(trouble);
+  Lease lease = client.acquire("k", {.ttl = 600ms});
+  trouble.set(Fault::Kind::lose_before);
+  ASSERT_TRUE(await([&] { return lease.remaining() < 250ms; }));  // renewals have failed since 400 ms
+  trouble.end();
+  const Instant deadline = lease.deadline();
+  EXPECT_TRUE(await([&] { return lease.deadline() > deadline; }));
+  EXPECT_TRUE(lease.held());
+}
+
+TEST_P(Keep, jeopardy_is_told_before_loss_and_ends_with_a_renewal) {
+  Trouble trouble;
+  Client client = troubled_client(trouble);
+  Lease lease = client.acquire("k", {.ttl = 900ms});
+  std::promise<bool> jeopardy;
+  lease.on_jeopardy([&] { jeopardy.set_value(lease.held()); });
+  trouble.set(Fault::Kind::refuse_before);
+  EXPECT_TRUE(jeopardy.get_future().get());
+  trouble.end();
+  const Instant deadline = lease.deadline();
+  EXPECT_TRUE(await([&] { return lease.deadline() > deadline; }));
+}
+
+TEST_P(Keep, a_stolen_lease_is_told_with_its_thief) {
+  Client a = new_client();
+  Lease lease = a.acquire("k", {.ttl = 300ms, .owner = "me"});
+  std::promise<Lost> told;
+  lease.on_lost([&](const Lost& lost) { told.set_value(lost); });
+  observer_.release("k", "me");  // behind its back
+  const Lease thief = observer_.acquire("k", {.owner = "thief"});
+  const Lost lost = told.get_future().get();
+  EXPECT_EQ(lost.reason, Loss::stolen);
+  EXPECT_NE(lost.detail.find("thief"), std::string::npos);
+  EXPECT_TRUE(thief.held());
+}
+
+TEST_P(Keep, a_broken_lease_is_told_with_who_broke_it_and_why) {
+  Client client = new_client();
+  Lease lease = client.acquire("k", {.ttl = 300ms});
+  std::promise<Lost> told;
+  lease.on_lost([&](const Lost& lost) { told.set_value(lost); });
+  const auto store = database_->new_client()->connect(BootClock::now() + 5s).value();
+  const Request evict{.verb = Verb::evict, .key = {"k"}, .holder = {"olga"}, .token = lease.token(), .note = "stuck"};
+  Reply reply;
+  ASSERT_TRUE(store->apply({&evict, 1}, {&reply, 1}, BootClock::now() + 5s));
+  ASSERT_EQ(reply.verdict, Verdict::released);
+  const Lost lost = told.get_future().get();
+  EXPECT_EQ(lost.reason, Loss::broken);
+  EXPECT_NE(lost.detail.find("olga"), std::string::npos);
+  EXPECT_NE(lost.detail.find("stuck"), std::string::npos);
+}
+
+TEST_P(Keep, a_function_set_after_the_loss_runs_at_once) {
+  Client client = new_client();
+  Lease lease = client.acquire("k", {.ttl = 50ms, .keep = false});
+  ASSERT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
+  std::promise<Lost> told;
+  lease.on_lost([&](const Lost& lost) { told.set_value(lost); });
+  EXPECT_EQ(told.get_future().get().reason, Loss::unreachable);
+}
+
+TEST_P(Keep, a_callback_may_destroy_its_lease_and_the_last_client) {
+  std::promise<void> done;
+  auto client = std::make_unique<Client>(new_client());
+  auto lease = std::make_unique<Lease>(client->acquire("k", {.ttl = 50ms, .keep = false}));
+  lease->on_lost([&](const Lost&) {
+    lease.reset();
+    client.reset();
+    done.set_value();
+  });
+  EXPECT_EQ(done.get_future().wait_for(20s), std::future_status::ready);
+}
+
+TEST_P(Keep, a_stop_callback_may_destroy_its_lease_and_the_last_client) {
+  std::promise<void> done;
+  auto client = std::make_unique<Client>(new_client());
+  auto lease = std::make_unique<Lease>(client->acquire("k", {.ttl = 50ms, .keep = false}));
+  const std::stop_callback destroy(lease->stop_token(), [&] {
+    lease.reset();
+    client.reset();
+    done.set_value();
+  });
+  EXPECT_EQ(done.get_future().wait_for(20s), std::future_status::ready);
+}
+
+TEST_P(Keep, a_slow_stop_callback_is_logged) {
+  std::promise<std::string> logged;
+  Client client = new_client({.log = [&](std::string_view line) { logged.set_value(std::string(line)); }});
+  const Lease lease = client.acquire("k", {.ttl = 50ms, .keep = false});
+  const std::stop_callback slow(lease.stop_token(), [] { let_pass(30ms); });
+  EXPECT_NE(logged.get_future().get().find("stop_callback"), std::string::npos);
+}
+
+class Run : public ClientTest {};
+
+TEST_P(Run, says_whether_it_ran_and_what_it_returned) {
+  Client a = new_client(), b = new_client();
+  const auto ran = a.run("k", {}, [&](Lease& lease) {
+    EXPECT_TRUE(lease.held());
+    const auto other = b.run("k", {}, [] { return 1; });
+    EXPECT_FALSE(other);
+    EXPECT_EQ(other.holder, lease.owner());
+    return 42;
+  });
+  ASSERT_TRUE(ran);
+  EXPECT_EQ(ran.value, 42);
+  EXPECT_TRUE(is_free("k"));
+  EXPECT_TRUE(a.run("k", {}, [] {}));
+}
+
+TEST_P(Run, an_exception_releases_and_passes_on) {
+  Client client = new_client();
+  EXPECT_THROW(client.run("k", {}, []() -> int { throw std::logic_error("mine"); }), std::logic_error);
+  EXPECT_TRUE(is_free("k"));
+}
+
+TEST_P(Run, never_reports_success_for_work_that_ended_after_the_loss) {
+  Client client = new_client();
+  const auto outlive = [](Lease& lease) { EXPECT_TRUE(await([&] { return !lease.held(); })); };
+  EXPECT_THROW(client.run("k", {.ttl = 50ms, .keep = false}, outlive), LeaseLost);
+  const auto result = client.try_run("l", {.ttl = 50ms, .keep = false}, outlive);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::lost);
+  EXPECT_EQ(result.error().loss, Loss::unreachable);
+}
+
+TEST_P(Run, notices_at_the_end_what_happened_behind_its_back) {
+  Client client = new_client();
+  const auto result = client.try_run("k", {.owner = "me"}, [&] { observer_.release("k", "me"); });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::lost);
+}
+
+TEST_P(Run, a_function_may_release_early) {
+  Client client = new_client();
+  EXPECT_TRUE(client.try_run("k", {}, [](Lease& lease) { lease.release(); }));
+}
+
+HOLDFAST_ON_EVERY_STORE(Keep);
+HOLDFAST_ON_EVERY_STORE(Run);
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <latch>
+#include <mutex>
+
+#include "tests/client/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class Wait : public ClientTest {};
+
+TEST_P(Wait, a_waiter_gets_the_key_when_it_is_released) {
+  Client a = new_client(), b = new_client();
+  Lease lease = a.acquire("k");
+  std::jthread waiter([&] { EXPECT_TRUE(b.try_acquire("k", {.wait = 30s})); });
+  ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+  lease.release();
+  waiter.join();
+  EXPECT_EQ(waiting("k"), 0u);
+}
+
+TEST_P(Wait, a_waiter_takes_over_what_runs_out) {
+  Client a = new_client(), b = new_client();
+  const Lease lease = a.acquire("k", {.ttl = 100ms, .keep = false});
+  const Lease next = b.acquire("k", {.wait = 30s});
+  EXPECT_FALSE(lease.held());
+  EXPECT_GT(next.token(), lease.token());
+}
+
+TEST_P(Wait, waiting_ends_after_the_time_asked_for_and_leaves_the_queue) {
+  Client a = new_client(), b = new_client();
+  const Lease lease = a.acquire("k");
+  const auto result = b.try_acquire("k", {.wait = 50ms});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::timeout);
+  EXPECT_EQ(result.error().holder, lease.owner());
+  EXPECT_EQ(waiting("k"), 0u);
+}
+
+TEST_P(Wait, a_stop_token_ends_the_wait_and_leaves_the_queue) {
+  Client a = new_client(), b = new_client();
+  const Lease lease = a.acquire("k");
+  std::stop_source stop;
+  std::jthread waiter([&] {
+    const auto result = b.try_acquire("k", {.wait = forever, .stop = stop.get_token()});
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Errc::stopped);
+  });
+  ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+  stop.request_stop();
+  waiter.join();
+  EXPECT_EQ(waiting("k"), 0u);
+}
+
+TEST_P(Wait, clients_are_served_in_the_order_they_came) {
+  Client holder = new_client();
+  std::optional<Lease> lease = holder.acquire("k");
+  std::mutex mutex;
+  std::vector<int> order;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 5; ++i) {
+    threads.emplace_back([&, i] {
+      Client client = new_client();
+      const Lease mine = client.acquire("k", {.wait = 60s});
+      const std::lock_guard lock(mutex);
+      order.push_back(i);
+    });
+    ASSERT_TRUE(await([&] { return waiting("k") == static_cast<std::size_t>(i) + 1; }));
+  }
+  lease.reset();
+  threads.clear();
+  EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4}));
+}
+
+TEST_P(Wait, threads_of_one_client_are_one_waiter_and_served_in_order) {
+  Client a = new_client(), b = new_client();
+  std::optional<Lease> lease = a.acquire("k");
+  std::mutex mutex;
+  std::vector<int> order;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 5; ++i) {
+    std::latch started(1);
+    threads.emplace_back([&, i] {
+      started.count_down();
+      const Lease mine = b.acquire("k", {.wait = 60s});
+      const std::lock_guard lock(mutex);
+      order.push_back(i);
+    });
+    started.wait();
+    ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+    let_pass(30ms);  // no way to see a thread at the gate from outside: its order, not its success, depends on this
+  }
+  EXPECT_EQ(waiting("k"), 1u);
+  lease.reset();
+  threads.clear();
+  EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4}));
+  EXPECT_EQ(waiting("k"), 0u);
+}
+
+TEST_P(Wait, whoever_only_asks_does_not_pass_a_waiter_of_the_same_process) {
+  Client a = new_client(), b = new_client();
+  Lease lease = a.acquire("k");
+  std::latch got(1), done(1);
+  std::jthread waiter([&] {
+    const Lease mine = b.acquire("k", {.wait = 60s});
+    got.count_down();
+    done.wait();
+  });
+  ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+  EXPECT_EQ(b.try_acquire("k").error().code, Errc::busy);
+  EXPECT_EQ(b.try_acquire("k", {.attempts = 2, .interval = 1ms}).error().code, Errc::exhausted);
+  lease.release();
+  got.wait();
+  EXPECT_EQ(b.try_acquire("k").error().code, Errc::busy);
+  done.count_down();
+}
+
+TEST_P(Wait, the_place_stays_when_the_first_of_several_threads_gives_up) {
+  Client a = new_client(), b = new_client();
+  std::optional<Lease> lease = a.acquire("k");
+  std::stop_source stop;
+  std::jthread first([&] { EXPECT_FALSE(b.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });
+  ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+  std::jthread second([&] { EXPECT_TRUE(b.try_acquire("k", {.wait = 60s})); });
+  let_pass(30ms);
+  stop.request_stop();
+  first.join();
+  EXPECT_EQ(waiting("k"), 1u);
+  lease.reset();
+  second.join();
+}
+
+TEST_P(Wait, a_limit_of_attempts_counts_acquires_sent) {
+  Client a = new_client();
+  const Lease lease = a.acquire("k");
+  Counts counts;
+  Client b = counted_client(counts);
+  std::vector<int> asked;
+  const auto result = b.try_acquire("k", {.attempts = 4, .interval = [&](int n) {
+                                            asked.push_back(n);
+                                            return Millis(n);
+                                          }});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::exhausted);
+  EXPECT_EQ(counts.trips, 4u);
+  EXPECT_EQ(asked, (std::vector{1, 2, 3}));  // no sleep after the last
+}
+
+TEST_P(Wait, a_schedule_ends_with_the_wait_too) {
+  Client a = new_client(), b = new_client();
+  const Lease lease = a.acquire("k");
+  EXPECT_EQ(b.try_acquire("k", {.wait = 20ms, .interval = 5ms}).error().code, Errc::timeout);
+}
+
+TEST_P(Wait, the_number_of_attempts_is_told) {
+  Client a = new_client(), b = new_client();
+  const Lease brief = a.acquire("k", {.ttl = 60ms, .keep = false});
+  EXPECT_GT(b.acquire("k", {.attempts = 1000, .interval = 5ms}).attempts(), 1);
+}
+
+TEST_P(Wait, unfair_waiters_keep_no_place_but_get_it_in_the_end) {
+  Client a = new_client(), b = new_client();
+  Lease lease = a.acquire("k");
+  std::jthread waiter([&] { EXPECT_TRUE(b.try_acquire("k", {.wait = 60s, .fair = false})); });
+  let_pass(20ms);
+  EXPECT_EQ(waiting("k"), 0u);
+  lease.release();
+}
+
+TEST_P(Wait, eight_threads_of_four_clients_share_a_counter) {
+  std::atomic<int> counter = 0;  // read and written apart: an overlap would lose an update
+  std::vector<std::jthread> threads;
+  std::vector<Client> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(new_client());
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < 20; ++n) {
+        const Lease lease = clients[static_cast<std::size_t>(i) % 4].acquire("k", {.wait = 60s});
+        const int seen = counter.load();
+        std::this_thread::yield();
+        counter.store(seen + 1);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(counter, 160);
+  EXPECT_EQ(waiting("k"), 0u);
+}
+
+HOLDFAST_ON_EVERY_STORE(Wait);
+
+}  // namespace
+}  // namespace holdfast::test

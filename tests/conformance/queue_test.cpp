@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waiting in order, on every store.
+#include <poll.h>
+
+#include "tests/conformance/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class Queue : public Conformance {
+ protected:
+  std::vector<PlaceRow> places(std::string_view key) {
+    return a_.store().list({.what = Query::What::places, .prefix = key, .exact = true}, Caller::soon()).value().places;
+  }
+};
+
+bool rings(Bell& bell, int timeout_ms = 5000) {
+  pollfd fd{bell.fd(), POLLIN, 0};
+  return ::poll(&fd, 1, timeout_ms) == 1;
+}
+
+TEST_P(Queue, a_free_key_with_a_live_waiter_is_busy_for_everyone_else) {
+  a_.acquire("k", "ann");
+  EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+  a_.release("k", "ann");
+  const Reply barging = c_.acquire("k", "cat");
+  EXPECT_EQ(barging.verdict, Verdict::busy);
+  EXPECT_EQ(barging.holder, "");
+  EXPECT_GT(barging.remaining, 0ms);
+  EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::busy);  // also for the one who had it
+  EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).verdict, Verdict::granted);
+}
+
+TEST_P(Queue, the_place_belongs_to_the_client_whoever_of_it_waits) {
+  a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  a_.release("k", "ann");
+  EXPECT_EQ(b_.acquire("k", "bert", 1h, 1h).verdict, Verdict::granted);
+}
+
+TEST_P(Queue, waiters_are_served_in_the_order_they_came) {
+  a_.acquire("k", "ann");
+  EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).ahead, 0u);
+  EXPECT_EQ(c_.acquire("k", "cat", 1h, 1h).ahead, 1u);
+  EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).ahead, 0u);  // refreshing keeps the order
+  a_.release("k", "ann");
+  EXPECT_EQ(c_.acquire("k", "cat", 1h, 1h).verdict, Verdict::busy);
+  EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).verdict, Verdict::granted);
+  b_.release("k", "bob");
+  EXPECT_EQ(c_.acquire("k", "cat", 1h, 1h).verdict, Verdict::granted);
+  EXPECT_TRUE(places("k").empty());
+}
+
+TEST_P(Queue, a_grant_takes_the_place_away) {
+  a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  a_.release("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  b_.release("k", "bob");
+  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::granted);
+}
+
+TEST_P(Queue, a_place_runs_out) {
+  a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 2ms);
+  a_.release("k", "ann");
+  let_pass(4ms);
+  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::granted);
+}
+
+TEST_P(Queue, giving_up_leaves_at_once) {
+  a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  EXPECT_EQ(b_.leave("k", "bob").verdict, Verdict::lost);
+  EXPECT_TRUE(places("k").empty());
+  a_.release("k", "ann");
+  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::granted);
+}
+
+TEST_P(Queue, a_plain_release_keeps_the_place_of_others_of_the_client) {
+  b_.acquire("k", "bert");
+  b_.acquire("k", "bob", 1h, 1h);
+  b_.release("k", "bert");
+  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::busy);
+  EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).verdict, Verdict::granted);
+}
+
+TEST_P(Queue, the_holder_renews_and_acquires_again_while_others_wait) {
+  a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  EXPECT_EQ(a_.renew("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_P(Queue, whose_lease_ran_out_does_not_pass_those_who_wait) {
+  a_.acquire("k", "ann", 2ms);
+  b_.acquire("k", "bob", 1h, 1h);
+  let_pass(4ms);
+  EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::busy);
+  EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).verdict, Verdict::granted);
+}
+
+TEST_P(Queue, an_acquire_without_a_place_does_not_join) {
+  a_.acquire("k", "ann");
+  EXPECT_EQ(b_.acquire("k", "bob").verdict, Verdict::busy);
+  EXPECT_TRUE(places("k").empty());
+}
+
+TEST_P(Queue, queues_of_two_keys_are_apart) {
+  a_.acquire("x", "ann");
+  b_.acquire("x", "bob", 1h, 1h);
+  EXPECT_EQ(c_.acquire("y", "cat").verdict, Verdict::granted);
+}
+
+TEST_P(Queue, a_release_rings_the_first_live_waiter_only) {
+  const auto bob = b_.store().bell(), cat = c_.store().bell();
+  if (!bob) GTEST_FAIL() << "a store without a bell needs a test of its polling here";
+  a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  c_.acquire("k", "cat", 1h, 1h);
+  EXPECT_FALSE(rings(*bob, 0));
+  a_.release("k", "ann");
+  EXPECT_TRUE(rings(*bob));
+  EXPECT_FALSE(rings(*cat, 0));
+  EXPECT_TRUE(bob->rung());
+  EXPECT_FALSE(rings(*bob, 0));
+}
+
+TEST_P(Queue, an_eviction_rings_too) {
+  const auto bob = b_.store().bell();
+  const Reply mine = a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  c_.evict("k", mine.token, "op", "why");
+  EXPECT_TRUE(rings(*bob));
+}
+
+TEST_P(Queue, the_first_who_leaves_a_free_key_rings_the_next) {
+  const auto cat = c_.store().bell();
+  a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  c_.acquire("k", "cat", 1h, 1h);
+  a_.release("k", "ann");
+  EXPECT_FALSE(rings(*cat, 0));
+  b_.leave("k", "bob");
+  EXPECT_TRUE(rings(*cat));
+}
+
+HOLDFAST_ON_EVERY_STORE(Queue);
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/databases.h"
+
+#include "holdfast/memory.h"
+#include "holdfast/sqlite.h"
+#include "tests/support/scratch.h"
+
+namespace holdfast::test {
+namespace {
+
+class MemoryDatabase final : public TestDatabase {
+ public:
+  std::shared_ptr<Origin> new_client() override { return memory::origin(database_); }
+  bool has_tables() const override { return false; }
+
+ private:
+  const std::shared_ptr<memory::Database> database_ = memory::make_database();
+};
+
+class SqliteDatabase final : public TestDatabase {
+ public:
+  std::shared_ptr<Origin> new_client() override { return sqlite::origin({.path = folder_.path() + "/leases.db"}).value(); }
+
+ private:
+  const Scratch folder_;
+};
+
+class WrappedOrigin final : public Origin {
+ public:
+  using Wrap = std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)>;
+  WrappedOrigin(std::shared_ptr<Origin> inner, Wrap wrap) : inner_(std::move(inner)), wrap_(std::move(wrap)) {}
+
+  Result<std::unique_ptr<Store>> connect(Instant until) override {
+    auto store = inner_->connect(until);
+    if (!store) return store;
+    return wrap_(*std::move(store));
+  }
+  Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
+  std::string name() const override { return inner_->name(); }
+  const std::string& client() const noexcept override { return inner_->client(); }
+  int proof_of_life() const override { return inner_->proof_of_life(); }
+  void abandon() noexcept override { inner_->abandon(); }
+
+ private:
+  const std::shared_ptr<Origin> inner_;
+  const Wrap wrap_;
+};
+
+}  // namespace
+
+std::vector<Kind> all_kinds() {
+  return {{"memory", [] { return std::make_unique<MemoryDatabase>(); }},
+          {"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}};
+}
+
+std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner, WrappedOrigin::Wrap wrap) {
+  return std::make_shared<WrappedOrigin>(std::move(inner), std::move(wrap));
+}
+
+}  // namespace holdfast::test
