@@ -39,7 +39,10 @@ Result<Millis> parse_duration(std::string_view text) {
   double number = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, failure] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (failure == std::errc::result_out_of_range) return bad(text, "it is longer than 100 years");
+  if (failure == std::errc::result_out_of_range) {
+    const bool tiny = text.substr(0, text.find('.')).find_first_not_of("-0") == std::string_view::npos;
+    return bad(text, tiny ? "it is shorter than a millisecond" : "it is longer than 100 years");
+  }
   if (failure != std::errc{} || !std::isfinite(number)) return bad(text, "it does not start with a number");
   if (std::signbit(number)) return bad(text, "it is negative");
   const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));

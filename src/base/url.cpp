@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <vector>
 
 #include "base/text.h"
 
@@ -24,10 +25,22 @@ bool is_scheme(std::string_view text) {
 }
 
 bool names_a_secret(std::string_view parameter) {
-  std::string lower(parameter);
+  const auto decoded = percent_decoded(parameter);
+  std::string lower = decoded ? *decoded : std::string(parameter);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower.find("pass") != std::string::npos || lower.find("secret") != std::string::npos ||
-         lower.find("token") != std::string::npos;
+  return lower.find("pass") != std::string::npos || lower.find("pwd") != std::string::npos ||
+         lower.find("secret") != std::string::npos || lower.find("token") != std::string::npos;
+}
+
+// Where //user:password@ begins to say who: behind the scheme, or at the start where somebody forgot it.
+std::size_t start_of_user(std::string_view url) {
+  if (url.starts_with("//")) return 2;
+  const std::size_t colon = url.find(':');
+  return colon != std::string_view::npos && url.substr(colon).starts_with("://") ? colon + 3 : 0;
+}
+
+Error bad_percent(std::string_view text) {
+  return {Errc::invalid, "\"" + printable(text) + "\" has a % that is not followed by two hex digits, or %00; write %25 for %"};
 }
 
 }  // namespace
@@ -41,9 +54,7 @@ Result<std::string> percent_decoded(std::string_view text) {
     }
     const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
     const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0 || (high == 0 && low == 0)) {
-      return Error{Errc::invalid, "\"" + printable(text) + "\" has a % that is not followed by two hex digits; write %25 for %"};
-    }
+    if (high < 0 || low < 0 || (high == 0 && low == 0)) return bad_percent(text);
     out.push_back(static_cast<char>(high * 16 + low));
     i += 2;
   }
@@ -70,21 +81,18 @@ Result<Url> parse_url(std::string_view text) {
       return Error{Errc::invalid, "\"" + printable(redacted(text)) + "\": a parameter behind ? is written NAME=VALUE"};
     }
     auto name = percent_decoded(pair.substr(0, equals));
-    if (!name) return std::move(name).error();
     auto value = percent_decoded(pair.substr(equals + 1));
-    if (!value) return std::move(value).error();
+    if (!name || !value) return bad_percent(redacted(text));
     url.parameters.emplace_back(*std::move(name), *std::move(value));
   }
   return url;
 }
 
 std::string_view password_in(std::string_view url) noexcept {
-  const std::size_t start = url.find("://");
-  if (start == std::string_view::npos) return {};
-  const std::size_t from = start + 3;
-  const std::size_t authority_end = std::min(url.find_first_of("/?", from), url.size());
-  // A password may itself hold an @ or a /: hide up to the last @ of the whole text rather than show a part.
-  const std::size_t at = std::max(url.rfind('@', authority_end), url.rfind('@'));
+  if (url.starts_with("sqlite:")) return {};  // a path: there : and @ are letters like others
+  const std::size_t from = start_of_user(url);
+  // A password may itself hold an @, a / or a ?: hide up to the last @ of the whole text rather than show a part.
+  const std::size_t at = url.rfind('@');
   if (at == std::string_view::npos || at < from) return {};
   const std::size_t colon = url.find(':', from);
   if (colon == std::string_view::npos || colon >= at) return {};
@@ -92,17 +100,24 @@ std::string_view password_in(std::string_view url) noexcept {
 }
 
 std::string redacted(std::string_view url) {
-  std::string out(url);
+  // The two may overlap (password=a@b behind host:port): what either takes for secret is hidden.
+  std::vector<bool> secret(url.size());
+  const auto hide = [&](std::size_t from, std::size_t size) {
+    for (std::size_t i = from; i < from + size; ++i) secret[i] = true;
+  };
   if (const std::string_view password = password_in(url); !password.empty()) {
-    out.replace(static_cast<std::size_t>(password.data() - url.data()), password.size(), hidden);
+    hide(static_cast<std::size_t>(password.data() - url.data()), password.size());
   }
-  for (std::size_t from = out.find('?'); from != std::string::npos && from < out.size(); from = out.find('&', from)) {
-    ++from;
-    const std::size_t end = std::min(out.find('&', from), out.size());
-    const std::size_t equals = out.find('=', from);
-    if (equals < end && names_a_secret(std::string_view(out).substr(from, equals - from))) {
-      out.replace(equals + 1, end - equals - 1, hidden);
-    }
+  // Also "host=db password=x", which is no URL but may be taken for one.
+  for (std::size_t from = 0; from < url.size(); from = std::min(url.find_first_of("?&; ", from), url.size() - 1) + 1) {
+    const std::size_t end = std::min(url.find('&', from), url.size());
+    const std::size_t equals = url.find('=', from);
+    if (equals < end && names_a_secret(url.substr(from, equals - from))) hide(equals + 1, end - equals - 1);
+  }
+  std::string out;
+  for (std::size_t i = 0; i < url.size(); ++i) {
+    if (!secret[i]) out.push_back(url[i]);
+    else if (i == 0 || !secret[i - 1]) out.append(hidden);
   }
   return out;
 }

@@ -27,8 +27,8 @@ bool is_one_of_us(const std::string& holder) {
 
 Acquiring::Acquiring(AcquirePlan plan, Instant start)
     : plan_(std::move(plan)),
-      start_(start),
-      give_up_(plan_.wait == Millis::zero() && plan_.attempts > 0 ? Instant::max() : after(start, plan_.wait)) {}
+      give_up_(plan_.wait == Millis::zero() && plan_.attempts > 0 ? Instant::max() : after(start, plan_.wait)),
+      horizon_(std::max(give_up_, after(start, attempt_limit(plan_.ttl)))) {}
 
 Acquiring::Step Acquiring::next(Instant now, double jitter) {
   assert(state_ != State::sent);  // the last Send has not been reported
@@ -45,17 +45,17 @@ Acquiring::Step Acquiring::next(Instant now, double jitter) {
     if (now < asleep_until_) return Sleep{asleep_until_};
     state_ = State::ready;
   }
-  if (attempts_ > 0 && waits() && now >= give_up_) {
+  if (waits() && now >= (attempts_ > 0 ? give_up_ : horizon_)) {
     finish(last_failure_ == Errc::busy ? Errc::timeout : last_failure_);
     return done_;
   }
-  // Every call is over by the end of the wait or of one attempt, whichever is later.
-  const Instant limit = after(now, attempt_limit(plan_.ttl));
-  in_flight_until_ = std::min(limit, std::max(give_up_, after(start_, attempt_limit(plan_.ttl))));
-  if (*in_flight_until_ <= now) {  // an attempt in doubt has used up the time of the only one
+  if (attempts_ > 0 && now >= horizon_) {  // an attempt in doubt has used up the time of the only one
     finish(last_failure_);
     return done_;
   }
+  // Whoever does not wait is not asked to hurry either: we may have been paused before we came here.
+  const Instant limit = after(now, attempt_limit(plan_.ttl));
+  in_flight_until_ = attempts_ == 0 && !waits() ? limit : std::min(limit, horizon_);
   state_ = State::sent;
   ++attempts_;
   queued_ = queued_ || queues();
@@ -69,12 +69,8 @@ void Acquiring::answered(Instant sent, Instant now, const Reply& reply) {
   if (now - heard_ > plan_.place) checked_ = false;  // our place may have run out, and be a new one now
   heard_ = now;
   if (reply.verdict != Verdict::granted) return busy(now);
-  if (worth_having(now, deadline_of(sent, plan_.ttl, plan_.margin), plan_.ttl)) {
-    queued_ = false;         // the grant took our place
-    unclear_until_.reset();  // whatever was in doubt was for this same holder
-    return finish(std::nullopt);
-  }
-  finish(Errc::too_late);
+  const bool in_time = worth_having(now, deadline_of(sent, plan_.ttl, plan_.margin), plan_.ttl);
+  finish(in_time ? std::nullopt : std::optional(Errc::too_late));
 }
 
 void Acquiring::busy(Instant now) {
@@ -98,7 +94,7 @@ void Acquiring::failed(Instant now, const Error& error) {
   last_failure_ = error.code;
   const bool in_doubt = error.code == Errc::in_doubt;
   if (!in_doubt && error.code != Errc::unavailable) return finish(error.code);
-  if (in_doubt) unclear_until_ = std::max(unclear_until_.value_or(Instant::min()), *in_flight_until_);
+  if (in_doubt) unclear_until_ = in_flight_until_;
   ++failures_;
   if (scheduled()) return pause_by_schedule(now, error.code);
   if (!in_doubt && !waits()) return finish(error.code);
@@ -111,7 +107,7 @@ void Acquiring::failed(Instant now, const Error& error) {
 
 void Acquiring::pause(Instant now, Millis length) {
   state_ = State::asleep;
-  asleep_until_ = std::min(after(now, length), waits() ? give_up_ : Instant::max());
+  asleep_until_ = std::min(after(now, length), waits() ? give_up_ : horizon_);
 }
 
 void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
@@ -128,8 +124,10 @@ void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
 Millis Acquiring::until_worth_looking(double jitter) const {
   const bool rings = plan_.push && queues();
   Millis length = rings ? plan_.place / 3 : growing(first_poll, longest_poll, polls_ - 1);
-  if (rings && !last_.holder.empty() && !is_one_of_us(last_.holder)) length = std::min(length, stranger_poll);
+  if (queues()) length = std::min(length, plan_.place / 3);
+  const bool stranger = rings && !last_.holder.empty() && !is_one_of_us(last_.holder);
   length = std::max(scaled(length, 0.8 + 0.4 * jitter), Millis(1));
+  if (stranger) length = std::min(length, stranger_poll);
   if (last_.remaining != never) length = std::min(length, last_.remaining + Millis(1) + scaled(Millis(10), jitter));
   return length;
 }
@@ -145,12 +143,9 @@ void Acquiring::stop() { stopped_ = true; }
 
 void Acquiring::finish(std::optional<Errc> failed) {
   state_ = State::done;
-  Done done{.failed = failed};
-  if (failed) {
-    done.tidy = queued_ || unclear_until_.has_value() || failed == Errc::too_late;
-    done.tidy_again = unclear_until_;
-  }
-  done_ = done;
+  if (failed == Errc::unavailable && unclear_until_) failed = Errc::in_doubt;  // an earlier one may have been applied
+  const bool tidy = failed && (queued_ || unclear_until_ || failed == Errc::too_late);
+  done_ = Done{.failed = failed, .tidy = tidy, .tidy_again = unclear_until_};
 }
 
 }  // namespace holdfast::core

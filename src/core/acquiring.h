@@ -49,7 +49,8 @@ class Acquiring {
     std::optional<Errc> failed;  // none: granted
     // Send a release: we are in the queue, or may have been granted what we do not take.
     bool tidy = false;
-    // And once more after this moment, past which an unanswered acquire is void.
+    // An acquire got no answer, and may reach the store until then: give back once more after it, what was
+    // not granted as well as, when the time comes to release it, what was.
     std::optional<Instant> tidy_again = {};
   };
   using Step = std::variant<Send, Sleep, Done>;
@@ -83,8 +84,8 @@ class Acquiring {
   Millis until_worth_looking(double jitter) const;
 
   const AcquirePlan plan_;
-  const Instant start_;
   const Instant give_up_;      // by then the caller wants to be told
+  const Instant horizon_;      // by then every call is over: the end of the wait or of one attempt, whichever is later
   State state_ = State::ready;
   Step done_ = Done{};
   Instant asleep_until_{};

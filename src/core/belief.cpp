@@ -18,8 +18,9 @@ void Belief::believe(Instant sent, Millis life) {
     renew_at_ = jeopardy_at_ = Instant::max();
     return;
   }
-  // Counted back from the end, so that a lease that was extended far is not renewed before its time.
-  const Instant end = sent + life;
+  // Counted back from the end, so that a lease that was extended far is not renewed before its time; and
+  // from the end we believe in, which for a long life is earlier by more than a ttl.
+  const Instant end = deadline + margin_of(plan_.ttl, plan_.margin, plan_.resolution);
   jeopardy_at_ = std::min(end - plan_.ttl / 3, deadline_);
   const bool enough = plan_.max_renewals && renewals_ >= *plan_.max_renewals;
   if (!plan_.keep || enough) renew_at_ = Instant::max();
@@ -35,6 +36,7 @@ bool Belief::renewed(Instant sent, Millis life, Instant now) {
 }
 
 void Belief::failed(Instant now, double jitter) {
+  if (renew_at_ == Instant::max()) return;  // the renewing ended while this one was on its way
   const Millis first = std::clamp(plan_.ttl / 40, Millis(1), Millis(50));
   const Millis longest = std::max(plan_.ttl / 10, Millis(1));
   renew_at_ = now + scaled(growing(first, longest, failures_++), 0.5 + 0.5 * jitter);

@@ -28,6 +28,8 @@ class Belief {
 
   Instant deadline() const noexcept { return deadline_; }
   Millis ttl() const noexcept { return plan_.ttl; }
+  // So much before its time a renewal costs nothing.
+  Millis early() const noexcept { return (plan_.renew_every > Millis::zero() ? plan_.renew_every : plan_.ttl) / 10; }
 
   // When to send the next renewal; the end of time if none is wanted.
   Instant renew_at() const noexcept { return renew_at_; }

@@ -61,7 +61,7 @@ Status check_options(const AcquireOptions& o, std::optional<Millis> margin) {
   }
   if (o.renew_every < 0ms) return invalid("renew_every is negative; give a time below the ttl, or 0 for a third of it");
   const Millis limit = margin_of(o.ttl, margin, 0ms);
-  if (o.ttl != never && limit * 2 >= o.ttl) {
+  if (o.ttl != never && limit >= o.ttl - limit) {
     return invalid("a margin of " + format_duration(limit) + " leaves nothing of a ttl of " + format_duration(o.ttl) +
                    "; give a margin below half the ttl");
   }

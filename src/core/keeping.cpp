@@ -38,10 +38,10 @@ void Keeping::unindex(Id id, const Entry& entry) {
 std::vector<Keeping::Id> Keeping::due(Instant now) {
   std::vector<Id> due;
   if (next_renewal() > now) return due;
-  // A tenth of its ttl early costs a lease nothing, and makes fewer, larger batches.
+  // A little early costs a lease nothing, and makes fewer, larger batches.
   for (const auto& [at, id] : renewals_) {
     const Entry& entry = entries_.at(id);
-    if (at <= now + entry.belief.ttl() / 10) due.push_back(id);
+    if (at <= after(now, entry.belief.early())) due.push_back(id);
     else if (at > now + std::chrono::hours(1)) break;
   }
   for (const Id id : due) {
@@ -94,8 +94,9 @@ std::vector<Keeping::Alarm> Keeping::look(Instant now) {
   while (!alarms_.empty() && alarms_.begin()->first <= now) {
     const Id id = alarms_.begin()->second;
     Entry& entry = entries_.at(id);
-    const bool lost = entry.belief.deadline() <= now;
-    happened.push_back({id, lost});
+    // Whoever is both is told of the loss only, and in its turn.
+    const bool lost = entry.alarm == entry.belief.deadline();
+    if (lost || entry.belief.deadline() > now) happened.push_back({id, lost});
     unindex(id, entry);
     if (lost) {
       entries_.erase(id);

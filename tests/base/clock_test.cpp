@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "holdfast/clock.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "base/host.h"
+#include "base/wall_clock.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant early{1s};
+static_assert(after(early, 5ms) == early + 5ms);
+static_assert(after(early, Millis::zero()) == early);
+static_assert(after(early, -5ms) == early - 5ms);
+static_assert(after(early, never) == Instant::max());
+static_assert(after(early, never - 1ms) == Instant::max());
+static_assert(after(Instant::max(), 1ms) == Instant::max());
+static_assert(after(Instant::max(), 0ms) == Instant::max());
+static_assert(after(Instant{} - 1h, 1h) == Instant{});
+static_assert(forever == never);
+
+TEST(Clock, the_boot_clock_never_goes_back) {
+  Instant last = BootClock::now();
+  EXPECT_GT(last, Instant{});
+  for (int i = 0; i < 1000; ++i) {
+    const Instant now = BootClock::now();
+    EXPECT_GE(now, last);
+    last = now;
+  }
+}
+
+TEST(Clock, the_time_on_the_wall_is_written_in_utc) {
+  EXPECT_EQ(format_wall(Micros(0)), "1970-01-01 00:00:00Z");
+  EXPECT_EQ(format_wall(Micros(1'763'179'929'999'999)), "2025-11-15 04:12:09Z");
+  EXPECT_EQ(format_wall(Micros(-1)), "1969-12-31 23:59:59Z");
+  EXPECT_GT(wall_now(), Micros(1'700'000'000'000'000));
+}
+
+TEST(Host, a_holder_name_says_who_as_the_ruby_locker_did) {
+  const std::string guid(32, 'a');
+  const std::string name = holder_name(guid);
+  EXPECT_TRUE(name.starts_with("host:")) << name;
+  EXPECT_TRUE(name.ends_with(" pid:" + std::to_string(getpid()) + " guid:" + guid)) << name;
+}
+
+}  // namespace
+}  // namespace holdfast

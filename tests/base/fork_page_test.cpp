@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/fork_page.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace holdfast {
+namespace {
+
+// What `ask` says in a child of this process.
+template <class Ask>
+bool in_a_child(Ask ask) {
+  const pid_t child = fork();
+  if (child == 0) _exit(ask() ? 1 : 0);
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status) == 1;
+}
+
+TEST(ForkPage, says_no_where_it_was_made) {
+  const ForkPage page;
+  EXPECT_FALSE(page.in_child());
+}
+
+TEST(ForkPage, says_yes_in_a_child_and_still_no_in_the_parent) {
+  const ForkPage page;
+  EXPECT_TRUE(in_a_child([&] { return page.in_child(); }));
+  EXPECT_FALSE(page.in_child());
+}
+
+TEST(ForkPage, says_yes_in_a_grandchild) {
+  const ForkPage page;
+  EXPECT_TRUE(in_a_child([&] { return in_a_child([&] { return page.in_child(); }); }));
+}
+
+TEST(ForkPage, one_made_in_the_child_is_the_childs_own) {
+  EXPECT_FALSE(in_a_child([] { return ForkPage().in_child(); }));
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/url.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast {
+namespace {
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+TEST(Url, is_a_scheme_a_rest_and_parameters) {
+  const struct {
+    std::string_view text;
+    std::string_view scheme, rest;
+    Parameters parameters;
+  } table[] = {
+      {"sqlite:leases.db", "sqlite", "leases.db", {}},
+      {"sqlite:/var/lib/a%20b.db", "sqlite", "/var/lib/a%20b.db", {}},
+      {"sqlite:", "sqlite", "", {}},
+      {"sqlite:x?", "sqlite", "x", {}},
+      {"postgres://u:p@h:5432/db?table=locks", "postgres", "//u:p@h:5432/db", {{"table", "locks"}}},
+      {"redis+tls://h", "redis+tls", "//h", {}},
+      {"sqlite:x?a=1&b=2&a=3", "sqlite", "x", {{"a", "1"}, {"b", "2"}, {"a", "3"}}},
+      {"sqlite:x?a=1&", "sqlite", "x", {{"a", "1"}}},
+      {"sqlite:x?note=a%20%26%3db", "sqlite", "x", {{"note", "a &=b"}}},
+      {"sqlite:x?%61=b=c", "sqlite", "x", {{"a", "b=c"}}},
+      {"sqlite:x?empty=", "sqlite", "x", {{"empty", ""}}},
+      {"sqlite:x?a=b?c", "sqlite", "x", {{"a", "b?c"}}},
+  };
+  for (const auto& row : table) {
+    const auto url = parse_url(row.text);
+    ASSERT_TRUE(url) << row.text << ": " << url.error().detail;
+    EXPECT_EQ(url->scheme, row.scheme) << row.text;
+    EXPECT_EQ(url->rest, row.rest) << row.text;
+    EXPECT_EQ(url->parameters, row.parameters) << row.text;
+  }
+}
+
+TEST(Url, is_refused_with_the_input_and_what_is_right) {
+  const struct {
+    std::string text;
+    std::string_view right;
+  } table[] = {
+      {"", "sqlite:PATH"},
+      {"leases.db", "sqlite:PATH"},
+      {"/var/lib/leases.db", "sqlite:PATH"},
+      {":x", "sqlite:PATH"},
+      {"1a:x", "sqlite:PATH"},
+      {"my scheme:x", "sqlite:PATH"},
+      {"sqlite:x?table", "NAME=VALUE"},
+      {"sqlite:x?=v", "NAME=VALUE"},
+      {"sqlite:x?a=1&&b=2", "NAME=VALUE"},
+      {"sqlite:x?a=%", "%25"},
+      {"sqlite:x?a=%4", "%25"},
+      {"sqlite:x?a=%4g", "%25"},
+      {"sqlite:x?%zz=1", "%25"},
+      {"sqlite:x?a=%00", "%25"},
+  };
+  for (const auto& row : table) {
+    const auto url = parse_url(row.text);
+    ASSERT_FALSE(url) << row.text;
+    EXPECT_EQ(url.error().code, Errc::invalid);
+    EXPECT_NE(url.error().detail.find("\"" + row.text + "\""), std::string::npos) << url.error().detail;
+    EXPECT_NE(url.error().detail.find(row.right), std::string::npos) << url.error().detail;
+  }
+}
+
+TEST(Url, percent_decoding_reads_two_hex_digits) {
+  EXPECT_EQ(*percent_decoded(""), "");
+  EXPECT_EQ(*percent_decoded("a+b"), "a+b");
+  EXPECT_EQ(*percent_decoded("%41%6a%6A%25"), "Ajj%");
+  EXPECT_EQ(*percent_decoded("%fF"), "\xff");
+  for (const auto* bad : {"%", "%4", "a%", "%%", "%4x", "%x4", "%00", "a%00b"})
+    EXPECT_FALSE(percent_decoded(bad)) << bad;
+}
+
+// One of these secrets stands in each URL where a password stands or may have been meant.  "canary" is in
+// all of them, before or behind whatever might mislead a reader of URLs.
+constexpr std::string_view secrets[] = {
+    "canary",
+    "p@canary",
+    "canary@p",
+    "p:canary",
+    "canary:p",
+    "p/canary",
+    "canary/p",
+    "p/@canary",
+    "canary@/p",
+    "p?canary",
+    "canary?p",
+    "p#canary",
+    "canary#p",
+    "p%40canary",
+    "canary%zz",
+    "p//canary",
+    "canary//p",
+    "p://canary",
+    "canary ",
+    " canary",
+    "@canary",
+    "canary@",
+    ":canary",
+    "/canary",
+    "x=canary",
+    "*canary*",
+    "p?x=canary",
+    "\x01"
+    "canary",
+    "canary\xff",
+};
+
+constexpr std::string_view places[] = {
+    "postgres://user:SECRET@host/db",
+    "postgres://user:SECRET@host:5432/db?table=locks",
+    "postgres://user:SECRET@host",
+    "redis://:SECRET@host:6379/0",
+    "mongodb://user:SECRET@a:1,b:2,c:3/db?replicaSet=r",
+    "mongodb+srv://user:SECRET@host/?tls=true",
+    "postgres://user:SECRET@[::1]:5432/db",
+    "postgres://host/db?password=SECRET",
+    "postgres://host:5432/db?user=u&password=SECRET",
+    "postgres://user@host:5432/db?password=SECRET&table=locks",
+    "postgres://host/db?PassWord=SECRET",
+    "postgres://host/db?sslpassword=SECRET",
+    "postgres://host/db?p%61ssword=SECRET",
+    "mongodb://host/db?tlsCertificateKeyFilePassword=SECRET",
+    "redis://host?auth_token=SECRET",
+    "sqlite:x?secret=SECRET",
+    "//user:SECRET@host/db",
+    "user:SECRET@host/db",
+    "postgres:user:SECRET@host/db",
+    "postgres:/user:SECRET@host/db",
+    "://user:SECRET@host/db",
+    "host=db user=u password=SECRET",
+};
+
+std::string with(std::string_view place, std::string_view secret) {
+  std::string url(place);
+  return url.replace(url.find("SECRET"), 6, secret);
+}
+
+TEST(Url, a_redacted_url_never_shows_a_part_of_its_password) {
+  for (const auto place : places) {
+    for (const auto secret : secrets) {
+      const std::string url = with(place, secret);
+      EXPECT_EQ(redacted(url).find("canary"), std::string::npos) << url << " is shown as " << redacted(url);
+    }
+  }
+}
+
+TEST(Url, an_error_never_shows_a_part_of_a_password) {
+  for (const auto place : places) {
+    for (const auto secret : secrets) {
+      for (const auto* behind : {"", "&broken", "?broken", "&broken=%zz"}) {
+        const std::string url = with(place, secret) + behind;
+        const auto parsed = parse_url(url);
+        const std::string shown = parsed ? "" : parsed.error().detail;
+        EXPECT_EQ(shown.find("canary"), std::string::npos) << shown;
+      }
+    }
+  }
+}
+
+TEST(Url, redacting_leaves_all_that_is_no_secret) {
+  for (const auto* url : {"sqlite:/var/lib/holdfast/leases.db", "sqlite:/srv/ann@work/a:b@c.db",
+                          "sqlite:leases.db?table=locks", "postgres://user@host:5432/db",
+                          "postgres://host/db?table=a&layout=b", "redis://[::1]:6379", "", "nonsense"}) {
+    EXPECT_EQ(redacted(url), url);
+    EXPECT_EQ(password_in(url), "");
+  }
+}
+
+TEST(Url, redacting_hides_the_password_and_shows_the_rest) {
+  const struct {
+    std::string_view url, shown;
+  } table[] = {
+      {"postgres://user:canary@host:5432/db", "postgres://user:***@host:5432/db"},
+      {"redis://:canary@host", "redis://:***@host"},
+      {"postgres://host/db?user=u&password=canary&table=t", "postgres://host/db?user=u&password=***&table=t"},
+      {"postgres://u:canary@h/d?password=canary", "postgres://u:***@h/d?password=***"},
+      {"postgres://u:p@q/r@host/db", "postgres://u:***@host/db"},
+  };
+  for (const auto& row : table) EXPECT_EQ(redacted(row.url), row.shown);
+}
+
+TEST(Url, the_password_is_found_where_it_stands) {
+  EXPECT_EQ(password_in("postgres://user:canary@host/db"), "canary");
+  EXPECT_EQ(password_in("postgres://user:can@ry@host/db"), "can@ry");
+  EXPECT_EQ(password_in("postgres://user:can/ry@host/db"), "can/ry");
+  EXPECT_EQ(password_in("postgres://user:@host/db"), "");
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a busy key is waited for: places, bells, polls, schedules.
+#include <vector>
+
+#include "tests/core/wish.h"
+
+namespace holdfast::core {
+namespace {
+
+TEST(AcquiringWaits, a_place_is_asked_for_by_fair_waiters_without_a_schedule_only) {
+  EXPECT_EQ(Wish(forever_plan).send().place, 3s);
+  EXPECT_EQ(Wish({}).send().place, 0ms);
+  EXPECT_EQ(Wish({.wait = 1ms}).send().place, 3s);
+  EXPECT_EQ(Wish({.wait = 1s, .fair = false}).send().place, 0ms);
+  EXPECT_EQ(Wish({.wait = 1s, .attempts = 3}).send().place, 0ms);
+  EXPECT_EQ(Wish({.wait = 1s, .interval = 1s}).send().place, 0ms);
+}
+
+TEST(AcquiringWaits, whoever_has_a_place_looks_again_before_sleeping) {
+  Wish wish(forever_plan);
+  wish.answered(busy).answered(busy).sleep();
+  EXPECT_EQ(wish.acquiring().attempts(), 2);
+}
+
+TEST(AcquiringWaits, whoever_has_no_place_sleeps_at_once) {
+  Wish({.wait = 1s, .fair = false}).answered(busy).sleep();
+  Wish({.wait = 1s, .interval = 100ms}).answered(busy).sleep();
+}
+
+TEST(AcquiringWaits, whoever_was_away_longer_than_a_place_lasts_looks_again_once_more) {
+  Wish wish(forever_plan);
+  wish.answered(busy).answered(busy).sleep();
+  wish.passes(4s).answered(busy).answered(busy).sleep();
+  wish.passes(2s).answered(busy).sleep();
+}
+
+TEST(AcquiringWaits, a_bell_lets_us_sleep_until_our_place_must_be_refreshed) {
+  const struct {
+    double jitter;
+    Millis::rep length;
+  } table[] = {{0, 800}, {0.5, 1000}, {0.999, 1199}};
+  for (const auto& row : table) {
+    EXPECT_EQ(Wish(forever_plan).with_jitter(row.jitter).answered(busy).answered(busy).sleeps_for(),
+              row.length);
+  }
+}
+
+TEST(AcquiringWaits, nobody_sleeps_longer_than_the_holder_can_have_the_key) {
+  Reply short_lease = busy;
+  short_lease.remaining = 200ms;
+  EXPECT_EQ(Wish(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(), 201);
+  short_lease.remaining = 0ms;
+  EXPECT_GE(Wish(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(), 1);
+}
+
+TEST(AcquiringWaits, a_holder_that_never_rings_is_looked_at_more_often) {
+  for (const auto* stranger :
+       {"ann", "host:h pid:1 guid:short", "host:h pid:1", " guid:0123456789abcdef0123456789abcdef0"}) {
+    Reply reply = busy;
+    reply.holder = stranger;
+    EXPECT_EQ(Wish(forever_plan).answered(reply).answered(reply).sleeps_for(), 500) << stranger;
+  }
+}
+
+TEST(AcquiringWaits, without_a_bell_polls_grow_apart_up_to_a_quarter_of_a_second) {
+  for (const AcquirePlan& plan :
+       {AcquirePlan{.wait = forever}, AcquirePlan{.wait = forever, .fair = false}}) {
+    Wish wish(plan);
+    wish.answered(busy);
+    for (const Millis::rep length : {5, 10, 20, 40, 80, 160, 250, 250}) {
+      if (plan.fair && length == 5) wish.answered(busy);
+      EXPECT_EQ(wish.sleeps_for(), length);
+      wish.sleeps().answered(busy);
+    }
+  }
+}
+
+TEST(AcquiringWaits, without_a_bell_a_short_place_is_still_refreshed_in_time) {
+  Wish wish({.wait = forever, .place = 90ms});
+  wish.answered(busy).answered(busy);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_LE(wish.sleeps_for(), 36);
+    wish.sleeps().answered(busy);
+  }
+}
+
+TEST(AcquiringWaits, a_ring_wakes_a_sleeper) {
+  Wish wish(forever_plan);
+  wish.answered(busy).answered(busy).sleep();
+  EXPECT_EQ(wish.rung().answered(granted).done().failed, std::nullopt);
+}
+
+TEST(AcquiringWaits, a_ring_brings_the_polls_together_again) {
+  Wish wish({.wait = forever, .fair = false});
+  for (int i = 0; i < 5; ++i) wish.answered(busy).sleeps();
+  wish.answered(busy).sleep();
+  EXPECT_EQ(wish.rung().answered(busy).sleeps_for(), 5);
+}
+
+TEST(AcquiringWaits, waking_without_a_ring_is_sleeping_on_until_the_same_moment) {
+  Wish wish(forever_plan);
+  const Instant until = wish.answered(busy).answered(busy).sleep().until;
+  EXPECT_EQ(ms(wish.passes(10ms).with_jitter(0.9).sleep().until), ms(until));
+}
+
+TEST(AcquiringWaits, a_ring_does_not_disturb_a_schedule) {
+  Wish({.wait = 5s, .interval = 1s}).answered(busy).rung().sleep();
+}
+
+TEST(AcquiringWaits, the_end_of_the_wait_is_a_timeout_that_leaves_the_queue) {
+  Wish wish({.wait = 5s, .push = true});
+  wish.answered(busy).answered(busy).passes(4900ms);
+  EXPECT_EQ(ms(wish.send().until), 5000);
+  wish.replied(busy, 100ms);
+  EXPECT_EQ(wish.done().failed, Errc::timeout);
+  expect_tidied(wish.done());
+}
+
+TEST(AcquiringWaits, a_sleep_ends_with_the_wait) {
+  Wish wish({.wait = 500ms, .push = true});
+  wish.answered(busy).answered(busy);
+  EXPECT_EQ(ms(wish.sleep().until), 500);
+  EXPECT_EQ(wish.sleeps().done().failed, Errc::timeout);
+  expect_tidied(wish.done());
+}
+
+TEST(AcquiringWaits, attempts_are_counted_from_one_and_the_last_is_followed_by_no_sleep) {
+  std::vector<int> asked;
+  Wish wish({.attempts = 3, .interval = [&](int attempt) {
+               asked.push_back(attempt);
+               return Millis(attempt * 10);
+             }});
+  EXPECT_EQ(wish.answered(busy).sleeps_for(), 10);
+  EXPECT_EQ(wish.sleeps().answered(busy).sleeps_for(), 20);
+  EXPECT_EQ(wish.sleeps().answered(busy).done().failed, Errc::exhausted);
+  EXPECT_EQ(asked, (std::vector{1, 2}));
+  EXPECT_EQ(wish.acquiring().attempts(), 3);
+}
+
+TEST(AcquiringWaits, attempts_without_an_interval_are_a_tenth_of_a_second_apart) {
+  EXPECT_EQ(Wish({.attempts = 2}).answered(busy).sleeps_for(), 100);
+  EXPECT_EQ(Wish({.attempts = 2}).failed(Errc::unavailable).sleeps_for(), 100);
+}
+
+TEST(AcquiringWaits, a_schedule_that_would_sleep_past_the_wait_ends_at_once) {
+  Wish wish({.wait = 150ms, .interval = 100ms});
+  EXPECT_EQ(wish.answered(busy).sleeps().answered(busy).done().failed, Errc::timeout);
+}
+
+TEST(AcquiringWaits, a_negative_interval_is_none) {
+  EXPECT_EQ(Wish({.attempts = 2, .interval = -5ms}).answered(busy).answered(granted).done().failed,
+            std::nullopt);
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/keeping.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/core/moments.h"
+
+namespace holdfast::core {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Ids = std::vector<Keeping::Id>;
+
+constexpr double jitter = 0.5;
+
+// With ttl 30 s: renewal at 10 s, jeopardy at 20 s, lost at 29.7 s after `sent`.
+Belief lease(Instant sent = start, KeepPlan plan = {.ttl = 30s}) { return Belief(plan, sent, plan.ttl); }
+
+Keeping keeping_of(std::initializer_list<Belief> beliefs) {
+  Keeping keeping;
+  Keeping::Id id = 0;
+  for (const Belief& belief : beliefs) keeping.add(++id, belief);
+  return keeping;
+}
+
+// "1!" in jeopardy, "1x" lost.
+std::vector<std::string> looks(Keeping& keeping, Instant now) {
+  std::vector<std::string> seen;
+  for (const auto& [id, lost] : keeping.look(now)) seen.push_back(std::to_string(id) + (lost ? "x" : "!"));
+  return seen;
+}
+
+TEST(Keeping, nothing_is_due_where_nothing_is_kept) {
+  Keeping keeping;
+  EXPECT_THAT(keeping.due(at(1h)), IsEmpty());
+  EXPECT_THAT(looks(keeping, at(1h)), IsEmpty());
+  EXPECT_EQ(keeping.next_renewal(), Instant::max());
+  EXPECT_EQ(keeping.next_alarm(), Instant::max());
+  EXPECT_EQ(keeping.find(1), nullptr);
+}
+
+TEST(Keeping, a_lease_is_due_at_a_third_and_not_before) {
+  Keeping keeping = keeping_of({lease()});
+  EXPECT_EQ(ms(keeping.next_renewal()), 10'000);
+  EXPECT_THAT(keeping.due(at(10s) - 1ns), IsEmpty());
+  EXPECT_THAT(keeping.due(at(10s)), ElementsAre(1));
+}
+
+TEST(Keeping, a_lease_in_flight_is_not_due_twice) {
+  Keeping keeping = keeping_of({lease()});
+  EXPECT_THAT(keeping.due(at(10s)), ElementsAre(1));
+  EXPECT_EQ(keeping.next_renewal(), Instant::max());
+  EXPECT_THAT(keeping.due(at(15s)), IsEmpty());
+  keeping.failed(1, at(15s), jitter);
+  EXPECT_GT(ms(keeping.next_renewal()), 15'000);
+  EXPECT_THAT(keeping.due(keeping.next_renewal()), ElementsAre(1));
+  EXPECT_EQ(ms(*keeping.renewed(1, at(16s), 30s, at(16s))), 45'700);
+  EXPECT_EQ(ms(keeping.next_renewal()), 26'000);
+}
+
+TEST(Keeping, those_that_are_due_within_a_tenth_of_their_ttl_ride_along) {
+  Keeping keeping = keeping_of({lease(), lease(at(1s)), lease(at(3s)), lease(at(3s) + 1ns)});
+  EXPECT_THAT(keeping.due(at(10s) - 1ns), IsEmpty());
+  EXPECT_THAT(keeping.due(at(10s)), ElementsAre(1, 2, 3));
+  EXPECT_EQ(ms(keeping.next_renewal()), 13'000);
+}
+
+TEST(Keeping, a_short_lease_does_not_ride_along_for_long_and_a_long_one_does) {
+  Keeping keeping = keeping_of({lease(), lease(at(9'900ms), {.ttl = 3s}), lease(start, {.ttl = 33s})});
+  EXPECT_THAT(keeping.due(at(10s)), ElementsAre(1, 3));  // 2 is due at 10.9 s, 3 at 11 s
+}
+
+TEST(Keeping, one_with_an_interval_of_its_own_rides_along_for_a_tenth_of_that) {
+  const KeepPlan hourly{.ttl = 1h, .renew_every = 10s, .max_renewals = 3};
+  Keeping keeping = keeping_of({lease(start, {.ttl = 3s}), lease(start, hourly)});
+  Ids renewed;
+  for (Instant now = start; now < at(10s); now += 1s) {
+    for (const auto id : keeping.due(now)) {
+      if (id == 2) renewed.push_back(id);
+      keeping.renewed(id, now, id == 1 ? Millis(3s) : Millis(1h), now);
+    }
+  }
+  EXPECT_LE(renewed.size(), 1u) << "three renewals, ten seconds apart, were used up in the first ten seconds";
+}
+
+TEST(Keeping, a_lease_with_an_endless_ttl_is_not_computed_with) {
+  Keeping keeping = keeping_of({lease()});
+  keeping.set_ttl(1, never);
+  EXPECT_THAT(keeping.due(at(10s)), ElementsAre(1));
+}
+
+TEST(Keeping, jeopardy_and_loss_are_told_once_each_and_on_time) {
+  Keeping keeping = keeping_of({lease()});
+  EXPECT_EQ(ms(keeping.next_alarm()), 20'000);
+  EXPECT_THAT(looks(keeping, at(20s) - 1ns), IsEmpty());
+  EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
+  EXPECT_THAT(looks(keeping, at(20s)), IsEmpty());
+  EXPECT_EQ(ms(keeping.next_alarm()), 29'700);
+  EXPECT_THAT(looks(keeping, at(29'700ms) - 1ns), IsEmpty());
+  EXPECT_THAT(looks(keeping, at(29'700ms)), ElementsAre("1x"));
+  EXPECT_THAT(looks(keeping, at(1h)), IsEmpty());
+  EXPECT_FALSE(keeping.knows(1));
+}
+
+TEST(Keeping, whoever_looks_late_hears_of_the_loss_only) {
+  Keeping keeping = keeping_of({lease()});
+  EXPECT_THAT(looks(keeping, at(1h)), ElementsAre("1x"));
+  EXPECT_EQ(keeping.size(), 0u);
+}
+
+TEST(Keeping, what_happened_is_told_in_order_of_time) {
+  const Belief late_jeopardy = lease(at(5s));                           // ! 25 s
+  const Belief loses_late = lease();                                    // x 29.7 s
+  const Belief loses_early = lease(start, {.ttl = 30s, .margin = 8s});  // x 22 s
+  Keeping keeping = keeping_of({late_jeopardy, loses_late, loses_early});
+  EXPECT_THAT(looks(keeping, at(30s)), ElementsAre("3x", "1!", "2x"));
+}
+
+TEST(Keeping, a_renewal_ends_the_jeopardy_and_a_later_one_is_told_again) {
+  Keeping keeping = keeping_of({lease()});
+  EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
+  EXPECT_TRUE(keeping.renewed(1, at(21s), 30s, at(22s)));
+  EXPECT_THAT(looks(keeping, at(40s)), IsEmpty());
+  EXPECT_THAT(looks(keeping, at(41s)), ElementsAre("1!"));
+}
+
+TEST(Keeping, a_failure_ends_no_jeopardy) {
+  Keeping keeping = keeping_of({lease()});
+  keeping.due(at(10s));
+  EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
+  keeping.failed(1, at(21s), jitter);
+  EXPECT_THAT(looks(keeping, at(22s)), IsEmpty());
+  EXPECT_EQ(ms(keeping.next_alarm()), 29'700);
+}
+
+TEST(Keeping, an_answer_after_the_deadline_brings_nothing_back) {
+  Keeping keeping = keeping_of({lease()});
+  EXPECT_THAT(keeping.due(at(10s)), ElementsAre(1));
+  EXPECT_EQ(keeping.renewed(1, at(10s), 30s, at(29'700ms)), std::nullopt);
+  EXPECT_THAT(looks(keeping, at(29'700ms)), ElementsAre("1x"));
+  EXPECT_EQ(keeping.renewed(1, at(10s), 30s, at(29'800ms)), std::nullopt);
+  EXPECT_FALSE(keeping.knows(1));
+}
+
+TEST(Keeping, what_was_removed_is_heard_of_no_more) {
+  Keeping keeping = keeping_of({lease(), lease()});
+  keeping.due(at(10s));
+  keeping.remove(1);
+  keeping.remove(1);
+  EXPECT_EQ(keeping.renewed(1, at(10s), 30s, at(10s)), std::nullopt);
+  keeping.failed(1, at(10s), jitter);
+  keeping.set_ttl(1, 60s);
+  keeping.stop_renewing(1);
+  EXPECT_EQ(keeping.size(), 1u);
+  EXPECT_THAT(looks(keeping, at(1h)), ElementsAre("2x"));
+}
+
+TEST(Keeping, one_that_nobody_renews_any_more_is_not_due_and_runs_out_on_time) {
+  Keeping keeping = keeping_of({lease()});
+  EXPECT_THAT(keeping.due(at(10s)), ElementsAre(1));
+  keeping.stop_renewing(1);
+  keeping.failed(1, at(11s), jitter);  // of the renewal that was on its way
+  EXPECT_EQ(keeping.next_renewal(), Instant::max());
+  EXPECT_THAT(looks(keeping, at(29s)), ElementsAre("1!"));
+  EXPECT_THAT(looks(keeping, at(30s)), ElementsAre("1x"));
+}
+
+TEST(Keeping, one_without_end_is_never_due_and_never_lost) {
+  Keeping keeping = keeping_of({lease(start, {.ttl = never})});
+  EXPECT_EQ(keeping.next_renewal(), Instant::max());
+  EXPECT_EQ(keeping.next_alarm(), Instant::max());
+  EXPECT_THAT(keeping.due(at(1000h)), IsEmpty());
+  EXPECT_THAT(looks(keeping, at(1000h)), IsEmpty());
+}
+
+TEST(Keeping, a_new_ttl_is_that_of_the_next_renewal) {
+  Keeping keeping = keeping_of({lease()});
+  keeping.set_ttl(1, 60s);
+  EXPECT_EQ(ms(keeping.find(1)->ttl()), 60'000);
+  EXPECT_EQ(ms(*keeping.renewed(1, at(5s), 60s, at(5s))), 64'400);
+  EXPECT_EQ(ms(keeping.next_renewal()), 25'000);
+}
+
+TEST(Keeping, ten_thousand_leases_are_renewed_in_few_batches) {
+  constexpr Keeping::Id many = 10'000;
+  Keeping keeping;
+  for (Keeping::Id id = 0; id < many; ++id) keeping.add(id, lease(start + Micros(id * 1000)));  // within 10 s
+  std::size_t batches = 0, renewals = 0;
+  for (Instant now = keeping.next_renewal(); now < at(60s); now = keeping.next_renewal()) {
+    const Ids due = keeping.due(now);
+    ASSERT_FALSE(due.empty());
+    ++batches;
+    renewals += due.size();
+    for (const auto id : due) ASSERT_TRUE(keeping.renewed(id, now, 30s, now + 1ms));
+    ASSERT_THAT(keeping.look(now), IsEmpty());
+  }
+  EXPECT_GE(renewals, many * 4);
+  EXPECT_LE(renewals, many * 8);
+  EXPECT_LE(batches, 30u);
+  EXPECT_EQ(keeping.look(at(1h)).size(), many);
+}
+
+}  // namespace
+}  // namespace holdfast::core
