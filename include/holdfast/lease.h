@@ -75,7 +75,7 @@ class Lease {
   // Why it was lost; Loss::none while it is held.
   Lost lost() const;
 
-  // Functions to run on a thread of their own, never under a lock of ours: when two thirds of the lease
+  // Functions to run on a thread of their own, never under a lock of ours; they must not throw: when two thirds of the lease
   // have passed without a confirmed renewal; when it is lost; when it was renewed (with the new
   // deadline).  One set after the event runs at once.  Each replaces the one set before.
   void on_jeopardy(std::function<void()>);

@@ -49,7 +49,8 @@ struct Request {
   Holder holder;
   Token token{};            // renew, release: that grant only (none: whichever the holder has); evict: required
   Millis ttl{};             // acquire, renew
-  Millis place{};           // acquire: if busy, keep this client's place in the queue so long; release: leave the queue
+  Millis place{};           // acquire: if busy, keep this client's place in the queue so long; release: leave the
+                            // queue (with an empty holder: and nothing else)
   bool extend = false;      // renew: add ttl to what the lease has left, instead of restarting it
   bool detached = false;    // acquire: outlives this process
   std::string_view note{};  // acquire: for people; evict: the reason

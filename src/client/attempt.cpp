@@ -60,8 +60,12 @@ std::optional<Result<std::shared_ptr<Hold>>> Attempt::wait_for_turn() {
   // A name of one's own may hold the key already, and must not wait for itself behind another.
   if (!options_.owner.empty() && ask_as_owner(after(start_, core::attempt_limit(options_.ttl)))) return grant();
   while (!waiter_->first()) {
-    if (stopped()) return Error{Errc::stopped, "asked to stop while waiting for " + printable(key_)};
-    if (BootClock::now() >= give_up_) return busy(Errc::timeout, waiter_->last_heard());
+    const bool over = BootClock::now() >= give_up_;
+    if (over || stopped()) {
+      const Reply last = waiter_->last_heard();
+      tidy({});
+      return over ? busy(Errc::timeout, last) : Error{Errc::stopped, "asked to stop while waiting for " + printable(key_)};
+    }
     waiter_->sleep(give_up_);
   }
   return std::nullopt;
@@ -85,7 +89,7 @@ Result<std::shared_ptr<Hold>> Attempt::drive() {
       }
     } else {
       const auto& done = std::get<Acquiring::Done>(step);
-      if (!done.failed) return grant();
+      if (!done.failed) return grant(done.tidy_again);
       return give_up(done);
     }
   }
@@ -100,6 +104,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
     const bool mine = !options_.owner.empty() && ask_as_owner(step.until);
     return acquiring_.answered(sent_, BootClock::now(), mine ? reply_ : *queue);
   }
+  if (waiter_ && step.place > 0ms) waiter_->queueing();
   const auto reply = client_.send({.verb = Verb::acquire,
                                    .key = {key_},
                                    .holder = {holder_},
@@ -116,6 +121,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   if (waiter_ && reply_.verdict == Verdict::busy) {
     waiter_->heard(reply_);
     client_.waiting_.listen();  // between keeping our place and the check that follows
+    client_.keeper().get_ready();  // while there is time, and not when the key comes
   }
   acquiring_.answered(sent_, BootClock::now(), reply_);
 }
@@ -130,10 +136,12 @@ bool Attempt::ask_as_owner(Instant until) {
   return true;
 }
 
-std::shared_ptr<Hold> Attempt::grant() {
+std::shared_ptr<Hold> Attempt::grant(std::optional<Instant> unclear_until) {
+  if (waiter_) waiter_->granted();
   const auto hold = std::make_shared<Hold>(std::string(key_), holder_, reply_.token, acquiring_.attempts());
   hold->detached = options_.detached;
   hold->finished = options_.finished;
+  if (options_.owner.empty()) hold->unclear_until = unclear_until;
   const core::KeepPlan plan{.ttl = options_.ttl,
                             .keep = options_.keep && !options_.detached,
                             .renew_every = options_.renew_every,
@@ -163,12 +171,11 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
   return failure_.value_or(Error{*done.failed, "no lease" + on_key});
 }
 
-// Gives back what may have been granted, and leaves the queue; the place stays if others of this process
-// still wait.  Sent while we are first at the gate, so that nobody of us speaks for the key meanwhile.
+// Gives back what may have been granted, and leaves the queue if nobody else of us waits.
 void Attempt::tidy(const core::Acquiring::Done& done) {
-  if (!done.tidy) return;
-  const bool leave = !waiter_ || waiter_->alone();
-  const Request release{.verb = Verb::release, .key = {key_}, .holder = {holder_}, .place = leave ? 1ms : 0ms};
+  const bool last = waiter_ && !waiter_->leave_unless_last();
+  if (!done.tidy && !last) return;
+  const Request release{.verb = Verb::release, .key = {key_}, .holder = given_back(), .place = last ? 1ms : 0ms};
   const Instant now = BootClock::now();
   if (failure_ || !client_.send(release, after(now, leaving))) client_.goodbye(release, now, options_.ttl);
   if (done.tidy_again && *done.tidy_again > now) client_.goodbye(release, *done.tidy_again + 1ms, options_.ttl);

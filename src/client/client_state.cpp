@@ -90,6 +90,7 @@ Result<Released> ClientState::release(const std::shared_ptr<Hold>& hold) {
   const Instant now = BootClock::now();
   const Request release{.verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
   const auto reply = send(release, after(now, core::attempt_limit(hold->ttl())));
+  release_again(*hold, now);
   if (!reply) {
     goodbye(release, now, hold->ttl());
     return reply.error();
@@ -102,6 +103,13 @@ void ClientState::goodbye(const Request& release, Instant at, Millis ttl) {
   keeper_.errand(release, at, after(at, std::min(ttl, Millis(1min))));
 }
 
+// Without the token: what an acquire that comes late is granted has another one.
+void ClientState::release_again(const Hold& hold, Instant now) {
+  if (!hold.unclear_until || *hold.unclear_until < now) return;
+  const Request release{.verb = Verb::release, .key = {hold.key}, .holder = {hold.holder}};
+  goodbye(release, *hold.unclear_until + 1ms, hold.ttl());
+}
+
 void ClientState::let_go(const std::shared_ptr<Hold>& hold) noexcept {
   try {
     const Instant now = BootClock::now();
@@ -111,6 +119,7 @@ void ClientState::let_go(const std::shared_ptr<Hold>& hold) noexcept {
     if (hold->detached || (!was_held && hold->phase.load() == Hold::Phase::released)) return;
     const Request release{.verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
     const Instant until = std::min(deadline, after(now, longest_goodbye));
+    release_again(*hold, now);
     if (was_held && now < deadline && !keeper_.on_alarm_thread() && send(release, until)) return;
     goodbye(release, now, hold->ttl());
   } catch (...) {  // out of memory or threads: the store forgets the lease when its ttl runs out

@@ -51,6 +51,7 @@ class ClientState {
  private:
   friend class Attempt;
   void goodbye(const Request& release, Instant at, Millis ttl);
+  void release_again(const Hold& hold, Instant now);
 
   const ForkPage page_;
   const std::shared_ptr<Origin> origin_;

@@ -27,6 +27,9 @@ struct Hold {
   core::Keeping::Id id = 0;         // at the keeper
   bool detached = false;
   std::function<bool()> finished;   // asked by the keeper only
+  // An earlier acquire of this holder got no answer and may reach the store until then, also after the
+  // release: so one more release follows.
+  std::optional<Instant> unclear_until;
 
   std::atomic<Instant::rep> deadline = 0;  // of our belief: always before the store's expiry
   std::atomic<Phase> phase = Phase::held;
@@ -36,6 +39,7 @@ struct Hold {
   std::mutex mutex;                                  // guards what follows
   Lost lost;
   bool in_jeopardy = false;
+  bool announced = false;                            // on_lost has been told, or would have been
   std::function<void()> on_jeopardy;
   std::function<void(const Lost&)> on_lost;
   std::function<void(Instant)> on_renewed;

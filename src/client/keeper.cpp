@@ -21,15 +21,15 @@ Keeper::~Keeper() {
   alarm_.finish(patience);
 }
 
-void Keeper::start() {
-  const std::lock_guard lock(starting_);
-  if (pulse_.started()) return;
-  alarm_ = Worker([state = state_] { state->alarm(); });
-  pulse_ = Worker([state = state_] { state->pulse(); });
+void Keeper::get_ready() {
+  std::call_once(ready_, [this] {
+    if (!alarm_.started()) alarm_ = Worker([state = state_] { state->alarm(); });
+    pulse_ = Worker([state = state_] { state->pulse(); });
+  });
 }
 
 void Keeper::keep(const std::shared_ptr<Hold>& hold, core::Belief belief) {
-  start();
+  get_ready();
   const std::lock_guard lock(state_->mutex);
   hold->id = ++state_->last_id;
   hold->ttl_ms = belief.ttl().count();
@@ -61,7 +61,7 @@ bool Keeper::renewed(Hold& hold, Instant sent, Millis life, Millis ttl) {
 void Keeper::lose(const std::shared_ptr<Hold>& hold, Lost lost) { state_->lose(hold, std::move(lost)); }
 
 void Keeper::errand(const Request& r, Instant at, Instant give_up) {
-  start();
+  get_ready();
   const std::lock_guard lock(state_->mutex);
   state_->errands.emplace(
       at, State::Errand{r.verb, std::string(r.key.text), std::string(r.holder.text), r.token, r.place, give_up});

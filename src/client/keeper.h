@@ -26,6 +26,9 @@ class Keeper {
   Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options);
   ~Keeper();
 
+  // Starts the threads, if they do not run yet.
+  void get_ready();
+
   void keep(const std::shared_ptr<Hold>& hold, core::Belief belief);
   // The lease is being released: nobody renews it or tells of its loss any more.
   void drop(const Hold& hold);
@@ -45,12 +48,11 @@ class Keeper {
 
  private:
   struct State;
-  void start();
 
   const std::shared_ptr<State> state_;
   const std::shared_ptr<Callbacks> callbacks_;
-  std::mutex starting_;
-  Worker pulse_, alarm_;  // guarded by starting_ until started
+  std::once_flag ready_;
+  Worker pulse_, alarm_;
 };
 
 }  // namespace holdfast

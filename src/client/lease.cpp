@@ -102,8 +102,7 @@ void Lease::on_lost(std::function<void(const Lost&)> function) {
   if (!hold_ || client_->forked()) return;
   const std::lock_guard lock(hold_->mutex);
   hold_->on_lost = std::move(function);
-  // Announced already (or about to be, which then finds the function): the stop source tells which.
-  if (hold_->lost_source.stop_requested() && hold_->on_lost) {
+  if (hold_->announced && hold_->on_lost) {
     client_->keeper().call([f = hold_->on_lost, lost = hold_->lost] { f(lost); });
   }
 }

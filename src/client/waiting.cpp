@@ -29,20 +29,38 @@ Waiting::Waiter::Waiter(Waiting& waiting, std::string_view key) : waiting_(waiti
 
 Waiting::Waiter::~Waiter() {
   const std::lock_guard lock(waiting_.state_->mutex);
-  const auto door = waiting_.state_->doors.find(key_);
-  const auto next = door->second.gate.leave(this);
-  if (next) (*next)->ring();
-  if (door->second.gate.empty()) waiting_.state_->doors.erase(door);
+  leave();
 }
+
+void Waiting::Waiter::leave() {
+  if (std::exchange(left_, true)) return;
+  const auto at = waiting_.state_->doors.find(key_);
+  if (const auto next = at->second.gate.leave(this)) (*next)->ring();
+  if (at->second.gate.empty()) waiting_.state_->doors.erase(at);
+}
+
+Waiting::Door& Waiting::Waiter::door() const { return waiting_.state_->doors.find(key_)->second; }
 
 bool Waiting::Waiter::first() const {
   const std::lock_guard lock(waiting_.state_->mutex);
-  return waiting_.state_->doors.find(key_)->second.gate.first(const_cast<Waiter*>(this));
+  return door().gate.first(const_cast<Waiter*>(this));
 }
 
-bool Waiting::Waiter::alone() const {
+void Waiting::Waiter::queueing() {
   const std::lock_guard lock(waiting_.state_->mutex);
-  return waiting_.state_->doors.find(key_)->second.gate.size() == 1;
+  door().queued = true;
+}
+
+void Waiting::Waiter::granted() {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  door().queued = false;
+}
+
+bool Waiting::Waiter::leave_unless_last() {
+  const std::lock_guard lock(waiting_.state_->mutex);
+  if (door().queued && door().gate.size() == 1) return false;
+  leave();
+  return true;
 }
 
 void Waiting::Waiter::sleep(Instant until) {
@@ -66,12 +84,12 @@ void Waiting::Waiter::ring() {
 
 void Waiting::Waiter::heard(const Reply& reply) {
   const std::lock_guard lock(waiting_.state_->mutex);
-  waiting_.state_->doors.find(key_)->second.last = reply;
+  door().last = reply;
 }
 
 Reply Waiting::Waiter::last_heard() const {
   const std::lock_guard lock(waiting_.state_->mutex);
-  return waiting_.state_->doors.find(key_)->second.last;
+  return door().last;
 }
 
 std::optional<Reply> Waiting::queue_at(std::string_view key) const {

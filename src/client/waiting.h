@@ -25,6 +25,13 @@ class Waiting {
   explicit Waiting(MakeBell make_bell) : state_(std::make_shared<State>()), make_bell_(std::move(make_bell)) {}
   ~Waiting();
 
+  class Waiter;
+  struct Door {
+    core::Gate<Waiter*> gate;
+    Reply last{.verdict = Verdict::busy};
+    bool queued = false;  // the store may keep a place for this client
+  };
+
   // Somebody at a gate; leaves it when destroyed.
   class Waiter {
    public:
@@ -34,7 +41,12 @@ class Waiting {
     Waiter& operator=(const Waiter&) = delete;
 
     bool first() const;
-    bool alone() const;
+    // The store may keep a place for this client from now on; a grant takes it away.
+    void queueing();
+    void granted();
+    // Leaves the gate.  False: not yet, we are the last here and the store may keep a place for us: leave
+    // that first, while nobody of us speaks for the key; the destructor does the rest.
+    bool leave_unless_last();
     // Sleeps until then, or until the bell rings, wake() is called, or it becomes first.
     void sleep(Instant until);
     // Any thread: wakes it.
@@ -46,11 +58,14 @@ class Waiting {
    private:
     friend class Waiting;
     Waiting& waiting_;
-    void ring();  // REQUIRES: the mutex is held
+    void ring();   // REQUIRES: the mutex is held
+    void leave();  // the same
+    Door& door() const;
 
     const std::string key_;
     std::optional<Wakeup> wakeup_;  // made when it first sleeps: most never do
     bool rung_ = false;             // before that
+    bool left_ = false;
   };
 
   // What the first at that gate heard last; nothing if nobody waits here.
@@ -60,10 +75,6 @@ class Waiting {
   void listen();
 
  private:
-  struct Door {
-    core::Gate<Waiter*> gate;
-    Reply last{.verdict = Verdict::busy};
-  };
   struct State {
     std::mutex mutex;
     std::map<std::string, Door, std::less<>> doors;

@@ -113,8 +113,8 @@ TEST_P(Acquire, renew_and_release_by_name_work_from_another_client) {
 
 TEST_P(Acquire, releasing_what_ran_out_says_expired_and_what_was_taken_says_stolen) {
   Client a = new_client(), b = new_client();
-  Lease expired = a.acquire("k", {.ttl = 30ms, .keep = false});
-  Lease stolen = a.acquire("l", {.ttl = 30ms, .keep = false});
+  Lease expired = a.acquire("k", {.ttl = 300ms, .keep = false});
+  Lease stolen = a.acquire("l", {.ttl = 300ms, .keep = false});
   ASSERT_TRUE(await([&] { return is_free("k") && is_free("l"); }));
   EXPECT_EQ(expired.release(), Released::expired);
   const Lease thief = b.acquire("l");

@@ -21,7 +21,7 @@ TEST_P(Wait, a_waiter_gets_the_key_when_it_is_released) {
 
 TEST_P(Wait, a_waiter_takes_over_what_runs_out) {
   Client a = new_client(), b = new_client();
-  const Lease lease = a.acquire("k", {.ttl = 100ms, .keep = false});
+  const Lease lease = a.acquire("k", {.ttl = 300ms, .keep = false});
   const Lease next = b.acquire("k", {.wait = 30s});
   EXPECT_FALSE(lease.held());
   EXPECT_GT(next.token(), lease.token());
@@ -130,6 +130,22 @@ TEST_P(Wait, the_place_stays_when_the_first_of_several_threads_gives_up) {
   second.join();
 }
 
+TEST_P(Wait, when_all_threads_of_a_client_give_up_no_place_is_left) {
+  Client a = new_client(), b = new_client();
+  const Lease lease = a.acquire("k");
+  for (int round = 0; round < 5; ++round) {
+    std::stop_source stop;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] { EXPECT_FALSE(b.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });
+    }
+    ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+    stop.request_stop();  // all at once: whoever leaves last leaves the queue
+    threads.clear();
+    EXPECT_EQ(waiting("k"), 0u);
+  }
+}
+
 TEST_P(Wait, a_limit_of_attempts_counts_acquires_sent) {
   Client a = new_client();
   const Lease lease = a.acquire("k");
@@ -154,7 +170,7 @@ TEST_P(Wait, a_schedule_ends_with_the_wait_too) {
 
 TEST_P(Wait, the_number_of_attempts_is_told) {
   Client a = new_client(), b = new_client();
-  const Lease brief = a.acquire("k", {.ttl = 60ms, .keep = false});
+  const Lease brief = a.acquire("k", {.ttl = 300ms, .keep = false});
   EXPECT_GT(b.acquire("k", {.attempts = 1000, .interval = 5ms}).attempts(), 1);
 }
 
