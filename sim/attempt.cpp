@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/attempt.h"
+
+#include <cstdio>
+
+#include "core/deadline.h"
+
+namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using core::Acquiring;
+
+constexpr Millis leaving = 250ms;
+
+std::string name_of(Wish wish, bool stranger) {
+  char name[64];
+  std::snprintf(name, sizeof name, stranger ? "stranger %d" : "host:sim pid:1 guid:%032d", wish);
+  return name;
+}
+
+core::AcquirePlan plan_of(const Process& process, const AcquireOptions& options) {
+  return {.ttl = options.ttl,
+          .margin = process.margin_of(options.ttl),
+          .wait = options.wait,
+          .attempts = options.attempts,
+          .interval = options.interval,
+          .fair = options.fair,
+          .place = process.scene().plan.place,
+          .push = true};
+}
+
+}  // namespace
+
+Attempt::Attempt(Process& process, const Wants& wants)
+    : process_(process),
+      scene_(process.scene()),
+      wants_(wants),
+      wish_(process.ledger().make_wish(process.id())),
+      holder_(name_of(wish_, wants.stranger)),
+      start_(process.now()),
+      give_up_(after(start_, wants.options.wait)),
+      acquiring_(plan_of(process, wants.options), start_),
+      doze_(process.doze()) {}
+
+Task<std::shared_ptr<Lease>> Attempt::run() {
+  if (wants_.queues()) {
+    waiter_.emplace(process_.gates(), wants_.key, process_.doze());
+    in_queue_.emplace(process_, wish_);
+    const bool in_time = co_await wait_for_turn();
+    if (!in_time) co_return nullptr;
+  }
+  co_return co_await drive();
+}
+
+Task<bool> Attempt::wait_for_turn() {
+  if (waiter_->first() || scene_.is(Mutant::gate_ignored)) co_return true;
+  while (!waiter_->first()) {
+    if (process_.now() >= give_up_) {
+      scene_.sometimes(Sometimes::wait_over_at_the_gate);
+      process_.ledger().over(wish_, true);
+      co_await tidy({});
+      co_return false;
+    }
+    co_await waiter_->sleep(give_up_);
+  }
+  scene_.sometimes(Sometimes::handed_over_at_the_gate);
+  co_return true;
+}
+
+Task<std::shared_ptr<Lease>> Attempt::drive() {
+  while (true) {
+    const auto step = acquiring_.next(process_.now(), scene_.dice.fraction());
+    if (const auto* to_send = std::get_if<Acquiring::Send>(&step)) {
+      co_await send(*to_send);
+    } else if (const auto* to_sleep = std::get_if<Acquiring::Sleep>(&step)) {
+      slept_ = true;
+      Instant until = to_sleep->until;
+      const bool deaf = scene_.is(Mutant::nothing_but_the_bell) || scene_.is(Mutant::neither_bell_nor_poll);
+      if (waiter_ && deaf) until = Instant::max();
+      if (waiter_)
+        co_await waiter_->sleep(until);
+      else
+        co_await doze_.until(until);
+      rung_ = process_.now() < until;
+      if (waiter_ && rung_) {
+        scene_.sometimes(Sometimes::rung_awake);
+        acquiring_.rung();
+      }
+    } else {
+      const auto& done = std::get<Acquiring::Done>(step);
+      if (!done.failed) co_return grant(done.tidy_again);
+      const bool taken_late = scene_.is(Mutant::late_grants_taken) && done.failed == Errc::too_late;
+      if (taken_late) co_return grant({});
+      process_.ledger().over(wish_, true);
+      note_failure(done);
+      if (!scene_.is(Mutant::unknown_is_failure)) co_await tidy(done);
+      co_return nullptr;
+    }
+  }
+}
+
+Task<> Attempt::send(Acquiring::Send step) {
+  unanswered_ = false;
+  sent_ = process_.now();
+  if (!waiter_) {
+    if (const auto queue = process_.gates().queue_at(wants_.key)) {
+      scene_.sometimes(Sometimes::turned_away_by_the_own_queue);
+      acquiring_.answered(sent_, process_.now(), *queue);
+      co_return;
+    }
+  }
+  if (waiter_ && step.place > 0ms) waiter_->queueing();
+  Message message{.verb = Verb::acquire,
+                  .key = wants_.key,
+                  .holder = holder_,
+                  .ttl = wants_.options.ttl,
+                  .place = step.place,
+                  .wish = wish_};
+  auto reply = co_await process_.send(std::move(message), step.until);
+  if (!reply && scene_.is(Mutant::unknown_is_success))
+    reply = Reply{.verdict = Verdict::granted, .token = Token{1}};
+  if (!reply) {
+    unanswered_ = true;
+    scene_.note({.process = process_.id(),
+                 .what = "no answer",
+                 .key = wants_.key,
+                 .wish = wish_,
+                 .more = holdfast::to_string(reply.error().code)});
+    acquiring_.failed(process_.now(), reply.error());
+    co_return;
+  }
+  reply_ = *reply;
+  if (waiter_ && reply_.verdict == Verdict::busy) {
+    waiter_->heard(reply_);
+    if (!scene_.is(Mutant::neither_bell_nor_poll)) process_.gates().listen();
+  }
+  if (scene_.is(Mutant::deadline_from_the_reply)) sent_ = process_.now();
+  acquiring_.answered(sent_, process_.now(), reply_);
+}
+
+std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
+  const AcquireOptions& options = wants_.options;
+  const auto lease = std::make_shared<Lease>(
+      Lease{.wish = wish_, .key = wants_.key, .holder = holder_, .token = reply_.token});
+  const core::KeepPlan plan{.ttl = options.ttl,
+                            .keep = options.keep,
+                            .renew_every = options.renew_every,
+                            .max_renewals = options.max_renewals,
+                            .margin = process_.margin()};
+  lease->kept = options.keep && !options.max_renewals && options.renew_every == Millis::zero();
+  lease->tried = sent_;
+  lease->unclear_until = unclear_until;
+  const core::Belief belief(plan, sent_, options.ttl);
+  if (belief.deadline() - process_.now() < options.ttl / 2) {
+    scene_.violated("a grant has half its life left",
+                    "wish " + std::to_string(wish_) + " was granted with less");
+  }
+  if (waiter_ && !waiter_->first()) {
+    scene_.violated("first come, first served",
+                    "wish " + std::to_string(wish_) + " passed others of its own process");
+  }
+  if (waiter_) waiter_->granted();
+  process_.keeper().keep(lease, belief);
+  scene_.note(
+      {.process = process_.id(), .what = "has", .key = wants_.key, .wish = wish_, .token = reply_.token});
+  if (acquiring_.attempts() == 1)
+    scene_.sometimes(Sometimes::granted_at_the_first_attempt);
+  else if (waiter_ && slept_)
+    scene_.sometimes(rung_ ? Sometimes::granted_after_waiting_in_the_queue
+                           : Sometimes::granted_to_a_waiter_nobody_rang);
+  else if (slept_)
+    scene_.sometimes(options.fair ? Sometimes::granted_on_schedule
+                                  : Sometimes::granted_out_of_order_on_request);
+  return lease;
+}
+
+void Attempt::note_failure(const Acquiring::Done& done) {
+  scene_.note({.process = process_.id(),
+               .what = "gives up",
+               .key = wants_.key,
+               .wish = wish_,
+               .more = holdfast::to_string(*done.failed)});
+  switch (*done.failed) {
+    case Errc::busy:
+      scene_.sometimes(Sometimes::busy_and_not_waited);
+      break;
+    case Errc::timeout:
+      scene_.sometimes(Sometimes::wait_over_in_the_queue);
+      break;
+    case Errc::exhausted:
+      scene_.sometimes(Sometimes::schedule_exhausted);
+      break;
+    case Errc::too_late:
+      scene_.sometimes(Sometimes::too_late_and_given_back);
+      break;
+    case Errc::in_doubt:
+      scene_.sometimes(Sometimes::in_doubt_to_the_end);
+      break;
+    case Errc::unavailable:
+      break;
+    case Errc::stopped:
+    case Errc::lost:
+    case Errc::refused:
+    case Errc::invalid:
+    case Errc::forked:
+      scene_.violated("known outcomes", "an acquire ended with one that nothing here can cause");
+      break;
+  }
+}
+
+// Gives back what may have been granted, and leaves the queue if nobody else of us waits.
+Task<> Attempt::tidy(Acquiring::Done done) {
+  const bool last = waiter_ && !waiter_->leave_unless_last();
+  if (!done.tidy && !last) co_return;
+  scene_.sometimes(Sometimes::tidied);
+  const bool leave = scene_.is(Mutant::queue_left_for_all) || (last && !scene_.is(Mutant::queue_not_left));
+  const Message release{
+      .verb = Verb::release, .key = wants_.key, .holder = holder_, .place = leave ? 1ms : 0ms, .wish = wish_};
+  const int others = process_.gates().size(wants_.key) - (waiter_ && waiter_->here() ? 1 : 0);
+  process_.check_leaving(release, others);
+  const Instant now = process_.now();
+  bool sent = false;
+  if (!unanswered_) {
+    Message message = release;
+    const auto reply = co_await process_.send(std::move(message), after(now, leaving));
+    sent = reply.has_value();
+  }
+  if (!sent) process_.goodbye(release, now, wants_.options.ttl);
+  if (!done.tidy_again || *done.tidy_again <= now || scene_.is(Mutant::tidied_once_only)) co_return;
+  scene_.sometimes(Sometimes::tidied_again);
+  process_.goodbye(release, *done.tidy_again + 1ms, wants_.options.ttl);
+}
+
+}  // namespace holdfast::sim

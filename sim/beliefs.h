@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// beliefs.h - checks that the windows in which holders believe in a lease on one key never overlap in true
+// time.  A window begins when the caller has its lease and ends when its own clock passes the deadline, or
+// when it begins to release or hears that it lost.
+#pragma once
+#include <set>
+#include <vector>
+
+#include "sim/message.h"
+#include "sim/scene.h"
+
+namespace holdfast::sim {
+
+class Beliefs {
+ public:
+  explicit Beliefs(Scene& scene) : scene_(scene) {}
+
+  // Begins to believe, or believes longer.
+  void believes(Wish wish, int key, Timeline::Owner process, True until);
+  void ends(Wish wish);
+  // An operator took it away: what its holder believes from now on is no promise of ours.
+  void excuse(Wish wish) { excused_.insert(wish); }
+  void process_died(Timeline::Owner process);
+  bool believed(Wish wish) const;
+
+ private:
+  struct Window {
+    Wish wish;
+    int key;
+    Timeline::Owner process;
+    True until;
+  };
+  Scene& scene_;
+  std::vector<Window> windows_;
+  std::set<Wish> excused_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/keeper.h"
+
+#include <algorithm>
+
+#include "core/deadline.h"
+#include "core/verdicts.h"
+#include "sim/process.h"
+
+namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis last_errands = 500ms;
+constexpr Millis errand_pause = 100ms;
+
+}  // namespace
+
+Keeper::Keeper(Process& process, Line& line)
+    : process_(process),
+      scene_(process.scene()),
+      line_(line),
+      pulse_doze_(process.doze()),
+      alarm_doze_(process.doze()),
+      pulse_(pulse()),
+      alarm_(alarm()) {}
+
+void Keeper::start() {
+  pulse_.start();
+  alarm_.start();
+}
+
+void Keeper::ring_if_needed() {
+  pulse_doze_.ring();
+  alarm_doze_.ring();
+}
+
+void Keeper::keep(const std::shared_ptr<Lease>& lease, const core::Belief& belief) {
+  lease->id = ++last_id_;
+  lease->ttl = belief.ttl();
+  process_.believes(*lease, belief.deadline());
+  keeping_.add(lease->id, belief);
+  leases_.emplace(lease->id, lease);
+  ring_if_needed();
+}
+
+void Keeper::drop(const Lease& lease) {
+  keeping_.remove(lease.id);
+  leases_.erase(lease.id);
+}
+
+bool Keeper::renewed_by_hand(Lease& lease, Instant sent, Millis life, Millis ttl) {
+  keeping_.set_ttl(lease.id, ttl);
+  lease.ttl = ttl;
+  const bool believed = renewed(lease, sent, life);
+  if (believed) ring_if_needed();
+  return believed;
+}
+
+bool Keeper::renewed(Lease& lease, Instant sent, Millis life) {
+  const auto deadline = keeping_.renewed(lease.id, sent, life, process_.now());
+  if (!deadline) {
+    if (lease.phase != Lease::Phase::released)
+      scene_.sometimes(Sometimes::renewal_arrived_too_late_to_believe);
+    if (scene_.is(Mutant::lost_is_not_final) && lease.phase != Lease::Phase::released) {
+      drop(lease);
+      lease.phase = Lease::Phase::held;
+      process_.believes(lease, core::deadline_of(sent, life, process_.margin_of(life)));
+    }
+    return false;
+  }
+  if (lease.in_jeopardy) scene_.sometimes(Sometimes::in_jeopardy_and_recovered);
+  if (lease.failed_renewals >= 2) scene_.sometimes(Sometimes::renewed_after_two_failures);
+  lease.in_jeopardy = false;
+  lease.failed_renewals = 0;
+  process_.believes(lease, *deadline);
+  return true;
+}
+
+void Keeper::lose(const std::shared_ptr<Lease>& lease, Loss reason) {
+  if (lease->phase != Lease::Phase::held) return;
+  const bool broken = process_.ledger().was_broken(lease->wish);
+  if (broken) scene_.sometimes(Sometimes::lost_because_broken);
+  if (!broken && process_.now() < lease->deadline) {
+    scene_.violated("a belief is backed", "the store says that wish " + std::to_string(lease->wish) +
+                                              " is lost (" + holdfast::to_string(reason) +
+                                              "), and it is believed in");
+  }
+  process_.stops_believing(*lease, Lease::Phase::lost);
+  drop(*lease);
+}
+
+void Keeper::errand(const Message& message, Instant at, Instant give_up) {
+  errands_.emplace(at, Errand{message, give_up});
+  pulse_doze_.ring();
+}
+
+Task<> Keeper::pulse() {
+  while (true) {
+    const Instant now = process_.now();
+    Leases due;
+    for (const auto id : keeping_.due(now)) due.push_back(leases_.at(id));
+    if (!due.empty()) co_await renew(std::move(due));
+    co_await run_errands(now);
+    Instant next = keeping_.next_renewal();
+    if (!errands_.empty()) next = std::min(next, errands_.begin()->first);
+    co_await pulse_doze_.until(next);
+  }
+}
+
+Task<> Keeper::renew(Leases due) {
+  std::vector<Message> messages;
+  const Instant sent = process_.now();
+  Instant until = Instant::max();
+  for (const auto& lease : due) {
+    lease->tried = sent;
+    messages.push_back({.verb = Verb::renew,
+                        .key = lease->key,
+                        .holder = lease->holder,
+                        .token = lease->token,
+                        .ttl = lease->ttl,
+                        .wish = lease->wish});
+    until = std::min({until, lease->deadline, after(sent, core::attempt_limit(lease->ttl))});
+  }
+  in_flight_ = true;
+  const auto replies = co_await line_.apply(std::move(messages), std::min(until, keeping_.time_for_a_call(sent)));
+  in_flight_ = false;
+  alarm_doze_.ring();
+  if (!replies) {
+    for (const auto& lease : due) not_renewed(lease);
+    co_return;
+  }
+  if (due.size() > 1) scene_.sometimes(Sometimes::renewed_in_one_batch_with_others);
+  const Instant counted_from = scene_.is(Mutant::deadline_from_the_reply) ? process_.now() : sent;
+  for (std::size_t i = 0; i < due.size(); ++i) settle(due[i], (*replies)[i], counted_from);
+}
+
+void Keeper::not_renewed(const std::shared_ptr<Lease>& lease) {
+  ++lease->failed_renewals;
+  if (scene_.is(Mutant::renewals_not_repeated)) return keeping_.stop_renewing(lease->id);
+  if (scene_.is(Mutant::one_failure_is_loss) && lease->phase == Lease::Phase::held) {
+    process_.told_lost(*lease);
+    process_.stops_believing(*lease, Lease::Phase::lost);
+    return drop(*lease);
+  }
+  keeping_.failed(lease->id, process_.now(), scene_.dice.fraction());
+}
+
+void Keeper::settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Instant sent) {
+  if (reply.verdict == Verdict::granted) {
+    renewed(*lease, sent, reply.remaining);
+    return;
+  }
+  lose(lease, core::lost_by(reply, {lease->holder}, lease->token).reason);
+}
+
+Task<> Keeper::run_errands(Instant now) {
+  std::vector<Errand> due;
+  const auto end = errands_.upper_bound(now);
+  for (auto it = errands_.begin(); it != end; ++it) due.push_back(it->second);
+  errands_.erase(errands_.begin(), end);
+  if (due.empty()) co_return;
+  std::vector<Message> messages;
+  for (Errand& e : due) {
+    if (e.again) scene_.sometimes(Sometimes::errand_tried_again);
+    // Somebody else of this process may have come to the gate since: the place is theirs now.
+    const int others = process_.gates().size(e.message.key);
+    if (others > 0 && !scene_.is(Mutant::errands_leave_blindly)) e.message.place = Millis::zero();
+    process_.check_leaving(e.message, others);
+    messages.push_back(e.message);
+  }
+  const Instant sent = process_.now();
+  const Instant until = std::min(after(sent, last_errands), keeping_.time_for_a_call(sent));
+  const auto replies = co_await line_.apply(std::move(messages), until);
+  if (replies) co_return;
+  for (Errand& e : due) {
+    e.again = true;
+    if (now < e.give_up) errands_.emplace(after(now, errand_pause), std::move(e));
+  }
+}
+
+Task<> Keeper::alarm() {
+  while (true) {
+    const bool held_up = scene_.is(Mutant::loss_after_the_renewal) && in_flight_;
+    if (!held_up) {
+      for (const auto& [id, is_lost] : keeping_.look(process_.now())) {
+        const auto lease = leases_.at(id);
+        if (is_lost) {
+          leases_.erase(id);
+          process_.told_lost(*lease);
+          process_.stops_believing(*lease, Lease::Phase::lost);
+          scene_.note({.process = process_.id(), .what = "lost", .key = lease->key, .wish = lease->wish});
+        } else {
+          lease->in_jeopardy = true;
+          scene_.sometimes(Sometimes::in_jeopardy);
+        }
+      }
+    }
+    co_await alarm_doze_.until(held_up ? Instant::max() : keeping_.next_alarm());
+  }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// keeper.h - core::Keeping on virtual time: the pulse and the alarm of src/client, each a task.
+#pragma once
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/keeping.h"
+#include "holdfast/lease.h"
+#include "sim/doze.h"
+#include "sim/lease.h"
+#include "sim/line.h"
+
+namespace holdfast::sim {
+
+class Process;
+
+class Keeper {
+ public:
+  Keeper(Process& process, Line& line);
+
+  // Both tasks.
+  void start();
+
+  void keep(const std::shared_ptr<Lease>& lease, const core::Belief& belief);
+  void drop(const Lease& lease);
+  // A renewal was granted.  False: too late.
+  bool renewed(Lease& lease, Instant sent, Millis life);
+  bool renewed_by_hand(Lease& lease, Instant sent, Millis life, Millis ttl);
+  void lose(const std::shared_ptr<Lease>& lease, Loss reason);
+  // Sends that at that moment and again until it gets through, or until `give_up`.
+  void errand(const Message& message, Instant at, Instant give_up);
+
+  bool idle() const { return errands_.empty() && leases_.empty(); }
+
+ private:
+  struct Errand {
+    Message message;
+    Instant give_up;
+    bool again = false;
+  };
+  using Leases = std::vector<std::shared_ptr<Lease>>;
+
+  Task<> pulse();
+  Task<> alarm();
+  Task<> renew(Leases due);
+  Task<> run_errands(Instant now);
+  void settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Instant sent);
+  void not_renewed(const std::shared_ptr<Lease>& lease);
+  void ring_if_needed();
+
+  Process& process_;
+  Scene& scene_;
+  Line& line_;
+  core::Keeping keeping_;
+  std::map<core::Keeping::Id, std::shared_ptr<Lease>> leases_;
+  core::Keeping::Id last_id_ = 0;
+  std::multimap<Instant, Errand> errands_;
+  Doze pulse_doze_, alarm_doze_;
+  bool in_flight_ = false;
+  Task<> pulse_, alarm_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ledger.h"
+
+#include <algorithm>
+
+namespace holdfast::sim {
+namespace {
+
+// The longest attempt, and then two rounds of a keeper whose store hangs.
+constexpr Millis coming_back(8000);
+constexpr Micros grain(1000);  // what a Reply's `remaining` is rounded down by
+
+std::string named(int key, Wish wish) { return "k" + std::to_string(key) + ", wish " + std::to_string(wish); }
+
+}  // namespace
+
+Wish Ledger::make_wish(Timeline::Owner process) {
+  wishes_.push_back({.process = process});
+  return static_cast<Wish>(wishes_.size() - 1);
+}
+
+void Ledger::sent(Wish wish, Micros void_at) {
+  WishState& state = wishes_[index(wish)];
+  state.void_at = std::max(state.void_at, void_at);
+}
+
+void Ledger::over(Wish wish, bool gave_up) {
+  WishState& state = wishes_[index(wish)];
+  if (!state.over) state.over_since = scene_.now();
+  state.over = true;
+  state.gave_up = gave_up;
+}
+
+void Ledger::broken(int key) {
+  Row& row = rows_[index(key)];
+  if (row.holder == nobody) return;
+  wishes_[index(row.holder)].broken = true;
+  row.holder = nobody;
+}
+
+void Ledger::applied(const Message& m, Timeline::Owner process, const Reply& reply, Micros now) {
+  Row& row = rows_[index(m.key)];
+  switch (m.verb) {
+    case Verb::acquire:
+      return acquired(m, row, process, reply, now);
+    case Verb::renew:
+      return renewed(m, row, reply, now);
+    case Verb::release:
+      return released(m, row, process, reply, now);
+    case Verb::evict:
+      return;
+  }
+}
+
+void Ledger::acquired(const Message& m, Row& row, Timeline::Owner process, const Reply& reply, Micros now) {
+  if (reply.verdict != Verdict::granted) {
+    drop_expired(row, now);
+    return turned_away(m, row, process, now);
+  }
+  if (row.holder == m.wish && row.token == reply.token) {
+    scene_.sometimes(Sometimes::same_token_when_the_answer_was_lost);
+    if (wishes_[index(m.wish)].closed) {
+      scene_.violated("no ghost",
+                      "an acquire took effect after its void time and its release: " + named(m.key, m.wish));
+    }
+  } else {
+    granted_anew(m, row, process, reply, now);
+  }
+  row.until = now + reply.remaining;
+}
+
+void Ledger::granted_anew(const Message& m, Row& row, Timeline::Owner process, const Reply& reply,
+                          Micros now) {
+  const std::string who = named(m.key, m.wish);
+  const bool dead_skipped = drop_expired(row, now);
+  if (reply.token <= row.last) {
+    scene_.violated("tokens rise", who + " was granted with " + std::to_string(number(reply.token)) +
+                                       " after " + std::to_string(number(row.last)));
+  }
+  if (number(reply.token) == number(row.last) + 1)
+    scene_.sometimes(Sometimes::token_rose_although_the_clock_fell);
+  if (row.holder != nobody && now < row.until) {
+    scene_.violated("one holder at a time",
+                    who + " was granted what wish " + std::to_string(row.holder) + " holds");
+  }
+  if (!row.queue.empty() && row.queue.front().process != process) {
+    scene_.violated(
+        "first come, first served",
+        who + " was granted while process " + std::to_string(row.queue.front().process) + " waits in front");
+  }
+  if (dead_skipped) scene_.sometimes(Sometimes::place_of_the_dead_skipped);
+  if (row.holder != nobody && row.holder != m.wish) scene_.sometimes(Sometimes::taken_over_after_expiry);
+  if (wishes_[index(m.wish)].over) {
+    scene_.sometimes(Sometimes::granted_to_a_caller_that_has_gone);
+    if (!m.copy) must_be_given_back(m.wish);  // nobody can know of a copy; it lives until its ttl
+  }
+  if (wishes_[index(m.wish)].closed) {
+    scene_.violated("no ghost", who + " was granted after its acquires were void and its release had come");
+  }
+  leave(row, process);  // a grant that is only repeated leaves the place to others of that process
+  row.by_copy = m.copy;
+  row.holder = m.wish;
+  row.token = row.last = reply.token;
+}
+
+// Whoever lives and is awake knows that an acquire of it is still under way, and comes back to it.
+void Ledger::must_be_given_back(Wish wish) {
+  const True granted = scene_.now();
+  const Timeline::Owner process = wishes_[index(wish)].process;
+  scene_.timeline.at(granted + coming_back, Timeline::world, [this, wish, granted, process] {
+    const bool awake = scene_.timeline.running(process) && scene_.timeline.went_on(process) < granted;
+    if (!awake || wishes_[index(wish)].release_sent >= granted) return;
+    scene_.violated("no ghost", "wish " + std::to_string(wish) +
+                                    " was granted after its caller had gone, and nobody gave it back");
+  });
+}
+
+void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Micros now) {
+  const bool free = row.holder == nobody || row.until + grain <= now;
+  if (free && (row.queue.empty() || row.queue.front().process == process)) {
+    scene_.violated("a free key is granted", named(m.key, m.wish) + " was turned away from it");
+  }
+  if (m.place == Millis::zero()) return;
+  const auto mine =
+      std::find_if(row.queue.begin(), row.queue.end(), [&](const Ticket& t) { return t.process == process; });
+  if (mine == row.queue.end()) {
+    row.queue.push_back({process, now + m.place});
+  } else {
+    mine->until = now + m.place;
+    scene_.sometimes(Sometimes::place_refreshed);
+  }
+}
+
+void Ledger::renewed(const Message& m, Row& row, const Reply& reply, Micros now) {
+  if (reply.verdict != Verdict::granted) return;
+  if (row.holder != m.wish || row.token != m.token) {
+    scene_.violated("only the holder", "a renewal of " + named(m.key, m.wish) + " renewed another's grant");
+  }
+  row.until = now + reply.remaining;
+}
+
+void Ledger::released(const Message& m, Row& row, Timeline::Owner process, const Reply& reply, Micros now) {
+  drop_expired(row, now);
+  if (m.place > Millis::zero() && leave(row, process)) scene_.sometimes(Sometimes::left_the_queue);
+  WishState& wish = wishes_[index(m.wish)];
+  if (wish.over && now > wish.void_at) wish.closed = true;
+  if (reply.verdict != Verdict::released) return;
+  if (row.holder != m.wish || (m.token != no_token && m.token != row.token)) {
+    scene_.violated("only the holder",
+                    "a release of " + named(m.key, m.wish) + " freed wish " + std::to_string(row.holder));
+  }
+  if (m.token == no_token) scene_.sometimes(Sometimes::tidying_gave_back_a_grant);
+  row.holder = nobody;
+}
+
+// Whether somebody dead was first.
+bool Ledger::drop_expired(Row& row, Micros now) {
+  const bool dead_first =
+      !row.queue.empty() && row.queue.front().until <= now && scene_.timeline.dead(row.queue.front().process);
+  std::erase_if(row.queue, [&](const Ticket& t) { return t.until <= now; });
+  return dead_first;
+}
+
+bool Ledger::leave(Row& row, Timeline::Owner process) {
+  return std::erase_if(row.queue, [&](const Ticket& t) { return t.process == process; }) != 0;
+}
+
+}  // namespace holdfast::sim

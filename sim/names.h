@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// names.h - enums whose values have names and are counted.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace holdfast::sim {
+
+// What can go wrong.  Each kind has a probability of its own in each seed, and is off in half of them.
+enum class Fault : std::uint8_t {
+  slow_message,   // takes up to some 100 ms
+  stuck_message,  // takes seconds, perhaps longer than anybody waits for it
+  lost_request,
+  lost_reply,
+  doubled_request,  // delivered twice, the second time at a moment of its own
+  refused_connection,
+  reset_connection,  // the caller is told at once; what it sent may still arrive
+  hung_client,       // a client's network swallows or holds everything for a while
+  hung_store,        // the store answers nobody for a while
+  lost_ring,
+  late_ring,
+  doubled_ring,
+  paused_process,      // SIGSTOP, swap, a suspended laptop
+  killed_process,      // and another is started in its place
+  stepped_wall_clock,  // the store's wall clock, back or forth
+  broken_lease,        // an operator takes it away
+  end_,
+};
+
+// Situations that a good run of many seeds must have seen, or it has proven nothing about them.
+enum class Sometimes : std::uint8_t {
+  granted_at_the_first_attempt,
+  granted_after_waiting_in_the_queue,
+  granted_to_a_waiter_nobody_rang,
+  granted_out_of_order_on_request,
+  granted_on_schedule,
+  taken_over_after_expiry,
+  same_token_when_the_answer_was_lost,
+  void_on_arrival,
+  void_acquire_of_a_caller_that_has_gone,
+  too_late_and_given_back,
+  busy_and_not_waited,
+  wait_over_in_the_queue,
+  wait_over_at_the_gate,
+  schedule_exhausted,
+  turned_away_by_the_own_queue,
+  handed_over_at_the_gate,
+  rung_awake,
+  place_refreshed,
+  place_of_the_dead_skipped,
+  left_the_queue,
+  in_doubt_to_the_end,
+  tidied,
+  tidied_again,
+  tidying_gave_back_a_grant,
+  granted_to_a_caller_that_has_gone,
+  errand_tried_again,
+  renewed_in_one_batch_with_others,
+  renewed_after_two_failures,
+  renewed_by_hand,
+  extended_by_hand,
+  renewal_arrived_too_late_to_believe,
+  in_jeopardy,
+  in_jeopardy_and_recovered,
+  lost_at_the_deadline,
+  lost_while_paused,
+  lost_because_broken,
+  released,
+  release_in_doubt,
+  release_found_it_expired,
+  release_found_it_taken,
+  acquires_of_several_threads_in_one_batch,
+  unsent_behind_a_hung_call,
+  token_rose_although_the_clock_fell,
+  died_holding,
+  died_waiting,
+  end_,
+};
+
+// Deliberate mistakes, to see that the checks notice.
+enum class Mutant : std::uint8_t {
+  none,
+  deadline_from_the_reply,     // a lease counted from when its answer came
+  no_margin,                   // while clocks drift
+  unknown_is_failure,          // an unanswered acquire is forgotten
+  unknown_is_success,          // an unanswered acquire is believed in
+  tidied_once_only,            // not again after its `until`
+  doubt_forgotten_by_a_grant,  // of a later attempt: then it is not tidied after the release
+  void_time_ignored,           // a store that grants whatever arrives whenever
+  lost_is_not_final,           // a renewal brings back what was lost
+  late_grants_taken,           // however little of their life is left
+  loss_after_the_renewal,      // told when a hanging renewal returns
+  one_failure_is_loss,
+  renewals_not_repeated,  // after a failure, never again
+  released_by_key,        // whoever holds it
+  token_is_the_clock,     // with no regard for the last one
+  token_restarts,         // after a release
+  places_never_end,       // the dead block the queue
+  queue_ignored,          // a free key is anybody's
+  gate_ignored,           // each thread of a process speaks for itself
+  nothing_but_the_bell,   // no poll behind it
+  neither_bell_nor_poll,
+  queue_not_left,         // by those who give up
+  queue_left_for_all,     // by one who gives up, also while others of its process wait
+  errands_leave_blindly,  // they leave the queue although somebody has come to wait since
+  end_,
+};
+
+const char* to_string(Fault);
+const char* to_string(Sometimes);
+const char* to_string(Mutant);
+
+// How often each value of an enum was seen.
+template <class E>
+class Tally {
+ public:
+  void count(E what) { ++counts_[static_cast<std::size_t>(what)]; }
+  std::uint64_t operator[](E what) const { return counts_[static_cast<std::size_t>(what)]; }
+  Tally& operator+=(const Tally& other) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+    return *this;
+  }
+
+ private:
+  std::array<std::uint64_t, static_cast<std::size_t>(E::end_)> counts_{};
+};
+
+// for (Fault f : all<Fault>)
+template <class E>
+inline constexpr auto all = [] {
+  std::array<E, static_cast<std::size_t>(E::end_)> values{};
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<E>(i);
+  return values;
+}();
+
+}  // namespace holdfast::sim

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// network.h - what lies between the processes and the store, and what it does to messages and rings.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "holdfast/result.h"
+#include "sim/message.h"
+#include "sim/scene.h"
+#include "sim/server.h"
+
+namespace holdfast::sim {
+
+class Network {
+ public:
+  // `pause` stops a process for a while.
+  Network(Scene& scene, Server& server, std::function<void(Timeline::Owner)> pause)
+      : scene_(scene), server_(server), pause_(std::move(pause)) {}
+
+  using Answered = std::function<void(std::vector<Reply>)>;
+  // What a connection may learn of a batch it sent; at most one of them, and perhaps none.
+  struct Outcome {
+    Answered answered;
+    std::function<void(Errc)> failed;
+  };
+  void carry(Timeline::Owner process, std::vector<Message> messages, Outcome outcome);
+  void carry_ring(Timeline::Owner process, std::function<void()> heard);
+
+  // For so long nothing from or to that process gets through; some of it later.
+  void hang(Timeline::Owner process, Micros length);
+  void hang_store(Micros length) { store_hangs_until_ = scene_.now() + length; }
+
+  // Nothing hangs any more.
+  void calm_down() {
+    hangs_until_.clear();
+    store_hangs_until_ = True(0);
+  }
+
+  // How long a message takes if nothing happens to it.
+  Micros usual_delay() { return scene_.dice.spread(Micros(20), scene_.plan.longest_delay); }
+
+ private:
+  // None: it is lost.
+  std::optional<Micros> delay(Timeline::Owner process);
+  void set_out(Timeline::Owner process, std::vector<Message> messages, Micros held_up, Answered answered);
+  void arrive(Timeline::Owner process, std::vector<Message> messages, Answered answered);
+
+  Scene& scene_;
+  Server& server_;
+  const std::function<void(Timeline::Owner)> pause_;
+  std::map<Timeline::Owner, True> hangs_until_;
+  True store_hangs_until_{0};
+};
+
+}  // namespace holdfast::sim

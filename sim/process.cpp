@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/process.h"
+
+#include <algorithm>
+
+#include "core/deadline.h"
+#include "core/verdicts.h"
+#include "sim/actor.h"
+
+namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis longest_goodbye = 1s;
+constexpr Millis one_hung_round = 3s;  // of the keeper: a batch and its errands without an answer
+
+DriftingClock clock_of(Scene& scene) {
+  const int most = scene.plan.client_ppm;
+  const int ppm = static_cast<int>(scene.dice.fraction() * 2 * most);
+  const Micros booted = scene.dice.between(Micros(1h), Micros(100h));
+  return {booted, most < 0 ? std::max(ppm, most) : std::min(ppm, most)};
+}
+
+std::string named(const Lease& lease) {
+  return "k" + std::to_string(lease.key) + ", wish " + std::to_string(lease.wish);
+}
+
+Message release_of(const Lease& lease) {
+  return {.verb = Verb::release,
+          .key = lease.key,
+          .holder = lease.holder,
+          .token = lease.token,
+          .wish = lease.wish};
+}
+
+}  // namespace
+
+Process::Process(Surroundings world, Timeline::Owner id)
+    : world_(world),
+      id_(id),
+      clock_(clock_of(world.scene)),
+      callers_(world.scene, world.network, world.server, world.ledger, id, clock_, offset_),
+      keepers_(world.scene, world.network, world.server, world.ledger, id, clock_, offset_),
+      gates_(world.scene),
+      keeper_(*this, keepers_) {}
+
+void Process::start(int threads) {
+  keeper_.start();
+  for (int i = 0; i < threads; ++i) threads_.push_back(work(*this));
+  for (Task<>& thread : threads_) thread.start();
+}
+
+bool Process::done() const {
+  return std::all_of(threads_.begin(), threads_.end(), [](const Task<>& t) { return t.done(); }) &&
+         keeper_.idle();
+}
+
+True Process::waits_since() const {
+  True since = never_comes;
+  for (const auto& [wish, began] : waits_) since = std::min(since, began);
+  return since;
+}
+
+std::optional<Millis> Process::margin() const {
+  if (scene().is(Mutant::no_margin)) return Millis::zero();
+  return std::nullopt;
+}
+
+Millis Process::margin_of(Millis ttl) const { return core::margin_of(ttl, margin(), Millis::zero()); }
+
+Task<Result<Reply>> Process::send(Message message, Instant until) {
+  std::vector<Message> batch;
+  batch.push_back(std::move(message));
+  auto replies = co_await callers_.apply(std::move(batch), until);
+  if (!replies) co_return Result<Reply>(replies.error());
+  co_return Result<Reply>(std::move((*replies)[0]));
+}
+
+Task<Result<std::vector<Reply>>> Process::renew(std::shared_ptr<Lease> lease, Millis ttl, bool extend) {
+  const Instant sent = now();
+  const Instant until = std::min(lease->deadline, after(sent, core::attempt_limit(lease->ttl)));
+  lease->tried = sent;
+  Message message{.verb = Verb::renew,
+                  .key = lease->key,
+                  .holder = lease->holder,
+                  .token = lease->token,
+                  .ttl = ttl,
+                  .extend = extend,
+                  .wish = lease->wish};
+  const auto reply = co_await send(std::move(message), until);
+  if (!reply) co_return Result<std::vector<Reply>>(reply.error());
+  if (reply->verdict == Verdict::granted) {
+    const Instant counted_from = scene().is(Mutant::deadline_from_the_reply) ? now() : sent;
+    const bool believed =
+        keeper_.renewed_by_hand(*lease, counted_from, reply->remaining, extend ? lease->ttl : ttl);
+    if (believed) scene().sometimes(extend ? Sometimes::extended_by_hand : Sometimes::renewed_by_hand);
+  } else {
+    keeper_.lose(lease, core::lost_by(*reply, {lease->holder}, lease->token).reason);
+  }
+  co_return Result<std::vector<Reply>>(std::vector<Reply>{*reply});
+}
+
+// An acquire of it that was never answered may still be on its way, and would be granted anew.
+void Process::release_again(const Lease& lease, Instant started) {
+  if (!lease.unclear_until || *lease.unclear_until < started ||
+      scene().is(Mutant::doubt_forgotten_by_a_grant))
+    return;
+  Message message = release_of(lease);
+  message.token = no_token;
+  goodbye(message, *lease.unclear_until + 1ms, lease.ttl);
+}
+
+Task<> Process::release(std::shared_ptr<Lease> lease) {
+  if (lease->phase == Lease::Phase::held) stops_believing(*lease, Lease::Phase::released);
+  keeper_.drop(*lease);
+  const Instant started = now();
+  Message message = release_of(*lease);
+  const auto reply = co_await send(std::move(message), after(started, core::attempt_limit(lease->ttl)));
+  release_again(*lease, started);
+  if (!reply) {
+    if (reply.error().in_doubt()) scene().sometimes(Sometimes::release_in_doubt);
+    goodbye(release_of(*lease), started, lease->ttl);
+    co_return;
+  }
+  switch (core::released_by(*reply, {lease->holder}, lease->token)) {
+    case Released::released:
+      scene().sometimes(Sometimes::released);
+      break;
+    case Released::expired:
+      scene().sometimes(Sometimes::release_found_it_expired);
+      break;
+    case Released::stolen:
+      scene().sometimes(Sometimes::release_found_it_taken);
+      break;
+    case Released::already_released:
+      break;  // an operator's work, or our own doubled message's
+    case Released::never_held:
+      scene().violated("known outcomes", "a release of " + named(*lease) + " found no trace of it");
+      break;
+  }
+}
+
+Task<> Process::let_go(std::shared_ptr<Lease> lease) {
+  const Instant deadline = lease->deadline;
+  const bool was_held = lease->phase == Lease::Phase::held;
+  const Instant started = now();
+  if (was_held) stops_believing(*lease, Lease::Phase::released);
+  keeper_.drop(*lease);
+  release_again(*lease, started);
+  const Instant until = std::min(deadline, after(started, longest_goodbye));
+  if (was_held && started < deadline) {
+    Message message = release_of(*lease);
+    const auto reply = co_await send(std::move(message), until);
+    if (reply) co_return;
+  }
+  goodbye(release_of(*lease), started, lease->ttl);
+}
+
+void Process::goodbye(const Message& release, Instant at, Millis ttl) {
+  keeper_.errand(release, at, after(at, std::min(ttl, Millis(1min))));
+}
+
+bool Process::held(const Lease& lease) {
+  const bool held = lease.phase == Lease::Phase::held && now() < lease.deadline;
+  if (held && !ledger().was_broken(lease.wish) &&
+      !world_.server.backs(lease.key, lease.holder, lease.token)) {
+    scene().violated("a belief is backed", named(lease) + " is believed in, and the store has it no more");
+  }
+  const bool untold = lease.phase == Lease::Phase::held && now() >= lease.deadline;
+  if (untold && scene().now() > std::max(clock_.when(lease.deadline), scene().timeline.went_on(id_))) {
+    scene().violated("loss is told by the deadline", named(lease) + " is past it, and nobody said so");
+  }
+  return held;
+}
+
+void Process::told_lost(const Lease& lease) {
+  const True due = clock_.when(lease.deadline);
+  const True woke = scene().timeline.went_on(id_);
+  if (scene().now() > std::max(due, woke))
+    scene().violated("loss is told by the deadline", named(lease) + " was told late");
+  if (scene().now() < due)
+    scene().violated("a passing failure is no loss", named(lease) + " was lost before its deadline");
+  const bool on_time = scene().now() == due;
+  const bool tried = clock_.at(woke) > lease.tried || now() - lease.tried <= lease.ttl / 10 + one_hung_round;
+  if (lease.kept && lease.ttl > 2 * one_hung_round && !tried) {
+    scene().violated("a renewal is repeated until the deadline",
+                     named(lease) + " was lost, and nobody had tried for long");
+  }
+  scene().sometimes(on_time ? Sometimes::lost_at_the_deadline : Sometimes::lost_while_paused);
+  if (on_time && !ledger().was_broken(lease.wish) &&
+      !world_.server.backs(lease.key, lease.holder, lease.token)) {
+    scene().violated("a belief is backed",
+                     named(lease) + " was believed in to the end, and the store gave it up before");
+  }
+}
+
+void Process::check_leaving(const Message& release, int others) {
+  if (release.place == Millis::zero() || others == 0) return;
+  scene().violated("a place is kept while somebody wants it", "the place of process " + std::to_string(id_) +
+                                                                  " for k" + std::to_string(release.key) +
+                                                                  " was given up while others of it wait");
+}
+
+void Process::believes(Lease& lease, Instant deadline) {
+  if (lease.phase != Lease::Phase::held) return;
+  if (lease.deadline == Instant{}) ++holding_;
+  lease.deadline = deadline;
+  world_.beliefs.believes(lease.wish, lease.key, id_, clock_.when(deadline));
+}
+
+void Process::stops_believing(Lease& lease, Lease::Phase phase) {
+  lease.phase = phase;
+  --holding_;
+  world_.beliefs.ends(lease.wish);
+  ledger().over(lease.wish, false);
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/server.h"
+
+#include <cassert>
+
+namespace holdfast::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Micros wall_at_the_beginning = 1'000h;
+
+}  // namespace
+
+Server::Server(Scene& scene, Ledger& ledger, Beliefs& beliefs, Ring ring)
+    : scene_(scene),
+      ledger_(ledger),
+      beliefs_(beliefs),
+      clock_(77h, scene.plan.store_ppm),
+      database_(memory::make_database({.expiry = [this] { return now(); },
+                                       .wall =
+                                           [this] {
+                                             return wall_at_the_beginning + wall_step_ +
+                                                    std::chrono::floor<Micros>(scene_.now());
+                                           }})),
+      last_granted_(static_cast<std::size_t>(scene.plan.keys)) {
+  memory::on_ring(*database_,
+                  [this, ring = std::move(ring)](const std::string& client, const std::string& key) {
+                    ring(processes_.at(client), key[1] - '0');
+                  });
+  welcome(Timeline::world);  // the operator
+}
+
+Micros Server::now() const { return std::chrono::floor<Micros>(clock_.at(scene_.now()).time_since_epoch()); }
+
+void Server::welcome(Timeline::Owner process) {
+  auto origin = memory::origin(database_);
+  auto store = origin->connect(Instant::max());
+  assert(store);
+  processes_.emplace(origin->client(), process);
+  seats_.emplace(process, Seat{std::move(origin), *std::move(store)});
+}
+
+std::optional<std::vector<Reply>> Server::deliver(Timeline::Owner process,
+                                                  const std::vector<Message>& messages) {
+  std::vector<Reply> replies;
+  for (const Message& m : messages) {
+    const bool is_void =
+        m.verb == Verb::acquire && now() > m.void_at && !scene_.is(Mutant::void_time_ignored);
+    if (!is_void) {
+      replies.push_back(apply(process, m));
+      continue;
+    }
+    scene_.note({.process = process, .what = "void on arrival", .key = m.key, .wish = m.wish});
+    scene_.sometimes(Sometimes::void_on_arrival);
+    if (ledger_.gave_up(m.wish)) scene_.sometimes(Sometimes::void_acquire_of_a_caller_that_has_gone);
+  }
+  if (replies.size() != messages.size()) return std::nullopt;
+  return replies;
+}
+
+Reply Server::apply(Timeline::Owner process, const Message& message) {
+  const Message m = mutated(message);
+  if (scene_.is(Mutant::queue_ignored) && m.verb == Verb::acquire) let_everybody_leave(m.key, process);
+  Reply reply = ask(*seats_.at(process).store, m);
+  if (m.verb == Verb::acquire && reply.verdict == Verdict::granted) reply.token = mutated(reply.token, m.key);
+  static constexpr const char* verbs[] = {"acquire", "renew", "release", "evict"};
+  static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
+  scene_.note({.process = process,
+               .what = verbs[static_cast<int>(m.verb)],
+               .key = m.key,
+               .wish = m.wish,
+               .token = reply.token,
+               .more = verdicts[static_cast<int>(reply.verdict)]});
+  ledger_.applied(message, process, reply, now());
+  return reply;
+}
+
+Reply Server::ask(Store& store, const Message& m) const {
+  const std::string key = text_of(m.key);
+  const Request request{.verb = m.verb,
+                        .key = {key},
+                        .holder = {m.holder},
+                        .token = m.token,
+                        .ttl = m.ttl,
+                        .place = m.place,
+                        .extend = m.extend};
+  Reply reply;
+  const Status applied = store.apply({&request, 1}, {&reply, 1}, Instant::max());
+  assert(applied);
+  return reply;
+}
+
+Message Server::mutated(Message m) {
+  if (scene_.is(Mutant::places_never_end)) m.place *= 10'000;
+  if (scene_.is(Mutant::released_by_key) && m.verb == Verb::release) {
+    m.token = no_token;
+    if (const auto held = row(m.key)) m.holder = held->holder;
+  }
+  return m;
+}
+
+void Server::let_everybody_leave(int key, Timeline::Owner but) {
+  for (const Timeline::Owner process : waiting(key)) {
+    if (process != but)
+      ask(*seats_.at(process).store, {.verb = Verb::release, .key = key, .holder = "?", .place = 1ms});
+  }
+}
+
+Token Server::mutated(Token token, int key) {
+  Token& last = last_granted_[static_cast<std::size_t>(key)];
+  const bool anew = token != last;
+  const bool first = last == no_token;
+  if (anew) last = token;
+  if (!anew || first) return token;
+  if (scene_.is(Mutant::token_is_the_clock)) {
+    return Token{static_cast<std::uint64_t>(
+        (wall_at_the_beginning + wall_step_ + std::chrono::floor<Micros>(scene_.now())).count())};
+  }
+  if (scene_.is(Mutant::token_restarts) && ledger_.holder_of(key) < 0) return Token{1};
+  return token;
+}
+
+void Server::break_lease(int key) {
+  const auto held = row(key);
+  if (!held || held->remaining == Millis::zero()) return;
+  scene_.note(
+      {.process = Timeline::world, .what = "broken by an operator", .key = key, .token = held->token});
+  const Wish holder = ledger_.holder_of(key);
+  beliefs_.excuse(holder);
+  ledger_.broken(key);
+  ask(*seats_.at(Timeline::world).store,
+      {.verb = Verb::evict, .key = key, .holder = "operator", .token = held->token});
+}
+
+std::optional<LeaseRow> Server::row(int key) {
+  const std::string text = text_of(key);
+  auto page = seats_.at(Timeline::world)
+                  .store->list({.what = Query::What::leases, .prefix = text, .exact = true}, Instant::max());
+  assert(page);
+  if (page->leases.empty()) return std::nullopt;
+  return std::move(page->leases.front());
+}
+
+bool Server::backs(int key, const std::string& holder, Token token) {
+  const auto held = row(key);
+  return held && held->remaining > Millis::zero() && held->holder == holder && held->token == token;
+}
+
+bool Server::live(int key) {
+  const auto held = row(key);
+  return held && held->remaining > Millis::zero();
+}
+
+std::vector<Timeline::Owner> Server::waiting(int key) {
+  const std::string text = text_of(key);
+  const auto page =
+      seats_.at(Timeline::world)
+          .store->list({.what = Query::What::places, .prefix = text, .exact = true}, Instant::max());
+  assert(page);
+  std::vector<Timeline::Owner> processes;
+  for (const PlaceRow& place : page->places) processes.push_back(processes_.find(place.client)->second);
+  return processes;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// server.h - the database at the far end: the executable specification on a clock of its own, with the
+// checks looking over its shoulder.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "holdfast/memory.h"
+#include "sim/beliefs.h"
+#include "sim/ledger.h"
+#include "sim/message.h"
+#include "sim/scene.h"
+
+namespace holdfast::sim {
+
+class Server {
+ public:
+  using Ring = std::function<void(Timeline::Owner process, int key)>;
+  Server(Scene& scene, Ledger& ledger, Beliefs& beliefs, Ring ring);
+
+  void welcome(Timeline::Owner process);
+
+  // Applies what is not void.  No answer if something was.
+  std::optional<std::vector<Reply>> deliver(Timeline::Owner process, const std::vector<Message>& messages);
+
+  void step_wall_clock(Micros by) { wall_step_ += by; }
+  void break_lease(int key);
+
+  Micros now() const;
+  static std::string text_of(int key) { return "k" + std::to_string(key); }
+  // Whether the row is live and names that holder and token.
+  bool backs(int key, const std::string& holder, Token token);
+  bool live(int key);
+  // Who has a place in that queue, first first.
+  std::vector<Timeline::Owner> waiting(int key);
+
+ private:
+  struct Seat {
+    std::shared_ptr<Origin> origin;
+    std::unique_ptr<Store> store;
+  };
+  Reply apply(Timeline::Owner process, const Message& message);
+  Reply ask(Store& store, const Message& message) const;
+  std::optional<LeaseRow> row(int key);
+  Message mutated(Message message);
+  void let_everybody_leave(int key, Timeline::Owner but);
+  Token mutated(Token token, int key);
+
+  Scene& scene_;
+  Ledger& ledger_;
+  Beliefs& beliefs_;
+  const DriftingClock clock_;
+  Micros wall_step_{0};
+  const std::shared_ptr<memory::Database> database_;
+  std::map<Timeline::Owner, Seat> seats_;
+  std::map<std::string, Timeline::Owner, std::less<>> processes_;  // by their name at the store
+  std::vector<Token> last_granted_;                                // by key
+};
+
+}  // namespace holdfast::sim
