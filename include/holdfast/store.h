@@ -138,8 +138,8 @@ class Bell {
 //   --------------------------+---------------------------------+-------------------------+------------------
 //   absent, free or expired   | granted, new token (busy for    | lost                    | lost (harmless)
 //                             | all but the first live waiter)  |                         |
-//   live, held by h           | granted, same token, restarted  | granted, same token,    | released;
-//                             |                                 | max(stored, now + ttl)  | the row stays
+//   live, held by h           | granted, same token,            | granted, same token,    | released;
+//                             | max(stored, now + ttl)          | max(stored, now + ttl)  | the row stays
 //   live, held by another     | busy: who, token, remaining     | lost                    | lost
 //
 // evict: released if the row is live and its token is the one given, else lost.
@@ -148,7 +148,9 @@ class Bell {
 // the order given.  Only the store's clock decides expiry.  A new token is
 // max(last + 1, the store's wall clock in microseconds), written in the same step as the grant.
 //
-// Every verb is idempotent for its holder, so a request whose answer was lost is simply sent again.
+// Every verb is idempotent for its holder, so a request whose answer was lost is simply sent again.  None
+// shortens a lease: an acquire that was held up on its way must not take back what a renewal has given.
+// (`extend` alone is not idempotent: sent twice it adds twice.)
 //
 // A place in a queue belongs to (client, key), whoever of that client waits.  A new grant to the client
 // takes its place away.  A release rings the bell of the first live waiter only.

@@ -12,8 +12,8 @@ constexpr Millis patience = 1s;  // with a store that hangs while the client goe
 
 }  // namespace
 
-Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options)
-    : state_(std::make_shared<State>(std::move(origin), options, std::make_shared<Callbacks>())), callbacks_(state_->callbacks) {}
+Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, WaitsFor waits_for)
+    : state_(std::make_shared<State>(std::move(origin), options, std::move(waits_for))), callbacks_(state_->callbacks) {}
 
 Keeper::~Keeper() {
   state_->close();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // keeper.h - keeps all leases of a client alive, and says in time which are not.
 #pragma once
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <string_view>
 
-#include "base/wakeup.h"
 #include "base/worker.h"
 #include "client/callbacks.h"
 #include "client/hold.h"
@@ -23,7 +22,10 @@ namespace holdfast {
 // The threads own what they use, so a client that is destroyed by a callback of its own does no harm.
 class Keeper {
  public:
-  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options);
+  // Whether a thread of this process waits for a key.  Any thread may ask, also after the client has gone.
+  using WaitsFor = std::function<bool(std::string_view key)>;
+
+  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, WaitsFor waits_for);
   ~Keeper();
 
   // Starts the threads, if they do not run yet.

@@ -17,8 +17,12 @@
 namespace holdfast {
 
 struct Keeper::State {
-  State(std::shared_ptr<Origin> o, const ClientOptions& opts, std::shared_ptr<Callbacks> c)
-      : origin(std::move(o)), options(opts), callbacks(std::move(c)), jitter(random_bits()) {}
+  State(std::shared_ptr<Origin> o, const ClientOptions& opts, WaitsFor w)
+      : origin(std::move(o)),
+        options(opts),
+        waits_for(std::move(w)),
+        callbacks(std::make_shared<Callbacks>()),
+        jitter(random_bits()) {}
 
   struct Errand {
     Verb verb;
@@ -40,6 +44,7 @@ struct Keeper::State {
 
   const std::shared_ptr<Origin> origin;
   const ClientOptions options;
+  const WaitsFor waits_for;
   const std::shared_ptr<Callbacks> callbacks;
   Wakeup pulse_wakeup, alarm_wakeup;
 
@@ -58,6 +63,7 @@ struct Keeper::State {
   void renew(Store& store, const Holds& due);
   void settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
   void run_errands(Store& store, Instant now);
+  Instant time_for_a_call(Instant now);
   void announce(const std::shared_ptr<Hold>& hold);
   void log(std::string_view line) const;
 };

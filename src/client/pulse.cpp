@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis last_errands = 500ms;  // for what is still to be sent when the client goes
+constexpr Millis one_errand = 500ms;
 constexpr Millis errand_pause = 100ms;  // before an errand is tried again
 
 }  // namespace
@@ -68,7 +68,7 @@ void Keeper::State::renew(Store& store, const Holds& due) {
     requests.push_back({.verb = Verb::renew, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token, .ttl = ttl});
     until = std::min({until, hold->believed_until(), after(sent, core::attempt_limit(ttl))});
   }
-  const Status status = store.apply(requests, replies, until);
+  const Status status = store.apply(requests, replies, std::min(until, time_for_a_call(sent)));
   const Instant now = BootClock::now();
   if (status) {
     for (std::size_t i = 0; i < due.size(); ++i) settle(store, due[i], replies[i], sent);
@@ -97,6 +97,11 @@ void Keeper::State::settle(Store& store, const std::shared_ptr<Hold>& hold, cons
   lose(hold, std::move(lost));
 }
 
+Instant Keeper::State::time_for_a_call(Instant now) {
+  const std::lock_guard lock(mutex);
+  return keeping.time_for_a_call(now);
+}
+
 void Keeper::State::run_errands(Store& store, Instant now) {
   std::vector<Errand> due;
   {
@@ -109,9 +114,12 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   std::vector<Request> requests;
   std::vector<Reply> replies(due.size());
   for (const Errand& e : due) {
-    requests.push_back({.verb = e.verb, .key = {e.key}, .holder = {e.holder}, .token = e.token, .place = e.place});
+    // Somebody of us may have come to the gate since: then the place is theirs.
+    const Millis place = e.place > 0ms && waits_for(e.key) ? 0ms : e.place;
+    requests.push_back({.verb = e.verb, .key = {e.key}, .holder = {e.holder}, .token = e.token, .place = place});
   }
-  const Status status = store.apply(requests, replies, after(BootClock::now(), last_errands));
+  const Instant sent = BootClock::now();
+  const Status status = store.apply(requests, replies, std::min(after(sent, one_errand), time_for_a_call(sent)));
   if (status) return;
   const std::lock_guard lock(mutex);
   if (closed) return;  // the leases run out by themselves

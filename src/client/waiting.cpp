@@ -99,6 +99,13 @@ std::optional<Reply> Waiting::queue_at(std::string_view key) const {
   return door->second.last;
 }
 
+std::function<bool(std::string_view)> Waiting::who_waits() const {
+  return [state = state_](std::string_view key) {
+    const std::lock_guard lock(state->mutex);
+    return state->doors.contains(key);
+  };
+}
+
 void Waiting::listen() {
   std::call_once(listening_, [this] {
     std::shared_ptr<Bell> bell = make_bell_();

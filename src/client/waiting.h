@@ -71,6 +71,9 @@ class Waiting {
   // What the first at that gate heard last; nothing if nobody waits here.
   std::optional<Reply> queue_at(std::string_view key) const;
 
+  // Answers whether somebody of this process waits for a key, also after this object has gone.
+  std::function<bool(std::string_view key)> who_waits() const;
+
   // Subscribes, if the store can notify.  Call after a place was kept and before the check that follows.
   void listen();
 

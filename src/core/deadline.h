@@ -15,10 +15,11 @@
 namespace holdfast::core {
 
 // What we leave unused at the end of a lease of length `life`: what was set, or the larger of 5 ms and
-// 1 %, and in any case the grain of the store's clock.
+// 1 % (rounded up: rounded down it would be less than promised), and in any case the grain of the
+// store's clock.
 constexpr Millis margin_of(Millis life, std::optional<Millis> set, Millis resolution) {
   if (life == never) return Millis::zero();
-  return set.value_or(std::max(Millis(5), life / 100)) + resolution;
+  return set.value_or(std::max(Millis(5), life / 100 + Millis(life % 100 == Millis::zero() ? 0 : 1))) + resolution;
 }
 
 constexpr Instant deadline_of(Instant sent, Millis life, Millis margin) {
@@ -26,7 +27,8 @@ constexpr Instant deadline_of(Instant sent, Millis life, Millis margin) {
 }
 
 // One call of a store never gets more: a longer wish is several attempts.
-constexpr Millis attempt_limit(Millis ttl) { return std::clamp(ttl / 6, Millis(50), Millis(2000)); }
+inline constexpr Millis shortest_attempt{50}, longest_attempt{2000};
+constexpr Millis attempt_limit(Millis ttl) { return std::clamp(ttl / 6, shortest_attempt, longest_attempt); }
 
 // A grant that comes back with less than half its life left is given back.
 constexpr bool worth_having(Instant now, Instant deadline, Millis ttl) {

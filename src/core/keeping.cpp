@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/keeping.h"
 
+#include <algorithm>
 #include <cassert>
+
+#include "core/deadline.h"
 
 namespace holdfast::core {
 
@@ -107,6 +110,8 @@ std::vector<Keeping::Alarm> Keeping::look(Instant now) {
   }
   return happened;
 }
+
+Instant Keeping::time_for_a_call(Instant now) const { return std::max(next_renewal(), after(now, shortest_attempt)); }
 
 Instant Keeping::next_renewal() const { return renewals_.empty() ? Instant::max() : renewals_.begin()->first; }
 

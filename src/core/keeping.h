@@ -41,6 +41,10 @@ class Keeping {
   // What happened by now, each thing once, in order of time.  The lost are no longer kept.
   std::vector<Alarm> look(Instant now);
 
+  // By then a call to the store should be over, so that the next renewal is not late; but no call gets
+  // less than the shortest attempt.
+  Instant time_for_a_call(Instant now) const;
+
   // When due() or look() can have something new to say.
   Instant next_renewal() const;
   Instant next_alarm() const;

@@ -107,7 +107,7 @@ Reply Database::apply(const Request& request, const std::string& client) {
 Reply Database::acquire(Row& row, const Request& r, const std::string& client, Micros now) {
   drop_dead_places(row, now);
   if (live(row, now) && row.holder == r.holder.text) {
-    row.until = later(now, r.ttl);  // our client's place stays: it is for others of us
+    row.until = std::max(row.until, later(now, r.ttl));
     return answer(row, Verdict::granted, now);
   }
   const bool first = row.queue.empty() || row.queue.front().client == client;
