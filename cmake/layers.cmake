@@ -67,6 +67,14 @@ function(holdfast_test name)
     target_compile_definitions(${target} PRIVATE "HOLDFAST_BINARY=\"$<TARGET_FILE:holdfast_cli>\"")
   endif()
 
+  # What the sanitizers' presets build: with them compiling is slow, and the rest would not be run.
+  if(NOT TARGET sanitized_tests)
+    add_custom_target(sanitized_tests)
+  endif()
+  if("sanitize" IN_LIST arg_LABELS)
+    add_dependencies(sanitized_tests ${target})
+  endif()
+
   gtest_discover_tests(
     ${target}
     TEST_PREFIX "${name}."
