@@ -118,7 +118,7 @@ struct Traits {
   bool push = false;             // it has a bell
   bool fair = true;              // waiters are served in order
   char grade = 'B';              // A consensus, B durable, C best effort, D refuse
-  std::vector<std::string> findings;
+  std::vector<std::string> findings = {};
 };
 
 // Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it
@@ -194,7 +194,7 @@ class Origin {
   virtual const std::string& client() const noexcept = 0;
 
   // A new descriptor that, while open in any process, proves this client alive; -1 where the store needs
-  // none.  The caller closes it.
+  // none, and before the first connect.  The caller closes it.
   virtual int proof_of_life() const { return -1; }
 
   // Called at most once, in a child after fork(), with no lock held by anyone who still runs: let go of

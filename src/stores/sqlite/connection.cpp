@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/connection.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "stores/sqlite/inherited.h"
+
+namespace holdfast::sqlite {
+
+bool Cursor::next(During during) {
+  const int code = sqlite3_step(statement_);
+  if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
+  // A statement that writes outside a transaction does all in one step, and may have failed in its commit.
+  const bool alone = !connection_.in_transaction() && sqlite3_stmt_readonly(statement_) == 0;
+  connection_.fail(alone ? During::commit : during);
+}
+
+int Cursor::finish(During during) {
+  while (next(during)) {
+  }
+  return sqlite3_changes(connection_.raw());
+}
+
+Connection::Connection(std::string path, Tables tables, Machine machine)
+    : path_(std::move(path)),
+      tables_(std::move(tables)),
+      machine_(std::move(machine)),
+      jitter_(random_bits()) {}
+
+void Connection::open() {
+  own_inherited_locks(path_);
+  sqlite3* db = nullptr;
+  constexpr int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(path_.c_str(), &db, flags, nullptr);
+  db_.reset(db);
+  if (code != SQLITE_OK) fail(During::work);
+  // Whoever closes last must not write to the file, be it ours or not.
+  sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  int keep = 1;
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_wal_autocheckpoint(db, 0);
+  sqlite3_busy_handler(
+      db,
+      [](void* self, int times) {
+        return static_cast<int>(static_cast<Connection*>(self)->stand_back(times));
+      },
+      this);
+  sqlite3_wal_hook(
+      db,
+      [](void* self, sqlite3*, const char*, int pages) {
+        static_cast<Connection*>(self)->wal_pages_ = pages;
+        ++static_cast<Connection*>(self)->commits_;
+        return SQLITE_OK;
+      },
+      this);
+  add_functions();
+}
+
+void Connection::add_functions() {
+  const auto add = [this](const char* name, void (*function)(sqlite3_context*, int, sqlite3_value**)) {
+    constexpr int any_arguments = -1, flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
+    sqlite3_create_function(raw(), name, any_arguments, flags, this, function, nullptr, nullptr);
+  };
+  static constexpr auto of = [](sqlite3_context* context) {
+    return static_cast<Connection*>(sqlite3_user_data(context));
+  };
+  add("boottime", [](auto* c, int, auto**) { sqlite3_result_int64(c, of(c)->boottime().count()); });
+  add("walltime", [](auto* c, int, auto**) { sqlite3_result_int64(c, of(c)->walltime().count()); });
+  add("in_time", [](auto* c, int, auto**) { sqlite3_result_int(c, of(c)->in_time()); });
+  add("tell", [](auto* c, int count, auto** values) { of(c)->tell(c, count, values); });
+  add("this_boot", [](auto* c, int, auto**) {
+    sqlite3_result_text(c, of(c)->machine_.boot_id.c_str(), -1, SQLITE_TRANSIENT);
+  });
+  add("this_time_namespace", [](auto* c, int, auto**) {
+    sqlite3_result_int64(c, static_cast<std::int64_t>(of(c)->machine_.time_namespace));
+  });
+}
+
+void Connection::tell(sqlite3_context* context, int count, sqlite3_value** values) noexcept {
+  const auto size = std::min(static_cast<std::size_t>(count), told_.size());
+  for (std::size_t i = 0; i < size; ++i) {
+    const bool null = sqlite3_value_type(values[i]) == SQLITE_NULL;
+    told_[i] = null ? std::nullopt : std::optional(std::int64_t{sqlite3_value_int64(values[i])});
+  }
+  if (count > 0) sqlite3_result_value(context, values[0]);
+}
+
+void Connection::require_time() const {
+  if (in_time()) return;
+  raise({Errc::unavailable, path_ + ": the time for this call was over before it was its turn"});
+}
+
+Micros Connection::boottime() {
+  if (!boottime_) boottime_ = machine_.boottime();
+  return *boottime_;
+}
+
+Micros Connection::walltime() {
+  if (!walltime_) walltime_ = machine_.walltime();
+  return *walltime_;
+}
+
+sqlite3_stmt* Connection::prepared(Sql which) {
+  auto& statement = statements_[static_cast<std::size_t>(which)];
+  if (!statement) {
+    const std::string sql = tables_.expand(sqlite::text(which));
+    sqlite3_stmt* made = nullptr;
+    const int code = sqlite3_prepare_v3(raw(), sql.c_str(), static_cast<int>(sql.size()) + 1,
+                                        SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+    if (code != SQLITE_OK) fail(During::work);
+    statement.reset(made);
+  }
+  return statement.get();
+}
+
+void Connection::run_script(std::string_view sql) {
+  const int code = sqlite3_exec(raw(), tables_.expand(sql).c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(During::work);
+}
+
+std::optional<std::string> Connection::ask(const std::string& sql) {
+  sqlite3_stmt* made = nullptr;
+  if (sqlite3_prepare_v2(raw(), sql.c_str(), -1, &made, nullptr) != SQLITE_OK) fail(During::work);
+  const std::unique_ptr<sqlite3_stmt, Closer> statement(made);
+  Cursor cursor(*this, made);
+  if (!cursor.next()) return std::nullopt;
+  return std::string(cursor.text(0));
+}
+
+bool Connection::has_moved() const noexcept {
+  int moved = 0;
+  sqlite3_file_control(raw(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  return moved != 0;
+}
+
+// SQLite's own handler backs off to 100 ms and starves a process for seconds; a writer is done in 50 us.
+// The lock cannot be waited for, only asked for again, and jitter is what makes turns fair.
+bool Connection::stand_back(int times) noexcept {
+  const Instant now = BootClock::now();
+  if (now >= until_) return false;
+  const std::uint64_t most = std::min<std::uint64_t>(100 + 20 * static_cast<std::uint64_t>(times), 500);
+  const auto nap = std::min<BootClock::duration>(Micros(20 + static_cast<std::int64_t>(jitter_.below(most))),
+                                                 until_ - now);
+  const timespec time{.tv_sec = 0, .tv_nsec = nap.count()};
+  ppoll(nullptr, 0, &time, nullptr);
+  return true;
+}
+
+void Connection::fail(During during) const {
+  const Trouble trouble{sqlite3_extended_errcode(raw()), sqlite3_system_errno(raw()), sqlite3_errmsg(raw())};
+  if (is_busy(trouble.code)) throw Busy(to_error(trouble, during, path_));
+  raise(to_error(trouble, during, path_));
+}
+
+Transaction::Transaction(Connection& connection) : connection_(connection) {
+  assert(!connection.in_transaction());
+  connection.run(Sql::begin).finish();
+  if (connection.in_time()) return;
+  connection.run(Sql::rollback).finish();
+  connection.require_time();
+}
+
+Transaction::~Transaction() {
+  // After some failures SQLite has rolled back by itself.
+  if (connection_.in_transaction()) sqlite3_exec(connection_.raw(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() { connection_.run(Sql::commit).finish(During::commit); }
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// decision.h - what becomes of a request that one statement does not settle: the table in
+// holdfast/store.h, with the dead found out.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "holdfast/store.h"
+#include "stores/sqlite/connection.h"
+#include "stores/sqlite/rows.h"
+#include "stores/sqlite/site.h"
+
+namespace holdfast::sqlite {
+
+// REQUIRES for all verbs: inside a Transaction.
+class Decision {
+ public:
+  // `freed` collects the keys whose first waiter is to be rung after the commit.
+  Decision(Site& site, Connection& connection, std::vector<std::string>& freed)
+      : site_(site), connection_(connection), rows_(connection), freed_(freed) {}
+
+  Reply acquire(const Request& request);
+  Reply renew(const Request& request);
+  Reply release(const Request& request);
+  Reply evict(const Request& request);
+
+  // -- also of use outside a transaction
+
+  // Our own names say which client holds: such a grant needs no row of facts.
+  bool is_plain(const Request& request) const noexcept {
+    return is_ours(request.holder) && !request.detached && request.note.empty();
+  }
+  bool is_ours(Holder holder) const noexcept {
+    return client_named_in(holder.text) == site_.presence.client();
+  }
+  bool is_dead(const Row& row) const { return site_.presence.probe(row.client) == Life::dead; }
+
+  Reply answer(Verdict verdict, const Row& row);
+  Reply busy(const Row& row, const std::vector<Place>& queue, bool taken);
+
+  // The statements renew.sql and release.sql; false: the holder does not have it.
+  bool try_renew(const Request& request, Reply& reply);
+  bool try_release(const Request& request, Reply& reply);
+
+ private:
+  Reply grant(const Request& request, const Row& row, bool dead);
+  Reply restart(const Request& request, Row& row);
+  void share(const Request& request, const Row& row);
+  void drop_dead(const Request& request, std::vector<Place>& queue);
+  bool is_us(const Place& place) const noexcept { return place.client == site_.presence.client(); }
+
+  Site& site_;
+  Connection& connection_;
+  Rows rows_;
+  std::vector<std::string>& freed_;
+};
+
+}  // namespace holdfast::sqlite

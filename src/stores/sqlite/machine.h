@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// machine.h - what the store asks the machine it runs on.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "holdfast/clock.h"
+#include "holdfast/result.h"
+
+namespace holdfast::sqlite {
+
+// A value, so that a test can give another one: after a reboot, or with a wall clock that jumps.
+struct Machine {
+  std::string boot_id = {};               // new with each start of the kernel
+  std::uint64_t time_namespace = 0;       // processes of another one read another CLOCK_BOOTTIME
+  std::function<Micros()> boottime = {};  // decides what has run out
+  std::function<Micros()> walltime = {};  // for people, and the clock part of tokens
+};
+
+Result<Machine> this_machine();
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/origin.h"
+
+#include <mutex>
+
+#include "base/random.h"
+#include "stores/sqlite/path.h"
+#include "stores/sqlite/site.h"
+#include "stores/sqlite/store.h"
+#include "stores/sqlite/tables.h"
+
+namespace holdfast::sqlite {
+namespace {
+
+class SqliteOrigin final : public Origin {
+ public:
+  SqliteOrigin(std::string path, Tables tables, Machine machine)
+      : path_(std::move(path)),
+        tables_(std::move(tables)),
+        machine_(std::move(machine)),
+        client_(random_hex(16)) {}
+
+  Result<std::unique_ptr<Store>> connect(Instant until) override {
+    try {
+      const std::shared_ptr<Site> site = find_site();
+      // Unlocked: each caller waits for its own time.
+      auto store = std::make_unique<SqliteStore>(site, until);
+      show_presence(*site);
+      return std::unique_ptr<Store>(std::move(store));
+    } catch (const Failure& failure) {
+      return failure.error();
+    }
+  }
+
+  // A client of its own: its queue, and so the address of its bell, is that table's.
+  Result<std::shared_ptr<Origin>> in(std::string_view table) override {
+    auto tables = Tables::named(table);
+    if (!tables) return std::move(tables).error();
+    return std::shared_ptr<Origin>(std::make_shared<SqliteOrigin>(path_, *std::move(tables), machine_));
+  }
+
+  std::string name() const override {
+    return "sqlite:" + path_ + (tables_.name() == "locks" ? "" : "?table=" + tables_.name());
+  }
+  const std::string& client() const noexcept override { return client_; }
+
+  int proof_of_life() const override {
+    const std::lock_guard lock(mutex_);
+    return site_ ? site_->presence.proof_of_life() : -1;
+  }
+
+  void abandon() noexcept override {
+    if (site_) site_->presence.abandon();
+  }
+
+ private:
+  std::shared_ptr<Site> find_site() {
+    const std::lock_guard lock(mutex_);
+    const std::string file = make_file(path_);  // each time: it may have been removed since
+    if (!site_) site_ = std::make_shared<Site>(file, tables_, machine_, client_);
+    return site_;
+  }
+
+  // Not before the file is known to be ours: nothing is left beside somebody else's.
+  void show_presence(Site& site) {
+    const std::lock_guard lock(mutex_);
+    if (!site.presence.appeared()) site.presence.appear();
+    if (!site.waits.is_open()) site.waits.open();
+  }
+
+  const std::string path_;
+  const Tables tables_;
+  const Machine machine_;
+  const std::string client_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<Site> site_;  // since the first attempt to connect
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Origin>> origin(Options options, Machine machine) {
+  if (options.path.empty() || options.path.back() == '/' || options.path.find('\0') != std::string::npos) {
+    return Error{Errc::invalid, "'" + options.path + "' is no path of a file; give one, like leases.db"};
+  }
+  auto tables = Tables::named(options.table);
+  if (!tables) return std::move(tables).error();
+  return std::shared_ptr<Origin>(
+      std::make_shared<SqliteOrigin>(absolute(options.path), *std::move(tables), std::move(machine)));
+}
+
+Result<std::shared_ptr<Origin>> origin(Options options) {
+  auto machine = this_machine();
+  if (!machine) return std::move(machine).error();
+  return origin(std::move(options), *std::move(machine));
+}
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// origin.h - a client of a file, on a machine of the caller's choice.  For tests; others use
+// holdfast/sqlite.h.
+#pragma once
+#include <memory>
+
+#include "holdfast/sqlite.h"
+#include "stores/sqlite/machine.h"
+
+namespace holdfast::sqlite {
+
+Result<std::shared_ptr<Origin>> origin(Options options, Machine machine);
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/rows.h"
+
+#include <algorithm>
+
+#include "stores/sqlite/presence.h"
+
+namespace holdfast::sqlite {
+namespace {
+
+// Three hundred years.  Sums of a few such lengths stay far from the end of 64 bits, where SQLite would go on
+// in floating point.
+constexpr Millis longest{10'000'000'000'000};
+
+}  // namespace
+
+End length_of(Millis ttl) noexcept {
+  if (ttl == never) return std::nullopt;
+  return std::min(ttl, longest);
+}
+
+End end_of(Micros now, Millis ttl) noexcept {
+  const End length = length_of(ttl);
+  return length ? End(now + *length) : std::nullopt;
+}
+
+Millis remaining(End end, Micros now) noexcept {
+  if (!end) return never;
+  if (*end <= now) return Millis::zero();
+  return std::max(std::chrono::floor<Millis>(*end - now), Millis(1));
+}
+
+Row read_row(const Cursor& cursor, int column) {
+  Row row;
+  row.holder = cursor.text(column);
+  if (!cursor.is_null(column + 1)) row.end = Micros(cursor.number(column + 1));
+  row.token = Token{static_cast<std::uint64_t>(cursor.number(column + 2))};
+  row.client = cursor.is_null(column + 3) ? client_named_in(row.holder) : cursor.text(column + 3);
+  return row;
+}
+
+Row Rows::look(Key key) {
+  Cursor cursor = connection_.run(Sql::look, key.text);
+  return cursor.next() ? read_row(cursor, 0) : Row{};
+}
+
+std::vector<Place> Rows::queue(Key key) {
+  std::vector<Place> places;
+  Cursor cursor = connection_.run(Sql::queue, key.text);
+  while (cursor.next()) {
+    const Micros until(cursor.number(1));
+    if (until > connection_.boottime()) places.push_back({std::string(cursor.text(0)), until});
+  }
+  return places;
+}
+
+void Rows::grant(Key key, Holder holder, End end, Token token) {
+  connection_.run(Sql::grant, key.text, holder.text, end, number(token)).finish();
+}
+
+void Rows::restart(Key key, End end) { connection_.run(Sql::restart, key.text, end).finish(); }
+
+void Rows::evict(Key key) { connection_.run(Sql::evict, key.text).finish(); }
+
+void Rows::note_facts(Key key, Token token, const Facts& facts) {
+  connection_.run(Sql::note_facts, key.text, number(token), facts.client, facts.detached, facts.note)
+      .finish();
+}
+
+void Rows::note_client(Key key, Token token, std::string_view client) {
+  connection_.run(Sql::note_client, key.text, number(token), client).finish();
+}
+
+void Rows::log(Key key, const Row& row, const Event& event) {
+  connection_
+      .run(Sql::log, key.text, event.name, std::string_view(row.holder), number(row.token), event.by,
+           event.reason)
+      .finish();
+}
+
+void Rows::drop_places(Key key) { connection_.run(Sql::drop_places, key.text).finish(); }
+
+void Rows::keep_place(Key key, std::string_view client, Micros until) {
+  connection_.run(Sql::keep_place, key.text, client, until).finish();
+}
+
+void Rows::leave(Key key, std::string_view client) { connection_.run(Sql::leave, key.text, client).finish(); }
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// rows.h - what the tables say about one key, and writing it down.  Decides nothing.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/store.h"
+#include "stores/sqlite/connection.h"
+
+namespace holdfast::sqlite {
+
+// A moment on the store's clock; none is the end of time, as in the table.
+using End = std::optional<Micros>;
+
+// `ttl` in the store's unit; none for `never`.
+End length_of(Millis ttl) noexcept;
+// `now + ttl`.
+End end_of(Micros now, Millis ttl) noexcept;
+// Until `end`, as people are told: at least 1 ms before it comes, zero afterwards.
+Millis remaining(End end, Micros now) noexcept;
+
+// One row of the lock table.  No row is a key that is free and has given out no token.
+struct Row {
+  std::string holder = {};  // empty: free
+  End end = {};             // of the holder's lease
+  Token token = {};
+  std::string client = {};  // whose death ends the lease; empty: nobody's
+
+  bool live(Micros now) const noexcept { return !holder.empty() && (!end || now < *end); }
+};
+// Reads the columns locked_by, locked_until, sequence, facts.client that begin there.
+Row read_row(const Cursor& cursor, int column);
+
+struct Place {
+  std::string client;
+  Micros until;
+};
+
+// REQUIRES for all that write: inside a Transaction.
+class Rows {
+ public:
+  explicit Rows(Connection& connection) : connection_(connection) {}
+
+  Row look(Key key);
+  // Places that have not run out, first come first.
+  std::vector<Place> queue(Key key);
+
+  void grant(Key key, Holder holder, End end, Token token);
+  void restart(Key key, End end);
+  void evict(Key key);
+
+  struct Facts {
+    std::string_view client = {};
+    bool detached = false;
+    std::string_view note = {};
+  };
+  void note_facts(Key key, Token token, const Facts& facts);
+  void note_client(Key key, Token token, std::string_view client);
+
+  struct Event {
+    std::string_view name;
+    std::string_view by;
+    std::string_view reason;
+  };
+  // Something happened to the lease in `row`.
+  void log(Key key, const Row& row, const Event& event);
+
+  // Those that have run out.
+  void drop_places(Key key);
+  // Takes the last place, or refreshes ours where it is.
+  void keep_place(Key key, std::string_view client, Micros until);
+  void leave(Key key, std::string_view client);
+
+ private:
+  Connection& connection_;
+};
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/statements.h"
+
+#include "stores/sqlite/sql/acquire.sql.h"
+#include "stores/sqlite/sql/boot.sql.h"
+#include "stores/sqlite/sql/drop_places.sql.h"
+#include "stores/sqlite/sql/evict.sql.h"
+#include "stores/sqlite/sql/grant.sql.h"
+#include "stores/sqlite/sql/history.sql.h"
+#include "stores/sqlite/sql/keep_place.sql.h"
+#include "stores/sqlite/sql/leases.sql.h"
+#include "stores/sqlite/sql/leave.sql.h"
+#include "stores/sqlite/sql/log.sql.h"
+#include "stores/sqlite/sql/look.sql.h"
+#include "stores/sqlite/sql/mentions.sql.h"
+#include "stores/sqlite/sql/note_client.sql.h"
+#include "stores/sqlite/sql/note_facts.sql.h"
+#include "stores/sqlite/sql/places.sql.h"
+#include "stores/sqlite/sql/queue.sql.h"
+#include "stores/sqlite/sql/release.sql.h"
+#include "stores/sqlite/sql/renew.sql.h"
+#include "stores/sqlite/sql/restart.sql.h"
+
+namespace holdfast::sqlite {
+
+std::string_view text(Sql statement) noexcept {
+  switch (statement) {
+    case Sql::begin:
+      return "BEGIN IMMEDIATE";
+    case Sql::commit:
+      return "COMMIT";
+    case Sql::rollback:
+      return "ROLLBACK";
+    case Sql::acquire:
+      return acquire_sql;
+    case Sql::renew:
+      return renew_sql;
+    case Sql::release:
+      return release_sql;
+    case Sql::look:
+      return look_sql;
+    case Sql::grant:
+      return grant_sql;
+    case Sql::restart:
+      return restart_sql;
+    case Sql::evict:
+      return evict_sql;
+    case Sql::note_facts:
+      return note_facts_sql;
+    case Sql::note_client:
+      return note_client_sql;
+    case Sql::log:
+      return log_sql;
+    case Sql::queue:
+      return queue_sql;
+    case Sql::drop_places:
+      return drop_places_sql;
+    case Sql::keep_place:
+      return keep_place_sql;
+    case Sql::leave:
+      return leave_sql;
+    case Sql::leases:
+      return leases_sql;
+    case Sql::places:
+      return places_sql;
+    case Sql::history:
+      return history_sql;
+    case Sql::boot:
+      return boot_sql;
+    case Sql::mentions:
+      return mentions_sql;
+  }
+  return {};
+}
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// statements.h - every statement we run, by the name of its file in sql/.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace holdfast::sqlite {
+
+enum class Sql : std::uint8_t {
+  begin,
+  commit,
+  rollback,
+  acquire,
+  renew,
+  release,
+  look,
+  grant,
+  restart,
+  evict,
+  note_facts,
+  note_client,
+  log,
+  queue,
+  drop_places,
+  keep_place,
+  leave,
+  leases,
+  places,
+  history,
+  boot,
+  mentions,
+};
+inline constexpr std::size_t sql_count = static_cast<std::size_t>(Sql::mentions) + 1;
+
+std::string_view text(Sql statement) noexcept;
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/tables.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/text.h"
+
+namespace holdfast::sqlite {
+namespace {
+
+constexpr std::size_t longest = 48;
+
+char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+bool digit(char c) { return c >= '0' && c <= '9'; }
+bool letter(char c) { return (small(c) >= 'a' && small(c) <= 'z') || c == '_'; }
+
+}  // namespace
+
+Result<Tables> Tables::named(std::string_view table) {
+  const bool formed = !table.empty() && table.size() <= longest && letter(table.front()) &&
+                      std::all_of(table.begin(), table.end(), [](char c) { return letter(c) || digit(c); });
+  if (!formed) {
+    return Error{Errc::invalid,
+                 "'" + printable(table) +
+                     "' is no table name: it takes 1 to 48 letters, digits and _, and no digit first"};
+  }
+  std::string name(table);
+  std::transform(name.begin(), name.end(), name.begin(), small);
+  if (name.starts_with("sqlite_") || name.find("holdfast_") != std::string::npos) {
+    return Error{Errc::invalid,
+                 "the table name '" + name +
+                     "' is taken: names with sqlite_ in front or holdfast_ in them are not for lock tables"};
+  }
+  return Tables(std::move(name));
+}
+
+std::string Tables::beside(std::string_view word) const {
+  return (name_ == "locks" ? "holdfast_" : name_ + "_holdfast_") + std::string(word);
+}
+
+std::string Tables::expand(std::string_view sql) const {
+  std::string out;
+  while (true) {
+    const std::size_t open = sql.find('{');
+    out += sql.substr(0, open);
+    if (open == std::string_view::npos) return out;
+    const std::size_t close = sql.find('}', open);
+    assert(close != std::string_view::npos);
+    const std::string_view word = sql.substr(open + 1, close - open - 1);
+    out += '"';
+    out += word == "locks" ? name_ : beside(word);
+    out += '"';
+    sql.remove_prefix(close + 1);
+  }
+}
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// process.h - a real other process: HOLDFAST_PEER, started anew and not forked, so that it shares nothing.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace holdfast::test {
+
+class Process {
+ public:
+  explicit Process(std::vector<std::string> arguments);
+  Process(Process&&) noexcept;
+  Process& operator=(Process&&) = delete;
+  ~Process();  // kill -9
+
+  int pid() const noexcept { return pid_; }
+  void signal(int number) const;
+  // kill -9, and gone when this returns.
+  void kill();
+
+  void send(const std::string& line);
+  std::string hear();  // the next line; empty at the end
+  std::string ask(const std::string& line) {
+    send(line);
+    return hear();
+  }
+
+ private:
+  int pid_ = -1;
+  Fd to_, from_;
+};
+
+// A client of PATH in a process of its own.
+class PeerProcess : public Process {
+ public:
+  explicit PeerProcess(const std::string& path, const std::string& table = "locks")
+      : Process({path, table}), client_(hear()) {}
+  const std::string& client() const noexcept { return client_; }
+
+ private:
+  std::string client_;
+};
+
+}  // namespace holdfast::test
