@@ -13,7 +13,9 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-double seconds_since(Instant start) { return std::chrono::duration<double>(BootClock::now() - start).count(); }
+double seconds_since(Instant start) {
+  return std::chrono::duration<double>(BootClock::now() - start).count();
+}
 
 }  // namespace holdfast::bench
 
@@ -22,17 +24,21 @@ namespace {
 using namespace holdfast::bench;
 
 constexpr Workload workloads[] = {
-    {"pairs", "acquire and release on one thread, against the same statements by hand on the SQLite API", run_pairs},
+    {"pairs", "acquire and release on one thread, against the same statements by hand on the SQLite API",
+     run_pairs},
     {"threads", "64 threads that share a client, against one thread", run_threads},
-    {"handover", "from a release in one process to holding in another that waits, against a bare FIFO round", run_hand_over},
-    {"takeover", "from kill -9 of a holder to holding in a process that waits; the ttl is 30 s", run_take_over},
+    {"handover", "from a release in one process to holding in another that waits, against a bare FIFO round",
+     run_hand_over},
+    {"takeover", "from kill -9 of a holder to holding in a process that waits; the ttl is 30 s",
+     run_take_over},
     {"command", "`holdfast run k -- true` against `flock f true` and against `true`", run_command},
     {"held", "one look at held(), against one read of the clock", run_held},
 };
 
 void print(const Figure& f) {
   std::printf("  %-44s %12.4g %-8s", f.what.c_str(), f.value, f.unit.c_str());
-  if (!f.against.empty()) std::printf("  %-40s %12.4g   ratio %.2f", f.against.c_str(), f.reference, f.ratio());
+  if (!f.against.empty())
+    std::printf("  %-40s %12.4g   ratio %.2f", f.against.c_str(), f.reference, f.ratio());
   std::printf("\n");
 }
 
@@ -49,7 +55,9 @@ int usage(const std::string& word) {
 int main(int argc, char** argv) {
   const std::vector<std::string> wanted(argv + 1, argv + argc);
   for (const std::string& word : wanted) {
-    if (std::none_of(std::begin(workloads), std::end(workloads), [&](const Workload& w) { return w.name == word; })) return usage(word);
+    if (std::none_of(std::begin(workloads), std::end(workloads),
+                     [&](const Workload& w) { return w.name == word; }))
+      return usage(word);
   }
   for (const Workload& w : workloads) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), w.name) == wanted.end()) continue;

@@ -68,8 +68,9 @@ std::vector<Figure> run_pairs() {
     }));
     by_hand.push_back(rate([&] { raw.acquire_and_release("key", holder); }));
   }
-  return {{"client: acquire + release", "statements by hand", median(ours), median(by_hand), "pairs/s"},
-          {"store alone: acquire + release", "statements by hand", median(by_store), median(by_hand), "pairs/s"}};
+  return {
+      {"client: acquire + release", "statements by hand", median(ours), median(by_hand), "pairs/s"},
+      {"store alone: acquire + release", "statements by hand", median(by_store), median(by_hand), "pairs/s"}};
 }
 
 std::vector<Figure> run_threads() {

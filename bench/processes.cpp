@@ -127,7 +127,8 @@ double run_once(std::vector<std::string> words) {
   argv.push_back(nullptr);
   const Instant start = BootClock::now();
   pid_t child = 0;
-  if (posix_spawnp(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0) throw std::runtime_error("cannot run " + words[0]);
+  if (posix_spawnp(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0)
+    throw std::runtime_error("cannot run " + words[0]);
   int status = 0;
   waitpid(child, &status, 0);
   if (status != 0) throw std::runtime_error(words[0] + " failed");

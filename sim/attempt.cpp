@@ -182,23 +182,12 @@ void Attempt::note_failure(const Acquiring::Done& done) {
                .wish = wish_,
                .more = holdfast::to_string(*done.failed)});
   switch (*done.failed) {
-    case Errc::busy:
-      scene_.sometimes(Sometimes::busy_and_not_waited);
-      break;
-    case Errc::timeout:
-      scene_.sometimes(Sometimes::wait_over_in_the_queue);
-      break;
-    case Errc::exhausted:
-      scene_.sometimes(Sometimes::schedule_exhausted);
-      break;
-    case Errc::too_late:
-      scene_.sometimes(Sometimes::too_late_and_given_back);
-      break;
-    case Errc::in_doubt:
-      scene_.sometimes(Sometimes::in_doubt_to_the_end);
-      break;
-    case Errc::unavailable:
-      break;
+    case Errc::busy: scene_.sometimes(Sometimes::busy_and_not_waited); break;
+    case Errc::timeout: scene_.sometimes(Sometimes::wait_over_in_the_queue); break;
+    case Errc::exhausted: scene_.sometimes(Sometimes::schedule_exhausted); break;
+    case Errc::too_late: scene_.sometimes(Sometimes::too_late_and_given_back); break;
+    case Errc::in_doubt: scene_.sometimes(Sometimes::in_doubt_to_the_end); break;
+    case Errc::unavailable: break;
     case Errc::stopped:
     case Errc::lost:
     case Errc::refused:

@@ -124,7 +124,8 @@ Task<> Keeper::renew(Leases due) {
     until = std::min({until, lease->deadline, after(sent, core::attempt_limit(lease->ttl))});
   }
   in_flight_ = true;
-  const auto replies = co_await line_.apply(std::move(messages), std::min(until, keeping_.time_for_a_call(sent)));
+  const auto replies =
+      co_await line_.apply(std::move(messages), std::min(until, keeping_.time_for_a_call(sent)));
   in_flight_ = false;
   alarm_doze_.ring();
   if (!replies) {

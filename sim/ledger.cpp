@@ -41,14 +41,10 @@ void Ledger::broken(int key) {
 void Ledger::applied(const Message& m, Timeline::Owner process, const Reply& reply, Micros now) {
   Row& row = rows_[index(m.key)];
   switch (m.verb) {
-    case Verb::acquire:
-      return acquired(m, row, process, reply, now);
-    case Verb::renew:
-      return renewed(m, row, reply, now);
-    case Verb::release:
-      return released(m, row, process, reply, now);
-    case Verb::evict:
-      return;
+    case Verb::acquire: return acquired(m, row, process, reply, now);
+    case Verb::renew: return renewed(m, row, reply, now);
+    case Verb::release: return released(m, row, process, reply, now);
+    case Verb::evict: return;
   }
 }
 

@@ -5,194 +5,107 @@ namespace holdfast::sim {
 
 const char* to_string(Fault value) {
   switch (value) {
-    case Fault::slow_message:
-      return "slow message";
-    case Fault::stuck_message:
-      return "stuck message";
-    case Fault::lost_request:
-      return "lost request";
-    case Fault::lost_reply:
-      return "lost reply";
-    case Fault::doubled_request:
-      return "doubled request";
-    case Fault::refused_connection:
-      return "refused connection";
-    case Fault::reset_connection:
-      return "reset connection";
-    case Fault::hung_client:
-      return "hung client";
-    case Fault::hung_store:
-      return "hung store";
-    case Fault::lost_ring:
-      return "lost ring";
-    case Fault::late_ring:
-      return "late ring";
-    case Fault::doubled_ring:
-      return "doubled ring";
-    case Fault::paused_process:
-      return "paused process";
-    case Fault::killed_process:
-      return "killed process";
-    case Fault::stepped_wall_clock:
-      return "stepped wall clock";
-    case Fault::broken_lease:
-      return "broken lease";
-    case Fault::end_:
-      return "end";
+    case Fault::slow_message: return "slow message";
+    case Fault::stuck_message: return "stuck message";
+    case Fault::lost_request: return "lost request";
+    case Fault::lost_reply: return "lost reply";
+    case Fault::doubled_request: return "doubled request";
+    case Fault::refused_connection: return "refused connection";
+    case Fault::reset_connection: return "reset connection";
+    case Fault::hung_client: return "hung client";
+    case Fault::hung_store: return "hung store";
+    case Fault::lost_ring: return "lost ring";
+    case Fault::late_ring: return "late ring";
+    case Fault::doubled_ring: return "doubled ring";
+    case Fault::paused_process: return "paused process";
+    case Fault::killed_process: return "killed process";
+    case Fault::stepped_wall_clock: return "stepped wall clock";
+    case Fault::broken_lease: return "broken lease";
+    case Fault::end_: return "end";
   }
   return "?";
 }
 
 const char* to_string(Sometimes value) {
   switch (value) {
-    case Sometimes::granted_at_the_first_attempt:
-      return "granted at the first attempt";
-    case Sometimes::granted_after_waiting_in_the_queue:
-      return "granted after waiting in the queue";
-    case Sometimes::granted_to_a_waiter_nobody_rang:
-      return "granted to a waiter nobody rang";
-    case Sometimes::granted_out_of_order_on_request:
-      return "granted out of order on request";
-    case Sometimes::granted_on_schedule:
-      return "granted on schedule";
-    case Sometimes::taken_over_after_expiry:
-      return "taken over after expiry";
-    case Sometimes::same_token_when_the_answer_was_lost:
-      return "same token when the answer was lost";
-    case Sometimes::void_on_arrival:
-      return "void on arrival";
-    case Sometimes::void_acquire_of_a_caller_that_has_gone:
-      return "void acquire of a caller that has gone";
-    case Sometimes::too_late_and_given_back:
-      return "too late and given back";
-    case Sometimes::busy_and_not_waited:
-      return "busy and not waited";
-    case Sometimes::wait_over_in_the_queue:
-      return "wait over in the queue";
-    case Sometimes::wait_over_at_the_gate:
-      return "wait over at the gate";
-    case Sometimes::schedule_exhausted:
-      return "schedule exhausted";
-    case Sometimes::turned_away_by_the_own_queue:
-      return "turned away by the own queue";
-    case Sometimes::handed_over_at_the_gate:
-      return "handed over at the gate";
-    case Sometimes::rung_awake:
-      return "rung awake";
-    case Sometimes::place_refreshed:
-      return "place refreshed";
-    case Sometimes::place_of_the_dead_skipped:
-      return "place of the dead skipped";
-    case Sometimes::left_the_queue:
-      return "left the queue";
-    case Sometimes::in_doubt_to_the_end:
-      return "in doubt to the end";
-    case Sometimes::tidied:
-      return "tidied";
-    case Sometimes::tidied_again:
-      return "tidied again";
-    case Sometimes::tidying_gave_back_a_grant:
-      return "tidying gave back a grant";
-    case Sometimes::granted_to_a_caller_that_has_gone:
-      return "granted to a caller that has gone";
-    case Sometimes::errand_tried_again:
-      return "errand tried again";
-    case Sometimes::renewed_in_one_batch_with_others:
-      return "renewed in one batch with others";
-    case Sometimes::renewed_after_two_failures:
-      return "renewed after two failures";
-    case Sometimes::renewed_by_hand:
-      return "renewed by hand";
-    case Sometimes::extended_by_hand:
-      return "extended by hand";
-    case Sometimes::renewal_arrived_too_late_to_believe:
-      return "renewal arrived too late to believe";
-    case Sometimes::in_jeopardy:
-      return "in jeopardy";
-    case Sometimes::in_jeopardy_and_recovered:
-      return "in jeopardy and recovered";
-    case Sometimes::lost_at_the_deadline:
-      return "lost at the deadline";
-    case Sometimes::lost_while_paused:
-      return "lost while paused";
-    case Sometimes::lost_because_broken:
-      return "lost because broken";
-    case Sometimes::released:
-      return "released";
-    case Sometimes::release_in_doubt:
-      return "release in doubt";
-    case Sometimes::release_found_it_expired:
-      return "release found it expired";
-    case Sometimes::release_found_it_taken:
-      return "release found it taken";
+    case Sometimes::granted_at_the_first_attempt: return "granted at the first attempt";
+    case Sometimes::granted_after_waiting_in_the_queue: return "granted after waiting in the queue";
+    case Sometimes::granted_to_a_waiter_nobody_rang: return "granted to a waiter nobody rang";
+    case Sometimes::granted_out_of_order_on_request: return "granted out of order on request";
+    case Sometimes::granted_on_schedule: return "granted on schedule";
+    case Sometimes::taken_over_after_expiry: return "taken over after expiry";
+    case Sometimes::same_token_when_the_answer_was_lost: return "same token when the answer was lost";
+    case Sometimes::void_on_arrival: return "void on arrival";
+    case Sometimes::void_acquire_of_a_caller_that_has_gone: return "void acquire of a caller that has gone";
+    case Sometimes::too_late_and_given_back: return "too late and given back";
+    case Sometimes::busy_and_not_waited: return "busy and not waited";
+    case Sometimes::wait_over_in_the_queue: return "wait over in the queue";
+    case Sometimes::wait_over_at_the_gate: return "wait over at the gate";
+    case Sometimes::schedule_exhausted: return "schedule exhausted";
+    case Sometimes::turned_away_by_the_own_queue: return "turned away by the own queue";
+    case Sometimes::handed_over_at_the_gate: return "handed over at the gate";
+    case Sometimes::rung_awake: return "rung awake";
+    case Sometimes::place_refreshed: return "place refreshed";
+    case Sometimes::place_of_the_dead_skipped: return "place of the dead skipped";
+    case Sometimes::left_the_queue: return "left the queue";
+    case Sometimes::in_doubt_to_the_end: return "in doubt to the end";
+    case Sometimes::tidied: return "tidied";
+    case Sometimes::tidied_again: return "tidied again";
+    case Sometimes::tidying_gave_back_a_grant: return "tidying gave back a grant";
+    case Sometimes::granted_to_a_caller_that_has_gone: return "granted to a caller that has gone";
+    case Sometimes::errand_tried_again: return "errand tried again";
+    case Sometimes::renewed_in_one_batch_with_others: return "renewed in one batch with others";
+    case Sometimes::renewed_after_two_failures: return "renewed after two failures";
+    case Sometimes::renewed_by_hand: return "renewed by hand";
+    case Sometimes::extended_by_hand: return "extended by hand";
+    case Sometimes::renewal_arrived_too_late_to_believe: return "renewal arrived too late to believe";
+    case Sometimes::in_jeopardy: return "in jeopardy";
+    case Sometimes::in_jeopardy_and_recovered: return "in jeopardy and recovered";
+    case Sometimes::lost_at_the_deadline: return "lost at the deadline";
+    case Sometimes::lost_while_paused: return "lost while paused";
+    case Sometimes::lost_because_broken: return "lost because broken";
+    case Sometimes::released: return "released";
+    case Sometimes::release_in_doubt: return "release in doubt";
+    case Sometimes::release_found_it_expired: return "release found it expired";
+    case Sometimes::release_found_it_taken: return "release found it taken";
     case Sometimes::acquires_of_several_threads_in_one_batch:
       return "acquires of several threads in one batch";
-    case Sometimes::unsent_behind_a_hung_call:
-      return "unsent behind a hung call";
-    case Sometimes::token_rose_although_the_clock_fell:
-      return "token rose although the clock fell";
-    case Sometimes::died_holding:
-      return "died holding";
-    case Sometimes::died_waiting:
-      return "died waiting";
-    case Sometimes::end_:
-      return "end";
+    case Sometimes::unsent_behind_a_hung_call: return "unsent behind a hung call";
+    case Sometimes::token_rose_although_the_clock_fell: return "token rose although the clock fell";
+    case Sometimes::died_holding: return "died holding";
+    case Sometimes::died_waiting: return "died waiting";
+    case Sometimes::end_: return "end";
   }
   return "?";
 }
 
 const char* to_string(Mutant value) {
   switch (value) {
-    case Mutant::none:
-      return "none";
-    case Mutant::deadline_from_the_reply:
-      return "deadline_from_the_reply";
-    case Mutant::no_margin:
-      return "no_margin";
-    case Mutant::unknown_is_failure:
-      return "unknown_is_failure";
-    case Mutant::unknown_is_success:
-      return "unknown_is_success";
-    case Mutant::tidied_once_only:
-      return "tidied_once_only";
-    case Mutant::doubt_forgotten_by_a_grant:
-      return "doubt_forgotten_by_a_grant";
-    case Mutant::void_time_ignored:
-      return "void_time_ignored";
-    case Mutant::lost_is_not_final:
-      return "lost_is_not_final";
-    case Mutant::late_grants_taken:
-      return "late_grants_taken";
-    case Mutant::loss_after_the_renewal:
-      return "loss_after_the_renewal";
-    case Mutant::one_failure_is_loss:
-      return "one_failure_is_loss";
-    case Mutant::renewals_not_repeated:
-      return "renewals_not_repeated";
-    case Mutant::released_by_key:
-      return "released_by_key";
-    case Mutant::token_is_the_clock:
-      return "token_is_the_clock";
-    case Mutant::token_restarts:
-      return "token_restarts";
-    case Mutant::places_never_end:
-      return "places_never_end";
-    case Mutant::queue_ignored:
-      return "queue_ignored";
-    case Mutant::gate_ignored:
-      return "gate_ignored";
-    case Mutant::nothing_but_the_bell:
-      return "nothing_but_the_bell";
-    case Mutant::neither_bell_nor_poll:
-      return "neither_bell_nor_poll";
-    case Mutant::queue_not_left:
-      return "queue_not_left";
-    case Mutant::errands_leave_blindly:
-      return "errands_leave_blindly";
-    case Mutant::queue_left_for_all:
-      return "queue_left_for_all";
-    case Mutant::end_:
-      return "end";
+    case Mutant::none: return "none";
+    case Mutant::deadline_from_the_reply: return "deadline_from_the_reply";
+    case Mutant::no_margin: return "no_margin";
+    case Mutant::unknown_is_failure: return "unknown_is_failure";
+    case Mutant::unknown_is_success: return "unknown_is_success";
+    case Mutant::tidied_once_only: return "tidied_once_only";
+    case Mutant::doubt_forgotten_by_a_grant: return "doubt_forgotten_by_a_grant";
+    case Mutant::void_time_ignored: return "void_time_ignored";
+    case Mutant::lost_is_not_final: return "lost_is_not_final";
+    case Mutant::late_grants_taken: return "late_grants_taken";
+    case Mutant::loss_after_the_renewal: return "loss_after_the_renewal";
+    case Mutant::one_failure_is_loss: return "one_failure_is_loss";
+    case Mutant::renewals_not_repeated: return "renewals_not_repeated";
+    case Mutant::released_by_key: return "released_by_key";
+    case Mutant::token_is_the_clock: return "token_is_the_clock";
+    case Mutant::token_restarts: return "token_restarts";
+    case Mutant::places_never_end: return "places_never_end";
+    case Mutant::queue_ignored: return "queue_ignored";
+    case Mutant::gate_ignored: return "gate_ignored";
+    case Mutant::nothing_but_the_bell: return "nothing_but_the_bell";
+    case Mutant::neither_bell_nor_poll: return "neither_bell_nor_poll";
+    case Mutant::queue_not_left: return "queue_not_left";
+    case Mutant::errands_leave_blindly: return "errands_leave_blindly";
+    case Mutant::queue_left_for_all: return "queue_left_for_all";
+    case Mutant::end_: return "end";
   }
   return "?";
 }

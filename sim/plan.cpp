@@ -16,40 +16,23 @@ constexpr int most_ppm = 4990;
 // Of each message, ring or attempt; of processes and the store: in each tenth of a second.
 double highest(Fault fault) {
   switch (fault) {
-    case Fault::slow_message:
-      return 0.3;
-    case Fault::stuck_message:
-      return 0.08;
-    case Fault::lost_request:
-      return 0.1;
-    case Fault::lost_reply:
-      return 0.1;
-    case Fault::doubled_request:
-      return 0.1;
-    case Fault::refused_connection:
-      return 0.1;
-    case Fault::reset_connection:
-      return 0.08;
-    case Fault::hung_client:
-      return 0.03;
-    case Fault::hung_store:
-      return 0.01;
-    case Fault::lost_ring:
-      return 0.7;
-    case Fault::late_ring:
-      return 0.5;
-    case Fault::doubled_ring:
-      return 0.5;
-    case Fault::paused_process:
-      return 0.05;
-    case Fault::killed_process:
-      return 0.03;
-    case Fault::stepped_wall_clock:
-      return 0.1;
-    case Fault::broken_lease:
-      return 0.02;
-    case Fault::end_:
-      break;
+    case Fault::slow_message: return 0.3;
+    case Fault::stuck_message: return 0.08;
+    case Fault::lost_request: return 0.1;
+    case Fault::lost_reply: return 0.1;
+    case Fault::doubled_request: return 0.1;
+    case Fault::refused_connection: return 0.1;
+    case Fault::reset_connection: return 0.08;
+    case Fault::hung_client: return 0.03;
+    case Fault::hung_store: return 0.01;
+    case Fault::lost_ring: return 0.7;
+    case Fault::late_ring: return 0.5;
+    case Fault::doubled_ring: return 0.5;
+    case Fault::paused_process: return 0.05;
+    case Fault::killed_process: return 0.03;
+    case Fault::stepped_wall_clock: return 0.1;
+    case Fault::broken_lease: return 0.02;
+    case Fault::end_: break;
   }
   return 0;
 }

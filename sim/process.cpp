@@ -124,17 +124,10 @@ Task<> Process::release(std::shared_ptr<Lease> lease) {
     co_return;
   }
   switch (core::released_by(*reply, {lease->holder}, lease->token)) {
-    case Released::released:
-      scene().sometimes(Sometimes::released);
-      break;
-    case Released::expired:
-      scene().sometimes(Sometimes::release_found_it_expired);
-      break;
-    case Released::stolen:
-      scene().sometimes(Sometimes::release_found_it_taken);
-      break;
-    case Released::already_released:
-      break;  // an operator's work, or our own doubled message's
+    case Released::released: scene().sometimes(Sometimes::released); break;
+    case Released::expired: scene().sometimes(Sometimes::release_found_it_expired); break;
+    case Released::stolen: scene().sometimes(Sometimes::release_found_it_taken); break;
+    case Released::already_released: break;  // an operator's work, or our own doubled message's
     case Released::never_held:
       scene().violated("known outcomes", "a release of " + named(*lease) + " found no trace of it");
       break;

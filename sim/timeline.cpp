@@ -45,13 +45,9 @@ bool Timeline::step(True end) {
   now_ = event.when;
   OwnerState& process = owners_[event.owner];
   switch (process.state) {
-    case State::dead:
-      return true;
-    case State::paused:
-      process.backlog.push_back(std::move(event.what));
-      return true;
-    case State::running:
-      break;
+    case State::dead: return true;
+    case State::paused: process.backlog.push_back(std::move(event.what)); return true;
+    case State::running: break;
   }
   ++steps_;
   event.what();

@@ -44,7 +44,9 @@ class Client {
   // Returns by the end of `wait` or of one attempt (between 50 ms and 2 s, a sixth of the ttl), whichever
   // is later.  Busy is an ordinary answer.  An answer that got lost is asked for again; if that does not
   // help the error is in_doubt, and a lease perhaps granted is given back behind the scenes.
-  Lease acquire(std::string_view key, AcquireOptions options = {}) { return try_acquire(key, std::move(options)).value(); }
+  Lease acquire(std::string_view key, AcquireOptions options = {}) {
+    return try_acquire(key, std::move(options)).value();
+  }
   Result<Lease> try_acquire(std::string_view key, AcquireOptions options = {});
 
   // Acquires, calls fn(lease) or fn(), releases.  Says whether fn ran (it does not if the key stays busy)
@@ -62,7 +64,9 @@ class Client {
   Status try_extend_by(std::string_view key, std::string_view owner, Millis more);
   Result<Released> try_release(std::string_view key, std::string_view owner);
   void renew(std::string_view key, std::string_view owner, Millis ttl) { try_renew(key, owner, ttl).value(); }
-  void extend_by(std::string_view key, std::string_view owner, Millis more) { try_extend_by(key, owner, more).value(); }
+  void extend_by(std::string_view key, std::string_view owner, Millis more) {
+    try_extend_by(key, owner, more).value();
+  }
   Released release(std::string_view key, std::string_view owner) { return try_release(key, owner).value(); }
 
   // The same database, another table or collection.
@@ -107,7 +111,8 @@ Result<Client> try_open(std::string_view url, ClientOptions options = {});
 template <class F>
 auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
   constexpr bool takes_lease = std::is_invocable_v<F&, Lease&>;
-  using Returned = typename std::conditional_t<takes_lease, std::invoke_result<F&, Lease&>, std::invoke_result<F&>>::type;
+  using Returned =
+      typename std::conditional_t<takes_lease, std::invoke_result<F&, Lease&>, std::invoke_result<F&>>::type;
   using Value = std::conditional_t<std::is_void_v<Returned>, std::monostate, Returned>;
   using Out = Result<Ran<Value>>;
 
@@ -118,20 +123,27 @@ auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
   }
   Lease lease = *std::move(acquired);
   const auto call = [&] {
-    if constexpr (takes_lease) return fn(lease);
-    else return fn();
+    if constexpr (takes_lease)
+      return fn(lease);
+    else
+      return fn();
   };
   Ran<Value> ran{.ran = true};
-  if constexpr (std::is_void_v<Returned>) call(), ran.value.emplace();
-  else ran.value.emplace(call());
+  if constexpr (std::is_void_v<Returned>)
+    call(), ran.value.emplace();
+  else
+    ran.value.emplace(call());
   Lost lost = lease.lost();
   if (lease.held()) {  // unless fn released it
     // The store's word on it: whoever broke or stole it before the end did so behind our back.
     const auto released = lease.try_release();
-    if (released && *released != Released::released) lost = {Loss::gone, "the store said at the end that it was not ours any more"};
+    if (released && *released != Released::released)
+      lost = {Loss::gone, "the store said at the end that it was not ours any more"};
   }
   if (lost.reason == Loss::none) return Out(std::move(ran));
-  return Out(Error{.code = Errc::lost, .detail = "the lease was lost before the work ended: " + lost.detail, .loss = lost.reason});
+  return Out(Error{.code = Errc::lost,
+                   .detail = "the lease was lost before the work ended: " + lost.detail,
+                   .loss = lost.reason});
 }
 
 }  // namespace holdfast

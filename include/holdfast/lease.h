@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-struct Hold;         // one lease as the client's threads see it
-class ClientState;   // what a client and its leases share
+struct Hold;        // one lease as the client's threads see it
+class ClientState;  // what a client and its leases share
 
 // What a release found.
 enum class Released : std::uint8_t {
@@ -75,9 +75,9 @@ class Lease {
   // Why it was lost; Loss::none while it is held.
   Lost lost() const;
 
-  // Functions to run on a thread of their own, never under a lock of ours; they must not throw: when two thirds of the lease
-  // have passed without a confirmed renewal; when it is lost; when it was renewed (with the new
-  // deadline).  One set after the event runs at once.  Each replaces the one set before.
+  // Functions to run on a thread of their own, never under a lock of ours; they must not throw: when two
+  // thirds of the lease have passed without a confirmed renewal; when it is lost; when it was renewed (with
+  // the new deadline).  One set after the event runs at once.  Each replaces the one set before.
   void on_jeopardy(std::function<void()>);
   void on_lost(std::function<void(const Lost&)>);
   void on_renewed(std::function<void(Instant)>);

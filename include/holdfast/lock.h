@@ -47,8 +47,10 @@ class Lock {
   }
   bool attempt(Millis wait) {
     auto result = client_.try_acquire(key_, with_wait(std::max(wait, Millis::zero())));
-    if (result) lease_ = *std::move(result);
-    else if (!result.error().busy()) raise(std::move(result).error());
+    if (result)
+      lease_ = *std::move(result);
+    else if (!result.error().busy())
+      raise(std::move(result).error());
     return lease_.has_value();
   }
 

@@ -16,7 +16,7 @@ struct Clocks {
 
 // Stands for a database that several clients use.
 class Database;
-std::shared_ptr<Database> make_database();             // on the machine's clocks
+std::shared_ptr<Database> make_database();               // on the machine's clocks
 std::shared_ptr<Database> make_database(Clocks clocks);  // on these: a simulator's
 
 // Calls `ring(client, key)` in place of that client's bell.  For a simulator.

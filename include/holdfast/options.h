@@ -21,8 +21,7 @@ class Interval {
   Interval(std::chrono::duration<Rep, Period> fixed)  // NOLINT: implicit on purpose
       : of_([d = std::chrono::ceil<Millis>(fixed)](int) { return d; }) {}
   template <class F>
-    requires std::is_invocable_r_v<Millis, F, int>
-  Interval(F of) : of_(std::move(of)) {}  // NOLINT
+  requires std::is_invocable_r_v<Millis, F, int> Interval(F of) : of_(std::move(of)) {}  // NOLINT
 
   explicit operator bool() const noexcept { return static_cast<bool>(of_); }
   Millis operator()(int attempt) const { return of_(attempt); }

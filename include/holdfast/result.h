@@ -45,17 +45,19 @@ const char* to_string(Loss) noexcept;
 
 struct Error {
   Errc code;
-  std::string detail;         // for people, never for branching
-  std::string holder = {};    // busy, timeout: who holds the key, if known
-  Millis remaining = {};      // busy, timeout: how long that holder has left at most
-  Loss loss = Loss::none;     // lost: why
+  std::string detail;       // for people, never for branching
+  std::string holder = {};  // busy, timeout: who holds the key, if known
+  Millis remaining = {};    // busy, timeout: how long that holder has left at most
+  Loss loss = Loss::none;   // lost: why
 
   // Questions a caller can act on, rather than a taxonomy to catch by.
 
   // The same call may succeed later without anybody changing anything.
   bool retryable() const noexcept;
   // Somebody else has the key: an ordinary answer, not a fault.
-  bool busy() const noexcept { return code == Errc::busy || code == Errc::timeout || code == Errc::exhausted; }
+  bool busy() const noexcept {
+    return code == Errc::busy || code == Errc::timeout || code == Errc::exhausted;
+  }
   // The store may have done what was asked.  A lease perhaps granted is given back behind the scenes.
   bool in_doubt() const noexcept { return code == Errc::in_doubt; }
 };
@@ -83,8 +85,8 @@ class LeaseLost : public Failure {
 template <class T = std::monostate>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}       // NOLINT: implicit on purpose
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}   // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   explicit operator bool() const noexcept { return has_value(); }
   bool has_value() const noexcept { return state_.index() == 0; }

@@ -47,11 +47,11 @@ struct Request {
   Verb verb;
   Key key;
   Holder holder;
-  Token token{};            // renew, release: that grant only (none: whichever the holder has); evict: required
-  Millis ttl{};             // acquire, renew
-  Millis place{};           // acquire: if busy, keep this client's place in the queue so long; release: leave the
-                            // queue (with an empty holder: and nothing else)
-  bool extend = false;      // renew: add ttl to what the lease has left, instead of restarting it
+  Token token{};        // renew, release: that grant only (none: whichever the holder has); evict: required
+  Millis ttl{};         // acquire, renew
+  Millis place{};       // acquire: if busy, keep this client's place in the queue so long; release: leave the
+                        // queue (with an empty holder: and nothing else)
+  bool extend = false;  // renew: add ttl to what the lease has left, instead of restarting it
   bool detached = false;    // acquire: outlives this process
   std::string_view note{};  // acquire: for people; evict: the reason
 };
@@ -70,10 +70,10 @@ struct Reply {
 // One row for people: who holds what.  Not for decisions.
 struct LeaseRow {
   std::string key;
-  std::string holder;     // whoever has it, or had it last if it ran out; empty after a release
+  std::string holder;  // whoever has it, or had it last if it ran out; empty after a release
   Token token{};
-  Millis remaining{};     // zero: free
-  Micros since{};         // of the grant: wall clock, since 1970
+  Millis remaining{};  // zero: free
+  Micros since{};      // of the grant: wall clock, since 1970
   std::string note;
   bool detached = false;
   std::uint32_t waiting{};  // live places in its queue
@@ -87,21 +87,21 @@ struct PlaceRow {
 
 // What the store writes down: not every grant, only what somebody may ask about later.
 struct LogRow {
-  Micros at{};            // wall clock, since 1970
+  Micros at{};  // wall clock, since 1970
   std::string key;
-  std::string event;      // "taken-over" (the old holder's lease had run out or its process was dead), "broken"
-  std::string holder;     // who lost it
-  Token token{};          // the token that was lost
-  std::string by;         // who has it now, or who broke it
+  std::string event;   // "taken-over" (the old holder's lease had run out or its process was dead), "broken"
+  std::string holder;  // who lost it
+  Token token{};       // the token that was lost
+  std::string by;      // who has it now, or who broke it
   std::string reason;
 };
 
 struct Query {
   enum class What : std::uint8_t { leases, places, log };
   What what = What::leases;
-  std::string_view prefix{};   // keys that start so; empty: all
-  bool exact = false;          // `prefix` is the whole key
-  std::string_view after{};    // leases: keys behind this one, for the next page
+  std::string_view prefix{};  // keys that start so; empty: all
+  bool exact = false;         // `prefix` is the whole key
+  std::string_view after{};   // leases: keys behind this one, for the next page
   std::size_t limit = 1000;
 };
 
@@ -113,11 +113,11 @@ struct Page {
 
 // What a store says about itself, for the client and for `doctor`.
 struct Traits {
-  std::string name;              // "sqlite"
-  Millis resolution{};           // of its expiry clock; goes into the margin
-  bool push = false;             // it has a bell
-  bool fair = true;              // waiters are served in order
-  char grade = 'B';              // A consensus, B durable, C best effort, D refuse
+  std::string name;     // "sqlite"
+  Millis resolution{};  // of its expiry clock; goes into the margin
+  bool push = false;    // it has a bell
+  bool fair = true;     // waiters are served in order
+  char grade = 'B';     // A consensus, B durable, C best effort, D refuse
   std::vector<std::string> findings = {};
 };
 

@@ -30,8 +30,8 @@ Decoded decode(std::string_view text) {
 
 bool shown_as_is(std::uint32_t point) {
   const bool control = point < 0x20 || (point >= 0x7F && point < 0xA0);
-  const bool reorders = point == 0x061C || point == 0x200E || point == 0x200F || (point >= 0x2028 && point <= 0x202E) ||
-                        (point >= 0x2066 && point <= 0x2069);
+  const bool reorders = point == 0x061C || point == 0x200E || point == 0x200F ||
+                        (point >= 0x2028 && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
   return !control && !reorders;
 }
 

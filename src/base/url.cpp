@@ -21,13 +21,15 @@ int hex_digit(char c) {
 
 bool is_scheme(std::string_view text) {
   return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0 &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isalnum(c) != 0 || c == '+' || c == '-'; });
+         std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '+' || c == '-'; });
 }
 
 bool names_a_secret(std::string_view parameter) {
   const auto decoded = percent_decoded(parameter);
   std::string lower = decoded ? *decoded : std::string(parameter);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower.find("pass") != std::string::npos || lower.find("pwd") != std::string::npos ||
          lower.find("secret") != std::string::npos || lower.find("token") != std::string::npos;
 }
@@ -40,7 +42,8 @@ std::size_t start_of_user(std::string_view url) {
 }
 
 Error bad_percent(std::string_view text) {
-  return {Errc::invalid, "\"" + printable(text) + "\" has a % that is not followed by two hex digits, or %00; write %25 for %"};
+  return {Errc::invalid, "\"" + printable(text) +
+                             "\" has a % that is not followed by two hex digits, or %00; write %25 for %"};
 }
 
 }  // namespace
@@ -65,7 +68,8 @@ Result<Url> parse_url(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon))) {
     return Error{Errc::invalid,
-                 "\"" + printable(redacted(text)) + "\" is not the URL of a store: it has no scheme; write for example sqlite:PATH"};
+                 "\"" + printable(redacted(text)) +
+                     "\" is not the URL of a store: it has no scheme; write for example sqlite:PATH"};
   }
   Url url{std::string(text.substr(0, colon)), {}, {}};
   const std::string_view rest = text.substr(colon + 1);
@@ -78,7 +82,8 @@ Result<Url> parse_url(std::string_view text) {
     query.remove_prefix(std::min(end + 1, query.size()));
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return Error{Errc::invalid, "\"" + printable(redacted(text)) + "\": a parameter behind ? is written NAME=VALUE"};
+      return Error{Errc::invalid,
+                   "\"" + printable(redacted(text)) + "\": a parameter behind ? is written NAME=VALUE"};
     }
     auto name = percent_decoded(pair.substr(0, equals));
     auto value = percent_decoded(pair.substr(equals + 1));
@@ -91,7 +96,8 @@ Result<Url> parse_url(std::string_view text) {
 std::string_view password_in(std::string_view url) noexcept {
   if (url.starts_with("sqlite:")) return {};  // a path: there : and @ are letters like others
   const std::size_t from = start_of_user(url);
-  // A password may itself hold an @, a / or a ?: hide up to the last @ of the whole text rather than show a part.
+  // A password may itself hold an @, a / or a ?: hide up to the last @ of the whole text rather than show a
+  // part.
   const std::size_t at = url.rfind('@');
   if (at == std::string_view::npos || at < from) return {};
   const std::size_t colon = url.find(':', from);
@@ -109,15 +115,18 @@ std::string redacted(std::string_view url) {
     hide(static_cast<std::size_t>(password.data() - url.data()), password.size());
   }
   // Also "host=db password=x", which is no URL but may be taken for one.
-  for (std::size_t from = 0; from < url.size(); from = std::min(url.find_first_of("?&; ", from), url.size() - 1) + 1) {
+  for (std::size_t from = 0; from < url.size();
+       from = std::min(url.find_first_of("?&; ", from), url.size() - 1) + 1) {
     const std::size_t end = std::min(url.find('&', from), url.size());
     const std::size_t equals = url.find('=', from);
     if (equals < end && names_a_secret(url.substr(from, equals - from))) hide(equals + 1, end - equals - 1);
   }
   std::string out;
   for (std::size_t i = 0; i < url.size(); ++i) {
-    if (!secret[i]) out.push_back(url[i]);
-    else if (i == 0 || !secret[i - 1]) out.append(hidden);
+    if (!secret[i])
+      out.push_back(url[i]);
+    else if (i == 0 || !secret[i - 1])
+      out.append(hidden);
   }
   return out;
 }

@@ -8,7 +8,8 @@ namespace holdfast {
 Micros wall_now() noexcept {
   timespec t{};
   clock_gettime(CLOCK_REALTIME, &t);
-  return std::chrono::duration_cast<Micros>(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+  return std::chrono::duration_cast<Micros>(std::chrono::seconds(t.tv_sec) +
+                                            std::chrono::nanoseconds(t.tv_nsec));
 }
 
 std::string format_wall(Micros since_1970) {

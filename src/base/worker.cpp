@@ -28,8 +28,10 @@ Worker::~Worker() { finish(Millis::zero()); }
 
 void Worker::finish(Millis patience) noexcept {
   if (!thread_.joinable()) return;
-  if (!is_this_thread() && ended_.wait_for(patience) == std::future_status::ready) thread_.join();
-  else thread_.detach();
+  if (!is_this_thread() && ended_.wait_for(patience) == std::future_status::ready)
+    thread_.join();
+  else
+    thread_.detach();
 }
 
 }  // namespace holdfast

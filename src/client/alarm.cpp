@@ -50,7 +50,9 @@ void Keeper::State::announce(const std::shared_ptr<Hold>& hold) {
   const Instant start = BootClock::now();
   hold->lost_source.request_stop();  // runs the holder's stop_callbacks, here
   const auto took = std::chrono::floor<Millis>(BootClock::now() - start);
-  if (took > slow) log("a stop_callback of the lease on " + hold->key + " took " + format_duration(took) + "; it must be short");
+  if (took > slow)
+    log("a stop_callback of the lease on " + hold->key + " took " + format_duration(took) +
+        "; it must be short");
   const std::lock_guard lock(hold->mutex);
   hold->announced = true;
   if (hold->on_lost) callbacks->run([f = hold->on_lost, lost = hold->lost] { f(lost); });

@@ -58,13 +58,15 @@ Result<std::shared_ptr<Hold>> Attempt::run() {
 std::optional<Result<std::shared_ptr<Hold>>> Attempt::wait_for_turn() {
   if (waiter_->first()) return std::nullopt;
   // A name of one's own may hold the key already, and must not wait for itself behind another.
-  if (!options_.owner.empty() && ask_as_owner(after(start_, core::attempt_limit(options_.ttl)))) return grant();
+  if (!options_.owner.empty() && ask_as_owner(after(start_, core::attempt_limit(options_.ttl))))
+    return grant();
   while (!waiter_->first()) {
     const bool over = BootClock::now() >= give_up_;
     if (over || stopped()) {
       const Reply last = waiter_->last_heard();
       tidy({});
-      return over ? busy(Errc::timeout, last) : Error{Errc::stopped, "asked to stop while waiting for " + printable(key_)};
+      return over ? busy(Errc::timeout, last)
+                  : Error{Errc::stopped, "asked to stop while waiting for " + printable(key_)};
     }
     waiter_->sleep(give_up_);
   }
@@ -120,7 +122,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   reply_ = *reply;
   if (waiter_ && reply_.verdict == Verdict::busy) {
     waiter_->heard(reply_);
-    client_.waiting_.listen();  // between keeping our place and the check that follows
+    client_.waiting_.listen();     // between keeping our place and the check that follows
     client_.keeper().get_ready();  // while there is time, and not when the key comes
   }
   acquiring_.answered(sent_, BootClock::now(), reply_);
@@ -160,8 +162,12 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
     case Errc::timeout:
     case Errc::exhausted: return busy(*done.failed, acquiring_.last());
     case Errc::stopped: return {Errc::stopped, "asked to stop while waiting for " + printable(key_)};
-    case Errc::too_late: return {Errc::too_late, "the lease" + on_key + " was granted too late to be worth having; it was given back"};
-    case Errc::in_doubt: return {Errc::in_doubt, "it is not known whether the lease" + on_key + " was granted: " + failure_->detail};
+    case Errc::too_late:
+      return {Errc::too_late,
+              "the lease" + on_key + " was granted too late to be worth having; it was given back"};
+    case Errc::in_doubt:
+      return {Errc::in_doubt,
+              "it is not known whether the lease" + on_key + " was granted: " + failure_->detail};
     case Errc::unavailable:
     case Errc::refused:
     case Errc::invalid:
@@ -175,14 +181,17 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
 void Attempt::tidy(const core::Acquiring::Done& done) {
   const bool last = waiter_ && !waiter_->leave_unless_last();
   if (!done.tidy && !last) return;
-  const Request release{.verb = Verb::release, .key = {key_}, .holder = given_back(), .place = last ? 1ms : 0ms};
+  const Request release{
+      .verb = Verb::release, .key = {key_}, .holder = given_back(), .place = last ? 1ms : 0ms};
   const Instant now = BootClock::now();
   if (failure_ || !client_.send(release, after(now, leaving))) client_.goodbye(release, now, options_.ttl);
-  if (done.tidy_again && *done.tidy_again > now) client_.goodbye(release, *done.tidy_again + 1ms, options_.ttl);
+  if (done.tidy_again && *done.tidy_again > now)
+    client_.goodbye(release, *done.tidy_again + 1ms, options_.ttl);
 }
 
 Error Attempt::busy(Errc code, const Reply& reply) const {
-  std::string text = printable(key_) + (reply.holder.empty() ? " is waited for by others" : " is held by " + printable(reply.holder));
+  std::string text = printable(key_) + (reply.holder.empty() ? " is waited for by others"
+                                                             : " is held by " + printable(reply.holder));
   if (code == Errc::timeout) text += ", also after waiting " + format_duration(options_.wait);
   if (code == Errc::exhausted) text += ", also after " + std::to_string(acquiring_.attempts()) + " attempts";
   return {.code = code, .detail = std::move(text), .holder = reply.holder, .remaining = reply.remaining};

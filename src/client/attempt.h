@@ -29,7 +29,9 @@ class Attempt {
   Error give_up(const core::Acquiring::Done& done);
   void tidy(const core::Acquiring::Done& done);
   // A name of one's own may be held by others of that name too, and what they hold is not ours to give back.
-  Holder given_back() const { return {options_.owner.empty() ? std::string_view(holder_) : std::string_view()}; }
+  Holder given_back() const {
+    return {options_.owner.empty() ? std::string_view(holder_) : std::string_view()};
+  }
   Error busy(Errc code, const Reply& reply) const;
   bool stopped() const { return options_.stop.stop_requested(); }
 

@@ -39,7 +39,8 @@ Client::Client(std::shared_ptr<Origin> origin, ClientOptions options)
     : Client(try_make(std::move(origin), std::move(options)).value()) {}
 
 Result<Client> Client::try_make(std::shared_ptr<Origin> origin, ClientOptions options) {
-  if (options.margin && *options.margin < 0ms) return Error{Errc::invalid, "the margin is negative; give 0 or more"};
+  if (options.margin && *options.margin < 0ms)
+    return Error{Errc::invalid, "the margin is negative; give 0 or more"};
   if (options.place < 30ms) return Error{Errc::invalid, "a place in the queue must last at least 30ms"};
   if (options.batch_limit == 0) return Error{Errc::invalid, "the batch limit is 0; give 1 or more"};
   try {
@@ -61,10 +62,12 @@ Status Client::renew_by(std::string_view key, std::string_view owner, Millis ttl
   if (Status s = let_.state->check_not_forked(); !s) return s;
   if (Status s = check_names(key, owner); !s) return s;
   if (Status s = core::check_ttl(ttl); !s) return s;
-  const auto reply = let_.state->send({.verb = Verb::renew, .key = {key}, .holder = {owner}, .ttl = ttl, .extend = extend}, soon());
+  const auto reply = let_.state->send(
+      {.verb = Verb::renew, .key = {key}, .holder = {owner}, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) return ok();
-  const std::string by = reply->remaining > 0ms ? "it is held by " + printable(reply->holder) : "nobody holds it";
+  const std::string by =
+      reply->remaining > 0ms ? "it is held by " + printable(reply->holder) : "nobody holds it";
   return Error{.code = Errc::lost,
                .detail = printable(owner) + " does not hold " + printable(key) + ": " + by,
                .holder = reply->holder,
@@ -72,9 +75,13 @@ Status Client::renew_by(std::string_view key, std::string_view owner, Millis ttl
                .loss = reply->remaining > 0ms ? Loss::stolen : Loss::gone};
 }
 
-Status Client::try_renew(std::string_view key, std::string_view owner, Millis ttl) { return renew_by(key, owner, ttl, false); }
+Status Client::try_renew(std::string_view key, std::string_view owner, Millis ttl) {
+  return renew_by(key, owner, ttl, false);
+}
 
-Status Client::try_extend_by(std::string_view key, std::string_view owner, Millis more) { return renew_by(key, owner, more, true); }
+Status Client::try_extend_by(std::string_view key, std::string_view owner, Millis more) {
+  return renew_by(key, owner, more, true);
+}
 
 Result<Released> Client::try_release(std::string_view key, std::string_view owner) {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
@@ -103,6 +110,8 @@ Result<Traits> Client::try_examine() {
   return let_.state->store().examine(soon());
 }
 
-int Client::proof_of_life() const { return let_.state->forked() ? -1 : let_.state->origin()->proof_of_life(); }
+int Client::proof_of_life() const {
+  return let_.state->forked() ? -1 : let_.state->origin()->proof_of_life();
+}
 
 }  // namespace holdfast

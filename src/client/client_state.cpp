@@ -62,14 +62,20 @@ Status ClientState::renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool ex
   if (Status s = check_not_forked(); !s) return s;
   const auto gone = [&] {
     const std::lock_guard lock(hold->mutex);
-    return Error{.code = Errc::lost, .detail = "the lease on " + printable(hold->key) + " is lost: " + hold->lost.detail, .loss = hold->lost.reason};
+    return Error{.code = Errc::lost,
+                 .detail = "the lease on " + printable(hold->key) + " is lost: " + hold->lost.detail,
+                 .loss = hold->lost.reason};
   };
   if (!hold->held()) return gone();
   const Instant sent = BootClock::now();
   const Instant until = std::min(hold->believed_until(), after(sent, core::attempt_limit(hold->ttl())));
-  const auto reply =
-      send({.verb = Verb::renew, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token, .ttl = ttl, .extend = extend},
-           until);
+  const auto reply = send({.verb = Verb::renew,
+                           .key = {hold->key},
+                           .holder = {hold->holder},
+                           .token = hold->token,
+                           .ttl = ttl,
+                           .extend = extend},
+                          until);
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) {
     if (keeper_.renewed(*hold, sent, reply->remaining, extend ? hold->ttl() : ttl)) return ok();
@@ -77,7 +83,8 @@ Status ClientState::renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool ex
   }
   Lost lost = core::lost_by(*reply, {hold->holder}, hold->token);
   const Query query{.what = Query::What::log, .prefix = hold->key, .exact = true, .limit = 16};
-  if (const auto log = batched_.list(query, after(BootClock::now(), explaining))) core::look_up(lost, *log, hold->token);
+  if (const auto log = batched_.list(query, after(BootClock::now(), explaining)))
+    core::look_up(lost, *log, hold->token);
   keeper_.lose(hold, std::move(lost));
   return gone();
 }
@@ -88,7 +95,8 @@ Result<Released> ClientState::release(const std::shared_ptr<Hold>& hold) {
   keeper_.drop(*hold);
   if (!was_held && hold->phase.load() == Hold::Phase::released) return Released::already_released;
   const Instant now = BootClock::now();
-  const Request release{.verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
+  const Request release{
+      .verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
   const auto reply = send(release, after(now, core::attempt_limit(hold->ttl())));
   release_again(*hold, now);
   if (!reply) {
@@ -117,7 +125,8 @@ void ClientState::let_go(const std::shared_ptr<Hold>& hold) noexcept {
     const bool was_held = hold->release();
     keeper_.drop(*hold);
     if (hold->detached || (!was_held && hold->phase.load() == Hold::Phase::released)) return;
-    const Request release{.verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
+    const Request release{
+        .verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
     const Instant until = std::min(deadline, after(now, longest_goodbye));
     release_again(*hold, now);
     if (was_held && now < deadline && !keeper_.on_alarm_thread() && send(release, until)) return;

@@ -33,7 +33,8 @@ class Connection final : public Store {
       store_ = *std::move(connected);
     }
     auto result = call(*store_);
-    const bool unanswered = !result && (result.error().code == Errc::unavailable || result.error().code == Errc::in_doubt);
+    const bool unanswered =
+        !result && (result.error().code == Errc::unavailable || result.error().code == Errc::in_doubt);
     if (unanswered) store_.reset();
     return result;
   }

@@ -18,34 +18,39 @@ namespace holdfast {
 struct Hold {
   enum class Phase : std::uint8_t { held, released, lost };
 
-  Hold(std::string k, std::string h, Token t, int tries) : key(std::move(k)), holder(std::move(h)), token(t), attempts(tries) {}
+  Hold(std::string k, std::string h, Token t, int tries)
+      : key(std::move(k)), holder(std::move(h)), token(t), attempts(tries) {}
 
   const std::string key;
   const std::string holder;
   const Token token;
   const int attempts;
-  core::Keeping::Id id = 0;         // at the keeper
+  core::Keeping::Id id = 0;  // at the keeper
   bool detached = false;
-  std::function<bool()> finished;   // asked by the keeper only
+  std::function<bool()> finished;  // asked by the keeper only
   // An earlier acquire of this holder got no answer and may reach the store until then, also after the
   // release: so one more release follows.
   std::optional<Instant> unclear_until;
 
   std::atomic<Instant::rep> deadline = 0;  // of our belief: always before the store's expiry
   std::atomic<Phase> phase = Phase::held;
-  std::atomic<Millis::rep> ttl_ms = 0;     // of the next renewal
+  std::atomic<Millis::rep> ttl_ms = 0;  // of the next renewal
   std::stop_source lost_source;
 
-  std::mutex mutex;                                  // guards what follows
+  std::mutex mutex;  // guards what follows
   Lost lost;
   bool in_jeopardy = false;
-  bool announced = false;                            // on_lost has been told, or would have been
+  bool announced = false;  // on_lost has been told, or would have been
   std::function<void()> on_jeopardy;
   std::function<void(const Lost&)> on_lost;
   std::function<void(Instant)> on_renewed;
 
-  Instant believed_until() const noexcept { return Instant(Instant::duration(deadline.load(std::memory_order_acquire))); }
-  bool held() const noexcept { return phase.load(std::memory_order_acquire) == Phase::held && BootClock::now() < believed_until(); }
+  Instant believed_until() const noexcept {
+    return Instant(Instant::duration(deadline.load(std::memory_order_acquire)));
+  }
+  bool held() const noexcept {
+    return phase.load(std::memory_order_acquire) == Phase::held && BootClock::now() < believed_until();
+  }
   Millis ttl() const noexcept { return Millis(ttl_ms.load()); }
 
   // Each true for the one caller that made it so.

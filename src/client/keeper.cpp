@@ -13,7 +13,8 @@ constexpr Millis patience = 1s;  // with a store that hangs while the client goe
 }  // namespace
 
 Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, WaitsFor waits_for)
-    : state_(std::make_shared<State>(std::move(origin), options, std::move(waits_for))), callbacks_(state_->callbacks) {}
+    : state_(std::make_shared<State>(std::move(origin), options, std::move(waits_for))),
+      callbacks_(state_->callbacks) {}
 
 Keeper::~Keeper() {
   state_->close();
@@ -63,8 +64,8 @@ void Keeper::lose(const std::shared_ptr<Hold>& hold, Lost lost) { state_->lose(h
 void Keeper::errand(const Request& r, Instant at, Instant give_up) {
   get_ready();
   const std::lock_guard lock(state_->mutex);
-  state_->errands.emplace(
-      at, State::Errand{r.verb, std::string(r.key.text), std::string(r.holder.text), r.token, r.place, give_up});
+  state_->errands.emplace(at, State::Errand{r.verb, std::string(r.key.text), std::string(r.holder.text),
+                                            r.token, r.place, give_up});
   if (at < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();
 }
 

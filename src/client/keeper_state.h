@@ -48,13 +48,13 @@ struct Keeper::State {
   const std::shared_ptr<Callbacks> callbacks;
   Wakeup pulse_wakeup, alarm_wakeup;
 
-  std::mutex mutex;                                          // guards what follows
+  std::mutex mutex;  // guards what follows
   core::Keeping keeping;
   std::map<core::Keeping::Id, std::shared_ptr<Hold>> holds;  // those in `keeping`
   core::Keeping::Id last_id = 0;
   Instant pulse_sleeps_until = Instant::max(), alarm_sleeps_until = Instant::max();
   std::multimap<Instant, Errand> errands;
-  Holds told;                                                // lost by the store's word; for the alarm thread
+  Holds told;  // lost by the store's word; for the alarm thread
   bool closed = false;
   Jitter jitter;
 

@@ -62,8 +62,12 @@ Millis Lease::remaining() const noexcept {
   return std::max(std::chrono::floor<Millis>(deadline - BootClock::now()), Millis::zero());
 }
 
-std::string_view Lease::key() const noexcept { return hold_ ? std::string_view(hold_->key) : std::string_view(); }
-std::string_view Lease::owner() const noexcept { return hold_ ? std::string_view(hold_->holder) : std::string_view(); }
+std::string_view Lease::key() const noexcept {
+  return hold_ ? std::string_view(hold_->key) : std::string_view();
+}
+std::string_view Lease::owner() const noexcept {
+  return hold_ ? std::string_view(hold_->holder) : std::string_view();
+}
 Token Lease::token() const noexcept { return hold_ ? hold_->token : no_token; }
 int Lease::attempts() const noexcept { return hold_ ? hold_->attempts : 0; }
 
@@ -88,7 +92,9 @@ void Lease::check() const {
   if (!hold_) raise(holds_nothing());
   const Lost why = lost();
   const std::string reason = why.reason == Loss::none ? "it was released" : why.detail;
-  raise({.code = Errc::lost, .detail = "the lease on " + printable(hold_->key) + " is not held any more: " + reason, .loss = why.reason});
+  raise({.code = Errc::lost,
+         .detail = "the lease on " + printable(hold_->key) + " is not held any more: " + reason,
+         .loss = why.reason});
 }
 
 void Lease::on_jeopardy(std::function<void()> function) {

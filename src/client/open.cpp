@@ -16,7 +16,8 @@ Error unknown_parameter(const Url& url, const std::string& name, const char* kno
 }
 
 MadeOrigin open_memory(const Url& url) {
-  if (!url.rest.empty()) return Error{Errc::invalid, "memory: takes no path, but \"" + printable(url.rest) + "\" is given"};
+  if (!url.rest.empty())
+    return Error{Errc::invalid, "memory: takes no path, but \"" + printable(url.rest) + "\" is given"};
   if (!url.parameters.empty()) return unknown_parameter(url, url.parameters.front().first, "it has none");
   return memory::origin(memory::make_database());
 }
@@ -51,8 +52,10 @@ Result<Client> try_open(std::string_view text, ClientOptions options) {
     return Client::try_make(*std::move(origin), std::move(options));
   }
   std::string known;
-  for (const Factory& factory : factories) known += (known.empty() ? "" : ", ") + std::string(factory.scheme) + ":";
-  return Error{Errc::invalid, "\"" + printable(url->scheme) + ":\" is not a kind of store known here; known are " + known};
+  for (const Factory& factory : factories)
+    known += (known.empty() ? "" : ", ") + std::string(factory.scheme) + ":";
+  return Error{Errc::invalid,
+               "\"" + printable(url->scheme) + ":\" is not a kind of store known here; known are " + known};
 }
 
 Client open(std::string_view url, ClientOptions options) { return try_open(url, std::move(options)).value(); }

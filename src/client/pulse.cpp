@@ -65,7 +65,11 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   Instant until = Instant::max();
   for (const auto& hold : due) {
     const Millis ttl = hold->ttl();
-    requests.push_back({.verb = Verb::renew, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token, .ttl = ttl});
+    requests.push_back({.verb = Verb::renew,
+                        .key = {hold->key},
+                        .holder = {hold->holder},
+                        .token = hold->token,
+                        .ttl = ttl});
     until = std::min({until, hold->believed_until(), after(sent, core::attempt_limit(ttl))});
   }
   const Status status = store.apply(requests, replies, std::min(until, time_for_a_call(sent)));
@@ -80,7 +84,8 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   for (const auto& hold : due) keeping.failed(hold->id, now, jitter.fraction());
 }
 
-void Keeper::State::settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent) {
+void Keeper::State::settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply,
+                           Instant sent) {
   if (reply.verdict == Verdict::granted) {
     const std::lock_guard lock(mutex);
     const auto deadline = keeping.renewed(hold->id, sent, reply.remaining, BootClock::now());
@@ -116,10 +121,12 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   for (const Errand& e : due) {
     // Somebody of us may have come to the gate since: then the place is theirs.
     const Millis place = e.place > 0ms && waits_for(e.key) ? 0ms : e.place;
-    requests.push_back({.verb = e.verb, .key = {e.key}, .holder = {e.holder}, .token = e.token, .place = place});
+    requests.push_back(
+        {.verb = e.verb, .key = {e.key}, .holder = {e.holder}, .token = e.token, .place = place});
   }
   const Instant sent = BootClock::now();
-  const Status status = store.apply(requests, replies, std::min(after(sent, one_errand), time_for_a_call(sent)));
+  const Status status =
+      store.apply(requests, replies, std::min(after(sent, one_errand), time_for_a_call(sent)));
   if (status) return;
   const std::lock_guard lock(mutex);
   if (closed) return;  // the leases run out by themselves

@@ -78,8 +78,10 @@ void Waiting::Waiter::wake() {
 }
 
 void Waiting::Waiter::ring() {
-  if (wakeup_) wakeup_->ring();
-  else rung_ = true;
+  if (wakeup_)
+    wakeup_->ring();
+  else
+    rung_ = true;
 }
 
 void Waiting::Waiter::heard(const Reply& reply) {
@@ -122,7 +124,8 @@ void Waiting::ring(State& state, Bell& bell) {
       if (!keys) state.wakeup.wait(after(BootClock::now(), after_failure));
       const std::lock_guard lock(state.mutex);
       for (auto& [key, door] : state.doors) {
-        const bool concerned = !keys || keys->empty() || std::find(keys->begin(), keys->end(), key) != keys->end();
+        const bool concerned =
+            !keys || keys->empty() || std::find(keys->begin(), keys->end(), key) != keys->end();
         if (concerned && !door.gate.empty()) (*door.gate.front())->ring();
       }
     }

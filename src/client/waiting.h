@@ -22,7 +22,8 @@ namespace holdfast {
 class Waiting {
  public:
   using MakeBell = std::function<std::unique_ptr<Bell>()>;
-  explicit Waiting(MakeBell make_bell) : state_(std::make_shared<State>()), make_bell_(std::move(make_bell)) {}
+  explicit Waiting(MakeBell make_bell)
+      : state_(std::make_shared<State>()), make_bell_(std::move(make_bell)) {}
   ~Waiting();
 
   class Waiter;

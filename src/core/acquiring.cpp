@@ -27,7 +27,8 @@ bool is_one_of_us(const std::string& holder) {
 
 Acquiring::Acquiring(AcquirePlan plan, Instant start)
     : plan_(std::move(plan)),
-      give_up_(plan_.wait == Millis::zero() && plan_.attempts > 0 ? Instant::max() : after(start, plan_.wait)),
+      give_up_(plan_.wait == Millis::zero() && plan_.attempts > 0 ? Instant::max()
+                                                                  : after(start, plan_.wait)),
       horizon_(std::max(give_up_, after(start, attempt_limit(plan_.ttl)))) {}
 
 Acquiring::Step Acquiring::next(Instant now, double jitter) {
@@ -114,7 +115,8 @@ void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
   if (plan_.attempts > 0 && attempts_ >= plan_.attempts) {
     return finish(last_failure_ == Errc::busy ? Errc::exhausted : last_failure_);
   }
-  const Millis length = plan_.interval ? std::max(plan_.interval(attempts_), Millis::zero()) : default_interval;
+  const Millis length =
+      plan_.interval ? std::max(plan_.interval(attempts_), Millis::zero()) : default_interval;
   if (after(now, length) >= give_up_) return finish(if_over);  // no sleep after the last attempt
   pause(now, length);
 }
@@ -128,7 +130,8 @@ Millis Acquiring::until_worth_looking(double jitter) const {
   const bool stranger = rings && !last_.holder.empty() && !is_one_of_us(last_.holder);
   length = std::max(scaled(length, 0.8 + 0.4 * jitter), Millis(1));
   if (stranger) length = std::min(length, stranger_poll);
-  if (last_.remaining != never) length = std::min(length, last_.remaining + Millis(1) + scaled(Millis(10), jitter));
+  if (last_.remaining != never)
+    length = std::min(length, last_.remaining + Millis(1) + scaled(Millis(10), jitter));
   return length;
 }
 
@@ -143,7 +146,8 @@ void Acquiring::stop() { stopped_ = true; }
 
 void Acquiring::finish(std::optional<Errc> failed) {
   state_ = State::done;
-  if (failed == Errc::unavailable && unclear_until_) failed = Errc::in_doubt;  // an earlier one may have been applied
+  if (failed == Errc::unavailable && unclear_until_)
+    failed = Errc::in_doubt;  // an earlier one may have been applied
   const bool tidy = failed && (queued_ || unclear_until_ || failed == Errc::too_late);
   done_ = Done{.failed = failed, .tidy = tidy, .tidy_again = unclear_until_};
 }

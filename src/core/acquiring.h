@@ -18,8 +18,8 @@ struct AcquirePlan {
   int attempts = 0;        // zero: no limit
   Interval interval = {};  // with it or with `attempts`: follow that schedule, keep no place
   bool fair = true;
-  Millis place{};          // how long a place in the queue is kept without word from us
-  bool push = false;       // the store has a bell
+  Millis place{};     // how long a place in the queue is kept without word from us
+  bool push = false;  // the store has a bell
 };
 
 // Decides; does nothing itself.  Whoever drives it asks next() what to do, does it, and reports.
@@ -84,18 +84,19 @@ class Acquiring {
   Millis until_worth_looking(double jitter) const;
 
   const AcquirePlan plan_;
-  const Instant give_up_;      // by then the caller wants to be told
-  const Instant horizon_;      // by then every call is over: the end of the wait or of one attempt, whichever is later
+  const Instant give_up_;  // by then the caller wants to be told
+  const Instant
+      horizon_;  // by then every call is over: the end of the wait or of one attempt, whichever is later
   State state_ = State::ready;
   Step done_ = Done{};
   Instant asleep_until_{};
   std::optional<Instant> sleep_from_;  // busy: how long is decided with the next jitter
   int attempts_ = 0;
-  int failures_ = 0;           // in a row
-  int polls_ = 0;              // since the key last gave a sign of life
-  Instant heard_{};            // the last answer
-  bool checked_ = false;       // looked again after our place was kept
-  bool queued_ = false;        // the store may keep a place for us
+  int failures_ = 0;      // in a row
+  int polls_ = 0;         // since the key last gave a sign of life
+  Instant heard_{};       // the last answer
+  bool checked_ = false;  // looked again after our place was kept
+  bool queued_ = false;   // the store may keep a place for us
   bool stopped_ = false;
   std::optional<Instant> in_flight_until_;  // of the Send not yet answered
   std::optional<Instant> unclear_until_;    // of the last Send in doubt

@@ -23,9 +23,12 @@ void Belief::believe(Instant sent, Millis life) {
   const Instant end = deadline + margin_of(plan_.ttl, plan_.margin, plan_.resolution);
   jeopardy_at_ = std::min(end - plan_.ttl / 3, deadline_);
   const bool enough = plan_.max_renewals && renewals_ >= *plan_.max_renewals;
-  if (!plan_.keep || enough) renew_at_ = Instant::max();
-  else if (plan_.renew_every > Millis::zero()) renew_at_ = sent + plan_.renew_every;
-  else renew_at_ = end - (plan_.ttl - plan_.ttl / 3);
+  if (!plan_.keep || enough)
+    renew_at_ = Instant::max();
+  else if (plan_.renew_every > Millis::zero())
+    renew_at_ = sent + plan_.renew_every;
+  else
+    renew_at_ = end - (plan_.ttl - plan_.ttl / 3);
 }
 
 bool Belief::renewed(Instant sent, Millis life, Instant now) {

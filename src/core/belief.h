@@ -10,8 +10,8 @@ namespace holdfast::core {
 // How a lease is to be kept.
 struct KeepPlan {
   Millis ttl{};
-  bool keep = true;                     // false: nobody renews it
-  Millis renew_every{0};                // zero: ttl/3
+  bool keep = true;       // false: nobody renews it
+  Millis renew_every{0};  // zero: ttl/3
   std::optional<int> max_renewals = {};
   std::optional<Millis> margin = {};
   Millis resolution{0};
@@ -29,7 +29,9 @@ class Belief {
   Instant deadline() const noexcept { return deadline_; }
   Millis ttl() const noexcept { return plan_.ttl; }
   // So much before its time a renewal costs nothing.
-  Millis early() const noexcept { return (plan_.renew_every > Millis::zero() ? plan_.renew_every : plan_.ttl) / 10; }
+  Millis early() const noexcept {
+    return (plan_.renew_every > Millis::zero() ? plan_.renew_every : plan_.ttl) / 10;
+  }
 
   // When to send the next renewal; the end of time if none is wanted.
   Instant renew_at() const noexcept { return renew_at_; }

@@ -24,12 +24,14 @@ std::string shown(std::string_view text) {
 Status check_name(std::string_view name, const std::string& what) {
   if (name.empty()) return invalid("the " + what + " is empty; give 1 to 512 bytes of UTF-8");
   if (name.size() > longest_name) {
-    return invalid("the " + what + " " + shown(name) + " has " + std::to_string(name.size()) + " bytes; at most 512 are allowed");
+    return invalid("the " + what + " " + shown(name) + " has " + std::to_string(name.size()) +
+                   " bytes; at most 512 are allowed");
   }
   if (name.find('\0') != std::string_view::npos) {
     return invalid("the " + what + " " + shown(name) + " contains a NUL byte; give UTF-8 without NUL");
   }
-  if (!is_utf8(name)) return invalid("the " + what + " " + shown(name) + " is not valid UTF-8; give UTF-8 without NUL");
+  if (!is_utf8(name))
+    return invalid("the " + what + " " + shown(name) + " is not valid UTF-8; give UTF-8 without NUL");
   return ok();
 }
 
@@ -41,8 +43,10 @@ Status check_owner(std::string_view owner) { return check_name(owner, "owner"); 
 
 Status check_ttl(Millis ttl) {
   if (ttl == never) return ok();
-  if (ttl < shortest_ttl) return invalid("a ttl of " + std::to_string(ttl.count()) + "ms is too short; give at least 20ms");
-  if (ttl > longest_ttl) return invalid("a ttl of " + format_duration(ttl) + " is too long; give at most 100 years, or never");
+  if (ttl < shortest_ttl)
+    return invalid("a ttl of " + std::to_string(ttl.count()) + "ms is too short; give at least 20ms");
+  if (ttl > longest_ttl)
+    return invalid("a ttl of " + format_duration(ttl) + " is too long; give at most 100 years, or never");
   return ok();
 }
 
@@ -54,19 +58,25 @@ Status check_options(const AcquireOptions& o, std::optional<Millis> margin) {
   if (o.note.size() > longest_note || !is_utf8(o.note)) {
     return invalid("the note " + shown(o.note) + " is not valid UTF-8 of at most 4096 bytes");
   }
-  if (o.wait < 0ms) return invalid("a wait of " + std::to_string(o.wait.count()) + "ms is negative; give 0 or more");
-  if (o.attempts < 0) return invalid("a limit of " + std::to_string(o.attempts) + " attempts is negative; give 1 or more");
+  if (o.wait < 0ms)
+    return invalid("a wait of " + std::to_string(o.wait.count()) + "ms is negative; give 0 or more");
+  if (o.attempts < 0)
+    return invalid("a limit of " + std::to_string(o.attempts) + " attempts is negative; give 1 or more");
   if (o.interval && o.attempts == 0 && o.wait == 0ms) {
-    return invalid("an interval between attempts is given, but neither a wait nor a limit of attempts; give one of them");
+    return invalid(
+        "an interval between attempts is given, but neither a wait nor a limit of attempts; give one of "
+        "them");
   }
-  if (o.renew_every < 0ms) return invalid("renew_every is negative; give a time below the ttl, or 0 for a third of it");
+  if (o.renew_every < 0ms)
+    return invalid("renew_every is negative; give a time below the ttl, or 0 for a third of it");
   const Millis limit = margin_of(o.ttl, margin, 0ms);
   if (o.ttl != never && limit >= o.ttl - limit) {
-    return invalid("a margin of " + format_duration(limit) + " leaves nothing of a ttl of " + format_duration(o.ttl) +
-                   "; give a margin below half the ttl");
+    return invalid("a margin of " + format_duration(limit) + " leaves nothing of a ttl of " +
+                   format_duration(o.ttl) + "; give a margin below half the ttl");
   }
   if (o.ttl != never && o.renew_every >= o.ttl - limit) {
-    return invalid("renew_every is " + format_duration(o.renew_every) + ", not below the ttl of " + format_duration(o.ttl) +
+    return invalid("renew_every is " + format_duration(o.renew_every) + ", not below the ttl of " +
+                   format_duration(o.ttl) +
                    " less the margin; give a shorter time, or 0 for a third of the ttl");
   }
   if (o.max_renewals && *o.max_renewals < 0) return invalid("max_renewals is negative; give 0 or more");

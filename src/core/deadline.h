@@ -19,7 +19,8 @@ namespace holdfast::core {
 // store's clock.
 constexpr Millis margin_of(Millis life, std::optional<Millis> set, Millis resolution) {
   if (life == never) return Millis::zero();
-  return set.value_or(std::max(Millis(5), life / 100 + Millis(life % 100 == Millis::zero() ? 0 : 1))) + resolution;
+  return set.value_or(std::max(Millis(5), life / 100 + Millis(life % 100 == Millis::zero() ? 0 : 1))) +
+         resolution;
 }
 
 constexpr Instant deadline_of(Instant sent, Millis life, Millis margin) {

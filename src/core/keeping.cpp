@@ -44,8 +44,10 @@ std::vector<Keeping::Id> Keeping::due(Instant now) {
   // A little early costs a lease nothing, and makes fewer, larger batches.
   for (const auto& [at, id] : renewals_) {
     const Entry& entry = entries_.at(id);
-    if (at <= after(now, entry.belief.early())) due.push_back(id);
-    else if (at > now + std::chrono::hours(1)) break;
+    if (at <= after(now, entry.belief.early()))
+      due.push_back(id);
+    else if (at > now + std::chrono::hours(1))
+      break;
   }
   for (const Id id : due) {
     Entry& entry = entries_.at(id);
@@ -111,9 +113,13 @@ std::vector<Keeping::Alarm> Keeping::look(Instant now) {
   return happened;
 }
 
-Instant Keeping::time_for_a_call(Instant now) const { return std::max(next_renewal(), after(now, shortest_attempt)); }
+Instant Keeping::time_for_a_call(Instant now) const {
+  return std::max(next_renewal(), after(now, shortest_attempt));
+}
 
-Instant Keeping::next_renewal() const { return renewals_.empty() ? Instant::max() : renewals_.begin()->first; }
+Instant Keeping::next_renewal() const {
+  return renewals_.empty() ? Instant::max() : renewals_.begin()->first;
+}
 
 Instant Keeping::next_alarm() const { return alarms_.empty() ? Instant::max() : alarms_.begin()->first; }
 

@@ -9,7 +9,8 @@ Released released_by(const Reply& reply, Holder holder, Token token) {
   if (reply.verdict == Verdict::released) return Released::released;
   if (reply.token == no_token) return Released::never_held;
   if (token != no_token && reply.token > token) return Released::stolen;
-  if (reply.holder == holder.text) return reply.remaining == Millis::zero() ? Released::expired : Released::stolen;
+  if (reply.holder == holder.text)
+    return reply.remaining == Millis::zero() ? Released::expired : Released::stolen;
   if (reply.holder.empty()) return Released::already_released;
   return token == no_token ? Released::never_held : Released::stolen;
 }
@@ -28,7 +29,8 @@ void look_up(Lost& lost, const Page& log, Token token) {
     if (row.token != token) continue;
     if (row.event == "broken") {
       lost.reason = Loss::broken;
-      lost.detail = "broken by " + printable(row.by) + (row.reason.empty() ? "" : ": " + printable(row.reason));
+      lost.detail =
+          "broken by " + printable(row.by) + (row.reason.empty() ? "" : ": " + printable(row.reason));
       return;
     }
     if (row.event == "taken-over") {

@@ -8,8 +8,9 @@ namespace {
 
 class Faults : public ClientTest {
  protected:
-  static constexpr Fault::Kind kinds[] = {Fault::Kind::refuse_before, Fault::Kind::lose_before, Fault::Kind::lose_after,
-                                          Fault::Kind::hang_before, Fault::Kind::hang_after};
+  static constexpr Fault::Kind kinds[] = {Fault::Kind::refuse_before, Fault::Kind::lose_before,
+                                          Fault::Kind::lose_after, Fault::Kind::hang_before,
+                                          Fault::Kind::hang_after};
 
   // A client whose n-th call of apply, counted over all its stores, has this fault.
   Client failing_at(int n, Fault::Kind kind) {
@@ -93,7 +94,8 @@ TEST_P(Faults, a_waiter_outlives_an_outage) {
 }
 
 TEST_P(Faults, a_grant_that_comes_late_is_given_back_and_reported) {
-  // With this margin the belief in a fresh lease lasts 1.1 s; answered after 200 ms, less than half of 2 s is left.
+  // With this margin the belief in a fresh lease lasts 1.1 s; answered after 200 ms, less than half of 2 s is
+  // left.
   Client client = chosen_client(
       [](std::span<const Request> requests) {
         return requests[0].verb == Verb::acquire ? Fault{Fault::Kind::hang_after, 200ms} : Fault{};
@@ -149,7 +151,8 @@ TEST_P(Faults, a_batch_takes_only_followers_with_as_much_time_as_its_leader) {
   };
   std::jthread leader([&] { EXPECT_TRUE(send("a", 10s)); });
   ASSERT_TRUE(await([&] { return calls == 1; }));
-  std::jthread patient([&] { EXPECT_TRUE(send("b", 10s)); }), patient_too([&] { EXPECT_TRUE(send("c", 11s)); });
+  std::jthread patient([&] { EXPECT_TRUE(send("b", 10s)); }),
+      patient_too([&] { EXPECT_TRUE(send("c", 11s)); });
   const Status hasty = send("d", 20ms);
   ASSERT_FALSE(hasty);
   EXPECT_EQ(hasty.error().code, Errc::unavailable);  // never sent: clean

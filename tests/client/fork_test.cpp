@@ -24,9 +24,12 @@ TEST_P(Fork, a_child_holds_nothing_and_sends_nothing) {
   Client client = new_client();
   auto lease = std::make_unique<Lease>(client.acquire("k"));
   EXPECT_TRUE(true_in_child([&] {
-    const bool lost = !lease->held() && lease->lost().reason == Loss::forked && lease->stop_token().stop_requested();
-    const bool refused = client.try_acquire("l").error().code == Errc::forked && lease->try_renew().error().code == Errc::forked &&
-                         lease->try_release().error().code == Errc::forked && client.try_list().error().code == Errc::forked;
+    const bool lost =
+        !lease->held() && lease->lost().reason == Loss::forked && lease->stop_token().stop_requested();
+    const bool refused = client.try_acquire("l").error().code == Errc::forked &&
+                         lease->try_renew().error().code == Errc::forked &&
+                         lease->try_release().error().code == Errc::forked &&
+                         client.try_list().error().code == Errc::forked;
     lease.reset();  // its destructor does nothing
     return lost && refused;
   }));

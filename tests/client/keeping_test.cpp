@@ -145,7 +145,8 @@ TEST_P(Keep, a_broken_lease_is_told_with_who_broke_it_and_why) {
   std::promise<Lost> told;
   lease.on_lost([&](const Lost& lost) { told.set_value(lost); });
   const auto store = database_->new_client()->connect(BootClock::now() + 5s).value();
-  const Request evict{.verb = Verb::evict, .key = {"k"}, .holder = {"olga"}, .token = lease.token(), .note = "stuck"};
+  const Request evict{
+      .verb = Verb::evict, .key = {"k"}, .holder = {"olga"}, .token = lease.token(), .note = "stuck"};
   Reply reply;
   ASSERT_TRUE(store->apply({&evict, 1}, {&reply, 1}, BootClock::now() + 5s));
   ASSERT_EQ(reply.verdict, Verdict::released);

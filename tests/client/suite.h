@@ -39,18 +39,23 @@ class Trouble {
 
 class ClientTest : public ::testing::TestWithParam<Kind> {
  protected:
-  Client new_client(ClientOptions options = {}) { return Client(database_->new_client(), std::move(options)); }
+  Client new_client(ClientOptions options = {}) {
+    return Client(database_->new_client(), std::move(options));
+  }
   Client troubled_client(const Trouble& trouble, ClientOptions options = {}) {
     return chosen_client([trouble](std::span<const Request>) { return trouble.now(); }, std::move(options));
   }
   Client chosen_client(Faulty::Choose choose, ClientOptions options = {}) {
     return Client(wrapped(database_->new_client(),
-                          [choose](std::unique_ptr<Store> s) { return std::make_unique<Faulty>(std::move(s), choose); }),
+                          [choose](std::unique_ptr<Store> s) {
+                            return std::make_unique<Faulty>(std::move(s), choose);
+                          }),
                   std::move(options));
   }
   Client counted_client(Counts& counts) {
-    return Client(wrapped(database_->new_client(),
-                          [&counts](std::unique_ptr<Store> s) { return std::make_unique<Counted>(std::move(s), counts); }));
+    return Client(wrapped(database_->new_client(), [&counts](std::unique_ptr<Store> s) {
+      return std::make_unique<Counted>(std::move(s), counts);
+    }));
   }
   bool is_free(std::string_view key) {
     const auto rows = observer_.list({.prefix = key, .exact = true}).leases;

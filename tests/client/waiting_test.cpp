@@ -88,7 +88,8 @@ TEST_P(Wait, threads_of_one_client_are_one_waiter_and_served_in_order) {
     });
     started.wait();
     ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
-    let_pass(30ms);  // no way to see a thread at the gate from outside: its order, not its success, depends on this
+    let_pass(30ms);  // no way to see a thread at the gate from outside: its order, not its success, depends
+                     // on this
   }
   EXPECT_EQ(waiting("k"), 1u);
   lease.reset();
@@ -137,7 +138,8 @@ TEST_P(Wait, when_all_threads_of_a_client_give_up_no_place_is_left) {
     std::stop_source stop;
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
-      threads.emplace_back([&] { EXPECT_FALSE(b.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });
+      threads.emplace_back(
+          [&] { EXPECT_FALSE(b.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });
     }
     ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
     stop.request_stop();  // all at once: whoever leaves last leaves the queue

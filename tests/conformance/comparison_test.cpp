@@ -19,8 +19,9 @@ struct Side {
     for (int i = 0; i < clients; ++i) callers.emplace_back(database);
   }
   std::deque<Caller> callers;
-  std::map<std::string, Token> last;                            // token of each key's last grant
-  std::map<std::pair<std::string, std::uint64_t>, int> number_of;  // tokens differ in value: compared by their rank
+  std::map<std::string, Token> last;  // token of each key's last grant
+  std::map<std::pair<std::string, std::uint64_t>, int>
+      number_of;  // tokens differ in value: compared by their rank
   int rank(const std::string& key, Token t) {
     if (t == no_token) return 0;
     return number_of.emplace(std::pair(key, number(t)), static_cast<int>(number_of.size()) + 1).first->second;
@@ -53,7 +54,10 @@ class Workload {
   Draft draft(bool brief) {
     const std::uint64_t verb = random_.below(10);
     const Millis life = brief ? 2ms : random_.below(8) == 0 ? never : Millis(1h);
-    Draft d{{.verb = verb < 5 ? Verb::acquire : verb < 7 ? Verb::renew : verb < 9 ? Verb::release : Verb::evict,
+    Draft d{{.verb = verb < 5   ? Verb::acquire
+                     : verb < 7 ? Verb::renew
+                     : verb < 9 ? Verb::release
+                                : Verb::evict,
              .key = {keys[random_.below(std::size(keys))]},
              .holder = {holders[random_.below(std::size(holders))]}},
             static_cast<int>(random_.below(3))};
@@ -105,16 +109,21 @@ std::vector<Reply> apply(Side& side, std::size_t client, const std::vector<Draft
 std::string seen(Side& side, const Request& request, const Reply& reply) {
   const char* life = reply.remaining == never ? "never" : reply.remaining > 0ms ? "live" : "none";
   static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
-  return std::string(verdicts[static_cast<int>(reply.verdict)]) + " holder=" + reply.holder + " life=" + life +
-         " ahead=" + std::to_string(reply.ahead) + " token#" + std::to_string(side.rank(std::string(request.key.text), reply.token));
+  return std::string(verdicts[static_cast<int>(reply.verdict)]) + " holder=" + reply.holder +
+         " life=" + life + " ahead=" + std::to_string(reply.ahead) + " token#" +
+         std::to_string(side.rank(std::string(request.key.text), reply.token));
 }
 
 std::string listed(Side& side) {
   std::string text;
   Store& store = side.callers[0].store();
   for (const LeaseRow& row : store.list({}, Caller::soon()).value().leases) {
-    text += row.key + "|" + row.holder + "|" + row.note + "|" + (row.detached ? "d" : "-") + "|" + std::to_string(row.waiting) + "|" +
-            (row.remaining == never ? "never" : row.remaining > 0ms ? "live" : "free") + "\n";
+    text += row.key + "|" + row.holder + "|" + row.note + "|" + (row.detached ? "d" : "-") + "|" +
+            std::to_string(row.waiting) + "|" +
+            (row.remaining == never ? "never"
+             : row.remaining > 0ms  ? "live"
+                                    : "free") +
+            "\n";
   }
   for (const LogRow& row : store.list({.what = Query::What::log}, Caller::soon()).value().log) {
     text += row.key + "|" + row.event + "|" + row.holder + "|" + row.by + "|" + row.reason + "\n";
@@ -139,8 +148,9 @@ TEST_P(Comparison, the_same_random_workload_gives_the_same_answers_as_memory) {
     const auto want = apply(expected, client, drafts), got = apply(actual, client, drafts);
     for (std::size_t i = 0; i < drafts.size(); ++i, ++requests) {
       ASSERT_EQ(seen(actual, drafts[i].request, got[i]), seen(expected, drafts[i].request, want[i]))
-          << "batch " << n << ", request " << i << ", verb " << static_cast<int>(drafts[i].request.verb) << " of "
-          << drafts[i].request.key.text << " by " << drafts[i].request.holder.text << ", client " << client;
+          << "batch " << n << ", request " << i << ", verb " << static_cast<int>(drafts[i].request.verb)
+          << " of " << drafts[i].request.key.text << " by " << drafts[i].request.holder.text << ", client "
+          << client;
     }
     if (wait_after) let_pass(5ms);
   }

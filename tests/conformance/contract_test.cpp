@@ -154,8 +154,10 @@ TEST_P(Conformance, an_acquire_that_comes_after_its_time_grants_nothing) {
 TEST_P(Conformance, keys_are_compared_byte_by_byte) {
   const std::string longest(512, 'k');
   const std::string nearly = std::string(511, 'k') + 'l';
-  for (const std::string& key : {std::string("Job"), std::string("job"), std::string("job "), std::string("jo"), std::string("j%b"), std::string("'; --"),
-                                 std::string("na\xc3\xafve"), std::string("nai\xcc\x88ve"), std::string("\xf0\x9f\x94\x92"), longest, nearly}) {
+  for (const std::string& key :
+       {std::string("Job"), std::string("job"), std::string("job "), std::string("jo"), std::string("j%b"),
+        std::string("'; --"), std::string("na\xc3\xafve"), std::string("nai\xcc\x88ve"),
+        std::string("\xf0\x9f\x94\x92"), longest, nearly}) {
     EXPECT_EQ(a_.acquire(key, "ann").verdict, Verdict::granted) << key;
   }
   EXPECT_EQ(b_.acquire("job", "bob").verdict, Verdict::busy);
@@ -195,7 +197,8 @@ TEST_P(Conformance, evicting_needs_the_token_and_is_written_down) {
   EXPECT_EQ(a_.renew("k", "ann").verdict, Verdict::granted);
   EXPECT_EQ(b_.evict("k", mine.token, "op", "host is gone").verdict, Verdict::released);
   EXPECT_EQ(a_.renew("k", "ann", mine.token).verdict, Verdict::lost);
-  const Page page = a_.store().list({.what = Query::What::log, .prefix = "k", .exact = true}, Caller::soon()).value();
+  const Page page =
+      a_.store().list({.what = Query::What::log, .prefix = "k", .exact = true}, Caller::soon()).value();
   ASSERT_EQ(page.log.size(), 1u);
   EXPECT_EQ(page.log[0].event, "broken");
   EXPECT_EQ(page.log[0].holder, "ann");

@@ -10,7 +10,10 @@ namespace {
 class Queue : public Conformance {
  protected:
   std::vector<PlaceRow> places(std::string_view key) {
-    return a_.store().list({.what = Query::What::places, .prefix = key, .exact = true}, Caller::soon()).value().places;
+    return a_.store()
+        .list({.what = Query::What::places, .prefix = key, .exact = true}, Caller::soon())
+        .value()
+        .places;
   }
 };
 

@@ -78,39 +78,22 @@ class Explorer {
       world.acquiring.failed(world.now, {code, "told so"});
     };
     switch (event) {
-      case Event::stop_and_grant:
-        world.acquiring.stop();
-        [[fallthrough]];
-      case Event::granted:
-        return answered(1ms, {.verdict = Verdict::granted, .token = Token{8}});
+      case Event::stop_and_grant: world.acquiring.stop(); [[fallthrough]];
+      case Event::granted: return answered(1ms, {.verdict = Verdict::granted, .token = Token{8}});
       case Event::granted_late:
         return answered(plan_.ttl / 2 + 1ms, {.verdict = Verdict::granted, .token = Token{8}});
-      case Event::stop_and_busy:
-        world.acquiring.stop();
-        [[fallthrough]];
+      case Event::stop_and_busy: world.acquiring.stop(); [[fallthrough]];
       case Event::busy_soon:
       case Event::busy_long:
-      case Event::busy_stranger:
-        return answered(1ms, busy_reply(event));
-      case Event::unavailable:
-        return failed(sent + 1ms, Errc::unavailable);
-      case Event::in_doubt:
-        return failed(sent + 1ms, Errc::in_doubt);
-      case Event::in_doubt_slowly:
-        return failed(until + 1ms, Errc::in_doubt);
-      case Event::refused:
-        return failed(sent + 1ms, Errc::refused);
-      case Event::slept:
-        world.now = until + path_.size() % 2 * 3ms;
-        return;
-      case Event::woken:
-        world.now += (until - world.now) / 2;
-        return;
-      case Event::rung:
-        world.now += 1ns;
-        return world.acquiring.rung();
-      case Event::stop:
-        return world.acquiring.stop();
+      case Event::busy_stranger: return answered(1ms, busy_reply(event));
+      case Event::unavailable: return failed(sent + 1ms, Errc::unavailable);
+      case Event::in_doubt: return failed(sent + 1ms, Errc::in_doubt);
+      case Event::in_doubt_slowly: return failed(until + 1ms, Errc::in_doubt);
+      case Event::refused: return failed(sent + 1ms, Errc::refused);
+      case Event::slept: world.now = until + path_.size() % 2 * 3ms; return;
+      case Event::woken: world.now += (until - world.now) / 2; return;
+      case Event::rung: world.now += 1ns; return world.acquiring.rung();
+      case Event::stop: return world.acquiring.stop();
     }
   }
 

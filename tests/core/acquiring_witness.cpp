@@ -18,36 +18,21 @@ std::string text(Errc code) { return to_string(code); }
 
 const char* name(Event event) {
   switch (event) {
-    case Event::granted:
-      return "granted";
-    case Event::granted_late:
-      return "granted_late";
-    case Event::busy_soon:
-      return "busy_soon";
-    case Event::busy_long:
-      return "busy_long";
-    case Event::busy_stranger:
-      return "busy_stranger";
-    case Event::unavailable:
-      return "unavailable";
-    case Event::in_doubt:
-      return "in_doubt";
-    case Event::in_doubt_slowly:
-      return "in_doubt_slowly";
-    case Event::refused:
-      return "refused";
-    case Event::slept:
-      return "slept";
-    case Event::woken:
-      return "woken";
-    case Event::rung:
-      return "rung";
-    case Event::stop_and_busy:
-      return "stop_and_busy";
-    case Event::stop_and_grant:
-      return "stop_and_grant";
-    case Event::stop:
-      return "stop";
+    case Event::granted: return "granted";
+    case Event::granted_late: return "granted_late";
+    case Event::busy_soon: return "busy_soon";
+    case Event::busy_long: return "busy_long";
+    case Event::busy_stranger: return "busy_stranger";
+    case Event::unavailable: return "unavailable";
+    case Event::in_doubt: return "in_doubt";
+    case Event::in_doubt_slowly: return "in_doubt_slowly";
+    case Event::refused: return "refused";
+    case Event::slept: return "slept";
+    case Event::woken: return "woken";
+    case Event::rung: return "rung";
+    case Event::stop_and_busy: return "stop_and_busy";
+    case Event::stop_and_grant: return "stop_and_grant";
+    case Event::stop: return "stop";
   }
   return "?";
 }

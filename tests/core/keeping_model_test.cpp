@@ -121,23 +121,15 @@ class Comparison {
     now_ += Micros(random_.below(random_.below(20) == 0 ? 5'000'000 : 50'000));
     const Id id = 1 + random_.below(last_ + 1);
     switch (random_.below(9)) {
-      case 0:
-        return add();
-      case 1:
-        return remove(id);
+      case 0: return add();
+      case 1: return remove(id);
       case 2:
-      case 3:
-        return take_due();
-      case 4:
-        return look();
-      case 5:
-        return renew(id);
-      case 6:
-        return fail(id);
-      case 7:
-        return set_ttl(id);
-      default:
-        return stop_renewing(id);
+      case 3: return take_due();
+      case 4: return look();
+      case 5: return renew(id);
+      case 6: return fail(id);
+      case 7: return set_ttl(id);
+      default: return stop_renewing(id);
     }
   }
 

@@ -19,8 +19,6 @@ bool await(Condition condition, Millis limit = std::chrono::seconds(20)) {
 }
 
 // Lets so much time pass on the boot clock: for the clock itself to move on, not for others to do something.
-inline void let_pass(Millis length) {
-  Wakeup().wait(BootClock::now() + length);
-}
+inline void let_pass(Millis length) { Wakeup().wait(BootClock::now() + length); }
 
 }  // namespace holdfast::test

@@ -19,7 +19,9 @@ class MemoryDatabase final : public TestDatabase {
 
 class SqliteDatabase final : public TestDatabase {
  public:
-  std::shared_ptr<Origin> new_client() override { return sqlite::origin({.path = folder_.path() + "/leases.db"}).value(); }
+  std::shared_ptr<Origin> new_client() override {
+    return sqlite::origin({.path = folder_.path() + "/leases.db"}).value();
+  }
 
  private:
   const Scratch folder_;
@@ -28,7 +30,8 @@ class SqliteDatabase final : public TestDatabase {
 class WrappedOrigin final : public Origin {
  public:
   using Wrap = std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)>;
-  WrappedOrigin(std::shared_ptr<Origin> inner, Wrap wrap) : inner_(std::move(inner)), wrap_(std::move(wrap)) {}
+  WrappedOrigin(std::shared_ptr<Origin> inner, Wrap wrap)
+      : inner_(std::move(inner)), wrap_(std::move(wrap)) {}
 
   Result<std::unique_ptr<Store>> connect(Instant until) override {
     auto store = inner_->connect(until);

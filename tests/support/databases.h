@@ -35,6 +35,6 @@ std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner,
 }  // namespace holdfast::test
 
 // TEST_P(Suite, …) on every database.
-#define HOLDFAST_ON_EVERY_STORE(Suite)                                                       \
-  INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(::holdfast::test::all_kinds()),    \
+#define HOLDFAST_ON_EVERY_STORE(Suite)                                                    \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(::holdfast::test::all_kinds()), \
                            [](const auto& param_info) { return param_info.param.name; })

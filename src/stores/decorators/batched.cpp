@@ -27,8 +27,8 @@ Batched::Turn Batched::take_turn(std::unique_lock<std::mutex>& lock, Ticket& min
   const auto ready = [&] { return mine.done || queue_.front() == &mine; };
   // The boot clock through a condition variable: after a suspend this may be late by one `until`, which
   // is seconds; what must not be late (loss) does not pass through here.
-  const bool in_time =
-      mine.until == Instant::max() ? (mine.wake.wait(lock, ready), true) : mine.wake.wait_until(lock, mine.until, ready);
+  const bool in_time = mine.until == Instant::max() ? (mine.wake.wait(lock, ready), true)
+                                                    : mine.wake.wait_until(lock, mine.until, ready);
   if (!in_time && !mine.taken) {
     std::erase(queue_, &mine);
     return Turn::late;
@@ -42,7 +42,8 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
   Ticket* const self = queue_.front();
   std::size_t group = 0, count = 0;
   for (const Ticket* t : queue_) {
-    const bool fits = group == 0 || (!t->alone && t->until >= self->until && count + t->requests.size() <= limit_);
+    const bool fits =
+        group == 0 || (!t->alone && t->until >= self->until && count + t->requests.size() <= limit_);
     if (!fits) break;
     count += t->requests.size();
     ++group;

@@ -27,7 +27,8 @@ struct Fault {
 class Faulty final : public Store {
  public:
   using Choose = std::function<Fault(std::span<const Request>)>;
-  Faulty(std::unique_ptr<Store> store, Choose choose) : store_(std::move(store)), choose_(std::move(choose)) {}
+  Faulty(std::unique_ptr<Store> store, Choose choose)
+      : store_(std::move(store)), choose_(std::move(choose)) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override { return store_->list(query, until); }

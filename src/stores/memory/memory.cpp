@@ -82,7 +82,8 @@ class Database {
 Reply Database::answer(const Row& row, Verdict verdict, Micros now) const {
   Reply reply{.verdict = verdict, .token = row.token, .holder = row.holder, .now = StoreTime{now.count()}};
   if (live(row, now)) {
-    reply.remaining = row.until == without_end ? never : std::max(std::chrono::floor<Millis>(row.until - now), Millis(1));
+    reply.remaining =
+        row.until == without_end ? never : std::max(std::chrono::floor<Millis>(row.until - now), Millis(1));
   }
   return reply;
 }
@@ -112,7 +113,8 @@ Reply Database::acquire(Row& row, const Request& r, const std::string& client, M
   }
   const bool first = row.queue.empty() || row.queue.front().client == client;
   if (live(row, now) || !first) {
-    auto mine = std::find_if(row.queue.begin(), row.queue.end(), [&](const Place& p) { return p.client == client; });
+    auto mine =
+        std::find_if(row.queue.begin(), row.queue.end(), [&](const Place& p) { return p.client == client; });
     if (r.place > Millis::zero()) {
       if (mine == row.queue.end()) mine = row.queue.insert(row.queue.end(), {client, {}});
       mine->until = now + r.place;
@@ -128,7 +130,8 @@ Reply Database::acquire(Row& row, const Request& r, const std::string& client, M
   if (!row.holder.empty() && row.holder != r.holder.text) log(row, r, "taken-over");
   leave_queue(row, client);
   row.holder = r.holder.text;
-  row.token = std::max(Token{number(row.token) + 1}, Token{static_cast<std::uint64_t>(clocks_.wall().count())});
+  row.token =
+      std::max(Token{number(row.token) + 1}, Token{static_cast<std::uint64_t>(clocks_.wall().count())});
   row.until = later(now, r.ttl);
   row.since = clocks_.wall();
   row.note = r.note;
@@ -138,7 +141,8 @@ Reply Database::acquire(Row& row, const Request& r, const std::string& client, M
 
 Reply Database::renew(Row& row, const Request& r, Micros now) {
   if (!matches(row, r, now)) return answer(row, Verdict::lost, now);
-  if (row.until != without_end) row.until = r.extend ? later(row.until, r.ttl) : std::max(row.until, later(now, r.ttl));
+  if (row.until != without_end)
+    row.until = r.extend ? later(row.until, r.ttl) : std::max(row.until, later(now, r.ttl));
   return answer(row, Verdict::granted, now);
 }
 
@@ -166,8 +170,8 @@ Reply Database::evict(Row& row, const Request& r, Micros now) {
 }
 
 void Database::log(const Row& row, const Request& r, const char* event) {
-  log_.push_back({clocks_.wall(), std::string(r.key.text), event, row.holder, row.token, std::string(r.holder.text),
-                  r.verb == Verb::evict ? std::string(r.note) : std::string()});
+  log_.push_back({clocks_.wall(), std::string(r.key.text), event, row.holder, row.token,
+                  std::string(r.holder.text), r.verb == Verb::evict ? std::string(r.note) : std::string()});
 }
 
 void Database::ring_first(const Row& row, std::string_view key) {
@@ -180,7 +184,9 @@ void Database::ring_first(const Row& row, std::string_view key) {
 Page Database::list(const Query& q) {
   const Micros now = clocks_.expiry();
   Page page;
-  const auto wanted = [&](std::string_view key) { return q.exact ? key == q.prefix : key.starts_with(q.prefix); };
+  const auto wanted = [&](std::string_view key) {
+    return q.exact ? key == q.prefix : key.starts_with(q.prefix);
+  };
   if (q.what == Query::What::log) {
     for (auto it = log_.rbegin(); it != log_.rend() && page.log.size() < q.limit; ++it) {
       if (wanted(it->key)) page.log.push_back(*it);
@@ -191,7 +197,8 @@ Page Database::list(const Query& q) {
     if (!wanted(key) || key <= q.after) continue;
     drop_dead_places(row, now);
     if (q.what == Query::What::places) {
-      for (const Place& p : row.queue) page.places.push_back({key, p.client, std::chrono::ceil<Millis>(p.until - now)});
+      for (const Place& p : row.queue)
+        page.places.push_back({key, p.client, std::chrono::ceil<Millis>(p.until - now)});
       continue;
     }
     if (row.token == no_token) continue;  // only asked about, never granted
@@ -208,7 +215,9 @@ namespace {
 class EventBell final : public Bell {
  public:
   EventBell(std::shared_ptr<Database> database, std::string client)
-      : database_(std::move(database)), client_(std::move(client)), fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+      : database_(std::move(database)),
+        client_(std::move(client)),
+        fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     const std::lock_guard lock(database_->mutex());
     database_->connect_bell(client_, fd_.get());
   }
@@ -236,7 +245,8 @@ class MemoryStore final : public Store {
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     const std::lock_guard lock(database_->mutex());
-    if (database_->now() > until.time_since_epoch()) return Error{Errc::unavailable, "the request came too late"};
+    if (database_->now() > until.time_since_epoch())
+      return Error{Errc::unavailable, "the request came too late"};
     for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = database_->apply(requests[i], client_);
     return ok();
   }
@@ -245,7 +255,8 @@ class MemoryStore final : public Store {
     return database_->list(query);
   }
   Result<Traits> examine(Instant) override {
-    return Traits{.name = "memory", .push = true, .grade = 'D', .findings = {"one process only: nothing outlives it"}};
+    return Traits{
+        .name = "memory", .push = true, .grade = 'D', .findings = {"one process only: nothing outlives it"}};
   }
   std::unique_ptr<Bell> bell() override { return std::make_unique<EventBell>(database_, client_); }
 
@@ -256,7 +267,8 @@ class MemoryStore final : public Store {
 
 class MemoryOrigin final : public Origin {
  public:
-  explicit MemoryOrigin(std::shared_ptr<Database> database) : database_(std::move(database)), client_(random_hex(16)) {}
+  explicit MemoryOrigin(std::shared_ptr<Database> database)
+      : database_(std::move(database)), client_(random_hex(16)) {}
 
   Result<std::unique_ptr<Store>> connect(Instant) override {
     return std::unique_ptr<Store>(std::make_unique<MemoryStore>(database_, client_));
@@ -276,7 +288,9 @@ class MemoryOrigin final : public Origin {
 
 std::shared_ptr<Database> make_database() { return make_database({boot_now, wall_now}); }
 
-std::shared_ptr<Database> make_database(Clocks clocks) { return std::make_shared<Database>(std::move(clocks)); }
+std::shared_ptr<Database> make_database(Clocks clocks) {
+  return std::make_shared<Database>(std::move(clocks));
+}
 
 void on_ring(Database& database, std::function<void(const std::string&, const std::string&)> ring) {
   database.on_ring(std::move(ring));

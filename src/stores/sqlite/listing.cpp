@@ -46,15 +46,9 @@ Result<Page> SqliteStore::list(const Query& query, Instant until) {
   try {
     start(until);
     switch (query.what) {
-      case Query::What::leases:
-        list_leases(query, page);
-        break;
-      case Query::What::places:
-        list_places(query, page);
-        break;
-      case Query::What::log:
-        list_log(query, page);
-        break;
+      case Query::What::leases: list_leases(query, page); break;
+      case Query::What::places: list_places(query, page); break;
+      case Query::What::log: list_log(query, page); break;
     }
   } catch (const Failure& failure) {
     return failure.error();

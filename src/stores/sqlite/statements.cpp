@@ -25,50 +25,28 @@ namespace holdfast::sqlite {
 
 std::string_view text(Sql statement) noexcept {
   switch (statement) {
-    case Sql::begin:
-      return "BEGIN IMMEDIATE";
-    case Sql::commit:
-      return "COMMIT";
-    case Sql::rollback:
-      return "ROLLBACK";
-    case Sql::acquire:
-      return acquire_sql;
-    case Sql::renew:
-      return renew_sql;
-    case Sql::release:
-      return release_sql;
-    case Sql::look:
-      return look_sql;
-    case Sql::grant:
-      return grant_sql;
-    case Sql::restart:
-      return restart_sql;
-    case Sql::evict:
-      return evict_sql;
-    case Sql::note_facts:
-      return note_facts_sql;
-    case Sql::note_client:
-      return note_client_sql;
-    case Sql::log:
-      return log_sql;
-    case Sql::queue:
-      return queue_sql;
-    case Sql::drop_places:
-      return drop_places_sql;
-    case Sql::keep_place:
-      return keep_place_sql;
-    case Sql::leave:
-      return leave_sql;
-    case Sql::leases:
-      return leases_sql;
-    case Sql::places:
-      return places_sql;
-    case Sql::history:
-      return history_sql;
-    case Sql::boot:
-      return boot_sql;
-    case Sql::mentions:
-      return mentions_sql;
+    case Sql::begin: return "BEGIN IMMEDIATE";
+    case Sql::commit: return "COMMIT";
+    case Sql::rollback: return "ROLLBACK";
+    case Sql::acquire: return acquire_sql;
+    case Sql::renew: return renew_sql;
+    case Sql::release: return release_sql;
+    case Sql::look: return look_sql;
+    case Sql::grant: return grant_sql;
+    case Sql::restart: return restart_sql;
+    case Sql::evict: return evict_sql;
+    case Sql::note_facts: return note_facts_sql;
+    case Sql::note_client: return note_client_sql;
+    case Sql::log: return log_sql;
+    case Sql::queue: return queue_sql;
+    case Sql::drop_places: return drop_places_sql;
+    case Sql::keep_place: return keep_place_sql;
+    case Sql::leave: return leave_sql;
+    case Sql::leases: return leases_sql;
+    case Sql::places: return places_sql;
+    case Sql::history: return history_sql;
+    case Sql::boot: return boot_sql;
+    case Sql::mentions: return mentions_sql;
   }
   return {};
 }

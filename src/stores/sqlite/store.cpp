@@ -51,18 +51,10 @@ void SqliteStore::apply_many(std::span<const Request> requests, std::span<Reply>
     const Request& r = requests[i];
     if (settle(r, replies[i])) continue;
     switch (r.verb) {
-      case Verb::acquire:
-        replies[i] = decision_.acquire(r);
-        break;
-      case Verb::renew:
-        replies[i] = decision_.renew(r);
-        break;
-      case Verb::release:
-        replies[i] = decision_.release(r);
-        break;
-      case Verb::evict:
-        replies[i] = decision_.evict(r);
-        break;
+      case Verb::acquire: replies[i] = decision_.acquire(r); break;
+      case Verb::renew: replies[i] = decision_.renew(r); break;
+      case Verb::release: replies[i] = decision_.release(r); break;
+      case Verb::evict: replies[i] = decision_.evict(r); break;
     }
   }
   transaction.commit();
@@ -70,14 +62,10 @@ void SqliteStore::apply_many(std::span<const Request> requests, std::span<Reply>
 
 bool SqliteStore::settle(const Request& request, Reply& reply) {
   switch (request.verb) {
-    case Verb::acquire:
-      return settle_acquire(request, reply);
-    case Verb::renew:
-      return settle_renew(request, reply);
-    case Verb::release:
-      return settle_release(request, reply);
-    case Verb::evict:
-      return false;
+    case Verb::acquire: return settle_acquire(request, reply);
+    case Verb::renew: return settle_renew(request, reply);
+    case Verb::release: return settle_release(request, reply);
+    case Verb::evict: return false;
   }
   return false;
 }
