@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// command_line.h - from words to what is meant.
+#pragma once
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "holdfast/clock.h"
+#include "holdfast/options.h"
+#include "holdfast/result.h"
+
+namespace holdfast::cli {
+
+// What every command may be told.
+struct Common {
+  std::string store;  // empty: not given
+  bool json = false;
+};
+
+struct Run {
+  std::string key;
+  AcquireOptions options;
+  int busy_code = exit_busy;
+  std::vector<std::string> command;
+};
+struct Acquire {
+  std::string key;
+  AcquireOptions options;
+};
+struct Renew {
+  std::string key;
+  std::string owner;
+  Millis ttl{};
+  bool extend = false;  // ttl is added to what the lease has left
+};
+struct Release {
+  std::string key;
+  std::string owner;
+};
+struct Show {
+  std::string key;
+};
+struct Ls {
+  std::string prefix;
+};
+struct Version {};
+struct Help {
+  std::string text;
+};
+
+using Command = std::variant<Run, Acquire, Renew, Release, Show, Ls, Version, Help>;
+
+struct CommandLine {
+  Common common;
+  Command command;
+};
+
+// Everything that can be judged without a store is judged here: keys, durations, numbers, what excludes
+// what.  The error is Errc::invalid, one sentence that names the input and what would be right.
+//
+//   holdfast [GLOBAL]... COMMAND [OPTION]... [WORD]...
+//
+// Global options may stand behind COMMAND too.  For `run`, parsing stops at `--` or at the first word behind
+// KEY that is no option: that is CMD, and all behind it is CMD's.
+Result<CommandLine> parse_command_line(std::span<char* const> argv);
+
+}  // namespace holdfast::cli

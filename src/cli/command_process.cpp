@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <system_error>
+
+namespace holdfast::cli {
+namespace {
+
+// Scripts use the small numbers (`exec 3>file`) and shells a few above ten for themselves: up here the
+// proof of life is in nobody's way.
+constexpr int lowest_proof = 64;
+
+void set_environment(const Work& work, const Start& start) {
+  ::setenv("HOLDFAST_KEY", work.key.c_str(), 1);
+  ::setenv("HOLDFAST_TOKEN", std::to_string(number(start.token)).c_str(), 1);
+  ::setenv("HOLDFAST_OWNER", start.owner.data(), 1);
+  ::setenv("HOLDFAST_DEADLINE", std::to_string(start.wall_deadline_s).c_str(), 1);
+  ::unsetenv("HOLDFAST_STORE");  // may hold a password
+}
+
+std::vector<char*> arguments(const Work& work) {
+  std::vector<char*> argv;
+  for (const std::string& word : work.command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  return argv;
+}
+
+// All that is open stays behind, but for 0, 1, 2 and the proof of life.
+bool keep_descriptors(int proof) noexcept {
+  if (::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return false;
+  return proof < 0 || ::fcntl(proof, F_DUPFD, lowest_proof) >= 0;
+}
+
+// In the child.  Comes back only if CMD cannot be run; errno says why.
+void become_command(const Stage& stage, char* const* argv, pid_t guard, int line) noexcept {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  char go = 0;
+  // End of file: the guard died before it could tell the main process about us.  Had it died before the
+  // line above was in force, our parent would be another.
+  if (::read(line, &go, 1) != 1 || ::getppid() != guard) ::_exit(EXIT_FAILURE);
+  if (stage.start.foreground) stage.terminal.give_to(::getpid());
+  if (!keep_descriptors(stage.proof)) return;
+  stage.signals.restore();
+  ::execvp(argv[0], argv);
+}
+
+}  // namespace
+
+CommandProcess prepare_command(const Stage& stage) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw std::system_error(errno, std::generic_category(), "socketpair");
+  }
+  Fd ours(ends[0]);
+  Fd theirs(ends[1]);
+  set_environment(stage.work, stage.start);
+  const std::vector<char*> argv = arguments(stage.work);
+  const pid_t guard = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (pid == 0) {
+    ours.reset();
+    become_command(stage, argv.data(), guard, theirs.get());
+    const int error = errno;
+    (void)!::write(theirs.get(), &error, sizeof error);
+    ::_exit(EXIT_FAILURE);
+  }
+  // Here as well as in the child: whoever comes first, the group exists before anyone signals it.
+  ::setpgid(pid, pid);
+  return {pid, std::move(ours)};
+}
+
+void let_go(const CommandProcess& command) noexcept { (void)!::write(command.line.get(), "", 1); }
+
+std::optional<int> exec_outcome(const CommandProcess& command) noexcept {
+  int error = 0;
+  const ssize_t got = command.line ? ::recv(command.line.get(), &error, sizeof error, MSG_DONTWAIT) : -1;
+  if (got < 0) return std::nullopt;
+  return error;
+}
+
+}  // namespace holdfast::cli

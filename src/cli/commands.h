@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// commands.h - what each command does.  Each returns the exit code.
+#pragma once
+#include "cli/command_line.h"
+
+namespace holdfast::cli {
+
+int execute(const Run& command, const Common& common);
+int execute(const Acquire& command, const Common& common);
+int execute(const Renew& command, const Common& common);
+int execute(const Release& command, const Common& common);
+int execute(const Show& command, const Common& common);
+int execute(const Ls& command, const Common& common);
+int execute(const Version& command, const Common& common);
+int execute(const Help& command, const Common& common);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/help.h"
+
+#include "cli/output.h"
+
+namespace holdfast::cli {
+namespace {
+
+struct Page {
+  std::string_view command;
+  std::string_view words;
+  std::string_view purpose;
+  std::string_view more;
+};
+
+// In the order in which they are listed.
+constexpr Page pages[] = {
+    {"run", "[OPTION]... KEY [--] CMD [ARG]...", "Run CMD while holding KEY",
+     R"(Waits for ever unless -n or -w. Options stand before or behind KEY; the first word behind KEY that is no
+option is CMD, and all behind it is CMD's. CMD finds HOLDFAST_KEY, HOLDFAST_TOKEN, HOLDFAST_OWNER and
+HOLDFAST_DEADLINE in its environment. If the lease is lost, CMD and its process group are ended in time.
+
+Exit code: CMD's own, 128+N if it died of signal N; 75 busy, 76 lease lost, 69 store unreachable,
+64 usage, 77 refused, 126 and 127 CMD cannot be run or is not there.
+
+  holdfast run nightly -- ./backup.sh
+  holdfast run -n --ttl 1m cleanup find /tmp -mtime +7 -delete)"},
+    {"acquire", "[OPTION]... KEY", "Take KEY and leave it taken, for scripts",
+     R"(Prints owner and token. The lease is detached: it lives until released or until its ttl has passed,
+whatever becomes of the process that took it. Waits for ever unless -n or -w.
+
+  holdfast acquire deploy --owner "$USER" --ttl 10m -w 30s)"},
+    {"renew", "[OPTION]... KEY --owner OWNER", "Let a lease last longer",
+     R"(Exit code 76 if OWNER does not hold KEY any more.
+
+  holdfast renew deploy --owner "$USER" --by 5m)"},
+    {"release", "[OPTION]... KEY --owner OWNER", "Give a lease back",
+     R"(Exit code 0 if KEY was held, had been released before or had run out; 76 if somebody else was granted it
+meanwhile, or OWNER never had it.
+
+  holdfast release deploy --owner "$USER")"},
+    {"show", "[OPTION]... KEY", "Who holds KEY, who waits for it, who lost it", "  holdfast show nightly"},
+    {"ls", "[OPTION]... [PREFIX]", "Which keys are held", "  holdfast ls nightly/"},
+    {"version", "", "Which Holdfast this is", ""},
+    {"help", "[COMMAND]", "This, or the page of a command", ""},
+};
+
+constexpr std::string_view program_text =
+    R"(One of many processes at a time, by leases in a database you already run.
+
+The store is --store, else HOLDFAST_STORE, else the file ~/.local/state/holdfast/leases.db.
+Durations are written 250ms, 30s, 5m, 1.5h or 2d. A lease is a belief with an end: where it matters, let
+what it protects refuse an older token.)";
+
+const Page* find(std::string_view command) {
+  for (const Page& page : pages) {
+    if (page.command == command) return &page;
+  }
+  return nullptr;
+}
+
+std::string indented(Rows rows) {
+  for (auto& row : rows) row.front().insert(0, "  ");
+  return aligned(rows, false, false) + "\n";
+}
+
+std::string listed(const std::vector<OptionLine>& options) {
+  Rows rows;
+  for (const OptionLine& option : options) rows.push_back({option.names, option.does});
+  return indented(std::move(rows));
+}
+
+std::string list_of_commands() {
+  Rows rows;
+  for (const Page& page : pages) rows.push_back({std::string(page.command), std::string(page.purpose)});
+  return indented(std::move(rows));
+}
+
+}  // namespace
+
+std::string_view purpose_of(std::string_view command) {
+  const Page* const page = find(command);
+  return page != nullptr ? page->purpose : program_text;
+}
+
+std::string usage_of(std::string_view command) {
+  const Page* const page = find(command);
+  std::string usage = "holdfast " + std::string(page != nullptr ? page->command : "[OPTION]... COMMAND ...");
+  if (page != nullptr && !page->words.empty()) usage += " " + std::string(page->words);
+  return usage;
+}
+
+std::string help_text(std::string_view command, const std::vector<OptionLine>& options) {
+  const Page* const page = find(command);
+  std::string text = "usage: " + usage_of(command) + "\n\n" + std::string(purpose_of(command)) + "\n\n";
+  if (page == nullptr) text += list_of_commands() + "\n";
+  text += listed(options);
+  if (page != nullptr && !page->more.empty()) text += "\n" + std::string(page->more) + "\n";
+  return text;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace holdfast::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Rows may be somebody else's: what is not UTF-8 is replaced, not thrown about.
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json millis(Millis duration) { return duration == never ? Json() : Json(duration.count()); }
+
+Json object_of(const LeaseRow& row) {
+  return {{"key", row.key},
+          {"holder", row.holder},
+          {"token", number(row.token)},
+          {"remaining_ms", millis(row.remaining)},
+          {"since_us", row.since.count()},
+          {"note", row.note},
+          {"detached", row.detached},
+          {"waiting", row.waiting}};
+}
+
+Json object_of(const PlaceRow& row) {
+  return {{"key", row.key}, {"client", row.client}, {"remaining_ms", millis(row.remaining)}};
+}
+
+Json object_of(const LogRow& row) {
+  return {{"at_us", row.at.count()},    {"key", row.key}, {"event", row.event},  {"holder", row.holder},
+          {"token", number(row.token)}, {"by", row.by},   {"reason", row.reason}};
+}
+
+template <class Row>
+Json array_of(const std::vector<Row>& rows) {
+  Json array = Json::array();
+  for (const Row& row : rows) array.push_back(object_of(row));
+  return array;
+}
+
+}  // namespace
+
+std::string json_of(const LeaseRow& row) { return line_of(object_of(row)); }
+
+std::string json_of(const LeaseRow& row, const std::vector<PlaceRow>& places,
+                    const std::vector<LogRow>& log) {
+  Json json = object_of(row);
+  json["places"] = array_of(places);
+  json["log"] = array_of(log);
+  return line_of(json);
+}
+
+std::string json_of(const Lease& lease) {
+  return line_of({{"key", lease.key()},
+                  {"owner", lease.owner()},
+                  {"token", number(lease.token())},
+                  {"remaining_ms", millis(lease.remaining())},
+                  {"attempts", lease.attempts()}});
+}
+
+std::string json_of_texts(const std::vector<std::pair<std::string, std::string>>& fields) {
+  Json json = Json::object();
+  for (const auto& [name, value] : fields) json[name] = value;
+  return line_of(json);
+}
+
+}  // namespace holdfast::cli

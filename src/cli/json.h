@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// json.h - the structs of the library as JSON, one object per line.
+//
+// Fields are named as in the structs.  A number whose type carried its unit has the unit as the last word
+// of its name: remaining_ms, since_us.  A lease without end has remaining_ms null.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "holdfast/lease.h"
+#include "holdfast/store.h"
+
+namespace holdfast::cli {
+
+std::string json_of(const LeaseRow& row);
+// The same with the key's queue and log inside: "places", "log".
+std::string json_of(const LeaseRow& row, const std::vector<PlaceRow>& places, const std::vector<LogRow>& log);
+std::string json_of(const Lease& lease);
+
+// A flat object of texts, in the order given.
+std::string json_of_texts(const std::vector<std::pair<std::string, std::string>>& fields);
+
+}  // namespace holdfast::cli

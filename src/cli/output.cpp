@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "cli/exit_code.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::string_view bold = "\033[1m";
+constexpr std::string_view plain = "\033[0m";
+
+// In code points: near enough for names, and what they are aligned by is only looks.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::vector<std::size_t> widths(const Rows& rows) {
+  std::vector<std::size_t> columns;
+  for (const auto& row : rows) {
+    columns.resize(std::max(columns.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) columns[i] = std::max(columns[i], width(printable(row[i])));
+  }
+  return columns;
+}
+
+std::string one_line(const Row& row, const std::vector<std::size_t>& columns) {
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::string cell = printable(row[i]);
+    line += cell + std::string(columns[i] - width(cell) + 2, ' ');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+}  // namespace
+
+void say(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+}
+
+void complain(std::string_view sentence) noexcept {
+  std::string line = "holdfast: ";
+  line += sentence;
+  line += '\n';
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+}
+
+int fail(const Error& error) {
+  const bool known =
+      error.busy() && !error.holder.empty() && error.remaining > Millis::zero() && error.remaining != never;
+  complain(error.detail + (known ? " (" + format_duration(error.remaining) + " left)" : ""));
+  return exit_code(error.code);
+}
+
+bool wants_colour(std::FILE* stream) noexcept {
+  const char* const no_colour = std::getenv("NO_COLOR");
+  return (no_colour == nullptr || *no_colour == '\0') && ::isatty(::fileno(stream)) == 1;
+}
+
+std::string aligned(const Rows& rows, bool headed, bool colour) {
+  const std::vector<std::size_t> columns = widths(rows);
+  std::string text;
+  for (const auto& row : rows) {
+    const bool heading = headed && &row == &rows.front();
+    const std::string line = one_line(row, columns);
+    if (!text.empty()) text += '\n';
+    text += heading && colour ? std::string(bold) + line + std::string(plain) : line;
+  }
+  return text;
+}
+
+std::string short_holder(std::string_view holder) {
+  const std::size_t pid = holder.find(" pid:");
+  const std::size_t guid = holder.find(" guid:");
+  const bool ours = holder.starts_with("host:") && pid != std::string_view::npos &&
+                    guid != std::string_view::npos && pid < guid;
+  if (!ours) return std::string(holder);
+  return std::string(holder.substr(5, pid - 5)) + " pid " +
+         std::string(holder.substr(pid + 5, guid - pid - 5));
+}
+
+}  // namespace holdfast::cli

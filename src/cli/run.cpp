@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// run.cpp - `holdfast run KEY -- CMD`: acquire, run CMD under a guard, release, end as CMD did.
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/guard.h"
+#include "cli/output.h"
+#include "cli/process_group.h"
+#include "cli/store_url.h"
+#include "cli/supervision.h"
+#include "cli/wait_for_lease.h"
+
+namespace holdfast::cli {
+namespace {
+
+int code_of(int status) {
+  return WIFSIGNALED(status) ? exit_signalled(WTERMSIG(status)) : WEXITSTATUS(status);
+}
+
+int cannot_run(const Work& work, int error) {
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  const char* const right = missing           ? "; give a program that is in PATH, or the path of one"
+                            : error == EACCES ? "; give one that is executable"
+                                              : "";
+  complain("cannot run \"" + printable(work.command.front()) + "\": " + std::strerror(error) + right);
+  return missing ? exit_not_found : exit_cannot_run;
+}
+
+int lost(const Lease& lease, const std::string& why) {
+  complain("the lease on " + printable(lease.key()) + " was lost: " + why + "; the command was stopped");
+  return exit_lost;
+}
+
+// The lease is let go here, with nothing of CMD left.  Work that ended after the loss is never a success.
+int conclude(Lease& lease, const Work& work, const CommandEnd& end) {
+  const Lost loss = lease.lost();
+  if (loss.reason != Loss::none) return lost(lease, loss.detail);
+  const auto released = lease.try_release();
+  if (end.forced) return lost(lease, "it could not be renewed in time");
+  if (end.cannot_run != 0) return cannot_run(work, end.cannot_run);
+  if (!released)
+    complain("the lease could not be released, it runs out by itself: " + released.error().detail);
+  else if (*released != Released::released)
+    return lost(lease, std::string("when released it was ") + to_string(*released));
+  if (end.status) return code_of(*end.status);
+  complain("the guard process was killed, and the command with it");
+  return exit_signalled(SIGKILL);
+}
+
+int supervise(Granted granted, GuardProcess guard, const Work& work, Millis ttl, Signals& signals,
+              const Terminal& terminal) {
+  CommandEnd end;
+  {
+    const Fd proof(granted.client.proof_of_life());
+    Supervision supervision(granted.lease, ttl, std::move(guard), signals, terminal);
+    end = supervision.see_through(proof.get());
+  }
+  return conclude(granted.lease, work, end);
+}
+
+}  // namespace
+
+int execute(const Run& command, const Common& common) {
+  const Work work{command.key, command.command};
+  Signals signals;
+  const Terminal terminal;
+  become_subreaper();
+  // First of all: it must share nothing with us that a store or a thread has touched.
+  GuardProcess guard = fork_guard(work, signals, terminal);
+
+  Waited waited = wait_for_lease({store_url(common.store), command.key, command.options}, signals);
+  if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
+  if (const auto* error = std::get_if<Error>(&waited)) {
+    const int code = fail(*error);
+    return error->busy() ? command.busy_code : code;
+  }
+  return supervise(std::get<Granted>(std::move(waited)), std::move(guard), work, command.options.ttl, signals,
+                   terminal);
+}
+
+}  // namespace holdfast::cli

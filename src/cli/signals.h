@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// signals.h - the signals of `run`: taken from a descriptor, never in a handler.
+#pragma once
+#include <csignal>
+#include <optional>
+
+#include "base/fd.h"
+
+namespace holdfast::cli {
+
+// What a signal means to `run`:
+//
+//   signal                 | waiting for the lease      | CMD runs
+//   -----------------------+----------------------------+---------------------------------------
+//   INT TERM HUP QUIT      | leave the queue, 128+N     | goes to CMD's group
+//   USR1 USR2 WINCH        | nobody to give it to       | goes to CMD's group
+//   TSTP                   | stop                       | goes to CMD's group; if it stops, so do we
+//   CONT                   | -                          | renew, then CMD's group continues
+//
+// One that was ignored when we were started (nohup) stays ignored, by CMD as well.
+enum class Meaning { ends, passes, stops, continues, child };
+Meaning meaning_of(int signal) noexcept;
+
+// Blocks those signals, SIGCHLD, and what a terminal or a closed pipe would stop us with, in this thread
+// and all it starts; hands out those that come.  Remembers how it was before, for CMD.
+class Signals {
+ public:
+  // Throws std::system_error.  REQUIRES: the process has one thread, and makes one of these.
+  Signals();
+
+  // Readable when next() has something.
+  int fd() const noexcept { return fd_.get(); }
+  std::optional<int> next() noexcept;
+
+  // Makes it as it was before we came.  For a child between fork and exec: calls nothing that may not be
+  // called there.
+  void restore() const noexcept;
+
+  // Stops this process and those of its group as Ctrl-Z would have, and returns when continued: at once,
+  // if there is nobody who could continue it (an orphaned group is not stopped).  Takes the CONT as well.
+  static void stop_own_group() noexcept;
+
+ private:
+  sigset_t mask_before_{};
+  struct sigaction child_before_ {};
+  Fd fd_;
+};
+
+// Blocks everything in a new process that has nobody to answer to but its own loop.
+void block_all_signals() noexcept;
+
+}  // namespace holdfast::cli

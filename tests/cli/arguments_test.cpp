@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/command_line.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+Result<CommandLine> parse(Words words) {
+  words.insert(words.begin(), "holdfast");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  return parse_command_line(argv);
+}
+
+// ---- where `run` finds its key, its options and CMD
+
+struct Shape {
+  Words words;
+  std::string key;
+  Words cmd;
+  Millis wait = forever;
+  Millis ttl = 30s;
+};
+
+const Shape shapes[] = {
+    {{"run", "k", "cmd"}, "k", {"cmd"}},
+    {{"run", "k", "--", "cmd"}, "k", {"cmd"}},
+    {{"run", "k", "cmd", "a", "b"}, "k", {"cmd", "a", "b"}},
+    {{"run", "k", "--", "cmd", "--", "x"}, "k", {"cmd", "--", "x"}},
+    {{"run", "k", "cmd", "--", "x"}, "k", {"cmd", "--", "x"}},
+    {{"run", "k", "--", "-x"}, "k", {"-x"}},
+    {{"run", "k", "--", "--"}, "k", {"--"}},
+    {{"run", "-n", "k", "cmd"}, "k", {"cmd"}, 0s},
+    {{"run", "k", "-n", "cmd"}, "k", {"cmd"}, 0s},
+    {{"run", "k", "cmd", "-n"}, "k", {"cmd", "-n"}},
+    {{"run", "k", "cmd", "--ttl", "5s"}, "k", {"cmd", "--ttl", "5s"}},
+    {{"run", "k", "cmd", "--json", "--store", "x"}, "k", {"cmd", "--json", "--store", "x"}},
+    {{"run", "-w", "5s", "k", "cmd"}, "k", {"cmd"}, 5s},
+    {{"run", "-w5s", "k", "cmd"}, "k", {"cmd"}, 5s},
+    {{"run", "--wait=5s", "k", "cmd"}, "k", {"cmd"}, 5s},
+    {{"run", "k", "--wait", "5s", "--", "cmd"}, "k", {"cmd"}, 5s},
+    {{"run", "k", "-w", "5s", "--ttl", "1.5h", "cmd", "-w", "6s"}, "k", {"cmd", "-w", "6s"}, 5s, 90min},
+    {{"run", "--ttl=5m", "k", "cmd"}, "k", {"cmd"}, forever, 5min},
+    {{"run", "--ttl", "5s", "--ttl", "6s", "k", "cmd"}, "k", {"cmd"}, forever, 6s},
+    {{"run", "--", "k", "cmd"}, "k", {"cmd"}},
+    {{"run", "--", "-k", "-n"}, "-k", {"-n"}},
+    {{"run", "--", "k", "--", "cmd"}, "k", {"cmd"}},
+    {{"run", "--note", "-n", "k", "cmd"}, "k", {"cmd"}},
+    {{"run", "--note=", "k", "cmd"}, "k", {"cmd"}},
+    {{"run", "run", "run"}, "run", {"run"}},
+    {{"run", "ls", "help"}, "ls", {"help"}},
+    {{"run", "-", "-"}, "-", {"-"}},
+    {{"run", "k", "cmd", ""}, "k", {"cmd", ""}},
+    {{"run", "a b", "c d"}, "a b", {"c d"}},
+    {{"run", "{}", "[x]"}, "{}", {"[x]"}},
+    {{"run", "clé", "cmd"}, "clé", {"cmd"}},
+    {{"--store", "sqlite:x", "run", "k", "cmd"}, "k", {"cmd"}},
+    {{"--store", "run", "run", "k", "cmd"}, "k", {"cmd"}},
+    {{"run", "--store", "sqlite:x", "k", "--json", "cmd"}, "k", {"cmd"}},
+    {{"--json", "run", "k", "--store=sqlite:x", "cmd"}, "k", {"cmd"}},
+    {{"run", "-E", "9", "-n", "k", "cmd"}, "k", {"cmd"}, 0s},
+    {{"run", "-nE9", "k", "cmd"}, "k", {"cmd"}, 0s},
+};
+
+TEST(CommandLine, every_shape_of_run_is_understood) {
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(::testing::PrintToString(shape.words));
+    const auto line = parse(shape.words);
+    ASSERT_TRUE(line) << line.error().detail;
+    const cli::Run& run = std::get<cli::Run>(line->command);
+    EXPECT_EQ(run.key, shape.key);
+    EXPECT_EQ(run.command, shape.cmd);
+    EXPECT_EQ(run.options.wait, shape.wait);
+    EXPECT_EQ(run.options.ttl, shape.ttl);
+  }
+}
+
+// ---- the rest of the words
+
+TEST(CommandLine, global_options_may_stand_before_and_behind_the_command) {
+  for (const Words& words :
+       {Words{"--store", "sqlite:x", "--json", "ls"}, Words{"ls", "--store", "sqlite:x", "--json"},
+        Words{"--json", "ls", "p/", "--store=sqlite:x"}}) {
+    const auto line = parse(words);
+    ASSERT_TRUE(line) << line.error().detail;
+    EXPECT_EQ(line->common.store, "sqlite:x");
+    EXPECT_TRUE(line->common.json);
+  }
+}
+
+TEST(CommandLine, run_takes_owner_note_and_exit_code) {
+  const auto line = parse({"run", "k", "--owner", "me", "--note", "why not", "-E", "0", "cmd"});
+  ASSERT_TRUE(line) << line.error().detail;
+  const cli::Run& run = std::get<cli::Run>(line->command);
+  EXPECT_EQ(run.options.owner, "me");
+  EXPECT_EQ(run.options.note, "why not");
+  EXPECT_EQ(run.busy_code, 0);
+  EXPECT_FALSE(run.options.detached);
+}
+
+TEST(CommandLine, acquire_is_detached_and_waits_for_ever_unless_told) {
+  const auto line = parse({"acquire", "k"});
+  ASSERT_TRUE(line) << line.error().detail;
+  EXPECT_TRUE(std::get<Acquire>(line->command).options.detached);
+  EXPECT_EQ(std::get<Acquire>(line->command).options.wait, forever);
+  EXPECT_EQ(std::get<Acquire>(parse({"acquire", "-n", "k"})->command).options.wait, 0s);
+}
+
+TEST(CommandLine, renew_restarts_or_extends) {
+  const auto restart = parse({"renew", "k", "--owner", "me", "--ttl", "1m"});
+  ASSERT_TRUE(restart) << restart.error().detail;
+  EXPECT_EQ(std::get<Renew>(restart->command).ttl, 1min);
+  EXPECT_FALSE(std::get<Renew>(restart->command).extend);
+  const auto extend = parse({"renew", "--by", "5m", "k", "--owner", "me"});
+  ASSERT_TRUE(extend) << extend.error().detail;
+  EXPECT_EQ(std::get<Renew>(extend->command).ttl, 5min);
+  EXPECT_TRUE(std::get<Renew>(extend->command).extend);
+}
+
+TEST(CommandLine, ls_needs_no_prefix) {
+  EXPECT_EQ(std::get<Ls>(parse({"ls"})->command).prefix, "");
+  EXPECT_EQ(std::get<Ls>(parse({"ls", "a/"})->command).prefix, "a/");
+}
+
+TEST(CommandLine, every_command_has_a_page) {
+  for (const std::string name : {"run", "acquire", "renew", "release", "show", "ls", "version", "help"}) {
+    const auto by_word = parse({"help", name});
+    const auto by_option = parse({name, "--help"});
+    ASSERT_TRUE(by_word && by_option);
+    EXPECT_THAT(std::get<Help>(by_word->command).text, HasSubstr("usage: holdfast " + name));
+    EXPECT_EQ(std::get<Help>(by_word->command).text, std::get<Help>(by_option->command).text);
+    EXPECT_THAT(std::get<Help>(parse({"help"})->command).text, HasSubstr("\n  " + name + " "));
+  }
+}
+
+TEST(CommandLine, a_page_fits_a_screen) {
+  for (const std::string name : {"run", "acquire", "renew", "release", "show", "ls", "version", "help"}) {
+    const std::string text = std::get<Help>(parse({"help", name})->command).text;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 24) << text;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::cli

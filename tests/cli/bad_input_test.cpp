@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every mistake is one sentence that names it and says what would be right, the right code, and nothing left
+// behind.
+#include <algorithm>
+
+#include "tests/cli/home.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Mistake {
+  std::vector<std::string> words;
+  std::string names;  // the input, as the sentence shows it
+  std::string right;  // what would be right
+};
+
+const std::string long_key(513, 'x');
+const std::string durations = "write 250ms, 30s, 5m, 1.5h or 2d";
+
+const Mistake mistakes[] = {
+    {{}, "no command", "holdfast help"},
+    {{"frobnicate"}, "\"frobnicate\"", "holdfast help"},
+    {{"--frob", "run", "k", "true"}, "\"--frob\"", "holdfast help run"},
+    {{"run", "-x", "k", "true"}, "\"-x\"", "holdfast help run"},
+    {{"show", "a", "b"}, "\"b\"", "holdfast help show"},
+    {{"help", "me"}, "\"me\"", "holdfast help"},
+    {{"run"}, "KEY", "holdfast run [OPTION]... KEY"},
+    {{"run", "k"}, "\"k\"", "CMD [ARG]..."},
+    {{"run", "k", "--"}, "\"k\"", "CMD [ARG]..."},
+    {{"run", "k", ""}, "CMD is \"\"", "the name of a program"},
+    {{"run", "", "true"}, "key is empty", "1 to 512 bytes"},
+    {{"run", long_key, "true"}, "513 bytes", "at most 512"},
+    {{"run", "a\xff", "true"}, "\"a\\xff\"", "UTF-8"},
+    {{"run", "\xc0\x80", "true"}, "\\xc0\\x80", "UTF-8 without NUL"},
+    {{"show", ""}, "key is empty", "1 to 512 bytes"},
+    {{"run", "--ttl", "0", "k", "true"}, "--ttl: \"0\"", durations},
+    {{"run", "--ttl", "0s", "k", "true"}, "--ttl 0s", "at least 20ms"},
+    {{"run", "--ttl", "5ms", "k", "true"}, "--ttl 5ms", "at least 20ms"},
+    {{"run", "--ttl", "-5s", "k", "true"}, "--ttl: \"-5s\"", durations},
+    {{"run", "--ttl", "30", "k", "true"}, "--ttl: \"30\"", durations},
+    {{"run", "--ttl", "99999999999999999999h", "k", "true"}, "\"99999999999999999999h\"", durations},
+    {{"run", "--ttl", "1e9d", "k", "true"}, "\"1e9d\"", durations},
+    {{"run", "--ttl", "", "k", "true"}, "--ttl: \"\"", durations},
+    {{"run", "k", "--ttl"}, "\"--ttl\"", "a value behind it"},
+    {{"run", "-w", "abc", "k", "true"}, "-w: \"abc\"", durations},
+    {{"run", "-w", "5 s", "k", "true"}, "-w: \"5 s\"", durations},
+    {{"run", "-w", "0s", "k", "true"}, "-w 0s", "give -n"},
+    {{"run", "-n", "-w", "5s", "k", "true"}, "-n and -w 5s", "give one of them"},
+    {{"run", "-E", "256", "k", "true"}, "\"256\"", "from 0 to 255"},
+    {{"run", "-E", "-1", "k", "true"}, "\"-1\"", "from 0 to 255"},
+    {{"run", "-E", "1x", "k", "true"}, "\"1x\"", "from 0 to 255"},
+    {{"run", "--owner", "", "k", "true"}, "owner is empty", "1 to 512 bytes"},
+    {{"run", "--note", "\xff", "k", "true"}, "\"\\xff\"", "UTF-8"},
+    {{"acquire"}, "KEY", "holdfast acquire"},
+    {{"release", "k"}, "--owner", "holdfast release"},
+    {{"renew", "k"}, "--owner", "holdfast renew"},
+    {{"renew", "k", "--owner", "me", "--by", "0s"}, "--by 0s", "at least"},
+    {{"renew", "k", "--owner", "me", "--by", "5s", "--ttl", "5s"}, "--by 5s", "give one of them"},
+    {{"--store", "cassandra://host/", "ls"}, "\"cassandra:\"", "sqlite:"},
+    {{"--store", "leases.db", "ls"}, "\"leases.db\"", "sqlite:PATH"},
+    {{"--store", "sqlite:", "ls"}, "sqlite:", "sqlite:PATH"},
+    {{"--store", "sqlite:x.db?frob=1", "run", "k", "true"}, "\"frob\"", "table="},
+    {{"--store", "sqlite:x.db?table=a;b", "run", "k", "true"}, "a;b", "letters"},
+    {{"ls", "--store"}, "\"--store\"", "a value behind it"},
+};
+
+using BadInput = Home;
+
+TEST_F(BadInput, is_one_sentence_and_64_and_leaves_nothing) {
+  for (const Mistake& mistake : mistakes) {
+    SCOPED_TRACE(::testing::PrintToString(mistake.words));
+    const Ended ended = holdfast(mistake.words);
+    EXPECT_EQ(ended.code, 64) << ended.err;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_THAT(ended.err, StartsWith("holdfast: "));
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(mistake.names));
+    EXPECT_THAT(ended.err, HasSubstr(mistake.right));
+    EXPECT_TRUE(is_empty());
+  }
+}
+
+TEST_F(BadInput, a_cmd_that_is_not_found_is_127_and_the_lease_is_free) {
+  for (const std::string cmd : {"no-such-program", "./no-such-program", "/etc/passwd/x"}) {
+    const Ended ended = holdfast({"run", "k", "--", cmd});
+    EXPECT_EQ(ended.code, 127);
+    EXPECT_THAT(ended.err, StartsWith("holdfast: cannot run \"" + cmd + "\": "));
+    EXPECT_THAT(ended.err, HasSubstr("PATH"));
+    EXPECT_TRUE(is_free("k"));
+  }
+}
+
+TEST_F(BadInput, a_cmd_that_cannot_be_executed_is_126_and_the_lease_is_free) {
+  for (const std::string cmd : {"/etc/passwd", "/etc"}) {
+    const Ended ended = holdfast({"run", "k", "--", cmd});
+    EXPECT_EQ(ended.code, 126);
+    EXPECT_THAT(ended.err, StartsWith("holdfast: cannot run \"" + cmd + "\": "));
+    EXPECT_TRUE(is_free("k"));
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/cli/proc.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+
+#include "base/fd.h"
+
+namespace holdfast::test {
+
+std::string proc_file(pid_t pid, const std::string& file) {
+  const Fd fd(::open(("/proc/" + std::to_string(pid) + "/" + file).c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; fd && (got = ::read(fd.get(), buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+std::string status_line(pid_t pid, const std::string& name) {
+  const std::string status = proc_file(pid, "status");
+  const std::size_t at = status.find("\n" + name + "\t");
+  if (at == std::string::npos) return "";
+  const std::size_t from = at + name.size() + 2;
+  return status.substr(from, status.find('\n', from) - from);
+}
+
+bool runs(pid_t pid) {
+  const std::string state = pid > 0 ? status_line(pid, "State:") : "";
+  return !state.empty() && state[0] != 'Z' && state[0] != 'X';
+}
+
+bool is_stopped(pid_t pid) { return status_line(pid, "State:").starts_with("T"); }
+
+std::vector<pid_t> session_of(pid_t leader) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name[0] < '1' || name[0] > '9') continue;
+    const pid_t pid = std::stoi(name);
+    if (::getsid(pid) == leader) found.push_back(pid);
+  }
+  return found;
+}
+
+std::vector<pid_t> children_of(pid_t pid) {
+  // Of its first thread, which is the only one of ours that forks.
+  std::istringstream children(proc_file(pid, "task/" + std::to_string(pid) + "/children"));
+  return {std::istream_iterator<pid_t>(children), {}};
+}
+
+pid_t guard_of(pid_t main) {
+  for (const pid_t child : children_of(main)) {
+    if (proc_file(child, "comm") == "holdfast-guard\n") return child;
+  }
+  return 0;
+}
+
+pid_t command_of(pid_t main) {
+  const pid_t guard = guard_of(main);
+  if (guard == 0) return 0;
+  for (const pid_t child : children_of(guard)) {
+    if (runs(child) && proc_file(child, "comm") != "holdfast-guard\n") return child;
+  }
+  return 0;
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// proc.h - who runs on this machine, as /proc has it.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace holdfast::test {
+
+// Not gone, and no zombie.
+bool runs(pid_t pid);
+bool is_stopped(pid_t pid);
+// One or all of "State:", "PPid:" … of /proc/PID/status; empty if it is gone.
+std::string status_line(pid_t pid, const std::string& name);
+// All bytes of /proc/PID/FILE.
+std::string proc_file(pid_t pid, const std::string& file);
+std::vector<pid_t> children_of(pid_t pid);
+// All processes of that session.
+std::vector<pid_t> session_of(pid_t leader);
+// The guard of a `holdfast run`, 0 if it has none.
+pid_t guard_of(pid_t main);
+// CMD of a `holdfast run`, 0 before it has exec'ed and after it has ended.
+pid_t command_of(pid_t main);
+
+}  // namespace holdfast::test

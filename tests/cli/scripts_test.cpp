@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands for scripts: acquire, renew, release, show, ls, version.
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/home.h"
+
+namespace holdfast::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+using Scripts = Home;
+
+TEST_F(Scripts, acquire_leaves_the_lease_running_and_release_ends_it) {
+  const Ended acquired = holdfast({"acquire", "k", "--owner", "me", "--ttl", "1m"});
+  EXPECT_EQ(acquired.code, 0) << acquired.err;
+  EXPECT_THAT(acquired.out, MatchesRegex("owner  me\ntoken  [0-9]+\n"));
+  EXPECT_FALSE(is_free("k"));
+  const Ended released = holdfast({"release", "k", "--owner", "me"});
+  EXPECT_EQ(released.code, 0) << released.err;
+  EXPECT_EQ(released.out, "k is released\n");
+  EXPECT_TRUE(is_free("k"));
+}
+
+TEST_F(Scripts, acquire_names_a_holder_by_itself) {
+  const json lease = json::parse(holdfast({"acquire", "k", "--json"}).out);
+  EXPECT_THAT(lease["owner"], MatchesRegex("host:.* pid:[0-9]+ guid:[0-9a-f]+"));
+  EXPECT_EQ(holdfast({"release", "k", "--owner", lease["owner"]}).code, 0);
+}
+
+TEST_F(Scripts, acquire_tells_busy_from_granted) {
+  EXPECT_EQ(holdfast({"acquire", "k"}).code, 0);
+  const Ended busy = holdfast({"acquire", "-n", "k"});
+  EXPECT_EQ(busy.code, 75);
+  EXPECT_EQ(busy.out, "");
+  EXPECT_THAT(busy.err, HasSubstr("holdfast: k is held by host:"));
+  EXPECT_EQ(holdfast({"acquire", "-w", "50ms", "k"}).code, 75);
+}
+
+TEST_F(Scripts, acquire_is_had_again_by_the_same_owner) {
+  const json first = json::parse(holdfast({"acquire", "k", "--owner", "me", "--json"}).out);
+  const json again = json::parse(holdfast({"acquire", "-n", "k", "--owner", "me", "--json"}).out);
+  EXPECT_EQ(first["token"], again["token"]);
+}
+
+TEST_F(Scripts, renew_makes_a_lease_last_and_says_when_it_is_lost) {
+  holdfast({"acquire", "k", "--owner", "me", "--ttl", "1s"});
+  const Ended renewed = holdfast({"renew", "k", "--owner", "me", "--ttl", "10m"});
+  EXPECT_EQ(renewed.code, 0) << renewed.err;
+  EXPECT_EQ(renewed.out, "k lasts for 10m\n");
+  EXPECT_GT(json::parse(holdfast({"show", "k", "--json"}).out)["remaining_ms"], 500'000);
+  EXPECT_EQ(holdfast({"renew", "k", "--owner", "me", "--by", "10m"}).out, "k lasts longer by 10m\n");
+  EXPECT_GT(json::parse(holdfast({"show", "k", "--json"}).out)["remaining_ms"], 1'000'000);
+  const Ended not_mine = holdfast({"renew", "k", "--owner", "you"});
+  EXPECT_EQ(not_mine.code, 76);
+  EXPECT_THAT(not_mine.err, HasSubstr("you does not hold k"));
+}
+
+TEST_F(Scripts, release_tells_what_it_found) {
+  EXPECT_EQ(holdfast({"release", "k", "--owner", "me"}).code, 76);
+  holdfast({"acquire", "k", "--owner", "me"});
+  holdfast({"release", "k", "--owner", "me"});
+  const Ended again = holdfast({"release", "k", "--owner", "me"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_EQ(again.out, "k had been released before\n");
+  holdfast({"acquire", "k", "--owner", "you"});
+  const Ended not_mine = holdfast({"release", "k", "--owner", "me"});
+  EXPECT_EQ(not_mine.code, 76);
+  EXPECT_THAT(not_mine.err, HasSubstr("holdfast: k is not held by me"));
+  EXPECT_FALSE(is_free("k"));
+}
+
+TEST_F(Scripts, release_of_one_that_ran_out_is_fine) {
+  holdfast({"acquire", "k", "--owner", "me", "--ttl", "50ms"});
+  ASSERT_TRUE(await([&] { return json::parse(holdfast({"show", "k", "--json"}).out)["remaining_ms"] == 0; }));
+  const Ended ended = holdfast({"release", "k", "--owner", "me"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.out, HasSubstr("had run out"));
+}
+
+TEST_F(Scripts, show_tells_all_about_a_key) {
+  Process holder = hold("k", {"--note", "why"});
+  Process waiter = start({"run", "k", "true"});
+  ASSERT_TRUE(await([&] { return json::parse(holdfast({"show", "k", "--json"}).out)["waiting"] == 1; }));
+  const json shown = json::parse(holdfast({"show", "k", "--json"}).out);
+  EXPECT_EQ(shown["key"], "k");
+  EXPECT_THAT(shown["holder"], HasSubstr("pid:" + std::to_string(holder.pid()) + " "));
+  EXPECT_EQ(shown["note"], "why");
+  EXPECT_EQ(shown["detached"], false);
+  EXPECT_EQ(shown["places"].size(), 1);
+  const std::string text = holdfast({"show", "k"}).out;
+  for (const char* const part : {"key        k\n", "held by    host:", "lasts      for another ",
+                                 "note       why\n", "waiting 1  client "}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+}
+
+TEST_F(Scripts, show_knows_who_was_taken_over) {
+  Process holder = hold("k");
+  for (const pid_t pid : {guard_of(holder.pid()), holder.pid()}) ::kill(pid, SIGKILL);
+  EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
+  const json shown = json::parse(holdfast({"show", "k", "--json"}).out);
+  ASSERT_EQ(shown["log"].size(), 1) << shown;
+  EXPECT_EQ(shown["log"][0]["event"], "taken-over");
+  EXPECT_THAT(holdfast({"show", "k"}).out, HasSubstr("taken-over from "));
+}
+
+TEST_F(Scripts, show_of_a_key_nobody_ever_had) {
+  const Ended ended = holdfast({"show", "nothing"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.out, HasSubstr("nobody holds it"));
+  EXPECT_EQ(json::parse(holdfast({"show", "nothing", "--json"}).out)["remaining_ms"], 0);
+}
+
+TEST_F(Scripts, ls_lists_what_is_held_aligned) {
+  holdfast({"acquire", "a", "--owner", "me"});
+  holdfast({"acquire", "a/long/key", "--owner", "somebody else", "--note", "x"});
+  holdfast({"acquire", "b", "--owner", "me"});
+  holdfast({"release", "b", "--owner", "me"});
+  const std::string all = holdfast({"ls"}).out;
+  EXPECT_THAT(all, MatchesRegex("KEY         HOLDER         REMAINING  WAITING  TOKEN             NOTE\n"
+                                "a           me             29[.0-9]*s +-        [0-9]+\n"
+                                "a/long/key  somebody else  29[.0-9]*s +-        [0-9]+  x\n"));
+  EXPECT_THAT(holdfast({"ls", "a/"}).out, Not(HasSubstr("\na ")));
+  EXPECT_EQ(holdfast({"ls", "nothing"}).out, "");
+}
+
+TEST_F(Scripts, ls_gives_one_object_per_line) {
+  holdfast({"acquire", "a", "--owner", "me"});
+  holdfast({"acquire", "\"b\"\n", "--owner", "me"});
+  std::istringstream lines(holdfast({"ls", "--json"}).out);
+  std::vector<std::string> keys;
+  for (std::string line; std::getline(lines, line);) keys.push_back(json::parse(line)["key"]);
+  EXPECT_THAT(keys, ::testing::UnorderedElementsAre("a", "\"b\"\n"));
+}
+
+TEST_F(Scripts, what_others_wrote_cannot_play_with_the_terminal) {
+  holdfast({"acquire", "k\033[2J", "--owner", "me\r", "--note",
+            "\xe2\x80\xae"
+            "evil"});
+  for (const Ended& ended :
+       {holdfast({"ls"}), holdfast({"show", "k\033[2J"}), holdfast({"run", "-n", "k\033[2J", "true"})}) {
+    for (const char* const raw : {"\033", "\r", "\xe2\x80\xae"})
+      EXPECT_THAT(ended.out + ended.err, Not(HasSubstr(raw)));
+  }
+}
+
+TEST_F(Scripts, colours_are_for_terminals_that_want_them) {
+  holdfast({"acquire", "k"});
+  EXPECT_THAT(holdfast({"ls"}).out, Not(HasSubstr("\033")));
+  for (const bool no_colour : {false, true}) {
+    if (no_colour) environment_["NO_COLOR"] = "1";
+    Process::Plan on_terminal = holdfast_plan({"ls"});
+    on_terminal.on_terminal = true;
+    Process process(on_terminal);
+    EXPECT_EQ(process.wait(), 0);
+    EXPECT_EQ(process.out().find('\033') == std::string::npos, no_colour) << process.out();
+  }
+}
+
+TEST_F(Scripts, version_and_help_need_no_store) {
+  EXPECT_EQ(holdfast({"version"}).out, holdfast({"--version"}).out);
+  EXPECT_THAT(holdfast({"version"}).out, MatchesRegex("holdfast [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+  EXPECT_TRUE(json::parse(holdfast({"version", "--json"}).out).contains("version"));
+  EXPECT_EQ(holdfast({"help"}).code, 0);
+  EXPECT_TRUE(is_empty());
+}
+
+TEST_F(Scripts, the_store_comes_from_the_option_then_the_environment_then_the_home) {
+  EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
+  EXPECT_TRUE(exists(".local/state/holdfast/leases.db"));
+  environment_["XDG_STATE_HOME"] = path("state");
+  EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
+  EXPECT_TRUE(exists("state/holdfast/leases.db"));
+  environment_["HOLDFAST_STORE"] = "sqlite:" + path("environment.db");
+  EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
+  EXPECT_TRUE(exists("environment.db"));
+  EXPECT_EQ(holdfast({"run", "--store", "sqlite:" + path("option.db"), "k", "true"}).code, 0);
+  EXPECT_TRUE(exists("option.db"));
+}
+
+TEST_F(Scripts, an_answer_that_cannot_be_written_is_no_success) {
+  Process process(plan({"sh", "-c", HOLDFAST_BINARY " version > /dev/full"}));
+  EXPECT_EQ(process.wait(), 77);
+  EXPECT_THAT(process.err(), HasSubstr("cannot write the answer"));
+}
+
+TEST_F(Scripts, a_store_that_cannot_be_used_is_77_or_69_and_named) {
+  const Ended folder = holdfast({"--store", "sqlite:/proc/none/x.db", "ls"});
+  EXPECT_TRUE(folder.code == 77 || folder.code == 69) << folder.code;
+  EXPECT_THAT(folder.err, HasSubstr("/proc/none"));
+  std::ofstream(path("no.db"))
+      << "this is a letter, not a database, and long enough to be sure of that, I think.\n";
+  const Ended letter = holdfast({"--store", "sqlite:" + path("no.db"), "run", "k", "true"});
+  EXPECT_EQ(letter.code, 77) << letter.err;
+  EXPECT_THAT(letter.err, HasSubstr("no.db"));
+}
+
+}  // namespace
+}  // namespace holdfast::test

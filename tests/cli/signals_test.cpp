@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What we are sent, CMD and its group get.
+#include <csignal>
+
+#include "tests/cli/home.h"
+
+namespace holdfast::test {
+namespace {
+
+using Signals = Home;
+
+TEST_F(Signals, that_end_are_forwarded_and_we_end_as_the_command_did) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    Process process = hold("k");
+    process.signal(signal);
+    EXPECT_EQ(process.wait(), 128 + signal);
+    EXPECT_TRUE(is_free("k"));
+  }
+}
+
+TEST_F(Signals, are_waited_out_and_the_commands_own_code_counts) {
+  Process process = hold("k", {}, "trap 'echo told; sleep 0.2; exit 3' TERM; while :; do sleep 0.05; done");
+  process.signal(SIGTERM);
+  EXPECT_TRUE(process.await_out("told"));
+  EXPECT_FALSE(is_free("k"));
+  EXPECT_EQ(process.wait(), 3);
+  EXPECT_TRUE(is_free("k"));
+}
+
+TEST_F(Signals, for_users_are_forwarded) {
+  Process process = hold("k", {},
+                         "trap 'echo one' USR1; trap 'echo two' USR2; trap 'echo size' WINCH; echo ready; "
+                         "while :; do sleep 0.02; done");
+  EXPECT_TRUE(process.await_out("ready"));
+  process.signal(SIGUSR1);
+  EXPECT_TRUE(process.await_out("one"));
+  process.signal(SIGUSR2);
+  EXPECT_TRUE(process.await_out("two"));
+  process.signal(SIGWINCH);
+  EXPECT_TRUE(process.await_out("size"));
+}
+
+TEST_F(Signals, reach_the_whole_group) {
+  Process process = hold("k", {}, "sleep 1000 & echo grandchild $!; wait");
+  EXPECT_TRUE(process.await_out("grandchild "));
+  const pid_t grandchild = std::stoi(process.out().substr(process.out().find("grandchild ") + 11));
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 128 + SIGTERM);
+  EXPECT_FALSE(runs(grandchild));
+}
+
+TEST_F(Signals, that_were_ignored_when_we_were_started_stay_ignored) {
+  Process process(
+      plan({"sh", "-c", "trap '' HUP; exec " HOLDFAST_BINARY " run k sh -c 'echo held; sleep 1000'"}));
+  EXPECT_TRUE(process.await_out("held"));
+  process.signal(SIGHUP);
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 128 + SIGTERM);
+}
+
+TEST_F(Signals, to_the_command_alone_end_it_alone) {
+  Process process = hold("k");
+  ::kill(command_of(process.pid()), SIGKILL);
+  EXPECT_EQ(process.wait(), 128 + SIGKILL);
+  EXPECT_TRUE(is_free("k"));
+}
+
+// Stopped by hand, far from a terminal: it keeps its lease, because we go on renewing.
+TEST_F(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
+  Process process = hold("k", {"--ttl", "300ms"});
+  const pid_t command = command_of(process.pid());
+  ::kill(command, SIGSTOP);
+  ASSERT_TRUE(await([&] { return is_stopped(command); }));
+  let_pass(Millis(900));
+  EXPECT_FALSE(is_stopped(process.pid()));
+  EXPECT_TRUE(runs(command));
+  EXPECT_FALSE(is_free("k"));
+  process.signal(SIGCONT);
+  EXPECT_TRUE(await([&] { return !is_stopped(command); }));
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// `run` as a job of an interactive shell: the keyboard, Ctrl-C, Ctrl-Z, fg and bg.
+#include <csignal>
+
+#include "tests/cli/home.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Terminal : public Home {
+ protected:
+  static constexpr const char* ctrl_c = "\x03";
+  static constexpr const char* ctrl_z = "\x1a";
+
+  Process shell() const {
+    Process::Plan bash = plan({"bash", "--norc", "--noprofile", "-i"});
+    bash.on_terminal = true;
+    Process process(bash);
+    process.type("PS1='ready> '; stty -echo; echo on''line\n");
+    EXPECT_TRUE(process.await_out("online"));
+    return process;
+  }
+  // `first` is done when this returns.  "started" is split, so that an echo of what is typed is no answer.
+  void run_in(Process& shell, const std::string& options, const std::string& script,
+              const std::string& first = ":") const {
+    shell.type(std::string(HOLDFAST_BINARY) + " run k " + options + " -- sh -c '" + first +
+               "; echo sta\"\"rted; " + script + "'\n");
+    ASSERT_TRUE(shell.await_out("started")) << shell.out();
+  }
+  pid_t main_of(Process& shell) const {
+    for (const pid_t child : children_of(shell.pid())) {
+      if (proc_file(child, "comm") == "holdfast\n") return child;
+    }
+    return 0;
+  }
+  // The same, one shell further down.
+  pid_t main_in_script(Process& shell) const {
+    for (const pid_t script : children_of(shell.pid())) {
+      for (const pid_t child : children_of(script)) {
+        if (guard_of(child) != 0) return child;
+      }
+    }
+    return 0;
+  }
+  void expect_code(Process& shell, int code) const {
+    shell.type("echo co''de $?.\n");
+    EXPECT_TRUE(shell.await_out("code " + std::to_string(code) + ".")) << shell.out();
+  }
+};
+
+TEST_F(Terminal, the_command_has_the_keyboard) {
+  Process bash = shell();
+  run_in(bash, "", "read line; echo \"<$line>\"");
+  bash.type("typed by hand\n");
+  EXPECT_TRUE(bash.await_out("<typed by hand>")) << bash.out();
+  expect_code(bash, 0);
+}
+
+TEST_F(Terminal, ctrl_c_ends_the_command) {
+  Process bash = shell();
+  run_in(bash, "", "exec sleep 1000");
+  bash.type(ctrl_c);
+  expect_code(bash, 128 + SIGINT);
+  EXPECT_TRUE(is_free("k"));
+}
+
+TEST_F(Terminal, ctrl_c_while_waiting_ends_the_wait) {
+  const Process holder = hold("k");
+  Process bash = shell();
+  bash.type(std::string(HOLDFAST_BINARY) + " run k touch ran\n");
+  EXPECT_TRUE(bash.await_out("waiting for k"));
+  bash.type(ctrl_c);
+  expect_code(bash, 128 + SIGINT);
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_F(Terminal, ctrl_z_stops_both_and_fg_continues_them_with_the_keyboard) {
+  Process bash = shell();
+  run_in(bash, "", "read line; echo \"<$line>\"");
+  const pid_t main = main_of(bash);
+  const pid_t command = command_of(main);
+  bash.type(ctrl_z);
+  EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
+  EXPECT_TRUE(is_stopped(main));
+  EXPECT_TRUE(is_stopped(command));
+  bash.type("echo still''here\n");  // the shell has the keyboard
+  EXPECT_TRUE(bash.await_out("stillhere")) << bash.out();
+  bash.type("fg\n");
+  EXPECT_TRUE(await([&] { return !is_stopped(command); }));
+  bash.type("again\n");
+  EXPECT_TRUE(bash.await_out("<again>")) << bash.out();
+  expect_code(bash, 0);
+}
+
+TEST_F(Terminal, stopped_for_longer_than_the_lease_it_is_killed_and_fg_says_so) {
+  Process bash = shell();
+  run_in(bash, "--ttl 600ms", "read line");
+  const pid_t command = command_of(main_of(bash));
+  bash.type(ctrl_z);
+  EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
+  EXPECT_TRUE(await([&] { return !runs(command); }));
+  EXPECT_TRUE(await([&] { return is_free("k"); }));
+  bash.type("fg\n");
+  EXPECT_TRUE(bash.await_out("the lease on k was lost: ")) << bash.out();
+  expect_code(bash, 76);
+}
+
+TEST_F(Terminal, bg_continues_without_the_keyboard_and_reading_stops_it_again) {
+  Process bash = shell();
+  run_in(bash, "", "until read line; do :; done; echo \"<$line>\"", "trap \"echo conti\"\"nued\" CONT");
+  const pid_t main = main_of(bash);
+  bash.type(ctrl_z);
+  EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
+  bash.type("bg\n");
+  EXPECT_TRUE(bash.await_out("continued")) << bash.out();
+  EXPECT_TRUE(await([&] { return is_stopped(main); }));  // it wants to read
+  bash.type(
+      "until [ \"$(jobs -s)\" ]; do :; done; echo no''ticed; fg\n");  // the shell hears of it a little later
+  EXPECT_TRUE(bash.await_out("noticed")) << bash.out();
+  EXPECT_TRUE(await([&] { return !is_stopped(main); }));
+  bash.type("now\n");
+  EXPECT_TRUE(bash.await_out("<now>")) << bash.out();
+}
+
+TEST_F(Terminal, in_a_script_ctrl_z_stops_the_script_too) {
+  Process bash = shell();
+  std::ofstream(path("script")) << HOLDFAST_BINARY
+                                << " run k sh -c 'echo sta\"\"rted; exec sleep 1000'; echo after $?.\n";
+  bash.type("sh ./script\n");
+  EXPECT_TRUE(bash.await_out("started")) << bash.out();
+  const pid_t main = main_in_script(bash);
+  const pid_t command = command_of(main);
+  bash.type(ctrl_z);
+  EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
+  bash.type("fg\n");
+  EXPECT_TRUE(await([&] { return !is_stopped(command); }));
+  bash.type(ctrl_c);
+  EXPECT_TRUE(bash.await_out("after 130.")) << bash.out();
+}
+
+TEST_F(Terminal, the_keyboard_comes_back_whoever_is_killed) {
+  std::ofstream(path("script")) << HOLDFAST_BINARY
+                                << " run k sh -c 'echo sta\"\"rted; exec sleep 1000'\n"
+                                // Main's death is known here before the guard can have done anything.
+                                << "while [ $(ps -o tpgid= -p $$) -ne $(ps -o pgid= -p $$) ]; do :; done\n"
+                                << "read line; echo \"<$line>\"\n";
+  for (const bool guard : {false, true}) {
+    Process bash = shell();
+    bash.type("sh ./script\n");
+    EXPECT_TRUE(bash.await_out("started")) << bash.out();
+    const pid_t main = main_in_script(bash);
+    ::kill(guard ? guard_of(main) : main, SIGKILL);
+    bash.type("typed\n");
+    EXPECT_TRUE(bash.await_out("<typed>")) << bash.out();
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

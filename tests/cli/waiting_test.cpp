@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// A key that somebody else has: waiting for it, giving up, being told to.
+#include <csignal>
+
+#include "tests/cli/home.h"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Waiting : public Home {
+ protected:
+  // Somebody waits in the queue of that key.
+  bool is_waited_for(const std::string& key) const {
+    return holdfast({"ls", "--json", key}).out.find("\"waiting\":1") != std::string::npos;
+  }
+};
+
+TEST_F(Waiting, n_does_not_wait) {
+  const Process holder = hold("k");
+  const Ended ended = holdfast({"run", "-n", "k", "--", "touch", path("ran")});
+  EXPECT_EQ(ended.code, 75);
+  EXPECT_THAT(ended.err, HasSubstr("holdfast: k is held by host:"));
+  EXPECT_THAT(ended.err, HasSubstr("left"));
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_F(Waiting, w_waits_so_long) {
+  const Process holder = hold("k");
+  const Instant began = BootClock::now();
+  EXPECT_EQ(holdfast({"run", "-w", "300ms", "k", "--", "touch", path("ran")}).code, 75);
+  EXPECT_GE(BootClock::now() - began, 300ms);
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_F(Waiting, E_is_the_exit_code_of_a_busy_key_and_of_nothing_else) {
+  const Process holder = hold("k");
+  EXPECT_EQ(holdfast({"run", "-n", "-E", "0", "k", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"run", "-w", "50ms", "-E", "9", "k", "true"}).code, 9);
+  EXPECT_EQ(holdfast({"run", "-n", "-E", "9", "free", "false"}).code, 1);
+  EXPECT_EQ(holdfast({"run", "-n", "-E", "9", "free", "no-such-program"}).code, 127);
+}
+
+TEST_F(Waiting, gets_the_key_when_it_is_released) {
+  Process holder = hold("k");
+  Process waiter = start({"run", "k", "echo", "mine"});
+  ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
+  EXPECT_EQ(waiter.out(), "");
+  holder.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), 0);
+  EXPECT_EQ(waiter.out(), "mine\n");
+}
+
+TEST_F(Waiting, is_in_order) {
+  Process holder = hold("k");
+  Process first = start({"run", "k", "--", "sh", "-c", "echo first >> order"});
+  ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
+  Process second = start({"run", "k", "--", "sh", "-c", "echo second >> order"});
+  ASSERT_TRUE(await([&] {
+    return holdfast({"show", "k", "--json"}).out.find("\"waiting\":2") != std::string::npos;
+  }));
+  EXPECT_EQ(holdfast({"run", "-n", "k", "true"}).code, 75);
+  holder.signal(SIGTERM);
+  EXPECT_EQ(first.wait(), 0);
+  EXPECT_EQ(second.wait(), 0);
+  EXPECT_EQ(text_of("order"), "first\nsecond\n");
+}
+
+TEST_F(Waiting, ends_at_once_on_a_signal_and_never_starts_the_command) {
+  const Process holder = hold("k");
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    Process waiter = start({"run", "k", "--", "touch", path("ran")});
+    ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
+    const pid_t guard = guard_of(waiter.pid());
+    const Instant told = BootClock::now();
+    waiter.signal(signal);
+    EXPECT_EQ(waiter.wait(), 128 + signal);
+    EXPECT_LT(BootClock::now() - told, 2s);
+    EXPECT_TRUE(await([&] { return !runs(guard); }));
+    EXPECT_FALSE(is_waited_for("k"));
+  }
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_F(Waiting, is_not_ended_by_signals_meant_for_the_command) {
+  Process holder = hold("k");
+  Process waiter = start({"run", "k", "true"});
+  ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT}) waiter.signal(signal);
+  holder.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), 0);
+}
+
+TEST_F(Waiting, leaves_no_place_behind_when_killed) {
+  Process holder = hold("k");
+  Process waiter = start({"run", "k", "true"});
+  ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
+  waiter.signal(SIGKILL);
+  waiter.wait();
+  holder.signal(SIGTERM);
+  holder.wait();
+  EXPECT_TRUE(await([&] { return is_free("k"); }));
+}
+
+TEST_F(Waiting, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
+  Process holder = hold("k");
+  Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
+  on_terminal.on_terminal = true;
+  Process waiter(on_terminal);
+  EXPECT_TRUE(waiter.await_out("holdfast: waiting for k, held by "));
+  EXPECT_THAT(waiter.out(), HasSubstr(" pid " + std::to_string(holder.pid())));
+  EXPECT_TRUE(waiter.await_out("\r\033[Kholdfast: waiting 1s for k"));  // written anew, in place
+  holder.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), 0);
+  EXPECT_TRUE(waiter.out().ends_with("\r\033[Kmine\r\n")) << waiter.out();
+  const std::string before = waiter.out().substr(0, waiter.out().size() - 6);
+  EXPECT_THAT(before, Not(HasSubstr("\n")));
+}
+
+TEST_F(Waiting, says_nothing_without_a_terminal) {
+  Process holder = hold("k");
+  EXPECT_EQ(holdfast({"run", "-w", "1500ms", "-E", "0", "k", "true"}).out, "");
+}
+
+TEST_F(Waiting, says_nothing_on_a_terminal_when_the_key_is_free) {
+  Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
+  on_terminal.on_terminal = true;
+  Process process(on_terminal);
+  EXPECT_EQ(process.wait(), 0);
+  EXPECT_EQ(process.out(), "mine\r\n");
+}
+
+}  // namespace
+}  // namespace holdfast::test
