@@ -22,19 +22,14 @@ constexpr int exit_code(Errc code) noexcept {
     case Errc::busy:
     case Errc::timeout:
     case Errc::exhausted:
-    case Errc::stopped:
-      return exit_busy;
-    case Errc::lost:
-      return exit_lost;
+    case Errc::stopped: return exit_busy;
+    case Errc::lost: return exit_lost;
     case Errc::too_late:  // a store so slow is as good as none
     case Errc::unavailable:
     case Errc::in_doubt:
-    case Errc::forked:
-      return exit_unreachable;  // forked: cannot happen, we never fork behind a client
-    case Errc::refused:
-      return exit_refused;
-    case Errc::invalid:
-      return exit_usage;
+    case Errc::forked: return exit_unreachable;  // forked: cannot happen, we never fork behind a client
+    case Errc::refused: return exit_refused;
+    case Errc::invalid: return exit_usage;
   }
   return exit_unreachable;
 }

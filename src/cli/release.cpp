@@ -17,14 +17,10 @@ struct Verdict {
 
 Verdict verdict_of(Released released, const std::string& key, const std::string& owner) {
   switch (released) {
-    case Released::released:
-      return {exit_ok, key + " is released"};
-    case Released::already_released:
-      return {exit_ok, key + " had been released before"};
-    case Released::expired:
-      return {exit_ok, key + " had run out, and nobody was granted it since"};
-    case Released::stolen:
-      return {exit_lost, key + " was granted to somebody else since"};
+    case Released::released: return {exit_ok, key + " is released"};
+    case Released::already_released: return {exit_ok, key + " had been released before"};
+    case Released::expired: return {exit_ok, key + " had run out, and nobody was granted it since"};
+    case Released::stolen: return {exit_lost, key + " was granted to somebody else since"};
     case Released::never_held:
       return {exit_lost,
               key + " is not held by " + owner + ", and was not lately: give the owner that acquired it"};

@@ -31,22 +31,23 @@ int cannot_run(const Work& work, int error) {
   return missing ? exit_not_found : exit_cannot_run;
 }
 
-int lost(const Lease& lease, const std::string& why) {
-  complain("the lease on " + printable(lease.key()) + " was lost: " + why + "; the command was stopped");
+int lost(const Lease& lease, const std::string& why, const CommandEnd& end) {
+  complain("the lease on " + printable(lease.key()) + " was lost: " + why +
+           (end.forced ? "; the command was stopped" : "; the command may not have been alone"));
   return exit_lost;
 }
 
 // The lease is let go here, with nothing of CMD left.  Work that ended after the loss is never a success.
 int conclude(Lease& lease, const Work& work, const CommandEnd& end) {
   const Lost loss = lease.lost();
-  if (loss.reason != Loss::none) return lost(lease, loss.detail);
+  if (loss.reason != Loss::none) return lost(lease, loss.detail, end);
   const auto released = lease.try_release();
-  if (end.forced) return lost(lease, "it could not be renewed in time");
+  if (end.forced) return lost(lease, "it could not be renewed in time", end);
   if (end.cannot_run != 0) return cannot_run(work, end.cannot_run);
   if (!released)
     complain("the lease could not be released, it runs out by itself: " + released.error().detail);
   else if (*released != Released::released)
-    return lost(lease, std::string("when released it was ") + to_string(*released));
+    return lost(lease, std::string("the release found it ") + to_string(*released), end);
   if (end.status) return code_of(*end.status);
   complain("the guard process was killed, and the command with it");
   return exit_signalled(SIGKILL);

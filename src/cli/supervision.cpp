@@ -99,14 +99,9 @@ void Supervision::hear_signals() {
     switch (meaning_of(*signal)) {
       case Meaning::ends:
       case Meaning::passes:
-      case Meaning::stops:
-        link_->send(Signal{*signal});
-        break;
-      case Meaning::continues:
-        go_on();
-        break;
-      case Meaning::child:
-        break;
+      case Meaning::stops: link_->send(Signal{*signal}); break;
+      case Meaning::continues: go_on(); break;
+      case Meaning::child: break;
     }
   }
 }

@@ -54,15 +54,11 @@ void work(Attempt& attempt) {
 int ending_signal(Signals& signals) {
   while (const auto signal = signals.next()) {
     switch (meaning_of(*signal)) {
-      case Meaning::ends:
-        return *signal;
-      case Meaning::stops:
-        Signals::stop_own_group();
-        break;
+      case Meaning::ends: return *signal;
+      case Meaning::stops: Signals::stop_own_group(); break;
       case Meaning::passes:
       case Meaning::continues:
-      case Meaning::child:
-        break;
+      case Meaning::child: break;
     }
   }
   return 0;
@@ -85,7 +81,8 @@ Waited wait_for_lease(Wish wish, Signals& signals) {
     while (!attempt->done && BootClock::now() < enough && ending_signal(signals) == 0) {
       attempt->wakeup.wait(enough, signals.fd());
     }
-    if (attempt->done) attempt->outcome.reset();  // releases
+    // By hand: a detached lease would outlive its object.
+    if (attempt->done && *attempt->outcome) (void)(*attempt->outcome)->lease.try_release();
     return Interrupted{signal};
   }
   worker.finish(patience);

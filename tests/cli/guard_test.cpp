@@ -149,10 +149,10 @@ TEST_F(Guard, guard_stopped_is_continued_and_nothing_happens) {
 }
 
 TEST_F(Guard, frozen_does_not_end_a_lease_that_is_renewed) {
-  Process process = hold("k", {"--ttl", "300ms"});
+  Process process = hold("k", {"--ttl", "500ms"});
   {
     const Frozen frozen(guard_of(process.pid()));
-    let_pass(1s);
+    let_pass(1500ms);
     EXPECT_FALSE(process.has_ended()) << process.err();
     EXPECT_FALSE(is_free("k"));
   }
@@ -192,7 +192,7 @@ TEST_F(Guard, ends_the_group_in_time_when_the_store_is_out_of_reach) {
 }
 
 TEST_F(Guard, tells_the_command_before_it_kills) {
-  Process process = hold("k", {"--ttl", "2s"}, "trap 'echo told; exit 0' TERM; while :; do sleep 0.02; done");
+  Process process = hold("k", {"--ttl", "6s"}, "trap 'echo told; exit 0' TERM; while :; do sleep 0.02; done");
   const Process lock = lock_database();
   EXPECT_EQ(process.wait(), 76);  // and not 0: the work was cut short
   EXPECT_THAT(process.out(), HasSubstr("told"));

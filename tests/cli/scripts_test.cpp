@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands for scripts: acquire, renew, release, show, ls, version.
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/home.h"
@@ -100,7 +101,7 @@ TEST_F(Scripts, show_tells_all_about_a_key) {
 
 TEST_F(Scripts, show_knows_who_was_taken_over) {
   Process holder = hold("k");
-  for (const pid_t pid : {guard_of(holder.pid()), holder.pid()}) ::kill(pid, SIGKILL);
+  holder.signal(SIGKILL);
   EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
   const json shown = json::parse(holdfast({"show", "k", "--json"}).out);
   ASSERT_EQ(shown["log"].size(), 1) << shown;

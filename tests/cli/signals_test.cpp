@@ -67,11 +67,11 @@ TEST_F(Signals, to_the_command_alone_end_it_alone) {
 
 // Stopped by hand, far from a terminal: it keeps its lease, because we go on renewing.
 TEST_F(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
-  Process process = hold("k", {"--ttl", "300ms"});
+  Process process = hold("k", {"--ttl", "500ms"});
   const pid_t command = command_of(process.pid());
   ::kill(command, SIGSTOP);
   ASSERT_TRUE(await([&] { return is_stopped(command); }));
-  let_pass(Millis(900));
+  let_pass(Millis(1500));
   EXPECT_FALSE(is_stopped(process.pid()));
   EXPECT_TRUE(runs(command));
   EXPECT_FALSE(is_free("k"));

@@ -85,6 +85,16 @@ TEST_F(Waiting, ends_at_once_on_a_signal_and_never_starts_the_command) {
   EXPECT_FALSE(exists("ran"));
 }
 
+TEST_F(Waiting, of_acquire_ends_on_a_signal_too) {
+  const Process holder = hold("k");
+  Process waiter = start({"acquire", "k"});
+  ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
+  waiter.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), 128 + SIGTERM);
+  EXPECT_EQ(waiter.out(), "");
+  EXPECT_FALSE(is_waited_for("k"));
+}
+
 TEST_F(Waiting, is_not_ended_by_signals_meant_for_the_command) {
   Process holder = hold("k");
   Process waiter = start({"run", "k", "true"});
