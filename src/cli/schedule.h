@@ -38,7 +38,7 @@ class Schedule {
   Instant term_at() const noexcept { return std::min(told_, deadline_ - margin() - grace()); }
   Instant kill_at() const noexcept { return std::min(killed_by_telling_, deadline_ - margin()); }
 
-  // For the main process, which watches the watchman: the group should have been dead for half the margin.
+  // For the main process, which watches the watchman: by then it should have reported the group dead.
   Instant doubt_at() const noexcept { return deadline_ - margin() / 2; }
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often we look whether a group without a guard is dead.
+// How often we look whether a group that was killed is dead.
 constexpr Millis look_again = 5ms;
 
 Start start_message(const Lease& lease, Millis ttl, bool foreground) {
@@ -80,7 +80,7 @@ void Supervision::on(const CannotRun& failure) {
 
 void Supervision::on(const Ended& ended) {
   end_.status = ended.status;
-  end_.forced = ended.forced;
+  end_.forced |= ended.forced;
   over_ = true;
 }
 
@@ -138,16 +138,17 @@ void Supervision::look_at_lease(Instant now) {
     told_loss_ = true;
     link_->send(Stop{.at_once = false});
   }
-  if (now < Schedule(lease_.deadline(), ttl_).doubt_at()) return;
+  const Schedule schedule(lease_.deadline(), ttl_);
+  if (now < schedule.kill_at()) return;
   end_.forced = true;
-  ::kill(guard_, SIGKILL);
   if (group_ != 0) signal_group(group_, SIGKILL);
+  if (now >= schedule.doubt_at()) ::kill(guard_, SIGKILL);
 }
 
 Instant Supervision::next_look(Instant now) const {
   if (!guard_lives_) return now + look_again;
-  const Instant doubt = Schedule(lease_.deadline(), ttl_).doubt_at();
-  return doubt > now ? doubt : now + look_again;
+  const Instant kill = Schedule(lease_.deadline(), ttl_).kill_at();
+  return now < kill ? kill : now + look_again;
 }
 
 }  // namespace holdfast::cli

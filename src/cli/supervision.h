@@ -2,7 +2,7 @@
 // supervision.h - CMD runs under our lease: the main process's half of the guard.
 //
 // Two processes can end CMD's group, and either suffices.  The guard does it in time, whatever becomes of
-// us.  We do it when the guard is dead, or when the deadline is so near that it should have and has not.
+// us.  We do it when the guard is dead, and beside it when the deadline is near: it may be stopped.
 //
 //   event                          | what we do
 //   -------------------------------+--------------------------------------------------------------------
@@ -12,7 +12,7 @@
 //   Stopped, by the terminal       | stop too; when continued: renew, then Continue, or if lost Stop at once
 //   the guard is stopped           | continue it: nobody has a reason to stop it
 //   the guard is dead              | KILL the group; it is over only when nothing of it runs
-//   the deadline, less a little    | KILL the guard, and so the group
+//   the deadline is near           | KILL the group; nearer still and no word of the guard: KILL that too
 //   Ended, CannotRun               | it is over
 #pragma once
 #include <memory>

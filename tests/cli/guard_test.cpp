@@ -192,15 +192,14 @@ TEST_F(Guard, ends_the_group_in_time_when_the_store_is_out_of_reach) {
 }
 
 TEST_F(Guard, tells_the_command_before_it_kills) {
-  Process process = hold("k", {"--ttl", "6s"}, "trap 'echo told; exit 0' TERM; while :; do sleep 0.02; done");
+  Process process = hold("k", {"--ttl", "6s"}, "trap 'echo told; exit 0' TERM; sleep 1000 & wait");
   const Process lock = lock_database();
   EXPECT_EQ(process.wait(), 76);  // and not 0: the work was cut short
   EXPECT_THAT(process.out(), HasSubstr("told"));
 }
 
 TEST_F(Guard, ends_the_command_of_a_lease_that_is_gone) {
-  Process process =
-      hold("k", {"--ttl", "900ms"}, "trap 'echo told; exit 0' TERM; while :; do sleep 0.02; done");
+  Process process = hold("k", {"--ttl", "6s"}, "trap 'echo told; exit 0' TERM; sleep 1000 & wait");
   Process sqlite(plan({"sqlite3", path(".local/state/holdfast/leases.db"), ".timeout 5000",
                        "DELETE FROM locks WHERE key = 'k'"}));
   EXPECT_EQ(sqlite.wait(), 0) << sqlite.err();

@@ -19,7 +19,8 @@ TEST_F(Signals, that_end_are_forwarded_and_we_end_as_the_command_did) {
 }
 
 TEST_F(Signals, are_waited_out_and_the_commands_own_code_counts) {
-  Process process = hold("k", {}, "trap 'echo told; sleep 0.2; exit 3' TERM; while :; do sleep 0.05; done");
+  Process process = hold("k", {}, "trap 'echo told; sleep 0.2; exit 3' TERM; echo ready; while :; do :; done");
+  EXPECT_TRUE(process.await_out("ready"));
   process.signal(SIGTERM);
   EXPECT_TRUE(process.await_out("told"));
   EXPECT_FALSE(is_free("k"));
@@ -30,7 +31,7 @@ TEST_F(Signals, are_waited_out_and_the_commands_own_code_counts) {
 TEST_F(Signals, for_users_are_forwarded) {
   Process process = hold("k", {},
                          "trap 'echo one' USR1; trap 'echo two' USR2; trap 'echo size' WINCH; echo ready; "
-                         "while :; do sleep 0.02; done");
+                         "while :; do :; done");
   EXPECT_TRUE(process.await_out("ready"));
   process.signal(SIGUSR1);
   EXPECT_TRUE(process.await_out("one"));
