@@ -6,7 +6,9 @@
 //   told:     lost, or CMD ended and left others       now      + grace, and never later than that KILL
 //   at once:  the main process is gone                          now
 //
-// The margin is what the kernel gets to bury the dead before the belief ends.  Pure: no clock of its own.
+// The margin is for the kernel: to wake us, and to bury the dead before the belief ends.  Where every
+// processor is busy, and CMD takes what its session is due, a process that is woken was seen to wait 0.9 s
+// for its turn.  Pure: no clock of its own.
 #pragma once
 #include <algorithm>
 
@@ -19,7 +21,7 @@ class Schedule {
   Schedule() = default;
   Schedule(Instant deadline, Millis ttl) noexcept : deadline_(deadline), ttl_(ttl) {}
 
-  Millis margin() const noexcept { return std::min(Millis(100), ttl_ / 10); }
+  Millis margin() const noexcept { return std::min(Millis(1'000), ttl_ / 10); }
   Millis grace() const noexcept { return std::min(Millis(10'000), ttl_ / 6); }
   // For what CMD has left behind when it ended itself.
   Millis grace_for_the_rest() const noexcept { return std::min(Millis(2'000), grace()); }

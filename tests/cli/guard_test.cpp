@@ -44,6 +44,9 @@ class Guard : public Home {
       "trap '' TERM; beat() { while :; do read now rest < /proc/uptime; echo $now >> $1; done; }; beat beats "
       "& beat beats";
 
+  static constexpr const char* ttl = "3s";
+  static constexpr Seconds ttl_length{3};
+
   Seconds last_beat(const std::string& file) const {
     std::istringstream beats(text_of(file));
     double last = 0;
@@ -120,7 +123,7 @@ TEST_F(Guard, main_and_guard_killed_the_command_dies_and_what_lives_on_keeps_the
 }
 
 TEST_F(Guard, main_stopped_the_group_dies_before_the_deadline_and_only_then_another_begins) {
-  Process process = hold("k", {"--ttl", "1s"}, beating);
+  Process process = hold("k", {"--ttl", ttl}, beating);
   ASSERT_TRUE(await([&] { return last_beat("beats") > Seconds(0); }));
   const pid_t command = command_of(process.pid());
   process.signal(SIGSTOP);
@@ -128,7 +131,7 @@ TEST_F(Guard, main_stopped_the_group_dies_before_the_deadline_and_only_then_anot
   Process other = start({"run", "k", "--", "sh", "-c", "read now rest < /proc/uptime; echo $now"});
   EXPECT_TRUE(await([&] { return !runs(command); }));
   EXPECT_EQ(other.wait(), 0) << other.err();
-  EXPECT_LT(last_beat("beats"), stopped + Seconds(1));
+  EXPECT_LT(last_beat("beats"), stopped + ttl_length);
   EXPECT_LT(last_beat("beats"), Seconds(std::stod(other.out())));
   process.signal(SIGCONT);
   EXPECT_EQ(process.wait(), 76);
@@ -161,13 +164,13 @@ TEST_F(Guard, frozen_does_not_end_a_lease_that_is_renewed) {
 }
 
 TEST_F(Guard, frozen_when_the_lease_is_lost_main_kills) {
-  Process process = hold("k", {"--ttl", "1s"}, beating);
+  Process process = hold("k", {"--ttl", ttl}, beating);
   ASSERT_TRUE(await([&] { return last_beat("beats") > Seconds(0); }));
   const Frozen frozen(guard_of(process.pid()));
   const Process lock = lock_database();
   const Seconds locked = uptime();
   EXPECT_EQ(process.wait(), 76);
-  EXPECT_LT(last_beat("beats"), locked + Seconds(1));
+  EXPECT_LT(last_beat("beats"), locked + ttl_length);
 }
 
 TEST_F(Guard, frozen_and_main_killed_ends_the_group_when_it_thaws) {
@@ -182,12 +185,12 @@ TEST_F(Guard, frozen_and_main_killed_ends_the_group_when_it_thaws) {
 }
 
 TEST_F(Guard, ends_the_group_in_time_when_the_store_is_out_of_reach) {
-  Process process = hold("k", {"--ttl", "1s"}, beating);
+  Process process = hold("k", {"--ttl", ttl}, beating);
   ASSERT_TRUE(await([&] { return last_beat("beats") > Seconds(0); }));
   const Process lock = lock_database();
   const Seconds locked = uptime();
   EXPECT_EQ(process.wait(), 76);
-  EXPECT_LT(last_beat("beats"), locked + Seconds(1));
+  EXPECT_LT(last_beat("beats"), locked + ttl_length);
   EXPECT_THAT(process.err(), HasSubstr("was lost"));
 }
 

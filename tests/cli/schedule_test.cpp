@@ -12,15 +12,15 @@ constexpr Instant start{1000s};
 
 TEST(Schedule, kills_a_little_before_the_deadline_and_tells_before_that) {
   const Schedule schedule(start + 30s, 30s);
-  EXPECT_EQ(schedule.kill_at(), start + 30s - 100ms);
-  EXPECT_EQ(schedule.term_at(), start + 30s - 100ms - 5s);
+  EXPECT_EQ(schedule.kill_at(), start + 30s - 1s);
+  EXPECT_EQ(schedule.term_at(), start + 30s - 1s - 5s);
 }
 
 TEST(Schedule, scales_with_the_ttl) {
   EXPECT_EQ(Schedule(start + 1s, 1s).kill_at(), start + 900ms);
   EXPECT_EQ(Schedule(start + 60ms, 60ms).kill_at(), start + 54ms);
   EXPECT_EQ(Schedule(start + 60ms, 60ms).term_at(), start + 44ms);
-  EXPECT_EQ(Schedule(start + 1h, 1h).term_at(), start + 1h - 100ms - 10s);
+  EXPECT_EQ(Schedule(start + 1h, 1h).term_at(), start + 1h - 1s - 10s);
 }
 
 TEST(Schedule, always_tells_before_it_kills_and_kills_before_the_deadline) {
@@ -36,9 +36,9 @@ TEST(Schedule, always_tells_before_it_kills_and_kills_before_the_deadline) {
 TEST(Schedule, moves_with_a_renewal_and_never_back) {
   Schedule schedule(start + 30s, 30s);
   schedule.renewed(start + 40s);
-  EXPECT_EQ(schedule.kill_at(), start + 40s - 100ms);
+  EXPECT_EQ(schedule.kill_at(), start + 40s - 1s);
   schedule.renewed(start + 35s);
-  EXPECT_EQ(schedule.kill_at(), start + 40s - 100ms);
+  EXPECT_EQ(schedule.kill_at(), start + 40s - 1s);
 }
 
 TEST(Schedule, told_kills_after_its_grace_but_never_later_than_the_deadline_asks) {
@@ -48,7 +48,7 @@ TEST(Schedule, told_kills_after_its_grace_but_never_later_than_the_deadline_asks
   EXPECT_EQ(early.kill_at(), start + 6s);
   Schedule late(start + 30s, 30s);
   late.tell(start + 28s, 5s);
-  EXPECT_EQ(late.kill_at(), start + 30s - 100ms);
+  EXPECT_EQ(late.kill_at(), start + 30s - 1s);
 }
 
 TEST(Schedule, the_first_telling_counts) {

@@ -19,7 +19,8 @@ TEST_F(Signals, that_end_are_forwarded_and_we_end_as_the_command_did) {
 }
 
 TEST_F(Signals, are_waited_out_and_the_commands_own_code_counts) {
-  Process process = hold("k", {}, "trap 'echo told; sleep 0.2; exit 3' TERM; echo ready; while :; do :; done");
+  Process process =
+      hold("k", {}, "trap 'echo told; sleep 0.2; exit 3' TERM; echo ready; while :; do :; done");
   EXPECT_TRUE(process.await_out("ready"));
   process.signal(SIGTERM);
   EXPECT_TRUE(process.await_out("told"));
