@@ -77,7 +77,8 @@ class Lease {
 
   // Functions to run on a thread of their own, never under a lock of ours; they must not throw: when two
   // thirds of the lease have passed without a confirmed renewal; when it is lost; when it was renewed (with
-  // the new deadline).  One set after the event runs at once.  Each replaces the one set before.
+  // the new deadline).  One for jeopardy or loss that is set after the event runs at once; one for renewals
+  // hears of the next.  Each replaces the one set before.
   void on_jeopardy(std::function<void()>);
   void on_lost(std::function<void(const Lost&)>);
   void on_renewed(std::function<void(Instant)>);
