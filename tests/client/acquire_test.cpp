@@ -171,7 +171,7 @@ TEST_P(Acquire, uncontended_each_verb_is_one_round_trip) {
   EXPECT_EQ(counts.requests, 3u);
 }
 
-TEST_P(Acquire, many_threads_share_round_trips) {
+TEST_P(Acquire, many_threads_share_a_client_and_every_request_is_sent_once) {
   Counts counts;
   Client client = counted_client(counts);
   std::vector<std::jthread> threads;
@@ -182,7 +182,6 @@ TEST_P(Acquire, many_threads_share_round_trips) {
   }
   threads.clear();
   EXPECT_EQ(counts.requests, 16u * 20u * 2u);
-  EXPECT_LE(counts.trips, counts.requests);
 }
 
 TEST_P(Acquire, another_table_is_another_set_of_keys) {
