@@ -44,7 +44,7 @@ void hide_in_arguments(const std::string& url, std::span<char* const> argv) {
 }
 
 std::string from_environment() {
-  char* const value = std::getenv(variable);
+  char* const value = ::secure_getenv(variable);
   if (value == nullptr) return {};
   std::string url = value;
   if (has_secret(url)) {

@@ -36,10 +36,10 @@ Status check_why(const Break& why) {
 }  // namespace
 
 struct Operator::State {
-  explicit State(std::shared_ptr<Origin> o) : origin(std::move(o)), store(origin) {}
+  State(std::shared_ptr<Origin> o, bool f) : origin(std::move(o)), forked(f), store(origin) {}
 
   Status check_not_forked() const {
-    if (!page.in_child()) return ok();
+    if (!forked && !page.in_child()) return ok();
     return Error{Errc::forked, "this process is a child of the one that made this: make another one here"};
   }
   // The same for a call that has a value.
@@ -58,17 +58,20 @@ struct Operator::State {
 
   const ForkPage page;
   const std::shared_ptr<Origin> origin;
+  const bool forked;  // already when this was made: the client it was made of is our parent's
   Connection store;
 };
 
-Operator::Operator(const Client& client) : Operator(client.let_.state->origin()) {}
-Operator::Operator(std::shared_ptr<Origin> origin) : state_(std::make_unique<State>(std::move(origin))) {}
+Operator::Operator(const Client& client)
+    : state_(std::make_unique<State>(client.let_.state->origin(), client.let_.state->forked())) {}
+Operator::Operator(std::shared_ptr<Origin> origin)
+    : state_(std::make_unique<State>(std::move(origin), false)) {}
 Operator::Operator(Operator&&) noexcept = default;
 Operator& Operator::operator=(Operator&&) noexcept = default;
 
 Operator::~Operator() {
   // In a child: the connection is the parent's, and closing our copy of it could end it for both.
-  if (state_ && state_->page.in_child()) (void)state_.release();
+  if (state_ && !state_->check_not_forked()) (void)state_.release();
 }
 
 Result<Page> Operator::try_list(const Query& query) {
@@ -146,7 +149,8 @@ Status Operator::try_wait_until_free(std::string_view key, WaitOptions options) 
     }
     const Millis pause =
         core::scaled(core::growing(first_pause, longest_pause, times), 0.75 + jitter.fraction() / 4);
-    wakeup.wait(std::min({give_up, after(now, pause), after(now, row.remaining)}));
+    const Instant end = answered == now ? after(now, row.remaining) : Instant::max();
+    wakeup.wait(std::min({give_up, after(now, pause), end}));
   }
 }
 
