@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "holdfast/clock.h"
+#include "holdfast/export.h"
 #include "holdfast/result.h"
 
 namespace holdfast {
@@ -123,7 +124,7 @@ struct Traits {
 
 // Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it
 // alone.  Used by one thread, which may differ from the store's.
-class Bell {
+class HOLDFAST_API Bell {
  public:
   virtual ~Bell() = default;
   // Readable when something rang.
@@ -156,7 +157,7 @@ class Bell {
 // takes its place away.  A release rings the bell of the first live waiter only.
 //
 // A Store is used by one thread at a time and need not lock.  `Batched` lifts that to any number.
-class Store {
+class HOLDFAST_API Store {
  public:
   virtual ~Store() = default;
 
@@ -177,7 +178,7 @@ class Store {
 };
 
 // Where a client's stores come from.  Any thread may call any of it.
-class Origin {
+class HOLDFAST_API Origin {
  public:
   virtual ~Origin() = default;
 
