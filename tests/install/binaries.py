@@ -4,6 +4,11 @@ import platform
 import re
 from collections import Counter
 
+# How to build something without hardening.
+SOFT = "-fno-stack-protector -fcf-protection=none -Wl,-z,norelro,-z,lazy,-z,execstack,-rpath,/nowhere"
+if platform.machine() != "x86_64":
+    SOFT = SOFT.replace("-fcf-protection=none ", "")
+
 OF_A_CLASS = re.compile(r"(typeinfo for|typeinfo name for|vtable for) (.*)")
 
 

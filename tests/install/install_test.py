@@ -160,9 +160,16 @@ def only_the_api_is_outside(place):
 
 @case
 def what_we_compile_is_hardened(place):
+    def softness(path):
+        return binaries.softness(lambda *words: run([*words, path], place.own))
+
     for file in ("bin/holdfast", "lib/libholdfast.so"):
-        found = binaries.softness(lambda *words, file=file: run([*words, place.path(file)], place.own))
+        found = softness(place.path(file))
         check(not found, f"{file}: " + "; ".join(found))
+    # A program that has none of it, to see that it would be noticed.
+    run(["sh", "-c", f"echo 'int main() {{}}' | g++ -x c++ - -o soft {binaries.SOFT}"], place.own)
+    found = softness(os.path.join(place.own, "soft"))
+    check(len(found) >= 7, f"of a program without hardening only this was noticed: {found}")
     words = run(["readelf", "-hW", place.path("bin/holdfast")], place.own)
     check("Position-Independent Executable" in words, "the command should be a PIE")
 

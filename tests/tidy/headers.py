@@ -38,7 +38,6 @@ def headers_alone(tree):
     memory = os.path.join(tree.build, "tidy_headers.json") if tree.build else None
     known = set(load(memory))
     prints = {path: fingerprint(tree, path, command) for path in tree.select(".h")}
-
     work = [(command, path) for path in prints if prints[path] not in known]
     bad = {path: words for (_, path), words in compile_each(work, tree.root) if words}
     if memory:
