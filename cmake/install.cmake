@@ -31,5 +31,6 @@ install(FILES "${generated}/holdfast-config.cmake" "${generated}/holdfast-config
 # pkg-config finds the prefix from where the file lies.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" OUTPUT_VARIABLE prefix)
 list(JOIN HOLDFAST_STORES " " stores)
+list(JOIN HOLDFAST_DRIVER_MODULES " " modules)
 configure_file(cmake/holdfast.pc.in "${generated}/holdfast.pc" @ONLY)
 install(FILES "${generated}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -4,7 +4,7 @@
 #   target_link_libraries(app PRIVATE holdfast::holdfast)     # libholdfast.so
 #   target_link_libraries(app PRIVATE holdfast::static)       # libholdfast.a
 #
-# Sets HOLDFAST_STORES, the stores that were built.
+# Sets HOLDFAST_STORES, the stores that were built, and what their drivers are called by CMake and by pkg-config.
 include(GNUInstallDirs)
 set(objects)
 set(HOLDFAST_STORES)
@@ -29,6 +29,8 @@ endforeach()
 
 # Who links the archive links the drivers; the shared library has them already.
 set(drivers SQLite::SQLite3 Threads::Threads)
+set(HOLDFAST_DRIVER_PACKAGES SQLite3 Threads)
+set(HOLDFAST_DRIVER_MODULES sqlite3)
 target_link_libraries(holdfast_static PRIVATE ${drivers})
 target_link_libraries(holdfast PRIVATE "$<BUILD_INTERFACE:${drivers}>" "$<BUILD_INTERFACE:holdfast_hardening>")
 
