@@ -43,7 +43,7 @@ def wrong_names(listing, nm):
 
 def softness(tool):
     """What hardening is missing from a binary; tool(WORDS...) runs a tool on it."""
-    segments, dynamic, symbols = tool("readelf", "-lW"), tool("readelf", "-dW"), tool("readelf", "--dyn-syms", "-W")
+    segments, dynamic, symbols = tool("readelf", "-lW"), tool("readelf", "-dW"), tool("readelf", "-sW")
     stack = re.search(r"GNU_STACK .* (R\S*) +0x\w+$", segments, re.MULTILINE)
     wanted = {
         "its relocations stay writable (no RELRO)": "GNU_RELRO" in segments,
