@@ -26,6 +26,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror
 REPORT = r"token [1-9][0-9]{14,18}\n"
 OWN_STORE = r"""store counting, counted nothing, then something
 caught Failure busy
+purged
 caught LeaseLost
 caught runtime_error: one table is enough
 caught Mine: by me

@@ -40,6 +40,7 @@ class CountingOrigin : public holdfast::Origin {
     if (!store) return std::move(store).error();
     return std::unique_ptr<holdfast::Store>(new CountingStore(*std::move(store), count_));
   }
+  std::unique_ptr<holdfast::Steward> steward() override { return inner_->steward(); }
   holdfast::Result<std::shared_ptr<holdfast::Origin>> in(std::string_view) override {
     return holdfast::Error{.code = holdfast::Errc::invalid, .detail = "one table is enough"};
   }
@@ -75,6 +76,9 @@ int main() {
   } catch (const holdfast::Failure& failure) {
     std::cout << "caught Failure " << to_string(failure.error().code) << "\n";
   }
+
+  const auto purged = holdfast::Operator(client).try_purge();
+  std::cout << (purged ? "purged" : "not purged") << "\n";
 
   lease.release();
   try {
