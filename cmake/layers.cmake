@@ -22,13 +22,21 @@
 
 include(GoogleTest)
 
-# The language, the warnings and the private include folder of everything we compile.
+# The language, the warnings, the hardening, the visibility and the private include folder of everything we compile.
 function(holdfast_ours target)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  set_target_properties(
+    ${target}
+    PROPERTIES CXX_EXTENSIONS OFF
+               POSITION_INDEPENDENT_CODE ON
+               CXX_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON)
+  # An assert names the file in the tree; where the tree lay is nobody's business.
+  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:holdfast_warnings>" Threads::Threads)
+  target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:holdfast_warnings>" "$<BUILD_INTERFACE:holdfast_hardening>"
+                                           Threads::Threads)
 endfunction()
 
 function(holdfast_layer name)

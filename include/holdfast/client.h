@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
@@ -33,7 +34,7 @@ struct Ran {
 // anything.  Several clients on several stores live side by side.
 //
 // In a child after fork() every call fails with Errc::forked and nothing is sent: open a new one there.
-class Client {
+class HOLDFAST_API Client {
  public:
   // Throws Failure if the store cannot be opened; try_make returns it.
   explicit Client(std::shared_ptr<Origin> origin, ClientOptions options = {});
@@ -101,11 +102,11 @@ class Client {
 // Opens a store by its URL: "sqlite:PATH", "memory:".  Parameters of ours stand behind `?`: table=.
 // Throws Failure: Errc::invalid for a URL that means nothing, refused or unavailable for a store that
 // cannot be opened.
-Client open(std::string_view url, ClientOptions options = {});
-Result<Client> try_open(std::string_view url, ClientOptions options = {});
+HOLDFAST_API Client open(std::string_view url, ClientOptions options = {});
+HOLDFAST_API Result<Client> try_open(std::string_view url, ClientOptions options = {});
 
 // The same without connecting: for an Operator (operate.h), or for several clients.
-Result<std::shared_ptr<Origin>> try_origin(std::string_view url);
+HOLDFAST_API Result<std::shared_ptr<Origin>> try_origin(std::string_view url);
 
 template <class F>
 auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "holdfast/export.h"
+
 namespace holdfast {
 
 using Millis = std::chrono::milliseconds;
@@ -12,7 +14,7 @@ using Micros = std::chrono::microseconds;
 // CLOCK_BOOTTIME: time since the machine started.  It goes on while the machine is suspended and no
 // administrator or time server can set it; std::chrono::steady_clock stops in suspend, and a lease
 // does not.
-struct BootClock {
+struct HOLDFAST_API BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
   using period = duration::period;

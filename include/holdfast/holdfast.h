@@ -3,6 +3,7 @@
 #pragma once
 #include "holdfast/client.h"
 #include "holdfast/clock.h"
+#include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/lock.h"
 #include "holdfast/memory.h"

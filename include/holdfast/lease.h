@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "holdfast/clock.h"
+#include "holdfast/export.h"
 #include "holdfast/result.h"
 #include "holdfast/store.h"
 
@@ -24,7 +25,7 @@ enum class Released : std::uint8_t {
   stolen,            // somebody else was granted the key since
   never_held,        // the store knows nothing of it: that holder never had it, or it was purged since
 };
-const char* to_string(Released) noexcept;
+HOLDFAST_API const char* to_string(Released) noexcept;
 
 struct Lost {
   Loss reason = Loss::none;
@@ -41,7 +42,7 @@ struct Lost {
 // Any thread may call any const member; one thread at a time may renew, release, move or destroy.  A
 // lease may outlive the Client it came from.  In a child after fork() it is lost, and its destructor does
 // nothing.
-class Lease {
+class HOLDFAST_API Lease {
  public:
   Lease() noexcept = default;  // holds nothing
   Lease(Lease&&) noexcept;

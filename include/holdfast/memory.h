@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "holdfast/export.h"
 #include "holdfast/store.h"
 
 namespace holdfast::memory {
@@ -16,13 +17,14 @@ struct Clocks {
 
 // Stands for a database that several clients use.
 class Database;
-std::shared_ptr<Database> make_database();               // on the machine's clocks
-std::shared_ptr<Database> make_database(Clocks clocks);  // on these: a simulator's
+HOLDFAST_API std::shared_ptr<Database> make_database();               // on the machine's clocks
+HOLDFAST_API std::shared_ptr<Database> make_database(Clocks clocks);  // on these: a simulator's
 
 // Calls `ring(client, key)` in place of that client's bell.  For a simulator.
-void on_ring(Database&, std::function<void(const std::string& client, const std::string& key)> ring);
+HOLDFAST_API void on_ring(Database&,
+                          std::function<void(const std::string& client, const std::string& key)> ring);
 
 // A new client of that database.
-std::shared_ptr<Origin> origin(std::shared_ptr<Database> database);
+HOLDFAST_API std::shared_ptr<Origin> origin(std::shared_ptr<Database> database);
 
 }  // namespace holdfast::memory

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "holdfast/client.h"
+#include "holdfast/export.h"
 #include "holdfast/store.h"
 
 namespace holdfast {
@@ -37,7 +38,7 @@ struct WaitOptions {
 // Nothing here is needed to work with leases, and none of it is fast.  It has a connection of its own, made
 // when it is first asked something.  One thread at a time; in a child after fork() every call fails with
 // Errc::forked.
-class Operator {
+class HOLDFAST_API Operator {
  public:
   explicit Operator(const Client& client);
   // Asks nothing of the database yet: for one that has no tables.  See try_origin() in client.h.

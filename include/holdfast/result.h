@@ -12,6 +12,7 @@
 #include <variant>
 
 #include "holdfast/clock.h"
+#include "holdfast/export.h"
 
 namespace holdfast {
 
@@ -40,10 +41,10 @@ enum class Loss : std::uint8_t {
   forked,       // we are a child process: the lease is our parent's
 };
 
-const char* to_string(Errc) noexcept;
-const char* to_string(Loss) noexcept;
+HOLDFAST_API const char* to_string(Errc) noexcept;
+HOLDFAST_API const char* to_string(Loss) noexcept;
 
-struct Error {
+struct HOLDFAST_API Error {
   Errc code;
   std::string detail;       // for people, never for branching
   std::string holder = {};  // busy, timeout: who holds the key, if known
@@ -63,7 +64,7 @@ struct Error {
 };
 
 // What the throwing spellings throw.
-class Failure : public std::runtime_error {
+class HOLDFAST_API Failure : public std::runtime_error {
  public:
   explicit Failure(Error e) : std::runtime_error(e.detail), error_(std::move(e)) {}
   const Error& error() const noexcept { return error_; }
@@ -73,13 +74,13 @@ class Failure : public std::runtime_error {
 };
 
 // The Failure whose code is Errc::lost: the work under the lease must not be taken for done.
-class LeaseLost : public Failure {
+class HOLDFAST_API LeaseLost : public Failure {
  public:
   using Failure::Failure;
   Loss reason() const noexcept { return error().loss; }
 };
 
-[[noreturn]] void raise(Error);  // throws LeaseLost or Failure
+[[noreturn]] HOLDFAST_API void raise(Error);  // throws LeaseLost or Failure
 
 // A subset of std::expected<T, Error>, by the same names, until the oldest compiler we support has it.
 template <class T = std::monostate>

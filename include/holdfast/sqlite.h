@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "holdfast/export.h"
 #include "holdfast/store.h"
 
 namespace holdfast::sqlite {
@@ -20,9 +21,9 @@ struct Options {
 // Expiry is measured on CLOCK_BOOTTIME: no change of the wall clock touches it, and a reboot frees all.
 // Commits are WAL with synchronous=NORMAL: nothing acknowledged is lost when a process dies; a power cut
 // may lose the last moments, but then the machine has rebooted and every lease is void anyway.
-Result<std::shared_ptr<Origin>> origin(Options options);
+HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
 
 // ${XDG_STATE_HOME:-~/.local/state}/holdfast/leases.db
-std::string default_path();
+HOLDFAST_API std::string default_path();
 
 }  // namespace holdfast::sqlite

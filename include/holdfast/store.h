@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "holdfast/clock.h"
+#include "holdfast/export.h"
 #include "holdfast/result.h"
 
 namespace holdfast {
@@ -125,7 +126,7 @@ struct Traits {
 
 // Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it
 // alone.  Used by one thread, which may differ from the store's.
-class Bell {
+class HOLDFAST_API Bell {
  public:
   virtual ~Bell() = default;
   // Readable when something rang.
@@ -159,7 +160,7 @@ class Bell {
 // takes its place away.  A release rings the bell of the first live waiter only.
 //
 // A Store is used by one thread at a time and need not lock.  `Batched` lifts that to any number.
-class Store {
+class HOLDFAST_API Store {
  public:
   virtual ~Store() = default;
 
@@ -192,7 +193,7 @@ struct Purged {
 
 // What people do to a store that is no lease operation.  Beside Store, because it must work where no lease
 // can be kept yet.  Connects when it is asked something; used by one thread at a time.
-class Steward {
+class HOLDFAST_API Steward {
  public:
   virtual ~Steward() = default;
 
@@ -208,7 +209,7 @@ class Steward {
 };
 
 // Where a client's stores come from.  Any thread may call any of it.
-class Origin {
+class HOLDFAST_API Origin {
  public:
   virtual ~Origin() = default;
 

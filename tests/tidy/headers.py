@@ -38,20 +38,25 @@ def headers_alone(tree):
     memory = os.path.join(tree.build, "tidy_headers.json") if tree.build else None
     known = set(load(memory))
     prints = {path: fingerprint(tree, path, command) for path in tree.select(".h")}
-
-    def compile_alone(path):
-        source = f'#include "{path}"\n' * 2
-        return path, subprocess.run(command, input=source, cwd=tree.root, capture_output=True, text=True, check=False)
-
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(compile_alone, [path for path in prints if prints[path] not in known]))
-    bad = {path: result.stderr for path, result in results if result.returncode != 0}
+    work = [(command, path) for path in prints if prints[path] not in known]
+    bad = {path: words for (_, path), words in compile_each(work, tree.root) if words}
     if memory:
         with open(memory, "w", encoding="utf-8") as file:
             json.dump(sorted(prints[path] for path in prints if path not in bad), file)
     for path, words in sorted(bad.items()):
         errors = [line for line in words.splitlines() if "error" in line] or ["the compiler failed"]
         yield path, 1, f"include what it uses, so that it compiles alone ({errors[0].strip()})"
+
+
+def compile_each(work, folder):
+    """((command, header), what the compiler said if it failed) for each: the header included twice, and nothing else."""
+    def compile_alone(item):
+        command, header = item
+        done = subprocess.run(command, input=f'#include "{header}"\n' * 2, cwd=folder, capture_output=True, text=True, check=False)
+        return item, "" if done.returncode == 0 else done.stderr or "the compiler failed"
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(compile_alone, work))
 
 
 def load(memory):

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a foreign project gets: install_test.py CASE --build BUILD, or --list.
+
+`it_is_installed_and_moved` comes first. Every other case uses what lies there then.
+"""
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path += [HERE, os.path.join(ROOT, "tests", "tidy"), os.path.join(ROOT, "tools", "api")]
+
+import binaries  # noqa: E402
+import headers  # noqa: E402
+import listing  # noqa: E402
+from place import Place, check, prints, run  # noqa: E402
+
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+REPORT = r"token [1-9][0-9]{14,18}\n"
+OWN_STORE = r"""store counting, counted nothing, then something
+caught Failure busy
+purged
+caught LeaseLost
+caught runtime_error: one table is enough
+caught Mine: by me
+"""
+SETUP = "it_is_installed_and_moved"
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def configure(place, source, *options, fails=False):
+    command = ["cmake", "-G", "Ninja", "-S", os.path.join(HERE, source), "-B", place.own, f"-DCMAKE_PREFIX_PATH={place.prefix}"]
+    return run([*command, *options], place.own, fails)
+
+
+def compiler_words(place, source):
+    """The options with which a file of the foreign project is compiled."""
+    with open(os.path.join(place.own, "compile_commands.json"), encoding="utf-8") as file:
+        return next(entry["command"] for entry in json.load(file) if entry["file"].endswith(source))
+
+
+def no_flag_of_ours(place, source):
+    words = compiler_words(place, source)
+    for flag in ("FORTIFY", "GLIBCXX_ASSERTIONS", "-fstack", "-fcf", "-ftrivial", "-fvisibility", "-fmacro", "NDEBUG", "/src "):
+        check(flag not in words, f"{flag} reaches a user's command line: {words}")
+
+
+def foreign(place, *options):
+    configure(place, "foreign", *options)
+    no_flag_of_ours(place, "report.cpp")
+    run(["ninja"], place.own)
+    prints(REPORT, ["./report"], place.own)
+    prints(OWN_STORE, ["./own_store"], place.own)
+    return run(["readelf", "-dW", "report"], place.own)
+
+
+@case
+def a_foreign_project_links_the_shared_library(place):
+    needed = foreign(place)
+    check("libholdfast.so.0.1" in needed, f"the soname should be asked for:\n{needed}")
+    check("libsqlite" not in needed, f"the driver is the library's own business:\n{needed}")
+
+
+@case
+def a_foreign_project_links_the_archive(place):
+    needed = foreign(place, "-DLIBRARY=holdfast::static", "-DCOMPONENTS=static;memory;sqlite")
+    check("libholdfast" not in needed, f"no shared library should be asked for:\n{needed}")
+
+
+@case
+def a_foreign_project_needs_no_cmake(place):
+    def flags(*words):
+        return run(["pkg-config", *words, "holdfast"], place.own, PKG_CONFIG_PATH=place.path("lib", "pkgconfig"))
+
+    version = run([place.path("bin", "holdfast"), "version"], place.own).split()[1]
+    check(flags("--modversion").strip() == version, "pkg-config and the command should tell the same version")
+    check(flags("--variable=stores").split() == ["memory", "sqlite"], "pkg-config should tell the stores")
+    check("-lsqlite" not in flags("--libs"), "who links the shared library links no driver")
+
+    for source, output in (("first/report.cpp", REPORT), ("foreign/own_store.cpp", OWN_STORE)):
+        for name, static, asked in (("shared", [], []), ("static", ["-static"], ["--static"])):
+            # Hidden: what is thrown must be caught also by a program that hides all its own names.
+            words = ["g++", "-std=c++20", *STRICT, "-fvisibility=hidden", "-o", name, os.path.join(HERE, source), *static]
+            run([*words, *shlex.split(flags(*asked, "--cflags", "--libs"))], place.own)
+            prints(output, ["./" + name], place.own, LD_LIBRARY_PATH=place.path("lib"))
+        check("NEEDED" not in run(["readelf", "-dW", "static"], place.own), "-static should ask for no library")
+
+
+@case
+def what_is_not_there_is_named(place):
+    words = " ".join(configure(place, "foreign", "-DCOMPONENTS=sqlite;postgres;redis", fails=True).split())
+    check("was built without postgres, redis. The stores it has: memory, sqlite." in words, words)
+    for version in ("0.2", "0.0", "1"):
+        words = configure(place, "foreign", f"-DVERSION={version}", fails=True)
+        check("holdfast-config.cmake, version: 0.1." in words, words)
+
+    # Only the archive needs the driver's package.
+    without = "-DCMAKE_DISABLE_FIND_PACKAGE_SQLite3=ON"
+    words = configure(place, "foreign", "-DVERSION=0.1.0", "-DCOMPONENTS=sqlite;static", without, fails=True)
+    check("find_package for module SQLite3" in words, words)
+    configure(place, "foreign", "-DCOMPONENTS=sqlite", without)
+
+
+@case
+def a_project_has_holdfast_inside(place):
+    without = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("CLI11", "nlohmann_json", "GTest", "Python3")]
+    configure(place, "subproject", f"-DHOLDFAST={ROOT}", "-DCMAKE_PREFIX_PATH=", *without)
+    no_flag_of_ours(place, "report.cpp")
+    run(["ninja", "-n", "with_holdfast", "with_static"], place.own)
+    words = run(["cmake", "--install", ".", "--prefix", os.path.join(place.own, "prefix")], place.own)
+    check("Installing" not in words, f"installing the outer project should not install the inner one:\n{words}")
+
+
+@case
+def the_command_runs(place):
+    command = place.path("bin", "holdfast")
+    store = "sqlite:" + os.path.join(place.own, "leases.db")
+    prints(r"holdfast [0-9.]+\n", [command, "version"], place.own)
+    prints(r"hello\n", [command, "--store", store, "run", "k", "--", "echo", "hello"], place.own)
+    check("libholdfast" not in run(["readelf", "-dW", command], place.own), "the command should need no library of ours")
+
+
+@case
+def it_can_be_staged(place):
+    run(["cmake", "--install", place.build, "--prefix", "/usr"], place.own, DESTDIR=place.own)
+    staged = sorted(os.path.relpath(os.path.join(folder, file), os.path.join(place.own, "usr"))
+                    for folder, _, files in os.walk(place.own) for file in files)
+    check(staged == place.installed(), f"staged {staged} and installed {place.installed()} differ")
+
+
+@case
+def no_file_knows_where_it_was_built(place):
+    for file in place.installed():
+        copy = os.path.join(place.own, "copy")
+        shutil.copyfile(place.path(file), copy)
+        if re.search(r"\.so\b|\.a$|bin/", file):
+            run(["strip", "--strip-debug", copy], place.own)
+        with open(copy, "rb") as content:
+            text = content.read()
+        for where in (ROOT, place.build, place.first):
+            check(where.encode() not in text, f"{file} contains {where}")
+
+
+@case
+def only_the_api_is_outside(place):
+    names = run(["nm", "-DC", "--defined-only", place.path("lib", "libholdfast.so")], place.own)
+    found = binaries.wrong_names(listing.listing_of(ROOT), names)
+    check(not found, "\n".join(found))
+
+
+@case
+def what_we_compile_is_hardened(place):
+    def softness(path):
+        return binaries.softness(lambda *words: run([*words, path], place.own))
+
+    for file in ("bin/holdfast", "lib/libholdfast.so"):
+        found = softness(place.path(file))
+        check(not found, f"{file}: " + "; ".join(found))
+    # A program that has none of it, to see that it would be noticed.
+    run(["sh", "-c", f"echo 'int main() {{}}' | g++ -x c++ - -o soft {binaries.SOFT}"], place.own)
+    found = softness(os.path.join(place.own, "soft"))
+    check(len(found) >= 7, f"of a program without hardening only this was noticed: {found}")
+    words = run(["readelf", "-hW", place.path("bin/holdfast")], place.own)
+    check("Position-Independent Executable" in words, "the command should be a PIE")
+
+
+@case
+def each_header_compiles_alone(place):
+    names = [file for file in place.installed() if file.endswith(".h")]
+    check([file.removeprefix("include/") for file in names] == listing.headers(ROOT), f"these headers are installed: {names}")
+    compilers = [found for found in (shutil.which("g++"), shutil.which("clang++-19")) if found]
+    check(compilers, "no compiler found")
+    work = [([compiler, f"-std={standard}", "-fsyntax-only", *STRICT, "-I", place.path("include"), "-x", "c++", "-"],
+             name.removeprefix("include/"))
+            for compiler in compilers for standard in ("c++20", "c++23") for name in names]
+    bad = [f"{' '.join(command)} <{name}>:\n{words}" for (command, name), words in headers.compile_each(work, place.own) if words]
+    check(not bad, "\n".join(bad))
+
+
+def blocks(page, kind):
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        return re.findall(rf"^```{kind}\b[^\n]*\n(.*?)^```$", file.read(), re.MULTILINE | re.DOTALL)
+
+
+@case
+def the_page_tells_the_truth(place):
+    page = "docs/start/install.md"
+    project = os.path.join(place.own, "project")
+    os.mkdir(project)
+    shutil.copy(os.path.join(HERE, "first", "report.cpp"), project)
+    with open(os.path.join(project, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+        file.write(blocks(page, "cmake")[0])
+    run(["cmake", "-G", "Ninja", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={place.prefix}"], project)
+    run(["cmake", "--build", "build"], project)
+    prints(REPORT, ["build/report"], project)
+
+    script = next(block for block in blocks(page, "sh") if "pkg-config" in block)
+    # The shell splits what pkg-config prints at every space, so the prefix must not have one here.
+    os.symlink(place.prefix, os.path.join(place.own, "prefix"))
+    run(["sh", "-e", "-c", script], project, PKG_CONFIG_PATH=os.path.join(place.own, "prefix/lib/pkgconfig"))
+    for program in ("report", "report_static"):
+        prints(REPORT, ["./" + program], project, LD_LIBRARY_PATH=place.path("lib"))
+
+
+@case
+def dev_installs(place):
+    dev = os.path.join(ROOT, "dev")
+    # Where ./dev did not build this, it would begin by configuring it anew, without the tests that run just now.
+    if place.build.endswith("/build/release") and os.path.exists(os.path.join(place.build, ".configured")):
+        words = run([dev, "install", "here/prefix"], place.own)
+        check(re.search(r"installed in .*/here/prefix: ", words), words)
+        prints(r"holdfast [0-9.]+\n", ["here/prefix/bin/holdfast", "version"], place.own)
+    words = run([dev, "install", "/dev/null/prefix"], place.own, fails=True)
+    check(words == "dev: cannot install in /dev/null/prefix: /dev/null is no folder\n", words)
+    words = run([dev, "install", "one", "two"], place.own, fails=True)
+    check(words == "dev: ./dev install takes a prefix or nothing, not 'one two'\n", words)
+
+
+def it_is_installed_and_moved(place):
+    for folder in (place.first, place.prefix):
+        shutil.rmtree(folder, ignore_errors=True)
+    run(["cmake", "--install", place.build, "--prefix", place.first], place.own)
+    os.rename(place.first, place.prefix)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("case", nargs="?", choices=[SETUP, *CASES])
+    parser.add_argument("--build")
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(CASES))
+        return
+    place = Place(args.build, args.case)
+    {SETUP: it_is_installed_and_moved, **CASES}[args.case](place)
+    shutil.rmtree(place.own)
+
+
+if __name__ == "__main__":
+    main()
