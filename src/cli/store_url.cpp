@@ -30,7 +30,7 @@ std::string percent_encoded(std::string_view path) {
 
 std::string store_url(const std::string& given) {
   if (!given.empty()) return given;
-  const char* const from_environment = std::getenv("HOLDFAST_STORE");
+  const char* const from_environment = ::secure_getenv("HOLDFAST_STORE");
   if (from_environment != nullptr && *from_environment != '\0') return from_environment;
   return "sqlite:" + percent_encoded(sqlite::default_path());
 }

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <string>
 
+#include "stores/sqlite/journal.h"
+#include "stores/sqlite/ownership.h"
+#include "stores/sqlite/schema.h"
 #include "stores/sqlite/sql/reboot.sql.h"
 #include "stores/sqlite/sql/schema.sql.h"
 
@@ -73,21 +76,16 @@ std::uint32_t pragma(Connection& connection, const char* name) {
   return static_cast<std::uint32_t>(std::stoll(connection.ask(std::string("PRAGMA ") + name).value_or("0")));
 }
 
-bool has_tables(Connection& connection) {
-  // Ours has neither; whoever planted one wants our statements to run it.
-  if (connection.ask("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')")) {
-    refuse(connection.path(), " has triggers or views, and ours has none; give another path");
-  }
-  const std::string state = connection.tables().beside("state");
-  return connection.ask("SELECT 1 FROM sqlite_schema WHERE name = '" + state + "'").has_value();
+// As SQLite sees it, the log included, which may be another's.
+void require_ours(Connection& connection) {
+  if (!connection.ask("SELECT 1 FROM sqlite_schema")) return;
+  require_ours(connection.path(), pragma(connection, "application_id"), pragma(connection, "user_version"));
 }
 
 void make_tables(Connection& connection) {
   Transaction transaction(connection);
-  const bool made = connection.ask("SELECT 1 FROM sqlite_schema").has_value();
-  if (made) {  // somebody was faster, and perhaps not one of us
-    require_ours(connection.path(), pragma(connection, "application_id"), pragma(connection, "user_version"));
-  }
+  require_ours(connection);  // somebody was faster, and perhaps not one of us
+  if (has_our_tables(connection)) return;
   connection.run_script("PRAGMA application_id = " + std::to_string(application_id));
   connection.run_script("PRAGMA user_version = " + std::to_string(schema_version));
   connection.run_script(schema_sql);
@@ -141,16 +139,19 @@ void open_database(Connection& connection, const Presence& presence) {
       refuse(connection.path(), " is not a Holdfast database; nothing was changed, give another path");
     }
     require_ours(connection.path(), header.application_id, header.user_version);
+    if (header.wal) check_journal(connection.path(), header.application_id);
   }
   configure(connection);
   // Made with a rollback journal: the header is ours in the same moment in which it exists at all.
   until_not_busy(connection, [&] {
-    if (!has_tables(connection)) make_tables(connection);
+    require_ours(connection);
+    if (!has_our_tables(connection)) make_tables(connection);
   });
   if (!header.wal) until_not_busy(connection, [&] { use_wal(connection); });
   until_not_busy(connection, [&] {
     if (!of_this_boot(connection)) reboot(connection, presence);
   });
+  check_files(connection.path());  // now that all of them are there
 }
 
 void open_again(Connection& connection) {

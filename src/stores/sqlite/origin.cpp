@@ -14,10 +14,11 @@ namespace {
 
 class SqliteOrigin final : public Origin {
  public:
-  SqliteOrigin(std::string path, Tables tables, Machine machine)
+  SqliteOrigin(std::string path, Tables tables, Machine machine, bool allow_unsafe)
       : path_(std::move(path)),
         tables_(std::move(tables)),
         machine_(std::move(machine)),
+        allow_unsafe_(allow_unsafe),
         client_(random_hex(16)) {}
 
   Result<std::unique_ptr<Store>> connect(Instant until) override {
@@ -36,7 +37,8 @@ class SqliteOrigin final : public Origin {
   Result<std::shared_ptr<Origin>> in(std::string_view table) override {
     auto tables = Tables::named(table);
     if (!tables) return std::move(tables).error();
-    return std::shared_ptr<Origin>(std::make_shared<SqliteOrigin>(path_, *std::move(tables), machine_));
+    return std::shared_ptr<Origin>(
+        std::make_shared<SqliteOrigin>(path_, *std::move(tables), machine_, allow_unsafe_));
   }
 
   std::string name() const override {
@@ -56,7 +58,8 @@ class SqliteOrigin final : public Origin {
  private:
   std::shared_ptr<Site> find_site() {
     const std::lock_guard lock(mutex_);
-    const std::string file = make_file(path_);  // each time: it may have been removed since
+    const std::string file =
+        make_file(path_, machine_, allow_unsafe_);  // each time: it may have been removed since
     if (!site_) site_ = std::make_shared<Site>(file, tables_, machine_, client_);
     return site_;
   }
@@ -71,6 +74,7 @@ class SqliteOrigin final : public Origin {
   const std::string path_;
   const Tables tables_;
   const Machine machine_;
+  const bool allow_unsafe_;
   const std::string client_;
   mutable std::mutex mutex_;
   std::shared_ptr<Site> site_;  // since the first attempt to connect
@@ -84,8 +88,8 @@ Result<std::shared_ptr<Origin>> origin(Options options, Machine machine) {
   }
   auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
-  return std::shared_ptr<Origin>(
-      std::make_shared<SqliteOrigin>(absolute(options.path), *std::move(tables), std::move(machine)));
+  return std::shared_ptr<Origin>(std::make_shared<SqliteOrigin>(absolute(options.path), *std::move(tables),
+                                                                std::move(machine), options.allow_unsafe));
 }
 
 Result<std::shared_ptr<Origin>> origin(Options options) {

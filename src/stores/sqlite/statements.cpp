@@ -15,6 +15,7 @@
 #include "stores/sqlite/sql/mentions.sql.h"
 #include "stores/sqlite/sql/note_client.sql.h"
 #include "stores/sqlite/sql/note_facts.sql.h"
+#include "stores/sqlite/sql/objects.sql.h"
 #include "stores/sqlite/sql/places.sql.h"
 #include "stores/sqlite/sql/queue.sql.h"
 #include "stores/sqlite/sql/release.sql.h"
@@ -47,6 +48,7 @@ std::string_view text(Sql statement) noexcept {
     case Sql::history: return history_sql;
     case Sql::boot: return boot_sql;
     case Sql::mentions: return mentions_sql;
+    case Sql::objects: return objects_sql;
   }
   return {};
 }

@@ -30,8 +30,9 @@ enum class Sql : std::uint8_t {
   history,
   boot,
   mentions,
+  objects,
 };
-inline constexpr std::size_t sql_count = static_cast<std::size_t>(Sql::mentions) + 1;
+inline constexpr std::size_t sql_count = static_cast<std::size_t>(Sql::objects) + 1;
 
 std::string_view text(Sql statement) noexcept;
 
