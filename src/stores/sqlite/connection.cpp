@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
+#include <filesystem>
 
 #include "stores/sqlite/inherited.h"
+#include "stores/sqlite/ownership.h"
 
 namespace holdfast::sqlite {
 
@@ -181,7 +184,11 @@ bool Connection::stand_back(int times) noexcept {
 }
 
 void Connection::fail(During during) const {
-  const Trouble trouble{sqlite3_extended_errcode(raw()), sqlite3_system_errno(raw()), sqlite3_errmsg(raw())};
+  Trouble trouble{sqlite3_extended_errcode(raw()), sqlite3_system_errno(raw()), sqlite3_errmsg(raw())};
+  // After a file that it could not make SQLite tries to read it, and then knows only that there is none.
+  const bool why_is_lost = trouble.system_errno == 0 || trouble.system_errno == ENOENT;
+  if ((trouble.code & 0xff) == SQLITE_CANTOPEN && why_is_lost)
+    trouble.system_errno = obstacle_in(std::filesystem::path(path_).parent_path().string());
   if (is_busy(trouble.code)) throw Busy(to_error(trouble, during, path_));
   raise(to_error(trouble, during, path_));
 }

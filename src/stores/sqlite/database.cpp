@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/sqlite/database.h"
 
+#include <sys/stat.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
+#include "stores/sqlite/fault.h"
 #include "stores/sqlite/journal.h"
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/schema.h"
@@ -28,9 +32,12 @@ struct Header {
 Header read_header(const Connection& connection) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(connection.raw(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
-  sqlite3_int64 size = 0;
   std::array<unsigned char, 100> bytes{};
-  if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size == 0) return {.empty = true};
+  // Not by SQLite's word: it takes a file of one byte for empty, and would write over it.
+  struct stat found {};
+  if (::lstat(connection.path().c_str(), &found) != 0)
+    raise(system_error("cannot look at " + connection.path(), errno));
+  if (found.st_size == 0) return {.empty = true};
   file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
   const auto number = [&](std::size_t at) {
     return static_cast<std::uint32_t>(bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 |

@@ -84,7 +84,7 @@ Error to_error(const Trouble& trouble, During during, const std::string& path) {
     case SQLITE_CANTOPEN: return cannot_open(trouble, path);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-    case SQLITE_AUTH: return {Errc::refused, path + " may not be written by this user: " + trouble.text};
+    case SQLITE_AUTH: return {Errc::refused, path + " may not be written by this user" + advice(EACCES)};
     case SQLITE_NOTADB:
       return {Errc::refused, path + " is not a Holdfast database; nothing was changed, give another path"};
     case SQLITE_TOOBIG:

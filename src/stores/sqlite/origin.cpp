@@ -29,7 +29,10 @@ class SqliteOrigin final : public Origin {
       show_presence(*site);
       return std::unique_ptr<Store>(std::move(store));
     } catch (const Failure& failure) {
-      return failure.error();
+      Error error = failure.error();
+      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,6 +66,9 @@ void check_file(const std::string& path) {
   if (!S_ISREG(found.st_mode)) refuse(path, " is not a regular file; give the path of one, or of none yet");
   if (found.st_nlink > 1) refuse(path, " has several names (hard links); keep one of them");
   check_owner(path, found);
+  // SQLite would go on with a log that it can only read, until somebody wants to write.
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0)
+    raise(system_error("cannot read and write " + path, errno));
 }
 
 bool everybody_writes(const std::string& folder) {
@@ -96,6 +100,14 @@ void check_client_folder(const std::string& folder) {
   if (!look(folder, found) || !S_ISDIR(found.st_mode))
     refuse(folder, " is no folder, and our clients' FIFOs belong there; take it away while nobody uses it");
   check_owner(folder, found);
+}
+
+int obstacle_in(const std::string& folder) {
+  struct statvfs room {};
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) return errno;
+  if (::statvfs(folder.c_str(), &room) != 0) return errno;
+  const bool full = room.f_bavail == 0 || (room.f_files != 0 && room.f_favail == 0);
+  return full ? ENOSPC : 0;
 }
 
 std::vector<std::string> doubts_about(const std::string& path) {

@@ -12,7 +12,7 @@
 
 namespace holdfast::sqlite {
 
-// All below throw Errc::refused with the path, what is wrong, and what would be right.
+// The checks throw Errc::refused with the path, what is wrong, and what would be right.
 
 // The folder and those above it: none may be writable by everybody, unless it is sticky as /tmp is.
 // REQUIRES: a path without symbolic links.
@@ -23,6 +23,9 @@ void check_files(const std::string& path);
 
 // The folder PATH.d, which exists.
 void check_client_folder(const std::string& folder);
+
+// Why no file can be made in there, as errno(3) has it; zero: nothing is known to stand in the way.
+int obstacle_in(const std::string& folder);
 
 // What people should know about a place that is allowed.
 std::vector<std::string> doubts_about(const std::string& path);

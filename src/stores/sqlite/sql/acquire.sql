@@ -13,4 +13,4 @@ ON CONFLICT (key) DO UPDATE
        locked_until = excluded.locked_until,
        sequence = tell(max(sequence + 1, excluded.sequence))
  WHERE locked_by IS NULL
-   AND sequence < 9223372036854775807;
+   AND sequence BETWEEN 0 AND 9223372036854775806;
