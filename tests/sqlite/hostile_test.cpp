@@ -90,6 +90,20 @@ TEST_F(Hostile, tables_that_are_not_exactly_ours_are_refused) {
   }
 }
 
+TEST_F(Hostile, what_a_file_says_of_itself_is_shown_escaped) {
+  for (const std::string sql :
+       {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE \x1b[31m' WHERE name = 'locks'",
+        "CREATE VIEW \"v\x1b[31m\" AS SELECT 1"}) {
+    for (const char* const suffix : {"", "-wal", "-shm"}) fs::remove(path_ + suffix);
+    ASSERT_TRUE(open());
+    RawDatabase(path_).ask(sql);
+    const auto store = open();
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().detail.find('\x1b'), std::string::npos);
+    EXPECT_NE(store.error().detail.find("\\x1b"), std::string::npos) << store.error().detail;
+  }
+}
+
 TEST_F(Hostile, other_plain_tables_are_left_alone) {
   ASSERT_TRUE(open());
   RawDatabase(path_).ask(

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/text.h"
 #include "stores/sqlite/inherited.h"
 #include "stores/sqlite/ownership.h"
 
@@ -184,7 +185,9 @@ bool Connection::stand_back(int times) noexcept {
 }
 
 void Connection::fail(During during) const {
-  Trouble trouble{sqlite3_extended_errcode(raw()), sqlite3_system_errno(raw()), sqlite3_errmsg(raw())};
+  // Its words may quote what is in the file.
+  Trouble trouble{sqlite3_extended_errcode(raw()), sqlite3_system_errno(raw()),
+                  printable(sqlite3_errmsg(raw()))};
   // After a file that it could not make SQLite tries to read it, and then knows only that there is none.
   const bool why_is_lost = trouble.system_errno == 0 || trouble.system_errno == ENOENT;
   if ((trouble.code & 0xff) == SQLITE_CANTOPEN && why_is_lost)
