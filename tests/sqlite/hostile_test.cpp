@@ -227,6 +227,20 @@ TEST_F(Hostile, a_process_that_died_while_switching_to_wal_is_no_hindrance) {
   EXPECT_FALSE(fs::exists(path_ + "-journal")) << "it was played back";
 }
 
+TEST_F(Hostile, a_file_that_takes_long_to_read_ends_with_the_time_of_the_call) {
+  Caller here(path_);
+  RawDatabase(path_).ask(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000) "
+      "INSERT INTO holdfast_log(at, key, event, holder, token, by, reason) SELECT i, 'k', '', '', i, '', '' "
+      "FROM n");
+  const auto page =
+      here.store().list({.what = Query::What::log, .prefix = "nothing"}, BootClock::now() + 20ms);
+  ASSERT_FALSE(page) << "a million rows were read in 20 ms";
+  EXPECT_EQ(page.error().code, Errc::unavailable);
+  EXPECT_NE(page.error().detail.find("time"), std::string::npos) << page.error().detail;
+  EXPECT_TRUE(here.granted("k")) << "and goes on";
+}
+
 TEST_F(Hostile, a_token_that_cannot_rise_is_refused) {
   Caller here(path_);
   for (const char* const last : {"9223372036854775807", "-1", "1e300"}) {

@@ -78,8 +78,9 @@ Error to_error(const Trouble& trouble, During during, const std::string& path) {
   switch (primary(trouble.code)) {
     case SQLITE_IOERR:
     case SQLITE_FULL: return cannot_write(trouble, during, path);
-    case SQLITE_NOMEM:
     case SQLITE_INTERRUPT:
+      return {Errc::unavailable, path + ": the time for this call was over before it was done"};
+    case SQLITE_NOMEM:
     case SQLITE_SCHEMA: return {Errc::unavailable, path + ": " + trouble.text};
     case SQLITE_CANTOPEN: return cannot_open(trouble, path);
     case SQLITE_READONLY:
