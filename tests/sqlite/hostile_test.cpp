@@ -77,6 +77,7 @@ TEST_F(Hostile, tables_that_are_not_exactly_ours_are_refused) {
        "x "
        "AFTER INSERT ON locks BEGIN DELETE FROM locks; END')",
        path_.c_str()},
+      {"CREATE VIRTUAL TABLE f USING fts5(x)", "none: 'f'"},
       {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE locks(x)' WHERE name = "
        "'locks'",
        path_.c_str()},
@@ -179,6 +180,13 @@ TEST_F(Hostile, a_log_of_another_program_is_refused_and_left_alone) {
   expect_refused("not a Holdfast database");
   EXPECT_EQ(bytes_of(path_), whole);
   EXPECT_EQ(bytes_of(path_ + "-wal"), log);
+}
+
+TEST_F(Hostile, a_newer_version_that_is_only_in_the_log_is_refused) {
+  (void)real_database();
+  RawDatabase newer(path_);
+  newer.ask("PRAGMA wal_autocheckpoint = 0; PRAGMA user_version = 2");
+  expect_refused("newer Holdfast");
 }
 
 // What SQLite writes into a journal while `sql` runs, as a process leaves it that dies before it is done.

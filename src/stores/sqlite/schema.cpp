@@ -35,7 +35,7 @@ std::string small(std::string_view name) {
   return out;
 }
 
-// By its text too: SQLite believes that and not the type beside it.
+// By its text too: a virtual table, which is code of somebody, calls itself a table.
 bool is_harmless(std::string_view type, std::string_view sql) {
   if (type == "table") return sql.starts_with("CREATE TABLE ");
   return type == "index" &&
