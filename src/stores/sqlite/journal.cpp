@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "holdfast/result.h"
 
@@ -56,7 +57,8 @@ bool has_our_page_1_only(const Bytes& journal, std::uint32_t application_id) {
 
 void check_journal(const std::string& path, std::uint32_t application_id) {
   const std::string name = path + "-journal";
-  if (!std::filesystem::exists(name)) return;
+  std::error_code unknown;
+  if (!std::filesystem::exists(name, unknown)) return;
   const Bytes journal(name);
   // SQLite plays back nothing that does not start so.
   if (!journal.starts_with_magic() || has_our_page_1_only(journal, application_id)) return;
