@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "base/url.h"
 
 namespace holdfast {
 namespace {
@@ -20,8 +21,8 @@ struct Unit {
 constexpr Unit units[] = {{"ms", 1ms}, {"s", 1s}, {"m", 1min}, {"h", 1h}, {"d", 24h}};
 
 Error bad(std::string_view text, const char* why) {
-  return {Errc::invalid,
-          "\"" + printable(text) + "\" is not a duration: " + why + "; write 250ms, 30s, 5m, 1.5h or 2d"};
+  return {Errc::invalid, "\"" + printable(redacted(text)) + "\" is not a duration: " + why +
+                             "; write 250ms, 30s, 5m, 1.5h or 2d"};
 }
 
 // The largest unit that fits, and the next smaller one.

@@ -97,6 +97,9 @@ Result<std::string> percent_decoded(std::string_view text) {
 }
 
 Result<Url> parse_url(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos)
+    return Error{Errc::invalid,
+                 "\"" + printable(redacted(text)) + "\" holds a NUL byte, and no address does"};
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon))) {
     return Error{Errc::invalid,

@@ -9,6 +9,7 @@
 namespace holdfast::cli {
 
 AnyOf::AnyOf(std::initializer_list<int> fds) : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
   for (const int fd : fds) add(fd);
 }
 

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
+#include "base/url.h"
 #include "cli/given.h"
 #include "cli/help.h"
 
@@ -235,7 +237,7 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv) {
   } catch (const CLI::ExtrasError&) {
     return not_expected(app);
   } catch (const CLI::ParseError& e) {
-    return Error{Errc::invalid, e.what()};
+    return Error{Errc::invalid, printable(redacted(e.what()))};  // it quotes what was given
   } catch (const Failure& failure) {
     return failure.error();
   }

@@ -16,8 +16,8 @@ namespace holdfast::cli {
 namespace {
 
 // Scripts use the small numbers (`exec 3>file`) and shells a few above ten for themselves: up here the
-// proof of life is in nobody's way.
-constexpr int lowest_proof = 64;
+// proof of life is in nobody's way.  Where so many are not allowed, anywhere will do.
+constexpr int lowest_proof[] = {64, 16, 3};
 
 void set_environment(const Work& work, const Start& start) {
   ::setenv("HOLDFAST_KEY", work.key.c_str(), 1);
@@ -36,7 +36,11 @@ std::vector<char*> arguments(const Work& work) {
 // All that is open stays behind, but for 0, 1, 2 and the proof of life.
 bool keep_descriptors(int proof) noexcept {
   if (::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return false;
-  return proof < 0 || ::fcntl(proof, F_DUPFD, lowest_proof) >= 0;
+  if (proof < 0) return true;
+  for (const int lowest : lowest_proof) {
+    if (::fcntl(proof, F_DUPFD, lowest) >= 0) return true;
+  }
+  return false;
 }
 
 // In the child.  Comes back only if CMD cannot be run; errno says why.

@@ -30,7 +30,7 @@ Millis ttl_of(const char* option, const Text& given) {
 
 Millis wait_of(const Given& given) {
   if (given.no_wait && given.wait)
-    refuse("-n and -w " + printable(*given.wait) + " exclude each other: give one of them");
+    refuse("-n and -w " + printable(redacted(*given.wait)) + " exclude each other: give one of them");
   if (given.no_wait) return Millis::zero();
   if (!given.wait) return forever;
   const Millis wait = duration("-w", *given.wait);
@@ -91,7 +91,7 @@ Command acquire_command(const Given& given) {
 
 Command renew_command(const Given& given) {
   if (given.ttl && given.by) {
-    refuse("--ttl " + printable(*given.ttl) + " and --by " + printable(*given.by) +
+    refuse("--ttl " + printable(redacted(*given.ttl)) + " and --by " + printable(redacted(*given.by)) +
            " exclude each other: give one of them");
   }
   const Millis ttl = given.by ? ttl_of("--by", given.by) : ttl_of("--ttl", given.ttl);

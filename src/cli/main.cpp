@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <sys/auxv.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/store_url.h"
 
@@ -50,6 +52,15 @@ int holdfast_main(std::span<char* const> argv) {
 }  // namespace holdfast::cli
 
 int main(int argc, char** argv) {
+  // With another's rights than the caller's: whatever the caller gives us (paths, environment, CMD) would be
+  // done in the other's name.
+  if (::getauxval(AT_SECURE) != 0) {
+    holdfast::cli::complain(
+        "holdfast does not run set-user-id or set-group-id: it would lend those rights to every CMD; take "
+        "the "
+        "bit off (chmod ug-s)");
+    std::_Exit(holdfast::cli::exit_refused);
+  }
   holdfast::cli::fill_standard_descriptors();
   int code = holdfast::cli::holdfast_main({argv, static_cast<std::size_t>(argc)});
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

@@ -85,7 +85,7 @@ int fail(const Error& error) {
 }
 
 bool wants_colour(std::FILE* stream) noexcept {
-  const char* const no_colour = std::getenv("NO_COLOR");
+  const char* const no_colour = ::secure_getenv("NO_COLOR");
   return (no_colour == nullptr || *no_colour == '\0') && ::isatty(::fileno(stream)) == 1;
 }
 

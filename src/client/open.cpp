@@ -28,8 +28,15 @@ MadeOrigin open_sqlite(const Url& url) {
   if (path->empty()) return Error{Errc::invalid, "sqlite: names no file; write sqlite:PATH"};
   sqlite::Options options{.path = *std::move(path)};
   for (const auto& [name, value] : url.parameters) {
-    if (name != "table") return unknown_parameter(url, name, "known is table=");
-    options.table = value;
+    if (name == "table") {
+      options.table = value;
+    } else if (name == "unsafe" && value == "allow") {
+      options.allow_unsafe = true;
+    } else if (name == "unsafe") {
+      return Error{Errc::invalid, "unsafe=" + printable(value) + " means nothing; write unsafe=allow"};
+    } else {
+      return unknown_parameter(url, name, "known are table= and unsafe=allow");
+    }
   }
   return sqlite::origin(std::move(options));
 }

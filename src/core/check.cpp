@@ -3,6 +3,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "core/deadline.h"
 
 namespace holdfast::core {
@@ -18,7 +19,9 @@ constexpr Millis longest_ttl = 24h * 36525;
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
 std::string shown(std::string_view text) {
-  return "\"" + printable(text.substr(0, 40)) + (text.size() > 40 ? "…\"" : "\"");
+  // A whole address may stand where a name was meant.
+  const std::string open = redacted(text);
+  return "\"" + printable(std::string_view(open).substr(0, 40)) + (open.size() > 40 ? "…\"" : "\"");
 }
 
 Status check_name(std::string_view name, const std::string& what) {

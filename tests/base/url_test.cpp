@@ -65,6 +65,16 @@ TEST(Url, is_refused_with_the_input_and_what_is_right) {
   }
 }
 
+TEST(Url, has_no_nul_however_it_is_written) {
+  for (const std::string& text : {std::string("sqlite:a\0b", 10), std::string("sqlite:x?a=\0", 12),
+                                  std::string("\0sqlite:x", 9), std::string("sqlite:x?a=%00")}) {
+    const auto url = parse_url(text);
+    ASSERT_FALSE(url);
+    EXPECT_EQ(url.error().code, Errc::invalid);
+    EXPECT_EQ(url.error().detail.find('\0'), std::string::npos);
+  }
+}
+
 TEST(Url, percent_decoding_reads_two_hex_digits) {
   EXPECT_EQ(*percent_decoded(""), "");
   EXPECT_EQ(*percent_decoded("a+b"), "a+b");

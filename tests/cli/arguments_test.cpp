@@ -128,6 +128,30 @@ TEST(CommandLine, ls_needs_no_prefix) {
   EXPECT_EQ(std::get<Ls>(parse({"ls", "a/"})->command).prefix, "a/");
 }
 
+TEST(CommandLine, an_address_in_a_wrong_place_does_not_tell_its_password) {
+  const std::string address = "postgres://me:canary@host/db";
+  for (const Words& words :
+       std::vector<Words>{{"--json=" + address},
+                          {"--version=\x1b://:canary@\x1b"},
+                          {address},
+                          {"show", "k", address},
+                          {"help", address},
+                          {"run", address},
+                          {"run", "--ttl", address, "k", "true"},
+                          {"run", "-w", address, "k", "true"},
+                          {"run", "-n", "-w", address, "k", "true"},
+                          {"run", "-E", address, "k", "true"},
+                          {"run", "--note", address + "\xff", "k", "true"},
+                          {"run", "--owner", address + "\xff", "k", "true"},
+                          {"run", "postgres://me:canary\xff@host/db", "true"},
+                          {"renew", "k", "--owner", "o", "--ttl", address, "--by", address}}) {
+    const auto parsed = parse(words);
+    ASSERT_FALSE(parsed) << ::testing::PrintToString(words);
+    EXPECT_EQ(parsed.error().detail.find("canary"), std::string::npos) << parsed.error().detail;
+    EXPECT_EQ(parsed.error().detail.find('\x1b'), std::string::npos) << parsed.error().detail;
+  }
+}
+
 TEST(CommandLine, every_command_has_a_page) {
   for (const std::string name : {"run", "acquire", "renew", "release", "show", "ls", "version", "help"}) {
     const auto by_word = parse({"help", name});

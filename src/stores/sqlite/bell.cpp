@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
+
+#include "stores/sqlite/fault.h"
 
 namespace holdfast::sqlite {
 
@@ -14,7 +15,7 @@ void Waits::open() {
   Fd epoll(epoll_create1(EPOLL_CLOEXEC));
   epoll_event own{.events = EPOLLIN, .data = {.fd = presence_.fd()}};
   if (!epoll || epoll_ctl(epoll.get(), EPOLL_CTL_ADD, presence_.fd(), &own) != 0) {
-    raise({Errc::unavailable, std::string("cannot watch our FIFO: ") + std::strerror(errno)});
+    raise(system_error("cannot watch our FIFO in " + presence_.folder(), errno));
   }
   epoll_ = std::move(epoll);
 }

@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cerrno>
+#include <filesystem>
 
+#include "base/text.h"
 #include "stores/sqlite/inherited.h"
+#include "stores/sqlite/ownership.h"
 
 namespace holdfast::sqlite {
 
@@ -22,6 +26,10 @@ int Cursor::finish(During during) {
   while (next(during)) {
   }
   return sqlite3_changes(connection_.raw());
+}
+
+void Cursor::refuse(const std::string& why) const {
+  raise({Errc::refused, connection_.path() + why + "; move it away while nobody uses it"});
 }
 
 Connection::Connection(std::string path, Tables tables, Machine machine)
@@ -42,8 +50,7 @@ void Connection::open() {
   sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   int keep = 1;
   sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  distrust();
   sqlite3_wal_autocheckpoint(db, 0);
   sqlite3_busy_handler(
       db,
@@ -60,6 +67,31 @@ void Connection::open() {
       },
       this);
   add_functions();
+}
+
+// The file may have been written by anybody: what our own statements do not need is switched off.
+void Connection::distrust() {
+  sqlite3_db_config(raw(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  for (const int feature :
+       {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+        SQLITE_DBCONFIG_ENABLE_FKEY, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION}) {
+    sqlite3_db_config(raw(), feature, 0, nullptr);
+  }
+  constexpr struct {
+    int which, most;
+  } limits[] = {{SQLITE_LIMIT_LENGTH, 1 << 20},     {SQLITE_LIMIT_SQL_LENGTH, 100'000},
+                {SQLITE_LIMIT_EXPR_DEPTH, 100},     {SQLITE_LIMIT_COMPOUND_SELECT, 10},
+                {SQLITE_LIMIT_VDBE_OP, 25'000},     {SQLITE_LIMIT_FUNCTION_ARG, 16},
+                {SQLITE_LIMIT_ATTACHED, 0},         {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100},
+                {SQLITE_LIMIT_VARIABLE_NUMBER, 32}, {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+                {SQLITE_LIMIT_WORKER_THREADS, 0}};
+  for (const auto& limit : limits) sqlite3_limit(raw(), limit.which, limit.most);
+  // A damaged tree may go round in circles.
+  constexpr int steps = 100'000;
+  sqlite3_progress_handler(
+      raw(), steps,
+      [](void* self) { return static_cast<int>(BootClock::now() >= static_cast<Connection*>(self)->end_); },
+      this);
 }
 
 void Connection::add_functions() {
@@ -153,7 +185,13 @@ bool Connection::stand_back(int times) noexcept {
 }
 
 void Connection::fail(During during) const {
-  const Trouble trouble{sqlite3_extended_errcode(raw()), sqlite3_system_errno(raw()), sqlite3_errmsg(raw())};
+  // Its words may quote what is in the file.
+  Trouble trouble{sqlite3_extended_errcode(raw()), sqlite3_system_errno(raw()),
+                  printable(sqlite3_errmsg(raw()))};
+  // After a file that it could not make SQLite tries to read it, and then knows only that there is none.
+  const bool why_is_lost = trouble.system_errno == 0 || trouble.system_errno == ENOENT;
+  if ((trouble.code & 0xff) == SQLITE_CANTOPEN && why_is_lost)
+    trouble.system_errno = obstacle_in(std::filesystem::path(path_).parent_path().string());
   if (is_busy(trouble.code)) throw Busy(to_error(trouble, during, path_));
   raise(to_error(trouble, during, path_));
 }

@@ -45,6 +45,9 @@ class Cursor {
   // For a statement that writes: how many rows it has changed.
   int finish(During during = During::work);
 
+  // Throws Errc::refused: the row is none that we have written.
+  [[noreturn]] void refuse(const std::string& why) const;
+
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   // Good until the next row.
@@ -83,6 +86,11 @@ class Connection {
 
   Instant until() const noexcept { return until_; }
   void set_until(Instant until) noexcept { until_ = until; }
+  // The same for a whole call: no statement runs longer than that, also one that needs no lock.
+  void set_end(Instant end) noexcept {
+    end_ = end;
+    set_until(end);
+  }
   bool in_time() const noexcept { return BootClock::now() < until_; }
   // Throws Errc::unavailable when the caller's time is over.
   void require_time() const;
@@ -132,6 +140,7 @@ class Connection {
   };
 
   sqlite3_stmt* prepared(Sql which);
+  void distrust();
   void add_functions();
   void tell(sqlite3_context* context, int count, sqlite3_value** values) noexcept;
   void forget_time() noexcept {
@@ -157,7 +166,7 @@ class Connection {
   const Machine machine_;
   std::unique_ptr<sqlite3, Closer> db_;
   std::array<std::unique_ptr<sqlite3_stmt, Closer>, sql_count> statements_;
-  Instant until_ = Instant::max();
+  Instant until_ = Instant::max(), end_ = Instant::max();
   std::optional<Micros> boottime_, walltime_;
   std::array<std::optional<std::int64_t>, 3> told_;
   Jitter jitter_;

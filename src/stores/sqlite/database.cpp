@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/sqlite/database.h"
 
+#include <sys/stat.h>
+
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
+#include "stores/sqlite/fault.h"
+#include "stores/sqlite/journal.h"
+#include "stores/sqlite/ownership.h"
+#include "stores/sqlite/schema.h"
 #include "stores/sqlite/sql/reboot.sql.h"
 #include "stores/sqlite/sql/schema.sql.h"
 
@@ -25,9 +32,12 @@ struct Header {
 Header read_header(const Connection& connection) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(connection.raw(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
-  sqlite3_int64 size = 0;
   std::array<unsigned char, 100> bytes{};
-  if (file->pMethods->xFileSize(file, &size) != SQLITE_OK || size == 0) return {.empty = true};
+  // Not by SQLite's word: it takes a file of one byte for empty, and would write over it.
+  struct stat found {};
+  if (::lstat(connection.path().c_str(), &found) != 0)
+    raise(system_error("cannot look at " + connection.path(), errno));
+  if (found.st_size == 0) return {.empty = true};
   file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
   const auto number = [&](std::size_t at) {
     return static_cast<std::uint32_t>(bytes[at] << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 |
@@ -78,21 +88,16 @@ std::uint32_t pragma(Connection& connection, const char* name) {
   return static_cast<std::uint32_t>(std::stoll(connection.ask(std::string("PRAGMA ") + name).value_or("0")));
 }
 
-bool has_tables(Connection& connection) {
-  // Ours has neither; whoever planted one wants our statements to run it.
-  if (connection.ask("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')")) {
-    refuse(connection.path(), " has triggers or views, and ours has none; give another path");
-  }
-  const std::string state = connection.tables().beside("state");
-  return connection.ask("SELECT 1 FROM sqlite_schema WHERE name = '" + state + "'").has_value();
+// As SQLite sees it, the log included, which may be another's.
+void require_ours(Connection& connection) {
+  if (!connection.ask("SELECT 1 FROM sqlite_schema")) return;
+  require_ours(connection.path(), pragma(connection, "application_id"), pragma(connection, "user_version"));
 }
 
 void make_tables(Connection& connection) {
   Transaction transaction(connection);
-  const bool made = connection.ask("SELECT 1 FROM sqlite_schema").has_value();
-  if (made) {  // somebody was faster, and perhaps not one of us
-    require_ours(connection.path(), pragma(connection, "application_id"), pragma(connection, "user_version"));
-  }
+  require_ours(connection);  // somebody was faster, and perhaps not one of us
+  if (has_our_tables(connection)) return;
   connection.run_script("PRAGMA application_id = " + std::to_string(application_id));
   connection.run_script("PRAGMA user_version = " + std::to_string(schema_version));
   connection.run_script(schema_sql);
@@ -143,24 +148,31 @@ Header open_ours(Connection& connection) {
   if (!header.sqlite)
     refuse(connection.path(), " is not a Holdfast database; nothing was changed, give another path");
   require_ours(connection.path(), header.application_id, header.user_version);
+  if (header.wal) check_journal(connection.path(), header.application_id);
   return header;
 }
 
 }  // namespace
 
-bool is_prepared(Connection& connection) { return !open_ours(connection).empty && has_tables(connection); }
+bool is_prepared(Connection& connection) {
+  if (open_ours(connection).empty) return false;
+  require_ours(connection);
+  return has_our_tables(connection);
+}
 
 void open_database(Connection& connection, const Presence& presence) {
   const Header header = open_ours(connection);
   configure(connection);
   // Made with a rollback journal: the header is ours in the same moment in which it exists at all.
   until_not_busy(connection, [&] {
-    if (!has_tables(connection)) make_tables(connection);
+    require_ours(connection);
+    if (!has_our_tables(connection)) make_tables(connection);
   });
   if (!header.wal) until_not_busy(connection, [&] { use_wal(connection); });
   until_not_busy(connection, [&] {
     if (!of_this_boot(connection)) reboot(connection, presence);
   });
+  check_files(connection.path());  // now that all of them are there
 }
 
 void open_again(Connection& connection) {

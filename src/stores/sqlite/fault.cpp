@@ -11,16 +11,54 @@ namespace {
 
 int primary(int code) { return code & 0xff; }
 
-bool is_permission(int error) {
-  return error == EACCES || error == EPERM || error == EROFS || error == ELOOP;
+bool may_pass(int error) {
+  switch (error) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+    case EIO:
+    case EINTR:
+    case EAGAIN:
+    case EBUSY:
+    case ESTALE:
+    case ETIMEDOUT: return true;
+  }
+  return false;
 }
 
+const char* advice(int error) {
+  switch (error) {
+    case EMFILE: return "; close some, or raise the limit (ulimit -n)";
+    case ENFILE: return "; the whole machine has too many open";
+    case ENOSPC:
+    case EDQUOT: return "; make room there";
+    case EROFS: return "; leases have to be written down: give another path";
+    case EACCES:
+    case EPERM: return "; it takes permission to write the file and its folder";
+  }
+  return "";
+}
+
+std::string words(int error) { return std::string(std::strerror(error)) + advice(error); }
+
 Error cannot_open(const Trouble& trouble, const std::string& path) {
-  std::string why = trouble.system_errno != 0 ? std::strerror(trouble.system_errno) : trouble.text;
-  const bool refused = is_permission(trouble.system_errno) || trouble.code == SQLITE_CANTOPEN_SYMLINK;
-  return {refused ? Errc::refused : Errc::unavailable,
-          "cannot open " + path + ": " + why +
-              "; the file, its folder and what lies beside it must be ours to write"};
+  const std::string what = "cannot open " + path + " or what lies beside it";
+  if (trouble.code == SQLITE_CANTOPEN_SYMLINK)
+    return {Errc::refused, what + ": there is a symbolic link; take it away"};
+  // SQLite does not always say why; it may be gone for a moment, as in ENOENT.
+  if (trouble.system_errno == 0 || trouble.system_errno == ENOENT)
+    return {Errc::unavailable, what + ": " + trouble.text};
+  return system_error(what, trouble.system_errno);
+}
+
+Error cannot_write(const Trouble& trouble, During during, const std::string& path) {
+  const bool full = primary(trouble.code) == SQLITE_FULL;
+  const int error = full ? ENOSPC : trouble.system_errno;
+  const std::string why = error != 0 ? words(error) : trouble.text;
+  return during == During::commit ? Error{Errc::in_doubt, "writing " + path + " failed half-way: " + why}
+                                  : Error{Errc::unavailable, "cannot read or write " + path + ": " + why};
 }
 
 }  // namespace
@@ -29,25 +67,28 @@ bool is_busy(int code) noexcept {
   return primary(code) == SQLITE_BUSY || primary(code) == SQLITE_LOCKED || primary(code) == SQLITE_PROTOCOL;
 }
 
+Error system_error(const std::string& what, int error) {
+  return {may_pass(error) ? Errc::unavailable : Errc::refused, what + ": " + words(error)};
+}
+
 Error to_error(const Trouble& trouble, During during, const std::string& path) {
   if (is_busy(trouble.code)) {
     return {Errc::unavailable, path + " was being written by others for as long as this call could wait"};
   }
   switch (primary(trouble.code)) {
     case SQLITE_IOERR:
-    case SQLITE_FULL:
-      return during == During::commit
-                 ? Error{Errc::in_doubt, "writing " + path + " failed half-way: " + trouble.text}
-                 : Error{Errc::unavailable, "cannot read or write " + path + ": " + trouble.text};
-    case SQLITE_NOMEM:
+    case SQLITE_FULL: return cannot_write(trouble, during, path);
     case SQLITE_INTERRUPT:
+      return {Errc::unavailable, path + ": the time for this call was over before it was done"};
+    case SQLITE_NOMEM:
     case SQLITE_SCHEMA: return {Errc::unavailable, path + ": " + trouble.text};
     case SQLITE_CANTOPEN: return cannot_open(trouble, path);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-    case SQLITE_AUTH: return {Errc::refused, path + " may not be written by this user: " + trouble.text};
+    case SQLITE_AUTH: return {Errc::refused, path + " may not be written by this user" + advice(EACCES)};
     case SQLITE_NOTADB:
       return {Errc::refused, path + " is not a Holdfast database; nothing was changed, give another path"};
+    case SQLITE_TOOBIG:
     case SQLITE_CORRUPT:
       return {Errc::refused, path + " is damaged (" + trouble.text +
                                  "); nothing was changed, move it away while nobody uses it"};

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the store tells people: its rows, and what it thinks of the place it lies in.
-#include <sys/stat.h>
-#include <sys/vfs.h>
-
-#include <array>
-
+#include "stores/sqlite/file_system.h"
+#include "stores/sqlite/ownership.h"
 #include "stores/sqlite/store.h"
 
 namespace holdfast::sqlite {
@@ -12,31 +9,6 @@ namespace {
 
 bool matches(const Query& query, std::string_view key) {
   return query.exact ? key == query.prefix : key.starts_with(query.prefix);
-}
-
-struct FileSystem {
-  long magic;
-  const char* name;
-};
-// Where locks or shared memory do not reach every process that sees the file (linux/magic.h and others).
-constexpr std::array<FileSystem, 10> remote = {{{0x6969, "NFS"},
-                                                {0x517B, "SMB"},
-                                                {0xFF534D42, "SMB"},
-                                                {0xFE534D42, "SMB"},
-                                                {0x01021997, "9p"},
-                                                {0x65735546, "FUSE"},
-                                                {0x00C36400, "Ceph"},
-                                                {0x0BD00BD0, "Lustre"},
-                                                {0x47504653, "GPFS"},
-                                                {0x786F4256, "vboxsf"}}};
-
-const char* remote_file_system(const std::string& path) {
-  struct statfs at {};
-  if (::statfs(path.c_str(), &at) != 0) return nullptr;
-  for (const FileSystem& system : remote) {
-    if (static_cast<std::uint32_t>(at.f_type) == static_cast<std::uint32_t>(system.magic)) return system.name;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -106,17 +78,13 @@ Result<Traits> SqliteStore::examine(Instant until) {
   try {
     start(until);
     (void)rows_.look({"examined"});  // the file can be read
+    traits.findings = doubts_about(site_->path);
   } catch (const Failure& failure) {
     return failure.error();
   }
-  if (const char* system = remote_file_system(site_->path)) {
+  if (const char* unsafe = unsafe_file_system(site_->machine.file_system(site_->path))) {
     traits.grade = 'D';
-    traits.findings.push_back(site_->path + " lies on " + system +
-                              ", where locks do not reach every process; keep it on a local disk");
-  }
-  struct stat file {};
-  if (::stat(site_->path.c_str(), &file) == 0 && (file.st_mode & S_IWOTH) != 0) {
-    traits.findings.push_back(site_->path + " may be written by anybody; chmod o-w");
+    traits.findings.push_back(unsafe_sentence(site_->path, unsafe));
   }
   return traits;
 }

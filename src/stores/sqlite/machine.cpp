@@ -3,9 +3,11 @@
 
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <fstream>
 
 #include "base/wall_clock.h"
+#include "stores/sqlite/fault.h"
 
 namespace holdfast::sqlite {
 
@@ -13,9 +15,11 @@ Result<Machine> this_machine() {
   constexpr const char* path = "/proc/sys/kernel/random/boot_id";
   Machine machine{.boottime = [] { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); },
                   .walltime = wall_now};
+  errno = 0;
   if (!(std::ifstream(path) >> machine.boot_id)) {
-    return Error{Errc::refused,
-                 std::string("cannot read ") + path + ": without it a reboot cannot be told; mount /proc"};
+    Error error = system_error(std::string("cannot read ") + path, errno != 0 ? errno : ENOENT);
+    if (error.code == Errc::refused) error.detail += "; without it a reboot cannot be told: mount /proc";
+    return error;
   }
   // A kernel without time namespaces has no such file, and one clock for all.
   struct stat ns {};

@@ -7,6 +7,7 @@
 
 #include "holdfast/clock.h"
 #include "holdfast/result.h"
+#include "stores/sqlite/file_system.h"
 
 namespace holdfast::sqlite {
 
@@ -16,6 +17,8 @@ struct Machine {
   std::uint64_t time_namespace = 0;       // processes of another one read another CLOCK_BOOTTIME
   std::function<Micros()> boottime = {};  // decides what has run out
   std::function<Micros()> walltime = {};  // for people, and the clock part of tokens
+  // Of a folder, as file_system_of() counts.
+  std::function<std::uint32_t(const std::string&)> file_system = file_system_of;
 };
 
 Result<Machine> this_machine();

@@ -15,10 +15,11 @@ namespace {
 
 class SqliteOrigin final : public Origin, public std::enable_shared_from_this<SqliteOrigin> {
  public:
-  SqliteOrigin(std::string path, Tables tables, Machine machine)
+  SqliteOrigin(std::string path, Tables tables, Machine machine, bool allow_unsafe)
       : path_(std::move(path)),
         tables_(std::move(tables)),
         machine_(std::move(machine)),
+        allow_unsafe_(allow_unsafe),
         client_(random_hex(16)) {}
 
   Result<std::unique_ptr<Store>> connect(Instant until) override {
@@ -29,19 +30,23 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
       show_presence(*site);
       return std::unique_ptr<Store>(std::move(store));
     } catch (const Failure& failure) {
-      return failure.error();
+      Error error = failure.error();
+      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
     }
   }
 
   std::unique_ptr<Steward> steward() override {
-    return std::make_unique<SqliteSteward>(shared_from_this(), path_, tables_, machine_);
+    return std::make_unique<SqliteSteward>(shared_from_this(), path_, tables_, machine_, allow_unsafe_);
   }
 
   // A client of its own: its queue, and so the address of its bell, is that table's.
   Result<std::shared_ptr<Origin>> in(std::string_view table) override {
     auto tables = Tables::named(table);
     if (!tables) return std::move(tables).error();
-    return std::shared_ptr<Origin>(std::make_shared<SqliteOrigin>(path_, *std::move(tables), machine_));
+    return std::shared_ptr<Origin>(
+        std::make_shared<SqliteOrigin>(path_, *std::move(tables), machine_, allow_unsafe_));
   }
 
   std::string name() const override {
@@ -61,7 +66,8 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
  private:
   std::shared_ptr<Site> find_site() {
     const std::lock_guard lock(mutex_);
-    const std::string file = make_file(path_);  // each time: it may have been removed since
+    const std::string file =
+        make_file(path_, machine_, allow_unsafe_);  // each time: it may have been removed since
     if (!site_) site_ = std::make_shared<Site>(file, tables_, machine_, client_);
     return site_;
   }
@@ -76,6 +82,7 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
   const std::string path_;
   const Tables tables_;
   const Machine machine_;
+  const bool allow_unsafe_;
   const std::string client_;
   mutable std::mutex mutex_;
   std::shared_ptr<Site> site_;  // since the first attempt to connect
@@ -89,8 +96,8 @@ Result<std::shared_ptr<Origin>> origin(Options options, Machine machine) {
   }
   auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
-  return std::shared_ptr<Origin>(
-      std::make_shared<SqliteOrigin>(absolute(options.path), *std::move(tables), std::move(machine)));
+  return std::shared_ptr<Origin>(std::make_shared<SqliteOrigin>(absolute(options.path), *std::move(tables),
+                                                                std::move(machine), options.allow_unsafe));
 }
 
 Result<std::shared_ptr<Origin>> origin(Options options) {

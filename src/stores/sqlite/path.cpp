@@ -8,23 +8,21 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 
 #include "holdfast/result.h"
 #include "holdfast/sqlite.h"
+#include "stores/sqlite/fault.h"
+#include "stores/sqlite/file_system.h"
+#include "stores/sqlite/ownership.h"
 
 namespace holdfast::sqlite {
 namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& what, int error) {
-  const bool passing =
-      error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC || error == EIO;
-  raise({passing ? Errc::unavailable : Errc::refused, what + ": " + std::strerror(error)});
-}
+[[noreturn]] void fail(const std::string& what, int error) { raise(system_error(what, error)); }
 
 void make_folder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
@@ -44,6 +42,28 @@ std::string home() {
   return found != nullptr ? found->pw_dir : "/";
 }
 
+std::string real_path(const fs::path& folder) {
+  const std::unique_ptr<char, void (*)(void*)> real(::realpath(folder.c_str(), nullptr), std::free);
+  if (!real) fail("cannot find the folder " + folder.string(), errno);
+  return real.get();
+}
+
+// As much of the way to it as there is already.
+std::string nearest(fs::path folder) {
+  struct stat found {};
+  while (::stat(folder.c_str(), &found) != 0 && errno == ENOENT && folder != folder.parent_path())
+    folder = folder.parent_path();
+  return real_path(folder);
+}
+
+void check_place(const std::string& folder, const Machine& machine, bool allow_unsafe) {
+  check_folders(folder);
+  const char* const unsafe = unsafe_file_system(machine.file_system(folder));
+  if (unsafe == nullptr || allow_unsafe) return;
+  raise({Errc::refused, unsafe_sentence(folder, unsafe) +
+                            ", or add ?unsafe=allow to the URL if all who use it run on this machine"});
+}
+
 }  // namespace
 
 std::string default_path() {
@@ -59,21 +79,25 @@ std::string absolute(const std::string& path) {
   return (no_working_directory ? fs::path(path) : whole).lexically_normal().string();
 }
 
-std::string make_file(const std::string& path) {
+std::string make_file(const std::string& path, const Machine& machine, bool allow_unsafe) {
   const fs::path folder = fs::path(path).parent_path();
+  const std::string before = nearest(folder);
+  check_place(before, machine, allow_unsafe);
   make_folder(folder);
-  const std::unique_ptr<char, void (*)(void*)> real(::realpath(folder.c_str(), nullptr), std::free);
-  if (!real) fail("cannot find the folder " + folder.string(), errno);
-  const std::string file = (fs::path(real.get()) / fs::path(path).filename()).string();
+  const std::string real = real_path(folder);
+  if (real != before) check_place(real, machine, allow_unsafe);
 
+  const std::string file = (fs::path(real) / fs::path(path).filename()).string();
+  const bool shared = is_shared(real);
+  const mode_t mode = shared ? 0660 : 0600;
   // Not open() and close(): closing any descriptor of a file drops the locks that SQLite may have on it in
   // this very process.
-  if (::mknod(file.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) fail("cannot make " + file, errno);
-  struct stat found {};
-  if (::lstat(file.c_str(), &found) != 0) fail("cannot open " + file, errno);
-  if (!S_ISREG(found.st_mode))
-    raise({Errc::refused, file + " is not a regular file; give the path of one, or of none yet"});
-  if (found.st_nlink > 1) raise({Errc::refused, file + " has several names (hard links); keep one of them"});
+  if (::mknod(file.c_str(), S_IFREG | mode, 0) == 0) {
+    if (shared) share(file, mode);
+  } else if (errno != EEXIST) {
+    fail("cannot make " + file, errno);
+  }
+  check_files(file);
   return file;
 }
 

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "holdfast/result.h"
+#include "stores/sqlite/fault.h"
+#include "stores/sqlite/ownership.h"
 
 namespace holdfast::sqlite {
 namespace {
@@ -39,10 +41,16 @@ void write_byte_quietly(int fd) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-[[noreturn]] void refuse(const std::string& what, int error) {
-  const bool refused =
-      error == EACCES || error == EPERM || error == EROFS || error == ENOTDIR || error == EEXIST;
-  raise({refused ? Errc::refused : Errc::unavailable, "cannot make " + what + ": " + std::strerror(error)});
+[[noreturn]] void fail(const std::string& what, int error) {
+  // Somebody tidied up between two steps of ours: the next attempt makes it again.
+  if (error == ENOENT)
+    raise({Errc::unavailable, "cannot make " + what + ": its folder has just been removed"});
+  raise(system_error("cannot make " + what, error));
+}
+
+bool is_fifo(int fd) {
+  struct stat found {};
+  return ::fstat(fd, &found) == 0 && S_ISFIFO(found.st_mode);
 }
 
 }  // namespace
@@ -64,18 +72,25 @@ Presence::~Presence() {
 }
 
 void Presence::appear() {
-  if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) refuse(folder_, errno);
+  const bool shared = is_shared(std::filesystem::path(folder_).parent_path().string());
+  if (::mkdir(folder_.c_str(), 0700) == 0) {
+    if (shared) share(folder_, 02770);
+  } else if (errno != EEXIST) {
+    fail(folder_, errno);
+  }
+  check_client_folder(folder_);
   // Under its final name it has a reader from the first moment on: ENXIO never means "not yet".
   const std::string name = fifo_of(client_);
   const std::string making = folder_ + "/new." + client_;
-  if (::mkfifo(making.c_str(), 0600) != 0) refuse(making, errno);
+  if (::mkfifo(making.c_str(), 0600) != 0) fail(making, errno);
   fifo_.reset(::open(making.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-  const bool made = fifo_ && ::rename(making.c_str(), name.c_str()) == 0;
+  const bool made = fifo_ && is_fifo(fifo_.get()) && (!shared || ::fchmod(fifo_.get(), 0660) == 0) &&
+                    ::rename(making.c_str(), name.c_str()) == 0;
   if (made) return;
   const int error = errno;
   ::unlink(making.c_str());
   fifo_.reset();
-  refuse(name, error);
+  fail(name, error);
 }
 
 int Presence::proof_of_life() const noexcept {
@@ -95,6 +110,8 @@ Presence::Reached Presence::reach(std::string_view client) const {
   if (!is_client(client))
     return {Life::unknown, {}};  // a name from the file may be anything; never make a path of it
   Fd line(::open(fifo_of(client).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  // What opens and is no FIFO was put there by somebody; never write to it.
+  if (line && !is_fifo(line.get())) return {Life::unknown, {}};
   if (line) return {Life::alive, std::move(line)};
   return {errno == ENXIO ? Life::dead : Life::unknown, {}};
 }

@@ -2,6 +2,7 @@
 #include "stores/sqlite/rows.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "stores/sqlite/presence.h"
 
@@ -11,6 +12,8 @@ namespace {
 // Three hundred years.  Sums of a few such lengths stay far from the end of 64 bits, where SQLite would go on
 // in floating point.
 constexpr Millis longest{10'000'000'000'000};
+
+constexpr std::uint64_t last_token = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
@@ -35,6 +38,9 @@ Row read_row(const Cursor& cursor, int column) {
   row.holder = cursor.text(column);
   if (!cursor.is_null(column + 1)) row.end = Micros(cursor.number(column + 1));
   row.token = Token{static_cast<std::uint64_t>(cursor.number(column + 2))};
+  // We never come that far, and none is negative: the next one could not rise.
+  if (number(row.token) >= last_token)
+    cursor.refuse(" has a token at the end of all numbers, which we did not write");
   row.client = cursor.is_null(column + 3) ? client_named_in(row.holder) : cursor.text(column + 3);
   return row;
 }

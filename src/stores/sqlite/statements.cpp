@@ -17,6 +17,7 @@
 #include "stores/sqlite/sql/note_facts.sql.h"
 #include "stores/sqlite/sql/note_purged.sql.h"
 #include "stores/sqlite/sql/note_swept.sql.h"
+#include "stores/sqlite/sql/objects.sql.h"
 #include "stores/sqlite/sql/part.sql.h"
 #include "stores/sqlite/sql/places.sql.h"
 #include "stores/sqlite/sql/purge_facts.sql.h"
@@ -57,6 +58,7 @@ std::string_view text(Sql statement) noexcept {
     case Sql::history: return history_sql;
     case Sql::boot: return boot_sql;
     case Sql::mentions: return mentions_sql;
+    case Sql::objects: return objects_sql;
     case Sql::part: return part_sql;
     case Sql::purge_places: return purge_places_sql;
     case Sql::purge_keys: return purge_keys_sql;

@@ -30,6 +30,7 @@ enum class Sql : std::uint8_t {
   history,
   boot,
   mentions,
+  objects,
   part,
   purge_places,
   purge_keys,

@@ -27,7 +27,7 @@ Result<std::vector<std::string>> SqliteSteward::plan(Instant until) {
     std::error_code ignored;
     if (std::filesystem::symlink_status(path_, ignored).type() == std::filesystem::file_type::not_found)
       return schema();
-    Connection connection(make_file(path_), tables_, machine_);  // it is there: only looked at
+    Connection connection(make_file(path_, machine_, allow_unsafe_), tables_, machine_);  // it is there: only looked at
     connection.set_until(until);
     return is_prepared(connection) ? std::vector<std::string>{} : schema();
   } catch (const Failure& failure) {
@@ -46,7 +46,7 @@ Result<Purged> SqliteSteward::purge(const Purge& what, Instant until) {
   const auto looked_at = origin_->connect(until);
   if (!looked_at) return looked_at.error();
   try {
-    Connection connection(make_file(path_), tables_, machine_);
+    Connection connection(make_file(path_, machine_, allow_unsafe_), tables_, machine_);
     connection.set_until(until);
     open_again(connection);
     return Sweep(connection).all(what);

@@ -14,11 +14,13 @@ namespace holdfast::sqlite {
 class SqliteSteward final : public Steward {
  public:
   // `origin` is that of the file and its table.
-  SqliteSteward(std::shared_ptr<Origin> origin, std::string path, Tables tables, Machine machine)
+  SqliteSteward(std::shared_ptr<Origin> origin, std::string path, Tables tables, Machine machine,
+                bool allow_unsafe)
       : origin_(std::move(origin)),
         path_(std::move(path)),
         tables_(std::move(tables)),
-        machine_(std::move(machine)) {}
+        machine_(std::move(machine)),
+        allow_unsafe_(allow_unsafe) {}
 
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override;
@@ -31,6 +33,7 @@ class SqliteSteward final : public Steward {
   const std::string path_;
   const Tables tables_;
   const Machine machine_;
+  const bool allow_unsafe_;
 };
 
 }  // namespace holdfast::sqlite

@@ -13,12 +13,12 @@ SqliteStore::SqliteStore(std::shared_ptr<Site> site, Instant until)
       rows_(connection_),
       decision_(*site_, connection_, freed_),
       upkeep_(connection_, site_->presence) {
-  connection_.set_until(until);
+  connection_.set_end(until);
   open_database(connection_, site_->presence);
 }
 
 void SqliteStore::start(Instant until) {
-  connection_.set_until(until);
+  connection_.set_end(until);
   freed_.clear();
   connection_.require_time();
   // Others who open the path now would find another file, and hold the same keys there.

@@ -12,4 +12,5 @@ ON CONFLICT (key) DO UPDATE
        locked_at = excluded.locked_at,
        locked_until = excluded.locked_until,
        sequence = tell(max(sequence + 1, excluded.sequence))
- WHERE locked_by IS NULL;
+ WHERE locked_by IS NULL
+   AND sequence BETWEEN 0 AND 9223372036854775806;

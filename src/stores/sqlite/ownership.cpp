@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/ownership.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "holdfast/result.h"
+#include "stores/sqlite/fault.h"
+
+namespace holdfast::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  raise({Errc::refused, path + why});
+}
+
+// False: there is none.
+bool look(const std::string& path, struct stat& found) {
+  if (::lstat(path.c_str(), &found) == 0) return true;
+  if (errno == ENOENT) return false;
+  raise(system_error("cannot look at " + path, errno));
+}
+
+bool ours(const struct stat& found) { return found.st_uid == ::geteuid() || found.st_uid == 0; }
+
+bool others_may_write(const struct stat& found) { return (found.st_mode & S_IWOTH) != 0; }
+
+bool in_our_groups(gid_t group) {
+  if (group == ::getegid()) return true;
+  const int count = ::getgroups(0, nullptr);
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(count, 0)));
+  if (::getgroups(count, groups.data()) < 0) return false;
+  return std::find(groups.begin(), groups.end(), group) != groups.end();
+}
+
+bool for_our_group(const struct stat& found) {
+  return (found.st_mode & S_IWGRP) != 0 && !others_may_write(found) && in_our_groups(found.st_gid);
+}
+
+void check_owner(const std::string& path, const struct stat& found) {
+  if (others_may_write(found)) refuse(path, " may be written by anybody; chmod o-w, if nobody has yet");
+  if (ours(found)) return;
+  struct stat folder {};
+  const bool shared = for_our_group(found) && look(fs::path(path).parent_path().string(), folder) &&
+                      (folder.st_mode & S_IWGRP) != 0 && !others_may_write(folder);
+  if (shared) return;
+  refuse(path,
+         " belongs to another user (uid " + std::to_string(found.st_uid) +
+             "); run as that user, or share it: a folder of mode 2770 and files of mode 660 in one of our "
+             "groups");
+}
+
+void check_file(const std::string& path) {
+  struct stat found {};
+  if (!look(path, found)) return;
+  if (S_ISLNK(found.st_mode))
+    refuse(path, " is a symbolic link; give the path of the file itself, or take the link away");
+  if (!S_ISREG(found.st_mode)) refuse(path, " is not a regular file; give the path of one, or of none yet");
+  if (found.st_nlink > 1) refuse(path, " has several names (hard links); keep one of them");
+  check_owner(path, found);
+  // SQLite would go on with a log that it can only read, until somebody wants to write.
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0)
+    raise(system_error("cannot read and write " + path, errno));
+}
+
+bool everybody_writes(const std::string& folder) {
+  struct stat found {};
+  return look(folder, found) && others_may_write(found);
+}
+
+}  // namespace
+
+void check_folders(const std::string& folder) {
+  for (fs::path at = folder;; at = at.parent_path()) {
+    struct stat found {};
+    if (look(at.string(), found) && others_may_write(found) && (found.st_mode & S_ISVTX) == 0) {
+      refuse(folder,
+             " is no place for leases: " + at.string() +
+                 " may be written by anybody, who could put another file in place of ours; chmod o-w " +
+                 at.string());
+    }
+    if (at == at.parent_path()) return;
+  }
+}
+
+void check_files(const std::string& path) {
+  for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) check_file(path + suffix);
+}
+
+void check_client_folder(const std::string& folder) {
+  struct stat found {};
+  if (!look(folder, found) || !S_ISDIR(found.st_mode))
+    refuse(folder, " is no folder, and our clients' FIFOs belong there; take it away while nobody uses it");
+  check_owner(folder, found);
+}
+
+int obstacle_in(const std::string& folder) {
+  struct statvfs room {};
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) return errno;
+  if (::statvfs(folder.c_str(), &room) != 0) return errno;
+  const bool full = room.f_bavail == 0 || (room.f_files != 0 && room.f_favail == 0);
+  return full ? ENOSPC : 0;
+}
+
+std::vector<std::string> doubts_about(const std::string& path) {
+  std::vector<std::string> doubts;
+  const std::string folder = fs::path(path).parent_path().string();
+  if (everybody_writes(path)) doubts.push_back(path + " may be written by anybody; chmod o-w");
+  if (everybody_writes(folder)) {
+    doubts.push_back(path + " lies in " + folder +
+                     ", where anybody may put files beside it; keep it in a folder of its own");
+  }
+  return doubts;
+}
+
+bool is_shared(const std::string& folder) {
+  struct stat found {};
+  constexpr mode_t for_group = S_ISGID | S_IWGRP;
+  return look(folder, found) && (found.st_mode & for_group) == for_group && !others_may_write(found);
+}
+
+void share(const std::string& path, mode_t mode) {
+  if (::fchmodat(AT_FDCWD, path.c_str(), mode, AT_SYMLINK_NOFOLLOW) != 0)
+    raise(system_error("cannot share " + path + " with its group", errno));
+}
+
+}  // namespace holdfast::sqlite

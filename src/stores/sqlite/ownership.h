@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// ownership.h - who else could write what we trust.
+//
+// Ours to trust is what belongs to us or to root and nobody else may write.  What belongs to somebody else is
+// trusted only where it is shared on purpose: its group is one of ours, and it and its folder are writable
+// by their groups and not by others.  Links are never followed: they lead where others choose.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace holdfast::sqlite {
+
+// The checks throw Errc::refused with the path, what is wrong, and what would be right.
+
+// The folder and those above it: none may be writable by everybody, unless it is sticky as /tmp is.
+// REQUIRES: a path without symbolic links.
+void check_folders(const std::string& folder);
+
+// The file and what SQLite keeps beside it, as far as they exist.
+void check_files(const std::string& path);
+
+// The folder PATH.d, which exists.
+void check_client_folder(const std::string& folder);
+
+// Why no file can be made in there, as errno(3) has it; zero: nothing is known to stand in the way.
+int obstacle_in(const std::string& folder);
+
+// What people should know about a place that is allowed.
+std::vector<std::string> doubts_about(const std::string& path);
+
+// Whether what is made there is for the group as well: a folder like 2770.
+bool is_shared(const std::string& folder);
+
+// The group may read and write it, whatever the umask says; for what we have just made.
+void share(const std::string& path, mode_t mode);
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/schema.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <string>
+
+#include "base/text.h"
+#include "stores/sqlite/sql/schema.sql.h"
+
+namespace holdfast::sqlite {
+namespace {
+
+// By the name of the table, the text that SQLite keeps of a CREATE TABLE: from the name on as it was written.
+using Texts = std::map<std::string, std::string, std::less<>>;
+
+Texts expected(const Tables& tables) {
+  constexpr std::string_view create = "CREATE TABLE IF NOT EXISTS ";
+  const std::string script = tables.expand(schema_sql);
+  Texts texts;
+  for (std::size_t at = script.find(create); at != std::string::npos; at = script.find(create, at)) {
+    at += create.size();
+    const std::string text = script.substr(at, script.find(';', at) - at);
+    assert(text.starts_with('"'));
+    texts.emplace(text.substr(1, text.find('"', 1) - 1), "CREATE TABLE " + text);
+  }
+  return texts;
+}
+
+std::string small(std::string_view name) {
+  std::string out(name);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return out;
+}
+
+// By its text too: a virtual table, which is code of somebody, calls itself a table.
+bool is_harmless(std::string_view type, std::string_view sql) {
+  if (type == "table") return sql.starts_with("CREATE TABLE ");
+  return type == "index" &&
+         (sql.empty() || sql.starts_with("CREATE INDEX ") || sql.starts_with("CREATE UNIQUE INDEX "));
+}
+
+[[noreturn]] void refuse(const Connection& connection, const std::string& why) {
+  raise({Errc::refused, connection.path() + why + "; nothing was changed, give another path"});
+}
+
+std::string shown(std::string_view name) { return "'" + printable(name.substr(0, 100)) + "'"; }
+
+}  // namespace
+
+bool has_our_tables(Connection& connection) {
+  Texts missing = expected(connection.tables());
+  const Texts ours = missing;
+  Cursor cursor = connection.run(Sql::objects);
+  while (cursor.next()) {
+    const std::string type(cursor.text(0)), name(cursor.text(1)), table(cursor.text(2)), sql(cursor.text(3));
+    const auto text = ours.find(small(name));
+    if (text != ours.end()) {
+      const bool exact = type == "table" && name == table && name == text->first && sql == text->second;
+      if (!exact) refuse(connection, " has a table " + shown(name) + " that is not as this version makes it");
+      missing.erase(text->first);
+    } else if (ours.contains(small(table))) {
+      refuse(connection, " has something that is not ours on its table " + shown(table) + ": " + shown(name));
+    } else if (!is_harmless(type, sql)) {
+      refuse(connection, " has triggers, views or the like, and ours has none: " + shown(name));
+    }
+  }
+  if (!missing.empty() && missing.size() != ours.size())
+    refuse(connection, " lacks its table " + shown(missing.begin()->first));
+  return missing.empty();
+}
+
+}  // namespace holdfast::sqlite

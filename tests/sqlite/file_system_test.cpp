@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where locks do not reach everybody, no lease is kept unless somebody says so.
+#include "stores/sqlite/file_system.h"
+
+#include <sys/mount.h>
+
+#include <filesystem>
+
+#include "tests/sqlite/apart.h"
+#include "tests/sqlite/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileSystems : public SqliteTest {
+ protected:
+  static sqlite::Machine on(std::uint32_t kind) {
+    sqlite::Machine machine = sqlite::this_machine().value();
+    machine.file_system = [kind](const std::string&) { return kind; };
+    return machine;
+  }
+};
+
+TEST_F(FileSystems, what_is_shared_by_machines_is_refused_and_nothing_is_made) {
+  const struct {
+    std::uint32_t kind;
+    const char* name;
+  } table[] = {
+      {0x6969, "NFS"}, {0xFF534D42, "SMB"}, {0x01021997, "9p"}, {0x65735546, "FUSE"}, {0x00C36400, "Ceph"}};
+  for (const auto& row : table) {
+    const std::string path = scratch_.path() + "/new/leases.db";
+    const auto store = sqlite::origin({.path = path}, on(row.kind)).value()->connect(soon());
+    ASSERT_FALSE(store) << row.name;
+    EXPECT_EQ(store.error().code, Errc::refused);
+    for (const std::string word : {row.name, "two could hold one key", "local disk", "unsafe=allow"})
+      EXPECT_NE(store.error().detail.find(word), std::string::npos) << store.error().detail;
+    EXPECT_TRUE(fs::is_empty(scratch_.path()));
+  }
+}
+
+TEST_F(FileSystems, who_allows_it_has_leases_there_of_the_worst_grade) {
+  Caller here(sqlite::origin({.path = path_, .allow_unsafe = true}, on(0x6969)).value());
+  EXPECT_TRUE(here.granted("k"));
+  const Traits traits = here.store().examine(soon()).value();
+  EXPECT_EQ(traits.grade, 'D');
+  ASSERT_EQ(traits.findings.size(), 1u);
+  EXPECT_NE(traits.findings[0].find("NFS"), std::string::npos);
+  EXPECT_TRUE(Caller(here.origin().in("jobs").value()).granted("k")) << "and so has another table of it";
+}
+
+TEST_F(FileSystems, local_ones_are_taken_and_unknown_ones_too) {
+  for (const std::uint32_t kind :
+       {0xEF53u, 0x58465342u, 0x9123683Eu, 0x01021994u, 0x794C7630u, 0u, 0x12345678u})
+    EXPECT_EQ(sqlite::unsafe_file_system(kind), nullptr) << kind;
+}
+
+TEST_F(FileSystems, memory_and_overlays_are_taken_for_real) {
+  const std::string said = apart([&]() -> std::string {
+    if (!keep_mounts_to_ourselves()) return "no mounts";
+    const std::string base = scratch_.path() + "/base", over = scratch_.path() + "/over";
+    fs::create_directory(base);
+    fs::create_directory(over);
+    mount_memory(base, "size=8m,mode=700");
+    if (sqlite::file_system_of(base) != 0x01021994) return "no tmpfs";
+    if (!Caller(base + "/leases.db").granted("k")) return "not granted in memory";
+    for (const char* const part : {"/low", "/up", "/work"}) fs::create_directory(base + part);
+    const std::string options =
+        "lowerdir=" + base + "/low,upperdir=" + base + "/up,workdir=" + base + "/work";
+    if (::mount("none", over.c_str(), "overlay", 0, options.c_str()) != 0) return "";  // a kernel without
+    if (sqlite::file_system_of(over) != 0x794C7630) return "no overlay";
+    return Caller(over + "/leases.db").granted("k") ? "" : "not granted in an overlay";
+  });
+  if (said == "no mounts") GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(said, "");
+}
+
+// The pseudo file systems of the kernel are there on every machine, and say who they are.
+TEST_F(FileSystems, the_kind_is_read_from_the_system) {
+  EXPECT_EQ(sqlite::file_system_of("/proc"), 0x9FA0u);
+  EXPECT_EQ(sqlite::file_system_of("/no/such/folder"), 0u);
+}
+
+}  // namespace
+}  // namespace holdfast::test
