@@ -50,7 +50,7 @@ void say(std::string_view line) {
 
 void complain(std::string_view sentence) noexcept {
   std::string line = "holdfast: ";
-  line += sentence;
+  line += printable(sentence);  // a path in it may be anything
   line += '\n';
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }

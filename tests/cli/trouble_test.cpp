@@ -111,6 +111,13 @@ TEST_F(Trouble, a_place_that_is_not_to_be_trusted_is_77) {
   EXPECT_FALSE(exists("elsewhere.db"));
 }
 
+TEST_F(Trouble, a_path_is_shown_escaped) {
+  std::ofstream(path("\x1b[31m.db")) << "not a database";
+  const Ended ended = holdfast({"--store", "sqlite:\x1b[31m.db", "ls"});
+  expect_one_sentence(ended, 77, "\\x1b[31m.db is not a Holdfast database");
+  EXPECT_EQ(ended.err.find('\x1b'), std::string::npos);
+}
+
 TEST_F(Trouble, unsafe_is_allowed_by_that_word_only) {
   EXPECT_EQ(holdfast({"--store", "sqlite:leases.db?unsafe=allow", "ls"}).code, 0);
   expect_one_sentence(holdfast({"--store", "sqlite:leases.db?unsafe=yes", "ls"}), 64, "unsafe=allow");
