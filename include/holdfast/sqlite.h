@@ -12,7 +12,8 @@ namespace holdfast::sqlite {
 struct Options {
   std::string path;             // of the database file; its folder is made if missing, readable by us only
   std::string table = "locks";  // letters, digits and _; what we keep beside it is named after it
-  // Also where locks may not reach every process: NFS, SMB, FUSE and the like (`unsafe=allow` in a URL).
+  // Also where locks may not reach every process (NFS, SMB, FUSE and the like), or in a folder that everybody
+  // may write.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
 };
 
@@ -21,7 +22,8 @@ struct Options {
 // who died, so that a dead process's lease is taken over at once and not only after its ttl.
 //
 // A file, side file or folder that somebody else could have written is refused: symbolic and hard links, what
-// others may write, what belongs to another user unless it is shared by a group of ours (docs/stores/sqlite.md).
+// others may write, what belongs to another user unless it is shared by a group of ours
+// (docs/stores/sqlite.md).
 //
 // Expiry is measured on CLOCK_BOOTTIME: no change of the wall clock touches it, and a reboot frees all.
 // Commits are WAL with synchronous=NORMAL: nothing acknowledged is lost when a process dies; a power cut

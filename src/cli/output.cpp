@@ -73,7 +73,9 @@ void say(std::string_view line) {
 }
 
 void complain(std::string_view sentence) noexcept {
-  const std::string line = "holdfast: " + without_secrets(sentence) + '\n';
+  // A path in it may be anything.
+  const std::string line = "holdfast: " + printable(without_secrets(sentence)) + '
+';
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -118,6 +118,11 @@ TEST_F(Ownership, a_folder_that_everybody_writes_is_refused_with_all_below_it) {
   EXPECT_TRUE(fs::is_empty(open)) << "nothing was made";
   fs::create_directory(open + "/below");
   expect_refused(take(below), open, "chmod o-w " + open);
+  Caller daring(sqlite::origin({.path = below, .allow_unsafe = true}).value());
+  EXPECT_TRUE(daring.granted("k"));
+  const Traits traits = daring.store().examine(soon()).value();
+  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_EQ(traits.findings.size(), 1u);
 }
 
 TEST_F(Ownership, in_a_sticky_folder_our_own_file_is_used_with_a_warning) {

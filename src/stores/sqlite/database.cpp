@@ -138,7 +138,9 @@ void configure(Connection& connection) {
     refuse(connection.path(), " may not be written by this user: it takes permission on file and folder");
   }
   // A power cut may lose the last commits, but not the file; and then no lease is left to lose.
-  connection.run_script("PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON");
+  // What SQLite wants to put aside stays in memory: no file of ours in a folder of the environment's choice.
+  connection.run_script(
+      "PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY");
 }
 
 Header open_ours(Connection& connection) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the store tells people: its rows, and what it thinks of the place it lies in.
-#include "stores/sqlite/file_system.h"
+#include <filesystem>
+
 #include "stores/sqlite/ownership.h"
+#include "stores/sqlite/path.h"
 #include "stores/sqlite/store.h"
 
 namespace holdfast::sqlite {
@@ -78,13 +80,11 @@ Result<Traits> SqliteStore::examine(Instant until) {
   try {
     start(until);
     (void)rows_.look({"examined"});  // the file can be read
-    traits.findings = doubts_about(site_->path);
+    traits.findings = dangers_of(std::filesystem::path(site_->path).parent_path().string(), site_->machine);
+    if (!traits.findings.empty()) traits.grade = 'D';
+    for (std::string& doubt : doubts_about(site_->path)) traits.findings.push_back(std::move(doubt));
   } catch (const Failure& failure) {
     return failure.error();
-  }
-  if (const char* unsafe = unsafe_file_system(site_->machine.file_system(site_->path))) {
-    traits.grade = 'D';
-    traits.findings.push_back(unsafe_sentence(site_->path, unsafe));
   }
   return traits;
 }

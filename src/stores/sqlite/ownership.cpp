@@ -78,16 +78,12 @@ bool everybody_writes(const std::string& folder) {
 
 }  // namespace
 
-void check_folders(const std::string& folder) {
+std::string open_folder(const std::string& folder) {
   for (fs::path at = folder;; at = at.parent_path()) {
     struct stat found {};
-    if (look(at.string(), found) && others_may_write(found) && (found.st_mode & S_ISVTX) == 0) {
-      refuse(folder,
-             " is no place for leases: " + at.string() +
-                 " may be written by anybody, who could put another file in place of ours; chmod o-w " +
-                 at.string());
-    }
-    if (at == at.parent_path()) return;
+    if (look(at.string(), found) && others_may_write(found) && (found.st_mode & S_ISVTX) == 0)
+      return at.string();
+    if (at == at.parent_path()) return {};
   }
 }
 
@@ -114,7 +110,7 @@ std::vector<std::string> doubts_about(const std::string& path) {
   std::vector<std::string> doubts;
   const std::string folder = fs::path(path).parent_path().string();
   if (everybody_writes(path)) doubts.push_back(path + " may be written by anybody; chmod o-w");
-  if (everybody_writes(folder)) {
+  if (everybody_writes(folder) && open_folder(folder).empty()) {
     doubts.push_back(path + " lies in " + folder +
                      ", where anybody may put files beside it; keep it in a folder of its own");
   }

@@ -14,9 +14,10 @@ namespace holdfast::sqlite {
 
 // The checks throw Errc::refused with the path, what is wrong, and what would be right.
 
-// The folder and those above it: none may be writable by everybody, unless it is sticky as /tmp is.
+// The folder, or the next one above it, that everybody may write and that is not sticky as /tmp is: anybody
+// could put another folder or file in place of ours.  Empty: there is none.
 // REQUIRES: a path without symbolic links.
-void check_folders(const std::string& folder);
+std::string open_folder(const std::string& folder);
 
 // The file and what SQLite keeps beside it, as far as they exist.
 void check_files(const std::string& path);

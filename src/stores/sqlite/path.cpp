@@ -57,11 +57,10 @@ std::string nearest(fs::path folder) {
 }
 
 void check_place(const std::string& folder, const Machine& machine, bool allow_unsafe) {
-  check_folders(folder);
-  const char* const unsafe = unsafe_file_system(machine.file_system(folder));
-  if (unsafe == nullptr || allow_unsafe) return;
-  raise({Errc::refused, unsafe_sentence(folder, unsafe) +
-                            ", or add ?unsafe=allow to the URL if all who use it run on this machine"});
+  if (allow_unsafe) return;
+  const std::vector<std::string> dangers = dangers_of(folder, machine);
+  if (dangers.empty()) return;
+  raise({Errc::refused, dangers.front() + ", or add ?unsafe=allow to the URL and bear the risk"});
 }
 
 }  // namespace
@@ -77,6 +76,18 @@ std::string absolute(const std::string& path) {
   std::error_code no_working_directory;
   const fs::path whole = fs::absolute(path, no_working_directory);
   return (no_working_directory ? fs::path(path) : whole).lexically_normal().string();
+}
+
+std::vector<std::string> dangers_of(const std::string& folder, const Machine& machine) {
+  std::vector<std::string> dangers;
+  if (const char* const unsafe = unsafe_file_system(machine.file_system(folder)))
+    dangers.push_back(unsafe_sentence(folder, unsafe));
+  if (const std::string open = open_folder(folder); !open.empty()) {
+    dangers.push_back(folder + " is no place for leases: " + open +
+                      " may be written by anybody, who could put another file in place of ours; chmod o-w " +
+                      open);
+  }
+  return dangers;
 }
 
 std::string make_file(const std::string& path, const Machine& machine, bool allow_unsafe) {

@@ -2,6 +2,7 @@
 // path.h - where the file lies, and making what is missing there.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "stores/sqlite/machine.h"
 
@@ -14,8 +15,12 @@ std::string absolute(const std::string& path);
 // and returns the one name of the file: its folder without symbolic links, so that every way to it leads to
 // the same folder PATH.d.
 //
-// Throws Failure; Errc::refused for a place or a file that is not to be trusted (ownership.h), and, unless
-// `allow_unsafe`, for a file system without dependable locks.  Nothing is made then.
+// Throws Failure; Errc::refused for a file that is not to be trusted (ownership.h) and, unless
+// `allow_unsafe`, for a place with dangers.  Nothing is made then.
 std::string make_file(const std::string& path, const Machine& machine, bool allow_unsafe);
+
+// What is unsafe about a folder, a sentence each: a file system without dependable locks; a folder, it or one
+// above it, that everybody may write.
+std::vector<std::string> dangers_of(const std::string& folder, const Machine& machine);
 
 }  // namespace holdfast::sqlite
