@@ -107,12 +107,12 @@ def steps(block):
 
 
 def matches(expected, shown):
-    """Whether the lines shown are those expected, in which … stands for anything."""
+    """Whether the lines shown are those expected, in which … stands for anything, and spaces for any number of them."""
     if not expected:
         return not shown
     if expected[0] == "…":
         return any(matches(expected[1:], shown[skip:]) for skip in range(len(shown) + 1))
-    pattern = ".*".join(re.escape(part) for part in expected[0].split("…"))
+    pattern = re.sub(r"(\\ )+", " +", ".*".join(re.escape(part) for part in expected[0].split("…")))
     return bool(shown) and re.fullmatch(pattern, shown[0]) is not None and matches(expected[1:], shown[1:])
 
 
