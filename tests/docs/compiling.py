@@ -12,6 +12,8 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 # A fragment shows what can be written, not what is done with it.
 OF_FRAGMENTS = ["-Wno-unused", "-O0"]
 
+LIBRARY = re.compile(r"^-l|\.(a|so)(\.\d+)*$")
+
 
 class Compiler:
     """Replays the two commands that record.py wrote down when the probe was built."""
@@ -36,8 +38,7 @@ class Compiler:
     def link(self, target, into):
         words = [word for word in without(self.linking["argv"], pairs=("-o",)) if not word.endswith("probe.cpp.o")]
         # Objects stand before libraries.
-        first_library = next((i for i, word in enumerate(words) if word.endswith((".a", ".so")) or word.startswith("-l")),
-                             len(words))
+        first_library = next((i for i, word in enumerate(words) if LIBRARY.search(word)), len(words))
         self._do(words[:first_library] + [target] + words[first_library:] + ["-o", into], self.linking["cwd"])
 
     @staticmethod

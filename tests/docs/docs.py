@@ -27,6 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 class Checker:
     def __init__(self, page, holdfast, records):
         self.page = page
+        self.shown = {}  # command -> the options that usage lines of this page have shown
         self.story = stories.Story(holdfast)
         self.compiler = compiling.Compiler(records, os.path.join(records, "pages", re.sub(r"\W", "_", page)))
 
@@ -96,7 +97,7 @@ class Checker:
         self._succeeds(f"holdfast ls >.ls && sqlite3 -bail {file} < .sql", block)
 
     def _usage(self, block):
-        tables.usage(block, self.story)
+        tables.usage(block, self.story, self.shown)
 
     def _cmake(self, block):
         tables.cmake(block, ROOT)

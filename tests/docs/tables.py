@@ -111,9 +111,9 @@ def commands_of(story, line):
     return re.findall(r"^  ([a-z]+)  ", help_of(story, "", line), re.MULTILINE)
 
 
-def usage(block, story):
-    """Every option shown is there; with `all`, every command and option that is there is shown."""
-    known, shown = commands_of(story, block.at), {}
+def usage(block, story, shown):
+    """Every option shown is there; with `all`, every command and option that is there has been shown on the page."""
+    known = commands_of(story, block.at)
     for number, line in block.numbered:
         for part in re.split(r" \| (?![^\[]*\])", line.removeprefix("holdfast ").split("  #")[0]):
             words = part.split()
