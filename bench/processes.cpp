@@ -58,9 +58,10 @@ double one_hand_over(const std::string& url) {
     held.set();
   });
   Client client = open(url);
+  Operator by_hand(client);
   Lease lease = client.acquire("key", {.wait = 30s});
   if (held.is_set()) return -1;  // the child was first: nobody waited
-  test::await([&] { return !client.list({.what = Query::What::places, .prefix = "key"}).places.empty(); });
+  test::await([&] { return !by_hand.list({.what = Query::What::places, .prefix = "key"}).places.empty(); });
   test::let_pass(5ms);  // until it sleeps
   const Instant freed = BootClock::now();
   lease.release();
@@ -82,8 +83,8 @@ double one_take_over(const std::string& url) {
     held.set();
   });
   {
-    Client client = open(url);
-    test::await([&] { return !client.list({.what = Query::What::places, .prefix = "key"}).places.empty(); });
+    Operator by_hand(try_origin(url).value());
+    test::await([&] { return !by_hand.list({.what = Query::What::places, .prefix = "key"}).places.empty(); });
   }
   test::let_pass(5ms);
   const Instant killed = BootClock::now();

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 pid_t start(const std::string& name) {
   const pid_t pid = ::fork();
-  if (pid == 0) stand_for_office(name);  // with a client of its own: it must not use ours
+  if (pid == 0) stand_for_office(name);  // with a client of its own: after fork() ours is of no use
   return pid;
 }
 
@@ -33,23 +33,22 @@ std::string report() {
   return line;
 }
 
-void await_a_waiter(holdfast::Client& client) {
-  while (client.list({.what = holdfast::Query::What::places, .prefix = "leader"}).places.empty()) continue;
+void await_a_waiter(holdfast::Operator& by_hand) {
+  while (by_hand.inspect("leader").places.empty()) continue;
 }
 
 int main() {
   if (::mkfifo("reports", 0600) != 0) return 1;
-  auto client = holdfast::open("sqlite:leases.db");
+  holdfast::Operator by_hand(holdfast::open("sqlite:leases.db"));
   const pid_t ann = start("ann");
   std::cout << report() << "\n";
   const pid_t bob = start("bob");
-  await_a_waiter(client);
+  await_a_waiter(by_hand);
   std::cout << "bob waits, ann is killed\n";
 
   ::kill(ann, SIGKILL);
   std::cout << report() << "\n";
-  for (const auto& row : client.list({.what = holdfast::Query::What::log, .prefix = "leader"}).log)
-    std::cout << "in the log: " << row.event << "\n";
+  for (const auto& entry : by_hand.inspect("leader").log) std::cout << "in the log: " << entry.event << "\n";
 
   ::kill(bob, SIGKILL);
   while (::wait(nullptr) > 0) continue;

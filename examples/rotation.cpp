@@ -11,9 +11,9 @@ constexpr int rounds = 3;
 constexpr const char* names[] = {"ann", "bob", "cat"};
 
 // Returns when so many stand in line for the turn.
-void await_waiters(holdfast::Client& client, std::size_t count) {
-  const holdfast::Query line{.what = holdfast::Query::What::places, .prefix = "turn", .exact = true};
-  while (client.list(line).places.size() < count) continue;
+void await_waiters(const holdfast::Client& client, std::size_t count) {
+  holdfast::Operator by_hand(client);
+  while (by_hand.inspect("turn").places.size() < count) continue;
 }
 
 // Whoever gives the turn back and asks again stands behind all who wait: so it goes round.

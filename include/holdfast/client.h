@@ -73,19 +73,15 @@ class Client {
   Client in(std::string_view table) const { return try_in(table).value(); }
   Result<Client> try_in(std::string_view table) const;
 
-  // What the store keeps, for people.
-  Page list(const Query& query = {}) { return try_list(query).value(); }
-  Result<Page> try_list(const Query& query = {});
-
-  // The store's name for people, without secrets; and what it says about itself.
+  // The store's name for people, without secrets.
   std::string store_name() const;
-  Result<Traits> try_examine();
 
   // A new descriptor that, while open in any process, proves this client alive to those who wait for its
   // leases; -1 where the store needs none.  The caller closes it.
   int proof_of_life() const;
 
  private:
+  friend class Operator;
   explicit Client(std::shared_ptr<ClientState> state) noexcept;
   Status renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend);
 
@@ -107,6 +103,9 @@ class Client {
 // cannot be opened.
 Client open(std::string_view url, ClientOptions options = {});
 Result<Client> try_open(std::string_view url, ClientOptions options = {});
+
+// The same without connecting: for an Operator (operate.h), or for several clients.
+Result<std::shared_ptr<Origin>> try_origin(std::string_view url);
 
 template <class F>
 auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
@@ -133,13 +132,9 @@ auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
     call(), ran.value.emplace();
   else
     ran.value.emplace(call());
-  Lost lost = lease.lost();
-  if (lease.held()) {  // unless fn released it
-    // The store's word on it: whoever broke or stole it before the end did so behind our back.
-    const auto released = lease.try_release();
-    if (released && *released != Released::released)
-      lost = {Loss::gone, "the store said at the end that it was not ours any more"};
-  }
+  // Unless fn released it: the store's word on it, for whoever broke or stole it did so behind our back.
+  if (lease.held()) (void)lease.try_release();
+  const Lost lost = lease.lost();
   if (lost.reason == Loss::none) return Out(std::move(ran));
   return Out(Error{.code = Errc::lost,
                    .detail = "the lease was lost before the work ended: " + lost.detail,

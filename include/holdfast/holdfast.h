@@ -6,6 +6,7 @@
 #include "holdfast/lease.h"
 #include "holdfast/lock.h"
 #include "holdfast/memory.h"
+#include "holdfast/operate.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
 #include "holdfast/sqlite.h"

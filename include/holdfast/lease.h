@@ -72,7 +72,7 @@ class Lease {
   // Throws LeaseLost if the lease is not ours any more (or was released).
   void check() const;
 
-  // Why it was lost; Loss::none while it is held.
+  // Why it was lost; Loss::none while it is held, and after a release that found it held.
   Lost lost() const;
 
   // Functions to run on a thread of their own, never under a lock of ours; they must not throw: when two

@@ -4,7 +4,8 @@
 //
 //   Store    one connection: applies batches of lease requests, lists what it keeps
 //   Bell     tells a client that a key may have become free
-//   Origin   where a client's stores come from: it opens as many connections as the client needs
+//   Steward  makes the tables, and takes away what nobody needs any more
+//   Origin   where all of these come from: it opens as many connections as a client needs
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -82,6 +83,7 @@ struct LeaseRow {
 struct PlaceRow {
   std::string key;
   std::string client;
+  std::string holder;  // who would hold it: whoever of that client asked last
   Millis remaining{};
 };
 
@@ -176,6 +178,34 @@ class Store {
   virtual std::unique_ptr<Bell> bell() { return nullptr; }
 };
 
+// What a purge takes away.
+struct Purge {
+  Millis free_for = std::chrono::hours(24);  // keys that nobody has held or waited for since so long
+  Millis log_older_than = never;             // what was written down longer ago
+};
+struct Purged {
+  std::uint64_t keys = 0;
+  std::uint64_t places = 0;  // those that had run out
+  std::uint64_t log = 0;
+};
+
+// What people do to a store that is no lease operation.  Beside Store, because it must work where no lease
+// can be kept yet.  Connects when it is asked something; used by one thread at a time.
+class Steward {
+ public:
+  virtual ~Steward() = default;
+
+  // What is missing to keep leases there, as statements in the order in which init() would run them; none:
+  // nothing is missing.  Changes nothing, and makes nothing.
+  virtual Result<std::vector<std::string>> plan(Instant until) = 0;
+  // Makes it, and says what it was.  Any number of processes may do so at once.
+  virtual Result<std::vector<std::string>> init(Instant until) = 0;
+
+  // A key whose last token is ahead of the store's wall clock stays: its next one has to rise.  Others can
+  // write meanwhile.  If it does not come to the end by `until` it says unavailable; what is gone is gone.
+  virtual Result<Purged> purge(const Purge& what, Instant until) = 0;
+};
+
 // Where a client's stores come from.  Any thread may call any of it.
 class Origin {
  public:
@@ -183,6 +213,8 @@ class Origin {
 
   // A connection of its own, ready for use.
   virtual Result<std::unique_ptr<Store>> connect(Instant until) = 0;
+
+  virtual std::unique_ptr<Steward> steward() = 0;
 
   // The same database, another table or collection.
   virtual Result<std::shared_ptr<Origin>> in(std::string_view table) = 0;

@@ -1,18 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/host.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
+#include <array>
 #include <climits>
+#include <cstdlib>
 
 #include "base/text.h"
 
 namespace holdfast {
 
-std::string holder_name(std::string_view guid) {
+namespace {
+
+std::string host_name() {
   char host[HOST_NAME_MAX + 1] = {};
   if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0') host[0] = '?';
-  return "host:" + printable(host) + " pid:" + std::to_string(getpid()) + " guid:" + std::string(guid);
+  return printable(host);
 }
+
+std::string user_name() {
+  std::array<char, 4096> space;
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(::geteuid(), &entry, space.data(), space.size(), &found);
+  const std::string name = found != nullptr ? found->pw_name : "uid " + std::to_string(::geteuid());
+  const char* const who = ::geteuid() == 0 ? ::secure_getenv("SUDO_USER") : nullptr;
+  return who != nullptr && name != who ? printable(who) + " as " + name : name;
+}
+
+}  // namespace
+
+std::string holder_name(std::string_view guid) {
+  return "host:" + host_name() + " pid:" + std::to_string(getpid()) + " guid:" + std::string(guid);
+}
+
+std::string user_at_host() { return user_name() + "@" + host_name() + " pid " + std::to_string(getpid()); }
 
 }  // namespace holdfast

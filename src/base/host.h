@@ -10,4 +10,7 @@ namespace holdfast {
 // REQUIRES: guid is 32 hex digits, new for each acquisition.
 std::string holder_name(std::string_view guid);
 
+// "olga@HOST pid PID", for what a person does by hand; "olga as root@…" behind sudo.
+std::string user_at_host();
+
 }  // namespace holdfast

@@ -46,6 +46,38 @@ Error bad_percent(std::string_view text) {
                              "\" has a % that is not followed by two hex digits, or %00; write %25 for %"};
 }
 
+// Where the password of //user:password@ stands in `url`; empty if there is none.
+std::string_view password_in(std::string_view url) noexcept {
+  if (url.starts_with("sqlite:")) return {};  // a path: there : and @ are letters like others
+  const std::size_t from = start_of_user(url);
+  // A password may itself hold an @, a / or a ?: hide up to the last @ of the whole text rather than show a
+  // part.
+  const std::size_t at = url.rfind('@');
+  if (at == std::string_view::npos || at < from) return {};
+  const std::size_t colon = url.find(':', from);
+  if (colon == std::string_view::npos || colon >= at) return {};
+  return url.substr(colon + 1, at - colon - 1);
+}
+
+// The two may overlap (password=a@b behind host:port): what either takes for secret is.
+std::vector<bool> secret_letters(std::string_view url) {
+  std::vector<bool> secret(url.size());
+  const auto hide = [&](std::size_t from, std::size_t size) {
+    for (std::size_t i = from; i < from + size; ++i) secret[i] = true;
+  };
+  if (const std::string_view password = password_in(url); !password.empty()) {
+    hide(static_cast<std::size_t>(password.data() - url.data()), password.size());
+  }
+  // Also "host=db password=x", which is no URL but may be taken for one.
+  for (std::size_t from = 0; from < url.size();
+       from = std::min(url.find_first_of("?&; ", from), url.size() - 1) + 1) {
+    const std::size_t end = std::min(url.find('&', from), url.size());
+    const std::size_t equals = url.find('=', from);
+    if (equals < end && names_a_secret(url.substr(from, equals - from))) hide(equals + 1, end - equals - 1);
+  }
+  return secret;
+}
+
 }  // namespace
 
 Result<std::string> percent_decoded(std::string_view text) {
@@ -93,34 +125,8 @@ Result<Url> parse_url(std::string_view text) {
   return url;
 }
 
-std::string_view password_in(std::string_view url) noexcept {
-  if (url.starts_with("sqlite:")) return {};  // a path: there : and @ are letters like others
-  const std::size_t from = start_of_user(url);
-  // A password may itself hold an @, a / or a ?: hide up to the last @ of the whole text rather than show a
-  // part.
-  const std::size_t at = url.rfind('@');
-  if (at == std::string_view::npos || at < from) return {};
-  const std::size_t colon = url.find(':', from);
-  if (colon == std::string_view::npos || colon >= at) return {};
-  return url.substr(colon + 1, at - colon - 1);
-}
-
 std::string redacted(std::string_view url) {
-  // The two may overlap (password=a@b behind host:port): what either takes for secret is hidden.
-  std::vector<bool> secret(url.size());
-  const auto hide = [&](std::size_t from, std::size_t size) {
-    for (std::size_t i = from; i < from + size; ++i) secret[i] = true;
-  };
-  if (const std::string_view password = password_in(url); !password.empty()) {
-    hide(static_cast<std::size_t>(password.data() - url.data()), password.size());
-  }
-  // Also "host=db password=x", which is no URL but may be taken for one.
-  for (std::size_t from = 0; from < url.size();
-       from = std::min(url.find_first_of("?&; ", from), url.size() - 1) + 1) {
-    const std::size_t end = std::min(url.find('&', from), url.size());
-    const std::size_t equals = url.find('=', from);
-    if (equals < end && names_a_secret(url.substr(from, equals - from))) hide(equals + 1, end - equals - 1);
-  }
+  const std::vector<bool> secret = secret_letters(url);
   std::string out;
   for (std::size_t i = 0; i < url.size(); ++i) {
     if (!secret[i])
@@ -129,6 +135,21 @@ std::string redacted(std::string_view url) {
       out.append(hidden);
   }
   return out;
+}
+
+std::vector<std::string> secrets_in(std::string_view url) {
+  const std::vector<bool> secret = secret_letters(url);
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < url.size(); ++i) {
+    if (!secret[i]) continue;
+    if (i == 0 || !secret[i - 1]) found.emplace_back();
+    found.back().push_back(url[i]);
+  }
+  for (std::size_t i = 0, written = found.size(); i < written; ++i) {
+    if (auto decoded = percent_decoded(found[i]); decoded && *decoded != found[i])
+      found.push_back(*std::move(decoded));
+  }
+  return found;
 }
 
 }  // namespace holdfast

@@ -26,7 +26,7 @@ Result<std::string> percent_decoded(std::string_view text);
 // The same address without its password, fit for any output: //user:***@host, password=***.
 std::string redacted(std::string_view url);
 
-// Where the password of //user:password@ stands in `url`; empty if there is none.
-std::string_view password_in(std::string_view url) noexcept;
+// What redacted() hides, each as it is written and percent-decoded.
+std::vector<std::string> secrets_in(std::string_view url);
 
 }  // namespace holdfast

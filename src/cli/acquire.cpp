@@ -3,14 +3,13 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/store_url.h"
 #include "cli/wait_for_lease.h"
 
 namespace holdfast::cli {
 
 int execute(const Acquire& command, const Common& common) {
   Signals signals;
-  const Waited waited = wait_for_lease({store_url(common.store), command.key, command.options}, signals);
+  const Waited waited = wait_for_lease({common.store, command.key, command.options}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
   if (const auto* error = std::get_if<Error>(&waited)) return fail(*error);
   const Lease& lease = std::get<Granted>(waited).lease;

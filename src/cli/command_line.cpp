@@ -72,7 +72,26 @@ void build(CLI::App& app, Given& given) {
   text(release, "KEY", "", given.key, "");
 
   text(add_command(app, "show"), "KEY", "", given.key, "");
-  text(add_command(app, "ls"), "PREFIX", "", given.prefix, "");
+  CLI::App& ls = add_command(app, "ls");
+  text(ls, "--prefix", "PREFIX", given.prefix, "only keys that start so; the same as a word behind ls");
+  ls.add_flag("--held", given.held, "only what somebody holds, not what is free and waited for");
+  text(ls, "--sort", "ORDER", given.sort,
+       "key, since (held longest first), remaining (ends soonest first) or waiting (most first)");
+  text(ls, "PREFIX", "", given.prefix, "");
+
+  CLI::App& wait = add_command(app, "wait");
+  wait.add_flag("-n,--nonblock", given.no_wait, "do not wait: only say by the exit code whether it is free");
+  text(wait, "-w,--wait", "DURATION", given.wait, "wait no longer than this");
+  text(wait, "KEY", "", given.key, "");
+
+  CLI::App& breaking = add_command(app, "break");
+  text(breaking, "--token", "TOKEN", given.token, "of the lease to break, as holdfast show tells it");
+  text(breaking, "--reason", "TEXT", given.reason, "why; written down, and told to whoever holds it");
+  text(breaking, "KEY", "", given.key, "");
+
+  text(add_command(app, "purge"), "--older-than", "DURATION", given.older_than,
+       "keys free for longer, and what was written down longer ago (keys: 1d, log: stays)");
+  add_command(app, "init").add_flag("--dry-run", given.dry_run, "print what would be done, and do nothing");
   add_command(app, "version");
   text(add_command(app, "help"), "COMMAND", "", given.topic, "");
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // command_line.h - from words to what is meant.
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -10,12 +12,13 @@
 #include "holdfast/clock.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
+#include "holdfast/store.h"
 
 namespace holdfast::cli {
 
 // What every command may be told.
 struct Common {
-  std::string store;  // empty: not given
+  std::string store;  // as it was given, empty if it was not; for execute(): the URL
   bool json = false;
 };
 
@@ -43,14 +46,32 @@ struct Show {
   std::string key;
 };
 struct Ls {
+  enum class Sort : std::uint8_t { key, since, remaining, waiting };
   std::string prefix;
+  bool held = false;  // only what somebody holds
+  Sort sort = Sort::key;
+};
+struct Wait {
+  std::string key;
+  Millis wait{};
+};
+struct Break {
+  std::string key;
+  Token token{};
+  std::string reason;
+};
+struct Purge {
+  std::optional<Millis> older_than;  // none: as the stores do by themselves
+};
+struct Init {
+  bool dry_run = false;
 };
 struct Version {};
 struct Help {
   std::string text;
 };
 
-using Command = std::variant<Run, Acquire, Renew, Release, Show, Ls, Version, Help>;
+using Command = std::variant<Run, Acquire, Renew, Release, Show, Ls, Wait, Break, Purge, Init, Version, Help>;
 
 struct CommandLine {
   Common common;

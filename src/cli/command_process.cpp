@@ -24,7 +24,6 @@ void set_environment(const Work& work, const Start& start) {
   ::setenv("HOLDFAST_TOKEN", std::to_string(number(start.token)).c_str(), 1);
   ::setenv("HOLDFAST_OWNER", start.owner.data(), 1);
   ::setenv("HOLDFAST_DEADLINE", std::to_string(start.wall_deadline_s).c_str(), 1);
-  ::unsetenv("HOLDFAST_STORE");  // may hold a password
 }
 
 std::vector<char*> arguments(const Work& work) {

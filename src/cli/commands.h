@@ -11,6 +11,10 @@ int execute(const Renew& command, const Common& common);
 int execute(const Release& command, const Common& common);
 int execute(const Show& command, const Common& common);
 int execute(const Ls& command, const Common& common);
+int execute(const Wait& command, const Common& common);
+int execute(const Break& command, const Common& common);
+int execute(const Purge& command, const Common& common);
+int execute(const Init& command, const Common& common);
 int execute(const Version& command, const Common& common);
 int execute(const Help& command, const Common& common);
 

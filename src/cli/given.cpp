@@ -2,6 +2,7 @@
 #include "cli/given.h"
 
 #include <charconv>
+#include <limits>
 
 #include "base/duration.h"
 #include "base/text.h"
@@ -14,7 +15,8 @@ namespace {
 
 Millis duration(const char* option, const std::string& given) {
   auto parsed = parse_duration(given);
-  if (!parsed) refuse(std::string(option) + ": " + parsed.error().detail);
+  // It may be anything that was meant for somewhere else, a store's URL for one.
+  if (!parsed) refuse(std::string(option) + ": " + parse_duration(redacted(given)).error().detail);
   return *parsed;
 }
 
@@ -36,13 +38,18 @@ Millis wait_of(const Given& given) {
   return wait;
 }
 
+template <class Number>
+std::optional<Number> whole_number(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
+
 int busy_code_of(const Text& given) {
   if (!given) return exit_busy;
-  int code = -1;
-  const auto [end, error] = std::from_chars(given->data(), given->data() + given->size(), code);
-  const bool whole = error == std::errc{} && end == given->data() + given->size();
-  if (!whole || code < 0 || code > 255)
-    refuse("-E " + shown(*given) + " is no exit code: give a number from 0 to 255");
+  const int code = whole_number<int>(*given).value_or(-1);
+  if (code < 0 || code > 255) refuse("-E " + shown(*given) + " is no exit code: give a number from 0 to 255");
   return code;
 }
 
@@ -91,6 +98,39 @@ Command renew_command(const Given& given) {
   return Renew{key_of(given, "renew"), owner_of(given, "renew"), ttl, given.by.has_value()};
 }
 
+Ls ls_command(const Given& given) {
+  constexpr std::pair<std::string_view, Ls::Sort> sorts[] = {{"key", Ls::Sort::key},
+                                                             {"since", Ls::Sort::since},
+                                                             {"remaining", Ls::Sort::remaining},
+                                                             {"waiting", Ls::Sort::waiting}};
+  Ls ls{.prefix = given.prefix.value_or(""), .held = given.held};
+  if (!given.sort) return ls;
+  for (const auto& [name, sort] : sorts) {
+    if (name != *given.sort) continue;
+    ls.sort = sort;
+    return ls;
+  }
+  refuse("--sort " + shown(*given.sort) + " is no order: give key, since, remaining or waiting");
+}
+
+Break break_command(const Given& given) {
+  Break command{key_of(given, "break"), {}, given.reason.value_or("")};
+  if (!given.token)
+    refuse("--token is missing: holdfast show " + printable(command.key) +
+           " tells it, and it must still hold");
+  const auto token = whole_number<std::uint64_t>(*given.token);
+  if (!token || *token == 0 || *token > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+    refuse("--token " + shown(*given.token) + " is no token: give the number that holdfast show tells");
+  command.token = Token{*token};
+  if (command.reason.empty()) refuse("--reason is missing: say why, it is told to whoever holds the key");
+  return command;
+}
+
+Purge purge_command(const Given& given) {
+  if (!given.older_than) return {};
+  return {duration("--older-than", *given.older_than)};
+}
+
 }  // namespace
 
 void refuse(std::string sentence) { raise({Errc::invalid, std::move(sentence)}); }
@@ -103,7 +143,11 @@ Command command_from(const std::string& name, const Given& given, Words cmd) {
   if (name == "renew") return renew_command(given);
   if (name == "release") return Release{key_of(given, "release"), owner_of(given, "release")};
   if (name == "show") return Show{key_of(given, "show")};
-  if (name == "ls") return Ls{given.prefix.value_or("")};
+  if (name == "ls") return ls_command(given);
+  if (name == "wait") return Wait{key_of(given, "wait"), wait_of(given)};
+  if (name == "break") return break_command(given);
+  if (name == "purge") return purge_command(given);
+  if (name == "init") return Init{given.dry_run};
   if (name == "version" || given.version) return Version{};
   refuse("no command is given: holdfast help lists them");
 }

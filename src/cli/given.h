@@ -13,9 +13,11 @@ using Words = std::vector<std::string>;
 using Text = std::optional<std::string>;
 
 struct Given {
-  Text store, key, prefix, topic, owner, note, ttl, by, wait, busy_code;
+  Text store, key, prefix, topic, owner, note, ttl, by, wait, busy_code, token, reason, older_than, sort;
   bool json = false;
   bool no_wait = false;
+  bool held = false;
+  bool dry_run = false;
   bool version = false;
 };
 

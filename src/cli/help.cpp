@@ -40,7 +40,26 @@ meanwhile, or OWNER never had it.
 
   holdfast release deploy --owner "$USER")"},
     {"show", "[OPTION]... KEY", "Who holds KEY, who waits for it, who lost it", "  holdfast show nightly"},
-    {"ls", "[OPTION]... [PREFIX]", "Which keys are held", "  holdfast ls nightly/"},
+    {"ls", "[OPTION]... [PREFIX]", "Which keys are held", "  holdfast ls nightly/ --sort since"},
+    {"wait", "[OPTION]... KEY", "Wait until nobody holds KEY, and take nothing",
+     R"(Exit code 75 if it is still held when the time is over.
+
+  holdfast wait nightly -w 1h && ./report.sh)"},
+    {"break", "[OPTION]... KEY --token TOKEN --reason TEXT", "Take a lease away from whoever holds it",
+     R"(Only if TOKEN holds KEY in that moment; exit code 76, and nothing is changed, if not. Who did it and why
+is written down, and told to the holder at its next renewal: until then, a third of its ttl at most, it works
+on, and somebody else may be granted KEY meanwhile. Better, where there is time: end the process.
+
+  holdfast break nightly --token 1763193600000000 --reason "its host is gone")"},
+    {"purge", "[OPTION]...", "Forget keys that nobody has used for long",
+     R"(Stores do so by themselves now and then for what has been free for a day. A key's next token rises all the
+same.
+
+  holdfast purge --older-than 30d)"},
+    {"init", "[OPTION]...", "Make the tables, or say how",
+     R"(The embedded store makes its own when it is first used.
+
+  holdfast init --dry-run)"},
     {"version", "", "Which Holdfast this is", ""},
     {"help", "[COMMAND]", "This, or the page of a command", ""},
 };
@@ -48,7 +67,8 @@ meanwhile, or OWNER never had it.
 constexpr std::string_view program_text =
     R"(One of many processes at a time, by leases in a database you already run.
 
-The store is --store, else HOLDFAST_STORE, else the file ~/.local/state/holdfast/leases.db.
+The store is --store, else HOLDFAST_STORE, else the file ~/.local/state/holdfast/leases.db. @FILE in place of
+its URL means that the URL stands in FILE.
 Durations are written 250ms, 30s, 5m, 1.5h or 2d. A lease is a belief with an end: where it matters, let
 what it protects refuse an older token.)";
 

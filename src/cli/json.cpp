@@ -25,7 +25,10 @@ Json object_of(const LeaseRow& row) {
 }
 
 Json object_of(const PlaceRow& row) {
-  return {{"key", row.key}, {"client", row.client}, {"remaining_ms", millis(row.remaining)}};
+  return {{"key", row.key},
+          {"client", row.client},
+          {"holder", row.holder},
+          {"remaining_ms", millis(row.remaining)}};
 }
 
 Json object_of(const LogRow& row) {
@@ -44,12 +47,15 @@ Json array_of(const std::vector<Row>& rows) {
 
 std::string json_of(const LeaseRow& row) { return line_of(object_of(row)); }
 
-std::string json_of(const LeaseRow& row, const std::vector<PlaceRow>& places,
-                    const std::vector<LogRow>& log) {
-  Json json = object_of(row);
-  json["places"] = array_of(places);
-  json["log"] = array_of(log);
+std::string json_of(const Inspection& found) {
+  Json json = object_of(found.lease);
+  json["places"] = array_of(found.places);
+  json["log"] = array_of(found.log);
   return line_of(json);
+}
+
+std::string json_of(const Purged& purged) {
+  return line_of({{"keys", purged.keys}, {"places", purged.places}, {"log", purged.log}});
 }
 
 std::string json_of(const Lease& lease) {

@@ -8,14 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "holdfast/lease.h"
-#include "holdfast/store.h"
+#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 
 std::string json_of(const LeaseRow& row);
-// The same with the key's queue and log inside: "places", "log".
-std::string json_of(const LeaseRow& row, const std::vector<PlaceRow>& places, const std::vector<LogRow>& log);
+// A lease with the key's queue and log inside: "places", "log".
+std::string json_of(const Inspection& found);
+std::string json_of(const Purged& purged);
 std::string json_of(const Lease& lease);
 
 // A flat object of texts, in the order given.

@@ -1,39 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 // ls.cpp - `holdfast ls [PREFIX]`: which keys are held or waited for.
+#include <algorithm>
+
 #include "base/duration.h"
+#include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/store_url.h"
-#include "holdfast/client.h"
+#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 namespace {
 
 constexpr std::size_t page_size = 1000;
 
-// A row outlives its lease: those that nobody holds or wants are not worth a line.
-bool is_live(const LeaseRow& row) { return row.remaining > Millis::zero() || row.waiting > 0; }
+bool is_held(const LeaseRow& row) { return row.remaining > Millis::zero(); }
 
-Result<std::vector<LeaseRow>> live_leases(Client& client, const std::string& prefix) {
-  std::vector<LeaseRow> live;
+// A row outlives its lease: those that nobody holds or wants are not worth a line.
+bool is_wanted(const Ls& command, const LeaseRow& row) {
+  return is_held(row) || (!command.held && row.waiting > 0);
+}
+
+Result<std::vector<LeaseRow>> wanted_leases(Operator& store, const Ls& command) {
+  std::vector<LeaseRow> wanted;
   std::string after;
   while (true) {
-    auto page = client.try_list({.prefix = prefix, .after = after, .limit = page_size});
+    auto page = store.try_list({.prefix = command.prefix, .after = after, .limit = page_size});
     if (!page) return std::move(page).error();
     const bool last = page->leases.size() < page_size;
     if (!page->leases.empty()) after = page->leases.back().key;
     for (LeaseRow& row : page->leases) {
-      if (is_live(row)) live.push_back(std::move(row));
+      if (is_wanted(command, row)) wanted.push_back(std::move(row));
     }
-    if (last) return live;
+    if (last) return wanted;
   }
 }
 
-Row cells_of(const LeaseRow& row) {
-  const bool held = row.remaining > Millis::zero();
+// They come in the order of their keys, which stays the order among equals.
+void sort(std::vector<LeaseRow>& rows, Ls::Sort by) {
+  const auto order = [&](auto before) { std::stable_sort(rows.begin(), rows.end(), before); };
+  switch (by) {
+    case Ls::Sort::key: return;
+    case Ls::Sort::since:
+      return order([](const LeaseRow& a, const LeaseRow& b) {
+        return is_held(a) != is_held(b) ? is_held(a) : a.since < b.since;
+      });
+    case Ls::Sort::remaining:
+      return order([](const LeaseRow& a, const LeaseRow& b) {
+        return is_held(a) != is_held(b) ? is_held(a) : a.remaining < b.remaining;
+      });
+    case Ls::Sort::waiting:
+      return order([](const LeaseRow& a, const LeaseRow& b) { return a.waiting > b.waiting; });
+  }
+}
+
+// The wall clock of whoever looks may be another than the store's.
+std::string age_of(const LeaseRow& row, Micros now) {
+  return format_duration(std::chrono::floor<Millis>(std::max(now - row.since, Micros::zero())));
+}
+
+Row cells_of(const LeaseRow& row, Micros now) {
+  const bool held = is_held(row);
   return {row.key,
           held ? short_holder(row.holder) : "-",
+          held ? age_of(row, now) : "-",
           held ? format_duration(row.remaining) : "-",
           row.waiting == 0 ? "-" : std::to_string(row.waiting),
           std::to_string(number(row.token)),
@@ -43,17 +73,19 @@ Row cells_of(const LeaseRow& row) {
 }  // namespace
 
 int execute(const Ls& command, const Common& common) {
-  auto client = try_open(store_url(common.store));
-  if (!client) return fail(client.error());
-  const auto leases = live_leases(*client, command.prefix);
+  auto origin = try_origin(common.store);
+  if (!origin) return fail(origin.error());
+  Operator store(*std::move(origin));
+  auto leases = wanted_leases(store, command);
   if (!leases) return fail(leases.error());
+  sort(*leases, command.sort);
   if (common.json) {
     for (const LeaseRow& row : *leases) say(json_of(row));
     return exit_ok;
   }
   if (leases->empty()) return exit_ok;
-  Rows rows{{"KEY", "HOLDER", "REMAINING", "WAITING", "TOKEN", "NOTE"}};
-  for (const LeaseRow& row : *leases) rows.push_back(cells_of(row));
+  Rows rows{{"KEY", "HOLDER", "HELD FOR", "REMAINING", "WAITING", "TOKEN", "NOTE"}};
+  for (const LeaseRow& row : *leases) rows.push_back(cells_of(row, wall_now()));
   say(aligned(rows, true, wants_colour(stdout)));
   return exit_ok;
 }

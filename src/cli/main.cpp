@@ -26,11 +26,19 @@ void fill_standard_descriptors() {
   if (fd > 2) ::close(fd);
 }
 
+bool needs_store(const Command& command) {
+  return !std::holds_alternative<Version>(command) && !std::holds_alternative<Help>(command);
+}
+
 int holdfast_main(std::span<char* const> argv) {
   auto parsed = parse_command_line(argv);
   if (!parsed) return fail(parsed.error());
-  hide_password(parsed->common.store, argv);
   try {
+    if (needs_store(parsed->command)) {
+      auto url = take_store_url(parsed->common.store, argv);
+      if (!url) return fail(url.error());
+      parsed->common.store = *std::move(url);
+    }
     return std::visit([&](const auto& command) { return execute(command, parsed->common); }, parsed->command);
   } catch (const std::exception& e) {  // out of memory, descriptors or processes
     complain(e.what());

@@ -41,17 +41,39 @@ std::string one_line(const Row& row, const std::vector<std::size_t>& columns) {
   return line;
 }
 
+// One letter as a password would be hidden wherever it stands, and so be guessed.
+constexpr std::size_t shortest_secret = 4;
+constexpr std::string_view hidden = "***";
+
+std::vector<std::string>& secrets() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+std::string without_secrets(std::string_view text) {
+  std::string out(text);
+  for (const std::string& secret : secrets()) {
+    for (std::size_t at = out.find(secret); at != std::string::npos;
+         at = out.find(secret, at + hidden.size())) {
+      out.replace(at, secret.size(), hidden);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
+void never_say(const std::string& secret) {
+  if (secret.size() >= shortest_secret) secrets().push_back(secret);
+}
+
 void say(std::string_view line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
+  const std::string text = without_secrets(line) + '\n';
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 void complain(std::string_view sentence) noexcept {
-  std::string line = "holdfast: ";
-  line += sentence;
-  line += '\n';
+  const std::string line = "holdfast: " + without_secrets(sentence) + '\n';
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 

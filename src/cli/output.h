@@ -21,6 +21,9 @@ void complain(std::string_view sentence) noexcept;
 // Complains, and returns the exit code for it.
 int fail(const Error& error);
 
+// That text is never written by say() or complain(), whoever put it into a message: *** is.
+void never_say(const std::string& secret);
+
 // A terminal is there and NO_COLOR is not.
 bool wants_colour(std::FILE* stream) noexcept;
 

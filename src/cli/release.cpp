@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/store_url.h"
 #include "holdfast/client.h"
 
 namespace holdfast::cli {
@@ -31,7 +30,7 @@ Verdict verdict_of(Released released, const std::string& key, const std::string&
 }  // namespace
 
 int execute(const Release& command, const Common& common) {
-  auto client = try_open(store_url(common.store));
+  auto client = try_open(common.store);
   if (!client) return fail(client.error());
   const auto released = client->try_release(command.key, command.owner);
   if (!released) return fail(released.error());

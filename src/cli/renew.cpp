@@ -5,13 +5,12 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/store_url.h"
 #include "holdfast/client.h"
 
 namespace holdfast::cli {
 
 int execute(const Renew& command, const Common& common) {
-  auto client = try_open(store_url(common.store));
+  auto client = try_open(common.store);
   if (!client) return fail(client.error());
   const Status renewed = command.extend ? client->try_extend_by(command.key, command.owner, command.ttl)
                                         : client->try_renew(command.key, command.owner, command.ttl);

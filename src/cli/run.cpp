@@ -11,7 +11,6 @@
 #include "cli/guard.h"
 #include "cli/output.h"
 #include "cli/process_group.h"
-#include "cli/store_url.h"
 #include "cli/supervision.h"
 #include "cli/wait_for_lease.h"
 
@@ -47,7 +46,7 @@ int conclude(Lease& lease, const Work& work, const CommandEnd& end) {
   if (!released)
     complain("the lease could not be released, it runs out by itself: " + released.error().detail);
   else if (*released != Released::released)
-    return lost(lease, std::string("the release found it ") + to_string(*released), end);
+    return lost(lease, lease.lost().detail, end);
   if (end.status) return code_of(*end.status);
   complain("the guard process was killed, and the command with it");
   return exit_signalled(SIGKILL);
@@ -74,7 +73,7 @@ int execute(const Run& command, const Common& common) {
   // First of all: it must share nothing with us that a store or a thread has touched.
   GuardProcess guard = fork_guard(work, signals, terminal);
 
-  Waited waited = wait_for_lease({store_url(common.store), command.key, command.options}, signals);
+  Waited waited = wait_for_lease({common.store, command.key, command.options}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
   if (const auto* error = std::get_if<Error>(&waited)) {
     const int code = fail(*error);

@@ -6,8 +6,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/store_url.h"
-#include "holdfast/client.h"
+#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 namespace {
@@ -16,13 +15,19 @@ std::string remaining_of(const LeaseRow& row) {
   return row.remaining == never ? "without end" : "for another " + format_duration(row.remaining);
 }
 
-std::string event_of(const LogRow& row) {
-  return row.event + " from " + short_holder(row.holder) +
-         (row.by.empty() ? "" : " by " + short_holder(row.by)) +
-         (row.reason.empty() ? "" : ": " + row.reason);
+// The wall clock of whoever looks may be another than the store's.
+std::string age_of(const LeaseRow& row) {
+  const Micros age = wall_now() - row.since;
+  return age < Micros::zero() ? "" : ", " + format_duration(std::chrono::floor<Millis>(age)) + " ago";
 }
 
-Rows rows_of(const LeaseRow& lease, const std::vector<PlaceRow>& places, const std::vector<LogRow>& log) {
+std::string event_of(const LogRow& row) {
+  return row.event + (row.by.empty() ? "" : " by " + short_holder(row.by)) +
+         (row.reason.empty() ? "" : ": " + row.reason) + " (was held by " + short_holder(row.holder) + ")";
+}
+
+Rows rows_of(const Inspection& found) {
+  const LeaseRow& lease = found.lease;
   const bool held = lease.remaining > Millis::zero();
   Rows rows{{"key", lease.key}};
   if (held)
@@ -30,38 +35,27 @@ Rows rows_of(const LeaseRow& lease, const std::vector<PlaceRow>& places, const s
   else
     rows.push_back({"free", lease.holder.empty() ? "nobody holds it"
                                                  : "it ran out; the last holder was " + lease.holder});
-  if (held) rows.push_back({"since", format_wall(lease.since)});
+  if (held) rows.push_back({"since", format_wall(lease.since) + age_of(lease)});
   if (held)
     rows.push_back({"lasts", remaining_of(lease) +
                                  (lease.detached ? ", detached: nobody renews it" : ", unless renewed")});
   if (lease.token != no_token)
     rows.push_back({held ? "token" : "last token", std::to_string(number(lease.token))});
   if (!lease.note.empty()) rows.push_back({"note", lease.note});
-  for (std::size_t i = 0; i < places.size(); ++i)
-    rows.push_back({"waiting " + std::to_string(i + 1), "client " + places[i].client});
-  for (const LogRow& row : log) rows.push_back({format_wall(row.at), event_of(row)});
+  for (std::size_t i = 0; i < found.places.size(); ++i)
+    rows.push_back({"waiting " + std::to_string(i + 1), short_holder(found.places[i].holder)});
+  for (const LogRow& row : found.log) rows.push_back({format_wall(row.at), event_of(row)});
   return rows;
 }
 
 }  // namespace
 
 int execute(const Show& command, const Common& common) {
-  auto client = try_open(store_url(common.store));
-  if (!client) return fail(client.error());
-  Page found;
-  for (const Query::What what : {Query::What::leases, Query::What::places, Query::What::log}) {
-    auto page = client->try_list({.what = what, .prefix = command.key, .exact = true});
-    if (!page) return fail(page.error());
-    if (what == Query::What::leases) found.leases = std::move(page->leases);
-    if (what == Query::What::places) found.places = std::move(page->places);
-    if (what == Query::What::log) found.log = std::move(page->log);
-  }
-  LeaseRow lease = found.leases.empty() ? LeaseRow{} : std::move(found.leases.front());
-  lease.key = command.key;
-  if (common.json)
-    say(json_of(lease, found.places, found.log));
-  else
-    say(aligned(rows_of(lease, found.places, found.log), false, false));
+  auto origin = try_origin(common.store);
+  if (!origin) return fail(origin.error());
+  const auto found = Operator(*std::move(origin)).try_inspect(command.key);
+  if (!found) return fail(found.error());
+  say(common.json ? json_of(*found) : aligned(rows_of(*found), false, false));
   return exit_ok;
 }
 

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/store_url.h"
 
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "base/fd.h"
+#include "base/text.h"
 #include "base/url.h"
 #include "cli/output.h"
 #include "holdfast/sqlite.h"
@@ -13,10 +22,57 @@
 namespace holdfast::cli {
 namespace {
 
+constexpr const char* variable = "HOLDFAST_STORE";
+
+bool has_secret(const std::string& url) { return redacted(url) != url; }
+
 // Over the old text, in place: the system shows the memory itself, and it cannot grow.
 void overwrite(char* text, std::size_t size, const std::string& with) {
   std::memset(text, 0, size);
   std::copy_n(with.data(), std::min(with.size(), size), text);
+}
+
+void hide_in_arguments(const std::string& url, std::span<char* const> argv) {
+  for (char* const word : argv) {
+    // --store URL, or --store=URL
+    const std::string_view text(word);
+    if (text.ends_with(url)) overwrite(word + (text.size() - url.size()), url.size(), redacted(url));
+  }
+  complain(
+      "--store holds a password, which others could read in the list of processes until now: put the URL "
+      "into HOLDFAST_STORE or into a file, --store @FILE");
+}
+
+std::string from_environment() {
+  char* const value = ::secure_getenv(variable);
+  if (value == nullptr) return {};
+  std::string url = value;
+  if (has_secret(url)) {
+    ::explicit_bzero(value, url.size());
+    ::unsetenv(variable);
+  }
+  return url;
+}
+
+Error unreadable(const std::string& path, const char* why) {
+  return {Errc::refused, "cannot read the URL of the store from " + printable(path) + ": " + why};
+}
+
+Result<std::string> first_line_of(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat found {};
+  if (!file || ::fstat(file.get(), &found) != 0) return unreadable(path, std::strerror(errno));
+  if (!S_ISREG(found.st_mode)) return unreadable(path, "it is no regular file");
+  std::array<char, 8192> bytes;
+  const ssize_t size = ::read(file.get(), bytes.data(), bytes.size());
+  if (size < 0) return unreadable(path, std::strerror(errno));
+  std::string url(bytes.data(), static_cast<std::size_t>(size));
+  ::explicit_bzero(bytes.data(), bytes.size());
+  url.resize(std::min(url.find_first_of("\r\n"), url.size()));
+  if (url.empty()) return unreadable(path, "its first line is empty");
+  if (has_secret(url) && (found.st_mode & 077) != 0)
+    return unreadable(path, "it holds a password, and others may read it; chmod 600");
+  return url;
 }
 
 // A path may hold ? and %, which mean something in a URL.
@@ -26,26 +82,27 @@ std::string percent_encoded(std::string_view path) {
   return out;
 }
 
-}  // namespace
-
-std::string store_url(const std::string& given) {
-  if (!given.empty()) return given;
-  const char* const from_environment = std::getenv("HOLDFAST_STORE");
-  if (from_environment != nullptr && *from_environment != '\0') return from_environment;
-  return "sqlite:" + percent_encoded(sqlite::default_path());
+// What the drivers say about their URL goes through our output too.
+void keep_secret(const std::string& url) {
+  ::prctl(PR_SET_DUMPABLE, 0);
+  for (const std::string& secret : secrets_in(url)) never_say(secret);
 }
 
-void hide_password(const std::string& given, std::span<char* const> argv) {
-  const std::string hidden = redacted(given);
-  if (hidden == given) return;
-  for (char* const word : argv) {
-    // --store URL, or --store=URL
-    const std::string_view text(word);
-    if (text.ends_with(given)) overwrite(word + (text.size() - given.size()), given.size(), hidden);
+}  // namespace
+
+Result<std::string> take_store_url(const std::string& given, std::span<char* const> argv) {
+  const bool on_the_command_line = !given.empty();
+  std::string url = on_the_command_line ? given : from_environment();
+  if (url.empty()) return "sqlite:" + percent_encoded(sqlite::default_path());
+  if (url.front() == '@') {
+    auto read = first_line_of(url.substr(1));
+    if (!read) return read;
+    url = *std::move(read);
   }
-  complain(
-      "--store holds a password, which others could read in the list of processes until now: put the URL "
-      "into HOLDFAST_STORE instead");
+  if (!has_secret(url)) return url;
+  if (given == url) hide_in_arguments(url, argv);
+  keep_secret(url);
+  return url;
 }
 
 }  // namespace holdfast::cli

@@ -34,7 +34,7 @@ struct Attempt {
 Result<Granted> acquire(const Wish& wish) {
   auto client = try_open(wish.url, {.log = [](std::string_view line) { complain(printable(line)); }});
   if (!client) return std::move(client).error();
-  const WaitingLine line(*client, wish.key);
+  const WaitingLine line(Operator(*client), wish.key);
   auto lease = client->try_acquire(wish.key, wish.options);
   if (!lease) return std::move(lease).error();
   return Granted{*std::move(client), *std::move(lease)};

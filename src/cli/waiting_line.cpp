@@ -52,7 +52,7 @@ std::string describe(const std::string& key, const Result<Page>& page, Millis wa
 }  // namespace
 
 struct WaitingLine::Shared {
-  Shared(Client c, std::string k) : client(std::move(c)), key(std::move(k)) {}
+  Shared(Operator l, std::string k) : look(std::move(l)), key(std::move(k)) {}
 
   void show(std::string_view line) {
     const std::lock_guard lock(mutex);
@@ -71,13 +71,13 @@ struct WaitingLine::Shared {
     const Instant began = BootClock::now();
     for (Instant at = after(began, blink); wakeup.wait(at) == Wakeup::Why::moment;
          at = after(BootClock::now(), refresh)) {
-      const auto page = client.try_list({.prefix = key, .exact = true, .limit = 1});
+      const auto page = look.try_list({.prefix = key, .exact = true, .limit = 1});
       const Millis waited = std::chrono::floor<Millis>(BootClock::now() - began);
       show(cut(describe(key, page, waited), terminal_width()));
     }
   }
 
-  Client client;
+  Operator look;
   const std::string key;
   Wakeup wakeup;
   std::mutex mutex;
@@ -85,9 +85,9 @@ struct WaitingLine::Shared {
   bool over = false;
 };
 
-WaitingLine::WaitingLine(Client client, std::string key) {
+WaitingLine::WaitingLine(Operator look, std::string key) {
   if (::isatty(STDERR_FILENO) != 1) return;
-  shared_ = std::make_shared<Shared>(std::move(client), std::move(key));
+  shared_ = std::make_shared<Shared>(std::move(look), std::move(key));
   worker_ = Worker([shared = shared_] { shared->work(); });
 }
 

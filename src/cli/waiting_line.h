@@ -6,7 +6,7 @@
 
 #include "base/wakeup.h"
 #include "base/worker.h"
-#include "holdfast/client.h"
+#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 
@@ -14,7 +14,8 @@ namespace holdfast::cli {
 // wait is longer than a blink, is written anew every second, and goes with this object.
 class WaitingLine {
  public:
-  WaitingLine(Client client, std::string key);
+  // `look` must be nobody else's.
+  WaitingLine(Operator look, std::string key);
   ~WaitingLine();
   WaitingLine(const WaitingLine&) = delete;
   WaitingLine& operator=(const WaitingLine&) = delete;

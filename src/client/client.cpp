@@ -98,17 +98,7 @@ Result<Client> Client::try_in(std::string_view table) const {
   return try_make(*std::move(origin), let_.state->options());
 }
 
-Result<Page> Client::try_list(const Query& query) {
-  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
-  return let_.state->store().list(query, soon());
-}
-
 std::string Client::store_name() const { return let_.state->origin()->name(); }
-
-Result<Traits> Client::try_examine() {
-  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
-  return let_.state->store().examine(soon());
-}
 
 int Client::proof_of_life() const {
   return let_.state->forked() ? -1 : let_.state->origin()->proof_of_life();

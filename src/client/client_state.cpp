@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "client/attempt.h"
+#include "client/why_lost.h"
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
@@ -15,7 +16,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis opening = 5s;
-constexpr Millis explaining = 100ms;
 constexpr Millis longest_goodbye = 1s;
 
 }  // namespace
@@ -81,11 +81,7 @@ Status ClientState::renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool ex
     if (keeper_.renewed(*hold, sent, reply->remaining, extend ? hold->ttl() : ttl)) return ok();
     return gone();
   }
-  Lost lost = core::lost_by(*reply, {hold->holder}, hold->token);
-  const Query query{.what = Query::What::log, .prefix = hold->key, .exact = true, .limit = 16};
-  if (const auto log = batched_.list(query, after(BootClock::now(), explaining)))
-    core::look_up(lost, *log, hold->token);
-  keeper_.lose(hold, std::move(lost));
+  keeper_.lose(hold, why_lost(batched_, *hold, *reply, Instant::max()));
   return gone();
 }
 
@@ -102,6 +98,11 @@ Result<Released> ClientState::release(const std::shared_ptr<Hold>& hold) {
   if (!reply) {
     goodbye(release, now, hold->ttl());
     return reply.error();
+  }
+  if (was_held && reply->verdict != Verdict::released) {  // lost behind our back
+    Lost lost = why_lost(batched_, *hold, *reply, Instant::max());
+    const std::lock_guard lock(hold->mutex);
+    hold->lost = std::move(lost);
   }
   return core::released_by(*reply, {hold->holder}, hold->token);
 }

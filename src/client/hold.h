@@ -38,7 +38,7 @@ struct Hold {
   std::stop_source lost_source;
 
   std::mutex mutex;  // guards what follows
-  Lost lost;
+  Lost lost;         // also by the word of the release itself
   bool in_jeopardy = false;
   bool announced = false;  // on_lost has been told, or would have been
   std::function<void()> on_jeopardy;

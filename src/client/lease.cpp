@@ -82,7 +82,7 @@ Lost Lease::lost() const {
   if (!hold_) return {};
   if (client_->forked()) return {Loss::forked, "the lease is the parent process's"};
   const std::lock_guard lock(hold_->mutex);
-  if (hold_->phase.load() == Hold::Phase::lost) return hold_->lost;
+  if (hold_->lost.reason != Loss::none) return hold_->lost;
   const bool past = hold_->phase.load() == Hold::Phase::held && BootClock::now() >= hold_->believed_until();
   return past ? Lost{Loss::unreachable, "its deadline passed and no renewal had been confirmed"} : Lost{};
 }

@@ -42,20 +42,23 @@ constexpr Factory factories[] = {{"sqlite", open_sqlite}, {"memory", open_memory
 
 }  // namespace
 
-Result<Client> try_open(std::string_view text, ClientOptions options) {
+Result<std::shared_ptr<Origin>> try_origin(std::string_view text) {
   auto url = parse_url(text);
   if (!url) return std::move(url).error();
   for (const Factory& factory : factories) {
-    if (factory.scheme != url->scheme) continue;
-    auto origin = factory.open(*url);
-    if (!origin) return std::move(origin).error();
-    return Client::try_make(*std::move(origin), std::move(options));
+    if (factory.scheme == url->scheme) return factory.open(*url);
   }
   std::string known;
   for (const Factory& factory : factories)
     known += (known.empty() ? "" : ", ") + std::string(factory.scheme) + ":";
   return Error{Errc::invalid,
                "\"" + printable(url->scheme) + ":\" is not a kind of store known here; known are " + known};
+}
+
+Result<Client> try_open(std::string_view url, ClientOptions options) {
+  auto origin = try_origin(url);
+  if (!origin) return std::move(origin).error();
+  return Client::try_make(*std::move(origin), std::move(options));
 }
 
 Client open(std::string_view url, ClientOptions options) { return try_open(url, std::move(options)).value(); }

@@ -2,8 +2,8 @@
 // The keeper's thread that talks to the store.
 #include "client/connection.h"
 #include "client/keeper_state.h"
+#include "client/why_lost.h"
 #include "core/deadline.h"
-#include "core/verdicts.h"
 
 namespace holdfast {
 namespace {
@@ -92,14 +92,7 @@ void Keeper::State::settle(Store& store, const std::shared_ptr<Hold>& hold, cons
     if (deadline) tell_renewed(*hold, *deadline);
     return;
   }
-  Lost lost = core::lost_by(reply, {hold->holder}, hold->token);
-  {
-    // Losing comes first, knowing why second; but the reason is given with the loss, so ask quickly.
-    const Query query{.what = Query::What::log, .prefix = hold->key, .exact = true, .limit = 16};
-    const Instant until = std::min(hold->believed_until(), after(BootClock::now(), 100ms));
-    if (const auto page = store.list(query, until)) core::look_up(lost, *page, hold->token);
-  }
-  lose(hold, std::move(lost));
+  lose(hold, why_lost(store, *hold, reply, hold->believed_until()));
 }
 
 Instant Keeper::State::time_for_a_call(Instant now) {

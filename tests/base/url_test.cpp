@@ -166,7 +166,7 @@ TEST(Url, redacting_leaves_all_that_is_no_secret) {
                           "sqlite:leases.db?table=locks", "postgres://user@host:5432/db",
                           "postgres://host/db?table=a&layout=b", "redis://[::1]:6379", "", "nonsense"}) {
     EXPECT_EQ(redacted(url), url);
-    EXPECT_EQ(password_in(url), "");
+    EXPECT_TRUE(secrets_in(url).empty());
   }
 }
 
@@ -183,11 +183,13 @@ TEST(Url, redacting_hides_the_password_and_shows_the_rest) {
   for (const auto& row : table) EXPECT_EQ(redacted(row.url), row.shown);
 }
 
-TEST(Url, the_password_is_found_where_it_stands) {
-  EXPECT_EQ(password_in("postgres://user:canary@host/db"), "canary");
-  EXPECT_EQ(password_in("postgres://user:can@ry@host/db"), "can@ry");
-  EXPECT_EQ(password_in("postgres://user:can/ry@host/db"), "can/ry");
-  EXPECT_EQ(password_in("postgres://user:@host/db"), "");
+TEST(Url, its_secrets_are_found_as_they_are_written_and_as_they_are_meant) {
+  using Secrets = std::vector<std::string>;
+  EXPECT_EQ(secrets_in("postgres://user:canary@host/db"), Secrets{"canary"});
+  EXPECT_EQ(secrets_in("postgres://user:can@ry@host/db"), Secrets{"can@ry"});
+  EXPECT_EQ(secrets_in("postgres://user:can%2Fry@host/db"), (Secrets{"can%2Fry", "can/ry"}));
+  EXPECT_EQ(secrets_in("postgres://u:one@h/d?password=two"), (Secrets{"one", "two"}));
+  EXPECT_EQ(secrets_in("postgres://user:@host/db"), Secrets{});
 }
 
 }  // namespace

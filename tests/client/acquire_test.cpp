@@ -101,7 +101,7 @@ TEST_P(Acquire, renew_and_release_by_name_work_from_another_client) {
   Lease lease = a.acquire("k", {.owner = "me"});
   EXPECT_TRUE(b.try_renew("k", "me", 1min));
   EXPECT_TRUE(b.try_extend_by("k", "me", 1min));
-  EXPECT_GT(b.list({.prefix = "k"}).leases.at(0).remaining, 119s);
+  EXPECT_GT(by_hand_.list({.prefix = "k"}).leases.at(0).remaining, 119s);
   const Status not_mine = b.try_renew("k", "you", 1min);
   ASSERT_FALSE(not_mine);
   EXPECT_EQ(not_mine.error().code, Errc::lost);
@@ -155,7 +155,7 @@ TEST_P(Acquire, a_detached_lease_outlives_its_object_and_its_client) {
     owner = client.acquire("k", {.ttl = 1h, .detached = true}).owner();
   }
   EXPECT_FALSE(is_free("k"));
-  EXPECT_TRUE(observer_.list({.prefix = "k"}).leases.at(0).detached);
+  EXPECT_TRUE(by_hand_.list({.prefix = "k"}).leases.at(0).detached);
   EXPECT_EQ(observer_.release("k", owner), Released::released);
 }
 

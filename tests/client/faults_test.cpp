@@ -59,7 +59,7 @@ TEST_P(Faults, a_lost_answer_is_asked_for_again_and_the_token_is_the_same) {
   Client client = failing_at(1, Fault::Kind::lose_after);
   Lease lease = client.acquire("k");
   EXPECT_EQ(lease.attempts(), 2);
-  EXPECT_EQ(observer_.list({.prefix = "k"}).leases.at(0).token, lease.token());
+  EXPECT_EQ(by_hand_.list({.prefix = "k"}).leases.at(0).token, lease.token());
 }
 
 TEST_P(Faults, an_acquire_that_stays_unclear_is_in_doubt_and_given_back) {

@@ -144,12 +144,7 @@ TEST_P(Keep, a_broken_lease_is_told_with_who_broke_it_and_why) {
   Lease lease = client.acquire("k", {.ttl = 300ms});
   std::promise<Lost> told;
   lease.on_lost([&](const Lost& lost) { told.set_value(lost); });
-  const auto store = database_->new_client()->connect(BootClock::now() + 5s).value();
-  const Request evict{
-      .verb = Verb::evict, .key = {"k"}, .holder = {"olga"}, .token = lease.token(), .note = "stuck"};
-  Reply reply;
-  ASSERT_TRUE(store->apply({&evict, 1}, {&reply, 1}, BootClock::now() + 5s));
-  ASSERT_EQ(reply.verdict, Verdict::released);
+  by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
   const Lost lost = told.get_future().get();
   EXPECT_EQ(lost.reason, Loss::broken);
   EXPECT_NE(lost.detail.find("olga"), std::string::npos);

@@ -58,15 +58,16 @@ class ClientTest : public ::testing::TestWithParam<Kind> {
     }));
   }
   bool is_free(std::string_view key) {
-    const auto rows = observer_.list({.prefix = key, .exact = true}).leases;
+    const auto rows = by_hand_.list({.prefix = key, .exact = true}).leases;
     return rows.empty() || rows[0].remaining == 0ms;
   }
   std::size_t waiting(std::string_view key) {
-    return observer_.list({.what = Query::What::places, .prefix = key, .exact = true}).places.size();
+    return by_hand_.list({.what = Query::What::places, .prefix = key, .exact = true}).places.size();
   }
 
   const std::unique_ptr<TestDatabase> database_ = GetParam().make();
   Client observer_ = new_client();
+  Operator by_hand_{observer_};
 };
 
 }  // namespace holdfast::test

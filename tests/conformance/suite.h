@@ -52,6 +52,7 @@ class Caller {
   }
 
   Store& store() { return *store_; }
+  Origin& origin() { return *origin_; }
   static Instant soon() { return BootClock::now() + 10s; }
 
  private:

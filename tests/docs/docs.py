@@ -33,7 +33,7 @@ class Checker:
 
     def check(self, text):
         """How many blocks there are. Raises Wrong."""
-        parts = [part for part in pages.parse(text) if isinstance(part, Until) or self._can(part)]
+        parts = pages.parse(text)
         loose = [p for p in parts if not isinstance(p, Until) and p.kind == "cpp" and not compiling.is_program(p)]
         if unit := compiling.fragments(self.page, loose):
             self.compiler.compile("fragments", unit, compiling.OF_FRAGMENTS)
@@ -43,17 +43,6 @@ class Checker:
             elif part not in loose:
                 getattr(self, "_" + part.kind)(part)
         return sum(not isinstance(part, Until) for part in parts)
-
-    def _can(self, block):
-        """Whether what the block needs is there; a block that needs nothing always runs."""
-        need = block.words.get("needs")
-        if need is None:
-            return True
-        there = os.path.exists(os.path.join(ROOT, "include/holdfast", need)) if need.endswith(".h") else (
-            need in tables.commands_of(self.story, block.at))
-        if not there:
-            print(f"{self.page}:{block.at}: left out until holdfast has {need}")
-        return there
 
     def _cpp(self, block):
         name = block.words.get("program", f"program_{block.at}")

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 # What a block can be, and the words that may stand behind its language.
 KINDS = {
-    "cpp": {"run", "program", "global", "needs"},
-    "console": {"needs"},
-    "sh": {"syntax", "file", "needs"},
-    "crontab": {"needs"},
-    "ini": {"needs"},
-    "sql": {"db", "needs"},
-    "usage": {"all", "needs"},
+    "cpp": {"run", "program", "global"},
+    "console": set(),
+    "sh": {"syntax", "file"},
+    "crontab": set(),
+    "ini": set(),
+    "sql": {"db"},
+    "usage": {"all"},
     "cmake": set(),
     "text": set(),
 }

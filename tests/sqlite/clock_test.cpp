@@ -137,7 +137,7 @@ TEST_F(Clocks, rows_that_were_free_for_a_day_go_and_their_tokens_still_rise) {
   const Token first = a.acquire("old").token;
   a.release("old");
   a.acquire_as("alice", "held", never);
-  a.acquire("recent");
+  a.acquire("recent", 48h);
   boottime_ += 23h, walltime_ += 23h;
   a.release("recent");
   boottime_ += 2h, walltime_ += 2h;
@@ -149,6 +149,22 @@ TEST_F(Clocks, rows_that_were_free_for_a_day_go_and_their_tokens_still_rise) {
   EXPECT_TRUE(await(gone));
   EXPECT_EQ(RawDatabase(path_).ask("SELECT key FROM locks ORDER BY key"), "held\nrecent\nx");
   EXPECT_GT(a.acquire("old").token, first);
+}
+
+TEST_F(Clocks, a_row_whose_token_is_ahead_of_the_wall_clock_is_not_purged) {
+  Caller a = caller();
+  const Token first = a.acquire("k").token;
+  a.release("k");
+  walltime_ -= 1h;  // a new token from the clock would be smaller
+  boottime_ += 48h;
+  const auto steward = a.origin().steward();
+  EXPECT_EQ(steward->purge({.free_for = 0ms}, soon()).value().keys, 0u);
+  EXPECT_GT(a.acquire("k").token, first);
+  a.release("k");
+  walltime_ += 2h;
+  boottime_ += 1us;
+  EXPECT_EQ(steward->purge({.free_for = 0ms}, soon()).value().keys, 1u);
+  EXPECT_GT(a.acquire("k").token, first);
 }
 
 }  // namespace

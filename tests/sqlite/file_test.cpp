@@ -101,8 +101,15 @@ TEST_F(Files, a_foreign_database_in_wal_mode_with_unwritten_pages_is_left_alone)
 TEST_F(Files, a_newer_version_is_left_alone) {
   { Caller here(path_); }
   fs::remove_all(path_ + ".d");
-  RawDatabase(path_).ask("PRAGMA user_version = 2");  // and closes it, so that the header has it
+  RawDatabase(path_).ask("PRAGMA user_version = 99");  // and closes it, so that the header has it
   expect_refused_untouched("newer Holdfast");
+}
+
+TEST_F(Files, a_version_before_the_first_release_is_left_alone) {
+  { Caller here(path_); }
+  fs::remove_all(path_ + ".d");
+  RawDatabase(path_).ask("PRAGMA user_version = 1");
+  expect_refused_untouched("before its first release");
 }
 
 TEST_F(Files, a_damaged_database_is_refused_and_left_alone) {

@@ -38,6 +38,7 @@ class WrappedOrigin final : public Origin {
     if (!store) return store;
     return wrap_(*std::move(store));
   }
+  std::unique_ptr<Steward> steward() override { return inner_->steward(); }
   Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
   std::string name() const override { return inner_->name(); }
   const std::string& client() const noexcept override { return inner_->client(); }

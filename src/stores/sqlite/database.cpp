@@ -55,6 +55,11 @@ void require_ours(const std::string& path, std::uint32_t id, std::uint32_t versi
                      " of its tables, we know " + std::to_string(schema_version) +
                      "); nothing was changed, install the newer one");
   }
+  if (version < schema_version) {
+    refuse(path, " was written by a Holdfast before its first release (version " + std::to_string(version) +
+                     " of its tables, we know " + std::to_string(schema_version) +
+                     "); nothing was changed, move it away while nobody uses it");
+  }
 }
 
 // SQLite does not ask the busy handler everywhere while a file is being made; then we ask ourselves.
@@ -131,17 +136,22 @@ void configure(Connection& connection) {
   connection.run_script("PRAGMA synchronous = NORMAL; PRAGMA cell_size_check = ON");
 }
 
-}  // namespace
-
-void open_database(Connection& connection, const Presence& presence) {
+Header open_ours(Connection& connection) {
   connection.open();
   const Header header = read_header(connection);
-  if (!header.empty) {
-    if (!header.sqlite) {
-      refuse(connection.path(), " is not a Holdfast database; nothing was changed, give another path");
-    }
-    require_ours(connection.path(), header.application_id, header.user_version);
-  }
+  if (header.empty) return header;
+  if (!header.sqlite)
+    refuse(connection.path(), " is not a Holdfast database; nothing was changed, give another path");
+  require_ours(connection.path(), header.application_id, header.user_version);
+  return header;
+}
+
+}  // namespace
+
+bool is_prepared(Connection& connection) { return !open_ours(connection).empty && has_tables(connection); }
+
+void open_database(Connection& connection, const Presence& presence) {
+  const Header header = open_ours(connection);
   configure(connection);
   // Made with a rollback journal: the header is ours in the same moment in which it exists at all.
   until_not_busy(connection, [&] {

@@ -10,7 +10,7 @@ namespace holdfast::sqlite {
 
 // Tells our files from others'; in the file's header, so that `file` and the like could know it.
 inline constexpr std::int32_t application_id = 0x486F6C64;  // "Hold"
-inline constexpr std::int32_t schema_version = 1;
+inline constexpr std::int32_t schema_version = 2;
 
 // Any number of processes may call this at once on a file that does not exist yet.
 //
@@ -18,12 +18,16 @@ inline constexpr std::int32_t schema_version = 1;
 //   ours, tables missing            they are made: another lock table in the same file
 //   ours, of another boot           all leases are void: freed, the tokens kept
 //   ours, of another time namespace Errc::refused: its times cannot be compared with ours
-//   ours, of a newer version        Errc::refused, untouched
+//   ours, of another version        Errc::refused, untouched
 //   anything else                   Errc::refused, untouched
 //
 // Throws Failure.  `presence` is only asked to forget those who lived before a reboot.
 // REQUIRES: the connection's `until` is set and the file exists.
 void open_database(Connection& connection, const Presence& presence);
+
+// Whether nothing is missing: open_database() would find its tables.  Changes nothing; throws as that does.
+// REQUIRES: as open_database().
+bool is_prepared(Connection& connection);
 
 // A further connection to a file that open_database() has found right.
 void open_again(Connection& connection);

@@ -46,7 +46,7 @@ Reply Decision::acquire(const Request& r) {
 
   const Reply reply = busy(row, queue, taken);
   if (r.place > Millis::zero()) {
-    rows_.keep_place(r.key, site_.presence.client(), now + r.place);
+    rows_.keep_place(r.key, site_.presence.client(), r.holder, now + r.place);
     site_.waits.await(r.key.text, taken ? row.client : queue.front().client);
   }
   return reply;

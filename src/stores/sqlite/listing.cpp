@@ -77,8 +77,10 @@ void SqliteStore::list_places(const Query& query, Page& page) {
   Cursor cursor = connection_.run(Sql::places, query.prefix, query.after);
   while (page.places.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(0))) break;
-    const Millis left = remaining(Micros(cursor.number(2)), connection_.boottime());
-    page.places.push_back({std::string(cursor.text(0)), std::string(cursor.text(1)), left});
+    page.places.push_back({.key = std::string(cursor.text(0)),
+                           .client = std::string(cursor.text(1)),
+                           .holder = std::string(cursor.text(2)),
+                           .remaining = remaining(Micros(cursor.number(3)), connection_.boottime())});
   }
 }
 

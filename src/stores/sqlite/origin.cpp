@@ -6,13 +6,14 @@
 #include "base/random.h"
 #include "stores/sqlite/path.h"
 #include "stores/sqlite/site.h"
+#include "stores/sqlite/steward.h"
 #include "stores/sqlite/store.h"
 #include "stores/sqlite/tables.h"
 
 namespace holdfast::sqlite {
 namespace {
 
-class SqliteOrigin final : public Origin {
+class SqliteOrigin final : public Origin, public std::enable_shared_from_this<SqliteOrigin> {
  public:
   SqliteOrigin(std::string path, Tables tables, Machine machine)
       : path_(std::move(path)),
@@ -30,6 +31,10 @@ class SqliteOrigin final : public Origin {
     } catch (const Failure& failure) {
       return failure.error();
     }
+  }
+
+  std::unique_ptr<Steward> steward() override {
+    return std::make_unique<SqliteSteward>(shared_from_this(), path_, tables_, machine_);
   }
 
   // A client of its own: its queue, and so the address of its bell, is that table's.

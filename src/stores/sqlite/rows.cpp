@@ -80,8 +80,8 @@ void Rows::log(Key key, const Row& row, const Event& event) {
 
 void Rows::drop_places(Key key) { connection_.run(Sql::drop_places, key.text).finish(); }
 
-void Rows::keep_place(Key key, std::string_view client, Micros until) {
-  connection_.run(Sql::keep_place, key.text, client, until).finish();
+void Rows::keep_place(Key key, std::string_view client, Holder waiter, Micros until) {
+  connection_.run(Sql::keep_place, key.text, client, waiter.text, until).finish();
 }
 
 void Rows::leave(Key key, std::string_view client) { connection_.run(Sql::leave, key.text, client).finish(); }

@@ -70,7 +70,7 @@ class Rows {
   // Those that have run out.
   void drop_places(Key key);
   // Takes the last place, or refreshes ours where it is.
-  void keep_place(Key key, std::string_view client, Micros until);
+  void keep_place(Key key, std::string_view client, Holder waiter, Micros until);
   void leave(Key key, std::string_view client);
 
  private:

@@ -15,11 +15,19 @@
 #include "stores/sqlite/sql/mentions.sql.h"
 #include "stores/sqlite/sql/note_client.sql.h"
 #include "stores/sqlite/sql/note_facts.sql.h"
+#include "stores/sqlite/sql/note_swept.sql.h"
+#include "stores/sqlite/sql/part.sql.h"
 #include "stores/sqlite/sql/places.sql.h"
+#include "stores/sqlite/sql/purge_facts.sql.h"
+#include "stores/sqlite/sql/purge_keys.sql.h"
+#include "stores/sqlite/sql/purge_log.sql.h"
+#include "stores/sqlite/sql/purge_places.sql.h"
 #include "stores/sqlite/sql/queue.sql.h"
 #include "stores/sqlite/sql/release.sql.h"
 #include "stores/sqlite/sql/renew.sql.h"
 #include "stores/sqlite/sql/restart.sql.h"
+#include "stores/sqlite/sql/swept.sql.h"
+#include "stores/sqlite/sql/trim_log.sql.h"
 
 namespace holdfast::sqlite {
 
@@ -47,6 +55,14 @@ std::string_view text(Sql statement) noexcept {
     case Sql::history: return history_sql;
     case Sql::boot: return boot_sql;
     case Sql::mentions: return mentions_sql;
+    case Sql::part: return part_sql;
+    case Sql::purge_places: return purge_places_sql;
+    case Sql::purge_keys: return purge_keys_sql;
+    case Sql::purge_facts: return purge_facts_sql;
+    case Sql::purge_log: return purge_log_sql;
+    case Sql::trim_log: return trim_log_sql;
+    case Sql::swept: return swept_sql;
+    case Sql::note_swept: return note_swept_sql;
   }
   return {};
 }

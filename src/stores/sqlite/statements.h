@@ -30,8 +30,16 @@ enum class Sql : std::uint8_t {
   history,
   boot,
   mentions,
+  part,
+  purge_places,
+  purge_keys,
+  purge_facts,
+  purge_log,
+  trim_log,
+  swept,
+  note_swept,
 };
-inline constexpr std::size_t sql_count = static_cast<std::size_t>(Sql::mentions) + 1;
+inline constexpr std::size_t sql_count = static_cast<std::size_t>(Sql::note_swept) + 1;
 
 std::string_view text(Sql statement) noexcept;
 

@@ -2,7 +2,7 @@
 #include "stores/sqlite/upkeep.h"
 
 #include "stores/sqlite/database.h"
-#include "stores/sqlite/sql/sweep.sql.h"
+#include "stores/sqlite/sweep.h"
 
 namespace holdfast::sqlite {
 namespace {
@@ -62,7 +62,7 @@ void Upkeep::checkpoint(Instant lock_until) {
 
 void Upkeep::sweep() {
   Transaction transaction(connection_);
-  connection_.run_script(sweep_sql);
+  Sweep(connection_).next_part();
   transaction.commit();
 }
 

@@ -17,9 +17,11 @@ CREATE TABLE IF NOT EXISTS {locks} (
 ) WITHOUT ROWID;
 
 -- Who waits.  A place is a short lease of its own; the smallest live ticket of a key is next.
+--   waiter  who would hold it, for people
 CREATE TABLE IF NOT EXISTS {waiters} (
   key TEXT NOT NULL,
   client TEXT NOT NULL,
+  waiter TEXT NOT NULL,
   ticket INTEGER NOT NULL,
   until INTEGER NOT NULL,
   PRIMARY KEY (key, client)
@@ -47,16 +49,15 @@ CREATE TABLE IF NOT EXISTS {log} (
   reason TEXT NOT NULL
 );
 
--- One row: the boot that locked_until counts from, the namespace its clock belongs to, and the part of
--- {locks} that was swept last, and when (sweep.sql).
+-- One row: the boot that locked_until counts from, the namespace its clock belongs to, how far the sweep
+-- has come in {locks}, and when.
 CREATE TABLE IF NOT EXISTS {state} (
   boot_id TEXT NOT NULL,
   time_namespace INTEGER NOT NULL,
-  swept_from TEXT NOT NULL,
-  swept_to BLOB NOT NULL,
+  swept_to TEXT NOT NULL,
   swept_at INTEGER NOT NULL
 );
 
-INSERT INTO {state} (boot_id, time_namespace, swept_from, swept_to, swept_at)
-SELECT this_boot(), this_time_namespace(), '', x'', walltime()
+INSERT INTO {state} (boot_id, time_namespace, swept_to, swept_at)
+SELECT this_boot(), this_time_namespace(), '', walltime()
  WHERE NOT EXISTS (SELECT 1 FROM {state});

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <stop_token>
+
+#include "base/fork_page.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "base/wakeup.h"
+#include "client/client_state.h"
+#include "client/connection.h"
+#include "core/check.h"
+#include "core/pause.h"
+#include "holdfast/operate.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis one_call = 5s;
+constexpr Millis one_purge = 10min;
+constexpr Millis first_pause = 20ms, longest_pause = 500ms;
+constexpr Millis without_answer = 10s;  // a wait outlives a restart of the store, not its end
+
+Instant soon() { return after(BootClock::now(), one_call); }
+
+Status check_why(const Break& why) {
+  if (Status s = core::check_owner(why.by); !s) return s;
+  if (why.reason.empty())
+    return Error{Errc::invalid, "breaking a lease takes a reason; it is told to whoever held it"};
+  if (!is_utf8(why.reason) || why.reason.find('\0') != std::string::npos)
+    return Error{Errc::invalid, "the reason \"" + printable(why.reason) + "\" is not UTF-8 without NUL"};
+  return ok();
+}
+
+}  // namespace
+
+struct Operator::State {
+  State(std::shared_ptr<Origin> o, bool f) : origin(std::move(o)), forked(f), store(origin) {}
+
+  Status check_not_forked() const {
+    if (!forked && !page.in_child()) return ok();
+    return Error{Errc::forked, "this process is a child of the one that made this: make another one here"};
+  }
+  // The same for a call that has a value.
+  template <class Call>
+  auto unless_forked(Call call) -> decltype(call()) {
+    if (Status s = check_not_forked(); !s) return std::move(s).error();
+    return call();
+  }
+  Result<LeaseRow> look(std::string_view key) {
+    auto found = store.list({.prefix = key, .exact = true, .limit = 1}, soon());
+    if (!found) return std::move(found).error();
+    LeaseRow row;
+    row.key = key;
+    return found->leases.empty() ? row : std::move(found->leases.front());
+  }
+
+  const ForkPage page;
+  const std::shared_ptr<Origin> origin;
+  const bool forked;  // already when this was made: the client it was made of is our parent's
+  Connection store;
+};
+
+Operator::Operator(const Client& client)
+    : state_(std::make_unique<State>(client.let_.state->origin(), client.let_.state->forked())) {}
+Operator::Operator(std::shared_ptr<Origin> origin)
+    : state_(std::make_unique<State>(std::move(origin), false)) {}
+Operator::Operator(Operator&&) noexcept = default;
+Operator& Operator::operator=(Operator&&) noexcept = default;
+
+Operator::~Operator() {
+  // In a child: the connection is the parent's, and closing our copy of it could end it for both.
+  if (state_ && !state_->check_not_forked()) (void)state_.release();
+}
+
+Result<Page> Operator::try_list(const Query& query) {
+  return state_->unless_forked([&] { return state_->store.list(query, soon()); });
+}
+
+Result<Traits> Operator::try_examine() {
+  return state_->unless_forked([&] { return state_->store.examine(soon()); });
+}
+
+Result<Inspection> Operator::try_inspect(std::string_view key) {
+  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
+  auto lease = state_->look(key);
+  if (!lease) return std::move(lease).error();
+  auto places = state_->store.list({.what = Query::What::places, .prefix = key, .exact = true}, soon());
+  if (!places) return std::move(places).error();
+  auto log = state_->store.list({.what = Query::What::log, .prefix = key, .exact = true}, soon());
+  if (!log) return std::move(log).error();
+  return Inspection{*std::move(lease), std::move(places->places), std::move(log->log)};
+}
+
+Result<std::string> Operator::try_break_lease(std::string_view key, Token token, Break why) {
+  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  if (Status s = check_why(why); !s) return std::move(s).error();
+  if (token == no_token) return Error{Errc::invalid, "0 is no token: give that of the lease to break"};
+  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
+  const auto before = state_->look(key);
+  if (!before) return before.error();
+
+  const Request evict{
+      .verb = Verb::evict, .key = {key}, .holder = {why.by}, .token = token, .note = why.reason};
+  Reply reply;
+  if (Status s = state_->store.apply({&evict, 1}, {&reply, 1}, soon()); !s) return std::move(s).error();
+  if (reply.verdict == Verdict::released) return before->token == token ? before->holder : std::string();
+  const std::string now = reply.remaining == 0ms ? "nobody holds it"
+                                                 : "it is held by " + printable(reply.holder) +
+                                                       " with token " + std::to_string(number(reply.token));
+  return Error{.code = Errc::lost,
+               .detail = printable(key) + " is not held with token " + std::to_string(number(token)) + ": " +
+                         now + "; nothing was changed",
+               .holder = reply.holder,
+               .remaining = reply.remaining,
+               .loss = Loss::gone};
+}
+
+Status Operator::try_wait_until_free(std::string_view key, WaitOptions options) {
+  if (Status s = core::check_key(key); !s) return s;
+  if (options.wait < 0ms) return Error{Errc::invalid, "a wait cannot be negative"};
+  if (Status s = state_->check_not_forked(); !s) return s;
+
+  const Instant give_up = after(BootClock::now(), options.wait);
+  Wakeup wakeup;
+  const std::stop_callback on_stop(options.stop, [&] { wakeup.ring(); });
+  Jitter jitter(random_bits());
+  LeaseRow row;
+  Instant answered = Instant::min();
+  for (int times = 0;; ++times) {
+    if (options.stop.stop_requested())
+      return Error{Errc::stopped, "the wait for " + printable(key) + " was stopped"};
+    auto found = state_->look(key);
+    const Instant now = BootClock::now();
+    if (found) {
+      row = *std::move(found);
+      if (row.remaining == 0ms) return ok();
+      answered = now;
+    } else if (!found.error().retryable() || now > after(answered, without_answer)) {
+      return std::move(found).error();
+    }
+    if (now >= give_up) {
+      return Error{.code = Errc::timeout,
+                   .detail = printable(key) + " is held by " + printable(row.holder),
+                   .holder = row.holder,
+                   .remaining = row.remaining};
+    }
+    const Millis pause =
+        core::scaled(core::growing(first_pause, longest_pause, times), 0.75 + jitter.fraction() / 4);
+    const Instant end = answered == now ? after(now, row.remaining) : Instant::max();
+    wakeup.wait(std::min({give_up, after(now, pause), end}));
+  }
+}
+
+Result<Purged> Operator::try_purge(const Purge& what) {
+  if (what.free_for < 0ms || what.log_older_than < 0ms)
+    return Error{Errc::invalid, "an age to purge by cannot be negative"};
+  return state_->unless_forked(
+      [&] { return state_->origin->steward()->purge(what, after(BootClock::now(), one_purge)); });
+}
+
+Result<std::vector<std::string>> Operator::try_plan() {
+  return state_->unless_forked([&] { return state_->origin->steward()->plan(soon()); });
+}
+
+Result<std::vector<std::string>> Operator::try_init() {
+  return state_->unless_forked([&] { return state_->origin->steward()->init(soon()); });
+}
+
+}  // namespace holdfast

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/why_lost.h"
+
+#include "core/verdicts.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis briefly = 100ms;
+constexpr std::size_t far_back = 16;  // take-overs and breaks of that key since
+
+}  // namespace
+
+Lost why_lost(Store& store, const Hold& hold, const Reply& reply, Instant latest) {
+  Lost lost = core::lost_by(reply, {hold.holder}, hold.token);
+  const Query query{.what = Query::What::log, .prefix = hold.key, .exact = true, .limit = far_back};
+  const Instant until = std::min(latest, after(BootClock::now(), briefly));
+  if (const auto page = store.list(query, until)) core::look_up(lost, *page, hold.token);
+  return lost;
+}
+
+}  // namespace holdfast

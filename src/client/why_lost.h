@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// why_lost.h - the reason that a holder is given.
+#pragma once
+#include "client/hold.h"
+#include "holdfast/lease.h"
+#include "holdfast/store.h"
+
+namespace holdfast {
+
+// What `reply`, which was not the one hoped for, means for the lease.  Losing comes first and knowing why
+// second, but the reason is given with the loss: so the store's log is asked for its word, in the time that
+// is left before `latest`, and briefly.
+Lost why_lost(Store& store, const Hold& hold, const Reply& reply, Instant latest);
+
+}  // namespace holdfast

@@ -1,0 +1,9 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Takes away the keys of a part that have been free so long.  A key's next token starts from the wall clock:
+-- one whose last token is ahead of it has to stay.
+-- ?1 behind this key  ?2 up to this one  ?3 free for so many microseconds
+DELETE FROM {locks}
+ WHERE key > ?1 AND key <= ?2
+   AND locked_until <= boottime() - ?3
+   AND sequence < walltime()
+   AND NOT EXISTS (SELECT 1 FROM {waiters} AS w WHERE w.key = {locks}.key);

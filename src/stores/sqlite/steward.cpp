@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/steward.h"
+
+#include <filesystem>
+
+#include "stores/sqlite/database.h"
+#include "stores/sqlite/path.h"
+#include "stores/sqlite/sql/schema.sql.h"
+#include "stores/sqlite/sweep.h"
+
+namespace holdfast::sqlite {
+
+// As they stand in schema.sql, with what is said there about them.
+std::vector<std::string> SqliteSteward::schema() const {
+  std::vector<std::string> statements;
+  const std::string text = tables_.expand(schema_sql);
+  std::size_t from = text.find('\n') + 1;  // behind the line with the licence
+  for (std::size_t end = text.find(";\n", from); end != std::string::npos; end = text.find(";\n", from)) {
+    statements.push_back(text.substr(from, end + 1 - from));
+    from = std::min(text.find_first_not_of('\n', end + 1), text.size());
+  }
+  return statements;
+}
+
+Result<std::vector<std::string>> SqliteSteward::plan(Instant until) {
+  try {
+    std::error_code ignored;
+    if (std::filesystem::symlink_status(path_, ignored).type() == std::filesystem::file_type::not_found)
+      return schema();
+    Connection connection(make_file(path_), tables_, machine_);  // it is there: only looked at
+    connection.set_until(until);
+    return is_prepared(connection) ? std::vector<std::string>{} : schema();
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Result<std::vector<std::string>> SqliteSteward::init(Instant until) {
+  auto missing = plan(until);
+  if (!missing || missing->empty()) return missing;
+  if (auto made = origin_->connect(until); !made) return std::move(made).error();
+  return missing;
+}
+
+Result<Purged> SqliteSteward::purge(const Purge& what, Instant until) {
+  const auto looked_at = origin_->connect(until);
+  if (!looked_at) return looked_at.error();
+  try {
+    Connection connection(make_file(path_), tables_, machine_);
+    connection.set_until(until);
+    open_again(connection);
+    return Sweep(connection).all(what);
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// steward.h - the tables, made and tidied by hand.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "holdfast/store.h"
+#include "stores/sqlite/machine.h"
+#include "stores/sqlite/tables.h"
+
+namespace holdfast::sqlite {
+
+class SqliteSteward final : public Steward {
+ public:
+  // `origin` is that of the file and its table.
+  SqliteSteward(std::shared_ptr<Origin> origin, std::string path, Tables tables, Machine machine)
+      : origin_(std::move(origin)),
+        path_(std::move(path)),
+        tables_(std::move(tables)),
+        machine_(std::move(machine)) {}
+
+  Result<std::vector<std::string>> plan(Instant until) override;
+  Result<std::vector<std::string>> init(Instant until) override;
+  Result<Purged> purge(const Purge& what, Instant until) override;
+
+ private:
+  std::vector<std::string> schema() const;
+
+  const std::shared_ptr<Origin> origin_;
+  const std::string path_;
+  const Tables tables_;
+  const Machine machine_;
+};
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// What somebody on call does: break, wait, purge, init, and ls and show with all they can tell.
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/home.h"
+
+namespace holdfast::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+class Operating : public Home {
+ protected:
+  json show(const std::string& key) { return json::parse(holdfast({"show", key, "--json"}).out); }
+  std::string token_of(const std::string& key) {
+    return std::to_string(show(key)["token"].get<std::uint64_t>());
+  }
+  // A command that ends when something is typed.
+  Process hold_until_told(const std::string& key) {
+    Process::Plan plan = holdfast_plan({"run", "--ttl", "1h", key, "--", "sh", "-c", "echo held; read line"});
+    plan.keep_input = true;
+    Process process(plan);
+    EXPECT_TRUE(process.await_out("held\n")) << process.err();
+    return process;
+  }
+  std::vector<std::string> keys(Words words) {
+    words.insert(words.begin(), {"ls", "--json"});
+    std::istringstream lines(holdfast(words).out);
+    std::vector<std::string> keys;
+    for (std::string line; std::getline(lines, line);) keys.push_back(json::parse(line)["key"]);
+    return keys;
+  }
+};
+
+TEST_F(Operating, break_ends_a_run_and_tells_it_who_and_why) {
+  Process holder = hold("k", {"--ttl", "600ms"});
+  const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "stuck since noon"});
+  EXPECT_EQ(broken.code, 0) << broken.err;
+  EXPECT_THAT(broken.out, MatchesRegex("k is taken away from .* pid " + std::to_string(holder.pid()) + "\n"));
+  EXPECT_THAT(broken.err, HasSubstr("next renewal"));
+  EXPECT_EQ(holder.wait(), 76);
+  EXPECT_THAT(holder.err(), MatchesRegex("(.|\n)*the lease on k was lost: broken by .*@.* pid [0-9]+: "
+                                         "stuck since noon; the command was stopped\n"));
+  const json shown = show("k");
+  ASSERT_EQ(shown["log"].size(), 1u);
+  EXPECT_EQ(shown["log"][0]["event"], "broken");
+  EXPECT_EQ(shown["log"][0]["reason"], "stuck since noon");
+  EXPECT_THAT(shown["log"][0]["holder"], HasSubstr("pid:" + std::to_string(holder.pid())));
+  EXPECT_THAT(holdfast({"show", "k"}).out,
+              MatchesRegex("(.|\n)*broken by .*: stuck since noon \\(was held by .*"));
+}
+
+TEST_F(Operating, break_of_a_run_whose_command_ends_before_it_is_told_is_a_loss_too) {
+  Process holder = hold_until_told("k");
+  const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "in doubt"});
+  EXPECT_EQ(broken.code, 0) << broken.err;
+  holder.type("done\n");  // its next renewal is far away: the release is what finds out
+  EXPECT_EQ(holder.wait(), 76);
+  EXPECT_THAT(holder.err(), HasSubstr("in doubt"));
+}
+
+TEST_F(Operating, break_wakes_the_next_in_the_queue) {
+  holdfast({"acquire", "k", "--owner", "me", "--ttl", "1h"});
+  Process waiter = start({"run", "k", "echo", "at last"});
+  ASSERT_TRUE(await([&] { return show("k")["waiting"] == 1; }));
+  EXPECT_EQ(holdfast({"break", "k", "--token", token_of("k"), "--reason", "gone home"}).code, 0);
+  EXPECT_EQ(waiter.wait(), 0);
+  EXPECT_EQ(waiter.out(), "at last\n");
+}
+
+TEST_F(Operating, break_with_another_token_changes_nothing) {
+  holdfast({"acquire", "k", "--owner", "me"});
+  const std::string token = token_of("k");
+  const Ended wrong = holdfast({"break", "k", "--token", "5", "--reason", "x"});
+  EXPECT_EQ(wrong.code, 76);
+  EXPECT_THAT(wrong.err, HasSubstr("k is not held with token 5: it is held by me with token " + token));
+  EXPECT_THAT(wrong.err, HasSubstr("nothing was changed"));
+  EXPECT_EQ(holdfast({"break", "nobody's", "--token", "5", "--reason", "x"}).code, 76);
+  EXPECT_EQ(show("k")["holder"], "me");
+  EXPECT_TRUE(show("k")["log"].empty());
+  EXPECT_EQ(json::parse(holdfast({"break", "k", "--token", token, "--reason", "x", "--json"}).out)["holder"],
+            "me");
+}
+
+TEST_F(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
+  EXPECT_EQ(holdfast({"wait", "k"}).code, 0);
+  Process holder = hold_until_told("k");
+  Process waiter = start({"wait", "k"});
+  EXPECT_EQ(holdfast({"wait", "-n", "k"}).code, 75);
+  const Ended timeout = holdfast({"wait", "-w", "30ms", "k"});
+  EXPECT_EQ(timeout.code, 75);
+  EXPECT_THAT(timeout.err, HasSubstr("k is held by host:"));
+  EXPECT_FALSE(waiter.has_ended());
+  holder.type("done\n");
+  EXPECT_EQ(waiter.wait(), 0) << waiter.err();
+  EXPECT_EQ(waiter.out(), "");
+  EXPECT_EQ(holder.wait(), 0);
+}
+
+TEST_F(Operating, wait_ends_when_the_holder_dies) {
+  Process holder = hold("k", {"--ttl", "1h"});
+  Process waiter = start({"wait", "k"});
+  const pid_t command = command_of(holder.pid()), guard = guard_of(holder.pid());
+  for (const pid_t pid : {holder.pid(), guard, command}) ::kill(pid, SIGKILL);
+  EXPECT_EQ(waiter.wait(), 0) << waiter.err();
+}
+
+TEST_F(Operating, purge_says_what_it_took) {
+  holdfast({"run", "a", "true"});
+  holdfast({"run", "b", "true"});
+  holdfast({"acquire", "c", "--owner", "me"});
+  EXPECT_EQ(holdfast({"purge"}).out, "purged 0 keys free for 1d, 0 lapsed places, 0 log entries\n");
+  EXPECT_EQ(holdfast({"purge", "--older-than", "0s"}).out,
+            "purged 2 keys free for 0ms, 0 lapsed places, 0 log entries\n");
+  EXPECT_EQ(json::parse(holdfast({"purge", "--older-than", "0s", "--json"}).out)["keys"], 0);
+  EXPECT_EQ(show("c")["holder"], "me");
+}
+
+TEST_F(Operating, init_plans_then_makes_then_has_nothing_to_do) {
+  const Ended plan = holdfast({"init", "--dry-run"});
+  EXPECT_EQ(plan.code, 0);
+  EXPECT_THAT(plan.out, HasSubstr("CREATE TABLE IF NOT EXISTS \"locks\""));
+  EXPECT_TRUE(is_empty()) << "a plan makes nothing";
+  EXPECT_THAT(holdfast({"init"}).out, MatchesRegex("sqlite:.*/leases.db is ready\n"));
+  EXPECT_TRUE(exists(".local/state/holdfast/leases.db"));
+  EXPECT_THAT(holdfast({"init"}).out, MatchesRegex("nothing is missing in sqlite:.*/leases.db\n"));
+  EXPECT_EQ(holdfast({"init", "--dry-run"}).out, "");
+  const Ended foreign = holdfast({"init", "--store", "sqlite:/etc/passwd"});
+  EXPECT_EQ(foreign.code, 77);
+}
+
+TEST_F(Operating, init_makes_another_table_in_the_same_file) {
+  holdfast({"init"});
+  const std::string url = "sqlite:" + path(".local/state/holdfast/leases.db") + "?table=reports";
+  EXPECT_THAT(holdfast({"--store", url, "init", "--dry-run"}).out, HasSubstr("\"reports\""));
+  EXPECT_THAT(holdfast({"--store", url, "init", "--dry-run"}).out, HasSubstr("\"reports\""));
+  EXPECT_THAT(holdfast({"--store", url, "init"}).out, HasSubstr("is ready"));
+}
+
+TEST_F(Operating, ls_can_show_only_what_is_held_and_only_a_prefix) {
+  holdfast({"acquire", "job/a", "--owner", "me"});
+  holdfast({"acquire", "job/b", "--owner", "me", "--ttl", "1h"});
+  holdfast({"acquire", "other", "--owner", "me"});
+  Process waiter = start({"run", "job/b", "true"});
+  ASSERT_TRUE(await([&] { return show("job/b")["waiting"] == 1; }));
+  waiter.signal(SIGSTOP);  // it keeps its place for a while and does not take what becomes free
+  ASSERT_TRUE(await([&] { return is_stopped(waiter.pid()); }));
+  holdfast({"release", "job/b", "--owner", "me"});
+  EXPECT_THAT(keys({"--prefix", "job/"}), ElementsAre("job/a", "job/b"));
+  EXPECT_THAT(keys({"job/", "--held"}), ElementsAre("job/a"));
+  EXPECT_THAT(keys({"--held"}), ElementsAre("job/a", "other"));
+}
+
+TEST_F(Operating, ls_sorts_by_what_is_asked) {
+  holdfast({"acquire", "b", "--owner", "me", "--ttl", "1h"});
+  holdfast({"acquire", "c", "--owner", "me", "--ttl", "1m"});
+  holdfast({"acquire", "a", "--owner", "me", "--ttl", "30m"});
+  Process waiter = start({"run", "c", "true"});
+  ASSERT_TRUE(await([&] { return show("c")["waiting"] == 1; }));
+  EXPECT_THAT(keys({}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(keys({"--sort", "key"}), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(keys({"--sort", "since"}), ElementsAre("b", "c", "a"));
+  EXPECT_THAT(keys({"--sort", "remaining"}), ElementsAre("c", "a", "b"));
+  EXPECT_THAT(keys({"--sort", "waiting"}), ElementsAre("c", "a", "b"));
+}
+
+TEST_F(Operating, show_says_who_waits) {
+  Process holder = hold("k");
+  Process waiter = start({"run", "k", "true"});
+  ASSERT_TRUE(await([&] { return show("k")["waiting"] == 1; }));
+  EXPECT_THAT(holdfast({"show", "k"}).out, HasSubstr(" pid " + std::to_string(waiter.pid()) + "\n"));
+  EXPECT_THAT(show("k")["places"][0]["holder"], HasSubstr("pid:" + std::to_string(waiter.pid()) + " "));
+}
+
+}  // namespace
+}  // namespace holdfast::test
