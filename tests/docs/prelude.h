@@ -14,10 +14,10 @@
 
 #include "holdfast/holdfast.h"
 
-// Every page says once, in a whole program, where 30s comes from.
+// The whole programs show where 30s comes from.
 using namespace std::chrono_literals;
 
-// "A client", "a lease", "a lock": pages show how to get one before they show what it can do.
+// "A client", "a lease": the first page shows how to get one, the others what it can do.
 extern holdfast::Client client;
 extern holdfast::Lease lease;
 
