@@ -7,17 +7,16 @@
 using namespace std::chrono_literals;
 
 int main() {
-  // A file beside us; a server's URL would do as well.
+  // A file beside us, made if it is not there.
   auto client = holdfast::open("sqlite:leases.db");
   {
     holdfast::Lease lease = client.acquire("greeting", {.ttl = 30s, .wait = 5s});
     std::cout << "I hold " << lease.key() << "\n";
 
-    // Whoever comes now is told that it is busy, and by whom.  That is an answer, not an error.
+    // Whoever comes now is told that it is busy, and who holds it.  That is an answer, not an error.
     auto second = client.try_acquire("greeting");
-    if (!second && second.error().busy())
-      std::cout << "a second one does not: " << (second.error().holder == lease.owner() ? "I do" : "?")
-                << "\n";
+    if (!second && second.error().busy() && second.error().holder == lease.owner())
+      std::cout << "a second one is told: busy, and by whom\n";
   }  // released
 
   holdfast::Lease again = client.acquire("greeting");
