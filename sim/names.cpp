@@ -21,6 +21,7 @@ const char* to_string(Fault value) {
     case Fault::killed_process: return "killed process";
     case Fault::stepped_wall_clock: return "stepped wall clock";
     case Fault::broken_lease: return "broken lease";
+    case Fault::purge: return "purge";
     case Fault::end_: return "end";
   }
   return "?";
@@ -68,10 +69,13 @@ const char* to_string(Sometimes value) {
     case Sometimes::release_in_doubt: return "release in doubt";
     case Sometimes::release_found_it_expired: return "release found it expired";
     case Sometimes::release_found_it_taken: return "release found it taken";
+    case Sometimes::release_found_it_purged: return "release found it purged";
     case Sometimes::acquires_of_several_threads_in_one_batch:
       return "acquires of several threads in one batch";
     case Sometimes::unsent_behind_a_hung_call: return "unsent behind a hung call";
     case Sometimes::token_rose_although_the_clock_fell: return "token rose although the clock fell";
+    case Sometimes::token_rose_across_a_purge: return "token rose across a purge";
+    case Sometimes::spared_by_a_purge: return "spared by a purge";
     case Sometimes::died_holding: return "died holding";
     case Sometimes::died_waiting: return "died waiting";
     case Sometimes::end_: return "end";
@@ -97,6 +101,7 @@ const char* to_string(Mutant value) {
     case Mutant::released_by_key: return "released_by_key";
     case Mutant::token_is_the_clock: return "token_is_the_clock";
     case Mutant::token_restarts: return "token_restarts";
+    case Mutant::purged_blindly: return "purged_blindly";
     case Mutant::places_never_end: return "places_never_end";
     case Mutant::queue_ignored: return "queue_ignored";
     case Mutant::gate_ignored: return "gate_ignored";

@@ -25,6 +25,7 @@ enum class Fault : std::uint8_t {
   killed_process,      // and another is started in its place
   stepped_wall_clock,  // the store's wall clock, back or forth
   broken_lease,        // an operator takes it away
+  purge,               // the store forgets all keys that are free
   end_,
 };
 
@@ -70,9 +71,12 @@ enum class Sometimes : std::uint8_t {
   release_in_doubt,
   release_found_it_expired,
   release_found_it_taken,
+  release_found_it_purged,
   acquires_of_several_threads_in_one_batch,
   unsent_behind_a_hung_call,
   token_rose_although_the_clock_fell,
+  token_rose_across_a_purge,
+  spared_by_a_purge,  // its token was ahead of the clock
   died_holding,
   died_waiting,
   end_,
@@ -96,6 +100,7 @@ enum class Mutant : std::uint8_t {
   released_by_key,        // whoever holds it
   token_is_the_clock,     // with no regard for the last one
   token_restarts,         // after a release
+  purged_blindly,         // also keys whose token is ahead of the clock
   places_never_end,       // the dead block the queue
   queue_ignored,          // a free key is anybody's
   gate_ignored,           // each thread of a process speaks for itself

@@ -32,6 +32,7 @@ double highest(Fault fault) {
     case Fault::killed_process: return 0.03;
     case Fault::stepped_wall_clock: return 0.1;
     case Fault::broken_lease: return 0.02;
+    case Fault::purge: return 0.1;
     case Fault::end_: break;
   }
   return 0;

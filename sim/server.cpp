@@ -17,13 +17,10 @@ Server::Server(Scene& scene, Ledger& ledger, Beliefs& beliefs, Ring ring)
       ledger_(ledger),
       beliefs_(beliefs),
       clock_(77h, scene.plan.store_ppm),
-      database_(memory::make_database({.expiry = [this] { return now(); },
-                                       .wall =
-                                           [this] {
-                                             return wall_at_the_beginning + wall_step_ +
-                                                    std::chrono::floor<Micros>(scene_.now());
-                                           }})),
-      last_granted_(static_cast<std::size_t>(scene.plan.keys)) {
+      database_(
+          memory::make_database({.expiry = [this] { return now(); }, .wall = [this] { return wall(); }})),
+      last_granted_(static_cast<std::size_t>(scene.plan.keys)),
+      purged_(static_cast<std::size_t>(scene.plan.keys)) {
   memory::on_ring(*database_,
                   [this, ring = std::move(ring)](const std::string& client, const std::string& key) {
                     ring(processes_.at(client), key[1] - '0');
@@ -32,6 +29,10 @@ Server::Server(Scene& scene, Ledger& ledger, Beliefs& beliefs, Ring ring)
 }
 
 Micros Server::now() const { return std::chrono::floor<Micros>(clock_.at(scene_.now()).time_since_epoch()); }
+
+Micros Server::wall() const {
+  return wall_at_the_beginning + wall_step_ + std::chrono::floor<Micros>(scene_.now());
+}
 
 void Server::welcome(Timeline::Owner process) {
   auto origin = memory::origin(database_);
@@ -113,10 +114,11 @@ Token Server::mutated(Token token, int key) {
   const bool first = last == no_token;
   if (anew) last = token;
   if (!anew || first) return token;
-  if (scene_.is(Mutant::token_is_the_clock)) {
-    return Token{static_cast<std::uint64_t>(
-        (wall_at_the_beginning + wall_step_ + std::chrono::floor<Micros>(scene_.now())).count())};
-  }
+  const bool purged = purged_[static_cast<std::size_t>(key)];
+  purged_[static_cast<std::size_t>(key)] = false;
+  if (purged) scene_.sometimes(Sometimes::token_rose_across_a_purge);
+  if (scene_.is(Mutant::token_is_the_clock) || (purged && scene_.is(Mutant::purged_blindly)))
+    return Token{static_cast<std::uint64_t>(wall().count())};
   if (scene_.is(Mutant::token_restarts) && ledger_.holder_of(key) < 0) return Token{1};
   return token;
 }
@@ -131,6 +133,21 @@ void Server::break_lease(int key) {
   ledger_.broken(key);
   ask(*seats_.at(Timeline::world).store,
       {.verb = Verb::evict, .key = key, .holder = "operator", .token = held->token});
+}
+
+void Server::purge() {
+  scene_.note({.process = Timeline::world, .what = "purges"});
+  std::vector<std::optional<LeaseRow>> before;
+  for (int key = 0; key < scene_.plan.keys; ++key) before.push_back(row(key));
+  const auto purged = seats_.at(Timeline::world).origin->steward()->purge({.free_for = 0ms}, Instant::max());
+  assert(purged);
+  for (int key = 0; key < scene_.plan.keys; ++key) {
+    const auto& was = before[static_cast<std::size_t>(key)];
+    if (!was || was->remaining > Millis::zero() || was->waiting > 0) continue;
+    const bool spared = row(key).has_value();
+    if (spared) scene_.sometimes(Sometimes::spared_by_a_purge);
+    if (!spared || scene_.is(Mutant::purged_blindly)) purged_[static_cast<std::size_t>(key)] = true;
+  }
 }
 
 std::optional<LeaseRow> Server::row(int key) {

@@ -28,8 +28,10 @@ class Server {
 
   void step_wall_clock(Micros by) { wall_step_ += by; }
   void break_lease(int key);
+  void purge();
 
   Micros now() const;
+  Micros wall() const;
   static std::string text_of(int key) { return "k" + std::to_string(key); }
   // Whether the row is live and names that holder and token.
   bool backs(int key, const std::string& holder, Token token);
@@ -58,6 +60,7 @@ class Server {
   std::map<Timeline::Owner, Seat> seats_;
   std::map<std::string, Timeline::Owner, std::less<>> processes_;  // by their name at the store
   std::vector<Token> last_granted_;                                // by key
+  std::vector<bool> purged_;                                       // by key: since its last grant
 };
 
 }  // namespace holdfast::sim

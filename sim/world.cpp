@@ -62,6 +62,7 @@ class World {
     if (scene_.strikes(Fault::stepped_wall_clock)) step_wall_clock();
     if (scene_.strikes(Fault::broken_lease))
       server_.break_lease(scene_.dice.between(0, scene_.plan.keys - 1));
+    if (scene_.strikes(Fault::purge)) server_.purge();
     if (scene_.strikes(Fault::hung_client)) network_.hang(somebody(), scene_.dice.spread(50ms, 10s));
     if (scene_.strikes(Fault::paused_process)) pause(somebody());
     if (scene_.strikes(Fault::killed_process)) kill(somebody());

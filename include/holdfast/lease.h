@@ -22,7 +22,7 @@ enum class Released : std::uint8_t {
   already_released,  // nobody holds it: it was released before
   expired,           // it had run out; nobody else was granted the key since
   stolen,            // somebody else was granted the key since
-  never_held,        // that holder never had it
+  never_held,        // the store knows nothing of it: that holder never had it, or it was purged since
 };
 const char* to_string(Released) noexcept;
 

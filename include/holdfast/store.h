@@ -148,7 +148,8 @@ class Bell {
 //
 // Each request is atomic on its own; a batch is not a transaction.  Requests for one key take effect in
 // the order given.  Only the store's clock decides expiry.  A new token is
-// max(last + 1, the store's wall clock in microseconds), written in the same step as the grant.
+// max(last + 1, the store's wall clock in microseconds), written in the same step as the grant.  For a key
+// that the store does not know, `last` is the largest token of all that it has purged.
 //
 // Every verb is idempotent for its holder, so a request whose answer was lost is simply sent again.  None
 // shortens a lease: an acquire that was held up on its way must not take back what a renewal has given.
@@ -201,7 +202,7 @@ class Steward {
   // Makes it, and says what it was.  Any number of processes may do so at once.
   virtual Result<std::vector<std::string>> init(Instant until) = 0;
 
-  // A key whose last token is ahead of the store's wall clock stays: its next one has to rise.  Others can
+  // Tokens rise across it.  A key whose last token is ahead of the store's wall clock stays.  Others can
   // write meanwhile.  If it does not come to the end by `until` it says unavailable; what is gone is gone.
   virtual Result<Purged> purge(const Purge& what, Instant until) = 0;
 };

@@ -167,5 +167,24 @@ TEST_F(Clocks, a_row_whose_token_is_ahead_of_the_wall_clock_is_not_purged) {
   EXPECT_GT(a.acquire("k").token, first);
 }
 
+TEST_F(Clocks, a_token_rises_when_the_clock_is_set_back_after_a_purge) {
+  Caller a = caller();
+  for (const bool with_a_note : {false, true}) {  // by one statement, and by a decision
+    const Token first = a.acquire("k").token;
+    a.release("k");
+    boottime_ += 48h, walltime_ += 48h;
+    ASSERT_EQ(a.origin().steward()->purge({}, soon()).value().keys, 1u);
+    walltime_ -= std::chrono::hours(24 * 365);
+    const Reply next = a.ask({.verb = Verb::acquire,
+                              .key = {"k"},
+                              .holder = {a.name()},
+                              .ttl = 1h,
+                              .note = with_a_note ? "note" : ""});
+    EXPECT_GT(next.token, first);
+    a.release("k");
+    walltime_ += std::chrono::hours(24 * 365 * 2);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::test

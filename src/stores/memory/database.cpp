@@ -69,8 +69,8 @@ Reply Database::acquire(Row& row, const Request& r, const std::string& client, M
   if (!row.holder.empty() && row.holder != r.holder.text) log(row, r, "taken-over");
   leave_queue(row, client);
   row.holder = r.holder.text;
-  row.token =
-      std::max(Token{number(row.token) + 1}, Token{static_cast<std::uint64_t>(clocks_.wall().count())});
+  const Token last = row.token == no_token ? purged_ : row.token;
+  row.token = std::max(Token{number(last) + 1}, Token{static_cast<std::uint64_t>(clocks_.wall().count())});
   row.until = later(now, r.ttl);
   row.since = clocks_.wall();
   row.note = r.note;
@@ -161,10 +161,13 @@ Purged Database::purge(const Purge& what) {
   }
   std::erase_if(rows_, [&](const auto& entry) {
     const Row& row = entry.second;
-    const bool next_token_rises = number(row.token) < static_cast<std::uint64_t>(wall.count());
-    const bool goes = row.until <= earlier(now, what.free_for) && row.queue.empty() && next_token_rises;
-    if (goes && row.token != no_token) ++purged.keys;  // else only asked about, never granted
-    return goes;
+    // Not one whose token is ahead of the clock: all new keys would have to start behind it.
+    const bool behind = number(row.token) < static_cast<std::uint64_t>(wall.count());
+    const bool goes = row.until <= earlier(now, what.free_for) && row.queue.empty() && behind;
+    if (!goes || row.token == no_token) return goes;  // only asked about, never granted
+    ++purged.keys;
+    purged_ = std::max(purged_, row.token);
+    return true;
   });
   purged.log = std::erase_if(
       log_, [&](const LogRow& entry) { return entry.at <= earlier(wall, what.log_older_than); });

@@ -66,6 +66,7 @@ class Database {
   const Clocks clocks_;
   std::mutex mutex_;
   std::map<std::string, Row, std::less<>> rows_;
+  Token purged_{};  // no key that was taken away had a larger one
   std::vector<LogRow> log_;
   std::map<std::string, int> bells_;
   std::function<void(const std::string&, const std::string&)> ring_;

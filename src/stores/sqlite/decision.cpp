@@ -70,7 +70,8 @@ Reply Decision::grant(const Request& r, const Row& row, bool dead) {
   }
   Row granted{.holder = std::string(r.holder.text), .end = end_of(connection_.boottime(), r.ttl)};
   const auto wall = static_cast<std::uint64_t>(connection_.walltime().count());
-  granted.token = Token{std::max(number(row.token) + 1, wall)};
+  const Token last = row.token == no_token ? rows_.purged_token() : row.token;
+  granted.token = Token{std::max(number(last) + 1, wall)};
   rows_.grant(r.key, r.holder, granted.end, granted.token);
   if (!is_plain(r)) {
     const std::string_view client = r.detached ? std::string_view{} : site_.presence.client();

@@ -44,6 +44,11 @@ Row Rows::look(Key key) {
   return cursor.next() ? read_row(cursor, 0) : Row{};
 }
 
+Token Rows::purged_token() {
+  Cursor cursor = connection_.run(Sql::purged_token);
+  return Token{cursor.next() ? static_cast<std::uint64_t>(cursor.number(0)) : 0};
+}
+
 std::vector<Place> Rows::queue(Key key) {
   std::vector<Place> places;
   Cursor cursor = connection_.run(Sql::queue, key.text);

@@ -44,6 +44,8 @@ class Rows {
   explicit Rows(Connection& connection) : connection_(connection) {}
 
   Row look(Key key);
+  // Where the token of a key that is not there starts: it may have been, and was purged.
+  Token purged_token();
   // Places that have not run out, first come first.
   std::vector<Place> queue(Key key);
 

@@ -15,6 +15,7 @@
 #include "stores/sqlite/sql/mentions.sql.h"
 #include "stores/sqlite/sql/note_client.sql.h"
 #include "stores/sqlite/sql/note_facts.sql.h"
+#include "stores/sqlite/sql/note_purged.sql.h"
 #include "stores/sqlite/sql/note_swept.sql.h"
 #include "stores/sqlite/sql/part.sql.h"
 #include "stores/sqlite/sql/places.sql.h"
@@ -22,6 +23,7 @@
 #include "stores/sqlite/sql/purge_keys.sql.h"
 #include "stores/sqlite/sql/purge_log.sql.h"
 #include "stores/sqlite/sql/purge_places.sql.h"
+#include "stores/sqlite/sql/purged_token.sql.h"
 #include "stores/sqlite/sql/queue.sql.h"
 #include "stores/sqlite/sql/release.sql.h"
 #include "stores/sqlite/sql/renew.sql.h"
@@ -60,6 +62,8 @@ std::string_view text(Sql statement) noexcept {
     case Sql::purge_keys: return purge_keys_sql;
     case Sql::purge_facts: return purge_facts_sql;
     case Sql::purge_log: return purge_log_sql;
+    case Sql::purged_token: return purged_token_sql;
+    case Sql::note_purged: return note_purged_sql;
     case Sql::trim_log: return trim_log_sql;
     case Sql::swept: return swept_sql;
     case Sql::note_swept: return note_swept_sql;

@@ -35,6 +35,8 @@ enum class Sql : std::uint8_t {
   purge_keys,
   purge_facts,
   purge_log,
+  purged_token,
+  note_purged,
   trim_log,
   swept,
   note_swept,

@@ -26,6 +26,7 @@ Purged Sweep::sweep(const Part& part, Millis free_for) {
   purged.places = count(connection_.run(Sql::purge_places, behind, up_to));
   // Never: the difference is NULL, and so nothing is older.
   purged.keys = count(connection_.run(Sql::purge_keys, behind, up_to, length_of(free_for)));
+  if (purged.keys > 0) connection_.run(Sql::note_purged).finish();
   connection_.run(Sql::purge_facts, behind, up_to).finish();
   return purged;
 }

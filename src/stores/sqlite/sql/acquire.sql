@@ -4,7 +4,7 @@
 -- ?1 key  ?2 holder  ?3 ttl in microseconds, NULL: without end
 -- told: the token
 INSERT INTO {locks} (key, locked_by, locked_at, locked_until, sequence)
-SELECT ?1, ?2, walltime(), boottime() + ?3, tell(walltime())
+SELECT ?1, ?2, walltime(), boottime() + ?3, tell(max(walltime(), (SELECT purged_token + 1 FROM {state})))
  WHERE in_time()
    AND NOT EXISTS (SELECT 1 FROM {waiters} WHERE key = ?1)
 ON CONFLICT (key) DO UPDATE

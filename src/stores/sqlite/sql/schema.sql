@@ -49,15 +49,18 @@ CREATE TABLE IF NOT EXISTS {log} (
   reason TEXT NOT NULL
 );
 
--- One row: the boot that locked_until counts from, the namespace its clock belongs to, how far the sweep
--- has come in {locks}, and when.
+-- One row.
+--   boot_id, time_namespace  whose clock locked_until counts on
+--   swept_to, swept_at       how far the sweep has come in {locks}, and when
+--   purged_token             no key that was taken away had a larger one: where the next of its tokens starts
 CREATE TABLE IF NOT EXISTS {state} (
   boot_id TEXT NOT NULL,
   time_namespace INTEGER NOT NULL,
   swept_to TEXT NOT NULL,
-  swept_at INTEGER NOT NULL
+  swept_at INTEGER NOT NULL,
+  purged_token INTEGER NOT NULL
 );
 
-INSERT INTO {state} (boot_id, time_namespace, swept_to, swept_at)
-SELECT this_boot(), this_time_namespace(), '', walltime()
+INSERT INTO {state} (boot_id, time_namespace, swept_to, swept_at, purged_token)
+SELECT this_boot(), this_time_namespace(), '', walltime(), 0
  WHERE NOT EXISTS (SELECT 1 FROM {state});
