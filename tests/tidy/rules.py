@@ -117,7 +117,7 @@ def dead_files(tree):
 def clocks(tree):
     """There is one clock, in src/base; the others stop in suspend or jump."""
     pattern = r"\b(steady_clock|system_clock|high_resolution_clock|utc_clock|CLOCK_MONOTONIC\w*|gettimeofday)\b"
-    for path in tree.cpp("src/", "include/", "tests/", "sim/", "bench/", "fuzz/"):
+    for path in tree.cpp("src/", "include/", "tests/", "examples/", "sim/", "bench/", "fuzz/"):
         if path.startswith("src/base/") or path == "include/holdfast/clock.h":
             continue
         for _, line, match in tree.find(pattern, path, tree.code(path)):
@@ -129,7 +129,7 @@ def sleeps(tree):
     """Code waits for something; it does not sleep and hope."""
     pattern = (r"\b(sleep_for|this_thread\s*::\s*sleep_until|usleep|(clock_)?nanosleep)\b|(?<![\w>])::sleep\s*\("
                r"|(?<![\w.:>])sleep\s*\(\s*\d+\s*\)")
-    for path in tree.cpp("src/", "include/", "tests/", "sim/", "bench/", "fuzz/"):
+    for path in tree.cpp("src/", "include/", "tests/", "examples/", "sim/", "bench/", "fuzz/"):
         if path.startswith("src/base/") or path in MAY_SLEEP:
             continue
         for _, line, match in tree.find(pattern, path, tree.code(path)):
