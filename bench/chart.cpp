@@ -27,6 +27,17 @@ double legend_entry(Sheet& sheet, Point at, Role role, const std::string& label)
   return at.x + 36 + width_of(label) * 0.92;
 }
 
+std::vector<std::pair<Role, std::string>> legend_of(const BarChart& chart) {
+  if (!chart.legend.empty()) return chart.legend;
+  std::vector<std::pair<Role, std::string>> legend;
+  for (const Role role : {Role::ours, Role::part_of_ours, Role::reference, Role::floor}) {
+    const bool used =
+        std::any_of(chart.bars.begin(), chart.bars.end(), [&](const Bar& b) { return b.role == role; });
+    if (used) legend.emplace_back(role, name_of(role));
+  }
+  return legend;
+}
+
 std::string draw_bars(const BarChart& chart) {
   constexpr double row = 30, thickness = 16, plot_width = 460, value_width = 70;
   double label_width = 0;
@@ -46,11 +57,7 @@ std::string draw_bars(const BarChart& chart) {
   Sheet sheet(width, bottom + 56, chart.title);
   write_head(sheet, chart.title, chart.note);
   double x = margin;
-  for (const Role role : {Role::ours, Role::part_of_ours, Role::reference, Role::floor}) {
-    const bool used =
-        std::any_of(chart.bars.begin(), chart.bars.end(), [&](const Bar& b) { return b.role == role; });
-    if (used && chart.mark == 0) x = legend_entry(sheet, {x, head + 14}, role, name_of(role));
-  }
+  for (const auto& [role, label] : legend_of(chart)) x = legend_entry(sheet, {x, head + 14}, role, label);
   for (const double tick : axis.ticks()) {
     sheet.line({axis.at(tick), top}, {axis.at(tick), bottom}, "grid");
     sheet.text({axis.at(tick), bottom + 18}, short_number(tick), "tick", Sheet::Align::middle);
@@ -138,15 +145,20 @@ std::string draw(const Chart& chart) {
 BarChart overview(const std::vector<std::pair<std::string, Report>>& reports) {
   BarChart chart{
       .title = "All ratios of this run",
-      .note =
-          "how many times as much as the reference: left of 1 ours is cheaper or faster; whiskers: quartiles",
+      .note = "what ours takes, in times what the reference takes; whiskers: quartiles of the rounds",
       .axis = "times the reference, logarithmic",
       .bars = {},
       .log = true,
-      .mark = 1};
+      .mark = 1,
+      .legend = {{Role::part_of_ours, "cheaper or faster"},
+                 {Role::floor, "the same, as far as can be told"},
+                 {Role::reference, "dearer or slower"}}};
   for (const auto& [name, report] : reports) {
-    for (const Figure& figure : report.figures)
-      chart.bars.push_back({name + ": " + figure.what + " / " + figure.against, figure.cost(), Role::ours});
+    for (const Figure& figure : report.figures) {
+      const Spread cost = figure.cost();
+      const Role role = cost.high < 1 ? Role::part_of_ours : cost.low > 1 ? Role::reference : Role::floor;
+      chart.bars.push_back({name + ": " + figure.what + " / " + figure.against, cost, role});
+    }
   }
   return chart;
 }

@@ -27,8 +27,8 @@ struct Game {
   std::array<Turn, most_turns> turn;
 };
 
-// Long enough for the other to be asleep when it is freed.
-void hold_it_a_while() { test::let_pass(1ms); }
+// Long enough for the other to queue and to fall asleep before it is freed.
+void hold_it_a_while() { test::let_pass(4ms); }
 
 // From freed to held by the other.
 Series latencies(const Game& game, std::size_t turns) {
@@ -53,6 +53,8 @@ Series hand_overs(const std::string& path, std::size_t turns) {
       hold_it_a_while();
       game->turn[i].freed = BootClock::now();
       lease.release();
+      // Queueing again at once would be a race for the file, and that is another workload.
+      test::await([&] { return game->turns > i + 1 || game->turns >= turns; });
     }
   };
   Child one([&] { player(1); });

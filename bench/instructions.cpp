@@ -34,7 +34,7 @@ class Stage {
   Seam& seam() { return seam_ ? *seam_ : seam_.emplace(path()); }
   RawSqlite& raw() { return raw_ ? *raw_ : raw_.emplace(path(), RawSqlite::How::same_statements); }
   const Lease& lease() {
-    if (!lease_.held()) lease_ = in_memory().acquire("lease", {.keep = false});
+    if (!memory_) lease_ = in_memory().acquire("lease", {.keep = false});  // asking it would be counted
     return lease_;
   }
   Seam& batch_of_leases() {

@@ -51,6 +51,11 @@ Raced flocked(const std::string& path, int runners, double seconds) {
   });
 }
 
+// How much of its fair share the process has that was served least often; never quite 0.
+double least_share(const Raced& raced, int runners) {
+  return (raced.least_per_second * runners + 1) / (raced.per_second + 1);
+}
+
 }  // namespace
 
 Report run_processes(const Effort& effort) {
@@ -58,13 +63,20 @@ Report run_processes(const Effort& effort) {
   const std::string path = folder.path() + "/ours.db";
   { const Client maker = open("sqlite:" + path); }
   const std::vector<int> sizes = effort.quick ? std::vector{1, several} : std::vector{1, 2, several, 8};
+  Series our_least, their_least;
+  const auto noted = [](const Raced& raced, int size, Series& least) {
+    if (size == several) least.push_back(least_share(raced, size));
+    return raced.per_second;
+  };
   std::vector<Contestant> contestants;
   for (const int size : sizes) {
     const std::string processes = std::to_string(size) + (size == 1 ? " process" : " processes");
-    contestants.push_back(
-        {processes, [&, size] { return ours(path, size, effort.slice_seconds(), false).per_second; }});
-    contestants.push_back({processes + " by hand",
-                           [&, size] { return by_hand(path, size, effort.slice_seconds()).per_second; }});
+    contestants.push_back({processes, [&, size] {
+                             return noted(ours(path, size, effort.slice_seconds(), false), size, our_least);
+                           }});
+    contestants.push_back({processes + " by hand", [&, size] {
+                             return noted(by_hand(path, size, effort.slice_seconds()), size, their_least);
+                           }});
   }
   const auto found = take_turns(effort, effort.rounds(), contestants);
 
@@ -82,6 +94,8 @@ Report run_processes(const Effort& effort) {
     if (sizes[i] >= several) report.figures.push_back(compare(us, them, "pairs/s", Better::more));
     if (sizes[i] == several) report.figures.push_back(compare(us, found[0], "pairs/s", Better::more));
   }
+  report.figures.push_back(compare({"least served of 4, of its fair share", our_least},
+                                   {"by hand", their_least}, "share", Better::more));
   report.charts.emplace_back("processes", std::move(chart));
   return report;
 }
@@ -94,13 +108,13 @@ Report run_contended(const Effort& effort) {
       {"4 processes on one key",
        [&] {
          const Raced raced = ours(path, several, effort.slice_seconds(), true);
-         our_least.push_back((raced.least_per_second * several + 1) / (raced.per_second + 1));
+         our_least.push_back(least_share(raced, several));
          return raced.per_second;
        }},
       {"flock(2) on one file",
        [&] {
          const Raced raced = flocked(folder.path() + "/flock", several, effort.slice_seconds());
-         their_least.push_back((raced.least_per_second * several + 1) / (raced.per_second + 1));
+         their_least.push_back(least_share(raced, several));
          return raced.per_second;
        }},
   };

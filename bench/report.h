@@ -44,6 +44,8 @@ struct BarChart {
   std::vector<Bar> bars;
   bool log = false;  // a dot on a logarithmic axis instead of a bar from zero
   double mark = 0;   // a line across all bars, if not 0
+  // What the colours mean, if not what Role says.
+  std::vector<std::pair<Role, std::string>> legend = {};
 };
 
 struct Line {
