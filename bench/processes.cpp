@@ -120,7 +120,7 @@ Report run_contended(const Effort& effort) {
   };
   const auto found = take_turns(effort, effort.rounds(), contestants);
   BarChart chart{.title = "Four processes that want one key all the time",
-                 .note = "ours queues and serves in order, flock(2) does neither; whiskers: quartiles",
+                 .note = "ours serves in order, flock(2) whoever comes first; whiskers: quartiles of the rounds",
                  .axis = "grants/s, logarithmic",
                  .bars = {{"holdfast, fair", spread_of(found[0].series), Role::ours},
                           {"flock(2)", spread_of(found[1].series), Role::reference}},
