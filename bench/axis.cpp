@@ -45,7 +45,7 @@ std::vector<double> Axis::ticks() const {
   }
   // A few decades have room for 2 and 5; many only for some powers of ten.
   const double decades = std::log10(to / from);
-  const int stride = static_cast<int>(std::ceil(decades / 10));
+  const int stride = std::max(1, static_cast<int>(std::ceil(decades / 10)));
   for (int e = static_cast<int>(std::floor(std::log10(from) + 1e-9)); std::pow(10, e) <= to * (1 + 1e-9);
        e += stride) {
     for (const double factor : {1.0, 2.0, 5.0}) {
@@ -67,7 +67,7 @@ Axis axis_around(const std::vector<double>& values, bool log) {
   }
   assert(*least > 0);
   Axis axis{.from = round_down(*least), .to = round_up(*most), .log = true};
-  if (axis.from == axis.to) axis.to *= 10;
+  if (axis.to < axis.from * 1.5) axis.to = axis.from * 10;  // one round value, give or take the last digit
   return axis;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 namespace holdfast::bench {
 namespace {
 
@@ -33,6 +35,18 @@ TEST(Axis, one_value_is_enough) {
   EXPECT_GT(axis_around({5}, true).to, 5);
   EXPECT_GE(axis_around({5}, false).to, 5);
   EXPECT_GT(axis_around({0}, false).to, 0);
+}
+
+TEST(Axis, one_value_near_a_round_number_has_ends_that_differ) {
+  for (int e = -9; e <= 9; ++e) {
+    for (const double factor : {0.9999999999, 1.0, 1.0000000001, 2.0, 5.0, 9.99}) {
+      const double value = factor * std::pow(10, e);
+      const Axis axis = axis_around({value}, true);
+      EXPECT_LT(axis.from * 1.5, axis.to) << value;
+      EXPECT_LE(axis.from, value * (1 + 1e-6));
+      EXPECT_GE(axis.to, value * (1 - 1e-6));
+    }
+  }
 }
 
 TEST(Axis, places_values_between_its_ends) {
