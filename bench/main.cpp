@@ -1,68 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-// holdfast_bench [WORKLOAD...]: prints a table; without arguments all of it.
-#include <algorithm>
-#include <cstdio>
-#include <string>
+// holdfast_bench [WORKLOAD...]: measures, prints a table, writes a record and pictures.
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include "base/random.h"
+#include "bench/chart.h"
+#include "bench/record.h"
 #include "bench/workload.h"
 
 namespace holdfast::bench {
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-
-double seconds_since(Instant start) {
-  return std::chrono::duration<double>(BootClock::now() - start).count();
-}
-
-}  // namespace holdfast::bench
-
 namespace {
 
-using namespace holdfast::bench;
+constexpr int exit_failed = 1, exit_usage = 64;
 
-constexpr Workload workloads[] = {
-    {"pairs", "acquire and release on one thread, against the same statements by hand on the SQLite API",
-     run_pairs},
-    {"threads", "64 threads that share a client, against one thread", run_threads},
-    {"handover", "from a release in one process to holding in another that waits, against a bare FIFO round",
-     run_hand_over},
-    {"takeover", "from kill -9 of a holder to holding in a process that waits; the ttl is 30 s",
-     run_take_over},
-    {"command", "`holdfast run k -- true` against `flock f true` and against `true`", run_command},
-    {"held", "one look at held(), against one read of the clock", run_held},
+struct Wish {
+  std::vector<std::string> names;
+  std::string out = "build/bench";
+  bool list = false, instructions = false;
+  std::string repeat;
+  int times = 1;
+  Effort effort{.seed = random_bits() % 1'000'000};
 };
 
-void print(const Figure& f) {
-  std::printf("  %-44s %12.4g %-8s", f.what.c_str(), f.value, f.unit.c_str());
-  if (!f.against.empty())
-    std::printf("  %-40s %12.4g   ratio %.2f", f.against.c_str(), f.reference, f.ratio());
-  std::printf("\n");
+std::string own_path() {
+  std::array<char, 4096> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return std::string(path.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
 }
 
-int usage(const std::string& word) {
-  std::fprintf(stderr, "holdfast_bench: \"%s\" is not a workload; known are:\n", word.c_str());
-  for (const Workload& w : workloads) {
-    std::fprintf(stderr, "  %-10s %s\n", std::string(w.name).c_str(), std::string(w.sentence).c_str());
+int list() {
+  for (const Workload& w : all_workloads())
+    std::printf("%-10s %s\n", std::string(w.name).c_str(), std::string(w.sentence).c_str());
+  return 0;
+}
+
+// In the order of the list, each once.
+std::vector<Workload> chosen(const Wish& wish) {
+  if (wish.instructions) return {instructions_workload};
+  std::vector<Workload> result;
+  for (const Workload& w : all_workloads()) {
+    const bool named = std::find(wish.names.begin(), wish.names.end(), w.name) != wish.names.end();
+    if (wish.names.empty() || named) result.push_back(w);
   }
-  return 64;
+  return result;
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  if (!file) throw std::runtime_error("cannot write " + path.string());
+}
+
+int measure(const Wish& wish) {
+  Run run{.machine = this_machine(), .effort = wish.effort, .workloads = {}};
+  std::filesystem::create_directories(wish.out);
+  const std::filesystem::path out(wish.out);
+  std::printf("%d cores, %s, %s, SQLite %s, load %.2f, seed %llu\n", run.machine.cores,
+              run.machine.kernel.c_str(), run.machine.compiler.c_str(), run.machine.sqlite.c_str(),
+              run.machine.load_before, static_cast<unsigned long long>(wish.effort.seed));
+  std::vector<std::pair<std::string, Report>> reports;
+  for (const Workload& w : chosen(wish)) {
+    const Instant start = BootClock::now();
+    Run::Done done{std::string(w.name), std::string(w.sentence), w.run(wish.effort)};
+    done.seconds = seconds_since(start);
+    std::printf("\n%s", to_table(done).c_str());
+    std::fflush(stdout);
+    for (const auto& [name, chart] : done.report.charts) write_file(out / (name + ".svg"), draw(chart));
+    reports.emplace_back(done.name, done.report);
+    run.workloads.push_back(std::move(done));
+  }
+  if (!wish.instructions) write_file(out / "overview.svg", draw(overview(reports)));
+  write_file(out / (wish.instructions ? "instructions.json" : "bench.json"), to_json(run));
+  std::printf("\nThe record and the pictures are in %s\n", wish.out.c_str());
+  return 0;
+}
+
+int bench_main(int argc, char** argv) {
+  Wish wish;
+  std::vector<std::string> known;
+  for (const Workload& w : all_workloads()) known.emplace_back(w.name);
+  CLI::App app("Measures Holdfast beside what one would do by hand; every figure is a ratio within one run.");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("WORKLOAD", wish.names, "which to run; all if none is given")
+      ->check(CLI::IsMember(known))
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--list", wish.list, "say what there is, a sentence each");
+  app.add_option("--out", wish.out, "where the record and the pictures go")->capture_default_str();
+  app.add_flag("--quick", wish.effort.quick, "a moment for each: shows that it works, not how fast");
+  app.add_option("--seed", wish.effort.seed, "the order in which contestants take their turns");
+  app.add_flag("--instructions", wish.instructions, "count instructions instead, by valgrind's callgrind");
+  app.add_option("--repeat", wish.repeat, "what runs under callgrind")->group("");
+  app.add_option("--times", wish.times, "how often")->group("");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : exit_usage;
+  }
+  if (wish.list) return list();
+  if (!wish.repeat.empty()) {
+    repeat_operation(wish.repeat, wish.times);
+    return 0;
+  }
+  wish.effort.self = own_path();
+  wish.effort.holdfast = std::filesystem::path(wish.effort.self).replace_filename("holdfast").string();
+  return measure(wish);
 }
 
 }  // namespace
+}  // namespace holdfast::bench
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> wanted(argv + 1, argv + argc);
-  for (const std::string& word : wanted) {
-    if (std::none_of(std::begin(workloads), std::end(workloads),
-                     [&](const Workload& w) { return w.name == word; }))
-      return usage(word);
-  }
-  for (const Workload& w : workloads) {
-    if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), w.name) == wanted.end()) continue;
-    std::printf("%s: %s\n", std::string(w.name).c_str(), std::string(w.sentence).c_str());
-    for (const Figure& f : w.run()) print(f);
-    std::fflush(stdout);
+  try {
+    return holdfast::bench::bench_main(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "holdfast_bench: %s\n", e.what());
+    return holdfast::bench::exit_failed;
   }
 }

@@ -1,178 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens between processes: handing over, taking over, and the cost of the command.
+// processes.cpp - several processes on one file: with a key each, and all on the same key.
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/file.h>
 
-#include <atomic>
-#include <new>
-#include <stdexcept>
-
+#include "base/fd.h"
+#include "bench/child.h"
+#include "bench/raw_sqlite.h"
 #include "bench/workload.h"
 #include "holdfast/holdfast.h"
-#include "tests/support/await.h"
 #include "tests/support/scratch.h"
 
 namespace holdfast::bench {
 namespace {
 
-using namespace std::chrono_literals;
+constexpr int several = 4;
 
-// One number that two processes see.
-class SharedInstant {
- public:
-  SharedInstant() {
-    void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) throw std::runtime_error("mmap failed");
-    value_ = new (page) std::atomic<Instant::rep>(0);
+// A connection that is new writes its log back sooner than one that goes on: that is not what is measured
+// here.
+constexpr int first_pairs = 600;
+
+// Counts how often `turn` can be done.
+template <class Turn>
+void count(Race& race, int me, Turn turn) {
+  race.line_up();
+  while (race.running()) {
+    turn();
+    ++race.counts[me];
   }
-  void set() { *value_ = BootClock::now().time_since_epoch().count(); }
-  bool is_set() const { return *value_ != 0; }
-  double micros() const { return static_cast<double>(value_->load()) / 1e3; }
-
- private:
-  std::atomic<Instant::rep>* value_;
-};
-
-double micros(Instant t) { return static_cast<double>(t.time_since_epoch().count()) / 1e3; }
-
-template <class F>
-pid_t in_child(F work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    work();
-    _exit(0);
-  }
-  return child;
 }
 
-// The child waits for the key; the parent learns when it is in the queue, frees it, and reads when it held.
-double one_hand_over(const std::string& url) {
-  SharedInstant held;
-  const pid_t child = in_child([&] {
-    const Lease lease = open(url).acquire("key", {.wait = 30s});
-    held.set();
+Raced ours(const std::string& path, int runners, double seconds, bool one_key) {
+  return race_processes(runners, seconds, [&](Race& race, int me) {
+    Client client = open("sqlite:" + path);
+    const std::string key = one_key ? "key" : "key" + std::to_string(me);
+    const std::string own = "warm" + std::to_string(me);
+    for (int i = 0; i < first_pairs; ++i) client.acquire(own).release();
+    count(race, me, [&] { client.acquire(key, {.wait = forever}).release(); });
   });
-  Client client = open(url);
-  Operator by_hand(client);
-  Lease lease = client.acquire("key", {.wait = 30s});
-  if (held.is_set()) return -1;  // the child was first: nobody waited
-  test::await([&] { return !by_hand.list({.what = Query::What::places, .prefix = "key"}).places.empty(); });
-  test::let_pass(5ms);  // until it sleeps
-  const Instant freed = BootClock::now();
-  lease.release();
-  waitpid(child, nullptr, 0);
-  return held.micros() - micros(freed);
 }
 
-double one_take_over(const std::string& url) {
-  SharedInstant ready;
-  const pid_t holder = in_child([&] {
-    const Lease lease = open(url).acquire("key", {.ttl = 30s, .wait = 30s});
-    ready.set();
-    pause();
+Raced by_hand(const std::string& path, int runners, double seconds) {
+  return race_processes(runners, seconds, [&](Race& race, int me) {
+    RawSqlite raw(path, RawSqlite::How::same_statements);
+    const std::string key = "key" + std::to_string(me);
+    for (int i = 0; i < first_pairs; ++i) raw.acquire_and_release(key, "somebody");
+    count(race, me, [&] { raw.acquire_and_release(key, "somebody"); });
   });
-  test::await([&] { return ready.is_set(); });
-  SharedInstant held;
-  const pid_t waiter = in_child([&] {
-    const Lease lease = open(url).acquire("key", {.wait = 60s});
-    held.set();
+}
+
+Raced flocked(const std::string& path, int runners, double seconds) {
+  return race_processes(runners, seconds, [&](Race& race, int me) {
+    const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    count(race, me, [&] {
+      flock(file.get(), LOCK_EX);
+      flock(file.get(), LOCK_UN);
+    });
   });
-  {
-    Operator by_hand(try_origin(url).value());
-    test::await([&] { return !by_hand.list({.what = Query::What::places, .prefix = "key"}).places.empty(); });
-  }
-  test::let_pass(5ms);
-  const Instant killed = BootClock::now();
-  kill(holder, SIGKILL);
-  waitpid(waiter, nullptr, 0);
-  waitpid(holder, nullptr, 0);
-  return held.micros() - micros(killed);
 }
 
-// A byte from one process to another through a FIFO and no more.
-double one_fifo_round(const std::string& path) {
-  mkfifo(path.c_str(), 0600);
-  SharedInstant heard;
-  const pid_t child = in_child([&] {
-    const int fd = ::open(path.c_str(), O_RDONLY);
-    char byte = 0;
-    if (read(fd, &byte, 1) == 1) heard.set();
-  });
-  const int fd = ::open(path.c_str(), O_WRONLY);
-  test::let_pass(5ms);
-  const Instant sent = BootClock::now();
-  const bool written = write(fd, "k", 1) == 1;
-  waitpid(child, nullptr, 0);
-  close(fd);
-  unlink(path.c_str());
-  return written ? heard.micros() - micros(sent) : -1;
-}
-
-template <class F>
-std::vector<double> repeated(int times, F once) {
-  std::vector<double> values;
-  while (times-- > 0) {
-    if (const double value = once(); value >= 0) values.push_back(value);
-  }
-  return values;
-}
-
-double run_once(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  for (auto& w : words) argv.push_back(w.data());
-  argv.push_back(nullptr);
-  const Instant start = BootClock::now();
-  pid_t child = 0;
-  if (posix_spawnp(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0)
-    throw std::runtime_error("cannot run " + words[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (status != 0) throw std::runtime_error(words[0] + " failed");
-  return seconds_since(start) * 1e6;
-}
-
-std::string own_folder() {
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  const std::string self(path, static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-  return self.substr(0, self.rfind('/'));
+// How much of its fair share the process has that was served least often; never quite 0.
+double least_share(const Raced& raced, int runners) {
+  return (raced.least_per_second * runners + 1) / (raced.per_second + 1);
 }
 
 }  // namespace
 
-std::vector<Figure> run_hand_over() {
+Report run_processes(const Effort& effort) {
   const test::Scratch folder;
-  const std::string url = "sqlite:" + folder.path() + "/ours.db";
-  const auto ours = repeated(41, [&] { return one_hand_over(url); });
-  const auto bare = repeated(41, [&] { return one_fifo_round(folder.path() + "/fifo"); });
-  return {{"release to holding, median", "a byte through a FIFO", median(ours), median(bare), "us", false}};
-}
-
-std::vector<Figure> run_take_over() {
-  const test::Scratch folder;
-  const std::string url = "sqlite:" + folder.path() + "/ours.db";
-  const auto ours = repeated(21, [&] { return one_take_over(url); });
-  return {{"kill -9 to holding, median", "", median(ours), 0, "us", false},
-          {"kill -9 to holding, worst", "", *std::max_element(ours.begin(), ours.end()), 0, "us", false}};
-}
-
-std::vector<Figure> run_command() {
-  const test::Scratch folder;
-  const std::string holdfast = own_folder() + "/holdfast";
-  const std::string store = "sqlite:" + folder.path() + "/ours.db";
-  std::vector<double> ours, flocked, bare;
-  for (int i = 0; i < 101; ++i) {
-    ours.push_back(run_once({holdfast, "--store", store, "run", "k", "--", "true"}));
-    flocked.push_back(run_once({"flock", folder.path() + "/f", "true"}));
-    bare.push_back(run_once({"true"}));
+  const std::string path = folder.path() + "/ours.db";
+  { const Client maker = open("sqlite:" + path); }
+  const std::vector<int> sizes = effort.quick ? std::vector{1, several} : std::vector{1, 2, several, 8};
+  Series our_least, their_least;
+  const auto noted = [](const Raced& raced, int size, Series& least) {
+    if (size == several) least.push_back(least_share(raced, size));
+    return raced.per_second;
+  };
+  std::vector<Contestant> contestants;
+  for (const int size : sizes) {
+    const std::string processes = std::to_string(size) + (size == 1 ? " process" : " processes");
+    contestants.push_back({processes, [&, size] {
+                             return noted(ours(path, size, effort.slice_seconds(), false), size, our_least);
+                           }});
+    contestants.push_back({processes + " by hand", [&, size] {
+                             return noted(by_hand(path, size, effort.slice_seconds()), size, their_least);
+                           }});
   }
-  return {{"holdfast run k -- true", "flock f true", median(ours), median(flocked), "us", false},
-          {"holdfast run k -- true", "true", median(ours), median(bare), "us", false}};
+  const auto found = take_turns(effort, effort.rounds(), contestants);
+
+  LineChart chart{
+      .title = "Processes on one file, a key each",
+      .note = "acquire + release, all together; bands: quartiles of the rounds",
+      .x_axis = "processes",
+      .y_axis = "pairs/s",
+      .lines = {{"a Client each", Role::ours, {}}, {"a raw connection each, by hand", Role::reference, {}}}};
+  Report report;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Named &us = found[2 * i], &them = found[2 * i + 1];
+    chart.lines[0].points.emplace_back(sizes[i], spread_of(us.series));
+    chart.lines[1].points.emplace_back(sizes[i], spread_of(them.series));
+    if (sizes[i] >= several) report.figures.push_back(compare(us, them, "pairs/s", Better::more));
+    if (sizes[i] == several) report.figures.push_back(compare(us, found[0], "pairs/s", Better::more));
+  }
+  report.figures.push_back(compare({"least served of 4, of its fair share", our_least},
+                                   {"by hand", their_least}, "share", Better::more));
+  report.charts.emplace_back("processes", std::move(chart));
+  return report;
+}
+
+Report run_contended(const Effort& effort) {
+  const test::Scratch folder;
+  const std::string path = folder.path() + "/ours.db";
+  Series our_least, their_least;  // who is served least often
+  const Contestant contestants[] = {
+      {"4 processes on one key",
+       [&] {
+         const Raced raced = ours(path, several, effort.slice_seconds(), true);
+         our_least.push_back(least_share(raced, several));
+         return raced.per_second;
+       }},
+      {"flock(2) on one file",
+       [&] {
+         const Raced raced = flocked(folder.path() + "/flock", several, effort.slice_seconds());
+         their_least.push_back(least_share(raced, several));
+         return raced.per_second;
+       }},
+  };
+  const auto found = take_turns(effort, effort.rounds(), contestants);
+  BarChart chart{
+      .title = "Four processes that want one key all the time",
+      .note = "ours serves in order, flock(2) whoever comes first; whiskers: quartiles of the rounds",
+      .axis = "grants/s, logarithmic",
+      .bars = {{"holdfast, fair", spread_of(found[0].series), Role::ours},
+               {"flock(2)", spread_of(found[1].series), Role::reference}},
+      .log = true};
+  return {.figures = {compare(found[0], found[1], "grants/s", Better::more),
+                      compare({"least served process, of its fair share", our_least},
+                              {"flock(2): the same", their_least}, "share", Better::more)},
+          .charts = {{"contended", std::move(chart)}}};
 }
 
 }  // namespace holdfast::bench

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// raw_sqlite.h - what one would write by hand for a lease in SQLite: two prepared statements, no more.
+// raw_sqlite.h - leases by hand on SQLite's C interface: two or three prepared statements, no more.
 #pragma once
+#include <cstdint>
 #include <string>
+#include <vector>
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -10,17 +12,40 @@ namespace holdfast::bench {
 
 class RawSqlite {
  public:
-  explicit RawSqlite(const std::string& path);
+  enum class How {
+    same_statements,  // the text of our own; REQUIRES: a Client has made the file
+    returning,        // what one would write: a table of one's own, and RETURNING for the token
+  };
+  RawSqlite(const std::string& path, How how);
   ~RawSqlite();
   RawSqlite(const RawSqlite&) = delete;
   RawSqlite& operator=(const RawSqlite&) = delete;
 
   void acquire_and_release(const std::string& key, const std::string& holder);
+  std::int64_t acquire(const std::string& key, const std::string& holder);
+  void release(const std::string& key, const std::string& holder, std::int64_t token);
+
+  struct Held {
+    std::string key;
+    std::int64_t token;
+  };
+  // All in one transaction.  REQUIRES: same_statements.
+  void renew(const std::vector<Held>& leases, const std::string& holder);
+
+  // Whether somebody has the key, by one SELECT.  REQUIRES: same_statements.
+  bool is_held(const std::string& key);
 
  private:
+  sqlite3_stmt* prepare(const std::string& sql);
+  void exec(const char* sql);
+  void must(bool good) const;
+  std::int64_t run(sqlite3_stmt* statement);
+
+  const How how_;
   sqlite3* db_ = nullptr;
-  sqlite3_stmt* acquire_ = nullptr;
-  sqlite3_stmt* release_ = nullptr;
+  std::vector<sqlite3_stmt*> statements_;
+  sqlite3_stmt *acquire_ = nullptr, *release_ = nullptr, *renew_ = nullptr, *look_ = nullptr;
+  std::int64_t told_ = 0;
 };
 
 }  // namespace holdfast::bench

@@ -1,40 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 // workload.h - a thing that is measured, always beside what it is compared with, in the same run.
 #pragma once
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "bench/report.h"
 #include "holdfast/clock.h"
 
 namespace holdfast::bench {
 
-// One line of the table.  Machines are noisy: the ratio is what counts, the rest is for orientation.
-struct Figure {
-  std::string what;      // ours
-  std::string against;   // what it is compared with; empty: nothing
-  double value = 0;      // of ours, in `unit`
-  double reference = 0;  // of the other
-  std::string unit;      // "pairs/s", "us"
-  bool more_is_better = true;
+struct Effort {
+  bool quick = false;  // to see that it works, not how fast
+  std::uint64_t seed = 0;
+  std::string self = {}, holdfast = {};  // the paths of this program and of the command
 
-  double ratio() const { return reference == 0 ? 0 : value / reference; }
+  int rounds() const { return quick ? 3 : 9; }
+  double slice_seconds() const { return quick ? 0.02 : 0.3; }
 };
 
 struct Workload {
   std::string_view name;
   std::string_view sentence;
-  std::vector<Figure> (*run)();
+  Report (*run)(const Effort& effort);
 };
 
-std::vector<Figure> run_pairs();
-std::vector<Figure> run_threads();
-std::vector<Figure> run_take_over();
-std::vector<Figure> run_hand_over();
-std::vector<Figure> run_command();
-std::vector<Figure> run_held();
+std::span<const Workload> all_workloads();
 
-double median(std::vector<double> values);
+// What `--instructions` runs; not one of the above, since it takes valgrind.
+extern const Workload instructions_workload;
+// What that runs under valgrind: an operation so many times.
+void repeat_operation(const std::string& operation, int times);
+
+// One of those that are compared: `once` measures for about a slice and returns what it found, above 0.
+struct Contestant {
+  std::string name;
+  std::function<double()> once;
+};
+
+// Lets all of them run once a round, in an order drawn from the seed, so that noise hits all alike.
+std::vector<Named> take_turns(const Effort& effort, int rounds, std::span<const Contestant> contestants);
+
 double seconds_since(Instant start);
+
+// Calls `work` for about that long; calls per second.
+template <class Work>
+double rate_of(double seconds, Work work) {
+  constexpr int between_looks = 16;  // at the clock
+  const Instant start = BootClock::now();
+  double passed = 0;
+  long count = 0;
+  while ((passed = seconds_since(start)) < seconds) {
+    for (int i = 0; i < between_looks; ++i) work();
+    count += between_looks;
+  }
+  return static_cast<double>(count) / passed;
+}
+
+Report run_pairs(const Effort& effort);
+Report run_threads(const Effort& effort);
+Report run_processes(const Effort& effort);
+Report run_contended(const Effort& effort);
+Report run_handover(const Effort& effort);
+Report run_takeover(const Effort& effort);
+Report run_held(const Effort& effort);
+Report run_command(const Effort& effort);
+Report run_kept(const Effort& effort);
+Report run_waiting(const Effort& effort);
+Report run_instructions(const Effort& effort);
 
 }  // namespace holdfast::bench

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // random.h - names nobody else has, and jitter.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -9,6 +10,16 @@ namespace holdfast {
 // From the kernel: for names that must differ on every machine.
 std::uint64_t random_bits();
 std::string random_hex(std::size_t digits);
+
+// Texts of 16 hex digits that differ from each other, and begin anywhere.  Asks the kernel once.  Any thread.
+class Serial {
+ public:
+  Serial() : count_(random_bits()) {}
+  std::string next();
+
+ private:
+  std::atomic<std::uint64_t> count_;
+};
 
 // Cheap numbers that need not be good: for sleeping not all at once.  A value, so that whoever owns it
 // decides the seed.

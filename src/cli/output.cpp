@@ -74,8 +74,7 @@ void say(std::string_view line) {
 
 void complain(std::string_view sentence) noexcept {
   // A path in it may be anything.
-  const std::string line = "holdfast: " + printable(without_secrets(sentence)) + '
-';
+  const std::string line = "holdfast: " + printable(without_secrets(sentence)) + '\n';
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -2,7 +2,6 @@
 #include "client/attempt.h"
 
 #include "base/duration.h"
-#include "base/host.h"
 #include "base/text.h"
 #include "core/deadline.h"
 
@@ -13,18 +12,13 @@ using namespace std::chrono_literals;
 
 constexpr Millis leaving = 250ms;  // for the release that takes us out of a queue
 
-// The first half of the guid is the client: so a store can tell from the name whose process it is.
-std::string holder_for(const AcquireOptions& options, const std::string& client) {
-  return options.owner.empty() ? holder_name(client + random_hex(16)) : options.owner;
-}
-
 }  // namespace
 
 Attempt::Attempt(ClientState& client, std::string_view key, const AcquireOptions& options)
     : client_(client),
       key_(key),
       options_(options),
-      holder_(holder_for(options, client.origin()->client())),
+      holder_(options.owner.empty() ? client.new_holder() : options.owner),
       start_(BootClock::now()),
       give_up_(after(start_, options.wait)),
       acquiring_(plan(), start_),

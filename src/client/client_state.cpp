@@ -3,6 +3,7 @@
 
 #include <system_error>
 
+#include "base/host.h"
 #include "base/text.h"
 #include "client/attempt.h"
 #include "client/why_lost.h"
@@ -23,6 +24,7 @@ constexpr Millis longest_goodbye = 1s;
 ClientState::ClientState(std::shared_ptr<Origin> origin, ClientOptions options)
     : origin_(std::move(origin)),
       options_(std::move(options)),
+      holder_start_(holder_name(origin_->client())),
       connection_(origin_),
       batched_(connection_, options_.batch_limit),
       waiting_([this] { return batched_.bell(); }),

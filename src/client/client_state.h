@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/fork_page.h"
+#include "base/random.h"
 #include "client/connection.h"
 #include "client/hold.h"
 #include "client/keeper.h"
@@ -33,6 +34,9 @@ class ClientState {
   // One request of a caller's, under the limit of one attempt.
   Result<Reply> send(const Request& request, Instant until);
 
+  // A name that is new for each acquisition.
+  std::string new_holder() { return holder_start_ + serial_.next(); }
+
   const std::shared_ptr<Origin>& origin() const noexcept { return origin_; }
   const ClientOptions& options() const noexcept { return options_; }
   Store& store() noexcept { return batched_; }
@@ -56,6 +60,10 @@ class ClientState {
   const ForkPage page_;
   const std::shared_ptr<Origin> origin_;
   const ClientOptions options_;
+  // Host, process, and the first half of the guid, which is the client: so a store can tell from the name
+  // whose process it is.  Made once: what does not change need not be asked of the kernel for each lease.
+  const std::string holder_start_;
+  Serial serial_;
   Connection connection_;
   Batched batched_;
   Traits traits_;

@@ -28,6 +28,22 @@ TEST(Random, hex_differs_each_time_and_uses_every_digit) {
   EXPECT_EQ(digits.size(), 16u);
 }
 
+TEST(Random, a_serial_gives_16_hex_digits_that_differ_each_time) {
+  Serial serial;
+  std::set<std::string> seen;
+  std::set<char> first;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string text = serial.next();
+    EXPECT_EQ(text.size(), 16u);
+    EXPECT_EQ(text.find_first_not_of("0123456789abcdef"), std::string::npos) << text;
+    EXPECT_TRUE(seen.insert(text).second) << text;
+    first.insert(text.front());
+  }
+  EXPECT_EQ(first.size(), 16u);
+}
+
+TEST(Random, two_serials_do_not_begin_alike) { EXPECT_NE(Serial().next(), Serial().next()); }
+
 TEST(Random, jitter_repeats_from_the_same_seed) {
   for (const std::uint64_t seed : {0u, 1u, 42u}) {
     Jitter one(seed), two(seed);

@@ -2,10 +2,15 @@
 #include "stores/decorators/batched.h"
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 namespace holdfast {
 namespace {
+
+// How long a leader waits for those who travelled with the last batch.
+constexpr int most_yields = 4;
+constexpr Micros patience{100};
 
 Error unsent() { return {Errc::unavailable, "the store was busy with other calls until the time was over"}; }
 
@@ -14,7 +19,7 @@ Error unsent() { return {Errc::unavailable, "the store was busy with other calls
 Status Batched::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
   Ticket mine{requests, replies, until};
   std::unique_lock lock(mutex_);
-  queue_.push_back(&mine);
+  enqueue(mine);
   switch (take_turn(lock, mine)) {
     case Turn::lead: return lead(lock);
     case Turn::answered: return std::move(mine.status);
@@ -23,22 +28,41 @@ Status Batched::apply(std::span<const Request> requests, std::span<Reply> replie
   return unsent();
 }
 
+void Batched::enqueue(Ticket& mine) {
+  if (!queue_.empty()) mine.wake = std::make_shared<std::condition_variable>();  // first: it may throw
+  queue_.push_back(&mine);
+}
+
 Batched::Turn Batched::take_turn(std::unique_lock<std::mutex>& lock, Ticket& mine) {
   const auto ready = [&] { return mine.done || queue_.front() == &mine; };
+  if (ready()) return Turn::lead;
   // The boot clock through a condition variable: after a suspend this may be late by one `until`, which
   // is seconds; what must not be late (loss) does not pass through here.
-  const bool in_time = mine.until == Instant::max() ? (mine.wake.wait(lock, ready), true)
-                                                    : mine.wake.wait_until(lock, mine.until, ready);
+  const bool in_time = mine.until == Instant::max() ? (mine.wake->wait(lock, ready), true)
+                                                    : mine.wake->wait_until(lock, mine.until, ready);
   if (!in_time && !mine.taken) {
     std::erase(queue_, &mine);
     return Turn::late;
   }
-  if (!in_time) mine.wake.wait(lock, [&] { return mine.done; });  // in flight: its leader is due before us
+  if (!in_time) mine.wake->wait(lock, [&] { return mine.done; });  // in flight: its leader is due before us
   return mine.done ? Turn::answered : Turn::lead;
+}
+
+// Whoever has just been answered runs again soon, but not before this thread lets it: a thread that has a
+// core would otherwise travel alone, again and again, until its time slice is over.
+void Batched::gather(std::unique_lock<std::mutex>& lock) {
+  if (queue_.size() >= last_group_) return;
+  const Instant enough = BootClock::now() + patience;
+  for (int i = 0; i < most_yields && queue_.size() < last_group_ && BootClock::now() < enough; ++i) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
 }
 
 // REQUIRES: this thread's ticket is at the front.
 Status Batched::lead(std::unique_lock<std::mutex>& lock) {
+  gather(lock);
   Ticket* const self = queue_.front();
   std::size_t group = 0, count = 0;
   for (const Ticket* t : queue_) {
@@ -48,12 +72,12 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
     count += t->requests.size();
     ++group;
   }
+  last_group_ = group;
   if (group == 1) {  // nobody else is here: no copying
     lock.unlock();
     Status status = store_.apply(self->requests, self->replies, self->until);
     lock.lock();
-    queue_.pop_front();
-    if (!queue_.empty()) queue_.front()->wake.notify_one();
+    leave_front(lock);
     return status;
   }
 
@@ -65,36 +89,46 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
   }
   lock.unlock();
   std::vector<Reply> replies(count);
+  std::vector<Waker> answered;
+  answered.reserve(group);
   Status status = store_.apply(requests, replies, self->until);
   lock.lock();
 
   auto next = replies.begin();
-  for (; group != 0; --group) {
-    Ticket* const t = queue_.front();
-    queue_.pop_front();
+  for (std::size_t i = 0; i < group; ++i) {
+    Ticket* const t = queue_[i];
     const auto end = next + static_cast<std::ptrdiff_t>(t->replies.size());
     std::move(next, end, t->replies.begin());
     next = end;
     if (t == self) continue;
     t->status = status;
     t->done = true;
-    t->wake.notify_one();
+    answered.push_back(t->wake);
   }
-  if (!queue_.empty()) queue_.front()->wake.notify_one();
+  queue_.erase(queue_.begin() + 1, queue_.begin() + static_cast<std::ptrdiff_t>(group));
+  leave_front(lock);
+  for (const Waker& waker : answered) waker->notify_one();
   return status;
+}
+
+// Wakes after unlocking: whoever is woken needs the mutex at once.
+void Batched::leave_front(std::unique_lock<std::mutex>& lock) {
+  queue_.pop_front();
+  const Waker next = queue_.empty() ? nullptr : queue_.front()->wake;
+  lock.unlock();
+  if (next) next->notify_one();
 }
 
 template <class Call>
 auto Batched::alone(Instant until, Call call) -> decltype(call()) {
   Ticket mine{.requests = {}, .replies = {}, .until = until, .alone = true};
   std::unique_lock lock(mutex_);
-  queue_.push_back(&mine);
+  enqueue(mine);
   if (take_turn(lock, mine) == Turn::late) return unsent();
   lock.unlock();
   auto result = call();
   lock.lock();
-  queue_.pop_front();
-  if (!queue_.empty()) queue_.front()->wake.notify_one();
+  leave_front(lock);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 
 #include "holdfast/store.h"
@@ -26,6 +27,8 @@ class Batched final : public Store {
   std::unique_ptr<Bell> bell() override;
 
  private:
+  // Shared, because it is rung when the mutex is free and its ticket may be gone.
+  using Waker = std::shared_ptr<std::condition_variable>;
   struct Ticket {
     std::span<const Request> requests;
     std::span<Reply> replies;
@@ -34,19 +37,23 @@ class Batched final : public Store {
     bool taken = false;  // in the batch now in flight
     bool done = false;
     Status status = ok();
-    std::condition_variable wake = {};
+    Waker wake = {};  // of one who has to wait
   };
 
+  void enqueue(Ticket& mine);
   enum class Turn { lead, answered, late };
   Turn take_turn(std::unique_lock<std::mutex>& lock, Ticket& mine);
+  void gather(std::unique_lock<std::mutex>& lock);
   Status lead(std::unique_lock<std::mutex>& lock);
+  void leave_front(std::unique_lock<std::mutex>& lock);
   template <class Call>
   auto alone(Instant until, Call call) -> decltype(call());
 
   Store& store_;
   const std::size_t limit_;
   std::mutex mutex_;
-  std::deque<Ticket*> queue_;  // guarded by mutex_
+  std::deque<Ticket*> queue_;   // guarded by mutex_
+  std::size_t last_group_ = 1;  // the same: how many travelled together
 };
 
 }  // namespace holdfast

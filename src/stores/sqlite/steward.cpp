@@ -27,7 +27,8 @@ Result<std::vector<std::string>> SqliteSteward::plan(Instant until) {
     std::error_code ignored;
     if (std::filesystem::symlink_status(path_, ignored).type() == std::filesystem::file_type::not_found)
       return schema();
-    Connection connection(make_file(path_, machine_, allow_unsafe_), tables_, machine_);  // it is there: only looked at
+    Connection connection(make_file(path_, machine_, allow_unsafe_), tables_,
+                          machine_);  // it is there: only looked at
     connection.set_until(until);
     return is_prepared(connection) ? std::vector<std::string>{} : schema();
   } catch (const Failure& failure) {

@@ -15,8 +15,8 @@ constexpr Micros patience = 500us;   // for the write lock, as long as there is 
 // Whoever opens the file alone reads the whole log, so a connection that may be gone in a moment, a
 // command's, keeps it short.  One that goes on writes back less often, because all others wait while it does.
 constexpr int short_log = 100, long_log = 1000;
-constexpr int goes_on = 1000;  // after so many commits
-constexpr int hurry = 4;       // times as long: wait for the lock as long as the caller can
+constexpr int goes_on = 100;  // after so many commits
+constexpr int hurry = 4;      // times as long: wait for the lock as long as the caller can
 
 constexpr std::size_t dead_per_turn = 16;
 

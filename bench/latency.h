@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// latency.h - how long something takes, many times: the median of each round, and the distribution of all.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "bench/workload.h"
+
+namespace holdfast::bench {
+
+struct Sampled {
+  std::string name;
+  std::function<Series()> once;  // several samples, in microseconds
+};
+struct Caption {
+  std::string name, title, note;
+};
+
+// Figures: the median, and the slowest in ten, of each round.  Chart: how many were done within which time.
+Report compare_latencies(const Effort& effort, int rounds, const Sampled& ours, const Sampled& reference,
+                         const Caption& caption);
+
+double micros_between(Instant from, Instant to);
+
+}  // namespace holdfast::bench

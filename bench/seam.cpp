@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/seam.h"
+
+#include <stdexcept>
+
+#include "base/host.h"
+#include "base/random.h"
+#include "holdfast/sqlite.h"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr Millis ttl{30'000};
+
+Instant soon() { return after(BootClock::now(), Millis(2'000)); }
+
+}  // namespace
+
+Seam::Seam(const std::string& path)
+    : origin_(sqlite::origin({.path = path}).value()),
+      store_(origin_->connect(soon()).value()),
+      holder_(holder_name(origin_->client() + random_hex(16))) {}
+
+Token Seam::apply(const Request& request) {
+  Reply reply;
+  store_->apply({&request, 1}, {&reply, 1}, soon()).value();
+  if (reply.verdict == Verdict::busy || reply.verdict == Verdict::lost)
+    throw std::runtime_error("somebody else uses the key");
+  return reply.token;
+}
+
+void Seam::acquire_and_release(std::string_view key) {
+  const Token token = apply({.verb = Verb::acquire, .key = {key}, .holder = {holder_}, .ttl = ttl});
+  apply({.verb = Verb::release, .key = {key}, .holder = {holder_}, .token = token});
+}
+
+void Seam::acquire(std::string_view key) {
+  const Token token = apply({.verb = Verb::acquire, .key = {key}, .holder = {holder_}, .ttl = ttl});
+  held_.push_back({std::string(key), token});
+}
+
+void Seam::renew_all() {
+  std::vector<Request> requests;
+  for (const Held& h : held_)
+    requests.push_back(
+        {.verb = Verb::renew, .key = {h.key}, .holder = {holder_}, .token = h.token, .ttl = ttl});
+  std::vector<Reply> replies(requests.size());
+  store_->apply(requests, replies, soon()).value();
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// seam.h - a bare Store on a file, without a client around it.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/store.h"
+
+namespace holdfast::bench {
+
+class Seam {
+ public:
+  explicit Seam(const std::string& path);  // of the file
+
+  void acquire_and_release(std::string_view key);
+  void acquire(std::string_view key);
+  // All that was acquired, in one batch.
+  void renew_all();
+
+ private:
+  Token apply(const Request& request);
+
+  const std::shared_ptr<Origin> origin_;
+  const std::unique_ptr<Store> store_;
+  const std::string holder_;
+  struct Held {
+    std::string key;
+    Token token;
+  };
+  std::vector<Held> held_;
+};
+
+}  // namespace holdfast::bench

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// threads.cpp - many threads on one client: SQLite has one writer, so what can be won is won by batching.
+#include <barrier>
+#include <memory>
+#include <thread>
+
+#include "bench/raw_sqlite.h"
+#include "bench/workload.h"
+#include "holdfast/holdfast.h"
+#include "stores/decorators/counted.h"
+#include "tests/support/databases.h"
+#include "tests/support/scratch.h"
+
+namespace holdfast::bench {
+namespace {
+
+constexpr int many = 64;
+
+// All begin together; what all have done in that time, per second.
+template <class Pair>
+double rate_of_threads(int threads, double seconds, Pair pair) {
+  Instant end{};
+  const auto length = std::chrono::duration_cast<BootClock::duration>(std::chrono::duration<double>(seconds));
+  std::barrier start(threads, [&]() noexcept { end = BootClock::now() + length; });
+  std::atomic<long> sum = 0;
+  std::vector<std::jthread> running;
+  for (int i = 0; i < threads; ++i) {
+    running.emplace_back([&, i] {
+      long count = 0;
+      start.arrive_and_wait();
+      for (; BootClock::now() < end; ++count) pair(i);
+      sum += count;
+    });
+  }
+  running.clear();
+  return static_cast<double>(sum) / seconds;
+}
+
+LineChart chart_of(const std::vector<int>& sizes, const std::vector<Named>& found) {
+  LineChart chart{.title = "Threads in one process, a key each",
+                  .note = "acquire + release on one SQLite file; bands: quartiles of the rounds",
+                  .x_axis = "threads",
+                  .y_axis = "pairs/s",
+                  .lines = {{"one shared Client", Role::ours, {}},
+                            {"a raw connection each, by hand", Role::reference, {}}}};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    chart.lines[0].points.emplace_back(sizes[i], spread_of(found[2 * i].series));
+    chart.lines[1].points.emplace_back(sizes[i], spread_of(found[2 * i + 1].series));
+  }
+  return chart;
+}
+
+}  // namespace
+
+Report run_threads(const Effort& effort) {
+  const test::Scratch folder;
+  const std::string path = folder.path() + "/ours.db";
+  Counts counts;
+  Client client(test::wrapped(sqlite::origin({.path = path}).value(), [&](std::unique_ptr<Store> store) {
+    return std::make_unique<Counted>(std::move(store), counts);
+  }));
+  std::vector<std::unique_ptr<RawSqlite>> raw;
+  std::vector<std::string> keys;
+  for (int i = 0; i < many; ++i) {
+    keys.push_back("key" + std::to_string(i));
+    raw.push_back(std::make_unique<RawSqlite>(path, RawSqlite::How::same_statements));
+  }
+  const auto shared = [&](int i) { client.acquire(keys[static_cast<std::size_t>(i)]).release(); };
+  const auto by_hand = [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    raw[at]->acquire_and_release(keys[at], "somebody");
+  };
+
+  Series batch, alone;
+  const std::vector<int> sizes = effort.quick ? std::vector{1, many} : std::vector{1, 2, 4, 8, 16, 32, many};
+  std::vector<Contestant> contestants;
+  for (const int size : sizes) {
+    contestants.push_back(
+        {std::to_string(size) + (size == 1 ? " thread" : " threads") + ", one Client", [&, size] {
+           const auto trips = counts.trips.load(), requests = counts.requests.load();
+           const double rate = rate_of_threads(size, effort.slice_seconds(), shared);
+           Series* const kept = size == many ? &batch : size == 1 ? &alone : nullptr;
+           if (kept != nullptr)
+             kept->push_back(static_cast<double>(counts.requests - requests) /
+                             static_cast<double>(counts.trips - trips));
+           return rate;
+         }});
+    contestants.push_back({std::to_string(size) + (size == 1 ? " raw connection" : " raw connections"),
+                           [&, size] { return rate_of_threads(size, effort.slice_seconds(), by_hand); }});
+  }
+  const auto found = take_turns(effort, effort.rounds(), contestants);
+  const Named &one = found[0], &one_raw = found[1], &all = found[found.size() - 2], &all_raw = found.back();
+  return {
+      .figures = {compare(all, one, "pairs/s", Better::more), compare(all, all_raw, "pairs/s", Better::more),
+                  compare(all, one_raw, "pairs/s", Better::more),
+                  compare({"requests that travel together, 64 threads", batch}, {"1 thread", alone},
+                          "requests", Better::more)},
+      .charts = {{"threads", chart_of(sizes, found)}}};
+}
+
+}  // namespace holdfast::bench
