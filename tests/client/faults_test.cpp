@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fail the first call, then the second, then the third, until the operation succeeds untouched.
+#include <future>
+
 #include "stores/decorators/batched.h"
 #include "tests/client/suite.h"
 
@@ -123,6 +125,46 @@ TEST_P(Faults, a_hung_store_delays_no_caller_past_its_own_deadline) {
   threads.clear();
   EXPECT_LT(BootClock::now(), start + 2s);
   trouble.end();
+}
+
+TEST_P(Faults, all_who_come_while_a_call_is_out_travel_in_the_next_one) {
+  const auto store = database_->new_client()->connect(BootClock::now() + 5s).value();
+  struct Held final : Store {
+    explicit Held(Store& s) : store(s) {}
+    Status apply(std::span<const Request> in, std::span<Reply> out, Instant until) override {
+      sizes.push_back(in.size());
+      if (sizes.size() == 1) go.get_future().wait();
+      return store.apply(in, out, until);
+    }
+    Result<Page> list(const Query& q, Instant until) override { return store.list(q, until); }
+    Result<Traits> examine(Instant until) override { return store.examine(until); }
+
+    Store& store;
+    std::promise<void> go;
+    std::vector<std::size_t> sizes;  // of the batches
+  } held(*store);
+  Batched batched(held);
+  constexpr std::size_t others = 16;
+  std::vector<Token> tokens(1 + others);
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const std::string key = "key " + std::to_string(i);
+      const Request request{.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1min};
+      Reply reply;
+      ASSERT_TRUE(batched.apply({&request, 1}, {&reply, 1}, Instant::max()));
+      tokens[i] = reply.token;
+    });
+    ASSERT_TRUE(await([&] { return batched.callers() == i + 1; }));
+  }
+  held.go.set_value();
+  threads.clear();
+  EXPECT_EQ(held.sizes, (std::vector<std::size_t>{1, others}));
+  for (std::size_t i = 0; i < tokens.size(); ++i) {  // each has its own answer
+    const auto rows = by_hand_.list({.prefix = "key " + std::to_string(i), .exact = true}).leases;
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].token, tokens[i]);
+  }
 }
 
 TEST_P(Faults, a_batch_takes_only_followers_with_as_much_time_as_its_leader) {

@@ -26,6 +26,12 @@ class Batched final : public Store {
   Result<Traits> examine(Instant until) override;
   std::unique_ptr<Bell> bell() override;
 
+  // How many callers are here, those in flight included.
+  std::size_t callers() {
+    const std::lock_guard lock(mutex_);
+    return queue_.size();
+  }
+
  private:
   // Shared, because it is rung when the mutex is free and its ticket may be gone.
   using Waker = std::shared_ptr<std::condition_variable>;
