@@ -19,6 +19,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize"
   # GCC sees uninitialised values in what its own sanitizers insert; the other builds keep the warning.
   target_compile_options(holdfast_warnings INTERFACE -Wno-maybe-uninitialized)
 endif()
-if(PROJECT_IS_TOP_LEVEL)
+# Errors for us, by our presets. Who builds with another compiler or other flags is told and not stopped.
+option(HOLDFAST_WERROR "Take warnings for errors" OFF)
+if(HOLDFAST_WERROR)
   target_compile_options(holdfast_warnings INTERFACE -Werror)
 endif()

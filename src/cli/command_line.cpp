@@ -56,7 +56,8 @@ void build(CLI::App& app, Given& given) {
 
   CLI::App& run = add_command(app, "run");
   waiting_options(run, given);
-  text(run, "-E,--conflict-exit-code", "CODE", given.busy_code, "exit so if the key stays busy (75)");
+  text(run, "-E,--conflict-exit-code", "CODE", given.busy_code,
+       "exit so if the key stays busy (75); 0: and say nothing");
   text(run, "KEY", "", given.key, "");
 
   CLI::App& acquire = add_command(app, "acquire");

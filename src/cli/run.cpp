@@ -76,6 +76,8 @@ int execute(const Run& command, const Common& common) {
   Waited waited = wait_for_lease({common.store, command.key, command.options}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
   if (const auto* error = std::get_if<Error>(&waited)) {
+    // Who takes busy for success does not want to hear of it: cron would send a mail.
+    if (error->busy() && command.busy_code == exit_ok) return exit_ok;
     const int code = fail(*error);
     return error->busy() ? command.busy_code : code;
   }
