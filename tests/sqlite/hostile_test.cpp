@@ -249,6 +249,16 @@ TEST_F(Hostile, a_file_that_takes_long_to_read_ends_with_the_time_of_the_call) {
   EXPECT_TRUE(here.granted("k")) << "and goes on";
 }
 
+TEST_F(Hostile, a_start_of_tokens_that_cannot_rise_is_refused) {
+  { Caller here(path_); }
+  for (const char* const number : {"9223372036854775807", "-1", "9e99"}) {
+    RawDatabase(path_).ask(std::string("UPDATE holdfast_state SET purged_token = ") + number);
+    expect_refused("token");
+  }
+  RawDatabase(path_).ask("UPDATE holdfast_state SET purged_token = 9223372036854775000");
+  EXPECT_EQ(number(Caller(path_).acquire("k").token), 9223372036854775001u);
+}
+
 TEST_F(Hostile, a_token_that_cannot_rise_is_refused) {
   Caller here(path_);
   for (const char* const last : {"9223372036854775807", "-1", "1e300"}) {

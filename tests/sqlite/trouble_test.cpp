@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A system that does not give what it takes: no space, no inodes, no descriptors, no permission.  Each is
+// A system that does not give what it takes: no space, no inodes, no permission.  Each is
 // told with the path and the reason, leaves nothing half done, and loses nothing that was acknowledged.
 #include <sys/stat.h>
 #include <unistd.h>
@@ -119,31 +119,6 @@ TEST_F(Trouble, without_inodes_it_is_told_and_passes) {
       HOLDFAST_WANT(open(inside_).has_value(), "with inodes it works");
     }
   });
-}
-
-TEST_F(Trouble, without_descriptors_it_is_told_and_nothing_is_left) {
-  { Caller here(path_); }
-  fs::remove_all(path_ + ".d");
-  run([&]() -> std::string {
-    int failures = 0;
-    // As many as there are now, and then one more each time: each step of opening fails once.
-    for (unsigned long most = 4;; ++most) {
-      const std::string said = apart([&]() -> std::string {
-        limit_descriptors(most);
-        const auto store = open(path_);
-        if (store) return "open";
-        HOLDFAST_WANT(store.error().code == Errc::unavailable, store.error().detail);
-        HOLDFAST_WANT(store.error().detail.find("Too many open files") != std::string::npos,
-                      store.error().detail);
-        return {};
-      });
-      if (said == "open") return failures > 3 ? "" : "it never failed";
-      ++failures;
-      HOLDFAST_WANT(said.empty(), said);
-      HOLDFAST_WANT(fifos(path_) == 0, "a FIFO was left");
-    }
-  });
-  EXPECT_TRUE(Caller(path_).granted("k"));
 }
 
 TEST_F(Trouble, a_read_only_mount_is_refused) {

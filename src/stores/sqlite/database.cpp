@@ -12,6 +12,7 @@
 #include "stores/sqlite/fault.h"
 #include "stores/sqlite/journal.h"
 #include "stores/sqlite/ownership.h"
+#include "stores/sqlite/rows.h"
 #include "stores/sqlite/schema.h"
 #include "stores/sqlite/sql/reboot.sql.h"
 #include "stores/sqlite/sql/schema.sql.h"
@@ -115,6 +116,8 @@ bool of_this_boot(Connection& connection) {
   if (!cursor.next()) {
     refuse(connection.path(), " does not say of which boot it is; move it away while nobody uses it");
   }
+  if (!is_token(cursor.number(2)))
+    cursor.refuse(" has a token at the end of all numbers, which we did not write");
   const bool same_boot = cursor.text(0) == machine.boot_id;
   const bool same_clock = static_cast<std::uint64_t>(cursor.number(1)) == machine.time_namespace;
   if (same_boot && !same_clock) {

@@ -13,9 +13,11 @@ namespace {
 // in floating point.
 constexpr Millis longest{10'000'000'000'000};
 
-constexpr std::uint64_t last_token = std::numeric_limits<std::int64_t>::max();
-
 }  // namespace
+
+bool is_token(std::int64_t number) noexcept {
+  return number >= 0 && number < std::numeric_limits<std::int64_t>::max();
+}
 
 End length_of(Millis ttl) noexcept {
   if (ttl == never) return std::nullopt;
@@ -38,8 +40,7 @@ Row read_row(const Cursor& cursor, int column) {
   row.holder = cursor.text(column);
   if (!cursor.is_null(column + 1)) row.end = Micros(cursor.number(column + 1));
   row.token = Token{static_cast<std::uint64_t>(cursor.number(column + 2))};
-  // We never come that far, and none is negative: the next one could not rise.
-  if (number(row.token) >= last_token)
+  if (!is_token(cursor.number(column + 2)))
     cursor.refuse(" has a token at the end of all numbers, which we did not write");
   row.client = cursor.is_null(column + 3) ? client_named_in(row.holder) : cursor.text(column + 3);
   return row;

@@ -14,6 +14,9 @@ namespace holdfast::sqlite {
 // A moment on the store's clock; none is the end of time, as in the table.
 using End = std::optional<Micros>;
 
+// We never come further, and none is negative: the next one could not rise.
+bool is_token(std::int64_t number) noexcept;
+
 // `ttl` in the store's unit; none for `never`.
 End length_of(Millis ttl) noexcept;
 // `now + ttl`.
