@@ -127,7 +127,8 @@ Task<> Process::release(std::shared_ptr<Lease> lease) {
     case Released::released: scene().sometimes(Sometimes::released); break;
     case Released::expired: scene().sometimes(Sometimes::release_found_it_expired); break;
     case Released::stolen: scene().sometimes(Sometimes::release_found_it_taken); break;
-    case Released::already_released: break;  // an operator's work, or our own doubled message's
+    case Released::already_released:
+    case Released::broken: break;  // an operator's work, or our own doubled message's
     case Released::never_held:
       if (scene().plan.of(Fault::purge) == 0)
         scene().violated("known outcomes", "a release of " + named(*lease) + " found no trace of it");

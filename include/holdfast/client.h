@@ -60,13 +60,16 @@ class HOLDFAST_API Client {
   template <class F>
   auto try_run(std::string_view key, AcquireOptions options, F&& fn);
 
-  // By name, from any object or process: whatever grant `owner` has.
-  Status try_renew(std::string_view key, std::string_view owner, Millis ttl);
-  Status try_extend_by(std::string_view key, std::string_view owner, Millis more);
+  // By name, from any object or process: whatever grant `owner` has.  Renewing says how much is left then: at
+  // least `ttl`, for no lease is ever shortened.
+  Result<Millis> try_renew(std::string_view key, std::string_view owner, Millis ttl);
+  Result<Millis> try_extend_by(std::string_view key, std::string_view owner, Millis more);
   Result<Released> try_release(std::string_view key, std::string_view owner);
-  void renew(std::string_view key, std::string_view owner, Millis ttl) { try_renew(key, owner, ttl).value(); }
-  void extend_by(std::string_view key, std::string_view owner, Millis more) {
-    try_extend_by(key, owner, more).value();
+  Millis renew(std::string_view key, std::string_view owner, Millis ttl) {
+    return try_renew(key, owner, ttl).value();
+  }
+  Millis extend_by(std::string_view key, std::string_view owner, Millis more) {
+    return try_extend_by(key, owner, more).value();
   }
   Released release(std::string_view key, std::string_view owner) { return try_release(key, owner).value(); }
 
@@ -84,15 +87,14 @@ class HOLDFAST_API Client {
  private:
   friend class Operator;
   explicit Client(std::shared_ptr<ClientState> state) noexcept;
-  Status renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend);
+  Result<Millis> renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend);
 
   // Leaves `state_` alone in a forked child, where even counting down would touch a foreign lock.
   struct Let {
     explicit Let(std::shared_ptr<ClientState> s) noexcept;
     Let(const Let&) noexcept = default;
     Let(Let&&) noexcept = default;
-    Let& operator=(const Let&) noexcept = default;
-    Let& operator=(Let&&) noexcept = default;
+    Let& operator=(Let) noexcept;
     ~Let();
     std::shared_ptr<ClientState> state;
   };

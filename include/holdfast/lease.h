@@ -21,6 +21,7 @@ class ClientState;  // what a client and its leases share
 enum class Released : std::uint8_t {
   released,          // it was held, and now is not
   already_released,  // nobody holds it: it was released before
+  broken,            // nobody holds it: an operator took it away
   expired,           // it had run out; nobody else was granted the key since
   stolen,            // somebody else was granted the key since
   never_held,        // the store knows nothing of it: that holder never had it, or it was purged since

@@ -6,8 +6,7 @@
 
 namespace holdfast {
 
-// "host:HOST pid:PID guid:GUID", the way Ruby's locker names a holder.
-// REQUIRES: guid is 32 hex digits, new for each acquisition.
+// "host:HOST pid:PID guid:GUID", the way Ruby's locker names a holder; `guid` may be its beginning.
 std::string holder_name(std::string_view guid);
 
 // "olga@HOST pid PID", for what a person does by hand; "olga as root@…" behind sudo.

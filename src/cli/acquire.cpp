@@ -9,15 +9,17 @@ namespace holdfast::cli {
 
 int execute(const Acquire& command, const Common& common) {
   Signals signals;
-  const Waited waited = wait_for_lease({common.store, command.key, command.options}, signals);
+  Waited waited = wait_for_lease({common.store, command.key, command.options}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
   if (const auto* error = std::get_if<Error>(&waited)) return fail(*error);
-  const Lease& lease = std::get<Granted>(waited).lease;
+  Lease& lease = std::get<Granted>(waited).lease;
   if (common.json)
     say(json_of(lease));
   else
     say(aligned({{"owner", std::string(lease.owner())}, {"token", std::to_string(number(lease.token()))}},
                 false, false));
+  // Nobody could give back what nobody was told of; main says that it could not be told.
+  if (std::fflush(stdout) != 0) (void)lease.try_release();
   return exit_ok;
 }
 

@@ -4,23 +4,28 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/look.h"
 #include "cli/output.h"
-#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 
 int execute(const Break& command, const Common& common) {
-  auto origin = try_origin(common.store);
-  if (!origin) return fail(origin.error());
-  const auto broken = Operator(*std::move(origin))
-                          .try_break_lease(command.key, command.token, {user_at_host(), command.reason});
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  if (looked->unused) return exit_lost;
+  const auto before = looked->by_hand.try_inspect(command.key);
+  if (!before) return fail(before.error());
+  const auto broken =
+      looked->by_hand.try_break_lease(command.key, command.token, {user_at_host(), command.reason});
   if (!broken) return fail(broken.error());
   if (common.json) {
     say(json_of_texts({{"key", command.key}, {"holder", *broken}, {"reason", command.reason}}));
     return exit_ok;
   }
   say(printable(command.key) + " is taken away from " + printable(short_holder(*broken)));
-  complain("it works on until its next renewal, a third of its ttl at most; end it if you can");
+  complain(before->lease.detached
+               ? "nobody renews it by itself: whoever holds it is told when they renew or release"
+               : "it works on until its next renewal, a third of its ttl at most; end it if you can");
   return exit_ok;
 }
 

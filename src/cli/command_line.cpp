@@ -51,7 +51,7 @@ void build(CLI::App& app, Given& given) {
   app.require_subcommand(0, 1);
   app.fallthrough();
   app.add_flag("--version", given.version, "which Holdfast this is");
-  text(app, "--store", "URL", given.store, "the database, as sqlite:PATH");
+  text(app, "--store", "URL", given.store, "the database, as sqlite:PATH; @FILE: its URL stands in FILE");
   app.add_flag("--json", given.json, "answer with one JSON object per line");
 
   CLI::App& run = add_command(app, "run");
@@ -76,7 +76,8 @@ void build(CLI::App& app, Given& given) {
 
   text(add_command(app, "show"), "KEY", "", given.key, "");
   CLI::App& ls = add_command(app, "ls");
-  text(ls, "--prefix", "PREFIX", given.prefix, "only keys that start so; the same as a word behind ls");
+  text(ls, "--prefix", "PREFIX", given.prefix_option,
+       "only keys that start so; the same as a word behind ls");
   ls.add_flag("--held", given.held, "only what somebody holds, not what is free and waited for");
   text(ls, "--sort", "ORDER", given.sort,
        "key, since (held longest first), remaining (ends soonest first) or waiting (most first)");
@@ -217,8 +218,8 @@ Error not_expected(const CLI::App& app) {
   const char* const what = option            ? " is no option here"
                            : command.empty() ? " is no command"
                                              : " is one word too many";
-  return {Errc::invalid,
-          shown(word) + what + ": holdfast help" + (command.empty() ? "" : " " + command) + " tells what is"};
+  return {Errc::invalid, shown(word) + what + ": holdfast help" + (command.empty() ? "" : " " + command) +
+                             " tells what may be given"};
 }
 
 }  // namespace
@@ -231,6 +232,8 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv) {
     Split words = split(app, Words(argv.begin() + (argv.empty() ? 0 : 1), argv.end()));
     app.parse(Words(words.ours.rbegin(), words.ours.rend()));  // CLI11 takes them from the end
     Command command = command_of(app, given, std::move(words.cmd));
+    if (given.store && given.store->empty())
+      refuse("--store is empty: give the URL of a store, as sqlite:PATH");
     return CommandLine{{given.store.value_or(""), given.json}, std::move(command)};
   } catch (const CLI::CallForHelp&) {
     const std::string name = chosen_command(app);

@@ -103,7 +103,10 @@ Ls ls_command(const Given& given) {
                                                              {"since", Ls::Sort::since},
                                                              {"remaining", Ls::Sort::remaining},
                                                              {"waiting", Ls::Sort::waiting}};
-  Ls ls{.prefix = given.prefix.value_or(""), .held = given.held};
+  if (given.prefix && given.prefix_option && *given.prefix != *given.prefix_option)
+    refuse("--prefix " + shown(*given.prefix_option) + " and " + shown(*given.prefix) +
+           " differ: give one of them");
+  Ls ls{.prefix = given.prefix_option.value_or(given.prefix.value_or("")), .held = given.held};
   if (!given.sort) return ls;
   for (const auto& [name, sort] : sorts) {
     if (name != *given.sort) continue;
@@ -123,6 +126,7 @@ Break break_command(const Given& given) {
     refuse("--token " + shown(*given.token) + " is no token: give the number that holdfast show tells");
   command.token = Token{*token};
   if (command.reason.empty()) refuse("--reason is missing: say why, it is told to whoever holds the key");
+  core::check_words(command.reason, "the reason").value();
   return command;
 }
 
@@ -138,6 +142,7 @@ void refuse(std::string sentence) { raise({Errc::invalid, std::move(sentence)});
 std::string shown(const std::string& word) { return "\"" + printable(redacted(word)) + "\""; }
 
 Command command_from(const std::string& name, const Given& given, Words cmd) {
+  if (name == "version" || given.version) return Version{};
   if (name == "run") return run_command(given, std::move(cmd));
   if (name == "acquire") return acquire_command(given);
   if (name == "renew") return renew_command(given);
@@ -148,7 +153,6 @@ Command command_from(const std::string& name, const Given& given, Words cmd) {
   if (name == "break") return break_command(given);
   if (name == "purge") return purge_command(given);
   if (name == "init") return Init{given.dry_run};
-  if (name == "version" || given.version) return Version{};
   refuse("no command is given: holdfast help lists them");
 }
 

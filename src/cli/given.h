@@ -13,7 +13,8 @@ using Words = std::vector<std::string>;
 using Text = std::optional<std::string>;
 
 struct Given {
-  Text store, key, prefix, topic, owner, note, ttl, by, wait, busy_code, token, reason, older_than, sort;
+  Text store, key, prefix, prefix_option, topic, owner, note, ttl, by, wait, busy_code, token, reason,
+      older_than, sort;
   bool json = false;
   bool no_wait = false;
   bool held = false;

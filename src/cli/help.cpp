@@ -67,7 +67,8 @@ same.
 constexpr std::string_view program_text =
     R"(One of many processes at a time, by leases in a database you already run.
 
-The store is --store, else HOLDFAST_STORE, else the file ~/.local/state/holdfast/leases.db. @FILE in place of
+The store is --store, else HOLDFAST_STORE, else the file holdfast/leases.db in $XDG_STATE_HOME
+(~/.local/state), which is each user's own. @FILE in place of
 its URL means that the URL stands in FILE.
 Durations are written 250ms, 30s, 5m, 1.5h or 2d. A lease is a belief with an end: where it matters, let
 what it protects refuse an older token.)";

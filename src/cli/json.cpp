@@ -66,6 +66,10 @@ std::string json_of(const Lease& lease) {
                   {"attempts", lease.attempts()}});
 }
 
+std::string json_of_renewal(const std::string& key, const std::string& owner, Millis remaining) {
+  return line_of({{"key", key}, {"owner", owner}, {"remaining_ms", millis(remaining)}});
+}
+
 std::string json_of_texts(const std::vector<std::pair<std::string, std::string>>& fields) {
   Json json = Json::object();
   for (const auto& [name, value] : fields) json[name] = value;

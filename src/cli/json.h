@@ -17,6 +17,7 @@ std::string json_of(const LeaseRow& row);
 std::string json_of(const Inspection& found);
 std::string json_of(const Purged& purged);
 std::string json_of(const Lease& lease);
+std::string json_of_renewal(const std::string& key, const std::string& owner, Millis remaining);
 
 // A flat object of texts, in the order given.
 std::string json_of_texts(const std::vector<std::pair<std::string, std::string>>& fields);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // ls.cpp - `holdfast ls [PREFIX]`: which keys are held or waited for.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/duration.h"
 #include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/look.h"
 #include "cli/output.h"
-#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 namespace {
@@ -62,7 +64,7 @@ std::string age_of(const LeaseRow& row, Micros now) {
 Row cells_of(const LeaseRow& row, Micros now) {
   const bool held = is_held(row);
   return {row.key,
-          held ? short_holder(row.holder) : "-",
+          held ? short_holder(row.holder) + (row.detached ? " (detached)" : "") : "-",
           held ? age_of(row, now) : "-",
           held ? format_duration(row.remaining) : "-",
           row.waiting == 0 ? "-" : std::to_string(row.waiting),
@@ -73,17 +75,20 @@ Row cells_of(const LeaseRow& row, Micros now) {
 }  // namespace
 
 int execute(const Ls& command, const Common& common) {
-  auto origin = try_origin(common.store);
-  if (!origin) return fail(origin.error());
-  Operator store(*std::move(origin));
-  auto leases = wanted_leases(store, command);
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  if (looked->unused) return exit_ok;
+  auto leases = wanted_leases(looked->by_hand, command);
   if (!leases) return fail(leases.error());
   sort(*leases, command.sort);
   if (common.json) {
     for (const LeaseRow& row : *leases) say(json_of(row));
     return exit_ok;
   }
-  if (leases->empty()) return exit_ok;
+  if (leases->empty()) {
+    if (::isatty(STDOUT_FILENO) == 1) complain("nobody holds or waits for anything in " + common.store);
+    return exit_ok;
+  }
   Rows rows{{"KEY", "HOLDER", "HELD FOR", "REMAINING", "WAITING", "TOKEN", "NOTE"}};
   for (const LeaseRow& row : *leases) rows.push_back(cells_of(row, wall_now()));
   say(aligned(rows, true, wants_colour(stdout)));

@@ -3,8 +3,8 @@
 #include "base/duration.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/look.h"
 #include "cli/output.h"
-#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 namespace {
@@ -16,11 +16,11 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
 }  // namespace
 
 int execute(const Purge& command, const Common& common) {
-  auto origin = try_origin(common.store);
-  if (!origin) return fail(origin.error());
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
   holdfast::Purge what;
   if (command.older_than) what = {*command.older_than, *command.older_than};
-  const auto purged = Operator(*std::move(origin)).try_purge(what);
+  const auto purged = looked->unused ? Purged{} : looked->by_hand.try_purge(what);
   if (!purged) return fail(purged.error());
   if (common.json)
     say(json_of(*purged));

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/look.h"
 #include "cli/output.h"
 #include "holdfast/client.h"
 
@@ -18,6 +19,8 @@ Verdict verdict_of(Released released, const std::string& key, const std::string&
   switch (released) {
     case Released::released: return {exit_ok, key + " is released"};
     case Released::already_released: return {exit_ok, key + " had been released before"};
+    case Released::broken:
+      return {exit_lost, key + " was taken away by an operator: holdfast show tells who and why"};
     case Released::expired: return {exit_ok, key + " had run out, and nobody was granted it since"};
     case Released::stolen: return {exit_lost, key + " was granted to somebody else since"};
     case Released::never_held:
@@ -30,6 +33,10 @@ Verdict verdict_of(Released released, const std::string& key, const std::string&
 }  // namespace
 
 int execute(const Release& command, const Common& common) {
+  if (auto looked = look_at_store(common); !looked)
+    return fail(looked.error());
+  else if (looked->unused)
+    return exit_lost;
   auto client = try_open(common.store);
   if (!client) return fail(client.error());
   const auto released = client->try_release(command.key, command.owner);

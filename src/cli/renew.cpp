@@ -4,22 +4,26 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/look.h"
 #include "cli/output.h"
 #include "holdfast/client.h"
 
 namespace holdfast::cli {
 
 int execute(const Renew& command, const Common& common) {
+  if (auto looked = look_at_store(common); !looked)
+    return fail(looked.error());
+  else if (looked->unused)
+    return exit_lost;
   auto client = try_open(common.store);
   if (!client) return fail(client.error());
-  const Status renewed = command.extend ? client->try_extend_by(command.key, command.owner, command.ttl)
-                                        : client->try_renew(command.key, command.owner, command.ttl);
-  if (!renewed) return fail(renewed.error());
+  const auto left = command.extend ? client->try_extend_by(command.key, command.owner, command.ttl)
+                                   : client->try_renew(command.key, command.owner, command.ttl);
+  if (!left) return fail(left.error());
   if (common.json)
-    say(json_of_texts({{"key", command.key}, {"owner", command.owner}, {"verdict", "granted"}}));
+    say(json_of_renewal(command.key, command.owner, *left));
   else
-    say(printable(command.key) + (command.extend ? " lasts longer by " : " lasts for ") +
-        format_duration(command.ttl));
+    say(printable(command.key) + " lasts for another " + format_duration(*left));
   return exit_ok;
 }
 

@@ -5,8 +5,8 @@
 #include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/look.h"
 #include "cli/output.h"
-#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 namespace {
@@ -51,9 +51,13 @@ Rows rows_of(const Inspection& found) {
 }  // namespace
 
 int execute(const Show& command, const Common& common) {
-  auto origin = try_origin(common.store);
-  if (!origin) return fail(origin.error());
-  const auto found = Operator(*std::move(origin)).try_inspect(command.key);
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  Result<Inspection> found = Inspection{};
+  if (looked->unused)
+    found->lease.key = command.key;
+  else
+    found = looked->by_hand.try_inspect(command.key);
   if (!found) return fail(found.error());
   say(common.json ? json_of(*found) : aligned(rows_of(*found), false, false));
   return exit_ok;

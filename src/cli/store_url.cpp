@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "base/fd.h"
@@ -69,6 +70,8 @@ Result<std::string> first_line_of(const std::string& path) {
   std::string url(bytes.data(), static_cast<std::size_t>(size));
   ::explicit_bzero(bytes.data(), bytes.size());
   url.resize(std::min(url.find_first_of("\r\n"), url.size()));
+  url.erase(0, std::min(url.find_first_not_of(" \t"), url.size()));
+  url.resize(url.find_last_not_of(" \t") + 1);
   if (url.empty()) return unreadable(path, "its first line is empty");
   if (has_secret(url) && (found.st_mode & 077) != 0)
     return unreadable(path, "it holds a password, and others may read it; chmod 600");
@@ -88,20 +91,45 @@ void keep_secret(const std::string& url) {
   for (const std::string& secret : secrets_in(url)) never_say(secret);
 }
 
+// By whatever folder CMD goes to.
+std::string absolute(const std::string& path) {
+  std::error_code no_folder;
+  const auto whole = std::filesystem::absolute(path, no_folder);
+  return no_folder ? path : whole.string();
+}
+
+std::string anywhere(const std::string& url) {
+  constexpr std::string_view scheme = "sqlite:";
+  if (!url.starts_with(scheme) || url.size() == scheme.size() || url[scheme.size()] == '/') return url;
+  std::error_code no_folder;
+  const auto folder = std::filesystem::current_path(no_folder);
+  if (no_folder) return url;
+  return std::string(scheme) + percent_encoded(folder.string()) + "/" + url.substr(scheme.size());
+}
+
 }  // namespace
 
 Result<std::string> take_store_url(const std::string& given, std::span<char* const> argv) {
   const bool on_the_command_line = !given.empty();
-  std::string url = on_the_command_line ? given : from_environment();
+  std::string url = from_environment();  // in any case: a password there is not for CMD
+  if (on_the_command_line) url = given;
   if (url.empty()) return "sqlite:" + percent_encoded(sqlite::default_path());
+  // What CMD calls should find the same store.
   if (url.front() == '@') {
+    const std::string file = absolute(url.substr(1));
     auto read = first_line_of(url.substr(1));
     if (!read) return read;
     url = *std::move(read);
+    ::setenv(variable, ("@" + file).c_str(), 1);
+  } else if (!has_secret(url)) {
+    ::setenv(variable, anywhere(url).c_str(), 1);
+  } else if (on_the_command_line) {
+    hide_in_arguments(url, argv);
+    ::unsetenv(variable);  // of another store
   }
-  if (!has_secret(url)) return url;
-  if (given == url) hide_in_arguments(url, argv);
-  keep_secret(url);
+  if (url.starts_with("memory:"))
+    return Error{Errc::invalid, "memory: is inside one process, and this one ends: give sqlite:PATH"};
+  if (has_secret(url)) keep_secret(url);
   return url;
 }
 

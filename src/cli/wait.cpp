@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // wait.cpp - `holdfast wait KEY`: until nobody holds it.
 #include "cli/commands.h"
+#include "cli/look.h"
 #include "cli/output.h"
 #include "cli/waiting_line.h"
-#include "holdfast/operate.h"
 
 namespace holdfast::cli {
 
 int execute(const Wait& command, const Common& common) {
-  const auto origin = try_origin(common.store);
-  if (!origin) return fail(origin.error());
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  if (looked->unused) return exit_ok;
   const Status free = [&] {
-    const WaitingLine line(Operator(*origin), command.key);
-    return Operator(*origin).try_wait_until_free(command.key, {.wait = command.wait});
+    const WaitingLine line(Operator(try_origin(common.store).value()), command.key);
+    return looked->by_hand.try_wait_until_free(command.key, {.wait = command.wait});
   }();
   return free ? exit_ok : fail(free.error());
 }

@@ -33,6 +33,12 @@ Client::Let::~Let() {
   client.leak(std::move(state));
 }
 
+// By swapping: what was here goes the way of the destructor.
+Client::Let& Client::Let::operator=(Let other) noexcept {
+  std::swap(state, other.state);
+  return *this;
+}
+
 Client::Client(std::shared_ptr<ClientState> state) noexcept : let_(std::move(state)) {}
 
 Client::Client(std::shared_ptr<Origin> origin, ClientOptions options)
@@ -58,28 +64,31 @@ Result<Lease> Client::try_acquire(std::string_view key, AcquireOptions options) 
   return Lease(*std::move(hold), let_.state);
 }
 
-Status Client::renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend) {
-  if (Status s = let_.state->check_not_forked(); !s) return s;
-  if (Status s = check_names(key, owner); !s) return s;
-  if (Status s = core::check_ttl(ttl); !s) return s;
+Result<Millis> Client::renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend) {
+  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = check_names(key, owner); !s) return std::move(s).error();
+  if (Status s = core::check_ttl(ttl); !s) return std::move(s).error();
   const auto reply = let_.state->send(
       {.verb = Verb::renew, .key = {key}, .holder = {owner}, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
-  if (reply->verdict == Verdict::granted) return ok();
-  const std::string by =
-      reply->remaining > 0ms ? "it is held by " + printable(reply->holder) : "nobody holds it";
+  if (reply->verdict == Verdict::granted) return reply->remaining;
+  const bool taken = reply->remaining > 0ms;
+  Lost lost{taken ? Loss::stolen : Loss::gone,
+            taken ? "it is held by " + printable(reply->holder) : "nobody holds it"};
+  // Of the last grant, if that was the owner's: who broke it, or took it over.
+  let_.state->look_up(lost, {.verb = Verb::renew, .key = {key}, .holder = {owner}, .token = reply->token});
   return Error{.code = Errc::lost,
-               .detail = printable(owner) + " does not hold " + printable(key) + ": " + by,
+               .detail = printable(owner) + " does not hold " + printable(key) + ": " + lost.detail,
                .holder = reply->holder,
                .remaining = reply->remaining,
-               .loss = reply->remaining > 0ms ? Loss::stolen : Loss::gone};
+               .loss = lost.reason};
 }
 
-Status Client::try_renew(std::string_view key, std::string_view owner, Millis ttl) {
+Result<Millis> Client::try_renew(std::string_view key, std::string_view owner, Millis ttl) {
   return renew_by(key, owner, ttl, false);
 }
 
-Status Client::try_extend_by(std::string_view key, std::string_view owner, Millis more) {
+Result<Millis> Client::try_extend_by(std::string_view key, std::string_view owner, Millis more) {
   return renew_by(key, owner, more, true);
 }
 
@@ -88,7 +97,14 @@ Result<Released> Client::try_release(std::string_view key, std::string_view owne
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
   const auto reply = let_.state->send({.verb = Verb::release, .key = {key}, .holder = {owner}}, soon());
   if (!reply) return reply.error();
-  return core::released_by(*reply, {owner}, no_token);
+  const Released released = core::released_by(*reply, {owner}, no_token);
+  if (released == Released::already_released) {
+    Lost lost;
+    let_.state->look_up(lost,
+                        {.verb = Verb::release, .key = {key}, .holder = {owner}, .token = reply->token});
+    if (lost.reason == Loss::broken) return Released::broken;
+  }
+  return released;
 }
 
 Result<Client> Client::try_in(std::string_view table) const {

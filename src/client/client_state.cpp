@@ -6,7 +6,6 @@
 #include "base/host.h"
 #include "base/text.h"
 #include "client/attempt.h"
-#include "client/why_lost.h"
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
@@ -103,8 +102,10 @@ Result<Released> ClientState::release(const std::shared_ptr<Hold>& hold) {
   }
   if (was_held && reply->verdict != Verdict::released) {  // lost behind our back
     Lost lost = why_lost(batched_, *hold, *reply, Instant::max());
+    const bool broken = lost.reason == Loss::broken;
     const std::lock_guard lock(hold->mutex);
     hold->lost = std::move(lost);
+    if (broken) return Released::broken;
   }
   return core::released_by(*reply, {hold->holder}, hold->token);
 }

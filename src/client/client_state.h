@@ -12,6 +12,7 @@
 #include "client/hold.h"
 #include "client/keeper.h"
 #include "client/waiting.h"
+#include "client/why_lost.h"
 #include "holdfast/options.h"
 #include "holdfast/store.h"
 #include "stores/decorators/batched.h"
@@ -34,12 +35,14 @@ class ClientState {
   // One request of a caller's, under the limit of one attempt.
   Result<Reply> send(const Request& request, Instant until);
 
+  // What the log says about that grant, if anything.
+  void look_up(Lost& lost, const Request& of) { holdfast::look_up(lost, batched_, of); }
+
   // A name that is new for each acquisition.
   std::string new_holder() { return holder_start_ + serial_.next(); }
 
   const std::shared_ptr<Origin>& origin() const noexcept { return origin_; }
   const ClientOptions& options() const noexcept { return options_; }
-  Store& store() noexcept { return batched_; }
   Keeper& keeper() noexcept { return keeper_; }
   const Traits& traits() const noexcept { return traits_; }
 

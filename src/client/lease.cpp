@@ -17,6 +17,7 @@ const char* to_string(Released released) noexcept {
     case Released::released: return "released";
     case Released::already_released: return "already_released";
     case Released::expired: return "expired";
+    case Released::broken: return "broken";
     case Released::stolen: return "stolen";
     case Released::never_held: return "never_held";
   }

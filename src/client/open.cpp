@@ -26,6 +26,12 @@ MadeOrigin open_sqlite(const Url& url) {
   auto path = percent_decoded(url.rest);
   if (!path) return std::move(path).error();
   if (path->empty()) return Error{Errc::invalid, "sqlite: names no file; write sqlite:PATH"};
+  if (path->starts_with("//") && !path->starts_with("///"))
+    return Error{Errc::invalid,
+                 "sqlite:" + printable(*path) + " names a host, and there is none; write sqlite:PATH"};
+  if (path->starts_with("~"))
+    return Error{Errc::invalid, "sqlite:" + printable(*path) +
+                                    " is not expanded; write the folder itself, or sqlite:$HOME/…"};
   sqlite::Options options{.path = *std::move(path)};
   for (const auto& [name, value] : url.parameters) {
     if (name == "table") {

@@ -28,9 +28,7 @@ Status check_why(const Break& why) {
   if (Status s = core::check_owner(why.by); !s) return s;
   if (why.reason.empty())
     return Error{Errc::invalid, "breaking a lease takes a reason; it is told to whoever held it"};
-  if (!is_utf8(why.reason) || why.reason.find('\0') != std::string::npos)
-    return Error{Errc::invalid, "the reason \"" + printable(why.reason) + "\" is not UTF-8 without NUL"};
-  return ok();
+  return core::check_words(why.reason, "the reason");
 }
 
 }  // namespace
@@ -67,7 +65,12 @@ Operator::Operator(const Client& client)
 Operator::Operator(std::shared_ptr<Origin> origin)
     : state_(std::make_unique<State>(std::move(origin), false)) {}
 Operator::Operator(Operator&&) noexcept = default;
-Operator& Operator::operator=(Operator&&) noexcept = default;
+
+Operator& Operator::operator=(Operator&& other) noexcept {
+  Operator old(std::move(other));  // and goes the way of the destructor
+  std::swap(state_, old.state_);
+  return *this;
+}
 
 Operator::~Operator() {
   // In a child: the connection is the parent's, and closing our copy of it could end it for both.

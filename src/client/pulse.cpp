@@ -75,7 +75,12 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   const Status status = store.apply(requests, replies, std::min(until, time_for_a_call(sent)));
   const Instant now = BootClock::now();
   if (status) {
-    for (std::size_t i = 0; i < due.size(); ++i) settle(store, due[i], replies[i], sent);
+    // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
+    for (const bool granted : {true, false}) {
+      for (std::size_t i = 0; i < due.size(); ++i) {
+        if ((replies[i].verdict == Verdict::granted) == granted) settle(store, due[i], replies[i], sent);
+      }
+    }
     return;
   }
   // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.

@@ -12,4 +12,7 @@ namespace holdfast {
 // is left before `latest`, and briefly.
 Lost why_lost(Store& store, const Hold& hold, const Reply& reply, Instant latest);
 
+// Asks the log alone, and leaves `lost` as it is if that knows nothing of the grant.
+void look_up(Lost& lost, Store& store, const Request& of, Instant latest = Instant::max());
+
 }  // namespace holdfast

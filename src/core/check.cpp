@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t longest_name = 512;
-constexpr std::size_t longest_note = 4096;
+constexpr std::size_t longest_words = 4096;
 constexpr Millis shortest_ttl = 20ms;
 constexpr Millis longest_ttl = 24h * 36525;
 
@@ -53,14 +53,19 @@ Status check_ttl(Millis ttl) {
   return ok();
 }
 
+Status check_words(std::string_view words, const char* what) {
+  if (words.size() > longest_words)
+    return invalid(std::string(what) + " has " + std::to_string(words.size()) + " bytes; give at most 4096");
+  if (!is_utf8(words)) return invalid(std::string(what) + " " + shown(words) + " is not valid UTF-8");
+  return ok();
+}
+
 Status check_options(const AcquireOptions& o, std::optional<Millis> margin) {
   if (Status s = check_ttl(o.ttl); !s) return s;
   if (!o.owner.empty()) {
     if (Status s = check_owner(o.owner); !s) return s;
   }
-  if (o.note.size() > longest_note || !is_utf8(o.note)) {
-    return invalid("the note " + shown(o.note) + " is not valid UTF-8 of at most 4096 bytes");
-  }
+  if (Status s = check_words(o.note, "the note"); !s) return s;
   if (o.wait < 0ms)
     return invalid("a wait of " + std::to_string(o.wait.count()) + "ms is negative; give 0 or more");
   if (o.attempts < 0)

@@ -24,9 +24,9 @@ Lost lost_by(const Reply& reply, Holder holder, Token token) {
   return {Loss::gone, "the lease was released by somebody else"};
 }
 
-void look_up(Lost& lost, const Page& log, Token token) {
+void look_up(Lost& lost, const Page& log, Holder holder, Token token) {
   for (const LogRow& row : log.log) {
-    if (row.token != token) continue;
+    if (row.token != token || row.holder != holder.text) continue;
     if (row.event == "broken") {
       lost.reason = Loss::broken;
       lost.detail =

@@ -14,7 +14,7 @@ Released released_by(const Reply& reply, Holder holder, Token token);
 // Of a renewal that was answered `lost`.  Whether an operator broke it only the log knows.
 Lost lost_by(const Reply& reply, Holder holder, Token token);
 
-// The log's word on it, if it has one.
-void look_up(Lost& lost, const Page& log, Token token);
+// The log's word on what became of that holder's grant, if it has one.
+void look_up(Lost& lost, const Page& log, Holder holder, Token token);
 
 }  // namespace holdfast::core

@@ -142,6 +142,31 @@ TEST_F(Operating, init_makes_another_table_in_the_same_file) {
   EXPECT_THAT(holdfast({"--store", url, "init"}).out, HasSubstr("is ready"));
 }
 
+TEST_F(Operating, looking_makes_nothing_and_says_that_nothing_is_there) {
+  for (const Words& words : {Words{"ls"}, Words{"show", "k"}, Words{"wait", "k"}, Words{"purge"},
+                             Words{"break", "k", "--token", "1", "--reason", "x"},
+                             Words{"renew", "k", "--owner", "me"}, Words{"release", "k", "--owner", "me"}}) {
+    SCOPED_TRACE(words.front());
+    const Ended ended = holdfast(words);
+    const bool changes = words.front() == "break" || words.front() == "renew" || words.front() == "release";
+    EXPECT_EQ(ended.code, changes ? 76 : 0);
+    EXPECT_THAT(ended.err, HasSubstr("nobody has used it yet"));
+    EXPECT_TRUE(is_empty());
+  }
+}
+
+TEST_F(Operating, who_holds_by_hand_is_told_of_a_break) {
+  holdfast({"acquire", "k", "--owner", "me"});
+  const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "no more"});
+  EXPECT_THAT(broken.err, HasSubstr("told when they renew or release"));
+  const Ended renewed = holdfast({"renew", "k", "--owner", "me"});
+  EXPECT_EQ(renewed.code, 76);
+  EXPECT_THAT(renewed.err, HasSubstr("no more"));
+  const Ended released = holdfast({"release", "k", "--owner", "me"});
+  EXPECT_EQ(released.code, 76);
+  EXPECT_THAT(released.err, HasSubstr("taken away by an operator"));
+}
+
 TEST_F(Operating, ls_can_show_only_what_is_held_and_only_a_prefix) {
   holdfast({"acquire", "job/a", "--owner", "me"});
   holdfast({"acquire", "job/b", "--owner", "me", "--ttl", "1h"});

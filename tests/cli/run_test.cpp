@@ -66,6 +66,20 @@ TEST_F(Running, tells_its_command_key_token_owner_and_deadline) {
   EXPECT_THAT(holdfast({"run", "--owner", "me", "k", "sh", "-c", "echo $HOLDFAST_OWNER"}).out, "me\n");
 }
 
+TEST_F(Running, lets_its_command_use_the_same_store_wherever_it_goes) {
+  std::filesystem::create_directory(path("elsewhere"));
+  std::ofstream(path("url")) << " sqlite:" << path("by file.db") << " \n";
+  const std::string ask = "cd elsewhere && exec " HOLDFAST_BINARY " show k";
+  for (const std::string url : {"sqlite:by option.db", "@url"}) {
+    const Ended ended = holdfast({"--store", url, "run", "k", "--owner", "me", "--", "sh", "-c", ask});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.out, HasSubstr("held by  me\n"));
+  }
+  EXPECT_TRUE(exists("by option.db"));
+  EXPECT_TRUE(exists("by file.db"));
+  EXPECT_TRUE(std::filesystem::is_empty(path("elsewhere")));
+}
+
 TEST_F(Running, lets_its_command_use_the_same_store) {
   environment_["HOLDFAST_STORE"] = "sqlite:" + path("other.db");
   const Ended ended = holdfast({"run", "k", "--owner", "me", "--", HOLDFAST_BINARY, "show", "k"});

@@ -167,6 +167,39 @@ TEST_P(Faults, all_who_come_while_a_call_is_out_travel_in_the_next_one) {
   }
 }
 
+TEST_P(Faults, a_store_that_throws_leaves_nobody_behind) {
+  struct Throwing final : Store {
+    Status apply(std::span<const Request> in, std::span<Reply>, Instant) override {
+      if (calls++ == 0) go.get_future().wait();
+      throw std::runtime_error(in.size() == 1 ? "one" : "many");
+    }
+    Result<Page> list(const Query&, Instant) override { throw std::runtime_error("list"); }
+    Result<Traits> examine(Instant) override { return Traits{}; }
+
+    std::promise<void> go;
+    std::atomic<int> calls = 0;
+  } throwing;
+  Batched batched(throwing);
+  std::atomic<int> in_doubt = 0;
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      const Request request{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}};
+      Reply reply;
+      const Status status = batched.apply({&request, 1}, {&reply, 1}, Instant::max());
+      in_doubt += !status && status.error().in_doubt();
+    });
+    ASSERT_TRUE(await([&] { return batched.callers() == i + 1; }));
+  }
+  throwing.go.set_value();
+  threads.clear();
+  EXPECT_EQ(in_doubt, 8);
+  EXPECT_EQ(throwing.calls, 2);
+  EXPECT_THROW((void)batched.list({}, Instant::max()), std::runtime_error);
+  EXPECT_TRUE(batched.examine(Instant::max()));
+  EXPECT_EQ(batched.callers(), 0u);
+}
+
 TEST_P(Faults, a_batch_takes_only_followers_with_as_much_time_as_its_leader) {
   const auto store = database_->new_client()->connect(BootClock::now() + 5s).value();
   std::atomic<int> calls = 0;

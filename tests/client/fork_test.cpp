@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <future>
+
 #include "tests/client/suite.h"
 
 namespace holdfast::test {
@@ -39,6 +41,26 @@ TEST_P(Fork, a_child_holds_nothing_and_sends_nothing) {
   EXPECT_TRUE(lease->held());
   EXPECT_FALSE(is_free("k"));
   EXPECT_EQ(lease->release(), Released::released);
+}
+
+TEST_P(Fork, assigning_in_a_child_leaves_the_parents_alone) {
+  Client client = new_client();
+  Operator by_hand(client);
+  ASSERT_TRUE(by_hand.try_list());
+  const Client other = new_client();
+  EXPECT_TRUE(true_in_child([&] {
+    by_hand = Operator(database_->new_client());
+    client = Client(database_->new_client());
+    return client.try_acquire("own").has_value() && by_hand.try_list().has_value();
+  }));
+  // The parent's client still works, and those who wait for it still hear it.
+  Lease lease = client.acquire("k");
+  auto waiter =
+      std::async(std::launch::async, [&] { return Client(other).acquire("k", {.wait = 20s}).held(); });
+  ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
+  EXPECT_TRUE(by_hand.try_list());
+  lease.release();
+  EXPECT_TRUE(waiter.get());
 }
 
 TEST_P(Fork, the_destructors_of_a_child_do_not_hang_or_touch_the_parents_lease) {

@@ -74,7 +74,7 @@ TEST_P(ByHand, breaking_wants_a_token_a_name_and_a_reason) {
 TEST_P(ByHand, a_release_of_a_broken_lease_tells_who_broke_it_and_why) {
   Lease lease = client_.acquire("k", {.ttl = 1h});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
-  EXPECT_NE(lease.release(), Released::released);
+  EXPECT_EQ(lease.release(), Released::broken);
   EXPECT_EQ(lease.lost().reason, Loss::broken);
   EXPECT_EQ(lease.lost().detail, "broken by olga: stuck");
 }
@@ -86,6 +86,19 @@ TEST_P(ByHand, a_renewal_of_a_broken_lease_tells_who_broke_it_and_why) {
   ASSERT_FALSE(renewed);
   EXPECT_EQ(renewed.error().loss, Loss::broken);
   EXPECT_TRUE(mentions(renewed.error().detail, "broken by olga: stuck")) << renewed.error().detail;
+}
+
+TEST_P(ByHand, who_holds_by_name_is_told_who_broke_it_and_why) {
+  const Lease lease = client_.acquire("k", {.ttl = 1h, .owner = "ann", .detached = true});
+  by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
+  const auto renewed = client_.try_renew("k", "ann", 1h);
+  ASSERT_FALSE(renewed);
+  EXPECT_EQ(renewed.error().loss, Loss::broken);
+  EXPECT_TRUE(mentions(renewed.error().detail, "broken by olga: stuck")) << renewed.error().detail;
+  EXPECT_EQ(client_.release("k", "ann"), Released::broken);
+  // Not those who never had it.
+  EXPECT_EQ(client_.try_renew("k", "bob", 1h).error().loss, Loss::gone);
+  EXPECT_EQ(client_.release("k", "bob"), Released::already_released);
 }
 
 TEST_P(ByHand, work_whose_lease_was_broken_is_no_success_and_says_why) {

@@ -167,6 +167,18 @@ TEST_F(Clocks, a_row_whose_token_is_ahead_of_the_wall_clock_is_not_purged) {
   EXPECT_GT(a.acquire("k").token, first);
 }
 
+TEST_F(Clocks, a_purge_while_the_clock_is_far_ahead_does_not_take_all_tokens_there) {
+  Caller a = caller();
+  const Token old = a.acquire("old").token;
+  a.release("old");
+  boottime_ += 48h, walltime_ += std::chrono::hours(24 * 365 * 12);
+  ASSERT_EQ(a.origin().steward()->purge({}, soon()).value().keys, 1u);
+  walltime_ -= std::chrono::hours(24 * 365 * 12);
+  EXPECT_EQ(number(a.acquire("new").token), number(old) + 1) << "behind what was purged, and no further";
+  walltime_ += 1h;
+  EXPECT_EQ(number(a.acquire("newer").token), static_cast<std::uint64_t>(walltime_.count()));
+}
+
 TEST_F(Clocks, a_token_rises_when_the_clock_is_set_back_after_a_purge) {
   Caller a = caller();
   for (const bool with_a_note : {false, true}) {  // by one statement, and by a decision

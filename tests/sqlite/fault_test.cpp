@@ -25,7 +25,9 @@ TEST(Faults, who_is_busy_has_done_nothing) {
 }
 
 TEST(Faults, a_write_that_fails_in_its_commit_is_in_doubt) {
-  for (const int code : {SQLITE_IOERR, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL}) {
+  for (const int code :
+       {SQLITE_IOERR, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_INTERRUPT, SQLITE_NOMEM}) {
+    EXPECT_EQ(meaning(code, During::begin), Errc::unavailable);
     EXPECT_EQ(meaning(code, During::work), Errc::unavailable);
     EXPECT_EQ(meaning(code, During::commit), Errc::in_doubt);
   }

@@ -2,6 +2,8 @@
 #include "stores/decorators/batched.h"
 
 #include <algorithm>
+#include <exception>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,15 @@ constexpr int most_yields = 4;
 constexpr Micros patience{100};
 
 Error unsent() { return {Errc::unavailable, "the store was busy with other calls until the time was over"}; }
+
+// A store that throws must not leave its callers behind: they stand in each other's queue.
+Status careful(Store& store, std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+  try {
+    return store.apply(requests, replies, until);
+  } catch (const std::exception& e) {
+    return Error{Errc::in_doubt, std::string("the store failed: ") + e.what()};
+  }
+}
 
 }  // namespace
 
@@ -75,23 +86,30 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
   last_group_ = group;
   if (group == 1) {  // nobody else is here: no copying
     lock.unlock();
-    Status status = store_.apply(self->requests, self->replies, self->until);
+    Status status = careful(store_, self->requests, self->replies, self->until);
     lock.lock();
     leave_front(lock);
     return status;
   }
 
+  // Whatever can fail for want of memory comes before anybody is taken.
   std::vector<Request> requests;
-  requests.reserve(count);
+  std::vector<Reply> replies;
+  std::vector<Waker> answered;
+  try {
+    requests.reserve(count);
+    replies.resize(count);
+    answered.reserve(group);
+  } catch (...) {
+    leave_front(lock);
+    throw;
+  }
   for (std::size_t i = 0; i < group; ++i) {
     requests.insert(requests.end(), queue_[i]->requests.begin(), queue_[i]->requests.end());
     queue_[i]->taken = true;
   }
   lock.unlock();
-  std::vector<Reply> replies(count);
-  std::vector<Waker> answered;
-  answered.reserve(group);
-  Status status = store_.apply(requests, replies, self->until);
+  Status status = careful(store_, requests, replies, self->until);
   lock.lock();
 
   auto next = replies.begin();
@@ -126,10 +144,18 @@ auto Batched::alone(Instant until, Call call) -> decltype(call()) {
   enqueue(mine);
   if (take_turn(lock, mine) == Turn::late) return unsent();
   lock.unlock();
-  auto result = call();
-  lock.lock();
-  leave_front(lock);
-  return result;
+  const auto leave = [&] {
+    lock.lock();
+    leave_front(lock);
+  };
+  try {
+    auto result = call();
+    leave();
+    return result;
+  } catch (...) {
+    leave();
+    throw;
+  }
 }
 
 Result<Page> Batched::list(const Query& query, Instant until) {

@@ -138,11 +138,13 @@ Page Database::list(const Query& q) {
     if (!wanted(key) || key <= q.after) continue;
     drop_dead_places(row, now);
     if (q.what == Query::What::places) {
-      for (const Place& p : row.queue)
-        page.places.push_back({key, p.client, p.holder, std::chrono::ceil<Millis>(p.until - now)});
+      for (const Place& p : row.queue) {
+        if (page.places.size() == q.limit) return page;
+        page.places.push_back(
+            {key, p.client, p.holder, std::max(std::chrono::floor<Millis>(p.until - now), Millis(1))});
+      }
       continue;
     }
-    if (row.token == no_token) continue;  // only asked about, never granted
     const Reply r = answer(row, Verdict::busy, now);
     page.leases.push_back({key, row.holder, row.token, r.remaining, row.since, row.note, row.detached,
                            static_cast<std::uint32_t>(row.queue.size())});
@@ -159,15 +161,13 @@ Purged Database::purge(const Purge& what) {
     drop_dead_places(row, now);
     purged.places += before - row.queue.size();
   }
-  std::erase_if(rows_, [&](const auto& entry) {
+  purged.keys = std::erase_if(rows_, [&](const auto& entry) {
     const Row& row = entry.second;
     // Not one whose token is ahead of the clock: all new keys would have to start behind it.
     const bool behind = number(row.token) < static_cast<std::uint64_t>(wall.count());
     const bool goes = row.until <= earlier(now, what.free_for) && row.queue.empty() && behind;
-    if (!goes || row.token == no_token) return goes;  // only asked about, never granted
-    ++purged.keys;
-    purged_ = std::max(purged_, row.token);
-    return true;
+    if (goes) purged_ = std::max(purged_, row.token);
+    return goes;
   });
   purged.log = std::erase_if(
       log_, [&](const LogRow& entry) { return entry.at <= earlier(wall, what.log_older_than); });

@@ -15,10 +15,12 @@
 namespace holdfast::sqlite {
 
 bool Cursor::next(During during) {
+  // A statement that writes outside a transaction does all in one step, and may fail in its commit.  Asked
+  // before: after some failures SQLite has left a transaction by itself.
+  const bool alone =
+      during != During::begin && !connection_.in_transaction() && sqlite3_stmt_readonly(statement_) == 0;
   const int code = sqlite3_step(statement_);
   if (code == SQLITE_ROW || code == SQLITE_DONE) return code == SQLITE_ROW;
-  // A statement that writes outside a transaction does all in one step, and may have failed in its commit.
-  const bool alone = !connection_.in_transaction() && sqlite3_stmt_readonly(statement_) == 0;
   connection_.fail(alone ? During::commit : during);
 }
 
@@ -198,7 +200,7 @@ void Connection::fail(During during) const {
 
 Transaction::Transaction(Connection& connection) : connection_(connection) {
   assert(!connection.in_transaction());
-  connection.run(Sql::begin).finish();
+  connection.run(Sql::begin).finish(During::begin);
   if (connection.in_time()) return;
   connection.run(Sql::rollback).finish();
   connection.require_time();

@@ -148,16 +148,19 @@ class Connection {
     walltime_.reset();
   }
 
-  static void bind(sqlite3_stmt* s, int at, std::string_view text) {
-    sqlite3_bind_text(s, at, text.data() != nullptr ? text.data() : "", static_cast<int>(text.size()),
-                      SQLITE_STATIC);
+  void bind(sqlite3_stmt* s, int at, std::string_view text) {
+    // The contract keeps texts short; a longer one would be stored as none at all.
+    const int code = sqlite3_bind_text(s, at, text.data() != nullptr ? text.data() : "",
+                                       static_cast<int>(text.size()), SQLITE_STATIC);
+    if (code != SQLITE_OK)
+      raise({Errc::invalid, "a text of " + std::to_string(text.size()) + " bytes is too long"});
   }
-  static void bind(sqlite3_stmt* s, int at, std::integral auto number) {
+  void bind(sqlite3_stmt* s, int at, std::integral auto number) {
     sqlite3_bind_int64(s, at, static_cast<std::int64_t>(number));
   }
-  static void bind(sqlite3_stmt* s, int at, Micros time) { sqlite3_bind_int64(s, at, time.count()); }
+  void bind(sqlite3_stmt* s, int at, Micros time) { sqlite3_bind_int64(s, at, time.count()); }
   template <class T>
-  static void bind(sqlite3_stmt* s, int at, const std::optional<T>& value) {
+  void bind(sqlite3_stmt* s, int at, const std::optional<T>& value) {
     value ? bind(s, at, *value) : void(sqlite3_bind_null(s, at));
   }
 

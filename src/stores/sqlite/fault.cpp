@@ -75,12 +75,14 @@ Error to_error(const Trouble& trouble, During during, const std::string& path) {
   if (is_busy(trouble.code)) {
     return {Errc::unavailable, path + " was being written by others for as long as this call could wait"};
   }
+  const Errc unless_committed = during == During::commit ? Errc::in_doubt : Errc::unavailable;
   switch (primary(trouble.code)) {
     case SQLITE_IOERR:
     case SQLITE_FULL: return cannot_write(trouble, during, path);
     case SQLITE_INTERRUPT:
-      return {Errc::unavailable, path + ": the time for this call was over before it was done"};
-    case SQLITE_NOMEM:
+      // SQLite looks at the clock behind a commit too.
+      return {unless_committed, path + ": the time for this call was over before it was done"};
+    case SQLITE_NOMEM: return {unless_committed, path + ": " + trouble.text};
     case SQLITE_SCHEMA: return {Errc::unavailable, path + ": " + trouble.text};
     case SQLITE_CANTOPEN: return cannot_open(trouble, path);
     case SQLITE_READONLY:

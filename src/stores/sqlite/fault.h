@@ -10,6 +10,7 @@ namespace holdfast::sqlite {
 
 // How far the transaction had come.
 enum class During : std::uint8_t {
+  begin,   // nothing was asked yet
   work,    // it is rolled back: nothing was applied
   commit,  // a failure to write may have come after the write
 };

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 
+#include "base/random.h"
 #include "holdfast/result.h"
 #include "stores/sqlite/fault.h"
 
@@ -123,9 +125,16 @@ bool is_shared(const std::string& folder) {
   return look(folder, found) && (found.st_mode & for_group) == for_group && !others_may_write(found);
 }
 
-void share(const std::string& path, mode_t mode) {
-  if (::fchmodat(AT_FDCWD, path.c_str(), mode, AT_SYMLINK_NOFOLLOW) != 0)
-    raise(system_error("cannot share " + path + " with its group", errno));
+int make_shared_as(const std::string& path, mode_t mode,
+                   const std::function<int(const std::string& name, mode_t mode)>& make) {
+  const std::string making = path + ".new." + random_hex(16);
+  if (make(making, mode) != 0) return errno;
+  const bool made = ::fchmodat(AT_FDCWD, making.c_str(), mode, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    ::renameat2(AT_FDCWD, making.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+  if (made) return 0;
+  const int error = errno;
+  if (::unlink(making.c_str()) != 0) ::rmdir(making.c_str());
+  return error;
 }
 
 }  // namespace holdfast::sqlite

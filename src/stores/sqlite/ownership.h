@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // ownership.h - who else could write what we trust.
 //
-// Ours to trust is what belongs to us or to root and nobody else may write.  What belongs to somebody else is
-// trusted only where it is shared on purpose: its group is one of ours, and it and its folder are writable
-// by their groups and not by others.  Links are never followed: they lead where others choose.
+// Ours to trust is what belongs to us or to root and others may not write (a group may: that is for its owner
+// to decide).  What belongs to somebody else is trusted only where it is shared on purpose: its group is one
+// of ours, and it and its folder are writable by their groups and not by others.  Links are never followed:
+// they lead where others choose.
 #pragma once
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,7 +36,9 @@ std::vector<std::string> doubts_about(const std::string& path);
 // Whether what is made there is for the group as well: a folder like 2770.
 bool is_shared(const std::string& folder);
 
-// The group may read and write it, whatever the umask says; for what we have just made.
-void share(const std::string& path, mode_t mode);
+// Makes something for the group, whatever the umask says: under another name first, so that nobody finds it
+// before its mode is right.  Zero, or errno(3) of what failed: EEXIST if somebody was faster.
+int make_shared_as(const std::string& path, mode_t mode,
+                   const std::function<int(const std::string& name, mode_t mode)>& make);
 
 }  // namespace holdfast::sqlite

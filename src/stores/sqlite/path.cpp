@@ -99,15 +99,14 @@ std::string make_file(const std::string& path, const Machine& machine, bool allo
   if (real != before) check_place(real, machine, allow_unsafe);
 
   const std::string file = (fs::path(real) / fs::path(path).filename()).string();
-  const bool shared = is_shared(real);
-  const mode_t mode = shared ? 0660 : 0600;
+  check_files(file);  // also what lies beside a file that is yet to be made
   // Not open() and close(): closing any descriptor of a file drops the locks that SQLite may have on it in
   // this very process.
-  if (::mknod(file.c_str(), S_IFREG | mode, 0) == 0) {
-    if (shared) share(file, mode);
-  } else if (errno != EEXIST) {
-    fail("cannot make " + file, errno);
-  }
+  const auto make = [](const std::string& name, mode_t mode) {
+    return ::mknod(name.c_str(), S_IFREG | mode, 0);
+  };
+  const int error = is_shared(real) ? make_shared_as(file, 0660, make) : make(file, 0600) == 0 ? 0 : errno;
+  if (error != 0 && error != EEXIST) fail("cannot make " + file, error);
   check_files(file);
   return file;
 }

@@ -72,18 +72,17 @@ Presence::~Presence() {
 }
 
 void Presence::appear() {
+  const auto make = [](const std::string& name, mode_t mode) { return ::mkdir(name.c_str(), mode); };
   const bool shared = is_shared(std::filesystem::path(folder_).parent_path().string());
-  if (::mkdir(folder_.c_str(), 0700) == 0) {
-    if (shared) share(folder_, 02770);
-  } else if (errno != EEXIST) {
-    fail(folder_, errno);
-  }
+  const int failed = shared ? make_shared_as(folder_, 02770, make) : make(folder_, 0700) == 0 ? 0 : errno;
+  if (failed != 0 && failed != EEXIST) fail(folder_, failed);
   check_client_folder(folder_);
   // Under its final name it has a reader from the first moment on: ENXIO never means "not yet".
   const std::string name = fifo_of(client_);
   const std::string making = folder_ + "/new." + client_;
   if (::mkfifo(making.c_str(), 0600) != 0) fail(making, errno);
   fifo_.reset(::open(making.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  if (fifo_) errno = EEXIST;  // of one that is no FIFO: somebody has put it there
   const bool made = fifo_ && is_fifo(fifo_.get()) && (!shared || ::fchmod(fifo_.get(), 0660) == 0) &&
                     ::rename(making.c_str(), name.c_str()) == 0;
   if (made) return;

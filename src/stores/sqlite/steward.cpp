@@ -5,14 +5,18 @@
 
 #include "stores/sqlite/database.h"
 #include "stores/sqlite/path.h"
+#include "stores/sqlite/presence.h"
 #include "stores/sqlite/sql/schema.sql.h"
 #include "stores/sqlite/sweep.h"
+#include "stores/sqlite/upkeep.h"
 
 namespace holdfast::sqlite {
 
 // As they stand in schema.sql, with what is said there about them.
 std::vector<std::string> SqliteSteward::schema() const {
-  std::vector<std::string> statements;
+  std::vector<std::string> statements = {"PRAGMA application_id = " + std::to_string(application_id) + ";",
+                                         "PRAGMA user_version = " + std::to_string(schema_version) + ";",
+                                         "PRAGMA journal_mode = WAL;"};
   const std::string text = tables_.expand(schema_sql);
   std::size_t from = text.find('\n') + 1;  // behind the line with the licence
   for (std::size_t end = text.find(";\n", from); end != std::string::npos; end = text.find(";\n", from)) {
@@ -29,7 +33,7 @@ Result<std::vector<std::string>> SqliteSteward::plan(Instant until) {
       return schema();
     Connection connection(make_file(path_, machine_, allow_unsafe_), tables_,
                           machine_);  // it is there: only looked at
-    connection.set_until(until);
+    connection.set_end(until);
     return is_prepared(connection) ? std::vector<std::string>{} : schema();
   } catch (const Failure& failure) {
     return failure.error();
@@ -47,10 +51,16 @@ Result<Purged> SqliteSteward::purge(const Purge& what, Instant until) {
   const auto looked_at = origin_->connect(until);
   if (!looked_at) return looked_at.error();
   try {
-    Connection connection(make_file(path_, machine_, allow_unsafe_), tables_, machine_);
-    connection.set_until(until);
+    const std::string file = make_file(path_, machine_, allow_unsafe_);
+    const Presence nobody(file, tables_.name(), "");  // never appears
+    Connection connection(file, tables_, machine_);
+    connection.set_end(until);
     open_again(connection);
-    return Sweep(connection).all(what);
+    Upkeep upkeep(connection, nobody);
+    return Sweep(connection).all(what, [&] {
+      upkeep.tend();
+      connection.stand_back(0);  // others ask for the lock again and again, but they sleep in between
+    });
   } catch (const Failure& failure) {
     return failure.error();
   }

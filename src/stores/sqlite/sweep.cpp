@@ -25,8 +25,8 @@ Purged Sweep::sweep(const Part& part, Millis free_for) {
   Purged purged;
   purged.places = count(connection_.run(Sql::purge_places, behind, up_to));
   // Never: the difference is NULL, and so nothing is older.
+  connection_.run(Sql::note_purged, behind, up_to, length_of(free_for)).finish();
   purged.keys = count(connection_.run(Sql::purge_keys, behind, up_to, length_of(free_for)));
-  if (purged.keys > 0) connection_.run(Sql::note_purged).finish();
   connection_.run(Sql::purge_facts, behind, up_to).finish();
   return purged;
 }
@@ -43,17 +43,16 @@ void Sweep::next_part() {
   connection_.run(Sql::note_swept, part.last ? std::string_view() : std::string_view(part.up_to)).finish();
 }
 
-Purged Sweep::all(const Purge& what) {
+Purged Sweep::all(const Purge& what, const std::function<void()>& between) {
   Purged all;
-  Part part;
-  do {
+  for (Part part; !part.last; between()) {
     Transaction transaction(connection_);
     part = part_behind(std::move(part.up_to));
     const Purged some = sweep(part, what.free_for);
     transaction.commit();
     all.keys += some.keys;
     all.places += some.places;
-  } while (!part.last);
+  }
   Transaction transaction(connection_);
   all.log = count(connection_.run(Sql::purge_log, length_of(what.log_older_than)));
   transaction.commit();

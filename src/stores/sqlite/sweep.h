@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sweep.h - takes away what nobody needs any more, a part of the table at a time.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "holdfast/store.h"
@@ -16,8 +17,8 @@ class Sweep {
   // REQUIRES: inside a Transaction.
   void next_part();
 
-  // Sweeps the whole table, each part in a transaction of its own, so that others can write between them.
-  Purged all(const Purge& what);
+  // Sweeps the whole table, each part in a transaction of its own, and calls `between` after each.
+  Purged all(const Purge& what, const std::function<void()>& between);
 
  private:
   struct Part {

@@ -11,6 +11,6 @@ ON CONFLICT (key) DO UPDATE
    SET locked_by = excluded.locked_by,
        locked_at = excluded.locked_at,
        locked_until = excluded.locked_until,
-       sequence = tell(max(sequence + 1, excluded.sequence))
+       sequence = tell(max(sequence + 1, walltime()))
  WHERE locked_by IS NULL
    AND sequence BETWEEN 0 AND 9223372036854775806;

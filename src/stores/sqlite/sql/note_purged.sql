@@ -1,3 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tokens of what was just taken away (purge_keys.sql) were behind the clock.  It may be set back later.
-UPDATE {state} SET purged_token = max(purged_token, walltime());
+-- Remembers the largest token that purge_keys.sql is about to take away.
+-- ?1 behind this key  ?2 up to this one  ?3 free for so many microseconds
+UPDATE {state}
+   SET purged_token = max(
+         purged_token,
+         coalesce(
+           (SELECT max(sequence)
+              FROM {locks}
+             WHERE key > ?1 AND key <= ?2
+               AND locked_until <= boottime() - ?3
+               AND sequence < walltime()
+               AND NOT EXISTS (SELECT 1 FROM {waiters} AS w WHERE w.key = {locks}.key)),
+           0));
