@@ -83,7 +83,7 @@ class Checker:
     def _sql(self, block):
         self.story.write(".sql", block.text)
         file = block.words.get("db") or '"$XDG_STATE_HOME/holdfast/leases.db"'
-        self._succeeds(f"holdfast ls >.ls && sqlite3 -bail {file} < .sql", block)
+        self._succeeds(f"holdfast init >.init && sqlite3 -bail {file} < .sql", block)
 
     def _usage(self, block):
         tables.usage(block, self.story, self.shown)
