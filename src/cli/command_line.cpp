@@ -66,7 +66,8 @@ void build(CLI::App& app, Given& given) {
 
   CLI::App& renew = add_command(app, "renew");
   text(renew, "--owner", "OWNER", given.owner, "who holds it");
-  text(renew, "--ttl", "DURATION", given.ttl, "from now on it lasts at least so long (30s); never shorter than before");
+  text(renew, "--ttl", "DURATION", given.ttl,
+       "from now on it lasts at least so long (30s); never shorter than before");
   text(renew, "--by", "DURATION", given.by, "add this to what it has left, instead");
   text(renew, "KEY", "", given.key, "");
 
