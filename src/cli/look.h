@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // look.h - a store that somebody has used before.
+//
+// For commands that look, or change what is there.  They make nothing: a mistyped path would look as if
+// everything were free.
 #pragma once
 #include "cli/command_line.h"
+#include "holdfast/client.h"
 #include "holdfast/operate.h"
 
 namespace holdfast::cli {
@@ -11,8 +15,10 @@ struct Looked {
   bool unused = false;  // nothing is there: nobody holds or waits for anything
 };
 
-// For commands that look, or change what is there.  They make nothing: a mistyped path would look as if
-// everything were free.  So of a store that nobody has used yet it says so.
+// Says so on stderr of a store that nobody has used yet.
 Result<Looked> look_at_store(const Common& common);
+
+// A client of it; Errc::lost where nobody has used it yet.
+Result<Client> open_used_store(const Common& common);
 
 }  // namespace holdfast::cli

@@ -5,7 +5,6 @@
 #include "cli/json.h"
 #include "cli/look.h"
 #include "cli/output.h"
-#include "holdfast/client.h"
 
 namespace holdfast::cli {
 namespace {
@@ -33,11 +32,7 @@ Verdict verdict_of(Released released, const std::string& key, const std::string&
 }  // namespace
 
 int execute(const Release& command, const Common& common) {
-  if (auto looked = look_at_store(common); !looked)
-    return fail(looked.error());
-  else if (looked->unused)
-    return exit_lost;
-  auto client = try_open(common.store);
+  auto client = open_used_store(common);
   if (!client) return fail(client.error());
   const auto released = client->try_release(command.key, command.owner);
   if (!released) return fail(released.error());

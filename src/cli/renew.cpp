@@ -6,16 +6,11 @@
 #include "cli/json.h"
 #include "cli/look.h"
 #include "cli/output.h"
-#include "holdfast/client.h"
 
 namespace holdfast::cli {
 
 int execute(const Renew& command, const Common& common) {
-  if (auto looked = look_at_store(common); !looked)
-    return fail(looked.error());
-  else if (looked->unused)
-    return exit_lost;
-  auto client = try_open(common.store);
+  auto client = open_used_store(common);
   if (!client) return fail(client.error());
   const auto left = command.extend ? client->try_extend_by(command.key, command.owner, command.ttl)
                                    : client->try_renew(command.key, command.owner, command.ttl);
