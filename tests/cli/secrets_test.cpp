@@ -118,9 +118,8 @@ TEST_F(Secrets, a_crash_leaves_no_core_with_it) {
     EXPECT_EQ(process.wait(), 128 + SIGABRT) << process.err();
     return process.err();
   };
-  // Where the system writes no cores at all, there is none with it either.
-  const bool writes_cores = crashed("sqlite:" + path("plain.db")).find("core dumped") != std::string::npos;
-  RecordProperty("cores", writes_cores ? "written" : "never written here");
+  if (crashed("sqlite:" + path("plain.db")).find("core dumped") == std::string::npos)
+    GTEST_SKIP() << "this machine writes no cores at all, so nothing can be shown";
   EXPECT_THAT(crashed(secret_url()), Not(HasSubstr("core dumped")));
 }
 
