@@ -4,7 +4,7 @@
 #   target_link_libraries(app PRIVATE holdfast::holdfast)     # libholdfast.so
 #   target_link_libraries(app PRIVATE holdfast::static)       # libholdfast.a
 #
-# Sets HOLDFAST_STORES, the stores that were built, and what their drivers are called by CMake and by pkg-config.
+# Sets HOLDFAST_STORES, the stores that were built.
 include(GNUInstallDirs)
 set(objects)
 set(HOLDFAST_STORES)
@@ -28,11 +28,8 @@ foreach(library holdfast holdfast_static)
 endforeach()
 
 # Who links the archive links the drivers; the shared library has them already.
-set(drivers SQLite::SQLite3 Threads::Threads)
-set(HOLDFAST_DRIVER_PACKAGES SQLite3 Threads)
-set(HOLDFAST_DRIVER_MODULES sqlite3)
-target_link_libraries(holdfast_static PRIVATE ${drivers})
-target_link_libraries(holdfast PRIVATE "$<BUILD_INTERFACE:${drivers}>" "$<BUILD_INTERFACE:holdfast_hardening>")
+target_link_libraries(holdfast_static PRIVATE ${HOLDFAST_DRIVERS})
+target_link_libraries(holdfast PRIVATE "$<BUILD_INTERFACE:${HOLDFAST_DRIVERS}>" "$<BUILD_INTERFACE:holdfast_hardening>")
 
 # Before 1.0 every minor version may break programs built with the last one.
 set(soname ${PROJECT_VERSION_MAJOR})

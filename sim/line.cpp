@@ -5,22 +5,6 @@
 
 namespace holdfast::sim {
 
-using std::chrono::nanoseconds;
-
-void StoreOffset::learn(Instant now, Micros store) {
-  const nanoseconds least = store - now.time_since_epoch();  // it was written before it came
-  if (least_ != nanoseconds::min() &&
-      at_least(now) >= std::chrono::floor<Micros>(now.time_since_epoch() + least))
-    return;
-  least_ = least;
-  as_of_ = now;
-}
-
-Micros StoreOffset::at_least(Instant moment) const {
-  const nanoseconds apart = std::chrono::abs(moment - as_of_) / 100;  // the rates differ by less
-  return std::chrono::floor<Micros>(moment.time_since_epoch() + least_ - apart);
-}
-
 Task<Result<std::vector<Reply>>> Line::apply(std::vector<Message> messages, Instant until) {
   Call call{.id = ++calls_, .messages = std::move(messages), .until = until, .result = {}, .parking = {}};
   queue_.push_back(&call);
@@ -63,12 +47,14 @@ void Line::lead() {
 // Opening a connection asks the store for its time.
 void Line::connect() {
   connected_ = true;
-  offset_.learn(now(), server_.now() - network_.usual_delay());
+  const Micros delay = network_.usual_delay();
+  offset_.learn(now() - 2 * delay, now(), server_.now() - delay);
 }
 
 void Line::transmit(std::vector<Message> messages, Instant until) {
   if (!connected_) connect();
   const std::uint64_t batch = ++batch_;
+  sent_ = now();
   for (Message& m : messages) {
     if (m.verb == Verb::release) ledger_.release_sent(m.wish);
     if (m.verb != Verb::acquire) continue;
@@ -84,7 +70,7 @@ void Line::transmit(std::vector<Message> messages, Instant until) {
 
 void Line::answered(std::uint64_t batch, const std::vector<Reply>& replies) {
   if (batch != batch_ || in_flight_.empty()) return;
-  offset_.learn(now(), Micros(static_cast<std::int64_t>(replies.front().now)));
+  offset_.learn(sent_, now(), Micros(static_cast<std::int64_t>(replies.front().now)));
   auto next = replies.begin();
   for (Call* const call : in_flight_) {
     const auto end = next + static_cast<std::ptrdiff_t>(call->messages.size());

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/store_offset.h"
 #include "holdfast/result.h"
 #include "sim/ledger.h"
 #include "sim/network.h"
@@ -13,23 +14,10 @@
 
 namespace holdfast::sim {
 
-// What a process knows of the store's clock: it shows at least so much more than ours.
-class StoreOffset {
- public:
-  // A reply came at `now`; when it was written, the store's clock showed `store`.
-  void learn(Instant now, Micros store);
-  // What the store's clock shows at that moment of ours, or less.
-  Micros at_least(Instant moment) const;
-
- private:
-  std::chrono::nanoseconds least_ = std::chrono::nanoseconds::min();
-  Instant as_of_{};
-};
-
 class Line {
  public:
   Line(Scene& scene, Network& network, Server& server, Ledger& ledger, Timeline::Owner process,
-       const DriftingClock& clock, StoreOffset& offset)
+       const DriftingClock& clock, core::StoreOffset& offset)
       : scene_(scene),
         network_(network),
         server_(server),
@@ -64,10 +52,11 @@ class Line {
   Ledger& ledger_;
   const Timeline::Owner process_;
   const DriftingClock& clock_;
-  StoreOffset& offset_;
+  core::StoreOffset& offset_;
   std::deque<Call*> queue_;
   std::vector<Call*> in_flight_;  // the leader first
   std::uint64_t calls_ = 0, batch_ = 0;
+  Instant sent_{};  // that batch
   bool connected_ = false;
 };
 

@@ -86,7 +86,7 @@ class Process {
   const Surroundings world_;
   const Timeline::Owner id_;
   const DriftingClock clock_;
-  StoreOffset offset_;
+  core::StoreOffset offset_;
   Line callers_, keepers_;
   Gates gates_;
   Keeper keeper_;

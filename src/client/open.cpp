@@ -5,6 +5,12 @@
 #include "holdfast/client.h"
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
+#ifdef HOLDFAST_POSTGRES
+#include "stores/postgres/open_url.h"
+#endif
+#ifdef HOLDFAST_REDIS
+#include "stores/redis/open_url.h"
+#endif
 
 namespace holdfast {
 namespace {
@@ -51,7 +57,15 @@ struct Factory {
   std::string_view scheme;
   MadeOrigin (*open)(const Url&);
 };
-constexpr Factory factories[] = {{"sqlite", open_sqlite}, {"memory", open_memory}};
+constexpr Factory factories[] = {{"sqlite", open_sqlite},
+#ifdef HOLDFAST_POSTGRES
+                                 {"postgres", postgres::open_url}, {"postgresql", postgres::open_url},
+#endif
+#ifdef HOLDFAST_REDIS
+                                 {"redis", redis::open_url},       {"rediss", redis::open_url},
+                                 {"redis+unix", redis::open_url},
+#endif
+                                 {"memory", open_memory}};
 
 }  // namespace
 
