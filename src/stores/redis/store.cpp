@@ -16,6 +16,9 @@ namespace {
 // More would keep the server from everybody else for milliseconds.
 constexpr std::size_t most_at_once = 512;
 
+// No call takes so long; `until` may be the end of time, which has none on the server's clock.
+constexpr Millis longest_call = std::chrono::hours(24);
+
 constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_each = 6, answers_each = 5;
 
 // As lua/apply.lua has them, behind those of Verdict.
@@ -100,19 +103,20 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   Wire& wire = link_.ready(until);
   const std::size_t n = which ? which->size() : requests.size();
   const auto number_of = [&](std::size_t i) { return which ? (*which)[i] : i; };
+  const Instant sent = BootClock::now();
+  const Micros void_after = link_.offset().at_least(std::min(until, sent + longest_call));
   const auto add = [&](Command& command) {
     command.word(site.layout.kept()).word(site.layout.index());
     command.word(site.layout.purged()).word(site.layout.log());
     for (std::size_t i = 0; i < n; ++i)
       LeaseNames(site.layout, requests[number_of(i)].key.text).add_all(command);
-    command.word(site.client).number(link_.offset().at_least(until).count());
+    command.word(site.client).number(void_after.count());
     command.number(site.layout.prefix().size());
     for (std::size_t i = 0; i < n; ++i) {
       const Request& r = requests[number_of(i)];
       add_request(command, r, site.layout.reserved(r.key.text));
     }
   };
-  const Instant sent = BootClock::now();
   const Answer answer = run(wire, apply_script(), shared_keys + keys_each * n, shared_words + words_each * n,
                             add, until);
   if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
