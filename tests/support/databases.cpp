@@ -12,6 +12,7 @@ class MemoryDatabase final : public TestDatabase {
  public:
   std::shared_ptr<Origin> new_client() override { return memory::origin(database_); }
   bool has_tables() const override { return false; }
+  std::string url() const override { return ""; }
 
  private:
   const std::shared_ptr<memory::Database> database_ = memory::make_database();
@@ -22,6 +23,7 @@ class SqliteDatabase final : public TestDatabase {
   std::shared_ptr<Origin> new_client() override {
     return sqlite::origin({.path = folder_.path() + "/leases.db"}).value();
   }
+  std::string url() const override { return "sqlite:" + folder_.path() + "/leases.db"; }
 
  private:
   const Scratch folder_;
@@ -50,11 +52,39 @@ class WrappedOrigin final : public Origin {
   const Wrap wrap_;
 };
 
+struct Candidate {
+  Kind kind;
+  std::string missing{};  // empty, or what to install
+};
+
+// Postgres and Redis, once they work:
+//   {{"postgres", make_postgres_database, true}, postgres_missing()}  #ifdef HOLDFAST_POSTGRES
+//   {{"redis", make_redis_database, true}, redis_missing()}           #ifdef HOLDFAST_REDIS
+std::vector<Candidate> candidates() {
+  return {{{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
+          {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}}};
+}
+
 }  // namespace
 
 std::vector<Kind> all_kinds() {
-  return {{"memory", [] { return std::make_unique<MemoryDatabase>(); }},
-          {"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}};
+  std::vector<Kind> kinds;
+  for (Candidate& candidate : candidates())
+    if (candidate.missing.empty()) kinds.push_back(std::move(candidate.kind));
+  return kinds;
+}
+
+std::vector<std::string> missing_kinds() {
+  std::vector<std::string> sentences;
+  for (const Candidate& candidate : candidates())
+    if (!candidate.missing.empty()) sentences.push_back(candidate.missing);
+  return sentences;
+}
+
+std::vector<Kind> shared_kinds() {
+  std::vector<Kind> kinds = all_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return kind.name == "memory"; });
+  return kinds;
 }
 
 std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner, WrappedOrigin::Wrap wrap) {
