@@ -41,7 +41,9 @@ Fd open_socket(int family, const std::string& place) {
 }
 
 void tune(int fd) {
-  const auto set = [fd](int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); };
+  const auto set = [fd](int level, int name, int value) {
+    setsockopt(fd, level, name, &value, sizeof value);
+  };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   // A bell may hear nothing for hours, also from a server that is no longer there.
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -58,7 +60,8 @@ Fd connect_unix(const std::string& path, Instant until) {
                               std::to_string(sizeof address.sun_path - 1) + " bytes"});
   std::memcpy(address.sun_path, path.data(), path.size());
   Fd fd = open_socket(AF_UNIX, path);
-  const int error = try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address, until);
+  const int error =
+      try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address, until);
   if (error != 0) raise(system_error(path, error));
   return fd;
 }
