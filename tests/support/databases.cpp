@@ -4,6 +4,7 @@
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
 #include "tests/support/scratch.h"
+#include "tests/support/servers/postgres_server.h"
 
 namespace holdfast::test {
 namespace {
@@ -57,12 +58,16 @@ struct Candidate {
   std::string missing{};  // empty, or what to install
 };
 
-// Postgres and Redis, once they work:
-//   {{"postgres", make_postgres_database, true}, postgres_missing()}  #ifdef HOLDFAST_POSTGRES
+// Redis, once it works:
 //   {{"redis", make_redis_database, true}, redis_missing()}           #ifdef HOLDFAST_REDIS
 std::vector<Candidate> candidates() {
-  return {{{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
-          {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}}};
+  return {
+      {{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
+      {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}},
+#ifdef HOLDFAST_POSTGRES
+      {{"postgres", make_postgres_database, true}, postgres_missing()},
+#endif
+  };
 }
 
 }  // namespace
