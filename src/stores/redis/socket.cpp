@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/redis/socket.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <cerrno>
@@ -98,6 +100,12 @@ bool wait_for(int fd, short event, Instant until) noexcept {
     if (ready < 0 && errno != EINTR) return true;  // whoever reads or writes learns what is wrong
     if (ready == 0 && BootClock::now() >= until) return false;
   }
+}
+
+void block_briefly(int fd, Millis longest) noexcept {
+  const timeval length{0, std::chrono::duration_cast<Micros>(longest).count()};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &length, sizeof length);
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 
 Fd connect_socket(const Options& options, Instant until) {
