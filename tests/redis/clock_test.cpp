@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A server whose clock jumps between two requests.  The real one has only the machine's clock, which a test
+// cannot set: so this one speaks by a script.
+#include <sys/socket.h>
+
+#include <thread>
+
+#include "tests/redis/suite.h"
+#include "tests/support/servers/port.h"
+
+namespace holdfast::test {
+namespace {
+
+// Answers what comes first with the first text, what comes then with the second …, and keeps what it heard.
+class Scripted {
+ public:
+  explicit Scripted(std::vector<std::string> answers) : answers_(std::move(answers)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 8), 0);
+    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    url_ = "redis://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    thread_ = std::jthread([this] { serve(); });
+  }
+  const std::string& url() const { return url_; }
+  // After all answers have been given.
+  const std::vector<std::string>& heard() {
+    thread_.join();
+    return heard_;
+  }
+
+ private:
+  void serve() {
+    const Fd caller(::accept(listener_.get(), nullptr, nullptr));
+    for (const std::string& answer : answers_) {
+      std::string request(1 << 16, '\0');
+      const ssize_t count = ::recv(caller.get(), request.data(), request.size(), 0);
+      if (count <= 0) return;
+      heard_.push_back(request.substr(0, static_cast<std::size_t>(count)));
+      ::send(caller.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+    }
+  }
+  const std::vector<std::string> answers_;
+  std::vector<std::string> heard_;
+  const Fd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::string url_;
+  std::jthread thread_;
+};
+
+std::string bulk(const std::string& text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+// To CLIENT SETNAME, TIME and INFO, which come together.
+std::string welcome(std::int64_t second) {
+  return "+OK\r\n*2\r\n" + bulk(std::to_string(second)) + bulk("0") + bulk("role:master\r\n");
+}
+std::string verdict(std::int64_t second, const std::string& line) {
+  return "*2\r\n" + bulk(std::to_string(second) + "000000") + bulk(line);
+}
+
+constexpr std::int64_t start = 1'700'000'000, jumped = start + 3600;
+
+TEST(ClockOfRedis, that_jumped_forward_is_learnt_and_the_request_is_sent_again) {
+  Scripted server({welcome(start), verdict(jumped, "4 0 0 0 "), verdict(jumped, "0 17 1000 0 ")});
+  Caller caller(server.url());
+  const auto reply = caller.try_acquire("k");
+  ASSERT_TRUE(reply) << reply.error().detail;
+  EXPECT_EQ(reply->verdict, Verdict::granted);
+  EXPECT_EQ(reply->token, Token{17});
+  const auto& heard = server.heard();
+  ASSERT_EQ(heard.size(), 3u);
+  // Void after twenty seconds from now, by the clock that the server had each time.
+  EXPECT_TRUE(mentions(heard[1], "\r\n17000000")) << heard[1];
+  EXPECT_TRUE(mentions(heard[2], "\r\n17000036")) << heard[2];
+}
+
+TEST(ClockOfRedis, that_never_stands_still_grants_nothing) {
+  Scripted server({welcome(start), verdict(start + 3600, "4 0 0 0 "), verdict(start + 7200, "4 0 0 0 "),
+                   verdict(start + 10800, "4 0 0 0 "), verdict(start + 14400, "4 0 0 0 ")});
+  Caller caller(server.url());
+  const auto reply = caller.try_acquire("k");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
+}
+
+TEST(ClockOfRedis, answers_that_make_no_sense_are_in_doubt) {
+  for (const std::string& odd :
+       {std::string("+OK\r\n"), std::string("*0\r\n"), std::string(":1\r\n"), verdict(start, "0 17"),
+        verdict(start, ""), verdict(start, "granted 1 2 3 "), std::string("*2\r\n+x\r\n+y\r\n"),
+        std::string("-ERR upstream failure\r\n"), std::string("-HALFDONE OOM\r\n")}) {
+    Scripted server({welcome(start), odd});
+    Caller caller(server.url());
+    const auto reply = caller.try_acquire("k");
+    ASSERT_FALSE(reply) << odd;
+    EXPECT_EQ(reply.error().code, Errc::in_doubt) << odd << reply.error().detail;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test
