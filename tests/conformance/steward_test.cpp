@@ -57,8 +57,8 @@ TEST_P(Stewards, a_token_rises_across_a_purge) {
 
 TEST_P(Stewards, a_purge_counts_the_places_that_have_run_out) {
   a_.acquire("k", "ann");
-  b_.acquire("k", "bob", 1h, 2ms);
   c_.acquire("k", "cat", 1h, 1h);
+  b_.acquire("k", "bob", 1h, 2ms);  // last: whoever came behind would take it away
   let_pass(4ms);
   EXPECT_EQ(purge().places, 1u);
   EXPECT_EQ(purge().places, 0u);
