@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server whose clock jumps between two requests.  The real one has only the machine's clock, which a test
 // cannot set: so this one speaks by a script.
-#include <sys/socket.h>
-
 #include <thread>
 
+#include "tests/redis/listener.h"
 #include "tests/redis/suite.h"
-#include "tests/support/servers/port.h"
 
 namespace holdfast::test {
 namespace {
@@ -14,18 +12,9 @@ namespace {
 // Answers what comes first with the first text, what comes then with the second …, and keeps what it heard.
 class Scripted {
  public:
-  explicit Scripted(std::vector<std::string> answers) : answers_(std::move(answers)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 8), 0);
-    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    url_ = "redis://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
-    thread_ = std::jthread([this] { serve(); });
-  }
-  const std::string& url() const { return url_; }
+  explicit Scripted(std::vector<std::string> answers)
+      : answers_(std::move(answers)), thread_([this] { serve(); }) {}
+  std::string url() const { return "redis://" + listener_.place(); }
   // After all answers have been given.
   const std::vector<std::string>& heard() {
     thread_.join();
@@ -34,19 +23,16 @@ class Scripted {
 
  private:
   void serve() {
-    const Fd caller(::accept(listener_.get(), nullptr, nullptr));
+    const Fd caller = listener_.accept();
     for (const std::string& answer : answers_) {
-      std::string request(1 << 16, '\0');
-      const ssize_t count = ::recv(caller.get(), request.data(), request.size(), 0);
-      if (count <= 0) return;
-      heard_.push_back(request.substr(0, static_cast<std::size_t>(count)));
-      ::send(caller.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+      heard_.push_back(Listener::hear(caller));
+      if (heard_.back().empty()) return;
+      Listener::say(caller, answer);
     }
   }
   const std::vector<std::string> answers_;
   std::vector<std::string> heard_;
-  const Fd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  std::string url_;
+  const Listener listener_;
   std::jthread thread_;
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Servers that are killed, stopped, full or not what they should be: what a caller is told, and what is true.
-#include <sys/socket.h>
-
 #include <thread>
 
+#include "tests/redis/listener.h"
 #include "tests/redis/suite.h"
 #include "tests/support/servers/port.h"
 
@@ -175,33 +174,18 @@ TEST_F(TroubleOfRedis, names_of_ours_cannot_be_leased) {
 // A server of another kind, which answers whatever comes with the same words.
 class Impostor {
  public:
-  explicit Impostor(std::string words) : words_(std::move(words)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::listen(listener_.get(), 8), 0);
-    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::jthread([this] { serve(); });
-  }
-  ~Impostor() { ::shutdown(listener_.get(), SHUT_RDWR); }
-  std::string place() const { return "127.0.0.1:" + std::to_string(port_); }
+  explicit Impostor(std::string words) : words_(std::move(words)), thread_([this] { serve(); }) {}
+  ~Impostor() { listener_.close(); }
+  const std::string& place() const { return listener_.place(); }
 
  private:
   void serve() {
-    while (true) {
-      const Fd caller(::accept(listener_.get(), nullptr, nullptr));
-      if (!caller) return;
-      char ignored[4096];
-      if (::recv(caller.get(), ignored, sizeof ignored, 0) > 0)
-        ::send(caller.get(), words_.data(), words_.size(), MSG_NOSIGNAL);
+    while (const Fd caller = listener_.accept()) {
+      if (!Listener::hear(caller).empty()) Listener::say(caller, words_);
     }
   }
   const std::string words_;
-  const Fd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-  int port_ = 0;
+  const Listener listener_;
   std::jthread thread_;
 };
 
