@@ -5,6 +5,7 @@
 #include "holdfast/sqlite.h"
 #include "tests/support/scratch.h"
 #include "tests/support/servers/postgres_server.h"
+#include "tests/support/servers/redis_server.h"
 
 namespace holdfast::test {
 namespace {
@@ -58,14 +59,15 @@ struct Candidate {
   std::string missing{};  // empty, or what to install
 };
 
-// Redis, once it works:
-//   {{"redis", make_redis_database, true}, redis_missing()}           #ifdef HOLDFAST_REDIS
 std::vector<Candidate> candidates() {
   return {
       {{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
       {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}},
 #ifdef HOLDFAST_POSTGRES
       {{"postgres", make_postgres_database, true}, postgres_missing()},
+#endif
+#ifdef HOLDFAST_REDIS
+      {{"redis", make_redis_database, true}, redis_missing()},
 #endif
   };
 }

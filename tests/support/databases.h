@@ -17,9 +17,11 @@ class TestDatabase {
  public:
   virtual ~TestDatabase() = default;
   virtual std::shared_ptr<Origin> new_client() = 0;
-  virtual bool has_tables() const { return true; }
+  virtual bool has_tables() const { return true; }  // which have to be made
   // With which another process opens it; empty for memory, which is one process's.
   virtual std::string url() const = 0;
+  // Until what it returns is gone, nobody who asks a server for a lease is answered.
+  virtual std::shared_ptr<void> hang() { return nullptr; }
 };
 
 struct Kind {
