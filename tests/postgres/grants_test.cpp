@@ -32,8 +32,8 @@ class Grants : public PostgresTest {
  protected:
   Grants() {
     make_tables(url());
-    shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA " + schema_ + " TO " +
-                              role_);
+    shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA " +
+                              schema_ + " TO " + role_);
     grant("GRANT SELECT, INSERT, UPDATE ON locks");
   }
   ~Grants() override { shared_postgres().execute("DROP OWNED BY " + role_ + "; DROP ROLE " + role_); }
@@ -56,9 +56,13 @@ TEST_F(Grants, are_enough_for_all_that_clients_do) {
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
   const Reply theirs =
-      b.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"bob"}, .ttl = 1h, .detached = true, .note = "n"}).value();
+      b.ask(
+           {.verb = Verb::acquire, .key = {"k"}, .holder = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
+          .value();
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = theirs.token, .note = "why"}).value().verdict,
+  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = theirs.token, .note = "why"})
+                .value()
+                .verdict,
             Verdict::released);
   a.acquire("short", "ann", 1ms);
   EXPECT_TRUE(await([&] { return b.acquire("short", "bob").verdict == Verdict::granted; }));
@@ -71,8 +75,8 @@ TEST_F(Grants, are_enough_for_all_that_clients_do) {
 
 TEST_F(Grants, do_not_let_a_client_forget_tokens) {
   Psql psql(shared_postgres().url(role_, "postgres", "p"));
-  for (const char* sql : {"DELETE FROM locks", "TRUNCATE locks", "DELETE FROM holdfast_log", "DROP TABLE locks",
-                          "UPDATE holdfast_log SET by = 'nobody'"}) {
+  for (const char* sql : {"DELETE FROM locks", "TRUNCATE locks", "DELETE FROM holdfast_log",
+                          "DROP TABLE locks", "UPDATE holdfast_log SET by = 'nobody'"}) {
     EXPECT_THROW(psql.run("SET search_path = " + schema_ + "; " + sql), std::runtime_error) << sql;
   }
 }

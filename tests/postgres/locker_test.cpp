@@ -9,27 +9,34 @@ namespace {
 // What a Locker object does, statement for statement.
 class Ruby {
  public:
-  Ruby(std::unique_ptr<Psql> psql, std::string key) : psql_(std::move(psql)), key_(std::move(key)) { ensure(); }
+  Ruby(std::unique_ptr<Psql> psql, std::string key) : psql_(std::move(psql)), key_(std::move(key)) {
+    ensure();
+  }
 
   void ensure() {
     if (psql_->run("SELECT 1 FROM locks WHERE key = $1 LIMIT 1", {key_}) == 0)
       psql_->run("INSERT INTO locks (key) VALUES ($1)", {key_});
   }
   bool get(const std::string& seconds = "30.0") {
-    return psql_->run("UPDATE locks SET locked_by = $1, locked_at = clock_timestamp() at time zone 'UTC', "
-                      "locked_until = clock_timestamp() at time zone 'UTC' + interval '" +
-                          seconds +
-                          " seconds', sequence = sequence + 1 WHERE key = $2 AND (locked_by IS NULL OR locked_by = $1 "
-                          "OR locked_until < clock_timestamp() at time zone 'UTC')",
-                      {name_, key_}) > 0;
+    return psql_->run(
+               "UPDATE locks SET locked_by = $1, locked_at = clock_timestamp() at time zone 'UTC', "
+               "locked_until = clock_timestamp() at time zone 'UTC' + interval '" +
+                   seconds +
+                   " seconds', sequence = sequence + 1 WHERE key = $2 AND (locked_by IS NULL OR locked_by = "
+                   "$1 "
+                   "OR locked_until < clock_timestamp() at time zone 'UTC')",
+               {name_, key_}) > 0;
   }
   bool renew() {
-    return psql_->run("UPDATE locks SET locked_until = clock_timestamp() at time zone 'UTC' + interval '30.0 seconds' "
-                      "WHERE key = $1 AND locked_by = $2",
-                      {key_, name_}) > 0;
+    return psql_->run(
+               "UPDATE locks SET locked_until = clock_timestamp() at time zone 'UTC' + interval '30.0 "
+               "seconds' "
+               "WHERE key = $1 AND locked_by = $2",
+               {key_, name_}) > 0;
   }
   bool release() {
-    return psql_->run("UPDATE locks SET locked_by = NULL WHERE key = $1 AND locked_by = $2", {key_, name_}) > 0;
+    return psql_->run("UPDATE locks SET locked_by = NULL WHERE key = $1 AND locked_by = $2", {key_, name_}) >
+           0;
   }
   int prune() {
     return psql_->run("DELETE FROM locks WHERE locked_until < clock_timestamp() at time zone 'UTC'");
@@ -145,7 +152,8 @@ TEST_F(Locker, a_kept_lease_that_ruby_took_meanwhile_is_lost_as_stolen) {
   Client client = open(url());
   const Lease lease = client.acquire("k", {.ttl = 900ms});
   // As if our renewals had not come through in time.
-  ruby.psql().run("UPDATE locks SET locked_until = clock_timestamp() at time zone 'UTC' - interval '1 second'");
+  ruby.psql().run(
+      "UPDATE locks SET locked_until = clock_timestamp() at time zone 'UTC' - interval '1 second'");
   ASSERT_TRUE(ruby.get());
   ASSERT_TRUE(await([&] { return !lease.held(); }));
   EXPECT_EQ(lease.lost().reason, Loss::stolen);
@@ -196,10 +204,11 @@ TEST_F(Locker, an_open_transaction_of_rubys_blocks_only_its_own_key) {
   EXPECT_EQ(replies[2].verdict, Verdict::granted);
   EXPECT_EQ(replies[3].verdict, Verdict::granted);
   EXPECT_GT(replies[3].remaining, 1h);
-  EXPECT_EQ(ours.ask({.verb = Verb::acquire, .key = {"b"}, .holder = {"bob"}, .ttl = 1h}, BootClock::now() + 1s)
-                .value()
-                .verdict,
-            Verdict::busy);
+  EXPECT_EQ(
+      ours.ask({.verb = Verb::acquire, .key = {"b"}, .holder = {"bob"}, .ttl = 1h}, BootClock::now() + 1s)
+          .value()
+          .verdict,
+      Verdict::busy);
   ruby.psql().run("COMMIT");
   EXPECT_EQ(ours.acquire("b", "ann").holder, ruby.name());
 }
@@ -210,13 +219,14 @@ TEST_F(Locker, a_renewal_that_meets_a_locked_row_says_what_is_left_and_loses_not
   const auto guard = psql();
   guard->run("BEGIN");
   guard->run("SELECT 1 FROM locks WHERE key = 'k' FOR SHARE");
-  const auto met = ours.ask(
-      {.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .token = mine.token, .ttl = 2h}, BootClock::now() + 1s);
+  const auto met =
+      ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .token = mine.token, .ttl = 2h},
+               BootClock::now() + 1s);
   ASSERT_TRUE(met) << met.error().detail;
   EXPECT_EQ(met->verdict, Verdict::granted);
   EXPECT_LE(met->remaining, 1h);
-  const auto release =
-      ours.ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}, .token = mine.token}, BootClock::now() + 1s);
+  const auto release = ours.ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}, .token = mine.token},
+                                BootClock::now() + 1s);
   ASSERT_FALSE(release);
   EXPECT_EQ(release.error().code, Errc::unavailable);
   guard->run("COMMIT");

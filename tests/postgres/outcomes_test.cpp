@@ -26,9 +26,10 @@ class Outcomes : public PostgresTest {
   }
   // A role that may do anything here, with a setting of its own.
   std::string url_of_role_with(const std::string& setting) {
-    shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'secret-of-a-role'; GRANT ALL ON SCHEMA " +
-                              schema_ + " TO " + role_ + "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " +
-                              role_ + "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + schema_ + " TO " + role_);
+    shared_postgres().execute("CREATE ROLE " + role_ +
+                              " LOGIN PASSWORD 'secret-of-a-role'; GRANT ALL ON SCHEMA " + schema_ + " TO " +
+                              role_ + "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " + role_ +
+                              "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + schema_ + " TO " + role_);
     if (!setting.empty()) shared_postgres().execute("ALTER ROLE " + role_ + " SET " + setting);
     return shared_postgres().url(role_, "postgres", "secret-of-a-role") + "?table=" + schema_ + ".locks";
   }
@@ -111,11 +112,14 @@ TEST_F(Outcomes, at_repeatable_read_statements_that_meet_are_sent_again) {
 
 TEST_F(Outcomes, commits_are_durable_whatever_the_role_says) {
   // Seen from inside the statement that writes: what is in force when it commits.
-  psql()->run("CREATE TABLE seen (synchronous_commit text); "
-              "CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-              "INSERT INTO " + schema_ + ".seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$; "
-              "CREATE CONSTRAINT TRIGGER see AFTER INSERT OR UPDATE ON locks DEFERRABLE INITIALLY DEFERRED "
-              "FOR EACH ROW EXECUTE FUNCTION see()");
+  psql()->run(
+      "CREATE TABLE seen (synchronous_commit text); "
+      "CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "INSERT INTO " +
+      schema_ +
+      ".seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$; "
+      "CREATE CONSTRAINT TRIGGER see AFTER INSERT OR UPDATE ON locks DEFERRABLE INITIALLY DEFERRED "
+      "FOR EACH ROW EXECUTE FUNCTION see()");
   Ours ours(url_of_role_with("synchronous_commit = off"));
   for (int i = 0; i < 3; ++i) {
     const Reply mine = ours.acquire("k", "ann");
@@ -126,15 +130,17 @@ TEST_F(Outcomes, commits_are_durable_whatever_the_role_says) {
                            {.verb = Verb::acquire, .key = {"y"}, .holder = {"ann"}, .ttl = 1h}};
   Reply replies[2];
   ASSERT_TRUE(ours.store().apply(batch, replies, soon()));
-  EXPECT_EQ(psql()->value("SELECT string_agg(DISTINCT synchronous_commit, ',') || ' ' || count(*) FROM seen"), "on 11");
+  EXPECT_EQ(psql()->value("SELECT string_agg(DISTINCT synchronous_commit, ',') || ' ' || count(*) FROM seen"),
+            "on 11");
 }
 
 TEST_F(Outcomes, a_connection_that_was_ended_meanwhile_is_unavailable_and_a_new_one_works) {
   const std::string url = url_of_role_with("");
   Ours ours(url);
   ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
-  ASSERT_EQ(shared_postgres().execute("SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE usename = '" +
-                                      role_ + "'"),
+  ASSERT_EQ(shared_postgres().execute(
+                "SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE usename = '" +
+                role_ + "'"),
             "1");
   const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
   ASSERT_FALSE(reply);
@@ -150,8 +156,9 @@ TEST_F(Outcomes, a_connection_that_is_ended_in_flight_is_in_doubt) {
   guard->run("BEGIN; SELECT 1 FROM locks FOR UPDATE");
   std::jthread killer([&] {
     EXPECT_TRUE(await([&] {
-      return shared_postgres().execute("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '" +
-                                       role_ + "' AND wait_event_type = 'Lock'") == "1";
+      return shared_postgres().execute(
+                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '" + role_ +
+                 "' AND wait_event_type = 'Lock'") == "1";
     }));
   });
   const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 2h});
@@ -174,8 +181,10 @@ TEST_F(Outcomes, a_bell_that_lost_its_connection_rings_and_listens_again) {
   Ours ours(url), other(url);
   const auto bell = ours.store().bell();
   ASSERT_TRUE(bell);
-  shared_postgres().execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND usename = '" +
-                            role_ + "'");
+  shared_postgres().execute(
+      "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND usename "
+      "= '" +
+      role_ + "'");
   const auto rang = bell->rung();
   ASSERT_TRUE(rang);
   EXPECT_TRUE(rang->empty()) << "anything may have happened";
@@ -232,15 +241,16 @@ TEST_F(OwnServer, an_acquire_that_was_given_up_grants_nothing_when_the_server_wa
   late.acquire("other", "late");
   const int backend = late.backend(psql);
   server_.pause_backend(backend);
-  const auto reply =
-      late.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"late"}, .ttl = 1h}, BootClock::now() + 100ms);
+  const auto reply = late.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"late"}, .ttl = 1h},
+                              BootClock::now() + 100ms);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::in_doubt);
   let_pass(10ms);
   server_.resume_backend(backend);
   // It has read what we sent when it notices that we are not there any more.
   EXPECT_TRUE(await([&] {
-    return psql.value("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND pid = " + std::to_string(backend)) == "1";
+    return psql.value("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND pid = " +
+                      std::to_string(backend)) == "1";
   }));
   EXPECT_EQ(psql.value("SELECT locked_by FROM locks WHERE key = 'k'"), "");
 }
@@ -248,7 +258,8 @@ TEST_F(OwnServer, an_acquire_that_was_given_up_grants_nothing_when_the_server_wa
 TEST_F(OwnServer, a_frozen_server_holds_nobody_up_past_their_time) {
   Ours ours(server_.url());
   server_.pause();
-  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h}, BootClock::now() + 50ms);
+  const auto reply =
+      ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h}, BootClock::now() + 50ms);
   const auto connected = try_origin(server_.url()).value()->connect(BootClock::now() + 50ms);
   server_.resume();
   ASSERT_FALSE(reply);

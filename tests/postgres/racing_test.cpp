@@ -74,7 +74,8 @@ class Racing : public PostgresTest {
 
 TEST_F(Racing, eight_clients_with_overlapping_batches_never_overlap_or_deadlock) {
   const auto deadlocks = [] {
-    return shared_postgres().execute("SELECT pg_stat_clear_snapshot(); SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'");
+    return shared_postgres().execute(
+        "SELECT pg_stat_clear_snapshot(); SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'");
   };
   const std::string before = deadlocks();
   std::vector<std::jthread> threads;
@@ -102,7 +103,8 @@ TEST_F(Racing, new_keys_in_batches_of_many_clients_are_each_granted_once) {
       const std::string me = "client " + std::to_string(t);
       for (int round = 0; round < 10; ++round) {
         std::vector<std::string> keys;
-        for (int k = 0; k < 16; ++k) keys.push_back("new " + std::to_string(round) + "." + std::to_string((k + t) % 16));
+        for (int k = 0; k < 16; ++k)
+          keys.push_back("new " + std::to_string(round) + "." + std::to_string((k + t) % 16));
         std::vector<Request> requests;
         for (const std::string& key : keys)
           requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {me}, .ttl = 1h});

@@ -25,29 +25,35 @@ class Schema : public PostgresTest {
 TEST_F(Schema, connecting_makes_nothing_and_says_who_does) {
   const Error error = refused();
   EXPECT_EQ(error.code, Errc::refused);
-  EXPECT_THAT(error.detail, AllOf(HasSubstr("\"" + schema_ + ".locks\""), HasSubstr("database \"postgres\""),
-                                  HasSubstr("holdfast --store postgres://postgres@127.0.0.1"), HasSubstr(" init")));
+  EXPECT_THAT(error.detail,
+              AllOf(HasSubstr("\"" + schema_ + ".locks\""), HasSubstr("database \"postgres\""),
+                    HasSubstr("holdfast --store postgres://postgres@127.0.0.1"), HasSubstr(" init")));
   EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 0);
 }
 
 TEST_F(Schema, the_lock_table_is_that_of_rubys_locker) {
   make_tables(url());
-  EXPECT_EQ(psql()->value("SELECT string_agg(column_name || ' ' || data_type || ' ' || coalesce(column_default, '-'), ', ' "
-                          "ORDER BY ordinal_position) FROM information_schema.columns WHERE table_name = 'locks' AND "
-                          "column_name <> 'id' AND table_schema = $1",
-                          {schema_}),
-            "locked_by character varying -, key character varying -, sequence bigint 0, "
-            "locked_at timestamp without time zone -, locked_until timestamp without time zone -");
-  EXPECT_EQ(psql()->value("SELECT indexdef FROM pg_indexes WHERE indexname = 'index_locks_on_key' AND schemaname = $1",
-                          {schema_}),
+  EXPECT_EQ(
+      psql()->value(
+          "SELECT string_agg(column_name || ' ' || data_type || ' ' || coalesce(column_default, '-'), ', ' "
+          "ORDER BY ordinal_position) FROM information_schema.columns WHERE table_name = 'locks' AND "
+          "column_name <> 'id' AND table_schema = $1",
+          {schema_}),
+      "locked_by character varying -, key character varying -, sequence bigint 0, "
+      "locked_at timestamp without time zone -, locked_until timestamp without time zone -");
+  EXPECT_EQ(psql()->value(
+                "SELECT indexdef FROM pg_indexes WHERE indexname = 'index_locks_on_key' AND schemaname = $1",
+                {schema_}),
             "CREATE UNIQUE INDEX index_locks_on_key ON " + schema_ + ".locks USING btree (key)");
 }
 
 TEST_F(Schema, a_table_of_locker_0_0_1_is_completed_and_goes_on) {
   const auto psql = this->psql();
-  psql->run("CREATE TABLE locks (id serial PRIMARY KEY, locked_by varchar(255), key varchar(255), locked_at timestamp, "
-            "locked_until timestamp); CREATE UNIQUE INDEX index_locks_on_key ON locks (key); "
-            "INSERT INTO locks (key, locked_by, locked_until) VALUES ('old', 'ruby', now() + interval '1 hour')");
+  psql->run(
+      "CREATE TABLE locks (id serial PRIMARY KEY, locked_by varchar(255), key varchar(255), locked_at "
+      "timestamp, "
+      "locked_until timestamp); CREATE UNIQUE INDEX index_locks_on_key ON locks (key); "
+      "INSERT INTO locks (key, locked_by, locked_until) VALUES ('old', 'ruby', now() + interval '1 hour')");
   EXPECT_THAT(refused().detail, HasSubstr("lacks the column \"sequence\""));
   const auto plan = steward()->plan(soon()).value();
   EXPECT_THAT(plan.front(), HasSubstr("ADD COLUMN sequence bigint DEFAULT 0"));
@@ -58,8 +64,10 @@ TEST_F(Schema, a_table_of_locker_0_0_1_is_completed_and_goes_on) {
 }
 
 TEST_F(Schema, narrow_columns_refuse_by_name_what_they_cannot_take) {
-  psql()->run("CREATE TABLE locks (id serial PRIMARY KEY, locked_by varchar(255), key varchar(255), locked_at timestamp, "
-              "locked_until timestamp, sequence bigint DEFAULT 0)");
+  psql()->run(
+      "CREATE TABLE locks (id serial PRIMARY KEY, locked_by varchar(255), key varchar(255), locked_at "
+      "timestamp, "
+      "locked_until timestamp, sequence bigint DEFAULT 0)");
   make_tables(url());
   Ours ours(url());
   const std::string longest(255, 'k'), longer(256, 'k');
@@ -67,7 +75,8 @@ TEST_F(Schema, narrow_columns_refuse_by_name_what_they_cannot_take) {
   std::string umlauts;
   for (int i = 0; i < 255; ++i) umlauts += "\xc3\xa4";  // letters count, not bytes
   EXPECT_EQ(ours.acquire(umlauts, "ann").verdict, Verdict::granted);
-  for (const auto& [key, holder] : {std::pair(longer, std::string("ann")), std::pair(std::string("k"), longer)}) {
+  for (const auto& [key, holder] :
+       {std::pair(longer, std::string("ann")), std::pair(std::string("k"), longer)}) {
     const auto reply = ours.ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h});
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().code, Errc::refused);
@@ -76,8 +85,9 @@ TEST_F(Schema, narrow_columns_refuse_by_name_what_they_cannot_take) {
 }
 
 TEST_F(Schema, a_table_that_cannot_keep_leases_is_refused_and_left_alone) {
-  psql()->run("CREATE TABLE locks (key varchar PRIMARY KEY, locked_by varchar, locked_at timestamptz, "
-              "locked_until timestamptz, sequence bigint)");
+  psql()->run(
+      "CREATE TABLE locks (key varchar PRIMARY KEY, locked_by varchar, locked_at timestamptz, "
+      "locked_until timestamptz, sequence bigint)");
   EXPECT_THAT(refused().detail, HasSubstr("\"locked_at\" is timestamp with time zone"));
   const auto made = steward()->init(soon());
   ASSERT_FALSE(made);
@@ -135,9 +145,12 @@ TEST_F(Schema, tables_are_two_if_their_names_differ_in_a_letter) {
 TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
   make_tables(url());
   const auto psql = this->psql();
-  psql->run("CREATE FUNCTION trap(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;"
-            "CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = trap);"
-            "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$");
+  psql->run(
+      "CREATE FUNCTION trap(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; "
+      "END $$;"
+      "CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = trap);"
+      "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; "
+      "END $$");
   Ours ours(url() + "&options=-csearch_path%3D" + schema_);
   const Reply mine = ours.acquire("k", "ann");
   EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);

@@ -43,12 +43,15 @@ TEST(Settings, a_host_elsewhere_gets_verify_full_and_a_local_one_does_not) {
     EXPECT_EQ(word(Settings::from(local, {}).value(), "sslmode"), "") << local;
   const Settings elsewhere = Settings::from("postgres://app@db.example/app", {}).value();
   EXPECT_EQ(word(elsewhere, "sslmode"), "verify-full");
-  EXPECT_EQ(word(elsewhere, "sslrootcert").empty(), ::access("/etc/ssl/certs/ca-certificates.crt", R_OK) != 0);
-  EXPECT_EQ(word(Settings::from("postgres://app@localhost,db.example/app", {}).value(), "sslmode"), "verify-full");
+  EXPECT_EQ(word(elsewhere, "sslrootcert").empty(),
+            ::access("/etc/ssl/certs/ca-certificates.crt", R_OK) != 0);
+  EXPECT_EQ(word(Settings::from("postgres://app@localhost,db.example/app", {}).value(), "sslmode"),
+            "verify-full");
 }
 
 TEST(Settings, what_is_given_is_left_as_it_is) {
-  EXPECT_EQ(word(Settings::from("postgres://db.example/app", {{"sslmode", "require"}}).value(), "sslmode"), "require");
+  EXPECT_EQ(word(Settings::from("postgres://db.example/app", {{"sslmode", "require"}}).value(), "sslmode"),
+            "require");
   const Variable mode("PGSSLMODE", "disable");
   EXPECT_EQ(word(Settings::from("postgres://db.example/app", {}).value(), "sslmode"), "");
 }
@@ -66,7 +69,8 @@ TEST(Settings, a_service_file_says_where) {
   write_file(path, "[leases]\nhost=db.example\nport=6432\ndbname=shop\nuser=olga\npassword=hush-hush\n");
   const Variable file("PGSERVICEFILE", path);
   const Settings settings = Settings::from("postgres://?service=leases", {}).value();
-  EXPECT_THAT(settings.name(), AllOf(HasSubstr("olga@db.example"), HasSubstr("/shop"), Not(HasSubstr("hush"))));
+  EXPECT_THAT(settings.name(),
+              AllOf(HasSubstr("olga@db.example"), HasSubstr("/shop"), Not(HasSubstr("hush"))));
   EXPECT_EQ(word(settings, "sslmode"), "verify-full");
   EXPECT_THAT(settings.shown("it is hush-hush"), "it is ***");
 }
@@ -101,16 +105,22 @@ TEST(Settings, a_password_file_works) {
 }
 
 TEST(TableNames, are_letters_digits_and_a_schema) {
-  for (const char* good : {"locks", "app.locks", "Jobs_2", "_x"}) EXPECT_TRUE(postgres::Tables::named(good)) << good;
-  for (const char* bad : {"", "a.b.c", "1x", "a b", "a;b", "a\"b", ".x", "x.", "holdfast_log", "pg_catalog.locks"})
+  for (const char* good : {"locks", "app.locks", "Jobs_2", "_x"})
+    EXPECT_TRUE(postgres::Tables::named(good)) << good;
+  for (const char* bad :
+       {"", "a.b.c", "1x", "a b", "a;b", "a\"b", ".x", "x.", "holdfast_log", "pg_catalog.locks"})
     EXPECT_EQ(postgres::Tables::named(bad).error().code, Errc::invalid) << bad;
 }
 
 TEST(Faults, every_state_says_whether_it_can_have_happened) {
-  const auto code = [](const char* state) { return postgres::statement_error({state, "text"}, "there").code; };
-  for (const char* nothing_happened : {"40001", "40P01", "55P03", "57014", "57P03", "53100", "53300", "0A000"})
+  const auto code = [](const char* state) {
+    return postgres::statement_error({state, "text"}, "there").code;
+  };
+  for (const char* nothing_happened :
+       {"40001", "40P01", "55P03", "57014", "57P03", "53100", "53300", "0A000"})
     EXPECT_EQ(code(nothing_happened), Errc::unavailable) << nothing_happened;
-  for (const char* refused : {"25006", "42501", "42P01", "42703", "28000", "28P01", "3D000", "22001", "23505"})
+  for (const char* refused :
+       {"25006", "42501", "42P01", "42703", "28000", "28P01", "3D000", "22001", "23505"})
     EXPECT_EQ(code(refused), Errc::refused) << refused;
   for (const char* unclear : {"57P01", "57P02", "08006", "XX000", "58030", "99999", ""})
     EXPECT_EQ(code(unclear), Errc::in_doubt) << unclear;

@@ -25,7 +25,8 @@ inline Instant soon() { return BootClock::now() + 10s; }
 class Psql {
  public:
   explicit Psql(const std::string& url) : connection_(PQconnectdb(url.c_str())) {
-    if (PQstatus(connection_.get()) != CONNECTION_OK) throw std::runtime_error(PQerrorMessage(connection_.get()));
+    if (PQstatus(connection_.get()) != CONNECTION_OK)
+      throw std::runtime_error(PQerrorMessage(connection_.get()));
   }
   // The number of rows that it changed or found.
   int run(const std::string& sql, const std::vector<std::string>& parameters = {}) {
@@ -46,10 +47,10 @@ class Psql {
     std::vector<const char*> values;
     for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
     // Several statements at once go only without parameters.
-    postgres::OwnedResult result(values.empty()
-                                     ? PQexec(connection_.get(), sql.c_str())
-                                     : PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()),
-                                                    nullptr, values.data(), nullptr, nullptr, 0));
+    postgres::OwnedResult result(values.empty() ? PQexec(connection_.get(), sql.c_str())
+                                                : PQexecParams(connection_.get(), sql.c_str(),
+                                                               static_cast<int>(values.size()), nullptr,
+                                                               values.data(), nullptr, nullptr, 0));
     const ExecStatusType status = PQresultStatus(result.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
       throw std::runtime_error(PQresultErrorMessage(result.get()));
@@ -61,11 +62,13 @@ class Psql {
 // One client of ours, with one connection.
 class Ours {
  public:
-  explicit Ours(const std::string& url) : origin_(try_origin(url).value()), store_(origin_->connect(soon()).value()) {}
+  explicit Ours(const std::string& url)
+      : origin_(try_origin(url).value()), store_(origin_->connect(soon()).value()) {}
 
   Result<Reply> ask(const Request& request, Instant until = soon()) {
     Reply reply;
-    if (auto status = store_->apply({&request, 1}, {&reply, 1}, until); !status) return std::move(status).error();
+    if (auto status = store_->apply({&request, 1}, {&reply, 1}, until); !status)
+      return std::move(status).error();
     return reply;
   }
   Reply acquire(std::string_view key, std::string_view holder, Millis ttl = 1h, Millis place = 0ms) {
@@ -81,8 +84,9 @@ class Ours {
   Origin& origin() { return *origin_; }
   int backend(Psql& psql) {
     // The one that asked last, and is not the asker.
-    return std::stoi(psql.value("SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast' AND pid <> "
-                                "pg_backend_pid() ORDER BY query_start DESC LIMIT 1"));
+    return std::stoi(
+        psql.value("SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast' AND pid <> "
+                   "pg_backend_pid() ORDER BY query_start DESC LIMIT 1"));
   }
 
  private:

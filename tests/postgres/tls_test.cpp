@@ -41,7 +41,9 @@ TEST_F(Tls, the_right_certificate_is_accepted) {
             "t");
 }
 
-TEST_F(Tls, another_name_is_refused) { expect_refused(PostgresServer({.tls = certificates_.wrong_name(), .fsync = false})); }
+TEST_F(Tls, another_name_is_refused) {
+  expect_refused(PostgresServer({.tls = certificates_.wrong_name(), .fsync = false}));
+}
 
 TEST_F(Tls, an_expired_certificate_is_refused) {
   expect_refused(PostgresServer({.tls = certificates_.expired(), .fsync = false}));

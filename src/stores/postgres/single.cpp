@@ -54,12 +54,13 @@ PostgresStore::Settled PostgresStore::settle(Call& call, std::size_t i, Millis p
       return settle_acquire(r, reply, call.until, patience);
     case Verb::renew:
       ask_about(r).number(length_of(r.ttl)).flag(r.extend).number(patience.count());
-      return settle_own(r, reply, connection_.run(statements_.renew, uses_.renew, parameters_, call.until), call.until);
+      return settle_own(r, reply, connection_.run(statements_.renew, uses_.renew, parameters_, call.until),
+                        call.until);
     case Verb::release:
       if (r.place > Millis::zero()) return Settled::not_yet;
       ask_about(r).number(patience.count());
-      return settle_own(r, reply, connection_.run(statements_.release, uses_.release, parameters_, call.until),
-                        call.until);
+      return settle_own(
+          r, reply, connection_.run(statements_.release, uses_.release, parameters_, call.until), call.until);
     case Verb::evict: return Settled::not_yet;
   }
   return Settled::not_yet;
@@ -105,7 +106,8 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
 }
 
 // What only the holder can do: a row, or it is lost.
-PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply, const Answer& a, Instant until) {
+PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply, const Answer& a,
+                                                 Instant until) {
   if (const Settled settled = check(a); settled != Settled::yes) return settled;
   if (a.rows() == 0) {
     const Answer seen = look(r, until);
@@ -131,11 +133,13 @@ Answer PostgresStore::look(const Request& r, Instant until) {
 
 void PostgresStore::answer_locked(const Request& r, Reply& reply, Instant until) {
   if (r.verb == Verb::release || r.verb == Verb::evict) {
-    raise({Errc::unavailable, site_->name() + ": the row of this key is locked by an open transaction of somebody"});
+    raise({Errc::unavailable,
+           site_->name() + ": the row of this key is locked by an open transaction of somebody"});
   }
   const Answer a = look(r, until);
   const Row row = a.rows() > 0 ? row_in(a, 0) : Row{};
-  // Still theirs, if not for longer than before: that is true, and as good as a renewal that came a little earlier.
+  // Still theirs, if not for longer than before: that is true, and as good as a renewal that came a little
+  // earlier.
   if (is_theirs(row, r)) return answer(reply, Verdict::granted, row);
   if (r.verb == Verb::renew) return answer(reply, Verdict::lost, row);
   answer(reply, Verdict::busy, row);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // store.h - leases in PostgreSQL.
 //
-// A batch of one is one prepared statement, which settles every uncontended request.  What that does not settle, and
-// every larger batch, is one statement over arrays (sql/apply.sql): keys in bytewise order, each once; a key that
-// comes twice travels in a second wave.
+// A batch of one is one prepared statement, which settles every uncontended request.  What that does not
+// settle, and every larger batch, is one statement over arrays (sql/apply.sql): keys in bytewise order, each
+// once; a key that comes twice travels in a second wave.
 #pragma once
 #include <memory>
 #include <set>
