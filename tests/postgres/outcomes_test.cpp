@@ -41,16 +41,6 @@ class Outcomes : public PostgresTest {
   const std::string role_ = "r_" + random_hex(16);
 };
 
-TEST_F(Outcomes, a_wrong_password_is_refused_and_not_shown) {
-  const Error error = connect_error(shared_postgres().url("postgres", "postgres", "wrong-secret"));
-  EXPECT_EQ(error.code, Errc::refused);
-  EXPECT_THAT(error.detail, AllOf(HasSubstr("28P01"), Not(HasSubstr("wrong-secret"))));
-}
-
-TEST_F(Outcomes, no_password_where_one_is_asked_for_is_refused) {
-  EXPECT_EQ(connect_error(shared_postgres().url("postgres", "postgres", "")).code, Errc::refused);
-}
-
 TEST_F(Outcomes, a_database_that_is_not_there_is_refused) {
   const Error error = connect_error(shared_postgres().url("postgres", "nowhere"));
   EXPECT_EQ(error.code, Errc::refused);
@@ -200,6 +190,19 @@ class OwnServer : public ::testing::Test {
   OwnServer() { make_tables(server_.url()); }
   PostgresServer server_;
 };
+
+TEST_F(OwnServer, a_wrong_password_is_refused_and_not_shown) {
+  const auto wrong = try_origin(server_.url("postgres", "postgres", "wrong-secret")).value()->connect(soon());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Errc::refused);
+  EXPECT_THAT(wrong.error().detail, AllOf(HasSubstr("28P01"), Not(HasSubstr("wrong-secret"))));
+}
+
+TEST_F(OwnServer, no_password_where_one_is_asked_for_is_refused) {
+  const auto without = try_origin(server_.url("postgres", "postgres", "")).value()->connect(soon());
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().code, Errc::refused);
+}
 
 TEST_F(OwnServer, leases_survive_a_server_that_is_killed_and_tokens_rise) {
   Reply mine;

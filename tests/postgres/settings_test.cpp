@@ -94,13 +94,13 @@ TEST(Settings, parameters_that_nobody_knows_are_refused_by_name) {
 }
 
 TEST(Settings, a_password_file_works) {
+  const PostgresServer server({.fsync = false});
   const Scratch folder;
   const std::string path = folder.path() + "/pgpass";
   write_file(path, "127.0.0.1:*:*:postgres:" + std::string(PostgresAddress::superuser_password) + "\n");
   ::chmod(path.c_str(), 0600);
   const Variable file("PGPASSFILE", path);
-  const auto reached =
-      try_origin(shared_postgres().url("postgres", "postgres", "")).value()->steward()->plan(soon());
+  const auto reached = try_origin(server.url("postgres", "postgres", "")).value()->steward()->plan(soon());
   EXPECT_TRUE(reached) << reached.error().detail;
 }
 
