@@ -29,9 +29,15 @@ def fingerprint(tree, path, command):
     return digest.hexdigest()
 
 
+def driver_folders():
+    """Where drivers have their headers that do not lie where the compiler looks by itself."""
+    done = subprocess.run(["pkg-config", "--cflags-only-I", "libpq"], capture_output=True, text=True, check=False)
+    return done.stdout.split() if done.returncode == 0 else []
+
+
 def headers_alone(tree):
     """Every header compiles alone, and twice."""
-    command = [COMPILER, *FLAGS, "-I", "include", "-I", "src", "-I", "."]
+    command = [COMPILER, *FLAGS, "-I", "include", "-I", "src", "-I", ".", *driver_folders()]
     if tree.build:
         command += ["-I", os.path.join(tree.build, "generated")]
     command += ["-"]

@@ -12,7 +12,20 @@ enum Column : int { n, verdict, token, holder, until_us, now_us, ahead, first_un
 
 constexpr std::size_t many_keys = 10'000;
 
+std::optional<Verdict> verdict_by(char letter) {
+  if (letter == 'g') return Verdict::granted;
+  if (letter == 'r') return Verdict::released;
+  if (letter == 'b') return Verdict::busy;
+  if (letter == 'l') return Verdict::lost;
+  return std::nullopt;
+}
+
 }  // namespace
+
+void PostgresStore::remember(Keys& keys, std::string_view key) {
+  if (keys.size() >= many_keys) keys.clear();
+  keys.emplace(key);
+}
 
 PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Millis patience) {
   parameters_.clear();
@@ -34,7 +47,9 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   parameters_.numbers();
   each([](const Request& r) { return length_of(std::min(r.place, Millis(std::chrono::hours(24)))); });
   parameters_.numbers();
-  each([](const Request& r) { return std::optional<std::int64_t>((r.extend ? 1 : 0) + (r.detached ? 2 : 0)); });
+  each([](const Request& r) {
+    return std::optional<std::int64_t>((r.extend ? 1 : 0) + (r.detached ? 2 : 0));
+  });
   parameters_.texts();
   each([](const Request& r) { return r.note; });
   parameters_.text(site_->client).number(void_after(call.until)).number(patience.count());
@@ -57,29 +72,21 @@ void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a) {
              .holder = a.text(row, holder),
              .end = a.moment(row, until_us),
              .now = Micros(a.number(row, now_us))};
-    switch (a.letter(row, verdict)) {
-      case 'g': answer(reply, Verdict::granted, told); break;
-      case 'r': answer(reply, Verdict::released, told); break;
-      case 'l': answer(reply, Verdict::lost, told); break;
-      case 'b':
-        if (told.live()) {
-          answer(reply, Verdict::busy, told);
-        } else {  // free, but not for us
-          told.holder = {};
-          answer(reply, Verdict::busy, told);
-          const auto first = a.moment(row, first_until_us);
-          reply.remaining = first ? remaining(*first, told.now) : Millis(1);
-        }
-        reply.ahead = static_cast<std::uint32_t>(a.number(row, ahead));
-        break;
-      default:  // somebody was faster, or its time was over by a clock that has been set
-        open.push_back(i);
-        continue;
+    const auto said = verdict_by(a.letter(row, verdict));
+    if (!said) {  // somebody was faster, or its time was over by a clock that has been set
+      open.push_back(i);
+      continue;
     }
+    const bool not_our_turn = said == Verdict::busy && !told.live();  // free, but not for us
+    if (not_our_turn) told.holder = {};
+    answer(reply, *said, told);
+    if (said == Verdict::busy) reply.ahead = static_cast<std::uint32_t>(a.number(row, ahead));
+    if (const auto first = a.moment(row, first_until_us); not_our_turn)
+      reply.remaining = first ? remaining(*first, told.now) : Millis(1);
     call.applied = true;
     const bool waits = reply.verdict == Verdict::busy && request.place > Millis::zero();
-    if (waits && waited_for_.size() < many_keys) {
-      waited_for_.emplace(request.key.text);
+    if (waits) {
+      remember(waited_for_, request.key.text);
     } else if (const auto key = waited_for_.find(request.key.text); !waits && key != waited_for_.end()) {
       waited_for_.erase(key);
     }

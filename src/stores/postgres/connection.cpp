@@ -23,8 +23,8 @@ std::string state_in(std::string_view message) {
   for (std::size_t at = message.find(":  "); at != std::string_view::npos; at = message.find(":  ", at + 1)) {
     const std::string_view state = message.substr(at + 3, 5);
     const bool formed = state.size() == 5 && std::all_of(state.begin(), state.end(), [](char c) {
-      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-    });
+                          return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+                        });
     if (formed && message.substr(at + 8).starts_with(": ")) return std::string(state);
   }
   return {};
@@ -106,8 +106,8 @@ void Connection::lost(Errc code) const {
 }
 
 void Connection::hear(void* self, const PGresult* notice) {
-  // "Committed here, but maybe not on the standby": a wait for replication was cancelled.  Said as a warning, behind
-  // which comes an ordinary success.
+  // "Committed here, but maybe not on the standby": a wait for replication was cancelled.  Said as a warning,
+  // behind which comes an ordinary success.
   const std::string severity = field(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
   if (severity == "WARNING") static_cast<Connection*>(self)->warned_ = true;
   if (severity == "FATAL" || severity == "PANIC") static_cast<Connection*>(self)->dismissed_ = true;
@@ -149,14 +149,16 @@ Answer Connection::finish(bool sent, Instant until) {
     if (!result) break;
     const ExecStatusType status = PQresultStatus(result.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-      trouble = {field(result.get(), PG_DIAG_SQLSTATE), settings_.shown(field(result.get(), PG_DIAG_MESSAGE_PRIMARY))};
+      trouble = {field(result.get(), PG_DIAG_SQLSTATE),
+                 settings_.shown(field(result.get(), PG_DIAG_MESSAGE_PRIMARY))};
       if (trouble->text.empty()) trouble->text = settings_.shown(PQresultErrorMessage(result.get()));
     } else {
       kept = std::move(result);
     }
   }
   if (trouble && PQstatus(connection_.get()) != CONNECTION_OK)
-    raise({Errc::in_doubt, "the connection to " + settings_.name() + " was lost before it answered: " + trouble->text});
+    raise({Errc::in_doubt,
+           "the connection to " + settings_.name() + " was lost before it answered: " + trouble->text});
   if (trouble) return Answer(*std::move(trouble));
   if (warned_)
     raise({Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
@@ -165,8 +167,8 @@ Answer Connection::finish(bool sent, Instant until) {
 
 Answer Connection::run(const std::string& sql, Parameters& p, Instant until) {
   require_idle();
-  const int sent = PQsendQueryParams(connection_.get(), sql.c_str(), p.count(), nullptr, p.values(), p.lengths(),
-                                     p.formats(), 0);
+  const int sent = PQsendQueryParams(connection_.get(), sql.c_str(), p.count(), nullptr, p.values(),
+                                     p.lengths(), p.formats(), 0);
   return finish(sent == 1, until);
 }
 
@@ -205,7 +207,7 @@ bool Connection::take_notices(std::vector<std::string>& payloads) {
   if (PQconsumeInput(connection_.get()) != 1 || PQstatus(connection_.get()) != CONNECTION_OK) return false;
   while (true) {
     const OwnedNotice notice(PQnotifies(connection_.get()));
-    if (!notice) return true;
+    if (!notice) return !dismissed_;
     payloads.emplace_back(notice->extra);
   }
 }
