@@ -167,7 +167,7 @@ TEST_F(GuardHere, guard_stopped_is_continued_and_nothing_happens) {
 }
 
 TEST_P(Guard, frozen_does_not_end_a_lease_that_is_renewed) {
-  Process process = hold("k", {"--ttl", "500ms"});
+  Process process = hold("k", {"--ttl", short_ttl()});
   {
     const Frozen frozen(guard_of(process.pid()));
     let_pass(1500ms);

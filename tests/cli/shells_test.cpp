@@ -26,16 +26,13 @@ class EightShells : public HomeOn {
     std::ofstream(path("update")) << script << "\n";
   }
 
-  // At a server a lease whose holder was killed has to run out, far behind the last write of an orphan.
-  static std::string ttl() { return is_server() ? "1s" : "3s"; }
-
   // `loop` is the head of a loop around `holdfast run`.
-  std::vector<Process> start_shells(const std::string& loop) {
+  std::vector<Process> start_shells(const std::string& loop, const std::string& ttl = "3s") {
     std::vector<Process> started;
     for (int i = 0; i < shells; ++i) {
       environment_["SHELL_NAME"] = "shell" + std::to_string(i);
-      started.emplace_back(plan(
-          {"sh", "-c", loop + " do " HOLDFAST_BINARY " run --ttl " + ttl() + " k -- sh ./update; done"}));
+      started.emplace_back(
+          plan({"sh", "-c", loop + " do " HOLDFAST_BINARY " run --ttl " + ttl + " k -- sh ./update; done"}));
     }
     return started;
   }
@@ -103,7 +100,9 @@ TEST_P(EightShells, eight_shells_lose_no_finished_update_whoever_is_killed) {
   std::printf("HOLDFAST_SEED=%llu repeats this\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 random(seed);
 
-  std::vector<Process> started = start_shells("while ! test -e stop;");
+  // At a server the lease of a killed holder has to run out, but far behind the last write of its orphan.
+  const std::string ttl = is_server() ? "1s" : "3s";
+  std::vector<Process> started = start_shells("while ! test -e stop;", ttl);
   const Instant end = BootClock::now() + (is_server() ? 6s : 12s);
   int struck = 0;
   while (BootClock::now() < end) {

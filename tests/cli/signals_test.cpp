@@ -70,7 +70,7 @@ TEST_P(Signals, to_the_command_alone_end_it_alone) {
 
 // Stopped by hand, far from a terminal: it keeps its lease, because we go on renewing.
 TEST_P(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
-  Process process = hold("k", {"--ttl", "500ms"});
+  Process process = hold("k", {"--ttl", short_ttl()});
   const pid_t command = command_of(process.pid());
   ::kill(command, SIGSTOP);
   ASSERT_TRUE(await([&] { return is_stopped(command); }));

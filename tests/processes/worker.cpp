@@ -41,9 +41,8 @@ class Worker {
     const std::size_t slot = jitter_.below(board_.slots.size());
     const std::string key = "key" + std::to_string(slot);
     const Instant sent = BootClock::now();
-    const Instant until = sent + std::max(work_.ttl / 2, Millis(100));
     const auto granted =
-        peer_.ask({.verb = Verb::acquire, .key = {key}, .holder = {peer_.name()}, .ttl = work_.ttl}, until);
+        ask({.verb = Verb::acquire, .key = {key}, .holder = {peer_.name()}, .ttl = work_.ttl});
     if (!granted) return failed("acquire", granted.error());
     if (granted->verdict == Verdict::busy) return "";
     if (granted->verdict != Verdict::granted) return "acquire is answered by " + text(granted);
@@ -51,8 +50,8 @@ class Worker {
     if (std::string wrong = alone(board_.slots[slot], sent, granted->token); !wrong.empty())
       return key + ": " + wrong;
 
-    const auto released = peer_.ask(
-        {.verb = Verb::release, .key = {key}, .holder = {peer_.name()}, .token = granted->token}, until);
+    const auto released =
+        ask({.verb = Verb::release, .key = {key}, .holder = {peer_.name()}, .token = granted->token});
     if (!released) return failed("release", released.error());
     const bool late = BootClock::now() >= sent + work_.ttl;
     // Where a call was not answered, a release may have come twice.
@@ -67,6 +66,12 @@ class Worker {
   }
 
  private:
+  // A store that is there for sure has all the time it needs; one that may hang is soon given up.
+  Result<Reply> ask(const Request& request) {
+    const Millis patience = work_.outages ? work_.ttl / 2 : Millis(20'000);
+    return peer_.ask(request, BootClock::now() + patience);
+  }
+
   std::string failed(const char* verb, const Error& error) {
     if (!work_.outages || !is_outage(error)) return std::string(verb) + ": " + error.detail;
     ++score_.outages;
