@@ -12,6 +12,7 @@
 #                 [LINKS target...]                # holdfast::NAME of the layers under test; GoogleTest comes by itself
 #                 [LABELS label...]                # fast sanitize slow cli
 #                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
+#                 [NEEDS servers]                  # ctest starts the servers that tests share; HOLDFAST_TEST_SERVERS says where
 #                 [RUN_SERIAL]                     # no other test runs beside these
 #                 [TIMEOUT seconds])               # for each case; 120 unless given
 #     makes the program test_NAME and one ctest test NAME.Suite.case for each of its cases. It sees include/, src/ and the
@@ -21,6 +22,9 @@
 # never globbed: the tidy test reads the names here.
 
 include(GoogleTest)
+
+# The file that says where the servers of a run of tests are; tests/support/servers makes it.
+set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 
 # The language, the warnings, the hardening, the visibility and the private include folder of everything we compile.
 function(holdfast_ours target)
@@ -56,7 +60,7 @@ function(holdfast_layer name)
 endfunction()
 
 function(holdfast_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;RUN_SERIAL" "TIMEOUT" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;RUN_SERIAL" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
   holdfast_refuse_unparsed(holdfast_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT HOLDFAST_TESTS)
     return()
@@ -82,6 +86,12 @@ function(holdfast_test name)
   if("sanitize" IN_LIST arg_LABELS)
     add_dependencies(sanitized_tests ${target})
   endif()
+  set(properties "LABELS \"${arg_LABELS}\"")
+  if(arg_NEEDS)
+    add_dependencies(${target} ${arg_NEEDS})
+    string(APPEND properties " FIXTURES_REQUIRED \"${arg_NEEDS}\""
+                             " ENVIRONMENT \"HOLDFAST_TEST_SERVERS=${HOLDFAST_TEST_SERVERS}\"")
+  endif()
 
   gtest_discover_tests(
     ${target}
@@ -89,10 +99,10 @@ function(holdfast_test name)
     TEST_LIST ${target}_cases
     DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_RUN_SERIAL})
-  # gtest_discover_tests() flattens lists, so several labels have to be set by a file that ctest reads after its own.
+  # gtest_discover_tests() flattens lists, so properties that are lists have to be set by a file that ctest reads after its own.
   set(labels "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
   file(WRITE "${labels}" "foreach(case IN LISTS ${target}_cases)\n"
-                         "  set_tests_properties(\"\${case}\" PROPERTIES LABELS \"${arg_LABELS}\")\nendforeach()\n")
+                         "  set_tests_properties(\"\${case}\" PROPERTIES ${properties})\nendforeach()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels}")
 endfunction()
 

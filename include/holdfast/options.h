@@ -87,8 +87,12 @@ struct ClientOptions {
   // At most so many requests travel together.
   std::size_t batch_limit = 512;
 
-  // Told what a person should know: slow callbacks, renewals that fail.  One line, no secrets.  Called on
-  // any thread.
+  // Where the store does not do it itself, the keeper takes away so often what has been free for a day.  The
+  // first time is drawn, so that clients that live shortly do their share.  `never`: it does not.
+  Millis purge_every{std::chrono::hours(1)};
+
+  // Told what a person should know: a store set up unsafely, slow callbacks, renewals that fail.  One line,
+  // no secrets.  Called on any thread.
   std::function<void(std::string_view)> log = {};
 };
 

@@ -120,8 +120,10 @@ struct Traits {
   Millis resolution{};  // of its expiry clock; goes into the margin
   bool push = false;    // it has a bell
   bool fair = true;     // waiters are served in order
+  bool tidies = false;  // takes away by itself what nobody needs any more; else the keeper purges
   char grade = 'B';     // A consensus, B durable, C best effort, D refuse
   std::vector<std::string> findings = {};
+  std::vector<std::string> warnings = {};  // findings that every client is told of when it opens the store
 };
 
 // Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it

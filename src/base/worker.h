@@ -20,6 +20,8 @@ class Worker {
   ~Worker();
 
   bool started() const noexcept { return thread_.joinable(); }
+  // REQUIRES: started().
+  bool ended() const { return ended_.wait_for(Millis::zero()) == std::future_status::ready; }
   bool is_this_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 
   // Waits for the work to end, but no longer than `patience` and not at all on the thread itself; one that

@@ -48,6 +48,8 @@ Result<Client> Client::try_make(std::shared_ptr<Origin> origin, ClientOptions op
   if (options.margin && *options.margin < 0ms)
     return Error{Errc::invalid, "the margin is negative; give 0 or more"};
   if (options.place < 30ms) return Error{Errc::invalid, "a place in the queue must last at least 30ms"};
+  if (options.purge_every <= 0ms)
+    return Error{Errc::invalid, "purge_every is not above 0; give a time, or `never`"};
   if (options.batch_limit == 0) return Error{Errc::invalid, "the batch limit is 0; give 1 or more"};
   try {
     auto state = std::make_shared<ClientState>(std::move(origin), std::move(options));

@@ -33,6 +33,10 @@ Status ClientState::open() {
   auto traits = batched_.examine(after(BootClock::now(), opening));
   if (!traits) return std::move(traits).error();
   traits_ = *std::move(traits);
+  if (options_.log) {
+    for (const std::string& warning : traits_.warnings) options_.log(warning);
+  }
+  if (!traits_.tidies) keeper_.purge_every(options_.purge_every);
   return ok();
 }
 

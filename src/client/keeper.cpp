@@ -22,6 +22,11 @@ Keeper::~Keeper() {
   alarm_.finish(patience);
 }
 
+void Keeper::purge_every(Millis interval) {
+  const std::lock_guard lock(state_->mutex);
+  state_->purge_every = interval;
+}
+
 void Keeper::get_ready() {
   std::call_once(ready_, [this] {
     if (!alarm_.started()) alarm_ = Worker([state = state_] { state->alarm(); });

@@ -28,6 +28,9 @@ class Keeper {
   Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, WaitsFor waits_for);
   ~Keeper();
 
+  // From now on, while leases are kept.  Call before the first.
+  void purge_every(Millis interval);
+
   // Starts the threads, if they do not run yet.
   void get_ready();
 

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/wakeup.h"
+#include "base/worker.h"
 #include "client/callbacks.h"
 #include "client/hold.h"
 #include "client/keeper.h"
@@ -57,13 +58,20 @@ struct Keeper::State {
   Holds told;  // lost by the store's word; for the alarm thread
   bool closed = false;
   Jitter jitter;
+  Millis purge_every = never;
 
  private:
   Holds take_due(Instant now);
   void renew(Store& store, const Holds& due);
   void settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
   void run_errands(Store& store, Instant now);
+  void plan_first_purge(Instant now);
+  void purge_if_due(Instant now);
   Instant time_for_a_call(Instant now);
+
+  // The pulse's own.
+  Instant next_purge = Instant::max();
+  Worker purging;
   void announce(const std::shared_ptr<Hold>& hold);
   void log(std::string_view line) const;
 };

@@ -4,6 +4,7 @@
 #include "client/keeper_state.h"
 #include "client/why_lost.h"
 #include "core/deadline.h"
+#include "core/pause.h"
 
 namespace holdfast {
 namespace {
@@ -11,29 +12,34 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_errand = 500ms;
+constexpr Millis one_purge = 30s;
 constexpr Millis errand_pause = 100ms;  // before an errand is tried again
 
 }  // namespace
 
 void Keeper::State::pulse() {
   Connection store(origin);
+  plan_first_purge(BootClock::now());
   while (true) {
     const Instant now = BootClock::now();
     const Holds due = take_due(now);
     if (!due.empty()) renew(store, due);
     run_errands(store, now);
+    purge_if_due(now);
     Instant next;
     {
       const std::lock_guard lock(mutex);
-      if (closed && errands.empty()) return;
+      if (closed && errands.empty()) break;
       next = keeping.next_renewal();
       if (!errands.empty()) next = std::min(next, errands.begin()->first);
+      next = std::min(next, next_purge);
       pulse_sleeps_until = next;
     }
     pulse_wakeup.wait(next);
     const std::lock_guard lock(mutex);
     pulse_sleeps_until = Instant::min();  // awake: whoever adds something need not ring
   }
+  purging.finish(one_errand);
 }
 
 Keeper::State::Holds Keeper::State::take_due(Instant now) {
@@ -98,6 +104,26 @@ void Keeper::State::settle(Store& store, const std::shared_ptr<Hold>& hold, cons
     return;
   }
   lose(hold, why_lost(store, *hold, reply, hold->believed_until()));
+}
+
+void Keeper::State::plan_first_purge(Instant now) {
+  const std::lock_guard lock(mutex);
+  if (purge_every != never) next_purge = after(now, core::scaled(purge_every, jitter.fraction()));
+}
+
+// On a thread and a connection of its own: renewals do not wait for it.
+void Keeper::State::purge_if_due(Instant now) {
+  if (now < next_purge) return;
+  next_purge = after(now, purge_every);
+  if (purging.started() && !purging.ended()) return;
+  purging.finish(0ms);
+  try {
+    purging = Worker([steward = std::shared_ptr(origin->steward()), log = options.log] {
+      const auto purged = steward->purge({}, after(BootClock::now(), one_purge));
+      if (!purged && log) log("what nobody needs any more could not be purged: " + purged.error().detail);
+    });
+  } catch (const std::system_error&) {  // no thread to be had: later
+  }
 }
 
 Instant Keeper::State::time_for_a_call(Instant now) {

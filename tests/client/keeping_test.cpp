@@ -237,6 +237,103 @@ TEST_P(Run, a_function_may_release_early) {
   EXPECT_TRUE(client.try_run("k", {}, [](Lease& lease) { lease.release(); }));
 }
 
+// A store that leaves tidying to others, and what it was asked to take away.
+class UntidyOrigin final : public Origin {
+ public:
+  explicit UntidyOrigin(std::shared_ptr<Origin> inner) : inner_(std::move(inner)) {}
+
+  Result<std::unique_ptr<Store>> connect(Instant until) override {
+    auto store = inner_->connect(until);
+    if (!store) return store;
+    return std::unique_ptr<Store>(std::make_unique<Untidy>(*std::move(store)));
+  }
+  std::unique_ptr<Steward> steward() override {
+    return std::make_unique<Broom>(inner_->steward(), purges, refuses);
+  }
+  Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
+  std::string name() const override { return inner_->name(); }
+  const std::string& client() const noexcept override { return inner_->client(); }
+  int proof_of_life() const override { return inner_->proof_of_life(); }
+
+  std::atomic<int> purges = 0;
+  std::atomic<bool> refuses = false;
+
+ private:
+  class Untidy final : public Store {
+   public:
+    explicit Untidy(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+    Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+      return inner_->apply(requests, replies, until);
+    }
+    Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
+    Result<Traits> examine(Instant until) override {
+      auto traits = inner_->examine(until);
+      if (traits) traits->tidies = false;
+      if (traits) traits->warnings = {"nobody sweeps here"};
+      return traits;
+    }
+
+   private:
+    const std::unique_ptr<Store> inner_;
+  };
+  class Broom final : public Steward {
+   public:
+    Broom(std::unique_ptr<Steward> inner, std::atomic<int>& purges, const std::atomic<bool>& refuses)
+        : inner_(std::move(inner)), purges_(purges), refuses_(refuses) {}
+    Result<std::vector<std::string>> plan(Instant until) override { return inner_->plan(until); }
+    Result<std::vector<std::string>> init(Instant until) override { return inner_->init(until); }
+    Result<Purged> purge(const Purge& what, Instant until) override {
+      ++purges_;
+      if (refuses_) return Error{Errc::refused, "only the owner may delete"};
+      return inner_->purge(what, until);
+    }
+
+   private:
+    const std::unique_ptr<Steward> inner_;
+    std::atomic<int>& purges_;
+    const std::atomic<bool>& refuses_;
+  };
+
+  const std::shared_ptr<Origin> inner_;
+};
+
+TEST_P(Keep, where_the_store_does_not_tidy_the_keeper_purges_again_and_again) {
+  const auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
+  Client client(origin, {.purge_every = 20ms});
+  const Lease lease = client.acquire("k", {.ttl = 1h});
+  EXPECT_TRUE(await([&] { return origin->purges >= 3; }));
+  EXPECT_TRUE(lease.held());
+}
+
+TEST_P(Keep, nobody_purges_a_store_that_tidies_or_where_it_is_not_wanted) {
+  const auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
+  Client client(origin, {.purge_every = never});
+  const Lease lease = client.acquire("k", {.ttl = 30s, .renew_every = 5ms});
+  std::atomic<int> renewed = 0;
+  Lease other = client.acquire("l", {.ttl = 30s, .renew_every = 5ms});
+  other.on_renewed([&](Instant) { ++renewed; });
+  ASSERT_TRUE(await([&] { return renewed >= 10; }));
+  EXPECT_EQ(origin->purges, 0);
+}
+
+TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
+  const auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
+  origin->refuses = true;
+  std::mutex mutex;
+  std::vector<std::string> told;
+  Client client(origin, {.purge_every = 20ms, .log = [&](std::string_view line) {
+                           const std::lock_guard lock(mutex);
+                           told.emplace_back(line);
+                         }});
+  EXPECT_EQ(told, std::vector<std::string>{"nobody sweeps here"});
+  const Lease lease = client.acquire("k", {.ttl = 1h});
+  EXPECT_TRUE(await([&] {
+    const std::lock_guard lock(mutex);
+    return told.size() >= 2 && told.back().find("only the owner may delete") != std::string::npos;
+  }));
+  EXPECT_TRUE(lease.held());
+}
+
 HOLDFAST_ON_EVERY_STORE(Keep);
 HOLDFAST_ON_EVERY_STORE(Run);
 

@@ -56,8 +56,11 @@ class MemoryStore final : public Store {
     return database_->list(query);
   }
   Result<Traits> examine(Instant) override {
-    return Traits{
-        .name = "memory", .push = true, .grade = 'D', .findings = {"one process only: nothing outlives it"}};
+    return Traits{.name = "memory",
+                  .push = true,
+                  .tidies = true,  // with the process
+                  .grade = 'D',
+                  .findings = {"one process only: nothing outlives it"}};
   }
   std::unique_ptr<Bell> bell() override { return std::make_unique<EventBell>(database_, client_); }
 

@@ -77,6 +77,7 @@ Result<Traits> SqliteStore::examine(Instant until) {
   traits.name = "sqlite";
   traits.resolution = Millis(1);
   traits.push = true;
+  traits.tidies = true;  // in passing, see upkeep.h
   try {
     start(until);
     (void)rows_.look({"examined"});  // the file can be read
