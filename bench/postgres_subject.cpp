@@ -39,13 +39,13 @@ class PostgresSubject final : public Subject {
  public:
   PostgresSubject() : server_({.lines = {"max_connections = 500"}}), watching_(connect_postgres(url())) {
     make_ready(url());
-    words_.store = std::string("PostgreSQL ") + PQparameterStatus(watching_.get(), "server_version");
+    naming_.store = std::string("PostgreSQL ") + PQparameterStatus(watching_.get(), "server_version");
   }
 
-  const Words& words() const override { return words_; }
+  const Naming& naming() const override { return naming_; }
   std::string url() const override { return server_.url(); }
   std::unique_ptr<ByHand> by_hand() override { return std::make_unique<RawPostgres>(url()); }
-  std::unique_ptr<Line> line() override { return std::make_unique<NotifyLine>(url()); }
+  std::unique_ptr<Wire> wire() override { return std::make_unique<NotifyWire>(url()); }
 
   std::vector<Rival> rivals(std::vector<std::string>&) override {
     const auto raw = std::make_shared<RawPostgres>(url());
@@ -73,11 +73,11 @@ class PostgresSubject final : public Subject {
   test::PostgresServer server_;
   const Connection watching_;
   double questions_ = 0;
-  Words words_{.store = {},
-               .by_hand = "prepared statements by hand",
-               .batch = "64 in a statement by hand",
-               .question = "SELECT 1",
-               .line = "NOTIFY to LISTEN"};
+  Naming naming_{.store = {},
+                 .by_hand = "prepared statements by hand",
+                 .batch = "64 in a statement by hand",
+                 .question = "SELECT 1",
+                 .wire = "NOTIFY to LISTEN"};
 };
 
 }  // namespace

@@ -106,15 +106,15 @@ void RawPostgres::advisory_pair(std::int64_t key) {
   }
 }
 
-void NotifyLine::join(int me) {
+void NotifyWire::join(int me) {
   connection_ = connect_postgres(url_);
   run_sql(connection_.get(), "LISTEN line" + std::to_string(me));
   send_ = "NOTIFY line" + std::to_string(1 - me);
 }
 
-void NotifyLine::send() { run_sql(connection_.get(), send_); }
+void NotifyWire::send() { run_sql(connection_.get(), send_); }
 
-void NotifyLine::receive() {
+void NotifyWire::receive() {
   while (true) {
     if (PGnotify* const said = PQnotifies(connection_.get())) {
       PQfreemem(said);

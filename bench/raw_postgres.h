@@ -45,9 +45,9 @@ class RawPostgres final : public ByHand {
 };
 
 // NOTIFY in one process, LISTEN in the other.
-class NotifyLine final : public Line {
+class NotifyWire final : public Wire {
  public:
-  explicit NotifyLine(std::string url) : url_(std::move(url)) {}
+  explicit NotifyWire(std::string url) : url_(std::move(url)) {}
   void join(int me) override;
   void send() override;
   void receive() override;

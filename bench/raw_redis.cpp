@@ -92,15 +92,15 @@ bool RawRedis::is_held(const std::string& key) { return is_one(connection_.ask({
 
 void RawRedis::ask() { connection_.ask({"PING"}); }
 
-void PublishLine::join(int me) {
+void PublishWire::join(int me) {
   says_ = std::make_unique<RedisConnection>(port_);
   hears_ = std::make_unique<RedisConnection>(port_);
   hears_->ask({"SUBSCRIBE", "line" + std::to_string(me)});
   channel_ = "line" + std::to_string(1 - me);
 }
 
-void PublishLine::send() { says_->ask({"PUBLISH", channel_, "k"}); }
+void PublishWire::send() { says_->ask({"PUBLISH", channel_, "k"}); }
 
-void PublishLine::receive() { hears_->next(); }
+void PublishWire::receive() { hears_->next(); }
 
 }  // namespace holdfast::bench

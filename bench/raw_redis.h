@@ -47,9 +47,9 @@ class RawRedis final : public ByHand {
 };
 
 // PUBLISH in one process, SUBSCRIBE in the other.
-class PublishLine final : public Line {
+class PublishWire final : public Wire {
  public:
-  explicit PublishLine(int port) : port_(port) {}
+  explicit PublishWire(int port) : port_(port) {}
   void join(int me) override;
   void send() override;
   void receive() override;

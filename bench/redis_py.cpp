@@ -7,23 +7,10 @@
 #include <array>
 #include <stdexcept>
 
+#include "bench/pipe_wire.h"
 #include "bench/redis_py_lock.py.h"
 
 namespace holdfast::bench {
-namespace {
-
-struct Pipe {
-  Pipe() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe to be had");
-    out = Fd(ends[0]);
-    in = Fd(ends[1]);
-  }
-  Fd out, in;
-};
-
-}  // namespace
-
 // Debian's interpreter: its packages are not seen by another that may stand before it in PATH.
 RedisPy::RedisPy(int port) {
   Pipe to, from;

@@ -20,13 +20,13 @@ class RedisSubject final : public Subject {
  public:
   RedisSubject() : watching_(server_.port()) {
     make_ready(url());
-    words_.store = "Redis " + field(info("server"), "redis_version");
+    naming_.store = "Redis " + field(info("server"), "redis_version");
   }
 
-  const Words& words() const override { return words_; }
+  const Naming& naming() const override { return naming_; }
   std::string url() const override { return server_.url(); }
   std::unique_ptr<ByHand> by_hand() override { return std::make_unique<RawRedis>(server_.port()); }
-  std::unique_ptr<Line> line() override { return std::make_unique<PublishLine>(server_.port()); }
+  std::unique_ptr<Wire> wire() override { return std::make_unique<PublishWire>(server_.port()); }
 
   std::vector<Rival> rivals(std::vector<std::string>& notes) override {
     const auto raw = std::make_shared<RawRedis>(server_.port());
@@ -56,11 +56,11 @@ class RedisSubject final : public Subject {
   test::RedisServer server_;
   RedisConnection watching_;
   double questions_ = 0;
-  Words words_{.store = {},
-               .by_hand = "SET NX PX and a script by hand",
-               .batch = "64 in a pipeline by hand",
-               .question = "PING",
-               .line = "PUBLISH to SUBSCRIBE"};
+  Naming naming_{.store = {},
+                 .by_hand = "SET NX PX and a script by hand",
+                 .batch = "64 in a pipeline by hand",
+                 .question = "PING",
+                 .wire = "PUBLISH to SUBSCRIBE"};
 };
 
 }  // namespace

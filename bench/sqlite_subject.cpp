@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sqlite3.h>
 
-#include "bench/pipe_line.h"
+#include "bench/pipe_wire.h"
 #include "bench/raw_sqlite.h"
 #include "bench/subject.h"
 #include "bench/workload.h"
@@ -14,12 +14,12 @@ class SqliteSubject final : public Subject {
  public:
   SqliteSubject() { make_ready(url()); }
 
-  const Words& words() const override { return words_; }
+  const Naming& naming() const override { return naming_; }
   std::string url() const override { return "sqlite:" + path(); }
   std::unique_ptr<ByHand> by_hand() override {
     return std::make_unique<RawSqlite>(path(), RawSqlite::How::same_statements);
   }
-  std::unique_ptr<Line> line() override { return std::make_unique<PipeLine>(); }
+  std::unique_ptr<Wire> wire() override { return std::make_unique<PipeWire>(); }
 
   std::vector<Rival> rivals(std::vector<std::string>&) override {
     const auto raw = std::make_shared<RawSqlite>(folder_.path() + "/raw.db", RawSqlite::How::returning);
@@ -32,11 +32,11 @@ class SqliteSubject final : public Subject {
   std::string path() const { return folder_.path() + "/ours.db"; }
 
   const test::Scratch folder_;
-  const Words words_{.store = std::string("SQLite ") + sqlite3_libversion(),
-                     .by_hand = "the same statements by hand",
-                     .batch = "64 in a transaction by hand",
-                     .question = "",
-                     .line = "a byte through a pipe"};
+  const Naming naming_{.store = std::string("SQLite ") + sqlite3_libversion(),
+                       .by_hand = "the same statements by hand",
+                       .batch = "64 in a transaction by hand",
+                       .question = "",
+                       .wire = "a byte through a pipe"};
 };
 
 }  // namespace

@@ -26,9 +26,9 @@ class ByHand {
 };
 
 // A word from one process to another and back.  Made before the fork; each of the two joins it in its own.
-class Line {
+class Wire {
  public:
-  virtual ~Line() = default;
+  virtual ~Wire() = default;
   virtual void join(int me) = 0;  // 0 or 1
   virtual void send() = 0;
   virtual void receive() = 0;
@@ -42,21 +42,21 @@ struct Rival {
 };
 
 // How a chart and a table call things.
-struct Words {
+struct Naming {
   std::string store;     // "SQLite 3.40.1"
   std::string by_hand;   // one after the other
   std::string batch;     // 64 by hand
   std::string question;  // ByHand::ask; empty: not worth a figure
-  std::string line;      // Line
+  std::string wire;      // Wire
 };
 
 class Subject {
  public:
   virtual ~Subject() = default;
-  virtual const Words& words() const = 0;
+  virtual const Naming& naming() const = 0;
   virtual std::string url() const = 0;  // of a store that is ready
   virtual std::unique_ptr<ByHand> by_hand() = 0;
-  virtual std::unique_ptr<Line> line() = 0;
+  virtual std::unique_ptr<Wire> wire() = 0;
   // They live as long as the subject.  Says on `notes` which it cannot have here, and why.
   virtual std::vector<Rival> rivals(std::vector<std::string>& notes) = 0;
   // What the server says it has been asked since it started, without this question; none: there is no server.

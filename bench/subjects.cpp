@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 #if !defined(HOLDFAST_POSTGRES) || !defined(HOLDFAST_REDIS)
 SubjectKind not_built(std::string name, std::string option) {
   return {std::move(name),
-          [why = "built without that store (" + std::move(option) + "=OFF)"] { return why; },
+          [why = "built without that store (" + std::move(option) +
+                 "=OFF), or without servers to measure on"] { return why; },
           [] { return nullptr; }};
 }
 #endif
