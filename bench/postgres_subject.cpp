@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <libpq-fe.h>
 #include <unistd.h>
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/raw_postgres.h"
 
+#include <libpq-fe.h>
 #include <poll.h>
 
 #include <array>
@@ -33,6 +34,9 @@ std::string array_of(const Texts& texts) {
 }
 
 }  // namespace
+
+void FreePostgres::operator()(pg_conn* connection) const noexcept { PQfinish(connection); }
+void FreePostgres::operator()(pg_result* result) const noexcept { PQclear(result); }
 
 Connection connect_postgres(const std::string& url) {
   Connection made(PQconnectdb(url.c_str()));

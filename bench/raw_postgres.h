@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // raw_postgres.h - leases by hand on libpq: prepared statements on locker's table, and no more.
 #pragma once
-#include <libpq-fe.h>
-
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -10,18 +8,22 @@
 
 #include "bench/subject.h"
 
+// libpq's, by the names that its typedefs stand for.
+struct pg_conn;
+struct pg_result;
+
 namespace holdfast::bench {
 
 struct FreePostgres {
-  void operator()(PGconn* c) const noexcept { PQfinish(c); }
-  void operator()(PGresult* r) const noexcept { PQclear(r); }
+  void operator()(pg_conn* connection) const noexcept;
+  void operator()(pg_result* result) const noexcept;
 };
-using Connection = std::unique_ptr<PGconn, FreePostgres>;
-using Rows = std::unique_ptr<PGresult, FreePostgres>;
+using Connection = std::unique_ptr<pg_conn, FreePostgres>;
+using Rows = std::unique_ptr<pg_result, FreePostgres>;
 
 // Throw with the server's words.
 Connection connect_postgres(const std::string& url);
-Rows run_sql(PGconn* connection, const std::string& sql);
+Rows run_sql(pg_conn* connection, const std::string& sql);
 
 class RawPostgres final : public ByHand {
  public:
