@@ -1,34 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the stores talk to their databases with.
+# What the stores talk to their databases with, and how whoever links our archive finds it again.
 #
-#   HOLDFAST_DRIVERS           targets, for whoever links our archive
-#   HOLDFAST_DRIVER_PACKAGES   find_package() of each that has a package
-#   HOLDFAST_DRIVER_MODULES    pkg-config's name of each
+#   HOLDFAST_DRIVERS           targets
+#   HOLDFAST_DRIVER_PACKAGES   what find_package() finds of them
+#   HOLDFAST_DRIVER_TARGETS    what only pkg-config knows: MODULE of PkgConfig::MODULE
+#   HOLDFAST_DRIVER_MODULES    all of them by pkg-config's names
 find_package(Threads REQUIRED)
 find_package(SQLite3 REQUIRED)
 set(HOLDFAST_DRIVERS SQLite::SQLite3 Threads::Threads)
 set(HOLDFAST_DRIVER_PACKAGES SQLite3 Threads)
+set(HOLDFAST_DRIVER_TARGETS)
 set(HOLDFAST_DRIVER_MODULES sqlite3)
 
-# holdfast_driver(OPTION MODULE DEBIAN_PACKAGE): the driver that only pkg-config knows, as PkgConfig::MODULE.
-function(holdfast_driver option module package)
+macro(holdfast_driver option module package)
   find_package(PkgConfig REQUIRED)
-  pkg_check_modules(${module} QUIET IMPORTED_TARGET GLOBAL ${module})
+  pkg_check_modules(${module} QUIET IMPORTED_TARGET ${module})
   if(NOT ${module}_FOUND)
     message(FATAL_ERROR "${option} needs ${module}, which pkg-config does not find: install Debian's ${package}, "
                         "or build without that store: -D${option}=OFF")
   endif()
-endfunction()
+  list(APPEND HOLDFAST_DRIVERS PkgConfig::${module})
+  list(APPEND HOLDFAST_DRIVER_TARGETS ${module})
+  list(APPEND HOLDFAST_DRIVER_MODULES ${module})
+endmacro()
 
 if(HOLDFAST_POSTGRES)
   holdfast_driver(HOLDFAST_POSTGRES libpq libpq-dev)
-  list(APPEND HOLDFAST_DRIVERS PkgConfig::libpq)
-  list(APPEND HOLDFAST_DRIVER_MODULES libpq)
 endif()
 if(HOLDFAST_REDIS)
   holdfast_driver(HOLDFAST_REDIS hiredis libhiredis-dev)
   find_package(OpenSSL REQUIRED)
-  list(APPEND HOLDFAST_DRIVERS PkgConfig::hiredis OpenSSL::SSL)
+  list(APPEND HOLDFAST_DRIVERS OpenSSL::SSL)
   list(APPEND HOLDFAST_DRIVER_PACKAGES OpenSSL)
-  list(APPEND HOLDFAST_DRIVER_MODULES hiredis libssl libcrypto)
+  list(APPEND HOLDFAST_DRIVER_MODULES libssl libcrypto)
 endif()

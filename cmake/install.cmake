@@ -31,6 +31,11 @@ install(FILES "${generated}/holdfast-config.cmake" "${generated}/holdfast-config
 # pkg-config finds the prefix from where the file lies.
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" OUTPUT_VARIABLE prefix)
 list(JOIN HOLDFAST_STORES " " stores)
-list(JOIN HOLDFAST_DRIVER_MODULES " " modules)
+# The drivers as they are linked, and not Requires.private: that would ask for all that libpq was built with (Kerberos, LDAP), of
+# which Debian has no archives.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(holdfast_drivers REQUIRED QUIET ${HOLDFAST_DRIVER_MODULES})
+list(TRANSFORM holdfast_drivers_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE drivers)
+list(JOIN drivers " " drivers)
 configure_file(cmake/holdfast.pc.in "${generated}/holdfast.pc" @ONLY)
 install(FILES "${generated}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -57,9 +57,10 @@ same.
 
   holdfast purge --older-than 30d)"},
     {"init", "[OPTION]...", "Make the tables, or say how",
-     R"(The embedded store makes its own when it is first used.
+     R"(The embedded store makes its own when it is first used, and Redis has none. On PostgreSQL this is done once, by
+somebody who may create tables; a table of Ruby's locker is completed and stays of use to it.
 
-  holdfast init --dry-run)"},
+  holdfast --store postgres://admin@db/app init --dry-run)"},
     {"version", "", "Which Holdfast this is", ""},
     {"help", "[COMMAND]", "This, or the page of a command", ""},
 };
@@ -68,8 +69,8 @@ constexpr std::string_view program_text =
     R"(One of many processes at a time, by leases in a database you already run.
 
 The store is --store, else HOLDFAST_STORE, else the file holdfast/leases.db in $XDG_STATE_HOME
-(~/.local/state), which is each user's own. @FILE in place of
-its URL means that the URL stands in FILE.
+(~/.local/state), which is each user's own. It is given by a URL (sqlite:PATH, postgres://USER@HOST/DATABASE,
+redis://HOST, rediss://HOST), or by @FILE, if the URL stands in FILE.
 Durations are written 250ms, 30s, 5m, 1.5h or 2d. A lease is a belief with an end: where it matters, let
 what it protects refuse an older token.)";
 

@@ -7,7 +7,10 @@ namespace holdfast::cli {
 namespace {
 
 std::string not_there(const Origin& origin) {
-  return origin.name() + " is not there: nobody has used it yet";
+  const bool is_file = origin.name().starts_with("sqlite:");
+  return origin.name() + (is_file
+                              ? " is not there: nobody has used it yet"
+                              : " has no tables for leases, or not all of them: `holdfast init` makes them");
 }
 
 Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {

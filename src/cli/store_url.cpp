@@ -85,6 +85,22 @@ std::string percent_encoded(std::string_view path) {
   return out;
 }
 
+// libpq would take it from there, at every connection; CMD would inherit it, and everybody of our user could
+// read it in /proc.
+void take_over_pgpassword(std::string& url) {
+  if (!url.starts_with("postgres:") && !url.starts_with("postgresql:")) return;
+  char* const value = ::secure_getenv("PGPASSWORD");
+  if (value == nullptr || *value == '\0' || has_secret(url)) return;
+  url += url.find('?') == std::string::npos ? "?password=" : "&password=";
+  for (const char* c = value; *c != '\0'; ++c) {
+    constexpr std::string_view hex = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(*c);
+    url += {'%', hex[byte / 16], hex[byte % 16]};
+  }
+  ::explicit_bzero(value, std::strlen(value));
+  ::unsetenv("PGPASSWORD");
+}
+
 // What the drivers say about their URL goes through our output too.
 void keep_secret(const std::string& url) {
   ::prctl(PR_SET_DUMPABLE, 0);
@@ -129,6 +145,7 @@ Result<std::string> take_store_url(const std::string& given, std::span<char* con
   }
   if (url.starts_with("memory:"))
     return Error{Errc::invalid, "memory: is inside one process, and this one ends: give sqlite:PATH"};
+  take_over_pgpassword(url);
   if (has_secret(url)) keep_secret(url);
   return url;
 }

@@ -13,6 +13,8 @@ namespace holdfast::cli {
 //
 // HOLDFAST_STORE says the same from now on, for what CMD calls; not if that would show a password.
 //
+// For PostgreSQL a password in PGPASSWORD, where the URL has none, is taken into the URL.
+//
 // A password is secret from here on: gone from the list of arguments (with a warning, for every user could
 // have read it), from our environment and so from CMD's, from whatever we say, and from a core.
 //

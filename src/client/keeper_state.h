@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // keeper_state.h - what the keeper's two threads share, and what each of them does.
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -72,6 +73,7 @@ struct Keeper::State {
   // The pulse's own.
   Instant next_purge = Instant::max();
   Worker purging;
+  const std::shared_ptr<std::atomic<bool>> purge_refused = std::make_shared<std::atomic<bool>>(false);
   void announce(const std::shared_ptr<Hold>& hold);
   void log(std::string_view line) const;
 };

@@ -114,14 +114,17 @@ void Keeper::State::plan_first_purge(Instant now) {
 // On a thread and a connection of its own: renewals do not wait for it.
 void Keeper::State::purge_if_due(Instant now) {
   if (now < next_purge) return;
-  next_purge = after(now, purge_every);
-  if (purging.started() && !purging.ended()) return;
+  next_purge = *purge_refused ? Instant::max() : after(now, purge_every);
+  if (*purge_refused || (purging.started() && !purging.ended())) return;
   purging.finish(0ms);
   try {
-    purging = Worker([steward = std::shared_ptr(origin->steward()), log = options.log] {
-      const auto purged = steward->purge({}, after(BootClock::now(), one_purge));
-      if (!purged && log) log("what nobody needs any more could not be purged: " + purged.error().detail);
-    });
+    purging =
+        Worker([steward = std::shared_ptr(origin->steward()), log = options.log, refused = purge_refused] {
+          const auto purged = steward->purge({}, after(BootClock::now(), one_purge));
+          if (purged) return;
+          *refused = purged.error().code == Errc::refused;
+          if (log) log("what nobody needs any more could not be purged: " + purged.error().detail);
+        });
   } catch (const std::system_error&) {  // no thread to be had: later
   }
 }

@@ -327,10 +327,13 @@ TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
                          }});
   EXPECT_EQ(told, std::vector<std::string>{"nobody sweeps here"});
   const Lease lease = client.acquire("k", {.ttl = 1h});
-  EXPECT_TRUE(await([&] {
+  ASSERT_TRUE(await([&] {
     const std::lock_guard lock(mutex);
-    return told.size() >= 2 && told.back().find("only the owner may delete") != std::string::npos;
+    return told.size() == 2;
   }));
+  EXPECT_NE(told.back().find("only the owner may delete"), std::string::npos) << told.back();
+  let_pass(60ms);
+  EXPECT_EQ(origin->purges, 1) << "who was refused asks no more";
   EXPECT_TRUE(lease.held());
 }
 

@@ -5,6 +5,9 @@
 docs.py --list                                        prints the pages
 docs.py --self-test --holdfast BINARY --records DIR   pages that are wrong, each of which must be found out
 docs.py --holdfast BINARY --records DIR PAGE...       those pages; prints PAGE:LINE: what is wrong; exits 1 if anything is
+                                                      77 if a page wants servers and cannot have them
+
+--servers is the program that starts them: tests/support/servers.
 """
 import argparse
 import os
@@ -25,10 +28,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 class Checker:
-    def __init__(self, page, holdfast, records):
+    def __init__(self, page, holdfast, records, around):
         self.page = page
         self.shown = {}  # command -> the options that usage lines of this page have shown
-        self.story = stories.Story(holdfast)
+        self.story = stories.Story(holdfast, around)
         self.compiler = compiling.Compiler(records, os.path.join(records, "pages", re.sub(r"\W", "_", page)))
 
     def check(self, text):
@@ -82,8 +85,15 @@ class Checker:
 
     def _sql(self, block):
         self.story.write(".sql", block.text)
+        if block.words.get("db") == "postgres":
+            self._succeeds("psql -XqAt -v ON_ERROR_STOP=1 postgres://postgres@localhost/app < .sql", block)
+            return
         file = block.words.get("db") or '"$XDG_STATE_HOME/holdfast/leases.db"'
         self._succeeds(f"holdfast init >.init && sqlite3 -bail {file} < .sql", block)
+
+    def _ruby(self, block):
+        if not self.page.startswith("docs/migrate/"):
+            raise Wrong(block.at, "nothing runs Ruby here: it stands only where somebody moves away from it")
 
     def _usage(self, block):
         tables.usage(block, self.story, self.shown)
@@ -100,9 +110,9 @@ class Checker:
             raise Wrong(block.at, f"ends with {code}:\n{output}")
 
 
-def faults(page, text, holdfast, records):
+def faults(page, text, holdfast, records, servers):
     """What is wrong with the page: at most one thing, since all that follows builds on it."""
-    checker = Checker(page, holdfast, records)
+    checker = Checker(page, holdfast, records, [os.path.abspath(servers), "with"] if pages.wants_servers(text) else [])
     try:
         count = checker.check(text)
         print(f"{page}: {count} blocks")
@@ -120,16 +130,21 @@ def main():
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--holdfast")
     parser.add_argument("--records")
+    parser.add_argument("--servers")
     args = parser.parse_args()
     if args.list:
         print("\n".join(pages.find_pages(ROOT)))
         return 0
     if args.self_test:
-        return self_test.run(lambda text: faults("docs/page.md", text, args.holdfast, args.records))
+        return self_test.run(lambda text: faults("docs/page.md", text, args.holdfast, args.records, args.servers))
     found = []
     for page in args.pages:
         with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-            found += faults(page, file.read(), args.holdfast, args.records)
+            try:
+                found += faults(page, file.read(), args.holdfast, args.records, args.servers)
+            except stories.NoServers as reason:
+                print(f"{page}: skipped, {reason}")
+                return 77
     print("\n".join(found))
     return 1 if found else 0
 

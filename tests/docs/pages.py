@@ -12,6 +12,7 @@ KINDS = {
     "crontab": set(),
     "ini": set(),
     "sql": {"db"},
+    "ruby": set(),
     "usage": {"all"},
     "cmake": set(),
     "text": set(),
@@ -50,6 +51,11 @@ class Until:
     """<!-- until: CMD -->: what comes next starts when CMD succeeds."""
     command: str
     at: int
+
+
+def wants_servers(text):
+    """<!-- servers: PostgreSQL and Redis on localhost -->: the page is told in a network of its own that has them."""
+    return any((found := DIRECTION.match(line.strip())) and found[1] == "servers" for line in text.split("\n"))
 
 
 def find_pages(root):
@@ -94,8 +100,8 @@ def parse(text):
             direction = DIRECTION.match(line.strip())
             if direction and direction[1] == "until":
                 parts.append(Until(direction[2], number))
-            elif direction:
-                raise Wrong(number, f"`{direction[1]}` is no direction: known is until")
+            elif direction and direction[1] != "servers":
+                raise Wrong(number, f"`{direction[1]}` is no direction: known are until and servers")
             continue
         prose.append((number, ""))
         if not fence[3]:

@@ -27,11 +27,16 @@ GOOD = "\n".join([
     block("crontab", "MAILTO=ops", "5 3 * * * holdfast run -n nightly -- no-such-program || true"),
     block("ini", "[Service]", "ExecStart=/usr/bin/holdfast run -n nightly -- no-such-program"),
     block("sql", "SELECT key, sequence FROM locks;"),
+    "<!-- servers: on localhost -->",
+    block("sql db=postgres", "SELECT 1;"),
+    block("console", "$ redis-cli ping", "PONG"),
     block("usage", "holdfast run [-n | -w DURATION] KEY [--] CMD", "holdfast show KEY | ls [PREFIX]"),
 ])
 
 # (what is said of it, the page).
 BAD = [
+    ("nothing runs Ruby here", block("ruby", "Locker.run('k') { }")),
+    ("should print", "<!-- servers: on localhost -->\n" + block("console", "$ redis-cli ping", "PANG")),
     ("is no kind of block", block("pascal", "begin end.")),
     ("says not what it is", block("", "anything")),
     ("is not closed", FENCE + "text\nno end"),

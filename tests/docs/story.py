@@ -24,10 +24,16 @@ done
 """
 
 
+class NoServers(Exception):
+    """The page wants servers, and the system allows no network for them."""
+
+
 class Story:
-    def __init__(self, holdfast):
+    def __init__(self, holdfast, around=()):
+        """`around` starts the shell: what it is started in."""
         # What a command leaves behind comes to us, so that nothing outlives the page.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.around = list(around)
         self.folder = tempfile.mkdtemp(prefix="page-")
         home = os.path.join(self.folder, ".home")
         self.environment = {
@@ -37,10 +43,22 @@ class Story:
         os.makedirs(home, mode=0o700)
         reading, self.commands = os.pipe()
         self.shell = subprocess.Popen(
-            ["bash", "--noprofile", "--norc", "-c", f"exec 9<&{reading} {reading}<&-\n{LOOP}", "bash"], cwd=self.folder,
+            [*around, "bash", "--noprofile", "--norc", "-c", f"exec 9<&{reading} {reading}<&-\n{LOOP}", "bash"], cwd=self.folder,
             env=self.environment, pass_fds=[reading], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, start_new_session=True)
         os.close(reading)
+        if around:
+            self._await_servers()
+
+    def _await_servers(self):
+        try:
+            self.run("true", 0)
+        except Wrong as wrong:
+            code = self.shell.wait()
+            self.end()
+            if code == 77:
+                raise NoServers(str(wrong)) from wrong
+            raise
 
     def run(self, command, line):
         """(output, exit code) of a command in the page's shell."""
@@ -72,6 +90,8 @@ class Story:
     def end(self):
         """Ends all that still runs, however deep it hides, and takes the folder away."""
         os.close(self.commands)
+        if self.around:
+            self.shell.wait(PATIENCE)  # the shell ends, and then the servers
         while children := self._children():
             for child in children:
                 os.kill(child, signal.SIGKILL)

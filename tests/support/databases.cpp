@@ -12,6 +12,7 @@ class MemoryDatabase final : public TestDatabase {
  public:
   std::shared_ptr<Origin> new_client() override { return memory::origin(database_); }
   bool has_tables() const override { return false; }
+  std::string url() const override { return ""; }
 
  private:
   const std::shared_ptr<memory::Database> database_ = memory::make_database();
@@ -22,43 +23,45 @@ class SqliteDatabase final : public TestDatabase {
   std::shared_ptr<Origin> new_client() override {
     return sqlite::origin({.path = folder_.path() + "/leases.db"}).value();
   }
+  std::string url() const override { return "sqlite:" + folder_.path() + "/leases.db"; }
 
  private:
   const Scratch folder_;
 };
 
-class WrappedOrigin final : public Origin {
- public:
-  using Wrap = std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)>;
-  WrappedOrigin(std::shared_ptr<Origin> inner, Wrap wrap)
-      : inner_(std::move(inner)), wrap_(std::move(wrap)) {}
-
-  Result<std::unique_ptr<Store>> connect(Instant until) override {
-    auto store = inner_->connect(until);
-    if (!store) return store;
-    return wrap_(*std::move(store));
-  }
-  std::unique_ptr<Steward> steward() override { return inner_->steward(); }
-  Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
-  std::string name() const override { return inner_->name(); }
-  const std::string& client() const noexcept override { return inner_->client(); }
-  int proof_of_life() const override { return inner_->proof_of_life(); }
-  void abandon() noexcept override { inner_->abandon(); }
-
- private:
-  const std::shared_ptr<Origin> inner_;
-  const Wrap wrap_;
+struct Candidate {
+  Kind kind;
+  std::string missing{};  // empty, or what to install
 };
+
+// Postgres and Redis, once they work:
+//   {{"postgres", make_postgres_database, true}, postgres_missing()}  #ifdef HOLDFAST_POSTGRES
+//   {{"redis", make_redis_database, true}, redis_missing()}           #ifdef HOLDFAST_REDIS
+std::vector<Candidate> candidates() {
+  return {{{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
+          {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}}};
+}
 
 }  // namespace
 
 std::vector<Kind> all_kinds() {
-  return {{"memory", [] { return std::make_unique<MemoryDatabase>(); }},
-          {"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}};
+  std::vector<Kind> kinds;
+  for (Candidate& candidate : candidates())
+    if (candidate.missing.empty()) kinds.push_back(std::move(candidate.kind));
+  return kinds;
 }
 
-std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner, WrappedOrigin::Wrap wrap) {
-  return std::make_shared<WrappedOrigin>(std::move(inner), std::move(wrap));
+std::vector<std::string> missing_kinds() {
+  std::vector<std::string> sentences;
+  for (const Candidate& candidate : candidates())
+    if (!candidate.missing.empty()) sentences.push_back(candidate.missing);
+  return sentences;
+}
+
+std::vector<Kind> shared_kinds() {
+  std::vector<Kind> kinds = all_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return kind.name == "memory"; });
+  return kinds;
 }
 
 }  // namespace holdfast::test

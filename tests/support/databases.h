@@ -18,15 +18,28 @@ class TestDatabase {
   virtual ~TestDatabase() = default;
   virtual std::shared_ptr<Origin> new_client() = 0;
   virtual bool has_tables() const { return true; }
+  // With which another process opens it; empty for memory, which is one process's.
+  virtual std::string url() const = 0;
 };
 
 struct Kind {
   std::string name;
   std::function<std::unique_ptr<TestDatabase>()> make;
+  bool server = false;  // a process of its own answers: it can hang, be killed and come back
 };
 inline void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
+// Those whose programs are installed: memory, which is the executable specification, comes first.
 std::vector<Kind> all_kinds();
+// Those of them that several processes can share, by url().
+std::vector<Kind> shared_kinds();
+// What to install to have the others, a sentence for each.
+std::vector<std::string> missing_kinds();
+
+// A schema of its own in the PostgreSQL that the tests share.
+std::unique_ptr<TestDatabase> make_postgres_database();
+// A Redis of its own.
+std::unique_ptr<TestDatabase> make_redis_database();
 
 // Each store that `inner` opens is passed through `wrap`: to count, or to plant faults.
 std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner,
@@ -34,7 +47,10 @@ std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner,
 
 }  // namespace holdfast::test
 
-// TEST_P(Suite, …) on every database.
-#define HOLDFAST_ON_EVERY_STORE(Suite)                                                    \
-  INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(::holdfast::test::all_kinds()), \
+// TEST_P(Suite, …) on every database, or on those that processes share.
+#define HOLDFAST_ON_EVERY_STORE(Suite) HOLDFAST_ON_STORES(Suite, ::holdfast::test::all_kinds())
+#define HOLDFAST_ON_EVERY_SHARED_STORE(Suite) HOLDFAST_ON_STORES(Suite, ::holdfast::test::shared_kinds())
+// A store whose program is not installed has no tests, and conformance says so.
+#define HOLDFAST_ON_STORES(Suite, kinds)                          \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(kinds), \
                            [](const auto& param_info) { return param_info.param.name; })

@@ -4,6 +4,7 @@
 //   servers start FILE   starts what tests share, in the background, and says in FILE where it is.  It ends
 //                        with the process that started this one (ctest), however that ends
 //   servers stop FILE    ends it, and waits until it is gone
+//   servers with CMD...  runs CMD in a network of its own, with PostgreSQL and Redis on their usual ports
 //   servers up           PostgreSQL, Redis and PgBouncer in the foreground, until Ctrl-C; prints their URLs
 #include <fcntl.h>
 #include <poll.h>
@@ -24,6 +25,7 @@
 #include "tests/support/servers/postgres_server.h"
 #include "tests/support/servers/redis_server.h"
 #include "tests/support/servers/shared.h"
+#include "tests/support/servers/usual.h"
 
 namespace holdfast::test {
 namespace {
@@ -138,8 +140,9 @@ int run(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == "start" && argc == 3) return start(std::filesystem::absolute(argv[2]).string());
   if (verb == "stop" && argc == 3) return stop(argv[2]);
+  if (verb == "with" && argc > 2) return run_with_usual_servers({argv + 2, argv + argc});
   if (verb == "up" && argc == 2) return up();
-  std::fprintf(stderr, "usage: servers start FILE | stop FILE | up\n");
+  std::fprintf(stderr, "usage: servers start FILE | stop FILE | with CMD... | up\n");
   return 64;
 }
 

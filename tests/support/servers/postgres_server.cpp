@@ -58,7 +58,7 @@ PostgresServer::PostgresServer(PostgresOptions options) : options_(std::move(opt
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
   run_to_end({.words = {"cp", "-a", "--reflink=auto", postgres_template(), data()}});
   do {
-    port = free_port();
+    port = options_.port != 0 ? options_.port : free_port();
   } while (!launch());
 }
 

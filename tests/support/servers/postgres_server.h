@@ -21,6 +21,7 @@ struct PostgresOptions {
   std::vector<std::string> hba{};    // of pg_hba.conf, before ours
   std::optional<Certificate> tls{};  // speaks TLS too, on the same port
   bool fsync = true;
+  int port = 0;  // zero: a free one
 };
 
 // Listens on a loopback port and on a Unix socket in its folder; runs as the user `postgres` if we are

@@ -57,7 +57,7 @@ Context connected(const std::string& socket, const RedisOptions& options) {
 
 RedisServer::RedisServer(RedisOptions options) : options_(std::move(options)) {
   do {
-    port_ = free_port();
+    port_ = options_.port != 0 ? options_.port : free_port();
     if (options_.tls) tls_port_ = free_port();
   } while (!launch());
 }

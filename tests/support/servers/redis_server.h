@@ -20,6 +20,7 @@ struct RedisOptions {
   // The harness's own user, if an aclfile leaves the default one without rights.
   std::string user{};
   std::optional<Certificate> tls{};  // also listens with TLS, on a port of its own
+  int port = 0;                      // zero: a free one
 };
 
 // Listens on a loopback port and on a Unix socket, with its data in a folder of its own.  Every function

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many requests in one statement: sql/apply.sql.
+#include <algorithm>
+
+#include "stores/postgres/reply.h"
+#include "stores/postgres/store.h"
+
+namespace holdfast::postgres {
+namespace {
+
+enum Column : int { n, verdict, token, holder, until_us, now_us, ahead, first_until_us };
+
+constexpr std::size_t many_keys = 10'000;
+
+}  // namespace
+
+PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Millis patience) {
+  parameters_.clear();
+  const auto each = [&](auto value) {
+    for (const std::size_t i : wave) parameters_.add(value(call.requests[i]));
+  };
+  parameters_.texts();
+  each([](const Request& r) { return std::string_view(&"anre"[static_cast<std::size_t>(r.verb)], 1); });
+  parameters_.texts();
+  each([](const Request& r) { return r.key.text; });
+  parameters_.texts();
+  each([](const Request& r) { return r.holder.text; });
+  parameters_.numbers();
+  each([](const Request& r) {
+    return std::optional(r.verb == Verb::acquire ? 0 : static_cast<std::int64_t>(number(r.token)));
+  });
+  parameters_.numbers();
+  each([](const Request& r) { return length_of(r.ttl); });
+  parameters_.numbers();
+  each([](const Request& r) { return length_of(std::min(r.place, Millis(std::chrono::hours(24)))); });
+  parameters_.numbers();
+  each([](const Request& r) { return std::optional<std::int64_t>((r.extend ? 1 : 0) + (r.detached ? 2 : 0)); });
+  parameters_.texts();
+  each([](const Request& r) { return r.note; });
+  parameters_.text(site_->client).number(void_after(call.until)).number(patience.count());
+
+  const Instant sent = BootClock::now();
+  const Answer answer = connection_.run(statements_.apply, uses_.apply, parameters_, call.until);
+  if (const Settled settled = check(answer); settled != Settled::yes) return settled;
+  learn(sent, answer, now_us);
+  take_answers(call, wave, answer);
+  return wave.empty() ? Settled::yes : Settled::not_yet;
+}
+
+void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a) {
+  Indices open;
+  for (int row = 0; row < a.rows(); ++row) {
+    const std::size_t i = wave[static_cast<std::size_t>(a.number(row, n) - 1)];
+    const Request& request = call.requests[i];
+    Reply& reply = call.replies[i];
+    Row told{.token = a.number(row, token),
+             .holder = a.text(row, holder),
+             .end = a.moment(row, until_us),
+             .now = Micros(a.number(row, now_us))};
+    switch (a.letter(row, verdict)) {
+      case 'g': answer(reply, Verdict::granted, told); break;
+      case 'r': answer(reply, Verdict::released, told); break;
+      case 'l': answer(reply, Verdict::lost, told); break;
+      case 'b':
+        if (told.live()) {
+          answer(reply, Verdict::busy, told);
+        } else {  // free, but not for us
+          told.holder = {};
+          answer(reply, Verdict::busy, told);
+          const auto first = a.moment(row, first_until_us);
+          reply.remaining = first ? remaining(*first, told.now) : Millis(1);
+        }
+        reply.ahead = static_cast<std::uint32_t>(a.number(row, ahead));
+        break;
+      default:  // somebody was faster, or its time was over by a clock that has been set
+        open.push_back(i);
+        continue;
+    }
+    call.applied = true;
+    const bool waits = reply.verdict == Verdict::busy && request.place > Millis::zero();
+    if (waits && waited_for_.size() < many_keys) {
+      waited_for_.emplace(request.key.text);
+    } else if (const auto key = waited_for_.find(request.key.text); !waits && key != waited_for_.end()) {
+      waited_for_.erase(key);
+    }
+  }
+  wave.swap(open);
+}
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/connection.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "base/poll.h"
+
+namespace holdfast::postgres {
+namespace {
+
+std::string field(const PGresult* result, int code) {
+  const char* text = PQresultErrorField(result, code);
+  return text == nullptr ? "" : text;
+}
+
+// In "FATAL:  28P01: password …", which is how libpq writes it when it is asked to be verbose.
+std::string state_in(std::string_view message) {
+  for (std::size_t at = message.find(":  "); at != std::string_view::npos; at = message.find(":  ", at + 1)) {
+    const std::string_view state = message.substr(at + 3, 5);
+    const bool formed = state.size() == 5 && std::all_of(state.begin(), state.end(), [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+    });
+    if (formed && message.substr(at + 8).starts_with(": ")) return std::string(state);
+  }
+  return {};
+}
+
+// Without the line that names a file of the server's sources.
+std::string_view without_location(std::string_view message) {
+  return message.substr(0, message.find("\nLOCATION:"));
+}
+
+// The text of a failed handshake that is no refusal: the line was cut.
+bool says_cut(std::string_view message) {
+  for (const int error : {ECONNRESET, EPIPE, ETIMEDOUT}) {
+    if (message.find(std::strerror(error)) != std::string_view::npos) return true;
+  }
+  return message.find("SYSCALL") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string_view Answer::text(int row, int column) const noexcept {
+  return {PQgetvalue(result_.get(), row, column),
+          static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+}
+
+std::int64_t Answer::number(int row, int column) const noexcept {
+  const std::string_view digits = text(row, column);
+  std::int64_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
+}
+
+std::optional<Micros> Answer::moment(int row, int column) const noexcept {
+  constexpr double end_of_time = 8e18;
+  if (is_null(row, column)) return std::nullopt;
+  const std::string_view digits = text(row, column);
+  double value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (value >= end_of_time) return std::nullopt;
+  return Micros(static_cast<std::int64_t>(std::max(value, 0.0)));
+}
+
+Connection::Connection(const Settings& settings, Instant until) : settings_(settings) { connect(until); }
+
+void Connection::connect(Instant until) {
+  const Keywords words(settings_.words());
+  connection_.reset(PQconnectStartParams(words.names(), words.values(), 0));
+  if (!connection_) raise({Errc::unavailable, "out of memory for a connection to PostgreSQL"});
+  PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);  // connecting has no other place for an SQLSTATE
+  PQsetNoticeReceiver(connection_.get(), hear, this);
+  bool in_tls = false;
+  PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+  if (PQstatus(connection_.get()) == CONNECTION_BAD) next = PGRES_POLLING_FAILED;
+  while (next != PGRES_POLLING_OK) {
+    if (next == PGRES_POLLING_FAILED) raise(connect_error(connect_trouble(in_tls), settings_.name()));
+    if (!await(PQsocket(connection_.get()), next == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
+      raise({Errc::unavailable, settings_.name() + " did not let us in before the time was over"});
+    in_tls = PQstatus(connection_.get()) == CONNECTION_SSL_STARTUP;
+    next = PQconnectPoll(connection_.get());
+  }
+  PQsetErrorVerbosity(connection_.get(), PQERRORS_DEFAULT);
+  if (PQsetnonblocking(connection_.get(), 1) != 0) lost(Errc::unavailable);
+}
+
+Trouble Connection::connect_trouble(bool in_tls) const {
+  const std::string message = PQerrorMessage(connection_.get());
+  Trouble trouble{state_in(message), settings_.shown(without_location(message))};
+  // Nobody at the other end has said it, so libpq has no number for it.
+  const bool no_password = PQconnectionNeedsPassword(connection_.get()) == 1;
+  if (trouble.state.empty() && (no_password || (in_tls && !says_cut(message)))) trouble.state = "28000";
+  return trouble;
+}
+
+void Connection::lost(Errc code) const {
+  const std::string what =
+      code == Errc::in_doubt ? " was lost before it answered: " : " was lost before anything was sent: ";
+  raise({code, "the connection to " + settings_.name() + what +
+                   settings_.shown(PQerrorMessage(connection_.get()))});
+}
+
+void Connection::hear(void* self, const PGresult* notice) {
+  // "Committed here, but maybe not on the standby": a wait for replication was cancelled.  Said as a warning, behind
+  // which comes an ordinary success.
+  const std::string severity = field(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if (severity == "WARNING") static_cast<Connection*>(self)->warned_ = true;
+  if (severity == "FATAL" || severity == "PANIC") static_cast<Connection*>(self)->dismissed_ = true;
+}
+
+// What came without being asked for may be a farewell: then nothing of this call has been sent yet.
+void Connection::require_idle() {
+  if (PQconsumeInput(connection_.get()) != 1) lost(Errc::unavailable);
+  (void)PQisBusy(connection_.get());  // reads what came
+  if (dismissed_)
+    raise({Errc::unavailable, settings_.name() + " has ended the connection before anything was sent"});
+  warned_ = false;
+}
+
+void Connection::flush(Instant until) {
+  while (true) {
+    const int left = PQflush(connection_.get());
+    if (left == 0) return;
+    if (left < 0) return;  // the answer, or its absence, tells
+    if (!await(fd(), POLLIN | POLLOUT, until))
+      raise({Errc::in_doubt, settings_.name() + " did not take the whole request before the time was over"});
+    if (PQconsumeInput(connection_.get()) != 1) return;
+  }
+}
+
+Answer Connection::finish(bool sent, Instant until) {
+  if (!sent) lost(PQstatus(connection_.get()) == CONNECTION_OK ? Errc::unavailable : Errc::in_doubt);
+  flush(until);
+  OwnedResult kept;
+  std::optional<Trouble> trouble;
+  // To the very end: the commit comes behind the rows, and may fail.
+  while (true) {
+    while (PQisBusy(connection_.get()) == 1) {
+      if (!await(fd(), POLLIN, until))
+        raise({Errc::in_doubt, settings_.name() + " did not answer before the time was over"});
+      if (PQconsumeInput(connection_.get()) != 1) lost(Errc::in_doubt);
+    }
+    OwnedResult result(PQgetResult(connection_.get()));
+    if (!result) break;
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
+      trouble = {field(result.get(), PG_DIAG_SQLSTATE), settings_.shown(field(result.get(), PG_DIAG_MESSAGE_PRIMARY))};
+      if (trouble->text.empty()) trouble->text = settings_.shown(PQresultErrorMessage(result.get()));
+    } else {
+      kept = std::move(result);
+    }
+  }
+  if (trouble && PQstatus(connection_.get()) != CONNECTION_OK)
+    raise({Errc::in_doubt, "the connection to " + settings_.name() + " was lost before it answered: " + trouble->text});
+  if (trouble) return Answer(*std::move(trouble));
+  if (warned_)
+    raise({Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
+  return Answer(std::move(kept));
+}
+
+Answer Connection::run(const std::string& sql, Parameters& p, Instant until) {
+  require_idle();
+  const int sent = PQsendQueryParams(connection_.get(), sql.c_str(), p.count(), nullptr, p.values(), p.lengths(),
+                                     p.formats(), 0);
+  return finish(sent == 1, until);
+}
+
+Answer Connection::run(const Statement& statement, std::uint8_t& times, Parameters& p, Instant until) {
+  // The first time is often the only one: a command asks once and ends.
+  if (!prepares_ || times == 0) {
+    times = 1;
+    return run(statement.text, p, until);
+  }
+  if (times == 1) {
+    require_idle();
+    if (!tuned_) {
+      // Our statements have one good plan each; to think again costs more than to run them.
+      Parameters none;
+      (void)run("SELECT set_config('plan_cache_mode', 'force_generic_plan', false)", none, until);
+      tuned_ = true;
+    }
+    const int sent = PQsendPrepare(connection_.get(), statement.name, statement.text.c_str(), 0, nullptr);
+    if (Answer made = finish(sent == 1, until); made.trouble()) {
+      if (made.trouble()->state != "42P05") return made;  // it is there: somebody else's, behind a pooler
+      stop_preparing();
+      return run(statement.text, p, until);
+    }
+    times = 2;
+  }
+  require_idle();
+  const int sent = PQsendQueryPrepared(connection_.get(), statement.name, p.count(), p.values(), p.lengths(),
+                                       p.formats(), 0);
+  Answer answer = finish(sent == 1, until);
+  if (!answer.trouble() || answer.trouble()->state != "26000") return answer;
+  stop_preparing();  // another server than the one we prepared it on
+  return run(statement.text, p, until);
+}
+
+bool Connection::take_notices(std::vector<std::string>& payloads) {
+  if (PQconsumeInput(connection_.get()) != 1 || PQstatus(connection_.get()) != CONNECTION_OK) return false;
+  while (true) {
+    const OwnedNotice notice(PQnotifies(connection_.get()));
+    if (!notice) return true;
+    payloads.emplace_back(notice->extra);
+  }
+}
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// connection.h - one connection to a server, that never waits longer than it is told to.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/clock.h"
+#include "stores/postgres/fault.h"
+#include "stores/postgres/libpq.h"
+#include "stores/postgres/parameters.h"
+#include "stores/postgres/settings.h"
+
+namespace holdfast::postgres {
+
+// What a statement returned.
+class Answer {
+ public:
+  Answer() = default;
+  explicit Answer(OwnedResult result) : result_(std::move(result)) {}
+  explicit Answer(Trouble trouble) : trouble_(std::move(trouble)) {}
+
+  // None: it was done.
+  const std::optional<Trouble>& trouble() const noexcept { return trouble_; }
+
+  int rows() const noexcept { return PQntuples(result_.get()); }
+  bool is_null(int row, int column) const noexcept { return PQgetisnull(result_.get(), row, column) == 1; }
+  std::string_view text(int row, int column) const noexcept;
+  char letter(int row, int column) const noexcept { return *PQgetvalue(result_.get(), row, column); }
+  bool flag(int row, int column) const noexcept { return letter(row, column) == 't'; }
+  std::int64_t number(int row, int column) const noexcept;  // NULL: 0
+  // Microseconds; none: NULL, or the end of time.
+  std::optional<Micros> moment(int row, int column) const noexcept;
+
+ private:
+  OwnedResult result_;
+  std::optional<Trouble> trouble_;
+};
+
+// A statement with the name it is prepared under.
+struct Statement {
+  const char* name;
+  std::string text;
+};
+
+// Throws Failure for what ends the connection: then it is of no more use.  Never asks the server to cancel: a
+// statement that was sent runs to its end.
+class Connection {
+ public:
+  // `settings` must outlive it.
+  Connection(const Settings& settings, Instant until);
+
+  // Runs it once, unprepared.
+  Answer run(const std::string& sql, Parameters& parameters, Instant until);
+  // Runs a statement that comes again and again: prepared from its second time on, except behind a pooler.
+  // `times` is where the connection counts, one for each statement.
+  Answer run(const Statement& statement, std::uint8_t& times, Parameters& parameters, Instant until);
+
+  // Statements are not prepared any more: the server behind this connection may change.
+  void stop_preparing() noexcept { prepares_ = false; }
+  bool prepares() const noexcept { return prepares_; }
+
+  int backend() const noexcept { return PQbackendPID(connection_.get()); }
+  int fd() const noexcept { return PQsocket(connection_.get()); }
+
+  // What was notified meanwhile: payloads.  False: the connection is lost.
+  bool take_notices(std::vector<std::string>& payloads);
+
+  const Settings& settings() const noexcept { return settings_; }
+
+ private:
+  void connect(Instant until);
+  void require_idle();
+  Answer finish(bool sent, Instant until);
+  void flush(Instant until);
+  Trouble connect_trouble(bool in_tls) const;
+  [[noreturn]] void lost(Errc code) const;
+  static void hear(void* self, const PGresult* notice);
+
+  const Settings& settings_;
+  OwnedConnection connection_;
+  bool prepares_ = true, tuned_ = false;
+  bool warned_ = false;     // the server has doubts about what it has just done
+  bool dismissed_ = false;  // it has said farewell
+};
+
+}  // namespace holdfast::postgres

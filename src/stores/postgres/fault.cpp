@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/fault.h"
+
+namespace holdfast::postgres {
+namespace {
+
+// What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
+std::string refusal(std::string_view state) {
+  if (state == "25006")
+    return "it does not take writes (a standby, or default_transaction_read_only); leases have to be written "
+           "down: give the primary";
+  if (state == "42501") return "this user lacks a privilege; docs/stores/postgres.md has the grants it needs";
+  if (state == "42P01" || state == "42703" || state == "42P10" || state == "3F000")
+    return "its tables are not there, or not complete; `holdfast --store … init` makes them";
+  if (state == "3D000") return "there is no such database";
+  if (state == "22001") return "a column of its tables is too narrow for this key or holder";
+  if (state == "22003" || state == "2200H") return "a number in its tables is at the end of all numbers";
+  if (state == "22021" || state == "22P05") return "its encoding does not have these letters";
+  if (state.starts_with("28")) return "it does not let this user in";
+  if (state.starts_with("42") || state.starts_with("23")) return "its tables are not as this version makes them";
+  return {};
+}
+
+// The statement was undone, and may succeed later.
+bool may_pass(std::string_view state) noexcept {
+  return is_contention(state) || state == "57014"  // cancelled by somebody, or by statement_timeout
+         || state == "57P03"                       // starting up, or shutting down
+         || state == "0A000"                       // a cached plan met changed tables
+         || state.starts_with("53");               // out of disk, memory or connections
+}
+
+std::string words(const Trouble& trouble) {
+  return trouble.state.empty() ? trouble.text : trouble.text + " (" + trouble.state + ")";
+}
+
+}  // namespace
+
+bool is_contention(std::string_view state) noexcept {
+  return state == "55P03" || state == "40P01" || state == "40001";
+}
+
+Error statement_error(const Trouble& trouble, const std::string& where) {
+  if (const std::string why = refusal(trouble.state); !why.empty())
+    return {Errc::refused, where + ": " + why + ": " + words(trouble)};
+  if (may_pass(trouble.state)) return {Errc::unavailable, where + " changed nothing: " + words(trouble)};
+  return {Errc::in_doubt, where + " did not say what it did: " + words(trouble)};
+}
+
+Error connect_error(const Trouble& trouble, const std::string& where) {
+  if (const std::string why = refusal(trouble.state); !why.empty())
+    return {Errc::refused, where + ": " + why + ": " + words(trouble)};
+  return {Errc::unavailable, "cannot connect to " + where + ": " + words(trouble)};
+}
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// hello.h - the first question on every connection: who answers, and what is there.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "stores/postgres/connection.h"
+#include "stores/postgres/tables.h"
+
+namespace holdfast::postgres {
+
+struct Hello {
+  Tables tables;         // where they are, or would be made
+  bool pooled = false;   // somebody stands between us and the server
+  bool standby = false;  // it replays another server's log
+  bool read_only = false;
+  std::string database;
+  Micros now{};  // the server's clock
+  Instant asked{}, answered{};
+
+  bool table = false;            // the lock table is there
+  bool unlogged = false;         // and a crash empties it
+  std::string wrong = {};        // a column that is not as we need it, in a sentence; empty: none
+  bool sequence = false;         // it has that column
+  bool one_row_per_key = false;  // and a unique index
+  std::size_t longest_key = 0, longest_holder = 0;  // in letters; 0: as long as you like
+  std::vector<std::string> missing = {};            // of what lies beside it: "waiters"
+
+  bool complete() const noexcept { return table && sequence && one_row_per_key && missing.empty(); }
+};
+
+// Throws Failure.
+Hello say_hello(Connection& connection, const Tables& tables, Instant until);
+
+// Errc::refused, if leases cannot be kept there; throws Failure.
+void require_complete(const Hello& hello, const std::string& where);
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// libpq.h - what libpq gives out, with one owner each.
+#pragma once
+#include <libpq-fe.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::postgres {
+
+template <auto free>
+struct Freed {
+  template <class T>
+  void operator()(T* pointer) const noexcept {
+    free(pointer);
+  }
+};
+
+using OwnedConnection = std::unique_ptr<PGconn, Freed<PQfinish>>;
+using OwnedResult = std::unique_ptr<PGresult, Freed<PQclear>>;
+using OwnedOptions = std::unique_ptr<PQconninfoOption, Freed<PQconninfoFree>>;
+using OwnedNotice = std::unique_ptr<PGnotify, Freed<PQfreemem>>;
+
+// Words as PQconnectStartParams takes them.  `words` must outlive this.
+class Keywords {
+ public:
+  explicit Keywords(const std::vector<std::pair<std::string, std::string>>& words) {
+    for (const auto& [name, value] : words) {
+      names_.push_back(name.c_str());
+      values_.push_back(value.c_str());
+    }
+    names_.push_back(nullptr);
+    values_.push_back(nullptr);
+  }
+  const char* const* names() const noexcept { return names_.data(); }
+  const char* const* values() const noexcept { return values_.data(); }
+
+ private:
+  std::vector<const char*> names_, values_;
+};
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/random.h"
+#include "holdfast/postgres.h"
+#include "stores/postgres/open_url.h"
+#include "stores/postgres/site.h"
+#include "stores/postgres/steward.h"
+#include "stores/postgres/store.h"
+
+namespace holdfast::postgres {
+namespace {
+
+class PostgresOrigin final : public Origin {
+ public:
+  explicit PostgresOrigin(Settings settings, Tables tables)
+      : site_(std::make_shared<const Site>(Site{std::move(settings), std::move(tables), random_hex(16)})),
+        name_(site_->name()) {}
+
+  Result<std::unique_ptr<Store>> connect(Instant until) override {
+    try {
+      return std::unique_ptr<Store>(std::make_unique<PostgresStore>(site_, until));
+    } catch (const Failure& failure) {
+      Error error = failure.error();
+      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
+    }
+  }
+
+  std::unique_ptr<Steward> steward() override { return std::make_unique<PostgresSteward>(site_); }
+
+  // A client of its own: its queue, and so the address of its bell, is that table's.  A name without a schema is
+  // looked for where ours is.
+  Result<std::shared_ptr<Origin>> in(std::string_view table) override {
+    const bool bare = table.find('.') == std::string_view::npos && !site_->tables.schema().empty();
+    auto tables = Tables::named(bare ? site_->tables.schema() + "." + std::string(table) : std::string(table));
+    if (!tables) return std::move(tables).error();
+    return std::shared_ptr<Origin>(std::make_shared<PostgresOrigin>(site_->settings, *std::move(tables)));
+  }
+
+  std::string name() const override { return name_; }
+  const std::string& client() const noexcept override { return site_->client; }
+
+ private:
+  const std::shared_ptr<const Site> site_;
+  const std::string name_;
+};
+
+Result<std::shared_ptr<Origin>> make(const std::string& conninfo, const Settings::Words& more,
+                                     std::string_view table) {
+  auto tables = Tables::named(table);
+  if (!tables) return std::move(tables).error();
+  auto settings = Settings::from(conninfo, more);
+  if (!settings) return std::move(settings).error();
+  return std::shared_ptr<Origin>(std::make_shared<PostgresOrigin>(*std::move(settings), *std::move(tables)));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Origin>> origin(Options options) { return make(options.conninfo, {}, options.table); }
+
+Result<std::shared_ptr<Origin>> open_url(const Url& url) {
+  std::string table = "locks";
+  Settings::Words more;
+  for (const auto& [name, value] : url.parameters) {
+    if (name == "table") {
+      table = value;
+    } else {
+      more.emplace_back(name, value);
+    }
+  }
+  // libpq reads the rest: it knows about several hosts, brackets and percent signs.
+  return make("postgresql:" + url.rest, more, table);
+}
+
+}  // namespace holdfast::postgres

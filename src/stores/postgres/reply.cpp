@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/reply.h"
+
+#include <algorithm>
+
+namespace holdfast::postgres {
+namespace {
+
+constexpr Millis longest{10'000'000'000'000};
+
+}  // namespace
+
+Millis remaining(std::optional<Micros> end, Micros now) noexcept {
+  if (!end) return never;
+  return std::max(std::chrono::floor<Millis>(*end - now), Millis(1));
+}
+
+void answer(Reply& reply, Verdict verdict, const Row& row) {
+  reply.verdict = verdict;
+  reply.token = Token{static_cast<std::uint64_t>(std::max<std::int64_t>(row.token, 0))};
+  reply.holder = row.holder;
+  reply.remaining = row.live() ? remaining(row.end, row.now) : Millis::zero();
+  reply.ahead = 0;
+  reply.now = StoreTime{row.now.count()};
+}
+
+std::optional<std::int64_t> length_of(Millis ttl) noexcept {
+  if (ttl == never) return std::nullopt;
+  return Micros(std::min(ttl, longest)).count();
+}
+
+}  // namespace holdfast::postgres

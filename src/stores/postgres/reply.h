@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// reply.h - from what a row says to what the caller is told.
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "holdfast/store.h"
+
+namespace holdfast::postgres {
+
+// What a row of the lock table said at `now`, on the server's clock.
+struct Row {
+  std::int64_t token = 0;
+  std::string_view holder = {};  // empty: free
+  std::optional<Micros> end = {};
+  Micros now = {};
+
+  bool live() const noexcept { return !holder.empty() && (!end || now <= *end); }
+};
+
+// Until `end`: at least 1 ms.
+Millis remaining(std::optional<Micros> end, Micros now) noexcept;
+
+void answer(Reply& reply, Verdict verdict, const Row& row);
+
+// `ttl` in the server's unit; none for `never`.  At most 300 years.
+std::optional<std::int64_t> length_of(Millis ttl) noexcept;
+
+}  // namespace holdfast::postgres

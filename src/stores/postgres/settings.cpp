@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/settings.h"
+
+#include <libpq-fe.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "base/text.h"
+#include "stores/postgres/libpq.h"
+
+namespace holdfast::postgres {
+namespace {
+
+using Words = Settings::Words;
+
+std::string find(const Words& words, std::string_view name) {
+  const auto word = std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.first == name; });
+  return word == words.end() ? "" : word->second;
+}
+
+void put(Words& words, std::string name, std::string value) {
+  std::erase_if(words, [&](const auto& word) { return word.first == name; });
+  words.emplace_back(std::move(name), std::move(value));
+}
+
+// All that libpq ended up with, from wherever it came.
+Words words_of(PQconninfoOption* options) {
+  const OwnedOptions owned(options);
+  Words words;
+  for (const PQconninfoOption* o = options; o != nullptr && o->keyword != nullptr; ++o) {
+    if (o->val != nullptr && *o->val != '\0') words.emplace_back(o->keyword, o->val);
+  }
+  return words;
+}
+
+bool is_known(std::string_view word) {
+  const OwnedOptions all(PQconndefaults());
+  for (const PQconninfoOption* o = all.get(); o != nullptr && o->keyword != nullptr; ++o) {
+    if (o->keyword == word) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0; from <= list.size();) {
+    const std::size_t end = std::min(list.find(',', from), list.size());
+    parts.push_back(list.substr(from, end - from));
+    from = end + 1;
+  }
+  return parts;
+}
+
+bool all_local(const Words& words) {
+  const std::string addresses = find(words, "hostaddr");
+  const auto hosts = split(addresses.empty() ? find(words, "host") : addresses);
+  return std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) { return is_local(host); });
+}
+
+// Where distributions keep the certificates that everybody trusts.
+std::string system_certificates() {
+  for (const char* path :
+       {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"}) {
+    if (::access(path, R_OK) == 0) return path;
+  }
+  return {};
+}
+
+bool has_own_certificates() {
+  const char* home = std::getenv("HOME");
+  return home != nullptr && ::access((std::string(home) + "/.postgresql/root.crt").c_str(), F_OK) == 0;
+}
+
+std::string name_from(const Words& words) {
+  std::string host = find(words, "host");
+  if (host.empty()) host = find(words, "hostaddr");
+  const std::string user = find(words, "user"), port = find(words, "port"), database = find(words, "dbname");
+  const bool is_path = host.empty() || host.front() == '/' || host.front() == '@';
+  std::string name = "postgres://" + user + (user.empty() ? "" : "@");
+  if (!is_path) name += host;
+  if (!port.empty() && port != "5432") name += ":" + port;
+  name += "/" + database;
+  if (is_path && !host.empty()) name += "?host=" + host;
+  return printable(name);
+}
+
+}  // namespace
+
+bool is_local(std::string_view host) noexcept {
+  return host.empty() || host.front() == '/' || host.front() == '@' || host == "localhost" || host == "::1" ||
+         host.starts_with("127.");
+}
+
+Result<Settings> Settings::from(const std::string& conninfo, const Words& more) {
+  Settings settings;
+  char* complaint = nullptr;
+  PQconninfoOption* const parsed = PQconninfoParse(conninfo.c_str(), &complaint);
+  const std::unique_ptr<char, decltype(&PQfreemem)> owned(complaint, PQfreemem);
+  // Not in libpq's words: they quote what they cannot read, and that may be the password.
+  if (parsed == nullptr) {
+    return Error{Errc::invalid,
+                 "libpq cannot read this address; write postgres://USER@HOST/DATABASE, and %40 for an @ in a "
+                 "password"};
+  }
+  settings.words_ = words_of(parsed);
+  for (const auto& [name, value] : more) {
+    if (!is_known(name)) {
+      return Error{Errc::invalid, "\"" + printable(name) +
+                                      "\" is not a parameter of postgres: known are table= and what libpq knows, "
+                                      "as sslmode= and options="};
+    }
+    put(settings.words_, name, value);
+  }
+  for (const auto& [name, value] : settings.words_) {
+    if (name == "password" || name == "sslpassword") settings.secrets_.push_back(value);
+  }
+  if (const char* password = std::getenv("PGPASSWORD"); password != nullptr && *password != '\0')
+    settings.secrets_.emplace_back(password);
+  if (auto status = settings.look_up(); !status) return std::move(status).error();
+  return settings;
+}
+
+// libpq says what it would use, service file and environment included, only about a connection.  One to port 0
+// is given up before anything is sent anywhere.
+Status Settings::look_up() {
+  Words probe = words_;
+  put(probe, "port", "0");
+  const Keywords asked(probe);
+  const OwnedConnection connection(PQconnectStartParams(asked.names(), asked.values(), 0));
+  if (!connection) return Error{Errc::unavailable, "out of memory for a connection to PostgreSQL"};
+  Words used = words_of(PQconninfo(connection.get()));
+
+  const bool mode_given = !find(words_, "sslmode").empty() || std::getenv("PGSSLMODE") != nullptr ||
+                          (find(used, "sslmode") != "prefer" && !find(used, "sslmode").empty());
+  if (!mode_given && !all_local(used)) put(words_, "sslmode", "verify-full");
+  const bool full = find(words_, "sslmode") == "verify-full" || find(used, "sslmode") == "verify-full";
+  if (full && find(used, "sslrootcert").empty() && !has_own_certificates()) {
+    if (std::string path = system_certificates(); !path.empty())
+      put(words_, "sslrootcert", std::move(path));
+  }
+  // Of several servers the one that takes writes.
+  const bool several = find(used, "host").find(',') != std::string::npos;
+  if (several && find(used, "target_session_attrs") == "any") put(words_, "target_session_attrs", "read-write");
+  put(words_, "client_encoding", "UTF8");
+  put(words_, "fallback_application_name", "holdfast");
+
+  if (const std::string port = find(words_, "port"); !port.empty()) put(used, "port", port);
+  else if (const char* given = std::getenv("PGPORT"); given != nullptr) put(used, "port", given);
+  else std::erase_if(used, [](const auto& word) { return word.first == "port"; });
+  if (const std::string secret = find(used, "password"); !secret.empty()) secrets_.push_back(secret);
+  name_ = name_from(used);
+  database_ = find(used, "dbname");
+  return ok();
+}
+
+std::string Settings::shown(std::string_view text) const {
+  std::string out(text);
+  for (const std::string& secret : secrets_) {
+    for (std::size_t at = secret.empty() ? std::string::npos : out.find(secret); at != std::string::npos;
+         at = out.find(secret, at + 3))
+      out.replace(at, secret.size(), "***");
+  }
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  for (std::size_t at = out.find('\n'); at != std::string::npos; at = out.find('\n', at)) out.replace(at, 1, "; ");
+  return printable(out);
+}
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/steward.h"
+
+#include <algorithm>
+
+#include "stores/postgres/reply.h"
+#include "stores/postgres/sql/purge_keys.sql.h"
+#include "stores/postgres/sql/purge_log.sql.h"
+#include "stores/postgres/sql/purge_places.sql.h"
+#include "stores/postgres/sql/schema.sql.h"
+
+namespace holdfast::postgres {
+namespace {
+
+constexpr std::int64_t one_part = 500;
+
+// One of schema.sql, with what is said there about it: "-- NAME: …", up to the next semicolon.
+std::string named(std::string_view name) {
+  const std::string start = "\n-- " + std::string(name) + ": ";
+  const std::size_t from = schema_sql.find(start) + 1;
+  return std::string(schema_sql.substr(from, schema_sql.find(";\n", from) + 1 - from));
+}
+
+}  // namespace
+
+Answer PostgresSteward::ask(Connection& connection, const std::string& sql, Parameters& parameters,
+                            Instant until) const {
+  Answer answer = connection.run(sql, parameters, until);
+  if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
+  return answer;
+}
+
+void PostgresSteward::tell(Connection& connection, const std::string& sql, Instant until) const {
+  Parameters none;
+  ask(connection, sql, none, until);
+}
+
+std::vector<std::string> PostgresSteward::missing(const Hello& hello) const {
+  if (!hello.wrong.empty()) {
+    raise({Errc::refused, site_->name() + ": the table \"" + hello.tables.name() + "\" cannot keep leases: " +
+                              hello.wrong + "; nothing was changed"});
+  }
+  std::vector<std::string> statements;
+  const auto add = [&](std::string_view name) { statements.push_back(hello.tables.expand(named(name))); };
+  if (!hello.table) add("locks");
+  if (hello.table && !hello.sequence) add("sequence");
+  if (!hello.one_row_per_key) add("index");
+  for (const std::string& word : hello.missing) {
+    add(word);
+    if (word == "state") add("state_row");
+  }
+  return statements;
+}
+
+Result<std::vector<std::string>> PostgresSteward::plan(Instant until) {
+  try {
+    Connection connection(site_->settings, until);
+    return missing(say_hello(connection, site_->tables, until));
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Result<std::vector<std::string>> PostgresSteward::init(Instant until) {
+  try {
+    Connection connection(site_->settings, until);
+    if (std::vector<std::string> none = missing(say_hello(connection, site_->tables, until)); none.empty())
+      return none;
+    tell(connection, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until);
+    // Whoever comes second waits here, and then finds everything made.
+    Parameters who;
+    const std::string lock = "holdfast init " + site_->tables.name();
+    who.text(lock);
+    ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))", who, until);
+    std::vector<std::string> statements = missing(say_hello(connection, site_->tables, until));
+    for (const std::string& statement : statements) tell(connection, statement, until);
+    tell(connection, "COMMIT", until);
+    return statements;
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Result<Purged> PostgresSteward::purge(const Purge& what, Instant until) {
+  try {
+    Connection connection(site_->settings, until);
+    const Hello hello = say_hello(connection, site_->tables, until);
+    require_complete(hello, site_->settings.name());
+    Purged purged;
+    Parameters parameters;
+    const std::string places = hello.tables.expand(purge_places_sql);
+    for (std::int64_t gone = one_part; gone == one_part;) {
+      parameters.clear();
+      gone = ask(connection, places, parameters.number(one_part), until).number(0, 0);
+      purged.places += static_cast<std::uint64_t>(gone);
+    }
+    const std::string keys = hello.tables.expand(purge_keys_sql);
+    std::string behind;
+    for (std::int64_t seen = one_part; seen == one_part;) {
+      parameters.clear();
+      parameters.text(behind).number(length_of(what.free_for)).number(one_part);
+      const Answer answer = ask(connection, keys, parameters, until);
+      seen = answer.number(0, 0);
+      purged.keys += static_cast<std::uint64_t>(answer.number(0, 2));
+      behind = answer.text(0, 1);
+    }
+    if (what.log_older_than != never) {
+      parameters.clear();
+      parameters.number(length_of(what.log_older_than));
+      purged.log = static_cast<std::uint64_t>(
+          ask(connection, hello.tables.expand(purge_log_sql), parameters, until).number(0, 0));
+    }
+    return purged;
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    // What is gone is gone, and to ask again does no harm.
+    if (error.in_doubt()) error.code = Errc::unavailable;
+    return error;
+  }
+}
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/store.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/text.h"
+
+namespace holdfast::postgres {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a locked row is waited for.  Whoever locks it for longer is no lease operation but somebody's open
+// transaction, and the other keys must not wait for that.
+constexpr Millis alone = 1s, together = 500ms, one_by_one = 100ms;
+
+Millis part_of(Instant until, std::int64_t parts, Millis most) {
+  const auto left = std::chrono::floor<Millis>(until - BootClock::now());
+  return std::clamp(left / parts, Millis(1), most);
+}
+
+std::size_t letters(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+PostgresStore::PostgresStore(std::shared_ptr<const Site> site, Instant until)
+    : site_(std::move(site)),
+      connection_(site_->settings, until),
+      hello_(say_hello(connection_, site_->tables, until)),
+      statements_(hello_.tables) {
+  require_complete(hello_, site_->settings.name());
+  if (hello_.pooled) connection_.stop_preparing();
+  offset_.learn(hello_.asked, hello_.answered, hello_.now);
+}
+
+void PostgresStore::require_time(Instant until) {
+  if (BootClock::now() >= until)
+    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+}
+
+// Never cut: two keys would become one.
+void PostgresStore::require_fit(std::span<const Request> requests) const {
+  if (hello_.longest_key == 0 && hello_.longest_holder == 0) return;
+  const auto refuse = [&](const char* column, std::string_view text, std::size_t longest) {
+    if (longest == 0 || text.size() <= longest || letters(text) <= longest) return;
+    raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
+                              " letters that the column \"" + column + "\" of the table \"" + site_->tables.name() +
+                              "\" takes; give a shorter one, or make the column wider"});
+  };
+  for (const Request& r : requests) {
+    refuse("key", r.key.text, hello_.longest_key);
+    if (r.verb == Verb::acquire) refuse("locked_by", r.holder.text, hello_.longest_holder);
+  }
+}
+
+Status PostgresStore::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+  assert(requests.size() == replies.size());
+  if (requests.empty()) return ok();
+  Call call{.requests = requests, .replies = replies, .until = until};
+  try {
+    require_time(until);
+    require_fit(requests);
+    requests.size() == 1 ? apply_alone(call, 0) : apply_in_waves(call);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (call.applied && error.code != Errc::in_doubt) error.code = Errc::in_doubt;
+    return error;
+  }
+  return ok();
+}
+
+void PostgresStore::apply_alone(Call& call, std::size_t i) {
+  const Settled settled = settle(call, i, part_of(call.until, 2, alone));
+  if (settled == Settled::yes) return;
+  if (settled == Settled::in_the_way) return answer_locked(call.requests[i], call.replies[i], call.until);
+  wave_.assign(1, i);
+  apply_wave(call, wave_);
+}
+
+void PostgresStore::apply_in_waves(Call& call) {
+  order_.resize(call.requests.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+  const auto key = [&](std::size_t i) { return call.requests[i].key.text; };
+  // Bytewise for everybody, so that no two wait for each other.
+  std::sort(order_.begin(), order_.end(),
+            [&](std::size_t a, std::size_t b) { return key(a) != key(b) ? key(a) < key(b) : a < b; });
+  while (!order_.empty()) {
+    wave_.clear();
+    rest_.clear();
+    for (const std::size_t i : order_) {
+      const bool again = !wave_.empty() && key(wave_.back()) == key(i);
+      (again ? rest_ : wave_).push_back(i);
+    }
+    order_.swap(rest_);
+    apply_wave(call, wave_);
+    call.applied = true;
+  }
+}
+
+void PostgresStore::apply_wave(Call& call, Indices& wave) {
+  while (true) {
+    const Settled settled = send_wave(call, wave, part_of(call.until, 4, together));
+    if (settled == Settled::yes) return;
+    if (settled == Settled::in_the_way) break;
+    require_time(call.until);
+  }
+  // One by one, so that only those that are locked have to be answered without having been asked.
+  const Indices each = wave;
+  for (std::size_t k = 0; k < each.size(); ++k) {
+    Indices one = {each[k]};
+    Settled settled = Settled::not_yet;
+    while (settled == Settled::not_yet) {
+      require_time(call.until);
+      const auto left = static_cast<std::int64_t>(each.size() - k);
+      settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one));
+    }
+    if (settled == Settled::in_the_way) answer_locked(call.requests[each[k]], call.replies[each[k]], call.until);
+    call.applied = true;
+  }
+}
+
+}  // namespace holdfast::postgres

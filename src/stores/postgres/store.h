@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// store.h - leases in PostgreSQL.
+//
+// A batch of one is one prepared statement, which settles every uncontended request.  What that does not settle, and
+// every larger batch, is one statement over arrays (sql/apply.sql): keys in bytewise order, each once; a key that
+// comes twice travels in a second wave.
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/store_offset.h"
+#include "holdfast/store.h"
+#include "stores/postgres/connection.h"
+#include "stores/postgres/hello.h"
+#include "stores/postgres/site.h"
+#include "stores/postgres/statements.h"
+
+namespace holdfast::postgres {
+
+class PostgresStore final : public Store {
+ public:
+  // Throws Failure.
+  PostgresStore(std::shared_ptr<const Site> site, Instant until);
+
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
+  Result<Page> list(const Query& query, Instant until) override;
+  Result<Traits> examine(Instant until) override;
+  std::unique_ptr<Bell> bell() override;
+
+ private:
+  using Indices = std::vector<std::size_t>;
+  // The batch that is being applied.
+  struct Call {
+    std::span<const Request> requests;
+    std::span<Reply> replies;
+    Instant until;
+    bool applied = false;  // a part of it may have taken effect
+  };
+  enum class Settled : std::uint8_t { yes, not_yet, in_the_way };
+
+  void require_fit(std::span<const Request> requests) const;
+  static void require_time(Instant until);
+
+  void apply_alone(Call& call, std::size_t i);
+  void apply_in_waves(Call& call);
+  void apply_wave(Call& call, Indices& wave);
+  // Those without a final answer stay in `wave`.
+  Settled send_wave(Call& call, Indices& wave, Millis patience);
+  void take_answers(Call& call, Indices& wave, const Answer& answer);
+
+  // One statement for one request.
+  Settled settle(Call& call, std::size_t i, Millis patience);
+  Settled settle_acquire(const Request& request, Reply& reply, Instant until, Millis patience);
+  Settled settle_renew(const Request& request, Reply& reply, Instant until, Millis patience);
+  Settled settle_release(const Request& request, Reply& reply, Instant until, Millis patience);
+  // Somebody's transaction has the row locked: answers by what everybody else sees.
+  void answer_locked(const Request& request, Reply& reply, Instant until);
+
+  // Settled::in_the_way if others were; throws for any other trouble.
+  Settled check(const Answer& answer) const;
+  void learn(Instant sent, const Answer& answer, int column);
+  std::int64_t void_after(Instant until) const { return offset_.at_least(until).count(); }
+
+  const std::shared_ptr<const Site> site_;
+  Connection connection_;
+  const Hello hello_;
+  const Statements statements_;
+  Uses uses_;
+  core::StoreOffset offset_;
+  Parameters parameters_;
+  Indices order_, wave_, rest_;
+  std::set<std::string, std::less<>> waited_for_;  // keys in whose queue we probably are
+};
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/tables.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/text.h"
+
+namespace holdfast::postgres {
+namespace {
+
+constexpr std::size_t longest = 48;
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+bool letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.size() <= longest && letter(text.front()) &&
+         std::all_of(text.begin(), text.end(), [](char c) { return letter(c) || digit(c); });
+}
+
+// A schema that the database has already may be called anything.
+std::string in_quotes(std::string_view name) {
+  std::string out = "\"";
+  for (const char c : name) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out += '"';
+}
+
+}  // namespace
+
+Result<Tables> Tables::named(std::string_view table) {
+  Tables tables;
+  tables.name_ = table;
+  const std::size_t dot = table.find('.');
+  if (dot != std::string_view::npos) tables.schema_ = table.substr(0, dot);
+  tables.table_ = table.substr(dot == std::string_view::npos ? 0 : dot + 1);
+  if (!is_name(tables.table_) || (dot != std::string_view::npos && !is_name(tables.schema_))) {
+    return Error{Errc::invalid, "'" + printable(table) +
+                                    "' is no table name: it takes 1 to 48 letters, digits and _, and no digit "
+                                    "first; a schema and a dot may stand before it"};
+  }
+  if (tables.table_.find("holdfast_") != std::string::npos || tables.schema_.starts_with("pg_")) {
+    return Error{Errc::invalid, "the table name '" + tables.name_ +
+                                    "' is taken: names with holdfast_ in them, and schemas with pg_ in front, "
+                                    "are not for lock tables"};
+  }
+  return tables;
+}
+
+std::string Tables::quoted() const {
+  return (schema_.empty() ? "" : in_quotes(schema_) + ".") + in_quotes(table_);
+}
+
+Tables Tables::in_schema(std::string_view schema) const {
+  Tables found = *this;
+  found.schema_ = schema;
+  return found;
+}
+
+std::string Tables::beside(std::string_view word) const {
+  return (table_ == "locks" ? "holdfast_" : table_ + "_holdfast_") + std::string(word);
+}
+
+std::string Tables::put_in(std::string_view word) const {
+  // The clock goes on while a statement waits for a row.
+  if (word == "now") return "(clock_timestamp() AT TIME ZONE 'UTC')";
+  if (word == "now_us") return "(date_part('epoch', clock_timestamp()) * 1000000)::bigint";
+  // A lease that is extended again and again ends at the latest then, far from where timestamps end.
+  if (word == "last_day") return "timestamp '100000-01-01'";
+  if (word == "index") return in_quotes("index_" + table_ + "_on_key");
+  if (word == "log_index") return in_quotes(beside("log_key"));
+  const std::string where = schema_.empty() ? "" : in_quotes(schema_) + ".";
+  return where + in_quotes(word == "locks" ? table_ : beside(word));
+}
+
+std::string Tables::expand(std::string_view sql) const {
+  std::string out;
+  while (true) {
+    const std::size_t open = sql.find('{');
+    out += sql.substr(0, open);
+    if (open == std::string_view::npos) return out;
+    const std::size_t close = sql.find('}', open);
+    assert(close != std::string_view::npos);
+    out += put_in(sql.substr(open + 1, close - open - 1));
+    sql.remove_prefix(close + 1);
+  }
+}
+
+}  // namespace holdfast::postgres

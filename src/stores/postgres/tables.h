@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// tables.h - the names of our tables in the database.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "holdfast/result.h"
+
+namespace holdfast::postgres {
+
+// One lock table and what we keep beside it, in the same schema.  Names are always quoted, so `Jobs` and
+// `jobs` are two tables.
+class Tables {
+ public:
+  // `locks`, or `app.locks` in a schema.  Errc::invalid where a part is not ^[A-Za-z_][A-Za-z0-9_]{0,47}$, or is
+  // a name of ours.
+  static Result<Tables> named(std::string_view table);
+
+  // As given: with its schema, if it had one.
+  const std::string& name() const noexcept { return name_; }
+  // For to_regclass(): quoted.
+  std::string quoted() const;
+  // Empty: wherever the search path finds it.
+  const std::string& schema() const noexcept { return schema_; }
+  // The same table, where it was found.
+  Tables in_schema(std::string_view schema) const;
+
+  // Of one of ours that lies beside it: "state".
+  std::string beside(std::string_view word) const;
+
+  // The SQL with {locks}, {waiters}, {facts}, {log}, {state}, {index}, {log_index} and the words for the clock
+  // put in.
+  std::string expand(std::string_view sql) const;
+
+ private:
+  Tables() = default;
+  std::string put_in(std::string_view word) const;
+
+  std::string name_, schema_, table_;
+};
+
+}  // namespace holdfast::postgres

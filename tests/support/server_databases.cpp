@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The databases that are servers: each is opened by its URL, as a user opens it.
+#include "base/random.h"
+#include "holdfast/client.h"
+#include "tests/support/databases.h"
+#include "tests/support/servers/redis_server.h"
+#include "tests/support/servers/shared.h"
+
+namespace holdfast::test {
+namespace {
+
+void make_tables(const std::string& url) {
+  const auto origin = try_origin(url).value();
+  (void)origin->steward()->init(BootClock::now() + std::chrono::seconds(20)).value();
+}
+
+class PostgresDatabase final : public TestDatabase {
+ public:
+  PostgresDatabase() {
+    shared_postgres().execute("CREATE SCHEMA " + schema_);
+    make_tables(url());
+  }
+  ~PostgresDatabase() override {
+    try {
+      shared_postgres().execute("DROP SCHEMA " + schema_ + " CASCADE");
+    } catch (const std::exception&) {
+      // It goes with the server.
+    }
+  }
+  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  std::string url() const override { return shared_postgres().url() + "?table=" + schema_ + ".locks"; }
+
+ private:
+  const std::string schema_ = "t_" + random_hex(16);
+};
+
+class RedisDatabase final : public TestDatabase {
+ public:
+  RedisDatabase() { make_tables(url()); }
+  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  std::string url() const override { return server_.url(); }
+
+ private:
+  const RedisServer server_;
+};
+
+}  // namespace
+
+std::unique_ptr<TestDatabase> make_postgres_database() { return std::make_unique<PostgresDatabase>(); }
+std::unique_ptr<TestDatabase> make_redis_database() { return std::make_unique<RedisDatabase>(); }
+
+}  // namespace holdfast::test
