@@ -9,6 +9,7 @@
 #include "holdfast/memory.h"
 #include "holdfast/operate.h"
 #include "holdfast/options.h"
+#include "holdfast/redis.h"
 #include "holdfast/result.h"
 #include "holdfast/sqlite.h"
 #include "holdfast/store.h"

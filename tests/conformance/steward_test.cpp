@@ -97,14 +97,14 @@ TEST_P(Stewards, nothing_is_missing_in_a_store_that_is_used_and_init_changes_not
 
 TEST_P(Stewards, a_new_store_is_planned_then_made_once) {
   auto found = a_.origin().in("others");
-  if (!database_->has_tables()) {
-    ASSERT_FALSE(found) << "it has none to make, and says so";
+  if (database_->url().empty()) {  // memory
+    ASSERT_FALSE(found) << "it has none, and says so";
     EXPECT_EQ(found.error().code, Errc::invalid);
     return;
   }
   const auto other = *std::move(found);
   const auto planned = other->steward()->plan(Caller::soon()).value();
-  EXPECT_FALSE(planned.empty());
+  EXPECT_EQ(planned.empty(), !database_->has_tables());
   EXPECT_EQ(other->steward()->plan(Caller::soon()).value(), planned) << "a plan changes nothing";
   EXPECT_EQ(other->steward()->init(Caller::soon()).value(), planned);
   EXPECT_TRUE(other->steward()->plan(Caller::soon()).value().empty());

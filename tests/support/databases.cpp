@@ -4,6 +4,9 @@
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
 #include "tests/support/scratch.h"
+#ifdef HOLDFAST_REDIS
+#include "tests/support/servers/redis_server.h"
+#endif
 
 namespace holdfast::test {
 namespace {
@@ -34,11 +37,13 @@ struct Candidate {
   std::string missing{};  // empty, or what to install
 };
 
-// Postgres and Redis, once they work:
+// Postgres, once it works:
 //   {{"postgres", make_postgres_database, true}, postgres_missing()}  #ifdef HOLDFAST_POSTGRES
-//   {{"redis", make_redis_database, true}, redis_missing()}           #ifdef HOLDFAST_REDIS
 std::vector<Candidate> candidates() {
   return {{{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
+#ifdef HOLDFAST_REDIS
+          {{"redis", make_redis_database, true}, redis_missing()},
+#endif
           {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}}};
 }
 

@@ -17,7 +17,7 @@ class TestDatabase {
  public:
   virtual ~TestDatabase() = default;
   virtual std::shared_ptr<Origin> new_client() = 0;
-  virtual bool has_tables() const { return true; }
+  virtual bool has_tables() const { return true; }  // which have to be made
   // With which another process opens it; empty for memory, which is one process's.
   virtual std::string url() const = 0;
 };

@@ -38,6 +38,7 @@ class RedisDatabase final : public TestDatabase {
  public:
   RedisDatabase() { make_tables(url()); }
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  bool has_tables() const override { return false; }
   std::string url() const override { return server_.url(); }
 
  private:

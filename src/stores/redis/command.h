@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// command.h - writes a command the way the server reads it: *COUNT, then $LENGTH and the bytes of each word.
+#pragma once
+#include <charconv>
+#include <concepts>
+#include <string>
+#include <string_view>
+
+namespace holdfast::redis {
+
+// Appends to a text that is kept from call to call.  A word may be put together from parts without being
+// copied first, which is why hiredis, which wants them whole, is not asked.
+class Command {
+ public:
+  // REQUIRES: so many words follow.
+  Command(std::string& out, std::size_t words) : out_(out) { line('*', words); }
+
+  template <class... Part>
+  Command& word(const Part&... part) {
+    line('$', (std::string_view(part).size() + ...));
+    (out_.append(std::string_view(part)), ...);
+    out_.append("\r\n");
+    return *this;
+  }
+  Command& number(std::integral auto value) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    return word(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+  }
+
+ private:
+  void line(char kind, std::size_t count) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, count).ptr;
+    out_.push_back(kind);
+    out_.append(digits, static_cast<std::size_t>(end - digits));
+    out_.append("\r\n");
+  }
+  std::string& out_;
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/redis/fault.h"
+
+#include <string>
+
+#include "base/text.h"
+
+namespace holdfast::redis {
+namespace {
+
+struct Meaning {
+  std::string_view code;  // the first word of the error
+  Errc what;
+  const char* advice;
+};
+
+// In each case the server has looked at the command and not begun it, or the script has told us that it had
+// not written anything yet (lua/apply.lua).
+constexpr Meaning meanings[] = {
+    {"LOADING", Errc::unavailable, "it has just been started and reads its data"},
+    {"BUSY", Errc::unavailable, "a script of somebody's is running; nothing of ours takes so long"},
+    {"OOM", Errc::unavailable, "its memory is full; give it more maxmemory, or let it keep less"},
+    {"MISCONF", Errc::unavailable, "it cannot write its data to disk, and so takes no more"},
+    {"NOREPLICAS", Errc::unavailable, "it has fewer replicas than min-replicas-to-write asks for"},
+    {"MASTERDOWN", Errc::unavailable, "it is a replica that has lost its primary"},
+    {"CLUSTERDOWN", Errc::unavailable, "its cluster is down"},
+    {"TRYAGAIN", Errc::unavailable, "its cluster is moving keys"},
+    {"READONLY", Errc::refused, "it is a replica; leases have to be written on the primary"},
+    {"MOVED", Errc::refused, "it is one of a Cluster, which is not supported; use a server of its own"},
+    {"ASK", Errc::refused, "it is one of a Cluster, which is not supported; use a server of its own"},
+    {"CROSSSLOT", Errc::refused, "it is one of a Cluster, which is not supported; use a server of its own"},
+    {"NOAUTH", Errc::refused, "it wants a password: redis://user:password@host"},
+    {"WRONGPASS", Errc::refused, "user or password are wrong"},
+    {"NOPERM", Errc::refused, "the user may not do this; docs/stores/redis.md has the ACL that is enough"},
+    {"DENIED", Errc::refused, "it is in protected mode; it has to be given a password"},
+    {"WRONGTYPE", Errc::refused, "a key of ours has been written by somebody else"},
+};
+
+// Some servers repeat the words of a command that they do not like, a password among them.
+std::string without_password(std::string_view text, const std::string& password) {
+  std::string clean(text);
+  if (password.empty()) return clean;
+  for (std::size_t at = 0; (at = clean.find(password, at)) != std::string::npos; at += 3)
+    clean.replace(at, password.size(), "***");
+  return clean;
+}
+
+}  // namespace
+
+Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
+  const std::string words =
+      printable(without_password(from_server.substr(0, 300), site.options.password));
+  const std::string begin = printable(site.place) + " ";
+  const std::string_view code = from_server.substr(0, from_server.find(' '));
+  if (code == "HALFDONE") return {Errc::in_doubt, begin + "stopped half-way: " + words.substr(9)};
+  for (const Meaning& m : meanings) {
+    if (code == m.code) return {m.what, begin + "says no: " + m.advice + " (" + words + ")"};
+  }
+  if (from_server.starts_with("ERR max number of clients"))
+    return {Errc::unavailable, begin + "has too many connections already (" + words + ")"};
+  if (from_server.find("Script killed by user") != std::string_view::npos)  // it can be only before it writes
+    return {Errc::unavailable, begin + "was told to stop the script (" + words + ")"};
+  if (from_server.starts_with("ERR unknown command"))
+    return {Errc::refused, begin + "lacks a command; it takes Redis 6.2 or newer (" + words + ")"};
+  return {otherwise, begin + "says no: " + words};
+}
+
+Error wrong_protocol(std::string_view first, const Site& site) {
+  const std::string begin = printable(site.place) + " is no Redis: ";
+  if (first.starts_with("HTTP/")) return {Errc::refused, begin + "it answers as a web server does"};
+  if (first.starts_with("SSH-")) return {Errc::refused, begin + "it answers as an SSH server does"};
+  if (first.front() == '\x15')
+    return {Errc::refused, begin + "it answers in TLS; write rediss:// in place of redis://"};
+  return {Errc::refused, begin + "its first answer begins with \"" + printable(first.substr(0, 20)) + "\""};
+}
+
+}  // namespace holdfast::redis

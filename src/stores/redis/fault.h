@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// fault.h - what the server's errors mean to a caller of ours.
+#pragma once
+#include <string_view>
+
+#include "holdfast/result.h"
+#include "stores/redis/site.h"
+
+namespace holdfast::redis {
+
+// Errc::unavailable for what passes by itself, Errc::refused for what somebody has to change, in both cases
+// with nothing done; Errc::in_doubt for a script that had begun to write.  `otherwise`: what an error that is
+// not known means.
+Error to_error(std::string_view from_server, const Site& site, Errc otherwise = Errc::refused);
+
+// The first bytes are none of Redis's.
+Error wrong_protocol(std::string_view first, const Site& site);
+
+}  // namespace holdfast::redis

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// keys.h - writes the names of a lease and of what lies beside it.
+#pragma once
+#include "stores/redis/command.h"
+#include "stores/redis/layout.h"
+
+namespace holdfast::redis {
+
+class LeaseNames {
+ public:
+  LeaseNames(const Layout& layout, std::string_view key)
+      : prefix_(layout.prefix()), key_(key), whole_(prefix_.empty() ? std::string() : layout.prefix()) {
+    if (!prefix_.empty()) whole_.append(key);
+  }
+  std::string_view lease() const noexcept { return prefix_.empty() ? key_ : std::string_view(whole_); }
+  void add_lease(Command& command) const { command.word(lease()); }
+  void add(Command& command, Beside what) const {
+    const Companion around = companion(what, lease());
+    command.word(around.before, lease(), around.after);
+  }
+  void add_all(Command& command) const {
+    add_lease(command);
+    add(command, Beside::facts);
+    add(command, Beside::queue);
+    add(command, Beside::places);
+  }
+
+ private:
+  std::string_view prefix_, key_;
+  std::string whole_;  // where there is a prefix
+};
+
+}  // namespace holdfast::redis

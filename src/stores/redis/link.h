@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// link.h - a connection that has been let in and looked at, and is made anew when it broke.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "core/store_offset.h"
+#include "stores/redis/server.h"
+#include "stores/redis/wire.h"
+
+namespace holdfast::redis {
+
+// Throws Failure.  Used by one thread at a time.
+class Link {
+ public:
+  explicit Link(std::shared_ptr<const Site> site) : site_(std::move(site)) {}
+
+  // A wire on which nothing is in flight.  A server that has closed an idle connection (`timeout`), or was
+  // restarted meanwhile, is connected to anew: nothing has been asked of it yet.
+  Wire& ready(Instant until);
+
+  // What a server said when it was connected to.
+  const ServerInfo& info() const { return *info_; }
+  core::StoreOffset& offset() noexcept { return offset_; }
+  const Site& site() const noexcept { return *site_; }
+  const std::shared_ptr<const Site>& shared_site() const noexcept { return site_; }
+
+ private:
+  void connect(Instant until);
+
+  const std::shared_ptr<const Site> site_;
+  std::unique_ptr<Wire> wire_;
+  std::optional<ServerInfo> info_;
+  core::StoreOffset offset_;
+  Instant used_{};
+};
+
+// TIME's answer.
+Micros time_of(const Value& answer);
+
+}  // namespace holdfast::redis

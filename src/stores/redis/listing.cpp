@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the store tells people: its rows.  Nothing here writes, and each question is small.
+#include <system_error>
+
+#include "stores/redis/fault.h"
+#include "stores/redis/index.h"
+#include "stores/redis/keys.h"
+#include "stores/redis/script.h"
+#include "stores/redis/store.h"
+
+namespace holdfast::redis {
+namespace {
+
+constexpr std::size_t page_size = 200;
+
+// Calls `with(keys)` for each page of what the query asks for, until that says it has enough.
+template <class With>
+void for_each_page(Link& link, const Query& query, Instant until, With with) {
+  if (query.exact) {  // also one that only others know
+    if (query.prefix > query.after) with(std::vector<std::string>{std::string(query.prefix)});
+    return;
+  }
+  std::string after(query.after);
+  while (true) {
+    const auto keys = keys_of_index(link, {query.prefix, after, page_size}, until);
+    if (keys.empty() || !with(keys) || keys.size() < page_size) return;
+    after = keys.back();
+  }
+}
+
+LeaseRow lease_row(std::string key, const Value& row) {
+  const std::string_view owner = row[0].text(), named = row[3].text(), about = row[5].text();
+  const std::int64_t left = row[1].number();
+  return {.key = std::move(key),
+          .holder = std::string(owner.empty() ? named : owner),
+          .token = Token{static_cast<std::uint64_t>(row[2].number())},
+          .remaining = left < 0 ? never : Millis(left),
+          .since = Micros(row[4].number()),
+          .note = std::string(about.substr(std::min<std::size_t>(1, about.size()))),
+          .detached = about.starts_with('d'),
+          .waiting = static_cast<std::uint32_t>(row[6].number())};
+}
+
+LogRow log_row(const Value& fields) {
+  LogRow row;
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    const std::string_view name = fields[i].text();
+    if (name == "at") row.at = Micros(fields[i + 1].number());
+    if (name == "key") row.key = fields[i + 1].text();
+    if (name == "event") row.event = fields[i + 1].text();
+    if (name == "holder") row.holder = fields[i + 1].text();
+    if (name == "token") row.token = Token{static_cast<std::uint64_t>(fields[i + 1].number())};
+    if (name == "by") row.by = fields[i + 1].text();
+    if (name == "reason") row.reason = fields[i + 1].text();
+  }
+  return row;
+}
+
+}  // namespace
+
+Result<Page> RedisStore::list(const Query& query, Instant until) {
+  Page page;
+  try {
+    switch (query.what) {
+      case Query::What::leases: list_leases(query, page, until); break;
+      case Query::What::places: list_places(query, page, until); break;
+      case Query::What::log: list_log(query, page, until); break;
+    }
+  } catch (const Failure& failure) {
+    return failure.error();
+  } catch (const std::system_error& e) {
+    return Error{Errc::unavailable, e.what()};
+  }
+  return page;
+}
+
+void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
+  const Layout& layout = link_.site().layout;
+  for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
+    const auto add = [&](Command& command) {
+      for (const std::string& key : keys) {
+        const LeaseNames names(layout, key);
+        names.add_lease(command);
+        names.add(command, Beside::facts);
+        names.add(command, Beside::places);
+      }
+    };
+    const Answer rows = run(link_.ready(until), leases_script(), 3 * keys.size(), 0, add, until);
+    if (rows->is_error()) raise(to_error(rows->text(), link_.site()));
+    for (std::size_t i = 0; i < keys.size() && page.leases.size() < query.limit; ++i) {
+      const Value row = (*rows)[i];
+      if (row.size() != 0) page.leases.push_back(lease_row(keys[i], row));
+    }
+    return page.leases.size() < query.limit;
+  });
+}
+
+void RedisStore::list_places(const Query& query, Page& page, Instant until) {
+  const Layout& layout = link_.site().layout;
+  for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
+    const auto add = [&](Command& command) {
+      for (const std::string& key : keys) {
+        const LeaseNames names(layout, key);
+        names.add(command, Beside::facts);
+        names.add(command, Beside::queue);
+        names.add(command, Beside::places);
+      }
+      command.number(query.limit - page.places.size());
+    };
+    const Answer rows = run(link_.ready(until), places_script(), 3 * keys.size(), 1, add, until);
+    if (rows->is_error()) raise(to_error(rows->text(), link_.site()));
+    for (std::size_t i = 0; i + 3 < rows->size(); i += 4) {
+      const auto key = static_cast<std::size_t>((*rows)[i].number());
+      if (key >= keys.size()) raise({Errc::unavailable, "the server gave an answer that was not understood"});
+      page.places.push_back({.key = keys[key],
+                             .client = std::string((*rows)[i + 1].text()),
+                             .holder = std::string((*rows)[i + 2].text()),
+                             .remaining = Millis((*rows)[i + 3].number())});
+    }
+    return page.places.size() < query.limit;
+  });
+}
+
+// Filtered here: the server's time is everybody's.
+void RedisStore::list_log(const Query& query, Page& page, Instant until) {
+  std::string newest = "+";
+  while (page.log.size() < query.limit) {
+    Wire& wire = link_.ready(until);
+    wire.command(6)
+        .word("XREVRANGE")
+        .word(link_.site().layout.log())
+        .word(newest)
+        .word("-")
+        .word("COUNT")
+        .number(page_size);
+    wire.send(until);
+    const Answer entries = wire.receive(until);
+    if (entries->is_error()) raise(to_error(entries->text(), link_.site()));
+    for (std::size_t i = 0; i < entries->size() && page.log.size() < query.limit; ++i) {
+      LogRow row = log_row((*entries)[i][1]);
+      const bool wanted = query.exact ? row.key == query.prefix : row.key.starts_with(query.prefix);
+      if (wanted) page.log.push_back(std::move(row));
+    }
+    if (entries->size() < page_size) return;
+    newest = "(" + std::string((*entries)[entries->size() - 1][0].text());
+  }
+}
+
+}  // namespace holdfast::redis

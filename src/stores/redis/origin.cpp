@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <system_error>
+
+#include "base/random.h"
+#include "base/text.h"
+#include "stores/redis/steward.h"
+#include "stores/redis/store.h"
+
+namespace holdfast::redis {
+namespace {
+
+std::string name_of(const Options& o) {
+  const std::string db = std::to_string(o.db);
+  std::string name;
+  if (!o.socket.empty())
+    name = "redis+unix://" + o.socket + (o.db == 0 ? "" : "?db=" + db);
+  else
+    name = (o.tls ? "rediss://" : "redis://") + host_and_port(o.host, o.port) + (o.db == 0 ? "" : "/" + db);
+  if (o.prefix.empty()) return name;
+  return name + (name.find('?') == std::string::npos ? "?" : "&") + "prefix=" + o.prefix;
+}
+
+class RedisOrigin final : public Origin {
+ public:
+  RedisOrigin(Options options, std::shared_ptr<TlsContext> tls)
+      : site_(std::make_shared<const Site>(std::move(options), std::move(tls), random_hex(16))) {}
+
+  Result<std::unique_ptr<Store>> connect(Instant until) override {
+    try {
+      return std::unique_ptr<Store>(std::make_unique<RedisStore>(site_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    } catch (const std::system_error& e) {
+      return Error{Errc::unavailable, e.what()};
+    }
+  }
+
+  std::unique_ptr<Steward> steward() override { return std::make_unique<RedisSteward>(site_); }
+
+  // What a table is elsewhere is a prefix here: a program that moves between stores finds its keys apart.
+  Result<std::shared_ptr<Origin>> in(std::string_view table) override {
+    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+    if (table.empty() || !std::all_of(table.begin(), table.end(), plain))
+      return Error{Errc::invalid, "\"" + printable(table) +
+                                      "\" is no name of a table; give letters, digits and _: it becomes a "
+                                      "prefix of the keys, with : behind it"};
+    Options options = site_->options;
+    options.prefix += std::string(table) + ":";
+    return std::shared_ptr<Origin>(std::make_shared<RedisOrigin>(std::move(options), site_->tls));
+  }
+
+  std::string name() const override { return printable(name_of(site_->options)); }
+  const std::string& client() const noexcept override { return site_->client; }
+
+ private:
+  const std::shared_ptr<const Site> site_;
+};
+
+Status check(const Options& o) {
+  const auto invalid = [](std::string text) { return Error{Errc::invalid, std::move(text)}; };
+  if (o.host.empty() && o.socket.empty()) return invalid("redis: names no host");
+  if (!o.socket.empty() && o.tls) return invalid("redis: a Unix socket needs no TLS, and Redis has none there");
+  if (o.db < 0) return invalid("redis: the number of a database is zero or more");
+  if (!o.user.empty() && o.password.empty()) return invalid("redis: a user needs a password");
+  if (o.cert.empty() != o.key.empty()) return invalid("redis: cert and key are given both or not at all");
+  if (!o.tls && !(o.cacert.empty() && o.cert.empty()))
+    return invalid("redis: certificates are for TLS; write rediss://");
+  if (o.prefix.size() > 512 || !is_utf8(o.prefix) || o.prefix.find('\0') != std::string::npos)
+    return invalid("redis: a prefix is UTF-8 without NUL, of at most 512 bytes");
+  if (o.prefix.starts_with("holdfast:")) return invalid("redis: names that begin with holdfast: are ours");
+  return ok();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Origin>> origin(Options options) {
+  if (Status s = check(options); !s) return std::move(s).error();
+  std::shared_ptr<TlsContext> tls = options.tls ? std::make_shared<TlsContext>(options) : nullptr;
+  return std::shared_ptr<Origin>(std::make_shared<RedisOrigin>(std::move(options), std::move(tls)));
+}
+
+}  // namespace holdfast::redis

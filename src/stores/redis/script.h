@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// script.h - Lua that the server runs.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "stores/redis/wire.h"
+
+namespace holdfast::redis {
+
+// A script and the hash by which the server knows it.  The server may forget it at any time (SCRIPT FLUSH, a
+// restart): then it is sent whole, which the server remembers again.
+struct Script {
+  explicit Script(std::string_view lua);
+  const std::string_view text;
+  const std::string hash;  // SHA-1, hex
+};
+
+const Script& apply_script();
+const Script& leases_script();
+const Script& places_script();
+const Script& purge_script();
+
+// Runs it with the words that `add` puts behind its name and number of keys; so many of these there are.
+// Throws Failure; the server's errors are among the answers.
+template <class Add>
+Answer run(Wire& wire, const Script& script, std::size_t keys, std::size_t words, Add add, Instant until) {
+  const auto ask = [&](std::string_view verb, std::string_view what) {
+    Command command = wire.command(3 + keys + words);
+    command.word(verb).word(what).number(keys);
+    add(command);
+    wire.send(until);
+    return wire.receive(until);
+  };
+  Answer answer = ask("EVALSHA", script.hash);
+  const bool unknown = answer->is_error() && answer->text().starts_with("NOSCRIPT");
+  return unknown ? ask("EVAL", script.text) : std::move(answer);
+}
+
+}  // namespace holdfast::redis

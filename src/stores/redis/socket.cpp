@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/redis/socket.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "stores/redis/resolve.h"
+
+namespace holdfast::redis {
+namespace {
+
+Error system_error(const std::string& place, int error) {
+  const bool forbidden = error == EACCES || error == EPERM;
+  return {forbidden ? Errc::refused : Errc::unavailable,
+          "no connection to " + printable(place) + ": " + std::strerror(error)};
+}
+
+// The error, or zero.
+int try_to_connect(int fd, const sockaddr* address, socklen_t length, Instant until) {
+  if (::connect(fd, address, length) == 0) return 0;
+  // EAGAIN: a Unix socket whose queue is full, which nothing tells us the end of.
+  if (errno != EINPROGRESS && errno != EINTR) return errno;
+  if (!wait_for(fd, POLLOUT, until)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof error;
+  return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+Fd open_socket(int family, const std::string& place) {
+  Fd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) raise(system_error(place, errno));
+  return fd;
+}
+
+void tune(int fd) {
+  const auto set = [fd](int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  // A bell may hear nothing for hours, also from a server that is no longer there.
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+Fd connect_unix(const std::string& path, Instant until) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    raise({Errc::invalid, "the path of the socket, " + printable(path) + ", is too long: the system takes " +
+                              std::to_string(sizeof address.sun_path - 1) + " bytes"});
+  std::memcpy(address.sun_path, path.data(), path.size());
+  Fd fd = open_socket(AF_UNIX, path);
+  const int error = try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address, until);
+  if (error != 0) raise(system_error(path, error));
+  return fd;
+}
+
+Fd connect_tcp(const std::string& host, std::uint16_t port, Instant until) {
+  const std::string place = host_and_port(host, port);
+  const std::vector<Endpoint> endpoints = resolve(host, port, until);
+  int error = EHOSTUNREACH;
+  for (std::size_t i = 0; i < endpoints.size(); ++i) {
+    const Instant now = BootClock::now();
+    if (now >= until) break;
+    // One address that swallows everything must leave time for the others.
+    const Instant turn = now + (until - now) / static_cast<int>(endpoints.size() - i);
+    Fd fd = open_socket(endpoints[i].address.ss_family, place);
+    tune(fd.get());
+    const int failed = try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&endpoints[i].address),
+                                      endpoints[i].length, turn);
+    if (failed == 0) return fd;
+    if (i == 0 || error == EAFNOSUPPORT || error == EADDRNOTAVAIL) error = failed;
+  }
+  raise(system_error(place, error));
+}
+
+}  // namespace
+
+bool wait_for(int fd, short event, Instant until) noexcept {
+  pollfd waiting{fd, event, 0};
+  while (true) {
+    const auto left = std::max(until - BootClock::now(), BootClock::duration::zero());
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec length{seconds.count(), (left - seconds).count()};
+    const int ready = ::ppoll(&waiting, 1, &length, nullptr);
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return true;  // whoever reads or writes learns what is wrong
+    if (ready == 0 && BootClock::now() >= until) return false;
+  }
+}
+
+Fd connect_socket(const Options& options, Instant until) {
+  return options.socket.empty() ? connect_tcp(options.host, options.port, until)
+                                : connect_unix(options.socket, until);
+}
+
+}  // namespace holdfast::redis

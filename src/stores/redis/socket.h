@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// socket.h - a connected socket that never blocks.
+#pragma once
+#include <string>
+
+#include "base/fd.h"
+#include "holdfast/redis.h"
+
+namespace holdfast::redis {
+
+// Throws Failure: unavailable, or refused where the system does not let us.
+Fd connect_socket(const Options& options, Instant until);
+
+// Waits for the poll event, or for trouble; false: `until` came first.
+bool wait_for(int fd, short event, Instant until) noexcept;
+
+}  // namespace holdfast::redis

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/redis/store.h"
+
+#include <cassert>
+#include <system_error>
+
+#include "base/text.h"
+#include "stores/redis/bell.h"
+#include "stores/redis/fault.h"
+#include "stores/redis/keys.h"
+#include "stores/redis/script.h"
+
+namespace holdfast::redis {
+namespace {
+
+// More would keep the server from everybody else for milliseconds.
+constexpr std::size_t most_at_once = 512;
+
+// No call takes so long; `until` may be the end of time, which has none on the server's clock.
+constexpr Millis longest_call = std::chrono::hours(24);
+
+constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_each = 6, answers_each = 5;
+
+// As lua/apply.lua has them, behind those of Verdict.
+constexpr std::int64_t too_late = 4, foreign = 5;
+
+Millis length(std::int64_t ms) { return ms < 0 ? never : Millis(ms); }
+std::int64_t count(Millis length) { return length == never ? -1 : length.count(); }
+
+char letter(const Request& r) {
+  switch (r.verb) {
+    case Verb::acquire: return r.detached ? 'd' : 'a';
+    case Verb::renew: return r.extend ? 'e' : 'n';
+    case Verb::release: return 'r';
+    case Verb::evict: return 'b';
+  }
+  return 'x';
+}
+
+void add_request(Command& command, const Request& r, bool reserved) {
+  const char verb = reserved ? 'x' : letter(r);
+  command.word(std::string_view(&verb, 1)).word(r.holder.text).number(number(r.token));
+  command.number(count(r.ttl)).number(r.place.count()).word(r.note);
+}
+
+Error no_lease(const Request& r, std::string_view what, const Layout& layout) {
+  const std::string name = "\"" + printable(layout.prefix()) + printable(r.key.text) + "\"";
+  if (what == "name")
+    return {Errc::refused, "the key " + name + " cannot be leased: names that begin with holdfast: are ours"};
+  return {Errc::refused, "the key " + name + " cannot be leased: it is a " + printable(what) +
+                             " of some other program; use another key, or a prefix="};
+}
+
+// Somebody else's data stands where the lease would: as if held, for ever.
+Reply taken(const Request& r, std::string_view what) {
+  return {.verdict = r.verb == Verb::acquire ? Verdict::busy : Verdict::lost,
+          .holder = "(no lease: a " + std::string(what) + ")",
+          .remaining = never};
+}
+
+Reply reply_of(const Request& r, Verdict verdict, const Value& all, std::size_t at) {
+  Reply reply{.verdict = verdict,
+              .token = Token{static_cast<std::uint64_t>(all[at + 1].number())},
+              .remaining = length(all[at + 3].number()),
+              .ahead = static_cast<std::uint32_t>(all[at + 4].number())};
+  reply.holder = verdict == Verdict::granted ? r.holder.text : all[at + 2].text();
+  return reply;
+}
+
+}  // namespace
+
+Status RedisStore::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+  assert(requests.size() == replies.size());
+  bool applied = false;  // some of it
+  try {
+    for (std::size_t from = 0; from < requests.size(); from += most_at_once) {
+      const std::size_t size = std::min(most_at_once, requests.size() - from);
+      const auto some = requests.subspan(from, size);
+      const auto theirs = replies.subspan(from, size);
+      Numbers late = ask(some, theirs, nullptr, until);
+      // The server's clock was not where we thought; by now we know better.
+      for (int again = 0; again < 3 && !late.empty(); ++again) {
+        applied = applied || late.size() < size;
+        late = ask(some, theirs, &late, until);
+      }
+      if (!late.empty()) raise({Errc::unavailable, "the server's clock does not stand still"});
+      applied = true;
+    }
+    return ok();
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (applied) error.code = Errc::in_doubt;
+    return error;
+  } catch (const std::system_error& e) {  // no thread, no descriptor
+    return Error{applied ? Errc::in_doubt : Errc::unavailable, e.what()};
+  }
+}
+
+// Sends the requests (`which` of them, or all), and says which of them came too late for the server's clock.
+RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span<Reply> replies,
+                                    const Numbers* which, Instant until) {
+  const Site& site = link_.site();
+  Wire& wire = link_.ready(until);
+  const std::size_t n = which ? which->size() : requests.size();
+  const auto number_of = [&](std::size_t i) { return which ? (*which)[i] : i; };
+  const Instant sent = BootClock::now();
+  const Micros void_after = link_.offset().at_least(std::min(until, sent + longest_call));
+  const auto add = [&](Command& command) {
+    command.word(site.layout.kept()).word(site.layout.index());
+    command.word(site.layout.purged()).word(site.layout.log());
+    for (std::size_t i = 0; i < n; ++i)
+      LeaseNames(site.layout, requests[number_of(i)].key.text).add_all(command);
+    command.word(site.client).number(void_after.count());
+    command.number(site.layout.prefix().size());
+    for (std::size_t i = 0; i < n; ++i) {
+      const Request& r = requests[number_of(i)];
+      add_request(command, r, site.layout.reserved(r.key.text));
+    }
+  };
+  const Answer answer = run(wire, apply_script(), shared_keys + keys_each * n, shared_words + words_each * n,
+                            add, until);
+  if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
+  const Value all = *answer;
+  if (all.size() != 1 + answers_each * n)
+    raise({Errc::in_doubt, "the server gave an answer that was not understood"});
+  const Micros now(all[0].number());
+  link_.offset().learn(sent, BootClock::now(), now);
+
+  Numbers late;
+  for (std::size_t i = 0, at = 1; i < n; ++i, at += answers_each) {
+    const Request& r = requests[number_of(i)];
+    const std::int64_t verdict = all[at].number();
+    Reply& reply = replies[number_of(i)];
+    if (verdict == too_late) {
+      late.push_back(number_of(i));
+    } else if (verdict == foreign) {
+      // Alone it is told why; among others it must not spoil what is theirs.
+      if (requests.size() == 1) raise(no_lease(r, all[at + 2].text(), site.layout));
+      reply = taken(r, all[at + 2].text());
+    } else {
+      reply = reply_of(r, static_cast<Verdict>(verdict), all, at);
+    }
+    reply.now = StoreTime{now.count()};
+  }
+  return late;
+}
+
+Result<Traits> RedisStore::examine(Instant until) {
+  try {
+    Wire& wire = link_.ready(until);
+    wire.command(1).word("INFO");
+    wire.send(until);
+    const Answer info = wire.receive(until);
+    if (info->is_error()) raise(to_error(info->text(), link_.site()));
+    return traits_of(ServerInfo(info->text()), link_.site());
+  } catch (const Failure& failure) {
+    return failure.error();
+  } catch (const std::system_error& e) {
+    return Error{Errc::unavailable, e.what()};
+  }
+}
+
+std::unique_ptr<Bell> RedisStore::bell() { return std::make_unique<RedisBell>(link_.shared_site()); }
+
+}  // namespace holdfast::redis

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// store.h - leases in Redis: a batch is one script.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "holdfast/store.h"
+#include "stores/redis/link.h"
+
+namespace holdfast::redis {
+
+class RedisStore final : public Store {
+ public:
+  // Throws Failure.
+  RedisStore(std::shared_ptr<const Site> site, Instant until) : link_(std::move(site)) { link_.ready(until); }
+
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
+  Result<Page> list(const Query& query, Instant until) override;
+  Result<Traits> examine(Instant until) override;
+  std::unique_ptr<Bell> bell() override;
+
+ private:
+  using Numbers = std::vector<std::size_t>;  // of requests
+
+  Numbers ask(std::span<const Request> requests, std::span<Reply> replies, const Numbers* which,
+              Instant until);
+  void list_leases(const Query& query, Page& page, Instant until);
+  void list_places(const Query& query, Page& page, Instant until);
+  void list_log(const Query& query, Page& page, Instant until);
+
+  Link link_;
+};
+
+}  // namespace holdfast::redis

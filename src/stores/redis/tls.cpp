@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/redis/tls.h"
+
+#include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <array>
+#include <climits>
+
+#include "base/text.h"
+
+namespace holdfast::redis {
+namespace {
+
+// The last of OpenSSL's reasons, and the queue is empty again.
+std::string reason() {
+  const unsigned long code = ERR_peek_last_error();
+  const char* const text = ERR_reason_error_string(code);
+  ERR_clear_error();
+  return text != nullptr ? printable(text) : "no reason given";
+}
+
+[[noreturn]] void refuse(const std::string& what) { raise({Errc::refused, what}); }
+
+bool is_number(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> ignored;
+  return inet_pton(AF_INET, host.c_str(), ignored.data()) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), ignored.data()) == 1;
+}
+
+void read_files(SSL_CTX* context, const std::string& cacert, const std::string& cert,
+                const std::string& key) {
+  if (cacert.empty() ? SSL_CTX_set_default_verify_paths(context) != 1
+                     : SSL_CTX_load_verify_locations(context, cacert.c_str(), nullptr) != 1)
+    refuse("cannot read the certificates to trust" +
+           (cacert.empty() ? std::string() : " in " + printable(cacert)) + ": " + reason() +
+           "; cacert= names a PEM file");
+  if (cert.empty()) return;
+  if (SSL_CTX_use_certificate_chain_file(context, cert.c_str()) != 1)
+    refuse("cannot read our certificate in " + printable(cert) + ": " + reason() + "; cert= names a PEM file");
+  if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context) != 1)
+    refuse("cannot use the key in " + printable(key) + " with the certificate in " + printable(cert) + ": " +
+           reason() + "; key= names a PEM file without a passphrase");
+}
+
+}  // namespace
+
+TlsContext::TlsContext(const Options& options)
+    : cacert_(options.cacert), cert_(options.cert), key_(options.key) {}
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+ssl_ctx_st* TlsContext::get() {
+  const std::lock_guard lock(mutex_);
+  if (context_ != nullptr) return context_;
+  // A client may live in a static object, and be used after main(): OpenSSL must not be gone by then.
+  OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  ERR_clear_error();
+  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                  SSL_CTX_free);
+  if (!context) refuse("OpenSSL does not start: " + reason());
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_RELEASE_BUFFERS);
+  read_files(context.get(), cacert_, cert_, key_);
+  SSL_CTX_up_ref(context.get());
+  return context_ = context.get();
+}
+
+Tls::Tls(TlsContext& context, const std::string& host) : host_(host), ssl_(SSL_new(context.get())) {
+  BIO* const in = BIO_new(BIO_s_mem());
+  BIO* const out = BIO_new(BIO_s_mem());
+  if (ssl_ == nullptr || in == nullptr || out == nullptr) {
+    BIO_free(in);
+    BIO_free(out);
+    SSL_free(ssl_);
+    throw std::bad_alloc();
+  }
+  BIO_set_mem_eof_return(in, -1);  // nothing there yet is not the end
+  SSL_set_bio(ssl_, in, out);
+  SSL_set_connect_state(ssl_);
+  const bool fits = is_number(host)
+                        ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), host.c_str()) == 1
+                        : SSL_set1_host(ssl_, host.c_str()) == 1 && SSL_set_tlsext_host_name(ssl_, host.c_str());
+  if (!fits) {
+    SSL_free(ssl_);
+    refuse("\"" + printable(host) + "\" is no name that a certificate can have");
+  }
+}
+
+// Without a goodbye: after a fork() the connection may be somebody else's.
+Tls::~Tls() { SSL_free(ssl_); }
+
+void Tls::take(std::string_view received) {
+  while (!received.empty()) {
+    const int chunk = static_cast<int>(std::min<std::size_t>(received.size(), INT_MAX));
+    const int taken = BIO_write(SSL_get_rbio(ssl_), received.data(), chunk);
+    if (taken <= 0) throw std::bad_alloc();
+    received.remove_prefix(static_cast<std::size_t>(taken));
+  }
+}
+
+void Tls::give(std::string& to_send) {
+  BIO* const out = SSL_get_wbio(ssl_);
+  const std::size_t pending = BIO_ctrl_pending(out);
+  if (pending == 0) return;
+  const std::size_t before = to_send.size();
+  to_send.resize(before + pending);
+  const int given = BIO_read(out, to_send.data() + before, static_cast<int>(pending));
+  to_send.resize(before + static_cast<std::size_t>(std::max(given, 0)));
+}
+
+bool Tls::shake_hands(std::string_view received, std::string& to_send) {
+  take(received);
+  ERR_clear_error();
+  const int done = SSL_do_handshake(ssl_);
+  const int why = done == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl_, done);
+  give(to_send);
+  if (done == 1) return true;
+  if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) return false;
+  if (const long bad = SSL_get_verify_result(ssl_); bad != X509_V_OK) {
+    ERR_clear_error();
+    refuse("the server's certificate is not accepted for \"" + printable(host_) +
+           "\": " + X509_verify_cert_error_string(bad) +
+           "; cacert= names the certificates to trust, and the host must be the one that it names");
+  }
+  const int code = ERR_GET_REASON(ERR_peek_last_error());
+  if (code == SSL_R_WRONG_VERSION_NUMBER)
+    refuse("the server does not speak TLS 1.2 or newer there (" + reason() +
+           "); redis:// in place of rediss:// speaks without, if that is meant");
+  refuse("no TLS with the server: " + reason());
+}
+
+void Tls::encrypt(std::string_view plain, std::string& to_send) {
+  while (!plain.empty()) {
+    ERR_clear_error();
+    const int chunk = static_cast<int>(std::min<std::size_t>(plain.size(), INT_MAX));
+    const int written = SSL_write(ssl_, plain.data(), chunk);
+    if (written <= 0) raise({Errc::unavailable, "TLS ended: " + reason()});
+    plain.remove_prefix(static_cast<std::size_t>(written));
+  }
+  give(to_send);
+}
+
+bool Tls::decrypt(std::string_view received, std::string& plain) {
+  take(received);
+  while (true) {
+    std::array<char, 16384> part;
+    ERR_clear_error();
+    const int read = SSL_read(ssl_, part.data(), static_cast<int>(part.size()));
+    if (read > 0) {
+      plain.append(part.data(), static_cast<std::size_t>(read));
+      continue;
+    }
+    switch (SSL_get_error(ssl_, read)) {
+      case SSL_ERROR_WANT_READ:
+      case SSL_ERROR_WANT_WRITE: return true;
+      case SSL_ERROR_ZERO_RETURN: return false;
+    }
+    raise({Errc::unavailable, "TLS ended: " + reason()});
+  }
+}
+
+}  // namespace holdfast::redis
