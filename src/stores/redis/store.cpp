@@ -2,6 +2,7 @@
 #include "stores/redis/store.h"
 
 #include <cassert>
+#include <charconv>
 #include <system_error>
 
 #include "base/text.h"
@@ -19,7 +20,7 @@ constexpr std::size_t most_at_once = 512;
 // No call takes so long; `until` may be the end of time, which has none on the server's clock.
 constexpr Millis longest_call = std::chrono::hours(24);
 
-constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_each = 6, answers_each = 5;
+constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_each = 6;
 
 // As lua/apply.lua has them, behind those of Verdict.
 constexpr std::int64_t too_late = 4, foreign = 5;
@@ -51,6 +52,8 @@ Error no_lease(const Request& r, std::string_view what, const Layout& layout) {
                              " of some other program; use another key, or a prefix="};
 }
 
+Error not_understood() { return {Errc::in_doubt, "the server gave an answer that was not understood"}; }
+
 // Somebody else's data stands where the lease would: as if held, for ever.
 Reply taken(const Request& r, std::string_view what) {
   return {.verdict = r.verb == Verb::acquire ? Verdict::busy : Verdict::lost,
@@ -58,14 +61,18 @@ Reply taken(const Request& r, std::string_view what) {
           .remaining = never};
 }
 
-Reply reply_of(const Request& r, Verdict verdict, const Value& all, std::size_t at) {
-  Reply reply{.verdict = verdict,
-              .token = Token{static_cast<std::uint64_t>(all[at + 1].number())},
-              .remaining = length(all[at + 3].number()),
-              .ahead = static_cast<std::uint32_t>(all[at + 4].number())};
-  reply.holder = verdict == Verdict::granted ? r.holder.text : all[at + 2].text();
-  return reply;
-}
+// One answer of lua/apply.lua: verdict token remaining ahead holder.
+struct Line {
+  explicit Line(std::string_view text) : rest(text) {}
+  std::int64_t number() {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc{} || end == rest.data() + rest.size() || *end != ' ') raise(not_understood());
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
+    return value;
+  }
+  std::string_view rest;
+};
 
 }  // namespace
 
@@ -120,25 +127,27 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   const Answer answer = run(wire, apply_script(), shared_keys + keys_each * n, shared_words + words_each * n,
                             add, until);
   if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
-  const Value all = *answer;
-  if (all.size() != 1 + answers_each * n)
-    raise({Errc::in_doubt, "the server gave an answer that was not understood"});
-  const Micros now(all[0].number());
+  const Value lines = *answer;
+  if (lines.size() != 1 + n) raise(not_understood());
+  const Micros now(lines[0].number());
   link_.offset().learn(sent, BootClock::now(), now);
 
   Numbers late;
-  for (std::size_t i = 0, at = 1; i < n; ++i, at += answers_each) {
+  for (std::size_t i = 0; i < n; ++i) {
     const Request& r = requests[number_of(i)];
-    const std::int64_t verdict = all[at].number();
     Reply& reply = replies[number_of(i)];
-    if (verdict == too_late) {
-      late.push_back(number_of(i));
-    } else if (verdict == foreign) {
+    Line line(lines[1 + i].text());
+    const std::int64_t verdict = line.number();
+    reply.verdict = static_cast<Verdict>(verdict);
+    reply.token = Token{static_cast<std::uint64_t>(line.number())};
+    reply.remaining = length(line.number());
+    reply.ahead = static_cast<std::uint32_t>(line.number());
+    reply.holder = reply.verdict == Verdict::granted ? r.holder.text : line.rest;
+    if (verdict == too_late) late.push_back(number_of(i));
+    if (verdict == foreign) {
       // Alone it is told why; among others it must not spoil what is theirs.
-      if (requests.size() == 1) raise(no_lease(r, all[at + 2].text(), site.layout));
-      reply = taken(r, all[at + 2].text());
-    } else {
-      reply = reply_of(r, static_cast<Verdict>(verdict), all, at);
+      if (requests.size() == 1) raise(no_lease(r, line.rest, site.layout));
+      reply = taken(r, line.rest);
     }
     reply.now = StoreTime{now.count()};
   }

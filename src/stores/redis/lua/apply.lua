@@ -11,245 +11,304 @@
 -- queue   zset    clients by ticket
 -- places  zset    the same clients by when their place runs out (us)
 --
--- Answers now, then of each request: verdict, token, holder, remaining (ms, -1: without end), ahead.  Only what
--- is granted is written: reading comes first, so that a script that may not write has done nothing.
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
-local kept, index, purged, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local client, void, skip = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]) + 1
-local day, endless = 86400000000, math.huge
-local granted, released, busy, lost, too_late, foreign = 0, 1, 2, 3, 4, 5
+-- Answers now (us), then of each request: verdict token remaining ahead holder, with blanks between.
+--
+-- Most requests meet nobody: they are settled in a few lines at the end.  For all others there are the functions
+-- of `others`, which are made only when one comes: making them takes longer than deciding.  Numbers stay texts
+-- where they can, for the same reason.
+local call = redis.call
+local time = call('TIME')
+local now = time[1] .. string.format('%06d', time[2])
+local now_s = tonumber(time[1])
+local day_s = 86400
+local granted, released, busy, lost, too_late, foreign = '0 ', '1 ', '2 ', '3 ', '4 ', '5 '
 local wrote = false
 
-local function write(...)
-  local answer = redis.call(...)
+-- Texts of digits.
+local function less(a, b) return #a < #b or (#a == #b and a < b) end
+
+-- In both cases what makes the difference comes first: if it may not be written, nothing was.
+local function give(lease, facts, holder, ttl, token, about)
+  if ttl == '-1' then call('SET', lease, holder) else call('SET', lease, holder, 'PX', ttl) end
   wrote = true
-  return answer
+  call('HSET', facts, 'token', token, 'holder', holder, 'since', now, 'until', now .. '+' .. ttl, 'about', about)
 end
 
-local function whole(number) return string.format('%.0f', number) end
+local function free(lease, facts)
+  call('DEL', lease)
+  wrote = true
+  call('HSET', facts, 'holder', '', 'until', now .. '+0')
+end
 
-local function millis(micros) return math.max(math.floor(micros / 1000), 1) end
+local function others()
+  local kept, index, purged, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+  local client, key_begin = ARGV[1], tonumber(ARGV[3]) + 1
+  local now_us, endless = now_s * 1000000 + time[2], math.huge
 
--- Of what is over for good we remember how far tokens had come.
-local function sweep()
-  local over = redis.call('ZRANGEBYSCORE', kept, '-inf', whole(now / 1000), 'WITHSCORES', 'LIMIT', 0, 2)
-  for i = 1, #over, 2 do
-    local last = math.max(tonumber(redis.call('GET', purged) or 0), tonumber(over[i + 1]) * 1000)
-    write('SET', purged, whole(last))
-    write('ZREM', kept, over[i])
-    write('ZREM', index, over[i])
+  local function write(...)
+    local answer = call(...)
+    wrote = true
+    return answer
   end
-end
 
--- The facts stay a day longer than anything they tell of, and are touched only when less is left.
-local function keep(r, till)
-  if till == endless then
-    if r.kept == endless then return end
-    r.kept = endless
-    write('PERSIST', r.facts)
-    write('HSET', r.facts, 'kept', 'never')
-    write('ZADD', kept, '+inf', r.key)
-  else
-    local need = math.max(till, tonumber(r.token or 0)) + day
-    if r.kept >= need then return end
-    r.kept = need + day
-    write('PEXPIREAT', r.facts, whole(r.kept / 1000))
-    write('HSET', r.facts, 'kept', whole(r.kept))
-    write('ZADD', kept, whole(r.kept / 1000), r.key)
+  local function whole(number) return string.format('%.0f', number) end
+
+  -- Of what is over for good we remember how far tokens had come.
+  local function sweep()
+    local over = call('ZRANGEBYSCORE', kept, '-inf', now_s, 'WITHSCORES', 'LIMIT', 0, 2)
+    for i = 1, #over, 2 do
+      local last = math.max(tonumber(call('GET', purged) or 0), tonumber(over[i + 1]) * 1000000)
+      write('SET', purged, whole(last))
+      write('ZREM', kept, over[i])
+      write('ZREM', index, over[i])
+    end
   end
-  if write('ZADD', index, 0, r.key) == 1 then sweep() end
-end
 
-local function next_token(r)
-  local last = tonumber(r.token)
-  if not last then
-    last = tonumber(redis.call('GET', purged) or 0)
-    local gone = tonumber(redis.call('ZSCORE', kept, r.key) or 0)
-    if gone < endless then last = math.max(last, gone * 1000) end
+  -- The facts stay a day longer than anything they tell of, and are touched only when less is left.
+  local function keep(r, till_s)
+    if till_s == endless then
+      if r.kept == endless then return end
+      r.kept = endless
+      write('PERSIST', r.facts)
+      write('HSET', r.facts, 'kept', 'never')
+      write('ZADD', kept, '+inf', r.key)
+    else
+      local need = math.ceil(math.max(till_s, tonumber(r.token or 0) / 1000000)) + day_s
+      if r.kept >= need then return end
+      r.kept = need + day_s
+      write('EXPIREAT', r.facts, whole(r.kept))
+      write('HSET', r.facts, 'kept', whole(r.kept))
+      write('ZADD', kept, whole(r.kept), r.key)
+    end
+    if write('ZADD', index, 0, r.key) == 1 then sweep() end
   end
-  return whole(math.max(last + 1, now))
-end
 
-local function note_grant(r, ttl)
-  local ends = ttl < 0 and endless or now + ttl * 1000
-  r.token, r.named = next_token(r), r.holder
-  write('HSET', r.facts, 'token', r.token, 'holder', r.holder, 'since', whole(now), 'until',
-    ends == endless and 'never' or whole(ends), 'about', (r.verb == 'd' and 'd' or '-') .. r.words)
-  if r.kept == endless and ends < endless then r.kept = 0 end
-  keep(r, ends)
-end
-
-local function note_end(r)
-  if not r.named then return end
-  write('HSET', r.facts, 'holder', '', 'until', whole(now))
-  r.named = ''
-  if r.kept == endless then
-    r.kept = 0
-    keep(r, now)
+  local function keep_for(r, ttl)
+    if ttl < 0 then return keep(r, endless) end
+    if r.kept == endless then r.kept = 0 end
+    keep(r, now_s + ttl / 1000)
   end
-end
 
-local function write_down(r, event, reason)
-  write('XADD', log, 'MAXLEN', '~', 10000, '*', 'at', whole(now), 'key', r.key, 'event', event,
-    'holder', r.named, 'token', r.token or '0', 'by', r.holder, 'reason', reason)
-end
-
--- What is left of a live lease, and never less than before.
-local function lengthen(r, ttl, extend)
-  local left = redis.call('PTTL', r.lease)
-  if left == -1 then return -1 end
-  local want = (extend and ttl >= 0) and left + ttl or ttl
-  if want < 0 then
-    write('PERSIST', r.lease)
-    write('HSET', r.facts, 'until', 'never')
-    keep(r, endless)
-    return -1
+  local function next_token(r)
+    local last = tonumber(r.token)
+    if not last then
+      last = tonumber(call('GET', purged) or 0)
+      local gone = tonumber(call('ZSCORE', kept, r.key) or 0)
+      if gone < endless then last = math.max(last, gone * 1000000) end
+    end
+    return whole(math.max(last + 1, now_us))
   end
-  if want <= left then return math.max(left, 1) end
-  write('PEXPIRE', r.lease, whole(want))
-  write('HSET', r.facts, 'until', whole(now + want * 1000))
-  keep(r, now + want * 1000)
-  return want
-end
 
-local function leave(r, who)
-  write('ZREM', r.places, who)
-  write('HDEL', r.facts, 'w:' .. who)
-  if write('ZREM', r.queue, who) == 0 then return false end
-  if redis.call('ZCARD', r.queue) == 0 then
-    write('HDEL', r.facts, 'q')
-    r.waited = false
+  local function about(r) return (r.verb == 'd' and 'd' or '-') .. r.words end
+
+  -- Somebody else wrote the lease, in the name of this holder: what we do not know of is a new grant.
+  local function adopt(r)
+    if r.known then return end
+    r.token, r.named = next_token(r), r.holder
+    local left = call('PTTL', r.lease)
+    write('HSET', r.facts, 'token', r.token, 'holder', r.holder, 'since', now, 'until', now .. '+' .. left,
+      'about', about(r))
+    keep_for(r, left)
   end
-  return true
-end
 
-local function drop_dead(r)
-  if not r.waited then return end
-  for _, who in ipairs(redis.call('ZRANGEBYSCORE', r.places, '-inf', whole(now))) do leave(r, who) end
-end
-
--- Who is first, and until when.  One without a place is what an eviction has left of somebody.
-local function first(r)
-  while r.waited do
-    local who = redis.call('ZRANGE', r.queue, 0, 0)[1]
-    local ends = who and redis.call('ZSCORE', r.places, who)
-    if ends then return who, tonumber(ends) end
-    if not who then r.waited = false else leave(r, who) end
+  local function write_down(r, event, reason)
+    write('XADD', log, 'MAXLEN', '~', 10000, '*', 'at', now, 'key', r.key, 'event', event,
+      'holder', r.named, 'token', r.token or '0', 'by', r.holder, 'reason', reason)
   end
-end
 
-local function ring(r)
-  local next = first(r)
-  if next then write('PUBLISH', 'holdfast:bell:' .. next, r.key) end
-end
-
-local function queue_up(r, place)
-  if not redis.call('ZSCORE', r.queue, client) then
-    write('ZADD', r.queue, write('HINCRBY', r.facts, 'q', 1), client)
+  -- What is left of a live lease, and never less than before.
+  local function lengthen(r, ttl, extend)
+    local left = call('PTTL', r.lease)
+    if left == -1 then return -1 end
+    local want = (extend and ttl >= 0) and left + ttl or ttl
+    if want >= 0 and want <= left then return math.max(left, 1) end
+    if want < 0 then write('PERSIST', r.lease) else write('PEXPIRE', r.lease, whole(want)) end
+    write('HSET', r.facts, 'until', now .. '+' .. whole(want))
+    keep_for(r, want)
+    return want
   end
-  write('ZADD', r.places, whole(now + place * 1000), client)
-  write('HSET', r.facts, 'w:' .. client, r.holder)
-  r.waited = true
-  local longest = tonumber(redis.call('ZRANGE', r.places, -1, -1, 'WITHSCORES')[2])
-  write('PEXPIREAT', r.queue, whole((longest + day) / 1000))
-  write('PEXPIREAT', r.places, whole((longest + day) / 1000))
-  keep(r, longest)
-end
 
-local function left_of(r)
-  if not r.owner then return 0 end
-  local left = redis.call('PTTL', r.lease)
-  return left == -1 and -1 or math.max(left, 1)
-end
-
-local function has_lost(r) return lost, r.owner or r.named or '', left_of(r), 0 end
-
-local function acquire(r, ttl, place)
-  if now > void then return too_late, '', 0, 0 end
-  drop_dead(r)
-  if r.owner == r.holder then
-    if not r.known then note_grant(r, math.max(redis.call('PTTL', r.lease), -1)) end
-    return granted, '', lengthen(r, ttl), 0
+  local function leave(r, who)
+    write('ZREM', r.places, who)
+    write('HDEL', r.facts, 'w:' .. who)
+    local left = write('ZREM', r.queue, who) == 1
+    if call('ZCARD', r.queue) == 0 then
+      write('HDEL', r.facts, 'q')
+      r.waited = false
+    end
+    return left
   end
-  local head, head_ends = first(r)
-  if r.owner or (head and head ~= client) then
-    if place > 0 then queue_up(r, place) end
-    local ahead = r.waited and (redis.call('ZRANK', r.queue, client) or redis.call('ZCARD', r.queue)) or 0
-    if r.owner then return busy, r.owner, left_of(r), ahead end
-    return busy, '', millis(head_ends - now), ahead
+
+  local function drop_dead(r)
+    if not r.waited then return end
+    for _, who in ipairs(call('ZRANGEBYSCORE', r.places, '-inf', now)) do leave(r, who) end
   end
-  if r.named and r.named ~= '' and r.named ~= r.holder then write_down(r, 'taken-over', '') end
-  if ttl < 0 then write('SET', r.lease, r.holder) else write('SET', r.lease, r.holder, 'PX', whole(ttl)) end
-  if head then leave(r, client) end
-  note_grant(r, ttl)
-  return granted, '', ttl, 0
-end
 
-local function matches(r)
-  return r.owner and r.holder ~= '' and r.owner == r.holder
-    and (r.wanted == '0' or (r.known and r.wanted == r.token))
-end
+  -- Who is first, and until when.  One without a place is what an eviction has left of somebody.
+  local function first(r)
+    while r.waited do
+      local who = call('ZRANGE', r.queue, 0, 0)[1]
+      local ends = who and call('ZSCORE', r.places, who)
+      if ends then return who, tonumber(ends) end
+      leave(r, who or '')
+    end
+  end
 
-local function renew(r, ttl, extend)
-  if not matches(r) then return has_lost(r) end
-  if not r.known then note_grant(r, math.max(redis.call('PTTL', r.lease), -1)) end
-  return granted, '', lengthen(r, ttl, extend), 0
-end
+  local function ring(r)
+    local next = first(r)
+    if next then write('PUBLISH', 'holdfast:bell:' .. next, r.key) end
+  end
 
-local function release(r, place)
-  drop_dead(r)
-  local was_first = first(r) == client
-  local left = place > 0 and r.waited and leave(r, client)
-  if not matches(r) then
+  local function queue_up(r, place)
+    if not call('ZSCORE', r.queue, client) then
+      write('ZADD', r.queue, write('HINCRBY', r.facts, 'q', 1), client)
+    end
+    write('ZADD', r.places, whole(now_us + place * 1000), client)
+    write('HSET', r.facts, 'w:' .. client, r.holder)
+    r.waited = true
+    local longest = math.ceil(tonumber(call('ZRANGE', r.places, -1, -1, 'WITHSCORES')[2]) / 1000000)
+    write('EXPIREAT', r.queue, whole(longest + day_s))
+    write('EXPIREAT', r.places, whole(longest + day_s))
+    keep(r, longest)
+  end
+
+  local function answer(r, verdict, holder, remaining, ahead)
+    return verdict .. (r.token or '0') .. ' ' .. whole(remaining) .. ' ' .. ahead .. ' ' .. holder
+  end
+
+  local function left_of(r)
+    if not r.owner then return 0 end
+    local left = call('PTTL', r.lease)
+    return left == -1 and -1 or math.max(left, 1)
+  end
+
+  local function has_lost(r) return answer(r, lost, r.owner or r.named or '', left_of(r), 0) end
+
+  local function acquire(r, ttl, place)
+    if less(ARGV[2], now) then return answer(r, too_late, '', 0, 0) end
+    drop_dead(r)
+    if r.owner == r.holder then
+      adopt(r)
+      return answer(r, granted, '', lengthen(r, ttl), 0)
+    end
+    local head, head_ends = first(r)
+    if r.owner or (head and head ~= client) then
+      if place > 0 then queue_up(r, place) end
+      local ahead = r.waited and (call('ZRANK', r.queue, client) or call('ZCARD', r.queue)) or 0
+      if r.owner then return answer(r, busy, r.owner, left_of(r), ahead) end
+      return answer(r, busy, '', math.max(math.floor((head_ends - now_us) / 1000), 1), ahead)
+    end
+    local before, last = r.named, r.token
+    r.token = next_token(r)
+    give(r.lease, r.facts, r.holder, whole(ttl), r.token, about(r))
+    keep_for(r, ttl)
+    if head then leave(r, client) end
+    if before and before ~= '' and before ~= r.holder then
+      write_down({ key = r.key, named = before, token = last, holder = r.holder }, 'taken-over', '')
+    end
+    return answer(r, granted, '', ttl, 0)
+  end
+
+  local function matches(r)
+    return r.owner and r.holder ~= '' and r.owner == r.holder
+      and (r.wanted == '0' or (r.known and r.wanted == r.token))
+  end
+
+  local function renew(r, ttl)
+    if not matches(r) then return has_lost(r) end
+    adopt(r)
+    return answer(r, granted, '', lengthen(r, ttl, r.verb == 'e'), 0)
+  end
+
+  local function finish(r)
+    if r.named then
+      free(r.lease, r.facts)
+      if r.kept == endless then keep_for(r, 0) end
+    else
+      write('DEL', r.lease)  -- of which we know nothing else
+    end
+    ring(r)
+    return answer(r, released, '', 0, 0)
+  end
+
+  local function release(r, place)
+    drop_dead(r)
+    local was_first = first(r) == client
+    local left = place > 0 and r.waited and leave(r, client)
+    if matches(r) then return finish(r) end
     if left and was_first and not r.owner then ring(r) end  -- a free key waits for its next
     return has_lost(r)
   end
-  write('DEL', r.lease)
-  note_end(r)
-  ring(r)
-  return released, '', 0, 0
-end
 
-local function break_lease(r)
-  if not (r.owner and r.known and r.token == r.wanted) then return has_lost(r) end
-  write('DEL', r.lease)
-  write_down(r, 'broken', r.words)
-  note_end(r)
-  drop_dead(r)
-  ring(r)
-  return released, '', 0, 0
-end
-
-local function decide(r, ttl, place)
-  if r.verb == 'x' then return foreign, 'name', 0, 0 end
-  r.owner = redis.pcall('GET', r.lease)
-  if type(r.owner) == 'table' then
-    if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
-    return foreign, redis.call('TYPE', r.lease).ok, 0, 0
+  local function break_lease(r)
+    if not (r.known and r.token == r.wanted) then return has_lost(r) end
+    drop_dead(r)
+    local done = finish(r)
+    write_down(r, 'broken', r.words)
+    return done
   end
-  local facts = redis.call('HMGET', r.facts, 'token', 'holder', 'q', 'kept')
-  r.token, r.named, r.waited = facts[1], facts[2], facts[3]
-  r.kept = facts[4] == 'never' and endless or tonumber(facts[4] or 0)
-  r.known = r.token and r.owner and r.owner == r.named  -- the facts tell of this very grant
-  if r.verb == 'a' or r.verb == 'd' then return acquire(r, ttl, place) end
-  if r.verb == 'n' or r.verb == 'e' then return renew(r, ttl, r.verb == 'e') end
-  if r.verb == 'r' then return release(r, place) end
-  return break_lease(r)
+
+  return function(r, ttl, place)
+    if r.verb == 'x' then return answer(r, foreign, 'name', 0, 0) end
+    if type(r.owner) == 'table' then
+      if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
+      return answer(r, foreign, call('TYPE', r.lease).ok, 0, 0)
+    end
+    r.key = string.sub(r.lease, key_begin)
+    r.kept = r.kept == 'never' and endless or tonumber(r.kept or 0)
+    r.known = r.token and r.owner and r.owner == r.named  -- the facts tell of this very grant
+    if r.verb == 'a' or r.verb == 'd' then return acquire(r, ttl, place) end
+    if r.verb == 'n' or r.verb == 'e' then return renew(r, ttl) end
+    if r.verb == 'r' then return release(r, place) end
+    return break_lease(r)
+  end
 end
+
+local decide  -- made by others() when it is needed
 
 local function apply()
-  local answers, a = { whole(now) }, 1
-  local k, v = 4, 3
-  while k < #KEYS do
-    local lease = KEYS[k + 1]
-    local r = { lease = lease, facts = KEYS[k + 2], queue = KEYS[k + 3], places = KEYS[k + 4],
-      key = string.sub(lease, skip), verb = ARGV[v + 1], holder = ARGV[v + 2], wanted = ARGV[v + 3],
-      words = ARGV[v + 6] }
-    local verdict, holder, remaining, ahead = decide(r, tonumber(ARGV[v + 4]), tonumber(ARGV[v + 5]))
-    answers[a + 1], answers[a + 2], answers[a + 3] = verdict, r.token or '0', holder
-    answers[a + 4], answers[a + 5] = remaining, ahead
-    a, k, v = a + 5, k + 4, v + 6
+  local answers = { now }
+  local v = 3
+  for k = 5, #KEYS, 4 do
+    local lease, facts = KEYS[k], KEYS[k + 1]
+    local verb, holder, wanted, ttl = ARGV[v + 1], ARGV[v + 2], ARGV[v + 3], ARGV[v + 4]
+    local owner = verb == 'x' or redis.pcall('GET', lease)
+    local known = call('HMGET', facts, 'token', 'holder', 'q', 'kept')
+    local token, named, waited, kept = known[1], known[2], known[3], tonumber(known[4])
+    local answer
+
+    -- Nobody waits, and what is kept beside the lease stays long enough (`kept` is no number: for ever).
+    if token and kept and not waited then
+      local stays = kept - day_s - now_s
+      if verb == 'a' then
+        local untouched = not owner and (named == '' or named == holder) and less(token, now)
+        if untouched and ttl ~= '-1' and ttl / 1000 < stays and not less(ARGV[2], now) then
+          give(lease, facts, holder, ttl, now, '-' .. ARGV[v + 6])
+          answer = granted .. now .. ' ' .. ttl .. ' 0 '
+        end
+      elseif owner == holder and named == holder and holder ~= '' and (wanted == '0' or wanted == token) then
+        if verb == 'r' then
+          free(lease, facts)
+          answer = released .. token .. ' 0 0 '
+        elseif verb == 'n' and ttl ~= '-1' and ttl / 1000 < stays then
+          local left = call('PTTL', lease)
+          if left >= 0 and left < tonumber(ttl) then
+            call('PEXPIRE', lease, ttl)
+            wrote = true
+            call('HSET', facts, 'until', now .. '+' .. ttl)
+            answer = granted .. token .. ' ' .. ttl .. ' 0 '
+          end
+        end
+      end
+    end
+    if not answer then
+      decide = decide or others()
+      answer = decide({ lease = lease, facts = facts, queue = KEYS[k + 2], places = KEYS[k + 3], verb = verb,
+        holder = holder, wanted = wanted, words = ARGV[v + 6], owner = owner, token = token, named = named,
+        waited = waited, kept = known[4] }, tonumber(ttl), tonumber(ARGV[v + 5]))
+    end
+    answers[#answers + 1] = answer
+    v = v + 6
   end
   return answers
 end

@@ -33,17 +33,19 @@ for k = 4, #KEYS, 4 do
   end
   if redis.call('EXISTS', lease) == 0 and redis.call('ZCARD', waiting) == 0 then
     local known = redis.call('HMGET', facts, 'token', 'until', 'kept')
-    local token, since = tonumber(known[1] or 0), tonumber(known[2] or 0)
+    local token = tonumber(known[1] or 0)
     if known[3] then
-      -- Not one whose token is ahead of the clock: all new keys would have to start behind it.  An end
-      -- that is not written down ('never') has been taken away by somebody else.
-      if free_for >= 0 and token < now and (since or 0) <= now - free_for then
+      -- A lease without end that is free has been taken away by somebody else, who knows when.
+      local from, ttl = string.match(known[2] or '', '^(%d+)%+(%d+)$')
+      local free_since = from and from + ttl * 1000 or 0
+      -- Not one whose token is ahead of the clock: all new keys would have to start behind it.
+      if free_for >= 0 and token < now and free_since <= now - free_for then
         forget(key, token)
         redis.call('DEL', facts, queue, waiting)
         keys = keys + 1
       end
     else
-      local ran_out = tonumber(redis.call('ZSCORE', kept, key) or 0) * 1000
+      local ran_out = tonumber(redis.call('ZSCORE', kept, key) or 0) * 1000000
       if ran_out <= now then forget(key, ran_out) end
     end
   end
