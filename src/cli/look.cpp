@@ -6,9 +6,10 @@
 namespace holdfast::cli {
 namespace {
 
+bool is_file(const Origin& origin) { return origin.name().starts_with("sqlite:"); }
+
 std::string not_there(const Origin& origin) {
-  const bool is_file = origin.name().starts_with("sqlite:");
-  return origin.name() + (is_file
+  return origin.name() + (is_file(origin)
                               ? " is not there: nobody has used it yet"
                               : " has no tables for leases, or not all of them: `holdfast init` makes them");
 }
@@ -18,6 +19,9 @@ Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
   auto missing = looked.by_hand.try_plan();
   if (!missing) return std::move(missing).error();
   looked.unused = !missing->empty();
+  // A file that nobody has used yet is as good as an empty one.  But whoever points at a server means tables
+  // that are there: a mistyped name must not look as if everything were free.
+  if (looked.unused && !is_file(*origin)) return Error{Errc::refused, not_there(*origin)};
   return looked;
 }
 

@@ -2,7 +2,7 @@
 // look.h - a store that somebody has used before.
 //
 // For commands that look, or change what is there.  They make nothing: a mistyped path would look as if
-// everything were free.
+// everything were free.  A server without tables is refused.
 #pragma once
 #include "cli/command_line.h"
 #include "holdfast/client.h"

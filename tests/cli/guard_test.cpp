@@ -37,7 +37,8 @@ class Frozen {
   pid_t pid_;
 };
 
-class Guard : public Home {
+template <class Base>
+class Guarding : public Base {
  protected:
   // CMD and a child of it write the time into a file as long as they live, and do not listen to TERM.
   static constexpr const char* beating =
@@ -48,7 +49,7 @@ class Guard : public Home {
   static constexpr Seconds ttl_length{3};
 
   Seconds last_beat(const std::string& file) const {
-    std::istringstream beats(text_of(file));
+    std::istringstream beats(this->text_of(file));
     double last = 0;
     for (double beat = 0; beats >> beat;) last = beat;
     return Seconds(last);
@@ -64,30 +65,44 @@ class Guard : public Home {
     return {process.pid(), guard_of(process.pid()), command_of(process.pid()), grandchild};
   }
   static constexpr const char* family = "sleep 1000 & echo grandchild $!; wait";
+};
 
-  // Nobody can write to the database.
-  Process lock_database() const {
-    Process::Plan sqlite = plan({"sqlite3", path(".local/state/holdfast/leases.db")});
-    sqlite.keep_input = true;
-    Process process(sqlite);
-    process.type("BEGIN IMMEDIATE;\nSELECT 'locked';\n");
-    EXPECT_TRUE(process.await_out("locked")) << process.err();
-    return process;
+// Nobody can write to the database in that home.
+Process locked_file(const std::string& path, const Process::Plan& plan) {
+  Process::Plan sqlite = plan;
+  sqlite.command = {"sqlite3", path};
+  sqlite.keep_input = true;
+  Process process(sqlite);
+  process.type("BEGIN IMMEDIATE;\nSELECT 'locked';\n");
+  EXPECT_TRUE(process.await_out("locked")) << process.err();
+  return process;
+}
+
+class GuardHere : public Guarding<Home> {
+ protected:
+  std::string file() const { return path(".local/state/holdfast/leases.db"); }
+  Process lock_database() const { return locked_file(file(), plan({})); }
+};
+
+class Guard : public Guarding<HomeOn> {
+ protected:
+  // Until the result is gone the store answers nobody.
+  std::shared_ptr<void> out_of_reach() {
+    if (is_server()) return database_->hang();
+    return std::make_shared<Process>(locked_file(path(".local/state/holdfast/leases.db"), plan({})));
   }
 };
 
-TEST_F(Guard, main_killed_ends_the_group_and_frees_the_key_far_before_the_ttl) {
-  Process process = hold("k", {"--ttl", "1m"}, family);
+TEST_P(Guard, main_killed_ends_the_group_and_then_the_key_is_free) {
+  Process process = hold("k", {"--ttl", ttl_of_the_dead()}, family);
   const Tree tree = tree_of(process);
   process.signal(SIGKILL);
-  const Instant killed = BootClock::now();
   EXPECT_EQ(holdfast({"run", "-w", "10s", "k", "true"}).code, 0);
-  EXPECT_LT(BootClock::now() - killed, 5s);
   EXPECT_TRUE(tree.group_is_dead());
   EXPECT_FALSE(runs(tree.guard));
 }
 
-TEST_F(Guard, guard_killed_ends_the_group_and_main_releases) {
+TEST_P(Guard, guard_killed_ends_the_group_and_main_releases) {
   Process process = hold("k", {"--ttl", "1m"}, family);
   const Tree tree = tree_of(process);
   ::kill(tree.guard, SIGKILL);
@@ -96,7 +111,7 @@ TEST_F(Guard, guard_killed_ends_the_group_and_main_releases) {
   EXPECT_TRUE(is_free("k"));
 }
 
-TEST_F(Guard, guard_killed_before_the_start_is_not_mistaken_for_success) {
+TEST_P(Guard, guard_killed_before_the_start_is_not_mistaken_for_success) {
   Process holder = hold("k");
   Process waiter = start({"run", "k", "touch", path("ran")});
   ASSERT_TRUE(await([&] { return guard_of(waiter.pid()) != 0; }));
@@ -108,7 +123,7 @@ TEST_F(Guard, guard_killed_before_the_start_is_not_mistaken_for_success) {
   EXPECT_TRUE(is_free("k"));
 }
 
-TEST_F(Guard, main_and_guard_killed_the_command_dies_and_what_lives_on_keeps_the_key) {
+TEST_F(GuardHere, main_and_guard_killed_the_command_dies_and_what_lives_on_keeps_the_key) {
   Process process = hold("k", {"--ttl", "1m"}, family);
   const Tree tree = tree_of(process);
   process.signal(SIGSTOP);  // or it would notice the guard's death in time
@@ -122,7 +137,7 @@ TEST_F(Guard, main_and_guard_killed_the_command_dies_and_what_lives_on_keeps_the
   EXPECT_TRUE(await([&] { return is_free("k"); }));
 }
 
-TEST_F(Guard, main_stopped_the_group_dies_before_the_deadline_and_only_then_another_begins) {
+TEST_P(Guard, main_stopped_the_group_dies_before_the_deadline_and_only_then_another_begins) {
   Process process = hold("k", {"--ttl", ttl}, beating);
   ASSERT_TRUE(await([&] { return last_beat("beats") > Seconds(0); }));
   const pid_t command = command_of(process.pid());
@@ -138,7 +153,7 @@ TEST_F(Guard, main_stopped_the_group_dies_before_the_deadline_and_only_then_anot
   EXPECT_THAT(process.err(), HasSubstr("holdfast: the lease on k was lost: "));
 }
 
-TEST_F(Guard, guard_stopped_is_continued_and_nothing_happens) {
+TEST_F(GuardHere, guard_stopped_is_continued_and_nothing_happens) {
   Process process = hold("k", {"--ttl", "500ms"});
   const pid_t guard = guard_of(process.pid());
   for (int i = 0; i < 5; ++i) {
@@ -151,7 +166,7 @@ TEST_F(Guard, guard_stopped_is_continued_and_nothing_happens) {
   EXPECT_EQ(process.wait(), 128 + SIGTERM);
 }
 
-TEST_F(Guard, frozen_does_not_end_a_lease_that_is_renewed) {
+TEST_P(Guard, frozen_does_not_end_a_lease_that_is_renewed) {
   Process process = hold("k", {"--ttl", "500ms"});
   {
     const Frozen frozen(guard_of(process.pid()));
@@ -163,7 +178,7 @@ TEST_F(Guard, frozen_does_not_end_a_lease_that_is_renewed) {
   EXPECT_EQ(process.wait(), 128 + SIGTERM);
 }
 
-TEST_F(Guard, frozen_when_the_lease_is_lost_main_kills) {
+TEST_F(GuardHere, frozen_when_the_lease_is_lost_main_kills) {
   Process process = hold("k", {"--ttl", ttl}, beating);
   ASSERT_TRUE(await([&] { return last_beat("beats") > Seconds(0); }));
   const Frozen frozen(guard_of(process.pid()));
@@ -173,7 +188,7 @@ TEST_F(Guard, frozen_when_the_lease_is_lost_main_kills) {
   EXPECT_LT(last_beat("beats"), locked + ttl_length);
 }
 
-TEST_F(Guard, frozen_and_main_killed_ends_the_group_when_it_thaws) {
+TEST_F(GuardHere, frozen_and_main_killed_ends_the_group_when_it_thaws) {
   Process process = hold("k", {"--ttl", "1m"}, family);
   const Tree tree = tree_of(process);
   process.signal(SIGSTOP);
@@ -184,42 +199,42 @@ TEST_F(Guard, frozen_and_main_killed_ends_the_group_when_it_thaws) {
   EXPECT_TRUE(await([&] { return is_free("k"); }));
 }
 
-TEST_F(Guard, ends_the_group_in_time_when_the_store_is_out_of_reach) {
+TEST_P(Guard, ends_the_group_in_time_when_the_store_is_out_of_reach) {
   Process process = hold("k", {"--ttl", ttl}, beating);
   ASSERT_TRUE(await([&] { return last_beat("beats") > Seconds(0); }));
-  const Process lock = lock_database();
+  const auto silence = out_of_reach();
   const Seconds locked = uptime();
   EXPECT_EQ(process.wait(), 76);
   EXPECT_LT(last_beat("beats"), locked + ttl_length);
   EXPECT_THAT(process.err(), HasSubstr("was lost"));
 }
 
-TEST_F(Guard, tells_the_command_before_it_kills) {
+TEST_F(GuardHere, tells_the_command_before_it_kills) {
   Process process = hold("k", {"--ttl", "6s"}, "trap 'echo told; exit 0' TERM; sleep 1000 & wait");
   const Process lock = lock_database();
   EXPECT_EQ(process.wait(), 76);  // and not 0: the work was cut short
   EXPECT_THAT(process.out(), HasSubstr("told"));
 }
 
-TEST_F(Guard, ends_the_command_of_a_lease_that_is_gone) {
+TEST_F(GuardHere, ends_the_command_of_a_lease_that_is_gone) {
   Process process = hold("k", {"--ttl", "6s"}, "trap 'echo told; exit 0' TERM; sleep 1000 & wait");
-  Process sqlite(plan({"sqlite3", path(".local/state/holdfast/leases.db"), ".timeout 5000",
-                       "DELETE FROM locks WHERE key = 'k'"}));
+  Process sqlite(plan({"sqlite3", file(), ".timeout 5000", "DELETE FROM locks WHERE key = 'k'"}));
   EXPECT_EQ(sqlite.wait(), 0) << sqlite.err();
   EXPECT_EQ(process.wait(), 76);
   EXPECT_THAT(process.out(), HasSubstr("told"));
   EXPECT_THAT(process.err(), HasSubstr("the lease on k was lost: "));
 }
 
-TEST_F(Guard, ends_the_command_of_a_lease_that_somebody_released) {
+TEST_P(Guard, ends_the_command_of_a_lease_that_somebody_released) {
   Process process = hold("k", {"--ttl", "900ms", "--owner", "me"});
   EXPECT_EQ(holdfast({"release", "k", "--owner", "me"}).code, 0);
   EXPECT_EQ(process.wait(), 76);
 }
 
-TEST_F(Guard, under_another_holdfast_both_keys_wait_for_the_inner_command) {
-  Process process = start({"run", "outer", "--", HOLDFAST_BINARY, "run", "inner", "--", "sh", "-c",
-                           "echo held $$; exec sleep 1000"});
+TEST_P(Guard, under_another_holdfast_both_keys_wait_for_the_inner_command) {
+  const std::string life = ttl_of_the_dead();
+  Process process = start({"run", "outer", "--ttl", life, "--", HOLDFAST_BINARY, "run", "inner", "--ttl",
+                           life, "--", "sh", "-c", "echo held $$; exec sleep 1000"});
   ASSERT_TRUE(process.await_out("held ")) << process.err();
   const pid_t command = std::stoi(process.out().substr(5));
   process.signal(SIGKILL);
@@ -227,6 +242,8 @@ TEST_F(Guard, under_another_holdfast_both_keys_wait_for_the_inner_command) {
   EXPECT_FALSE(runs(command));
   EXPECT_TRUE(await([&] { return is_free("inner"); }));
 }
+
+HOLDFAST_ON_EVERY_SHARED_STORE(Guard);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -15,6 +15,7 @@
 #include "tests/cli/proc.h"
 #include "tests/cli/process.h"
 #include "tests/support/await.h"
+#include "tests/support/databases.h"
 #include "tests/support/scratch.h"
 
 #ifndef HOLDFAST_BINARY
@@ -29,7 +30,8 @@ struct Ended {
   std::string err;
 };
 
-class Home : public ::testing::Test {
+// What both kinds of tests below are made of.
+class Household {
  private:
   Scratch scratch_;
 
@@ -76,6 +78,24 @@ class Home : public ::testing::Test {
   bool is_free(const std::string& key) const { return holdfast({"run", "-n", key, "true"}).code == 0; }
 
   std::map<std::string, std::string> environment_{{"PATH", "/usr/bin:/bin"}, {"HOME", scratch_.path()}};
+};
+
+// On the store that is there without a word: SQLite in the home.
+class Home : public ::testing::Test, protected Household {};
+
+// On every store that processes share.  SQLite is the one in the home.
+class HomeOn : public ::testing::TestWithParam<Kind>, protected Household {
+ protected:
+  HomeOn() {
+    if (!is_server()) return;
+    database_ = GetParam().make();
+    environment_["HOLDFAST_STORE"] = database_->url();
+  }
+  static bool is_server() { return GetParam().server; }
+  // Of a holder that is going to be killed.  The embedded store sees that at once; a server has to wait.
+  static std::string ttl_of_the_dead() { return is_server() ? "700ms" : "1h"; }
+
+  std::unique_ptr<TestDatabase> database_;  // a server's
 };
 
 }  // namespace holdfast::test

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-class Operating : public Home {
+class Operating : public HomeOn {
  protected:
   json show(const std::string& key) { return json::parse(holdfast({"show", key, "--json"}).out); }
   std::string token_of(const std::string& key) {
@@ -37,7 +37,9 @@ class Operating : public Home {
   }
 };
 
-TEST_F(Operating, break_ends_a_run_and_tells_it_who_and_why) {
+using OperatingHere = Home;
+
+TEST_P(Operating, break_ends_a_run_and_tells_it_who_and_why) {
   Process holder = hold("k", {"--ttl", "600ms"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "stuck since noon"});
   EXPECT_EQ(broken.code, 0) << broken.err;
@@ -55,7 +57,7 @@ TEST_F(Operating, break_ends_a_run_and_tells_it_who_and_why) {
               MatchesRegex("(.|\n)*broken by .*: stuck since noon \\(was held by .*"));
 }
 
-TEST_F(Operating, break_of_a_run_whose_command_ends_before_it_is_told_is_a_loss_too) {
+TEST_P(Operating, break_of_a_run_whose_command_ends_before_it_is_told_is_a_loss_too) {
   Process holder = hold_until_told("k");
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "in doubt"});
   EXPECT_EQ(broken.code, 0) << broken.err;
@@ -64,7 +66,7 @@ TEST_F(Operating, break_of_a_run_whose_command_ends_before_it_is_told_is_a_loss_
   EXPECT_THAT(holder.err(), HasSubstr("in doubt"));
 }
 
-TEST_F(Operating, break_wakes_the_next_in_the_queue) {
+TEST_P(Operating, break_wakes_the_next_in_the_queue) {
   holdfast({"acquire", "k", "--owner", "me", "--ttl", "1h"});
   Process waiter = start({"run", "k", "echo", "at last"});
   ASSERT_TRUE(await([&] { return show("k")["waiting"] == 1; }));
@@ -73,7 +75,7 @@ TEST_F(Operating, break_wakes_the_next_in_the_queue) {
   EXPECT_EQ(waiter.out(), "at last\n");
 }
 
-TEST_F(Operating, break_with_another_token_changes_nothing) {
+TEST_P(Operating, break_with_another_token_changes_nothing) {
   holdfast({"acquire", "k", "--owner", "me"});
   const std::string token = token_of("k");
   const Ended wrong = holdfast({"break", "k", "--token", "5", "--reason", "x"});
@@ -87,7 +89,7 @@ TEST_F(Operating, break_with_another_token_changes_nothing) {
             "me");
 }
 
-TEST_F(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
+TEST_P(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
   EXPECT_EQ(holdfast({"wait", "k"}).code, 0);
   Process holder = hold_until_told("k");
   Process waiter = start({"wait", "k"});
@@ -102,15 +104,15 @@ TEST_F(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
   EXPECT_EQ(holder.wait(), 0);
 }
 
-TEST_F(Operating, wait_ends_when_the_holder_dies) {
-  Process holder = hold("k", {"--ttl", "1h"});
+TEST_P(Operating, wait_ends_when_the_holder_dies) {
+  Process holder = hold("k", {"--ttl", ttl_of_the_dead()});
   Process waiter = start({"wait", "k"});
   const pid_t command = command_of(holder.pid()), guard = guard_of(holder.pid());
   for (const pid_t pid : {holder.pid(), guard, command}) ::kill(pid, SIGKILL);
   EXPECT_EQ(waiter.wait(), 0) << waiter.err();
 }
 
-TEST_F(Operating, purge_says_what_it_took) {
+TEST_P(Operating, purge_says_what_it_took) {
   holdfast({"run", "a", "true"});
   holdfast({"run", "b", "true"});
   holdfast({"acquire", "c", "--owner", "me"});
@@ -121,7 +123,7 @@ TEST_F(Operating, purge_says_what_it_took) {
   EXPECT_EQ(show("c")["holder"], "me");
 }
 
-TEST_F(Operating, init_plans_then_makes_then_has_nothing_to_do) {
+TEST_F(OperatingHere, init_plans_then_makes_then_has_nothing_to_do) {
   const Ended plan = holdfast({"init", "--dry-run"});
   EXPECT_EQ(plan.code, 0);
   EXPECT_THAT(plan.out, HasSubstr("CREATE TABLE IF NOT EXISTS \"locks\""));
@@ -134,7 +136,7 @@ TEST_F(Operating, init_plans_then_makes_then_has_nothing_to_do) {
   EXPECT_EQ(foreign.code, 77);
 }
 
-TEST_F(Operating, init_makes_another_table_in_the_same_file) {
+TEST_F(OperatingHere, init_makes_another_table_in_the_same_file) {
   holdfast({"init"});
   const std::string url = "sqlite:" + path(".local/state/holdfast/leases.db") + "?table=reports";
   EXPECT_THAT(holdfast({"--store", url, "init", "--dry-run"}).out, HasSubstr("\"reports\""));
@@ -142,7 +144,7 @@ TEST_F(Operating, init_makes_another_table_in_the_same_file) {
   EXPECT_THAT(holdfast({"--store", url, "init"}).out, HasSubstr("is ready"));
 }
 
-TEST_F(Operating, looking_makes_nothing_and_says_that_nothing_is_there) {
+TEST_F(OperatingHere, looking_makes_nothing_and_says_that_nothing_is_there) {
   for (const Words& words : {Words{"ls"}, Words{"show", "k"}, Words{"wait", "k"}, Words{"purge"},
                              Words{"break", "k", "--token", "1", "--reason", "x"},
                              Words{"renew", "k", "--owner", "me"}, Words{"release", "k", "--owner", "me"}}) {
@@ -155,7 +157,7 @@ TEST_F(Operating, looking_makes_nothing_and_says_that_nothing_is_there) {
   }
 }
 
-TEST_F(Operating, who_holds_by_hand_is_told_of_a_break) {
+TEST_P(Operating, who_holds_by_hand_is_told_of_a_break) {
   holdfast({"acquire", "k", "--owner", "me"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "no more"});
   EXPECT_THAT(broken.err, HasSubstr("told when they renew or release"));
@@ -167,7 +169,7 @@ TEST_F(Operating, who_holds_by_hand_is_told_of_a_break) {
   EXPECT_THAT(released.err, HasSubstr("taken away by an operator"));
 }
 
-TEST_F(Operating, ls_can_show_only_what_is_held_and_only_a_prefix) {
+TEST_P(Operating, ls_can_show_only_what_is_held_and_only_a_prefix) {
   holdfast({"acquire", "job/a", "--owner", "me"});
   holdfast({"acquire", "job/b", "--owner", "me", "--ttl", "1h"});
   holdfast({"acquire", "other", "--owner", "me"});
@@ -181,7 +183,7 @@ TEST_F(Operating, ls_can_show_only_what_is_held_and_only_a_prefix) {
   EXPECT_THAT(keys({"--held"}), ElementsAre("job/a", "other"));
 }
 
-TEST_F(Operating, ls_sorts_by_what_is_asked) {
+TEST_P(Operating, ls_sorts_by_what_is_asked) {
   holdfast({"acquire", "b", "--owner", "me", "--ttl", "1h"});
   holdfast({"acquire", "c", "--owner", "me", "--ttl", "1m"});
   holdfast({"acquire", "a", "--owner", "me", "--ttl", "30m"});
@@ -194,13 +196,15 @@ TEST_F(Operating, ls_sorts_by_what_is_asked) {
   EXPECT_THAT(keys({"--sort", "waiting"}), ElementsAre("c", "a", "b"));
 }
 
-TEST_F(Operating, show_says_who_waits) {
+TEST_P(Operating, show_says_who_waits) {
   Process holder = hold("k");
   Process waiter = start({"run", "k", "true"});
   ASSERT_TRUE(await([&] { return show("k")["waiting"] == 1; }));
   EXPECT_THAT(holdfast({"show", "k"}).out, HasSubstr(" pid " + std::to_string(waiter.pid()) + "\n"));
   EXPECT_THAT(show("k")["places"][0]["holder"], HasSubstr("pid:" + std::to_string(waiter.pid()) + " "));
 }
+
+HOLDFAST_ON_EVERY_SHARED_STORE(Operating);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -13,9 +13,10 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-using Scripts = Home;
+using Scripts = HomeOn;
+using ScriptsHere = Home;
 
-TEST_F(Scripts, acquire_leaves_the_lease_running_and_release_ends_it) {
+TEST_P(Scripts, acquire_leaves_the_lease_running_and_release_ends_it) {
   const Ended acquired = holdfast({"acquire", "k", "--owner", "me", "--ttl", "1m"});
   EXPECT_EQ(acquired.code, 0) << acquired.err;
   EXPECT_THAT(acquired.out, MatchesRegex("owner  me\ntoken  [0-9]+\n"));
@@ -26,13 +27,13 @@ TEST_F(Scripts, acquire_leaves_the_lease_running_and_release_ends_it) {
   EXPECT_TRUE(is_free("k"));
 }
 
-TEST_F(Scripts, acquire_names_a_holder_by_itself) {
+TEST_P(Scripts, acquire_names_a_holder_by_itself) {
   const json lease = json::parse(holdfast({"acquire", "k", "--json"}).out);
   EXPECT_THAT(lease["owner"], MatchesRegex("host:.* pid:[0-9]+ guid:[0-9a-f]+"));
   EXPECT_EQ(holdfast({"release", "k", "--owner", lease["owner"]}).code, 0);
 }
 
-TEST_F(Scripts, acquire_tells_busy_from_granted) {
+TEST_P(Scripts, acquire_tells_busy_from_granted) {
   EXPECT_EQ(holdfast({"acquire", "k"}).code, 0);
   const Ended busy = holdfast({"acquire", "-n", "k"});
   EXPECT_EQ(busy.code, 75);
@@ -41,13 +42,13 @@ TEST_F(Scripts, acquire_tells_busy_from_granted) {
   EXPECT_EQ(holdfast({"acquire", "-w", "50ms", "k"}).code, 75);
 }
 
-TEST_F(Scripts, acquire_is_had_again_by_the_same_owner) {
+TEST_P(Scripts, acquire_is_had_again_by_the_same_owner) {
   const json first = json::parse(holdfast({"acquire", "k", "--owner", "me", "--json"}).out);
   const json again = json::parse(holdfast({"acquire", "-n", "k", "--owner", "me", "--json"}).out);
   EXPECT_EQ(first["token"], again["token"]);
 }
 
-TEST_F(Scripts, renew_makes_a_lease_last_and_says_when_it_is_lost) {
+TEST_P(Scripts, renew_makes_a_lease_last_and_says_when_it_is_lost) {
   holdfast({"acquire", "k", "--owner", "me", "--ttl", "1s"});
   const Ended renewed = holdfast({"renew", "k", "--owner", "me", "--ttl", "10m"});
   EXPECT_EQ(renewed.code, 0) << renewed.err;
@@ -65,7 +66,7 @@ TEST_F(Scripts, renew_makes_a_lease_last_and_says_when_it_is_lost) {
   EXPECT_THAT(not_mine.err, HasSubstr("you does not hold k"));
 }
 
-TEST_F(Scripts, release_tells_what_it_found) {
+TEST_P(Scripts, release_tells_what_it_found) {
   EXPECT_EQ(holdfast({"release", "k", "--owner", "me"}).code, 76);
   holdfast({"acquire", "k", "--owner", "me"});
   holdfast({"release", "k", "--owner", "me"});
@@ -79,7 +80,7 @@ TEST_F(Scripts, release_tells_what_it_found) {
   EXPECT_FALSE(is_free("k"));
 }
 
-TEST_F(Scripts, release_of_one_that_ran_out_is_fine) {
+TEST_P(Scripts, release_of_one_that_ran_out_is_fine) {
   holdfast({"acquire", "k", "--owner", "me", "--ttl", "50ms"});
   ASSERT_TRUE(await([&] { return json::parse(holdfast({"show", "k", "--json"}).out)["remaining_ms"] == 0; }));
   const Ended ended = holdfast({"release", "k", "--owner", "me"});
@@ -87,7 +88,7 @@ TEST_F(Scripts, release_of_one_that_ran_out_is_fine) {
   EXPECT_THAT(ended.out, HasSubstr("had run out"));
 }
 
-TEST_F(Scripts, show_tells_all_about_a_key) {
+TEST_P(Scripts, show_tells_all_about_a_key) {
   Process holder = hold("k", {"--note", "why"});
   Process waiter = start({"run", "k", "true"});
   ASSERT_TRUE(await([&] { return json::parse(holdfast({"show", "k", "--json"}).out)["waiting"] == 1; }));
@@ -104,8 +105,8 @@ TEST_F(Scripts, show_tells_all_about_a_key) {
   }
 }
 
-TEST_F(Scripts, show_knows_who_was_taken_over) {
-  Process holder = hold("k");
+TEST_P(Scripts, show_knows_who_was_taken_over) {
+  Process holder = hold("k", {"--ttl", ttl_of_the_dead()});
   holder.signal(SIGKILL);
   EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
   const json shown = json::parse(holdfast({"show", "k", "--json"}).out);
@@ -114,14 +115,14 @@ TEST_F(Scripts, show_knows_who_was_taken_over) {
   EXPECT_THAT(holdfast({"show", "k"}).out, HasSubstr("taken-over by "));
 }
 
-TEST_F(Scripts, show_of_a_key_nobody_ever_had) {
+TEST_P(Scripts, show_of_a_key_nobody_ever_had) {
   const Ended ended = holdfast({"show", "nothing"});
   EXPECT_EQ(ended.code, 0);
   EXPECT_THAT(ended.out, HasSubstr("nobody holds it"));
   EXPECT_EQ(json::parse(holdfast({"show", "nothing", "--json"}).out)["remaining_ms"], 0);
 }
 
-TEST_F(Scripts, ls_lists_what_is_held_aligned) {
+TEST_P(Scripts, ls_lists_what_is_held_aligned) {
   holdfast({"acquire", "a", "--owner", "me"});
   holdfast({"acquire", "a/long/key", "--owner", "somebody else", "--note", "x"});
   holdfast({"acquire", "b", "--owner", "me"});
@@ -136,7 +137,7 @@ TEST_F(Scripts, ls_lists_what_is_held_aligned) {
   EXPECT_EQ(holdfast({"ls", "nothing"}).out, "");
 }
 
-TEST_F(Scripts, ls_gives_one_object_per_line) {
+TEST_P(Scripts, ls_gives_one_object_per_line) {
   holdfast({"acquire", "a", "--owner", "me"});
   holdfast({"acquire", "\"b\"\n", "--owner", "me"});
   std::istringstream lines(holdfast({"ls", "--json"}).out);
@@ -145,7 +146,7 @@ TEST_F(Scripts, ls_gives_one_object_per_line) {
   EXPECT_THAT(keys, ::testing::UnorderedElementsAre("a", "\"b\"\n"));
 }
 
-TEST_F(Scripts, what_others_wrote_cannot_play_with_the_terminal) {
+TEST_P(Scripts, what_others_wrote_cannot_play_with_the_terminal) {
   holdfast({"acquire", "k\033[2J", "--owner", "me\r", "--note",
             "\xe2\x80\xae"
             "evil"});
@@ -156,7 +157,7 @@ TEST_F(Scripts, what_others_wrote_cannot_play_with_the_terminal) {
   }
 }
 
-TEST_F(Scripts, colours_are_for_terminals_that_want_them) {
+TEST_F(ScriptsHere, colours_are_for_terminals_that_want_them) {
   holdfast({"acquire", "k"});
   EXPECT_THAT(holdfast({"ls"}).out, Not(HasSubstr("\033")));
   for (const bool no_colour : {false, true}) {
@@ -169,7 +170,7 @@ TEST_F(Scripts, colours_are_for_terminals_that_want_them) {
   }
 }
 
-TEST_F(Scripts, version_and_help_need_no_store) {
+TEST_F(ScriptsHere, version_and_help_need_no_store) {
   EXPECT_EQ(holdfast({"version"}).out, holdfast({"--version"}).out);
   EXPECT_THAT(holdfast({"version"}).out, MatchesRegex("holdfast [0-9]+\\.[0-9]+\\.[0-9]+\n"));
   EXPECT_TRUE(json::parse(holdfast({"version", "--json"}).out).contains("version"));
@@ -177,7 +178,7 @@ TEST_F(Scripts, version_and_help_need_no_store) {
   EXPECT_TRUE(is_empty());
 }
 
-TEST_F(Scripts, the_store_comes_from_the_option_then_the_environment_then_the_home) {
+TEST_F(ScriptsHere, the_store_comes_from_the_option_then_the_environment_then_the_home) {
   EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
   EXPECT_TRUE(exists(".local/state/holdfast/leases.db"));
   environment_["XDG_STATE_HOME"] = path("state");
@@ -190,19 +191,19 @@ TEST_F(Scripts, the_store_comes_from_the_option_then_the_environment_then_the_ho
   EXPECT_TRUE(exists("option.db"));
 }
 
-TEST_F(Scripts, an_answer_that_cannot_be_written_is_no_success) {
+TEST_F(ScriptsHere, an_answer_that_cannot_be_written_is_no_success) {
   Process process(plan({"sh", "-c", HOLDFAST_BINARY " version > /dev/full"}));
   EXPECT_EQ(process.wait(), 77);
   EXPECT_THAT(process.err(), HasSubstr("cannot write the answer"));
 }
 
-TEST_F(Scripts, an_acquire_that_cannot_tell_its_owner_takes_nothing) {
+TEST_P(Scripts, an_acquire_that_cannot_tell_its_owner_takes_nothing) {
   Process process(plan({"sh", "-c", HOLDFAST_BINARY " acquire k > /dev/full"}));
   EXPECT_EQ(process.wait(), 77);
   EXPECT_TRUE(is_free("k"));
 }
 
-TEST_F(Scripts, a_store_that_cannot_be_used_is_77_or_69_and_named) {
+TEST_F(ScriptsHere, a_store_that_cannot_be_used_is_77_or_69_and_named) {
   const Ended folder = holdfast({"--store", "sqlite:/proc/none/x.db", "run", "k", "true"});
   EXPECT_TRUE(folder.code == 77 || folder.code == 69) << folder.code;
   EXPECT_THAT(folder.err, HasSubstr("/proc/none"));
@@ -212,6 +213,8 @@ TEST_F(Scripts, a_store_that_cannot_be_used_is_77_or_69_and_named) {
   EXPECT_EQ(letter.code, 77) << letter.err;
   EXPECT_THAT(letter.err, HasSubstr("no.db"));
 }
+
+HOLDFAST_ON_EVERY_SHARED_STORE(Scripts);
 
 }  // namespace
 }  // namespace holdfast::test

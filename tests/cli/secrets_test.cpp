@@ -14,7 +14,8 @@ constexpr const char* canary = "hunter2-canary";
 
 class Secrets : public Home {
  protected:
-  // The embedded store has no passwords.  But what looks like one is treated as one, here the name of a file.
+  // The embedded store has no passwords (servers_test.cpp has those that do).  But what looks like one is
+  // treated as one, here the name of a file.
   std::string secret_url() const { return "sqlite:" + path("a password=") + canary; }
   std::string secret_file(mode_t mode) const {
     std::ofstream(path("url")) << secret_url() << "\nnot this\n";
@@ -78,8 +79,8 @@ TEST_F(Secrets, no_command_says_it_whatever_happens) {
       << "this is a letter and not a database, and not a short one";
   std::string unreadable = "sqlite:" + path("letter password=") + canary;
   for (const std::string& url :
-       {secret_url(), unreadable, std::string("postgres://me:") + canary + "@host/db",
-        std::string("redis://:") + canary + "@host", std::string("mysql://h/d?password=") + canary,
+       {secret_url(), unreadable, std::string("postgres://me:") + canary + "@127.0.0.1:1/db",
+        std::string("redis://:") + canary + "@127.0.0.1:1", std::string("mysql://h/d?password=") + canary,
         std::string("nonsense password=") + canary, std::string("sqlite:x.db?token=") + canary}) {
     for (const Words& words : commands) {
       for (const Way way : {Way::option, Way::option_with_equals, Way::environment}) {
@@ -94,7 +95,7 @@ TEST_F(Secrets, no_command_says_it_whatever_happens) {
 }
 
 TEST_F(Secrets, a_mistake_beside_it_does_not_show_it) {
-  const std::string url = std::string("postgres://me:") + canary + "@host/db";
+  const std::string url = std::string("postgres://me:") + canary + "@127.0.0.1:1/db";
   for (const Words& words :
        {Words{"--stoer", url, "ls"}, Words{"ls", url, "more"}, Words{url}, Words{"run", "--store", url},
         Words{"--store", url, "frobnicate"}, Words{"run", "k", "--ttl", url, "true"},

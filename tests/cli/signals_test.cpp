@@ -7,9 +7,10 @@
 namespace holdfast::test {
 namespace {
 
-using Signals = Home;
+using Signals = HomeOn;
+using SignalsHere = Home;
 
-TEST_F(Signals, that_end_are_forwarded_and_we_end_as_the_command_did) {
+TEST_P(Signals, that_end_are_forwarded_and_we_end_as_the_command_did) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
     Process process = hold("k");
     process.signal(signal);
@@ -18,7 +19,7 @@ TEST_F(Signals, that_end_are_forwarded_and_we_end_as_the_command_did) {
   }
 }
 
-TEST_F(Signals, are_waited_out_and_the_commands_own_code_counts) {
+TEST_P(Signals, are_waited_out_and_the_commands_own_code_counts) {
   Process process =
       hold("k", {}, "trap 'echo told; sleep 0.2; exit 3' TERM; echo ready; while :; do :; done");
   EXPECT_TRUE(process.await_out("ready"));
@@ -29,7 +30,7 @@ TEST_F(Signals, are_waited_out_and_the_commands_own_code_counts) {
   EXPECT_TRUE(is_free("k"));
 }
 
-TEST_F(Signals, for_users_are_forwarded) {
+TEST_F(SignalsHere, for_users_are_forwarded) {
   Process process = hold("k", {},
                          "trap 'echo one' USR1; trap 'echo two' USR2; trap 'echo size' WINCH; echo ready; "
                          "while :; do :; done");
@@ -42,7 +43,7 @@ TEST_F(Signals, for_users_are_forwarded) {
   EXPECT_TRUE(process.await_out("size"));
 }
 
-TEST_F(Signals, reach_the_whole_group) {
+TEST_P(Signals, reach_the_whole_group) {
   Process process = hold("k", {}, "sleep 1000 & echo grandchild $!; wait");
   EXPECT_TRUE(process.await_out("grandchild "));
   const pid_t grandchild = std::stoi(process.out().substr(process.out().find("grandchild ") + 11));
@@ -51,7 +52,7 @@ TEST_F(Signals, reach_the_whole_group) {
   EXPECT_FALSE(runs(grandchild));
 }
 
-TEST_F(Signals, that_were_ignored_when_we_were_started_stay_ignored) {
+TEST_F(SignalsHere, that_were_ignored_when_we_were_started_stay_ignored) {
   Process process(
       plan({"sh", "-c", "trap '' HUP; exec " HOLDFAST_BINARY " run k sh -c 'echo held; sleep 1000'"}));
   EXPECT_TRUE(process.await_out("held"));
@@ -60,7 +61,7 @@ TEST_F(Signals, that_were_ignored_when_we_were_started_stay_ignored) {
   EXPECT_EQ(process.wait(), 128 + SIGTERM);
 }
 
-TEST_F(Signals, to_the_command_alone_end_it_alone) {
+TEST_P(Signals, to_the_command_alone_end_it_alone) {
   Process process = hold("k");
   ::kill(command_of(process.pid()), SIGKILL);
   EXPECT_EQ(process.wait(), 128 + SIGKILL);
@@ -68,7 +69,7 @@ TEST_F(Signals, to_the_command_alone_end_it_alone) {
 }
 
 // Stopped by hand, far from a terminal: it keeps its lease, because we go on renewing.
-TEST_F(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
+TEST_P(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
   Process process = hold("k", {"--ttl", "500ms"});
   const pid_t command = command_of(process.pid());
   ::kill(command, SIGSTOP);
@@ -80,6 +81,8 @@ TEST_F(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
   process.signal(SIGCONT);
   EXPECT_TRUE(await([&] { return !is_stopped(command); }));
 }
+
+HOLDFAST_ON_EVERY_SHARED_STORE(Signals);
 
 }  // namespace
 }  // namespace holdfast::test

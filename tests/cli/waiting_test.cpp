@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class Waiting : public Home {
+class Waiting : public HomeOn {
  protected:
   // Somebody waits in the queue of that key.
   bool is_waited_for(const std::string& key) const {
@@ -19,7 +19,9 @@ class Waiting : public Home {
   }
 };
 
-TEST_F(Waiting, n_does_not_wait) {
+using WaitingHere = Home;
+
+TEST_P(Waiting, n_does_not_wait) {
   const Process holder = hold("k");
   const Ended ended = holdfast({"run", "-n", "k", "--", "touch", path("ran")});
   EXPECT_EQ(ended.code, 75);
@@ -28,7 +30,7 @@ TEST_F(Waiting, n_does_not_wait) {
   EXPECT_FALSE(exists("ran"));
 }
 
-TEST_F(Waiting, w_waits_so_long) {
+TEST_P(Waiting, w_waits_so_long) {
   const Process holder = hold("k");
   const Instant began = BootClock::now();
   EXPECT_EQ(holdfast({"run", "-w", "300ms", "k", "--", "touch", path("ran")}).code, 75);
@@ -36,7 +38,7 @@ TEST_F(Waiting, w_waits_so_long) {
   EXPECT_FALSE(exists("ran"));
 }
 
-TEST_F(Waiting, E_is_the_exit_code_of_a_busy_key_and_of_nothing_else) {
+TEST_P(Waiting, E_is_the_exit_code_of_a_busy_key_and_of_nothing_else) {
   const Process holder = hold("k");
   const Ended skipped = holdfast({"run", "-n", "-E", "0", "k", "true"});
   EXPECT_EQ(skipped.code, 0);
@@ -46,7 +48,7 @@ TEST_F(Waiting, E_is_the_exit_code_of_a_busy_key_and_of_nothing_else) {
   EXPECT_EQ(holdfast({"run", "-n", "-E", "9", "free", "no-such-program"}).code, 127);
 }
 
-TEST_F(Waiting, gets_the_key_when_it_is_released) {
+TEST_P(Waiting, gets_the_key_when_it_is_released) {
   Process holder = hold("k");
   Process waiter = start({"run", "k", "echo", "mine"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
@@ -56,7 +58,7 @@ TEST_F(Waiting, gets_the_key_when_it_is_released) {
   EXPECT_EQ(waiter.out(), "mine\n");
 }
 
-TEST_F(Waiting, is_in_order) {
+TEST_P(Waiting, is_in_order) {
   Process holder = hold("k");
   Process first = start({"run", "k", "--", "sh", "-c", "echo first >> order"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
@@ -71,7 +73,7 @@ TEST_F(Waiting, is_in_order) {
   EXPECT_EQ(text_of("order"), "first\nsecond\n");
 }
 
-TEST_F(Waiting, ends_at_once_on_a_signal_and_never_starts_the_command) {
+TEST_P(Waiting, ends_at_once_on_a_signal_and_never_starts_the_command) {
   const Process holder = hold("k");
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
     Process waiter = start({"run", "k", "--", "touch", path("ran")});
@@ -87,7 +89,7 @@ TEST_F(Waiting, ends_at_once_on_a_signal_and_never_starts_the_command) {
   EXPECT_FALSE(exists("ran"));
 }
 
-TEST_F(Waiting, of_acquire_ends_on_a_signal_too) {
+TEST_P(Waiting, of_acquire_ends_on_a_signal_too) {
   const Process holder = hold("k");
   Process waiter = start({"acquire", "k"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
@@ -97,7 +99,7 @@ TEST_F(Waiting, of_acquire_ends_on_a_signal_too) {
   EXPECT_FALSE(is_waited_for("k"));
 }
 
-TEST_F(Waiting, is_not_ended_by_signals_meant_for_the_command) {
+TEST_P(Waiting, is_not_ended_by_signals_meant_for_the_command) {
   Process holder = hold("k");
   Process waiter = start({"run", "k", "true"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
@@ -106,7 +108,7 @@ TEST_F(Waiting, is_not_ended_by_signals_meant_for_the_command) {
   EXPECT_EQ(waiter.wait(), 0);
 }
 
-TEST_F(Waiting, leaves_no_place_behind_when_killed) {
+TEST_P(Waiting, leaves_no_place_behind_when_killed) {
   Process holder = hold("k");
   Process waiter = start({"run", "k", "true"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
@@ -117,7 +119,7 @@ TEST_F(Waiting, leaves_no_place_behind_when_killed) {
   EXPECT_TRUE(await([&] { return is_free("k"); }));
 }
 
-TEST_F(Waiting, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
+TEST_F(WaitingHere, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
   Process holder = hold("k");
   Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
   on_terminal.on_terminal = true;
@@ -132,18 +134,20 @@ TEST_F(Waiting, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
   EXPECT_THAT(before, Not(HasSubstr("\n")));
 }
 
-TEST_F(Waiting, says_nothing_without_a_terminal) {
+TEST_F(WaitingHere, says_nothing_without_a_terminal) {
   Process holder = hold("k");
   EXPECT_EQ(holdfast({"run", "-w", "1500ms", "-E", "0", "k", "true"}).out, "");
 }
 
-TEST_F(Waiting, says_nothing_on_a_terminal_when_the_key_is_free) {
+TEST_F(WaitingHere, says_nothing_on_a_terminal_when_the_key_is_free) {
   Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
   on_terminal.on_terminal = true;
   Process process(on_terminal);
   EXPECT_EQ(process.wait(), 0);
   EXPECT_EQ(process.out(), "mine\r\n");
 }
+
+HOLDFAST_ON_EVERY_SHARED_STORE(Waiting);
 
 }  // namespace
 }  // namespace holdfast::test

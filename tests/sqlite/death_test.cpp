@@ -15,7 +15,7 @@ using Death = SqliteTest;
 
 TEST_F(Death, a_killed_holder_is_taken_over_at_once_and_not_after_its_ttl) {
   Caller here(path_);
-  PeerProcess holder(path_);
+  PeerProcess holder(url_);
   ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_EQ(here.acquire("k").verdict, Verdict::busy);
   holder.kill();
@@ -32,7 +32,7 @@ TEST_F(Death, a_killed_holder_is_taken_over_at_once_and_not_after_its_ttl) {
 
 TEST_F(Death, a_killed_holder_with_a_name_of_its_own_is_taken_over_too) {
   Caller here(path_);
-  PeerProcess holder(path_);
+  PeerProcess holder(url_);
   ASSERT_TRUE(holder.ask("acquire k alice 3600000 0").starts_with("granted"));
   ASSERT_EQ(here.acquire("k").holder, "alice");
   holder.kill();
@@ -41,7 +41,7 @@ TEST_F(Death, a_killed_holder_with_a_name_of_its_own_is_taken_over_too) {
 
 TEST_F(Death, a_lease_of_the_dead_is_listed_as_free) {
   Caller here(path_);
-  PeerProcess holder(path_);
+  PeerProcess holder(url_);
   ASSERT_TRUE(holder.ask("acquire k alice 3600000 0").starts_with("granted"));
   ASSERT_GT(here.leases().at(0).remaining, 0ms);
   holder.kill();
@@ -51,7 +51,7 @@ TEST_F(Death, a_lease_of_the_dead_is_listed_as_free) {
 
 TEST_F(Death, a_stopped_holder_keeps_its_lease) {
   Caller here(path_);
-  PeerProcess holder(path_);
+  PeerProcess holder(url_);
   ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
   holder.signal(SIGSTOP);
   EXPECT_EQ(here.acquire("k").verdict, Verdict::busy);
@@ -60,7 +60,7 @@ TEST_F(Death, a_stopped_holder_keeps_its_lease) {
 
 TEST_F(Death, a_grandchild_with_the_proof_of_life_keeps_the_lease_alive) {
   Caller here(path_);
-  PeerProcess holder(path_);
+  PeerProcess holder(url_);
   ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
   const int grandchild = std::stoi(holder.ask("descend"));
   holder.kill();
@@ -71,7 +71,7 @@ TEST_F(Death, a_grandchild_with_the_proof_of_life_keeps_the_lease_alive) {
 
 TEST_F(Death, a_detached_lease_outlives_its_process_until_its_ttl) {
   Caller here(path_);
-  PeerProcess holder(path_);
+  PeerProcess holder(url_);
   ASSERT_TRUE(holder.ask("acquire k @ 3600000 0").starts_with("granted"));
   ASSERT_TRUE(holder.ask("acquire soon @ 50 0").starts_with("granted"));
   holder.kill();
@@ -82,7 +82,7 @@ TEST_F(Death, a_detached_lease_outlives_its_process_until_its_ttl) {
 
 TEST_F(Death, of_two_processes_with_one_name_the_death_of_one_proves_nothing) {
   Caller here(path_);
-  PeerProcess one(path_), other(path_);
+  PeerProcess one(url_), other(url_);
   const std::string granted = one.ask("acquire k alice 3600000 0");
   ASSERT_TRUE(granted.starts_with("granted"));
   ASSERT_EQ(other.ask("acquire k alice 3600000 0"), granted) << "the same holder, the same token";
@@ -93,7 +93,7 @@ TEST_F(Death, of_two_processes_with_one_name_the_death_of_one_proves_nothing) {
 
 TEST_F(Death, of_two_processes_with_one_name_the_death_of_the_later_proves_nothing_either) {
   Caller here(path_);
-  PeerProcess one(path_), other(path_);
+  PeerProcess one(url_), other(url_);
   const std::string granted = one.ask("acquire k alice 3600000 0");
   ASSERT_EQ(other.ask("acquire k alice 3600000 0"), granted);
   other.kill();
@@ -103,7 +103,7 @@ TEST_F(Death, of_two_processes_with_one_name_the_death_of_the_later_proves_nothi
 
 TEST_F(Death, a_name_that_is_taken_up_again_after_a_death_dies_with_its_new_process) {
   Caller here(path_);
-  PeerProcess one(path_), other(path_);
+  PeerProcess one(url_), other(url_);
   const std::string granted = one.ask("acquire k alice 3600000 0");
   one.kill();
   ASSERT_EQ(other.ask("acquire k alice 3600000 0"), granted);
@@ -114,7 +114,7 @@ TEST_F(Death, a_name_that_is_taken_up_again_after_a_death_dies_with_its_new_proc
 
 TEST_F(Death, a_renewal_by_name_keeps_the_lease_of_a_process_that_died) {
   Caller here(path_);
-  PeerProcess one(path_), other(path_);
+  PeerProcess one(url_), other(url_);
   const std::string granted = one.ask("acquire k alice 3600000 0");
   one.kill();
   ASSERT_EQ(other.ask("renew k alice 3600000"), granted);
@@ -123,7 +123,7 @@ TEST_F(Death, a_renewal_by_name_keeps_the_lease_of_a_process_that_died) {
 
 TEST_F(Death, a_dead_waiter_does_not_block_the_queue) {
   Caller here(path_), next(path_);
-  PeerProcess waiter(path_);
+  PeerProcess waiter(url_);
   ASSERT_TRUE(here.granted("k"));
   ASSERT_TRUE(waiter.ask("acquire k - 3600000 3600000").starts_with("busy"));
   ASSERT_TRUE(next.queues("k"));
@@ -135,7 +135,7 @@ TEST_F(Death, a_dead_waiter_does_not_block_the_queue) {
 
 TEST_F(Death, whoever_finds_the_first_waiter_dead_rings_the_next) {
   Caller here(path_), next(path_), passer_by(path_);
-  PeerProcess waiter(path_);
+  PeerProcess waiter(url_);
   ASSERT_TRUE(here.granted("k"));
   ASSERT_TRUE(waiter.ask("acquire k - 3600000 3600000").starts_with("busy"));
   ASSERT_TRUE(next.queues("k"));
@@ -149,7 +149,7 @@ TEST_F(Death, whoever_finds_the_first_waiter_dead_rings_the_next) {
 
 TEST_F(Death, a_waiter_is_told_that_the_holder_was_killed) {
   Caller here(path_);
-  PeerProcess holder(path_);
+  PeerProcess holder(url_);
   ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_TRUE(here.queues("k"));
   ASSERT_FALSE(here.is_rung());
@@ -162,7 +162,7 @@ TEST_F(Death, a_waiter_is_told_that_the_holder_was_killed) {
 
 TEST_F(Death, a_waiter_behind_a_stopped_first_is_told_when_that_one_dies) {
   Caller here(path_), holder(path_);
-  PeerProcess first(path_);
+  PeerProcess first(url_);
   ASSERT_TRUE(holder.granted("k"));
   ASSERT_TRUE(first.ask("acquire k - 3600000 3600000").starts_with("busy"));
   first.signal(SIGSTOP);
@@ -205,7 +205,7 @@ TEST_F(Death, the_proof_of_life_is_a_descriptor_that_an_exec_closes) {
 
 TEST_F(Death, dead_fifos_go_when_the_tables_are_swept_but_not_before_their_leases) {
   Caller here(path_);
-  PeerProcess idle(path_), holder(path_);
+  PeerProcess idle(url_), holder(url_);
   ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
   idle.kill();
   holder.kill();

@@ -122,9 +122,8 @@ TEST_F(Sharing, an_acquire_that_comes_too_late_grants_nothing) {
 TEST_F(Sharing, eight_processes_may_open_a_file_that_does_not_exist_yet) {
   for (int round = 0; round < 3; ++round) {
     const std::string path = scratch_.path() + "/new" + std::to_string(round) + "/leases.db";
-    std::deque<PeerProcess> peers;
     std::vector<Process> starting;
-    for (int i = 0; i < 8; ++i) starting.emplace_back(std::vector<std::string>{path, "locks"});
+    for (int i = 0; i < 8; ++i) starting.emplace_back(std::vector<std::string>{"sqlite:" + path});
     for (Process& peer : starting) EXPECT_EQ(peer.hear().size(), 16u) << "its client";
     for (Process& peer : starting) EXPECT_EQ(peer.ask("load k" + std::to_string(peer.pid()) + " 20"), "done");
     EXPECT_EQ(RawDatabase(path).ask("PRAGMA integrity_check"), "ok");
@@ -165,7 +164,7 @@ TEST_F(Sharing, two_stores_of_one_origin_work_at_the_same_time) {
 
 TEST_F(Sharing, the_log_stays_short_under_load) {
   std::vector<PeerProcess> peers;
-  for (int i = 0; i < 4; ++i) peers.emplace_back(path_);
+  for (int i = 0; i < 4; ++i) peers.emplace_back(url_);
   for (PeerProcess& peer : peers) peer.send("load k" + peer.client() + " 2500");
   for (PeerProcess& peer : peers) EXPECT_EQ(peer.hear(), "done");
   constexpr std::uintmax_t frame = 4096 + 24;
@@ -191,7 +190,7 @@ TEST_F(Sharing, a_reader_that_stays_keeps_its_snapshot_and_stops_nobody) {
 
 TEST_F(Sharing, a_forked_child_may_open_the_file_and_outlive_its_parent) {
   for (int round = 0; round < 3; ++round) {
-    PeerProcess daemon(path_);
+    PeerProcess daemon(url_);
     ASSERT_EQ(daemon.ask("load k 10"), "done");
     ASSERT_FALSE(daemon.ask("fork").empty());
     daemon.send("load a 3000");
@@ -205,12 +204,12 @@ TEST_F(Sharing, a_forked_child_may_open_the_file_and_outlive_its_parent) {
 }
 
 TEST_F(Sharing, a_full_disk_is_an_error_and_no_damage) {
-  PeerProcess peer(path_);
+  PeerProcess peer(url_);
   ASSERT_EQ(peer.ask("load k 10"), "done");
   ASSERT_EQ(peer.ask("limit 40000"), "done");
   EXPECT_TRUE(peer.ask("load k 100").starts_with("error"));
   ASSERT_EQ(peer.ask("limit none"), "done");
-  PeerProcess fresh(path_);
+  PeerProcess fresh(url_);
   EXPECT_EQ(fresh.ask("load l 10"), "done");
   EXPECT_EQ(peer.ask("load l 10"), "done") << "the same connection goes on, too";
   EXPECT_EQ(RawDatabase(path_).ask("PRAGMA integrity_check"), "ok");

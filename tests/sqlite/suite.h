@@ -15,7 +15,7 @@
 #include "base/wall_clock.h"
 #include "holdfast/sqlite.h"
 #include "stores/sqlite/origin.h"
-#include "tests/sqlite/process.h"
+#include "tests/processes/process.h"
 #include "tests/support/await.h"
 #include "tests/support/scratch.h"
 
@@ -118,6 +118,7 @@ class SqliteTest : public ::testing::Test {
  protected:
   const Scratch scratch_;
   const std::string path_ = scratch_.path() + "/leases.db";
+  const std::string url_ = "sqlite:" + path_;
 };
 
 }  // namespace holdfast::test

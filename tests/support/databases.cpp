@@ -4,9 +4,8 @@
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
 #include "tests/support/scratch.h"
-#ifdef HOLDFAST_REDIS
+#include "tests/support/servers/postgres_server.h"
 #include "tests/support/servers/redis_server.h"
-#endif
 
 namespace holdfast::test {
 namespace {
@@ -37,10 +36,11 @@ struct Candidate {
   std::string missing{};  // empty, or what to install
 };
 
-// Postgres, once it works:
-//   {{"postgres", make_postgres_database, true}, postgres_missing()}  #ifdef HOLDFAST_POSTGRES
 std::vector<Candidate> candidates() {
   return {{{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
+#ifdef HOLDFAST_POSTGRES
+          {{"postgres", make_postgres_database, true}, postgres_missing()},
+#endif
 #ifdef HOLDFAST_REDIS
           {{"redis", make_redis_database, true}, redis_missing()},
 #endif

@@ -20,6 +20,8 @@ class TestDatabase {
   virtual bool has_tables() const { return true; }  // which have to be made
   // With which another process opens it; empty for memory, which is one process's.
   virtual std::string url() const = 0;
+  // Until what it returns is gone, nobody who asks a server for a lease is answered.
+  virtual std::shared_ptr<void> hang() { return nullptr; }
 };
 
 struct Kind {

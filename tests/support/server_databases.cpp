@@ -28,7 +28,13 @@ class PostgresDatabase final : public TestDatabase {
     }
   }
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
-  std::string url() const override { return shared_postgres().url() + "?table=" + schema_ + ".locks"; }
+  std::string url() const override {
+    return shared_postgres().url("postgres", "postgres", "") + "?table=" + schema_ + ".locks";
+  }
+  std::shared_ptr<void> hang() override {
+    // Others share the server: only our table is locked.
+    return shared_postgres().leave_open("BEGIN; LOCK TABLE " + schema_ + ".locks IN ACCESS EXCLUSIVE MODE");
+  }
 
  private:
   const std::string schema_ = "t_" + random_hex(16);
@@ -40,9 +46,13 @@ class RedisDatabase final : public TestDatabase {
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
   bool has_tables() const override { return false; }
   std::string url() const override { return server_.url(); }
+  std::shared_ptr<void> hang() override {
+    server_.pause();
+    return {&server_, [](RedisServer* server) { server->resume(); }};
+  }
 
  private:
-  const RedisServer server_;
+  RedisServer server_;
 };
 
 }  // namespace

@@ -59,7 +59,7 @@ void serve(const std::string& path, const Fd& master, Fd report) {
     // PostgresServer copies what the file says.
     write_shared(path, servers);
     ::setenv("HOLDFAST_TEST_SERVERS", path.c_str(), 1);
-    postgres.emplace(PostgresOptions{.lines = {"max_connections = 200"}});
+    postgres.emplace(shared_postgres_options());
     servers.postgres = *postgres;
   }
   write_shared(path, servers);

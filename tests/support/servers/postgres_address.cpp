@@ -7,6 +7,32 @@
 #include <stdexcept>
 
 namespace holdfast::test {
+namespace {
+
+using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
+
+Connection connect(const PostgresAddress& address, const std::string& database) {
+  const std::string where = address.socket_url(PostgresAddress::superuser, database) +
+                            "&password=" + PostgresAddress::superuser_password +
+                            "&connect_timeout=20&application_name=test";
+  Connection connection(PQconnectdb(where.c_str()), PQfinish);
+  if (PQstatus(connection.get()) != CONNECTION_OK)
+    throw std::runtime_error(std::string("cannot connect to PostgreSQL: ") +
+                             PQerrorMessage(connection.get()));
+  PQsetNoticeProcessor(
+      connection.get(), [](void*, const char*) {}, nullptr);
+  return connection;
+}
+
+std::string run(PGconn* connection, const std::string& sql) {
+  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection, sql.c_str()), PQclear);
+  const ExecStatusType status = PQresultStatus(result.get());
+  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY)
+    throw std::runtime_error("PostgreSQL refuses " + sql + ": " + PQerrorMessage(connection));
+  return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+}
+
+}  // namespace
 
 std::string PostgresAddress::url(const std::string& user, const std::string& database,
                                  const std::string& password) const {
@@ -20,20 +46,14 @@ std::string PostgresAddress::socket_url(const std::string& user, const std::stri
 }
 
 std::string PostgresAddress::execute(const std::string& sql, const std::string& database) const {
-  const std::string where = socket_url(superuser, database) + "&password=" + superuser_password +
-                            "&connect_timeout=20&application_name=test";
-  const std::unique_ptr<PGconn, decltype(&PQfinish)> connection(PQconnectdb(where.c_str()), PQfinish);
-  if (PQstatus(connection.get()) != CONNECTION_OK)
-    throw std::runtime_error(std::string("cannot connect to PostgreSQL: ") +
-                             PQerrorMessage(connection.get()));
-  PQsetNoticeProcessor(
-      connection.get(), [](void*, const char*) {}, nullptr);
-  const std::unique_ptr<PGresult, decltype(&PQclear)> result(PQexec(connection.get(), sql.c_str()), PQclear);
-  const ExecStatusType status = PQresultStatus(result.get());
-  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY)
-    throw std::runtime_error(std::string("PostgreSQL refuses ") + sql + ": " +
-                             PQerrorMessage(connection.get()));
-  return PQntuples(result.get()) > 0 ? PQgetvalue(result.get(), 0, 0) : "";
+  const Connection connection = connect(*this, database);
+  return run(connection.get(), sql);
+}
+
+std::shared_ptr<void> PostgresAddress::leave_open(const std::string& sql, const std::string& database) const {
+  Connection connection = connect(*this, database);
+  run(connection.get(), sql);
+  return {connection.release(), PQfinish};
 }
 
 }  // namespace holdfast::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // postgres_address.h - where a PostgreSQL listens, and how a test talks to it as its superuser.
 #pragma once
+#include <memory>
 #include <string>
 
 namespace holdfast::test {
@@ -21,6 +22,8 @@ struct PostgresAddress {
   // Any statements, as the superuser; the first field of the last one's first row, empty if it has none.
   // Throws std::runtime_error with the server's message.
   std::string execute(const std::string& sql, const std::string& database = "postgres") const;
+  // The same on a connection that stays open, with whatever it has locked, until what it returns is gone.
+  std::shared_ptr<void> leave_open(const std::string& sql, const std::string& database = "postgres") const;
 };
 
 }  // namespace holdfast::test

@@ -24,9 +24,13 @@ const SharedServers* of_this_run() {
 
 }  // namespace
 
+PostgresOptions shared_postgres_options() {
+  return {.authentication = "trust", .lines = {"max_connections = 200"}};
+}
+
 const PostgresAddress& shared_postgres() {
   if (const SharedServers* servers = of_this_run()) return servers->postgres;
-  static const PostgresServer own;
+  static const PostgresServer own(shared_postgres_options());
   return own;
 }
 

@@ -7,9 +7,12 @@
 #pragma once
 #include <string>
 
-#include "tests/support/servers/postgres_address.h"
+#include "tests/support/servers/postgres_server.h"
 
 namespace holdfast::test {
+
+// Trusts everybody, so that URLs need no password: that is kept from the command under `holdfast run`.
+PostgresOptions shared_postgres_options();
 
 // REQUIRES: postgres_missing() is empty.  Make a schema or a database of your own in it, and leave its
 // processes alone: to stop, kill or configure one, start a PostgresServer.

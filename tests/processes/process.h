@@ -32,11 +32,10 @@ class Process {
   Fd to_, from_;
 };
 
-// A client of PATH in a process of its own.
+// A client of the store at URL, in a process of its own.
 class PeerProcess : public Process {
  public:
-  explicit PeerProcess(const std::string& path, const std::string& table = "locks")
-      : Process({path, table}), client_(hear()) {}
+  explicit PeerProcess(const std::string& url) : Process({url}), client_(hear()) {}
   const std::string& client() const noexcept { return client_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/sqlite/process.h"
+#include "tests/processes/process.h"
 
 #include <fcntl.h>
 #include <signal.h>

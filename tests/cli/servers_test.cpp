@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command and a server that is not as it should be: dead, frozen, without tables, with another password.
+#include <csignal>
+
+#include "tests/cli/home.h"
+#include "tests/support/own_servers.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Servers : public ::testing::TestWithParam<ServerKind>, protected Household {
+ protected:
+  Servers() { environment_["HOLDFAST_STORE"] = server_->url(); }
+
+  static void expect_one_sentence(const Ended& ended, int code) {
+    EXPECT_EQ(ended.code, code) << ended.err;
+    EXPECT_EQ(ended.out, "");
+    EXPECT_THAT(ended.err, StartsWith("holdfast: "));
+    EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr("127.0.0.1")) << "names the store";
+    EXPECT_THAT(ended.err, Not(HasSubstr(OwnServer::password)));
+  }
+  // Each way to use a store, none of which waits for a key.
+  const std::vector<Words> all_commands_ = {{"run", "k", "--", "touch", path("ran")},
+                                            {"acquire", "k"},
+                                            {"renew", "k", "--owner", "me"},
+                                            {"release", "k", "--owner", "me"},
+                                            {"ls"},
+                                            {"show", "k"},
+                                            {"wait", "k"},
+                                            {"break", "k", "--token", "1", "--reason", "x"},
+                                            {"purge"}};
+  // CMD says when it was told to end.
+  static constexpr const char* listening = "trap 'echo told; exit 0' TERM; sleep 1000 & wait";
+
+  const std::unique_ptr<OwnServer> server_ = GetParam().make();
+};
+
+TEST_P(Servers, that_are_dead_are_69_and_one_sentence) {
+  server_->kill();
+  for (const Words& words : all_commands_) {
+    SCOPED_TRACE(::testing::PrintToString(words));
+    expect_one_sentence(holdfast(words), 69);
+  }
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_P(Servers, that_do_not_know_our_password_are_77_and_one_sentence) {
+  const std::string wrong = "swordfish-canary";
+  environment_["HOLDFAST_STORE"] = server_->url(wrong);
+  for (const Words& words : all_commands_) {
+    SCOPED_TRACE(::testing::PrintToString(words));
+    const Ended ended = holdfast(words);
+    expect_one_sentence(ended, 77);
+    EXPECT_THAT(ended.err, Not(HasSubstr(wrong)));
+  }
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_P(Servers, without_tables_are_77_and_init_makes_them) {
+  if (holdfast({"init", "--dry-run"}).out.empty()) {
+    // This store needs none.
+    EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
+    return;
+  }
+  for (const Words& words : all_commands_) {
+    SCOPED_TRACE(::testing::PrintToString(words));
+    const Ended ended = holdfast(words);
+    expect_one_sentence(ended, 77);
+    EXPECT_THAT(ended.err,
+                MatchesRegex("(.|\n)*(make it with: holdfast .* init|`holdfast init` makes them)\n"));
+  }
+  EXPECT_FALSE(exists("ran"));
+  EXPECT_THAT(holdfast({"init", "--dry-run"}).out, HasSubstr("CREATE TABLE"));
+  const Ended made = holdfast({"init"});
+  EXPECT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("is ready"));
+  EXPECT_THAT(holdfast({"init"}).out, HasSubstr("nothing is missing"));
+  EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
+}
+
+TEST_P(Servers, that_freeze_under_a_run_end_its_command_before_the_lease_does) {
+  server_->make_tables();
+  Process process = hold("k", {"--ttl", "2s"}, listening);
+  server_->pause();
+  EXPECT_EQ(process.wait(), 76);
+  EXPECT_THAT(process.out(), HasSubstr("told"));
+  EXPECT_THAT(process.err(), HasSubstr("the lease on k was lost: "));
+  server_->resume();
+  EXPECT_TRUE(await([&] { return is_free("k"); }));
+}
+
+TEST_P(Servers, that_die_under_a_run_end_its_command_before_the_lease_does) {
+  server_->make_tables();
+  Process process = hold("k", {"--ttl", "2s"}, listening);
+  server_->kill();
+  EXPECT_EQ(process.wait(), 76);
+  EXPECT_THAT(process.out(), HasSubstr("told"));
+  EXPECT_THAT(process.err(), HasSubstr("the lease on k was lost: "));
+  server_->start();
+  EXPECT_TRUE(await([&] { return is_free("k"); }));
+}
+
+TEST_P(Servers, that_come_back_in_time_are_not_noticed_by_the_command) {
+  server_->make_tables();
+  Process::Plan plan =
+      holdfast_plan({"run", "k", "--ttl", "6s", "--", "sh", "-c", "echo held; read line; exit 5"});
+  plan.keep_input = true;
+  Process process(plan);
+  ASSERT_TRUE(process.await_out("held\n")) << process.err();
+  const auto remaining_rises = [&] {
+    // Renewed since: a third of its life has gone by and it has more than two thirds left.
+    const auto ms = [&] {
+      const std::string shown = holdfast({"show", "k", "--json"}).out;
+      const std::string name = "\"remaining_ms\":";
+      const std::size_t at = shown.find(name);
+      return at == std::string::npos ? 0 : std::stol(shown.substr(at + name.size()));
+    };
+    long last = ms();
+    return await([&] {
+      const long now = ms();
+      return now > std::exchange(last, now);
+    });
+  };
+  server_->pause();
+  let_pass(Millis(1000));
+  server_->resume();
+  EXPECT_TRUE(remaining_rises()) << "it is renewed after the pause";
+  server_->kill();
+  server_->start();
+  EXPECT_TRUE(remaining_rises()) << "and after the death";
+  process.type("done\n");
+  EXPECT_EQ(process.wait(), 5) << process.err();
+  EXPECT_TRUE(is_free("k"));
+}
+
+TEST_P(Servers, that_are_stopped_while_somebody_waits_are_waited_for_no_longer_than_told) {
+  server_->make_tables();
+  const Process holder = hold("k", {"--ttl", "1m"});
+  Process waiter = start({"run", "-w", "2s", "k", "true"});
+  ASSERT_TRUE(await([&] {
+    return holdfast({"show", "k", "--json"}).out.find("\"waiting\":1") != std::string::npos;
+  }));
+  server_->kill();
+  const int code = waiter.wait();
+  EXPECT_TRUE(code == 69 || code == 75) << code << waiter.err();
+  EXPECT_THAT(waiter.err(), Not(HasSubstr(OwnServer::password)));
+}
+
+TEST_P(Servers, see_the_password_and_nobody_else_does) {
+  server_->make_tables();
+  Process process = start({"run", "k", "--", "sh", "-c", "echo held; env; exec sleep 1000"});
+  ASSERT_TRUE(process.await_out("held\n")) << process.err();
+  ASSERT_TRUE(await([&] { return command_of(process.pid()) != 0; }));
+  const std::vector<pid_t> all = session_of(process.pid());
+  EXPECT_GE(all.size(), 3u) << "main, guard and command";
+  for (const pid_t pid : all) {
+    for (const char* const file : {"cmdline", "environ", "comm", "status"})
+      EXPECT_THAT(proc_file(pid, file), Not(HasSubstr(OwnServer::password))) << file;
+  }
+  process.signal(SIGTERM);
+  process.wait();
+  EXPECT_THAT(process.out() + process.err(), Not(HasSubstr(OwnServer::password)));
+
+  std::vector<Words> commands = all_commands_;
+  commands.insert(commands.end(), {{"init"}, {"init", "--dry-run"}});
+  for (Words words : commands) {
+    SCOPED_TRACE(::testing::PrintToString(words));
+    if (words[0] == "run" || words[0] == "acquire" || words[0] == "wait")
+      words.insert(words.begin() + 1, "-n");  // what one of them takes does not hold up the others
+    words.insert(words.begin() + 1, "--json");
+    const Ended ended = holdfast(words);
+    EXPECT_THAT(ended.out + ended.err, Not(HasSubstr(OwnServer::password)));
+    Words by_option = words;
+    by_option.insert(by_option.begin(), {"--store", server_->url()});
+    const Ended warned = holdfast(by_option);
+    EXPECT_THAT(warned.out + warned.err, Not(HasSubstr(OwnServer::password)));
+  }
+}
+
+HOLDFAST_ON_EVERY_SERVER(Servers);
+
+}  // namespace
+}  // namespace holdfast::test

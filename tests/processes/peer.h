@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// peer.h - one client of a store in a process of its own.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "base/host.h"
+#include "base/random.h"
+#include "client/connection.h"
+#include "holdfast/client.h"
+
+namespace holdfast::test {
+
+class Peer {
+ public:
+  explicit Peer(const std::string& url)
+      : origin_(try_origin(url).value()),
+        store_(origin_),
+        name_(holder_name(origin_->client() + random_hex(16))) {
+    (void)store_.examine(soon()).value();
+  }
+
+  const std::string& name() const { return name_; }
+  const std::string& client() const { return origin_->client(); }
+  int proof_of_life() const { return origin_->proof_of_life(); }
+
+  Result<Reply> ask(const Request& request) { return ask(request, soon()); }
+  Result<Reply> ask(const Request& request, Instant until) {
+    Reply reply;
+    const Status status = store_.apply({&request, 1}, {&reply, 1}, until);
+    if (!status) return status.error();
+    return reply;
+  }
+
+ private:
+  static Instant soon() { return BootClock::now() + std::chrono::seconds(20); }
+
+  const std::shared_ptr<Origin> origin_;
+  Connection store_;
+  const std::string name_;
+};
+
+inline std::string text(const Result<Reply>& reply) {
+  if (!reply) return "error " + reply.error().detail;
+  static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
+  return std::string(verdicts[static_cast<int>(reply->verdict)]) + " " + std::to_string(number(reply->token));
+}
+
+}  // namespace holdfast::test

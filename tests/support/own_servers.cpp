@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/own_servers.h"
+
+#include "holdfast/client.h"
+#include "tests/support/servers/postgres_server.h"
+#include "tests/support/servers/redis_server.h"
+
+namespace holdfast::test {
+namespace {
+
+template <class Server>
+class Owned : public OwnServer {
+ public:
+  template <class Options>
+  explicit Owned(Options options) : server_(std::move(options)) {}
+
+  void stop() override { server_.stop(); }
+  void kill() override { server_.kill(); }
+  void start() override { server_.start(); }
+  void pause() override { server_.pause(); }
+  void resume() override { server_.resume(); }
+
+ protected:
+  Server server_;
+};
+
+#ifdef HOLDFAST_POSTGRES
+class OwnPostgres final : public Owned<PostgresServer> {
+ public:
+  // What is killed here is a process and not the machine: without fsync nothing is lost.
+  OwnPostgres() : Owned(PostgresOptions{.fsync = false}) {
+    server_.execute(std::string("CREATE ROLE tester LOGIN PASSWORD '") + password + "'");
+    server_.execute("CREATE DATABASE leases OWNER tester");
+  }
+  std::string url(const std::string& with_password) const override {
+    return server_.url("tester", "leases", with_password);
+  }
+};
+#endif
+
+#ifdef HOLDFAST_REDIS
+class OwnRedis final : public Owned<RedisServer> {
+ public:
+  OwnRedis() : Owned(RedisOptions{.password = password}) {}
+  std::string url(const std::string& with_password) const override {
+    return "redis://:" + with_password + "@127.0.0.1:" + std::to_string(server_.port());
+  }
+};
+#endif
+
+}  // namespace
+
+void OwnServer::make_tables() const {
+  (void)try_origin(url()).value()->steward()->init(BootClock::now() + std::chrono::seconds(20)).value();
+}
+
+std::vector<ServerKind> server_kinds() {
+  std::vector<ServerKind> kinds;
+#ifdef HOLDFAST_POSTGRES
+  if (postgres_missing().empty())
+    kinds.push_back({"postgres", [] { return std::make_unique<OwnPostgres>(); }});
+#endif
+#ifdef HOLDFAST_REDIS
+  if (redis_missing().empty()) kinds.push_back({"redis", [] { return std::make_unique<OwnRedis>(); }});
+#endif
+  return kinds;
+}
+
+}  // namespace holdfast::test
