@@ -190,6 +190,7 @@ TEST_P(Acquire, another_table_is_another_set_of_keys) {
     EXPECT_EQ(new_client().try_in("other").error().code, Errc::invalid);
     return;
   }
+  (void)database_->new_client()->in("other_locks").value()->steward()->init(BootClock::now() + 10s).value();
   Client client = new_client();
   Client other = client.in("other_locks");
   const Lease here = client.acquire("k"), there = other.acquire("k");

@@ -125,7 +125,10 @@ std::string listed(Side& side) {
                                     : "free") +
             "\n";
   }
-  for (const LogRow& row : store.list({.what = Query::What::log}, Caller::soon()).value().log) {
+  auto log = store.list({.what = Query::What::log}, Caller::soon()).value().log;
+  // Requests for one key take effect in the order given; those for two keys of a batch in any.
+  std::stable_sort(log.begin(), log.end(), [](const LogRow& a, const LogRow& b) { return a.key < b.key; });
+  for (const LogRow& row : log) {
     text += row.key + "|" + row.event + "|" + row.holder + "|" + row.by + "|" + row.reason + "\n";
   }
   return text;

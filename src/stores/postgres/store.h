@@ -61,7 +61,8 @@ class PostgresStore final : public Store {
   // Settled::in_the_way if others were; throws for any other trouble.
   Settled check(const Answer& answer) const;
   void learn(Instant sent, const Answer& answer, int column);
-  std::int64_t void_after(Instant until) const { return offset_.at_least(until).count(); }
+  // On the server's clock.
+  std::int64_t void_after(Instant until) const;
 
   const std::shared_ptr<const Site> site_;
   Connection connection_;

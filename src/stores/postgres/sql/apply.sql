@@ -113,13 +113,13 @@ WITH clock AS MATERIALIZED (
     FROM decided AS d
    WHERE d.outcome = 'evict' OR (d.outcome = 'grant' AND d.locked_by <> d.holder)
    ORDER BY d.n
-), left_over AS MATERIALIZED (  -- places that nobody needs any more; one that somebody else has locked goes anyway
+), left_over AS MATERIALIZED (  -- places that nobody needs any more; one that somebody has locked is going
   SELECT p.key, p.client
     FROM answered AS a
     JOIN {waiters} AS p ON p.key = a.key
    WHERE a.places > 0
      AND CASE WHEN p.client = $9::text THEN a.outcome = 'grant' OR (a.verb = 'r' AND a.place_us > 0)
-              ELSE p.until <= a.now END
+              ELSE a.outcome = 'grant' AND p.until <= a.now END
    ORDER BY p.key, p.client
      FOR UPDATE OF p SKIP LOCKED
 ), dropped AS (
