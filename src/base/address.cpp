@@ -52,8 +52,7 @@ Status parse_host(std::string_view text, Address& address) {
   }
   const auto odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
   if (std::any_of(address.host.begin(), address.host.end(), odd)) return invalid("has a blank in its host");
-  if (end >= text.size()) return ok();
-  return parse_port(text.substr(end + 1), address);
+  return end >= text.size() ? ok() : parse_port(text.substr(end + 1), address);
 }
 
 }  // namespace

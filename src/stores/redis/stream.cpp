@@ -31,7 +31,7 @@ void Stream::shake_hands(Instant until) {
     const bool done = tls_->shake_hands(received, sealed_);
     if (!sealed_.empty()) send_plain(sealed_, until);
     if (done) return;
-    if (!wait_for(fd(), POLLIN, until)) broken(site_, "is slow: no TLS in the time that this call had");
+    if (!wait_for(fd(), POLLIN, until)) broken(site_, "brought no greeting in the time that this call had; does it speak TLS there?");
     received = receive_plain();
   }
 }

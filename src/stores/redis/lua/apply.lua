@@ -154,9 +154,10 @@ local function others()
     end
   end
 
+  -- A hint: a user who may not publish has waiters who poll.
   local function ring(r)
     local next = first(r)
-    if next then write('PUBLISH', 'holdfast:bell:' .. next, r.key) end
+    if next then redis.pcall('PUBLISH', 'holdfast:bell:' .. next, r.key) end
   end
 
   local function queue_up(r, place)

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The least that a user of Redis needs: exactly what docs/stores/redis.md says.
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "tests/redis/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+// The lines of the page, joined where they are broken by a backslash.
+std::vector<std::string> documented() {
+  std::ifstream page(HOLDFAST_SOURCE "/docs/stores/redis.md");
+  std::string command, line;
+  while (std::getline(page, line)) {
+    if (command.empty() && !line.starts_with("ACL SETUSER")) continue;
+    const bool goes_on = line.ends_with('\\');
+    command += " " + (goes_on ? line.substr(0, line.size() - 1) : line);
+    if (!goes_on) break;
+  }
+  return words_of(command);
+}
+
+class AclOfRedis : public RedisTest {
+ protected:
+  void SetUp() override {
+    const auto words = documented();
+    ASSERT_GT(words.size(), 10u) << "docs/stores/redis.md has no line ACL SETUSER";
+    ASSERT_EQ(words[2], "app");
+    ASSERT_EQ(redis(words), "OK");
+  }
+  std::string url() const {
+    return "redis://app:secret@127.0.0.1:" + std::to_string(server_.port()) + "?prefix=locks:";
+  }
+};
+
+TEST_F(AclOfRedis, what_is_documented_is_enough_for_everything) {
+  Client client = open(url()), other = open(url());
+  {
+    Lease lease = client.acquire("k", {.ttl = 10s, .note = "n"});
+    std::jthread waiter([&] { EXPECT_TRUE(other.try_acquire("k", {.wait = 20s})); });
+    ASSERT_TRUE(await([&] { return redis({"ZCARD", "holdfast:queue:{locks:k}"}) == "1"; }));
+    EXPECT_EQ(redis({"PUBSUB", "CHANNELS", "holdfast:bell:*"}).size(), std::string("holdfast:bell:").size() + 16);
+    EXPECT_TRUE(lease.try_renew(20s));
+    EXPECT_TRUE(lease.try_renew(never));
+    EXPECT_TRUE(lease.try_release());
+  }
+  Operator by_hand(client);
+  const Lease lease = client.acquire("l", {.ttl = never, .owner = "ann"});
+  EXPECT_TRUE(by_hand.try_list());
+  EXPECT_TRUE(by_hand.try_inspect("l"));
+  EXPECT_TRUE(by_hand.try_list({.what = Query::What::places}));
+  EXPECT_TRUE(by_hand.try_break_lease("l", lease.token(), {.by = "op", .reason = "why"}));
+  EXPECT_EQ(by_hand.list({.what = Query::What::log}).log.size(), 1u);
+  Caller brief(url());
+  brief.acquire("brief", "ann", 1ms);
+  ASSERT_TRUE(await([&] { return redis({"EXISTS", "locks:brief"}) == "0"; }));
+  brief.acquire("brief", "bob");  // taken over, written down
+  EXPECT_EQ(redis({"ZADD", "holdfast:kept:locks:", "1", "gone"}), "1");
+  brief.acquire("new", "bob");  // sweeps
+  EXPECT_EQ(redis({"ZSCORE", "holdfast:kept:locks:", "gone"}), "(nil)");
+  EXPECT_TRUE(by_hand.try_purge({.free_for = 0ms, .log_older_than = 0ms}));
+  EXPECT_TRUE(by_hand.try_examine());
+}
+
+TEST_F(AclOfRedis, it_lets_nobody_at_the_keys_of_others) {
+  const auto as_app = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> dry{"ACL", "DRYRUN", "app"};
+    dry.insert(dry.end(), words.begin(), words.end());
+    return redis(dry);
+  };
+  EXPECT_EQ(as_app({"GET", "locks:k"}), "OK");
+  EXPECT_NE(as_app({"GET", "cart"}), "OK");
+  EXPECT_NE(as_app({"FLUSHALL"}), "OK");
+  EXPECT_NE(as_app({"KEYS", "*"}), "OK");
+  EXPECT_NE(as_app({"CONFIG", "GET", "*"}), "OK");
+}
+
+TEST_F(AclOfRedis, a_user_who_lacks_a_right_is_refused_with_what_is_missing) {
+  redis({"ACL", "SETUSER", "app", "-evalsha", "-eval"});
+  Caller caller(url());
+  const auto reply = caller.try_acquire("k");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused) << reply.error().detail;
+  EXPECT_TRUE(mentions(reply.error().detail, "evalsha")) << reply.error().detail;
+}
+
+TEST_F(AclOfRedis, a_right_that_is_missing_before_anything_is_written_refuses_and_behind_that_is_in_doubt) {
+  redis({"ACL", "SETUSER", "app", "-set"});
+  Caller caller(url());
+  auto reply = caller.try_acquire("k");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused) << reply.error().detail;
+  EXPECT_EQ(redis({"EXISTS", "locks:k"}), "0");
+  redis({"ACL", "SETUSER", "app", "+set", "-hset"});
+  reply = caller.try_acquire("k");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::in_doubt) << reply.error().detail;
+  EXPECT_EQ(redis({"EXISTS", "locks:k"}), "1") << "it was half done";
+}
+
+TEST_F(AclOfRedis, a_user_who_may_not_ask_about_the_server_is_refused_since_it_may_be_unsafe) {
+  redis({"ACL", "SETUSER", "app", "-info"});
+  const Status status = try_connect(url());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::refused);
+  EXPECT_TRUE(mentions(status.error().detail, "info")) << status.error().detail;
+}
+
+TEST_F(AclOfRedis, a_user_whose_keys_are_others_is_refused) {
+  Caller caller("redis://app:secret@127.0.0.1:" + std::to_string(server_.port()) + "?prefix=others:");
+  const auto reply = caller.try_acquire("k");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused) << reply.error().detail;
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bell rings with the key, and comes back after the server was away.
+#include <thread>
+
+#include "tests/redis/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class BellOfRedis : public RedisTest {
+ protected:
+  bool rings(int patience_ms = 20'000) {
+    pollfd line{bell_->fd(), POLLIN, 0};
+    return ::poll(&line, 1, patience_ms) == 1;
+  }
+  std::string subscribers() { return redis({"PUBSUB", "NUMSUB", channel()}); }
+  std::string channel() { return "holdfast:bell:" + waiter_.origin().client(); }
+
+  Caller holder_{server_.url()}, waiter_{server_.url()};
+  std::unique_ptr<Bell> bell_ = waiter_.store().bell();
+};
+
+TEST_F(BellOfRedis, says_which_key) {
+  for (const char* key : {"k", "l"}) {
+    holder_.acquire(key, "ann");
+    waiter_.acquire(key, "bob", 1h, 1h);
+  }
+  holder_.release("k", "ann");
+  holder_.release("l", "ann");
+  ASSERT_TRUE(rings());
+  std::vector<std::string> keys;
+  ASSERT_TRUE(await([&] {
+    for (std::string& key : bell_->rung().value()) keys.push_back(std::move(key));
+    std::erase(keys, "");
+    return keys.size() >= 2;
+  }));
+  EXPECT_EQ(keys, (std::vector<std::string>{"k", "l"}));
+}
+
+TEST_F(BellOfRedis, says_the_key_without_its_prefix) {
+  Caller holder(server_.url() + "?prefix=p:"), waiter(server_.url() + "?prefix=p:");
+  bell_ = waiter.store().bell();
+  holder.acquire("k", "ann");
+  waiter.acquire("k", "bob", 1h, 1h);
+  holder.release("k", "ann");
+  ASSERT_TRUE(rings());
+  EXPECT_EQ(bell_->rung().value(), std::vector<std::string>{"k"});
+}
+
+TEST_F(BellOfRedis, rings_for_all_when_its_connection_was_lost_and_is_subscribed_again) {
+  redis({"CLIENT", "KILL", "TYPE", "pubsub"});
+  ASSERT_TRUE(rings()) << "that it is gone";
+  EXPECT_TRUE(bell_->rung().value().empty()) << "anything may have happened";
+  EXPECT_EQ(subscribers(), channel() + "\n1");
+  EXPECT_FALSE(rings(0));
+}
+
+TEST_F(BellOfRedis, tries_again_while_the_server_is_away) {
+  server_.kill();
+  ASSERT_TRUE(rings());
+  EXPECT_TRUE(bell_->rung().value().empty());
+  ASSERT_TRUE(rings()) << "a timer's, now and then";
+  EXPECT_TRUE(bell_->rung().value().empty());
+  server_.start();
+  EXPECT_TRUE(await([&] {
+    if (rings(0)) (void)bell_->rung();
+    return subscribers() == channel() + "\n1";
+  }));
+}
+
+TEST_F(BellOfRedis, a_client_without_a_bell_still_gets_its_turn) {
+  RedisServer quiet({.lines = {"user default on nopass ~* +@all resetchannels"}});
+  Client client = open(quiet.url()), other = open(quiet.url());
+  Lease lease = client.acquire("k");
+  std::jthread waiter([&] { EXPECT_TRUE(other.try_acquire("k", {.wait = 20s})); });
+  ASSERT_TRUE(await([&] { return quiet.command({"ZCARD", "holdfast:queue:{k}"}) == "1"; }));
+  EXPECT_TRUE(lease.try_release()) << "a bell that cannot be rung is no failure";
+}
+
+TEST_F(BellOfRedis, nobody_is_rung_by_a_release_that_nobody_waits_for) {
+  redis({"CONFIG", "RESETSTAT"});
+  holder_.acquire("k", "ann");
+  holder_.release("k", "ann");
+  EXPECT_FALSE(mentions(redis({"INFO", "commandstats"}), "cmdstat_publish"));
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which servers are trusted with leases, and what is said about those that are.
+#include <algorithm>
+
+#include "tests/redis/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+bool has(const std::vector<std::string>& sentences, std::string_view word) {
+  return std::any_of(sentences.begin(), sentences.end(),
+                     [&](const std::string& sentence) { return mentions(sentence, word); });
+}
+
+TEST(ServerOfRedis, one_that_throws_keys_away_is_refused_and_says_what_would_be_right) {
+  for (const char* policy : {"allkeys-lru", "volatile-ttl", "allkeys-random"}) {
+    const RedisServer server({.lines = {"maxmemory 100mb", std::string("maxmemory-policy ") + policy}});
+    const Status status = try_connect(server.url());
+    ASSERT_FALSE(status) << policy;
+    EXPECT_EQ(status.error().code, Errc::refused);
+    EXPECT_TRUE(mentions(status.error().detail, policy)) << status.error().detail;
+    EXPECT_TRUE(mentions(status.error().detail, "noeviction")) << status.error().detail;
+    EXPECT_TRUE(mentions(status.error().detail, "unsafe=allow")) << status.error().detail;
+    EXPECT_EQ(server.command({"DBSIZE"}), "0") << "nothing was written there";
+  }
+}
+
+TEST(ServerOfRedis, one_that_throws_keys_away_is_used_by_who_insists_and_graded_d) {
+  const RedisServer server({.lines = {"maxmemory 100mb", "maxmemory-policy allkeys-lru"}});
+  Caller caller(server.url() + "?unsafe=allow");
+  EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::granted);
+  const Traits traits = caller.examine();
+  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_TRUE(has(traits.warnings, "throws keys away"));
+}
+
+TEST(ServerOfRedis, a_policy_without_a_limit_and_a_limit_without_eviction_are_fine) {
+  const RedisServer unlimited({.lines = {"maxmemory-policy allkeys-lru"}});
+  EXPECT_TRUE(try_connect(unlimited.url()));
+  const RedisServer limited({.lines = {"maxmemory 100mb", "maxmemory-policy noeviction"}});
+  EXPECT_TRUE(try_connect(limited.url()));
+}
+
+TEST(ServerOfRedis, one_with_an_append_only_file_and_no_replica_has_nothing_to_warn_of) {
+  const RedisServer server;
+  const Traits traits = Caller(server.url()).examine();
+  EXPECT_EQ(traits.name, "redis");
+  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_TRUE(traits.push && traits.fair && traits.tidies);
+  EXPECT_TRUE(traits.warnings.empty()) << traits.warnings.front();
+  EXPECT_TRUE(traits.findings.empty());
+}
+
+TEST(ServerOfRedis, one_that_forgets_when_restarted_is_warned_of) {
+  const RedisServer server({.lines = {"appendonly no"}});
+  const Traits traits = Caller(server.url()).examine();
+  EXPECT_TRUE(has(traits.warnings, "append-only"));
+  EXPECT_TRUE(has(traits.findings, "append-only"));
+  std::vector<std::string> told;
+  const Client client = open(server.url(), {.log = [&](std::string_view line) { told.emplace_back(line); }});
+  EXPECT_TRUE(has(told, "append-only"));
+}
+
+TEST(ServerOfRedis, a_replica_is_refused_and_its_primary_is_warned_of) {
+  const RedisServer primary;
+  const RedisServer replica({.lines = {"replicaof 127.0.0.1 " + std::to_string(primary.port())}});
+  const Status status = try_connect(replica.url());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::refused);
+  EXPECT_TRUE(mentions(status.error().detail, "127.0.0.1:" + std::to_string(primary.port())))
+      << status.error().detail;
+  Caller caller(primary.url());
+  ASSERT_TRUE(await([&] { return has(caller.examine().warnings, "1 replica:"); }));
+}
+
+TEST(ServerOfRedis, one_of_a_cluster_is_refused) {
+  const RedisServer server({.lines = {"cluster-enabled yes"}});
+  const Status status = try_connect(server.url());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::refused);
+  EXPECT_TRUE(mentions(status.error().detail, "Cluster")) << status.error().detail;
+}
+
+TEST(ServerOfRedis, one_that_becomes_a_replica_while_we_are_connected_is_refused) {
+  const RedisServer primary, server;
+  Caller caller(server.url());
+  ASSERT_TRUE(caller.try_acquire("k"));
+  server.command({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+  const auto reply = caller.try_acquire("l");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused) << reply.error().detail;
+  EXPECT_TRUE(mentions(reply.error().detail, "replica")) << reply.error().detail;
+}
+
+TEST(ServerOfRedis, nearly_full_memory_and_past_evictions_are_found) {
+  const RedisServer server;
+  server.command({"SET", "filler", std::string(1 << 20, 'x')});
+  Caller caller(server.url());
+  server.command({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_TRUE(has(caller.examine().findings, "nearly full"));
+  server.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  server.command({"SET", "one", "more"});
+  EXPECT_TRUE(has(caller.examine().findings, "thrown away"));
+}
+
+}  // namespace
+}  // namespace holdfast::test
