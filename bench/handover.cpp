@@ -126,8 +126,8 @@ Report run_handover(const Effort& effort, Subject& subject) {
   return compare_latencies(
       effort, effort.rounds(),
       {.name = "release to holding", .once = [&] { return hand_overs(subject.url(), turns); }}, references,
-      {"handover", "Hand-over between two processes, " + naming.store,
-       "from a release (or a word sent) to the other one going on"});
+      {"handover", "Hand-over between two processes",
+       naming.store + ": from a release (or a word sent) to the other one going on"});
 }
 
 }  // namespace holdfast::bench

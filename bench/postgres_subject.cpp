@@ -40,7 +40,8 @@ class PostgresSubject final : public Subject {
  public:
   PostgresSubject() : server_({.lines = {"max_connections = 500"}}), watching_(connect_postgres(url())) {
     make_ready(url());
-    naming_.store = std::string("PostgreSQL ") + PQparameterStatus(watching_.get(), "server_version");
+    const std::string version = PQparameterStatus(watching_.get(), "server_version");
+    naming_.store = "PostgreSQL " + version.substr(0, version.find(' '));
   }
 
   const Naming& naming() const override { return naming_; }

@@ -148,14 +148,14 @@ Report run_waiting(const Effort& effort, Subject& subject) {
     against_asking(cpu, "% CPU");
   }
   report.charts.emplace_back(
-      "waiting",
-      BarChart{.title = "Waiting for one key, " + subject.naming().store,
-               .note = "CPU of all waiters together while nothing happens; whiskers: quartiles of the rounds",
-               .axis = "% of one core, logarithmic",
-               .bars = {{found[0].name, spread_of(cpu[0]), Role::ours},
-                        {found[1].name, spread_of(cpu[1]), Role::ours},
-                        {found[2].name, spread_of(cpu[2]), Role::reference}},
-               .log = true});
+      "waiting", BarChart{.title = "Waiting for one key",
+                          .note = subject.naming().store +
+                                  ": CPU of all waiters together while nothing happens; whiskers: quartiles",
+                          .axis = "% of one core, logarithmic",
+                          .bars = {{found[0].name, spread_of(cpu[0]), Role::ours},
+                                   {found[1].name, spread_of(cpu[1]), Role::ours},
+                                   {found[2].name, spread_of(cpu[2]), Role::reference}},
+                          .log = true});
   return report;
 }
 
