@@ -45,7 +45,7 @@ struct Score {
 
 struct Scoreboard {
   std::array<Score, 8> scores;
-  std::array<Slot, 16> slots;
+  std::array<Slot, 8> slots;
 };
 
 // Shared by all who map the same file, which is made if missing.

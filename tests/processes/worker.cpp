@@ -85,6 +85,7 @@ class Worker {
     if (!before.none() && before.pid() != ::getpid() && before.deadline() > entered && !excused())
       return "process " + std::to_string(before.pid()) + " believes to have it, too";
     const std::uint64_t last = slot.token.exchange(number(token));
+    dwell();
     const Belief after = slot.holder.exchange(Belief());
     if (BootClock::now() >= deadline) return "";
     if (!(after == mine)) return "somebody else took it meanwhile";
@@ -92,6 +93,13 @@ class Worker {
     if (number(token) <= last && !same_again)
       return "its token fell from " + std::to_string(last) + " to " + std::to_string(number(token));
     return "";
+  }
+
+  // Most stay for a moment, some so long that a server can die and come back meanwhile.
+  void dwell() {
+    const Millis longest = std::min(work_.ttl / 2, Millis(300));
+    const bool stays = jitter_.below(16) == 0;
+    let_pass(Millis(jitter_.below(stays ? static_cast<std::uint64_t>(longest.count()) : 3)));
   }
 
   const Work work_;

@@ -37,14 +37,16 @@ struct Candidate {
 };
 
 std::vector<Candidate> candidates() {
-  return {{{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
+  return {
+      {{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
+      {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}},
 #ifdef HOLDFAST_POSTGRES
-          {{"postgres", make_postgres_database, true}, postgres_missing()},
+      {{"postgres", make_postgres_database, true}, postgres_missing()},
 #endif
 #ifdef HOLDFAST_REDIS
-          {{"redis", make_redis_database, true}, redis_missing()},
+      {{"redis", make_redis_database, true}, redis_missing()},
 #endif
-          {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}}};
+  };
 }
 
 }  // namespace
