@@ -14,6 +14,11 @@ constexpr std::size_t many_keys = 10'000;
 
 }  // namespace
 
+void PostgresStore::remember(Keys& keys, std::string_view key) {
+  if (keys.size() >= many_keys) keys.clear();
+  keys.emplace(key);
+}
+
 PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Millis patience) {
   parameters_.clear();
   const auto each = [&](auto value) {
@@ -78,8 +83,8 @@ void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a) {
     }
     call.applied = true;
     const bool waits = reply.verdict == Verdict::busy && request.place > Millis::zero();
-    if (waits && waited_for_.size() < many_keys) {
-      waited_for_.emplace(request.key.text);
+    if (waits) {
+      remember(waited_for_, request.key.text);
     } else if (const auto key = waited_for_.find(request.key.text); !waits && key != waited_for_.end()) {
       waited_for_.erase(key);
     }

@@ -205,7 +205,7 @@ bool Connection::take_notices(std::vector<std::string>& payloads) {
   if (PQconsumeInput(connection_.get()) != 1 || PQstatus(connection_.get()) != CONNECTION_OK) return false;
   while (true) {
     const OwnedNotice notice(PQnotifies(connection_.get()));
-    if (!notice) return true;
+    if (!notice) return !dismissed_;
     payloads.emplace_back(notice->extra);
   }
 }

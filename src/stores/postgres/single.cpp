@@ -20,6 +20,11 @@ Row row_in(const Answer& a, int first) {
           .now = Micros(a.number(0, first + 3))};
 }
 
+bool is_theirs(const Row& row, const Request& r) {
+  return row.live() && row.holder == r.holder.text &&
+         (r.token == no_token || static_cast<std::int64_t>(number(r.token)) == row.token);
+}
+
 }  // namespace
 
 PostgresStore::Settled PostgresStore::check(const Answer& answer) const {
@@ -41,34 +46,51 @@ std::int64_t PostgresStore::void_after(Instant until) const {
 
 PostgresStore::Settled PostgresStore::settle(Call& call, std::size_t i, Millis patience) {
   const Request& r = call.requests[i];
-  parameters_.clear();
+  Reply& reply = call.replies[i];
   switch (r.verb) {
     case Verb::acquire:
       // Where we have a place somebody waits: we do.
       if (r.detached || !r.note.empty() || waited_for_.contains(r.key.text)) return Settled::not_yet;
-      return settle_acquire(r, call.replies[i], call.until, patience);
-    case Verb::renew: return settle_renew(r, call.replies[i], call.until, patience);
+      return settle_acquire(r, reply, call.until, patience);
+    case Verb::renew:
+      ask_about(r).number(length_of(r.ttl)).flag(r.extend).number(patience.count());
+      return settle_own(r, reply, connection_.run(statements_.renew, uses_.renew, parameters_, call.until), call.until);
     case Verb::release:
       if (r.place > Millis::zero()) return Settled::not_yet;
-      return settle_release(r, call.replies[i], call.until, patience);
+      ask_about(r).number(patience.count());
+      return settle_own(r, reply, connection_.run(statements_.release, uses_.release, parameters_, call.until),
+                        call.until);
     case Verb::evict: return Settled::not_yet;
   }
   return Settled::not_yet;
 }
 
+Parameters& PostgresStore::ask_about(const Request& r) {
+  parameters_.clear();
+  asked_ = BootClock::now();
+  parameters_.text(r.key.text).text(r.holder.text);
+  return r.verb == Verb::acquire ? parameters_
+                                 : parameters_.number(static_cast<std::int64_t>(number(r.token)));
+}
+
 PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& reply, Instant until,
                                                      Millis patience) {
-  parameters_.text(r.key.text)
-      .text(r.holder.text)
-      .number(length_of(r.ttl))
-      .number(void_after(until))
-      .number(patience.count())
-      .text(site_->client);
-  const Instant sent = BootClock::now();
-  const Answer a = connection_.run(statements_.acquire, uses_.acquire, parameters_, until);
+  const auto ask = [&](const Statement& statement, std::uint8_t& times) {
+    ask_about(r).number(length_of(r.ttl)).number(void_after(until)).number(patience.count());
+    if (&statement == &statements_.acquire) parameters_.text(site_->client);
+    return connection_.run(statement, times, parameters_, until);
+  };
+  const auto free = freed_.find(r.key.text);
+  const bool short_cut = free != freed_.end();
+  Answer a = short_cut ? ask(statements_.again, uses_.again) : ask(statements_.acquire, uses_.acquire);
+  if (short_cut) freed_.erase(free);
   if (const Settled settled = check(a); settled != Settled::yes) return settled;
+  if (a.rows() == 0 && short_cut) {
+    a = ask(statements_.acquire, uses_.acquire);
+    if (const Settled settled = check(a); settled != Settled::yes) return settled;
+  }
   if (a.rows() == 0) return Settled::not_yet;
-  learn(sent, a, now_us);
+  learn(asked_, a, now_us);
   Row row = row_in(a, token);
   if (a.letter(0, verdict) == 'g') {
     row.holder = r.holder.text;
@@ -82,51 +104,39 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
   return Settled::yes;
 }
 
-PostgresStore::Settled PostgresStore::settle_renew(const Request& r, Reply& reply, Instant until,
-                                                   Millis patience) {
-  parameters_.text(r.key.text)
-      .text(r.holder.text)
-      .number(static_cast<std::int64_t>(number(r.token)))
-      .number(length_of(r.ttl))
-      .flag(r.extend)
-      .number(patience.count());
-  const Instant sent = BootClock::now();
-  const Answer a = connection_.run(statements_.renew, uses_.renew, parameters_, until);
+// What only the holder can do: a row, or it is lost.
+PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply, const Answer& a, Instant until) {
   if (const Settled settled = check(a); settled != Settled::yes) return settled;
-  learn(sent, a, now_us);
-  const bool granted = a.rows() > 0 && a.letter(0, verdict) == 'g';
-  answer(reply, granted ? Verdict::granted : Verdict::lost, a.rows() > 0 ? row_in(a, token) : Row{});
+  if (a.rows() == 0) {
+    const Answer seen = look(r, until);
+    const Row row = seen.rows() > 0 ? row_in(seen, 0) : Row{};
+    if (is_theirs(row, r)) return Settled::not_yet;  // since a moment ago
+    answer(reply, Verdict::lost, row);
+    return Settled::yes;
+  }
+  learn(asked_, a, now_us);
+  const bool released = a.letter(0, verdict) == 'r';
+  answer(reply, released ? Verdict::released : Verdict::granted, row_in(a, token));
+  if (released) remember(freed_, r.key.text);
   return Settled::yes;
 }
 
-PostgresStore::Settled PostgresStore::settle_release(const Request& r, Reply& reply, Instant until,
-                                                     Millis patience) {
-  parameters_.text(r.key.text)
-      .text(r.holder.text)
-      .number(static_cast<std::int64_t>(number(r.token)))
-      .number(patience.count());
-  const Instant sent = BootClock::now();
-  const Answer a = connection_.run(statements_.release, uses_.release, parameters_, until);
-  if (const Settled settled = check(a); settled != Settled::yes) return settled;
-  learn(sent, a, now_us);
-  const bool released = a.rows() > 0 && a.letter(0, verdict) == 'r';
-  answer(reply, released ? Verdict::released : Verdict::lost, a.rows() > 0 ? row_in(a, token) : Row{});
-  return Settled::yes;
+Answer PostgresStore::look(const Request& r, Instant until) {
+  parameters_.clear();
+  parameters_.text(r.key.text);
+  Answer a = connection_.run(statements_.look, uses_.look, parameters_, until);
+  if (a.trouble()) raise(statement_error(*a.trouble(), site_->name()));
+  return a;
 }
 
 void PostgresStore::answer_locked(const Request& r, Reply& reply, Instant until) {
   if (r.verb == Verb::release || r.verb == Verb::evict) {
     raise({Errc::unavailable, site_->name() + ": the row of this key is locked by an open transaction of somebody"});
   }
-  parameters_.clear();
-  parameters_.text(r.key.text);
-  const Answer a = connection_.run(statements_.look, uses_.look, parameters_, until);
-  if (a.trouble()) raise(statement_error(*a.trouble(), site_->name()));
+  const Answer a = look(r, until);
   const Row row = a.rows() > 0 ? row_in(a, 0) : Row{};
   // Still theirs, if not for longer than before: that is true, and as good as a renewal that came a little earlier.
-  const bool theirs = row.live() && row.holder == r.holder.text &&
-                      (r.token == no_token || static_cast<std::int64_t>(number(r.token)) == row.token);
-  if (theirs) return answer(reply, Verdict::granted, row);
+  if (is_theirs(row, r)) return answer(reply, Verdict::granted, row);
   if (r.verb == Verb::renew) return answer(reply, Verdict::lost, row);
   answer(reply, Verdict::busy, row);
   if (row.live()) return;

@@ -53,8 +53,10 @@ class PostgresStore final : public Store {
   // One statement for one request.
   Settled settle(Call& call, std::size_t i, Millis patience);
   Settled settle_acquire(const Request& request, Reply& reply, Instant until, Millis patience);
-  Settled settle_renew(const Request& request, Reply& reply, Instant until, Millis patience);
-  Settled settle_release(const Request& request, Reply& reply, Instant until, Millis patience);
+  Settled settle_own(const Request& request, Reply& reply, const Answer& answer, Instant until);
+  // Begins the parameters of its statement.
+  Parameters& ask_about(const Request& request);
+  Answer look(const Request& request, Instant until);
   // Somebody's transaction has the row locked: answers by what everybody else sees.
   void answer_locked(const Request& request, Reply& reply, Instant until);
 
@@ -72,7 +74,11 @@ class PostgresStore final : public Store {
   core::StoreOffset offset_;
   Parameters parameters_;
   Indices order_, wave_, rest_;
-  std::set<std::string, std::less<>> waited_for_;  // keys in whose queue we probably are
+  Instant asked_{};
+  // Keys in whose queue we probably are, and keys that we have released last: what to try first.
+  using Keys = std::set<std::string, std::less<>>;
+  static void remember(Keys& keys, std::string_view key);
+  Keys waited_for_, freed_;
 };
 
 }  // namespace holdfast::postgres

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ruby's locker 0.6 and ours on one table: its statements, played by hand as the gem sends them.
+#include "holdfast/holdfast.h"
+#include "tests/postgres/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+// What a Locker object does, statement for statement.
+class Ruby {
+ public:
+  Ruby(std::unique_ptr<Psql> psql, std::string key) : psql_(std::move(psql)), key_(std::move(key)) { ensure(); }
+
+  void ensure() {
+    if (psql_->run("SELECT 1 FROM locks WHERE key = $1 LIMIT 1", {key_}) == 0)
+      psql_->run("INSERT INTO locks (key) VALUES ($1)", {key_});
+  }
+  bool get(const std::string& seconds = "30.0") {
+    return psql_->run("UPDATE locks SET locked_by = $1, locked_at = clock_timestamp() at time zone 'UTC', "
+                      "locked_until = clock_timestamp() at time zone 'UTC' + interval '" +
+                          seconds +
+                          " seconds', sequence = sequence + 1 WHERE key = $2 AND (locked_by IS NULL OR locked_by = $1 "
+                          "OR locked_until < clock_timestamp() at time zone 'UTC')",
+                      {name_, key_}) > 0;
+  }
+  bool renew() {
+    return psql_->run("UPDATE locks SET locked_until = clock_timestamp() at time zone 'UTC' + interval '30.0 seconds' "
+                      "WHERE key = $1 AND locked_by = $2",
+                      {key_, name_}) > 0;
+  }
+  bool release() {
+    return psql_->run("UPDATE locks SET locked_by = NULL WHERE key = $1 AND locked_by = $2", {key_, name_}) > 0;
+  }
+  int prune() {
+    return psql_->run("DELETE FROM locks WHERE locked_until < clock_timestamp() at time zone 'UTC'");
+  }
+  std::string sequence() {
+    return psql_->value("SELECT sequence FROM locks WHERE key = $1 AND locked_by = $2", {key_, name_});
+  }
+  const std::string& name() const { return name_; }
+  Psql& psql() { return *psql_; }
+
+ private:
+  const std::unique_ptr<Psql> psql_;
+  const std::string key_;
+  const std::string name_ = "host:ruby pid:1 guid:" + random_hex(32);
+};
+
+class Locker : public PostgresTest {
+ protected:
+  Locker() { make_tables(url()); }
+  Ruby ruby(const std::string& key) { return {psql(), key}; }
+};
+
+TEST_F(Locker, what_ruby_holds_is_busy_for_us_and_what_we_hold_is_for_ruby) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("k");
+  ASSERT_TRUE(ruby.get());
+  const Reply busy = ours.acquire("k", "ann");
+  EXPECT_EQ(busy.verdict, Verdict::busy);
+  EXPECT_EQ(busy.holder, ruby.name());
+  EXPECT_GT(busy.remaining, 0ms);
+  EXPECT_LE(busy.remaining, 30s);
+  ASSERT_TRUE(ruby.release());
+  EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_FALSE(ruby.get());
+  EXPECT_FALSE(ruby.renew());
+  EXPECT_FALSE(ruby.release());
+  ours.release("k", "ann");
+  EXPECT_TRUE(ruby.get());
+}
+
+TEST_F(Locker, the_bare_row_that_ruby_makes_first_is_free_for_us) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("k");
+  const Reply mine = ours.acquire("k", "ann");
+  EXPECT_EQ(mine.verdict, Verdict::granted);
+  EXPECT_GT(number(mine.token), 1'000'000u) << "a token is at least the clock";
+  ruby.psql().run("INSERT INTO locks (key, sequence) VALUES ('upgraded', NULL)");
+  EXPECT_EQ(ours.acquire("upgraded", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Locker, renewals_of_either_keep_the_other_out) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("k");
+  ASSERT_TRUE(ruby.get("0.05"));
+  ASSERT_TRUE(ruby.renew());
+  let_pass(60ms);
+  EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::busy);
+  ruby.release();
+  const Reply mine = ours.acquire("k", "ann", 50ms);
+  ours.renew("k", "ann", mine.token);
+  let_pass(60ms);
+  EXPECT_FALSE(ruby.get());
+}
+
+TEST_F(Locker, tokens_rise_whoever_takes_the_key) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("k");
+  const Reply first = ours.acquire("k", "ann");
+  ours.release("k", "ann");
+  ASSERT_TRUE(ruby.get());
+  EXPECT_EQ(ruby.sequence(), std::to_string(number(first.token) + 1));
+  ruby.release();
+  EXPECT_GT(number(ours.acquire("k", "ann").token), number(first.token) + 1);
+}
+
+TEST_F(Locker, a_release_of_rubys_leaves_the_end_in_the_future_and_the_key_is_free_all_the_same) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("k");
+  ASSERT_TRUE(ruby.get());
+  ASSERT_TRUE(ruby.release());
+  ASSERT_EQ(ruby.psql().value("SELECT locked_until > clock_timestamp() at time zone 'UTC' FROM locks"), "t");
+  const auto rows = ours.store().list({}, soon()).value().leases;
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].remaining, 0ms);
+  EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Locker, a_row_with_an_owner_and_no_end_is_held_for_ever) {
+  Ours ours(url());
+  psql()->run("INSERT INTO locks (key, locked_by) VALUES ('k', 'somebody')");
+  const Reply busy = ours.acquire("k", "ann");
+  EXPECT_EQ(busy.verdict, Verdict::busy);
+  EXPECT_EQ(busy.remaining, never);
+  const Reply mine = ours.acquire("mine", "ann", never);
+  EXPECT_EQ(mine.remaining, never);
+  Ruby ruby = this->ruby("mine");
+  EXPECT_FALSE(ruby.get());
+}
+
+TEST_F(Locker, ruby_takes_over_what_ran_out_and_we_learn_that_it_was_stolen) {
+  Ruby ruby = this->ruby("k");
+  Client client = open(url());
+  Lease lease = client.acquire("k", {.ttl = 300ms, .keep = false});
+  ASSERT_TRUE(lease.held());
+  ASSERT_TRUE(await([&] { return ruby.get(); }));
+  const auto renewed = lease.try_renew();
+  ASSERT_FALSE(renewed);
+  EXPECT_EQ(renewed.error().code, Errc::lost);
+}
+
+TEST_F(Locker, a_kept_lease_that_ruby_took_meanwhile_is_lost_as_stolen) {
+  Ruby ruby = this->ruby("k");
+  Client client = open(url());
+  const Lease lease = client.acquire("k", {.ttl = 900ms});
+  // As if our renewals had not come through in time.
+  ruby.psql().run("UPDATE locks SET locked_until = clock_timestamp() at time zone 'UTC' - interval '1 second'");
+  ASSERT_TRUE(ruby.get());
+  ASSERT_TRUE(await([&] { return !lease.held(); }));
+  EXPECT_EQ(lease.lost().reason, Loss::stolen);
+}
+
+TEST_F(Locker, a_prune_that_deletes_our_row_is_a_loss_and_the_key_can_be_had_again) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("other");
+  const Reply mine = ours.acquire("k", "ann", 2ms);
+  ASSERT_TRUE(await([&] { return ruby.prune() > 0; }));
+  EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::lost);
+  EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::lost);
+  const Reply again = ours.acquire("k", "ann");
+  EXPECT_EQ(again.verdict, Verdict::granted);
+  EXPECT_GT(again.token, mine.token);
+}
+
+TEST_F(Locker, we_take_over_what_ruby_let_run_out_and_it_is_written_down) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("k");
+  ASSERT_TRUE(ruby.get("0.005"));
+  ASSERT_TRUE(await([&] { return ours.acquire("k", "ann").verdict == Verdict::granted; }));
+  EXPECT_FALSE(ruby.renew());
+  const auto log = ours.store().list({.what = Query::What::log}, soon()).value().log;
+  ASSERT_EQ(log.size(), 1u);
+  EXPECT_EQ(log[0].holder, ruby.name());
+  EXPECT_EQ(log[0].by, "ann");
+}
+
+TEST_F(Locker, an_open_transaction_of_rubys_blocks_only_its_own_key) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("b");
+  ASSERT_EQ(ours.acquire("mine", "ann").verdict, Verdict::granted);
+  ruby.psql().run("BEGIN");
+  ASSERT_TRUE(ruby.get());
+  const Request batch[] = {
+      {.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h},
+      {.verb = Verb::acquire, .key = {"b"}, .holder = {"ann"}, .ttl = 1h},
+      {.verb = Verb::acquire, .key = {"c"}, .holder = {"ann"}, .ttl = 1h},
+      {.verb = Verb::renew, .key = {"mine"}, .holder = {"ann"}, .ttl = 2h},
+  };
+  Reply replies[4];
+  const Status status = ours.store().apply(batch, replies, BootClock::now() + 2s);
+  ASSERT_TRUE(status) << status.error().detail;
+  EXPECT_EQ(replies[0].verdict, Verdict::granted);
+  EXPECT_EQ(replies[1].verdict, Verdict::busy);
+  EXPECT_GT(replies[1].remaining, 0ms);
+  EXPECT_EQ(replies[2].verdict, Verdict::granted);
+  EXPECT_EQ(replies[3].verdict, Verdict::granted);
+  EXPECT_GT(replies[3].remaining, 1h);
+  EXPECT_EQ(ours.ask({.verb = Verb::acquire, .key = {"b"}, .holder = {"bob"}, .ttl = 1h}, BootClock::now() + 1s)
+                .value()
+                .verdict,
+            Verdict::busy);
+  ruby.psql().run("COMMIT");
+  EXPECT_EQ(ours.acquire("b", "ann").holder, ruby.name());
+}
+
+TEST_F(Locker, a_renewal_that_meets_a_locked_row_says_what_is_left_and_loses_nothing) {
+  Ours ours(url());
+  const Reply mine = ours.acquire("k", "ann", 1h);
+  const auto guard = psql();
+  guard->run("BEGIN");
+  guard->run("SELECT 1 FROM locks WHERE key = 'k' FOR SHARE");
+  const auto met = ours.ask(
+      {.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .token = mine.token, .ttl = 2h}, BootClock::now() + 1s);
+  ASSERT_TRUE(met) << met.error().detail;
+  EXPECT_EQ(met->verdict, Verdict::granted);
+  EXPECT_LE(met->remaining, 1h);
+  const auto release =
+      ours.ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}, .token = mine.token}, BootClock::now() + 1s);
+  ASSERT_FALSE(release);
+  EXPECT_EQ(release.error().code, Errc::unavailable);
+  guard->run("COMMIT");
+  EXPECT_GT(ours.renew("k", "ann", mine.token, 2h).remaining, 1h);
+  EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
+}
+
+TEST_F(Locker, a_purge_of_ours_leaves_rows_that_ruby_has_only_just_made) {
+  Ours ours(url());
+  Ruby ruby = this->ruby("k");
+  EXPECT_EQ(ours.origin().steward()->purge({.free_for = 0ms}, soon()).value().keys, 0u);
+  EXPECT_TRUE(ruby.get());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong between us and a server, and what a caller is told.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "tests/postgres/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Outcomes : public PostgresTest {
+ protected:
+  Outcomes() { make_tables(url()); }
+  ~Outcomes() override {
+    try {
+      shared_postgres().execute("DROP OWNED BY " + role_ + "; DROP ROLE " + role_);
+    } catch (const std::exception&) {
+      // Not every test makes it.
+    }
+  }
+  // A role that may do anything here, with a setting of its own.
+  std::string url_of_role_with(const std::string& setting) {
+    shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'secret-of-a-role'; GRANT ALL ON SCHEMA " +
+                              schema_ + " TO " + role_ + "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " +
+                              role_ + "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + schema_ + " TO " + role_);
+    if (!setting.empty()) shared_postgres().execute("ALTER ROLE " + role_ + " SET " + setting);
+    return shared_postgres().url(role_, "postgres", "secret-of-a-role") + "?table=" + schema_ + ".locks";
+  }
+  static Error connect_error(const std::string& url) {
+    const auto connected = try_origin(url).value()->connect(soon());
+    EXPECT_FALSE(connected);
+    return connected ? Error{Errc::busy, ""} : connected.error();
+  }
+  const std::string role_ = "r_" + random_hex(16);
+};
+
+TEST_F(Outcomes, a_wrong_password_is_refused_and_not_shown) {
+  const Error error = connect_error(shared_postgres().url("postgres", "postgres", "wrong-secret"));
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_THAT(error.detail, AllOf(HasSubstr("28P01"), Not(HasSubstr("wrong-secret"))));
+}
+
+TEST_F(Outcomes, no_password_where_one_is_asked_for_is_refused) {
+  EXPECT_EQ(connect_error(shared_postgres().url("postgres", "postgres", "")).code, Errc::refused);
+}
+
+TEST_F(Outcomes, a_database_that_is_not_there_is_refused) {
+  const Error error = connect_error(shared_postgres().url("postgres", "nowhere"));
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_THAT(error.detail, HasSubstr("3D000"));
+}
+
+TEST_F(Outcomes, nobody_at_the_port_is_unavailable) {
+  EXPECT_EQ(connect_error("postgres://postgres@127.0.0.1:1/postgres").code, Errc::unavailable);
+}
+
+TEST_F(Outcomes, a_missing_privilege_is_refused) {
+  const std::string url = url_of_role_with("");
+  Ours ours(url);
+  shared_postgres().execute("REVOKE UPDATE ON " + schema_ + ".locks FROM " + role_);
+  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused);
+  EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("privilege"), HasSubstr("42501")));
+}
+
+TEST_F(Outcomes, a_read_only_role_is_refused) {
+  const Error error = connect_error(url_of_role_with("default_transaction_read_only = on"));
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_THAT(error.detail, HasSubstr("read-only"));
+}
+
+TEST_F(Outcomes, a_statement_timeout_changes_nothing_and_is_unavailable) {
+  Ours ours(url_of_role_with("statement_timeout = '50ms'"));
+  ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+  const auto guard = psql();
+  guard->run("BEGIN; SELECT 1 FROM locks FOR UPDATE");
+  const auto reply = ours.ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::unavailable);
+  EXPECT_THAT(reply.error().detail, HasSubstr("57014"));
+  guard->run("COMMIT");
+  EXPECT_EQ(ours.acquire("k", "bob").holder, "ann");
+}
+
+TEST_F(Outcomes, at_repeatable_read_statements_that_meet_are_sent_again) {
+  const std::string url = url_of_role_with("default_transaction_isolation = 'repeatable read'");
+  EXPECT_THAT(Ours(url).store().examine(soon()).value().findings, Contains(HasSubstr("repeatable read")));
+  std::atomic<int> granted = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Ours ours(url);
+      for (int i = 0; i < 50; ++i) {
+        const std::string me = "thread " + std::to_string(t);
+        if (ours.acquire("k", me).verdict != Verdict::granted) continue;
+        ++granted;
+        EXPECT_EQ(ours.release("k", me).verdict, Verdict::released);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_GT(granted, 0);
+}
+
+TEST_F(Outcomes, commits_are_durable_whatever_the_role_says) {
+  // Seen from inside the statement that writes: what is in force when it commits.
+  psql()->run("CREATE TABLE seen (synchronous_commit text); "
+              "CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+              "INSERT INTO " + schema_ + ".seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$; "
+              "CREATE CONSTRAINT TRIGGER see AFTER INSERT OR UPDATE ON locks DEFERRABLE INITIALLY DEFERRED "
+              "FOR EACH ROW EXECUTE FUNCTION see()");
+  Ours ours(url_of_role_with("synchronous_commit = off"));
+  for (int i = 0; i < 3; ++i) {
+    const Reply mine = ours.acquire("k", "ann");
+    ours.renew("k", "ann", mine.token);
+    ours.release("k", "ann", mine.token);
+  }
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"x"}, .holder = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"y"}, .holder = {"ann"}, .ttl = 1h}};
+  Reply replies[2];
+  ASSERT_TRUE(ours.store().apply(batch, replies, soon()));
+  EXPECT_EQ(psql()->value("SELECT string_agg(DISTINCT synchronous_commit, ',') || ' ' || count(*) FROM seen"), "on 11");
+}
+
+TEST_F(Outcomes, a_connection_that_was_ended_meanwhile_is_unavailable_and_a_new_one_works) {
+  const std::string url = url_of_role_with("");
+  Ours ours(url);
+  ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+  ASSERT_EQ(shared_postgres().execute("SELECT count(pg_terminate_backend(pid, 10000)) FROM pg_stat_activity WHERE usename = '" +
+                                      role_ + "'"),
+            "1");
+  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
+  EXPECT_EQ(Ours(url).renew("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Outcomes, a_connection_that_is_ended_in_flight_is_in_doubt) {
+  const std::string url = url_of_role_with("");
+  Ours ours(url);
+  ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+  const auto guard = psql();
+  guard->run("BEGIN; SELECT 1 FROM locks FOR UPDATE");
+  std::jthread killer([&] {
+    EXPECT_TRUE(await([&] {
+      return shared_postgres().execute("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = '" +
+                                       role_ + "' AND wait_event_type = 'Lock'") == "1";
+    }));
+  });
+  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 2h});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::in_doubt) << reply.error().detail;
+}
+
+TEST_F(Outcomes, a_table_that_goes_away_is_refused) {
+  Ours ours(url());
+  ours.acquire("k", "ann");
+  psql()->run("DROP TABLE locks");
+  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused);
+  EXPECT_THAT(reply.error().detail, HasSubstr("init"));
+}
+
+TEST_F(Outcomes, a_bell_that_lost_its_connection_rings_and_listens_again) {
+  const std::string url = url_of_role_with("");
+  Ours ours(url), other(url);
+  const auto bell = ours.store().bell();
+  ASSERT_TRUE(bell);
+  shared_postgres().execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND usename = '" +
+                            role_ + "'");
+  const auto rang = bell->rung();
+  ASSERT_TRUE(rang);
+  EXPECT_TRUE(rang->empty()) << "anything may have happened";
+  other.acquire("k", "ann");
+  ours.acquire("k", "bob", 1h, 1h);
+  other.release("k", "ann");
+  EXPECT_TRUE(await([&] { return bell->rung().value() == std::vector<std::string>{"k"}; }));
+}
+
+// A server of their own: it is killed and stopped here.
+class OwnServer : public ::testing::Test {
+ protected:
+  OwnServer() { make_tables(server_.url()); }
+  PostgresServer server_;
+};
+
+TEST_F(OwnServer, leases_survive_a_server_that_is_killed_and_tokens_rise) {
+  Reply mine;
+  {
+    Ours ours(server_.url());
+    ours.acquire("free", "ann");
+    ours.release("free", "ann");
+    mine = ours.acquire("k", "ann");
+    server_.kill();
+    const auto lost = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+    ASSERT_FALSE(lost);
+    EXPECT_TRUE(lost.error().retryable());
+  }
+  const auto down = try_origin(server_.url()).value()->connect(soon());
+  ASSERT_FALSE(down);
+  EXPECT_EQ(down.error().code, Errc::unavailable);
+  server_.start();
+  Ours ours(server_.url());
+  EXPECT_EQ(ours.acquire("k", "bob").holder, "ann");
+  EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
+  EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
+  EXPECT_GT(ours.acquire("k", "bob").token, mine.token);
+}
+
+TEST_F(OwnServer, a_kept_lease_outlives_a_restart_that_is_shorter_than_its_ttl) {
+  Client client = open(server_.url());
+  const Lease lease = client.acquire("k", {.ttl = 20s});
+  server_.kill();
+  server_.start();
+  Ours other(server_.url());
+  EXPECT_EQ(other.acquire("k", "bob").verdict, Verdict::busy);
+  EXPECT_TRUE(lease.held());
+}
+
+TEST_F(OwnServer, an_acquire_that_was_given_up_grants_nothing_when_the_server_wakes) {
+  Psql psql(server_.url());
+  Ours late(server_.url());
+  for (int i = 0; i < 3; ++i) late.release("warm", "up");
+  late.acquire("other", "late");
+  const int backend = late.backend(psql);
+  server_.pause_backend(backend);
+  const auto reply =
+      late.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"late"}, .ttl = 1h}, BootClock::now() + 100ms);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::in_doubt);
+  let_pass(10ms);
+  server_.resume_backend(backend);
+  // It has read what we sent when it notices that we are not there any more.
+  EXPECT_TRUE(await([&] {
+    return psql.value("SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND pid = " + std::to_string(backend)) == "1";
+  }));
+  EXPECT_EQ(psql.value("SELECT locked_by FROM locks WHERE key = 'k'"), "");
+}
+
+TEST_F(OwnServer, a_frozen_server_holds_nobody_up_past_their_time) {
+  Ours ours(server_.url());
+  server_.pause();
+  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h}, BootClock::now() + 50ms);
+  const auto connected = try_origin(server_.url()).value()->connect(BootClock::now() + 50ms);
+  server_.resume();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::in_doubt);
+  ASSERT_FALSE(connected);
+  EXPECT_EQ(connected.error().code, Errc::unavailable);
+}
+
+}  // namespace
+}  // namespace holdfast::test

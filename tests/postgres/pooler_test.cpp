@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Behind PgBouncer in transaction mode.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "holdfast/holdfast.h"
+#include "tests/postgres/suite.h"
+#include "tests/support/servers/pgbouncer.h"
+
+namespace holdfast::test {
+namespace {
+
+class Pooler : public PostgresTest {
+ protected:
+  Pooler() { make_tables(url()); }
+  std::string pooled() const { return bouncer_.url() + "?table=" + schema_ + ".locks"; }
+  const PgBouncer bouncer_{shared_postgres(), {"default_pool_size = 2"}};
+};
+
+TEST_F(Pooler, it_is_noticed_and_told) {
+  Ours ours(pooled());
+  const Traits traits = ours.store().examine(soon()).value();
+  EXPECT_FALSE(traits.push);
+  EXPECT_THAT(traits.findings, ::testing::Contains(::testing::HasSubstr("pooler")));
+  EXPECT_FALSE(ours.store().bell());
+  EXPECT_TRUE(Ours(url()).store().examine(soon()).value().push);
+}
+
+TEST_F(Pooler, all_verbs_work_again_and_again) {
+  Ours a(pooled()), b(pooled()), c(pooled());
+  for (int i = 0; i < 10; ++i) {
+    const Reply mine = a.acquire("k", "ann");
+    ASSERT_EQ(mine.verdict, Verdict::granted);
+    EXPECT_EQ(b.acquire("k", "bob").verdict, Verdict::busy);
+    EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
+    EXPECT_EQ(c.acquire("k", "cat").holder, "ann");
+    EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
+  }
+}
+
+TEST_F(Pooler, a_waiter_polls_and_gets_it) {
+  Client first = open(pooled()), second = open(pooled());
+  auto lease = first.acquire("k");
+  std::jthread releasing([&] {
+    EXPECT_TRUE(await([&] { return Operator(first).list({.what = Query::What::places}).places.size() == 1; }));
+    lease.release();
+  });
+  EXPECT_TRUE(second.acquire("k", {.wait = 20s}).held());
+}
+
+TEST_F(Pooler, settings_of_ours_do_not_stay_on_the_servers_connections) {
+  Ours ours(pooled());
+  for (int i = 0; i < 5; ++i) {
+    ours.acquire("k", "ann");
+    ours.release("k", "ann");
+  }
+  Psql other(bouncer_.url());
+  EXPECT_EQ(other.value("SHOW lock_timeout"), "0");
+  EXPECT_EQ(other.value("SHOW plan_cache_mode"), "auto");
+}
+
+}  // namespace
+}  // namespace holdfast::test

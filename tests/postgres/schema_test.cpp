@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables: made, completed, or refused with what to do.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "tests/postgres/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Schema : public PostgresTest {
+ protected:
+  std::unique_ptr<Steward> steward() const { return try_origin(url()).value()->steward(); }
+  Error refused() const {
+    const auto connected = try_origin(url()).value()->connect(soon());
+    EXPECT_FALSE(connected);
+    return connected ? Error{Errc::busy, ""} : connected.error();
+  }
+};
+
+TEST_F(Schema, connecting_makes_nothing_and_says_who_does) {
+  const Error error = refused();
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_THAT(error.detail, AllOf(HasSubstr("\"" + schema_ + ".locks\""), HasSubstr("database \"postgres\""),
+                                  HasSubstr("holdfast --store postgres://postgres@127.0.0.1"), HasSubstr(" init")));
+  EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 0);
+}
+
+TEST_F(Schema, the_lock_table_is_that_of_rubys_locker) {
+  make_tables(url());
+  EXPECT_EQ(psql()->value("SELECT string_agg(column_name || ' ' || data_type || ' ' || coalesce(column_default, '-'), ', ' "
+                          "ORDER BY ordinal_position) FROM information_schema.columns WHERE table_name = 'locks' AND "
+                          "column_name <> 'id' AND table_schema = $1",
+                          {schema_}),
+            "locked_by character varying -, key character varying -, sequence bigint 0, "
+            "locked_at timestamp without time zone -, locked_until timestamp without time zone -");
+  EXPECT_EQ(psql()->value("SELECT indexdef FROM pg_indexes WHERE indexname = 'index_locks_on_key' AND schemaname = $1",
+                          {schema_}),
+            "CREATE UNIQUE INDEX index_locks_on_key ON " + schema_ + ".locks USING btree (key)");
+}
+
+TEST_F(Schema, a_table_of_locker_0_0_1_is_completed_and_goes_on) {
+  const auto psql = this->psql();
+  psql->run("CREATE TABLE locks (id serial PRIMARY KEY, locked_by varchar(255), key varchar(255), locked_at timestamp, "
+            "locked_until timestamp); CREATE UNIQUE INDEX index_locks_on_key ON locks (key); "
+            "INSERT INTO locks (key, locked_by, locked_until) VALUES ('old', 'ruby', now() + interval '1 hour')");
+  EXPECT_THAT(refused().detail, HasSubstr("lacks the column \"sequence\""));
+  const auto plan = steward()->plan(soon()).value();
+  EXPECT_THAT(plan.front(), HasSubstr("ADD COLUMN sequence bigint DEFAULT 0"));
+  EXPECT_EQ(steward()->init(soon()).value(), plan);
+  Ours ours(url());
+  EXPECT_EQ(ours.acquire("old", "ann").holder, "ruby");
+  EXPECT_EQ(ours.acquire("new", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Schema, narrow_columns_refuse_by_name_what_they_cannot_take) {
+  psql()->run("CREATE TABLE locks (id serial PRIMARY KEY, locked_by varchar(255), key varchar(255), locked_at timestamp, "
+              "locked_until timestamp, sequence bigint DEFAULT 0)");
+  make_tables(url());
+  Ours ours(url());
+  const std::string longest(255, 'k'), longer(256, 'k');
+  EXPECT_EQ(ours.acquire(longest, "ann").verdict, Verdict::granted);
+  std::string umlauts;
+  for (int i = 0; i < 255; ++i) umlauts += "\xc3\xa4";  // letters count, not bytes
+  EXPECT_EQ(ours.acquire(umlauts, "ann").verdict, Verdict::granted);
+  for (const auto& [key, holder] : {std::pair(longer, std::string("ann")), std::pair(std::string("k"), longer)}) {
+    const auto reply = ours.ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h});
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, Errc::refused);
+    EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("255 letters"), HasSubstr(longer)));
+  }
+}
+
+TEST_F(Schema, a_table_that_cannot_keep_leases_is_refused_and_left_alone) {
+  psql()->run("CREATE TABLE locks (key varchar PRIMARY KEY, locked_by varchar, locked_at timestamptz, "
+              "locked_until timestamptz, sequence bigint)");
+  EXPECT_THAT(refused().detail, HasSubstr("\"locked_at\" is timestamp with time zone"));
+  const auto made = steward()->init(soon());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::refused);
+  EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 1);
+}
+
+TEST_F(Schema, without_its_unique_index_a_table_is_not_used) {
+  make_tables(url());
+  psql()->run("DROP INDEX index_locks_on_key");
+  EXPECT_THAT(refused().detail, HasSubstr("unique index"));
+  EXPECT_EQ(steward()->init(soon()).value().size(), 1u);
+  Ours(url()).acquire("k", "ann");
+}
+
+TEST_F(Schema, many_may_make_the_tables_at_once) {
+  std::vector<std::jthread> threads;
+  std::atomic<int> made = 0;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      const auto statements = steward()->init(soon());
+      EXPECT_TRUE(statements) << statements.error().detail;
+      made += statements && !statements->empty() ? 1 : 0;
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Schema, a_plan_can_be_run_by_hand) {
+  const auto psql = this->psql();
+  for (const std::string& statement : steward()->plan(soon()).value()) psql->run(statement);
+  EXPECT_TRUE(steward()->plan(soon()).value().empty());
+}
+
+TEST_F(Schema, an_unlogged_table_and_a_server_without_fsync_are_told) {
+  make_tables(url());
+  psql()->run("ALTER TABLE locks SET UNLOGGED");
+  Ours ours(url());
+  const Traits traits = ours.store().examine(soon()).value();
+  EXPECT_THAT(traits.warnings, ::testing::Contains(HasSubstr("unlogged")));
+  EXPECT_EQ(traits.grade, 'C');
+}
+
+TEST_F(Schema, tables_are_two_if_their_names_differ_in_a_letter) {
+  make_tables(url());
+  const std::string other = shared_postgres().url() + "?table=" + schema_ + ".Locks";
+  make_tables(other);
+  Ours small(url()), large(other);
+  EXPECT_EQ(small.acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(large.acquire("k", "bob").verdict, Verdict::granted);
+}
+
+TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
+  make_tables(url());
+  const auto psql = this->psql();
+  psql->run("CREATE FUNCTION trap(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;"
+            "CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = trap);"
+            "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$");
+  Ours ours(url() + "&options=-csearch_path%3D" + schema_);
+  const Reply mine = ours.acquire("k", "ann");
+  EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
+  EXPECT_EQ(ours.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+  EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
+  EXPECT_TRUE(ours.store().list({}, soon()));
+  EXPECT_TRUE(ours.origin().steward()->purge({}, soon()));
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses: what is read, what is added, what is never shown.
+#include "stores/postgres/settings.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "holdfast/client.h"
+#include "stores/postgres/fault.h"
+#include "stores/postgres/tables.h"
+#include "tests/postgres/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using postgres::Settings;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string word(const Settings& settings, std::string_view name) {
+  for (const auto& [key, value] : settings.words()) {
+    if (key == name) return value;
+  }
+  return "";
+}
+
+// In the environment, and gone again.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) { ::setenv(name, value.c_str(), 1); }
+  ~Variable() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+TEST(Settings, a_host_elsewhere_gets_verify_full_and_a_local_one_does_not) {
+  for (const char* local : {"postgres://app@localhost/app", "postgres://app@127.0.0.1/app", "postgres:///app",
+                            "postgres://app@[::1]/app", "postgres:///app?host=/run/postgresql"})
+    EXPECT_EQ(word(Settings::from(local, {}).value(), "sslmode"), "") << local;
+  const Settings elsewhere = Settings::from("postgres://app@db.example/app", {}).value();
+  EXPECT_EQ(word(elsewhere, "sslmode"), "verify-full");
+  EXPECT_EQ(word(elsewhere, "sslrootcert").empty(), ::access("/etc/ssl/certs/ca-certificates.crt", R_OK) != 0);
+  EXPECT_EQ(word(Settings::from("postgres://app@localhost,db.example/app", {}).value(), "sslmode"), "verify-full");
+}
+
+TEST(Settings, what_is_given_is_left_as_it_is) {
+  EXPECT_EQ(word(Settings::from("postgres://db.example/app", {{"sslmode", "require"}}).value(), "sslmode"), "require");
+  const Variable mode("PGSSLMODE", "disable");
+  EXPECT_EQ(word(Settings::from("postgres://db.example/app", {}).value(), "sslmode"), "");
+}
+
+TEST(Settings, the_environment_says_where) {
+  const Variable host("PGHOST", "db.example"), database("PGDATABASE", "shop"), user("PGUSER", "olga");
+  const Settings settings = Settings::from("postgres://", {}).value();
+  EXPECT_EQ(settings.name(), "postgres://olga@db.example/shop");
+  EXPECT_EQ(word(settings, "sslmode"), "verify-full");
+}
+
+TEST(Settings, a_service_file_says_where) {
+  const Scratch folder;
+  const std::string path = folder.path() + "/services";
+  write_file(path, "[leases]\nhost=db.example\nport=6432\ndbname=shop\nuser=olga\npassword=hush-hush\n");
+  const Variable file("PGSERVICEFILE", path);
+  const Settings settings = Settings::from("postgres://?service=leases", {}).value();
+  EXPECT_THAT(settings.name(), AllOf(HasSubstr("olga@db.example"), HasSubstr("/shop"), Not(HasSubstr("hush"))));
+  EXPECT_EQ(word(settings, "sslmode"), "verify-full");
+  EXPECT_THAT(settings.shown("it is hush-hush"), "it is ***");
+}
+
+TEST(Settings, a_password_is_in_no_name_and_no_message) {
+  const auto origin = try_origin("postgres://app:hush@localhost:1/app?table=other").value();
+  EXPECT_EQ(origin->name(), "postgres://app@localhost:1/app?table=other");
+  const auto connected = origin->connect(soon());
+  ASSERT_FALSE(connected);
+  EXPECT_THAT(connected.error().detail, Not(HasSubstr("hush")));
+  const auto bad = try_origin("postgres://app:hush%2@localhost/app");
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().detail, Not(HasSubstr("hush")));
+}
+
+TEST(Settings, parameters_that_nobody_knows_are_refused_by_name) {
+  const auto origin = try_origin("postgres://localhost/app?tabel=other");
+  ASSERT_FALSE(origin);
+  EXPECT_EQ(origin.error().code, Errc::invalid);
+  EXPECT_THAT(origin.error().detail, AllOf(HasSubstr("\"tabel\""), HasSubstr("table=")));
+}
+
+TEST(Settings, a_password_file_works) {
+  const Scratch folder;
+  const std::string path = folder.path() + "/pgpass";
+  write_file(path, "127.0.0.1:*:*:postgres:" + std::string(PostgresAddress::superuser_password) + "\n");
+  ::chmod(path.c_str(), 0600);
+  const Variable file("PGPASSFILE", path);
+  const auto reached =
+      try_origin(shared_postgres().url("postgres", "postgres", "")).value()->steward()->plan(soon());
+  EXPECT_TRUE(reached) << reached.error().detail;
+}
+
+TEST(TableNames, are_letters_digits_and_a_schema) {
+  for (const char* good : {"locks", "app.locks", "Jobs_2", "_x"}) EXPECT_TRUE(postgres::Tables::named(good)) << good;
+  for (const char* bad : {"", "a.b.c", "1x", "a b", "a;b", "a\"b", ".x", "x.", "holdfast_log", "pg_catalog.locks"})
+    EXPECT_EQ(postgres::Tables::named(bad).error().code, Errc::invalid) << bad;
+}
+
+TEST(Faults, every_state_says_whether_it_can_have_happened) {
+  const auto code = [](const char* state) { return postgres::statement_error({state, "text"}, "there").code; };
+  for (const char* nothing_happened : {"40001", "40P01", "55P03", "57014", "57P03", "53100", "53300", "0A000"})
+    EXPECT_EQ(code(nothing_happened), Errc::unavailable) << nothing_happened;
+  for (const char* refused : {"25006", "42501", "42P01", "42703", "28000", "28P01", "3D000", "22001", "23505"})
+    EXPECT_EQ(code(refused), Errc::refused) << refused;
+  for (const char* unclear : {"57P01", "57P02", "08006", "XX000", "58030", "99999", ""})
+    EXPECT_EQ(code(unclear), Errc::in_doubt) << unclear;
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// suite.h - stores of ours and connections of somebody else on one table of a real server.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "holdfast/client.h"
+#include "stores/postgres/libpq.h"
+#include "tests/support/await.h"
+#include "tests/support/servers/postgres_server.h"
+#include "tests/support/servers/shared.h"
+
+namespace holdfast::test {
+
+using namespace std::chrono_literals;
+
+inline Instant soon() { return BootClock::now() + 10s; }
+
+// Somebody else's connection: statements as they are written, each in a transaction of its own unless it says
+// BEGIN.
+class Psql {
+ public:
+  explicit Psql(const std::string& url) : connection_(PQconnectdb(url.c_str())) {
+    if (PQstatus(connection_.get()) != CONNECTION_OK) throw std::runtime_error(PQerrorMessage(connection_.get()));
+  }
+  // The number of rows that it changed or found.
+  int run(const std::string& sql, const std::vector<std::string>& parameters = {}) {
+    const postgres::OwnedResult result = ask(sql, parameters);
+    const char* changed = PQcmdTuples(result.get());
+    return *changed != '\0' ? std::stoi(changed) : PQntuples(result.get());
+  }
+  // The first field; "(null)" for NULL, empty without a row.
+  std::string value(const std::string& sql, const std::vector<std::string>& parameters = {}) {
+    const postgres::OwnedResult result = ask(sql, parameters);
+    if (PQntuples(result.get()) == 0) return "";
+    return PQgetisnull(result.get(), 0, 0) == 1 ? "(null)" : PQgetvalue(result.get(), 0, 0);
+  }
+  int backend() const { return PQbackendPID(connection_.get()); }
+
+ private:
+  postgres::OwnedResult ask(const std::string& sql, const std::vector<std::string>& parameters) {
+    std::vector<const char*> values;
+    for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
+    // Several statements at once go only without parameters.
+    postgres::OwnedResult result(values.empty()
+                                     ? PQexec(connection_.get(), sql.c_str())
+                                     : PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()),
+                                                    nullptr, values.data(), nullptr, nullptr, 0));
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+      throw std::runtime_error(PQresultErrorMessage(result.get()));
+    return result;
+  }
+  postgres::OwnedConnection connection_;
+};
+
+// One client of ours, with one connection.
+class Ours {
+ public:
+  explicit Ours(const std::string& url) : origin_(try_origin(url).value()), store_(origin_->connect(soon()).value()) {}
+
+  Result<Reply> ask(const Request& request, Instant until = soon()) {
+    Reply reply;
+    if (auto status = store_->apply({&request, 1}, {&reply, 1}, until); !status) return std::move(status).error();
+    return reply;
+  }
+  Reply acquire(std::string_view key, std::string_view holder, Millis ttl = 1h, Millis place = 0ms) {
+    return ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = ttl, .place = place}).value();
+  }
+  Reply renew(std::string_view key, std::string_view holder, Token token = no_token, Millis ttl = 1h) {
+    return ask({.verb = Verb::renew, .key = {key}, .holder = {holder}, .token = token, .ttl = ttl}).value();
+  }
+  Reply release(std::string_view key, std::string_view holder, Token token = no_token) {
+    return ask({.verb = Verb::release, .key = {key}, .holder = {holder}, .token = token}).value();
+  }
+  Store& store() { return *store_; }
+  Origin& origin() { return *origin_; }
+  int backend(Psql& psql) {
+    // The one that asked last, and is not the asker.
+    return std::stoi(psql.value("SELECT pid FROM pg_stat_activity WHERE application_name = 'holdfast' AND pid <> "
+                                "pg_backend_pid() ORDER BY query_start DESC LIMIT 1"));
+  }
+
+ private:
+  const std::shared_ptr<Origin> origin_;
+  const std::unique_ptr<Store> store_;
+};
+
+inline void make_tables(const std::string& url) {
+  (void)try_origin(url).value()->steward()->init(soon()).value();
+}
+
+// A schema of its own in the server that the tests share.
+class PostgresTest : public ::testing::Test {
+ protected:
+  PostgresTest() { shared_postgres().execute("CREATE SCHEMA " + schema_); }
+  ~PostgresTest() override {
+    try {
+      shared_postgres().execute("DROP SCHEMA " + schema_ + " CASCADE");
+    } catch (const std::exception&) {
+      // It goes with the server.
+    }
+  }
+  std::string url() const { return shared_postgres().url() + "?table=" + schema_ + ".locks"; }
+  // As somebody else connects, with our schema in sight.
+  std::unique_ptr<Psql> psql() const {
+    auto connection = std::make_unique<Psql>(shared_postgres().url());
+    connection->run("SET search_path = " + schema_);
+    return connection;
+  }
+
+  const std::string schema_ = "t_" + random_hex(16);
+};
+
+}  // namespace holdfast::test
