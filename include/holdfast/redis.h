@@ -27,7 +27,8 @@ struct Options {
   // Before every key: "locks:" makes the lease on "nightly" the key "locks:nightly".  What we keep beside the
   // leases is apart from that of other prefixes.
   std::string prefix{};
-  // Also on a server that throws keys away when memory runs short, leases among them.  `unsafe=allow` in a URL.
+  // Also on a server that throws keys away when memory runs short, leases among them.  `unsafe=allow` in a
+  // URL.
   bool allow_unsafe = false;
 };
 
@@ -35,9 +36,9 @@ struct Options {
 // redis_exp_lock writes and reads, so both exclude each other.  Token, note and queue lie in keys that begin
 // with "holdfast:"; keys of that name cannot be leased.
 //
-// Expiry is measured on the server's wall clock.  A grant is as durable as the server: one without append-only
-// file forgets its leases when it is restarted, one with replicas may forget the last ones when another takes
-// over.  Tokens rise across all of this (docs/stores/redis.md).
+// Expiry is measured on the server's wall clock.  A grant is as durable as the server: one without
+// append-only file forgets its leases when it is restarted, one with replicas may forget the last ones when
+// another takes over.  Tokens rise across all of this (docs/stores/redis.md).
 HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
 
 }  // namespace holdfast::redis

@@ -44,9 +44,9 @@ TEST(Address, tells_an_empty_user_or_password_from_none) {
 
 TEST(Address, that_is_wrong_is_refused_and_nothing_of_it_repeated) {
   for (const std::string_view rest :
-       {"", "canary", "/canary", "//canary:canary", "//canary:", "//canary:0", "//canary:65536", "//canary:-1",
-        "//canary:1x", "//[canary]", "//[::1", "//[::1]canary", "//u:canary/@h", "//u:%zcanary@h", "//%00canary",
-        "//can ary", "//can\nary", "//h/%zcanary"}) {
+       {"", "canary", "/canary", "//canary:canary", "//canary:", "//canary:0", "//canary:65536",
+        "//canary:-1", "//canary:1x", "//[canary]", "//[::1", "//[::1]canary", "//u:canary/@h",
+        "//u:%zcanary@h", "//%00canary", "//can ary", "//can\nary", "//h/%zcanary"}) {
     const auto address = parse_address(rest);
     ASSERT_FALSE(address) << rest;
     EXPECT_EQ(address.error().code, Errc::invalid);

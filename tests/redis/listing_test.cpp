@@ -89,7 +89,8 @@ TEST_F(ListingOfRedis, prefixes_and_databases_are_apart) {
 
 TEST_F(ListingOfRedis, keys_with_braces_are_keys_like_others) {
   const std::vector<std::string> keys{"{a}", "a}:{a", "{a}:a}:{a", "{}", "}", "{", "{user:1}:mail", "a{b}c"};
-  for (const std::string& key : keys) EXPECT_EQ(caller_.acquire(key, "h" + key).verdict, Verdict::granted) << key;
+  for (const std::string& key : keys)
+    EXPECT_EQ(caller_.acquire(key, "h" + key).verdict, Verdict::granted) << key;
   for (const std::string& key : keys)
     EXPECT_EQ(caller_.renew(key, "h" + key).verdict, Verdict::granted) << key;
   EXPECT_EQ(caller_.list({}).leases.size(), keys.size());

@@ -88,9 +88,9 @@ TEST_F(TlsOfRedis, expired_and_self_signed_certificates_are_refused) {
 
 TEST_F(TlsOfRedis, a_server_without_tls_is_refused_and_not_spoken_to_in_the_clear) {
   const RedisServer server({.password = "canary"});
-  const Error error = refusal("rediss://:canary@localhost:" + std::to_string(server.port()) +
-                              "?cacert=" + certificates_.authority(),
-                              BootClock::now() + 500ms);
+  const Error error = refusal(
+      "rediss://:canary@localhost:" + std::to_string(server.port()) + "?cacert=" + certificates_.authority(),
+      BootClock::now() + 500ms);
   EXPECT_FALSE(mentions(error.detail, "canary"));
   // It takes the greeting for the beginning of a long line, and waits for its end.
   EXPECT_EQ(error.code, Errc::unavailable);
@@ -123,7 +123,8 @@ TEST_F(TlsOfRedis, a_server_that_wants_a_certificate_gets_ours) {
 TEST_F(TlsOfRedis, files_that_are_not_there_are_refused_by_name) {
   const RedisServer server({.tls = certificates_.right()});
   EXPECT_TRUE(mentions(refusal(server.tls_url() + "?cacert=/no/such.crt").detail, "/no/such.crt"));
-  EXPECT_TRUE(mentions(refusal(trusting(server) + "&cert=/no/mine.crt&key=/no/mine.key").detail, "/no/mine.crt"));
+  EXPECT_TRUE(
+      mentions(refusal(trusting(server) + "&cert=/no/mine.crt&key=/no/mine.key").detail, "/no/mine.crt"));
 }
 
 TEST_F(TlsOfRedis, a_frozen_server_ends_the_handshake_in_time) {

@@ -17,9 +17,9 @@ class Value {
 
   bool is_error() const noexcept { return reply_->type == REDIS_REPLY_ERROR; }
   bool is_nil() const noexcept { return reply_->type == REDIS_REPLY_NIL; }
-  std::string_view text() const;         // a string, a status, or the words of an error
-  std::int64_t number() const;           // an integer, or a string of digits
-  std::size_t size() const;              // of a list
+  std::string_view text() const;          // a string, a status, or the words of an error
+  std::int64_t number() const;            // an integer, or a string of digits
+  std::size_t size() const;               // of a list
   Value operator[](std::size_t i) const;  // REQUIRES: i < size()
 
  private:

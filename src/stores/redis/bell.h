@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bell.h - hears when a key may have become free: a connection of its own, subscribed to this client's channel.
+// bell.h - hears when a key may have become free: a connection of its own, subscribed to this client's
+// channel.
 #pragma once
 #include <memory>
 #include <string>

@@ -48,8 +48,7 @@ std::string without_password(std::string_view text, const std::string& password)
 }  // namespace
 
 Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
-  const std::string words =
-      printable(without_password(from_server.substr(0, 300), site.options.password));
+  const std::string words = printable(without_password(from_server.substr(0, 300), site.options.password));
   const std::string begin = printable(site.place) + " ";
   const std::string_view code = from_server.substr(0, from_server.find(' '));
   if (code == "HALFDONE") return {Errc::in_doubt, begin + "stopped half-way: " + words.substr(9)};

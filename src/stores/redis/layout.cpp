@@ -24,8 +24,10 @@ bool has_tag(std::string_view lease) noexcept {
 Companion companion(Beside what, std::string_view lease) noexcept {
   const bool tagged = has_tag(lease);
   switch (what) {
-    case Beside::facts: return tagged ? Companion{"holdfast:facts:=", ""} : Companion{"holdfast:facts:{", "}"};
-    case Beside::queue: return tagged ? Companion{"holdfast:queue:=", ""} : Companion{"holdfast:queue:{", "}"};
+    case Beside::facts:
+      return tagged ? Companion{"holdfast:facts:=", ""} : Companion{"holdfast:facts:{", "}"};
+    case Beside::queue:
+      return tagged ? Companion{"holdfast:queue:=", ""} : Companion{"holdfast:queue:{", "}"};
     case Beside::places:
       return tagged ? Companion{"holdfast:places:=", ""} : Companion{"holdfast:places:{", "}"};
   }

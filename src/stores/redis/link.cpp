@@ -23,6 +23,7 @@ Wire& Link::ready(Instant until) {
   if (now >= until) raise({Errc::unavailable, "the request came too late"});
   const bool stale = wire_ && (wire_->broken() || (now - used_ > briefly && wire_->abandoned()));
   if (!wire_ || stale) connect(until);
+  wire_->forget_unsent();
   used_ = now;
   return *wire_;
 }

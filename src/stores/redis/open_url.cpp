@@ -10,8 +10,7 @@
 namespace holdfast::redis {
 namespace {
 
-constexpr const char* known =
-    "known are prefix=, db=, unsafe=allow, and for rediss: cacert=, cert= and key=";
+constexpr const char* known = "known are prefix=, db=, unsafe=allow, and for rediss: cacert=, cert= and key=";
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 

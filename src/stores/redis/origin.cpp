@@ -61,7 +61,8 @@ class RedisOrigin final : public Origin {
 Status check(const Options& o) {
   const auto invalid = [](std::string text) { return Error{Errc::invalid, std::move(text)}; };
   if (o.host.empty() && o.socket.empty()) return invalid("redis: names no host");
-  if (!o.socket.empty() && o.tls) return invalid("redis: a Unix socket needs no TLS, and Redis has none there");
+  if (!o.socket.empty() && o.tls)
+    return invalid("redis: a Unix socket needs no TLS, and Redis has none there");
   if (o.db < 0) return invalid("redis: the number of a database is zero or more");
   if (!o.user.empty() && o.password.empty()) return invalid("redis: a user needs a password");
   if (o.cert.empty() != o.key.empty()) return invalid("redis: cert and key are given both or not at all");

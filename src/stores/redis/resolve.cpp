@@ -45,7 +45,8 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port, Insta
   const std::string service = std::to_string(port);
   if (host == "localhost") {  // needs nobody's answer
     Found both = look_up("127.0.0.1", service, AI_NUMERICHOST);
-    for (const Endpoint& six : look_up("::1", service, AI_NUMERICHOST).endpoints) both.endpoints.push_back(six);
+    for (const Endpoint& six : look_up("::1", service, AI_NUMERICHOST).endpoints)
+      both.endpoints.push_back(six);
     return both.endpoints;
   }
   if (Found number = look_up(host, service, AI_NUMERICHOST); number.error == 0) return number.endpoints;

@@ -68,8 +68,7 @@ Traits traits_of(const ServerInfo& info, const Site& site) {
   if (info["aof_last_write_status"] == "err")
     warn("the server could not write its append-only file: a restart forgets the leases that are held");
   if (const std::uint64_t replicas = info.number("connected_slaves"); replicas > 0)
-    warn("the server has " + std::to_string(replicas) +
-         (replicas == 1 ? " replica" : " replicas") +
+    warn("the server has " + std::to_string(replicas) + (replicas == 1 ? " replica" : " replicas") +
          ": one that takes over may not know the last grants, and two could hold one key");
   if (!site.options.password.empty() && !site.options.tls && !site.local())
     warn("the password travels in the clear to " + printable(site.options.host) + "; rediss:// hides it");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/redis/socket.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <cerrno>
@@ -41,7 +43,9 @@ Fd open_socket(int family, const std::string& place) {
 }
 
 void tune(int fd) {
-  const auto set = [fd](int level, int name, int value) { setsockopt(fd, level, name, &value, sizeof value); };
+  const auto set = [fd](int level, int name, int value) {
+    setsockopt(fd, level, name, &value, sizeof value);
+  };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   // A bell may hear nothing for hours, also from a server that is no longer there.
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -58,7 +62,8 @@ Fd connect_unix(const std::string& path, Instant until) {
                               std::to_string(sizeof address.sun_path - 1) + " bytes"});
   std::memcpy(address.sun_path, path.data(), path.size());
   Fd fd = open_socket(AF_UNIX, path);
-  const int error = try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address, until);
+  const int error =
+      try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address, until);
   if (error != 0) raise(system_error(path, error));
   return fd;
 }
@@ -95,6 +100,12 @@ bool wait_for(int fd, short event, Instant until) noexcept {
     if (ready < 0 && errno != EINTR) return true;  // whoever reads or writes learns what is wrong
     if (ready == 0 && BootClock::now() >= until) return false;
   }
+}
+
+void block_briefly(int fd, Millis longest) noexcept {
+  const timeval length{0, std::chrono::duration_cast<Micros>(longest).count()};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &length, sizeof length);
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 
 Fd connect_socket(const Options& options, Instant until) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// socket.h - a connected socket that never blocks.
+// socket.h - a connected socket.
 #pragma once
 #include <string>
 
@@ -8,8 +8,11 @@
 
 namespace holdfast::redis {
 
-// Throws Failure: unavailable, or refused where the system does not let us.
+// Does not block.  Throws Failure: unavailable, or refused where the system does not let us.
 Fd connect_socket(const Options& options, Instant until);
+
+// From now on receiving blocks, but no longer than that.
+void block_briefly(int fd, Millis longest) noexcept;
 
 // Waits for the poll event, or for trouble; false: `until` came first.
 bool wait_for(int fd, short event, Instant until) noexcept;

@@ -74,7 +74,11 @@ void RedisSteward::purge_log(Millis older_than, Purged& purged, Instant until) {
   if (time->is_error()) raise(to_error(time->text(), link_.site()));
   const Millis now = std::chrono::floor<Millis>(time_of(*time));
   if (older_than > now) return;
-  wire.command(4).word("XTRIM").word(link_.site().layout.log()).word("MINID").number((now - older_than).count() + 1);
+  wire.command(4)
+      .word("XTRIM")
+      .word(link_.site().layout.log())
+      .word("MINID")
+      .number((now - older_than).count() + 1);
   wire.send(until);
   const Answer trimmed = wire.receive(until);
   if (trimmed->is_error()) raise(to_error(trimmed->text(), link_.site()));

@@ -124,8 +124,8 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
       add_request(command, r, site.layout.reserved(r.key.text));
     }
   };
-  const Answer answer = run(wire, apply_script(), shared_keys + keys_each * n, shared_words + words_each * n,
-                            add, until);
+  const Answer answer =
+      run(wire, apply_script(), shared_keys + keys_each * n, shared_words + words_each * n, add, until);
   if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
   const Value lines = *answer;
   if (lines.size() != 1 + n) raise(not_understood());

@@ -13,6 +13,11 @@
 namespace holdfast::redis {
 namespace {
 
+using namespace std::chrono_literals;
+
+// How long a receive may block: that saves the poll() before it, and is an error of so much at most.
+constexpr Millis briefly = 20ms;
+
 [[noreturn]] void broken(const Site& site, const std::string& why) {
   raise({Errc::unavailable, "the connection to " + printable(site.place) + " " + why});
 }
@@ -20,6 +25,7 @@ namespace {
 }  // namespace
 
 Stream::Stream(const Site& site, Instant until) : site_(site), socket_(connect_socket(site.options, until)) {
+  block_briefly(fd(), briefly);
   if (site.tls) shake_hands(until);
 }
 
@@ -31,8 +37,9 @@ void Stream::shake_hands(Instant until) {
     const bool done = tls_->shake_hands(received, sealed_);
     if (!sealed_.empty()) send_plain(sealed_, until);
     if (done) return;
-    if (!wait_for(fd(), POLLIN, until)) broken(site_, "brought no greeting in the time that this call had; does it speak TLS there?");
-    received = receive_plain();
+    if (!wait_for(fd(), POLLIN, until))
+      broken(site_, "brought no greeting in the time that this call had; does it speak TLS there?");
+    received = receive_plain(MSG_DONTWAIT);
   }
 }
 
@@ -45,7 +52,7 @@ void Stream::send(std::string_view bytes, Instant until) {
 
 void Stream::send_plain(std::string_view bytes, Instant until) {
   while (!bytes.empty()) {
-    const ssize_t sent = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
@@ -58,12 +65,18 @@ void Stream::send_plain(std::string_view bytes, Instant until) {
 
 std::string_view Stream::receive(Instant until) {
   while (true) {
-    if (!wait_for(fd(), POLLIN, until)) broken(site_, "brought no answer in the time that this call had");
-    if (const std::string_view bytes = take(); !bytes.empty()) return bytes;
+    const bool may_block = BootClock::now() + briefly < until;
+    if (!may_block && !wait_for(fd(), POLLIN, until))
+      broken(site_, "brought no answer in the time that this call had");
+    const std::string_view received = receive_plain(may_block ? 0 : MSG_DONTWAIT);
+    if (const std::string_view bytes = tls_ ? opened(received) : received; !bytes.empty()) return bytes;
   }
 }
 
-std::string_view Stream::take() { return tls_ ? opened(receive_plain()) : receive_plain(); }
+std::string_view Stream::take() {
+  const std::string_view received = receive_plain(MSG_DONTWAIT);
+  return tls_ ? opened(received) : received;
+}
 
 std::string_view Stream::opened(std::string_view received) {
   plain_.clear();
@@ -72,9 +85,9 @@ std::string_view Stream::opened(std::string_view received) {
   return plain_;
 }
 
-std::string_view Stream::receive_plain() {
+std::string_view Stream::receive_plain(int flags) {
   while (true) {
-    const ssize_t count = ::recv(fd(), buffer_.data(), buffer_.size(), 0);
+    const ssize_t count = ::recv(fd(), buffer_.data(), buffer_.size(), flags);
     if (count > 0) return {buffer_.data(), static_cast<std::size_t>(count)};
     if (count == 0) broken(site_, "was closed by the server");
     if (errno == EAGAIN) return {};

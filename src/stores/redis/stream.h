@@ -29,7 +29,7 @@ class Stream {
  private:
   void shake_hands(Instant until);
   void send_plain(std::string_view bytes, Instant until);
-  std::string_view receive_plain();  // empty: nothing has come
+  std::string_view receive_plain(int flags);  // empty: nothing has come
   std::string_view opened(std::string_view received);
 
   const Site& site_;

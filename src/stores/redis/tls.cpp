@@ -39,7 +39,8 @@ void read_files(SSL_CTX* context, const std::string& cacert, const std::string& 
            "; cacert= names a PEM file");
   if (cert.empty()) return;
   if (SSL_CTX_use_certificate_chain_file(context, cert.c_str()) != 1)
-    refuse("cannot read our certificate in " + printable(cert) + ": " + reason() + "; cert= names a PEM file");
+    refuse("cannot read our certificate in " + printable(cert) + ": " + reason() +
+           "; cert= names a PEM file");
   if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_check_private_key(context) != 1)
     refuse("cannot use the key in " + printable(key) + " with the certificate in " + printable(cert) + ": " +
@@ -82,9 +83,9 @@ Tls::Tls(TlsContext& context, const std::string& host) : host_(host), ssl_(SSL_n
   BIO_set_mem_eof_return(in, -1);  // nothing there yet is not the end
   SSL_set_bio(ssl_, in, out);
   SSL_set_connect_state(ssl_);
-  const bool fits = is_number(host)
-                        ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), host.c_str()) == 1
-                        : SSL_set1_host(ssl_, host.c_str()) == 1 && SSL_set_tlsext_host_name(ssl_, host.c_str());
+  const bool fits = is_number(host) ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), host.c_str()) == 1
+                                    : SSL_set1_host(ssl_, host.c_str()) == 1 &&
+                                          SSL_set_tlsext_host_name(ssl_, host.c_str());
   if (!fits) {
     SSL_free(ssl_);
     refuse("\"" + printable(host) + "\" is no name that a certificate can have");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // tls.h - TLS between memory and memory: whoever has the socket carries the bytes.
 //
-// OpenSSL does no I/O of its own here: so no SIGPIPE, one place that waits, and nothing that was decrypted can
-// stay behind where poll() does not see it.
+// OpenSSL does no I/O of its own here: so no SIGPIPE, one place that waits, and nothing that was decrypted
+// can stay behind where poll() does not see it.
 #pragma once
 #include <memory>
 #include <mutex>

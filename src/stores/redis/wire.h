@@ -21,6 +21,8 @@ class Wire {
 
   // A command to be sent with the next send().  REQUIRES: so many words follow.
   Command command(std::size_t words) { return {out_, words}; }
+  // What was begun and never sent, because memory ran out.
+  void forget_unsent() noexcept { out_.clear(); }
   void send(Instant until);
   Answer receive(Instant until);
   // An answer that has come already, if one has.
