@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // handover.cpp - two processes that give one thing to each other, and how long it is nobody's.
-#include <unistd.h>
-
 #include <array>
 
 #include "bench/child.h"
@@ -9,7 +7,6 @@
 #include "bench/workload.h"
 #include "holdfast/holdfast.h"
 #include "tests/support/await.h"
-#include "tests/support/scratch.h"
 
 namespace holdfast::bench {
 namespace {
@@ -23,6 +20,7 @@ struct Turn {
   Instant held{}, freed{};
 };
 struct Game {
+  std::atomic<int> joined = 0;
   std::atomic<std::size_t> turns = 0;
   std::array<Turn, most_turns> turn;
 };
@@ -40,12 +38,12 @@ Series latencies(const Game& game, std::size_t turns) {
   return found;
 }
 
-Series hand_overs(const std::string& path, std::size_t turns) {
+Series hand_overs(const std::string& url, std::size_t turns) {
   const Shared<Game> game;
   const auto player = [&](int me) {
-    Client client = open("sqlite:" + path);
+    Client client = open(url);
     while (game->turns < turns) {
-      Lease lease = client.acquire("key", {.wait = forever});
+      Lease lease = client.acquire("handover", {.wait = forever});
       const Instant now = BootClock::now();
       const std::size_t i = game->turns++;
       if (i >= turns) break;
@@ -53,24 +51,29 @@ Series hand_overs(const std::string& path, std::size_t turns) {
       hold_it_a_while();
       game->turn[i].freed = BootClock::now();
       lease.release();
-      // Queueing again at once would be a race for the file, and that is another workload.
+      // Queueing again at once would be a race for the store, and that is another workload.
       test::await([&] { return game->turns > i + 1 || game->turns >= turns; });
     }
   };
-  Child one([&] { player(1); });
-  Child two([&] { player(2); });
+  Child one([&] { player(0); });
+  Child two([&] { player(1); });
   one.join();
   two.join();
   return latencies(*game, turns);
 }
 
-Series pipe_rounds(std::size_t turns) {
+// The same game with nothing but the word that wakes the other.
+Series naming_along(Wire& wire, std::size_t turns) {
   const Shared<Game> game;
-  int there[2], back[2];
-  if (pipe(there) != 0 || pipe(back) != 0) throw std::runtime_error("no pipe to be had");
-  const auto player = [&](int me, int from, int to) {
-    char byte = 0;
-    while (game->turns < turns && read(from, &byte, 1) == 1) {
+  const auto player = [&](int me) {
+    wire.join(me);
+    ++game->joined;
+    if (me == 0) {
+      test::await([&] { return game->joined == 2; });
+      wire.send();
+    }
+    while (game->turns < turns) {
+      wire.receive();
       const Instant now = BootClock::now();
       const std::size_t i = game->turns++;
       if (i < turns) {
@@ -78,30 +81,53 @@ Series pipe_rounds(std::size_t turns) {
         hold_it_a_while();
         game->turn[i].freed = BootClock::now();
       }
-      if (write(to, &byte, 1) != 1) break;
+      wire.send();
     }
   };
-  Child one([&] { player(1, back[0], there[1]); });
-  Child two([&] { player(2, there[0], back[1]); });
-  if (write(there[1], "k", 1) != 1) throw std::runtime_error("cannot write to a pipe");
-  // Whoever plays last finds the game over and does not read its byte.
+  Child one([&] { player(0); });
+  Child two([&] { player(1); });
+  // Whoever plays last finds the game over and does not hear its word.
   one.join();
   two.join();
-  for (const int fd : {there[0], there[1], back[0], back[1]}) close(fd);
   return latencies(*game, turns);
+}
+
+// One after the other, each after a pause: a connection that was idle a moment is what a hand-over meets.
+template <class Work>
+Series timed(std::size_t turns, Work work) {
+  Series micros;
+  for (std::size_t i = 0; i < turns; ++i) {
+    hold_it_a_while();
+    const Instant start = BootClock::now();
+    work();
+    micros.push_back(micros_between(start, BootClock::now()));
+  }
+  return micros;
 }
 
 }  // namespace
 
-Report run_handover(const Effort& effort) {
-  const test::Scratch folder;
-  const std::string path = folder.path() + "/ours.db";
+Report run_handover(const Effort& effort, Subject& subject) {
+  const Naming& naming = subject.naming();
   const std::size_t turns = effort.quick ? 12 : 100;
-  return compare_latencies(effort, effort.rounds(),
-                           {.name = "release to holding", .once = [&] { return hand_overs(path, turns); }},
-                           {.name = "a byte through a pipe", .once = [&] { return pipe_rounds(turns); }},
-                           {"handover", "Hand-over between two processes",
-                            "from a release (or a write) to the other one going on"});
+  std::vector<Sampled> references = {
+      {naming.wire, [&] { return naming_along(*subject.wire(), turns); }},
+  };
+  if (!naming.question.empty()) {
+    references.push_back({"a round trip, " + naming.question, [&] {
+                            const auto raw = subject.by_hand();
+                            return timed(turns, [&] { raw->ask(); });
+                          }});
+    references.push_back({"acquire + release by hand", [&] {
+                            const auto raw = subject.by_hand();
+                            return timed(turns, [&] { raw->acquire_and_release("handover-raw", "me"); });
+                          }});
+  }
+  return compare_latencies(
+      effort, effort.rounds(),
+      {.name = "release to holding", .once = [&] { return hand_overs(subject.url(), turns); }}, references,
+      {"handover", "Hand-over between two processes",
+       naming.store + ": from a release (or a word sent) to the other one going on"});
 }
 
 }  // namespace holdfast::bench

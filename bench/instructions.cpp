@@ -31,7 +31,7 @@ class Stage {
   std::string path() const { return folder_.path() + "/ours.db"; }
   Client& client() { return client_ ? *client_ : client_.emplace(open("sqlite:" + path())); }
   Client& in_memory() { return memory_ ? *memory_ : memory_.emplace(open("memory:")); }
-  Seam& seam() { return seam_ ? *seam_ : seam_.emplace(path()); }
+  Seam& seam() { return seam_ ? *seam_ : seam_.emplace("sqlite:" + path()); }
   RawSqlite& raw() { return raw_ ? *raw_ : raw_.emplace(path(), RawSqlite::How::same_statements); }
   const Lease& lease() {
     if (!memory_) lease_ = in_memory().acquire("lease", {.keep = false});  // asking it would be counted

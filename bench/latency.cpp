@@ -32,12 +32,12 @@ double micros_between(Instant from, Instant to) {
   return std::chrono::duration<double, std::micro>(to - from).count();
 }
 
-Report compare_latencies(const Effort& effort, int rounds, const Sampled& ours, const Sampled& reference,
-                         const Caption& caption) {
+Report compare_latencies(const Effort& effort, int rounds, const Sampled& ours,
+                         const std::vector<Sampled>& references, const Caption& caption) {
   struct Collected {
     Series slow, all;
   };
-  Collected us, them;
+  std::vector<Collected> collected(1 + references.size());
   const auto collect = [](const Sampled& sampled, Collected& into) {
     return [&] {
       const Series samples = sampled.once();
@@ -47,19 +47,28 @@ Report compare_latencies(const Effort& effort, int rounds, const Sampled& ours, 
       return spread_of(samples).median;
     };
   };
-  const Contestant contestants[] = {{ours.name + ", median", collect(ours, us)},
-                                    {reference.name, collect(reference, them)}};
+  std::vector<Contestant> contestants = {{ours.name + ", median", collect(ours, collected[0])}};
+  for (std::size_t i = 0; i < references.size(); ++i)
+    contestants.push_back({references[i].name, collect(references[i], collected[i + 1])});
   const auto found = take_turns(effort, rounds, contestants);
+
   LineChart chart{.title = caption.title,
                   .note = caption.note,
                   .x_axis = "microseconds, logarithmic",
                   .y_axis = "done by then, %",
-                  .lines = {distribution(ours.name, Role::ours, us.all),
-                            distribution(reference.name, Role::reference, them.all)}};
-  return {.figures = {compare(found[0], found[1], "us", Better::less),
-                      compare({ours.name + ", slowest tenth", us.slow},
-                              {reference.name + ", slowest tenth", them.slow}, "us", Better::less)},
-          .charts = {{caption.name, std::move(chart)}}};
+                  .lines = {distribution(ours.name, Role::ours, collected[0].all)}};
+  Report report;
+  constexpr Role roles[] = {Role::reference, Role::floor, Role::part_of_ours};
+  for (std::size_t i = 0; i < references.size(); ++i) {
+    chart.lines.push_back(
+        distribution(references[i].name, roles[i % std::size(roles)], collected[i + 1].all));
+    report.figures.push_back(compare(found[0], found[i + 1], "us", Better::less));
+  }
+  report.figures.push_back(compare({ours.name + ", slowest tenth", collected[0].slow},
+                                   {references[0].name + ", slowest tenth", collected[1].slow}, "us",
+                                   Better::less));
+  report.charts.emplace_back(caption.name, std::move(chart));
+  return report;
 }
 
 }  // namespace holdfast::bench

@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "bench/workload.h"
 
@@ -16,9 +17,10 @@ struct Caption {
   std::string name, title, note;
 };
 
-// Figures: the median, and the slowest in ten, of each round.  Chart: how many were done within which time.
-Report compare_latencies(const Effort& effort, int rounds, const Sampled& ours, const Sampled& reference,
-                         const Caption& caption);
+// Figures: the median of each round against each reference's, and the slowest in ten against the first one's.
+// Chart: how many were done within which time.
+Report compare_latencies(const Effort& effort, int rounds, const Sampled& ours,
+                         const std::vector<Sampled>& references, const Caption& caption);
 
 double micros_between(Instant from, Instant to);
 

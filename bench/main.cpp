@@ -37,7 +37,7 @@ std::string own_path() {
 
 int list() {
   for (const Workload& w : all_workloads())
-    std::printf("%-10s %s\n", std::string(w.name).c_str(), std::string(w.sentence).c_str());
+    std::printf("%-17s %s\n", std::string(w.name).c_str(), std::string(w.sentence).c_str());
   return 0;
 }
 
@@ -58,8 +58,15 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   if (!file) throw std::runtime_error("cannot write " + path.string());
 }
 
+// A picture of the same thing on another store has its own name.
+void name_charts(Run::Done& done, std::string_view store) {
+  if (store == "sqlite") return;
+  for (auto& [name, chart] : done.report.charts) name += "-" + std::string(store);
+}
+
 int measure(const Wish& wish) {
   Run run{.machine = this_machine(), .effort = wish.effort, .workloads = {}};
+  Subjects subjects;
   std::filesystem::create_directories(wish.out);
   const std::filesystem::path out(wish.out);
   std::printf("%d cores, %s, %s, SQLite %s, load %.2f, seed %llu\n", run.machine.cores,
@@ -67,9 +74,17 @@ int measure(const Wish& wish) {
               run.machine.load_before, static_cast<unsigned long long>(wish.effort.seed));
   std::vector<std::pair<std::string, Report>> reports;
   for (const Workload& w : chosen(wish)) {
+    if (const std::string why = subjects.missing(w.store); !why.empty()) {
+      run.skipped.push_back({std::string(w.name), why});
+      std::printf("\n%s", to_table(run.skipped.back()).c_str());
+      continue;
+    }
+    Subject& subject = subjects.of(w.store);
     const Instant start = BootClock::now();
-    Run::Done done{std::string(w.name), std::string(w.sentence), w.run(wish.effort)};
+    Run::Done done{std::string(w.name), std::string(w.sentence), subject.naming().store,
+                   w.run(wish.effort, subject)};
     done.seconds = seconds_since(start);
+    name_charts(done, w.store);
     std::printf("\n%s", to_table(done).c_str());
     std::fflush(stdout);
     for (const auto& [name, chart] : done.report.charts) write_file(out / (name + ".svg"), draw(chart));

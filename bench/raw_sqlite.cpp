@@ -60,6 +60,7 @@ RawSqlite::RawSqlite(const std::string& path, How how) : how_(how) {
     release_ = prepare(release_returning);
     return;
   }
+  ask_ = prepare("SELECT 1");
   add_functions(db_, told_);
   const auto tables = sqlite::Tables::named("locks").value();
   const auto ours = [&](sqlite::Sql which) { return prepare(tables.expand(sqlite::text(which))); };
@@ -120,6 +121,15 @@ void RawSqlite::acquire_and_release(const std::string& key, const std::string& h
   release(key, holder, acquire(key, holder));
 }
 
+void RawSqlite::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
+  std::vector<std::int64_t> tokens;
+  exec("BEGIN IMMEDIATE");
+  for (const std::string& key : keys) tokens.push_back(acquire(key, holder));
+  exec("COMMIT; BEGIN IMMEDIATE");
+  for (std::size_t i = 0; i < keys.size(); ++i) release(keys[i], holder, tokens[i]);
+  exec("COMMIT");
+}
+
 void RawSqlite::renew(const std::vector<Held>& leases, const std::string& holder) {
   exec("BEGIN IMMEDIATE");
   for (const Held& lease : leases) {
@@ -138,6 +148,11 @@ bool RawSqlite::is_held(const std::string& key) {
   const bool held = sqlite3_step(look_) == SQLITE_ROW && sqlite3_column_type(look_, 0) != SQLITE_NULL;
   sqlite3_reset(look_);
   return held;
+}
+
+void RawSqlite::ask() {
+  must(sqlite3_step(ask_) == SQLITE_ROW);
+  sqlite3_reset(ask_);
 }
 
 }  // namespace holdfast::bench

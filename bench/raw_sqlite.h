@@ -5,23 +5,27 @@
 #include <string>
 #include <vector>
 
+#include "bench/subject.h"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace holdfast::bench {
 
-class RawSqlite {
+class RawSqlite final : public ByHand {
  public:
   enum class How {
     same_statements,  // the text of our own; REQUIRES: a Client has made the file
     returning,        // what one would write: a table of one's own, and RETURNING for the token
   };
   RawSqlite(const std::string& path, How how);
-  ~RawSqlite();
+  ~RawSqlite() override;
   RawSqlite(const RawSqlite&) = delete;
   RawSqlite& operator=(const RawSqlite&) = delete;
 
-  void acquire_and_release(const std::string& key, const std::string& holder);
+  void acquire_and_release(const std::string& key, const std::string& holder) override;
+  // Two transactions.
+  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) override;
   std::int64_t acquire(const std::string& key, const std::string& holder);
   void release(const std::string& key, const std::string& holder, std::int64_t token);
 
@@ -33,7 +37,8 @@ class RawSqlite {
   void renew(const std::vector<Held>& leases, const std::string& holder);
 
   // Whether somebody has the key, by one SELECT.  REQUIRES: same_statements.
-  bool is_held(const std::string& key);
+  bool is_held(const std::string& key) override;
+  void ask() override;
 
  private:
   sqlite3_stmt* prepare(const std::string& sql);
@@ -44,7 +49,7 @@ class RawSqlite {
   const How how_;
   sqlite3* db_ = nullptr;
   std::vector<sqlite3_stmt*> statements_;
-  sqlite3_stmt *acquire_ = nullptr, *release_ = nullptr, *renew_ = nullptr, *look_ = nullptr;
+  sqlite3_stmt *acquire_ = nullptr, *release_ = nullptr, *renew_ = nullptr, *look_ = nullptr, *ask_ = nullptr;
   std::int64_t told_ = 0;
 };
 

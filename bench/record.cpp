@@ -31,11 +31,9 @@ Json json_of(const Figure& f) {
 }
 
 Json json_of(const Run::Done& done) {
-  Json json{{"name", done.name},
-            {"sentence", done.sentence},
-            {"seconds", done.seconds},
-            {"figures", Json::array()},
-            {"charts", Json::array()}};
+  Json json{{"name", done.name},         {"sentence", done.sentence}, {"store", done.store},
+            {"seconds", done.seconds},   {"figures", Json::array()},  {"charts", Json::array()},
+            {"notes", done.report.notes}};
   for (const Figure& f : done.report.figures) json["figures"].push_back(json_of(f));
   for (const auto& [name, chart] : done.report.charts) json["charts"].push_back(name + ".svg");
   return json;
@@ -67,8 +65,10 @@ std::string to_json(const Run& run) {
               {"load_before", m.load_before}}},
             {"seed", run.effort.seed},
             {"quick", run.effort.quick},
-            {"workloads", Json::array()}};
+            {"workloads", Json::array()},
+            {"skipped", Json::array()}};
   for (const Run::Done& done : run.workloads) json["workloads"].push_back(json_of(done));
+  for (const Run::Skipped& s : run.skipped) json["skipped"].push_back({{"name", s.name}, {"why", s.why}});
   return json.dump(2) + "\n";
 }
 
@@ -78,7 +78,8 @@ std::string to_table(const Run::Done& done) {
     what = std::max(what, f.what.size());
     against = std::max(against, f.against.size());
   }
-  std::string table = done.name + ": " + done.sentence + "\n";
+  std::string table =
+      done.name + ": " + done.sentence + (done.store.empty() ? "" : " [" + done.store + "]") + "\n";
   for (const Figure& f : done.report.figures) {
     const Spread& r = f.ratio;
     table += "  " + padded(f.what, what) + padded(short_number(f.value.median), 9, false) + " " +
@@ -87,7 +88,12 @@ std::string to_table(const Run::Done& done) {
              padded(ratio_text(r.median), 6, false) + "  (" + ratio_text(r.low) + " .. " +
              ratio_text(r.high) + ", " + (f.better == Better::more ? "more" : "less") + " is better)\n";
   }
+  for (const std::string& note : done.report.notes) table += "  " + note + "\n";
   return table;
+}
+
+std::string to_table(const Run::Skipped& skipped) {
+  return skipped.name + ": skipped: " + skipped.why + "\n";
 }
 
 }  // namespace holdfast::bench

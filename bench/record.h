@@ -12,11 +12,15 @@ struct Run {
   Machine machine;
   Effort effort;
   struct Done {
-    std::string name, sentence;
+    std::string name, sentence, store;
     Report report;
     double seconds = 0;
   };
   std::vector<Done> workloads;
+  struct Skipped {
+    std::string name, why;
+  };
+  std::vector<Skipped> skipped = {};
 };
 
 // The text of bench.json.
@@ -24,5 +28,6 @@ std::string to_json(const Run& run);
 
 // One workload's lines.
 std::string to_table(const Run::Done& done);
+std::string to_table(const Run::Skipped& skipped);
 
 }  // namespace holdfast::bench

@@ -64,6 +64,7 @@ using Chart = std::variant<BarChart, LineChart>;
 struct Report {
   std::vector<Figure> figures;
   std::vector<std::pair<std::string, Chart>> charts = {};  // by the name of the file
+  std::vector<std::string> notes = {};                     // what could not be measured here, and why
 };
 
 }  // namespace holdfast::bench

@@ -5,7 +5,7 @@
 
 #include "base/host.h"
 #include "base/random.h"
-#include "holdfast/sqlite.h"
+#include "holdfast/client.h"
 
 namespace holdfast::bench {
 namespace {
@@ -16,8 +16,8 @@ Instant soon() { return after(BootClock::now(), Millis(2'000)); }
 
 }  // namespace
 
-Seam::Seam(const std::string& path)
-    : origin_(sqlite::origin({.path = path}).value()),
+Seam::Seam(const std::string& url)
+    : origin_(try_origin(url).value()),
       store_(origin_->connect(soon()).value()),
       holder_(holder_name(origin_->client() + random_hex(16))) {}
 

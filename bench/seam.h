@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// seam.h - a bare Store on a file, without a client around it.
+// seam.h - a bare Store, without a client around it.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@ namespace holdfast::bench {
 
 class Seam {
  public:
-  explicit Seam(const std::string& path);  // of the file
+  explicit Seam(const std::string& url);
 
   void acquire_and_release(std::string_view key);
   void acquire(std::string_view key);

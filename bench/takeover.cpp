@@ -89,7 +89,7 @@ Report run_takeover(const Effort& effort) {
       effort, effort.rounds(),
       {.name = "kill -9 to holding",
        .once = [&] { return repeated(times, [&] { return one_take_over(path); }); }},
-      {.name = "kill -9 to end of file", .once = [&] { return repeated(times, one_end_of_file); }},
+      {{.name = "kill -9 to end of file", .once = [&] { return repeated(times, one_end_of_file); }}},
       {"takeover", "Take-over after kill -9",
        "from the kill to another process holding (or reading the end of a pipe)"});
 }

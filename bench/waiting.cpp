@@ -5,20 +5,19 @@
 
 #include "base/wakeup.h"
 #include "bench/child.h"
-#include "bench/raw_sqlite.h"
 #include "bench/usage.h"
 #include "bench/workload.h"
 #include "holdfast/holdfast.h"
 #include "stores/decorators/counted.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
-#include "tests/support/scratch.h"
 
 namespace holdfast::bench {
 namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* wanted = "waiting";
 constexpr Millis asking_every = 100ms;  // of those who poll by hand
 
 // What all waiters of all processes use in the time that is watched.
@@ -42,9 +41,9 @@ void watch_this_process(Books& books, const Counts& counts) {
   books.statements += static_cast<long>(counts.trips - trips);
 }
 
-void wait_in_threads(const std::string& path, int threads, Books& books) {
+void wait_in_threads(Subject& subject, int threads, Books& books) {
   Counts counts;
-  Client client(test::wrapped(sqlite::origin({.path = path}).value(), [&](std::unique_ptr<Store> store) {
+  Client client(test::wrapped(try_origin(subject.url()).value(), [&](std::unique_ptr<Store> store) {
     return std::make_unique<Counted>(std::move(store), counts);
   }));
   std::stop_source stop;
@@ -52,23 +51,23 @@ void wait_in_threads(const std::string& path, int threads, Books& books) {
   for (int i = 0; i < threads; ++i) {
     waiters.emplace_back([&] {
       ++books.waiting;
-      (void)client.try_acquire("key", {.wait = forever, .stop = stop.get_token()});
+      (void)client.try_acquire(wanted, {.wait = forever, .stop = stop.get_token()});
     });
   }
   watch_this_process(books, counts);
   stop.request_stop();
 }
 
-void ask_in_threads(const std::string& path, int threads, Books& books) {
+void ask_in_threads(Subject& subject, int threads, Books& books) {
   Counts counts;
   std::vector<std::jthread> waiters;
   for (int i = 0; i < threads; ++i) {
     waiters.emplace_back([&] {
-      RawSqlite raw(path, RawSqlite::How::same_statements);
+      const auto raw = subject.by_hand();
       ++books.waiting;
       while (!books.over()) {
         ++counts.trips;
-        if (!raw.is_held("key")) return;
+        if (!raw->is_held(wanted)) return;
         test::let_pass(asking_every);
       }
     });
@@ -76,50 +75,60 @@ void ask_in_threads(const std::string& path, int threads, Books& books) {
   watch_this_process(books, counts);
 }
 
+struct Length {
+  Millis before, watched;
+};
+
 struct Cost {
-  double statements = 0;  // per second, of all
+  double statements = 0;  // per second, of all: calls of the driver
+  double served = 0;      // per second: what the server says; 0 if there is none
   double cpu_share = 0;   // of one core
 };
 
 // Somebody holds the key; `processes` of them run `wait` meanwhile.
 template <class Wait>
-Cost watch(const std::string& path, int processes, int waiters, Millis length, Wait wait) {
+Cost watch(Subject& subject, int processes, int waiters, Length length, Wait wait) {
   const Shared<Books> books;
   std::vector<Child> children;
-  for (int i = 0; i < processes; ++i) children.emplace_back([&] { wait(path, waiters / processes, *books); });
+  for (int i = 0; i < processes; ++i)
+    children.emplace_back([&] { wait(subject, waiters / processes, *books); });
   if (!test::await([&] { return books->waiting >= waiters; }))
     throw std::runtime_error("not all of them wait");
   // Queueing and falling asleep is not waiting yet.
-  const Instant start = after(BootClock::now(), length / 4), end = after(start, length);
+  const Instant start = after(BootClock::now(), length.before), end = after(start, length.watched);
   books->end = end.time_since_epoch().count();
   books->start = start.time_since_epoch().count();
+  Wakeup().wait(start);
+  const double before = subject.served().value_or(0);
+  Wakeup().wait(end);
+  const double served = subject.served().value_or(0) - before;
   for (Child& child : children) child.join();
-  const double seconds = std::chrono::duration<double>(length).count();
+  const double seconds = std::chrono::duration<double>(length.watched).count();
   return {.statements = static_cast<double>(std::max(books->statements.load(), 1L)) / seconds,
+          .served = std::max(served, 1.0) / seconds,
           .cpu_share = static_cast<double>(std::max(books->cpu_us.load(), 1L)) / 1e4 / seconds};
 }
 
 }  // namespace
 
-Report run_waiting(const Effort& effort) {
-  const test::Scratch folder;
-  const std::string path = folder.path() + "/ours.db";
+Report run_waiting(const Effort& effort, Subject& subject) {
   const int waiters = effort.quick ? 10 : 100;
-  const Millis length = effort.quick ? 200ms : 4s;
+  const Length length = effort.quick ? Length{50ms, 200ms} : Length{std::max(1000ms, subject.lag()), 4s};
 
   const Shared<std::atomic<bool>> held;
   Child holder([&] {
-    const Lease lease = open("sqlite:" + path).acquire("key", {.ttl = 60s});
+    const Lease lease = open(subject.url()).acquire(wanted, {.ttl = 60s});
     *held = true;
     test::await([] { return false; }, 1h);  // until killed
   });
   test::await([&] { return held->load(); });
 
-  Series cpu[3];
+  Series cpu[3], served[3];
   const auto measured = [&](std::size_t which, int processes, auto wait) {
     return [&, which, processes, wait] {
-      const Cost cost = watch(path, processes, waiters, length, wait);
+      const Cost cost = watch(subject, processes, waiters, length, wait);
       cpu[which].push_back(cost.cpu_share);
+      served[which].push_back(cost.served);
       return cost.statements;
     };
   };
@@ -128,20 +137,26 @@ Report run_waiting(const Effort& effort) {
                                     {many + " processes wait", measured(1, waiters, wait_in_threads)},
                                     {many + " threads ask every 100 ms", measured(2, 1, ask_in_threads)}};
   const auto found = take_turns(effort, effort.quick ? 1 : 3, contestants);
-  BarChart chart{
-      .title = "Waiting for one key",
-      .note = "CPU of all waiters together while nothing happens; whiskers: quartiles of the rounds",
-      .axis = "% of one core, logarithmic",
-      .bars = {{found[0].name, spread_of(cpu[0]), Role::ours},
-               {found[1].name, spread_of(cpu[1]), Role::ours},
-               {found[2].name, spread_of(cpu[2]), Role::reference}},
-      .log = true};
-  const auto costs = [&](std::size_t i) { return Named{found[i].name, cpu[i]}; };
-  return {.figures = {compare(found[0], found[2], "calls/s", Better::less),
-                      compare(costs(0), costs(2), "% CPU", Better::less),
-                      compare(found[1], found[2], "calls/s", Better::less),
-                      compare(costs(1), costs(2), "% CPU", Better::less)},
-          .charts = {{"waiting", std::move(chart)}}};
+  Report report;
+  for (const std::size_t i : {0U, 1U}) {
+    const auto against_asking = [&](const Series(&series)[3], const char* unit) {
+      report.figures.push_back(
+          compare({found[i].name, series[i]}, {found[2].name, series[2]}, unit, Better::less));
+    };
+    report.figures.push_back(compare(found[i], found[2], "calls/s", Better::less));
+    if (subject.served()) against_asking(served, "served/s");
+    against_asking(cpu, "% CPU");
+  }
+  report.charts.emplace_back(
+      "waiting", BarChart{.title = "Waiting for one key",
+                          .note = subject.naming().store +
+                                  ": CPU of all waiters together while nothing happens; whiskers: quartiles",
+                          .axis = "% of one core, logarithmic",
+                          .bars = {{found[0].name, spread_of(cpu[0]), Role::ours},
+                                   {found[1].name, spread_of(cpu[1]), Role::ours},
+                                   {found[2].name, spread_of(cpu[2]), Role::reference}},
+                          .log = true});
+  return report;
 }
 
 }  // namespace holdfast::bench

@@ -9,33 +9,57 @@
 namespace holdfast::bench {
 namespace {
 
+template <Report (*run)(const Effort&)>
+Report on_sqlite(const Effort& effort, Subject&) {
+  return run(effort);
+}
+
 constexpr Workload workloads[] = {
     {"pairs", "acquire and release on one thread, layer by layer, against the same statements by hand",
-     run_pairs},
+     "sqlite", run_pairs},
     {"threads",
      "64 threads, a key each, that share a client, against one thread and against 64 raw connections",
-     run_threads},
-    {"processes", "4 processes, a key each, against 4 that run statements by hand", run_processes},
-    {"contended", "4 processes that want one key all the time, against flock(2)", run_contended},
+     "sqlite", run_threads},
+    {"processes", "4 processes, a key each, against 4 that run statements by hand", "sqlite",
+     on_sqlite<run_processes>},
+    {"contended", "4 processes that want one key all the time, against flock(2)", "sqlite",
+     on_sqlite<run_contended>},
     {"handover",
      "from a release in one process to holding in another that waits, against a byte through a pipe",
-     run_handover},
+     "sqlite", run_handover},
     {"takeover",
      "from kill -9 of a holder to holding in a process that waits, against an end of file on a pipe",
-     run_takeover},
-    {"held", "one look at held(), against one read of the clock", run_held},
-    {"command", "`holdfast run k -- true` and its parts, against `flock f true` and against `true`",
-     run_command},
-    {"kept", "10,000 leases that one client keeps, against one lease and against renewing by hand", run_kept},
+     "sqlite", on_sqlite<run_takeover>},
+    {"held", "one look at held(), against one read of the clock", "sqlite", on_sqlite<run_held>},
+    {"command", "`holdfast run k -- true` and its parts, against `flock f true` and against `true`", "sqlite",
+     on_sqlite<run_command>},
+    {"kept", "10,000 leases that one client keeps, against one lease and against renewing by hand", "sqlite",
+     on_sqlite<run_kept>},
     {"waiting", "100 that wait for one key, as threads and as processes, against asking every 100 ms",
+     "sqlite", run_waiting},
+    {"pairs-postgres", "pairs on PostgreSQL, against libpq by hand, advisory locks, and the disk", "postgres",
+     run_pairs},
+    {"threads-postgres", "threads on PostgreSQL, against 64 libpq connections and statements of 64 by hand",
+     "postgres", run_threads},
+    {"handover-postgres", "hand-over on PostgreSQL, against NOTIFY to LISTEN and against round trips",
+     "postgres", run_handover},
+    {"waiting-postgres", "waiting on PostgreSQL, as the server counts it, against asking every 100 ms",
+     "postgres", run_waiting},
+    {"pairs-redis", "pairs on Redis, against hiredis by hand and against redis-py's Lock", "redis",
+     run_pairs},
+    {"threads-redis", "threads on Redis, against 64 hiredis connections and pipelines of 64 by hand", "redis",
+     run_threads},
+    {"handover-redis", "hand-over on Redis, against PUBLISH to SUBSCRIBE and against round trips", "redis",
+     run_handover},
+    {"waiting-redis", "waiting on Redis, as the server counts it, against asking every 100 ms", "redis",
      run_waiting},
 };
 
 }  // namespace
 
 constinit const Workload instructions_workload{
-    "instructions", "what single operations cost, counted by callgrind: the same on every run",
-    run_instructions};
+    "instructions", "what single operations cost, counted by callgrind: the same on every run", "sqlite",
+    on_sqlite<run_instructions>};
 
 std::span<const Workload> all_workloads() { return workloads; }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "bench/report.h"
+#include "bench/subject.h"
 #include "holdfast/clock.h"
 
 namespace holdfast::bench {
@@ -24,7 +25,8 @@ struct Effort {
 struct Workload {
   std::string_view name;
   std::string_view sentence;
-  Report (*run)(const Effort& effort);
+  std::string_view store;  // that it is about
+  Report (*run)(const Effort& effort, Subject& subject);
 };
 
 std::span<const Workload> all_workloads();
@@ -59,16 +61,18 @@ double rate_of(double seconds, Work work) {
   return static_cast<double>(count) / passed;
 }
 
-Report run_pairs(const Effort& effort);
-Report run_threads(const Effort& effort);
+// On any store.
+Report run_pairs(const Effort& effort, Subject& subject);
+Report run_threads(const Effort& effort, Subject& subject);
+Report run_handover(const Effort& effort, Subject& subject);
+Report run_waiting(const Effort& effort, Subject& subject);
+// On SQLite.
 Report run_processes(const Effort& effort);
 Report run_contended(const Effort& effort);
-Report run_handover(const Effort& effort);
 Report run_takeover(const Effort& effort);
 Report run_held(const Effort& effort);
 Report run_command(const Effort& effort);
 Report run_kept(const Effort& effort);
-Report run_waiting(const Effort& effort);
 Report run_instructions(const Effort& effort);
 
 }  // namespace holdfast::bench

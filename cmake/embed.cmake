@@ -4,7 +4,7 @@
 #   src/stores/sqlite/CMakeLists.txt:
 #     holdfast_embed(holdfast_sqlite holdfast::sqlite sql/acquire.sql sql/schema.sql)
 #   src/stores/sqlite/store.cpp:
-#     #include "stores/sqlite/sql/acquire.sql.h"     // the file's path below src/, with .h behind it
+#     #include "stores/sqlite/sql/acquire.sql.h"     // the file's path below src/, or below the root if it is elsewhere, with .h behind it
 #     prepare(holdfast::sqlite::acquire_sql);        // std::string_view, byte for byte the file; '.' and '-' become '_'
 #
 # A changed file is embedded again by the next build. Only TARGET sees the generated headers.
@@ -29,7 +29,12 @@ function(holdfast_embed target namespace)
   set(generated "${PROJECT_BINARY_DIR}/generated")
   foreach(file IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE source)
-    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE name)
+    set(base "${PROJECT_SOURCE_DIR}/src")
+    cmake_path(IS_PREFIX base "${source}" below_src)
+    if(NOT below_src)
+      set(base "${PROJECT_SOURCE_DIR}")
+    endif()
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${base}" OUTPUT_VARIABLE name)
     cmake_path(GET source FILENAME filename)
     string(MAKE_C_IDENTIFIER "${filename}" constant)
     add_custom_command(

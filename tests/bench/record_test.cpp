@@ -14,7 +14,11 @@ Run::Done some_workload() {
   Report report;
   report.figures = {compare({"ours", {10, 20, 30}}, {"theirs", {10, 10, 10}}, "pairs/s", Better::more)};
   report.charts.emplace_back("pairs", BarChart{});
-  return {.name = "pairs", .sentence = "A sentence.", .report = std::move(report), .seconds = 1};
+  return {.name = "pairs",
+          .sentence = "A sentence.",
+          .store = "PostgreSQL 15",
+          .report = std::move(report),
+          .seconds = 1};
 }
 
 TEST(Record, has_the_machine_the_seed_and_every_figure_with_its_spread) {
@@ -39,9 +43,23 @@ TEST(Record, has_the_machine_the_seed_and_every_figure_with_its_spread) {
   EXPECT_EQ(figure["spread"]["max"], 3);
 }
 
+TEST(Record, what_was_skipped_and_left_out_is_said_with_its_reason) {
+  bench::Run run;
+  run.workloads = {some_workload()};
+  run.workloads[0].report.notes = {"something is left out"};
+  run.skipped = {{.name = "pairs-redis", .why = "no server"}};
+  const auto json = nlohmann::json::parse(to_json(run));
+  EXPECT_EQ(json["skipped"][0]["name"], "pairs-redis");
+  EXPECT_EQ(json["skipped"][0]["why"], "no server");
+  EXPECT_EQ(json["workloads"][0]["notes"][0], "something is left out");
+  EXPECT_EQ(json["workloads"][0]["store"], "PostgreSQL 15");
+  EXPECT_THAT(to_table(run.workloads[0]), HasSubstr("something is left out"));
+  EXPECT_EQ(to_table(run.skipped[0]), "pairs-redis: skipped: no server\n");
+}
+
 TEST(Record, the_table_has_a_line_for_each_figure) {
   const std::string table = to_table(some_workload());
-  EXPECT_THAT(table, HasSubstr("pairs: A sentence."));
+  EXPECT_THAT(table, HasSubstr("pairs: A sentence. [PostgreSQL 15]"));
   EXPECT_THAT(table, HasSubstr("ours       20 pairs/s"));
   EXPECT_THAT(table, HasSubstr("ratio   2.00  (1.50 .. 2.50, more is better)"));
 }

@@ -31,29 +31,6 @@ class SqliteDatabase final : public TestDatabase {
   const Scratch folder_;
 };
 
-class WrappedOrigin final : public Origin {
- public:
-  using Wrap = std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)>;
-  WrappedOrigin(std::shared_ptr<Origin> inner, Wrap wrap)
-      : inner_(std::move(inner)), wrap_(std::move(wrap)) {}
-
-  Result<std::unique_ptr<Store>> connect(Instant until) override {
-    auto store = inner_->connect(until);
-    if (!store) return store;
-    return wrap_(*std::move(store));
-  }
-  std::unique_ptr<Steward> steward() override { return inner_->steward(); }
-  Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
-  std::string name() const override { return inner_->name(); }
-  const std::string& client() const noexcept override { return inner_->client(); }
-  int proof_of_life() const override { return inner_->proof_of_life(); }
-  void abandon() noexcept override { inner_->abandon(); }
-
- private:
-  const std::shared_ptr<Origin> inner_;
-  const Wrap wrap_;
-};
-
 struct Candidate {
   Kind kind;
   std::string missing{};  // empty, or what to install
@@ -92,10 +69,6 @@ std::vector<Kind> shared_kinds() {
   std::vector<Kind> kinds = all_kinds();
   std::erase_if(kinds, [](const Kind& kind) { return kind.name == "memory"; });
   return kinds;
-}
-
-std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner, WrappedOrigin::Wrap wrap) {
-  return std::make_shared<WrappedOrigin>(std::move(inner), std::move(wrap));
 }
 
 }  // namespace holdfast::test

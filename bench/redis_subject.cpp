@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/raw_redis.h"
+#include "bench/redis_py.h"
+#include "bench/subject.h"
+#include "bench/workload.h"
+#include "tests/support/servers/redis_server.h"
+
+namespace holdfast::bench {
+namespace {
+
+std::string field(const std::string& info, const std::string& name) {
+  const auto at = info.find(name + ":");
+  if (at == std::string::npos) throw std::runtime_error("Redis does not tell its " + name);
+  const auto from = at + name.size() + 1;
+  return info.substr(from, info.find_first_of("\r\n", from) - from);
+}
+
+// With a log that goes to the disk once a second, as leases want it; nobody waits for that.
+class RedisSubject final : public Subject {
+ public:
+  RedisSubject() : watching_(server_.port()) {
+    make_ready(url());
+    naming_.store = "Redis " + field(info("server"), "redis_version");
+  }
+
+  const Naming& naming() const override { return naming_; }
+  std::string url() const override { return server_.url(); }
+  std::unique_ptr<ByHand> by_hand() override { return std::make_unique<RawRedis>(server_.port()); }
+  std::unique_ptr<Wire> wire() override { return std::make_unique<PublishWire>(server_.port()); }
+
+  std::vector<Rival> rivals(std::vector<std::string>& notes) override {
+    const auto raw = std::make_shared<RawRedis>(server_.port());
+    const auto python = std::make_shared<RedisPy>(server_.port());
+    std::vector<Rival> all = {{"twice PING", Role::floor, [raw](double seconds) {
+                                 return rate_of(seconds, [&] { raw->ask(), raw->ask(); });
+                               }}};
+    if (python->missing().empty())
+      all.push_back({"redis-py " + python->version() + "'s Lock", Role::reference,
+                     [python](double seconds) { return python->rate(seconds); }});
+    else
+      notes.push_back("redis-py's Lock is left out: " + python->missing());
+    return all;
+  }
+
+  // Commands; those that a script calls are among them.
+  std::optional<double> served() override {
+    return std::stod(field(info("stats"), "total_commands_processed")) - ++questions_;
+  }
+
+ private:
+  std::string info(std::string_view section) {
+    const Answer answer = watching_.ask({"INFO", section});
+    return {answer->str, answer->len};
+  }
+
+  test::RedisServer server_;
+  RedisConnection watching_;
+  double questions_ = 0;
+  Naming naming_{.store = {},
+                 .by_hand = "SET NX PX and a script by hand",
+                 .batch = "64 in a pipeline by hand",
+                 .question = "PING",
+                 .wire = "PUBLISH to SUBSCRIBE"};
+};
+
+}  // namespace
+
+SubjectKind redis_subject() {
+  return {"redis", test::redis_missing, [] { return std::make_unique<RedisSubject>(); }};
+}
+
+}  // namespace holdfast::bench

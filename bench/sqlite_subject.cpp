@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sqlite3.h>
+
+#include "bench/pipe_wire.h"
+#include "bench/raw_sqlite.h"
+#include "bench/subject.h"
+#include "bench/workload.h"
+#include "tests/support/scratch.h"
+
+namespace holdfast::bench {
+namespace {
+
+class SqliteSubject final : public Subject {
+ public:
+  SqliteSubject() { make_ready(url()); }
+
+  const Naming& naming() const override { return naming_; }
+  std::string url() const override { return "sqlite:" + path(); }
+  std::unique_ptr<ByHand> by_hand() override {
+    return std::make_unique<RawSqlite>(path(), RawSqlite::How::same_statements);
+  }
+  std::unique_ptr<Wire> wire() override { return std::make_unique<PipeWire>(); }
+
+  std::vector<Rival> rivals(std::vector<std::string>&) override {
+    const auto raw = std::make_shared<RawSqlite>(folder_.path() + "/raw.db", RawSqlite::How::returning);
+    return {{"by hand with RETURNING", Role::reference, [raw](double seconds) {
+               return rate_of(seconds, [&] { raw->acquire_and_release("key", "somebody"); });
+             }}};
+  }
+
+ private:
+  std::string path() const { return folder_.path() + "/ours.db"; }
+
+  const test::Scratch folder_;
+  const Naming naming_{.store = std::string("SQLite ") + sqlite3_libversion(),
+                       .by_hand = "the same statements by hand",
+                       .batch = "64 in a transaction by hand",
+                       .question = "",
+                       .wire = "a byte through a pipe"};
+};
+
+}  // namespace
+
+SubjectKind sqlite_subject() {
+  return {"sqlite", [] { return std::string(); }, [] { return std::make_unique<SqliteSubject>(); }};
+}
+
+}  // namespace holdfast::bench
