@@ -108,10 +108,11 @@ std::string RedisServer::command(const std::vector<std::string>& words) const {
 
 bool RedisServer::launch() {
   write_configuration();
-  running_ = std::make_unique<Guarded>(Program{.words = {"redis-server", folder_.path() + "/redis.conf"},
-                                               .log = log(),
-                                               .folder = folder_.path(),
-                                               .end_signal = SIGKILL});
+  running_ = std::make_unique<Guarded>(
+      Program{.words = {find_program("redis-server"), folder_.path() + "/redis.conf"},
+              .log = log(),
+              .folder = folder_.path(),
+              .end_signal = SIGKILL});
   const auto ready = [&] {
     const Context context = connected(socket(), options_);
     if (context == nullptr) return false;
