@@ -10,8 +10,8 @@
 namespace holdfast::postgres {
 
 struct Options {
-  // As libpq takes it: a URL, or "host=db.example dbname=app user=app".  What it does not say comes from where
-  // libpq users expect it: PGHOST and the like, .pgpass, a service file.
+  // As libpq takes it: a URL, or "host=db.example dbname=app user=app".  What it does not say comes from
+  // where libpq users expect it: PGHOST and the like, .pgpass, a service file.
   std::string conninfo;
   std::string table = "locks";  // or "app.locks"; what we keep beside it is named after it
 };
@@ -20,8 +20,8 @@ struct Options {
 // exclude each other.  It is not made by connecting but by Steward::init(), or `holdfast init`: one that is
 // missing is Errc::refused.
 //
-// Where no sslmode is given and the host is not local, the server has to prove its name: verify-full, with the
-// system's certificates.
+// Where no sslmode is given and the host is not local, the server has to prove its name: verify-full, with
+// the system's certificates.
 //
 // Expiry is measured on the server's clock.  Commits are durable whatever the role's synchronous_commit.
 // Connections are the client's own; behind a pooler (PgBouncer) waiters poll.

@@ -13,7 +13,8 @@ bool await(int fd, short events, Instant until) noexcept {
   using namespace std::chrono;
   while (true) {
     const nanoseconds left = std::max(until - BootClock::now(), nanoseconds::zero());
-    // At most a minute at once: the kernel's clock for this stops while the machine sleeps, and ours does not.
+    // At most a minute at once: the kernel's clock for this stops while the machine sleeps, and ours does
+    // not.
     const nanoseconds turn = std::min<nanoseconds>(left, minutes(1));
     const auto whole = duration_cast<seconds>(turn);
     const timespec limit{static_cast<time_t>(whole.count()), static_cast<long>((turn - whole).count())};

@@ -40,6 +40,12 @@ TEST(StoreOffset, it_never_says_more_than_the_store_shows_while_rates_differ_by_
   }
 }
 
+TEST(StoreOffset, the_end_of_time_is_far_away_and_no_overflow) {
+  StoreOffset offset;
+  offset.learn(at(100s), at(100s), ahead + 100s);
+  EXPECT_GT(offset.at_least(Instant::max()), ahead + std::chrono::hours(24 * 300));
+}
+
 TEST(StoreOffset, moments_before_the_answer_are_judged_as_carefully) {
   StoreOffset offset;
   offset.learn(at(100s), at(100s), ahead + 100s);

@@ -17,7 +17,8 @@ std::string refusal(std::string_view state) {
   if (state == "22003" || state == "2200H") return "a number in its tables is at the end of all numbers";
   if (state == "22021" || state == "22P05") return "its encoding does not have these letters";
   if (state.starts_with("28")) return "it does not let this user in";
-  if (state.starts_with("42") || state.starts_with("23")) return "its tables are not as this version makes them";
+  if (state.starts_with("42") || state.starts_with("23"))
+    return "its tables are not as this version makes them";
   return {};
 }
 

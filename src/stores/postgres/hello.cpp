@@ -116,8 +116,9 @@ Hello say_hello(Connection& connection, const Tables& tables, Instant until) {
 void require_complete(const Hello& hello, const std::string& where) {
   const std::string table = "\"" + hello.tables.name() + "\"";
   if (hello.standby || hello.read_only) {
-    raise({Errc::refused, where + (hello.standby ? " is a standby" : " is read-only for this user") +
-                              "; leases have to be written down: give the primary, or a user that may write"});
+    raise(
+        {Errc::refused, where + (hello.standby ? " is a standby" : " is read-only for this user") +
+                            "; leases have to be written down: give the primary, or a user that may write"});
   }
   if (hello.table && !hello.wrong.empty())
     raise({Errc::refused, where + ": the table " + table + " cannot keep leases: " + hello.wrong});
@@ -128,9 +129,9 @@ void require_complete(const Hello& hello, const std::string& where) {
                                ? "the table " + table + " lacks its unique index on \"key\""
                                : "what we keep beside the table " + table + " is missing (" +
                                      hello.tables.beside(hello.missing.front()) + ")";
-  raise({Errc::refused, what + " in the database \"" + printable(hello.database) +
-                            "\"; make it with: holdfast --store " + where +
-                            (hello.tables.name() == "locks" ? "" : "?table=" + hello.tables.name()) + " init"});
+  raise({Errc::refused,
+         what + " in the database \"" + printable(hello.database) + "\"; make it with: holdfast --store " +
+             where + (hello.tables.name() == "locks" ? "" : "?table=" + hello.tables.name()) + " init"});
 }
 
 }  // namespace holdfast::postgres

@@ -62,7 +62,8 @@ Error looking_failed(Error error) {
 
 std::vector<std::string> dangers(const Answer& a, const Hello& hello) {
   std::vector<std::string> found;
-  if (a.text(0, 0) == "off") found.emplace_back("fsync is off: a crash of the server's machine can lose leases and tokens");
+  if (a.text(0, 0) == "off")
+    found.emplace_back("fsync is off: a crash of the server's machine can lose leases and tokens");
   if (a.text(0, 1) == "off")
     found.emplace_back("full_page_writes is off: a crash of the server's machine can damage the tables");
   if (hello.unlogged) found.emplace_back("the lock table is unlogged: a crash of the server empties it");
@@ -78,9 +79,11 @@ std::vector<std::string> remarks(const Answer& a, const Hello& hello) {
     found.emplace_back("its standbys are asynchronous: one that is promoted may not have the last leases");
   if (!a.text(0, 4).starts_with("PostgreSQL "))
     found.push_back("this is not PostgreSQL itself but " + printable(a.text(0, 4)));
-  if (a.flag(0, 6)) found.emplace_back("the queue of notifications is filling up: somebody listens inside a transaction");
+  if (a.flag(0, 6))
+    found.emplace_back("the queue of notifications is filling up: somebody listens inside a transaction");
   if (hello.pooled)
-    found.emplace_back("there is a connection pooler in between: statements are not prepared, and waiters poll");
+    found.emplace_back(
+        "there is a connection pooler in between: statements are not prepared, and waiters poll");
   return found;
 }
 
@@ -95,9 +98,9 @@ Result<Page> PostgresStore::list(const Query& query, Instant until) {
     parameters_.text(query.prefix).flag(query.exact);
     if (!log) parameters_.text(query.after);
     parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1'000'000'000)));
-    const std::string_view sql = log                                     ? history_sql
+    const std::string_view sql = log                                 ? history_sql
                                  : query.what == Query::What::places ? places_sql
-                                                                         : leases_sql;
+                                                                     : leases_sql;
     const Answer answer = connection_.run(hello_.tables.expand(sql), parameters_, until);
     if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
     switch (query.what) {

@@ -28,11 +28,12 @@ class PostgresOrigin final : public Origin {
 
   std::unique_ptr<Steward> steward() override { return std::make_unique<PostgresSteward>(site_); }
 
-  // A client of its own: its queue, and so the address of its bell, is that table's.  A name without a schema is
-  // looked for where ours is.
+  // A client of its own: its queue, and so the address of its bell, is that table's.  A name without a schema
+  // is looked for where ours is.
   Result<std::shared_ptr<Origin>> in(std::string_view table) override {
     const bool bare = table.find('.') == std::string_view::npos && !site_->tables.schema().empty();
-    auto tables = Tables::named(bare ? site_->tables.schema() + "." + std::string(table) : std::string(table));
+    auto tables =
+        Tables::named(bare ? site_->tables.schema() + "." + std::string(table) : std::string(table));
     if (!tables) return std::move(tables).error();
     return std::shared_ptr<Origin>(std::make_shared<PostgresOrigin>(site_->settings, *std::move(tables)));
   }

@@ -24,7 +24,8 @@ void Parameters::put(std::uint32_t word) {
 }
 
 void Parameters::patch(std::size_t at, std::uint32_t word) {
-  for (int i = 0; i < 4; ++i) kept_[at + static_cast<std::size_t>(i)] = static_cast<char>(word >> (24 - 8 * i));
+  for (int i = 0; i < 4; ++i)
+    kept_[at + static_cast<std::size_t>(i)] = static_cast<char>(word >> (24 - 8 * i));
 }
 
 Parameters& Parameters::text(std::string_view value) {
@@ -53,9 +54,13 @@ Parameters& Parameters::number(std::int64_t value) {
   return *this;
 }
 
-Parameters& Parameters::number(std::optional<std::int64_t> value) { return value ? number(*value) : nothing(); }
+Parameters& Parameters::number(std::optional<std::int64_t> value) {
+  return value ? number(*value) : nothing();
+}
 
-Parameters& Parameters::flag(bool value) { return text(value ? std::string_view("\1", 1) : std::string_view("\0", 1)); }
+Parameters& Parameters::flag(bool value) {
+  return text(value ? std::string_view("\1", 1) : std::string_view("\0", 1));
+}
 
 void Parameters::begin_array(std::uint32_t element_type) {
   text({});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// parameters.h - what goes with a statement, in PostgreSQL's binary form: nothing to quote, nothing to copy twice.
+// parameters.h - what goes with a statement, in PostgreSQL's binary form: nothing to quote, nothing to copy
+// twice.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -108,9 +108,10 @@ Result<Settings> Settings::from(const std::string& conninfo, const Words& more) 
   settings.words_ = words_of(parsed);
   for (const auto& [name, value] : more) {
     if (!is_known(name)) {
-      return Error{Errc::invalid, "\"" + printable(name) +
-                                      "\" is not a parameter of postgres: known are table= and what libpq knows, "
-                                      "as sslmode= and options="};
+      return Error{Errc::invalid,
+                   "\"" + printable(name) +
+                       "\" is not a parameter of postgres: known are table= and what libpq knows, "
+                       "as sslmode= and options="};
     }
     put(settings.words_, name, value);
   }
@@ -123,8 +124,8 @@ Result<Settings> Settings::from(const std::string& conninfo, const Words& more) 
   return settings;
 }
 
-// libpq says what it would use, service file and environment included, only about a connection.  One to port 0
-// is given up before anything is sent anywhere.
+// libpq says what it would use, service file and environment included, only about a connection.  One to port
+// 0 is given up before anything is sent anywhere.
 Status Settings::look_up() {
   Words probe = words_;
   put(probe, "port", "0");
@@ -138,18 +139,21 @@ Status Settings::look_up() {
   if (!mode_given && !all_local(used)) put(words_, "sslmode", "verify-full");
   const bool full = find(words_, "sslmode") == "verify-full" || find(used, "sslmode") == "verify-full";
   if (full && find(used, "sslrootcert").empty() && !has_own_certificates()) {
-    if (std::string path = system_certificates(); !path.empty())
-      put(words_, "sslrootcert", std::move(path));
+    if (std::string path = system_certificates(); !path.empty()) put(words_, "sslrootcert", std::move(path));
   }
   // Of several servers the one that takes writes.
   const bool several = find(used, "host").find(',') != std::string::npos;
-  if (several && find(used, "target_session_attrs") == "any") put(words_, "target_session_attrs", "read-write");
+  if (several && find(used, "target_session_attrs") == "any")
+    put(words_, "target_session_attrs", "read-write");
   put(words_, "client_encoding", "UTF8");
   put(words_, "fallback_application_name", "holdfast");
 
-  if (const std::string port = find(words_, "port"); !port.empty()) put(used, "port", port);
-  else if (const char* given = std::getenv("PGPORT"); given != nullptr) put(used, "port", given);
-  else std::erase_if(used, [](const auto& word) { return word.first == "port"; });
+  if (const std::string port = find(words_, "port"); !port.empty())
+    put(used, "port", port);
+  else if (const char* given = std::getenv("PGPORT"); given != nullptr)
+    put(used, "port", given);
+  else
+    std::erase_if(used, [](const auto& word) { return word.first == "port"; });
   if (const std::string secret = find(used, "password"); !secret.empty()) secrets_.push_back(secret);
   name_ = name_from(used);
   database_ = find(used, "dbname");
@@ -164,7 +168,8 @@ std::string Settings::shown(std::string_view text) const {
       out.replace(at, secret.size(), "***");
   }
   while (!out.empty() && out.back() == '\n') out.pop_back();
-  for (std::size_t at = out.find('\n'); at != std::string::npos; at = out.find('\n', at)) out.replace(at, 1, "; ");
+  for (std::size_t at = out.find('\n'); at != std::string::npos; at = out.find('\n', at))
+    out.replace(at, 1, "; ");
   return printable(out);
 }
 

@@ -39,10 +39,7 @@ void PostgresStore::learn(Instant sent, const Answer& answer, int column) {
   if (answer.rows() > 0) offset_.learn(sent, BootClock::now(), Micros(answer.number(0, column)));
 }
 
-std::int64_t PostgresStore::void_after(Instant until) const {
-  const Instant far = after(BootClock::now(), std::chrono::hours(1));  // the end of time is on no clock
-  return offset_.at_least(std::min(until, far)).count();
-}
+std::int64_t PostgresStore::void_after(Instant until) const { return offset_.at_least(until).count(); }
 
 PostgresStore::Settled PostgresStore::settle(Call& call, std::size_t i, Millis patience) {
   const Request& r = call.requests[i];

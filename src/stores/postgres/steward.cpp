@@ -37,8 +37,8 @@ void PostgresSteward::tell(Connection& connection, const std::string& sql, Insta
 
 std::vector<std::string> PostgresSteward::missing(const Hello& hello) const {
   if (!hello.wrong.empty()) {
-    raise({Errc::refused, site_->name() + ": the table \"" + hello.tables.name() + "\" cannot keep leases: " +
-                              hello.wrong + "; nothing was changed"});
+    raise({Errc::refused, site_->name() + ": the table \"" + hello.tables.name() +
+                              "\" cannot keep leases: " + hello.wrong + "; nothing was changed"});
   }
   std::vector<std::string> statements;
   const auto add = [&](std::string_view name) { statements.push_back(hello.tables.expand(named(name))); };

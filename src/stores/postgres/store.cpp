@@ -21,7 +21,8 @@ Millis part_of(Instant until, std::int64_t parts, Millis most) {
 }
 
 std::size_t letters(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ void PostgresStore::require_fit(std::span<const Request> requests) const {
   const auto refuse = [&](const char* column, std::string_view text, std::size_t longest) {
     if (longest == 0 || text.size() <= longest || letters(text) <= longest) return;
     raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
-                              " letters that the column \"" + column + "\" of the table \"" + site_->tables.name() +
+                              " letters that the column \"" + column + "\" of the table \"" +
+                              site_->tables.name() +
                               "\" takes; give a shorter one, or make the column wider"});
   };
   for (const Request& r : requests) {
@@ -117,7 +119,8 @@ void PostgresStore::apply_wave(Call& call, Indices& wave) {
       const auto left = static_cast<std::int64_t>(each.size() - k);
       settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one));
     }
-    if (settled == Settled::in_the_way) answer_locked(call.requests[each[k]], call.replies[each[k]], call.until);
+    if (settled == Settled::in_the_way)
+      answer_locked(call.requests[each[k]], call.replies[each[k]], call.until);
     call.applied = true;
   }
 }

@@ -12,8 +12,8 @@ namespace holdfast::postgres {
 // `jobs` are two tables.
 class Tables {
  public:
-  // `locks`, or `app.locks` in a schema.  Errc::invalid where a part is not ^[A-Za-z_][A-Za-z0-9_]{0,47}$, or is
-  // a name of ours.
+  // `locks`, or `app.locks` in a schema.  Errc::invalid where a part is not ^[A-Za-z_][A-Za-z0-9_]{0,47}$, or
+  // is a name of ours.
   static Result<Tables> named(std::string_view table);
 
   // As given: with its schema, if it had one.
@@ -28,8 +28,8 @@ class Tables {
   // Of one of ours that lies beside it: "state".
   std::string beside(std::string_view word) const;
 
-  // The SQL with {locks}, {waiters}, {facts}, {log}, {state}, {index}, {log_index} and the words for the clock
-  // put in.
+  // The SQL with {locks}, {waiters}, {facts}, {log}, {state}, {index}, {log_index} and the words for the
+  // clock put in.
   std::string expand(std::string_view sql) const;
 
  private:

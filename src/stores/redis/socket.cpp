@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/address.h"
+#include "base/poll.h"
 #include "base/text.h"
 #include "stores/redis/resolve.h"
 
@@ -30,7 +31,7 @@ int try_to_connect(int fd, const sockaddr* address, socklen_t length, Instant un
   if (::connect(fd, address, length) == 0) return 0;
   // EAGAIN: a Unix socket whose queue is full, which nothing tells us the end of.
   if (errno != EINPROGRESS && errno != EINTR) return errno;
-  if (!wait_for(fd, POLLOUT, until)) return ETIMEDOUT;
+  if (!await(fd, POLLOUT, until)) return ETIMEDOUT;
   int error = 0;
   socklen_t size = sizeof error;
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
@@ -88,19 +89,6 @@ Fd connect_tcp(const std::string& host, std::uint16_t port, Instant until) {
 }
 
 }  // namespace
-
-bool wait_for(int fd, short event, Instant until) noexcept {
-  pollfd waiting{fd, event, 0};
-  while (true) {
-    const auto left = std::max(until - BootClock::now(), BootClock::duration::zero());
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
-    const timespec length{seconds.count(), (left - seconds).count()};
-    const int ready = ::ppoll(&waiting, 1, &length, nullptr);
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return true;  // whoever reads or writes learns what is wrong
-    if (ready == 0 && BootClock::now() >= until) return false;
-  }
-}
 
 void block_briefly(int fd, Millis longest) noexcept {
   const timeval length{0, std::chrono::duration_cast<Micros>(longest).count()};

@@ -14,7 +14,4 @@ Fd connect_socket(const Options& options, Instant until);
 // From now on receiving blocks, but no longer than that.
 void block_briefly(int fd, Millis longest) noexcept;
 
-// Waits for the poll event, or for trouble; false: `until` came first.
-bool wait_for(int fd, short event, Instant until) noexcept;
-
 }  // namespace holdfast::redis

@@ -17,9 +17,6 @@ namespace {
 // More would keep the server from everybody else for milliseconds.
 constexpr std::size_t most_at_once = 512;
 
-// No call takes so long; `until` may be the end of time, which has none on the server's clock.
-constexpr Millis longest_call = std::chrono::hours(24);
-
 constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_each = 6;
 
 // As lua/apply.lua has them, behind those of Verdict.
@@ -111,7 +108,7 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   const std::size_t n = which ? which->size() : requests.size();
   const auto number_of = [&](std::size_t i) { return which ? (*which)[i] : i; };
   const Instant sent = BootClock::now();
-  const Micros void_after = link_.offset().at_least(std::min(until, sent + longest_call));
+  const Micros void_after = link_.offset().at_least(until);
   const auto add = [&](Command& command) {
     command.word(site.layout.kept()).word(site.layout.index());
     command.word(site.layout.purged()).word(site.layout.log());

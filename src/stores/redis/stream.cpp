@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/poll.h"
 #include "base/text.h"
 #include "stores/redis/socket.h"
 
@@ -37,7 +38,7 @@ void Stream::shake_hands(Instant until) {
     const bool done = tls_->shake_hands(received, sealed_);
     if (!sealed_.empty()) send_plain(sealed_, until);
     if (done) return;
-    if (!wait_for(fd(), POLLIN, until))
+    if (!await(fd(), POLLIN, until))
       broken(site_, "brought no greeting in the time that this call had; does it speak TLS there?");
     received = receive_plain(MSG_DONTWAIT);
   }
@@ -56,7 +57,7 @@ void Stream::send_plain(std::string_view bytes, Instant until) {
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
-      if (!wait_for(fd(), POLLOUT, until)) broken(site_, "takes nothing more in the time that this call had");
+      if (!await(fd(), POLLOUT, until)) broken(site_, "takes nothing more in the time that this call had");
     } else if (errno != EINTR) {
       broken(site_, std::string("broke: ") + std::strerror(errno));
     }
@@ -66,7 +67,7 @@ void Stream::send_plain(std::string_view bytes, Instant until) {
 std::string_view Stream::receive(Instant until) {
   while (true) {
     const bool may_block = BootClock::now() + briefly < until;
-    if (!may_block && !wait_for(fd(), POLLIN, until))
+    if (!may_block && !await(fd(), POLLIN, until))
       broken(site_, "brought no answer in the time that this call had");
     const std::string_view received = receive_plain(may_block ? 0 : MSG_DONTWAIT);
     if (const std::string_view bytes = tls_ ? opened(received) : received; !bytes.empty()) return bytes;

@@ -50,11 +50,12 @@ WITH clock AS MATERIALIZED (
   ON CONFLICT (key) DO NOTHING
   RETURNING key::text AS key, locked_by::text AS locked_by, sequence, locked_until
 ), locked AS MATERIALIZED (
-  SELECT j.n, j.key, j.verb, j.holder, j.token, j.ttl, j.flags, j.note,
+  SELECT j.n, j.key, j.verb, j.holder, j.token, j.ttl, j.flags, j.note, j.clients,
          l.locked_by::text AS locked_by, l.locked_at, l.locked_until, l.sequence
     FROM judged AS j
     JOIN {locks} AS l ON l.key::text = j.key
-   WHERE j.likely AND j.known AND (SELECT count(*) FROM made) IS NOT NULL
+   WHERE (j.likely OR (j.verb = 'a' AND j.place_us > 0 AND j.in_time AND $9::text = ANY (j.clients)))
+     AND j.known AND (SELECT count(*) FROM made) IS NOT NULL
    ORDER BY j.n
      FOR NO KEY UPDATE OF l
 ), seen AS MATERIALIZED (  -- on the clock again: the locks may have been waited for
@@ -62,7 +63,8 @@ WITH clock AS MATERIALIZED (
 ), decided AS MATERIALIZED (
   SELECT s.*, s.locked_by IS NOT NULL AND coalesce(s.locked_until >= s.now, true) AS live,
          CASE WHEN s.locked_by IS NULL OR s.locked_until < s.now
-              THEN CASE WHEN s.verb = 'a' AND s.now_us <= $10::bigint THEN 'grant' ELSE 'nothing' END
+              THEN CASE WHEN s.verb = 'a' AND s.now_us <= $10::bigint AND coalesce(s.clients[1] = $9::text, true)
+                        THEN 'grant' ELSE 'nothing' END
               WHEN s.verb = 'e' THEN CASE WHEN s.sequence = s.token THEN 'evict' ELSE 'nothing' END
               WHEN s.locked_by <> s.holder OR s.token NOT IN (0, s.sequence) THEN 'nothing'
               WHEN s.verb = 'r' THEN 'release'
