@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files and folders that somebody else could have put there.
+#include "stores/sqlite/ownership.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/suite.h"
@@ -210,6 +214,20 @@ TEST_F(Foreign, sharing_takes_group_and_permission_on_file_and_folder) {
   expect_refused(take_as(bob, {team}, path), path, "belongs to another user");
   give(path, alice, team);
   EXPECT_EQ(take_as(bob, {team}, path), "granted");
+}
+
+TEST_F(Ownership, a_journal_that_goes_while_it_is_looked_at_is_no_trouble) {
+  const std::string path = folder() + "/leases.db", journal = path + "-journal";
+  std::atomic<bool> done = false;
+  std::jthread transactions([&] {
+    while (!done) {
+      std::ofstream(journal).put('j');
+      mode(journal, 0600);
+      fs::remove(journal);
+    }
+  });
+  for (int i = 0; i < 20'000; ++i) EXPECT_NO_THROW(sqlite::check_files(path));
+  done = true;
 }
 
 }  // namespace
