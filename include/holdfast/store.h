@@ -120,7 +120,7 @@ struct Traits {
   Millis resolution{};  // of its expiry clock; goes into the margin
   bool push = false;    // it has a bell
   bool fair = true;     // waiters are served in order
-  bool tidies = false;  // takes away by itself what nobody needs any more; else the keeper purges
+  bool tidies = false;  // nobody need purge: it does so by itself, or others count on what is there
   char grade = 'B';     // A consensus, B durable, C best effort, D refuse
   std::vector<std::string> findings = {};
   std::vector<std::string> warnings = {};  // findings that every client is told of when it opens the store

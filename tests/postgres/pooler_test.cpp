@@ -23,6 +23,7 @@ TEST_F(Pooler, it_is_noticed_and_told) {
   const Traits traits = ours.store().examine(soon()).value();
   EXPECT_FALSE(traits.push);
   EXPECT_THAT(traits.findings, ::testing::Contains(::testing::HasSubstr("pooler")));
+  EXPECT_EQ(traits.warnings.size(), 1u);
   EXPECT_FALSE(ours.store().bell());
   EXPECT_TRUE(Ours(url()).store().examine(soon()).value().push);
 }

@@ -63,6 +63,15 @@ TEST_F(Schema, a_table_of_locker_0_0_1_is_completed_and_goes_on) {
   EXPECT_EQ(ours.acquire("new", "ann").verdict, Verdict::granted);
 }
 
+TEST_F(Schema, clients_purge_only_a_table_that_init_has_made) {
+  const auto left_to_people = [&] { return Ours(url()).store().examine(soon()).value().tidies; };
+  make_tables(url());
+  EXPECT_FALSE(left_to_people());
+  psql()->run("DROP TABLE holdfast_state");
+  make_tables(url());
+  EXPECT_TRUE(left_to_people()) << "the lock table was there before";
+}
+
 TEST_F(Schema, narrow_columns_refuse_by_name_what_they_cannot_take) {
   psql()->run(
       "CREATE TABLE locks (id serial PRIMARY KEY, locked_by varchar(255), key varchar(255), locked_at "

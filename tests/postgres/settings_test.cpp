@@ -47,6 +47,7 @@ TEST(Settings, a_host_elsewhere_gets_verify_full_and_a_local_one_does_not) {
             ::access("/etc/ssl/certs/ca-certificates.crt", R_OK) != 0);
   EXPECT_EQ(word(Settings::from("postgres://app@localhost,db.example/app", {}).value(), "sslmode"),
             "verify-full");
+  EXPECT_EQ(word(Settings::from("postgres://app@127.example.org/app", {}).value(), "sslmode"), "verify-full");
 }
 
 TEST(Settings, what_is_given_is_left_as_it_is) {

@@ -54,6 +54,9 @@ void take_log(const Answer& a, Page& page) {
   }
 }
 
+constexpr const char* pooler =
+    "there is a connection pooler in between: statements are not prepared, and waiters poll";
+
 // Only looked: whatever went wrong, nothing was changed.
 Error looking_failed(Error error) {
   if (error.in_doubt()) error.code = Errc::unavailable;
@@ -81,9 +84,7 @@ std::vector<std::string> remarks(const Answer& a, const Hello& hello) {
     found.push_back("this is not PostgreSQL itself but " + printable(a.text(0, 4)));
   if (a.flag(0, 6))
     found.emplace_back("the queue of notifications is filling up: somebody listens inside a transaction");
-  if (hello.pooled)
-    found.emplace_back(
-        "there is a connection pooler in between: statements are not prepared, and waiters poll");
+  if (hello.pooled) found.emplace_back(pooler);
   return found;
 }
 
@@ -122,11 +123,15 @@ Result<Traits> PostgresStore::examine(Instant until) {
   try {
     require_time(until);
     parameters_.clear();
-    const Answer answer = connection_.run(std::string(examine_sql), parameters_, until);
+    const Answer answer = connection_.run(hello_.tables.expand(examine_sql), parameters_, until);
     if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
     traits.findings = dangers(answer, hello_);
     if (!traits.findings.empty()) traits.grade = 'C';
+    // Ruby's locker makes a row when it makes an object, and never again: one that is taken away because it
+    // has been free for long would lock that object out.  In its table only people purge.
+    traits.tidies = !answer.flag(0, 7);
     traits.warnings = traits.findings;
+    if (hello_.pooled) traits.warnings.emplace_back(pooler);
     for (std::string& remark : remarks(answer, hello_)) traits.findings.push_back(std::move(remark));
   } catch (const Failure& failure) {
     return looking_failed(failure.error());

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "stores/postgres/libpq.h"
 
@@ -57,7 +58,10 @@ std::vector<std::string> split(const std::string& list) {
 bool all_local(const Words& words) {
   const std::string addresses = find(words, "hostaddr");
   const auto hosts = split(addresses.empty() ? find(words, "host") : addresses);
-  return std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) { return is_local(host); });
+  return std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+    const bool is_socket = host.empty() || host.front() == '/' || host.front() == '@';
+    return is_socket || is_local(host);
+  });
 }
 
 // Where distributions keep the certificates that everybody trusts.
@@ -88,11 +92,6 @@ std::string name_from(const Words& words) {
 }
 
 }  // namespace
-
-bool is_local(std::string_view host) noexcept {
-  return host.empty() || host.front() == '/' || host.front() == '@' || host == "localhost" || host == "::1" ||
-         host.starts_with("127.");
-}
 
 Result<Settings> Settings::from(const std::string& conninfo, const Words& more) {
   Settings settings;

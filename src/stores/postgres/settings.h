@@ -40,7 +40,4 @@ class Settings {
   std::string name_, database_;
 };
 
-// A Unix socket, localhost, 127.0.0.0/8 or ::1.
-bool is_local(std::string_view host) noexcept;
-
 }  // namespace holdfast::postgres

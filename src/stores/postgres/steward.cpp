@@ -47,7 +47,7 @@ std::vector<std::string> PostgresSteward::missing(const Hello& hello) const {
   if (!hello.one_row_per_key) add("index");
   for (const std::string& word : hello.missing) {
     add(word);
-    if (word == "state") add("state_row");
+    if (word == "state") add(hello.table ? "state_beside" : "state_alone");
   }
   return statements;
 }

@@ -55,11 +55,17 @@ CREATE TABLE {log} (
 -- log_index: a loss looks up its own key.
 CREATE INDEX {log_index} ON {log} (key);
 
--- state: no key that was purged had a larger token.
+-- state: one row.
+--   purged_token  no key that was purged had a larger one
+--   made          {locks} was made by `init`: nobody else counts on rows that are free
 CREATE TABLE {state} (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
-  purged_token bigint NOT NULL DEFAULT 0
+  purged_token bigint NOT NULL DEFAULT 0,
+  made boolean NOT NULL
 );
 
--- state_row: the one.
-INSERT INTO {state} DEFAULT VALUES;
+-- state_beside: {locks} was there before us.
+INSERT INTO {state} (made) VALUES (false);
+
+-- state_alone: {locks} is made here too.
+INSERT INTO {state} (made) VALUES (true);
