@@ -151,7 +151,7 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   lease->kept = options.keep && !options.max_renewals && options.renew_every == Millis::zero();
   lease->tried = sent_;
   lease->unclear_until = unclear_until;
-  const core::Belief belief(plan, sent_, options.ttl);
+  const core::Belief belief(plan, sent_, core::granted_life(options.ttl, reply_.remaining));
   if (belief.deadline() - process_.now() < options.ttl / 2) {
     scene_.violated("a grant has half its life left",
                     "wish " + std::to_string(wish_) + " was granted with less");

@@ -101,9 +101,9 @@ class HOLDFAST_API Client {
   Let let_;
 };
 
-// Opens a store by its URL: "sqlite:PATH", "memory:".  Parameters of ours stand behind `?`: table=,
-// unsafe=allow. Throws Failure: Errc::invalid for a URL that means nothing, refused or unavailable for a
-// store that cannot be opened.
+// Opens a store by its URL: "sqlite:PATH", "postgres://USER@HOST/DATABASE", "redis://HOST", "rediss://HOST",
+// "memory:".  Parameters stand behind `?`; each store's page says which (docs/stores).  Throws Failure:
+// Errc::invalid for a URL that means nothing, refused or unavailable for a store that cannot be opened.
 HOLDFAST_API Client open(std::string_view url, ClientOptions options = {});
 HOLDFAST_API Result<Client> try_open(std::string_view url, ClientOptions options = {});
 

@@ -73,9 +73,9 @@ struct Reply {
 struct LeaseRow {
   std::string key;
   std::string holder;  // whoever has it, or had it last if it ran out; empty after a release
-  Token token{};
+  Token token{};       // none: another program, which gives none, holds it
   Millis remaining{};  // zero: free
-  Micros since{};      // of the grant: wall clock, since 1970
+  Micros since{};      // of the grant: wall clock, since 1970; zero: unknown
   std::string note;
   bool detached = false;
   std::uint32_t waiting{};  // live places in its queue

@@ -30,6 +30,7 @@ bool names_a_secret(std::string_view parameter) {
   std::string lower = decoded ? *decoded : std::string(parameter);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (lower == "passfile") return false;  // says where it is, not what
   return lower.find("pass") != std::string::npos || lower.find("pwd") != std::string::npos ||
          lower.find("secret") != std::string::npos || lower.find("token") != std::string::npos;
 }

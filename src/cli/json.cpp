@@ -16,9 +16,9 @@ Json millis(Millis duration) { return duration == never ? Json() : Json(duration
 Json object_of(const LeaseRow& row) {
   return {{"key", row.key},
           {"holder", row.holder},
-          {"token", number(row.token)},
+          {"token", row.token == no_token ? Json() : Json(number(row.token))},
           {"remaining_ms", millis(row.remaining)},
-          {"since_us", row.since.count()},
+          {"since_us", row.since == Micros::zero() ? Json() : Json(row.since.count())},
           {"note", row.note},
           {"detached", row.detached},
           {"waiting", row.waiting}};

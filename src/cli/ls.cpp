@@ -65,10 +65,10 @@ Row cells_of(const LeaseRow& row, Micros now) {
   const bool held = is_held(row);
   return {row.key,
           held ? short_holder(row.holder) + (row.detached ? " (detached)" : "") : "-",
-          held ? age_of(row, now) : "-",
+          held && row.since > Micros::zero() ? age_of(row, now) : "-",
           held ? format_duration(row.remaining) : "-",
           row.waiting == 0 ? "-" : std::to_string(row.waiting),
-          std::to_string(number(row.token)),
+          row.token == no_token ? "-" : std::to_string(number(row.token)),
           row.note};
 }
 

@@ -12,13 +12,17 @@ namespace holdfast::cli {
 namespace {
 
 std::string remaining_of(const LeaseRow& row) {
-  return row.remaining == never ? "without end" : "for another " + format_duration(row.remaining);
+  if (row.remaining == never) return "without end";
+  return "for another " + format_duration(row.remaining) +
+         (row.detached ? ", detached: nobody renews it" : ", unless renewed");
 }
 
-// The wall clock of whoever looks may be another than the store's.
-std::string age_of(const LeaseRow& row) {
+std::string since_of(const LeaseRow& row) {
+  if (row.since == Micros::zero()) return "unknown";
+  // The wall clock of whoever looks may be another than the store's.
   const Micros age = wall_now() - row.since;
-  return age < Micros::zero() ? "" : ", " + format_duration(std::chrono::floor<Millis>(age)) + " ago";
+  return format_wall(row.since) +
+         (age < Micros::zero() ? "" : ", " + format_duration(std::chrono::floor<Millis>(age)) + " ago");
 }
 
 std::string event_of(const LogRow& row) {
@@ -35,12 +39,12 @@ Rows rows_of(const Inspection& found) {
   else
     rows.push_back({"free", lease.holder.empty() ? "nobody holds it"
                                                  : "it ran out; the last holder was " + lease.holder});
-  if (held) rows.push_back({"since", format_wall(lease.since) + age_of(lease)});
-  if (held)
-    rows.push_back({"lasts", remaining_of(lease) +
-                                 (lease.detached ? ", detached: nobody renews it" : ", unless renewed")});
+  if (held) rows.push_back({"since", since_of(lease)});
+  if (held) rows.push_back({"lasts", remaining_of(lease)});
   if (lease.token != no_token)
     rows.push_back({held ? "token" : "last token", std::to_string(number(lease.token))});
+  else if (held)
+    rows.push_back({"token", "none: another program holds it"});
   if (!lease.note.empty()) rows.push_back({"note", lease.note});
   for (std::size_t i = 0; i < found.places.size(); ++i)
     rows.push_back({"waiting " + std::to_string(i + 1), short_holder(found.places[i].holder)});

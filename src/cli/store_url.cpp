@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "base/fd.h"
@@ -44,15 +45,28 @@ void hide_in_arguments(const std::string& url, std::span<char* const> argv) {
       "into HOLDFAST_STORE or into a file, --store @FILE");
 }
 
-std::string from_environment() {
+// A password there is not for CMD.  What CMD calls must not take another store for want of it either, so it
+// finds the rest of the URL, which is refused below.
+std::optional<std::string> from_environment() {
   char* const value = ::secure_getenv(variable);
   if (value == nullptr) return {};
   std::string url = value;
   if (has_secret(url)) {
     ::explicit_bzero(value, url.size());
-    ::unsetenv(variable);
+    ::setenv(variable, redacted(url).c_str(), 1);
   }
   return url;
+}
+
+Status check_from_environment(const std::string& url) {
+  if (url.empty())
+    return Error{Errc::invalid, "HOLDFAST_STORE is empty: set it to the URL of a store, or unset it"};
+  if (url.find(":***@") != std::string::npos || url.find("=***") != std::string::npos)
+    return Error{Errc::refused,
+                 "HOLDFAST_STORE is " + printable(url) +
+                     ": its password was not handed on to this command; put the URL into a file, "
+                     "HOLDFAST_STORE=@FILE"};
+  return ok();
 }
 
 Error unreadable(const std::string& path, const char* why) {
@@ -90,9 +104,10 @@ std::string percent_encoded(std::string_view path) {
 void take_over_pgpassword(std::string& url) {
   if (!url.starts_with("postgres:") && !url.starts_with("postgresql:")) return;
   char* const value = ::secure_getenv("PGPASSWORD");
-  if (value == nullptr || *value == '\0' || has_secret(url)) return;
-  url += url.find('?') == std::string::npos ? "?password=" : "&password=";
-  for (const char* c = value; *c != '\0'; ++c) {
+  if (value == nullptr || *value == '\0') return;
+  const bool has_one = has_secret(url.substr(0, url.find('?'))) || url.find("password=") != std::string::npos;
+  if (!has_one) url += url.find('?') == std::string::npos ? "?password=" : "&password=";
+  for (const char* c = value; !has_one && *c != '\0'; ++c) {
     constexpr std::string_view hex = "0123456789ABCDEF";
     const auto byte = static_cast<unsigned char>(*c);
     url += {'%', hex[byte / 16], hex[byte % 16]};
@@ -127,8 +142,11 @@ std::string anywhere(const std::string& url) {
 
 Result<std::string> take_store_url(const std::string& given, std::span<char* const> argv) {
   const bool on_the_command_line = !given.empty();
-  std::string url = from_environment();  // in any case: a password there is not for CMD
-  if (on_the_command_line) url = given;
+  const std::optional<std::string> inherited = from_environment();
+  if (!on_the_command_line && inherited) {
+    if (Status s = check_from_environment(*inherited); !s) return std::move(s).error();
+  }
+  std::string url = on_the_command_line ? given : inherited.value_or("");
   if (url.empty()) return "sqlite:" + percent_encoded(sqlite::default_path());
   // What CMD calls should find the same store.
   if (url.front() == '@') {
@@ -141,7 +159,7 @@ Result<std::string> take_store_url(const std::string& given, std::span<char* con
     ::setenv(variable, anywhere(url).c_str(), 1);
   } else if (on_the_command_line) {
     hide_in_arguments(url, argv);
-    ::unsetenv(variable);  // of another store
+    ::setenv(variable, redacted(url).c_str(), 1);
   }
   if (url.starts_with("memory:"))
     return Error{Errc::invalid, "memory: is inside one process, and this one ends: give sqlite:PATH"};

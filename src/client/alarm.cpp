@@ -82,8 +82,14 @@ void Keeper::State::close() {
   alarm_wakeup.ring();
 }
 
-void Keeper::State::log(std::string_view line) const {
-  if (options.log) options.log(line);
+void Keeper::State::log(std::string_view line) {
+  const std::lock_guard lock(log_mutex);
+  if (!silent && options.log) options.log(line);
+}
+
+void Keeper::State::be_silent() {
+  const std::lock_guard lock(log_mutex);
+  silent = true;
 }
 
 }  // namespace holdfast

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/attempt.h"
 
+#include <utility>
+
 #include "base/duration.h"
 #include "base/text.h"
 #include "core/deadline.h"
@@ -110,9 +112,11 @@ void Attempt::send(const core::Acquiring::Send& step) {
                                    .note = options_.note},
                                   step.until);
   if (!reply) {
+    tell_trouble(reply.error());
     failure_ = reply.error();
     return acquiring_.failed(BootClock::now(), reply.error());
   }
+  told_.clear();
   reply_ = *reply;
   if (waiter_ && reply_.verdict == Verdict::busy) {
     waiter_->heard(reply_);
@@ -120,6 +124,13 @@ void Attempt::send(const core::Acquiring::Send& step) {
     client_.keeper().get_ready();  // while there is time, and not when the key comes
   }
   acquiring_.answered(sent_, BootClock::now(), reply_);
+}
+
+// Who waits for minutes should know why; who does not is told by the result.
+void Attempt::tell_trouble(const Error& error) {
+  if (options_.wait == 0ms || !client_.options().log || !error.retryable()) return;
+  if (std::exchange(told_, error.detail) != error.detail)
+    client_.options().log("cannot ask for " + printable(key_) + " just now: " + error.detail);
 }
 
 // Whether our name holds the key: a renewal finds out without touching the queue.
@@ -144,7 +155,7 @@ std::shared_ptr<Hold> Attempt::grant(std::optional<Instant> unclear_until) {
                             .max_renewals = options_.max_renewals,
                             .margin = client_.options().margin,
                             .resolution = client_.traits().resolution};
-  client_.keeper().keep(hold, core::Belief(plan, sent_, options_.ttl));
+  client_.keeper().keep(hold, core::Belief(plan, sent_, core::granted_life(options_.ttl, reply_.remaining)));
   return hold;
 }
 

@@ -24,6 +24,7 @@ class Attempt {
   std::optional<Result<std::shared_ptr<Hold>>> wait_for_turn();
   Result<std::shared_ptr<Hold>> drive();
   void send(const core::Acquiring::Send& step);
+  void tell_trouble(const Error& error);
   bool ask_as_owner(Instant until);
   std::shared_ptr<Hold> grant(std::optional<Instant> unclear_until = {});
   Error give_up(const core::Acquiring::Done& done);
@@ -47,6 +48,7 @@ class Attempt {
   Instant sent_{};
   Reply reply_{};
   std::optional<Error> failure_;  // of the last send
+  std::string told_;              // what was last said about it
 };
 
 }  // namespace holdfast

@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-// Connects on first use, and anew after a call that was not answered: whatever that connection still has
-// in flight, nobody waits for it any more.
+// Connects on first use, and anew after a call that was not answered (whatever that connection still has in
+// flight, nobody waits for it any more) or refused: behind the same address another server may answer by now.
 class Connection final : public Store {
  public:
   explicit Connection(std::shared_ptr<Origin> origin) : origin_(std::move(origin)) {}
@@ -33,9 +33,8 @@ class Connection final : public Store {
       store_ = *std::move(connected);
     }
     auto result = call(*store_);
-    const bool unanswered =
-        !result && (result.error().code == Errc::unavailable || result.error().code == Errc::in_doubt);
-    if (unanswered) store_.reset();
+    const auto is = [&](Errc code) { return result.error().code == code; };
+    if (!result && (is(Errc::unavailable) || is(Errc::in_doubt) || is(Errc::refused))) store_.reset();
     return result;
   }
 

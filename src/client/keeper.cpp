@@ -20,6 +20,7 @@ Keeper::~Keeper() {
   state_->close();
   pulse_.finish(patience);
   alarm_.finish(patience);
+  state_->be_silent();
 }
 
 void Keeper::purge_every(Millis interval) {

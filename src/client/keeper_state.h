@@ -18,7 +18,7 @@
 
 namespace holdfast {
 
-struct Keeper::State {
+struct Keeper::State : std::enable_shared_from_this<State> {
   State(std::shared_ptr<Origin> o, const ClientOptions& opts, WaitsFor w)
       : origin(std::move(o)),
         options(opts),
@@ -43,6 +43,10 @@ struct Keeper::State {
   // The store told us, or the clock did.  Takes no lock for long and calls nobody: the alarm thread does.
   void lose(const std::shared_ptr<Hold>& hold, Lost lost);
   void tell_renewed(Hold& hold, Instant deadline);
+
+  // The user's, and not after the client has gone: a thread may be left behind with a store that hangs.
+  void log(std::string_view line);
+  void be_silent();
 
   const std::shared_ptr<Origin> origin;
   const ClientOptions options;
@@ -70,12 +74,16 @@ struct Keeper::State {
   void purge_if_due(Instant now);
   Instant time_for_a_call(Instant now);
 
+  std::recursive_mutex log_mutex;  // the user may end the client from there
+  bool silent = false;
+
   // The pulse's own.
+  std::string trouble;  // why the last renewal failed; empty: it did not
   Instant next_purge = Instant::max();
   Worker purging;
-  const std::shared_ptr<std::atomic<bool>> purge_refused = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<bool> purge_refused = false;
   void announce(const std::shared_ptr<Hold>& hold);
-  void log(std::string_view line) const;
+  void purge();
 };
 
 }  // namespace holdfast

@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_call = 5s;
+constexpr Millis one_look = 500ms;
 constexpr Millis one_purge = 10min;
 constexpr Millis first_pause = 20ms, longest_pause = 500ms;
 constexpr Millis without_answer = 10s;  // a wait outlives a restart of the store, not its end
@@ -46,8 +47,8 @@ struct Operator::State {
     if (Status s = check_not_forked(); !s) return std::move(s).error();
     return call();
   }
-  Result<LeaseRow> look(std::string_view key) {
-    auto found = store.list({.prefix = key, .exact = true, .limit = 1}, soon());
+  Result<LeaseRow> look(std::string_view key, Instant until = soon()) {
+    auto found = store.list({.prefix = key, .exact = true, .limit = 1}, until);
     if (!found) return std::move(found).error();
     LeaseRow row;
     row.key = key;
@@ -110,9 +111,12 @@ Result<std::string> Operator::try_break_lease(std::string_view key, Token token,
   Reply reply;
   if (Status s = state_->store.apply({&evict, 1}, {&reply, 1}, soon()); !s) return std::move(s).error();
   if (reply.verdict == Verdict::released) return before->token == token ? before->holder : std::string();
-  const std::string now = reply.remaining == 0ms ? "nobody holds it"
-                                                 : "it is held by " + printable(reply.holder) +
-                                                       " with token " + std::to_string(number(reply.token));
+  std::string now = "nobody holds it";
+  if (before->remaining > 0ms && before->token == no_token)
+    now = "it is held by " + printable(before->holder) +
+          ", another program's, which gives no token; release it by that name";
+  else if (reply.remaining > 0ms)
+    now = "it is held by " + printable(reply.holder) + " with token " + std::to_string(number(reply.token));
   return Error{.code = Errc::lost,
                .detail = printable(key) + " is not held with token " + std::to_string(number(token)) + ": " +
                          now + "; nothing was changed",
@@ -135,13 +139,15 @@ Status Operator::try_wait_until_free(std::string_view key, WaitOptions options) 
   for (int times = 0;; ++times) {
     if (options.stop.stop_requested())
       return Error{Errc::stopped, "the wait for " + printable(key) + " was stopped"};
-    auto found = state_->look(key);
+    // No call outlives the wait, but each has time enough for an answer.
+    const Instant enough = after(BootClock::now(), options.wait == 0ms ? one_call : one_look);
+    auto found = state_->look(key, std::min(soon(), std::max(give_up, enough)));
     const Instant now = BootClock::now();
     if (found) {
       row = *std::move(found);
       if (row.remaining == 0ms) return ok();
       answered = now;
-    } else if (!found.error().retryable() || now > after(answered, without_answer)) {
+    } else if (!found.error().retryable() || now > after(answered, without_answer) || now >= give_up) {
       return std::move(found).error();
     }
     if (now >= give_up) {

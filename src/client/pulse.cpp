@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keeper's thread that talks to the store.
+#include <utility>
+
+#include "base/text.h"
 #include "client/connection.h"
 #include "client/keeper_state.h"
 #include "client/why_lost.h"
@@ -81,6 +84,7 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   const Status status = store.apply(requests, replies, std::min(until, time_for_a_call(sent)));
   const Instant now = BootClock::now();
   if (status) {
+    if (!std::exchange(trouble, {}).empty()) log("renewing leases works again");
     // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
     for (const bool granted : {true, false}) {
       for (std::size_t i = 0; i < due.size(); ++i) {
@@ -90,7 +94,12 @@ void Keeper::State::renew(Store& store, const Holds& due) {
     return;
   }
   // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.
-  log("renewing " + std::to_string(due.size()) + " lease(s) failed: " + status.error().detail);
+  // Told once, and not for each attempt: the same trouble for minutes is no news.
+  if (std::exchange(trouble, status.error().detail) != status.error().detail) {
+    const std::string what = due.size() == 1 ? "the lease on " + printable(due.front()->key)
+                                             : std::to_string(due.size()) + " leases";
+    log("cannot renew " + what + " just now: " + status.error().detail);
+  }
   const std::lock_guard lock(mutex);
   for (const auto& hold : due) keeping.failed(hold->id, now, jitter.fraction());
 }
@@ -111,21 +120,26 @@ void Keeper::State::plan_first_purge(Instant now) {
   if (purge_every != never) next_purge = after(now, core::scaled(purge_every, jitter.fraction()));
 }
 
-// On a thread and a connection of its own: renewals do not wait for it.
 void Keeper::State::purge_if_due(Instant now) {
   if (now < next_purge) return;
-  next_purge = *purge_refused ? Instant::max() : after(now, purge_every);
-  if (*purge_refused || (purging.started() && !purging.ended())) return;
+  next_purge = purge_refused ? Instant::max() : after(now, purge_every);
+  if (purge_refused || (purging.started() && !purging.ended())) return;
   purging.finish(0ms);
   try {
-    purging =
-        Worker([steward = std::shared_ptr(origin->steward()), log = options.log, refused = purge_refused] {
-          const auto purged = steward->purge({}, after(BootClock::now(), one_purge));
-          if (purged) return;
-          *refused = purged.error().code == Errc::refused;
-          if (log) log("what nobody needs any more could not be purged: " + purged.error().detail);
-        });
+    purging = Worker([state = shared_from_this()] { state->purge(); });
   } catch (const std::system_error&) {  // no thread to be had: later
+  }
+}
+
+// On a thread and a connection of its own: renewals do not wait for it.
+void Keeper::State::purge() {
+  try {
+    const auto purged = origin->steward()->purge({}, after(BootClock::now(), one_purge));
+    if (purged) return;
+    purge_refused = purged.error().code == Errc::refused;
+    log("what nobody needs any more could not be purged: " + purged.error().detail);
+  } catch (const std::exception& error) {
+    log(std::string("what nobody needs any more could not be purged: ") + error.what());
   }
 }
 

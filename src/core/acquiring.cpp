@@ -70,7 +70,8 @@ void Acquiring::answered(Instant sent, Instant now, const Reply& reply) {
   if (now - heard_ > plan_.place) checked_ = false;  // our place may have run out, and be a new one now
   heard_ = now;
   if (reply.verdict != Verdict::granted) return busy(now);
-  const bool in_time = worth_having(now, deadline_of(sent, plan_.ttl, plan_.margin), plan_.ttl);
+  const Millis life = granted_life(plan_.ttl, reply.remaining);
+  const bool in_time = worth_having(now, deadline_of(sent, life, plan_.margin), plan_.ttl);
   finish(in_time ? std::nullopt : std::optional(Errc::too_late));
 }
 

@@ -218,6 +218,30 @@ TEST_P(Acquire, bad_input_is_refused_before_anything_is_sent) {
   EXPECT_EQ(counts.trips, 0u);
 }
 
+// Says granted, and that less is left than was asked for.
+class Stingy final : public Store {
+ public:
+  explicit Stingy(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    Status status = inner_->apply(requests, replies, until);
+    for (Reply& reply : replies) reply.remaining = std::min(reply.remaining, Millis(20s));
+    return status;
+  }
+  Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
+
+ private:
+  const std::unique_ptr<Store> inner_;
+};
+
+TEST_P(Acquire, nobody_believes_longer_than_the_store_says) {
+  Client client(wrapped(database_->new_client(), [](std::unique_ptr<Store> store) {
+    return std::make_unique<Stingy>(std::move(store));
+  }));
+  const Lease lease = client.acquire("k", {.ttl = 30s, .keep = false});
+  EXPECT_LT(lease.deadline(), BootClock::now() + 20s);
+}
+
 TEST_P(Acquire, a_lock_works_with_the_std_vocabulary) {
   Client client = new_client();
   std::atomic<int> counter = 0;  // read and written apart: an overlap would lose an update

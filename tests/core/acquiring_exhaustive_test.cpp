@@ -79,9 +79,11 @@ class Explorer {
     };
     switch (event) {
       case Event::stop_and_grant: world.acquiring.stop(); [[fallthrough]];
-      case Event::granted: return answered(1ms, {.verdict = Verdict::granted, .token = Token{8}});
+      case Event::granted:
+        return answered(1ms, {.verdict = Verdict::granted, .token = Token{8}, .remaining = never});
       case Event::granted_late:
-        return answered(plan_.ttl / 2 + 1ms, {.verdict = Verdict::granted, .token = Token{8}});
+        return answered(plan_.ttl / 2 + 1ms,
+                        {.verdict = Verdict::granted, .token = Token{8}, .remaining = never});
       case Event::stop_and_busy: world.acquiring.stop(); [[fallthrough]];
       case Event::busy_soon:
       case Event::busy_long:

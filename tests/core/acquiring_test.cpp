@@ -28,6 +28,14 @@ TEST(Acquiring, a_grant_with_less_than_half_its_life_left_is_given_back) {
   }
 }
 
+TEST(Acquiring, what_the_store_says_is_left_counts_and_not_what_was_asked_for) {
+  Reply short_one = granted;
+  short_one.remaining = 14s;
+  EXPECT_EQ(Wish({}).answered(short_one).done().failed, Errc::too_late);
+  short_one.remaining = 16s;
+  EXPECT_FALSE(Wish({}).answered(short_one).done().failed);
+}
+
 TEST(Acquiring, a_grant_without_end_is_never_too_late) {
   EXPECT_EQ(Wish({.ttl = never}).answered(granted, 1h).done().failed, std::nullopt);
 }

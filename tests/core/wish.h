@@ -10,7 +10,7 @@
 namespace holdfast::core {
 
 inline constexpr const char* one_of_us = "host:h pid:1 guid:0123456789abcdef0123456789abcdef";
-inline const Reply granted{.verdict = Verdict::granted, .token = Token{8}};
+inline const Reply granted{.verdict = Verdict::granted, .token = Token{8}, .remaining = never};
 inline const Reply busy{.verdict = Verdict::busy, .token = Token{7}, .holder = one_of_us, .remaining = 1h};
 inline const AcquirePlan forever_plan{.wait = forever, .push = true};
 
