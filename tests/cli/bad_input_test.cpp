@@ -124,5 +124,13 @@ TEST_F(BadInput, a_cmd_that_cannot_be_executed_is_126_and_the_lease_is_free) {
   }
 }
 
+TEST_F(Home, an_empty_HOLDFAST_STORE_is_a_mistake_and_not_the_default) {
+  environment_["HOLDFAST_STORE"] = "";
+  const Ended ended = holdfast({"run", "k", "--", "true"});
+  EXPECT_EQ(ended.code, 64);
+  EXPECT_EQ(ended.err, "holdfast: HOLDFAST_STORE is empty: set it to the URL of a store, or unset it\n");
+  EXPECT_TRUE(is_empty());
+}
+
 }  // namespace
 }  // namespace holdfast::test

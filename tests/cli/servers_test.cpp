@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command and a server that is not as it should be: dead, frozen, without tables, with another password.
+#include <algorithm>
 #include <csignal>
 
 #include "tests/cli/home.h"
@@ -48,6 +49,45 @@ TEST_P(Servers, that_are_dead_are_69_and_one_sentence) {
     expect_one_sentence(holdfast(words), 69);
   }
   EXPECT_FALSE(exists("ran"));
+}
+
+// Without its password the inner one must not take another store, in which the key would be free.
+TEST_P(Servers, a_holdfast_inside_says_that_it_was_given_no_password) {
+  server_->make_tables();
+  const Ended ended =
+      holdfast({"run", "-n", "k", "--", HOLDFAST_BINARY, "run", "-n", "k", "--", "touch", path("ran")});
+  EXPECT_EQ(ended.code, 77) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("HOLDFAST_STORE=@FILE"));
+  EXPECT_THAT(ended.err, Not(HasSubstr(OwnServer::password)));
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_P(Servers, that_die_while_somebody_waits_for_a_key_to_be_free_are_not_called_held) {
+  server_->make_tables();
+  ASSERT_EQ(holdfast({"acquire", "k", "--ttl", "1h"}).code, 0);
+  Process waiting = start({"wait", "-w", "2s", "k"});
+  server_->kill();
+  EXPECT_EQ(waiting.wait(), 69) << waiting.err();
+}
+
+TEST_F(Home, PGPASSWORD_is_used_and_not_handed_on) {
+  const auto kinds = server_kinds();
+  const auto postgres =
+      std::find_if(kinds.begin(), kinds.end(), [](const ServerKind& k) { return k.name == "postgres"; });
+  if (postgres == kinds.end()) GTEST_SKIP() << "PostgreSQL is missing";
+  const auto server = postgres->make();
+  server->make_tables();
+  std::string url = server->url();
+  const std::string secret = std::string(":") + OwnServer::password;
+  url.erase(url.find(secret), secret.size());
+  for (const char* more : {"", "?passfile=/nowhere"}) {
+    environment_["HOLDFAST_STORE"] = url + more;
+    environment_["PGPASSWORD"] = OwnServer::password;
+    const Ended ended = holdfast({"run", "k", "--", "env"});
+    EXPECT_EQ(ended.code, 0) << ended.err;
+    EXPECT_THAT(ended.out, HasSubstr("HOLDFAST_KEY=k"));
+    EXPECT_THAT(ended.out, Not(HasSubstr(OwnServer::password)));
+  }
 }
 
 TEST_P(Servers, that_do_not_know_our_password_are_77_and_one_sentence) {
