@@ -53,18 +53,28 @@ MadeOrigin open_sqlite(const Url& url) {
   return sqlite::origin(std::move(options));
 }
 
+[[maybe_unused]] MadeOrigin not_built(const Url& url) {
+  return Error{Errc::invalid, "this holdfast was built without a store for " + url.scheme + ":"};
+}
+
 struct Factory {
   std::string_view scheme;
   MadeOrigin (*open)(const Url&);
 };
-constexpr Factory factories[] = {{"sqlite", open_sqlite},
 #ifdef HOLDFAST_POSTGRES
-                                 {"postgres", postgres::open_url}, {"postgresql", postgres::open_url},
+constexpr auto open_postgres = postgres::open_url;
+#else
+constexpr auto open_postgres = not_built;
 #endif
 #ifdef HOLDFAST_REDIS
-                                 {"redis", redis::open_url},       {"rediss", redis::open_url},
-                                 {"redis+unix", redis::open_url},
+constexpr auto open_redis = redis::open_url;
+#else
+constexpr auto open_redis = not_built;
 #endif
+
+constexpr Factory factories[] = {{"sqlite", open_sqlite},       {"postgres", open_postgres},
+                                 {"postgresql", open_postgres}, {"redis", open_redis},
+                                 {"rediss", open_redis},        {"redis+unix", open_redis},
                                  {"memory", open_memory}};
 
 }  // namespace
