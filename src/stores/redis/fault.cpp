@@ -67,6 +67,14 @@ Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
   return {otherwise, begin + "says no: " + words};
 }
 
+Error no_lease(std::string_view key, std::string_view what, const Site& site) {
+  const std::string begin =
+      "the key \"" + printable(site.layout.prefix()) + printable(key) + "\" cannot be leased: ";
+  if (what == "name") return {Errc::refused, begin + "names that begin with holdfast: are ours"};
+  return {Errc::refused,
+          begin + "it is a " + printable(what) + " of some other program; use another key, or a prefix="};
+}
+
 Error wrong_protocol(std::string_view first, const Site& site) {
   const std::string begin = printable(site.place) + " is no Redis: ";
   if (first.starts_with("HTTP/")) return {Errc::refused, begin + "it answers as a web server does"};

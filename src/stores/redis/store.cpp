@@ -41,14 +41,6 @@ void add_request(Command& command, const Request& r, bool reserved) {
   command.number(count(r.ttl)).number(r.place.count()).word(r.note);
 }
 
-Error no_lease(const Request& r, std::string_view what, const Layout& layout) {
-  const std::string name = "\"" + printable(layout.prefix()) + printable(r.key.text) + "\"";
-  if (what == "name")
-    return {Errc::refused, "the key " + name + " cannot be leased: names that begin with holdfast: are ours"};
-  return {Errc::refused, "the key " + name + " cannot be leased: it is a " + printable(what) +
-                             " of some other program; use another key, or a prefix="};
-}
-
 Error not_understood() { return {Errc::in_doubt, "the server gave an answer that was not understood"}; }
 
 // Somebody else's data stands where the lease would: as if held, for ever.
@@ -143,7 +135,7 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
     if (verdict == too_late) late.push_back(number_of(i));
     if (verdict == foreign) {
       // Alone it is told why; among others it must not spoil what is theirs.
-      if (requests.size() == 1) raise(no_lease(r, line.rest, site.layout));
+      if (requests.size() == 1) raise(no_lease(r.key.text, line.rest, site));
       reply = taken(r, line.rest);
     }
     reply.now = StoreTime{now.count()};
