@@ -200,7 +200,7 @@ TEST(ImpostorOfRedis, whoever_else_listens_there_is_named_and_gets_no_lease) {
       {std::string("\x15\x03\x03\x00\x02\x02\x46", 7), "rediss://", Errc::refused},
       {"E\0\0\0", "is no Redis", Errc::refused},
       {"*1\r\n?x\r\n", "does not speak as Redis does", Errc::unavailable},
-      {"", "", Errc::unavailable},
+      {"", "is it a Redis server?", Errc::unavailable},
       {"-ERR unknown command 'AUTH', with args beginning with: 'canary'\r\n+OK\r\n+OK\r\n+OK\r\n", "***",
        Errc::refused},
   };

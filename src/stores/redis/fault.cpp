@@ -60,6 +60,9 @@ Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
     return to_error("NOPERM " + std::string(from_server), site, otherwise);
   if (from_server.starts_with("ERR max number of clients"))
     return {Errc::unavailable, begin + "has too many connections already (" + words + ")"};
+  if (from_server.starts_with("ERR DB index"))
+    return {Errc::refused, begin + "has no database " + std::to_string(site.options.db) +
+                               "; unless it is told otherwise it has 0 to 15 (" + words + ")"};
   if (from_server.find("Script killed by user") != std::string_view::npos)  // it can be only before it writes
     return {Errc::unavailable, begin + "was told to stop the script (" + words + ")"};
   if (from_server.starts_with("ERR unknown command"))
