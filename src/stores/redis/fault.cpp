@@ -36,6 +36,10 @@ constexpr Meaning meanings[] = {
     {"WRONGTYPE", Errc::refused, "a key of ours has been written by somebody else"},
 };
 
+std::string_view code_of(std::string_view from_server) {
+  return from_server.substr(0, from_server.find(' '));
+}
+
 // Some servers repeat the words of a command that they do not like, a password among them.
 std::string without_password(std::string_view text, const std::string& password) {
   std::string clean(text);
@@ -50,7 +54,7 @@ std::string without_password(std::string_view text, const std::string& password)
 Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
   const std::string words = printable(without_password(from_server.substr(0, 300), site.options.password));
   const std::string begin = printable(site.place) + " ";
-  const std::string_view code = from_server.substr(0, from_server.find(' '));
+  const std::string_view code = code_of(from_server);
   if (code == "HALFDONE") return {Errc::in_doubt, begin + "stopped half-way: " + words.substr(9)};
   for (const Meaning& m : meanings) {
     if (code == m.code) return {m.what, begin + "says no: " + m.advice + " (" + words + ")"};
@@ -68,6 +72,21 @@ Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
   if (from_server.starts_with("ERR unknown command"))
     return {Errc::refused, begin + "lacks a command; it takes Redis 6.2 or newer (" + words + ")"};
   return {otherwise, begin + "says no: " + words};
+}
+
+Error login_error(std::string_view from_server, const Site& site) {
+  const std::string begin = printable(site.place) + " ";
+  if (from_server.starts_with("ERR unknown command"))
+    return {Errc::refused, begin + "knows no AUTH; is it a Redis server?"};
+  if (from_server.starts_with("ERR AUTH") || from_server.starts_with("ERR Client sent AUTH"))
+    return {Errc::refused, begin + "has no password for the default user; write redis://host without one"};
+  for (const Meaning& m : meanings) {
+    if (code_of(from_server) == m.code)
+      return {m.what, begin + "says no: " + m.advice + " (" + std::string(m.code) + ")"};
+  }
+  if (from_server.starts_with("ERR max number of clients"))
+    return {Errc::unavailable, begin + "has too many connections already"};
+  return {Errc::refused, begin + "does not take user and password"};
 }
 
 Error no_lease(std::string_view key, std::string_view what, const Site& site) {

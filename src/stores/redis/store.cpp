@@ -92,13 +92,15 @@ Status RedisStore::apply(std::span<const Request> requests, std::span<Reply> rep
   }
 }
 
-// Sends the requests (`which` of them, or all), and says which of them came too late for the server's clock.
+// Sends the requests (`which` of them, or all), and says which of them were not looked at: the first came too
+// late for the server's clock.
 RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span<Reply> replies,
                                     const Numbers* which, Instant until) {
   const Site& site = link_.site();
   Wire& wire = link_.ready(until);
   const std::size_t n = which ? which->size() : requests.size();
   const auto number_of = [&](std::size_t i) { return which ? (*which)[i] : i; };
+  link_.look_at_clock(until);
   const Instant sent = BootClock::now();
   const Micros void_after = link_.offset().at_least(until);
   const auto add = [&](Command& command) {
@@ -119,7 +121,7 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   const Value lines = *answer;
   if (lines.size() != 1 + n) raise(not_understood());
   const Micros now(lines[0].number());
-  link_.offset().learn(sent, BootClock::now(), now);
+  link_.learn(sent, BootClock::now(), now);
 
   Numbers late;
   for (std::size_t i = 0; i < n; ++i) {

@@ -23,6 +23,7 @@ local now_s = tonumber(time[1])
 local day_s = 86400
 local granted, released, busy, lost, too_late, foreign = '0 ', '1 ', '2 ', '3 ', '4 ', '5 '
 local wrote = false
+local late = false  -- so is all that follows: what is asked of a key takes effect in its order
 
 -- Texts of digits.
 local function less(a, b) return #a < #b or (#a == #b and a < b) end
@@ -186,7 +187,8 @@ local function others()
   local function has_lost(r) return answer(r, lost, r.owner or r.named or '', left_of(r), 0) end
 
   local function acquire(r, ttl, place)
-    if less(ARGV[2], now) then return answer(r, too_late, '', 0, 0) end
+    late = less(ARGV[2], now)
+    if late then return answer(r, too_late, '', 0, 0) end
     drop_dead(r)
     if r.owner == r.holder then
       adopt(r)
@@ -250,6 +252,7 @@ local function others()
   end
 
   return function(r, ttl, place)
+    if late then return answer(r, too_late, '', 0, 0) end
     if r.verb == 'x' then return answer(r, foreign, 'name', 0, 0) end
     if type(r.owner) == 'table' then
       if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
@@ -279,7 +282,7 @@ local function apply()
     local answer
 
     -- Nobody waits, and what is kept beside the lease stays long enough (`kept` is no number: for ever).
-    if token and kept and not waited then
+    if token and kept and not waited and not late then
       local stays = kept - day_s - now_s
       if verb == 'a' then
         local untouched = not owner and (named == '' or named == holder) and less(token, now)
