@@ -45,6 +45,7 @@ local function others()
   local kept, index, purged, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local client, key_begin = ARGV[1], tonumber(ARGV[3]) + 1
   local now_us, endless = now_s * 1000000 + time[2], math.huge
+  local far = 10000000000000  -- in `kept`, of a lease without end: this, and the second when it was looked at
 
   local function write(...)
     local answer = call(...)
@@ -54,8 +55,35 @@ local function others()
 
   local function whole(number) return string.format('%.0f', number) end
 
+  -- As src/stores/redis/layout.cpp names them.
+  local function facts_of(lease)
+    local open = string.find(lease, '{', 1, true)
+    local close = open and string.find(lease, '}', open + 1, true)
+    if close and close > open + 1 then return 'holdfast:facts:=' .. lease end
+    return 'holdfast:facts:{' .. lease .. '}'
+  end
+
+  -- A lease without end that somebody else took away would be remembered for ever.
+  local function look_after(key)
+    local lease = string.sub(KEYS[5], 1, key_begin - 1) .. key
+    if redis.pcall('EXISTS', lease) ~= 0 then  -- or it is one that this user may not see
+      write('ZADD', kept, whole(far + now_s), key)
+      return
+    end
+    local facts = facts_of(lease)
+    local token = tonumber(call('HGET', facts, 'token'))
+    local ends = whole(math.ceil(math.max(now_s, (token or 0) / 1000000)) + day_s)
+    if token then
+      write('EXPIREAT', facts, ends)
+      write('HSET', facts, 'kept', ends)
+    end
+    write('ZADD', kept, ends, key)
+  end
+
   -- Of what is over for good we remember how far tokens had come.
   local function sweep()
+    local seen_long_ago = call('ZRANGEBYSCORE', kept, far, whole(far + now_s - day_s), 'LIMIT', 0, 1)[1]
+    if seen_long_ago then look_after(seen_long_ago) end
     local over = call('ZRANGEBYSCORE', kept, '-inf', now_s, 'WITHSCORES', 'LIMIT', 0, 2)
     for i = 1, #over, 2 do
       local last = math.max(tonumber(call('GET', purged) or 0), tonumber(over[i + 1]) * 1000000)
@@ -72,7 +100,7 @@ local function others()
       r.kept = endless
       write('PERSIST', r.facts)
       write('HSET', r.facts, 'kept', 'never')
-      write('ZADD', kept, '+inf', r.key)
+      write('ZADD', kept, whole(far + now_s), r.key)
     else
       local need = math.ceil(math.max(till_s, tonumber(r.token or 0) / 1000000)) + day_s
       if r.kept >= need then return end
@@ -95,7 +123,7 @@ local function others()
     if not last then
       last = tonumber(call('GET', purged) or 0)
       local gone = tonumber(call('ZSCORE', kept, r.key) or 0)
-      if gone < endless then last = math.max(last, gone * 1000000) end
+      if gone < far then last = math.max(last, gone * 1000000) end
     end
     return whole(math.max(last + 1, now_us))
   end
