@@ -45,7 +45,7 @@ std::string welcome(std::int64_t second) {
   return "+OK\r\n*2\r\n" + bulk(std::to_string(second)) + bulk("0") + bulk("role:master\r\n");
 }
 std::string verdict(std::int64_t second, const std::string& line) {
-  return "*2\r\n" + bulk(std::to_string(second) + "000000") + bulk(line);
+  return bulk(std::to_string(second) + "000000 " + line);
 }
 
 constexpr std::int64_t start = 1'700'000'000, jumped = start + 3600;

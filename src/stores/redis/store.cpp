@@ -50,7 +50,7 @@ Reply taken(const Request& r, std::string_view what) {
           .remaining = never};
 }
 
-// One answer of lua/apply.lua: verdict token remaining ahead holder.
+// One answer of lua/apply.lua: now verdict token remaining ahead holder.
 struct Line {
   explicit Line(std::string_view text) : rest(text) {}
   std::int64_t number() {
@@ -118,16 +118,17 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   const Answer answer =
       run(wire, apply_script(), shared_keys + keys_each * n, shared_words + words_each * n, add, until);
   if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
+  const Instant received = BootClock::now();
   const Value lines = *answer;
-  if (lines.size() != 1 + n) raise(not_understood());
-  const Micros now(lines[0].number());
-  link_.learn(sent, BootClock::now(), now);
+  if (n > 1 && lines.size() != n) raise(not_understood());
 
   Numbers late;
   for (std::size_t i = 0; i < n; ++i) {
     const Request& r = requests[number_of(i)];
     Reply& reply = replies[number_of(i)];
-    Line line(lines[1 + i].text());
+    Line line(n == 1 ? lines.text() : lines[i].text());
+    const Micros now(line.number());  // of all the same
+    if (i == 0) link_.learn(sent, received, now);
     const std::int64_t verdict = line.number();
     reply.verdict = static_cast<Verdict>(verdict);
     reply.token = Token{static_cast<std::uint64_t>(line.number())};
