@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "base/url.h"
 
 namespace holdfast {
 namespace {
 
-Error invalid(const char* what) {
-  return {Errc::invalid, std::string("the address of the server ") + what +
+Error invalid(const std::string& what) {
+  return {Errc::invalid, "the address of the server " + what +
                              "; write //user:password@host:port/name, with %40 for @, %3A for :, %2F for / "
                              "and %3F for ? inside user and password"};
 }
@@ -34,8 +35,17 @@ Status parse_user(std::string_view text, Address& address) {
 Status parse_port(std::string_view text, Address& address) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), address.port);
   if (error != std::errc{} || end != text.data() + text.size() || address.port == 0)
-    return invalid("has a port that is no number from 1 to 65535");
+    return invalid("has a port" + (address.clear ? " \"" + printable(text) + "\"" : "") +
+                   " that is no number from 1 to 65535");
   return ok();
+}
+
+// Without an @ before it, what reads as a host may be the user of somebody who forgot the rest, or wrote %40.
+bool is_host(const Address& address) {
+  const std::string& host = address.host;
+  const bool number =
+      host.find('.') != std::string::npos && host.find_first_not_of("0123456789.") == std::string::npos;
+  return address.has_user || host == "localhost" || number || host.find(':') != std::string::npos;
 }
 
 Status parse_host(std::string_view text, Address& address) {
@@ -52,12 +62,13 @@ Status parse_host(std::string_view text, Address& address) {
   }
   const auto odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
   if (std::any_of(address.host.begin(), address.host.end(), odd)) return invalid("has a blank in its host");
+  address.clear = address.clear && is_host(address);
   return end >= text.size() ? ok() : parse_port(text.substr(end + 1), address);
 }
 
 }  // namespace
 
-Result<Address> parse_address(std::string_view rest) {
+Result<Address> parse_address(std::string_view rest, bool at_end) {
   if (!rest.starts_with("//")) return invalid("does not begin with //");
   rest.remove_prefix(2);
   const std::size_t slash = std::min(rest.find('/'), rest.size());
@@ -66,6 +77,7 @@ Result<Address> parse_address(std::string_view rest) {
   if (path.find('@') != std::string_view::npos) return invalid("has an @ behind its first /");
 
   Address address;
+  address.clear = at_end;
   if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
     if (Status s = parse_user(authority.substr(0, at), address); !s) return std::move(s).error();
     authority.remove_prefix(at + 1);

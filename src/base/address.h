@@ -17,11 +17,13 @@ struct Address {
   bool has_password = false;  // and a : before it
   std::string host;           // an IPv6 address without its brackets
   std::uint16_t port = 0;
-  std::string path;  // behind the / that follows the host
+  std::string path;    // behind the / that follows the host
+  bool clear = false;  // what is behind the host is no part of a password: an error may repeat it
 };
 
-// `rest` is Url::rest.  Errors repeat nothing of it: what is written wrongly may be a password.
-Result<Address> parse_address(std::string_view rest);
+// `rest` is Url::rest.  Errors repeat nothing of it, as what is written wrongly may be a password; unless
+// `at_end` promises that no @ follows in the parameters: then a port is named that can be nothing else.
+Result<Address> parse_address(std::string_view rest, bool at_end = false);
 
 // This machine, by name or by number: what is sent there is not heard on any network.
 bool is_local(std::string_view host);

@@ -107,6 +107,50 @@ TEST_F(AclOfRedis, a_right_that_is_missing_before_anything_is_written_refuses_an
   EXPECT_EQ(redis({"EXISTS", "locks:k"}), "1") << "it was half done";
 }
 
+// Of a key that is known and free, and of a lease that nobody waits for, the script decides in other lines.
+TEST_F(AclOfRedis, the_same_holds_for_requests_that_meet_nobody) {
+  Caller caller(url());
+  const auto told = [&](Verb verb, std::string_view key) {
+    const auto reply = caller.try_ask({.verb = verb, .key = {key}, .holder = {"ann"}, .ttl = 2h});
+    return reply ? Errc{} : reply.error().code;
+  };
+  for (const char* key : {"k", "l"}) {
+    caller.acquire(key, "ann", 3h);  // what is kept of it stays long enough for all that follows
+    caller.release(key, "ann");
+  }
+  redis({"ACL", "SETUSER", "app", "-set"});
+  EXPECT_EQ(told(Verb::acquire, "k"), Errc::refused);
+  redis({"ACL", "SETUSER", "app", "+set", "-hset"});
+  EXPECT_EQ(told(Verb::acquire, "k"), Errc::in_doubt);
+  EXPECT_EQ(redis({"GET", "locks:k"}), "ann") << "half done";
+  redis({"ACL", "SETUSER", "app", "+hset"});
+  caller.acquire("l", "ann", 1h);
+  for (const char* right : {"pttl", "pexpire"}) {
+    redis({"ACL", "SETUSER", "app", std::string("-") + right});
+    EXPECT_EQ(told(Verb::renew, "l"), Errc::refused) << right;
+    redis({"ACL", "SETUSER", "app", std::string("+") + right});
+  }
+  redis({"ACL", "SETUSER", "app", "-del"});
+  EXPECT_EQ(told(Verb::release, "l"), Errc::refused);
+  redis({"ACL", "SETUSER", "app", "+del", "-hset"});
+  EXPECT_EQ(told(Verb::renew, "l"), Errc::in_doubt);
+  EXPECT_EQ(told(Verb::release, "l"), Errc::in_doubt);
+  EXPECT_EQ(redis({"EXISTS", "locks:l"}), "0") << "half done";
+}
+
+TEST_F(AclOfRedis, what_is_refused_behind_a_request_that_was_granted_is_in_doubt) {
+  Caller caller(url());
+  caller.acquire("k", "ann", 3h);
+  caller.release("k", "ann");
+  redis({"ACL", "SETUSER", "app", "-pttl"});
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 2h}};
+  Reply replies[2];
+  const Status status = caller.store().apply(batch, replies, soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::in_doubt) << status.error().detail;
+}
+
 TEST_F(AclOfRedis, a_user_who_may_not_ask_about_the_server_is_refused_since_it_may_be_unsafe) {
   redis({"ACL", "SETUSER", "app", "-info"});
   const Status status = try_connect(url());

@@ -3,6 +3,7 @@
 // cannot set: so this one speaks by a script.
 #include <thread>
 
+#include "stores/redis/script.h"
 #include "tests/redis/listener.h"
 #include "tests/redis/suite.h"
 
@@ -44,7 +45,7 @@ std::string welcome(std::int64_t second) {
   return "+OK\r\n*2\r\n" + bulk(std::to_string(second)) + bulk("0") + bulk("role:master\r\n");
 }
 std::string verdict(std::int64_t second, const std::string& line) {
-  return "*2\r\n" + bulk(std::to_string(second) + "000000") + bulk(line);
+  return bulk(std::to_string(second) + "000000 " + line);
 }
 
 constexpr std::int64_t start = 1'700'000'000, jumped = start + 3600;
@@ -70,6 +71,60 @@ TEST(ClockOfRedis, that_never_stands_still_grants_nothing) {
   const auto reply = caller.try_acquire("k");
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
+}
+
+TEST(ClockOfRedis, that_was_not_looked_at_for_long_is_asked_before_a_short_call) {
+  Scripted server(
+      {welcome(start), "*2\r\n" + bulk(std::to_string(jumped)) + bulk("0"), verdict(jumped, "0 17 1000 0 ")});
+  {
+    Caller caller(server.url());
+    let_pass(600ms);  // idle
+    (void)caller.try_acquire("k", "ann", BootClock::now() + 50ms);
+  }
+  const auto& heard = server.heard();
+  ASSERT_GE(heard.size(), 2u);
+  EXPECT_TRUE(mentions(heard[1], "TIME")) << heard[1];
+  EXPECT_FALSE(mentions(heard[1], "EVALSHA")) << heard[1];
+}
+
+// The requests for one key take effect in their order, also where some have to be sent again.
+TEST_F(RedisTest, what_follows_a_request_that_came_too_late_is_too_late_as_well) {
+  Caller caller(server_.url());
+  caller.acquire("k", "ann");
+  const std::string script(redis::apply_script().text);
+  const std::string text = redis({"EVAL",
+                                  script,
+                                  "12",
+                                  "holdfast:kept",
+                                  "holdfast:index",
+                                  "holdfast:purged",
+                                  "holdfast:log",
+                                  "k",
+                                  "holdfast:facts:{k}",
+                                  "holdfast:queue:{k}",
+                                  "holdfast:places:{k}",
+                                  "k",
+                                  "holdfast:facts:{k}",
+                                  "holdfast:queue:{k}",
+                                  "holdfast:places:{k}",
+                                  "client",
+                                  "1",
+                                  "0",  //
+                                  "a",
+                                  "ann",
+                                  "0",
+                                  "1000",
+                                  "0",
+                                  "",  // void since 1970
+                                  "r",
+                                  "ann",
+                                  "0",
+                                  "0",
+                                  "0",
+                                  ""});
+  EXPECT_TRUE(mentions(text, "4 ")) << text;
+  EXPECT_FALSE(mentions(text, "1 1")) << text;
+  EXPECT_EQ(redis({"GET", "k"}), "ann") << "the release waits for the acquire before it";
 }
 
 TEST(ClockOfRedis, answers_that_make_no_sense_are_in_doubt) {

@@ -147,6 +147,24 @@ TEST_F(BesideTheGem, its_key_is_shown_although_nobody_of_us_ever_had_it) {
   EXPECT_TRUE(ours_.list({}).leases.empty()) << "the list is of what we have granted";
 }
 
+TEST_F(BesideTheGem, its_lease_is_shown_with_nothing_that_was_told_of_ours_before) {
+  ours_.ask({.verb = Verb::acquire,
+             .key = {"nightly"},
+             .holder = {"ann"},
+             .ttl = 2ms,
+             .detached = true,
+             .note = "ours"});
+  ASSERT_TRUE(await([&] { return gem_.try_lock(60'000); }));
+  for (const bool exact : {true, false}) {
+    const LeaseRow row = ours_.list({.prefix = "nightly", .exact = exact}).leases.at(0);
+    EXPECT_EQ(row.holder, gem_.uuid());
+    EXPECT_EQ(row.token, no_token);
+    EXPECT_EQ(row.since, Micros(0));
+    EXPECT_EQ(row.note, "");
+    EXPECT_FALSE(row.detached);
+  }
+}
+
 TEST_F(BesideTheGem, with_a_prefix_the_key_is_the_one_behind_it) {
   Caller prefixed(server_.url() + "?prefix=night");
   ASSERT_TRUE(gem_.try_lock(60'000));

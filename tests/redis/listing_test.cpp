@@ -68,9 +68,25 @@ TEST_F(ListingOfRedis, the_log_is_read_in_pages_and_kept_short) {
   EXPECT_GT(log({.limit = 2})[0].at, log({.limit = 2})[1].at);
 }
 
-TEST_F(ListingOfRedis, a_key_that_is_something_else_is_shown_as_that) {
+TEST_F(ListingOfRedis, a_key_that_is_something_else_is_refused_by_name_as_an_acquire_is) {
   redis({"RPUSH", "list", "1"});
-  EXPECT_EQ(caller_.list({.prefix = "list", .exact = true}).leases.at(0).holder, "(no lease: a list)");
+  for (const char* key : {"list", "holdfast:index"}) {
+    const auto page = caller_.store().list({.prefix = key, .exact = true}, soon());
+    ASSERT_FALSE(page) << key;
+    EXPECT_EQ(page.error().code, Errc::refused);
+    EXPECT_EQ(page.error().detail, caller_.try_acquire(key).error().detail);
+  }
+}
+
+TEST_F(ListingOfRedis, a_key_that_has_become_something_else_is_among_others_shown_as_that) {
+  for (const char* key : {"list", "lock"}) caller_.acquire(key, "ann");
+  redis({"DEL", "list"});
+  redis({"RPUSH", "list", "1"});
+  const auto shown = caller_.list({}).leases;
+  ASSERT_EQ(shown.size(), 2u);
+  EXPECT_EQ(shown[0].holder, "(no lease: a list)");
+  EXPECT_EQ(shown[0].token, no_token);
+  EXPECT_EQ(shown[1].holder, "ann");
 }
 
 TEST_F(ListingOfRedis, prefixes_and_databases_are_apart) {

@@ -123,6 +123,22 @@ TEST_F(Tokens, facts_of_a_lease_without_end_stay_until_it_ends) {
   EXPECT_GT(std::stoll(redis({"TTL", facts})), 86'000);
 }
 
+TEST_F(Tokens, facts_of_a_lease_without_end_that_somebody_took_away_run_out_too) {
+  for (const std::string key : {"gone", "{gone}:too", "held"}) caller_.acquire(key, "ann", never);
+  redis({"DEL", "gone", "{gone}:too"});
+  // As if all of it were two days ago.
+  for (const std::string key : {"gone", "{gone}:too", "held"})
+    redis({"ZINCRBY", "holdfast:kept", "-172800", key});
+  for (const char* key : {"other 1", "other 2", "other 3", "other 4"}) caller_.acquire(key, "ann");
+  EXPECT_NE(redis({"TTL", "holdfast:facts:{gone}"}), "-1");
+  EXPECT_NE(redis({"TTL", "holdfast:facts:={gone}:too"}), "-1");
+  EXPECT_EQ(redis({"TTL", "holdfast:facts:{held}"}), "-1") << "it is held";
+  EXPECT_EQ(redis({"ZCOUNT", "holdfast:kept", "10000000000000", "+inf"}), "1");
+  EXPECT_EQ(caller_.renew("held", "ann").remaining, never);
+  const Token before{std::stoull(redis({"HGET", "holdfast:facts:{gone}", "token"}))};
+  EXPECT_GT(caller_.acquire("gone", "bob").token, before);
+}
+
 TEST_F(Tokens, facts_are_not_touched_by_every_grant) {
   grant();
   const std::string kept = redis({"HGET", facts, "kept"});

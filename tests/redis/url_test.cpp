@@ -20,6 +20,8 @@ TEST(UrlOfRedis, means_what_redis_users_expect) {
       {"redis://db?db=4", "redis://db:6379/4"},
       {"rediss://db.example/1", "rediss://db.example:6379/1"},
       {"redis+unix:///run/redis.sock", "redis+unix:///run/redis.sock"},
+      {"redis+unix:/run/redis.sock", "redis+unix:///run/redis.sock"},
+      {"redis://db/4?db=4", "redis://db:6379/4"},
       {"redis+unix:///run/redis.sock?db=2&prefix=a", "redis+unix:///run/redis.sock?db=2&prefix=a"},
       {"redis+unix://:canary@/run/redis.sock", "redis+unix:///run/redis.sock"},
   };
@@ -36,11 +38,28 @@ TEST(UrlOfRedis, is_refused_with_what_would_be_right_and_without_the_password) {
   } table[] = {
       {"redis:localhost", "//user:password@host"},
       {"redis://localhost:port", "1 to 65535"},
+      {"redis://localhost:port", "\"port\""},
+      {"redis://127.0.0.1:abc", "\"abc\""},
+      {"redis://ann:canary@db.example:abc", "\"abc\""},
       {"redis://localhost:0", "1 to 65535"},
       {"redis://localhost:70000", "1 to 65535"},
       {"redis://localhost/nightly", "number of a database"},
+      {"redis://localhost/nightly", "\"nightly\""},
+      {"redis://localhost/1?db=2", "two databases"},
+      {"redis://localhost/0?db=2", "two databases"},
+      {"redis://localhost?db=1&db=2", "two databases"},
       {"redis://localhost/-1", "number of a database"},
-      {"redis://localhost?db=x", "number of a database"},
+      {"redis://localhost?db=x", "db=x is no number"},
+      // Passwords that are not encoded, or whose host was forgotten.
+      {"redis://ann:canary", "1 to 65535"},
+      {"redis://first.last:canary", "1 to 65535"},
+      {"redis://:canary", "1 to 65535"},
+      {"redis://ann:canary%40localhost", "1 to 65535"},
+      {"redis://ann:x@10.0.0.1:canary?x=y@localhost", "1 to 65535"},
+      {"redis://localhost:1/canary?x=y@localhost", "number of a database"},
+      {"redis://ann:1?canary=y@localhost", "not a parameter"},
+      {"redis://ann:1?db=canary@localhost", "number of a database"},
+      {"redis://ann:1?unsafe=canary@localhost", "unsafe=allow"},
       {"redis://ann@localhost", "without a password"},
       {"redis://[::1", "without its ]"},
       {"redis://ann:cana/ry@localhost", "%2F"},
@@ -54,6 +73,9 @@ TEST(UrlOfRedis, is_refused_with_what_would_be_right_and_without_the_password) {
       {"redis+unix://localhost/run/x.sock", "three /"},
       {"redis+unix:///", "names no socket"},
       {"redis+unix:", "names no socket"},
+      {"redis+unix://", "names no socket"},
+      {"redis+unix:/", "names no socket"},
+      {"redis+unix:run/x.sock", "begin with /"},
       {"redis+unix:///x?cacert=/x", "rediss"},
   };
   for (const auto& row : table) {
@@ -98,6 +120,7 @@ TEST(UrlOfRedis, a_database_that_the_server_does_not_have_is_refused) {
   const Status status = try_connect(server.url() + "/4000");
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::refused) << status.error().detail;
+  EXPECT_TRUE(mentions(status.error().detail, "no database 4000")) << status.error().detail;
 }
 
 }  // namespace

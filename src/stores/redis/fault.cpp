@@ -36,6 +36,10 @@ constexpr Meaning meanings[] = {
     {"WRONGTYPE", Errc::refused, "a key of ours has been written by somebody else"},
 };
 
+std::string_view code_of(std::string_view from_server) {
+  return from_server.substr(0, from_server.find(' '));
+}
+
 // Some servers repeat the words of a command that they do not like, a password among them.
 std::string without_password(std::string_view text, const std::string& password) {
   std::string clean(text);
@@ -50,7 +54,7 @@ std::string without_password(std::string_view text, const std::string& password)
 Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
   const std::string words = printable(without_password(from_server.substr(0, 300), site.options.password));
   const std::string begin = printable(site.place) + " ";
-  const std::string_view code = from_server.substr(0, from_server.find(' '));
+  const std::string_view code = code_of(from_server);
   if (code == "HALFDONE") return {Errc::in_doubt, begin + "stopped half-way: " + words.substr(9)};
   for (const Meaning& m : meanings) {
     if (code == m.code) return {m.what, begin + "says no: " + m.advice + " (" + words + ")"};
@@ -60,11 +64,37 @@ Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
     return to_error("NOPERM " + std::string(from_server), site, otherwise);
   if (from_server.starts_with("ERR max number of clients"))
     return {Errc::unavailable, begin + "has too many connections already (" + words + ")"};
+  if (from_server.starts_with("ERR DB index"))
+    return {Errc::refused, begin + "has no database " + std::to_string(site.options.db) +
+                               "; unless it is told otherwise it has 0 to 15 (" + words + ")"};
   if (from_server.find("Script killed by user") != std::string_view::npos)  // it can be only before it writes
     return {Errc::unavailable, begin + "was told to stop the script (" + words + ")"};
   if (from_server.starts_with("ERR unknown command"))
     return {Errc::refused, begin + "lacks a command; it takes Redis 6.2 or newer (" + words + ")"};
   return {otherwise, begin + "says no: " + words};
+}
+
+Error login_error(std::string_view from_server, const Site& site) {
+  const std::string begin = printable(site.place) + " ";
+  if (from_server.starts_with("ERR unknown command"))
+    return {Errc::refused, begin + "knows no AUTH; is it a Redis server?"};
+  if (from_server.starts_with("ERR AUTH") || from_server.starts_with("ERR Client sent AUTH"))
+    return {Errc::refused, begin + "has no password for the default user; write redis://host without one"};
+  for (const Meaning& m : meanings) {
+    if (code_of(from_server) == m.code)
+      return {m.what, begin + "says no: " + m.advice + " (" + std::string(m.code) + ")"};
+  }
+  if (from_server.starts_with("ERR max number of clients"))
+    return {Errc::unavailable, begin + "has too many connections already"};
+  return {Errc::refused, begin + "does not take user and password"};
+}
+
+Error no_lease(std::string_view key, std::string_view what, const Site& site) {
+  const std::string begin =
+      "the key \"" + printable(site.layout.prefix()) + printable(key) + "\" cannot be leased: ";
+  if (what == "name") return {Errc::refused, begin + "names that begin with holdfast: are ours"};
+  return {Errc::refused,
+          begin + "it is a " + printable(what) + " of some other program; use another key, or a prefix="};
 }
 
 Error wrong_protocol(std::string_view first, const Site& site) {

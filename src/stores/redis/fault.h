@@ -13,6 +13,13 @@ namespace holdfast::redis {
 // not known means.
 Error to_error(std::string_view from_server, const Site& site, Errc otherwise = Errc::refused);
 
+// The same for the answer to AUTH.  Of that none of the server's words are repeated: it may have repeated
+// ours.
+Error login_error(std::string_view from_server, const Site& site);
+
+// Somebody else's data stands where the lease would: `what` is its type, or "name" if the name is ours.
+Error no_lease(std::string_view key, std::string_view what, const Site& site);
+
 // The first bytes are none of Redis's.
 Error wrong_protocol(std::string_view first, const Site& site);
 

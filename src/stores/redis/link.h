@@ -21,7 +21,12 @@ class Link {
 
   // What a server said when it was connected to.
   const ServerInfo& info() const { return *info_; }
-  core::StoreOffset& offset() noexcept { return offset_; }
+  const core::StoreOffset& offset() const noexcept { return offset_; }
+  void learn(Instant sent, Instant received, Micros store);
+  // Asks for the time if what we know of it is too old to say when a call that ends then is void.
+  //
+  // REQUIRES: ready().
+  void look_at_clock(Instant until);
   const Site& site() const noexcept { return *site_; }
   const std::shared_ptr<const Site>& shared_site() const noexcept { return site_; }
 
@@ -32,7 +37,7 @@ class Link {
   std::unique_ptr<Wire> wire_;
   std::optional<ServerInfo> info_;
   core::StoreOffset offset_;
-  Instant used_{};
+  Instant used_{}, learned_{};
 };
 
 // TIME's answer.

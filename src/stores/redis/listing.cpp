@@ -76,6 +76,7 @@ Result<Page> RedisStore::list(const Query& query, Instant until) {
 
 void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
   const Layout& layout = link_.site().layout;
+  if (query.exact && layout.reserved(query.prefix)) raise(no_lease(query.prefix, "name", link_.site()));
   for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
       for (const std::string& key : keys) {
@@ -89,7 +90,10 @@ void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
     if (rows->is_error()) raise(to_error(rows->text(), link_.site()));
     for (std::size_t i = 0; i < keys.size() && page.leases.size() < query.limit; ++i) {
       const Value row = (*rows)[i];
-      if (row.size() != 0) page.leases.push_back(lease_row(keys[i], row));
+      if (row.size() == 0) continue;
+      // Whoever asks for this one key must not take it for a lease, nor wait for its end.
+      if (query.exact && !row[7].text().empty()) raise(no_lease(keys[i], row[7].text(), link_.site()));
+      page.leases.push_back(lease_row(keys[i], row));
     }
     return page.leases.size() < query.limit;
   });

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/redis/open_url.h"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/address.h"
 #include "base/text.h"
@@ -14,15 +16,38 @@ constexpr const char* known = "known are prefix=, db=, unsafe=allow, and for red
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
-Status read_db(std::string_view text, Options& options) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), options.db);
-  const bool number = error == std::errc{} && end == text.data() + text.size() && options.db >= 0;
-  // Not repeated: it may be a part of a password.
-  return number ? ok() : invalid("redis: behind the host stands the number of a database, like /0");
+// Else what is before the ? may be the begin of a password.
+bool at_end(const Url& url) {
+  return std::none_of(url.parameters.begin(), url.parameters.end(), [](const auto& parameter) {
+    return (parameter.first + parameter.second).find('@') != std::string::npos;
+  });
 }
 
-Status read_address(const Url& url, Options& options) {
-  auto address = parse_address(url.rest);
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc{} && end == text.data() + text.size() && value >= 0;
+  return good ? std::optional(value) : std::nullopt;
+}
+
+// What has been read so far.
+struct Reading {
+  Options options;
+  std::optional<int> db;
+
+  Status choose(int chosen) {
+    if (db && *db != chosen)
+      return invalid("redis: two databases are named, " + std::to_string(*db) + " and " +
+                     std::to_string(chosen) + "; write one, as /" + std::to_string(chosen) +
+                     " or db=" + std::to_string(chosen));
+    db = options.db = chosen;
+    return ok();
+  }
+};
+
+Status read_address(const Url& url, Reading& read) {
+  Options& options = read.options;
+  auto address = parse_address(url.rest, at_end(url));
   if (!address) return std::move(address).error();
   if (address->has_user && !address->has_password)
     return invalid("redis: a user without a password cannot log in; write //user:password@host");
@@ -30,16 +55,22 @@ Status read_address(const Url& url, Options& options) {
   options.password = std::move(address->password);
   if (!address->host.empty()) options.host = std::move(address->host);
   if (address->port != 0) options.port = address->port;
-  return address->path.empty() ? ok() : read_db(address->path, options);
+  if (address->path.empty()) return ok();
+  if (const auto db = number(address->path)) return read.choose(*db);
+  return invalid("redis: behind the host stands the number of a database, like /0" +
+                 (address->clear ? ", not \"" + printable(address->path) + "\"" : ""));
 }
 
 // //user:password@/path/of/the.sock: what others write before the path, and nothing else can stand there.
 Status read_socket(const Url& url, Options& options) {
   const std::string_view rest = url.rest;
-  const std::size_t slash = rest.starts_with("//") ? rest.find('/', 2) : std::string_view::npos;
+  const bool alone = !rest.starts_with("//");  // redis+unix:/path
+  const std::size_t slash = rest.find('/', alone ? 0 : 2);
   if (slash == std::string_view::npos || slash + 1 == rest.size())
     return invalid("redis+unix: names no socket; write redis+unix:///path/of/the.sock");
-  auto address = parse_address(rest.substr(0, slash));
+  if (alone && slash != 0)
+    return invalid("redis+unix: the path of the socket does not begin with /; write redis+unix:///path");
+  auto address = parse_address(alone ? "//" : rest.substr(0, slash));
   if (!address) return std::move(address).error();
   if (!address->host.empty() || address->port != 0)
     return invalid("redis+unix: has a host; write redis+unix:///path, with three /");
@@ -53,13 +84,16 @@ Status read_socket(const Url& url, Options& options) {
   return ok();
 }
 
-Status read_parameter(const std::string& name, const std::string& value, const Url& url, Options& options) {
+Status read_parameter(const std::string& name, const std::string& value, const Url& url, Reading& read) {
+  Options& options = read.options;
+  const auto shown = [&](const std::string& text) { return at_end(url) ? printable(text) : "***"; };
   if (name == "prefix") {
     options.prefix = value;
   } else if (name == "db") {
-    return read_db(value, options);
+    if (const auto db = number(value)) return read.choose(*db);
+    return invalid("redis: db=" + shown(value) + " is no number of a database; write one like db=0");
   } else if (name == "unsafe") {
-    if (value != "allow") return invalid("unsafe=" + printable(value) + " means nothing; write unsafe=allow");
+    if (value != "allow") return invalid("unsafe=" + shown(value) + " means nothing; write unsafe=allow");
     options.allow_unsafe = true;
   } else if (options.tls && name == "cacert") {
     options.cacert = value;
@@ -68,7 +102,7 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   } else if (options.tls && name == "key") {
     options.key = value;
   } else {
-    return invalid("\"" + printable(name) + "\" is not a parameter of " + url.scheme + ": " + known);
+    return invalid("\"" + shown(name) + "\" is not a parameter of " + url.scheme + ": " + known);
   }
   return ok();
 }
@@ -76,14 +110,14 @@ Status read_parameter(const std::string& name, const std::string& value, const U
 }  // namespace
 
 Result<std::shared_ptr<Origin>> open_url(const Url& url) {
-  Options options;
-  options.tls = url.scheme == "rediss";
-  if (Status s = url.scheme == "redis+unix" ? read_socket(url, options) : read_address(url, options); !s)
+  Reading read;
+  read.options.tls = url.scheme == "rediss";
+  if (Status s = url.scheme == "redis+unix" ? read_socket(url, read.options) : read_address(url, read); !s)
     return std::move(s).error();
   for (const auto& [name, value] : url.parameters) {
-    if (Status s = read_parameter(name, value, url, options); !s) return std::move(s).error();
+    if (Status s = read_parameter(name, value, url, read); !s) return std::move(s).error();
   }
-  return origin(std::move(options));
+  return origin(std::move(read.options));
 }
 
 }  // namespace holdfast::redis

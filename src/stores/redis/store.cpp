@@ -41,14 +41,6 @@ void add_request(Command& command, const Request& r, bool reserved) {
   command.number(count(r.ttl)).number(r.place.count()).word(r.note);
 }
 
-Error no_lease(const Request& r, std::string_view what, const Layout& layout) {
-  const std::string name = "\"" + printable(layout.prefix()) + printable(r.key.text) + "\"";
-  if (what == "name")
-    return {Errc::refused, "the key " + name + " cannot be leased: names that begin with holdfast: are ours"};
-  return {Errc::refused, "the key " + name + " cannot be leased: it is a " + printable(what) +
-                             " of some other program; use another key, or a prefix="};
-}
-
 Error not_understood() { return {Errc::in_doubt, "the server gave an answer that was not understood"}; }
 
 // Somebody else's data stands where the lease would: as if held, for ever.
@@ -58,7 +50,7 @@ Reply taken(const Request& r, std::string_view what) {
           .remaining = never};
 }
 
-// One answer of lua/apply.lua: verdict token remaining ahead holder.
+// One answer of lua/apply.lua: now verdict token remaining ahead holder.
 struct Line {
   explicit Line(std::string_view text) : rest(text) {}
   std::int64_t number() {
@@ -100,13 +92,15 @@ Status RedisStore::apply(std::span<const Request> requests, std::span<Reply> rep
   }
 }
 
-// Sends the requests (`which` of them, or all), and says which of them came too late for the server's clock.
+// Sends the requests (`which` of them, or all), and says which of them were not looked at: the first came too
+// late for the server's clock.
 RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span<Reply> replies,
                                     const Numbers* which, Instant until) {
   const Site& site = link_.site();
   Wire& wire = link_.ready(until);
   const std::size_t n = which ? which->size() : requests.size();
   const auto number_of = [&](std::size_t i) { return which ? (*which)[i] : i; };
+  link_.look_at_clock(until);
   const Instant sent = BootClock::now();
   const Micros void_after = link_.offset().at_least(until);
   const auto add = [&](Command& command) {
@@ -124,16 +118,17 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   const Answer answer =
       run(wire, apply_script(), shared_keys + keys_each * n, shared_words + words_each * n, add, until);
   if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
+  const Instant received = BootClock::now();
   const Value lines = *answer;
-  if (lines.size() != 1 + n) raise(not_understood());
-  const Micros now(lines[0].number());
-  link_.offset().learn(sent, BootClock::now(), now);
+  if (n > 1 && lines.size() != n) raise(not_understood());
 
   Numbers late;
   for (std::size_t i = 0; i < n; ++i) {
     const Request& r = requests[number_of(i)];
     Reply& reply = replies[number_of(i)];
-    Line line(lines[1 + i].text());
+    Line line(n == 1 ? lines.text() : lines[i].text());
+    const Micros now(line.number());  // of all the same
+    if (i == 0) link_.learn(sent, received, now);
     const std::int64_t verdict = line.number();
     reply.verdict = static_cast<Verdict>(verdict);
     reply.token = Token{static_cast<std::uint64_t>(line.number())};
@@ -143,7 +138,7 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
     if (verdict == too_late) late.push_back(number_of(i));
     if (verdict == foreign) {
       // Alone it is told why; among others it must not spoil what is theirs.
-      if (requests.size() == 1) raise(no_lease(r, line.rest, site.layout));
+      if (requests.size() == 1) raise(no_lease(r.key.text, line.rest, site));
       reply = taken(r, line.rest);
     }
     reply.now = StoreTime{now.count()};

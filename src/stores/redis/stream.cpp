@@ -87,13 +87,17 @@ std::string_view Stream::opened(std::string_view received) {
 }
 
 std::string_view Stream::receive_plain(int flags) {
-  while (true) {
-    const ssize_t count = ::recv(fd(), buffer_.data(), buffer_.size(), flags);
-    if (count > 0) return {buffer_.data(), static_cast<std::size_t>(count)};
-    if (count == 0) broken(site_, "was closed by the server");
-    if (errno == EAGAIN) return {};
-    if (errno != EINTR) broken(site_, std::string("broke: ") + std::strerror(errno));
+  const ssize_t count = ::recv(fd(), buffer_.data(), buffer_.size(), flags);
+  if (count > 0) {
+    heard_ = true;
+    return {buffer_.data(), static_cast<std::size_t>(count)};
   }
+  // Whoever is interrupted looks at the clock before the next attempt.
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  // A server of another kind hangs up, and did not even read all that we said.
+  const std::string why =
+      count == 0 ? "was closed by the server" : std::string("broke: ") + std::strerror(errno);
+  broken(site_, why + (heard_ ? "" : " before its first answer; is it a Redis server?"));
 }
 
 }  // namespace holdfast::redis

@@ -37,6 +37,7 @@ class Stream {
   std::unique_ptr<Tls> tls_;
   std::string sealed_, plain_;  // of TLS, kept for their memory
   std::array<char, 16384> buffer_;
+  bool heard_ = false;  // anything
 };
 
 }  // namespace holdfast::redis

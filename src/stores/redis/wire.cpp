@@ -19,21 +19,25 @@ Wire::Wire(std::shared_ptr<const Site> site, Instant until, bool with_db)
   const Options& o = site_->options;
   if (!o.user.empty()) {
     command(3).word("AUTH").word(o.user).word(o.password);
-    ++welcomes_;
+    logs_in_ = true;
   } else if (!o.password.empty()) {
     command(2).word("AUTH").word(o.password);
-    ++welcomes_;
+    logs_in_ = true;
   }
   if (with_db && o.db != 0) {
     command(2).word("SELECT").number(o.db);
-    ++welcomes_;
+    selects_ = true;
   }
   command(3).word("CLIENT").word("SETNAME").word("holdfast");
 }
 
 void Wire::check_welcome(Instant until) {
   std::optional<Error> refused;
-  for (; welcomes_ > 0; --welcomes_) {
+  if (logs_in_) {
+    const Answer answer = receive(until);
+    if (answer->is_error()) refused = login_error(answer->text(), *site_);
+  }
+  if (selects_) {
     const Answer answer = receive(until);
     if (answer->is_error() && !refused) refused = to_error(answer->text(), *site_);
   }

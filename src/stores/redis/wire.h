@@ -49,8 +49,8 @@ class Wire {
   const std::unique_ptr<redisReader, FreeReader> reader_;
   std::string out_;
   std::size_t fed_ = 0;  // since the last answer
-  int welcomes_ = 0;     // answers to what was sent of ourselves
-  bool spoke_ = false;   // the server has, as Redis does
+  bool logs_in_ = false, selects_ = false;
+  bool spoke_ = false;  // the server has, as Redis does
   bool broken_ = false;
 };
 

@@ -11,23 +11,69 @@
 -- queue   zset    clients by ticket
 -- places  zset    the same clients by when their place runs out (us)
 --
--- Answers now (us), then of each request: verdict token remaining ahead holder, with blanks between.
+-- Answers of each request: now (us), verdict, token, remaining, ahead, holder, with blanks between.  One request: that
+--         text alone; more: a list.
 --
--- Most requests meet nobody: they are settled in a few lines at the end.  For all others there are the functions
--- of `others`, which are made only when one comes: making them takes longer than deciding.  Numbers stay texts
--- where they can, for the same reason.
-local call = redis.call
+-- Most requests meet nobody: they are settled by the loop that comes first, without a function, a table or a pcall,
+-- as making those takes longer than deciding.  Numbers stay texts where they can, for the same reason.  The first
+-- request that is not so simple, and all behind it, are for the functions that follow.
+local call, try = redis.call, redis.pcall
 local time = call('TIME')
-local now = time[1] .. string.format('%06d', time[2])
-local now_s = tonumber(time[1])
-local day_s = 86400
-local granted, released, busy, lost, too_late, foreign = '0 ', '1 ', '2 ', '3 ', '4 ', '5 '
-local wrote = false
+local now = time[1] .. string.sub(time[2] + 1000000, 2)
+local keys, k, v = #KEYS, 5, 3
+local answers, wrote
+
+while k < keys do
+  local lease, facts = KEYS[k], KEYS[k + 1]
+  local verb, holder, wanted, ttl = ARGV[v + 1], ARGV[v + 2], ARGV[v + 3], ARGV[v + 4]
+  local owner = try('GET', lease)
+  local known = try('HMGET', facts, 'token', 'holder', 'q', 'kept')
+  local token, named, kept = known[1], known[2], tonumber(known[4])
+  local answer, noted
+  -- Nobody waits, and what is kept beside the lease stays long enough (`kept` is no number: for ever).  In each case
+  -- what makes the difference is written first: if it may not be, nothing was, and the same is tried again below.
+  if token and kept and not known[3] then
+    if verb == 'a' then
+      local void = ARGV[2]
+      if not owner and (named == '' or named == holder) and #token == #now and token < now
+        and ttl ~= '-1' and ttl / 1000 < kept - time[1] - 86400
+        and (#void > #now or (#void == #now and void >= now))
+        and not try('SET', lease, holder, 'PX', ttl).err then
+        noted = try('HSET', facts, 'token', now, 'holder', holder, 'since', now, 'until', now .. '+' .. ttl,
+          'about', '-' .. ARGV[v + 6])
+        answer = now .. ' 0 ' .. now .. ' ' .. ttl .. ' 0 '
+      end
+    elseif owner == holder and named == holder and holder ~= '' and (wanted == '0' or wanted == token) then
+      if verb == 'r' then
+        if try('DEL', lease) == 1 then
+          noted = try('HSET', facts, 'holder', '', 'until', now .. '+0')
+          answer = now .. ' 1 ' .. token .. ' 0 0 '
+        end
+      elseif verb == 'n' and ttl ~= '-1' and ttl / 1000 < kept - time[1] - 86400 then
+        local left = tonumber(try('PTTL', lease)) or -1
+        if left >= 0 and left < tonumber(ttl) and try('PEXPIRE', lease, ttl) == 1 then
+          noted = try('HSET', facts, 'until', now .. '+' .. ttl)
+          answer = now .. ' 0 ' .. token .. ' ' .. ttl .. ' 0 '
+        end
+      end
+    end
+  end
+  if not answer then break end
+  if type(noted) == 'table' then return redis.error_reply('HALFDONE ' .. noted.err) end
+  if keys == 8 then return answer end
+  answers, wrote = answers or {}, true
+  answers[#answers + 1] = answer
+  k, v = k + 4, v + 6
+end
+if k > keys then return answers end
+
+local granted, released, busy, lost, too_late, foreign = ' 0 ', ' 1 ', ' 2 ', ' 3 ', ' 4 ', ' 5 '
+local now_s, day_s = tonumber(time[1]), 86400
+local late = false  -- so is all that follows: what is asked of a key takes effect in its order
 
 -- Texts of digits.
 local function less(a, b) return #a < #b or (#a == #b and a < b) end
 
--- In both cases what makes the difference comes first: if it may not be written, nothing was.
 local function give(lease, facts, holder, ttl, token, about)
   if ttl == '-1' then call('SET', lease, holder) else call('SET', lease, holder, 'PX', ttl) end
   wrote = true
@@ -44,6 +90,7 @@ local function others()
   local kept, index, purged, log = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
   local client, key_begin = ARGV[1], tonumber(ARGV[3]) + 1
   local now_us, endless = now_s * 1000000 + time[2], math.huge
+  local far = 10000000000000  -- in `kept`, of a lease without end: this, and the second when it was looked at
 
   local function write(...)
     local answer = call(...)
@@ -53,8 +100,35 @@ local function others()
 
   local function whole(number) return string.format('%.0f', number) end
 
+  -- As src/stores/redis/layout.cpp names them.
+  local function facts_of(lease)
+    local open = string.find(lease, '{', 1, true)
+    local close = open and string.find(lease, '}', open + 1, true)
+    if close and close > open + 1 then return 'holdfast:facts:=' .. lease end
+    return 'holdfast:facts:{' .. lease .. '}'
+  end
+
+  -- A lease without end that somebody else took away would be remembered for ever.
+  local function look_after(key)
+    local lease = string.sub(KEYS[5], 1, key_begin - 1) .. key
+    if redis.pcall('EXISTS', lease) ~= 0 then  -- or it is one that this user may not see
+      write('ZADD', kept, whole(far + now_s), key)
+      return
+    end
+    local facts = facts_of(lease)
+    local token = tonumber(call('HGET', facts, 'token'))
+    local ends = whole(math.ceil(math.max(now_s, (token or 0) / 1000000)) + day_s)
+    if token then
+      write('EXPIREAT', facts, ends)
+      write('HSET', facts, 'kept', ends)
+    end
+    write('ZADD', kept, ends, key)
+  end
+
   -- Of what is over for good we remember how far tokens had come.
   local function sweep()
+    local seen_long_ago = call('ZRANGEBYSCORE', kept, far, whole(far + now_s - day_s), 'LIMIT', 0, 1)[1]
+    if seen_long_ago then look_after(seen_long_ago) end
     local over = call('ZRANGEBYSCORE', kept, '-inf', now_s, 'WITHSCORES', 'LIMIT', 0, 2)
     for i = 1, #over, 2 do
       local last = math.max(tonumber(call('GET', purged) or 0), tonumber(over[i + 1]) * 1000000)
@@ -71,7 +145,7 @@ local function others()
       r.kept = endless
       write('PERSIST', r.facts)
       write('HSET', r.facts, 'kept', 'never')
-      write('ZADD', kept, '+inf', r.key)
+      write('ZADD', kept, whole(far + now_s), r.key)
     else
       local need = math.ceil(math.max(till_s, tonumber(r.token or 0) / 1000000)) + day_s
       if r.kept >= need then return end
@@ -94,7 +168,7 @@ local function others()
     if not last then
       last = tonumber(call('GET', purged) or 0)
       local gone = tonumber(call('ZSCORE', kept, r.key) or 0)
-      if gone < endless then last = math.max(last, gone * 1000000) end
+      if gone < far then last = math.max(last, gone * 1000000) end
     end
     return whole(math.max(last + 1, now_us))
   end
@@ -174,7 +248,7 @@ local function others()
   end
 
   local function answer(r, verdict, holder, remaining, ahead)
-    return verdict .. (r.token or '0') .. ' ' .. whole(remaining) .. ' ' .. ahead .. ' ' .. holder
+    return now .. verdict .. (r.token or '0') .. ' ' .. whole(remaining) .. ' ' .. ahead .. ' ' .. holder
   end
 
   local function left_of(r)
@@ -186,7 +260,8 @@ local function others()
   local function has_lost(r) return answer(r, lost, r.owner or r.named or '', left_of(r), 0) end
 
   local function acquire(r, ttl, place)
-    if less(ARGV[2], now) then return answer(r, too_late, '', 0, 0) end
+    late = less(ARGV[2], now)
+    if late then return answer(r, too_late, '', 0, 0) end
     drop_dead(r)
     if r.owner == r.holder then
       adopt(r)
@@ -250,6 +325,7 @@ local function others()
   end
 
   return function(r, ttl, place)
+    if late then return answer(r, too_late, '', 0, 0) end
     if r.verb == 'x' then return answer(r, foreign, 'name', 0, 0) end
     if type(r.owner) == 'table' then
       if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
@@ -265,53 +341,18 @@ local function others()
   end
 end
 
-local decide  -- made by others() when it is needed
-
 local function apply()
-  local answers = { now }
-  local v = 3
-  for k = 5, #KEYS, 4 do
-    local lease, facts = KEYS[k], KEYS[k + 1]
-    local verb, holder, wanted, ttl = ARGV[v + 1], ARGV[v + 2], ARGV[v + 3], ARGV[v + 4]
-    local owner = verb == 'x' or redis.pcall('GET', lease)
-    local known = call('HMGET', facts, 'token', 'holder', 'q', 'kept')
-    local token, named, waited, kept = known[1], known[2], known[3], tonumber(known[4])
-    local answer
-
-    -- Nobody waits, and what is kept beside the lease stays long enough (`kept` is no number: for ever).
-    if token and kept and not waited then
-      local stays = kept - day_s - now_s
-      if verb == 'a' then
-        local untouched = not owner and (named == '' or named == holder) and less(token, now)
-        if untouched and ttl ~= '-1' and ttl / 1000 < stays and not less(ARGV[2], now) then
-          give(lease, facts, holder, ttl, now, '-' .. ARGV[v + 6])
-          answer = granted .. now .. ' ' .. ttl .. ' 0 '
-        end
-      elseif owner == holder and named == holder and holder ~= '' and (wanted == '0' or wanted == token) then
-        if verb == 'r' then
-          free(lease, facts)
-          answer = released .. token .. ' 0 0 '
-        elseif verb == 'n' and ttl ~= '-1' and ttl / 1000 < stays then
-          local left = call('PTTL', lease)
-          if left >= 0 and left < tonumber(ttl) then
-            call('PEXPIRE', lease, ttl)
-            wrote = true
-            call('HSET', facts, 'until', now .. '+' .. ttl)
-            answer = granted .. token .. ' ' .. ttl .. ' 0 '
-          end
-        end
-      end
-    end
-    if not answer then
-      decide = decide or others()
-      answer = decide({ lease = lease, facts = facts, queue = KEYS[k + 2], places = KEYS[k + 3], verb = verb,
-        holder = holder, wanted = wanted, words = ARGV[v + 6], owner = owner, token = token, named = named,
-        waited = waited, kept = known[4] }, tonumber(ttl), tonumber(ARGV[v + 5]))
-    end
-    answers[#answers + 1] = answer
+  local decide = others()
+  answers = answers or {}
+  for at = k, keys, 4 do
+    local r = { lease = KEYS[at], facts = KEYS[at + 1], queue = KEYS[at + 2], places = KEYS[at + 3] }
+    r.verb, r.holder, r.wanted, r.words = ARGV[v + 1], ARGV[v + 2], ARGV[v + 3], ARGV[v + 6]
+    r.owner = r.verb ~= 'x' and redis.pcall('GET', r.lease)
+    r.token, r.named, r.waited, r.kept = unpack(call('HMGET', r.facts, 'token', 'holder', 'q', 'kept'))
+    answers[#answers + 1] = decide(r, tonumber(ARGV[v + 4]), tonumber(ARGV[v + 5]))
     v = v + 6
   end
-  return answers
+  return keys == 8 and answers[1] or answers
 end
 
 -- Whoever asked must know whether a failure came before the first write.
