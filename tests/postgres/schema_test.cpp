@@ -104,6 +104,72 @@ TEST_F(Schema, a_table_that_cannot_keep_leases_is_refused_and_left_alone) {
   EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 1);
 }
 
+TEST_F(Schema, a_column_that_is_missing_beside_it_is_named_by_everybody) {
+  for (const auto& [table, column] :
+       {std::pair("holdfast_waiters", "ticket"), std::pair("holdfast_facts", "note"),
+        std::pair("holdfast_log", "by"), std::pair("holdfast_state", "purged_token")}) {
+    make_tables(url());
+    psql()->run("ALTER TABLE " + std::string(table) + " DROP COLUMN " + column);
+    const auto names = AllOf(HasSubstr("\"" + std::string(table) + "\""),
+                             HasSubstr("\"" + std::string(column) + "\""), HasSubstr("drop that table"));
+    EXPECT_THAT(refused().detail, names);
+    for (const auto& said : {steward()->init(soon()), steward()->plan(soon())}) {
+      ASSERT_FALSE(said);
+      EXPECT_EQ(said.error().code, Errc::refused);
+      EXPECT_THAT(said.error().detail, names);
+    }
+    psql()->run("DROP TABLE " + std::string(table));
+  }
+  make_tables(url());
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Schema, a_column_of_somebodys_own_that_has_to_be_filled_is_refused_by_name) {
+  make_tables(url());
+  psql()->run("ALTER TABLE locks ADD COLUMN created_at timestamp NOT NULL");
+  EXPECT_THAT(refused().detail, AllOf(HasSubstr("\"created_at\""), HasSubstr("SET DEFAULT")));
+  EXPECT_FALSE(steward()->init(soon()));
+  psql()->run("ALTER TABLE locks ALTER created_at SET DEFAULT now()");
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  psql()->run("ALTER TABLE locks ALTER locked_by SET NOT NULL");
+  EXPECT_THAT(refused().detail, HasSubstr("\"locked_by\" is NOT NULL"));
+}
+
+TEST_F(Schema, init_says_which_schema_and_which_privilege_it_lacks) {
+  const std::string elsewhere = "nowhere_" + random_hex(8), role = "r_" + random_hex(16);
+  const auto nowhere =
+      try_origin(shared_postgres().url() + "?table=" + elsewhere + ".locks").value()->steward()->init(soon());
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, Errc::refused);
+  EXPECT_THAT(nowhere.error().detail, HasSubstr("CREATE SCHEMA \"" + elsewhere + "\" first"));
+
+  shared_postgres().execute("CREATE ROLE " + role + " LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA " + schema_ +
+                            " TO " + role);
+  const auto made = try_origin(shared_postgres().url(role, "postgres", "p") + "?table=" + schema_ + ".locks")
+                        .value()
+                        ->steward()
+                        ->init(soon());
+  shared_postgres().execute("DROP OWNED BY " + role + "; DROP ROLE " + role);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::refused);
+  EXPECT_THAT(made.error().detail, HasSubstr("GRANT CREATE ON SCHEMA \"" + schema_ + "\""));
+}
+
+TEST_F(Schema, keys_that_are_there_twice_are_told_with_how_to_find_them) {
+  make_tables(url());
+  psql()->run("DROP INDEX index_locks_on_key; INSERT INTO locks (key) VALUES ('twice'), ('twice')");
+  const auto made = steward()->init(soon());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::refused);
+  EXPECT_THAT(made.error().detail, AllOf(HasSubstr("more than one row"), HasSubstr("HAVING count(*) > 1")));
+}
+
+TEST_F(Schema, a_row_without_a_beginning_is_listed_without_one) {
+  make_tables(url());
+  psql()->run("INSERT INTO locks (key, locked_by) VALUES ('k', 'by hand')");
+  EXPECT_EQ(Ours(url()).store().list({}, soon()).value().leases.at(0).since, Micros::zero());
+}
+
 TEST_F(Schema, without_its_unique_index_a_table_is_not_used) {
   make_tables(url());
   psql()->run("DROP INDEX index_locks_on_key");
