@@ -200,6 +200,7 @@ TEST_F(Locker, an_open_transaction_of_rubys_blocks_only_its_own_key) {
   ASSERT_TRUE(status) << status.error().detail;
   EXPECT_EQ(replies[0].verdict, Verdict::granted);
   EXPECT_EQ(replies[1].verdict, Verdict::busy);
+  EXPECT_EQ(replies[1].holder, "(a transaction that has its row locked)");
   EXPECT_GT(replies[1].remaining, 0ms);
   EXPECT_EQ(replies[2].verdict, Verdict::granted);
   EXPECT_EQ(replies[3].verdict, Verdict::granted);

@@ -55,7 +55,7 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   parameters_.text(site_->client).number(void_after(call.until)).number(patience.count());
 
   const Instant sent = BootClock::now();
-  const Answer answer = connection_.run(statements_.apply, uses_.apply, parameters_, call.until);
+  const Answer answer = connection_->run(statements_.apply, uses_.apply, parameters_, call.until);
   if (const Settled settled = check(answer); settled != Settled::yes) return settled;
   learn(sent, answer, now_us);
   take_answers(call, wave, answer);

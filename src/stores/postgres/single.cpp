@@ -51,13 +51,14 @@ PostgresStore::Settled PostgresStore::settle(Call& call, std::size_t i, Millis p
       return settle_acquire(r, reply, call.until, patience);
     case Verb::renew:
       ask_about(r).number(length_of(r.ttl)).flag(r.extend).number(patience.count());
-      return settle_own(r, reply, connection_.run(statements_.renew, uses_.renew, parameters_, call.until),
+      return settle_own(r, reply, connection_->run(statements_.renew, uses_.renew, parameters_, call.until),
                         call.until);
     case Verb::release:
       if (r.place > Millis::zero()) return Settled::not_yet;
       ask_about(r).number(patience.count());
-      return settle_own(
-          r, reply, connection_.run(statements_.release, uses_.release, parameters_, call.until), call.until);
+      return settle_own(r, reply,
+                        connection_->run(statements_.release, uses_.release, parameters_, call.until),
+                        call.until);
     case Verb::evict: return Settled::not_yet;
   }
   return Settled::not_yet;
@@ -76,7 +77,7 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
   const auto ask = [&](const Statement& statement, std::uint8_t& times) {
     ask_about(r).number(length_of(r.ttl)).number(void_after(until)).number(patience.count());
     if (&statement == &statements_.acquire) parameters_.text(site_->client);
-    return connection_.run(statement, times, parameters_, until);
+    return connection_->run(statement, times, parameters_, until);
   };
   const auto free = freed_.find(r.key.text);
   const bool short_cut = free != freed_.end();
@@ -123,7 +124,7 @@ PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply,
 Answer PostgresStore::look(const Request& r, Instant until) {
   parameters_.clear();
   parameters_.text(r.key.text);
-  Answer a = connection_.run(statements_.look, uses_.look, parameters_, until);
+  Answer a = connection_->run(statements_.look, uses_.look, parameters_, until);
   if (a.trouble()) raise(statement_error(*a.trouble(), site_->name()));
   return a;
 }
@@ -141,7 +142,7 @@ void PostgresStore::answer_locked(const Request& r, Reply& reply, Instant until)
   if (r.verb == Verb::renew) return answer(reply, Verdict::lost, row);
   answer(reply, Verdict::busy, row);
   if (row.live()) return;
-  reply.holder.clear();
+  reply.holder = "(a transaction that has its row locked)";
   reply.remaining = soon;
 }
 

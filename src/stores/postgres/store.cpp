@@ -28,13 +28,33 @@ std::size_t letters(std::string_view text) {
 }  // namespace
 
 PostgresStore::PostgresStore(std::shared_ptr<const Site> site, Instant until)
-    : site_(std::move(site)),
-      connection_(site_->settings, until),
-      hello_(say_hello(connection_, site_->tables, until)),
-      statements_(hello_.tables) {
-  require_complete(hello_, site_->settings.name());
-  if (hello_.pooled) connection_.stop_preparing();
-  offset_.learn(hello_.asked, hello_.answered, hello_.now);
+    : site_(std::move(site)), hello_{.tables = site_->tables}, statements_(site_->tables) {
+  connect(until);
+}
+
+void PostgresStore::connect(Instant until) {
+  auto connection = std::make_unique<Connection>(site_->settings, until);
+  Hello hello = say_hello(*connection, site_->tables, until);
+  require_complete(hello, site_->name());
+  if (hello.pooled) connection->stop_preparing();
+  offset_ = {};
+  offset_.learn(hello.asked, hello.answered, hello.now);
+  uses_ = {};
+  statements_ = Statements(hello.tables);
+  hello_ = std::move(hello);
+  connection_ = std::move(connection);
+}
+
+void PostgresStore::ready(Instant until) {
+  require_time(until);
+  if (!connection_->ended()) return;
+  try {
+    connect(until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
+    raise(std::move(error));
+  }
 }
 
 void PostgresStore::require_time(Instant until) {
@@ -63,7 +83,7 @@ Status PostgresStore::apply(std::span<const Request> requests, std::span<Reply> 
   if (requests.empty()) return ok();
   Call call{.requests = requests, .replies = replies, .until = until};
   try {
-    require_time(until);
+    ready(until);
     require_fit(requests);
     requests.size() == 1 ? apply_alone(call, 0) : apply_in_waves(call);
   } catch (const Failure& failure) {

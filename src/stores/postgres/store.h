@@ -42,6 +42,9 @@ class PostgresStore final : public Store {
 
   void require_fit(std::span<const Request> requests) const;
   static void require_time(Instant until);
+  // Before anything of a call is sent: a connection that was closed while it was idle is replaced.
+  void ready(Instant until);
+  void connect(Instant until);
 
   void apply_alone(Call& call, std::size_t i);
   void apply_in_waves(Call& call);
@@ -67,9 +70,9 @@ class PostgresStore final : public Store {
   std::int64_t void_after(Instant until) const;
 
   const std::shared_ptr<const Site> site_;
-  Connection connection_;
-  const Hello hello_;
-  const Statements statements_;
+  std::unique_ptr<Connection> connection_;
+  Hello hello_;
+  Statements statements_;
   Uses uses_;
   core::StoreOffset offset_;
   Parameters parameters_;
