@@ -217,22 +217,83 @@ TEST_F(Schema, tables_are_two_if_their_names_differ_in_a_letter) {
   EXPECT_EQ(large.acquire("k", "bob").verdict, Verdict::granted);
 }
 
+TEST_F(Schema, the_longest_name_has_room_for_what_lies_beside_it) {
+  const std::string longest = shared_postgres().url() + "?table=" + schema_ + "." + std::string(46, 'x');
+  make_tables(longest);
+  EXPECT_EQ(Ours(longest).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+// An operator for every pair of types that pg_catalog has none for exactly, and some functions that are
+// closer than those of pg_catalog: whichever of them is found says so.
+constexpr const char* traps = R"(
+CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION set_config(varchar, varchar, boolean) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION current_setting(varchar) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION date_part(varchar, timestamp) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION pg_notify(varchar, text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION cardinality(text[]) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION array_position(text[], text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION array_remove(text[], text) RETURNS text[] LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION hashtextextended(text, int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION unnest(text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION trap_step(text[], text) RETURNS text[] LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE AGGREGATE array_agg(text) (SFUNC = trap_step, STYPE = text[]);
+DO $do$
+DECLARE
+  types text[] := '{int2,int4,int8,float8,numeric,text,varchar,name,"char",interval,timestamp,timestamptz,date,oid,bool}';
+  l text; r text; o text; result text;
+BEGIN
+  FOREACH l IN ARRAY types LOOP FOREACH r IN ARRAY types LOOP
+    FOREACH result IN ARRAY '{bool,int8,float8,text,timestamp,interval}'::text[] LOOP
+      EXECUTE format('CREATE FUNCTION trap_%s(%s, %s) RETURNS %s LANGUAGE plpgsql AS $$ BEGIN RAISE ''trapped''; END $$',
+                     result, l, r, result);
+    END LOOP;
+    FOREACH o IN ARRAY '{+,-,*,/,&,||,=,<>,<,>,<=,>=}'::text[] LOOP
+      CONTINUE WHEN EXISTS (SELECT FROM pg_operator WHERE oprname = o AND oprleft = l::regtype AND oprright = r::regtype);
+      EXECUTE format('CREATE OPERATOR %s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = trap_%s)', o, l, r,
+                     CASE WHEN o IN ('=', '<>', '<', '>', '<=', '>=') THEN 'bool' WHEN o = '||' THEN 'text'
+                          WHEN 'interval' IN (l, r) AND o = '*' THEN 'interval'
+                          WHEN l LIKE 'timestamp%' THEN 'timestamp' WHEN 'float8' IN (l, r) THEN 'float8' ELSE 'int8' END);
+    END LOOP;
+  END LOOP; END LOOP;
+END $do$)";
+
 TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
-  make_tables(url());
-  const auto psql = this->psql();
-  psql->run(
-      "CREATE FUNCTION trap(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; "
-      "END $$;"
-      "CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = trap);"
-      "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; "
-      "END $$");
-  Ours ours(url() + "&options=-csearch_path%3D" + schema_);
-  const Reply mine = ours.acquire("k", "ann");
-  EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
-  EXPECT_EQ(ours.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
-  EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
-  EXPECT_TRUE(ours.store().list({}, soon()));
-  EXPECT_TRUE(ours.origin().steward()->purge({}, soon()));
+  psql()->run(traps);
+  const std::string trapped = url() + "&options=-csearch_path%3D" + schema_;
+  make_tables(trapped);
+  Ours ours(trapped), other(trapped);
+  for (int i = 0; i < 3; ++i) {
+    const Reply mine = ours.acquire("k", "ann");
+    ASSERT_EQ(mine.verdict, Verdict::granted);
+    EXPECT_GT(number(mine.token), 1'000'000u);
+    EXPECT_GT(mine.remaining, 59min);
+    EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+    EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
+    EXPECT_EQ(other.acquire("k", "bob").verdict, Verdict::busy);
+    EXPECT_EQ(other.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+    EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
+    EXPECT_EQ(ours.acquire("k", "ann").ahead, 1u);
+    EXPECT_EQ(other.ask({.verb = Verb::release, .key = {"k"}, .holder = {""}, .place = 1ms}).value().verdict,
+              Verdict::lost);
+    const Reply noted = ours.ask({.verb = Verb::acquire,
+                                  .key = {"n"},
+                                  .holder = {"ann"},
+                                  .ttl = 1h,
+                                  .detached = true,
+                                  .note = "n"})
+                            .value();
+    EXPECT_EQ(
+        ours.ask({.verb = Verb::renew, .key = {"n"}, .holder = {"ann"}, .ttl = 1h, .extend = true})->verdict,
+        Verdict::granted);
+    EXPECT_EQ(ours.ask({.verb = Verb::evict, .key = {"n"}, .holder = {"op"}, .token = noted.token})->verdict,
+              Verdict::released);
+  }
+  EXPECT_EQ(ours.release("absent", "ann").verdict, Verdict::lost);
+  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
+    EXPECT_TRUE(ours.store().list({.what = what}, soon()));
+  EXPECT_TRUE(ours.store().examine(soon()));
+  EXPECT_TRUE(ours.origin().steward()->purge({.free_for = 0ms, .log_older_than = 0ms}, soon()));
 }
 
 }  // namespace

@@ -57,6 +57,18 @@ TEST(Settings, what_is_given_is_left_as_it_is) {
   EXPECT_EQ(word(Settings::from("postgres://db.example/app", {}).value(), "sslmode"), "");
 }
 
+TEST(Settings, an_empty_address_is_its_hosts_and_an_empty_mode_is_no_mode) {
+  const auto mode_of = [](const std::string& addresses) {
+    return word(Settings::from("host=db.example,localhost dbname=app hostaddr=" + addresses, {}).value(),
+                "sslmode");
+  };
+  EXPECT_EQ(mode_of(",127.0.0.1"), "verify-full");
+  EXPECT_EQ(mode_of("127.0.0.1,"), "");
+  const Variable mode("PGSSLMODE", "");
+  EXPECT_EQ(Settings::from("postgres://db.example/app", {}).error().code, Errc::invalid)
+      << "libpq takes none";
+}
+
 TEST(Settings, the_environment_says_where) {
   const Variable host("PGHOST", "db.example"), database("PGDATABASE", "shop"), user("PGUSER", "olga");
   const Settings settings = Settings::from("postgres://", {}).value();
@@ -160,6 +172,7 @@ TEST(TableNames, are_letters_digits_and_a_schema) {
   for (const char* bad :
        {"", "a.b.c", "1x", "a b", "a;b", "a\"b", ".x", "x.", "holdfast_log", "pg_catalog.locks"})
     EXPECT_EQ(postgres::Tables::named(bad).error().code, Errc::invalid) << bad;
+  EXPECT_FALSE(postgres::Tables::named(std::string(47, 'x')));
 }
 
 TEST(Faults, every_state_says_whether_it_can_have_happened) {

@@ -39,13 +39,21 @@ bool is_known(std::string_view word) {
   return false;
 }
 
+bool is_given(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+// Where an element of hostaddr is empty, libpq looks up the host beside it.
 bool all_local(const Words& words) {
-  const std::string addresses = find(words, "hostaddr");
-  const auto hosts = split(addresses.empty() ? find(words, "host") : addresses);
-  return std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+  const auto hosts = split(find(words, "host")), addresses = split(find(words, "hostaddr"));
+  for (std::size_t i = 0; i < std::max(hosts.size(), addresses.size()); ++i) {
+    const std::string address = i < addresses.size() ? addresses[i] : "";
+    const std::string host = !address.empty() || i >= hosts.size() ? address : hosts[i];
     const bool is_socket = host.empty() || host.front() == '/' || host.front() == '@';
-    return is_socket || is_local(host);
-  });
+    if (!is_socket && !is_local(host)) return false;
+  }
+  return true;
 }
 
 // Where distributions keep the certificates that everybody trusts.
@@ -98,8 +106,7 @@ Result<Settings> Settings::from(const std::string& conninfo, const Words& more) 
   for (const auto& [name, value] : settings.words_) {
     if (name == "password" || name == "sslpassword") settings.secrets_.push_back(value);
   }
-  if (const char* password = std::getenv("PGPASSWORD"); password != nullptr && *password != '\0')
-    settings.secrets_.emplace_back(password);
+  if (is_given("PGPASSWORD")) settings.secrets_.emplace_back(std::getenv("PGPASSWORD"));
   if (auto status = check_words(settings.words_); !status) return std::move(status).error();
   if (auto status = settings.look_up(); !status) return std::move(status).error();
   return settings;
@@ -118,7 +125,7 @@ Status Settings::look_up() {
   }
   Words used = words_of(PQconninfo(connection.get()));
 
-  const bool mode_given = !find(words_, "sslmode").empty() || std::getenv("PGSSLMODE") != nullptr ||
+  const bool mode_given = !find(words_, "sslmode").empty() || is_given("PGSSLMODE") ||
                           (find(used, "sslmode") != "prefer" && !find(used, "sslmode").empty());
   if (!mode_given && !all_local(used)) put(words_, "sslmode", "verify-full");
   const bool full = find(words_, "sslmode") == "verify-full" || find(used, "sslmode") == "verify-full";
@@ -134,8 +141,8 @@ Status Settings::look_up() {
 
   if (const std::string port = find(words_, "port"); !port.empty())
     put(used, "port", port);
-  else if (const char* given = std::getenv("PGPORT"); given != nullptr)
-    put(used, "port", given);
+  else if (is_given("PGPORT"))
+    put(used, "port", std::getenv("PGPORT"));
   else
     std::erase_if(used, [](const auto& word) { return word.first == "port"; });
   if (auto status = check_words(used); !status) return status;

@@ -107,7 +107,7 @@ Result<std::vector<std::string>> PostgresSteward::init(Instant until) {
     Parameters who;
     const std::string lock = "holdfast init " + site_->tables.name();
     who.text(lock);
-    ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))", who, until);
+    ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0::bigint))", who, until);
     const Hello hello = say_hello(connection, site_->tables, until);
     std::vector<std::string> statements = missing(hello);
     for (const std::string& statement : statements) make(connection, hello.tables, statement, until);
