@@ -215,7 +215,8 @@ Answer Connection::run(const Statement& statement, std::uint8_t& times, Paramete
       (void)run("SELECT set_config('plan_cache_mode', 'force_generic_plan', false)", none, until);
       tuned_ = true;
     }
-    const int sent = PQsendPrepare(connection_.get(), statement.name, statement.text.c_str(), 0, nullptr);
+    const int sent =
+        PQsendPrepare(connection_.get(), statement.name.c_str(), statement.text.c_str(), 0, nullptr);
     if (Answer made = finish(sent == 1, until); made.trouble()) {
       if (made.trouble()->state != "42P05") return made;  // it is there: somebody else's, behind a pooler
       stop_preparing();
@@ -224,8 +225,8 @@ Answer Connection::run(const Statement& statement, std::uint8_t& times, Paramete
     times = 2;
   }
   require_idle();
-  const int sent = PQsendQueryPrepared(connection_.get(), statement.name, p.count(), p.values(), p.lengths(),
-                                       p.formats(), 0);
+  const int sent = PQsendQueryPrepared(connection_.get(), statement.name.c_str(), p.count(), p.values(),
+                                       p.lengths(), p.formats(), 0);
   Answer answer = finish(sent == 1, until);
   if (!answer.trouble() || answer.trouble()->state != "26000") return answer;
   stop_preparing();  // another server than the one we prepared it on

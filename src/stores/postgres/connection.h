@@ -41,7 +41,7 @@ class Answer {
 
 // A statement with the name it is prepared under.
 struct Statement {
-  const char* name;
+  std::string name;
   std::string text;
 };
 

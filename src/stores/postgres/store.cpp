@@ -86,6 +86,7 @@ Status PostgresStore::apply(std::span<const Request> requests, std::span<Reply> 
     ready(until);
     require_fit(requests);
     requests.size() == 1 ? apply_alone(call, 0) : apply_in_waves(call);
+    if (call.failed) raise(*std::move(call.failed));
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (call.applied && error.code != Errc::in_doubt) error.code = Errc::in_doubt;
@@ -97,7 +98,7 @@ Status PostgresStore::apply(std::span<const Request> requests, std::span<Reply> 
 void PostgresStore::apply_alone(Call& call, std::size_t i) {
   const Settled settled = settle(call, i, part_of(call.until, 2, alone));
   if (settled == Settled::yes) return;
-  if (settled == Settled::in_the_way) return answer_locked(call.requests[i], call.replies[i], call.until);
+  if (settled == Settled::in_the_way) return answer_locked(call, i);
   wave_.assign(1, i);
   apply_wave(call, wave_);
 }
@@ -113,10 +114,12 @@ void PostgresStore::apply_in_waves(Call& call) {
     wave_.clear();
     rest_.clear();
     for (const std::size_t i : order_) {
+      if (call.stuck.contains(key(i))) continue;  // not before the one that came first
       const bool again = !wave_.empty() && key(wave_.back()) == key(i);
       (again ? rest_ : wave_).push_back(i);
     }
     order_.swap(rest_);
+    if (wave_.empty()) continue;
     apply_wave(call, wave_);
     call.applied = true;
   }
@@ -139,8 +142,7 @@ void PostgresStore::apply_wave(Call& call, Indices& wave) {
       const auto left = static_cast<std::int64_t>(each.size() - k);
       settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one));
     }
-    if (settled == Settled::in_the_way)
-      answer_locked(call.requests[each[k]], call.replies[each[k]], call.until);
+    if (settled == Settled::in_the_way) answer_locked(call, each[k]);
     call.applied = true;
   }
 }

@@ -6,6 +6,7 @@
 // once; a key that comes twice travels in a second wave.
 #pragma once
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,7 +37,9 @@ class PostgresStore final : public Store {
     std::span<const Request> requests;
     std::span<Reply> replies;
     Instant until;
-    bool applied = false;  // a part of it may have taken effect
+    bool applied = false;                   // a part of it may have taken effect
+    std::optional<Error> failed = {};       // one that could not be answered; the others do not wait for it
+    std::set<std::string_view> stuck = {};  // the keys of such
   };
   enum class Settled : std::uint8_t { yes, not_yet, in_the_way };
 
@@ -51,17 +54,21 @@ class PostgresStore final : public Store {
   void apply_wave(Call& call, Indices& wave);
   // Those without a final answer stay in `wave`.
   Settled send_wave(Call& call, Indices& wave, Millis patience);
-  void take_answers(Call& call, Indices& wave, const Answer& answer);
+  // Into `unseen` go releases that found no row.
+  void take_answers(Call& call, Indices& wave, const Answer& answer, Indices& unseen);
 
   // One statement for one request.
   Settled settle(Call& call, std::size_t i, Millis patience);
   Settled settle_acquire(const Request& request, Reply& reply, Instant until, Millis patience);
-  Settled settle_own(const Request& request, Reply& reply, const Answer& answer, Instant until);
+  Settled settle_own(const Request& request, Reply& reply, const Answer& answer, Instant until,
+                     Millis patience);
   // Begins the parameters of its statement.
   Parameters& ask_about(const Request& request);
   Answer look(const Request& request, Instant until);
-  // Somebody's transaction has the row locked: answers by what everybody else sees.
-  void answer_locked(const Request& request, Reply& reply, Instant until);
+  // A release found no row: makes sure that none is being made.
+  Settled make_sure(const Request& request, Instant until, Millis patience);
+  // Somebody's transaction has the row locked: answers by what everybody else sees, or notes that it cannot.
+  void answer_locked(Call& call, std::size_t i);
 
   // Settled::in_the_way if others were; throws for any other trouble.
   Settled check(const Answer& answer) const;
