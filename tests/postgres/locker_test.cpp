@@ -200,6 +200,7 @@ TEST_F(Locker, an_open_transaction_of_rubys_blocks_only_its_own_key) {
   ASSERT_TRUE(status) << status.error().detail;
   EXPECT_EQ(replies[0].verdict, Verdict::granted);
   EXPECT_EQ(replies[1].verdict, Verdict::busy);
+  EXPECT_EQ(replies[1].holder, "(a transaction that has its row locked)");
   EXPECT_GT(replies[1].remaining, 0ms);
   EXPECT_EQ(replies[2].verdict, Verdict::granted);
   EXPECT_EQ(replies[3].verdict, Verdict::granted);
@@ -232,6 +233,65 @@ TEST_F(Locker, a_renewal_that_meets_a_locked_row_says_what_is_left_and_loses_not
   guard->run("COMMIT");
   EXPECT_GT(ours.renew("k", "ann", mine.token, 2h).remaining, 1h);
   EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
+}
+
+TEST_F(Locker, what_is_wanted_of_a_locked_row_and_was_not_done_is_never_told_as_done) {
+  Ours ours(url());
+  const Reply mine = ours.acquire("k", "ann", 1h);
+  const auto guard = psql();
+  guard->run("BEGIN; SELECT 1 FROM locks WHERE key = 'k' FOR UPDATE");
+  const Request again{.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 2h};
+  const Request extend{
+      .verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .token = mine.token, .ttl = 1h, .extend = true};
+  for (const Request& request : {again, extend}) {
+    const auto reply = ours.ask(request, BootClock::now() + 500ms);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
+  }
+  guard->run("COMMIT");
+  EXPECT_EQ(ours.ask(again)->verdict, Verdict::granted);
+}
+
+TEST_F(Locker, a_release_that_meets_a_locked_row_holds_up_nothing_else_of_its_batch) {
+  Ours ours(url());
+  const std::string keys[] = {"a", "b", "c"};
+  for (const std::string& key : keys) ours.acquire(key, "ann");
+  const auto guard = psql();
+  guard->run("BEGIN; SELECT 1 FROM locks WHERE key = 'a' FOR UPDATE");
+  std::vector<Request> batch;
+  for (const std::string& key : keys)
+    batch.push_back({.verb = Verb::release, .key = {key}, .holder = {"ann"}});
+  batch.push_back({.verb = Verb::acquire, .key = {"c"}, .holder = {"bob"}, .ttl = 1h});
+  batch.push_back({.verb = Verb::acquire, .key = {"a"}, .holder = {"bob"}, .ttl = 1h});
+  std::vector<Reply> replies(batch.size());
+  const Status status = ours.store().apply(batch, replies, BootClock::now() + 2s);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::in_doubt) << "a part of it was done";
+  EXPECT_EQ(
+      guard->value("SELECT string_agg(key || ' ' || coalesce(locked_by, '-'), ', ' ORDER BY key) FROM locks"),
+      "a ann, b -, c bob");
+  guard->run("COMMIT");
+  EXPECT_TRUE(ours.store().apply(batch, replies, soon()));
+}
+
+// As when the commit of a given-up acquire waits for a standby: nobody sees its row yet.
+TEST_F(Locker, a_row_that_is_being_made_is_not_told_as_absent_to_whoever_gives_it_back) {
+  Ours ours(url());
+  const auto ghost = psql();
+  const Request one[] = {{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}}};
+  const Request two[] = {one[0], {.verb = Verb::release, .key = {"absent"}, .holder = {"ann"}}};
+  ghost->run("BEGIN; INSERT INTO locks (key, locked_by, sequence) VALUES ('k', 'ann', 7)");
+  Reply replies[2];
+  const Status alone = ours.store().apply(one, {replies, 1}, BootClock::now() + 1s);
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, Errc::unavailable) << alone.error().detail;
+  EXPECT_FALSE(ours.store().apply(two, replies, BootClock::now() + 2s));
+  ghost->run("COMMIT");
+  ASSERT_TRUE(ours.store().apply(two, replies, soon()));
+  EXPECT_EQ(replies[0].verdict, Verdict::released);
+  EXPECT_EQ(replies[1].verdict, Verdict::lost);
+  EXPECT_EQ(ours.release("never there", "ann").verdict, Verdict::lost);
+  EXPECT_EQ(ours.acquire("never there", "bob").verdict, Verdict::granted);
 }
 
 TEST_F(Locker, a_purge_of_ours_leaves_rows_that_ruby_has_only_just_made) {

@@ -104,6 +104,72 @@ TEST_F(Schema, a_table_that_cannot_keep_leases_is_refused_and_left_alone) {
   EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 1);
 }
 
+TEST_F(Schema, a_column_that_is_missing_beside_it_is_named_by_everybody) {
+  for (const auto& [table, column] :
+       {std::pair("holdfast_waiters", "ticket"), std::pair("holdfast_facts", "note"),
+        std::pair("holdfast_log", "by"), std::pair("holdfast_state", "purged_token")}) {
+    make_tables(url());
+    psql()->run("ALTER TABLE " + std::string(table) + " DROP COLUMN " + column);
+    const auto names = AllOf(HasSubstr("\"" + std::string(table) + "\""),
+                             HasSubstr("\"" + std::string(column) + "\""), HasSubstr("drop that table"));
+    EXPECT_THAT(refused().detail, names);
+    for (const auto& said : {steward()->init(soon()), steward()->plan(soon())}) {
+      ASSERT_FALSE(said);
+      EXPECT_EQ(said.error().code, Errc::refused);
+      EXPECT_THAT(said.error().detail, names);
+    }
+    psql()->run("DROP TABLE " + std::string(table));
+  }
+  make_tables(url());
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Schema, a_column_of_somebodys_own_that_has_to_be_filled_is_refused_by_name) {
+  make_tables(url());
+  psql()->run("ALTER TABLE locks ADD COLUMN created_at timestamp NOT NULL");
+  EXPECT_THAT(refused().detail, AllOf(HasSubstr("\"created_at\""), HasSubstr("SET DEFAULT")));
+  EXPECT_FALSE(steward()->init(soon()));
+  psql()->run("ALTER TABLE locks ALTER created_at SET DEFAULT now()");
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  psql()->run("ALTER TABLE locks ALTER locked_by SET NOT NULL");
+  EXPECT_THAT(refused().detail, HasSubstr("\"locked_by\" is NOT NULL"));
+}
+
+TEST_F(Schema, init_says_which_schema_and_which_privilege_it_lacks) {
+  const std::string elsewhere = "nowhere_" + random_hex(8), role = "r_" + random_hex(16);
+  const auto nowhere =
+      try_origin(shared_postgres().url() + "?table=" + elsewhere + ".locks").value()->steward()->init(soon());
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code, Errc::refused);
+  EXPECT_THAT(nowhere.error().detail, HasSubstr("CREATE SCHEMA \"" + elsewhere + "\" first"));
+
+  shared_postgres().execute("CREATE ROLE " + role + " LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA " + schema_ +
+                            " TO " + role);
+  const auto made = try_origin(shared_postgres().url(role, "postgres", "p") + "?table=" + schema_ + ".locks")
+                        .value()
+                        ->steward()
+                        ->init(soon());
+  shared_postgres().execute("DROP OWNED BY " + role + "; DROP ROLE " + role);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::refused);
+  EXPECT_THAT(made.error().detail, HasSubstr("GRANT CREATE ON SCHEMA \"" + schema_ + "\""));
+}
+
+TEST_F(Schema, keys_that_are_there_twice_are_told_with_how_to_find_them) {
+  make_tables(url());
+  psql()->run("DROP INDEX index_locks_on_key; INSERT INTO locks (key) VALUES ('twice'), ('twice')");
+  const auto made = steward()->init(soon());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::refused);
+  EXPECT_THAT(made.error().detail, AllOf(HasSubstr("more than one row"), HasSubstr("HAVING count(*) > 1")));
+}
+
+TEST_F(Schema, a_row_without_a_beginning_is_listed_without_one) {
+  make_tables(url());
+  psql()->run("INSERT INTO locks (key, locked_by) VALUES ('k', 'by hand')");
+  EXPECT_EQ(Ours(url()).store().list({}, soon()).value().leases.at(0).since, Micros::zero());
+}
+
 TEST_F(Schema, without_its_unique_index_a_table_is_not_used) {
   make_tables(url());
   psql()->run("DROP INDEX index_locks_on_key");
@@ -151,22 +217,83 @@ TEST_F(Schema, tables_are_two_if_their_names_differ_in_a_letter) {
   EXPECT_EQ(large.acquire("k", "bob").verdict, Verdict::granted);
 }
 
+TEST_F(Schema, the_longest_name_has_room_for_what_lies_beside_it) {
+  const std::string longest = shared_postgres().url() + "?table=" + schema_ + "." + std::string(46, 'x');
+  make_tables(longest);
+  EXPECT_EQ(Ours(longest).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+// An operator for every pair of types that pg_catalog has none for exactly, and some functions that are
+// closer than those of pg_catalog: whichever of them is found says so.
+constexpr const char* traps = R"(
+CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION set_config(varchar, varchar, boolean) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION current_setting(varchar) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION date_part(varchar, timestamp) RETURNS float8 LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION pg_notify(varchar, text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION cardinality(text[]) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION array_position(text[], text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION array_remove(text[], text) RETURNS text[] LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION hashtextextended(text, int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION unnest(text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION trap_step(text[], text) RETURNS text[] LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE AGGREGATE array_agg(text) (SFUNC = trap_step, STYPE = text[]);
+DO $do$
+DECLARE
+  types text[] := '{int2,int4,int8,float8,numeric,text,varchar,name,"char",interval,timestamp,timestamptz,date,oid,bool}';
+  l text; r text; o text; result text;
+BEGIN
+  FOREACH l IN ARRAY types LOOP FOREACH r IN ARRAY types LOOP
+    FOREACH result IN ARRAY '{bool,int8,float8,text,timestamp,interval}'::text[] LOOP
+      EXECUTE format('CREATE FUNCTION trap_%s(%s, %s) RETURNS %s LANGUAGE plpgsql AS $$ BEGIN RAISE ''trapped''; END $$',
+                     result, l, r, result);
+    END LOOP;
+    FOREACH o IN ARRAY '{+,-,*,/,&,||,=,<>,<,>,<=,>=}'::text[] LOOP
+      CONTINUE WHEN EXISTS (SELECT FROM pg_operator WHERE oprname = o AND oprleft = l::regtype AND oprright = r::regtype);
+      EXECUTE format('CREATE OPERATOR %s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = trap_%s)', o, l, r,
+                     CASE WHEN o IN ('=', '<>', '<', '>', '<=', '>=') THEN 'bool' WHEN o = '||' THEN 'text'
+                          WHEN 'interval' IN (l, r) AND o = '*' THEN 'interval'
+                          WHEN l LIKE 'timestamp%' THEN 'timestamp' WHEN 'float8' IN (l, r) THEN 'float8' ELSE 'int8' END);
+    END LOOP;
+  END LOOP; END LOOP;
+END $do$)";
+
 TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
-  make_tables(url());
-  const auto psql = this->psql();
-  psql->run(
-      "CREATE FUNCTION trap(varchar, varchar) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; "
-      "END $$;"
-      "CREATE OPERATOR = (LEFTARG = varchar, RIGHTARG = varchar, FUNCTION = trap);"
-      "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; "
-      "END $$");
-  Ours ours(url() + "&options=-csearch_path%3D" + schema_);
-  const Reply mine = ours.acquire("k", "ann");
-  EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
-  EXPECT_EQ(ours.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
-  EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
-  EXPECT_TRUE(ours.store().list({}, soon()));
-  EXPECT_TRUE(ours.origin().steward()->purge({}, soon()));
+  psql()->run(traps);
+  const std::string trapped = url() + "&options=-csearch_path%3D" + schema_;
+  make_tables(trapped);
+  Ours ours(trapped), other(trapped);
+  for (int i = 0; i < 3; ++i) {
+    const Reply mine = ours.acquire("k", "ann");
+    ASSERT_EQ(mine.verdict, Verdict::granted);
+    EXPECT_GT(number(mine.token), 1'000'000u);
+    EXPECT_GT(mine.remaining, 59min);
+    EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+    EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
+    EXPECT_EQ(other.acquire("k", "bob").verdict, Verdict::busy);
+    EXPECT_EQ(other.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+    EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
+    EXPECT_EQ(ours.acquire("k", "ann").ahead, 1u);
+    EXPECT_EQ(other.ask({.verb = Verb::release, .key = {"k"}, .holder = {""}, .place = 1ms}).value().verdict,
+              Verdict::lost);
+    const Reply noted = ours.ask({.verb = Verb::acquire,
+                                  .key = {"n"},
+                                  .holder = {"ann"},
+                                  .ttl = 1h,
+                                  .detached = true,
+                                  .note = "n"})
+                            .value();
+    EXPECT_EQ(
+        ours.ask({.verb = Verb::renew, .key = {"n"}, .holder = {"ann"}, .ttl = 1h, .extend = true})->verdict,
+        Verdict::granted);
+    EXPECT_EQ(ours.ask({.verb = Verb::evict, .key = {"n"}, .holder = {"op"}, .token = noted.token})->verdict,
+              Verdict::released);
+  }
+  EXPECT_EQ(ours.release("absent", "ann").verdict, Verdict::lost);
+  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
+    EXPECT_TRUE(ours.store().list({.what = what}, soon()));
+  EXPECT_TRUE(ours.store().examine(soon()));
+  EXPECT_TRUE(ours.origin().steward()->purge({.free_for = 0ms, .log_older_than = 0ms}, soon()));
 }
 
 }  // namespace

@@ -57,6 +57,18 @@ TEST(Settings, what_is_given_is_left_as_it_is) {
   EXPECT_EQ(word(Settings::from("postgres://db.example/app", {}).value(), "sslmode"), "");
 }
 
+TEST(Settings, an_empty_address_is_its_hosts_and_an_empty_mode_is_no_mode) {
+  const auto mode_of = [](const std::string& addresses) {
+    return word(Settings::from("host=db.example,localhost dbname=app hostaddr=" + addresses, {}).value(),
+                "sslmode");
+  };
+  EXPECT_EQ(mode_of(",127.0.0.1"), "verify-full");
+  EXPECT_EQ(mode_of("127.0.0.1,"), "");
+  const Variable mode("PGSSLMODE", "");
+  EXPECT_EQ(Settings::from("postgres://db.example/app", {}).error().code, Errc::invalid)
+      << "libpq takes none";
+}
+
 TEST(Settings, the_environment_says_where) {
   const Variable host("PGHOST", "db.example"), database("PGDATABASE", "shop"), user("PGUSER", "olga");
   const Settings settings = Settings::from("postgres://", {}).value();
@@ -87,6 +99,55 @@ TEST(Settings, a_password_is_in_no_name_and_no_message) {
   EXPECT_THAT(bad.error().detail, Not(HasSubstr("hush")));
 }
 
+TEST(Settings, an_address_that_is_cut_out_of_a_password_is_refused_and_not_repeated) {
+  for (const char* url :
+       {"postgres://app:hush@one@127.0.0.1/app", "postgres://app:hush/one@127.0.0.1/app",
+        "postgres://app:hush@o/ne@127.0.0.1/app", "postgres://app:hush?one=x@127.0.0.1/app",
+        "postgres://app:12?hush=x@127.0.0.1/app", "postgres://app:12?table=hush@127.0.0.1/app",
+        "postgres://app:12?hush@h=one/app", "postgres:app:hush@127.0.0.1", "postgresql://hush:one/app"}) {
+    const auto origin = try_origin(url);
+    ASSERT_FALSE(origin) << url;
+    EXPECT_EQ(origin.error().code, Errc::invalid) << url;
+    EXPECT_THAT(origin.error().detail, AllOf(HasSubstr("%40"), HasSubstr("%2F"), Not(HasSubstr("hush")),
+                                             Not(HasSubstr("one@")), Not(HasSubstr("one="))))
+        << url;
+  }
+  EXPECT_EQ(Settings::from("postgres://app:hush@one@localhost/app", {}).error().code, Errc::invalid);
+  EXPECT_EQ(try_origin("postgres://app:a%40b%2Fc%3Fd@localhost/app?user=x@y").value()->name(),
+            "postgres://x@y@localhost/app");
+}
+
+TEST(Settings, what_can_never_work_is_invalid) {
+  const auto said = [](const std::string& url) {
+    const auto origin = try_origin(url);
+    EXPECT_FALSE(origin) << url;
+    if (origin) return std::string();
+    EXPECT_EQ(origin.error().code, Errc::invalid) << url;
+    return origin.error().detail;
+  };
+  for (const char* port : {"abc", "99999", "0", "5432x", "-1"})
+    EXPECT_THAT(said("postgres://localhost:" + std::string(port) + "/app"), HasSubstr("1 to 65535"));
+  EXPECT_THAT(said("postgres://localhost/app?port=abc"), HasSubstr("1 to 65535"));
+  EXPECT_THAT(said("postgres://localhost/app?sslmode=foo"),
+              AllOf(HasSubstr("foo"), HasSubstr("verify-full")));
+  EXPECT_THAT(said("postgres://localhost/app?channel_binding=foo"), HasSubstr("foo"));
+  EXPECT_THAT(said("postgres://?service=nosuch"), HasSubstr("nosuch"));
+  const Variable mode("PGSSLMODE", "bar"), port("PGPORT", "abc");
+  EXPECT_THAT(said("postgres://localhost:1/app"), HasSubstr("bar"));
+  EXPECT_THAT(said("postgres://localhost/app?sslmode=disable"), HasSubstr("1 to 65535"));
+}
+
+TEST(Settings, a_name_is_a_url_that_leads_there) {
+  for (const char* url :
+       {"postgres://app@[::1]:1/app", "postgres://app@[::1]/app", "postgres://app@a:1,b:2/app",
+        "postgres://app@a,b:2/app", "postgres://app@:1/app?host=/run/postgresql",
+        "postgres://app@/app?host=/a,/b&port=1,2"}) {
+    EXPECT_EQ(try_origin(url).value()->name(), url);
+  }
+  EXPECT_EQ(Settings::from("host=a,b port=1 user=app dbname=app", {}).value().name(),
+            "postgres://app@a:1,b:1/app");
+}
+
 TEST(Settings, parameters_that_nobody_knows_are_refused_by_name) {
   const auto origin = try_origin("postgres://localhost/app?tabel=other");
   ASSERT_FALSE(origin);
@@ -111,6 +172,7 @@ TEST(TableNames, are_letters_digits_and_a_schema) {
   for (const char* bad :
        {"", "a.b.c", "1x", "a b", "a;b", "a\"b", ".x", "x.", "holdfast_log", "pg_catalog.locks"})
     EXPECT_EQ(postgres::Tables::named(bad).error().code, Errc::invalid) << bad;
+  EXPECT_FALSE(postgres::Tables::named(std::string(47, 'x')));
 }
 
 TEST(Faults, every_state_says_whether_it_can_have_happened) {

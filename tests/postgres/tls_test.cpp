@@ -21,10 +21,12 @@ class Tls : public ::testing::Test {
   static Result<std::vector<std::string>> reach(const std::string& url) {
     return try_origin(url).value()->steward()->plan(soon());
   }
-  void expect_refused(const PostgresServer& server) const {
+  void expect_refused(const PostgresServer& server, const char* hint = "sslrootcert=") const {
     const auto reached = reach(strict(server));
     ASSERT_FALSE(reached);
     EXPECT_EQ(reached.error().code, Errc::refused) << reached.error().detail;
+    EXPECT_THAT(reached.error().detail,
+                ::testing::AllOf(::testing::HasSubstr(hint), ::testing::Not(::testing::HasSubstr("28000"))));
   }
   const Certificates certificates_;
 };
@@ -53,7 +55,9 @@ TEST_F(Tls, an_unknown_authority_is_refused) {
   expect_refused(PostgresServer({.tls = certificates_.self_signed(), .fsync = false}));
 }
 
-TEST_F(Tls, a_server_without_it_is_refused) { expect_refused(PostgresServer({.fsync = false})); }
+TEST_F(Tls, a_server_without_it_is_refused) {
+  expect_refused(PostgresServer({.fsync = false}), "does not speak TLS");
+}
 
 // A name that is not local by its letters leads to the same server: hostaddr says where.
 TEST_F(Tls, a_host_that_is_not_local_has_to_prove_its_name_unless_told_otherwise) {

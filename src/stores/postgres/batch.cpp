@@ -55,14 +55,23 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   parameters_.text(site_->client).number(void_after(call.until)).number(patience.count());
 
   const Instant sent = BootClock::now();
-  const Answer answer = connection_.run(statements_.apply, uses_.apply, parameters_, call.until);
+  const Answer answer = connection_->run(statements_.apply, uses_.apply, parameters_, call.until);
   if (const Settled settled = check(answer); settled != Settled::yes) return settled;
   learn(sent, answer, now_us);
-  take_answers(call, wave, answer);
+  Indices unseen;
+  take_answers(call, wave, answer, unseen);
+  for (const std::size_t i : unseen) {
+    const Settled sure = make_sure(call.requests[i], call.until, patience);
+    if (sure == Settled::not_yet) wave.push_back(i);
+    if (sure == Settled::in_the_way) answer_locked(call, i);
+  }
+  std::sort(wave.begin(), wave.end(), [&](std::size_t a, std::size_t b) {
+    return call.requests[a].key.text < call.requests[b].key.text;
+  });
   return wave.empty() ? Settled::yes : Settled::not_yet;
 }
 
-void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a) {
+void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a, Indices& unseen) {
   Indices open;
   for (int row = 0; row < a.rows(); ++row) {
     const std::size_t i = wave[static_cast<std::size_t>(a.number(row, n) - 1)];
@@ -80,6 +89,7 @@ void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a) {
     const bool not_our_turn = said == Verdict::busy && !told.live();  // free, but not for us
     if (not_our_turn) told.holder = {};
     answer(reply, *said, told);
+    if (said == Verdict::lost && a.is_null(row, token) && gives_back(request)) unseen.push_back(i);
     if (said == Verdict::busy) reply.ahead = static_cast<std::uint32_t>(a.number(row, ahead));
     if (const auto first = a.moment(row, first_until_us); not_our_turn)
       reply.remaining = first ? remaining(*first, told.now) : Millis(1);

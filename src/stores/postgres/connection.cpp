@@ -30,9 +30,12 @@ std::string state_in(std::string_view message) {
   return {};
 }
 
-// Without the line that names a file of the server's sources.
-std::string_view without_location(std::string_view message) {
-  return message.substr(0, message.find("\nLOCATION:"));
+// Without the line that names a file of the server's sources, and without the state: that is told once.
+std::string text_of(std::string_view message, const std::string& state) {
+  std::string text(message.substr(0, message.find("\nLOCATION:")));
+  if (const std::size_t at = text.find(":  " + state + ": "); !state.empty() && at != std::string::npos)
+    text.erase(at + 1, state.size() + 3);
+  return text;
 }
 
 // The text of a failed handshake that is no refusal: the line was cut.
@@ -79,9 +82,10 @@ void Connection::connect(Instant until) {
   PostgresPollingStatusType next = PGRES_POLLING_WRITING;
   if (PQstatus(connection_.get()) == CONNECTION_BAD) next = PGRES_POLLING_FAILED;
   while (next != PGRES_POLLING_OK) {
-    if (next == PGRES_POLLING_FAILED) raise(connect_error(connect_trouble(in_tls), settings_.name()));
+    if (next == PGRES_POLLING_FAILED) raise(not_let_in(in_tls));
     if (!await(PQsocket(connection_.get()), next == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
-      raise({Errc::unavailable, settings_.name() + " did not let us in before the time was over"});
+      raise({Errc::unavailable,
+             settings_.name() + " did not let us in before the time was over; is it a PostgreSQL server?"});
     in_tls = PQstatus(connection_.get()) == CONNECTION_SSL_STARTUP;
     next = PQconnectPoll(connection_.get());
   }
@@ -89,13 +93,31 @@ void Connection::connect(Instant until) {
   if (PQsetnonblocking(connection_.get(), 1) != 0) lost(Errc::unavailable);
 }
 
-Trouble Connection::connect_trouble(bool in_tls) const {
-  const std::string message = PQerrorMessage(connection_.get());
-  Trouble trouble{state_in(message), settings_.shown(without_location(message))};
-  // Nobody at the other end has said it, so libpq has no number for it.
-  const bool no_password = PQconnectionNeedsPassword(connection_.get()) == 1;
-  if (trouble.state.empty() && (no_password || (in_tls && !says_cut(message)))) trouble.state = "28000";
-  return trouble;
+Error Connection::not_let_in(bool in_tls) const {
+  const std::string message = PQerrorMessage(connection_.get()), state = state_in(message);
+  const Trouble trouble{state, settings_.shown(text_of(message, state))};
+  const std::string& name = settings_.name();
+  // What nobody at the other end has said has no state.
+  if (!state.empty()) return connect_error(trouble, name);
+  if (PQconnectionNeedsPassword(connection_.get()) == 1) {
+    return {Errc::refused,
+            name +
+                " asks for a password, and none is given: put it into PGPASSWORD or ~/.pgpass, or "
+                "the whole URL into a file and give @FILE: " +
+                trouble.text};
+  }
+  if (!in_tls || says_cut(message)) return connect_error(trouble, name);
+  if (message.find("does not support SSL") != std::string::npos) {
+    return {Errc::refused, name +
+                               " does not speak TLS, and has to: switch it on there (ssl = on), or say "
+                               "sslmode=disable where nobody else is on the line: " +
+                               trouble.text};
+  }
+  return {Errc::refused, name +
+                             " does not prove by its certificate who it is: give the certificate of its "
+                             "authority with sslrootcert=FILE, and the host by the name that is in its own; "
+                             "sslmode=require would take any: " +
+                             trouble.text};
 }
 
 void Connection::lost(Errc code) const {
@@ -113,7 +135,14 @@ void Connection::hear(void* self, const PGresult* notice) {
   if (severity == "FATAL" || severity == "PANIC") static_cast<Connection*>(self)->dismissed_ = true;
 }
 
-// What came without being asked for may be a farewell: then nothing of this call has been sent yet.
+// What came without being asked for may be a farewell.
+bool Connection::ended() {
+  const bool gone = PQconsumeInput(connection_.get()) != 1 || PQstatus(connection_.get()) != CONNECTION_OK;
+  (void)PQisBusy(connection_.get());  // reads what came
+  return gone || dismissed_;
+}
+
+// Then nothing of this call has been sent yet.
 void Connection::require_idle() {
   if (PQconsumeInput(connection_.get()) != 1) lost(Errc::unavailable);
   (void)PQisBusy(connection_.get());  // reads what came
@@ -186,7 +215,8 @@ Answer Connection::run(const Statement& statement, std::uint8_t& times, Paramete
       (void)run("SELECT set_config('plan_cache_mode', 'force_generic_plan', false)", none, until);
       tuned_ = true;
     }
-    const int sent = PQsendPrepare(connection_.get(), statement.name, statement.text.c_str(), 0, nullptr);
+    const int sent =
+        PQsendPrepare(connection_.get(), statement.name.c_str(), statement.text.c_str(), 0, nullptr);
     if (Answer made = finish(sent == 1, until); made.trouble()) {
       if (made.trouble()->state != "42P05") return made;  // it is there: somebody else's, behind a pooler
       stop_preparing();
@@ -195,8 +225,8 @@ Answer Connection::run(const Statement& statement, std::uint8_t& times, Paramete
     times = 2;
   }
   require_idle();
-  const int sent = PQsendQueryPrepared(connection_.get(), statement.name, p.count(), p.values(), p.lengths(),
-                                       p.formats(), 0);
+  const int sent = PQsendQueryPrepared(connection_.get(), statement.name.c_str(), p.count(), p.values(),
+                                       p.lengths(), p.formats(), 0);
   Answer answer = finish(sent == 1, until);
   if (!answer.trouble() || answer.trouble()->state != "26000") return answer;
   stop_preparing();  // another server than the one we prepared it on

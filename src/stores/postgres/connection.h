@@ -41,7 +41,7 @@ class Answer {
 
 // A statement with the name it is prepared under.
 struct Statement {
-  const char* name;
+  std::string name;
   std::string text;
 };
 
@@ -62,6 +62,9 @@ class Connection {
   void stop_preparing() noexcept { prepares_ = false; }
   bool prepares() const noexcept { return prepares_; }
 
+  // The other end has closed it meanwhile: what is sent now arrives nowhere.
+  bool ended();
+
   int backend() const noexcept { return PQbackendPID(connection_.get()); }
   int fd() const noexcept { return PQsocket(connection_.get()); }
 
@@ -75,7 +78,7 @@ class Connection {
   void require_idle();
   Answer finish(bool sent, Instant until);
   void flush(Instant until);
-  Trouble connect_trouble(bool in_tls) const;
+  Error not_let_in(bool in_tls) const;
   [[noreturn]] void lost(Errc code) const;
   static void hear(void* self, const PGresult* notice);
 

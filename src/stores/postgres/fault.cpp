@@ -10,7 +10,9 @@ std::string refusal(std::string_view state) {
     return "it does not take writes (a standby, or default_transaction_read_only); leases have to be written "
            "down: give the primary";
   if (state == "42501") return "this user lacks a privilege; docs/stores/postgres.md has the grants it needs";
-  if (state == "42P01" || state == "42703" || state == "42P10" || state == "3F000")
+  if (state == "42703" || state == "42P10")
+    return "a column or an index of its tables is not there; what is missing is said when one connects anew";
+  if (state == "42P01" || state == "3F000")
     return "its tables are not there, or not complete; `holdfast --store … init` makes them";
   if (state == "3D000") return "there is no such database";
   if (state == "22001") return "a column of its tables is too narrow for this key or holder";

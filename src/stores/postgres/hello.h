@@ -15,13 +15,14 @@ struct Hello {
   bool pooled = false;   // somebody stands between us and the server
   bool standby = false;  // it replays another server's log
   bool read_only = false;
-  std::string database;
+  std::string database = {};
   Micros now{};  // the server's clock
   Instant asked{}, answered{};
 
   bool table = false;            // the lock table is there
   bool unlogged = false;         // and a crash empties it
-  std::string wrong = {};        // a column that is not as we need it, in a sentence; empty: none
+  bool schema = false;           // what they lie in, or would
+  std::string wrong = {};        // what cannot be used, in a sentence: not what init mends; empty: nothing
   bool sequence = false;         // it has that column
   bool one_row_per_key = false;  // and a unique index
   std::size_t longest_key = 0, longest_holder = 0;  // in letters; 0: as long as you like

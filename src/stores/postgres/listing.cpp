@@ -93,7 +93,7 @@ std::vector<std::string> remarks(const Answer& a, const Hello& hello) {
 Result<Page> PostgresStore::list(const Query& query, Instant until) {
   Page page;
   try {
-    require_time(until);
+    ready(until);
     const bool log = query.what == Query::What::log;
     parameters_.clear();
     parameters_.text(query.prefix).flag(query.exact);
@@ -102,7 +102,7 @@ Result<Page> PostgresStore::list(const Query& query, Instant until) {
     const std::string_view sql = log                                 ? history_sql
                                  : query.what == Query::What::places ? places_sql
                                                                      : leases_sql;
-    const Answer answer = connection_.run(hello_.tables.expand(sql), parameters_, until);
+    const Answer answer = connection_->run(hello_.tables.expand(sql), parameters_, until);
     if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
     switch (query.what) {
       case Query::What::leases: take_leases(answer, page); break;
@@ -119,11 +119,11 @@ Result<Traits> PostgresStore::examine(Instant until) {
   Traits traits;
   traits.name = "postgres";
   traits.resolution = Millis(1);
-  traits.push = !hello_.pooled;
   try {
-    require_time(until);
+    ready(until);
+    traits.push = !hello_.pooled;
     parameters_.clear();
-    const Answer answer = connection_.run(hello_.tables.expand(examine_sql), parameters_, until);
+    const Answer answer = connection_->run(hello_.tables.expand(examine_sql), parameters_, until);
     if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
     traits.findings = dangers(answer, hello_);
     if (!traits.findings.empty()) traits.grade = 'C';

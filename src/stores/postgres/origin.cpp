@@ -46,8 +46,7 @@ class PostgresOrigin final : public Origin {
   const std::string name_;
 };
 
-Result<std::shared_ptr<Origin>> make(const std::string& conninfo, const Settings::Words& more,
-                                     std::string_view table) {
+Result<std::shared_ptr<Origin>> make(const std::string& conninfo, const Words& more, std::string_view table) {
   auto tables = Tables::named(table);
   if (!tables) return std::move(tables).error();
   auto settings = Settings::from(conninfo, more);
@@ -61,9 +60,10 @@ Result<std::shared_ptr<Origin>> origin(Options options) { return make(options.co
 
 Result<std::shared_ptr<Origin>> open_url(const Url& url) {
   std::string table = "locks";
-  Settings::Words more;
+  Words more;
   for (const auto& [name, value] : url.parameters) {
     if (name == "table") {
+      if (value.find('@') != std::string::npos) return unreadable_address();  // of a password with a ? in it
       table = value;
     } else {
       more.emplace_back(name, value);

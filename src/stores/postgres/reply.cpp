@@ -24,6 +24,10 @@ void answer(Reply& reply, Verdict verdict, const Row& row) {
   reply.now = StoreTime{row.now.count()};
 }
 
+bool gives_back(const Request& r) noexcept {
+  return r.verb == Verb::release && r.token == no_token && !r.holder.text.empty();
+}
+
 std::optional<std::int64_t> length_of(Millis ttl) noexcept {
   if (ttl == never) return std::nullopt;
   return Micros(std::min(ttl, longest)).count();

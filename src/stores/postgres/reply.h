@@ -23,6 +23,10 @@ Millis remaining(std::optional<Micros> end, Micros now) noexcept;
 
 void answer(Reply& reply, Verdict verdict, const Row& row);
 
+// A release of whatever the holder may have been granted: it does not know, so it must not be told too early
+// that there is nothing.
+bool gives_back(const Request& request) noexcept;
+
 // `ttl` in the server's unit; none for `never`.  At most 300 years.
 std::optional<std::int64_t> length_of(Millis ttl) noexcept;
 

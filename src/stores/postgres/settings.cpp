@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 
@@ -14,13 +15,6 @@
 
 namespace holdfast::postgres {
 namespace {
-
-using Words = Settings::Words;
-
-std::string find(const Words& words, std::string_view name) {
-  const auto word = std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.first == name; });
-  return word == words.end() ? "" : word->second;
-}
 
 void put(Words& words, std::string name, std::string value) {
   std::erase_if(words, [&](const auto& word) { return word.first == name; });
@@ -45,23 +39,21 @@ bool is_known(std::string_view word) {
   return false;
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t from = 0; from <= list.size();) {
-    const std::size_t end = std::min(list.find(',', from), list.size());
-    parts.push_back(list.substr(from, end - from));
-    from = end + 1;
-  }
-  return parts;
+bool is_given(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
 }
 
+// Where an element of hostaddr is empty, libpq looks up the host beside it.
 bool all_local(const Words& words) {
-  const std::string addresses = find(words, "hostaddr");
-  const auto hosts = split(addresses.empty() ? find(words, "host") : addresses);
-  return std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+  const auto hosts = split(find(words, "host")), addresses = split(find(words, "hostaddr"));
+  for (std::size_t i = 0; i < std::max(hosts.size(), addresses.size()); ++i) {
+    const std::string address = i < addresses.size() ? addresses[i] : "";
+    const std::string host = !address.empty() || i >= hosts.size() ? address : hosts[i];
     const bool is_socket = host.empty() || host.front() == '/' || host.front() == '@';
-    return is_socket || is_local(host);
-  });
+    if (!is_socket && !is_local(host)) return false;
+  }
+  return true;
 }
 
 // Where distributions keep the certificates that everybody trusts.
@@ -78,35 +70,32 @@ bool has_own_certificates() {
   return home != nullptr && ::access((std::string(home) + "/.postgresql/root.crt").c_str(), F_OK) == 0;
 }
 
-std::string name_from(const Words& words) {
-  std::string host = find(words, "host");
-  if (host.empty()) host = find(words, "hostaddr");
-  const std::string user = find(words, "user"), port = find(words, "port"), database = find(words, "dbname");
-  const bool is_path = host.empty() || host.front() == '/' || host.front() == '@';
-  std::string name = "postgres://" + user + (user.empty() ? "" : "@");
-  if (!is_path) name += host;
-  if (!port.empty() && port != "5432") name += ":" + port;
-  name += "/" + database;
-  if (is_path && !host.empty()) name += "?host=" + host;
-  return printable(name);
+// In whatever language: "0" stands there by itself.
+bool is_about_port_0(std::string_view complaint) {
+  const auto alone = [&](std::size_t i) {
+    return i >= complaint.size() || std::isalnum(static_cast<unsigned char>(complaint[i])) == 0;
+  };
+  for (std::size_t at = complaint.find('0'); at != std::string_view::npos; at = complaint.find('0', at + 1)) {
+    if (alone(at - 1) && alone(at + 1)) return true;
+  }
+  return complaint.empty();
 }
 
 }  // namespace
 
 Result<Settings> Settings::from(const std::string& conninfo, const Words& more) {
   Settings settings;
+  if (auto status = check_address(conninfo); !status) return std::move(status).error();
   char* complaint = nullptr;
   PQconninfoOption* const parsed = PQconninfoParse(conninfo.c_str(), &complaint);
   const std::unique_ptr<char, decltype(&PQfreemem)> owned(complaint, PQfreemem);
   // Not in libpq's words: they quote what they cannot read, and that may be the password.
-  if (parsed == nullptr) {
-    return Error{Errc::invalid,
-                 "libpq cannot read this address; write postgres://USER@HOST/DATABASE, and %40 for an @ in a "
-                 "password"};
-  }
+  if (parsed == nullptr) return unreadable_address();
   settings.words_ = words_of(parsed);
   for (const auto& [name, value] : more) {
     if (!is_known(name)) {
+      // With an @ it is rather what stands behind a ? in a password.
+      if ((name + value).find('@') != std::string::npos) return unreadable_address();
       return Error{Errc::invalid,
                    "\"" + printable(name) +
                        "\" is not a parameter of postgres: known are table= and what libpq knows, "
@@ -117,23 +106,26 @@ Result<Settings> Settings::from(const std::string& conninfo, const Words& more) 
   for (const auto& [name, value] : settings.words_) {
     if (name == "password" || name == "sslpassword") settings.secrets_.push_back(value);
   }
-  if (const char* password = std::getenv("PGPASSWORD"); password != nullptr && *password != '\0')
-    settings.secrets_.emplace_back(password);
+  if (is_given("PGPASSWORD")) settings.secrets_.emplace_back(std::getenv("PGPASSWORD"));
+  if (auto status = check_words(settings.words_); !status) return std::move(status).error();
   if (auto status = settings.look_up(); !status) return std::move(status).error();
   return settings;
 }
 
 // libpq says what it would use, service file and environment included, only about a connection.  One to port
-// 0 is given up before anything is sent anywhere.
+// 0 is given up before anything is sent anywhere, and last of all: what it finds wrong before is.
 Status Settings::look_up() {
   Words probe = words_;
   put(probe, "port", "0");
   const Keywords asked(probe);
   const OwnedConnection connection(PQconnectStartParams(asked.names(), asked.values(), 0));
   if (!connection) return Error{Errc::unavailable, "out of memory for a connection to PostgreSQL"};
+  if (const std::string_view complaint = PQerrorMessage(connection.get()); !is_about_port_0(complaint)) {
+    return Error{Errc::invalid, "libpq cannot use these settings: " + shown(complaint)};
+  }
   Words used = words_of(PQconninfo(connection.get()));
 
-  const bool mode_given = !find(words_, "sslmode").empty() || std::getenv("PGSSLMODE") != nullptr ||
+  const bool mode_given = !find(words_, "sslmode").empty() || is_given("PGSSLMODE") ||
                           (find(used, "sslmode") != "prefer" && !find(used, "sslmode").empty());
   if (!mode_given && !all_local(used)) put(words_, "sslmode", "verify-full");
   const bool full = find(words_, "sslmode") == "verify-full" || find(used, "sslmode") == "verify-full";
@@ -149,10 +141,11 @@ Status Settings::look_up() {
 
   if (const std::string port = find(words_, "port"); !port.empty())
     put(used, "port", port);
-  else if (const char* given = std::getenv("PGPORT"); given != nullptr)
-    put(used, "port", given);
+  else if (is_given("PGPORT"))
+    put(used, "port", std::getenv("PGPORT"));
   else
     std::erase_if(used, [](const auto& word) { return word.first == "port"; });
+  if (auto status = check_words(used); !status) return status;
   if (const std::string secret = find(used, "password"); !secret.empty()) secrets_.push_back(secret);
   name_ = name_from(used);
   database_ = find(used, "dbname");
@@ -168,7 +161,7 @@ std::string Settings::shown(std::string_view text) const {
   }
   while (!out.empty() && out.back() == '\n') out.pop_back();
   for (std::size_t at = out.find('\n'); at != std::string::npos; at = out.find('\n', at))
-    out.replace(at, 1, "; ");
+    out.replace(at, std::min(out.find_first_not_of("\n\t ", at), out.size()) - at, "; ");
   return printable(out);
 }
 

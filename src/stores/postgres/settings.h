@@ -3,22 +3,21 @@
 #pragma once
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "holdfast/result.h"
+#include "stores/postgres/address.h"
 
 namespace holdfast::postgres {
 
 class Settings {
  public:
-  using Words = std::vector<std::pair<std::string, std::string>>;
-
   // `conninfo` as libpq takes it: a URL, or "host=… dbname=…"; `more` are words of the same kind and win.
   // What is not given comes from where libpq users expect it: PGHOST and the like, a service file, .pgpass.
   // Where no sslmode is given and a host is not local: verify-full, with the system's certificates.
   //
-  // Errc::invalid for what libpq cannot read and for a word that it does not know.
+  // Errc::invalid for what libpq cannot read, a word or a value that it does not know, a service that is
+  // nowhere.
   static Result<Settings> from(const std::string& conninfo, const Words& more);
 
   // What libpq is told.

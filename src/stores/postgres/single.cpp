@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request in one statement: sql/acquire.sql, renew.sql, release.sql.
+#include "base/text.h"
 #include "stores/postgres/reply.h"
 #include "stores/postgres/store.h"
 
@@ -51,13 +52,14 @@ PostgresStore::Settled PostgresStore::settle(Call& call, std::size_t i, Millis p
       return settle_acquire(r, reply, call.until, patience);
     case Verb::renew:
       ask_about(r).number(length_of(r.ttl)).flag(r.extend).number(patience.count());
-      return settle_own(r, reply, connection_.run(statements_.renew, uses_.renew, parameters_, call.until),
-                        call.until);
+      return settle_own(r, reply, connection_->run(statements_.renew, uses_.renew, parameters_, call.until),
+                        call.until, patience);
     case Verb::release:
       if (r.place > Millis::zero()) return Settled::not_yet;
       ask_about(r).number(patience.count());
-      return settle_own(
-          r, reply, connection_.run(statements_.release, uses_.release, parameters_, call.until), call.until);
+      return settle_own(r, reply,
+                        connection_->run(statements_.release, uses_.release, parameters_, call.until),
+                        call.until, patience);
     case Verb::evict: return Settled::not_yet;
   }
   return Settled::not_yet;
@@ -76,7 +78,7 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
   const auto ask = [&](const Statement& statement, std::uint8_t& times) {
     ask_about(r).number(length_of(r.ttl)).number(void_after(until)).number(patience.count());
     if (&statement == &statements_.acquire) parameters_.text(site_->client);
-    return connection_.run(statement, times, parameters_, until);
+    return connection_->run(statement, times, parameters_, until);
   };
   const auto free = freed_.find(r.key.text);
   const bool short_cut = free != freed_.end();
@@ -104,12 +106,15 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
 
 // What only the holder can do: a row, or it is lost.
 PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply, const Answer& a,
-                                                 Instant until) {
+                                                 Instant until, Millis patience) {
   if (const Settled settled = check(a); settled != Settled::yes) return settled;
   if (a.rows() == 0) {
     const Answer seen = look(r, until);
     const Row row = seen.rows() > 0 ? row_in(seen, 0) : Row{};
     if (is_theirs(row, r)) return Settled::not_yet;  // since a moment ago
+    if (seen.rows() == 0 && gives_back(r)) {
+      if (const Settled sure = make_sure(r, until, patience); sure != Settled::yes) return sure;
+    }
     answer(reply, Verdict::lost, row);
     return Settled::yes;
   }
@@ -120,29 +125,45 @@ PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply,
   return Settled::yes;
 }
 
+PostgresStore::Settled PostgresStore::make_sure(const Request& r, Instant until, Millis patience) {
+  parameters_.clear();
+  parameters_.text(r.key.text).number(patience.count());
+  const Answer a = connection_->run(statements_.absent, uses_.absent, parameters_, until);
+  if (const Settled settled = check(a); settled != Settled::yes) return settled;
+  return a.rows() > 0 ? Settled::yes : Settled::not_yet;
+}
+
 Answer PostgresStore::look(const Request& r, Instant until) {
   parameters_.clear();
   parameters_.text(r.key.text);
-  Answer a = connection_.run(statements_.look, uses_.look, parameters_, until);
+  Answer a = connection_->run(statements_.look, uses_.look, parameters_, until);
   if (a.trouble()) raise(statement_error(*a.trouble(), site_->name()));
   return a;
 }
 
-void PostgresStore::answer_locked(const Request& r, Reply& reply, Instant until) {
-  if (r.verb == Verb::release || r.verb == Verb::evict) {
-    raise({Errc::unavailable,
-           site_->name() + ": the row of this key is locked by an open transaction of somebody"});
+void PostgresStore::answer_locked(Call& call, std::size_t i) {
+  const Request& r = call.requests[i];
+  Reply& reply = call.replies[i];
+  if (r.verb == Verb::acquire || r.verb == Verb::renew) {
+    const Answer a = look(r, call.until);
+    const Row row = a.rows() > 0 ? row_in(a, 0) : Row{};
+    const bool theirs = is_theirs(row, r);
+    // Still theirs, if not for longer than before: as good as a renewal that came a little earlier.  Of
+    // whoever wants it longer than it is, or does not know yet that it is theirs, that is not true.
+    if (r.verb == Verb::renew && theirs && !r.extend) return answer(reply, Verdict::granted, row);
+    if (r.verb == Verb::renew && !theirs) return answer(reply, Verdict::lost, row);
+    if (r.verb == Verb::acquire && !theirs) {
+      answer(reply, Verdict::busy, row);
+      if (row.live()) return;
+      reply.holder = "(a transaction that has its row locked)";
+      reply.remaining = soon;
+      return;
+    }
   }
-  const Answer a = look(r, until);
-  const Row row = a.rows() > 0 ? row_in(a, 0) : Row{};
-  // Still theirs, if not for longer than before: that is true, and as good as a renewal that came a little
-  // earlier.
-  if (is_theirs(row, r)) return answer(reply, Verdict::granted, row);
-  if (r.verb == Verb::renew) return answer(reply, Verdict::lost, row);
-  answer(reply, Verdict::busy, row);
-  if (row.live()) return;
-  reply.holder.clear();
-  reply.remaining = soon;
+  call.stuck.insert(r.key.text);
+  if (!call.failed)
+    call.failed = {Errc::unavailable, site_->name() + ": the row of " + printable(r.key.text) +
+                                          " is locked by an open transaction of somebody"};
 }
 
 }  // namespace holdfast::postgres

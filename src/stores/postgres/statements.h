@@ -10,12 +10,12 @@ namespace holdfast::postgres {
 struct Statements {
   explicit Statements(const Tables& tables);
 
-  Statement acquire, again, renew, release, apply, look;
+  Statement acquire, again, renew, release, apply, look, absent;
 };
 
 // How often each was run on one connection.
 struct Uses {
-  std::uint8_t acquire = 0, again = 0, renew = 0, release = 0, apply = 0, look = 0;
+  std::uint8_t acquire = 0, again = 0, renew = 0, release = 0, apply = 0, look = 0, absent = 0;
 };
 
 }  // namespace holdfast::postgres

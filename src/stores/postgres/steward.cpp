@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "stores/postgres/reply.h"
 #include "stores/postgres/sql/purge_keys.sql.h"
 #include "stores/postgres/sql/purge_log.sql.h"
@@ -35,10 +36,45 @@ void PostgresSteward::tell(Connection& connection, const std::string& sql, Insta
   ask(connection, sql, none, until);
 }
 
+void PostgresSteward::make(Connection& connection, const Tables& tables, const std::string& statement,
+                           Instant until) const {
+  Parameters none;
+  const Answer answer = connection.run(statement, none, until);
+  if (!answer.trouble()) return;
+  const Trouble& trouble = *answer.trouble();
+  const std::string said = ": " + trouble.text + " (" + trouble.state + ")", locks = tables.quoted();
+  if (trouble.state == "42501") {
+    raise({Errc::refused,
+           site_->name() +
+               ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
+               "SCHEMA \"" +
+               printable(tables.schema()) + "\", and has to own the table " + printable(locks) +
+               " where that is there already; or let the owner run what `init --dry-run` prints" + said});
+  }
+  if (trouble.state == "23505") {
+    raise({Errc::refused,
+           site_->name() + ": the table " + printable(locks) +
+               " has keys in more than one row, and a lock needs one; find them with: SELECT key, "
+               "count(*) FROM " +
+               printable(locks) +
+               " GROUP BY key HAVING count(*) > 1; and leave of each the row that is locked, or "
+               "has the largest sequence" +
+               said});
+  }
+  raise(statement_error(trouble, site_->name()));
+}
+
 std::vector<std::string> PostgresSteward::missing(const Hello& hello) const {
-  if (!hello.wrong.empty()) {
-    raise({Errc::refused, site_->name() + ": the table \"" + hello.tables.name() +
-                              "\" cannot keep leases: " + hello.wrong + "; nothing was changed"});
+  if (!hello.wrong.empty())
+    raise({Errc::refused, site_->name() + ": " + hello.wrong + "; nothing was changed"});
+  if (!hello.schema) {
+    const std::string& schema = hello.tables.schema();
+    raise({Errc::refused, site_->name() +
+                              (schema.empty() ? ": no schema of the search path is there"
+                                              : ": there is no schema \"" + printable(schema) + "\"") +
+                              " in the database \"" + printable(hello.database) +
+                              "\", and init makes none: CREATE SCHEMA" +
+                              (schema.empty() ? "" : " \"" + printable(schema) + "\"") + " first"});
   }
   std::vector<std::string> statements;
   const auto add = [&](std::string_view name) { statements.push_back(hello.tables.expand(named(name))); };
@@ -71,9 +107,10 @@ Result<std::vector<std::string>> PostgresSteward::init(Instant until) {
     Parameters who;
     const std::string lock = "holdfast init " + site_->tables.name();
     who.text(lock);
-    ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))", who, until);
-    std::vector<std::string> statements = missing(say_hello(connection, site_->tables, until));
-    for (const std::string& statement : statements) tell(connection, statement, until);
+    ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0::bigint))", who, until);
+    const Hello hello = say_hello(connection, site_->tables, until);
+    std::vector<std::string> statements = missing(hello);
+    for (const std::string& statement : statements) make(connection, hello.tables, statement, until);
     tell(connection, "COMMIT", until);
     return statements;
   } catch (const Failure& failure) {
@@ -85,7 +122,7 @@ Result<Purged> PostgresSteward::purge(const Purge& what, Instant until) {
   try {
     Connection connection(site_->settings, until);
     const Hello hello = say_hello(connection, site_->tables, until);
-    require_complete(hello, site_->settings.name());
+    require_complete(hello, site_->name());
     Purged purged;
     Parameters parameters;
     const std::string places = hello.tables.expand(purge_places_sql);

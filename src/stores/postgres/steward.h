@@ -23,6 +23,8 @@ class PostgresSteward final : public Steward {
  private:
   std::vector<std::string> missing(const Hello& hello) const;
   Answer ask(Connection& connection, const std::string& sql, Parameters& parameters, Instant until) const;
+  // One statement of the plan; says what would have helped where it fails.
+  void make(Connection& connection, const Tables& tables, const std::string& statement, Instant until) const;
   void tell(Connection& connection, const std::string& sql, Instant until) const;
 
   const std::shared_ptr<const Site> site_;

@@ -28,13 +28,33 @@ std::size_t letters(std::string_view text) {
 }  // namespace
 
 PostgresStore::PostgresStore(std::shared_ptr<const Site> site, Instant until)
-    : site_(std::move(site)),
-      connection_(site_->settings, until),
-      hello_(say_hello(connection_, site_->tables, until)),
-      statements_(hello_.tables) {
-  require_complete(hello_, site_->settings.name());
-  if (hello_.pooled) connection_.stop_preparing();
-  offset_.learn(hello_.asked, hello_.answered, hello_.now);
+    : site_(std::move(site)), hello_{.tables = site_->tables}, statements_(site_->tables) {
+  connect(until);
+}
+
+void PostgresStore::connect(Instant until) {
+  auto connection = std::make_unique<Connection>(site_->settings, until);
+  Hello hello = say_hello(*connection, site_->tables, until);
+  require_complete(hello, site_->name());
+  if (hello.pooled) connection->stop_preparing();
+  offset_ = {};
+  offset_.learn(hello.asked, hello.answered, hello.now);
+  uses_ = {};
+  statements_ = Statements(hello.tables);
+  hello_ = std::move(hello);
+  connection_ = std::move(connection);
+}
+
+void PostgresStore::ready(Instant until) {
+  require_time(until);
+  if (!connection_->ended()) return;
+  try {
+    connect(until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
+    raise(std::move(error));
+  }
 }
 
 void PostgresStore::require_time(Instant until) {
@@ -63,9 +83,10 @@ Status PostgresStore::apply(std::span<const Request> requests, std::span<Reply> 
   if (requests.empty()) return ok();
   Call call{.requests = requests, .replies = replies, .until = until};
   try {
-    require_time(until);
+    ready(until);
     require_fit(requests);
     requests.size() == 1 ? apply_alone(call, 0) : apply_in_waves(call);
+    if (call.failed) raise(*std::move(call.failed));
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (call.applied && error.code != Errc::in_doubt) error.code = Errc::in_doubt;
@@ -77,7 +98,7 @@ Status PostgresStore::apply(std::span<const Request> requests, std::span<Reply> 
 void PostgresStore::apply_alone(Call& call, std::size_t i) {
   const Settled settled = settle(call, i, part_of(call.until, 2, alone));
   if (settled == Settled::yes) return;
-  if (settled == Settled::in_the_way) return answer_locked(call.requests[i], call.replies[i], call.until);
+  if (settled == Settled::in_the_way) return answer_locked(call, i);
   wave_.assign(1, i);
   apply_wave(call, wave_);
 }
@@ -93,10 +114,12 @@ void PostgresStore::apply_in_waves(Call& call) {
     wave_.clear();
     rest_.clear();
     for (const std::size_t i : order_) {
+      if (call.stuck.contains(key(i))) continue;  // not before the one that came first
       const bool again = !wave_.empty() && key(wave_.back()) == key(i);
       (again ? rest_ : wave_).push_back(i);
     }
     order_.swap(rest_);
+    if (wave_.empty()) continue;
     apply_wave(call, wave_);
     call.applied = true;
   }
@@ -119,8 +142,7 @@ void PostgresStore::apply_wave(Call& call, Indices& wave) {
       const auto left = static_cast<std::int64_t>(each.size() - k);
       settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one));
     }
-    if (settled == Settled::in_the_way)
-      answer_locked(call.requests[each[k]], call.replies[each[k]], call.until);
+    if (settled == Settled::in_the_way) answer_locked(call, each[k]);
     call.applied = true;
   }
 }

@@ -6,6 +6,7 @@
 // once; a key that comes twice travels in a second wave.
 #pragma once
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -36,29 +37,38 @@ class PostgresStore final : public Store {
     std::span<const Request> requests;
     std::span<Reply> replies;
     Instant until;
-    bool applied = false;  // a part of it may have taken effect
+    bool applied = false;                   // a part of it may have taken effect
+    std::optional<Error> failed = {};       // one that could not be answered; the others do not wait for it
+    std::set<std::string_view> stuck = {};  // the keys of such
   };
   enum class Settled : std::uint8_t { yes, not_yet, in_the_way };
 
   void require_fit(std::span<const Request> requests) const;
   static void require_time(Instant until);
+  // Before anything of a call is sent: a connection that was closed while it was idle is replaced.
+  void ready(Instant until);
+  void connect(Instant until);
 
   void apply_alone(Call& call, std::size_t i);
   void apply_in_waves(Call& call);
   void apply_wave(Call& call, Indices& wave);
   // Those without a final answer stay in `wave`.
   Settled send_wave(Call& call, Indices& wave, Millis patience);
-  void take_answers(Call& call, Indices& wave, const Answer& answer);
+  // Into `unseen` go releases that found no row.
+  void take_answers(Call& call, Indices& wave, const Answer& answer, Indices& unseen);
 
   // One statement for one request.
   Settled settle(Call& call, std::size_t i, Millis patience);
   Settled settle_acquire(const Request& request, Reply& reply, Instant until, Millis patience);
-  Settled settle_own(const Request& request, Reply& reply, const Answer& answer, Instant until);
+  Settled settle_own(const Request& request, Reply& reply, const Answer& answer, Instant until,
+                     Millis patience);
   // Begins the parameters of its statement.
   Parameters& ask_about(const Request& request);
   Answer look(const Request& request, Instant until);
-  // Somebody's transaction has the row locked: answers by what everybody else sees.
-  void answer_locked(const Request& request, Reply& reply, Instant until);
+  // A release found no row: makes sure that none is being made.
+  Settled make_sure(const Request& request, Instant until, Millis patience);
+  // Somebody's transaction has the row locked: answers by what everybody else sees, or notes that it cannot.
+  void answer_locked(Call& call, std::size_t i);
 
   // Settled::in_the_way if others were; throws for any other trouble.
   Settled check(const Answer& answer) const;
@@ -67,9 +77,9 @@ class PostgresStore final : public Store {
   std::int64_t void_after(Instant until) const;
 
   const std::shared_ptr<const Site> site_;
-  Connection connection_;
-  const Hello hello_;
-  const Statements statements_;
+  std::unique_ptr<Connection> connection_;
+  Hello hello_;
+  Statements statements_;
   Uses uses_;
   core::StoreOffset offset_;
   Parameters parameters_;

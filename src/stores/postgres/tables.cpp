@@ -9,7 +9,7 @@
 namespace holdfast::postgres {
 namespace {
 
-constexpr std::size_t longest = 48;
+constexpr std::size_t longest = 46;
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 bool letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
@@ -40,7 +40,7 @@ Result<Tables> Tables::named(std::string_view table) {
   if (!is_name(tables.table_) || (dot != std::string_view::npos && !is_name(tables.schema_))) {
     return Error{Errc::invalid,
                  "'" + printable(table) +
-                     "' is no table name: it takes 1 to 48 letters, digits and _, and no digit "
+                     "' is no table name: it takes 1 to 46 letters, digits and _, and no digit "
                      "first; a schema and a dot may stand before it"};
   }
   if (tables.table_.find("holdfast_") != std::string::npos || tables.schema_.starts_with("pg_")) {
@@ -69,7 +69,7 @@ std::string Tables::beside(std::string_view word) const {
 std::string Tables::put_in(std::string_view word) const {
   // The clock goes on while a statement waits for a row.
   if (word == "now") return "(clock_timestamp() AT TIME ZONE 'UTC')";
-  if (word == "now_us") return "(date_part('epoch', clock_timestamp()) * 1000000)::bigint";
+  if (word == "now_us") return "(date_part('epoch', clock_timestamp()) * 1000000::float8)::bigint";
   // A lease that is extended again and again ends at the latest then, far from where timestamps end.
   if (word == "last_day") return "timestamp '100000-01-01'";
   if (word == "index") return in_quotes("index_" + table_ + "_on_key");

@@ -12,7 +12,7 @@ namespace holdfast::postgres {
 // `jobs` are two tables.
 class Tables {
  public:
-  // `locks`, or `app.locks` in a schema.  Errc::invalid where a part is not ^[A-Za-z_][A-Za-z0-9_]{0,47}$, or
+  // `locks`, or `app.locks` in a schema.  Errc::invalid where a part is not ^[A-Za-z_][A-Za-z0-9_]{0,45}$, or
   // is a name of ours.
   static Result<Tables> named(std::string_view table);
 

@@ -11,9 +11,9 @@ WITH patience AS MATERIALIZED (
      SET locked_by = $2::text,
          locked_at = CASE WHEN l.locked_by IS NULL THEN {now} ELSE l.locked_at END,
          locked_until = CASE WHEN $3::bigint IS NULL THEN NULL
-                             WHEN l.locked_by IS NULL THEN {now} + $3::bigint * interval '1us'
+                             WHEN l.locked_by IS NULL THEN {now} + $3::bigint::float8 * interval '1us'
                              WHEN l.locked_until IS NULL THEN NULL
-                             ELSE greatest(l.locked_until, {now} + $3::bigint * interval '1us') END,
+                             ELSE greatest(l.locked_until, {now} + $3::bigint::float8 * interval '1us') END,
          sequence = CASE WHEN l.locked_by IS NOT NULL THEN l.sequence
                          ELSE greatest(coalesce(nullif(l.sequence, 0), (SELECT s.purged_token FROM {state} AS s), 0) + 1,
                                        {now_us}) END
@@ -26,7 +26,7 @@ WITH patience AS MATERIALIZED (
   RETURNING l.sequence, l.locked_until, set_config('synchronous_commit', 'on', true)
 ), made AS (
   INSERT INTO {locks} (key, locked_by, locked_at, locked_until, sequence)
-  SELECT $1::text, $2::text, {now}, {now} + $3::bigint * interval '1us',
+  SELECT $1::text, $2::text, {now}, {now} + $3::bigint::float8 * interval '1us',
          greatest(coalesce((SELECT s.purged_token FROM {state} AS s), 0) + 1, {now_us})
     FROM patience AS p
    WHERE p.lock_timeout IS NOT NULL
@@ -36,10 +36,10 @@ WITH patience AS MATERIALIZED (
   ON CONFLICT (key) DO NOTHING
   RETURNING sequence, locked_until, set_config('synchronous_commit', 'on', true)
 )
-SELECT 'g' AS verdict, sequence AS token, NULL AS holder, date_part('epoch', locked_until) * 1000000 AS until_us, {now_us} AS now_us, NULL AS ahead
+SELECT 'g' AS verdict, sequence AS token, NULL AS holder, date_part('epoch', locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us, NULL AS ahead
   FROM (SELECT sequence, locked_until FROM taken UNION ALL SELECT sequence, locked_until FROM made) AS granted
 UNION ALL
-SELECT '?', l.sequence, l.locked_by::text, date_part('epoch', l.locked_until) * 1000000, {now_us},
+SELECT '?', l.sequence, l.locked_by::text, date_part('epoch', l.locked_until) * 1000000::float8, {now_us},
        (SELECT count(*)
           FROM {waiters} AS w
          WHERE w.key = $1::text AND w.until > {now}

@@ -6,7 +6,7 @@
 UPDATE {locks} AS l
    SET locked_by = $2::text,
        locked_at = {now},
-       locked_until = {now} + $3::bigint * interval '1us',
+       locked_until = {now} + $3::bigint::float8 * interval '1us',
        sequence = greatest(l.sequence + 1, {now_us})
  WHERE l.key::text = $1::text
    AND l.locked_by IS NULL
@@ -15,5 +15,5 @@ UPDATE {locks} AS l
    AND {now_us} <= $4::bigint
    AND set_config('lock_timeout', greatest(1, least($5::bigint, ($4::bigint - {now_us}) / 1000))::text, true) IS NOT NULL
 RETURNING 'g' AS verdict, l.sequence AS token, l.locked_by::text AS holder,
-          date_part('epoch', l.locked_until) * 1000000 AS until_us, {now_us} AS now_us,
+          date_part('epoch', l.locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us,
           set_config('synchronous_commit', 'on', true);

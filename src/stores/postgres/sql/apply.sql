@@ -16,7 +16,7 @@ WITH clock AS MATERIALIZED (
          set_config('lock_timeout',
                     greatest(1, least($11::bigint, ($10::bigint - {now_us}) / 1000))::text, true) AS lock_timeout
 ), wanted AS MATERIALIZED (
-  SELECT w.*, w.ttl_us * interval '1us' AS ttl, c.now, c.in_time,
+  SELECT w.*, w.ttl_us::float8 * interval '1us' AS ttl, c.now, c.in_time,
          l.key IS NOT NULL AS known, l.locked_by::text AS locked_by, l.locked_until, l.sequence,
          l.locked_by IS NOT NULL AND coalesce(l.locked_until >= c.now, true) AS live,
          q.places, q.clients, q.first_until
@@ -26,8 +26,8 @@ WITH clock AS MATERIALIZED (
     LEFT JOIN {locks} AS l ON l.key::text = w.key
    CROSS JOIN LATERAL (
          SELECT count(*) AS places,
-                array_agg(p.client ORDER BY p.ticket) FILTER (WHERE p.until > c.now) AS clients,
-                (array_agg(p.until ORDER BY p.ticket) FILTER (WHERE p.until > c.now))[1] AS first_until
+                pg_catalog.array_agg(p.client ORDER BY p.ticket) FILTER (WHERE p.until > c.now) AS clients,
+                (pg_catalog.array_agg(p.until ORDER BY p.ticket) FILTER (WHERE p.until > c.now))[1] AS first_until
            FROM {waiters} AS p
           WHERE p.key = w.key AND w.verb <> 'n') AS q
 ), judged AS MATERIALIZED (  -- by the snapshot
@@ -77,7 +77,7 @@ WITH clock AS MATERIALIZED (
          locked_until = CASE WHEN d.outcome = 'grant' THEN d.now + d.ttl
                              WHEN d.outcome IN ('release', 'evict') THEN d.now
                              WHEN d.locked_until IS NULL OR d.ttl IS NULL THEN NULL
-                             WHEN d.verb = 'n' AND d.flags & 1 = 1 THEN least(d.locked_until + d.ttl, {last_day})
+                             WHEN d.verb = 'n' AND d.flags & 1::bigint = 1::bigint THEN least(d.locked_until + d.ttl, {last_day})
                              ELSE greatest(d.locked_until, d.now + d.ttl) END,
          sequence = CASE WHEN d.outcome = 'grant'
                          THEN greatest(coalesce(nullif(d.sequence, 0), (SELECT s.purged_token FROM {state} AS s), 0) + 1,
@@ -103,9 +103,9 @@ WITH clock AS MATERIALIZED (
     LEFT JOIN changed AS c ON c.n = j.n
 ), noted AS (
   INSERT INTO {facts} AS f (key, token, detached, note)
-  SELECT a.key, a.sequence, a.flags & 2 = 2, a.note
+  SELECT a.key, a.sequence, a.flags & 2::bigint = 2::bigint, a.note
     FROM answered AS a
-   WHERE a.outcome = 'grant' AND (a.flags & 2 = 2 OR a.note <> '')
+   WHERE a.outcome = 'grant' AND (a.flags & 2::bigint = 2::bigint OR a.note <> '')
    ORDER BY a.n
   ON CONFLICT (key) DO UPDATE SET token = excluded.token, detached = excluded.detached, note = excluded.note
 ), logged AS (
@@ -128,7 +128,7 @@ WITH clock AS MATERIALIZED (
   DELETE FROM {waiters} AS p USING left_over AS g WHERE p.key = g.key AND p.client = g.client
 ), kept AS (
   INSERT INTO {waiters} AS p (key, client, waiter, until)
-  SELECT a.key, $9::text, a.holder, a.now + a.place_us * interval '1us'
+  SELECT a.key, $9::text, a.holder, a.now + a.place_us::float8 * interval '1us'
     FROM answered AS a
    WHERE a.verb = 'a' AND a.place_us > 0 AND a.outcome = 'nothing' AND a.in_time
    ORDER BY a.n
@@ -136,7 +136,7 @@ WITH clock AS MATERIALIZED (
      SET waiter = excluded.waiter, until = excluded.until,
          ticket = CASE WHEN p.until <= {now} THEN excluded.ticket ELSE p.ticket END
 ), queue AS (
-  SELECT a.n, CASE WHEN a.verb = 'r' AND a.place_us > 0 THEN (array_remove(a.clients, $9::text))[1]
+  SELECT a.n, CASE WHEN a.verb = 'r' AND a.place_us > 0 THEN (pg_catalog.array_remove(a.clients, $9::text))[1]
                    ELSE a.clients[1] END AS next
     FROM answered AS a
    WHERE a.clients IS NOT NULL
@@ -150,9 +150,9 @@ SELECT a.n,
             WHEN a.verb <> 'a' THEN 'l'
             WHEN NOT a.in_time THEN 'v'
             ELSE 'b' END AS verdict,
-       a.sequence AS token, a.locked_by AS holder, date_part('epoch', a.locked_until) * 1000000 AS until_us, {now_us} AS now_us,
-       coalesce(array_position(a.clients, $9::text) - 1, cardinality(a.clients), 0) AS ahead,
-       date_part('epoch', a.first_until) * 1000000 AS first_until_us,
+       a.sequence AS token, a.locked_by AS holder, date_part('epoch', a.locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us,
+       coalesce(pg_catalog.array_position(a.clients, $9::text) - 1, pg_catalog.cardinality(a.clients), 0) AS ahead,
+       date_part('epoch', a.first_until) * 1000000::float8 AS first_until_us,
        CASE WHEN q.next IS NOT NULL THEN pg_notify('holdfast_' || q.next, a.key) IS NULL END AS rung
   FROM answered AS a
   LEFT JOIN queue AS q ON q.n = a.n

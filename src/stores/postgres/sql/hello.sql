@@ -4,11 +4,8 @@
 -- Types are as the operators of pg_catalog have them exactly, so that no other operator of that name is closer.
 SELECT pg_backend_pid(), {now_us}, pg_is_in_recovery(), current_setting('transaction_read_only') = 'on'::text,
        current_database()::text,
-       coalesce(n.nspname::text, $2::text, current_schema()::text) AS schema,
+       s.schema,
        c.relkind::text, c.relpersistence::text,
-       (SELECT string_agg(a.attname::text || ' ' || format_type(a.atttypid, a.atttypmod), ',')
-          FROM pg_catalog.pg_attribute AS a
-         WHERE a.attrelid = c.oid AND a.attnum > 0::smallint AND NOT a.attisdropped) AS columns,
        EXISTS (SELECT FROM pg_catalog.pg_index AS i
                  JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
                 WHERE i.indrelid = c.oid AND a.attname::text = 'key'::text AND i.indnkeyatts = 1::smallint
@@ -16,9 +13,19 @@ SELECT pg_backend_pid(), {now_us}, pg_is_in_recovery(), current_setting('transac
                   AND i.indpred IS NULL AND i.indexprs IS NULL) AS one_row_per_key,
        (SELECT string_agg(o.relname::text, ',')
           FROM pg_catalog.pg_class AS o
-          JOIN pg_catalog.pg_namespace AS m ON m.oid = o.relnamespace
-         WHERE m.nspname::text = coalesce(n.nspname::text, $2::text, current_schema()::text)
-           AND o.relname::text = ANY ($3::text[])) AS beside
+         WHERE o.relnamespace = m.oid AND o.relname::text = ANY ($3::text[])) AS beside,
+       -- Of the lock table under no name: "waiters.key d text", where n: may be NULL, d: may not, g: has no default
+       (SELECT string_agg(CASE WHEN o.oid = c.oid THEN '' ELSE o.relname::text END || '.' || a.attname::text || ' '
+                          || CASE WHEN NOT a.attnotnull THEN 'n'
+                                  WHEN a.atthasdef OR a.attidentity::text <> ''::text THEN 'd' ELSE 'g' END
+                          || ' ' || format_type(a.atttypid, a.atttypmod), chr(10))
+          FROM pg_catalog.pg_class AS o
+          JOIN pg_catalog.pg_attribute AS a ON a.attrelid = o.oid
+         WHERE (o.oid = c.oid OR (o.relnamespace = m.oid AND o.relname::text = ANY ($3::text[])))
+           AND a.attnum > 0::smallint AND NOT a.attisdropped) AS columns,
+       m.oid IS NOT NULL AS schema_is_there
   FROM (SELECT to_regclass($1::text)::oid AS found) AS t
   LEFT JOIN pg_catalog.pg_class AS c ON c.oid = t.found
-  LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace;
+  LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+ CROSS JOIN LATERAL (SELECT coalesce(n.nspname::text, $2::text, current_schema()::text) AS schema) AS s
+  LEFT JOIN pg_catalog.pg_namespace AS m ON m.nspname::text = s.schema;

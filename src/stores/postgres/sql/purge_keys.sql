@@ -10,7 +10,7 @@ WITH part AS MATERIALIZED (
   SELECT l.key::text AS key
     FROM part AS p
     JOIN {locks} AS l ON l.key::text = p.key
-   WHERE l.locked_until < {now} - $2::bigint * interval '1us'
+   WHERE l.locked_until < {now} - $2::bigint::float8 * interval '1us'
      AND coalesce(l.sequence, 0) < {now_us}
      AND NOT EXISTS (SELECT FROM {waiters} AS w WHERE w.key = p.key AND w.until > {now})
      FOR UPDATE OF l SKIP LOCKED

@@ -10,7 +10,7 @@ UPDATE {locks} AS l
    AND coalesce(l.locked_until >= {now}, true)
    AND set_config('lock_timeout', $4::bigint::text, true) IS NOT NULL
 RETURNING 'r' AS verdict, l.sequence AS token, l.locked_by::text AS holder,
-          date_part('epoch', l.locked_until) * 1000000 AS until_us, {now_us} AS now_us,
+          date_part('epoch', l.locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us,
           set_config('synchronous_commit', 'on', true),
           (SELECT pg_notify('holdfast_' || f.client, $1::text) IS NULL
              FROM (SELECT w.client FROM {waiters} AS w WHERE w.key = $1::text AND w.until > {now}

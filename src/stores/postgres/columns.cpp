@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <vector>
+
+#include "base/text.h"
+
+namespace holdfast::postgres {
+namespace {
+
+enum class Kind : std::uint8_t { text, time, number, flag };
+
+// As sql/schema.sql makes them.
+struct Need {
+  const char* table;
+  const char* column;
+  Kind kind;
+  bool given = true;  // our INSERTs say it
+};
+constexpr Need needs[] = {
+    {"locks", "key", Kind::text},
+    {"locks", "locked_by", Kind::text},
+    {"locks", "locked_at", Kind::time},
+    {"locks", "locked_until", Kind::time},
+    {"locks", "sequence", Kind::number},
+    {"waiters", "key", Kind::text},
+    {"waiters", "client", Kind::text},
+    {"waiters", "waiter", Kind::text},
+    {"waiters", "ticket", Kind::number, false},
+    {"waiters", "until", Kind::time},
+    {"facts", "key", Kind::text},
+    {"facts", "token", Kind::number},
+    {"facts", "detached", Kind::flag},
+    {"facts", "note", Kind::text},
+    {"log", "id", Kind::number, false},
+    {"log", "at", Kind::time},
+    {"log", "key", Kind::text},
+    {"log", "event", Kind::text},
+    {"log", "holder", Kind::text},
+    {"log", "token", Kind::number},
+    {"log", "by", Kind::text},
+    {"log", "reason", Kind::text},
+    {"state", "purged_token", Kind::number},
+    {"state", "made", Kind::flag},
+};
+
+bool fits(Kind kind, std::string_view type) {
+  switch (kind) {
+    case Kind::text: return type == "text" || type.starts_with("character varying");
+    case Kind::time: return type == "timestamp without time zone" || type == "timestamp(6) without time zone";
+    case Kind::number: return type == "bigint";
+    case Kind::flag: return type == "boolean";
+  }
+  return false;
+}
+
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::text: return "text or varchar";
+    case Kind::time: return "timestamp without time zone";
+    case Kind::number: return "bigint";
+    case Kind::flag: return "boolean";
+  }
+  return "";
+}
+
+bool is_given(std::string_view table, std::string_view column) {
+  return std::any_of(std::begin(needs), std::end(needs), [&](const Need& need) {
+    return table == need.table && column == need.column && need.given;
+  });
+}
+
+std::string quoted(std::string_view column) { return "\"" + printable(column) + "\""; }
+
+std::vector<std::string_view> words_in(std::string_view text, char between) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const std::string_view one = text.substr(0, text.find(between));
+    words.push_back(one);
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+  }
+  return words;
+}
+
+}  // namespace
+
+// ".key d character varying(255)" and a line's end, as sql/hello.sql explains.
+ColumnsByTable columns_in(std::string_view list) {
+  ColumnsByTable tables;
+  for (const std::string_view line : words_in(list, '\n')) {
+    const std::size_t dot = line.find('.'), space = line.find(' ');
+    if (dot > space || space == std::string_view::npos || space + 3 > line.size()) continue;
+    const char mark = line[space + 1];
+    tables[std::string(line.substr(0, dot))].emplace(
+        line.substr(dot + 1, space - dot - 1),
+        Column{.type = std::string(line.substr(space + 3)), .filled = mark != 'n', .demanded = mark == 'g'});
+  }
+  return tables;
+}
+
+std::string what_is_wrong(std::string_view table, const Columns& columns) {
+  const bool locks = table == "locks";
+  for (const Need& need : needs) {
+    if (table != need.table) continue;
+    const auto column = columns.find(need.column);
+    if (column != columns.end() && fits(need.kind, column->second.type)) continue;
+    if (column == columns.end() && locks && std::string_view(need.column) == "sequence") continue;
+    return "its column " + quoted(need.column) + " is " +
+           (column == columns.end() ? "missing" : printable(column->second.type)) + " and has to be " +
+           name_of(need.kind) +
+           (locks ? ""
+                  : "; mend it, or drop that table, if nothing in it is needed, and let init make it anew");
+  }
+  if (const auto by = columns.find("locked_by"); locks && by->second.filled)
+    return "its column \"locked_by\" is NOT NULL, and a free row has none there; ALTER it: DROP NOT NULL";
+  if (table == "state") return {};  // only init inserts
+  for (const auto& [name, column] : columns) {
+    if (!column.demanded || is_given(table, name)) continue;
+    return "its column " + quoted(name) +
+           " is NOT NULL without a default, and we insert rows without it; ALTER it: " +
+           "SET DEFAULT …, or DROP NOT NULL";
+  }
+  return {};
+}
+
+std::size_t limit_in(std::string_view type) {
+  const std::size_t open = type.find('(');
+  std::size_t limit = 0;
+  if (open != std::string_view::npos)
+    std::from_chars(type.data() + open + 1, type.data() + type.size(), limit);
+  return limit;
+}
+
+}  // namespace holdfast::postgres
