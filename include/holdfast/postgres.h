@@ -14,6 +14,8 @@ struct Options {
   // where libpq users expect it: PGHOST and the like, .pgpass, a service file.
   std::string conninfo;
   std::string table = "locks";  // or "app.locks"; what we keep beside it is named after it
+  // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
+  bool allow_unsafe = false;
 };
 
 // A new client of that database.  The table is that of Ruby's `locker`: a Ruby process and ours on one table

@@ -132,6 +132,7 @@ Result<Traits> PostgresStore::examine(Instant until) {
     traits.tidies = !answer.flag(0, 7);
     traits.warnings = traits.findings;
     if (hello_.pooled) traits.warnings.emplace_back(pooler);
+    if (site_->allow_unsafe) traits.warnings.clear();
     for (std::string& remark : remarks(answer, hello_)) traits.findings.push_back(std::move(remark));
   } catch (const Failure& failure) {
     return looking_failed(failure.error());

@@ -11,8 +11,9 @@ namespace {
 
 class PostgresOrigin final : public Origin {
  public:
-  explicit PostgresOrigin(Settings settings, Tables tables)
-      : site_(std::make_shared<const Site>(Site{std::move(settings), std::move(tables), random_hex(16)})),
+  PostgresOrigin(Settings settings, Tables tables, bool allow_unsafe)
+      : site_(std::make_shared<const Site>(
+            Site{std::move(settings), std::move(tables), random_hex(16), allow_unsafe})),
         name_(site_->name()) {}
 
   Result<std::unique_ptr<Store>> connect(Instant until) override {
@@ -35,7 +36,8 @@ class PostgresOrigin final : public Origin {
     auto tables =
         Tables::named(bare ? site_->tables.schema() + "." + std::string(table) : std::string(table));
     if (!tables) return std::move(tables).error();
-    return std::shared_ptr<Origin>(std::make_shared<PostgresOrigin>(site_->settings, *std::move(tables)));
+    return std::shared_ptr<Origin>(
+        std::make_shared<PostgresOrigin>(site_->settings, *std::move(tables), site_->allow_unsafe));
   }
 
   std::string name() const override { return name_; }
@@ -46,31 +48,34 @@ class PostgresOrigin final : public Origin {
   const std::string name_;
 };
 
-Result<std::shared_ptr<Origin>> make(const std::string& conninfo, const Words& more, std::string_view table) {
-  auto tables = Tables::named(table);
+Result<std::shared_ptr<Origin>> make(const Options& options, const Words& more) {
+  auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
-  auto settings = Settings::from(conninfo, more);
+  auto settings = Settings::from(options.conninfo, more);
   if (!settings) return std::move(settings).error();
-  return std::shared_ptr<Origin>(std::make_shared<PostgresOrigin>(*std::move(settings), *std::move(tables)));
+  return std::shared_ptr<Origin>(
+      std::make_shared<PostgresOrigin>(*std::move(settings), *std::move(tables), options.allow_unsafe));
 }
 
 }  // namespace
 
-Result<std::shared_ptr<Origin>> origin(Options options) { return make(options.conninfo, {}, options.table); }
+Result<std::shared_ptr<Origin>> origin(Options options) { return make(options, {}); }
 
 Result<std::shared_ptr<Origin>> open_url(const Url& url) {
-  std::string table = "locks";
+  // libpq reads the rest: it knows about several hosts, brackets and percent signs.
+  Options options{.conninfo = "postgresql:" + url.rest};
   Words more;
   for (const auto& [name, value] : url.parameters) {
     if (name == "table") {
       if (value.find('@') != std::string::npos) return unreadable_address();  // of a password with a ? in it
-      table = value;
+      options.table = value;
+    } else if (name == "unsafe" && value == "allow") {
+      options.allow_unsafe = true;
     } else {
       more.emplace_back(name, value);
     }
   }
-  // libpq reads the rest: it knows about several hosts, brackets and percent signs.
-  return make("postgresql:" + url.rest, more, table);
+  return make(options, more);
 }
 
 }  // namespace holdfast::postgres

@@ -136,6 +136,11 @@ Status Settings::look_up() {
   const bool several = find(used, "host").find(',') != std::string::npos;
   if (several && find(used, "target_session_attrs") == "any")
     put(words_, "target_session_attrs", "read-write");
+  // Encryption by Kerberos only where it is asked for: to look whether it could be had takes longer than all
+  // the rest, and its library is gone at exit, when a thread that was left behind may still be connecting.
+  const std::string kerberos = find(used, "gssencmode");
+  if (!is_given("PGGSSENCMODE") && find(words_, "gssencmode").empty() && kerberos == "prefer")
+    put(words_, "gssencmode", "disable");
   put(words_, "client_encoding", "UTF8");
   put(words_, "fallback_application_name", "holdfast");
 

@@ -12,6 +12,7 @@ struct Site {
   const Settings settings;
   const Tables tables;
   const std::string client;
+  const bool allow_unsafe = false;
 
   std::string name() const {
     if (tables.name() == "locks") return settings.name();
