@@ -126,7 +126,7 @@ TEST_P(Servers, without_tables_are_77_and_init_makes_them) {
 
 TEST_P(Servers, that_freeze_under_a_run_end_its_command_before_the_lease_does) {
   server_->make_tables();
-  Process process = hold("k", {"--ttl", "2s"}, listening);
+  Process process = hold("k", {"--ttl", "5s"}, listening);
   server_->pause();
   EXPECT_EQ(process.wait(), 76);
   EXPECT_THAT(process.out(), HasSubstr("told"));
@@ -137,7 +137,7 @@ TEST_P(Servers, that_freeze_under_a_run_end_its_command_before_the_lease_does) {
 
 TEST_P(Servers, that_die_under_a_run_end_its_command_before_the_lease_does) {
   server_->make_tables();
-  Process process = hold("k", {"--ttl", "2s"}, listening);
+  Process process = hold("k", {"--ttl", "5s"}, listening);
   server_->kill();
   EXPECT_EQ(process.wait(), 76);
   EXPECT_THAT(process.out(), HasSubstr("told"));
