@@ -2,8 +2,8 @@
 #include "stores/sqlite/tables.h"
 
 #include <algorithm>
-#include <cassert>
 
+#include "base/fill_in.h"
 #include "base/text.h"
 
 namespace holdfast::sqlite {
@@ -40,19 +40,8 @@ std::string Tables::beside(std::string_view word) const {
 }
 
 std::string Tables::expand(std::string_view sql) const {
-  std::string out;
-  while (true) {
-    const std::size_t open = sql.find('{');
-    out += sql.substr(0, open);
-    if (open == std::string_view::npos) return out;
-    const std::size_t close = sql.find('}', open);
-    assert(close != std::string_view::npos);
-    const std::string_view word = sql.substr(open + 1, close - open - 1);
-    out += '"';
-    out += word == "locks" ? name_ : beside(word);
-    out += '"';
-    sql.remove_prefix(close + 1);
-  }
+  return fill_in(
+      sql, [this](std::string_view word) { return '"' + (word == "locks" ? name_ : beside(word)) + '"'; });
 }
 
 }  // namespace holdfast::sqlite
