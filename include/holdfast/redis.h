@@ -27,8 +27,8 @@ struct Options {
   // Before every key: "locks:" makes the lease on "nightly" the key "locks:nightly".  What we keep beside the
   // leases is apart from that of other prefixes.
   std::string prefix{};
-  // Also on a server that throws keys away when memory runs short, leases among them.  `unsafe=allow` in a
-  // URL.
+  // Also on a server that throws keys away when memory runs short, leases among them; and we know what
+  // examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
 };
 

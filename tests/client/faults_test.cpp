@@ -273,6 +273,41 @@ TEST_P(Faults, giving_up_under_a_shared_name_frees_nothing_that_others_of_that_n
   EXPECT_FALSE(is_free("k"));
 }
 
+// A server that became a replica under its clients.
+class Demoted final : public Store {
+ public:
+  Demoted(std::unique_ptr<Store> inner, Trouble trouble)
+      : inner_(std::move(inner)), trouble_(std::move(trouble)) {}
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    if (trouble_.now().kind != Fault::Kind::none) return Error{Errc::refused, "a replica takes no writes"};
+    return inner_->apply(requests, replies, until);
+  }
+  Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
+
+ private:
+  const std::unique_ptr<Store> inner_;
+  const Trouble trouble_;
+};
+
+// Behind the same address another server may answer by now: one that was the primary is a replica.
+TEST_P(Faults, a_refusal_ends_the_connection_and_the_next_call_has_a_new_one) {
+  std::atomic<int> connections = 0;
+  Trouble trouble;
+  Client client(wrapped(database_->new_client(), [&, trouble](std::unique_ptr<Store> store) {
+    ++connections;
+    return std::make_unique<Demoted>(std::move(store), trouble);
+  }));
+  trouble.set(Fault::Kind::refuse_before);
+  const auto refused = client.try_acquire("k");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::refused);
+  trouble.end();
+  const int before = connections;
+  EXPECT_TRUE(client.try_acquire("k"));
+  EXPECT_GT(connections, before);
+}
+
 HOLDFAST_ON_EVERY_STORE(Faults);
 
 }  // namespace

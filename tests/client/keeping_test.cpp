@@ -245,11 +245,9 @@ class UntidyOrigin final : public Origin {
   Result<std::unique_ptr<Store>> connect(Instant until) override {
     auto store = inner_->connect(until);
     if (!store) return store;
-    return std::unique_ptr<Store>(std::make_unique<Untidy>(*std::move(store)));
+    return std::unique_ptr<Store>(std::make_unique<Untidy>(*std::move(store), tidies));
   }
-  std::unique_ptr<Steward> steward() override {
-    return std::make_unique<Broom>(inner_->steward(), purges, refuses);
-  }
+  std::unique_ptr<Steward> steward() override { return std::make_unique<Broom>(inner_->steward(), *this); }
   Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
   std::string name() const override { return inner_->name(); }
   const std::string& client() const noexcept override { return inner_->client(); }
@@ -257,41 +255,43 @@ class UntidyOrigin final : public Origin {
 
   std::atomic<int> purges = 0;
   std::atomic<bool> refuses = false;
+  bool tidies = false;
+  std::shared_future<void> may_go_on{};  // if there is one, a purge waits for it
 
  private:
   class Untidy final : public Store {
    public:
-    explicit Untidy(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+    Untidy(std::unique_ptr<Store> inner, bool tidies) : inner_(std::move(inner)), tidies_(tidies) {}
     Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
       return inner_->apply(requests, replies, until);
     }
     Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
     Result<Traits> examine(Instant until) override {
       auto traits = inner_->examine(until);
-      if (traits) traits->tidies = false;
+      if (traits) traits->tidies = tidies_;
       if (traits) traits->warnings = {"nobody sweeps here"};
       return traits;
     }
 
    private:
     const std::unique_ptr<Store> inner_;
+    const bool tidies_;
   };
   class Broom final : public Steward {
    public:
-    Broom(std::unique_ptr<Steward> inner, std::atomic<int>& purges, const std::atomic<bool>& refuses)
-        : inner_(std::move(inner)), purges_(purges), refuses_(refuses) {}
+    Broom(std::unique_ptr<Steward> inner, UntidyOrigin& origin) : inner_(std::move(inner)), origin_(origin) {}
     Result<std::vector<std::string>> plan(Instant until) override { return inner_->plan(until); }
     Result<std::vector<std::string>> init(Instant until) override { return inner_->init(until); }
     Result<Purged> purge(const Purge& what, Instant until) override {
-      ++purges_;
-      if (refuses_) return Error{Errc::refused, "only the owner may delete"};
+      ++origin_.purges;
+      if (origin_.may_go_on.valid()) origin_.may_go_on.wait();
+      if (origin_.refuses) return Error{Errc::refused, "only the owner may delete"};
       return inner_->purge(what, until);
     }
 
    private:
     const std::unique_ptr<Steward> inner_;
-    std::atomic<int>& purges_;
-    const std::atomic<bool>& refuses_;
+    UntidyOrigin& origin_;
   };
 
   const std::shared_ptr<Origin> inner_;
@@ -306,14 +306,16 @@ TEST_P(Keep, where_the_store_does_not_tidy_the_keeper_purges_again_and_again) {
 }
 
 TEST_P(Keep, nobody_purges_a_store_that_tidies_or_where_it_is_not_wanted) {
-  const auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
-  Client client(origin, {.purge_every = never});
-  const Lease lease = client.acquire("k", {.ttl = 30s, .renew_every = 5ms});
-  std::atomic<int> renewed = 0;
-  Lease other = client.acquire("l", {.ttl = 30s, .renew_every = 5ms});
-  other.on_renewed([&](Instant) { ++renewed; });
-  ASSERT_TRUE(await([&] { return renewed >= 10; }));
-  EXPECT_EQ(origin->purges, 0);
+  for (const bool tidies : {true, false}) {
+    const auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
+    origin->tidies = tidies;
+    std::atomic<int> renewed = 0;
+    Client client(origin, {.purge_every = tidies ? Millis(1) : never});
+    Lease lease = client.acquire("k", {.ttl = 30s, .renew_every = 5ms});
+    lease.on_renewed([&](Instant) { ++renewed; });
+    ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has looked ten times what is due
+    EXPECT_EQ(origin->purges, 0);
+  }
 }
 
 TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
@@ -326,15 +328,64 @@ TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
                            told.emplace_back(line);
                          }});
   EXPECT_EQ(told, std::vector<std::string>{"nobody sweeps here"});
-  const Lease lease = client.acquire("k", {.ttl = 1h});
+  std::atomic<int> renewed = 0;
+  Lease lease = client.acquire("k", {.ttl = 1h, .renew_every = 5ms});
   ASSERT_TRUE(await([&] {
     const std::lock_guard lock(mutex);
     return told.size() == 2;
   }));
   EXPECT_NE(told.back().find("only the owner may delete"), std::string::npos) << told.back();
-  let_pass(60ms);
+  lease.on_renewed([&](Instant) { ++renewed; });
+  ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has looked ten times what is due
   EXPECT_EQ(origin->purges, 1) << "who was refused asks no more";
   EXPECT_TRUE(lease.held());
+}
+
+TEST_P(Keep, a_purge_that_outlives_its_client_tells_nobody) {
+  auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
+  origin->refuses = true;
+  std::promise<void> go;
+  origin->may_go_on = go.get_future().share();
+  std::atomic<int> told = 0;
+  {
+    Client client(origin, {.purge_every = 1ms, .log = [&](std::string_view) { ++told; }});
+    told = 0;  // the store's own warning
+    const Lease lease = client.acquire("k", {.ttl = 1h});
+    ASSERT_TRUE(await([&] { return origin->purges == 1; }));
+  }
+  go.set_value();
+  EXPECT_TRUE(await([&] { return origin.use_count() == 1; })) << "its thread has ended";
+  EXPECT_EQ(told, 0);
+}
+
+TEST_P(Keep, an_outage_is_told_once_and_so_is_its_end) {
+  Trouble trouble;
+  std::mutex mutex;
+  std::vector<std::string> told;
+  std::atomic<int> asked = 0;
+  Client client = chosen_client(
+      [&, trouble](std::span<const Request>) {
+        ++asked;
+        return trouble.now();
+      },
+      {.log = [&](std::string_view line) {
+        const std::lock_guard lock(mutex);
+        told.emplace_back(line);
+      }});
+  Lease lease = client.acquire("k", {.ttl = 1h, .renew_every = 5ms});
+  trouble.set(Fault::Kind::refuse_before);
+  const int before = asked;
+  ASSERT_TRUE(await([&] { return asked >= before + 5; }));
+  trouble.end();
+  ASSERT_TRUE(await([&] {
+    const std::lock_guard lock(mutex);
+    return told.size() >= 2;
+  }));
+  lease.release();
+  const std::lock_guard lock(mutex);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[0].find("cannot renew the lease on k just now: "), 0u) << told[0];
+  EXPECT_EQ(told[1], "renewing leases works again");
 }
 
 HOLDFAST_ON_EVERY_STORE(Keep);
