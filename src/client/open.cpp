@@ -5,6 +5,12 @@
 #include "holdfast/client.h"
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
+#ifdef HOLDFAST_MARIADB
+#include "stores/mariadb/open_url.h"
+#endif
+#ifdef HOLDFAST_MONGODB
+#include "stores/mongodb/open_url.h"
+#endif
 #ifdef HOLDFAST_POSTGRES
 #include "stores/postgres/open_url.h"
 #endif
@@ -71,11 +77,22 @@ constexpr auto open_redis = redis::open_url;
 #else
 constexpr auto open_redis = not_built;
 #endif
+#ifdef HOLDFAST_MONGODB
+constexpr auto open_mongodb = mongodb::open_url;
+#else
+constexpr auto open_mongodb = not_built;
+#endif
+#ifdef HOLDFAST_MARIADB
+constexpr auto open_mariadb = mariadb::open_url;
+#else
+constexpr auto open_mariadb = not_built;
+#endif
 
-constexpr Factory factories[] = {{"sqlite", open_sqlite},       {"postgres", open_postgres},
-                                 {"postgresql", open_postgres}, {"redis", open_redis},
-                                 {"rediss", open_redis},        {"redis+unix", open_redis},
-                                 {"memory", open_memory}};
+constexpr Factory factories[] = {
+    {"sqlite", open_sqlite},   {"postgres", open_postgres},   {"postgresql", open_postgres},
+    {"redis", open_redis},     {"rediss", open_redis},        {"redis+unix", open_redis},
+    {"mongodb", open_mongodb}, {"mongodb+srv", open_mongodb}, {"mariadb", open_mariadb},
+    {"mysql", open_mariadb},   {"memory", open_memory}};
 
 }  // namespace
 

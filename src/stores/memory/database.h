@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// database.h - the executable specification: what every store must answer, in the plainest words.
+// database.h - the executable specification: core/rule.h and a map.
 #pragma once
-#include <algorithm>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "core/rule.h"
 #include "holdfast/memory.h"
 
 namespace holdfast::memory {
-
-struct Place {
-  std::string client;
-  std::string holder;
-  Micros until;
-};
-
-struct Row {
-  std::string holder;  // empty: released
-  Token token{};
-  Micros until{};  // of a free row: since when it is free
-  Micros since{};
-  std::string note;
-  bool detached = false;
-  std::deque<Place> queue;
-};
 
 // REQUIRES for all but mutex(): it is locked.
 class Database {
@@ -44,28 +27,11 @@ class Database {
   std::mutex& mutex() { return mutex_; }
 
  private:
-  Reply acquire(Row& row, const Request& request, const std::string& client, Micros now);
-  Reply renew(Row& row, const Request& request, Micros now);
-  Reply release(Row& row, const Request& request, const std::string& client, Micros now);
-  Reply evict(Row& row, const Request& request, Micros now);
-  Reply answer(const Row& row, Verdict verdict, Micros now) const;
-  void log(const Row& row, const Request& request, const char* event);
-  void ring_first(const Row& row, std::string_view key);
-
-  static bool live(const Row& row, Micros now) { return !row.holder.empty() && now < row.until; }
-  static bool matches(const Row& row, const Request& r, Micros now) {
-    return live(row, now) && row.holder == r.holder.text && (r.token == no_token || r.token == row.token);
-  }
-  static void drop_dead_places(Row& row, Micros now) {
-    std::erase_if(row.queue, [&](const Place& p) { return p.until <= now; });
-  }
-  static bool leave_queue(Row& row, const std::string& client) {
-    return std::erase_if(row.queue, [&](const Place& p) { return p.client == client; }) != 0;
-  }
+  void ring(const std::string& client, std::string_view key);
 
   const Clocks clocks_;
   std::mutex mutex_;
-  std::map<std::string, Row, std::less<>> rows_;
+  std::map<std::string, core::Record, std::less<>> records_;
   Token purged_{};  // no key that was taken away had a larger one
   std::vector<LogRow> log_;
   std::map<std::string, int> bells_;

@@ -2,11 +2,17 @@
 // Many requests in one statement: sql/apply.sql.
 #include <algorithm>
 
-#include "stores/postgres/reply.h"
+#include "core/row.h"
 #include "stores/postgres/store.h"
 
 namespace holdfast::postgres {
 namespace {
+
+using core::answer;
+using core::gives_back;
+using core::length_of;
+using core::remaining;
+using core::Row;
 
 enum Column : int { n, verdict, token, holder, until_us, now_us, ahead, first_until_us };
 

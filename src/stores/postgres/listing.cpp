@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the store tells people: its rows, and what it thinks of the server.
 #include "base/text.h"
+#include "core/row.h"
 #include "stores/postgres/bell.h"
-#include "stores/postgres/reply.h"
 #include "stores/postgres/sql/examine.sql.h"
 #include "stores/postgres/sql/history.sql.h"
 #include "stores/postgres/sql/leases.sql.h"
@@ -11,6 +11,10 @@
 
 namespace holdfast::postgres {
 namespace {
+
+using core::answer;
+using core::remaining;
+using core::Row;
 
 Micros moment(const Answer& a, int row, int column) { return a.moment(row, column).value_or(Micros::zero()); }
 

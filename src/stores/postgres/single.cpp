@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request in one statement: sql/acquire.sql, renew.sql, release.sql.
 #include "base/text.h"
-#include "stores/postgres/reply.h"
+#include "core/row.h"
 #include "stores/postgres/store.h"
 
 namespace holdfast::postgres {
 namespace {
+
+using core::answer;
+using core::gives_back;
+using core::length_of;
+using core::Row;
 
 using namespace std::chrono_literals;
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "stores/postgres/reply.h"
+#include "core/row.h"
 #include "stores/postgres/sql/purge_keys.sql.h"
 #include "stores/postgres/sql/purge_log.sql.h"
 #include "stores/postgres/sql/purge_places.sql.h"
@@ -12,6 +12,8 @@
 
 namespace holdfast::postgres {
 namespace {
+
+using core::length_of;
 
 constexpr std::int64_t one_part = 500;
 

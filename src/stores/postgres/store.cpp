@@ -99,28 +99,16 @@ void PostgresStore::apply_alone(Call& call, std::size_t i) {
   const Settled settled = settle(call, i, part_of(call.until, 2, alone));
   if (settled == Settled::yes) return;
   if (settled == Settled::in_the_way) return answer_locked(call, i);
-  wave_.assign(1, i);
-  apply_wave(call, wave_);
+  Indices one = {i};
+  apply_wave(call, one);
 }
 
 void PostgresStore::apply_in_waves(Call& call) {
-  order_.resize(call.requests.size());
-  for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = i;
-  const auto key = [&](std::size_t i) { return call.requests[i].key.text; };
-  // Bytewise for everybody, so that no two wait for each other.
-  std::sort(order_.begin(), order_.end(),
-            [&](std::size_t a, std::size_t b) { return key(a) != key(b) ? key(a) < key(b) : a < b; });
-  while (!order_.empty()) {
-    wave_.clear();
-    rest_.clear();
-    for (const std::size_t i : order_) {
-      if (call.stuck.contains(key(i))) continue;  // not before the one that came first
-      const bool again = !wave_.empty() && key(wave_.back()) == key(i);
-      (again ? rest_ : wave_).push_back(i);
-    }
-    order_.swap(rest_);
-    if (wave_.empty()) continue;
-    apply_wave(call, wave_);
+  for (Indices& wave : core::waves(call.requests)) {
+    // Not before the one that came first.
+    std::erase_if(wave, [&](std::size_t i) { return call.stuck.contains(call.requests[i].key.text); });
+    if (wave.empty()) continue;
+    apply_wave(call, wave);
     call.applied = true;
   }
 }

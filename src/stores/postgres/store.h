@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/store_offset.h"
+#include "core/waves.h"
 #include "holdfast/store.h"
 #include "stores/postgres/connection.h"
 #include "stores/postgres/hello.h"
@@ -31,7 +32,7 @@ class PostgresStore final : public Store {
   std::unique_ptr<Bell> bell() override;
 
  private:
-  using Indices = std::vector<std::size_t>;
+  using Indices = core::Wave;
   // The batch that is being applied.
   struct Call {
     std::span<const Request> requests;
@@ -83,7 +84,6 @@ class PostgresStore final : public Store {
   Uses uses_;
   core::StoreOffset offset_;
   Parameters parameters_;
-  Indices order_, wave_, rest_;
   Instant asked_{};
   // Keys in whose queue we probably are, and keys that we have released last: what to try first.
   using Keys = std::set<std::string, std::less<>>;

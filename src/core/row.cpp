@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/postgres/reply.h"
+#include "core/row.h"
 
 #include <algorithm>
 
-namespace holdfast::postgres {
+namespace holdfast::core {
 namespace {
 
 constexpr Millis longest{10'000'000'000'000};
@@ -33,4 +33,4 @@ std::optional<std::int64_t> length_of(Millis ttl) noexcept {
   return Micros(std::min(ttl, longest)).count();
 }
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::core

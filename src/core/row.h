@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// reply.h - from what a row says to what the caller is told.
+// row.h - what a database says of a key, and what the caller is told of it.
 #pragma once
 #include <optional>
 #include <string_view>
 
 #include "holdfast/store.h"
 
-namespace holdfast::postgres {
+namespace holdfast::core {
 
-// What a row of the lock table said at `now`, on the server's clock.
+// What was kept of a key at `now`, on the store's clock.
 struct Row {
   std::int64_t token = 0;
   std::string_view holder = {};  // empty: free
@@ -30,4 +30,4 @@ bool gives_back(const Request& request) noexcept;
 // `ttl` in the server's unit; none for `never`.  At most 300 years.
 std::optional<std::int64_t> length_of(Millis ttl) noexcept;
 
-}  // namespace holdfast::postgres
+}  // namespace holdfast::core

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// mariadb.h - leases in MariaDB or MySQL, for processes on any number of machines.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "holdfast/export.h"
+#include "holdfast/store.h"
+
+namespace holdfast::mariadb {
+
+enum class Layout : std::uint8_t {
+  own,    // a table as on PostgreSQL
+  darwin  // beside Java nodes with Darwin's Locker, on its table; docs/stores/mariadb.md says what it cannot
+};
+
+struct Options {
+  std::string host = "localhost";  // a name or an address
+  std::uint16_t port = 3306;
+  std::string socket{};  // the path of a Unix socket, in place of host and port
+  std::string user{};
+  std::string password{};
+  std::string database{};
+  std::string table{};  // empty: "locks", or "DARWIN_LOCK" in that layout
+  Layout layout = Layout::own;
+  // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
+  bool allow_unsafe = false;
+};
+
+// A new client of that database.
+HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+
+}  // namespace holdfast::mariadb

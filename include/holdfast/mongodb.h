@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// mongodb.h - leases in MongoDB, for processes on any number of machines.
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "holdfast/export.h"
+#include "holdfast/store.h"
+
+namespace holdfast::mongodb {
+
+enum class Layout : std::uint8_t {
+  own,        // one document for each key: sound
+  mongo_lock  // beside the Ruby gem mongo-lock, on its documents; docs/stores/mongodb.md says what it cannot
+};
+
+struct Options {
+  // As libmongoc takes it: "mongodb://db.example/app?replicaSet=rs0&tls=true".  The database has to be named.
+  std::string uri;
+  std::string collection = "locks";
+  // Other collections by a short name of yours: {{"other", "other_locks"}} makes in("other") mean that one.
+  std::map<std::string, std::string> collections{};
+  Layout layout = Layout::own;
+  // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
+  bool allow_unsafe = false;
+};
+
+// A new client of that database.
+HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+
+}  // namespace holdfast::mongodb

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/rule.h"
+
+#include <algorithm>
+
+#include "core/row.h"
+
+namespace holdfast::core {
+namespace {
+
+// A lease that is extended again and again ends at the latest then: far from where any database's times end.
+constexpr Micros latest_end{std::int64_t{1} << 57};
+
+class Decision {
+ public:
+  Decision(const Request& request, std::string_view client, Record& record, const Moment& moment)
+      : request_(request), client_(client), record_(record), moment_(moment) {}
+
+  Outcome acquire();
+  Outcome renew();
+  Outcome release();
+  Outcome evict();
+
+ private:
+  bool live() const { return record_.live(moment_.now); }
+  bool is_theirs() const {
+    return live() && record_.holder == request_.holder.text &&
+           (request_.token == no_token || request_.token == record_.token);
+  }
+  std::optional<Micros> end_from(Micros start) const {
+    const auto length = length_of(request_.ttl);
+    return length ? std::optional(std::min(start + Micros(*length), latest_end)) : std::nullopt;
+  }
+  bool leave() {
+    return std::erase_if(record_.queue, [&](const Place& p) { return p.client == client_; }) != 0;
+  }
+  std::optional<std::string> first() const {
+    return record_.queue.empty() ? std::nullopt : std::optional(record_.queue.front().client);
+  }
+  Reply answer(Verdict verdict) const;
+  LogRow event(const char* name) const;
+  void prolong();
+  Outcome grant();
+  Outcome busy();
+  Outcome free(Verdict verdict);
+
+  const Request& request_;
+  const std::string_view client_;
+  Record& record_;
+  const Moment& moment_;
+};
+
+Reply Decision::answer(Verdict verdict) const {
+  return {.verdict = verdict,
+          .token = record_.token,
+          .holder = record_.holder,
+          .remaining = live() ? remaining(record_.end, moment_.now) : Millis::zero(),
+          .now = StoreTime{moment_.now.count()}};
+}
+
+LogRow Decision::event(const char* name) const {
+  return {.at = moment_.wall,
+          .key = std::string(request_.key.text),
+          .event = name,
+          .holder = record_.holder,
+          .token = record_.token,
+          .by = std::string(request_.holder.text),
+          .reason = request_.verb == Verb::evict ? std::string(request_.note) : std::string()};
+}
+
+// Never for less than it had: an acquire that was held up on its way must not take back what a renewal gave.
+void Decision::prolong() {
+  if (!record_.end) return;
+  const auto end = end_from(request_.extend ? *record_.end : moment_.now);
+  record_.end = end ? std::optional(std::max(*end, *record_.end)) : std::nullopt;
+}
+
+Outcome Decision::acquire() {
+  if (live() && record_.holder == request_.holder.text) {
+    prolong();
+    return {.reply = answer(Verdict::granted), .changed = true};
+  }
+  const bool our_turn = record_.queue.empty() || record_.queue.front().client == client_;
+  return !live() && our_turn ? grant() : busy();
+}
+
+Outcome Decision::grant() {
+  Outcome outcome{.changed = true};
+  if (!record_.holder.empty() && record_.holder != request_.holder.text) outcome.log = event("taken-over");
+  if (leave()) outcome.place = Outcome::Place::left;
+  const Token last = record_.token == no_token ? moment_.purged : record_.token;
+  const auto wall = static_cast<std::uint64_t>(std::max(moment_.wall, Micros::zero()).count());
+  record_.holder = request_.holder.text;
+  record_.token = Token{std::max(number(last) + 1, wall)};
+  record_.end = end_from(moment_.now);
+  record_.since = moment_.wall;
+  record_.note = request_.note;
+  record_.detached = request_.detached;
+  outcome.reply = answer(Verdict::granted);
+  return outcome;
+}
+
+Outcome Decision::busy() {
+  Outcome outcome{.reply = answer(Verdict::busy)};
+  auto& queue = record_.queue;
+  auto ours = std::find_if(queue.begin(), queue.end(), [&](const Place& p) { return p.client == client_; });
+  outcome.reply.ahead = static_cast<std::uint32_t>(ours - queue.begin());
+  if (request_.place > Millis::zero()) {
+    if (ours == queue.end()) ours = queue.insert(ours, {.client = std::string(client_)});
+    ours->holder = request_.holder.text;
+    ours->until = moment_.now + request_.place;
+    outcome.place = Outcome::Place::kept;
+  }
+  if (!live()) {  // free, but not for us
+    outcome.reply.holder.clear();
+    outcome.reply.remaining = remaining(queue.front().until, moment_.now);
+  }
+  return outcome;
+}
+
+Outcome Decision::renew() {
+  if (!is_theirs()) return {.reply = answer(Verdict::lost)};
+  prolong();
+  return {.reply = answer(Verdict::granted), .changed = true};
+}
+
+Outcome Decision::free(Verdict verdict) {
+  record_.holder.clear();
+  record_.end = moment_.now;
+  return {.reply = answer(verdict), .changed = true, .ring = first()};
+}
+
+Outcome Decision::release() {
+  const bool was_first = first() == client_;
+  const bool left = request_.place > Millis::zero() && leave();
+  Outcome outcome;
+  if (is_theirs()) {
+    outcome = free(Verdict::released);
+  } else {
+    outcome.reply = answer(Verdict::lost);
+    if (left && was_first && !live()) outcome.ring = first();  // a free key waits for its next
+  }
+  if (left) outcome.place = Outcome::Place::left;
+  return outcome;
+}
+
+Outcome Decision::evict() {
+  if (!live() || record_.token != request_.token) return {.reply = answer(Verdict::lost)};
+  LogRow broken = event("broken");
+  Outcome outcome = free(Verdict::released);
+  outcome.log = std::move(broken);
+  return outcome;
+}
+
+}  // namespace
+
+Outcome decide(const Request& request, std::string_view client, Record& record, const Moment& moment) {
+  std::erase_if(record.queue, [&](const Place& p) { return p.until <= moment.now; });
+  Decision decision(request, client, record, moment);
+  switch (request.verb) {
+    case Verb::acquire: return decision.acquire();
+    case Verb::renew: return decision.renew();
+    case Verb::release: return decision.release();
+    case Verb::evict: return decision.evict();
+  }
+  return {};
+}
+
+}  // namespace holdfast::core

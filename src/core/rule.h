@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// rule.h - the table of holdfast/store.h: what becomes of a request, by what is kept of its key.
+//
+// It is the whole contract in one place, and what the memory store answers.  A database that can run it on
+// its own does so in its language (Redis in Lua, PostgreSQL in SQL); one that only keeps rows reads them,
+// asks here, and writes what was changed.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "holdfast/store.h"
+
+namespace holdfast::core {
+
+struct Place {
+  std::string client = {};
+  std::string holder = {};
+  Micros until{};
+};
+
+// What is kept of a key.  One that was never seen is an empty one.
+struct Record {
+  std::string holder = {};  // empty: free
+  Token token{};
+  std::optional<Micros> end = Micros::zero();  // none: without end.  Of a free one: since when it is free
+  Micros since{};
+  std::string note = {};
+  bool detached = false;
+  std::vector<Place> queue = {};  // first in the queue first
+
+  bool live(Micros now) const noexcept { return !holder.empty() && (!end || now < *end); }
+};
+
+// The store's clocks when it decides.
+struct Moment {
+  Micros now{};    // decides expiry
+  Micros wall{};   // since 1970: goes into tokens
+  Token purged{};  // the largest token of all that it has purged
+};
+
+struct Outcome {
+  enum class Place : std::uint8_t { untouched, kept, left };
+
+  Reply reply{};
+  bool changed = false;                  // holder, token, end, since, note or detached of the record
+  Place place = Place::untouched;        // this client's
+  std::optional<LogRow> log = {};        // to be written down
+  std::optional<std::string> ring = {};  // the client whose bell is to ring
+};
+
+// Changes `record` as the request asks.  Places that have run out go.
+Outcome decide(const Request& request, std::string_view client, Record& record, const Moment& moment);
+
+}  // namespace holdfast::core

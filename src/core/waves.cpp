@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/waves.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace holdfast::core {
+
+std::vector<Wave> waves(std::span<const Request> requests) {
+  Wave order(requests.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto key = [&](std::size_t i) { return requests[i].key.text; };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::vector<Wave> waves;
+  std::size_t nth = 0;  // request of its key
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    nth = k > 0 && key(order[k]) == key(order[k - 1]) ? nth + 1 : 0;
+    if (nth == waves.size()) waves.emplace_back();
+    waves[nth].push_back(order[k]);
+  }
+  return waves;
+}
+
+}  // namespace holdfast::core

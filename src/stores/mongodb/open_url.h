@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// open_url.h - from a URL to leases in MongoDB.
+#pragma once
+#include <memory>
+
+#include "base/url.h"
+#include "holdfast/store.h"
+
+namespace holdfast::mongodb {
+
+Result<std::shared_ptr<Origin>> open_url(const Url& url);
+
+}  // namespace holdfast::mongodb
