@@ -16,6 +16,7 @@ constexpr Millis default_interval = 100ms;
 constexpr Millis first_pause = 20ms, longest_pause = 1s;  // after failures
 constexpr Millis first_poll = 5ms, longest_poll = 250ms;  // where nothing rings
 constexpr Millis stranger_poll = 500ms;                   // behind a holder that never rings
+constexpr Millis::rep most_ahead = 3;                     // who has more before it polls no less often
 
 // The ancestors of this library never notify; our own names end so.
 bool is_one_of_us(const std::string& holder) {
@@ -60,15 +61,25 @@ Acquiring::Step Acquiring::next(Instant now, double jitter) {
   state_ = State::sent;
   ++attempts_;
   queued_ = queued_ || queues();
-  return Send{*in_flight_until_, queues() ? plan_.place : Millis::zero()};
+  const bool place = place_is_due(now);
+  placing_ = place ? std::optional(now) : std::nullopt;
+  return Send{*in_flight_until_, place ? plan_.place : Millis::zero()};
+}
+
+// A poll in between only looks, so that the store has nothing to write.
+bool Acquiring::place_is_due(Instant now) const {
+  return queues() && (!placed_ || now - *placed_ >= plan_.place / 3);
 }
 
 void Acquiring::answered(Instant sent, Instant now, const Reply& reply) {
   assert(state_ == State::sent);
   failures_ = 0;
   last_ = reply;
-  if (now - heard_ > plan_.place) checked_ = false;  // our place may have run out, and be a new one now
-  heard_ = now;
+  if (placing_) {
+    // Our place may have run out, and be a new one now.
+    if (placed_ && now - *placed_ > plan_.place) checked_ = false;
+    placed_ = placing_;
+  }
   if (reply.verdict != Verdict::granted) return busy(now);
   const Millis life = granted_life(plan_.ttl, reply.remaining);
   const bool in_time = worth_having(now, deadline_of(sent, life, plan_.margin), plan_.ttl);
@@ -126,7 +137,9 @@ void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
 // is when it must be looked at; and our place must be refreshed before it runs out.
 Millis Acquiring::until_worth_looking(double jitter) const {
   const bool rings = plan_.push && queues();
-  Millis length = rings ? plan_.place / 3 : growing(first_poll, longest_poll, polls_ - 1);
+  // Whoever comes later need not look so often: those before it have their turn first.
+  const Millis apart = longest_poll * (1 + std::min<Millis::rep>(last_.ahead, most_ahead));
+  Millis length = rings ? plan_.place / 3 : growing(first_poll, apart, polls_ - 1);
   if (queues()) length = std::min(length, plan_.place / 3);
   const bool stranger = rings && !last_.holder.empty() && !is_one_of_us(last_.holder);
   length = std::max(scaled(length, 0.8 + 0.4 * jitter), Millis(1));

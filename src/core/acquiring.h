@@ -40,7 +40,7 @@ class Acquiring {
  public:
   struct Send {
     Instant until;  // the answer must be here by then
-    Millis place;   // keep our place so long if busy
+    Millis place;   // keep our place so long if busy; zero: we have none, or it is kept long enough
   };
   struct Sleep {
     Instant until;  // or until the bell rings
@@ -77,6 +77,7 @@ class Acquiring {
   bool scheduled() const { return plan_.attempts > 0 || static_cast<bool>(plan_.interval); }
   bool queues() const { return plan_.fair && !scheduled() && plan_.wait > Millis::zero(); }
   bool waits() const { return plan_.wait > Millis::zero() || plan_.attempts > 1; }
+  bool place_is_due(Instant now) const;
   void busy(Instant now);
   void pause(Instant now, Millis length);
   void pause_by_schedule(Instant now, Errc if_over);
@@ -92,11 +93,12 @@ class Acquiring {
   Instant asleep_until_{};
   std::optional<Instant> sleep_from_;  // busy: how long is decided with the next jitter
   int attempts_ = 0;
-  int failures_ = 0;      // in a row
-  int polls_ = 0;         // since the key last gave a sign of life
-  Instant heard_{};       // the last answer
-  bool checked_ = false;  // looked again after our place was kept
-  bool queued_ = false;   // the store may keep a place for us
+  int failures_ = 0;                // in a row
+  int polls_ = 0;                   // since the key last gave a sign of life
+  std::optional<Instant> placed_;   // our place was kept, then
+  std::optional<Instant> placing_;  // it is being kept: a Send that says so is on its way
+  bool checked_ = false;            // looked again after our place was kept
+  bool queued_ = false;             // the store may keep a place for us
   bool stopped_ = false;
   std::optional<Instant> in_flight_until_;  // of the Send not yet answered
   std::optional<Instant> unclear_until_;    // of the last Send in doubt

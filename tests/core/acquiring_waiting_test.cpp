@@ -84,6 +84,45 @@ TEST(AcquiringWaits, without_a_bell_a_short_place_is_still_refreshed_in_time) {
   }
 }
 
+TEST(AcquiringWaits, polls_refresh_the_place_in_time_and_only_look_in_between) {
+  Wish wish({.wait = forever});
+  EXPECT_EQ(wish.send().place, 3s);
+  Instant placed = wish.now();
+  wish.replied(busy, 1ms);
+  int polls = 0, looks = 0;
+  for (; polls < 100; ++polls) {
+    const Millis place = wish.send().place;
+    if (place == 0ms) ++looks;
+    EXPECT_LT(wish.now() - placed, 3s);
+    if (place > 0ms) placed = wish.now();
+    wish.replied(busy, 1ms);
+    wish.sleeps();
+  }
+  EXPECT_GT(looks, polls / 2);
+  EXPECT_LT(looks, polls);
+}
+
+TEST(AcquiringWaits, a_place_whose_keeping_was_not_answered_is_asked_for_again) {
+  Wish wish(forever_plan);
+  wish.failed(Errc::in_doubt);
+  EXPECT_EQ(wish.send().place, 3s);
+}
+
+TEST(AcquiringWaits, without_a_bell_those_further_back_look_less_often) {
+  const struct {
+    std::uint32_t ahead;
+    Millis::rep apart;
+  } table[] = {{0, 250}, {1, 500}, {2, 750}, {3, 1000}, {4, 1000}, {1000, 1000}};
+  for (const auto& row : table) {
+    Wish wish({.wait = forever});
+    Reply reply = busy;
+    reply.ahead = row.ahead;
+    wish.answered(reply);
+    for (int i = 0; i < 12; ++i) wish.answered(reply).sleeps();
+    EXPECT_EQ(wish.answered(reply).sleeps_for(), row.apart) << row.ahead;
+  }
+}
+
 TEST(AcquiringWaits, a_ring_wakes_a_sleeper) {
   Wish wish(forever_plan);
   wish.answered(busy).answered(busy).sleep();

@@ -59,7 +59,9 @@ std::string Witness::sees(const Acquiring::Step& step, Instant now, int attempts
     until_ = send->until;
     if (attempts != sends_)
       return "attempts() is " + std::to_string(attempts) + " after " + std::to_string(sends_);
-    return sees_send(*send, now);
+    std::string wrong = sees_send(*send, now);
+    placing_ = send->place > 0ms ? std::optional(now) : std::nullopt;
+    return wrong;
   }
   if (const auto* sleep = std::get_if<Acquiring::Sleep>(&step)) {
     std::string wrong = sees_sleep(*sleep, now);
@@ -78,6 +80,7 @@ void Witness::hears(Event event, Instant now) {
   if (in_sleep) return;
   last_ = event;
   heard_ = now;
+  if (is_busy(event) && placing_) placed_ = placing_;
   if (is_busy(event)) ++busies_;
   if (event == Event::in_doubt || event == Event::in_doubt_slowly) {
     unclear_until_ = std::max(unclear_until_.value_or(until_), until_);
@@ -90,7 +93,9 @@ std::string Witness::sees_send(const Acquiring::Send& send, Instant now) const {
   if (send.until <= now) return "sends with no time left";
   if (send.until > horizon()) return "sends past the end of the wait";
   if (send.until > after(now, attempt_limit(plan_->ttl))) return "gives one call more than an attempt gets";
-  if (send.place != (queues() ? plan_->place : 0ms))
+  // In between it only looks.
+  const bool kept = placed_ && now - *placed_ < plan_->place / 3;
+  if (send.place != (queues() && !kept ? plan_->place : 0ms))
     return "asks for a place of " + std::to_string(ms(send.place)) + " ms";
   if (plan_->attempts > 0 && sends_ > plan_->attempts) return "sends more often than allowed";
   if (!waits() && busies_ > 0) return "asks again where nobody waits";

@@ -69,6 +69,8 @@ class Witness {
   bool stopped_ = false;
   std::optional<Instant> asleep_until_;  // of a Sleep that has not ended
   Instant until_{};                      // of the last Send
+  std::optional<Instant> placing_;       // when it asked for a place
+  std::optional<Instant> placed_;        // and of the last such that was answered
   std::optional<Instant> unclear_until_;
 };
 

@@ -46,6 +46,7 @@ class Wish {
   Wish& with_jitter(double jitter) { return jitter_ = jitter, *this; }
 
   Millis::rep sleeps_for() { return ms(sleep().until - now_); }
+  Instant now() const { return now_; }
   Instant until() const { return until_; }  // of the last Send that failed
   const Acquiring& acquiring() const { return acquiring_; }
 

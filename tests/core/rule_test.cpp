@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decide() tells a store to write, ring and log; what it answers is the contract's business, which the
+// conformance tests play on every store.
+#include "core/rule.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::core {
+namespace {
+
+using namespace std::chrono_literals;
+using Kept = Outcome::Place;
+
+constexpr Moment at_ten{.now = 10s, .wall = 1000s, .purged = Token{7}};
+
+Outcome acquire(Record& record, std::string_view holder, Millis place = 0ms, std::string_view client = "us") {
+  return decide({.verb = Verb::acquire, .key = {"k"}, .holder = {holder}, .ttl = 5s, .place = place}, client,
+                record, at_ten);
+}
+
+TEST(Rule, a_grant_changes_the_record_and_rings_nobody) {
+  Record record;
+  const Outcome outcome = acquire(record, "ann");
+  EXPECT_EQ(outcome.reply.verdict, Verdict::granted);
+  EXPECT_TRUE(outcome.changed);
+  EXPECT_EQ(outcome.place, Kept::untouched);
+  EXPECT_FALSE(outcome.log);
+  EXPECT_FALSE(outcome.ring);
+  EXPECT_EQ(record.end, 15s);
+  EXPECT_EQ(record.token, Token{1'000'000'000});
+}
+
+TEST(Rule, the_token_of_an_unknown_key_is_behind_all_that_were_purged) {
+  Record record;
+  const Moment early{.now = 10s, .wall = 0s, .purged = Token{7}};
+  decide({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 5s}, "us", record, early);
+  EXPECT_EQ(record.token, Token{8});
+}
+
+TEST(Rule, a_busy_key_is_written_only_to_keep_a_place) {
+  Record record;
+  acquire(record, "ann");
+  EXPECT_FALSE(acquire(record, "bob").changed);
+  EXPECT_EQ(acquire(record, "bob").place, Kept::untouched);
+  EXPECT_EQ(acquire(record, "bob", 3s).place, Kept::kept);
+  EXPECT_EQ(record.queue.size(), 1u);
+  // Who only looks keeps the place that it has.
+  const Outcome look = acquire(record, "bob");
+  EXPECT_EQ(look.place, Kept::untouched);
+  EXPECT_EQ(look.reply.ahead, 0u);
+  EXPECT_EQ(record.queue.size(), 1u);
+}
+
+TEST(Rule, a_release_rings_the_first_who_waits_and_only_live_ones) {
+  Record record;
+  acquire(record, "ann");
+  record.queue = {{"gone", "old", 9s}, {"next", "bob", 12s}, {"later", "cat", 12s}};
+  const Outcome outcome =
+      decide({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}}, "us", record, at_ten);
+  EXPECT_EQ(outcome.reply.verdict, Verdict::released);
+  EXPECT_TRUE(outcome.changed);
+  EXPECT_EQ(outcome.ring, "next");
+  EXPECT_EQ(record.queue.size(), 2u);
+}
+
+TEST(Rule, who_leaves_the_head_of_the_queue_of_a_free_key_rings_the_next) {
+  Record record;
+  record.queue = {{"us", "ann", 12s}, {"next", "bob", 12s}};
+  const Outcome outcome =
+      decide({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}, .place = 1ms}, "us", record, at_ten);
+  EXPECT_EQ(outcome.reply.verdict, Verdict::lost);
+  EXPECT_FALSE(outcome.changed);
+  EXPECT_EQ(outcome.place, Kept::left);
+  EXPECT_EQ(outcome.ring, "next");
+}
+
+TEST(Rule, a_take_over_is_logged_with_who_lost_it) {
+  Record record{.holder = "old", .token = Token{3}, .end = 9s};
+  const Outcome outcome = acquire(record, "ann");
+  ASSERT_TRUE(outcome.log);
+  EXPECT_EQ(outcome.log->event, "taken-over");
+  EXPECT_EQ(outcome.log->holder, "old");
+  EXPECT_EQ(outcome.log->token, Token{3});
+  EXPECT_EQ(outcome.log->by, "ann");
+}
+
+TEST(Rule, an_eviction_is_logged_with_its_reason_and_rings) {
+  Record record;
+  acquire(record, "ann");
+  record.queue = {{"next", "bob", 12s}};
+  const Outcome outcome =
+      decide({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = record.token, .note = "stuck"},
+             "us", record, at_ten);
+  ASSERT_TRUE(outcome.log);
+  EXPECT_EQ(outcome.log->event, "broken");
+  EXPECT_EQ(outcome.log->holder, "ann");
+  EXPECT_EQ(outcome.log->reason, "stuck");
+  EXPECT_EQ(outcome.ring, "next");
+}
+
+TEST(Rule, a_lease_that_is_extended_without_measure_ends_all_the_same) {
+  Record record;
+  acquire(record, "ann");
+  const Request more{
+      .verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = never - 1ms, .extend = true};
+  for (int i = 0; i < 1'000'000; ++i) decide(more, "us", record, at_ten);
+  ASSERT_TRUE(record.end);
+  EXPECT_GT(*record.end, Micros(24h * 365 * 1000));
+  EXPECT_EQ(decide(more, "us", record, at_ten).reply.verdict, Verdict::granted);
+}
+
+}  // namespace
+}  // namespace holdfast::core
