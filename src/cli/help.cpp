@@ -57,8 +57,9 @@ same.
 
   holdfast purge --older-than 30d)"},
     {"init", "[OPTION]...", "Make the tables, or say how",
-     R"(The embedded store makes its own when it is first used, and Redis has none. On PostgreSQL this is done once, by
-somebody who may create tables; a table of Ruby's locker is completed and stays of use to it.
+     R"(The embedded store makes its own when it is first used; Redis and MongoDB have none. On PostgreSQL, MariaDB and
+MySQL this is done once, by somebody who may create tables; a table of Ruby's locker is completed and stays of
+use to it.
 
   holdfast --store postgres://admin@db/app init --dry-run)"},
     {"version", "", "Which Holdfast this is", ""},
@@ -70,7 +71,7 @@ constexpr std::string_view program_text =
 
 The store is --store, else HOLDFAST_STORE, else the file holdfast/leases.db in $XDG_STATE_HOME
 (~/.local/state), which is each user's own. It is given by a URL (sqlite:PATH, postgres://USER@HOST/DATABASE,
-redis://HOST, rediss://HOST), or by @FILE, if the URL stands in FILE.
+redis://HOST, mongodb://HOST/DATABASE, mariadb://USER@HOST/DATABASE), or by @FILE, if the URL stands in FILE.
 Durations are written 250ms, 30s, 5m, 1.5h or 2d. A lease is a belief with an end: where it matters, let
 what it protects refuse an older token.)";
 

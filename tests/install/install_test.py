@@ -31,7 +31,7 @@ caught LeaseLost
 caught runtime_error: one table is enough
 caught Mine: by me
 """
-STORES = ["memory", "sqlite", "postgres", "redis"]
+STORES = ["memory", "sqlite", "postgres", "redis", "mongodb", "mariadb"]
 SETUP = "it_is_installed_and_moved"
 CASES = {}
 
@@ -71,7 +71,7 @@ def foreign(place, *options):
 def a_foreign_project_links_the_shared_library(place):
     needed = foreign(place)
     check("libholdfast.so.0.1" in needed, f"the soname should be asked for:\n{needed}")
-    for driver in ("libsqlite", "libpq", "libhiredis", "libssl"):
+    for driver in ("libsqlite", "libpq", "libhiredis", "libssl", "libmongoc", "libmariadb"):
         check(driver not in needed, f"the driver is the library's own business:\n{needed}")
 
 
@@ -89,7 +89,7 @@ def a_foreign_project_needs_no_cmake(place):
     version = run([place.path("bin", "holdfast"), "version"], place.own).split()[1]
     check(flags("--modversion").strip() == version, "pkg-config and the command should tell the same version")
     check(flags("--variable=stores").split() == STORES, "pkg-config should tell the stores")
-    for driver in ("-lsqlite", "-lpq", "-lhiredis", "-lssl"):
+    for driver in ("-lsqlite", "-lpq", "-lhiredis", "-lssl", "-lmongoc", "-lmariadb"):
         check(driver not in flags("--libs"), "who links the shared library links no driver")
 
     for source, output in (("first/report.cpp", REPORT), ("foreign/own_store.cpp", OWN_STORE)):
