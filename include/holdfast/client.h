@@ -73,7 +73,8 @@ class HOLDFAST_API Client {
   }
   Released release(std::string_view key, std::string_view owner) { return try_release(key, owner).value(); }
 
-  // The same database, another table or collection.
+  // The same database, another table or collection.  Opened once and kept, so that it may be chosen anew for
+  // each call: client.in("other").acquire("k").
   Client in(std::string_view table) const { return try_in(table).value(); }
   Result<Client> try_in(std::string_view table) const;
 

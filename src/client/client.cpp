@@ -111,9 +111,12 @@ Result<Released> Client::try_release(std::string_view key, std::string_view owne
 
 Result<Client> Client::try_in(std::string_view table) const {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (auto known = let_.state->in(table)) return Client(std::move(known));
   auto origin = let_.state->origin()->in(table);
   if (!origin) return std::move(origin).error();
-  return try_make(*std::move(origin), let_.state->options());
+  auto opened = try_make(*std::move(origin), let_.state->options());
+  if (!opened) return opened;
+  return Client(let_.state->keep(table, opened->let_.state));
 }
 
 std::string Client::store_name() const { return let_.state->origin()->name(); }

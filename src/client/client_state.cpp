@@ -143,4 +143,15 @@ void ClientState::let_go(const std::shared_ptr<Hold>& hold) noexcept {
   }
 }
 
+std::shared_ptr<ClientState> ClientState::in(std::string_view table) const {
+  const std::lock_guard lock(tables_mutex_);
+  const auto known = tables_.find(table);
+  return known == tables_.end() ? nullptr : known->second;
+}
+
+std::shared_ptr<ClientState> ClientState::keep(std::string_view table, std::shared_ptr<ClientState> opened) {
+  const std::lock_guard lock(tables_mutex_);
+  return tables_.emplace(table, std::move(opened)).first->second;
+}
+
 }  // namespace holdfast

@@ -2,7 +2,9 @@
 // client_state.h - what a client, its copies and its leases share.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -37,6 +39,11 @@ class ClientState {
 
   // What the log says about that grant, if anything.
   void look_up(Lost& lost, const Request& of) { holdfast::look_up(lost, batched_, of); }
+
+  // The client of another table that was opened before; null: none was.
+  std::shared_ptr<ClientState> in(std::string_view table) const;
+  // Remembers it, and returns it; or one that somebody else was faster to open.
+  std::shared_ptr<ClientState> keep(std::string_view table, std::shared_ptr<ClientState> opened);
 
   // A name that is new for each acquisition.
   std::string new_holder() { return holder_start_ + serial_.next(); }
@@ -73,6 +80,8 @@ class ClientState {
   Waiting waiting_;
   Keeper keeper_;
   std::atomic<bool> abandoned_ = false;
+  mutable std::mutex tables_mutex_;
+  std::map<std::string, std::shared_ptr<ClientState>, std::less<>> tables_;
 };
 
 }  // namespace holdfast

@@ -196,6 +196,12 @@ TEST_P(Acquire, another_table_is_another_set_of_keys) {
   const Lease here = client.acquire("k"), there = other.acquire("k");
   EXPECT_TRUE(here.held() && there.held());
   EXPECT_EQ(client.try_in("no such; table").error().code, Errc::invalid);
+  // Chosen anew for each call it is the same client: one keeper, and one place in each queue.
+  Lease chosen = client.in("other_locks").acquire("per call");
+  EXPECT_EQ(client.in("other_locks").try_acquire("per call").error().code, Errc::busy);
+  const auto made_by = [](const Lease& lease) { return lease.owner().substr(0, lease.owner().size() - 16); };
+  EXPECT_EQ(made_by(client.in("other_locks").acquire("another")), made_by(chosen));
+  EXPECT_TRUE(chosen.held());
 }
 
 TEST_P(Acquire, bad_input_is_refused_before_anything_is_sent) {
