@@ -99,21 +99,34 @@ std::string percent_encoded(std::string_view path) {
   return out;
 }
 
-// libpq would take it from there, at every connection; CMD would inherit it, and everybody of our user could
-// read it in /proc.
-void take_over_pgpassword(std::string& url) {
-  if (!url.starts_with("postgres:") && !url.starts_with("postgresql:")) return;
-  char* const value = ::secure_getenv("PGPASSWORD");
-  if (value == nullptr || *value == '\0') return;
-  const bool has_one = has_secret(url.substr(0, url.find('?'))) || url.find("password=") != std::string::npos;
-  if (!has_one) url += url.find('?') == std::string::npos ? "?password=" : "&password=";
-  for (const char* c = value; !has_one && *c != '\0'; ++c) {
-    constexpr std::string_view hex = "0123456789ABCDEF";
-    const auto byte = static_cast<unsigned char>(*c);
+// Drivers take a password from there, at every connection; CMD would inherit it, and everybody of our user
+// could read it in /proc.
+struct PasswordVariable {
+  std::array<std::string_view, 2> schemes;
+  const char* name;
+};
+constexpr PasswordVariable password_variables[] = {{{"postgres:", "postgresql:"}, "PGPASSWORD"},
+                                                   {{"mariadb:", "mysql:"}, "MYSQL_PWD"}};
+
+void append_encoded(std::string& url, std::string_view text) {
+  constexpr std::string_view hex = "0123456789ABCDEF";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
     url += {'%', hex[byte / 16], hex[byte % 16]};
   }
+}
+
+void take_over_password(const PasswordVariable& from, std::string& url) {
+  if (!url.starts_with(from.schemes[0]) && !url.starts_with(from.schemes[1])) return;
+  char* const value = ::secure_getenv(from.name);
+  if (value == nullptr || *value == '\0') return;
+  const bool has_one = has_secret(url.substr(0, url.find('?'))) || url.find("password=") != std::string::npos;
+  if (!has_one) {
+    url += url.find('?') == std::string::npos ? "?password=" : "&password=";
+    append_encoded(url, value);
+  }
   ::explicit_bzero(value, std::strlen(value));
-  ::unsetenv("PGPASSWORD");
+  ::unsetenv(from.name);
 }
 
 // What the drivers say about their URL goes through our output too.
@@ -163,7 +176,7 @@ Result<std::string> take_store_url(const std::string& given, std::span<char* con
   }
   if (url.starts_with("memory:"))
     return Error{Errc::invalid, "memory: is inside one process, and this one ends: give sqlite:PATH"};
-  take_over_pgpassword(url);
+  for (const PasswordVariable& variable_of : password_variables) take_over_password(variable_of, url);
   if (has_secret(url)) keep_secret(url);
   return url;
 }
