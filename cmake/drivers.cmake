@@ -12,20 +12,31 @@ set(HOLDFAST_DRIVER_PACKAGES SQLite3 Threads)
 set(HOLDFAST_DRIVER_TARGETS)
 set(HOLDFAST_DRIVER_MODULES sqlite3)
 
-macro(holdfast_driver option module package)
+macro(holdfast_find_driver option module package)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(${module} QUIET IMPORTED_TARGET ${module})
   if(NOT ${module}_FOUND)
     message(FATAL_ERROR "${option} needs ${module}, which pkg-config does not find: install Debian's ${package}, "
                         "or build without that store: -D${option}=OFF")
   endif()
+endmacro()
+
+macro(holdfast_driver option module package)
+  holdfast_find_driver(${option} ${module} ${package})
   list(APPEND HOLDFAST_DRIVERS PkgConfig::${module})
   list(APPEND HOLDFAST_DRIVER_TARGETS ${module})
   list(APPEND HOLDFAST_DRIVER_MODULES ${module})
 endmacro()
 
+# Of a driver that is loaded when it is first needed (src/base/driver.h) only the headers are used here.
+macro(holdfast_driver_on_demand option module package)
+  holdfast_find_driver(${option} ${module} ${package})
+  add_library(holdfast_headers_of_${module} INTERFACE)
+  target_include_directories(holdfast_headers_of_${module} SYSTEM INTERFACE ${${module}_INCLUDE_DIRS})
+endmacro()
+
 if(HOLDFAST_POSTGRES)
-  holdfast_driver(HOLDFAST_POSTGRES libpq libpq-dev)
+  holdfast_driver_on_demand(HOLDFAST_POSTGRES libpq libpq-dev)
 endif()
 if(HOLDFAST_REDIS)
   holdfast_driver(HOLDFAST_REDIS hiredis libhiredis-dev)

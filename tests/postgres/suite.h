@@ -24,7 +24,9 @@ inline Instant soon() { return BootClock::now() + 10s; }
 // BEGIN.
 class Psql {
  public:
-  explicit Psql(const std::string& url) : connection_(PQconnectdb(url.c_str())) {
+  explicit Psql(const std::string& url) {
+    postgres::load_libpq().value();  // its owners free by it
+    connection_.reset(PQconnectdb(url.c_str()));
     if (PQstatus(connection_.get()) != CONNECTION_OK)
       throw std::runtime_error(PQerrorMessage(connection_.get()));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libpq.h - what libpq gives out, with one owner each.
+// libpq.h - libpq, which is loaded when it is first needed, and what it gives out, with one owner each.
 #pragma once
 #include <libpq-fe.h>
 
@@ -8,20 +8,30 @@
 #include <utility>
 #include <vector>
 
+#include "holdfast/result.h"
+
 namespace holdfast::postgres {
 
-template <auto free>
+// These hide libpq's own names: a call reads as it always does, and goes to what load_libpq() has found.
+#define FUNCTION(name) extern decltype(&::name) name;
+#include "stores/postgres/libpq_functions.inc"
+#undef FUNCTION
+
+// REQUIRES: before any other use of it.  Any thread may call it.
+Status load_libpq();
+
+template <auto* free>
 struct Freed {
   template <class T>
   void operator()(T* pointer) const noexcept {
-    free(pointer);
+    (*free)(pointer);
   }
 };
 
-using OwnedConnection = std::unique_ptr<PGconn, Freed<PQfinish>>;
-using OwnedResult = std::unique_ptr<PGresult, Freed<PQclear>>;
-using OwnedOptions = std::unique_ptr<PQconninfoOption, Freed<PQconninfoFree>>;
-using OwnedNotice = std::unique_ptr<PGnotify, Freed<PQfreemem>>;
+using OwnedConnection = std::unique_ptr<PGconn, Freed<&PQfinish>>;
+using OwnedResult = std::unique_ptr<PGresult, Freed<&PQclear>>;
+using OwnedOptions = std::unique_ptr<PQconninfoOption, Freed<&PQconninfoFree>>;
+using OwnedNotice = std::unique_ptr<PGnotify, Freed<&PQfreemem>>;
 
 // Words as PQconnectStartParams takes them.  `words` must outlive this.
 class Keywords {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/postgres/settings.h"
 
-#include <libpq-fe.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,9 +85,10 @@ bool is_about_port_0(std::string_view complaint) {
 Result<Settings> Settings::from(const std::string& conninfo, const Words& more) {
   Settings settings;
   if (auto status = check_address(conninfo); !status) return std::move(status).error();
+  if (auto status = load_libpq(); !status) return std::move(status).error();
   char* complaint = nullptr;
   PQconninfoOption* const parsed = PQconninfoParse(conninfo.c_str(), &complaint);
-  const std::unique_ptr<char, decltype(&PQfreemem)> owned(complaint, PQfreemem);
+  const std::unique_ptr<char, Freed<&PQfreemem>> owned(complaint);
   // Not in libpq's words: they quote what they cannot read, and that may be the password.
   if (parsed == nullptr) return unreadable_address();
   settings.words_ = words_of(parsed);
