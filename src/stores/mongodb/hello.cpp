@@ -47,6 +47,16 @@ std::string vanishing_index(Connection& connection, Instant until) {
   return {};
 }
 
+// For engines whose hello does not tell.
+Micros server_time(Connection& connection, Instant until) {
+  Document command = Document::from_json(
+      R"({"aggregate": 1, "pipeline": [{"$documents": [{"now": "$$NOW"}]}], "cursor": {}})");
+  const Document reply = connection.run(std::move(command), Effect::reads, until);
+  for (const View told : View(reply)["cursor"].documents("firstBatch"))
+    if (const auto now = told.moment("now")) return *now;
+  raise({Errc::unavailable, connection.site().place + " does not tell the time"});
+}
+
 std::string about_index(const std::string& name) {
   return "the index " + printable(name) +
          " lets documents vanish by themselves, and tokens with them: they could fall";
@@ -75,9 +85,10 @@ Hello say_hello(Connection& connection, Instant until) {
   Hello hello;
   hello.asked = BootClock::now();
   const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until);
-  hello.answered = BootClock::now();
   const View told(reply);
-  hello.now = told.moment("localTime").value_or(Micros::zero());
+  const auto now = told.moment("localTime");
+  hello.now = now ? *now : server_time(connection, until);
+  hello.answered = BootClock::now();
   hello.set = told.text("setName");
   hello.router = told.text("msg") == "isdbgrid";
   if (told.number("maxWireVersion") < wire_of_5_0)
