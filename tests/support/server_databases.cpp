@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The databases that are servers: each is opened by its URL, as a user opens it.
-#include <cstdlib>
-
 #include "base/random.h"
 #include "holdfast/client.h"
 #include "tests/support/databases.h"
@@ -63,7 +61,8 @@ class MongoDatabase final : public TestDatabase {
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
   bool has_tables() const override { return layout_ == "mongo-lock"; }
   std::string url() const override {
-    return std::string(std::getenv("HOLDFAST_TEST_MONGODB")) + "/" + name_ + "?layout=" + layout_;
+    const std::string url = shared_mongodb().url(name_);
+    return url + (url.find('?') == std::string::npos ? "?" : "&") + "layout=" + layout_;
   }
 
  private:
@@ -75,9 +74,6 @@ class MongoDatabase final : public TestDatabase {
 std::unique_ptr<TestDatabase> make_mongodb_database() { return std::make_unique<MongoDatabase>("own"); }
 std::unique_ptr<TestDatabase> make_mongo_lock_database() {
   return std::make_unique<MongoDatabase>("mongo-lock");
-}
-std::string own_mongodb_missing() {
-  return std::getenv("HOLDFAST_TEST_MONGODB") ? "" : "HOLDFAST_TEST_MONGODB names no server";
 }
 
 std::unique_ptr<TestDatabase> make_postgres_database() { return std::make_unique<PostgresDatabase>(); }
