@@ -6,6 +6,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/servers/postgres_server.h"
 #include "tests/support/servers/redis_server.h"
+#include "tests/support/servers/shared.h"
 
 namespace holdfast::test {
 namespace {
@@ -45,6 +46,10 @@ std::vector<Candidate> candidates() {
 #endif
 #ifdef HOLDFAST_REDIS
       {{"redis", make_redis_database, true}, redis_missing()},
+#endif
+#ifdef HOLDFAST_MONGODB
+      {{"mongodb", make_mongodb_database, true}, shared_mongodb_missing()},
+      {{"mongo_lock", make_mongo_lock_database, true}, shared_mongodb_missing()},
 #endif
   };
 }

@@ -42,6 +42,9 @@ std::vector<std::string> missing_kinds();
 std::unique_ptr<TestDatabase> make_postgres_database();
 // A Redis of its own.
 std::unique_ptr<TestDatabase> make_redis_database();
+// A database of its own in the MongoDB that the tests share.
+std::unique_ptr<TestDatabase> make_mongodb_database();
+std::unique_ptr<TestDatabase> make_mongo_lock_database();
 
 // Each store that `inner` opens is passed through `wrap`: to count, or to plant faults.
 std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner,

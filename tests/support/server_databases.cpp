@@ -55,7 +55,26 @@ class RedisDatabase final : public TestDatabase {
   RedisServer server_;
 };
 
+class MongoDatabase final : public TestDatabase {
+ public:
+  explicit MongoDatabase(std::string layout) : layout_(std::move(layout)) { make_tables(url()); }
+  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  bool has_tables() const override { return layout_ == "mongo-lock"; }
+  std::string url() const override {
+    const std::string url = shared_mongodb().url(name_);
+    return url + (url.find('?') == std::string::npos ? "?" : "&") + "layout=" + layout_;
+  }
+
+ private:
+  const std::string layout_, name_ = "t_" + random_hex(16);
+};
+
 }  // namespace
+
+std::unique_ptr<TestDatabase> make_mongodb_database() { return std::make_unique<MongoDatabase>("own"); }
+std::unique_ptr<TestDatabase> make_mongo_lock_database() {
+  return std::make_unique<MongoDatabase>("mongo-lock");
+}
 
 std::unique_ptr<TestDatabase> make_postgres_database() { return std::make_unique<PostgresDatabase>(); }
 std::unique_ptr<TestDatabase> make_redis_database() { return std::make_unique<RedisDatabase>(); }
