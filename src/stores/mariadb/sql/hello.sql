@@ -6,6 +6,7 @@ SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION
 SELECT {now_us}, VERSION(), DATABASE();
 SHOW VARIABLES WHERE Variable_name IN ('read_only', 'log_bin', 'binlog_format', 'innodb_flush_log_at_trx_commit',
     'sync_binlog', 'wsrep_on', 'sysdate_is_now', 'innodb_doublewrite', 'collation_database');
+SHOW GLOBAL STATUS LIKE 'Slaves_running';
 SELECT TABLE_NAME, COALESCE(ENGINE, TABLE_TYPE)
   FROM information_schema.TABLES
  WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ({tables});
