@@ -129,7 +129,8 @@ TEST_P(Outcomes, somebodys_open_transaction_blocks_its_own_key_only) {
   ours.release("other", "ann");
   const auto other = stranger();
   other->run("BEGIN");
-  other->run("SELECT 1 FROM locks WHERE `key` IN ('held', 'free') FOR UPDATE");
+  for (const char* key : {"held", "free"})
+    other->run("SELECT 1 FROM locks WHERE `key` = '" + std::string(key) + "' FOR UPDATE");
   const Request batch[] = {acquire("free", "bob"),
                            acquire("held", "bob"),
                            {.verb = Verb::renew, .key = {"held"}, .holder = {"ann"}, .ttl = 1min},
@@ -261,9 +262,12 @@ TEST_P(Outcomes, a_server_that_is_set_up_well_has_no_warnings) {
 
 TEST_P(Outcomes, a_binary_log_of_statements_is_refused) {
   const MariaServer own(
-      {.lines = {"log_bin=log", "server_id=1", "binlog_format=STATEMENT"}, .mysql = mysql()});
-  make_tables(own.url());
+      {.lines = {"log_bin=log", "server_id=1", "binlog_format=STATEMENT"}, .mysql = mysql(), .fsync = false});
   EXPECT_THAT(refused(own.url()).detail, HasSubstr("binlog_format=ROW"));
+  const auto made = try_origin(own.url()).value()->steward()->init(soon());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::refused);
+  EXPECT_THAT(made.error().detail, HasSubstr("binlog_format=ROW"));
 }
 
 HOLDFAST_ON_BOTH(Outcomes);

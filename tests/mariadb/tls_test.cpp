@@ -44,6 +44,34 @@ TEST_P(MariaTls, an_expired_certificate_is_refused) { expect_refused(with(certif
 
 TEST_P(MariaTls, an_unknown_authority_is_refused) { expect_refused(with(certificates_.self_signed())); }
 
+// The system's authorities do not know ours.
+TEST_P(MariaTls, without_an_authority_only_what_the_system_knows_is_accepted) {
+  const MariaServer server = with(certificates_.right());
+  const auto reached =
+      reach("mariadb://app:p@localhost:" + std::to_string(server.port()) + "/app?tls=require");
+  ASSERT_FALSE(reached);
+  EXPECT_EQ(reached.error().code, Errc::refused) << reached.error().detail;
+}
+
+TEST_P(MariaTls, an_address_is_a_name_too) {
+  const MariaServer server = with(certificates_.right());
+  std::string by_address = url(server);
+  by_address.replace(by_address.find("localhost"), 9, "127.0.0.1");
+  const auto reached = reach(by_address);
+  EXPECT_TRUE(reached) << reached.error().detail;
+}
+
+// Any address of this machine but 127.x is not local by its letters.
+TEST_P(MariaTls, a_host_that_is_not_local_is_never_spoken_to_in_the_clear) {
+  const MariaServer server(
+      {.lines = {GetParam() ? "tls_version=" : "skip_ssl"}, .mysql = GetParam(), .fsync = false});
+  const std::string port = std::to_string(server.port());
+  EXPECT_TRUE(reach("mariadb://app@127.0.0.1:" + port + "/app"));
+  const auto reached = reach("mariadb://app@0.0.0.0:" + port + "/app");
+  ASSERT_FALSE(reached);
+  EXPECT_EQ(reached.error().code, Errc::refused) << reached.error().detail;
+}
+
 TEST_P(MariaTls, a_server_without_it_is_refused) {
   expect_refused(MariaServer({.lines = {GetParam() ? "tls_version=" : "skip_ssl"},
                               .password = "p",

@@ -190,6 +190,7 @@ Hello say_hello(Connection& connection, const Site& site, Instant until) {
               .answered = BootClock::now()};
   for (std::size_t i = 0; i < answers[settings].rows.size(); ++i)
     hello.settings.emplace(answers[settings].text(i, 0), answers[settings].text(i, 1));
+  hello.clock_stands = answers[who].number(0, 3) == 1;
   if (!answers[replicates].rows.empty()) hello.replicates = answers[replicates].number(0, 1) > 0;
   Look(site, answers[tables], answers[columns], hello).look();
   return hello;

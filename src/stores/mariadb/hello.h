@@ -15,7 +15,8 @@ struct Hello {
   std::map<std::string, std::string, std::less<>> settings = {};  // of the server, by their names
   Micros now{};                                                   // the server's clock
   Instant asked{}, answered{};
-  bool replicates = false;  // another server's log, as far as MariaDB tells everybody
+  bool clock_stands = false;  // sysdate_is_now: while a statement waits, its clock does not go on
+  bool replicates = false;    // another server's log, as far as MariaDB tells everybody
 
   std::string wrong = {};                           // what cannot be used, in a sentence; empty: nothing
   std::vector<std::string> missing = {};            // tables, by the names in schema.sql
