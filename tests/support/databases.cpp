@@ -4,8 +4,9 @@
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
 #include "tests/support/scratch.h"
-#include "tests/support/servers/postgres_server.h"
+#include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/redis_server.h"
+#include "tests/support/servers/shared.h"
 
 namespace holdfast::test {
 namespace {
@@ -34,7 +35,17 @@ class SqliteDatabase final : public TestDatabase {
 struct Candidate {
   Kind kind;
   std::string missing{};  // empty, or what to install
+  bool extra = false;
 };
+
+#ifdef HOLDFAST_MONGODB
+// Nothing makes a database of a MongoDB hang but to stop the process, so that takes one of its own.
+Kind mongodb_kind(const std::string& name, const std::string& parameters) {
+  Kind kind{name, [=] { return make_mongodb_database(parameters); }, true};
+  kind.make_alone = [=] { return make_own_mongodb_database(parameters); };
+  return kind;
+}
+#endif
 
 std::vector<Candidate> candidates() {
   return {
@@ -46,7 +57,25 @@ std::vector<Candidate> candidates() {
 #ifdef HOLDFAST_REDIS
       {{"redis", make_redis_database, true}, redis_missing()},
 #endif
+#ifdef HOLDFAST_MONGODB
+      {mongodb_kind("mongodb", ""), shared_mongodb_missing()},
+      {mongodb_kind("mongo_lock", "?layout=mongo-lock"), shared_mongodb_missing()},
+#endif
+#ifdef HOLDFAST_MARIADB
+      {{"mariadb", make_mariadb_database, true}, mariadb_missing()},
+      {{"mysql", make_mysql_database, true}, mysql_missing(), true},
+#endif
   };
+}
+
+std::vector<std::string> missing(bool extra) {
+  std::vector<std::string> sentences;
+  for (const Candidate& candidate : candidates()) {
+    const bool known = !sentences.empty() && sentences.back() == candidate.missing;
+    if (candidate.extra == extra && !candidate.missing.empty() && !known)
+      sentences.push_back(candidate.missing);
+  }
+  return sentences;
 }
 
 }  // namespace
@@ -58,12 +87,8 @@ std::vector<Kind> all_kinds() {
   return kinds;
 }
 
-std::vector<std::string> missing_kinds() {
-  std::vector<std::string> sentences;
-  for (const Candidate& candidate : candidates())
-    if (!candidate.missing.empty()) sentences.push_back(candidate.missing);
-  return sentences;
-}
+std::vector<std::string> missing_kinds() { return missing(false); }
+std::vector<std::string> missing_extras() { return missing(true); }
 
 std::vector<Kind> shared_kinds() {
   std::vector<Kind> kinds = all_kinds();
