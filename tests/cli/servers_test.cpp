@@ -194,7 +194,7 @@ TEST_P(Servers, that_are_stopped_while_somebody_waits_are_waited_for_no_longer_t
   EXPECT_THAT(waiter.err(), Not(HasSubstr(OwnServer::password)));
 }
 
-TEST_P(Servers, see_the_password_and_nobody_else_does) {
+TEST_P(StrictServers, see_the_password_and_nobody_else_does) {
   server_->make_tables();
   Process process = start({"run", "k", "--", "sh", "-c", "echo held; env; exec sleep 1000"});
   ASSERT_TRUE(process.await_out("held\n")) << process.err();

@@ -41,9 +41,11 @@ struct Candidate {
 #ifdef HOLDFAST_MONGODB
 // Nothing makes a database of a MongoDB hang but to stop the process, so that takes one of its own.
 Kind mongodb_kind(const std::string& name, const std::string& parameters) {
-  Kind kind{name, [=] { return make_mongodb_database(parameters); }, true};
-  kind.make_alone = [=] { return make_own_mongodb_database(parameters); };
-  return kind;
+  return {.name = name,
+          .make = [=] { return make_mongodb_database(parameters); },
+          .server = true,
+          .bell = shared_mongodb_has_streams(),
+          .make_alone = [=] { return make_own_mongodb_database(parameters); }};
 }
 #endif
 
@@ -62,8 +64,8 @@ std::vector<Candidate> candidates() {
       {mongodb_kind("mongo_lock", "?layout=mongo-lock"), shared_mongodb_missing()},
 #endif
 #ifdef HOLDFAST_MARIADB
-      {{"mariadb", make_mariadb_database, true}, mariadb_missing()},
-      {{"mysql", make_mysql_database, true}, mysql_missing(), true},
+      {{"mariadb", make_mariadb_database, true, false}, mariadb_missing()},
+      {{"mysql", make_mysql_database, true, false}, mysql_missing(), true},
 #endif
   };
 }
@@ -89,6 +91,18 @@ std::vector<Kind> all_kinds() {
 
 std::vector<std::string> missing_kinds() { return missing(false); }
 std::vector<std::string> missing_extras() { return missing(true); }
+
+std::vector<Kind> kinds_with_bell() {
+  std::vector<Kind> kinds = all_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return !kind.bell; });
+  return kinds;
+}
+
+std::vector<Kind> kinds_without_bell() {
+  std::vector<Kind> kinds = all_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return kind.bell; });
+  return kinds;
+}
 
 std::vector<Kind> shared_kinds() {
   std::vector<Kind> kinds = all_kinds();

@@ -29,6 +29,7 @@ struct Kind {
   std::string name;
   std::function<std::unique_ptr<TestDatabase>()> make;
   bool server = false;  // a process of its own answers: it can hang, be killed and come back
+  bool bell = true;     // it tells who waits; else they ask
   // One that can hang(); empty where every one can.
   std::function<std::unique_ptr<TestDatabase>()> make_alone{};
 
@@ -40,6 +41,8 @@ inline void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 std::vector<Kind> all_kinds();
 // Those of them that several processes can share, by url().
 std::vector<Kind> shared_kinds();
+std::vector<Kind> kinds_with_bell();
+std::vector<Kind> kinds_without_bell();
 // What to do to have the others, a sentence for each.
 std::vector<std::string> missing_kinds();
 // The same for those that a run of tests may do without: MySQL, which moves.
