@@ -35,8 +35,10 @@ function(holdfast_ours target)
                POSITION_INDEPENDENT_CODE ON
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON)
-  # An assert names the file in the tree; where the tree lay is nobody's business.
-  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+  # An assert names the file in the tree, and so do debuggers and sanitizers (run gdb in the root); where the tree lay is nobody's
+  # business. ccache calls files by their way from the build folder.
+  cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY "${CMAKE_BINARY_DIR}" OUTPUT_VARIABLE up)
+  target_compile_options(${target} PRIVATE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=" "-ffile-prefix-map=${up}/=")
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:holdfast_warnings>" "$<BUILD_INTERFACE:holdfast_hardening>"
@@ -74,6 +76,8 @@ function(holdfast_test name)
   holdfast_ours(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  # What is tested is optimised as users have it. Tests are not: half the time of their compiling would be that.
+  target_compile_options(${target} PRIVATE -Og)
   if(arg_USES_CLI)
     add_dependencies(${target} holdfast_cli)
     target_compile_definitions(${target} PRIVATE "HOLDFAST_BINARY=\"$<TARGET_FILE:holdfast_cli>\"")
