@@ -4,8 +4,8 @@
 //   servers start FILE   starts what tests share, in the background, and says in FILE where it is.  It ends
 //                        with the process that started this one (ctest), however that ends
 //   servers stop FILE    ends it, and waits until it is gone
-//   servers with CMD...  runs CMD in a network of its own, with PostgreSQL and Redis on their usual ports
-//   servers up           PostgreSQL, Redis and PgBouncer in the foreground, until Ctrl-C; prints their URLs
+//   servers with CMD...  runs CMD in a network of its own, with servers on their usual ports
+//   servers up           one of each in the foreground, until Ctrl-C; prints their URLs
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,10 +17,13 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <optional>
+#include <future>
+#include <memory>
 #include <string>
 
 #include "base/fd.h"
+#include "tests/support/servers/maria_server.h"
+#include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/pgbouncer.h"
 #include "tests/support/servers/postgres_server.h"
 #include "tests/support/servers/redis_server.h"
@@ -47,21 +50,43 @@ void wait_for_either(int one, int other) {
   }
 }
 
+// What `make` makes, in a thread of its own; null where its program is missing.
+template <class Make>
+std::future<std::invoke_result_t<Make>> if_not(const std::string& missing, Make make) {
+  if (missing.empty()) return std::async(std::launch::async, make);
+  return std::async(std::launch::deferred, [] { return std::invoke_result_t<Make>(); });
+}
+
 // In the background: starts, reports one byte and stays as long as `master` lives.
 void serve(const std::string& path, const Fd& master, Fd report) {
   const Fd end = asked_to_end();
-  std::optional<PostgresTemplate> made;
-  std::optional<PostgresServer> postgres;
-  SharedServers servers{.pid = ::getpid(), .postgres = {}, .postgres_template = {}};
-  if (postgres_missing().empty()) {
-    made.emplace();
-    servers.postgres_template = made->data();
-    // PostgresServer copies what the file says.
-    write_shared(path, servers);
-    ::setenv("HOLDFAST_TEST_SERVERS", path.c_str(), 1);
-    postgres.emplace(shared_postgres_options());
-    servers.postgres = *postgres;
-  }
+  SharedServers servers{.pid = ::getpid()};
+  // Each takes a second or more, so they start side by side.
+  auto initdb = if_not(postgres_missing(), [] { return std::make_unique<PostgresTemplate>(); });
+  auto install_db = if_not(mariadb_missing(), [] { return std::make_unique<MariaTemplate>(); });
+  const auto postgres_made = initdb.get();
+  const auto mariadb_made = install_db.get();
+  if (postgres_made) servers.postgres_template = postgres_made->data();
+  if (mariadb_made) servers.mariadb_template = mariadb_made->data();
+  // The servers copy what the file says.
+  write_shared(path, servers);
+  ::setenv("HOLDFAST_TEST_SERVERS", path.c_str(), 1);
+
+  auto postgres_starts =
+      if_not(postgres_missing(), [] { return std::make_unique<PostgresServer>(shared_postgres_options()); });
+  auto mariadb_starts =
+      if_not(mariadb_missing(), [] { return std::make_unique<MariaServer>(shared_maria_options(false)); });
+  auto mysql_starts =
+      if_not(mysql_missing(), [] { return std::make_unique<MariaServer>(shared_maria_options(true)); });
+  auto mongodb_starts = if_not(mongodb_missing(), [] { return std::make_unique<MongoServer>(); });
+  const auto postgres = postgres_starts.get();
+  const auto mariadb = mariadb_starts.get();
+  const auto mysql = mysql_starts.get();
+  const auto mongodb = mongodb_starts.get();
+  if (postgres) servers.postgres = *postgres;
+  if (mariadb) servers.mariadb = *mariadb;
+  if (mysql) servers.mysql = *mysql;
+  if (mongodb) servers.mongodb = *mongodb;
   write_shared(path, servers);
   if (::write(report.get(), "+", 1) != 1) return;
   report.reset();
@@ -115,15 +140,21 @@ int stop(const std::string& path) {
 }
 
 int up() {
-  for (const std::string& why : {postgres_missing(), redis_missing(), pgbouncer_missing()}) {
+  for (const std::string& why :
+       {postgres_missing(), redis_missing(), pgbouncer_missing(), mariadb_missing(), mongodb_missing()}) {
     if (why.empty()) continue;
     std::fprintf(stderr, "servers: %s\n", why.c_str());
     return 69;
   }
   const Fd end = asked_to_end();
+  auto mysql_starts =
+      if_not(mysql_missing(), [] { return std::make_unique<MariaServer>(MariaOptions{.mysql = true}); });
   const PostgresServer postgres({.authentication = "trust"});
   const RedisServer redis;
   const PgBouncer pgbouncer(postgres);
+  const MongoServer mongodb;
+  const MariaServer mariadb;
+  const auto mysql = mysql_starts.get();
   const auto say = [](const std::string& url, const char* what) {
     std::printf("%s  %s\n", url.c_str(), what);
     std::fflush(stdout);
@@ -131,6 +162,9 @@ int up() {
   say(postgres.url("postgres", "postgres", ""), "PostgreSQL, without tables: holdfast init makes them");
   say(pgbouncer.url(), "the same through PgBouncer, in transaction mode");
   say(redis.url(), "Redis, with an append-only file");
+  say(mongodb.url(), "MongoDB, a standalone");
+  say(mariadb.url(), "MariaDB, without tables: holdfast init makes them");
+  if (mysql) say(mysql->url(), "MySQL, likewise");
   std::fprintf(stderr, "servers: until Ctrl-C; all that was in them is gone then\n");
   wait_for_either(end.get(), -1);
   return 0;

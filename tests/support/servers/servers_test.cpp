@@ -3,17 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <thread>
 
-#include "tests/support/await.h"
 #include "tests/support/servers/pgbouncer.h"
 #include "tests/support/servers/postgres_server.h"
+#include "tests/support/servers/process_checks.h"
 #include "tests/support/servers/redis_server.h"
 #include "tests/support/servers/shared.h"
 
@@ -21,20 +18,6 @@ namespace holdfast::test {
 namespace {
 
 using testing::HasSubstr;
-
-bool alive(int pid) { return ::kill(pid, 0) == 0; }
-
-// Not even a zombie, which kill() would still find.
-bool gone(int pid) {
-  return await([&] { return !alive(pid); });
-}
-
-std::string state_of(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string number, name, state;
-  file >> number >> name >> state;
-  return state;
-}
 
 class Redis : public testing::Test {
  protected:
@@ -115,26 +98,7 @@ TEST_F(Redis, speaks_tls_on_a_port_of_its_own) {
 }
 
 TEST_F(Redis, ends_and_takes_its_folder_along_when_the_test_is_killed) {
-  int pipes[2];
-  ASSERT_EQ(::pipe(pipes), 0);
-  const int test = ::fork();
-  if (test == 0) {
-    const RedisServer server;
-    const std::string line = std::to_string(server.pid()) + " " + server.folder() + "\n";
-    if (::write(pipes[1], line.data(), line.size()) < 0) ::_exit(1);
-    ::pause();
-  }
-  ::close(pipes[1]);
-  std::string line;
-  for (char c = 0; ::read(pipes[0], &c, 1) == 1 && c != '\n';) line += c;
-  ::close(pipes[0]);
-  const int server = std::stoi(line);
-  const std::string folder = line.substr(line.find(' ') + 1);
-  ASSERT_TRUE(alive(server));
-  ::kill(test, SIGKILL);
-  EXPECT_TRUE(gone(server));
-  EXPECT_TRUE(await([&] { return !std::filesystem::exists(folder); }));
-  ::waitpid(test, nullptr, 0);
+  expect_it_to_end_with_the_test([] { return std::make_unique<RedisServer>(); });
 }
 
 TEST_F(Postgres, keeps_its_port_and_its_data_when_it_is_stopped_and_when_it_is_killed) {

@@ -7,25 +7,36 @@
 #pragma once
 #include <string>
 
+#include "tests/support/servers/maria_server.h"
+#include "tests/support/servers/mongo_address.h"
 #include "tests/support/servers/postgres_server.h"
 
 namespace holdfast::test {
 
-// Trusts everybody, so that URLs need no password: that is kept from the command under `holdfast run`.
+// Make a schema or a database of your own in them, and leave their processes alone: to stop, kill or
+// configure one, start a server of your own.  Nobody needs a password, so that URLs have none: that would be
+// kept from the command under `holdfast run`.
 PostgresOptions shared_postgres_options();
+MariaOptions shared_maria_options(bool mysql);
+const PostgresAddress& shared_postgres();  // REQUIRES: postgres_missing() is empty
+const MariaAddress& shared_mariadb();      // REQUIRES: mariadb_missing() is empty
+const MariaAddress& shared_mysql();        // REQUIRES: mysql_missing() is empty
+const MongoAddress& shared_mongodb();      // REQUIRES: shared_mongodb_missing() is empty
 
-// REQUIRES: postgres_missing() is empty.  Make a schema or a database of your own in it, and leave its
-// processes alone: to stop, kill or configure one, start a PostgresServer.
-const PostgresAddress& shared_postgres();
+// A MongoDB that HOLDFAST_TEST_MONGODB names is shared in place of one of ours.
+std::string shared_mongodb_missing();
 
-// The folder that initdb made, to copy.
+// The folders that initdb and mariadb-install-db made, to copy.
 const std::string& postgres_template();
+const std::string& mariadb_template();
 
 // What the file says.
 struct SharedServers {
   int pid = 0;  // of the process that has them
-  PostgresAddress postgres;
-  std::string postgres_template;
+  PostgresAddress postgres{};
+  MariaAddress mariadb{}, mysql{};
+  MongoAddress mongodb{};
+  std::string postgres_template{}, mariadb_template{};
 };
 void write_shared(const std::string& path, const SharedServers& servers);
 SharedServers read_shared(const std::string& path);
