@@ -46,6 +46,10 @@ std::vector<Candidate> candidates() {
 #ifdef HOLDFAST_REDIS
       {{"redis", make_redis_database, true}, redis_missing()},
 #endif
+#ifdef HOLDFAST_MONGODB
+      {{"mongodb", make_mongodb_database, true}, own_mongodb_missing()},
+      {{"mongo_lock", make_mongo_lock_database, true}, own_mongodb_missing()},
+#endif
   };
 }
 

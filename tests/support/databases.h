@@ -42,6 +42,10 @@ std::vector<std::string> missing_kinds();
 std::unique_ptr<TestDatabase> make_postgres_database();
 // A Redis of its own.
 std::unique_ptr<TestDatabase> make_redis_database();
+// A database of its own in the MongoDB that HOLDFAST_TEST_MONGODB names.
+std::unique_ptr<TestDatabase> make_mongodb_database();
+std::unique_ptr<TestDatabase> make_mongo_lock_database();
+std::string own_mongodb_missing();
 
 // Each store that `inner` opens is passed through `wrap`: to count, or to plant faults.
 std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner,

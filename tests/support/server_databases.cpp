@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The databases that are servers: each is opened by its URL, as a user opens it.
+#include <cstdlib>
+
 #include "base/random.h"
 #include "holdfast/client.h"
 #include "tests/support/databases.h"
@@ -55,7 +57,28 @@ class RedisDatabase final : public TestDatabase {
   RedisServer server_;
 };
 
+class MongoDatabase final : public TestDatabase {
+ public:
+  explicit MongoDatabase(std::string layout) : layout_(std::move(layout)) { make_tables(url()); }
+  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  bool has_tables() const override { return layout_ == "mongo-lock"; }
+  std::string url() const override {
+    return std::string(std::getenv("HOLDFAST_TEST_MONGODB")) + "/" + name_ + "?layout=" + layout_;
+  }
+
+ private:
+  const std::string layout_, name_ = "t_" + random_hex(16);
+};
+
 }  // namespace
+
+std::unique_ptr<TestDatabase> make_mongodb_database() { return std::make_unique<MongoDatabase>("own"); }
+std::unique_ptr<TestDatabase> make_mongo_lock_database() {
+  return std::make_unique<MongoDatabase>("mongo-lock");
+}
+std::string own_mongodb_missing() {
+  return std::getenv("HOLDFAST_TEST_MONGODB") ? "" : "HOLDFAST_TEST_MONGODB names no server";
+}
 
 std::unique_ptr<TestDatabase> make_postgres_database() { return std::make_unique<PostgresDatabase>(); }
 std::unique_ptr<TestDatabase> make_redis_database() { return std::make_unique<RedisDatabase>(); }
