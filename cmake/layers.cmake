@@ -14,6 +14,7 @@
 #                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
 #                 [NEEDS servers]                  # ctest starts the servers that tests share; HOLDFAST_TEST_SERVERS says where
 #                 [RUN_SERIAL]                     # no other test runs beside these
+#                 [COMPUTES]                       # they do not wait: two of such at a time, beside those that do
 #                 [TIMEOUT seconds])               # for each case; 120 unless given
 #     makes the program test_NAME and one ctest test NAME.Suite.case for each of its cases. It sees include/, src/ and the
 #     root of the repository: #include "tests/support/await.h". Does nothing when HOLDFAST_TESTS is off.
@@ -26,6 +27,10 @@ include(GoogleTest)
 # The file that says where the servers of a run of tests are; tests/support/servers makes it.
 set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 
+# Most tests wait most of the time, so the presets run six at once on two cores. What computes all the time is told to ctest as
+# three of those.
+set(HOLDFAST_TEST_COMPUTES 3)
+
 # The language, the warnings, the hardening, the visibility and the private include folder of everything we compile.
 function(holdfast_ours target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -35,8 +40,10 @@ function(holdfast_ours target)
                POSITION_INDEPENDENT_CODE ON
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON)
-  # An assert names the file in the tree; where the tree lay is nobody's business.
-  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
+  # An assert names the file in the tree, and so do debuggers and sanitizers (run gdb in the root); where the tree lay is nobody's
+  # business. ccache calls files by their way from the build folder.
+  cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY "${CMAKE_BINARY_DIR}" OUTPUT_VARIABLE up)
+  target_compile_options(${target} PRIVATE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=" "-ffile-prefix-map=${up}/=")
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>")
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:holdfast_warnings>" "$<BUILD_INTERFACE:holdfast_hardening>"
@@ -60,7 +67,7 @@ function(holdfast_layer name)
 endfunction()
 
 function(holdfast_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;RUN_SERIAL" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;RUN_SERIAL;COMPUTES" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
   holdfast_refuse_unparsed(holdfast_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT HOLDFAST_TESTS)
     return()
@@ -68,12 +75,18 @@ function(holdfast_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
+  set(processors 1)
+  if(arg_COMPUTES)
+    set(processors ${HOLDFAST_TEST_COMPUTES})
+  endif()
 
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
   holdfast_ours(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
+  # What is tested is optimised as users have it. Tests are not: half the time of their compiling would be that.
+  target_compile_options(${target} PRIVATE -Og)
   if(arg_USES_CLI)
     add_dependencies(${target} holdfast_cli)
     target_compile_definitions(${target} PRIVATE "HOLDFAST_BINARY=\"$<TARGET_FILE:holdfast_cli>\"")
@@ -98,7 +111,7 @@ function(holdfast_test name)
     TEST_PREFIX "${name}."
     TEST_LIST ${target}_cases
     DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_RUN_SERIAL})
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_RUN_SERIAL} PROCESSORS ${processors})
   # gtest_discover_tests() flattens lists, so properties that are lists have to be set by a file that ctest reads after its own.
   set(labels "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
   file(WRITE "${labels}" "foreach(case IN LISTS ${target}_cases)\n"

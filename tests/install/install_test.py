@@ -54,7 +54,7 @@ def compiler_words(place, source):
 
 def no_flag_of_ours(place, source):
     words = compiler_words(place, source)
-    for flag in ("FORTIFY", "GLIBCXX_ASSERTIONS", "-fstack", "-fcf", "-ftrivial", "-fvisibility", "-fmacro", "NDEBUG", "/src "):
+    for flag in ("FORTIFY", "GLIBCXX_ASSERTIONS", "-fstack", "-fcf", "-ftrivial", "-fvisibility", "-ffile", "NDEBUG", "/src "):
         check(flag not in words, f"{flag} reaches a user's command line: {words}")
 
 

@@ -29,6 +29,13 @@ def fingerprint(tree, path, command):
     return digest.hexdigest()
 
 
+def begins_a_source(tree, path):
+    """Whether its own source file includes it before anything else: then every build compiles it alone."""
+    source = path[:-len(".h")] + ".cpp"
+    first = next(iter(tree.includes(source)), None) if source in tree.files else None
+    return first is not None and first[2] == path and "\n#pragma once\n" in tree.text(path)
+
+
 def driver_folders():
     """Where drivers have their headers that do not lie where the compiler looks by itself."""
     done = subprocess.run(["pkg-config", "--cflags-only-I", "libpq"], capture_output=True, text=True, check=False)
@@ -43,7 +50,8 @@ def headers_alone(tree):
     command += ["-"]
     memory = os.path.join(tree.build, "tidy_headers.json") if tree.build else None
     known = set(load(memory))
-    prints = {path: fingerprint(tree, path, command) for path in tree.select(".h")}
+    prints = {path: fingerprint(tree, path, command) for path in tree.select(".h")
+              if not begins_a_source(tree, path)}
     work = [(command, path) for path in prints if prints[path] not in known]
     bad = {path: words for (_, path), words in compile_each(work, tree.root) if words}
     if memory:

@@ -17,7 +17,9 @@ CLEAN = {
     "docs/one.md": "# One\n## A heading, with `code`\nsrc/home/x and ~/work/x are no machine's paths\n",
     "include/holdfast/clock.h": LICENCE + "#pragma once\n#include <chrono>\nusing Other = std::chrono::steady_clock;\n",
     "include/holdfast/all.h": LICENCE + '#pragma once\n#include <vector>\n#include "holdfast/clock.h"\n',
-    "src/base/CMakeLists.txt": SCRIPT + "holdfast_layer(base SOURCES now.cpp)\n",
+    "src/base/CMakeLists.txt": SCRIPT + "holdfast_layer(base SOURCES late.cpp now.cpp)\n",
+    "src/base/late.h": LICENCE + "#pragma once\nlong late();\n",
+    "src/base/late.cpp": LICENCE + '#include "base/now.h"\n#include "base/late.h"\nlong late() { return now(); }\n',
     "src/base/now.h": LICENCE + "#pragma once\nlong now();\n",
     "src/base/now.cpp": LICENCE + '#include "base/now.h"\n// steady_clock\nlong now() { return sleep_for(steady_clock); }\n',
     "src/core/CMakeLists.txt": SCRIPT + "holdfast_layer(core SOURCES core.cpp)\n",
@@ -44,7 +46,9 @@ CLEAN = {
 
 # (rule, file, the text it gets, the line where the offence is).
 PLANTS = [
-    ("headers_alone", "src/core/core.h", LICENCE + "#pragma once\nstd::string s;\n", 1),
+    ("headers_alone", "tests/support.h", LICENCE + "#pragma once\nstd::string s;\n", 1),
+    # Its source file includes something else before it.
+    ("headers_alone", "src/base/late.h", LICENCE + "#pragma once\ninline long late() { return now(); }\n", 1),
     ("headers_alone", "src/core/core.h", LICENCE + "struct Twice {};\n", 1),
     ("layers", "src/core/core.h", LICENCE + '#include "client/client.h"\n', 2),
     ("layers", "src/base/now.h", LICENCE + '\n#include "core/core.h"\n', 3),
