@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include <charconv>
-#include <mutex>
 
 #include "base/poll.h"
 #include "base/text.h"
@@ -46,8 +45,6 @@ std::optional<Micros> Answer::moment(std::size_t row, std::size_t column) const 
 }
 
 Connection::Connection(const Site& site, Instant until) : site_(site) {
-  static std::once_flag once;
-  std::call_once(once, [] { mysql_server_init(0, nullptr, nullptr); });
   handle_ = mysql_init(nullptr);
   if (handle_ == nullptr) raise({Errc::unavailable, "out of memory for a connection to MariaDB"});
   try {
@@ -148,7 +145,7 @@ Answer Connection::take(Instant until) {
   answer.affected = mysql_affected_rows(handle_);
   answer.insert_id = mysql_insert_id(handle_);
   if (result == nullptr) return answer;
-  const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> owned(result, mysql_free_result);
+  const std::unique_ptr<MYSQL_RES, decltype(mysql_free_result)> owned(result, mysql_free_result);
   const unsigned int columns = mysql_num_fields(result);
   while (const MYSQL_ROW row = mysql_fetch_row(result)) {
     const unsigned long* const lengths = mysql_fetch_lengths(result);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // connection.h - one connection to a server, that never waits longer than it is told to.
 #pragma once
-#include <mysql.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +10,7 @@
 
 #include "holdfast/clock.h"
 #include "stores/mariadb/fault.h"
+#include "stores/mariadb/libmariadb.h"
 #include "stores/mariadb/site.h"
 
 namespace holdfast::mariadb {

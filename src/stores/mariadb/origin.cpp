@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
 #include "holdfast/mariadb.h"
+#include "stores/mariadb/libmariadb.h"
 #include "stores/mariadb/site.h"
 #include "stores/mariadb/steward.h"
 #include "stores/mariadb/store.h"
@@ -60,6 +61,7 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
   if (options.table.empty()) options.table = options.layout == Layout::darwin ? "DARWIN_LOCK" : "locks";
   auto tables = Tables::named(options.table, options.layout);
   if (!tables) return std::move(tables).error();
+  if (Status s = load_libmariadb(); !s) return std::move(s).error();
   return std::shared_ptr<Origin>(std::make_shared<MariaOrigin>(std::move(options), *std::move(tables)));
 }
 

@@ -65,12 +65,12 @@ int MongoBell::fd() const noexcept { return heard_->fd.get(); }
 void MongoBell::listen(const std::shared_ptr<const Site>& site, Heard& heard) {
   try {
     Connection connection(site);
-    const std::unique_ptr<mongoc_collection_t, decltype(&mongoc_collection_destroy)> collection(
+    const std::unique_ptr<mongoc_collection_t, decltype(mongoc_collection_destroy)> collection(
         mongoc_client_get_collection(connection.client(), site->database.c_str(), site->leases().c_str()),
         mongoc_collection_destroy);
     const Document pipeline = rings_of(site->client);
     const Document options = std::move(Document().number("maxAwaitTimeMS", look_up.count()));
-    const std::unique_ptr<mongoc_change_stream_t, decltype(&mongoc_change_stream_destroy)> stream(
+    const std::unique_ptr<mongoc_change_stream_t, decltype(mongoc_change_stream_destroy)> stream(
         mongoc_collection_watch(collection.get(), &pipeline.get(), &options.get()),
         mongoc_change_stream_destroy);
     const bson_t* event = nullptr;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // bson.h - documents: made, and read.
 #pragma once
-#include <bson/bson.h>
-
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "holdfast/clock.h"
+#include "stores/mongodb/mongoc.h"
 
 namespace holdfast::mongodb {
 

@@ -2,7 +2,6 @@
 #include "stores/mongodb/connection.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "base/socket.h"
 
@@ -42,14 +41,6 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const
 }
 
 }  // namespace
-
-void start_driver() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    mongoc_init();
-    mongoc_log_set_handler(nullptr, nullptr);  // our errors say it, without addresses that hold a password
-  });
-}
 
 mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_host_list_t* host, void* self,
                                          bson_error_t* error) noexcept {

@@ -52,7 +52,4 @@ class Connection {
   std::unique_ptr<mongoc_client_t, Destroy> client_;
 };
 
-// Once in a process.
-void start_driver();
-
 }  // namespace holdfast::mongodb

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // fault.h - what the server's and the driver's errors mean to a caller of ours.
 #pragma once
-#include <bson/bson.h>
-
 #include "holdfast/result.h"
 #include "stores/mongodb/bson.h"
 #include "stores/mongodb/site.h"

@@ -100,7 +100,7 @@ Status check_tls(const mongoc_uri_t* uri, const Options& o) {
 }  // namespace
 
 Result<std::shared_ptr<Origin>> origin(Options options) {
-  start_driver();
+  if (Status s = load_mongoc(); !s) return std::move(s).error();
   bson_error_t error{};
   // The driver's words are not repeated: they may hold a part of the password.
   const std::shared_ptr<mongoc_uri_t> uri(mongoc_uri_new_with_error(options.uri.c_str(), &error),

@@ -2,13 +2,12 @@
 // site.h - what the connections of one origin share: where the server is, and what the collections are
 // called.
 #pragma once
-#include <mongoc/mongoc.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "holdfast/mongodb.h"
+#include "stores/mongodb/mongoc.h"
 
 namespace holdfast::mongodb {
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // stream.h - the bytes below the driver, with a deadline: its own timeouts are the same for every call.
 #pragma once
-#include <mongoc/mongoc.h>
-
 #include "base/fd.h"
 #include "holdfast/clock.h"
+#include "stores/mongodb/mongoc.h"
 
 namespace holdfast::mongodb {
 

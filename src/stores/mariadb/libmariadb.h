@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// libmariadb.h - libmariadb, which is loaded when it is first needed.
+#pragma once
+#include <mysql.h>
+
+#include "holdfast/result.h"
+
+namespace holdfast::mariadb {
+
+// These hide libmariadb's own names: a call reads as it always does, and goes to what load_libmariadb() has
+// found.
+#define FUNCTION(name) extern decltype(&::name) name;
+#include "stores/mariadb/libmariadb_functions.inc"
+#undef FUNCTION
+
+// REQUIRES: before any other use of it.  Any thread may call it.
+Status load_libmariadb();
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/mongoc.h"
+
+#include <mutex>
+
+#include "base/driver.h"
+
+namespace holdfast::mongodb {
+
+#define FUNCTION(name) decltype(&::name) name = nullptr;
+#include "stores/mongodb/mongoc_functions.inc"
+#undef FUNCTION
+
+Status load_mongoc() {
+  static Driver driver("libmongoc-1.0.so.0", "libmongoc-1.0-0",
+                       {
+#define FUNCTION(name) {#name, &name},
+#include "stores/mongodb/mongoc_functions.inc"
+#undef FUNCTION
+                       });
+  if (Status s = driver.load(); !s) return s;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    mongoc_init();
+    mongoc_log_set_handler(nullptr, nullptr);  // our errors say it, without addresses that hold a password
+  });
+  return ok();
+}
+
+}  // namespace holdfast::mongodb
