@@ -1,11 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "holdfast/mongodb.h"
-#include "stores/mongodb/open_url.h"
+#include <algorithm>
+#include <cstring>
+
+#include "base/address.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "stores/mongodb/steward.h"
+#include "stores/mongodb/store.h"
 
 namespace holdfast::mongodb {
+namespace {
 
-Result<std::shared_ptr<Origin>> origin(Options) { return Error{Errc::invalid, "not there yet"}; }
+Error invalid(std::string text) { return {Errc::invalid, "mongodb: " + std::move(text)}; }
 
-Result<std::shared_ptr<Origin>> open_url(const Url&) { return Error{Errc::invalid, "not there yet"}; }
+// What follows is appended to it, and MongoDB keeps some for itself.
+Status check_collection(std::string_view name) {
+  const auto odd = [](unsigned char c) {
+    return c < ' ' || c == '$' || c == '"' || c == '\\' || c == '/' || c == 0x7f;
+  };
+  const bool good = !name.empty() && name.size() <= 180 && is_utf8(name) && !name.starts_with("system.") &&
+                    name.front() != '.' && name.back() != '.' && std::none_of(name.begin(), name.end(), odd);
+  if (!good)
+    return invalid("\"" + printable(name) +
+                   "\" is no name of a collection; give letters, digits, _, - and .");
+  if (name.ends_with(".holdfast") || name.ends_with(".holdfast_log"))
+    return invalid("collections that end in .holdfast or .holdfast_log are ours");
+  return ok();
+}
+
+class MongoOrigin final : public Origin {
+ public:
+  explicit MongoOrigin(Site site) : site_(std::make_shared<const Site>(std::move(site))) {}
+
+  Result<std::unique_ptr<Store>> connect(Instant until) override {
+    try {
+      return std::unique_ptr<Store>(std::make_unique<MongoStore>(site_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    }
+  }
+
+  std::unique_ptr<Steward> steward() override { return std::make_unique<MongoSteward>(site_); }
+
+  Result<std::shared_ptr<Origin>> in(std::string_view table) override {
+    const auto named = site_->options.collections.find(std::string(table));
+    Site other = *site_;
+    other.options.collection = named == site_->options.collections.end() ? std::string(table) : named->second;
+    if (Status s = check_collection(other.options.collection); !s) return std::move(s).error();
+    other.client = random_hex(16);
+    return std::shared_ptr<Origin>(std::make_shared<MongoOrigin>(std::move(other)));
+  }
+
+  std::string name() const override {
+    const Options& o = site_->options;
+    return printable("mongodb://" + site_->place + "/" + site_->database + "?collection=" + o.collection +
+                     (site_->beside_the_gem() ? "&layout=mongo-lock" : ""));
+  }
+  const std::string& client() const noexcept override { return site_->client; }
+
+ private:
+  const std::shared_ptr<const Site> site_;
+};
+
+std::string hosts_of(const mongoc_uri_t* uri) {
+  std::string hosts;
+  for (const mongoc_host_list_t* h = mongoc_uri_get_hosts(uri); h; h = h->next)
+    hosts += (hosts.empty() ? "" : ",") + std::string(h->host_and_port);
+  if (const char* service = mongoc_uri_get_srv_hostname(uri)) hosts = service;
+  return printable(hosts);
+}
+
+bool all_local(const mongoc_uri_t* uri) {
+  if (mongoc_uri_get_srv_hostname(uri)) return false;
+  for (const mongoc_host_list_t* h = mongoc_uri_get_hosts(uri); h; h = h->next)
+    if (h->host[0] != '/' && !is_local(h->host)) return false;
+  return true;
+}
+
+// The driver checks nothing by itself unless it is told to.
+Status check_tls(const mongoc_uri_t* uri, const Options& o) {
+  if (o.allow_unsafe) return ok();
+  for (const char* lax :
+       {MONGOC_URI_TLSINSECURE, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, MONGOC_URI_TLSALLOWINVALIDHOSTNAMES,
+        MONGOC_URI_SSLALLOWINVALIDCERTIFICATES, MONGOC_URI_SSLALLOWINVALIDHOSTNAMES}) {
+    if (mongoc_uri_get_option_as_bool(uri, lax, false))
+      return Error{Errc::refused, "mongodb: " + std::string(lax) +
+                                      " lets anybody answer in the server's place; name its authority with "
+                                      "tlsCAFile= (unsafe=allow uses it all the same)"};
+  }
+  const bool said = mongoc_uri_has_option(uri, MONGOC_URI_TLS) || mongoc_uri_has_option(uri, MONGOC_URI_SSL);
+  if (!said && !mongoc_uri_get_tls(uri) && !all_local(uri))
+    return Error{Errc::refused, "mongodb: " + hosts_of(uri) +
+                                    " is another machine, and nothing is said of TLS: write tls=true, or "
+                                    "tls=false if nobody else can listen"};
+  return ok();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Origin>> origin(Options options) {
+  start_driver();
+  bson_error_t error{};
+  // The driver's words are not repeated: they may hold a part of the password.
+  const std::shared_ptr<mongoc_uri_t> uri(mongoc_uri_new_with_error(options.uri.c_str(), &error),
+                                          [](mongoc_uri_t* u) { mongoc_uri_destroy(u); });
+  if (!uri)
+    return invalid(
+        "the address is not understood; write mongodb://user:password@host:port/database?option=value, "
+        "with %40 for @, %3A for :, %2F for / inside user and password");
+  const char* database = mongoc_uri_get_database(uri.get());
+  if (!database || std::strlen(database) == 0)
+    return invalid("no database is named; write mongodb://host/database");
+  if (Status s = check_collection(options.collection); !s) return std::move(s).error();
+  for (const auto& [name, collection] : options.collections)
+    if (Status s = check_collection(collection); !s) return std::move(s).error();
+  if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
+  mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
+  if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");
+  Site site{.options = std::move(options),
+            .uri = uri,
+            .database = database,
+            .place = hosts_of(uri.get()),
+            .secrets = {},
+            .client = random_hex(16)};
+  if (const char* password = mongoc_uri_get_password(uri.get())) site.secrets.emplace_back(password);
+  for (std::string& secret : secrets_in(site.options.uri)) site.secrets.push_back(std::move(secret));
+  return std::shared_ptr<Origin>(std::make_shared<MongoOrigin>(std::move(site)));
+}
 
 }  // namespace holdfast::mongodb

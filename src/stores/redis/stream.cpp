@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "base/poll.h"
+#include "base/socket.h"
 #include "base/text.h"
-#include "stores/redis/socket.h"
 
 namespace holdfast::redis {
 namespace {
@@ -23,9 +23,14 @@ constexpr Millis briefly = 20ms;
   raise({Errc::unavailable, "the connection to " + printable(site.place) + " " + why});
 }
 
+Fd connect_to(const Options& options, Instant until) {
+  return options.socket.empty() ? connect_tcp(options.host, options.port, until)
+                                : connect_unix(options.socket, until);
+}
+
 }  // namespace
 
-Stream::Stream(const Site& site, Instant until) : site_(site), socket_(connect_socket(site.options, until)) {
+Stream::Stream(const Site& site, Instant until) : site_(site), socket_(connect_to(site.options, until)) {
   block_briefly(fd(), briefly);
   if (site.tls) shake_hands(until);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/redis/socket.h"
+#include "base/socket.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -14,10 +14,10 @@
 
 #include "base/address.h"
 #include "base/poll.h"
+#include "base/resolve.h"
 #include "base/text.h"
-#include "stores/redis/resolve.h"
 
-namespace holdfast::redis {
+namespace holdfast {
 namespace {
 
 Error system_error(const std::string& place, int error) {
@@ -55,6 +55,8 @@ void tune(int fd) {
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
+}  // namespace
+
 Fd connect_unix(const std::string& path, Instant until) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -88,17 +90,10 @@ Fd connect_tcp(const std::string& host, std::uint16_t port, Instant until) {
   raise(system_error(place, error));
 }
 
-}  // namespace
-
 void block_briefly(int fd, Millis longest) noexcept {
   const timeval length{0, std::chrono::duration_cast<Micros>(longest).count()};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &length, sizeof length);
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 }
 
-Fd connect_socket(const Options& options, Instant until) {
-  return options.socket.empty() ? connect_tcp(options.host, options.port, until)
-                                : connect_unix(options.socket, until);
-}
-
-}  // namespace holdfast::redis
+}  // namespace holdfast

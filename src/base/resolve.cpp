@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/redis/resolve.h"
+#include "base/resolve.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -11,7 +11,7 @@
 #include "base/worker.h"
 #include "holdfast/result.h"
 
-namespace holdfast::redis {
+namespace holdfast {
 namespace {
 
 struct Found {
@@ -64,4 +64,4 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port, Insta
   return std::move(found.endpoints);
 }
 
-}  // namespace holdfast::redis
+}  // namespace holdfast

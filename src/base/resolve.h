@@ -9,7 +9,7 @@
 
 #include "holdfast/clock.h"
 
-namespace holdfast::redis {
+namespace holdfast {
 
 struct Endpoint {
   sockaddr_storage address{};
@@ -20,4 +20,4 @@ struct Endpoint {
 // on a thread of its own, which is left to itself if it does not come back.
 std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port, Instant until);
 
-}  // namespace holdfast::redis
+}  // namespace holdfast

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/bson.h"
+
+#include <cassert>
+#include <string>
+
+namespace holdfast::mongodb {
+namespace {
+
+int length(std::string_view text) { return static_cast<int>(text.size()); }
+
+}  // namespace
+
+Document Document::from_json(std::string_view json) {
+  Document made;
+  bson_destroy(&made.bson_);
+  bson_error_t error;
+  [[maybe_unused]] const bool good =
+      bson_init_from_json(&made.bson_, json.data(), static_cast<ssize_t>(json.size()), &error);
+  assert(good);
+  return made;
+}
+
+Document& Document::text(std::string_view name, std::string_view value) {
+  // Without an address the driver would write null.
+  bson_append_utf8(&bson_, name.data(), length(name), value.empty() ? "" : value.data(), length(value));
+  return *this;
+}
+
+Document& Document::number(std::string_view name, std::int64_t value) {
+  bson_append_int64(&bson_, name.data(), length(name), value);
+  return *this;
+}
+
+Document& Document::flag(std::string_view name, bool value) {
+  bson_append_bool(&bson_, name.data(), length(name), value);
+  return *this;
+}
+
+Document& Document::moment(std::string_view name, std::optional<Micros> value) {
+  if (!value) return null(name);
+  bson_append_date_time(&bson_, name.data(), length(name), std::chrono::floor<Millis>(*value).count());
+  return *this;
+}
+
+Document& Document::null(std::string_view name) {
+  bson_append_null(&bson_, name.data(), length(name));
+  return *this;
+}
+
+Document& Document::document(std::string_view name, const Document& value) {
+  bson_append_document(&bson_, name.data(), length(name), &value.bson_);
+  return *this;
+}
+
+Document& Document::array(std::string_view name, const std::vector<Document>& values) {
+  Document list;
+  std::size_t i = 0;
+  for (const Document& value : values) list.document(std::to_string(i++), value);
+  return array(name, list.bson_);
+}
+
+Document& Document::array(std::string_view name, const bson_t& values) {
+  bson_append_array(&bson_, name.data(), length(name), &values);
+  return *this;
+}
+
+Document& Document::texts(std::string_view name, const std::vector<std::string_view>& values) {
+  Document list;
+  std::size_t i = 0;
+  for (const std::string_view value : values) list.text(std::to_string(i++), value);
+  return array(name, list.bson_);
+}
+
+Document Document::copy_of(const View& view) {
+  const bson_t bson = view.as_bson();
+  Document copy;
+  bson_concat(&copy.bson_, &bson);
+  return copy;
+}
+
+std::optional<bson_iter_t> View::find(const char* name) const {
+  bson_iter_t iter;
+  if (!data_ || !bson_iter_init_from_data(&iter, data_, size_) || !bson_iter_find(&iter, name))
+    return std::nullopt;
+  return iter;
+}
+
+View View::child(const bson_iter_t& at) {
+  View view;
+  if (BSON_ITER_HOLDS_DOCUMENT(&at)) bson_iter_document(&at, &view.size_, &view.data_);
+  if (BSON_ITER_HOLDS_ARRAY(&at)) bson_iter_array(&at, &view.size_, &view.data_);
+  return view;
+}
+
+bool View::has(const char* name) const { return find(name).has_value(); }
+
+std::string_view View::text(const char* name) const {
+  const auto at = find(name);
+  if (!at || !BSON_ITER_HOLDS_UTF8(&*at)) return {};
+  std::uint32_t size = 0;
+  const char* text = bson_iter_utf8(&*at, &size);
+  return {text, size};
+}
+
+std::int64_t View::number(const char* name) const {
+  const auto at = find(name);
+  return at ? bson_iter_as_int64(&*at) : 0;
+}
+
+bool View::flag(const char* name) const {
+  const auto at = find(name);
+  return at && bson_iter_as_bool(&*at);
+}
+
+std::optional<Micros> View::moment(const char* name) const {
+  const auto at = find(name);
+  if (!at || !BSON_ITER_HOLDS_DATE_TIME(&*at)) return std::nullopt;
+  return Millis(bson_iter_date_time(&*at));
+}
+
+bool View::is_null(const char* name) const {
+  const auto at = find(name);
+  return at && BSON_ITER_HOLDS_NULL(&*at);
+}
+
+View View::operator[](const char* name) const {
+  const auto at = find(name);
+  return at ? child(*at) : View();
+}
+
+std::vector<View> View::documents(const char* name) const {
+  std::vector<View> views;
+  const View list = (*this)[name];
+  bson_iter_t iter;
+  if (!list || !bson_iter_init_from_data(&iter, list.data_, list.size_)) return views;
+  while (bson_iter_next(&iter)) {
+    if (const View view = child(iter)) views.push_back(view);
+  }
+  return views;
+}
+
+std::vector<std::int64_t> View::numbers(const char* name) const {
+  std::vector<std::int64_t> all;
+  const View list = (*this)[name];
+  bson_iter_t iter;
+  if (!list || !bson_iter_init_from_data(&iter, list.data_, list.size_)) return all;
+  while (bson_iter_next(&iter)) all.push_back(bson_iter_as_int64(&iter));
+  return all;
+}
+
+bson_t View::as_bson() const {
+  bson_t bson = BSON_INITIALIZER;
+  if (data_) bson_init_static(&bson, data_, size_);
+  return bson;
+}
+
+}  // namespace holdfast::mongodb

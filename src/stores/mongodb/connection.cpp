@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/connection.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/socket.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis longest_dial = 10s;
+
+std::int32_t left_ms(Instant until) {
+  const auto left = std::chrono::ceil<Millis>(until - BootClock::now());
+  return static_cast<std::int32_t>(std::clamp<Millis>(left, 1ms, 24h).count());
+}
+
+// Takes the stream.  Null: the certificate is not good, or the time was over.
+mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const char* host,
+                          std::int32_t timeout, bson_error_t* error) {
+  const auto flag = [&](const char* name) { return mongoc_uri_get_option_as_bool(uri, name, false); };
+  const auto text = [&](const char* name) { return mongoc_uri_get_option_as_utf8(uri, name, nullptr); };
+  const bool lax = flag(MONGOC_URI_TLSINSECURE);
+  mongoc_ssl_opt_t options{};
+  options.pem_file = text(MONGOC_URI_TLSCERTIFICATEKEYFILE);
+  options.pem_pwd = text(MONGOC_URI_TLSCERTIFICATEKEYFILEPASSWORD);
+  options.ca_file = text(MONGOC_URI_TLSCAFILE);
+  options.weak_cert_validation = lax || flag(MONGOC_URI_TLSALLOWINVALIDCERTIFICATES);
+  options.allow_invalid_hostname = lax || flag(MONGOC_URI_TLSALLOWINVALIDHOSTNAMES);
+  mongoc_stream_t* stream = mongoc_stream_tls_new_with_hostname(plain, host, &options, 1);
+  if (!stream) {
+    mongoc_stream_destroy(plain);
+    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, "TLS cannot be begun");
+    return nullptr;
+  }
+  if (mongoc_stream_tls_handshake_block(stream, host, timeout, error)) return stream;
+  mongoc_stream_destroy(stream);
+  return nullptr;
+}
+
+}  // namespace
+
+void start_driver() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    mongoc_init();
+    mongoc_log_set_handler(nullptr, nullptr);  // our errors say it, without addresses that hold a password
+  });
+}
+
+mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_host_list_t* host, void* self,
+                                         bson_error_t* error) noexcept {
+  Deadline& deadline = static_cast<Connection*>(self)->deadline_;
+  const Instant now = BootClock::now();
+  const Instant until = std::min(deadline.until, now + longest_dial);
+  // One of several that does not answer must not use up the time of the others.
+  const bool alone = mongoc_uri_get_hosts(uri) == nullptr || mongoc_uri_get_hosts(uri)->next == nullptr;
+  const Instant turn = alone ? until : now + (until - now) / 3;
+  try {
+    Fd socket =
+        host->family == AF_UNIX ? connect_unix(host->host, turn) : connect_tcp(host->host, host->port, turn);
+    mongoc_stream_t* stream = stream_on(std::move(socket), deadline);
+    if (mongoc_uri_get_tls(uri)) stream = with_tls(stream, uri, host->host, left_ms(turn), error);
+    return stream ? mongoc_stream_buffered_new(stream, 1024) : nullptr;
+  } catch (const std::exception& e) {
+    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, "%s", e.what());
+    return nullptr;
+  }
+}
+
+mongoc_client_t* Connection::client() {
+  if (client_) return client_.get();
+  client_.reset(mongoc_client_new_from_uri(site_->uri.get()));
+  if (!client_) raise({Errc::unavailable, site_->place + " cannot be found"});
+  mongoc_client_set_error_api(client_.get(), MONGOC_ERROR_API_VERSION_2);
+  mongoc_client_set_stream_initiator(client_.get(), open_stream, this);
+  return client_.get();
+}
+
+bool Connection::closed() {
+  return !client_ || !deadline_.last || mongoc_stream_check_closed(deadline_.last);
+}
+
+Document Connection::run(Document command, Effect effect, Instant until) {
+  if (BootClock::now() >= until)
+    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+  const std::int64_t left = left_ms(until);
+  command.number("maxTimeMS", left);
+  if (effect == Effect::writes) {
+    Document concern;
+    alone_ ? concern.number("w", 1) : concern.text("w", "majority");
+    command.document("writeConcern", concern.flag("j", true).number("wtimeout", left));
+  }
+  mongoc_client_t* server = client();
+  deadline_.until = until;
+  deadline_.wrote = false;
+  Document reply;
+  bson_error_t error{};
+  const bool good = mongoc_client_command_simple(server, site_->database.c_str(), &command.get(), nullptr,
+                                                 &reply.raw(), &error);
+  last_code_ = 0;
+  if (good) {
+    if (auto trouble = trouble_in(View(reply), *site_)) raise(*std::move(trouble));
+    return reply;
+  }
+  Error told = to_error(error, effect, deadline_.wrote, *site_);
+  if (error.domain == MONGOC_ERROR_SERVER)
+    last_code_ = error.code;
+  else
+    close();
+  raise(std::move(told));
+}
+
+}  // namespace holdfast::mongodb

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// connection.h - commands to the server and their answers, each with a deadline.
+#pragma once
+#include <memory>
+
+#include "stores/mongodb/bson.h"
+#include "stores/mongodb/fault.h"
+#include "stores/mongodb/site.h"
+#include "stores/mongodb/stream.h"
+
+namespace holdfast::mongodb {
+
+// Throws Failure.  Used by one thread at a time.  After a failure the next command goes over a new
+// connection.
+class Connection {
+ public:
+  explicit Connection(std::shared_ptr<const Site> site) : site_(std::move(site)) {}
+  ~Connection() { close(); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // In the site's database.  A write is answered when a majority of the replica set has it in its journal.  A
+  // server alone that is asked for a majority only begins to write its journal (seen with kill -9): it is
+  // asked for itself.
+  Document run(Document command, Effect effect, Instant until);
+
+  void told(bool alone) noexcept { alone_ = alone; }
+
+  // Nothing is connected: it failed, or the server has closed it meanwhile.
+  bool closed();
+  void close() noexcept { client_.reset(); }
+
+  // What the server called the failure of the last command; zero if the failure was none of its.
+  std::int64_t last_code() const noexcept { return last_code_; }
+
+  const Site& site() const noexcept { return *site_; }
+  const std::shared_ptr<const Site>& shared_site() const noexcept { return site_; }
+  // For what the driver does better than commands.  Connects with the first command.
+  mongoc_client_t* client();
+
+ private:
+  struct Destroy {
+    void operator()(mongoc_client_t* client) const { mongoc_client_destroy(client); }
+  };
+  static mongoc_stream_t* open_stream(const mongoc_uri_t* uri, const mongoc_host_list_t* host, void* self,
+                                      bson_error_t* error) noexcept;
+
+  const std::shared_ptr<const Site> site_;
+  Deadline deadline_;
+  std::int64_t last_code_ = 0;
+  bool alone_ = false;
+  std::unique_ptr<mongoc_client_t, Destroy> client_;
+};
+
+// Once in a process.
+void start_driver();
+
+}  // namespace holdfast::mongodb

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/fault.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+struct Meaning {
+  std::int64_t code;
+  Errc what;
+  const char* advice;
+};
+
+constexpr const char* no_rights =
+    "the user may not do this; docs/stores/mongodb.md tells which rights are enough";
+constexpr const char* no_primary = "it is not the primary; name the whole replica set with replicaSet=";
+constexpr const char* going = "it is being stopped, or no longer the primary";
+constexpr const char* took_too_long = "it did not come to an end in the time for this call";
+constexpr const char* not_safe_yet = "it has not been told that a majority has written this";
+constexpr const char* odd_collection = "the collection is not one that leases can lie in";
+
+// A write is one document each: it happened wholly or not at all.  What the server says before it has begun
+// is unavailable or refused; what it may say while or after it wrote is in doubt.
+constexpr Meaning meanings[] = {
+    {13, Errc::refused, no_rights},
+    {18, Errc::refused, "user or password are wrong, or authSource= names another database"},
+    {8000, Errc::refused, "user or password are wrong"},
+    {10107, Errc::unavailable, no_primary},
+    {13435, Errc::unavailable, no_primary},
+    {10058, Errc::unavailable, no_primary},
+    {189, Errc::in_doubt, going},
+    {91, Errc::in_doubt, going},
+    {11600, Errc::in_doubt, going},
+    {11602, Errc::in_doubt, going},
+    {50, Errc::in_doubt, took_too_long},
+    {262, Errc::in_doubt, took_too_long},
+    {64, Errc::in_doubt, not_safe_yet},
+    {79, Errc::in_doubt, not_safe_yet},
+    {100, Errc::in_doubt, not_safe_yet},
+    {24, Errc::unavailable, "somebody has locked the collection"},
+    {112, Errc::unavailable, "others write the same document"},
+    {11000, Errc::unavailable, "others make the same document"},
+    {14031, Errc::unavailable, "its disk is full"},
+    {59, Errc::refused, "it lacks a command; it takes MongoDB 5.0 or newer"},
+    {26, Errc::refused, "there is no such collection"},
+    {73, Errc::refused, "a name is not one that MongoDB takes"},
+    {121, Errc::refused, "the collection has a validator that does not take our documents"},
+    {166, Errc::refused, odd_collection},
+    {20, Errc::refused, odd_collection},
+};
+
+std::string without_secrets(std::string_view text, const Site& site) {
+  std::string clean(text.substr(0, 300));
+  for (const std::string& secret : site.secrets) {
+    for (std::size_t at = 0; !secret.empty() && (at = clean.find(secret, at)) != std::string::npos; at += 3)
+      clean.replace(at, secret.size(), "***");
+  }
+  return printable(clean);
+}
+
+Error server_error(std::int64_t code, std::string_view words, Errc otherwise, const Site& site) {
+  const std::string begin = site.place + " says no: ";
+  const std::string said = without_secrets(words, site) + ", code " + std::to_string(code);
+  const auto known = std::find_if(std::begin(meanings), std::end(meanings),
+                                  [&](const Meaning& m) { return m.code == code; });
+  if (known == std::end(meanings)) return {otherwise, begin + said};
+  return {known->what, begin + known->advice + " (" + said + ")"};
+}
+
+}  // namespace
+
+Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& site) {
+  const Errc otherwise = effect == Effect::writes && sent ? Errc::in_doubt : Errc::unavailable;
+  if (error.domain == MONGOC_ERROR_SERVER) {
+    Error e = server_error(error.code, error.message, otherwise, site);
+    if (e.in_doubt() && effect == Effect::reads) e.code = Errc::unavailable;
+    return e;
+  }
+  const std::string words = without_secrets(error.message, site);
+  if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
+    return {Errc::refused, site.place + " does not take user and password"};
+  if (error.domain == MONGOC_ERROR_SERVER_SELECTION || !sent)
+    return {Errc::unavailable, site.place + " cannot be reached: " + words};
+  return {otherwise, site.place + " did not answer: " + words};
+}
+
+std::optional<Error> trouble_in(View reply, const Site& site) {
+  if (const View concern = reply["writeConcernError"]) {
+    Error e = server_error(concern.number("code"), concern.text("errmsg"), Errc::in_doubt, site);
+    e.code = Errc::in_doubt;  // it is written, but not where it has to be
+    return e;
+  }
+  return std::nullopt;
+}
+
+bool is_collision(std::int64_t code) noexcept { return code == 11000 || code == 112; }
+
+Error write_error(View error, const Site& site) {
+  return server_error(error.number("code"), error.text("errmsg"), Errc::in_doubt, site);
+}
+
+}  // namespace holdfast::mongodb

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// fault.h - what the server's and the driver's errors mean to a caller of ours.
+#pragma once
+#include <bson/bson.h>
+
+#include "holdfast/result.h"
+#include "stores/mongodb/bson.h"
+#include "stores/mongodb/site.h"
+
+namespace holdfast::mongodb {
+
+enum class Effect : std::uint8_t { reads, writes };
+
+// The command failed.  `sent`: a part of it can have reached the server.
+Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& site);
+
+// What an answer says beside ok: 1.  None: all is well.
+std::optional<Error> trouble_in(View reply, const Site& site);
+
+// Somebody else made the same document at the same moment: ask again.
+bool is_collision(std::int64_t code) noexcept;
+// One of a batch failed with that.
+Error write_error(View error, const Site& site);
+
+}  // namespace holdfast::mongodb

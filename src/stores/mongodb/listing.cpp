@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the store tells people: its documents.  Nothing here writes.
+#include <algorithm>
+
+#include "core/row.h"
+#include "stores/mongodb/pipelines/log.json.h"
+#include "stores/mongodb/store.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+constexpr std::size_t page_size = 1000;
+
+void add_lease(Page& page, std::string_view key, const Seen& seen) {
+  const core::Record& record = seen.record;
+  const Micros now = *seen.now;
+  if (record.token == no_token) return;  // of a key that only outsiders have had
+  page.leases.push_back(
+      {.key = std::string(key),
+       .holder = record.holder,
+       .token = record.token,
+       .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
+       .since = record.since,
+       .note = record.note,
+       .detached = record.detached,
+       .waiting = static_cast<std::uint32_t>(std::count_if(
+           record.queue.begin(), record.queue.end(), [&](const auto& place) { return place.until > now; }))});
+}
+
+void add_places(Page& page, std::string_view key, const Seen& seen, std::size_t limit) {
+  for (const core::Place& place : seen.record.queue) {
+    if (place.until <= *seen.now || page.places.size() == limit) continue;
+    page.places.push_back({.key = std::string(key),
+                           .client = place.client,
+                           .holder = place.holder,
+                           .remaining = core::remaining(place.until, *seen.now)});
+  }
+}
+
+LogRow log_row(View row) {
+  return {.at = row.moment("at").value_or(Micros::zero()),
+          .key = std::string(row.text("key")),
+          .event = std::string(row.text("event")),
+          .holder = std::string(row.text("holder")),
+          .token = Token{static_cast<std::uint64_t>(row.number("token"))},
+          .by = std::string(row.text("by")),
+          .reason = std::string(row.text("reason"))};
+}
+
+}  // namespace
+
+Result<Page> MongoStore::list(const Query& query, Instant until) {
+  Page page;
+  try {
+    ready(until);
+    if (query.what == Query::What::log)
+      list_log(query, page, until);
+    else
+      list_documents(query, page, until);
+    if (query.what == Query::What::leases && connection_.site().beside_the_gem())
+      list_theirs(query, page, until);
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+  return page;
+}
+
+// Page by page behind the last key; keys that begin alike lie together.
+void MongoStore::list_documents(const Query& query, Page& page, Instant until) {
+  const bool leases = query.what == Query::What::leases;
+  std::string after(query.after);
+  while ((leases ? page.leases.size() : page.places.size()) < query.limit) {
+    Document range;
+    range.text("$gte", query.prefix);
+    if (!after.empty()) range.text("$gt", after);
+    if (query.exact) range.text("$lte", query.prefix);
+    const std::size_t size = leases ? std::min(query.limit, page_size) : page_size;
+    Document command;
+    command.text("find", connection_.site().leases())
+        .document("filter", Document().document("_id", range))
+        .document("projection", projection())
+        .document("sort", Document().number("_id", 1))
+        .number("batchSize", static_cast<std::int64_t>(size))
+        .flag("singleBatch", true);
+    const Document reply = connection_.run(std::move(command), Effect::reads, until);
+    const auto documents = View(reply)["cursor"].documents("firstBatch");
+    for (const View document : documents) {
+      const std::string_view key = document.text("_id");
+      if (!key.starts_with(query.prefix)) return;
+      after = key;
+      const Seen seen = seen_in(document);
+      if (!seen.now) continue;
+      if (leases && page.leases.size() < query.limit) add_lease(page, key, seen);
+      if (!leases) add_places(page, key, seen, query.limit);
+    }
+    if (documents.empty() || query.exact) return;
+  }
+}
+
+void MongoStore::list_log(const Query& query, Page& page, Instant until) {
+  static const Document text = Document::from_json(log_json);
+  std::vector<Document> stages;
+  for (const View stage : View(text).documents("of_leases")) stages.push_back(Document::copy_of(stage));
+  stages.push_back(std::move(Document().text("$unionWith", connection_.site().remains())));
+  for (const View stage : View(text).documents("wanted")) stages.push_back(Document::copy_of(stage));
+  const auto limit = static_cast<std::int64_t>(std::clamp<std::size_t>(query.limit, 1, 1'000'000));
+  stages.push_back(std::move(Document().number("$limit", limit)));
+  Constants let(true);
+  let.text("prefix", query.prefix).flag("exact", query.exact);
+  Document command;
+  command.text("aggregate", connection_.site().leases())
+      .array("pipeline", stages)
+      .document("cursor", Document().number("batchSize", limit))
+      .document("let", let.all());
+  const Document reply = connection_.run(std::move(command), Effect::reads, until);
+  for (const View row : View(reply)["cursor"].documents("firstBatch")) page.log.push_back(log_row(row));
+}
+
+}  // namespace holdfast::mongodb

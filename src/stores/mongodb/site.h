@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// site.h - what the connections of one origin share: where the server is, and what the collections are
+// called.
+#pragma once
+#include <mongoc/mongoc.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "holdfast/mongodb.h"
+
+namespace holdfast::mongodb {
+
+struct Site {
+  Options options;
+  std::shared_ptr<const mongoc_uri_t> uri;
+  std::string database;
+  std::string place;                 // the hosts, for people
+  std::vector<std::string> secrets;  // not to be repeated
+  std::string client;
+
+  bool beside_the_gem() const { return options.layout == Layout::mongo_lock; }
+  // Where everything of a key is one document.  Beside the gem that is a collection of ours.
+  std::string leases() const { return options.collection + (beside_the_gem() ? ".holdfast" : ""); }
+  // What outlives the document of a key: its log, and how far the tokens of all that are gone had come.
+  std::string remains() const { return options.collection + ".holdfast_log"; }
+};
+
+}  // namespace holdfast::mongodb

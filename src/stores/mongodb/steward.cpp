@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/steward.h"
+
+#include <algorithm>
+
+#include "stores/mongodb/constants.h"
+#include "stores/mongodb/hello.h"
+#include "stores/mongodb/pipelines/purge.json.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+constexpr std::int64_t page_size = 500;
+
+// `now - by`, or the beginning of time.
+Micros earlier(Micros now, Millis by) {
+  return by >= std::chrono::floor<Millis>(now) ? Micros::zero() : now - by;
+}
+
+struct Index {
+  const char* name;
+  const char* text;
+};
+
+// As the gem's ensure_indexes makes them.  Never a unique one: it leaves expired documents, and adds another.
+constexpr Index of_the_gem[] = {
+    {"key_1_owner_1_expires_at_1",
+     R"({"key": {"key": 1, "owner": 1, "expires_at": 1}, "name": "key_1_owner_1_expires_at_1"})"},
+    {"ttl_1", R"({"key": {"ttl": 1}, "name": "ttl_1", "expireAfterSeconds": 0})"},
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> MongoSteward::plan(Instant until) {
+  try {
+    (void)say_hello(connection_, until);
+    return indexes(false, until);
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Result<std::vector<std::string>> MongoSteward::init(Instant until) {
+  try {
+    (void)say_hello(connection_, until);
+    return indexes(true, until);
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+std::vector<std::string> MongoSteward::indexes(bool make, Instant until) {
+  std::vector<std::string> made;
+  const Site& site = connection_.site();
+  if (!site.beside_the_gem()) return made;
+  std::vector<std::string> there;
+  if (collection_exists(connection_, site.options.collection, until)) {
+    const Document reply = connection_.run(std::move(Document().text("listIndexes", site.options.collection)),
+                                           Effect::reads, until);
+    for (const View index : View(reply)["cursor"].documents("firstBatch"))
+      there.emplace_back(index.text("name"));
+  }
+  for (const Index& index : of_the_gem) {
+    if (std::find(there.begin(), there.end(), index.name) != there.end()) continue;
+    const std::string words =
+        R"({"createIndexes": ")" + site.options.collection + R"(", "indexes": [)" + index.text + "]}";
+    made.push_back("db.runCommand(" + words + ")");
+    if (make) (void)connection_.run(Document::from_json(words), Effect::writes, until);
+  }
+  return made;
+}
+
+Result<Purged> MongoSteward::purge(const Purge& what, Instant until) {
+  Purged purged;
+  try {
+    const Micros now = say_hello(connection_, until).now;
+    purged.places = take_parts("queue.until", "places", now, until);
+    if (what.free_for != never) purged.keys = purge_keys(earlier(now, what.free_for), now, until);
+    const Site& site = connection_.site();
+    if (what.free_for != never && site.beside_the_gem())
+      (void)take_documents(site.options.collection, "expires_at", earlier(now, what.free_for), until);
+    if (what.log_older_than != never) {
+      const Micros cut = earlier(now, what.log_older_than);
+      purged.log = take_parts("log.at", "log", cut, until) + take_documents(site.remains(), "at", cut, until);
+    }
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // what is gone is gone
+    return error;
+  }
+  return purged;
+}
+
+std::uint64_t MongoSteward::take_parts(const char* field, std::string_view part, Micros cut, Instant until) {
+  static const Document text = Document::from_json(purge_json);
+  const std::string collection = connection_.site().leases();
+  Document match;
+  match.document(field, Document().moment("$lte", cut));
+
+  std::vector<Document> stages;
+  stages.push_back(std::move(Document().document("$match", match)));
+  for (const View stage : View(text).documents(("count_" + std::string(part)).c_str()))
+    stages.push_back(Document::copy_of(stage));
+  Document count;
+  count.text("aggregate", collection).array("pipeline", stages).document("cursor", {});
+  count.document("let", Constants(true).moment("cut", cut).all());
+  const Document counted = connection_.run(std::move(count), Effect::reads, until);
+  std::uint64_t n = 0;
+  for (const View sum : View(counted)["cursor"].documents("firstBatch"))
+    n += static_cast<std::uint64_t>(sum.number("n"));
+  if (n == 0) return 0;
+
+  const bson_t pipeline = View(text)[("drop_" + std::string(part)).c_str()].as_bson();
+  std::vector<Document> updates(1);
+  updates[0].document("q", match).array("u", pipeline).flag("multi", true);
+  updates[0].document("c", Constants(false).moment("cut", cut).all());
+  Document update;
+  update.text("update", collection).array("updates", updates);
+  (void)connection_.run(std::move(update), Effect::writes, until);
+  return n;
+}
+
+std::uint64_t MongoSteward::take_documents(const std::string& collection, const char* field, Micros cut,
+                                           Instant until) {
+  Document match;
+  match.document(field, Document().moment("$lte", cut));
+  std::vector<Document> deletes(1);
+  deletes[0].document("q", match).number("limit", 0);
+  Document command;
+  command.text("delete", collection).array("deletes", deletes);
+  const Document reply = connection_.run(std::move(command), Effect::writes, until);
+  return static_cast<std::uint64_t>(View(reply).number("n"));
+}
+
+// In parts, so that others can write meanwhile.  A key whose token is ahead of the clock stays: a new key
+// that starts at the clock is then behind all that are gone.
+std::uint64_t MongoSteward::purge_keys(Micros cut, Micros now, Instant until) {
+  std::uint64_t gone = 0;
+  std::string after;
+  while (true) {
+    Document match;
+    match.document("_id", Document().text("$gt", after))
+        .document("expires_at", Document().moment("$lte", cut))
+        .document("queue.0", Document().flag("$exists", false))
+        .document("token", Document().number("$lt", now.count()));
+    Document command;
+    command.text("find", connection_.site().leases())
+        .document("filter", match)
+        .document("sort", Document().number("_id", 1))
+        .number("batchSize", page_size)
+        .flag("singleBatch", true);
+    const Document reply = connection_.run(std::move(command), Effect::reads, until);
+    const auto documents = View(reply)["cursor"].documents("firstBatch");
+    if (documents.empty()) return gone;
+    keep_remains(documents, until);
+    gone += delete_unchanged(documents, until);
+    after = documents.back().text("_id");
+  }
+}
+
+// Before anything is deleted.
+void MongoSteward::keep_remains(const std::vector<View>& documents, Instant until) {
+  std::int64_t token = 0;
+  std::vector<Document> updates(1);
+  for (const View document : documents) {
+    token = std::max(token, document.number("token"));
+    for (const View row : document.documents("log")) {
+      // Named by what it tells, so that it is there once however often we come here.
+      Document id;
+      id.text("key", document.text("_id"))
+          .number("token", row.number("token"))
+          .text("event", row.text("event"));
+      Document kept = Document::copy_of(row);
+      kept.text("key", document.text("_id"));
+      Document& one = updates.emplace_back();
+      one.document("q", Document().document("_id", id));
+      one.document("u", Document().document("$setOnInsert", kept)).flag("upsert", true);
+    }
+  }
+  updates[0].document("q", Document().text("_id", "purged"));
+  updates[0].document("u", std::move(Document().document("$max", Document().number("token", token))));
+  updates[0].flag("upsert", true);
+  Document command;
+  command.text("update", connection_.site().remains()).array("updates", updates);
+  const Document reply = connection_.run(std::move(command), Effect::writes, until);
+  for (const View error : View(reply).documents("writeErrors")) raise(write_error(error, connection_.site()));
+}
+
+std::uint64_t MongoSteward::delete_unchanged(const std::vector<View>& documents, Instant until) {
+  std::vector<Document> deletes;
+  for (const View document : documents) {
+    Document match;
+    match.text("_id", document.text("_id"))
+        .number("token", document.number("token"))
+        .moment("expires_at", document.moment("expires_at"))
+        .document("queue.0", Document().flag("$exists", false));
+    deletes.push_back(std::move(Document().document("q", match).number("limit", 1)));
+  }
+  Document command;
+  command.text("delete", connection_.site().leases()).array("deletes", deletes).flag("ordered", false);
+  const Document reply = connection_.run(std::move(command), Effect::writes, until);
+  return static_cast<std::uint64_t>(View(reply).number("n"));
+}
+
+}  // namespace holdfast::mongodb

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/store.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/random.h"
+#include "stores/mongodb/bell.h"
+#include "stores/mongodb/constants.h"
+#include "stores/mongodb/pipelines/acquire.json.h"
+#include "stores/mongodb/pipelines/release.json.h"
+#include "stores/mongodb/pipelines/renew.json.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+// A command may hold 100,000 updates and 48 MB; a larger batch would keep others waiting.
+constexpr std::size_t most_at_once = 500;
+
+const Document& pipeline_of(Verb verb) {
+  static const Document acquire = Document::from_json(acquire_json), renew = Document::from_json(renew_json),
+                        release = Document::from_json(release_json);
+  switch (verb) {
+    case Verb::acquire: return acquire;
+    case Verb::renew: return renew;
+    case Verb::release:
+    case Verb::evict: return release;
+  }
+  return release;
+}
+
+Document& add_pipeline(Document& command, std::string_view name, Verb verb) {
+  const bson_t list = View(pipeline_of(verb))["pipeline"].as_bson();
+  return command.array(name, list);
+}
+
+Document by_id(std::string_view key) { return std::move(Document().text("_id", key)); }
+
+bool frees(const Request& r) { return r.verb == Verb::release || r.verb == Verb::evict; }
+
+}  // namespace
+
+MongoStore::MongoStore(std::shared_ptr<const Site> site, Instant until)
+    : connection_(std::move(site)), marks_(static_cast<std::int64_t>(random_bits() >> 2)) {
+  ready(until);
+}
+
+// A server that has closed an idle connection, or was restarted, is connected to anew: nothing of the
+// caller's has been sent yet.
+void MongoStore::ready(Instant until) {
+  if (BootClock::now() >= until)
+    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+  if (!connection_.closed()) return;
+  connection_.close();
+  hello_ = say_hello(connection_, until);
+  offset_ = {};
+  offset_.learn(hello_.asked, hello_.answered, hello_.now);
+}
+
+MongoStore::Bounds MongoStore::bounds(Instant until) const {
+  return {.void_after = offset_.at_least(until), .not_before = offset_.at_least(BootClock::now())};
+}
+
+// As pipelines/acquire.json has it, in whole milliseconds like there.
+bool MongoStore::Bounds::late(const Seen& seen) const {
+  if (!seen.now) return false;
+  const bool unknown = seen.record.token == no_token;
+  return *seen.now > std::chrono::floor<Millis>(void_after) ||
+         (unknown && *seen.now < std::chrono::floor<Millis>(not_before));
+}
+
+void MongoStore::learn(Instant sent, const Seen& seen) {
+  if (seen.now) offset_.learn(sent, BootClock::now(), *seen.now);
+}
+
+Constants MongoStore::constants(const Request& r, const With& with, bool literally) const {
+  Constants all(literally);
+  all.text("holder", r.holder.text);
+  all.text("client", connection_.site().client);
+  all.text("note", r.note);
+  if (!frees(r)) all.length("ttl", r.ttl);
+  if (r.verb == Verb::acquire) {
+    all.length("place", std::min(r.place, never - Millis(1)));
+    all.flag("detached", r.detached);
+    all.moment("void_after", with.bounds.void_after);
+    all.moment("not_before", with.bounds.not_before);
+    all.moment("rival_until", with.rival_until);
+    all.number("purged", hello_.purged);
+  } else {
+    all.number("token", static_cast<std::int64_t>(number(r.token)));
+    all.flag("extend", r.extend);
+    all.flag("evict", r.verb == Verb::evict);
+    all.flag("leave", r.verb == Verb::release && r.place > Millis::zero());
+    all.number("nonce", with.mark);
+  }
+  return all;
+}
+
+Status MongoStore::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+  assert(requests.size() == replies.size());
+  if (requests.empty()) return ok();
+  Call call{.requests = requests, .replies = replies, .until = until};
+  try {
+    ready(until);
+    if (connection_.site().beside_the_gem()) {
+      for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = settle_beside(call, requests[i]);
+    } else if (requests.size() == 1) {
+      replies[0] = settle(requests[0], until).reply;
+    } else {
+      for (const core::Wave& wave : core::waves(requests)) {
+        for (std::size_t from = 0; from < wave.size(); from += most_at_once) {
+          const auto first = wave.begin() + static_cast<std::ptrdiff_t>(from);
+          const auto size = static_cast<std::ptrdiff_t>(std::min(most_at_once, wave.size() - from));
+          apply_wave(call, core::Wave(first, first + size));
+        }
+      }
+    }
+    return ok();
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (call.applied) error.code = Errc::in_doubt;
+    return error;
+  }
+}
+
+// Every verb is idempotent, so what was not looked at is simply sent again.
+MongoStore::Settled MongoStore::settle(const Request& r, Instant until, std::optional<Micros> rival_until) {
+  for (int again = 0; again < 4; ++again) {
+    const With with{.bounds = bounds(until), .rival_until = rival_until};
+    const Instant sent = BootClock::now();
+    Seen seen = modify(r, with, until);
+    learn(sent, seen);
+    if (r.verb == Verb::acquire && with.bounds.late(seen)) {
+      // The server's clock was not where we thought, and may have gone back behind a purge.
+      hello_.purged = purged_token(connection_, until);
+      continue;
+    }
+    Reply reply = frees(r) ? judged_before(r, seen) : judged_after(r, connection_.site().client, seen);
+    if (!seen.now) reply.now = StoreTime{offset_.at_least(BootClock::now()).count()};
+    return {.reply = std::move(reply), .seen = std::move(seen)};
+  }
+  raise({Errc::unavailable, connection_.site().place + ": the server's clock does not stand still"});
+}
+
+Seen MongoStore::modify(const Request& r, const With& with, Instant until) {
+  while (true) {
+    Document command;
+    command.text("findAndModify", connection_.site().leases()).document("query", by_id(r.key.text));
+    add_pipeline(command, "update", r.verb);
+    command.document("let", constants(r, with, true).all()).document("fields", projection());
+    command.flag("new", !frees(r)).flag("upsert", r.verb == Verb::acquire);
+    try {
+      const Document reply = connection_.run(std::move(command), Effect::writes, until);
+      return seen_in(View(reply)["value"]);
+    } catch (const Failure& failure) {
+      if (!is_collision(connection_.last_code())) throw;
+    }
+  }
+}
+
+std::vector<bool> MongoStore::update(const Call& call, const core::Wave& wave, const Bounds& bounds,
+                                     std::int64_t mark) {
+  std::vector<Document> updates;
+  for (const std::size_t i : wave) {
+    const Request& r = call.requests[i];
+    Document& one = updates.emplace_back();
+    one.document("q", by_id(r.key.text));
+    add_pipeline(one, "u", r.verb);
+    one.document("c", constants(r, {.bounds = bounds, .mark = mark}, false).all());
+    one.flag("upsert", r.verb == Verb::acquire);
+  }
+  Document command;
+  command.text("update", connection_.site().leases()).array("updates", updates).flag("ordered", false);
+  const Document reply = connection_.run(std::move(command), Effect::writes, call.until);
+  std::vector<bool> again(wave.size());
+  for (const View error : View(reply).documents("writeErrors")) {
+    const auto index = static_cast<std::size_t>(error.number("index"));
+    if (!is_collision(error.number("code")) || index >= wave.size())
+      raise(write_error(error, connection_.site()));
+    again[index] = true;
+  }
+  return again;
+}
+
+std::vector<Seen> MongoStore::find(const Call& call, const core::Wave& wave) {
+  std::vector<std::string_view> keys;
+  for (const std::size_t i : wave) keys.push_back(call.requests[i].key.text);
+  Document in;
+  in.texts("$in", keys);
+  Document command;
+  command.text("find", connection_.site().leases())
+      .document("filter", Document().document("_id", in))
+      .document("projection", projection())
+      .number("batchSize", static_cast<std::int64_t>(keys.size()))
+      .flag("singleBatch", true);
+  const Document reply = connection_.run(std::move(command), Effect::reads, call.until);
+  std::vector<Seen> seen(wave.size());
+  for (const View document : View(reply)["cursor"].documents("firstBatch")) {
+    // A wave has each key once, in bytewise order.
+    const auto at = std::lower_bound(keys.begin(), keys.end(), document.text("_id"));
+    if (at != keys.end() && *at == document.text("_id"))
+      seen[static_cast<std::size_t>(at - keys.begin())] = seen_in(document);
+  }
+  return seen;
+}
+
+void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
+  if (wave.size() == 1) {
+    call.replies[wave[0]] = settle(call.requests[wave[0]], call.until).reply;
+    call.applied = true;
+    return;
+  }
+  const Bounds within = bounds(call.until);
+  const std::int64_t mark = ++marks_;
+  const std::vector<bool> again = update(call, wave, within, mark);
+  call.applied = true;
+  const Instant asked = BootClock::now();
+  const std::vector<Seen> seen = find(call, wave);
+  for (std::size_t k = 0; k < wave.size(); ++k) {
+    const Request& r = call.requests[wave[k]];
+    Reply& reply = call.replies[wave[k]];
+    learn(asked, seen[k]);
+    reply = frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.site().client, seen[k]);
+    if (!seen[k].now) reply.now = StoreTime{offset_.at_least(BootClock::now()).count()};
+    // One that was not granted may have come too late for the server's clock; one that left no document has.
+    const bool unclear = r.verb == Verb::acquire && reply.verdict != Verdict::granted &&
+                         (!seen[k].now || within.late(seen[k]));
+    if (again[k] || unclear) reply = settle(r, call.until).reply;
+  }
+}
+
+Result<Traits> MongoStore::examine(Instant until) {
+  try {
+    ready(until);
+    return traits_of(say_hello(connection_, until), connection_.site());
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+std::unique_ptr<Bell> MongoStore::bell() {
+  if (!hello_.streams()) return nullptr;
+  return std::make_unique<MongoBell>(connection_.shared_site());
+}
+
+}  // namespace holdfast::mongodb
