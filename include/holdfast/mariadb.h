@@ -16,7 +16,7 @@ enum class Layout : std::uint8_t {
 };
 
 struct Options {
-  std::string host = "localhost";  // a name or an address
+  std::string host = "localhost";  // a name or an address; always by TCP
   std::uint16_t port = 3306;
   std::string socket{};  // the path of a Unix socket, in place of host and port
   std::string user{};
@@ -24,11 +24,19 @@ struct Options {
   std::string database{};
   std::string table{};  // empty: "locks", or "DARWIN_LOCK" in that layout
   Layout layout = Layout::own;
+  // TLS is always required, and the server's certificate checked, where the host is not this machine.
+  bool tls = false;      // also here; `tls=require` in a URL
+  std::string ssl_ca{};  // PEM: who signs the server's certificate; empty: the system's authorities
+  std::string ssl_cert{}, ssl_key{};
   // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
 };
 
-// A new client of that database.
+// A new client of that database.  Its tables are not made by connecting but by Steward::init(), or
+// `holdfast init`: one that is missing is Errc::refused.
+//
+// Expiry is measured on the server's clock.  Connections are the client's own.  Waiters poll: the database
+// has no bell.
 HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
 
 }  // namespace holdfast::mariadb

@@ -1,11 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/random.h"
 #include "holdfast/mariadb.h"
-#include "stores/mariadb/open_url.h"
+#include "stores/mariadb/site.h"
+#include "stores/mariadb/steward.h"
+#include "stores/mariadb/store.h"
 
 namespace holdfast::mariadb {
+namespace {
 
-Result<std::shared_ptr<Origin>> origin(Options) { return Error{Errc::invalid, "not there yet"}; }
+class MariaOrigin final : public Origin {
+ public:
+  MariaOrigin(Options options, Tables tables)
+      : site_(std::make_shared<const Site>(std::move(options), std::move(tables), random_hex(16))) {}
 
-Result<std::shared_ptr<Origin>> open_url(const Url&) { return Error{Errc::invalid, "not there yet"}; }
+  Result<std::unique_ptr<Store>> connect(Instant until) override {
+    try {
+      return std::unique_ptr<Store>(std::make_unique<MariaStore>(site_, until));
+    } catch (const Failure& failure) {
+      Error error = failure.error();
+      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
+    }
+  }
+
+  std::unique_ptr<Steward> steward() override { return std::make_unique<MariaSteward>(site_); }
+
+  Result<std::shared_ptr<Origin>> in(std::string_view table) override {
+    Options options = site_->options;
+    options.table = table;
+    return origin(std::move(options));
+  }
+
+  std::string name() const override { return site_->name; }
+  const std::string& client() const noexcept override { return site_->client; }
+
+ private:
+  const std::shared_ptr<const Site> site_;
+};
+
+Status check(const Options& o) {
+  const auto invalid = [](std::string text) { return Error{Errc::invalid, "mariadb: " + std::move(text)}; };
+  if (o.host.empty() && o.socket.empty()) return invalid("names no host");
+  if (o.database.empty()) return invalid("names no database; write mariadb://user@host/database");
+  if (!o.socket.empty() && o.tls) return invalid("a Unix socket needs no TLS");
+  if (o.ssl_cert.empty() != o.ssl_key.empty())
+    return invalid("ssl-cert and ssl-key are given both or not at all");
+  const bool certificates = !o.ssl_ca.empty() || !o.ssl_cert.empty();
+  if (certificates && !o.tls && (!o.socket.empty() || is_local(o.host)))
+    return invalid(
+        "certificates are for TLS, which a server of this machine is not asked for; add tls=require");
+  return ok();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Origin>> origin(Options options) {
+  if (Status s = check(options); !s) return std::move(s).error();
+  if (options.table.empty()) options.table = options.layout == Layout::darwin ? "DARWIN_LOCK" : "locks";
+  auto tables = Tables::named(options.table, options.layout);
+  if (!tables) return std::move(tables).error();
+  return std::shared_ptr<Origin>(std::make_shared<MariaOrigin>(std::move(options), *std::move(tables)));
+}
 
 }  // namespace holdfast::mariadb

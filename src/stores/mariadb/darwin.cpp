@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mariadb/darwin.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "stores/mariadb/sql/darwin_read.sql.h"
+#include "stores/mariadb/words.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A node's own renewal comes at the very moment at which its lease ends, and later if it is busy.
+constexpr Micros kindness = 2s;
+
+// Its NOW() has lost its fraction, and what is written loses its too.
+std::string lease_until(const core::Record& record, Micros now) {
+  if (!record.end) return "'9999-12-31 23:59:59'";
+  const auto left = std::chrono::ceil<std::chrono::seconds>(std::max(*record.end - now, Micros::zero()));
+  return "NOW() + INTERVAL " + std::to_string(left.count() + 1) + " SECOND";
+}
+
+}  // namespace
+
+std::string darwin_read(const Tables& tables) { return "{patience}" + tables.expand(darwin_read_sql); }
+
+std::string unlock_key(Token token) {
+  char digits[16];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), number(token), 16).ptr;
+  return std::string(digits, end) + std::string(darwin_suffix);
+}
+
+Darwin::Darwin(const Answer& row, core::Record& record, Micros now)
+    : there_(!row.rows.empty()), last_(record.token) {
+  if (!there_) {
+    // Somebody has taken our row away: by instance, or by hand.
+    if (record.live(now)) record.end = now;
+    return;
+  }
+  foreign_ = row.text(0, 0) != unlock_key(record.token);
+  if (!foreign_) return;
+  record.holder = std::string(row.text(0, 0)) + " (Darwin)";
+  record.end = now + Micros(row.number(0, 1)) + kindness;
+  record.since = Micros::zero();
+  // Nobody can break by our last token what is not ours.  Behind its end the next token follows on ours.
+  if (record.live(now)) record.token = no_token;
+}
+
+void Darwin::correct(core::Outcome& outcome) const {
+  if (foreign_ && outcome.log) outcome.log->token = no_token;
+}
+
+std::string Darwin::write(std::string_view key, const core::Record& before, const core::Record& after,
+                          Micros now, const Tables& tables) const {
+  const std::string where = " WHERE processName = " + tables.key(key);
+  if (after.holder.empty())
+    return "DELETE FROM {darwin}" + where + " AND unlockKey = " + hex(unlock_key(before.token)) + ";\n";
+  const std::string until = lease_until(after, now), unlock = "_utf8mb4 " + hex(unlock_key(after.token));
+  if (there_) return "UPDATE {darwin} SET leaseUntil = " + until + ", unlockKey = " + unlock + where + ";\n";
+  return "INSERT INTO {darwin} (processName, leaseUntil, unlockKey) VALUES (" + tables.key(key) + ", " +
+         until + ", " + unlock + ");\n";
+}
+
+}  // namespace holdfast::mariadb

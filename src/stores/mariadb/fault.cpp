@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mariadb/fault.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace holdfast::mariadb {
+namespace {
+
+bool one_of(unsigned code, std::initializer_list<unsigned> codes) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
+}
+
+// What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
+std::string refusal(unsigned code) {
+  if (one_of(code, {1290, 1792, 1836, 3100}))
+    return "it does not take writes (a replica, or read_only); leases have to be written down: give the "
+           "primary";
+  if (one_of(code, {1044, 1142, 1143, 1227, 1370}))
+    return "this user lacks a privilege; docs/stores/mariadb.md has the grants it needs";
+  if (one_of(code, {1045, 1129, 1130, 1251, 1275, 1396, 1524, 1698, 1820, 1862, 3118, 3159, 3955, 4151}))
+    return "it does not let this user in";
+  if (code == 1049) return "there is no such database";
+  if (one_of(code, {1051, 1146, 1932}))
+    return "its tables are not there, or not complete; `holdfast --store … init` makes them";
+  if (code == 1665)
+    return "its binary log is kept by statements, which cannot carry leases; set binlog_format=ROW or MIXED";
+  if (code == 1406) return "a column of its tables is too narrow for this key or holder";
+  if (one_of(code, {1264, 1690})) return "a number in its tables is at the end of all numbers";
+  if (one_of(code, {1030, 1286}))
+    return "its tables cannot be used as they are; the server's own log says more";
+  if (one_of(code, {1048, 1054, 1062, 1064, 1136, 1142, 1292, 1364, 1366, 1451, 1452, 3819, 4025}))
+    return "its tables are not as this version makes them";
+  return {};
+}
+
+// The statement was undone, and may succeed later.
+bool may_pass(unsigned code) noexcept {
+  return was_overtaken(code) || was_locked(code) ||
+         one_of(code, {1021, 1037, 1040, 1041, 1114, 1135, 1153, 1203, 1206, 1226, 1242, 1047, 3170});
+}
+
+std::string words(const Trouble& trouble) { return trouble.text + " (" + std::to_string(trouble.code) + ")"; }
+
+}  // namespace
+
+bool was_overtaken(unsigned code) noexcept { return one_of(code, {1020, 1062, 1213, 1412}); }
+
+bool was_locked(unsigned code) noexcept { return one_of(code, {1205, 1969, 3024, 3572}); }
+
+// 1927, 4031: the server's farewell.  1053, 1080: it is going down.
+bool is_connection_lost(unsigned code) noexcept {
+  return (code >= 2000 && code < 3000) || (code >= 5000 && code < 6000) ||
+         one_of(code, {1053, 1077, 1078, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031});
+}
+
+Error statement_error(const Trouble& trouble, const std::string& where) {
+  if (const std::string why = refusal(trouble.code); !why.empty())
+    return {Errc::refused, where + ": " + why + ": " + words(trouble)};
+  if (may_pass(trouble.code)) return {Errc::unavailable, where + " changed nothing: " + words(trouble)};
+  return {Errc::in_doubt, where + " did not say what it did: " + words(trouble)};
+}
+
+Error connect_error(const Trouble& trouble, const std::string& where) {
+  if (const std::string why = refusal(trouble.code); !why.empty())
+    return {Errc::refused, where + ": " + why + ": " + words(trouble)};
+  return {Errc::unavailable, "cannot connect to " + where + ": " + words(trouble)};
+}
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// fault.h - what the server's error numbers mean to a caller of ours.
+#pragma once
+#include <string>
+
+#include "holdfast/result.h"
+
+namespace holdfast::mariadb {
+
+struct Trouble {
+  unsigned code = 0;
+  std::string text{};  // the server's words, or the driver's: fit for people, without secrets
+};
+
+// Somebody was faster, and nothing of ours was changed: the same again may succeed at once.
+bool was_overtaken(unsigned code) noexcept;
+// A row was locked for longer than we wait.
+bool was_locked(unsigned code) noexcept;
+// The driver's own numbers: no answer came.
+bool is_connection_lost(unsigned code) noexcept;
+
+// A statement failed.  `where` is the store's name.
+Error statement_error(const Trouble& trouble, const std::string& where);
+// No connection came about: nothing was asked.
+Error connect_error(const Trouble& trouble, const std::string& where);
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mariadb/hello.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "stores/mariadb/sql/hello.sql.h"
+#include "stores/mariadb/words.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+// As sql/schema.sql makes them.  "key": what the layout says.
+struct Need {
+  std::string_view table, column, type;
+  bool primary = false;
+};
+constexpr Need needs[] = {
+    {"locks", "key", "key", true},
+    {"locks", "locked_by", "varbinary"},
+    {"locks", "locked_at", "datetime(6)"},
+    {"locks", "locked_until", "datetime(6)"},
+    {"locks", "sequence", "bigint"},
+    {"waiters", "key", "key", true},
+    {"waiters", "client", "varbinary", true},
+    {"waiters", "waiter", "varbinary"},
+    {"waiters", "ticket", "bigint"},
+    {"waiters", "until", "datetime(6)"},
+    {"facts", "key", "key", true},
+    {"facts", "token", "bigint"},
+    {"facts", "detached", "tinyint"},
+    {"facts", "note", "varbinary"},
+    {"log", "id", "bigint", true},
+    {"log", "at", "datetime(6)"},
+    {"log", "key", "key"},
+    {"log", "event", "varbinary"},
+    {"log", "holder", "varbinary"},
+    {"log", "token", "bigint"},
+    {"log", "by", "varbinary"},
+    {"log", "reason", "varbinary"},
+    {"state", "one", "tinyint", true},
+    {"state", "purged_token", "bigint"},
+    {"darwin", "processName", "varchar"},
+    {"darwin", "leaseUntil", "datetime"},
+    {"darwin", "unlockKey", "varchar"},
+};
+
+enum Column : std::size_t { table, name, type, index, collation, nullable, demanded };
+
+std::size_t length_in(std::string_view text) {
+  const std::size_t open = text.find('(');
+  std::size_t length = 0;
+  if (open != std::string_view::npos)
+    std::from_chars(text.data() + open + 1, text.data() + text.size(), length);
+  return length;
+}
+
+// What is there, and what is to be thought of it.
+class Look {
+ public:
+  Look(const Site& site, const Answer& tables, const Answer& columns, Hello& hello)
+      : tables_(site.tables), there_(tables), columns_(columns), hello_(hello) {}
+
+  void look() {
+    hello_.key_type = key_type();
+    for (const std::string_view word : tables_.words()) {
+      const std::string engine = engine_of(tables_.called(word));
+      if (engine.empty()) {
+        hello_.missing.emplace_back(word);
+      } else if (hello_.wrong.empty()) {
+        const std::string wrong = engine == "InnoDB"
+                                      ? what_is_wrong(word)
+                                      : "it is kept by " + engine +
+                                            " and has to be by InnoDB, which alone locks rows and "
+                                            "survives a crash; ALTER it: ENGINE=InnoDB";
+        if (!wrong.empty())
+          hello_.wrong = "the table \"" + tables_.called(word) + "\" cannot be used: " + wrong;
+      }
+    }
+    hello_.longest_key = length_in(type_of("locks", "key"));
+    hello_.longest_holder = length_in(type_of("locks", "locked_by"));
+  }
+
+ private:
+  static bool same(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+  }
+  std::string engine_of(const std::string& called) const {
+    for (std::size_t i = 0; i < there_.rows.size(); ++i)
+      if (same(there_.text(i, 0), called)) return std::string(there_.text(i, 1));
+    return {};
+  }
+  // None: it is not there.
+  std::optional<std::size_t> find(std::string_view word, std::string_view column) const {
+    const std::string called = tables_.called(word);
+    for (std::size_t i = 0; i < columns_.rows.size(); ++i)
+      if (same(columns_.text(i, table), called) && same(columns_.text(i, name), column)) return i;
+    return std::nullopt;
+  }
+  std::string_view type_of(std::string_view word, std::string_view column) const {
+    const auto i = find(word, column);
+    return i ? columns_.text(*i, type) : std::string_view();
+  }
+  // In Darwin's table `Name`, `name` and `Name ` are one lock; so they have to be in ours.
+  std::string key_type() const {
+    if (!tables_.darwin()) return "VARBINARY(512)";
+    const auto i = find("darwin", "processName");
+    const std::string folds =
+        i ? std::string(columns_.text(*i, collation)) : hello_.settings["collation_database"];
+    return "VARCHAR(255) CHARACTER SET " + folds.substr(0, folds.find('_')) + " COLLATE " + folds;
+  }
+  std::string what_is_wrong(std::string_view word) const {
+    for (const Need& need : needs) {
+      if (need.table != word) continue;
+      const bool key = need.type == "key";
+      const std::string_view wanted = !key ? need.type : tables_.darwin() ? "varchar" : "varbinary";
+      const auto i = find(word, need.column);
+      const std::string what = "its column \"" + std::string(need.column) + "\" ";
+      if (!i) return what + "is missing and has to be " + std::string(wanted);
+      const std::string_view found = columns_.text(*i, type);
+      if (!found.starts_with(wanted))
+        return what + "is " + std::string(found) + " and has to be " + std::string(wanted) +
+               (key && !tables_.darwin() ? ": in any other, collations make two keys one" : "");
+      if (key && tables_.darwin() && !hello_.key_type.ends_with(columns_.text(*i, collation)))
+        return what + "compares by " + std::string(columns_.text(*i, collation)) +
+               ", and processName does not: " + hello_.key_type;
+      if (need.primary && columns_.text(*i, index) != "PRI") return what + "has to be (in) its primary key";
+      if (need.column == "locked_by" && columns_.text(*i, nullable) == "NO")
+        return what + "is NOT NULL, and a free row has none there";
+    }
+    return extra(word);
+  }
+  std::string extra(std::string_view word) const {
+    for (std::size_t i = 0; i < columns_.rows.size(); ++i) {
+      if (!same(columns_.text(i, table), tables_.called(word))) continue;
+      const std::string column(columns_.text(i, name));
+      const bool ours = std::any_of(std::begin(needs), std::end(needs), [&](const Need& need) {
+        return need.table == word && same(need.column, column);
+      });
+      if (word == "locks" && columns_.text(i, index) == "PRI" && !same(column, "key"))
+        return "its primary key has \"" + column + "\" in it, and has to be of \"key\" alone";
+      if (!ours && columns_.text(i, nullable) == "NO" && columns_.number(i, demanded) == 1)
+        return "its column \"" + column + "\" is NOT NULL without a default, and we insert rows without it";
+    }
+    return {};
+  }
+
+  const Tables& tables_;
+  const Answer& there_;
+  const Answer& columns_;
+  Hello& hello_;
+};
+
+std::string list_of(const Tables& tables) {
+  std::string list;
+  for (const std::string_view word : tables.words())
+    list += (list.empty() ? "'" : ", '") + tables.called(word) + "'";
+  return list;
+}
+
+}  // namespace
+
+bool Hello::is(std::string_view setting, std::string_view value) const {
+  const auto found = settings.find(setting);
+  return found != settings.end() && found->second == value;
+}
+
+int Hello::release() const {
+  int major = 0, minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [dot, error] = std::from_chars(version.data(), end, major);
+  if (error == std::errc{} && dot != end) std::from_chars(dot + 1, end, minor);
+  return 100 * major + minor;
+}
+
+Hello say_hello(Connection& connection, const Site& site, Instant until) {
+  // Darwin's times are in the server's zone, so that session keeps it; all others are in UTC.
+  const std::string text = with(
+      site.tables.expand(hello_sql),
+      {{"zone", site.tables.darwin() ? "" : ", time_zone = '+00:00'"}, {"tables", list_of(site.tables)}});
+  const Instant asked = BootClock::now();
+  const Answers answers = connection.run(text, until);
+  if (answers.trouble) raise(statement_error(*answers.trouble, site.name));
+  enum : std::size_t { who = 2, settings, replicates, tables, columns };
+  Hello hello{.version = std::string(answers[who].text(0, 1)),
+              .database = std::string(answers[who].text(0, 2)),
+              .now = Micros(answers[who].number(0, 0)),
+              .asked = asked,
+              .answered = BootClock::now()};
+  for (std::size_t i = 0; i < answers[settings].rows.size(); ++i)
+    hello.settings.emplace(answers[settings].text(i, 0), answers[settings].text(i, 1));
+  hello.clock_stands = answers[who].number(0, 3) == 1;
+  if (!answers[replicates].rows.empty()) hello.replicates = answers[replicates].number(0, 1) > 0;
+  Look(site, answers[tables], answers[columns], hello).look();
+  return hello;
+}
+
+void require_complete(const Hello& hello, const Site& site) {
+  if (const int oldest = hello.mariadb() ? 1006 : 800; hello.release() < oldest)
+    raise({Errc::refused, site.name + " is " + printable(hello.version) +
+                              "; leases need MariaDB 10.6 or MySQL 8.0, or later ones"});
+  if (hello.replicates && !site.options.allow_unsafe)
+    raise({Errc::refused, site.name +
+                              " is a replica: a lease that is written here is not on its primary; give the "
+                              "primary, or say unsafe=allow"});
+  if (!hello.is("read_only", "OFF"))
+    raise({Errc::refused, site.name + " is read-only; leases have to be written down: give the primary"});
+  if (hello.is("log_bin", "ON") && hello.is("binlog_format", "STATEMENT"))
+    raise({Errc::refused, site.name + " keeps its binary log by statements, which cannot carry leases; set "
+                                      "binlog_format=ROW or MIXED there"});
+  if (!hello.wrong.empty()) raise({Errc::refused, site.name + ": " + hello.wrong});
+  if (hello.missing.empty()) return;
+  raise({Errc::refused, "there is no table \"" + site.tables.called(hello.missing.front()) +
+                            "\" in the database \"" + printable(hello.database) +
+                            "\"; make it with: holdfast --store " + site.name + " init"});
+}
+
+}  // namespace holdfast::mariadb

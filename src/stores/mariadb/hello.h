@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// hello.h - the first words on every connection: how we want it, who answers, and what is there.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "stores/mariadb/connection.h"
+
+namespace holdfast::mariadb {
+
+struct Hello {
+  std::string version = {}, database = {};
+  std::map<std::string, std::string, std::less<>> settings = {};  // of the server, by their names
+  Micros now{};                                                   // the server's clock
+  Instant asked{}, answered{};
+  bool clock_stands = false;  // sysdate_is_now: while a statement waits, its clock does not go on
+  bool replicates = false;    // another server's log, as far as MariaDB tells everybody
+
+  std::string wrong = {};                           // what cannot be used, in a sentence; empty: nothing
+  std::vector<std::string> missing = {};            // tables, by the names in schema.sql
+  std::string key_type = {};                        // of the column `key` of our tables
+  std::size_t longest_key = 0, longest_holder = 0;  // in bytes, or in letters in Darwin's table
+
+  bool mariadb() const { return version.find("MariaDB") != std::string::npos; }
+  int release() const;  // 1011 for 10.11
+  bool is(std::string_view setting, std::string_view value) const;
+};
+
+// Throws Failure.
+Hello say_hello(Connection& connection, const Site& site, Instant until);
+
+// Errc::refused, if leases cannot be kept there; throws Failure.
+void require_complete(const Hello& hello, const Site& site);
+
+}  // namespace holdfast::mariadb

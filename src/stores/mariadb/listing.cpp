@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the store tells people: its rows, and what it thinks of the server.
+#include <algorithm>
+
+#include "stores/mariadb/darwin.h"
+#include "stores/mariadb/sql/darwin_leases.sql.h"
+#include "stores/mariadb/sql/history.sql.h"
+#include "stores/mariadb/sql/leases.sql.h"
+#include "stores/mariadb/sql/places.sql.h"
+#include "stores/mariadb/store.h"
+#include "stores/mariadb/words.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+using core::answer;
+using core::remaining;
+using core::Row;
+
+Micros moment(const Answer& a, std::size_t row, std::size_t column) {
+  return a.moment(row, column).value_or(Micros::zero());
+}
+
+void take_leases(const Answer& a, Page& page) {
+  for (std::size_t i = 0; i < a.rows.size(); ++i) {
+    const Row row{.token = a.number(i, 2),
+                  .holder = a.text(i, 1),
+                  .end = a.moment(i, 3),
+                  .now = Micros(a.number(i, 8))};
+    Reply reply;
+    answer(reply, Verdict::busy, row);
+    page.leases.push_back({.key = std::string(a.text(i, 0)),
+                           .holder = reply.holder,
+                           .token = reply.token,
+                           .remaining = reply.remaining,
+                           .since = moment(a, i, 4),
+                           .note = std::string(a.text(i, 5)),
+                           .detached = a.number(i, 6) != 0,
+                           .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
+  }
+}
+
+void take_places(const Answer& a, Page& page) {
+  for (std::size_t i = 0; i < a.rows.size(); ++i) {
+    page.places.push_back({.key = std::string(a.text(i, 0)),
+                           .client = std::string(a.text(i, 1)),
+                           .holder = std::string(a.text(i, 2)),
+                           .remaining = remaining(a.moment(i, 3), Micros(a.number(i, 4)))});
+  }
+}
+
+void take_log(const Answer& a, Page& page) {
+  for (std::size_t i = 0; i < a.rows.size(); ++i) {
+    page.log.push_back({.at = moment(a, i, 0),
+                        .key = std::string(a.text(i, 1)),
+                        .event = std::string(a.text(i, 2)),
+                        .holder = std::string(a.text(i, 3)),
+                        .token = Token{static_cast<std::uint64_t>(a.number(i, 4))},
+                        .by = std::string(a.text(i, 5)),
+                        .reason = std::string(a.text(i, 6))});
+  }
+}
+
+// Only looked: whatever went wrong, nothing was changed.
+Error looking_failed(Error error) {
+  if (error.in_doubt()) error.code = Errc::unavailable;
+  return error;
+}
+
+std::vector<std::string> dangers(const Hello& hello, bool darwin) {
+  std::vector<std::string> found;
+  if (!hello.is("innodb_flush_log_at_trx_commit", "1"))
+    found.emplace_back(
+        "innodb_flush_log_at_trx_commit is not 1: a crash of the server's machine can lose leases and "
+        "tokens");
+  if (hello.is("log_bin", "ON") && !hello.is("sync_binlog", "1"))
+    found.emplace_back(
+        "sync_binlog is not 1: after a crash of the server's machine its replicas may not have the last "
+        "leases");
+  if (hello.is("wsrep_on", "ON"))
+    found.emplace_back(
+        "this is a node of a Galera cluster: nodes that are parted can both grant; let all clients use one "
+        "node");
+  if (hello.clock_stands)
+    found.emplace_back("sysdate_is_now is on: an acquire that waited for a row may be granted too late");
+  if (darwin)
+    found.emplace_back(
+        "layout=darwin: times are local ones in whole seconds, and a Java node can take a lease over when "
+        "its zone "
+        "changes the clock");
+  return found;
+}
+
+}  // namespace
+
+Result<Page> MariaStore::list(const Query& query, Instant until) {
+  Page page;
+  try {
+    ready(until);
+    const Tables& tables = site_->tables;
+    const bool leases = query.what == Query::What::leases, log = query.what == Query::What::log;
+    const char* const alias = log ? "g" : !leases ? "w" : tables.darwin() ? "x" : "l";
+    const std::string column = std::string(alias) + ".`key`";
+    const std::string bytes = tables.expand("{bytes(" + column + ")}");
+    const std::string wanted = query.exact ? column + " = " + tables.key(query.prefix)
+                                           : "LEFT(" + bytes + ", " + std::to_string(query.prefix.size()) +
+                                                 ") = " + hex(query.prefix);
+    const std::string_view sql = log               ? history_sql
+                                 : !leases         ? places_sql
+                                 : tables.darwin() ? darwin_leases_sql
+                                                   : leases_sql;
+    const Answers answers =
+        connection_->run(with(tables.expand(sql),
+                              {{"wanted", wanted},
+                               {"after", hex(query.after)},
+                               {"suffix", "'" + std::string(darwin_suffix) + "'"},
+                               {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),
+                         until);
+    if (answers.trouble) raise(statement_error(*answers.trouble, site_->name));
+    switch (query.what) {
+      case Query::What::leases: take_leases(answers.back(), page); break;
+      case Query::What::places: take_places(answers.back(), page); break;
+      case Query::What::log: take_log(answers.back(), page); break;
+    }
+  } catch (const Failure& failure) {
+    return looking_failed(failure.error());
+  }
+  return page;
+}
+
+Result<Traits> MariaStore::examine(Instant until) {
+  Traits traits;
+  traits.name = hello_.mariadb() ? "mariadb" : "mysql";
+  traits.resolution = Millis(1);
+  try {
+    ready(until);
+    hello_ = say_hello(*connection_, *site_, until);
+    traits.findings = dangers(hello_, site_->tables.darwin());
+    if (!traits.findings.empty()) traits.grade = 'C';
+    if (!site_->options.allow_unsafe) traits.warnings = traits.findings;
+    traits.findings.push_back("the server is " + hello_.version);
+  } catch (const Failure& failure) {
+    return looking_failed(failure.error());
+  }
+  return traits;
+}
+
+}  // namespace holdfast::mariadb

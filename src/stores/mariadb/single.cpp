@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request in one text: sql/acquire.sql, renew.sql, release.sql, and look.sql behind each.
+#include "base/text.h"
+#include "stores/mariadb/store.h"
+#include "stores/mariadb/words.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+using core::answer;
+using core::gives_back;
+using core::length_of;
+using core::Row;
+
+using namespace std::chrono_literals;
+
+enum Column : std::size_t { now_us, token, holder, until_us, ahead };
+
+// When to look again at a row that somebody is changing.
+constexpr Millis soon = 50ms;
+
+Row row_in(const Answer& a) {
+  return {.token = a.number(0, token),
+          .holder = a.text(0, holder),
+          .end = a.moment(0, until_us),
+          .now = Micros(a.number(0, now_us))};
+}
+
+bool is_theirs(const Row& row, const Request& r) {
+  return row.live() && row.holder == r.holder.text &&
+         (r.token == no_token || static_cast<std::int64_t>(number(r.token)) == row.token);
+}
+
+}  // namespace
+
+MariaStore::Settled MariaStore::settle(Call& call, std::size_t i, Millis patience) {
+  const Request& r = call.requests[i];
+  const bool acquires = r.verb == Verb::acquire;
+  if (r.verb == Verb::evict || (r.verb == Verb::release && r.place > Millis::zero())) return Settled::not_yet;
+  // Where we have a place somebody waits: we do.  Then a look is all that most polls need.
+  const bool waits = acquires && waited_for_.contains(r.key.text);
+  if (waits ? r.place > Millis::zero() : acquires && (r.detached || !r.note.empty())) return Settled::not_yet;
+  static const std::string nothing;
+  const std::string& statement = waits                   ? nothing
+                                 : acquires              ? acquire_
+                                 : r.verb == Verb::renew ? renew_
+                                                         : release_;
+  const std::string text = with(statement + look_, {{"key", hex(r.key.text)},
+                                                    {"holder", hex(r.holder.text)},
+                                                    {"client", hex(site_->client)},
+                                                    {"token", std::to_string(number(r.token))},
+                                                    {"ttl", digits(length_of(r.ttl))},
+                                                    {"start", r.extend ? "locked_until" : "SYSDATE(6)"},
+                                                    {"void_after", std::to_string(void_after(call.until))},
+                                                    {"patience", wait_at_most(patience)}});
+  const Instant sent = BootClock::now();
+  const Answers answers = connection_->run(text, call.until);
+  if (answers.trouble && !answers.each.empty() && answers[0].affected > 0)
+    raise({Errc::in_doubt, site_->name + ": " + answers.trouble->text});
+  if (const Settled settled = check(answers.trouble); settled != Settled::yes) return settled;
+  offset_.learn(sent, BootClock::now(), Micros(answers.back().number(0, now_us)));
+  return take(r, call.replies[i], answers);
+}
+
+MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answers& answers) {
+  Row row = row_in(answers.back());
+  for (std::size_t k = 0; k + 1 < answers.each.size(); ++k) {
+    if (answers[k].affected == 0) continue;
+    const bool released = r.verb == Verb::release;
+    const auto given = static_cast<std::int64_t>(answers[k].insert_id);
+    if (released) {
+      row = {.token = given, .now = row.now};
+    } else if (row.token != given || row.holder != r.holder.text) {  // and is already somebody else's
+      row = {.token = given, .holder = r.holder.text, .end = row.now, .now = row.now};
+    }
+    answer(reply, released ? Verdict::released : Verdict::granted, row);
+    return Settled::yes;
+  }
+  const bool absent = answers.back().is_null(0, token);
+  if (r.verb == Verb::acquire) {
+    const bool taken = row.live() && row.holder != r.holder.text;
+    if (!taken || r.place > Millis::zero()) return Settled::not_yet;
+    answer(reply, Verdict::busy, row);
+    reply.ahead = static_cast<std::uint32_t>(answers.back().number(0, ahead));
+    return Settled::yes;
+  }
+  if (is_theirs(row, r)) return Settled::not_yet;        // since a moment ago
+  if (absent && gives_back(r)) return Settled::not_yet;  // an acquire may be making it just now
+  answer(reply, Verdict::lost, row);
+  return Settled::yes;
+}
+
+void MariaStore::answer_locked(Call& call, std::size_t i) {
+  const Request& r = call.requests[i];
+  Reply& reply = call.replies[i];
+  if (r.verb == Verb::acquire || r.verb == Verb::renew) {
+    const Answers answers = connection_->run(
+        with(look_, {{"key", site_->tables.key(r.key.text)}, {"client", hex(site_->client)}}), call.until);
+    if (check(answers.trouble) != Settled::yes) raise(statement_error(*answers.trouble, site_->name));
+    const Row row = row_in(answers.back());
+    const bool theirs = is_theirs(row, r);
+    // Still theirs, if not for longer than before: as good as a renewal that came a little earlier.  Of
+    // whoever wants it longer than it is, or does not know yet that it is theirs, that is not true.
+    if (r.verb == Verb::renew && theirs && !r.extend) return answer(reply, Verdict::granted, row);
+    if (r.verb == Verb::renew && !theirs) return answer(reply, Verdict::lost, row);
+    if (r.verb == Verb::acquire && !theirs) {
+      answer(reply, Verdict::busy, row);
+      if (row.live()) return;
+      reply.holder = "(a transaction that has its row locked)";
+      reply.remaining = soon;
+      return;
+    }
+  }
+  call.stuck.insert(r.key.text);
+  if (!call.failed)
+    call.failed = {Errc::unavailable, site_->name + ": the row of " + printable(r.key.text) +
+                                          " is locked by an open transaction of somebody"};
+}
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Keys for people, in bytewise order: ours, and those of Darwin's nodes, which have no token.
+SELECT x.`key`, x.holder, x.token, x.until_us, x.since_us, f.note, f.detached,
+       (SELECT COUNT(*) FROM {waiters} AS w WHERE w.`key` = x.`key` AND w.until > {now}), {now_us}
+  FROM (SELECT l.`key`, l.locked_by AS holder, l.sequence AS token,
+               IF(d.processName IS NULL AND l.locked_by IS NOT NULL, LEAST({now_us}, COALESCE({us(l.locked_until)}, {now_us})),
+                  {us(l.locked_until)}) AS until_us,
+               {us(l.locked_at)} AS since_us
+          FROM {locks} AS l
+          LEFT JOIN {darwin} AS d ON d.processName = l.`key`
+         WHERE d.processName IS NULL OR d.unlockKey = CONCAT(LOWER(HEX(l.sequence)), {suffix})
+        UNION ALL
+        SELECT d.processName, d.unlockKey, 0, {now_us} + TIMESTAMPDIFF(MICROSECOND, NOW(6), d.leaseUntil), 0
+          FROM {darwin} AS d
+          LEFT JOIN {locks} AS l ON l.`key` = d.processName
+         WHERE l.`key` IS NULL OR d.unlockKey <> CONCAT(LOWER(HEX(l.sequence)), {suffix})) AS x
+  LEFT JOIN {facts} AS f ON f.`key` = x.`key` AND f.token = x.token
+ WHERE {wanted} AND {bytes(x.`key`)} > {after}
+ ORDER BY {bytes(x.`key`)}
+ LIMIT {limit};

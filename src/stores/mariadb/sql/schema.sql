@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Everything that `init` can have to make, each under the name by which plan() knows whether it is there.
+-- All times are UTC.  Text is kept as bytes (UTF-8), so that no collation makes two keys one.
+
+-- locks: what is locked.  A row outlives its lease, so that `sequence`, the fencing token, never restarts.
+--   locked_by     NULL: free
+--   locked_until  end of the lease; NULL: without end; of a free row: since when it is free
+-- It has no other index: two would be locked in two orders.
+CREATE TABLE IF NOT EXISTS {locks} (
+  `key` {key_type} NOT NULL PRIMARY KEY,
+  locked_by VARBINARY(512),
+  locked_at DATETIME(6),
+  locked_until DATETIME(6),
+  sequence BIGINT NOT NULL DEFAULT 0
+) ENGINE=InnoDB;
+
+-- waiters: who waits.  A place is a short lease of its own; the smallest live ticket of a key is next.
+--   waiter  who would hold it, for people
+CREATE TABLE IF NOT EXISTS {waiters} (
+  `key` {key_type} NOT NULL,
+  client VARBINARY(16) NOT NULL,
+  waiter VARBINARY(512) NOT NULL,
+  ticket BIGINT NOT NULL,
+  until DATETIME(6) NOT NULL,
+  PRIMARY KEY (`key`, client)
+) ENGINE=InnoDB;
+
+-- facts: what {locks} has no column for; true only while `token` is that row's sequence.
+CREATE TABLE IF NOT EXISTS {facts} (
+  `key` {key_type} NOT NULL PRIMARY KEY,
+  token BIGINT NOT NULL,
+  detached TINYINT NOT NULL,
+  note VARBINARY(4096) NOT NULL
+) ENGINE=InnoDB;
+
+-- log: what somebody may ask about later: 'taken-over' and 'broken'.
+CREATE TABLE IF NOT EXISTS {log} (
+  id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  at DATETIME(6) NOT NULL,
+  `key` {key_type} NOT NULL,
+  event VARBINARY(16) NOT NULL,
+  holder VARBINARY(512) NOT NULL,
+  token BIGINT NOT NULL,
+  `by` VARBINARY(512) NOT NULL,
+  reason VARBINARY(4096) NOT NULL,
+  KEY (`key`)
+) ENGINE=InnoDB;
+
+-- state: one row.
+--   purged_token  no key that was purged had a larger one
+CREATE TABLE IF NOT EXISTS {state} (
+  one TINYINT NOT NULL DEFAULT 1 PRIMARY KEY,
+  purged_token BIGINT NOT NULL DEFAULT 0
+) ENGINE=InnoDB;
+
+-- state_row: the only one.
+INSERT IGNORE INTO {state} (one) VALUES (1);
+
+-- darwin: as Darwin's own script for MySQL makes it.
+CREATE TABLE IF NOT EXISTS {darwin} (
+  id INT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  processName VARCHAR(255) NOT NULL,
+  leaseUntil DATETIME NOT NULL,
+  unlockKey VARCHAR(255) NOT NULL,
+  UNIQUE KEY CNUN_DARWIN_LOCK (processName)
+) ENGINE=InnoDB;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mariadb/steward.h"
+
+#include <algorithm>
+
+#include "core/row.h"
+#include "stores/mariadb/sql/purge_keys.sql.h"
+#include "stores/mariadb/sql/purge_places.sql.h"
+#include "stores/mariadb/sql/schema.sql.h"
+#include "stores/mariadb/words.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+using core::length_of;
+
+constexpr std::size_t one_part = 500;
+constexpr const char* done = "COMMIT; SET wait_timeout = DEFAULT;";
+
+// One of schema.sql, with what is said there about it: "-- NAME: …", up to the next semicolon.
+std::string_view named(std::string_view name) {
+  const std::string start = "\n-- " + std::string(name) + ": ";
+  const std::size_t from = schema_sql.find(start) + 1;
+  return schema_sql.substr(from, schema_sql.find(";\n", from) + 1 - from);
+}
+
+// What is gone is gone, and to ask again does no harm.
+Error undone(Error error) {
+  if (error.in_doubt()) error.code = Errc::unavailable;
+  return error;
+}
+
+}  // namespace
+
+Answers MariaSteward::ask(Connection& connection, const std::string& text, Instant until) const {
+  while (true) {
+    Answers answers = connection.run(site_->tables.expand(text), until);
+    if (!answers.trouble) return answers;
+    const bool again = was_overtaken(answers.trouble->code) || was_locked(answers.trouble->code);
+    if (!again || BootClock::now() >= until) raise(statement_error(*answers.trouble, site_->name));
+  }
+}
+
+std::vector<std::string> MariaSteward::missing(const Hello& hello) const {
+  if (!hello.wrong.empty())
+    raise({Errc::refused, site_->name + ": " + hello.wrong + "; nothing was changed"});
+  std::vector<std::string> statements;
+  const auto add = [&](std::string_view name) {
+    statements.push_back(site_->tables.expand_for_people(named(name), hello.key_type));
+  };
+  for (const std::string& word : hello.missing) {
+    add(word);
+    if (word == "state") add("state_row");
+  }
+  return statements;
+}
+
+Result<std::vector<std::string>> MariaSteward::plan(Instant until) {
+  try {
+    Connection connection(*site_, until);
+    return missing(say_hello(connection, *site_, until));
+  } catch (const Failure& failure) {
+    return undone(failure.error());
+  }
+}
+
+// A statement that makes a table commits by itself; two who make the same at once do no harm.
+Result<std::vector<std::string>> MariaSteward::init(Instant until) {
+  try {
+    Connection connection(*site_, until);
+    const std::vector<std::string> statements = missing(say_hello(connection, *site_, until));
+    for (const std::string& statement : statements) {
+      const Answers answers = connection.run(statement, until);
+      if (!answers.trouble) continue;
+      if (answers.trouble->code != 1142 && answers.trouble->code != 1044)
+        raise(statement_error(*answers.trouble, site_->name));
+      raise({Errc::refused,
+             site_->name +
+                 ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
+                 "the database; or let its owner run what `init --dry-run` prints: " +
+                 answers.trouble->text});
+    }
+    return statements;
+  } catch (const Failure& failure) {
+    return undone(failure.error());
+  }
+}
+
+std::uint64_t MariaSteward::purge_keys(Connection& connection, const Purge& what, Instant until) const {
+  const Tables& tables = site_->tables;
+  std::uint64_t gone = 0;
+  if (what.free_for == never) return gone;
+  std::string behind;
+  while (true) {
+    const Answers part = ask(connection,
+                             "SELECT `key` FROM {locks} WHERE `key` > " + tables.key(behind) +
+                                 " ORDER BY `key` LIMIT " + std::to_string(one_part),
+                             until);
+    if (part.back().rows.empty()) return gone;
+    const std::string last(part.back().text(part.back().rows.size() - 1, 0));
+    const Answers free = ask(connection,
+                             with(purge_keys_sql, {{"behind", tables.key(behind)},
+                                                   {"last", tables.key(last)},
+                                                   {"free_for", digits(length_of(what.free_for))}}),
+                             until);
+    std::string keys;
+    std::int64_t largest = 0;
+    const Answer& found = free.back();
+    for (std::size_t i = 0; i < found.rows.size(); ++i) {
+      keys += (keys.empty() ? "" : ", ") + tables.key(found.text(i, 0));
+      largest = std::max(largest, found.number(i, 1));
+    }
+    std::string text;
+    if (!keys.empty())
+      text = "UPDATE {state} SET purged_token = GREATEST(purged_token, " + std::to_string(largest) +
+             "); DELETE FROM {facts} WHERE `key` IN (" + keys + "); DELETE FROM {locks} WHERE `key` IN (" +
+             keys + "); ";
+    ask(connection, text + done, until);
+    gone += found.rows.size();
+    behind = last;
+  }
+}
+
+Result<Purged> MariaSteward::purge(const Purge& what, Instant until) {
+  try {
+    Connection connection(*site_, until);
+    require_complete(say_hello(connection, *site_, until), *site_);
+    Purged purged;
+    for (std::size_t found = one_part; found == one_part;) {
+      const Answers dead =
+          ask(connection, with(purge_places_sql, {{"many", std::to_string(one_part)}}), until);
+      found = dead.back().rows.size();
+      std::string places;
+      for (std::size_t i = 0; i < found; ++i)
+        places += (places.empty() ? "(" : ", (") + site_->tables.key(dead.back().text(i, 0)) + ", " +
+                  hex(dead.back().text(i, 1)) + ")";
+      ask(connection,
+          (places.empty() ? "" : "DELETE FROM {waiters} WHERE (`key`, client) IN (" + places + "); ") +
+              std::string(done),
+          until);
+      purged.places += found;
+    }
+    purged.keys = purge_keys(connection, what, until);
+    if (what.log_older_than != never)
+      purged.log = ask(connection,
+                       "DELETE FROM {log} WHERE at <= {now} - INTERVAL " +
+                           digits(length_of(what.log_older_than)) + " MICROSECOND",
+                       until)
+                       .back()
+                       .affected;
+    return purged;
+  } catch (const Failure& failure) {
+    return undone(failure.error());
+  }
+}
+
+}  // namespace holdfast::mariadb

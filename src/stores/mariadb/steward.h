@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// steward.h - the tables, made and tidied by hand.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "holdfast/store.h"
+#include "stores/mariadb/hello.h"
+
+namespace holdfast::mariadb {
+
+class MariaSteward final : public Steward {
+ public:
+  explicit MariaSteward(std::shared_ptr<const Site> site) : site_(std::move(site)) {}
+
+  Result<std::vector<std::string>> plan(Instant until) override;
+  Result<std::vector<std::string>> init(Instant until) override;
+  Result<Purged> purge(const Purge& what, Instant until) override;
+
+ private:
+  std::vector<std::string> missing(const Hello& hello) const;
+  // All statements of one text.
+  Answers ask(Connection& connection, const std::string& text, Instant until) const;
+  std::uint64_t purge_keys(Connection& connection, const Purge& what, Instant until) const;
+
+  const std::shared_ptr<const Site> site_;
+};
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mariadb/tables.h"
+
+#include <algorithm>
+
+#include "base/fill_in.h"
+#include "base/text.h"
+#include "stores/mariadb/words.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+constexpr std::size_t longest = 41;  // and 23 for what we put behind it
+
+bool digit(char c) { return c >= '0' && c <= '9'; }
+bool letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_'; }
+
+// Since 1970, as a number: no session's zone has a say in it.
+std::string us(std::string_view moment) {
+  return "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', " + std::string(moment) + ")";
+}
+
+std::string without_comments(std::string_view sql) {
+  std::string out;
+  while (!sql.empty()) {
+    const std::string_view line = sql.substr(0, std::min(sql.find('\n'), sql.size() - 1) + 1);
+    if (!line.starts_with("--")) out += line;
+    sql.remove_prefix(line.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<Tables> Tables::named(std::string_view table, Layout layout) {
+  const bool formed = !table.empty() && table.size() <= longest && letter(table.front()) &&
+                      std::all_of(table.begin(), table.end(), [](char c) { return letter(c) || digit(c); });
+  if (!formed)
+    return Error{Errc::invalid, "'" + printable(table) +
+                                    "' is no table name: it takes 1 to 41 letters, digits and _, and no "
+                                    "digit first"};
+  if (table.find("holdfast_") != std::string_view::npos)
+    return Error{Errc::invalid, "the table name '" + std::string(table) +
+                                    "' is taken: names with holdfast_ in them are not for lock tables"};
+  Tables tables;
+  tables.name_ = table;
+  tables.layout_ = layout;
+  return tables;
+}
+
+std::vector<std::string_view> Tables::words() const {
+  std::vector<std::string_view> words = {"locks", "waiters", "facts", "log", "state"};
+  if (darwin()) words.insert(words.begin(), "darwin");
+  return words;
+}
+
+std::string Tables::called(std::string_view word) const {
+  if (word == (darwin() ? "darwin" : "locks")) return name_;
+  return (name_ == "locks" ? "holdfast_" : name_ + "_holdfast_") + std::string(word);
+}
+
+std::string Tables::key(std::string_view text) const { return (darwin() ? "_utf8mb4 " : "") + hex(text); }
+
+std::string Tables::put_in(std::string_view word) const {
+  // When the statement began.
+  if (word == "now") return "UTC_TIMESTAMP(6)";
+  if (word == "now_us") return us("UTC_TIMESTAMP(6)");
+  // Goes on while a statement waits for a row.  In our session's zone, which is UTC.
+  if (word == "clock") return "SYSDATE(6)";
+  if (word == "clock_us") return us("SYSDATE(6)");
+  // A lease that is extended again and again ends at the latest then, far from where DATETIME ends.
+  if (word == "last_day") return "TIMESTAMP'6536-01-01 00:00:00'";
+  if (word.starts_with("us(")) return us(word.substr(3, word.size() - 4));
+  // In bytewise order, whatever the column's own is.
+  if (word.starts_with("bytes(")) {
+    const std::string column(word.substr(6, word.size() - 7));
+    return darwin() ? "CAST(CONVERT(" + column + " USING utf8mb4) AS BINARY)" : column;
+  }
+  const auto all = words();
+  if (std::find(all.begin(), all.end(), word) != all.end()) return "`" + called(word) + "`";
+  return "{" + std::string(word) + "}";
+}
+
+std::string Tables::expand(std::string_view sql) const {
+  return fill_in(without_comments(sql), [this](std::string_view word) { return put_in(word); });
+}
+
+std::string Tables::expand_for_people(std::string_view sql, const std::string& key_type) const {
+  return fill_in(sql, [&](std::string_view word) { return word == "key_type" ? key_type : put_in(word); });
+}
+
+}  // namespace holdfast::mariadb
