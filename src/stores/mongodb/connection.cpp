@@ -46,8 +46,9 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const
 void start_driver() {
   static std::once_flag once;
   std::call_once(once, [] {
+    // Our errors say it, without addresses that hold a password.  Before the start, which may have words too.
+    mongoc_log_set_handler(nullptr, nullptr);
     mongoc_init();
-    mongoc_log_set_handler(nullptr, nullptr);  // our errors say it, without addresses that hold a password
   });
 }
 
