@@ -27,6 +27,13 @@ inline std::string with(const std::string& url, const std::string& parameters) {
   return url + (mentions(url, "?") ? "&" : "?") + parameters;
 }
 
+// A number that a server tells of itself, the first of that name behind `section`.
+inline double status_of(const MongoAddress& server, const std::string& section, const std::string& name) {
+  const std::string status = server.command("admin", R"({"serverStatus": 1})");
+  const std::size_t at = status.find("\"" + name + "\" : ", status.find("\"" + section + "\""));
+  return at == std::string::npos ? -1 : std::stod(status.substr(at + name.size() + 5));
+}
+
 // What becomes of the attempt to open a store there.
 inline Status try_connect(const std::string& url, Instant until = soon()) {
   auto origin = try_origin(url);

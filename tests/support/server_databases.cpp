@@ -100,7 +100,8 @@ class MongoDatabase final : public TestDatabase {
     }
   }
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
-  bool has_tables() const override { return false; }
+  // Its own layout needs nothing, beside the gem there are indexes.
+  bool has_tables() const override { return !parameters_.empty(); }
   std::string url() const override {
     std::string url = server().url(name_);
     // The URL of somebody's own server may have options.

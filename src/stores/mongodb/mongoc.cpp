@@ -21,8 +21,9 @@ Status load_mongoc() {
   if (Status s = driver.load(); !s) return s;
   static std::once_flag once;
   std::call_once(once, [] {
+    // Our errors say it, without addresses that hold a password.  Before the start, which may have words too.
+    mongoc_log_set_handler(nullptr, nullptr);
     mongoc_init();
-    mongoc_log_set_handler(nullptr, nullptr);  // our errors say it, without addresses that hold a password
   });
   return ok();
 }

@@ -80,8 +80,9 @@ int run_with_usual_servers(const std::set<std::string>& names, const std::vector
       mongodb.emplace(MongoOptions{.port = 27017});
     } else if (name == "mariadb") {
       mariadb.emplace(MariaOptions{.port = 3306});
-      // To its clients localhost is the socket.
+      // To its clients localhost is the socket: to the library, and to the command, which has my.cnf.
       ::setenv("MYSQL_UNIX_PORT", mariadb->socket().c_str(), 1);
+      ::setenv("MYSQL_HOME", mariadb->folder().c_str(), 1);
     } else {
       throw std::runtime_error("there is no server " + name);
     }
