@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong between us and a server, and what a caller is told.
 #include <atomic>
+#include <filesystem>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "tests/mariadb/suite.h"
+#include "tests/support/servers/port.h"
 
 namespace holdfast::test {
 namespace {
@@ -271,6 +274,23 @@ TEST_P(Outcomes, a_binary_log_of_statements_is_refused) {
 }
 
 HOLDFAST_ON_BOTH(Outcomes);
+
+// One node alone is a cluster already.
+TEST(Galera, is_told_to_everybody_who_opens_it) {
+  const std::string provider = "/usr/lib/galera/libgalera_smm.so";
+  if (!std::filesystem::exists(provider)) GTEST_SKIP() << "Galera is missing (Debian's galera-4)";
+  const std::string port = std::to_string(free_port());
+  const MariaServer node(
+      {.lines = {"wsrep_on=ON", "wsrep_provider=" + provider, "wsrep_cluster_address=gcomm://",
+                 "wsrep_node_address=127.0.0.1", "binlog_format=ROW", "innodb_autoinc_lock_mode=2",
+                 "wsrep_provider_options=gmcast.listen_addr=tcp://127.0.0.1:" + port}});
+  make_tables(node.url());
+  Ours ours(node.url());
+  const Traits traits = ours.store().examine(soon()).value();
+  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_THAT(traits.warnings, Contains(HasSubstr("Galera")));
+  EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+}
 
 // MySQL tells it only those who may see it.
 TEST(Replica, is_refused_although_it_takes_writes) {

@@ -44,6 +44,16 @@ TEST(MariaUrl, in_names_another_table) {
   EXPECT_FALSE(origin->in("or-ders"));
 }
 
+// MySQL's caching_sha2_password too, which asks for TLS or a key of the server.
+TEST(MariaUrl, a_password_opens_both_without_tls_on_this_machine) {
+  for (const bool mysql : {false, true}) {
+    const MariaServer server({.password = "p%@:/", .mysql = mysql, .fsync = false});
+    const std::string url = "mariadb://app:p%25%40%3A%2F@127.0.0.1:" + std::to_string(server.port()) + "/app";
+    const auto made = try_origin(url).value()->steward()->init(soon());
+    EXPECT_TRUE(made) << made.error().detail;
+  }
+}
+
 TEST(MariaUrl, a_socket_is_used_in_place_of_a_host) {
   const MariaServer server({.fsync = false});
   const std::string url = "mariadb://app@/app?socket=" + server.socket();

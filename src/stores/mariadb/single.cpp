@@ -40,19 +40,19 @@ MariaStore::Settled MariaStore::settle(Call& call, std::size_t i, Millis patienc
   // Where we have a place somebody waits: we do.  Then a look is all that most polls need.
   const bool waits = acquires && waited_for_.contains(r.key.text);
   if (waits ? r.place > Millis::zero() : acquires && (r.detached || !r.note.empty())) return Settled::not_yet;
-  static const std::string nothing;
-  const std::string& statement = waits                   ? nothing
-                                 : acquires              ? acquire_
+  const std::string acquire = waits ? "" : known_.contains(r.key.text) ? acquire_ : acquire_ + make_;
+  const std::string text = with((acquires                ? acquire
                                  : r.verb == Verb::renew ? renew_
-                                                         : release_;
-  const std::string text = with(statement + look_, {{"key", hex(r.key.text)},
-                                                    {"holder", hex(r.holder.text)},
-                                                    {"client", hex(site_->client)},
-                                                    {"token", std::to_string(number(r.token))},
-                                                    {"ttl", digits(length_of(r.ttl))},
-                                                    {"start", r.extend ? "locked_until" : "SYSDATE(6)"},
-                                                    {"void_after", std::to_string(void_after(call.until))},
-                                                    {"patience", wait_at_most(patience)}});
+                                                         : release_) +
+                                    look_,
+                                {{"ahead", acquires ? with(ahead_, named(r)) : "0"},
+                                 {"key", hex(r.key.text)},
+                                 {"holder", hex(r.holder.text)},
+                                 {"token", std::to_string(number(r.token))},
+                                 {"ttl", digits(length_of(r.ttl))},
+                                 {"start", r.extend ? "locked_until" : "SYSDATE(6)"},
+                                 {"void_after", std::to_string(void_after(call.until))},
+                                 {"patience", wait_at_most(patience)}});
   const Instant sent = BootClock::now();
   const Answers answers = connection_->run(text, call.until);
   if (answers.trouble && !answers.each.empty() && answers[0].affected > 0)
@@ -70,13 +70,15 @@ MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answe
     const auto given = static_cast<std::int64_t>(answers[k].insert_id);
     if (released) {
       row = {.token = given, .now = row.now};
-    } else if (row.token != given || row.holder != r.holder.text) {  // and is already somebody else's
+    } else if (row.token != given || row.holder != r.holder.text || !row.live()) {  // and is over already
       row = {.token = given, .holder = r.holder.text, .end = row.now, .now = row.now};
     }
     answer(reply, released ? Verdict::released : Verdict::granted, row);
+    put(known_, r.key.text);
     return Settled::yes;
   }
   const bool absent = answers.back().is_null(0, token);
+  if (const auto known = known_.find(r.key.text); absent && known != known_.end()) known_.erase(known);
   if (r.verb == Verb::acquire) {
     const bool taken = row.live() && row.holder != r.holder.text;
     if (!taken || r.place > Millis::zero()) return Settled::not_yet;
@@ -90,12 +92,15 @@ MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answe
   return Settled::yes;
 }
 
+Values MariaStore::named(const Request& r) const {
+  return {{"key", site_->tables.key(r.key.text)}, {"client", hex(site_->client)}};
+}
+
 void MariaStore::answer_locked(Call& call, std::size_t i) {
   const Request& r = call.requests[i];
   Reply& reply = call.replies[i];
   if (r.verb == Verb::acquire || r.verb == Verb::renew) {
-    const Answers answers = connection_->run(
-        with(look_, {{"key", site_->tables.key(r.key.text)}, {"client", hex(site_->client)}}), call.until);
+    const Answers answers = connection_->run(with(with(look_, {{"ahead", ahead_}}), named(r)), call.until);
     if (check(answers.trouble) != Settled::yes) raise(statement_error(*answers.trouble, site_->name));
     const Row row = row_in(answers.back());
     const bool theirs = is_theirs(row, r);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/row.h"
+#include "stores/mariadb/darwin.h"
 #include "stores/mariadb/sql/purge_keys.sql.h"
 #include "stores/mariadb/sql/purge_places.sql.h"
 #include "stores/mariadb/sql/schema.sql.h"
@@ -15,7 +16,6 @@ namespace {
 using core::length_of;
 
 constexpr std::size_t one_part = 500;
-constexpr const char* done = "COMMIT; SET wait_timeout = DEFAULT;";
 
 // One of schema.sql, with what is said there about it: "-- NAME: …", up to the next semicolon.
 std::string_view named(std::string_view name) {
@@ -23,6 +23,8 @@ std::string_view named(std::string_view name) {
   const std::size_t from = schema_sql.find(start) + 1;
   return schema_sql.substr(from, schema_sql.find(";\n", from) + 1 - from);
 }
+
+bool may_try_again(const Trouble& trouble) { return was_overtaken(trouble.code) || was_locked(trouble.code); }
 
 // What is gone is gone, and to ask again does no harm.
 Error undone(Error error) {
@@ -36,9 +38,20 @@ Answers MariaSteward::ask(Connection& connection, const std::string& text, Insta
   while (true) {
     Answers answers = connection.run(site_->tables.expand(text), until);
     if (!answers.trouble) return answers;
-    const bool again = was_overtaken(answers.trouble->code) || was_locked(answers.trouble->code);
-    if (!again || BootClock::now() >= until) raise(statement_error(*answers.trouble, site_->name));
+    if (!may_try_again(*answers.trouble) || BootClock::now() >= until)
+      raise(statement_error(*answers.trouble, site_->name));
   }
+}
+
+// What was read under lock is true no more when the transaction is undone: it has to be read again.
+bool MariaSteward::commit(Connection& connection, const std::string& text, Instant until) const {
+  const Answers answers =
+      connection.run(site_->tables.expand(text + "COMMIT; SET wait_timeout = DEFAULT;"), until);
+  if (!answers.trouble) return true;
+  if (!may_try_again(*answers.trouble) || BootClock::now() >= until)
+    raise(statement_error(*answers.trouble, site_->name));
+  ask(connection, "ROLLBACK", until);
+  return false;
 }
 
 std::vector<std::string> MariaSteward::missing(const Hello& hello) const {
@@ -115,7 +128,11 @@ std::uint64_t MariaSteward::purge_keys(Connection& connection, const Purge& what
       text = "UPDATE {state} SET purged_token = GREATEST(purged_token, " + std::to_string(largest) +
              "); DELETE FROM {facts} WHERE `key` IN (" + keys + "); DELETE FROM {locks} WHERE `key` IN (" +
              keys + "); ";
-    ask(connection, text + done, until);
+    // Else nobody would know any more that they are ours.
+    if (!keys.empty() && tables.darwin())
+      text += "DELETE FROM {darwin} WHERE processName IN (" + keys + ") AND RIGHT(unlockKey, " +
+              std::to_string(darwin_suffix.size()) + ") = '" + std::string(darwin_suffix) + "'; ";
+    if (!commit(connection, text, until)) continue;
     gone += found.rows.size();
     behind = last;
   }
@@ -134,10 +151,11 @@ Result<Purged> MariaSteward::purge(const Purge& what, Instant until) {
       for (std::size_t i = 0; i < found; ++i)
         places += (places.empty() ? "(" : ", (") + site_->tables.key(dead.back().text(i, 0)) + ", " +
                   hex(dead.back().text(i, 1)) + ")";
-      ask(connection,
-          (places.empty() ? "" : "DELETE FROM {waiters} WHERE (`key`, client) IN (" + places + "); ") +
-              std::string(done),
-          until);
+      if (!places.empty()) places = "DELETE FROM {waiters} WHERE (`key`, client) IN (" + places + "); ";
+      if (!commit(connection, places, until)) {
+        found = one_part;
+        continue;
+      }
       purged.places += found;
     }
     purged.keys = purge_keys(connection, what, until);

@@ -22,6 +22,8 @@ class MariaSteward final : public Steward {
   std::vector<std::string> missing(const Hello& hello) const;
   // All statements of one text.
   Answers ask(Connection& connection, const std::string& text, Instant until) const;
+  // The end of a transaction; false: it was undone, as somebody was in the way.
+  bool commit(Connection& connection, const std::string& text, Instant until) const;
   std::uint64_t purge_keys(Connection& connection, const Purge& what, Instant until) const;
 
   const std::shared_ptr<const Site> site_;

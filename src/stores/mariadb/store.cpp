@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "stores/mariadb/sql/acquire.sql.h"
+#include "stores/mariadb/sql/ahead.sql.h"
 #include "stores/mariadb/sql/look.sql.h"
 #include "stores/mariadb/sql/make.sql.h"
 #include "stores/mariadb/sql/read.sql.h"
@@ -26,6 +27,9 @@ Millis part_of(Instant until, std::int64_t parts, Millis most) {
   return std::clamp(left / parts, Millis(1), most);
 }
 
+// A statement that may have to wait for a row.
+std::string waiting(const Tables& tables, std::string_view sql) { return "{patience}" + tables.expand(sql); }
+
 std::size_t letters(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
@@ -35,13 +39,12 @@ std::size_t letters(std::string_view text) {
 
 MariaStore::MariaStore(std::shared_ptr<const Site> site, Instant until)
     : site_(std::move(site)),
-      acquire_(site_->tables.expand("{patience}" +
-                                    std::string(acquire_sql.substr(acquire_sql.find("UPDATE"))) +
-                                    "{patience}" + std::string(make_sql.substr(make_sql.find("INSERT"))))),
-      renew_(site_->tables.expand("{patience}" + std::string(renew_sql.substr(renew_sql.find("UPDATE"))))),
-      release_(
-          site_->tables.expand("{patience}" + std::string(release_sql.substr(release_sql.find("UPDATE"))))),
+      acquire_(waiting(site_->tables, acquire_sql)),
+      make_(waiting(site_->tables, make_sql)),
+      renew_(waiting(site_->tables, renew_sql)),
+      release_(waiting(site_->tables, release_sql)),
       look_(site_->tables.expand(look_sql)),
+      ahead_(site_->tables.expand(ahead_sql)),
       read_(site_->tables.expand(read_sql)) {
   connect(until);
 }

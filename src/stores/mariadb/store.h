@@ -19,6 +19,7 @@
 #include "stores/mariadb/connection.h"
 #include "stores/mariadb/hello.h"
 #include "stores/mariadb/site.h"
+#include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {
 
@@ -67,7 +68,8 @@ class MariaStore final : public Store {
   // One text for one request.
   Settled settle(Call& call, std::size_t i, Millis patience);
   Settled take(const Request& request, Reply& reply, const Answers& answers);
-  core::Row look(const Request& request, Instant until);
+  // Whose key it is about, and who asks.
+  Values named(const Request& request) const;
   // Somebody's transaction has the row locked: answers by what everybody else sees, or notes that it cannot.
   void answer_locked(Call& call, std::size_t i);
 
@@ -83,8 +85,11 @@ class MariaStore final : public Store {
   Hello hello_;
   core::StoreOffset offset_;
   // With the names of the tables put in.
-  const std::string acquire_, renew_, release_, look_, read_;
-  std::set<std::string, std::less<>> waited_for_;  // keys in whose queue we probably are
+  const std::string acquire_, make_, renew_, release_, look_, ahead_, read_;
+  // Keys in whose queue we probably are, and keys that have a row: what to try first.
+  using Keys = std::set<std::string, std::less<>>;
+  static void put(Keys& keys, std::string_view key);
+  Keys waited_for_, known_;
 };
 
 }  // namespace holdfast::mariadb

@@ -171,10 +171,14 @@ MariaStore::Settled MariaStore::end(const Writes& writes, Instant until) {
   return check(done.trouble);
 }
 
+void MariaStore::put(Keys& keys, std::string_view key) {
+  if (keys.size() >= many_keys) keys.clear();
+  keys.emplace(key);
+}
+
 void MariaStore::remember(const Request& r, const Reply& reply) {
-  if (waited_for_.size() >= many_keys) waited_for_.clear();
   const bool busy = reply.verdict == Verdict::busy;
-  if (busy && r.place > Millis::zero()) waited_for_.emplace(r.key.text);
+  if (busy && r.place > Millis::zero()) put(waited_for_, r.key.text);
   if (const auto key = waited_for_.find(r.key.text); !busy && key != waited_for_.end())
     waited_for_.erase(key);
 }
