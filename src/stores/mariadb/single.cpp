@@ -70,7 +70,7 @@ MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answe
     const auto given = static_cast<std::int64_t>(answers[k].insert_id);
     if (released) {
       row = {.token = given, .now = row.now};
-    } else if (row.token != given || row.holder != r.holder.text) {  // and is already somebody else's
+    } else if (row.token != given || row.holder != r.holder.text || !row.live()) {  // and is over already
       row = {.token = given, .holder = r.holder.text, .end = row.now, .now = row.now};
     }
     answer(reply, released ? Verdict::released : Verdict::granted, row);
