@@ -74,6 +74,8 @@ struct SubjectKind {
 SubjectKind sqlite_subject();
 SubjectKind postgres_subject();
 SubjectKind redis_subject();
+SubjectKind mongodb_subject();
+SubjectKind mariadb_subject();
 
 // Makes each when it is first wanted, and its server with it.
 class Subjects {
