@@ -5,18 +5,38 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/subject.h"
-#include "stores/mongodb/bson.h"
 
 namespace holdfast::bench {
+
+// A document of libbson's that is ended with it.
+class Bson {
+ public:
+  explicit Bson(bson_t* made) noexcept : made_(made) {}
+  ~Bson() { bson_destroy(made_); }
+  Bson(Bson&& other) noexcept : made_(std::exchange(other.made_, nullptr)) {}
+  Bson& operator=(Bson&&) = delete;
+
+  bson_t* get() const noexcept { return made_; }
+  // Of what it has at "value.token".  Throws if there is nothing.
+  std::int64_t number(const char* path) const;
+  std::string text(const char* path) const;
+  bool has(const char* path) const;
+
+ private:
+  bson_iter_t at(const char* path) const;
+
+  bson_t* made_;
+};
 
 // To the database `app`.  Throws what the server or the driver says.
 class MongoConnection {
  public:
   explicit MongoConnection(const std::string& url);
-  mongodb::Document ask(const mongodb::Document& command);
+  Bson ask(Bson command);
 
  private:
   struct Free {
@@ -38,10 +58,10 @@ class RawMongo final : public ByHand {
   void ask() override;
 
  private:
-  void update_all(std::vector<mongodb::Document> updates);
+  void update_all(Bson updates, std::size_t count);
 
   MongoConnection connection_;
-  mongodb::Document concern_;
+  const Bson concern_;
 };
 
 }  // namespace holdfast::bench
