@@ -63,6 +63,8 @@ class Subject {
   virtual std::optional<double> served() { return std::nullopt; }
   // How far that number may lag behind.
   virtual Millis lag() const { return {}; }
+  // How many wait for one key at once.
+  virtual int crowd() const { return 100; }
 };
 
 // A kind of store, whether or not it can be measured here.

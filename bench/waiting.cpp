@@ -112,7 +112,7 @@ Cost watch(Subject& subject, int processes, int waiters, Length length, Wait wai
 }  // namespace
 
 Report run_waiting(const Effort& effort, Subject& subject) {
-  const int waiters = effort.quick ? 10 : 100;
+  const int waiters = effort.quick ? 10 : subject.crowd();
   const Length length = effort.quick ? Length{50ms, 200ms} : Length{std::max(1000ms, subject.lag()), 4s};
 
   const Shared<std::atomic<bool>> held;
