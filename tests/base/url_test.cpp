@@ -126,6 +126,8 @@ constexpr std::string_view places[] = {
     "redis://:SECRET@host:6379/0",
     "mongodb://user:SECRET@a:1,b:2,c:3/db?replicaSet=r",
     "mongodb+srv://user:SECRET@host/?tls=true",
+    "mariadb://user:SECRET@host:3306/db?table=locks",
+    "mysql://user@host/db?password=SECRET",
     "postgres://user:SECRET@[::1]:5432/db",
     "postgres://host/db?password=SECRET",
     "postgres://host:5432/db?user=u&password=SECRET",

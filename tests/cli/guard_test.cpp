@@ -86,6 +86,11 @@ class GuardHere : public Guarding<Home> {
 
 class Guard : public Guarding<HomeOn> {
  protected:
+  Guard() {
+    if (!GetParam().make_alone) return;
+    database_ = GetParam().alone();
+    environment_["HOLDFAST_STORE"] = database_->url();
+  }
   // Until the result is gone the store answers nobody.
   std::shared_ptr<void> out_of_reach() {
     if (is_server()) return database_->hang();

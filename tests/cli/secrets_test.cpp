@@ -80,8 +80,11 @@ TEST_F(Secrets, no_command_says_it_whatever_happens) {
   std::string unreadable = "sqlite:" + path("letter password=") + canary;
   for (const std::string& url :
        {secret_url(), unreadable, std::string("postgres://me:") + canary + "@127.0.0.1:1/db",
-        std::string("redis://:") + canary + "@127.0.0.1:1", std::string("mysql://h/d?password=") + canary,
-        std::string("nonsense password=") + canary, std::string("sqlite:x.db?token=") + canary}) {
+        std::string("redis://:") + canary + "@127.0.0.1:1",
+        std::string("mongodb://me:") + canary + "@127.0.0.1:1/db",
+        std::string("mariadb://me:") + canary + "@127.0.0.1:1/db",
+        std::string("mysql://127.0.0.1:1/d?password=") + canary, std::string("nonsense password=") + canary,
+        std::string("sqlite:x.db?token=") + canary}) {
     for (const Words& words : commands) {
       for (const Way way : {Way::option, Way::option_with_equals, Way::environment}) {
         SCOPED_TRACE(url + " " + words.front());

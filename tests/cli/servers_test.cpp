@@ -42,6 +42,8 @@ class Servers : public ::testing::TestWithParam<ServerKind>, protected Household
   const std::unique_ptr<OwnServer> server_ = GetParam().make();
 };
 
+class StrictServers : public Servers {};
+
 TEST_P(Servers, that_are_dead_are_69_and_one_sentence) {
   server_->kill();
   for (const Words& words : all_commands_) {
@@ -52,7 +54,7 @@ TEST_P(Servers, that_are_dead_are_69_and_one_sentence) {
 }
 
 // Without its password the inner one must not take another store, in which the key would be free.
-TEST_P(Servers, a_holdfast_inside_says_that_it_was_given_no_password) {
+TEST_P(StrictServers, a_holdfast_inside_says_that_it_was_given_no_password) {
   server_->make_tables();
   const Ended ended =
       holdfast({"run", "-n", "k", "--", HOLDFAST_BINARY, "run", "-n", "k", "--", "touch", path("ran")});
@@ -90,7 +92,7 @@ TEST_F(Home, PGPASSWORD_is_used_and_not_handed_on) {
   }
 }
 
-TEST_P(Servers, that_do_not_know_our_password_are_77_and_one_sentence) {
+TEST_P(StrictServers, that_do_not_know_our_password_are_77_and_one_sentence) {
   const std::string wrong = "swordfish-canary";
   environment_["HOLDFAST_STORE"] = server_->url(wrong);
   for (const Words& words : all_commands_) {
@@ -192,7 +194,7 @@ TEST_P(Servers, that_are_stopped_while_somebody_waits_are_waited_for_no_longer_t
   EXPECT_THAT(waiter.err(), Not(HasSubstr(OwnServer::password)));
 }
 
-TEST_P(Servers, see_the_password_and_nobody_else_does) {
+TEST_P(StrictServers, see_the_password_and_nobody_else_does) {
   server_->make_tables();
   Process process = start({"run", "k", "--", "sh", "-c", "echo held; env; exec sleep 1000"});
   ASSERT_TRUE(process.await_out("held\n")) << process.err();
@@ -224,6 +226,7 @@ TEST_P(Servers, see_the_password_and_nobody_else_does) {
 }
 
 HOLDFAST_ON_EVERY_SERVER(Servers);
+HOLDFAST_ON_EVERY_STRICT_SERVER(StrictServers);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting in order, on every store.
-#include <poll.h>
-
 #include "tests/conformance/suite.h"
 
 namespace holdfast::test {
@@ -16,11 +14,6 @@ class Queue : public Conformance {
         .places;
   }
 };
-
-bool rings(Bell& bell, int timeout_ms = 5000) {
-  pollfd fd{bell.fd(), POLLIN, 0};
-  return ::poll(&fd, 1, timeout_ms) == 1;
-}
 
 TEST_P(Queue, a_free_key_with_a_live_waiter_is_busy_for_everyone_else) {
   a_.acquire("k", "ann");
@@ -113,41 +106,6 @@ TEST_P(Queue, queues_of_two_keys_are_apart) {
   a_.acquire("x", "ann");
   b_.acquire("x", "bob", 1h, 1h);
   EXPECT_EQ(c_.acquire("y", "cat").verdict, Verdict::granted);
-}
-
-TEST_P(Queue, a_release_rings_the_first_live_waiter_only) {
-  const auto bob = b_.store().bell(), cat = c_.store().bell();
-  if (!bob) return;  // it says so by push = false, and its waiters poll: tests/client
-  a_.acquire("k", "ann");
-  b_.acquire("k", "bob", 1h, 1h);
-  c_.acquire("k", "cat", 1h, 1h);
-  EXPECT_FALSE(rings(*bob, 0));
-  a_.release("k", "ann");
-  EXPECT_TRUE(rings(*bob));
-  EXPECT_FALSE(rings(*cat, 0));
-  EXPECT_TRUE(bob->rung());
-  EXPECT_FALSE(rings(*bob, 0));
-}
-
-TEST_P(Queue, an_eviction_rings_too) {
-  const auto bob = b_.store().bell();
-  if (!bob) return;
-  const Reply mine = a_.acquire("k", "ann");
-  b_.acquire("k", "bob", 1h, 1h);
-  c_.evict("k", mine.token, "op", "why");
-  EXPECT_TRUE(rings(*bob));
-}
-
-TEST_P(Queue, the_first_who_leaves_a_free_key_rings_the_next) {
-  const auto cat = c_.store().bell();
-  if (!cat) return;
-  a_.acquire("k", "ann");
-  b_.acquire("k", "bob", 1h, 1h);
-  c_.acquire("k", "cat", 1h, 1h);
-  a_.release("k", "ann");
-  EXPECT_FALSE(rings(*cat, 0));
-  b_.leave("k", "bob");
-  EXPECT_TRUE(rings(*cat));
 }
 
 HOLDFAST_ON_EVERY_STORE(Queue);

@@ -28,8 +28,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 class Checker:
-    def __init__(self, page, holdfast, records, around):
+    def __init__(self, page, holdfast, records, servers, around):
         self.page = page
+        self.servers = servers
         self.shown = {}  # command -> the options that usage lines of this page have shown
         self.story = stories.Story(holdfast, around)
         self.compiler = compiling.Compiler(records, os.path.join(records, "pages", re.sub(r"\W", "_", page)))
@@ -88,12 +89,29 @@ class Checker:
         if block.words.get("db") == "postgres":
             self._succeeds("psql -XqAt -v ON_ERROR_STOP=1 postgres://postgres@localhost/app < .sql", block)
             return
+        if block.words.get("db") == "mariadb":
+            self._succeeds("mariadb --protocol=tcp --user=app --batch --skip-column-names app < .sql", block)
+            return
         file = block.words.get("db") or '"$XDG_STATE_HOME/holdfast/leases.db"'
         self._succeeds(f"holdfast init >.init && sqlite3 -bail {file} < .sql", block)
 
+    def _json(self, block):
+        """A command of MongoDB, or what one is like."""
+        self.story.write(".json", block.text)
+        if block.words.get("db") == "mongodb":
+            self._succeeds(f"'{self.servers}' ask mongodb://localhost/app < .json", block)
+        else:
+            self._succeeds("python3 -m json.tool .json >.parsed", block)
+
     def _ruby(self, block):
+        self._theirs(block, "Ruby")
+
+    def _java(self, block):
+        self._theirs(block, "Java")
+
+    def _theirs(self, block, language):
         if not self.page.startswith("docs/migrate/"):
-            raise Wrong(block.at, "nothing runs Ruby here: it stands only where somebody moves away from it")
+            raise Wrong(block.at, f"nothing runs {language} here: it stands only where somebody moves away from it")
 
     def _usage(self, block):
         tables.usage(block, self.story, self.shown)
@@ -112,15 +130,18 @@ class Checker:
 
 def faults(page, text, holdfast, records, servers):
     """What is wrong with the page: at most one thing, since all that follows builds on it."""
-    checker = Checker(page, holdfast, records, [os.path.abspath(servers), "with"] if pages.wants_servers(text) else [])
+    checker = None
     try:
+        names = pages.servers_of(text)
+        checker = Checker(page, holdfast, records, servers, [servers, "with", ",".join(names)] if names else [])
         count = checker.check(text)
         print(f"{page}: {count} blocks")
         return []
     except Wrong as wrong:
         return [f"{page}:{wrong.line}: {wrong}" if wrong.line else f"{page}: {wrong}"]
     finally:
-        checker.story.end()
+        if checker:
+            checker.story.end()
 
 
 def main():
@@ -130,7 +151,7 @@ def main():
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--holdfast")
     parser.add_argument("--records")
-    parser.add_argument("--servers")
+    parser.add_argument("--servers", type=os.path.abspath)
     args = parser.parse_args()
     if args.list:
         print("\n".join(pages.find_pages(ROOT)))

@@ -12,7 +12,9 @@ KINDS = {
     "crontab": set(),
     "ini": set(),
     "sql": {"db"},
+    "json": {"db"},
     "ruby": set(),
+    "java": set(),
     "usage": {"all"},
     "cmake": set(),
     "text": set(),
@@ -53,9 +55,19 @@ class Until:
     at: int
 
 
-def wants_servers(text):
+# What a page may call them, and what tests/support/servers does.
+SERVERS = {"PostgreSQL": "postgres", "Redis": "redis", "MongoDB": "mongodb", "MariaDB": "mariadb"}
+
+
+def servers_of(text):
     """<!-- servers: PostgreSQL and Redis on localhost -->: the page is told in a network of its own that has them."""
-    return any((found := DIRECTION.match(line.strip())) and found[1] == "servers" for line in text.split("\n"))
+    names = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if (found := DIRECTION.match(line.strip())) and found[1] == "servers":
+            names += [name for word, name in SERVERS.items() if word in found[2]]
+            if not names:
+                raise Wrong(number, f"it names no server: known are {', '.join(SERVERS)}")
+    return sorted(set(names))
 
 
 def find_pages(root):

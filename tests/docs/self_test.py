@@ -27,16 +27,24 @@ GOOD = "\n".join([
     block("crontab", "MAILTO=ops", "5 3 * * * holdfast run -n nightly -- no-such-program || true"),
     block("ini", "[Service]", "ExecStart=/usr/bin/holdfast run -n nightly -- no-such-program"),
     block("sql", "SELECT key, sequence FROM locks;"),
-    "<!-- servers: on localhost -->",
+    "<!-- servers: PostgreSQL, Redis, MongoDB and MariaDB on localhost -->",
     block("sql db=postgres", "SELECT 1;"),
-    block("console", "$ redis-cli ping", "PONG"),
+    block("sql db=mariadb", "SELECT 1;"),
+    block("json db=mongodb", '{"ping": 1}'),
+    block("json", '{"a": "document"}'),
+    block("console", "$ redis-cli ping", "PONG", "$ mariadb -u app -h localhost app -Ne 'SELECT 7'", "7"),
     block("usage", "holdfast run [-n | -w DURATION] KEY [--] CMD", "holdfast show KEY | ls [PREFIX]"),
 ])
 
 # (what is said of it, the page).
 BAD = [
     ("nothing runs Ruby here", block("ruby", "Locker.run('k') { }")),
-    ("should print", "<!-- servers: on localhost -->\n" + block("console", "$ redis-cli ping", "PANG")),
+    ("nothing runs Java here", block("java", "locker.run();")),
+    ("names no server", "<!-- servers: Oracle on localhost -->\n"),
+    ("MongoDB refuses", "<!-- servers: MongoDB on localhost -->\n" + block("json db=mongodb", '{"dance": 1}')),
+    ("ends with 1", block("json", "{a document}")),
+    ("ERROR 1146", "<!-- servers: MariaDB on localhost -->\n" + block("sql db=mariadb", "SELECT * FROM nowhere;")),
+    ("should print", "<!-- servers: Redis on localhost -->\n" + block("console", "$ redis-cli ping", "PANG")),
     ("is no kind of block", block("pascal", "begin end.")),
     ("says not what it is", block("", "anything")),
     ("is not closed", FENCE + "text\nno end"),

@@ -39,6 +39,8 @@ class Story:
         self.environment = {
             "PATH": os.path.dirname(os.path.abspath(holdfast)) + ":/usr/local/bin:/usr/bin:/bin",
             "HOME": home, "XDG_STATE_HOME": os.path.join(home, "state"), "USER": "you", "LANG": "C.UTF-8", "TZ": "UTC",
+            # Where the servers of the tests lie that were fetched.
+            "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
         }
         os.makedirs(home, mode=0o700)
         reading, self.commands = os.pipe()

@@ -4,8 +4,9 @@
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
 #include "tests/support/scratch.h"
-#include "tests/support/servers/postgres_server.h"
+#include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/redis_server.h"
+#include "tests/support/servers/shared.h"
 
 namespace holdfast::test {
 namespace {
@@ -34,7 +35,19 @@ class SqliteDatabase final : public TestDatabase {
 struct Candidate {
   Kind kind;
   std::string missing{};  // empty, or what to install
+  bool extra = false;
 };
+
+#ifdef HOLDFAST_MONGODB
+// Nothing makes a database of a MongoDB hang but to stop the process, so that takes one of its own.
+Kind mongodb_kind(const std::string& name, const std::string& parameters) {
+  return {.name = name,
+          .make = [=] { return make_mongodb_database(parameters); },
+          .server = true,
+          .bell = shared_mongodb_has_streams(),
+          .make_alone = [=] { return make_own_mongodb_database(parameters); }};
+}
+#endif
 
 std::vector<Candidate> candidates() {
   return {
@@ -47,10 +60,24 @@ std::vector<Candidate> candidates() {
       {{"redis", make_redis_database, true}, redis_missing()},
 #endif
 #ifdef HOLDFAST_MONGODB
-      {{"mongodb", make_mongodb_database, true}, own_mongodb_missing()},
-      {{"mongo_lock", make_mongo_lock_database, true}, own_mongodb_missing()},
+      {mongodb_kind("mongodb", ""), shared_mongodb_missing()},
+      {mongodb_kind("mongo_lock", "?layout=mongo-lock"), shared_mongodb_missing()},
+#endif
+#ifdef HOLDFAST_MARIADB
+      {{"mariadb", make_mariadb_database, true, false}, mariadb_missing()},
+      {{"mysql", make_mysql_database, true, false}, mysql_missing(), true},
 #endif
   };
+}
+
+std::vector<std::string> missing(bool extra) {
+  std::vector<std::string> sentences;
+  for (const Candidate& candidate : candidates()) {
+    const bool known = !sentences.empty() && sentences.back() == candidate.missing;
+    if (candidate.extra == extra && !candidate.missing.empty() && !known)
+      sentences.push_back(candidate.missing);
+  }
+  return sentences;
 }
 
 }  // namespace
@@ -62,11 +89,19 @@ std::vector<Kind> all_kinds() {
   return kinds;
 }
 
-std::vector<std::string> missing_kinds() {
-  std::vector<std::string> sentences;
-  for (const Candidate& candidate : candidates())
-    if (!candidate.missing.empty()) sentences.push_back(candidate.missing);
-  return sentences;
+std::vector<std::string> missing_kinds() { return missing(false); }
+std::vector<std::string> missing_extras() { return missing(true); }
+
+std::vector<Kind> kinds_with_bell() {
+  std::vector<Kind> kinds = all_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return !kind.bell; });
+  return kinds;
+}
+
+std::vector<Kind> kinds_without_bell() {
+  std::vector<Kind> kinds = all_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return kind.bell; });
+  return kinds;
 }
 
 std::vector<Kind> shared_kinds() {

@@ -20,7 +20,8 @@ class TestDatabase {
   virtual bool has_tables() const { return true; }  // which have to be made
   // With which another process opens it; empty for memory, which is one process's.
   virtual std::string url() const = 0;
-  // Until what it returns is gone, nobody who asks a server for a lease is answered.
+  // Until what it returns is gone, nobody who asks a server for a lease is answered.  REQUIRES: it was made
+  // by Kind::alone().
   virtual std::shared_ptr<void> hang() { return nullptr; }
 };
 
@@ -28,6 +29,11 @@ struct Kind {
   std::string name;
   std::function<std::unique_ptr<TestDatabase>()> make;
   bool server = false;  // a process of its own answers: it can hang, be killed and come back
+  bool bell = true;     // it tells who waits; else they ask
+  // One that can hang(); empty where every one can.
+  std::function<std::unique_ptr<TestDatabase>()> make_alone{};
+
+  std::unique_ptr<TestDatabase> alone() const { return make_alone ? make_alone() : make(); }
 };
 inline void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
@@ -35,17 +41,25 @@ inline void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 std::vector<Kind> all_kinds();
 // Those of them that several processes can share, by url().
 std::vector<Kind> shared_kinds();
-// What to install to have the others, a sentence for each.
+std::vector<Kind> kinds_with_bell();
+std::vector<Kind> kinds_without_bell();
+// What to do to have the others, a sentence for each.
 std::vector<std::string> missing_kinds();
+// The same for those that a run of tests may do without: MySQL, which moves.
+std::vector<std::string> missing_extras();
 
 // A schema of its own in the PostgreSQL that the tests share.
 std::unique_ptr<TestDatabase> make_postgres_database();
 // A Redis of its own.
 std::unique_ptr<TestDatabase> make_redis_database();
-// A database of its own in the MongoDB that HOLDFAST_TEST_MONGODB names.
-std::unique_ptr<TestDatabase> make_mongodb_database();
-std::unique_ptr<TestDatabase> make_mongo_lock_database();
-std::string own_mongodb_missing();
+// A database of its own in the MariaDB, or the MySQL, that the tests share.
+std::unique_ptr<TestDatabase> make_mariadb_database();
+std::unique_ptr<TestDatabase> make_mysql_database();
+// A database of its own in the MongoDB that the tests share, and a MongoDB of its own.  `parameters` of its
+// URL:
+// `?layout=mongo-lock`.
+std::unique_ptr<TestDatabase> make_mongodb_database(const std::string& parameters);
+std::unique_ptr<TestDatabase> make_own_mongodb_database(const std::string& parameters);
 
 // Each store that `inner` opens is passed through `wrap`: to count, or to plant faults.
 std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner,

@@ -2,6 +2,8 @@
 #include "tests/support/own_servers.h"
 
 #include "holdfast/client.h"
+#include "tests/support/servers/maria_server.h"
+#include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/postgres_server.h"
 #include "tests/support/servers/redis_server.h"
 
@@ -48,6 +50,25 @@ class OwnRedis final : public Owned<RedisServer> {
 };
 #endif
 
+#ifdef HOLDFAST_MONGODB
+// This engine lets everybody in, and does not understand who says a name.
+class OwnMongo final : public Owned<MongoServer> {
+ public:
+  OwnMongo() : Owned(MongoOptions{}) {}
+  std::string url(const std::string&) const override { return server_.url("leases"); }
+};
+#endif
+
+#ifdef HOLDFAST_MARIADB
+class OwnMaria final : public Owned<MariaServer> {
+ public:
+  explicit OwnMaria(bool mysql) : Owned(MariaOptions{.password = password, .mysql = mysql, .fsync = false}) {}
+  std::string url(const std::string& with_password) const override {
+    return server_.url("app", "app", with_password);
+  }
+};
+#endif
+
 }  // namespace
 
 void OwnServer::make_tables() const {
@@ -63,6 +84,21 @@ std::vector<ServerKind> server_kinds() {
 #ifdef HOLDFAST_REDIS
   if (redis_missing().empty()) kinds.push_back({"redis", [] { return std::make_unique<OwnRedis>(); }});
 #endif
+#ifdef HOLDFAST_MONGODB
+  if (mongodb_missing().empty())
+    kinds.push_back({"mongodb", [] { return std::make_unique<OwnMongo>(); }, false});
+#endif
+#ifdef HOLDFAST_MARIADB
+  if (mariadb_missing().empty())
+    kinds.push_back({"mariadb", [] { return std::make_unique<OwnMaria>(false); }});
+  if (mysql_missing().empty()) kinds.push_back({"mysql", [] { return std::make_unique<OwnMaria>(true); }});
+#endif
+  return kinds;
+}
+
+std::vector<ServerKind> strict_server_kinds() {
+  std::vector<ServerKind> kinds = server_kinds();
+  std::erase_if(kinds, [](const ServerKind& kind) { return !kind.passwords; });
   return kinds;
 }
 

@@ -9,7 +9,7 @@
 
 namespace holdfast::test {
 
-// Wants a password.  No tables are there yet.
+// Wants a password, if its kind knows them.  No tables are there yet.
 class OwnServer {
  public:
   static constexpr const char* password = "hunter2-canary";
@@ -29,16 +29,22 @@ class OwnServer {
 struct ServerKind {
   std::string name;
   std::function<std::unique_ptr<OwnServer>()> make;
+  bool passwords = true;
 };
 inline void PrintTo(const ServerKind& kind, std::ostream* out) { *out << kind.name; }
 
 // Those whose programs are installed.
 std::vector<ServerKind> server_kinds();
+// Those of them that let in only who knows the password.
+std::vector<ServerKind> strict_server_kinds();
 
 }  // namespace holdfast::test
 
 // TEST_P(Suite, …) on every store that is a server; with none built there is nothing to test.
-#define HOLDFAST_ON_EVERY_SERVER(Suite)                                                      \
-  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Suite);                                      \
-  INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(::holdfast::test::server_kinds()), \
+#define HOLDFAST_ON_EVERY_SERVER(Suite) HOLDFAST_ON_SERVERS(Suite, ::holdfast::test::server_kinds())
+#define HOLDFAST_ON_EVERY_STRICT_SERVER(Suite) \
+  HOLDFAST_ON_SERVERS(Suite, ::holdfast::test::strict_server_kinds())
+#define HOLDFAST_ON_SERVERS(Suite, kinds)                         \
+  GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Suite);           \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(kinds), \
                            [](const auto& param_info) { return param_info.param.name; })

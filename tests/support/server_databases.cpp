@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The databases that are servers: each is opened by its URL, as a user opens it.
-#include <cstdlib>
-
 #include "base/random.h"
 #include "holdfast/client.h"
 #include "tests/support/databases.h"
+#include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/redis_server.h"
 #include "tests/support/servers/shared.h"
 
@@ -57,30 +56,86 @@ class RedisDatabase final : public TestDatabase {
   RedisServer server_;
 };
 
-class MongoDatabase final : public TestDatabase {
+class MariaDatabase final : public TestDatabase {
  public:
-  explicit MongoDatabase(std::string layout) : layout_(std::move(layout)) { make_tables(url()); }
+  explicit MariaDatabase(const MariaAddress& server) : server_(server) {
+    server_.query("CREATE DATABASE " + name_);
+    make_tables(url());
+  }
+  ~MariaDatabase() override {
+    try {
+      server_.query("DROP DATABASE " + name_);
+    } catch (const std::exception&) {
+      // It goes with the server.
+    }
+  }
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
-  bool has_tables() const override { return layout_ == "mongo-lock"; }
-  std::string url() const override {
-    return std::string(std::getenv("HOLDFAST_TEST_MONGODB")) + "/" + name_ + "?layout=" + layout_;
+  std::string url() const override { return server_.url("app", name_); }
+  std::shared_ptr<void> hang() override {
+    // Others share the server: only our tables are locked.
+    const std::string tables = server_.query(
+        "SELECT GROUP_CONCAT('`', table_name, '` WRITE') FROM information_schema.tables "
+        "WHERE table_schema = '" +
+        name_ + "'");
+    return server_.leave_open("LOCK TABLES " + tables, name_);
   }
 
  private:
-  const std::string layout_, name_ = "t_" + random_hex(16);
+  const MariaAddress& server_;
+  const std::string name_ = "t_" + random_hex(16);
+};
+
+class MongoDatabase final : public TestDatabase {
+ public:
+  // In `own`, or else in the one that is shared.
+  MongoDatabase(std::unique_ptr<MongoServer> own, std::string parameters)
+      : own_(std::move(own)), parameters_(std::move(parameters)) {
+    make_tables(url());
+  }
+  ~MongoDatabase() override {
+    try {
+      if (!own_) server().command(name_, R"({"dropDatabase": 1})");
+    } catch (const std::exception&) {
+      // It goes with the server.
+    }
+  }
+  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  // Its own layout needs nothing, beside the gem there are indexes.
+  bool has_tables() const override { return !parameters_.empty(); }
+  std::string url() const override {
+    std::string url = server().url(name_);
+    // The URL of somebody's own server may have options.
+    if (!parameters_.empty() && url.find('?') != std::string::npos) return url + "&" + parameters_.substr(1);
+    return url + parameters_;
+  }
+  std::shared_ptr<void> hang() override {
+    own_->pause();
+    return {own_.get(), [](MongoServer* server) { server->resume(); }};
+  }
+
+ private:
+  const MongoAddress& server() const { return own_ ? *own_ : shared_mongodb(); }
+
+  const std::unique_ptr<MongoServer> own_;
+  const std::string parameters_;
+  const std::string name_ = "t_" + random_hex(16);
 };
 
 }  // namespace
 
-std::unique_ptr<TestDatabase> make_mongodb_database() { return std::make_unique<MongoDatabase>("own"); }
-std::unique_ptr<TestDatabase> make_mongo_lock_database() {
-  return std::make_unique<MongoDatabase>("mongo-lock");
-}
-std::string own_mongodb_missing() {
-  return std::getenv("HOLDFAST_TEST_MONGODB") ? "" : "HOLDFAST_TEST_MONGODB names no server";
-}
-
 std::unique_ptr<TestDatabase> make_postgres_database() { return std::make_unique<PostgresDatabase>(); }
 std::unique_ptr<TestDatabase> make_redis_database() { return std::make_unique<RedisDatabase>(); }
+std::unique_ptr<TestDatabase> make_mariadb_database() {
+  return std::make_unique<MariaDatabase>(shared_mariadb());
+}
+std::unique_ptr<TestDatabase> make_mysql_database() {
+  return std::make_unique<MariaDatabase>(shared_mysql());
+}
+std::unique_ptr<TestDatabase> make_mongodb_database(const std::string& parameters) {
+  return std::make_unique<MongoDatabase>(nullptr, parameters);
+}
+std::unique_ptr<TestDatabase> make_own_mongodb_database(const std::string& parameters) {
+  return std::make_unique<MongoDatabase>(std::make_unique<MongoServer>(), parameters);
+}
 
 }  // namespace holdfast::test

@@ -97,7 +97,7 @@ def registered(tree):
         for name in re.findall(r"^\s*(?:from|import) (\w+)", tree.text(path), re.MULTILINE):
             imported.add(os.path.join(os.path.dirname(path), name + ".py"))
 
-    wanted = set(tree.select(".cpp")) | set(tree.select(".sql", ".lua", under=("src/",))) | set(lists)
+    wanted = set(tree.select(".cpp")) | set(tree.select(".sql", ".lua", ".json", under=("src/",))) | set(lists)
     wanted |= set(tree.select(".sh", ".py", under=("tests/", "examples/")))
     for path in sorted(wanted - imported - {"CMakeLists.txt"}):
         if not named(path):
@@ -188,7 +188,7 @@ def scripts(tree):
 @rule
 def length(tree):
     """A file holds one idea."""
-    for path in tree.cpp() + tree.select(".sql", ".lua") + scripts(tree):
+    for path in tree.cpp() + tree.select(".sql", ".lua") + tree.select(".json", under=("src/",)) + scripts(tree):
         lines = tree.text(path).count("\n")
         if lines > MAX_LINES:
             yield path, lines, f"{lines} lines: split it by ideas ({MAX_LINES} at most)"

@@ -9,7 +9,7 @@ COMMENT = r"//[^\n]*|/\*.*?\*/"
 LITERAL = r'R"(?P<end>[^\s()\\]{0,16})\(.*?\)(?P=end)"|"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])*\''
 TOKEN = re.compile(f"(?P<comment>{COMMENT})|(?P<literal>{LITERAL})", re.DOTALL)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]', re.MULTILINE)
-GENERATED = (".sql.h", ".lua.h")
+GENERATED = (".sql.h", ".lua.h", ".json.h")
 
 
 def blank(text):

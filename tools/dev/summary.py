@@ -3,12 +3,15 @@
 """Counts what ctest found: summary.py BUILD PRESET:RESULT...
 
 RESULT is ctest's exit code, or `unbuilt`. Reads BUILD/PRESET/Testing/junit.xml. The last line is `N passed, N failed`, with
-`, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one.
+`, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one, but for OPTIONAL.
 """
 import os
 import re
 import sys
 import xml.etree.ElementTree as xml
+
+# Says that a server is missing which nobody can promise: MySQL, that Debian has in unstable only.
+OPTIONAL = "conformance.Stores.that_a_run_may_do_without_are_installed"
 
 
 def cases(path):
@@ -46,7 +49,7 @@ def main(build, results):
     for preset, result in (word.split(":") for word in results):
         names = {"passed": [], "failed": [], "skipped": []}
         for name, outcome in outcomes(build, preset, result):
-            if strict and outcome == "skipped":
+            if strict and outcome == "skipped" and name != OPTIONAL:
                 name, outcome = name + " (skipped, which CI=true does not allow)", "failed"
             names[outcome].append(name)
             total[outcome] += 1

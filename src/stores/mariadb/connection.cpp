@@ -60,10 +60,13 @@ Connection::Connection(const Site& site, Instant until) : site_(site) {
 }
 
 Connection::~Connection() {
-  // Else it says farewell, to whom it may have to wait for.
-  if (broken_ && handle_->net.pvio != nullptr)
-    ::shutdown(static_cast<int>(mysql_get_socket(handle_)), SHUT_RDWR);
+  if (broken_) cut();
   mysql_close(handle_);
+}
+
+// The server undoes what it has begun for us, and the driver says no farewell, which might have to wait.
+void Connection::cut() noexcept {
+  if (handle_->net.pvio != nullptr) ::shutdown(static_cast<int>(mysql_get_socket(handle_)), SHUT_RDWR);
 }
 
 void Connection::prepare() {
@@ -93,7 +96,10 @@ template <class Continue>
 bool Connection::finish(int status, Continue next, Instant until) {
   while (status != 0) {
     broken_ = true;
-    if (!await(static_cast<int>(mysql_get_socket(handle_)), events_in(status), until)) return false;
+    if (!await(static_cast<int>(mysql_get_socket(handle_)), events_in(status), until)) {
+      cut();
+      return false;
+    }
     status = next(status);
   }
   broken_ = false;

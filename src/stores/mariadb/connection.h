@@ -64,6 +64,7 @@ class Connection {
   template <class Continue>
   bool finish(int status, Continue next, Instant until);
   Trouble trouble() const;
+  void cut() noexcept;
 
   const Site& site_;
   MYSQL* handle_ = nullptr;

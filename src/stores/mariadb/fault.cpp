@@ -26,6 +26,8 @@ std::string refusal(unsigned code) {
   if (code == 1665)
     return "its binary log is kept by statements, which cannot carry leases; set binlog_format=ROW or MIXED";
   if (code == 1406) return "a column of its tables is too narrow for this key or holder";
+  if (one_of(code, {1267, 1271, 1300, 3854}))
+    return "the character set of its tables does not have these letters";
   if (one_of(code, {1264, 1690})) return "a number in its tables is at the end of all numbers";
   if (one_of(code, {1030, 1286}))
     return "its tables cannot be used as they are; the server's own log says more";

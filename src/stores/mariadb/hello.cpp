@@ -166,6 +166,14 @@ bool Hello::is(std::string_view setting, std::string_view value) const {
   return found != settings.end() && found->second == value;
 }
 
+int Hello::release() const {
+  int major = 0, minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [dot, error] = std::from_chars(version.data(), end, major);
+  if (error == std::errc{} && dot != end) std::from_chars(dot + 1, end, minor);
+  return 100 * major + minor;
+}
+
 Hello say_hello(Connection& connection, const Site& site, Instant until) {
   // Darwin's times are in the server's zone, so that session keeps it; all others are in UTC.
   const std::string text = with(
@@ -174,7 +182,7 @@ Hello say_hello(Connection& connection, const Site& site, Instant until) {
   const Instant asked = BootClock::now();
   const Answers answers = connection.run(text, until);
   if (answers.trouble) raise(statement_error(*answers.trouble, site.name));
-  enum : std::size_t { who = 2, settings, tables, columns };
+  enum : std::size_t { who = 2, settings, replicates, tables, columns };
   Hello hello{.version = std::string(answers[who].text(0, 1)),
               .database = std::string(answers[who].text(0, 2)),
               .now = Micros(answers[who].number(0, 0)),
@@ -182,11 +190,20 @@ Hello say_hello(Connection& connection, const Site& site, Instant until) {
               .answered = BootClock::now()};
   for (std::size_t i = 0; i < answers[settings].rows.size(); ++i)
     hello.settings.emplace(answers[settings].text(i, 0), answers[settings].text(i, 1));
+  hello.clock_stands = answers[who].number(0, 3) == 1;
+  if (!answers[replicates].rows.empty()) hello.replicates = answers[replicates].number(0, 1) > 0;
   Look(site, answers[tables], answers[columns], hello).look();
   return hello;
 }
 
 void require_complete(const Hello& hello, const Site& site) {
+  if (const int oldest = hello.mariadb() ? 1006 : 800; hello.release() < oldest)
+    raise({Errc::refused, site.name + " is " + printable(hello.version) +
+                              "; leases need MariaDB 10.6 or MySQL 8.0, or later ones"});
+  if (hello.replicates && !site.options.allow_unsafe)
+    raise({Errc::refused, site.name +
+                              " is a replica: a lease that is written here is not on its primary; give the "
+                              "primary, or say unsafe=allow"});
   if (!hello.is("read_only", "OFF"))
     raise({Errc::refused, site.name + " is read-only; leases have to be written down: give the primary"});
   if (hello.is("log_bin", "ON") && hello.is("binlog_format", "STATEMENT"))

@@ -15,6 +15,8 @@ struct Hello {
   std::map<std::string, std::string, std::less<>> settings = {};  // of the server, by their names
   Micros now{};                                                   // the server's clock
   Instant asked{}, answered{};
+  bool clock_stands = false;  // sysdate_is_now: while a statement waits, its clock does not go on
+  bool replicates = false;    // another server's log, as far as MariaDB tells everybody
 
   std::string wrong = {};                           // what cannot be used, in a sentence; empty: nothing
   std::vector<std::string> missing = {};            // tables, by the names in schema.sql
@@ -22,6 +24,7 @@ struct Hello {
   std::size_t longest_key = 0, longest_holder = 0;  // in bytes, or in letters in Darwin's table
 
   bool mariadb() const { return version.find("MariaDB") != std::string::npos; }
+  int release() const;  // 1011 for 10.11
   bool is(std::string_view setting, std::string_view value) const;
 };
 

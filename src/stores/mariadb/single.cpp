@@ -36,11 +36,15 @@ bool is_theirs(const Row& row, const Request& r) {
 MariaStore::Settled MariaStore::settle(Call& call, std::size_t i, Millis patience) {
   const Request& r = call.requests[i];
   const bool acquires = r.verb == Verb::acquire;
-  // Where we have a place somebody waits: we do.
-  if (acquires && (r.detached || !r.note.empty() || waited_for_.contains(r.key.text)))
-    return Settled::not_yet;
   if (r.verb == Verb::evict || (r.verb == Verb::release && r.place > Millis::zero())) return Settled::not_yet;
-  const std::string& statement = acquires ? acquire_ : r.verb == Verb::renew ? renew_ : release_;
+  // Where we have a place somebody waits: we do.  Then a look is all that most polls need.
+  const bool waits = acquires && waited_for_.contains(r.key.text);
+  if (waits ? r.place > Millis::zero() : acquires && (r.detached || !r.note.empty())) return Settled::not_yet;
+  static const std::string nothing;
+  const std::string& statement = waits                   ? nothing
+                                 : acquires              ? acquire_
+                                 : r.verb == Verb::renew ? renew_
+                                                         : release_;
   const std::string text = with(statement + look_, {{"key", hex(r.key.text)},
                                                     {"holder", hex(r.holder.text)},
                                                     {"client", hex(site_->client)},
@@ -66,7 +70,7 @@ MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answe
     const auto given = static_cast<std::int64_t>(answers[k].insert_id);
     if (released) {
       row = {.token = given, .now = row.now};
-    } else if (row.token != given || row.holder != r.holder.text) {  // and is already somebody else's
+    } else if (row.token != given || row.holder != r.holder.text || !row.live()) {  // and is over already
       row = {.token = given, .holder = r.holder.text, .end = row.now, .now = row.now};
     }
     answer(reply, released ? Verdict::released : Verdict::granted, row);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/row.h"
+#include "stores/mariadb/darwin.h"
 #include "stores/mariadb/sql/purge_keys.sql.h"
 #include "stores/mariadb/sql/purge_places.sql.h"
 #include "stores/mariadb/sql/schema.sql.h"
@@ -115,6 +116,10 @@ std::uint64_t MariaSteward::purge_keys(Connection& connection, const Purge& what
       text = "UPDATE {state} SET purged_token = GREATEST(purged_token, " + std::to_string(largest) +
              "); DELETE FROM {facts} WHERE `key` IN (" + keys + "); DELETE FROM {locks} WHERE `key` IN (" +
              keys + "); ";
+    // Else nobody would know any more that they are ours.
+    if (!keys.empty() && tables.darwin())
+      text += "DELETE FROM {darwin} WHERE processName IN (" + keys + ") AND RIGHT(unlockKey, " +
+              std::to_string(darwin_suffix.size()) + ") = '" + std::string(darwin_suffix) + "'; ";
     ask(connection, text + done, until);
     gone += found.rows.size();
     behind = last;

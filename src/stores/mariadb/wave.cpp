@@ -173,11 +173,10 @@ MariaStore::Settled MariaStore::end(const Writes& writes, Instant until) {
 
 void MariaStore::remember(const Request& r, const Reply& reply) {
   if (waited_for_.size() >= many_keys) waited_for_.clear();
-  if (reply.verdict == Verdict::busy && r.place > Millis::zero()) {
-    waited_for_.emplace(r.key.text);
-  } else if (const auto key = waited_for_.find(r.key.text); key != waited_for_.end()) {
+  const bool busy = reply.verdict == Verdict::busy;
+  if (busy && r.place > Millis::zero()) waited_for_.emplace(r.key.text);
+  if (const auto key = waited_for_.find(r.key.text); !busy && key != waited_for_.end())
     waited_for_.erase(key);
-  }
 }
 
 }  // namespace holdfast::mariadb

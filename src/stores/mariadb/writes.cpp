@@ -22,13 +22,20 @@ std::string digits_of(Token token) { return std::to_string(number(token)); }
 }  // namespace
 
 void Writes::lease(std::string_view key, const core::Record& r, bool known) {
-  add(known ? changed_ : made_,
-      {tables_.key(key), r.holder.empty() ? "NULL" : hex(r.holder),
-       r.since == Micros::zero() ? "NULL" : datetime(r.since), datetime(r.end), digits_of(r.token)});
+  const std::string name = tables_.key(key);
+  const std::string values[] = {r.holder.empty() ? "NULL" : hex(r.holder),
+                                r.since == Micros::zero() ? "NULL" : datetime(r.since), datetime(r.end),
+                                digits_of(r.token)};
+  if (!known) return add(made_, {name, values[0], values[1], values[2], values[3]});
+  changed_keys_ += (changed_keys_.empty() ? "" : ", ") + name;
+  for (std::size_t i = 0; i < changed_.size(); ++i) changed_[i] += " WHEN " + name + " THEN " + values[i];
 }
 
 void Writes::facts(std::string_view key, const core::Record& r) {
-  add(facts_, {tables_.key(key), digits_of(r.token), r.detached ? "1" : "0", hex(r.note)});
+  const std::string values = "token = " + digits_of(r.token) + ", detached = " + (r.detached ? "1" : "0") +
+                             ", note = " + hex(r.note);
+  also("INSERT INTO {facts} SET `key` = " + tables_.key(key) + ", " + values + " ON DUPLICATE KEY UPDATE " +
+       values + ";\n");
 }
 
 void Writes::place(std::string_view key, const core::Place& place, std::int64_t ticket) {
@@ -55,9 +62,14 @@ std::string Writes::text() const {
   const auto put = [&](const char* what, const std::string& rows) {
     if (!rows.empty()) text += what + (" VALUES " + rows) + ";\n";
   };
-  put("REPLACE INTO {locks} (`key`, locked_by, locked_at, locked_until, sequence)", changed_);
+  if (!changed_keys_.empty()) {
+    constexpr const char* columns[] = {"locked_by", "locked_at", "locked_until", "sequence"};
+    text += "UPDATE {locks} FORCE INDEX (PRIMARY) SET ";
+    for (std::size_t i = 0; i < changed_.size(); ++i)
+      text += (i == 0 ? "" : ", ") + std::string(columns[i]) + " = CASE `key`" + changed_[i] + " END";
+    text += " WHERE `key` IN (" + changed_keys_ + ");\n";
+  }
   put("INSERT INTO {locks} (`key`, locked_by, locked_at, locked_until, sequence)", made_);
-  put("REPLACE INTO {facts} (`key`, token, detached, note)", facts_);
   put("REPLACE INTO {waiters} (`key`, client, waiter, ticket, until)", places_);
   put("INSERT INTO {log} (at, `key`, event, holder, token, `by`, reason)", log_);
   return tables_.expand(text + also_);

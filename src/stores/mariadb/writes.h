@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // writes.h - what a wave has changed, as the statements that end its transaction.
 #pragma once
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,14 +29,14 @@ class Writes {
   void also(std::string statement) { also_ += statement; }
 
   bool empty() const noexcept {
-    return changed_.empty() && made_.empty() && facts_.empty() && places_.empty() && log_.empty() &&
-           also_.empty();
+    return changed_keys_.empty() && made_.empty() && places_.empty() && log_.empty() && also_.empty();
   }
   std::string text() const;
 
  private:
   const Tables& tables_;
-  std::string changed_, made_, facts_, places_, log_, also_;
+  std::array<std::string, 4> changed_ = {};  // by column: WHEN key THEN value
+  std::string changed_keys_, made_, places_, log_, also_;
 };
 
 }  // namespace holdfast::mariadb

@@ -53,8 +53,8 @@ class View {
   std::int64_t number(const char* name) const;
   bool flag(const char* name) const;
   std::optional<Micros> moment(const char* name) const;
-  View operator[](const char* name) const;               // a document or an array
-  std::vector<View> documents(const char* name) const;   // in that array
+  View operator[](const char* name) const;              // a document or an array
+  std::vector<View> documents(const char* name) const;  // in that array
   std::vector<std::int64_t> numbers(const char* name) const;
   bool is_null(const char* name) const;
   // As a document of the driver.

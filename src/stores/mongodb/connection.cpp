@@ -60,8 +60,8 @@ mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_h
   const bool alone = mongoc_uri_get_hosts(uri) == nullptr || mongoc_uri_get_hosts(uri)->next == nullptr;
   const Instant turn = alone ? until : now + (until - now) / 3;
   try {
-    Fd socket = host->family == AF_UNIX ? connect_unix(host->host, turn)
-                                        : connect_tcp(host->host, host->port, turn);
+    Fd socket =
+        host->family == AF_UNIX ? connect_unix(host->host, turn) : connect_tcp(host->host, host->port, turn);
     mongoc_stream_t* stream = stream_on(std::move(socket), deadline);
     if (mongoc_uri_get_tls(uri)) stream = with_tls(stream, uri, host->host, left_ms(turn), error);
     return stream ? mongoc_stream_buffered_new(stream, 1024) : nullptr;
@@ -89,9 +89,11 @@ Document Connection::run(Document command, Effect effect, Instant until) {
     raise({Errc::unavailable, "the time for this call was over before it was sent"});
   const std::int64_t left = left_ms(until);
   command.number("maxTimeMS", left);
-  if (effect == Effect::writes)
-    command.document("writeConcern",
-                     Document().text("w", "majority").flag("j", true).number("wtimeout", left));
+  if (effect == Effect::writes) {
+    Document concern;
+    alone_ ? concern.number("w", 1) : concern.text("w", "majority");
+    command.document("writeConcern", concern.flag("j", true).number("wtimeout", left));
+  }
   mongoc_client_t* server = client();
   deadline_.until = until;
   deadline_.wrote = false;

@@ -10,7 +10,8 @@
 
 namespace holdfast::mongodb {
 
-// Throws Failure.  Used by one thread at a time.  After a failure the next command goes over a new connection.
+// Throws Failure.  Used by one thread at a time.  After a failure the next command goes over a new
+// connection.
 class Connection {
  public:
   explicit Connection(std::shared_ptr<const Site> site) : site_(std::move(site)) {}
@@ -18,8 +19,12 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // In the site's database.  A write is answered when a majority of the replica set has it in its journal.
+  // In the site's database.  A write is answered when a majority of the replica set has it in its journal.  A
+  // server alone that is asked for a majority only begins to write its journal (seen with kill -9): it is
+  // asked for itself.
   Document run(Document command, Effect effect, Instant until);
+
+  void told(bool alone) noexcept { alone_ = alone; }
 
   // Nothing is connected: it failed, or the server has closed it meanwhile.
   bool closed();
@@ -43,6 +48,7 @@ class Connection {
   const std::shared_ptr<const Site> site_;
   Deadline deadline_;
   std::int64_t last_code_ = 0;
+  bool alone_ = false;
   std::unique_ptr<mongoc_client_t, Destroy> client_;
 };
 

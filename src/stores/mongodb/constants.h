@@ -6,7 +6,7 @@
 
 namespace holdfast::mongodb {
 
-// `let` takes expressions, so each value has to be told that it is none: a holder may be called "$token".  The
+// `let` takes expressions, so each value has to be told that it is none: a holder may be called "$token". The
 // constants of the update command (`c`) are taken as they are.
 class Constants {
  public:

@@ -64,8 +64,8 @@ std::string without_secrets(std::string_view text, const Site& site) {
 Error server_error(std::int64_t code, std::string_view words, Errc otherwise, const Site& site) {
   const std::string begin = site.place + " says no: ";
   const std::string said = without_secrets(words, site) + ", code " + std::to_string(code);
-  const auto known =
-      std::find_if(std::begin(meanings), std::end(meanings), [&](const Meaning& m) { return m.code == code; });
+  const auto known = std::find_if(std::begin(meanings), std::end(meanings),
+                                  [&](const Meaning& m) { return m.code == code; });
   if (known == std::end(meanings)) return {otherwise, begin + said};
   return {known->what, begin + known->advice + " (" + said + ")"};
 }

@@ -91,6 +91,7 @@ Hello say_hello(Connection& connection, Instant until) {
   hello.answered = BootClock::now();
   hello.set = told.text("setName");
   hello.router = told.text("msg") == "isdbgrid";
+  connection.told(!hello.streams());
   if (told.number("maxWireVersion") < wire_of_5_0)
     raise({Errc::refused, site.place + " is older than MongoDB 5.0, the first that can do what leases need"});
   if (!told.flag("isWritablePrimary"))
@@ -117,7 +118,8 @@ Traits traits_of(const Hello& hello, const Site& site) {
   if (site.beside_the_gem()) {
     traits.grade = traits.grade == 'D' ? 'D' : 'C';
     traits.findings.push_back(
-        "layout=mongo-lock: a Ruby process may insert its document beside ours at the same moment, extend ours "
+        "layout=mongo-lock: a Ruby process may insert its document beside ours at the same moment, extend "
+        "ours "
         "as its own, or delete all; docs/stores/mongodb.md tells more");
   }
   traits.findings.insert(traits.findings.end(), traits.warnings.begin(), traits.warnings.end());

@@ -10,11 +10,11 @@ namespace holdfast::mongodb {
 
 struct Hello {
   Instant asked{}, answered{};
-  Micros now{};                 // the server's clock in between
-  std::string set = {};            // the replica set; empty: a server alone
-  bool router = false;          // mongos
+  Micros now{};                      // the server's clock in between
+  std::string set = {};              // the replica set; empty: a server alone
+  bool router = false;               // mongos
   std::string vanishing_index = {};  // a TTL index on our documents: it would take tokens away
-  std::int64_t purged = 0;      // how far the tokens of purged keys had come
+  std::int64_t purged = 0;           // how far the tokens of purged keys had come
 
   bool streams() const { return router || !set.empty(); }
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Beside the Ruby gem mongo-lock, on its documents: {key, owner, expires_at, ttl}.
 //
-// Among ourselves our own documents decide, as ever.  Beside each lease of ours lies one of the gem's, so that
-// Ruby sees it; and whoever asks looks for Ruby's before and after.  A document of ours also has `holdfast`,
-// its owner's name once more: one that Ruby has turned into its own is told by that.
+// Among ourselves our own documents decide, as ever.  Beside each lease of ours lies one of the gem's, so
+// that Ruby sees it; and whoever asks looks for Ruby's before and after.  A document of ours also has
+// `holdfast`, its owner's name once more: one that Ruby has turned into its own is told by that.
 #include <algorithm>
 #include <map>
 

@@ -31,7 +31,8 @@ Status read_collections(std::string_view list, Options& options) {
     list.remove_prefix(std::min(one.size() + 1, list.size()));
     const std::size_t colon = one.find(':');
     if (colon == std::string_view::npos || colon == 0 || colon + 1 == one.size())
-      return invalid("collections=" + printable(one) + " is not understood; write collections=NAME:COLLECTION,…");
+      return invalid("collections=" + printable(one) +
+                     " is not understood; write collections=NAME:COLLECTION,…");
     options.collections.emplace(one.substr(0, colon), one.substr(colon + 1));
   }
   return ok();

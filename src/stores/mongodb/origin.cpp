@@ -22,7 +22,8 @@ Status check_collection(std::string_view name) {
   const bool good = !name.empty() && name.size() <= 180 && is_utf8(name) && !name.starts_with("system.") &&
                     name.front() != '.' && name.back() != '.' && std::none_of(name.begin(), name.end(), odd);
   if (!good)
-    return invalid("\"" + printable(name) + "\" is no name of a collection; give letters, digits, _, - and .");
+    return invalid("\"" + printable(name) +
+                   "\" is no name of a collection; give letters, digits, _, - and .");
   if (name.ends_with(".holdfast") || name.ends_with(".holdfast_log"))
     return invalid("collections that end in .holdfast or .holdfast_log are ours");
   return ok();
@@ -45,8 +46,7 @@ class MongoOrigin final : public Origin {
   Result<std::shared_ptr<Origin>> in(std::string_view table) override {
     const auto named = site_->options.collections.find(std::string(table));
     Site other = *site_;
-    other.options.collection =
-        named == site_->options.collections.end() ? std::string(table) : named->second;
+    other.options.collection = named == site_->options.collections.end() ? std::string(table) : named->second;
     if (Status s = check_collection(other.options.collection); !s) return std::move(s).error();
     other.client = random_hex(16);
     return std::shared_ptr<Origin>(std::make_shared<MongoOrigin>(std::move(other)));
@@ -81,9 +81,9 @@ bool all_local(const mongoc_uri_t* uri) {
 // The driver checks nothing by itself unless it is told to.
 Status check_tls(const mongoc_uri_t* uri, const Options& o) {
   if (o.allow_unsafe) return ok();
-  for (const char* lax : {MONGOC_URI_TLSINSECURE, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES,
-                          MONGOC_URI_TLSALLOWINVALIDHOSTNAMES, MONGOC_URI_SSLALLOWINVALIDCERTIFICATES,
-                          MONGOC_URI_SSLALLOWINVALIDHOSTNAMES}) {
+  for (const char* lax :
+       {MONGOC_URI_TLSINSECURE, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, MONGOC_URI_TLSALLOWINVALIDHOSTNAMES,
+        MONGOC_URI_SSLALLOWINVALIDCERTIFICATES, MONGOC_URI_SSLALLOWINVALIDHOSTNAMES}) {
     if (mongoc_uri_get_option_as_bool(uri, lax, false))
       return Error{Errc::refused, "mongodb: " + std::string(lax) +
                                       " lets anybody answer in the server's place; name its authority with "
@@ -106,8 +106,9 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
   const std::shared_ptr<mongoc_uri_t> uri(mongoc_uri_new_with_error(options.uri.c_str(), &error),
                                           [](mongoc_uri_t* u) { mongoc_uri_destroy(u); });
   if (!uri)
-    return invalid("the address is not understood; write mongodb://user:password@host:port/database?option=value, "
-                   "with %40 for @, %3A for :, %2F for / inside user and password");
+    return invalid(
+        "the address is not understood; write mongodb://user:password@host:port/database?option=value, "
+        "with %40 for @, %3A for :, %2F for / inside user and password");
   const char* database = mongoc_uri_get_database(uri.get());
   if (!database || std::strlen(database) == 0)
     return invalid("no database is named; write mongodb://host/database");

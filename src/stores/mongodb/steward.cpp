@@ -55,14 +55,15 @@ std::vector<std::string> MongoSteward::indexes(bool make, Instant until) {
   if (!site.beside_the_gem()) return made;
   std::vector<std::string> there;
   if (collection_exists(connection_, site.options.collection, until)) {
-    const Document reply =
-        connection_.run(std::move(Document().text("listIndexes", site.options.collection)), Effect::reads, until);
-    for (const View index : View(reply)["cursor"].documents("firstBatch")) there.emplace_back(index.text("name"));
+    const Document reply = connection_.run(std::move(Document().text("listIndexes", site.options.collection)),
+                                           Effect::reads, until);
+    for (const View index : View(reply)["cursor"].documents("firstBatch"))
+      there.emplace_back(index.text("name"));
   }
   for (const Index& index : of_the_gem) {
     if (std::find(there.begin(), there.end(), index.name) != there.end()) continue;
-    const std::string words = R"({"createIndexes": ")" + site.options.collection + R"(", "indexes": [)" +
-                              index.text + "]}";
+    const std::string words =
+        R"({"createIndexes": ")" + site.options.collection + R"(", "indexes": [)" + index.text + "]}";
     made.push_back("db.runCommand(" + words + ")");
     if (make) (void)connection_.run(Document::from_json(words), Effect::writes, until);
   }
@@ -131,8 +132,8 @@ std::uint64_t MongoSteward::take_documents(const std::string& collection, const 
   return static_cast<std::uint64_t>(View(reply).number("n"));
 }
 
-// In parts, so that others can write meanwhile.  A key whose token is ahead of the clock stays: a new key that
-// starts at the clock is then behind all that are gone.
+// In parts, so that others can write meanwhile.  A key whose token is ahead of the clock stays: a new key
+// that starts at the clock is then behind all that are gone.
 std::uint64_t MongoSteward::purge_keys(Micros cut, Micros now, Instant until) {
   std::uint64_t gone = 0;
   std::string after;
@@ -166,7 +167,9 @@ void MongoSteward::keep_remains(const std::vector<View>& documents, Instant unti
     for (const View row : document.documents("log")) {
       // Named by what it tells, so that it is there once however often we come here.
       Document id;
-      id.text("key", document.text("_id")).number("token", row.number("token")).text("event", row.text("event"));
+      id.text("key", document.text("_id"))
+          .number("token", row.number("token"))
+          .text("event", row.text("event"));
       Document kept = Document::copy_of(row);
       kept.text("key", document.text("_id"));
       Document& one = updates.emplace_back();

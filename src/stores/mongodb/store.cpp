@@ -45,8 +45,8 @@ MongoStore::MongoStore(std::shared_ptr<const Site> site, Instant until)
   ready(until);
 }
 
-// A server that has closed an idle connection, or was restarted, is connected to anew: nothing of the caller's
-// has been sent yet.
+// A server that has closed an idle connection, or was restarted, is connected to anew: nothing of the
+// caller's has been sent yet.
 void MongoStore::ready(Instant until) {
   if (BootClock::now() >= until)
     raise({Errc::unavailable, "the time for this call was over before it was sent"});
@@ -80,10 +80,7 @@ Constants MongoStore::constants(const Request& r, const With& with, bool literal
   all.text("note", r.note);
   if (!frees(r)) all.length("ttl", r.ttl);
   if (r.verb == Verb::acquire) {
-    const Millis place = std::min(r.place, never - Millis(1));
-    all.length("place", place);
-    // One that still lasts so long need not be written again by every look.
-    all.length("place_enough", place / 4 * 3);
+    all.length("place", std::min(r.place, never - Millis(1)));
     all.flag("detached", r.detached);
     all.moment("void_after", with.bounds.void_after);
     all.moment("not_before", with.bounds.not_before);
@@ -138,8 +135,7 @@ MongoStore::Settled MongoStore::settle(const Request& r, Instant until, std::opt
       hello_.purged = purged_token(connection_, until);
       continue;
     }
-    Reply reply = frees(r) ? judged_before(r, seen)
-                           : judged_after(r, connection_.site().client, seen);
+    Reply reply = frees(r) ? judged_before(r, seen) : judged_after(r, connection_.site().client, seen);
     if (!seen.now) reply.now = StoreTime{offset_.at_least(BootClock::now()).count()};
     return {.reply = std::move(reply), .seen = std::move(seen)};
   }
@@ -224,8 +220,7 @@ void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
     const Request& r = call.requests[wave[k]];
     Reply& reply = call.replies[wave[k]];
     learn(asked, seen[k]);
-    reply = frees(r) ? judged_by_mark(r, mark, seen[k])
-                     : judged_after(r, connection_.site().client, seen[k]);
+    reply = frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.site().client, seen[k]);
     if (!seen[k].now) reply.now = StoreTime{offset_.at_least(BootClock::now()).count()};
     // One that was not granted may have come too late for the server's clock; one that left no document has.
     const bool unclear = r.verb == Verb::acquire && reply.verdict != Verdict::granted &&

@@ -86,14 +86,21 @@ ssize_t readv(mongoc_stream_t* stream, mongoc_iovec_t* parts, std::size_t count,
 // All of them are ours: the driver polls streams of one type together.
 ssize_t poll(mongoc_stream_poll_t* streams, std::size_t count, std::int32_t timeout) {
   std::vector<pollfd> fds;
-  Instant end = Instant::max();
+  Instant end = Instant::max(), until = end;
   for (std::size_t i = 0; i < count; ++i) {
     Stream& self = ours(streams[i].stream);
     fds.push_back({self.fd.get(), static_cast<short>(streams[i].events), 0});
     end = self.deadline->end_of(timeout);
+    until = self.deadline->until;
+  }
+  if (BootClock::now() >= until) {
+    // The driver would go on asking until its own time is over.
+    for (std::size_t i = 0; i < count; ++i) streams[i].revents = POLLERR;
+    return static_cast<ssize_t>(count);
   }
   const auto left = std::chrono::ceil<Millis>(end - BootClock::now()).count();
-  const int ready = ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<Millis::rep>(left, 0, 60'000)));
+  const int ready =
+      ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<Millis::rep>(left, 0, 60'000)));
   for (std::size_t i = 0; i < count; ++i) streams[i].revents = fds[i].revents;
   return ready;
 }

@@ -4,8 +4,11 @@
 //   servers start FILE   starts what tests share, in the background, and says in FILE where it is.  It ends
 //                        with the process that started this one (ctest), however that ends
 //   servers stop FILE    ends it, and waits until it is gone
-//   servers with CMD...  runs CMD in a network of its own, with servers on their usual ports
-//   servers up           one of each in the foreground, until Ctrl-C; prints their URLs
+//   servers with NAME,... CMD...  runs CMD in a network of its own, with those on their usual ports:
+//   postgres,
+//                        redis, mongodb, mariadb
+//   servers ask URL      sends a MongoDB the command that stands on stdin, and prints its answer; both are
+//   JSON servers up           one of each in the foreground, until Ctrl-C; prints their URLs
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,7 +21,11 @@
 #include <exception>
 #include <filesystem>
 #include <future>
+#include <iostream>
+#include <iterator>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include "base/fd.h"
@@ -170,13 +177,29 @@ int up() {
   return 0;
 }
 
+std::set<std::string> names_in(const std::string& list) {
+  std::set<std::string> names;
+  std::stringstream rest(list);
+  for (std::string name; std::getline(rest, name, ',');) names.insert(name);
+  return names;
+}
+
+int ask(const std::string& url) {
+  const std::string command(std::istreambuf_iterator<char>(std::cin), {});
+  const std::size_t path = url.find('/', url.find("://") + 3);
+  const std::string database = path == std::string::npos ? "app" : url.substr(path + 1);
+  std::printf("%s\n", MongoAddress(url).command(database, command).c_str());
+  return 0;
+}
+
 int run(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == "start" && argc == 3) return start(std::filesystem::absolute(argv[2]).string());
   if (verb == "stop" && argc == 3) return stop(argv[2]);
-  if (verb == "with" && argc > 2) return run_with_usual_servers({argv + 2, argv + argc});
+  if (verb == "with" && argc > 3) return run_with_usual_servers(names_in(argv[2]), {argv + 3, argv + argc});
+  if (verb == "ask" && argc == 3) return ask(argv[2]);
   if (verb == "up" && argc == 2) return up();
-  std::fprintf(stderr, "usage: servers start FILE | stop FILE | with CMD... | up\n");
+  std::fprintf(stderr, "usage: servers start FILE | stop FILE | with NAME,... CMD... | ask URL | up\n");
   return 64;
 }
 

@@ -110,9 +110,9 @@ bool MariaServer::launch() {
 
 void MariaServer::configure() const {
   std::stringstream text;
-  text << "[mysqld]\nuser = " << ourselves() << "\ndatadir = " << data() << "\nport = " << port_
-       << "\nbind_address = 127.0.0.1\nsocket = " << socket_ << "\npid_file = " << folder_.path()
-       << "/pid\nskip_name_resolve = ON\nmax_connections = 300\n"
+  text << "[client]\nsocket = " << socket_ << "\n[mysqld]\nuser = " << ourselves() << "\ndatadir = " << data()
+       << "\nport = " << port_ << "\nbind_address = 127.0.0.1\nsocket = " << socket_
+       << "\npid_file = " << folder_.path() << "/pid\nskip_name_resolve = ON\nmax_connections = 300\n"
        << small(mysql_);
   // The log is still written before a commit is answered: a process that is killed loses nothing.
   if (!options_.fsync) text << "innodb_flush_log_at_trx_commit = 2\ninnodb_doublewrite = OFF\n";

@@ -62,6 +62,11 @@ const MongoAddress& shared_mongodb() {
 
 std::string shared_mongodb_missing() { return mongodb_of_ones_own() == nullptr ? mongodb_missing() : ""; }
 
+bool shared_mongodb_has_streams() {
+  return mongodb_of_ones_own() != nullptr &&
+         shared_mongodb().command("admin", R"({"hello": 1})").find("\"setName\"") != std::string::npos;
+}
+
 const std::string& postgres_template() {
   if (const SharedServers* servers = of_this_run()) return servers->postgres_template;
   static const PostgresTemplate own;

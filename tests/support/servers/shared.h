@@ -25,6 +25,7 @@ const MongoAddress& shared_mongodb();      // REQUIRES: shared_mongodb_missing()
 
 // A MongoDB that HOLDFAST_TEST_MONGODB names is shared in place of one of ours.
 std::string shared_mongodb_missing();
+bool shared_mongodb_has_streams();  // it is a replica set; ours is none
 
 // The folders that initdb and mariadb-install-db made, to copy.
 const std::string& postgres_template();

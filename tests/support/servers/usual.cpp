@@ -11,8 +11,12 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <stdexcept>
 
 #include "base/fd.h"
+#include "tests/support/servers/maria_server.h"
+#include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/postgres_server.h"
 #include "tests/support/servers/redis_server.h"
 
@@ -56,15 +60,33 @@ int run(const std::vector<std::string>& command) {
 
 }  // namespace
 
-int run_with_usual_servers(const std::vector<std::string>& command) {
+int run_with_usual_servers(const std::set<std::string>& names, const std::vector<std::string>& command) {
   if (!be_alone()) {
     std::perror("servers: cannot have a network of our own");
     return cannot_be_alone;
   }
-  const PostgresServer postgres({.authentication = "trust", .port = 5432});
-  postgres.execute("CREATE ROLE app LOGIN");
-  postgres.execute("CREATE DATABASE app OWNER app");
-  const RedisServer redis({.port = 6379});
+  std::optional<PostgresServer> postgres;
+  std::optional<RedisServer> redis;
+  std::optional<MongoServer> mongodb;
+  std::optional<MariaServer> mariadb;
+  for (const std::string& name : names) {
+    if (name == "postgres") {
+      postgres.emplace(PostgresOptions{.authentication = "trust", .port = 5432});
+      postgres->execute("CREATE ROLE app LOGIN");
+      postgres->execute("CREATE DATABASE app OWNER app");
+    } else if (name == "redis") {
+      redis.emplace(RedisOptions{.port = 6379});
+    } else if (name == "mongodb") {
+      mongodb.emplace(MongoOptions{.port = 27017});
+    } else if (name == "mariadb") {
+      mariadb.emplace(MariaOptions{.port = 3306});
+      // To its clients localhost is the socket: to the library, and to the command, which has my.cnf.
+      ::setenv("MYSQL_UNIX_PORT", mariadb->socket().c_str(), 1);
+      ::setenv("MYSQL_HOME", mariadb->folder().c_str(), 1);
+    } else {
+      throw std::runtime_error("there is no server " + name);
+    }
+  }
   return run(command);
 }
 

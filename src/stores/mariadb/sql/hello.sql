@@ -3,9 +3,10 @@
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET SESSION autocommit = 1, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 1,
     lock_wait_timeout = 2{zone};
-SELECT {now_us}, VERSION(), DATABASE();
+SELECT {now_us}, VERSION(), DATABASE(), SLEEP(0.0001) + (SYSDATE(6) = NOW(6));
 SHOW VARIABLES WHERE Variable_name IN ('read_only', 'log_bin', 'binlog_format', 'innodb_flush_log_at_trx_commit',
-    'sync_binlog', 'wsrep_on', 'sysdate_is_now', 'innodb_doublewrite', 'collation_database');
+    'sync_binlog', 'wsrep_on', 'innodb_doublewrite', 'collation_database');
+SHOW GLOBAL STATUS LIKE 'Slaves_running';
 SELECT TABLE_NAME, COALESCE(ENGINE, TABLE_TYPE)
   FROM information_schema.TABLES
  WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ({tables});

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # fetch.sh ENGINE... - fetches servers for the tests that Debian 12 does not have: mongodb, mysql.
+# fetch.sh --missing - says which of them are not there, one per line.
 #
 # Each becomes a folder of ~/.cache/holdfast (or of $XDG_CACHE_HOME/holdfast), made beside its place and renamed into
 # it when it is whole and has run: whoever sees the folder can use it, and two that fetch at once do no harm. Says
@@ -197,12 +198,19 @@ fetch() { # NAME FOLDER FUNCTION
   mv -T "$new/$2" "$cache/$2" 2>/dev/null || [[ -d $cache/$2 ]] || die "$what: cannot write to $cache"
 }
 
-(($# != 0)) || { printf 'usage: fetch.sh mongodb | mysql ...\n' >&2 && exit 64; }
 home=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 cache=$home/holdfast
+case $* in
+  '') printf 'usage: fetch.sh --missing | mongodb | mysql ...\n' >&2 && exit 64 ;;
+  --missing)
+    [[ -d $cache/$MONGODB ]] || printf 'mongodb\n'
+    [[ -d $cache/$MYSQL ]] || printf 'mysql\n'
+    exit
+    ;;
+esac
+[[ -n $home ]] || { printf 'fetch: neither HOME nor XDG_CACHE_HOME says where servers for the tests could lie\n' >&2 && exit 1; }
 failed=0
 for engine; do
-  [[ -n $home ]] || { printf 'fetch: neither HOME nor XDG_CACHE_HOME says where servers for the tests could lie\n' >&2 && exit 1; }
   case $engine in
     mongodb) (fetch MongoDB "$MONGODB" fetch_mongodb) || failed=1 ;;
     mysql) (fetch MySQL "$MYSQL" fetch_mysql) || failed=1 ;;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The grants of docs/stores/mariadb.md: a user that has them and no more can do all that a client does.
+#include <fstream>
+#include <sstream>
+
+#include "tests/mariadb/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+// The block of the page that grants them to `app`.
+std::string block_with(const std::string& words) {
+  std::ifstream file(HOLDFAST_PAGES "/stores/mariadb.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  const std::string text = page.str();
+  const std::size_t at = text.find(words);
+  if (at == std::string::npos) throw std::runtime_error("the page has no " + words);
+  const std::size_t from = text.find('\n', text.rfind("```sql", at)) + 1;
+  return text.substr(from, text.find("```", from) - from);
+}
+
+void replace(std::string& text, const std::string& word, const std::string& by) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size()))
+    text.replace(at, word.size(), by);
+}
+
+class Grants : public MariaTest {
+ protected:
+  Grants() {
+    make_tables(url());
+    query("CREATE USER " + user_ + "@'%' IDENTIFIED BY ''");
+    grant("GRANT SELECT, INSERT, UPDATE ON locks");
+  }
+  ~Grants() override { query("DROP USER " + user_ + "@'%'"); }
+  void grant(const std::string& words) {
+    std::string sql = block_with(words);
+    replace(sql, "TO app", "TO " + user_);
+    query(sql);
+  }
+  std::string least() const { return server().url(user_, database_); }
+  const std::string user_ = "u_" + random_hex(16);
+};
+
+TEST_P(Grants, are_enough_for_all_that_clients_do) {
+  Ours a(least()), b(least());
+  const Reply mine = a.acquire("k", "ann");
+  EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
+  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+  EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
+  const Reply theirs =
+      b.ask(
+           {.verb = Verb::acquire, .key = {"k"}, .holder = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
+          .value();
+  EXPECT_EQ(theirs.verdict, Verdict::granted);
+  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = theirs.token, .note = "why"})
+                .value()
+                .verdict,
+            Verdict::released);
+  a.acquire("short", "ann", 1ms);
+  EXPECT_TRUE(await([&] { return b.acquire("short", "bob").verdict == Verdict::granted; }));
+  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
+    EXPECT_TRUE(a.store().list({.what = what}, soon()));
+  EXPECT_TRUE(a.store().examine(soon()));
+  EXPECT_TRUE(a.origin().steward()->plan(soon()).value().empty());
+}
+
+TEST_P(Grants, a_missing_one_is_refused_by_what_it_is) {
+  Ours ours(least());
+  query("REVOKE UPDATE ON locks FROM " + user_);
+  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused);
+  EXPECT_THAT(reply.error().detail,
+              ::testing::AllOf(::testing::HasSubstr("privilege"), ::testing::HasSubstr("1142")));
+}
+
+TEST_P(Grants, a_purge_needs_more_and_says_so) {
+  const auto purge = [&] { return try_origin(least()).value()->steward()->purge({.free_for = 0ms}, soon()); };
+  Ours ours(least());
+  ours.acquire("k", "ann");
+  ours.release("k", "ann");
+  const auto refused = purge();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::refused);
+  EXPECT_THAT(refused.error().detail, ::testing::HasSubstr("privilege"));
+  grant("GRANT DELETE ON locks");
+  EXPECT_TRUE(await([&] { return purge().value().keys == 1; }));
+}
+
+TEST_P(Grants, init_says_which_privilege_it_lacks) {
+  query("DROP TABLE holdfast_log");
+  const auto made = try_origin(least()).value()->steward()->init(soon());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::refused);
+  EXPECT_THAT(made.error().detail, ::testing::HasSubstr("GRANT CREATE"));
+}
+
+HOLDFAST_ON_BOTH(Grants);
+
+}  // namespace
+}  // namespace holdfast::test

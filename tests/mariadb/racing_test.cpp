@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Many clients, each with a connection of its own, on the same few keys in batches that overlap.
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "tests/mariadb/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+struct Window {
+  Instant from, to;
+  Token token;
+};
+
+class Racing : public MariaTest {
+ protected:
+  Racing() { make_tables(url()); }
+
+  // Takes, renews and gives back at random, and tells when it surely held what.
+  void race(int who, int batches) {
+    Ours ours(url());
+    Jitter random(random_bits());
+    struct Held {
+      std::string holder;
+      Token token;
+      Instant since;
+    };
+    std::map<std::string, Held> mine;
+    for (int n = 0; n < batches; ++n) {
+      std::map<std::string, std::string> names;  // by key
+      std::vector<Request> requests;
+      const std::size_t size = 1 + random.below(12);
+      for (std::size_t i = 0; i < size; ++i) names.emplace("k" + std::to_string(random.below(20)), "");
+      for (auto& [key, name] : names) {
+        const auto held = mine.find(key);
+        name = held != mine.end() ? held->second.holder : std::to_string(who) + "." + std::to_string(n);
+        if (held == mine.end())
+          requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {name}, .ttl = 1h});
+        else
+          requests.push_back({.verb = random.below(3) == 0 ? Verb::renew : Verb::release,
+                              .key = {key},
+                              .holder = {name},
+                              .token = held->second.token,
+                              .ttl = 1h});
+      }
+      // The order of the caller must not matter.
+      if (random.below(2) == 0) std::reverse(requests.begin(), requests.end());
+      std::vector<Reply> replies(requests.size());
+      const Instant sent = BootClock::now();
+      const Status status = ours.store().apply(requests, replies, soon());
+      ASSERT_TRUE(status) << status.error().detail;
+      const Instant answered = BootClock::now();
+      for (std::size_t i = 0; i < requests.size(); ++i) {
+        const std::string key(requests[i].key.text);
+        if (requests[i].verb == Verb::acquire) {
+          if (replies[i].verdict == Verdict::granted)
+            mine[key] = {std::string(requests[i].holder.text), replies[i].token, answered};
+          continue;
+        }
+        EXPECT_NE(replies[i].verdict, Verdict::lost) << key;
+        if (requests[i].verb != Verb::release) continue;
+        const std::lock_guard lock(mutex_);
+        windows_[key].push_back({mine[key].since, sent, mine[key].token});
+        mine.erase(key);
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::vector<Window>> windows_;
+};
+
+TEST_P(Racing, eight_clients_with_overlapping_batches_never_overlap) {
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { race(i, 60); });
+  threads.clear();
+  std::size_t windows = 0;
+  for (auto& [key, list] : windows_) {
+    std::sort(list.begin(), list.end(), [](const Window& a, const Window& b) { return a.from < b.from; });
+    for (std::size_t i = 1; i < list.size(); ++i) {
+      EXPECT_LE(list[i - 1].to, list[i].from) << key;
+      EXPECT_LT(list[i - 1].token, list[i].token) << key;
+    }
+    windows += list.size();
+  }
+  EXPECT_GT(windows, 50u);
+}
+
+TEST_P(Racing, new_keys_in_batches_of_many_clients_are_each_granted_once) {
+  std::atomic<int> granted = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      Ours ours(url());
+      const std::string me = "client " + std::to_string(t);
+      for (int round = 0; round < 5; ++round) {
+        std::vector<std::string> keys;
+        for (int k = 0; k < 16; ++k)
+          keys.push_back("new " + std::to_string(round) + "." + std::to_string((k + t) % 16));
+        std::vector<Request> requests;
+        for (const std::string& key : keys)
+          requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {me}, .ttl = 1h});
+        std::vector<Reply> replies(requests.size());
+        const Status status = ours.store().apply(requests, replies, soon());
+        ASSERT_TRUE(status) << status.error().detail;
+        for (const Reply& reply : replies) granted += reply.verdict == Verdict::granted ? 1 : 0;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(granted, 80);
+}
+
+TEST_P(Racing, acquires_of_one_new_key_at_once_are_granted_to_one) {
+  std::vector<std::unique_ptr<Ours>> clients;
+  for (int t = 0; t < 4; ++t) clients.push_back(std::make_unique<Ours>(url()));
+  for (int round = 0; round < 20; ++round) {
+    const std::string key = "k" + std::to_string(round);
+    std::atomic<int> granted = 0;
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < clients.size(); ++t) {
+      threads.emplace_back([&, t] {
+        granted +=
+            clients[t]->acquire(key, "client " + std::to_string(t)).verdict == Verdict::granted ? 1 : 0;
+      });
+    }
+    threads.clear();
+    EXPECT_EQ(granted, 1);
+  }
+}
+
+TEST_P(Racing, a_purge_beside_acquires_takes_no_lease_and_no_token_falls) {
+  std::atomic<bool> done = false;
+  std::jthread purging([&] {
+    const auto steward = try_origin(url()).value()->steward();
+    while (!done) {
+      const auto purged = steward->purge({.free_for = 0ms}, soon());
+      ASSERT_TRUE(purged) << purged.error().detail;
+    }
+  });
+  Ours ours(url());
+  Token last{};
+  for (int i = 0; i < 100; ++i) {
+    const Reply mine = ours.acquire("k", "ann");
+    ASSERT_EQ(mine.verdict, Verdict::granted);
+    ASSERT_GT(mine.token, last);
+    last = mine.token;
+    ASSERT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
+    ASSERT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
+  }
+  done = true;
+}
+
+// A stranger who locks rows in the other order, and has written so much that it is us who are told 1213.
+TEST_P(Racing, a_deadlock_with_somebody_else_is_done_again_inside) {
+  Ours ours(url());
+  for (const char* key : {"a", "z"}) {
+    ours.acquire(key, "ann");
+    ours.release(key, "ann");
+  }
+  const auto other = stranger();
+  other->run("CREATE TABLE heavy (n INT PRIMARY KEY) ENGINE=InnoDB");
+  other->run("BEGIN");
+  other->run("INSERT INTO heavy VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)");
+  other->run("SELECT 1 FROM locks WHERE `key` = 'z' FOR UPDATE");
+  std::jthread circle([&] {
+    EXPECT_TRUE(await([&] { return somebody_waits(); })) << "nobody waits for z with a in its hands";
+    EXPECT_EQ(other->error_of("DELETE FROM locks WHERE `key` = 'a'"), 0u);
+    other->run("COMMIT");
+  });
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"z"}, .holder = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h}};
+  Reply replies[2];
+  const Status status = ours.store().apply(batch, replies, soon());
+  ASSERT_TRUE(status) << status.error().detail;
+  EXPECT_EQ(replies[0].verdict, Verdict::granted);
+  EXPECT_EQ(replies[1].verdict, Verdict::granted);
+}
+
+TEST_P(Racing, rows_are_locked_in_the_order_of_their_keys_whatever_order_they_are_asked_in) {
+  Ours ours(url());
+  for (const char* key : {"a", "m", "z"}) {
+    ours.acquire(key, "ann");
+    ours.release(key, "ann");
+  }
+  const auto blocker = stranger();
+  blocker->run("BEGIN");
+  blocker->run("SELECT 1 FROM locks WHERE `key` = 'm' FOR UPDATE");
+  std::jthread asking([&] {
+    const Request batch[] = {{.verb = Verb::acquire, .key = {"z"}, .holder = {"ann"}, .ttl = 1h},
+                             {.verb = Verb::acquire, .key = {"m"}, .holder = {"ann"}, .ttl = 1h},
+                             {.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h}};
+    Reply replies[3];
+    EXPECT_TRUE(ours.store().apply(batch, replies, soon()));
+  });
+  ASSERT_TRUE(await([&] { return somebody_waits(); }));
+  EXPECT_EQ(query("SELECT GROUP_CONCAT(`key`) FROM (SELECT `key` FROM locks FOR UPDATE SKIP LOCKED) AS free"),
+            "z");
+  blocker->run("COMMIT");
+}
+
+HOLDFAST_ON_BOTH(Racing);
+
+}  // namespace
+}  // namespace holdfast::test

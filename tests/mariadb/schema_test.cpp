@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables: made, completed, or refused with what to do; and what is one key in them.
+#include <thread>
+
+#include "tests/mariadb/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Schema : public MariaTest {
+ protected:
+  std::unique_ptr<Steward> steward() const { return try_origin(url()).value()->steward(); }
+  std::string tables() const {
+    return query("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()");
+  }
+};
+
+TEST_P(Schema, connecting_makes_nothing_and_says_who_does) {
+  const Error error = refused(url());
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_THAT(error.detail,
+              AllOf(HasSubstr("no table \"locks\""), HasSubstr("database \"" + database_ + "\""),
+                    HasSubstr("holdfast --store mariadb://app@127.0.0.1"), HasSubstr(" init")));
+  EXPECT_EQ(tables(), "0");
+}
+
+TEST_P(Schema, a_plan_changes_nothing_and_is_what_init_does) {
+  const auto plan = steward()->plan(soon()).value();
+  EXPECT_EQ(tables(), "0");
+  EXPECT_EQ(steward()->init(soon()).value(), plan);
+  EXPECT_EQ(tables(), "5");
+  EXPECT_TRUE(steward()->plan(soon()).value().empty());
+}
+
+TEST_P(Schema, a_plan_can_be_run_by_hand) {
+  for (const std::string& statement : steward()->plan(soon()).value()) query(statement);
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_P(Schema, what_is_missing_is_completed) {
+  make_tables(url());
+  query("DROP TABLE holdfast_log, holdfast_state");
+  EXPECT_THAT(refused(url()).detail, HasSubstr("holdfast_log"));
+  make_tables(url());
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_P(Schema, many_may_init_at_once) {
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      const auto made = steward()->init(soon());
+      EXPECT_TRUE(made) << made.error().detail;
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(query("SELECT COUNT(*) FROM holdfast_state"), "1");
+}
+
+TEST_P(Schema, another_engine_than_innodb_is_refused_and_left_alone) {
+  make_tables(url());
+  query("ALTER TABLE locks ENGINE=MyISAM");
+  EXPECT_THAT(refused(url()).detail, AllOf(HasSubstr("\"locks\""), HasSubstr("MyISAM"), HasSubstr("InnoDB")));
+  const auto made = steward()->init(soon());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::refused);
+}
+
+TEST_P(Schema, a_key_that_a_collation_folds_is_refused) {
+  make_tables(url());
+  query("ALTER TABLE locks MODIFY `key` VARCHAR(255) CHARACTER SET utf8mb4 NOT NULL");
+  EXPECT_THAT(refused(url()).detail, AllOf(HasSubstr("\"key\" is varchar(255)"), HasSubstr("varbinary")));
+}
+
+TEST_P(Schema, a_column_that_is_missing_or_of_another_type_is_named) {
+  for (const auto& [change, name] :
+       {std::pair("ALTER TABLE locks MODIFY locked_until DATETIME", "locked_until"),
+        std::pair("ALTER TABLE locks DROP COLUMN sequence", "sequence"),
+        std::pair("ALTER TABLE locks MODIFY locked_by VARBINARY(512) NOT NULL", "locked_by"),
+        std::pair("ALTER TABLE locks DROP PRIMARY KEY", "key"),
+        std::pair("ALTER TABLE locks ADD COLUMN created DATETIME NOT NULL", "created"),
+        std::pair("ALTER TABLE holdfast_waiters DROP COLUMN ticket", "ticket")}) {
+    make_tables(url());
+    query(change);
+    EXPECT_THAT(refused(url()).detail, HasSubstr("\"" + std::string(name) + "\"")) << change;
+    query("DROP TABLE locks, holdfast_waiters");
+  }
+}
+
+TEST_P(Schema, a_narrow_column_refuses_by_name_what_it_cannot_take) {
+  make_tables(url());
+  query("ALTER TABLE locks MODIFY `key` VARBINARY(10) NOT NULL");
+  Ours ours(url());
+  EXPECT_EQ(ours.acquire("0123456789", "ann").verdict, Verdict::granted);
+  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"0123456789a"}, .holder = {"ann"}, .ttl = 1h});
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused);
+  EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("0123456789a"), HasSubstr("10 bytes")));
+}
+
+TEST_P(Schema, keys_and_holders_are_compared_byte_by_byte) {
+  make_tables(url());
+  Ours ours(url());
+  const std::string odd = "a'b\\c\"d`e\n;--\xc3\xa4";
+  for (const std::string& key : {std::string("Job"), std::string("job"), std::string("job "),
+                                 std::string("j\xc3\xb6"
+                                             "b"),
+                                 std::string("jo\xcc\x88"
+                                             "b"),
+                                 odd, std::string(512, 'k')}) {
+    EXPECT_EQ(ours.acquire(key, "ann").verdict, Verdict::granted) << key;
+    EXPECT_EQ(ours.acquire(key, "Ann").verdict, Verdict::busy) << key;
+    EXPECT_EQ(ours.acquire(key, "ann ").verdict, Verdict::busy) << key;
+    EXPECT_EQ(ours.renew(key, "ANN").verdict, Verdict::lost) << key;
+  }
+  const Page page = ours.store().list({.prefix = "job"}, soon()).value();
+  ASSERT_EQ(page.leases.size(), 2u);
+  EXPECT_EQ(page.leases[1].key, "job ");
+  EXPECT_EQ(ours.acquire("owner", odd).verdict, Verdict::granted);
+  EXPECT_EQ(ours.renew("owner", odd).holder, odd);
+}
+
+TEST_P(Schema, two_tables_are_apart) {
+  make_tables(url());
+  make_tables(url() + "?table=orders");
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  Ours other(url() + "?table=orders");
+  EXPECT_EQ(other.acquire("k", "bob").verdict, Verdict::granted);
+  EXPECT_EQ(query("SELECT COUNT(*) FROM orders_holdfast_waiters"), "0");
+  EXPECT_FALSE(try_origin(url() + "?table=a-b"));
+  EXPECT_FALSE(try_origin(url() + "?table=holdfast_log"));
+}
+
+HOLDFAST_ON_BOTH(Schema);
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// suite.h - stores of ours and connections of somebody else on one database of a real MariaDB, and of a
+// MySQL.
+#pragma once
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <mysql.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "holdfast/client.h"
+#include "tests/support/await.h"
+#include "tests/support/servers/maria_server.h"
+#include "tests/support/servers/shared.h"
+
+namespace holdfast::test {
+
+using namespace std::chrono_literals;
+
+inline Instant soon() { return BootClock::now() + 10s; }
+
+// Somebody else's connection: statements as they are written, each in a transaction of its own unless it says
+// BEGIN.  Like Java's driver it counts the rows that a statement finds.
+class Stranger {
+ public:
+  Stranger(const MariaAddress& server, const std::string& database) {
+    if (mysql_real_connect(handle_.get(), nullptr, MariaAddress::superuser, "", database.c_str(), 0,
+                           server.socket().c_str(), CLIENT_FOUND_ROWS) == nullptr)
+      throw std::runtime_error(mysql_error(handle_.get()));
+  }
+  // How many rows it found or changed.
+  std::uint64_t run(const std::string& sql) {
+    if (mysql_real_query(handle_.get(), sql.data(), sql.size()) != 0)
+      throw std::runtime_error(mysql_error(handle_.get()));
+    const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> rows(mysql_store_result(handle_.get()),
+                                                                        mysql_free_result);
+    return mysql_affected_rows(handle_.get());
+  }
+  // The number of its last error; zero: it was done.
+  unsigned error_of(const std::string& sql) {
+    const int failed = mysql_real_query(handle_.get(), sql.data(), sql.size());
+    return failed == 0 ? 0 : mysql_errno(handle_.get());
+  }
+
+ private:
+  const std::unique_ptr<MYSQL, decltype(&mysql_close)> handle_{mysql_init(nullptr), mysql_close};
+};
+
+// One client of ours, with one connection.
+class Ours {
+ public:
+  explicit Ours(const std::string& url)
+      : origin_(try_origin(url).value()), store_(origin_->connect(soon()).value()) {}
+
+  Result<Reply> ask(const Request& request, Instant until = soon()) {
+    Reply reply;
+    if (auto status = store_->apply({&request, 1}, {&reply, 1}, until); !status)
+      return std::move(status).error();
+    return reply;
+  }
+  Reply acquire(std::string_view key, std::string_view holder, Millis ttl = 1h, Millis place = 0ms) {
+    return ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = ttl, .place = place}).value();
+  }
+  Reply renew(std::string_view key, std::string_view holder, Token token = no_token, Millis ttl = 1h) {
+    return ask({.verb = Verb::renew, .key = {key}, .holder = {holder}, .token = token, .ttl = ttl}).value();
+  }
+  Reply release(std::string_view key, std::string_view holder, Token token = no_token) {
+    return ask({.verb = Verb::release, .key = {key}, .holder = {holder}, .token = token}).value();
+  }
+  Store& store() { return *store_; }
+  Origin& origin() { return *origin_; }
+
+ private:
+  const std::shared_ptr<Origin> origin_;
+  const std::unique_ptr<Store> store_;
+};
+
+inline void make_tables(const std::string& url) {
+  (void)try_origin(url).value()->steward()->init(soon()).value();
+}
+
+// What connecting says against it.
+inline Error refused(const std::string& url) {
+  const auto connected = try_origin(url).value()->connect(soon());
+  EXPECT_FALSE(connected);
+  return connected ? Error{Errc::busy, ""} : connected.error();
+}
+
+// On MariaDB, and on MySQL: a database of its own in the server that the tests share.
+class MariaTest : public ::testing::TestWithParam<bool> {
+ protected:
+  MariaTest() {
+    if (const std::string why = mysql() ? mysql_missing() : mariadb_missing(); !why.empty())
+      throw std::runtime_error(why);
+    server().query("CREATE DATABASE " + database_);
+  }
+  ~MariaTest() override {
+    try {
+      server().query("DROP DATABASE " + database_);
+    } catch (const std::exception&) {
+      // It goes with the server.
+    }
+  }
+  bool mysql() const { return GetParam(); }
+  const MariaAddress& server() const { return mysql() ? shared_mysql() : shared_mariadb(); }
+  std::string url() const { return server().url("app", database_); }
+  std::string query(const std::string& sql) const { return server().query(sql, database_); }
+  std::unique_ptr<Stranger> stranger() const { return std::make_unique<Stranger>(server(), database_); }
+  // Some transaction in this database waits for a row.
+  bool somebody_waits() const {
+    return query(
+               "SELECT COUNT(*) FROM information_schema.INNODB_TRX AS t JOIN information_schema.PROCESSLIST "
+               "AS p "
+               "ON p.ID = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.DB = '" +
+               database_ + "'") != "0";
+  }
+
+  const std::string database_ = "t_" + random_hex(16);
+};
+
+}  // namespace holdfast::test
+
+#define HOLDFAST_ON_BOTH(Suite)                          \
+  INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::Bool(), \
+                           [](const auto& p) { return std::string(p.param ? "mysql" : "mariadb"); })

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who answers has to prove its name.
+#include "tests/mariadb/suite.h"
+#include "tests/support/servers/certificates.h"
+
+namespace holdfast::test {
+namespace {
+
+class MariaTls : public ::testing::TestWithParam<bool> {
+ protected:
+  std::string url(const MariaServer& server) const {
+    return "mariadb://app:p@localhost:" + std::to_string(server.port()) +
+           "/app?tls=require&ssl-ca=" + certificates_.authority();
+  }
+  // What plan() says: it needs no tables.
+  static Result<std::vector<std::string>> reach(const std::string& url) {
+    return try_origin(url).value()->steward()->plan(soon());
+  }
+  void expect_refused(const MariaServer& server) const {
+    const auto reached = reach(url(server));
+    ASSERT_FALSE(reached);
+    EXPECT_EQ(reached.error().code, Errc::refused) << reached.error().detail;
+    EXPECT_THAT(reached.error().detail, ::testing::HasSubstr("ssl-ca="));
+  }
+  MariaServer with(std::optional<Certificate> certificate) const {
+    return MariaServer({.password = "p", .tls = std::move(certificate), .mysql = GetParam(), .fsync = false});
+  }
+  const Certificates certificates_;
+};
+
+TEST_P(MariaTls, the_right_certificate_is_accepted) {
+  const MariaServer server = with(certificates_.right());
+  const auto reached = reach(url(server));
+  ASSERT_TRUE(reached) << reached.error().detail;
+  make_tables(url(server));
+  Ours ours(url(server));
+  EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_THAT(server.query("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app'"), "1");
+}
+
+TEST_P(MariaTls, another_name_is_refused) { expect_refused(with(certificates_.wrong_name())); }
+
+TEST_P(MariaTls, an_expired_certificate_is_refused) { expect_refused(with(certificates_.expired())); }
+
+TEST_P(MariaTls, an_unknown_authority_is_refused) { expect_refused(with(certificates_.self_signed())); }
+
+// The system's authorities do not know ours.
+TEST_P(MariaTls, without_an_authority_only_what_the_system_knows_is_accepted) {
+  const MariaServer server = with(certificates_.right());
+  const auto reached =
+      reach("mariadb://app:p@localhost:" + std::to_string(server.port()) + "/app?tls=require");
+  ASSERT_FALSE(reached);
+  EXPECT_EQ(reached.error().code, Errc::refused) << reached.error().detail;
+}
+
+TEST_P(MariaTls, an_address_is_a_name_too) {
+  const MariaServer server = with(certificates_.right());
+  std::string by_address = url(server);
+  by_address.replace(by_address.find("localhost"), 9, "127.0.0.1");
+  const auto reached = reach(by_address);
+  EXPECT_TRUE(reached) << reached.error().detail;
+}
+
+// Any address of this machine but 127.x is not local by its letters.
+TEST_P(MariaTls, a_host_that_is_not_local_is_never_spoken_to_in_the_clear) {
+  const MariaServer server(
+      {.lines = {GetParam() ? "tls_version=" : "skip_ssl"}, .mysql = GetParam(), .fsync = false});
+  const std::string port = std::to_string(server.port());
+  EXPECT_TRUE(reach("mariadb://app@127.0.0.1:" + port + "/app"));
+  const auto reached = reach("mariadb://app@0.0.0.0:" + port + "/app");
+  ASSERT_FALSE(reached);
+  EXPECT_EQ(reached.error().code, Errc::refused) << reached.error().detail;
+}
+
+TEST_P(MariaTls, a_server_without_it_is_refused) {
+  expect_refused(MariaServer({.lines = {GetParam() ? "tls_version=" : "skip_ssl"},
+                              .password = "p",
+                              .mysql = GetParam(),
+                              .fsync = false}));
+}
+
+HOLDFAST_ON_BOTH(MariaTls);
+
+}  // namespace
+}  // namespace holdfast::test

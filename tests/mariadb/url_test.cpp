@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a URL says, and what it may not.
+#include "tests/mariadb/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string name_of(const std::string& url) { return try_origin(url).value()->name(); }
+
+TEST(MariaUrl, is_shown_without_its_password) {
+  EXPECT_EQ(name_of("mariadb://app:secret@db.example/app"), "mariadb://app@db.example:3306/app");
+  EXPECT_EQ(name_of("mysql://app@localhost:3307/app?password=secret&table=orders"),
+            "mariadb://app@localhost:3307/app?table=orders");
+  EXPECT_EQ(name_of("mariadb://app@localhost/app?layout=darwin"),
+            "mariadb://app@localhost:3306/app?layout=darwin");
+  EXPECT_EQ(name_of("mariadb:///app?socket=/run/my.sock"), "mariadb:///app?socket=/run/my.sock");
+}
+
+TEST(MariaUrl, says_what_is_wrong_with_it) {
+  const auto wrong = [](const std::string& url, const char* words) {
+    const auto made = try_origin(url);
+    ASSERT_FALSE(made) << url;
+    EXPECT_EQ(made.error().code, Errc::invalid);
+    EXPECT_THAT(made.error().detail, AllOf(HasSubstr(words), Not(HasSubstr("secret"))));
+  };
+  wrong("mariadb://app@localhost", "names no database");
+  wrong("mariadb://app@localhost/a/b", "one database");
+  wrong("mariadb://app@localhost/app?layout=other", "layout=darwin");
+  wrong("mariadb://app@localhost/app?tls=off", "tls=require");
+  wrong("mariadb://app@localhost/app?tabel=x", "known are table=");
+  wrong("mariadb://app@localhost/app?ssl-ca=/x", "tls=require");
+  wrong("mariadb://app@db.example/app?ssl-cert=/x", "ssl-key");
+  wrong("mariadb://app@localhost:secret/app?socket=a@b", "port");
+  wrong("mariadb://app@localhost/app?table=1", "no table name");
+}
+
+TEST(MariaUrl, in_names_another_table) {
+  const auto origin = try_origin("mariadb://app:secret@localhost/app").value();
+  EXPECT_EQ(origin->in("orders").value()->name(), "mariadb://app@localhost:3306/app?table=orders");
+  EXPECT_FALSE(origin->in("or-ders"));
+}
+
+TEST(MariaUrl, a_socket_is_used_in_place_of_a_host) {
+  const MariaServer server({.fsync = false});
+  const std::string url = "mariadb://app@/app?socket=" + server.socket();
+  make_tables(url);
+  EXPECT_EQ(Ours(url).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What errors mean, on answers shaped as a server gives them: a standalone without users gives few of them.
+#include "stores/mongodb/fault.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace holdfast::mongodb {
+namespace {
+
+Site site() {
+  return {.options = {},
+          .uri = nullptr,
+          .database = "app",
+          .place = "db:27017",
+          .secrets = {"s3cr3t"},
+          .client = "0123456789abcdef"};
+}
+
+bson_error_t error_of(std::uint32_t domain, std::uint32_t code, const char* text) {
+  bson_error_t error{};
+  bson_set_error(&error, domain, code, "%s", text);
+  return error;
+}
+
+Error server_says(std::uint32_t code, Effect effect = Effect::writes) {
+  return to_error(error_of(MONGOC_ERROR_SERVER, code, "words"), effect, true, site());
+}
+
+TEST(FaultOfMongo, written_but_not_by_a_majority_is_in_doubt_although_it_says_ok) {
+  for (const char* reply :
+       {R"({"value": {"_id": "k"}, "ok": 1, "writeConcernError":
+            {"code": 64, "codeName": "WriteConcernFailed", "errmsg": "waiting for replication timed out"}})",
+        R"({"n": 2, "nModified": 2, "ok": 1, "writeConcernError":
+            {"code": 91, "codeName": "ShutdownInProgress", "errmsg": "shutting down"}})",
+        R"({"n": 1, "ok": 1, "writeConcernError": {"code": 10107, "errmsg": "not primary"}})",
+        R"({"n": 1, "ok": 1, "writeConcernError": {"code": 4711, "errmsg": "unheard of"}})"}) {
+    const Document document = Document::from_json(reply);
+    const auto error = trouble_in(View(document), site());
+    ASSERT_TRUE(error) << reply;
+    EXPECT_EQ(error->code, Errc::in_doubt) << reply;
+    EXPECT_NE(error->detail.find("db:27017"), std::string::npos);
+  }
+  const Document good = Document::from_json(R"({"value": null, "ok": 1})");
+  EXPECT_FALSE(trouble_in(View(good), site()));
+}
+
+TEST(FaultOfMongo, what_the_server_says_before_it_begins_has_not_happened) {
+  for (const std::uint32_t code : {10107u, 13435u, 10058u, 24u, 112u, 11000u, 14031u})
+    EXPECT_EQ(server_says(code).code, Errc::unavailable) << code;
+  for (const std::uint32_t code : {13u, 18u, 8000u, 59u, 121u, 166u, 73u})
+    EXPECT_EQ(server_says(code).code, Errc::refused) << code;
+}
+
+TEST(FaultOfMongo, what_it_may_say_afterwards_is_in_doubt_and_so_is_what_we_do_not_know) {
+  for (const std::uint32_t code : {50u, 262u, 189u, 91u, 11600u, 11602u, 64u, 79u, 100u, 4711u}) {
+    EXPECT_EQ(server_says(code).code, Errc::in_doubt) << code;
+    EXPECT_EQ(server_says(code, Effect::reads).code, Errc::unavailable) << code;
+  }
+}
+
+TEST(FaultOfMongo, a_connection_that_breaks_is_in_doubt_once_something_was_sent) {
+  const bson_error_t cut = error_of(MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, "reset");
+  EXPECT_EQ(to_error(cut, Effect::writes, true, site()).code, Errc::in_doubt);
+  EXPECT_EQ(to_error(cut, Effect::writes, false, site()).code, Errc::unavailable);
+  EXPECT_EQ(to_error(cut, Effect::reads, true, site()).code, Errc::unavailable);
+  const bson_error_t nobody =
+      error_of(MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, "no suitable servers");
+  EXPECT_EQ(to_error(nobody, Effect::writes, true, site()).code, Errc::unavailable);
+  const bson_error_t stranger =
+      error_of(MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, "s3cr3t is wrong");
+  EXPECT_EQ(to_error(stranger, Effect::writes, true, site()).code, Errc::refused);
+}
+
+TEST(FaultOfMongo, no_words_repeat_a_password) {
+  for (const std::uint32_t domain : {MONGOC_ERROR_SERVER, MONGOC_ERROR_STREAM, MONGOC_ERROR_CLIENT}) {
+    const Error error =
+        to_error(error_of(domain, 4711, "mongodb://ann:s3cr3t@db says s3cr3t"), Effect::writes, true, site());
+    EXPECT_EQ(error.detail.find("s3cr3t"), std::string::npos) << error.detail;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::mongodb

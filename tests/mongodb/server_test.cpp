@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a server and a collection have to be like, and what examine() finds.
+#include "tests/mongodb/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class ServerOfMongo : public MongoTest {
+ protected:
+  Error refusal(const std::string& parameters = "collection=locks") {
+    const Status status = try_connect(with(url(), parameters));
+    return status ? Error{Errc::invalid, "it was not refused"} : status.error();
+  }
+};
+
+TEST_F(ServerOfMongo, nothing_has_to_be_made) {
+  const auto origin = try_origin(url()).value();
+  EXPECT_TRUE(origin->steward()->plan(soon()).value().empty());
+  EXPECT_FALSE(mentions(mongo(R"({"listCollections": 1})"), "locks")) << "a plan makes nothing";
+  Caller caller(url());
+  EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(ServerOfMongo, a_collection_that_lets_documents_vanish_is_refused) {
+  mongo(R"({"createIndexes": "locks", "indexes":
+            [{"key": {"expires_at": 1}, "name": "tidy", "expireAfterSeconds": 0}]})");
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_TRUE(mentions(error.detail, "the index tidy")) << error.detail;
+  Caller caller(with(url(), "unsafe=allow"));
+  EXPECT_EQ(caller.examine().grade, 'D');
+  EXPECT_TRUE(caller.examine().warnings.empty());
+}
+
+TEST_F(ServerOfMongo, a_collation_that_makes_two_keys_one_is_refused) {
+  mongo(R"({"create": "locks", "collation": {"locale": "en", "strength": 1}})");
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_TRUE(mentions(error.detail, "collation (en)")) << error.detail;
+}
+
+TEST_F(ServerOfMongo, so_are_a_capped_collection_and_a_view) {
+  mongo(R"({"create": "locks", "capped": true, "size": 100000})");
+  EXPECT_TRUE(mentions(refusal().detail, "capped"));
+  mongo(R"({"create": "seen", "viewOn": "locks", "pipeline": []})");
+  EXPECT_TRUE(mentions(refusal("collection=seen").detail, "is a view"));
+}
+
+TEST_F(ServerOfMongo, a_validator_that_does_not_take_our_documents_is_named) {
+  mongo(R"({"create": "locks", "validator": {"price": {"$type": "int"}}})");
+  Caller caller(url());
+  const auto reply = caller.try_acquire("k");
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused);
+  EXPECT_TRUE(mentions(reply.error().detail, "validator")) << reply.error().detail;
+}
+
+TEST_F(ServerOfMongo, a_server_alone_is_told_of_and_has_no_bell) {
+  Caller caller(url());
+  const Traits traits = caller.examine();
+  EXPECT_EQ(traits.name, "mongodb");
+  EXPECT_EQ(traits.resolution, 1ms);
+  if (traits.push) return;  // a replica set: bell_test.cpp
+  EXPECT_EQ(traits.grade, 'B');
+  ASSERT_EQ(traits.findings.size(), 1u);
+  EXPECT_TRUE(mentions(traits.findings[0], "stands alone"));
+  EXPECT_TRUE(traits.warnings.empty());
+}
+
+}  // namespace
+}  // namespace holdfast::test

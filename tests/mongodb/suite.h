@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// suite.h - short words for the tests of what only the MongoDB store does.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "holdfast/holdfast.h"
+#include "tests/support/await.h"
+#include "tests/support/servers/mongo_server.h"
+#include "tests/support/servers/shared.h"
+
+namespace holdfast::test {
+
+using namespace std::chrono_literals;
+
+inline Instant soon() { return BootClock::now() + 20s; }
+
+inline bool mentions(const std::string& text, std::string_view word) {
+  return text.find(word) != std::string::npos;
+}
+
+inline std::string with(const std::string& url, const std::string& parameters) {
+  return url + (mentions(url, "?") ? "&" : "?") + parameters;
+}
+
+// What becomes of the attempt to open a store there.
+inline Status try_connect(const std::string& url, Instant until = soon()) {
+  auto origin = try_origin(url);
+  if (!origin) return std::move(origin).error();
+  auto store = (*origin)->connect(until);
+  if (!store) return std::move(store).error();
+  return ok();
+}
+
+// One client with one connection.
+class Caller {
+ public:
+  explicit Caller(const std::string& url)
+      : origin_(try_origin(url).value()), store_(origin_->connect(soon()).value()) {}
+
+  Result<Reply> try_ask(const Request& request, Instant until = soon()) {
+    Reply reply;
+    const Status status = store_->apply({&request, 1}, {&reply, 1}, until);
+    if (!status) return status.error();
+    return reply;
+  }
+  Reply ask(const Request& request) { return try_ask(request).value(); }
+  std::vector<Reply> ask_all(const std::vector<Request>& requests) {
+    std::vector<Reply> replies(requests.size());
+    const Status status = store_->apply(requests, replies, soon());
+    if (!status) throw Failure(status.error());
+    return replies;
+  }
+
+  Reply acquire(std::string_view key, std::string_view holder, Millis ttl = 1h, Millis place = 0ms) {
+    return ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = ttl, .place = place});
+  }
+  Result<Reply> try_acquire(std::string_view key, std::string_view holder = "ann", Instant until = soon()) {
+    return try_ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h}, until);
+  }
+  Reply renew(std::string_view key, std::string_view holder, Token token = no_token, Millis ttl = 1h) {
+    return ask({.verb = Verb::renew, .key = {key}, .holder = {holder}, .token = token, .ttl = ttl});
+  }
+  Reply release(std::string_view key, std::string_view holder, Token token = no_token) {
+    return ask({.verb = Verb::release, .key = {key}, .holder = {holder}, .token = token});
+  }
+  Reply evict(std::string_view key, Token token, std::string_view why) {
+    return ask({.verb = Verb::evict, .key = {key}, .holder = {"op"}, .token = token, .note = why});
+  }
+  Page list(const Query& query) { return store_->list(query, soon()).value(); }
+  Traits examine() { return store_->examine(soon()).value(); }
+
+  Store& store() { return *store_; }
+  Origin& origin() { return *origin_; }
+
+ private:
+  const std::shared_ptr<Origin> origin_;
+  const std::unique_ptr<Store> store_;
+};
+
+// A database of its own in the server that the tests share.
+class MongoTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = shared_mongodb_missing(); !why.empty()) GTEST_SKIP() << why;
+  }
+  void TearDown() override {
+    if (shared_mongodb_missing().empty()) mongo(R"({"dropDatabase": 1})");
+  }
+  std::string url() const { return shared_mongodb().url(database_); }
+  std::string mongo(const std::string& json) const { return shared_mongodb().command(database_, json); }
+
+  const std::string database_ = "t_" + random_hex(16);
+};
+
+// A server of its own, to be stopped and killed.
+class OwnMongoTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = mongodb_missing(); !why.empty()) GTEST_SKIP() << why;
+    server_ = std::make_unique<MongoServer>();
+  }
+  std::string url() const { return server_->url(); }
+
+  std::unique_ptr<MongoServer> server_;
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers that are killed, frozen or not there: what a caller is told, and what is true.
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "tests/mongodb/suite.h"
+#include "tests/support/servers/port.h"
+
+namespace holdfast::test {
+namespace {
+
+class TroubleOfMongo : public OwnMongoTest {};
+
+TEST_F(TroubleOfMongo, leases_and_tokens_survive_a_killed_server) {
+  Caller caller(url());
+  const Reply mine = caller.acquire("k", "ann");
+  server_->kill();
+  const auto down = caller.try_acquire("l");
+  ASSERT_FALSE(down);
+  EXPECT_TRUE(down.error().retryable()) << down.error().detail;
+  EXPECT_EQ(caller.try_acquire("l").error().code, Errc::unavailable) << "no connection: nothing was sent";
+  server_->start();
+  EXPECT_EQ(caller.renew("k", "ann", mine.token).verdict, Verdict::granted);
+  EXPECT_EQ(caller.acquire("k", "bob").verdict, Verdict::busy);
+  caller.release("k", "ann");
+  EXPECT_GT(caller.acquire("k", "bob").token, mine.token);
+}
+
+// What was acknowledged is there afterwards, whatever was under way when it died.
+TEST_F(TroubleOfMongo, no_acknowledged_grant_is_lost_by_a_server_that_is_killed_under_load) {
+  constexpr int callers = 4;
+  std::map<std::string, Token> granted[callers];
+  std::atomic<int> acknowledged = 0;
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < callers; ++t) {
+    threads.emplace_back([&, t] {
+      Caller caller(url());
+      for (int i = 0; !over; ++i) {
+        const std::string key = std::to_string(t) + "/" + std::to_string(i);
+        const auto reply = caller.try_acquire(key, "ann", BootClock::now() + 2s);
+        if (!reply) return;  // it is down
+        granted[t].emplace(key, reply->token);
+        ++acknowledged;
+      }
+    });
+  }
+  EXPECT_TRUE(await([&] { return acknowledged > 300; }));
+  server_->kill();
+  over = true;
+  threads.clear();
+  server_->start();
+  Caller later(url());
+  int seen = 0;
+  for (const auto& mine : granted) {
+    for (const auto& [key, token] : mine) {
+      const Reply reply = later.acquire(key, "bob");
+      EXPECT_EQ(reply.verdict, Verdict::busy) << key;
+      EXPECT_EQ(reply.token, token) << key;
+      if (++seen % 50 != 0) continue;
+      later.release(key, "ann", token);
+      EXPECT_GT(later.acquire(key, "bob").token, token);
+    }
+  }
+  EXPECT_GT(seen, 300);
+}
+
+TEST_F(TroubleOfMongo, a_client_keeps_its_lease_across_a_short_restart) {
+  Client client = open(url());
+  const Lease lease = client.acquire("k", {.ttl = 20s, .renew_every = 200ms});
+  server_->kill();
+  server_->start();
+  const Instant before = lease.deadline();
+  EXPECT_TRUE(await([&] { return lease.deadline() > before; }));
+  EXPECT_TRUE(lease.held());
+}
+
+TEST_F(TroubleOfMongo, a_connection_that_was_closed_while_idle_is_made_anew_and_nobody_notices) {
+  Caller caller(url());
+  caller.acquire("k", "ann");
+  server_->stop();
+  server_->start();
+  const auto reply = caller.try_acquire("k");
+  ASSERT_TRUE(reply) << reply.error().detail;
+  EXPECT_EQ(reply->verdict, Verdict::granted);
+}
+
+// The driver's own timeouts are minutes long, and the same for every call.
+TEST_F(TroubleOfMongo, a_frozen_server_holds_nobody_up) {
+  Caller caller(url());
+  caller.acquire("k", "ann");
+  server_->pause();
+  const Instant before = BootClock::now();
+  const auto reply = caller.try_acquire("k", "bob", before + 150ms);
+  const auto fresh = try_connect(url(), before + 400ms);
+  const auto listed = caller.store().list({}, before + 600ms);
+  const Instant after = BootClock::now();
+  server_->resume();
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::in_doubt) << reply.error().detail;
+  ASSERT_FALSE(fresh);
+  EXPECT_EQ(fresh.error().code, Errc::unavailable) << fresh.error().detail;
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().code, Errc::unavailable) << listed.error().detail;
+  EXPECT_LT(after - before, 10s) << "not the driver's timeouts";
+}
+
+// The request lies in the server's socket, and whoever sent it has given up: nobody may hold the key then.
+TEST_F(TroubleOfMongo, an_acquire_that_a_frozen_server_reads_too_late_grants_nothing) {
+  Caller caller(url()), other(url());
+  caller.acquire("warm", "ann");
+  const auto late = [&](const std::vector<std::string>& keys) {
+    std::vector<Request> requests;
+    for (const std::string& key : keys)
+      requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ghost"}, .ttl = 1h});
+    std::vector<Reply> replies(requests.size());
+    server_->pause();
+    const Status status = caller.store().apply(requests, replies, BootClock::now() + 100ms);
+    server_->resume();
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Errc::in_doubt) << status.error().detail;
+    for (const std::string& key : keys) {
+      // It is read in its turn, and leaves the mark of an empty document where there was none.
+      EXPECT_TRUE(await([&] {
+        return mentions(server_->command("app", R"({"find": "locks", "filter": {"_id": ")" + key + "\"}}"),
+                        "token");
+      }));
+      EXPECT_EQ(other.acquire(key, "bob").verdict, Verdict::granted) << key;
+    }
+  };
+  late({"new"});
+  caller.acquire("warm", "ann");  // a new connection
+  late({"one", "two"});
+  for (const LeaseRow& row : other.list({}).leases) EXPECT_NE(row.holder, "ghost") << row.key;
+}
+
+TEST_F(TroubleOfMongo, a_frozen_server_makes_the_loss_fire_at_the_deadline_and_not_at_the_thaw) {
+  Client client = open(url());
+  const Lease lease = client.acquire("k", {.ttl = 600ms});
+  server_->pause();
+  EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); })) << "while it is still frozen";
+  EXPECT_FALSE(lease.held());
+  EXPECT_EQ(lease.lost().reason, Loss::unreachable);
+  server_->resume();
+}
+
+TEST(NowhereOfMongo, nobody_listens_there) {
+  const Status status =
+      try_connect("mongodb://ann:s3cr3t@127.0.0.1:" + std::to_string(free_port()) + "/app", soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::unavailable);
+  EXPECT_TRUE(mentions(status.error().detail, "127.0.0.1")) << status.error().detail;
+  EXPECT_FALSE(mentions(status.error().detail, "s3cr3t")) << status.error().detail;
+}
+
+TEST(NowhereOfMongo, a_host_that_does_not_exist_is_named) {
+  const Status status = try_connect("mongodb://nowhere.invalid/app?tls=false", BootClock::now() + 5s);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::unavailable);
+  EXPECT_TRUE(mentions(status.error().detail, "nowhere.invalid")) << status.error().detail;
+}
+
+}  // namespace
+}  // namespace holdfast::test
