@@ -38,7 +38,8 @@ def begins_a_source(tree, path):
 
 def driver_folders():
     """Where drivers have their headers that do not lie where the compiler looks by itself."""
-    done = subprocess.run(["pkg-config", "--cflags-only-I", "libpq", "libmongoc-1.0"], capture_output=True, text=True, check=False)
+    done = subprocess.run(["pkg-config", "--cflags-only-I", "libpq", "libmongoc-1.0", "libmariadb"], capture_output=True, text=True,
+                          check=False)
     return done.stdout.split() if done.returncode == 0 else []
 
 
