@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <libpq-fe.h>
-#include <unistd.h>
 
-#include <array>
-#include <stdexcept>
-
-#include "base/fd.h"
+#include "bench/disk.h"
 #include "bench/raw_postgres.h"
 #include "bench/subject.h"
 #include "bench/workload.h"
@@ -16,24 +11,6 @@ namespace holdfast::bench {
 namespace {
 
 using namespace std::chrono_literals;
-
-// What a commit cannot do without: a page to the disk.
-class Disk {
- public:
-  explicit Disk(const std::string& folder)
-      : file_(::open((folder + "/disk").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    if (!file_) throw std::runtime_error("cannot write in " + folder);
-    write_page();
-  }
-  void write_page() {
-    if (pwrite(file_.get(), page_.data(), page_.size(), 0) < 0 || fdatasync(file_.get()) != 0)
-      throw std::runtime_error("cannot write to the disk");
-  }
-
- private:
-  const Fd file_;
-  const std::array<char, 8192> page_ = {};
-};
 
 // With the durability that PostgreSQL has if nobody changes it: every commit waits for the disk.
 class PostgresSubject final : public Subject {
@@ -51,14 +28,11 @@ class PostgresSubject final : public Subject {
 
   std::vector<Rival> rivals(std::vector<std::string>&) override {
     const auto raw = std::make_shared<RawPostgres>(url());
-    const auto disk = std::make_shared<Disk>(server_.folder());
     return {{"advisory locks", Role::floor,
              [raw](double seconds) { return rate_of(seconds, [&] { raw->advisory_pair(1); }); }},
             {"twice SELECT 1", Role::floor,
              [raw](double seconds) { return rate_of(seconds, [&] { raw->ask(), raw->ask(); }); }},
-            {"twice fdatasync", Role::floor, [disk](double seconds) {
-               return rate_of(seconds, [&] { disk->write_page(), disk->write_page(); });
-             }}};
+            twice_to_disk(server_.folder())};
   }
 
   // Transactions; one of ours is one.

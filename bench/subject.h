@@ -63,6 +63,8 @@ class Subject {
   virtual std::optional<double> served() { return std::nullopt; }
   // How far that number may lag behind.
   virtual Millis lag() const { return {}; }
+  // How many wait for one key at once.
+  virtual int crowd() const { return 100; }
 };
 
 // A kind of store, whether or not it can be measured here.
@@ -74,6 +76,8 @@ struct SubjectKind {
 SubjectKind sqlite_subject();
 SubjectKind postgres_subject();
 SubjectKind redis_subject();
+SubjectKind mongodb_subject();
+SubjectKind mariadb_subject();
 
 // Makes each when it is first wanted, and its server with it.
 class Subjects {

@@ -9,14 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-#if !defined(HOLDFAST_POSTGRES) || !defined(HOLDFAST_REDIS)
-SubjectKind not_built(std::string name, std::string option) {
+[[maybe_unused]] SubjectKind not_built(std::string name, std::string option) {
   return {std::move(name),
           [why = "built without that store (" + std::move(option) +
                  "=OFF), or without servers to measure on"] { return why; },
           [] { return nullptr; }};
 }
-#endif
 
 }  // namespace
 
@@ -31,6 +29,16 @@ Subjects::Subjects() {
   entries_.push_back({redis_subject(), nullptr});
 #else
   entries_.push_back({not_built("redis", "HOLDFAST_REDIS"), nullptr});
+#endif
+#ifdef HOLDFAST_MONGODB
+  entries_.push_back({mongodb_subject(), nullptr});
+#else
+  entries_.push_back({not_built("mongodb", "HOLDFAST_MONGODB"), nullptr});
+#endif
+#ifdef HOLDFAST_MARIADB
+  entries_.push_back({mariadb_subject(), nullptr});
+#else
+  entries_.push_back({not_built("mariadb", "HOLDFAST_MARIADB"), nullptr});
 #endif
 }
 

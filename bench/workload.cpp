@@ -53,6 +53,22 @@ constexpr Workload workloads[] = {
      run_handover},
     {"waiting-redis", "waiting on Redis, as the server counts it, against asking every 100 ms", "redis",
      run_waiting},
+    {"pairs-mongodb", "pairs on MongoDB, against findAndModify by hand, with the journal and without",
+     "mongodb", run_pairs},
+    {"threads-mongodb", "threads on MongoDB, against 64 connections and updates of 64 by hand", "mongodb",
+     run_threads},
+    {"handover-mongodb", "hand-over on one MongoDB, where those who wait ask, against round trips", "mongodb",
+     run_handover},
+    {"waiting-mongodb", "waiting on one MongoDB, as the server counts it, against asking every 100 ms",
+     "mongodb", run_waiting},
+    {"pairs-mariadb", "pairs on MariaDB, against libmariadb by hand, GET_LOCK, and the disk", "mariadb",
+     run_pairs},
+    {"threads-mariadb", "threads on MariaDB, against 64 connections and statements of 64 by hand", "mariadb",
+     run_threads},
+    {"handover-mariadb", "hand-over on MariaDB, where those who wait ask, against RELEASE_LOCK to GET_LOCK",
+     "mariadb", run_handover},
+    {"waiting-mariadb", "waiting on MariaDB, as the server counts it, against asking every 100 ms", "mariadb",
+     run_waiting},
 };
 
 }  // namespace

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/disk.h"
+#include "bench/raw_mariadb.h"
+#include "bench/subject.h"
+#include "bench/workload.h"
+#include "tests/support/servers/maria_server.h"
+
+namespace holdfast::bench {
+namespace {
+
+// With the durability that MariaDB has if nobody changes it: every commit waits for the disk.
+class MariaSubject final : public Subject {
+ public:
+  MariaSubject()
+      : server_({.lines = {"max_connections = 500"}}),
+        watching_(connect_mariadb(server_.port())),
+        questions_(watching_.get(),
+                   "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS"
+                   " WHERE VARIABLE_NAME = 'QUESTIONS'") {
+    make_ready(url());
+    const std::string version = mysql_get_server_info(watching_.get());
+    naming_.store = "MariaDB " + version.substr(0, version.find('-'));
+  }
+
+  const Naming& naming() const override { return naming_; }
+  std::string url() const override { return server_.url(); }
+  std::unique_ptr<ByHand> by_hand() override { return std::make_unique<RawMaria>(server_.port()); }
+  std::unique_ptr<Wire> wire() override { return std::make_unique<NamedLockWire>(server_.port()); }
+
+  std::vector<Rival> rivals(std::vector<std::string>&) override {
+    const auto raw = std::make_shared<RawMaria>(server_.port());
+    return {{"GET_LOCK + RELEASE_LOCK", Role::floor,
+             [raw](double seconds) { return rate_of(seconds, [&] { raw->named_pair("pair"); }); }},
+            {"twice SELECT 1", Role::floor,
+             [raw](double seconds) { return rate_of(seconds, [&] { raw->ask(), raw->ask(); }); }},
+            twice_to_disk(server_.folder())};
+  }
+
+  // Statements; several can travel in one text, and each counts.
+  std::optional<double> served() override {
+    questions_.run({});
+    return std::stod(std::string(questions_.field(0))) - ++asked_;
+  }
+
+ private:
+  test::MariaServer server_;
+  const MariaConnection watching_;
+  MariaStatement questions_;
+  double asked_ = 0;
+  Naming naming_{.store = {},
+                 .by_hand = "prepared statements by hand",
+                 .batch = "64 in a statement by hand",
+                 .question = "SELECT 1",
+                 .wire = "RELEASE_LOCK to GET_LOCK"};
+};
+
+}  // namespace
+
+SubjectKind mariadb_subject() {
+  return {"mariadb", test::mariadb_missing, [] { return std::make_unique<MariaSubject>(); }};
+}
+
+}  // namespace holdfast::bench
