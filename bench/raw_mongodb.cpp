@@ -83,7 +83,7 @@ Bson MongoConnection::ask(Bson command) {
 
 RawMongo::RawMongo(const std::string& url, Concern concern)
     : connection_(url),
-      concern_(concern == Concern::journalled ? BCON_NEW("w", BCON_UTF8("majority"), "j", BCON_BOOL(true))
+      concern_(concern == Concern::journalled ? BCON_NEW("w", BCON_INT32(1), "j", BCON_BOOL(true))
                                               : BCON_NEW("w", BCON_INT32(1), "j", BCON_BOOL(false))) {}
 
 void RawMongo::acquire_and_release(const std::string& key, const std::string& holder) {

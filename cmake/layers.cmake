@@ -27,9 +27,9 @@ include(GoogleTest)
 # The file that says where the servers of a run of tests are; tests/support/servers makes it.
 set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 
-# Most tests wait most of the time, so the presets run six at once on two cores. What computes all the time is told to ctest as
-# three of those.
-set(HOLDFAST_TEST_COMPUTES 3)
+# Most tests wait most of the time, so the presets run four at once on two cores. What computes all the time is told to ctest as
+# two of those.
+set(HOLDFAST_TEST_COMPUTES 2)
 
 # The language, the warnings, the hardening, the visibility and the private include folder of everything we compile.
 function(holdfast_ours target)
