@@ -2,6 +2,8 @@
 #include "stores/mariadb/fault.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 #include <initializer_list>
 
 namespace holdfast::mariadb {
@@ -42,7 +44,19 @@ bool may_pass(unsigned code) noexcept {
          one_of(code, {1021, 1037, 1040, 1041, 1114, 1135, 1153, 1203, 1206, 1226, 1242, 1047, 3170});
 }
 
-std::string words(const Trouble& trouble) { return trouble.text + " (" + std::to_string(trouble.code) + ")"; }
+// The driver ends its own words by the number of the system's error.
+std::string system_error_in(const Trouble& trouble) {
+  const std::size_t open = trouble.text.rfind('(');
+  int number = 0;
+  if (trouble.code < 2000 || open == std::string::npos || !trouble.text.ends_with(')')) return {};
+  const char* const end = trouble.text.data() + trouble.text.size() - 1;
+  const auto [to, error] = std::from_chars(trouble.text.data() + open + 1, end, number);
+  return error == std::errc{} && to == end && number > 0 ? std::string(": ") + std::strerror(number) : "";
+}
+
+std::string words(const Trouble& trouble) {
+  return trouble.text + system_error_in(trouble) + " (" + std::to_string(trouble.code) + ")";
+}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/mariadb/libmariadb.h"
 
+#include <csignal>
 #include <mutex>
 
 #include "base/driver.h"
@@ -20,7 +21,13 @@ Status load_libmariadb() {
                        });
   if (Status s = driver.load(); !s) return s;
   static std::once_flag once;
-  std::call_once(once, [] { mysql_server_init(0, nullptr, nullptr); });
+  std::call_once(once, [] {
+    // It ignores SIGPIPE for the whole process, and needs not: its sockets ask for none.
+    struct sigaction before {};
+    ::sigaction(SIGPIPE, nullptr, &before);
+    mysql_server_init(0, nullptr, nullptr);
+    ::sigaction(SIGPIPE, &before, nullptr);
+  });
   return ok();
 }
 

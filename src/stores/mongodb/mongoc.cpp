@@ -1,18 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/mongodb/mongoc.h"
 
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <mutex>
+#include <string>
 
 #include "base/driver.h"
 
 namespace holdfast::mongodb {
+namespace {
+
+constexpr const char* soname = "libmongoc-1.0.so.0";
+
+}  // namespace
 
 #define FUNCTION(name) decltype(&::name) name = nullptr;
 #include "stores/mongodb/mongoc_functions.inc"
 #undef FUNCTION
 
+namespace {
+
+// Debian's libmongoc starts itself when it is loaded, and counts in a file of shared memory that stays behind
+// where a process is killed; the next one of that number then complains.  Whoever loaded it before us may
+// want the file.
+class NoCounters {
+ public:
+  ~NoCounters() {
+    if (ours_) ::shm_unlink(("/mongoc-" + std::to_string(::getpid())).c_str());
+  }
+
+ private:
+  static bool is_loaded() {
+    void* const library = ::dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
+    if (library != nullptr) ::dlclose(library);
+    return library != nullptr;
+  }
+  const bool ours_ = !is_loaded();
+};
+
+}  // namespace
+
 Status load_mongoc() {
-  static Driver driver("libmongoc-1.0.so.0", "libmongoc-1.0-0",
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  const NoCounters no_counters;
+  static Driver driver(soname, "libmongoc-1.0-0",
                        {
 #define FUNCTION(name) {#name, &name},
 #include "stores/mongodb/mongoc_functions.inc"
