@@ -15,14 +15,6 @@ namespace {
 
 constexpr const char* soname = "libmongoc-1.0.so.0";
 
-}  // namespace
-
-#define FUNCTION(name) decltype(&::name) name = nullptr;
-#include "stores/mongodb/mongoc_functions.inc"
-#undef FUNCTION
-
-namespace {
-
 // Debian's libmongoc starts itself when it is loaded, and counts in a file of shared memory that stays behind
 // where a process is killed; the next one of that number then complains.  Whoever loaded it before us may
 // want the file.
@@ -42,6 +34,10 @@ class NoCounters {
 };
 
 }  // namespace
+
+#define FUNCTION(name) decltype(&::name) name = nullptr;
+#include "stores/mongodb/mongoc_functions.inc"
+#undef FUNCTION
 
 Status load_mongoc() {
   static std::mutex mutex;
