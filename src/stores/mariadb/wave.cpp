@@ -168,6 +168,8 @@ MariaStore::Settled MariaStore::end(const Writes& writes, Instant until) {
   const Answers done =
       connection_->run(site_->tables.expand(in_time) + writes.text() + "COMMIT;" + in_peace, until);
   if (done.trouble) roll_back(until);
+  if (done.trouble && done.trouble->code == 1242)
+    raise({Errc::unavailable, site_->name + ": the time for this call was over before it was written"});
   return check(done.trouble);
 }
 
