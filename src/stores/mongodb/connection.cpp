@@ -33,7 +33,8 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const
   mongoc_stream_t* stream = mongoc_stream_tls_new_with_hostname(plain, host, &options, 1);
   if (!stream) {
     mongoc_stream_destroy(plain);
-    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, "TLS cannot be begun");
+    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+                   "TLS cannot be begun: a file of certificates cannot be read");
     return nullptr;
   }
   if (mongoc_stream_tls_handshake_block(stream, host, timeout, error)) return stream;
