@@ -82,8 +82,10 @@ mongoc_client_t* Connection::client() {
   return client_.get();
 }
 
+// Of a replica set the driver has several streams, and opens them anew by itself.
 bool Connection::closed() {
-  return !client_ || !deadline_.last || mongoc_stream_check_closed(deadline_.last);
+  if (!client_) return true;
+  return deadline_.last ? mongoc_stream_check_closed(deadline_.last) : alone_;
 }
 
 Document Connection::run(Document command, Effect effect, Instant until) {
