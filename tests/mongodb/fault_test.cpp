@@ -73,6 +73,13 @@ TEST(FaultOfMongo, a_connection_that_breaks_is_in_doubt_once_something_was_sent)
   EXPECT_EQ(to_error(stranger, Effect::writes, true, site()).code, Errc::refused);
 }
 
+TEST(FaultOfMongo, a_certificate_that_is_not_good_does_not_pass_by_itself) {
+  const bson_error_t bad = error_of(MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE,
+                                    "No suitable servers found: [TLS handshake failed: certificate verify "
+                                    "failed (62): hostname mismatch]");
+  EXPECT_EQ(to_error(bad, Effect::writes, true, site()).code, Errc::refused);
+}
+
 TEST(FaultOfMongo, no_words_repeat_a_password) {
   for (const std::uint32_t domain : {MONGOC_ERROR_SERVER, MONGOC_ERROR_STREAM, MONGOC_ERROR_CLIENT}) {
     const Error error =

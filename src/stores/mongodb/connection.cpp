@@ -32,7 +32,8 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const
   mongoc_stream_t* stream = mongoc_stream_tls_new_with_hostname(plain, host, &options, 1);
   if (!stream) {
     mongoc_stream_destroy(plain);
-    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, "TLS cannot be begun");
+    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
+                   "TLS cannot be begun: a file of certificates cannot be read");
     return nullptr;
   }
   if (mongoc_stream_tls_handshake_block(stream, host, timeout, error)) return stream;
@@ -71,8 +72,10 @@ mongoc_client_t* Connection::client() {
   return client_.get();
 }
 
+// Of a replica set the driver has several streams, and opens them anew by itself.
 bool Connection::closed() {
-  return !client_ || !deadline_.last || mongoc_stream_check_closed(deadline_.last);
+  if (!client_) return true;
+  return deadline_.last ? mongoc_stream_check_closed(deadline_.last) : alone_;
 }
 
 Document Connection::run(Document command, Effect effect, Instant until) {

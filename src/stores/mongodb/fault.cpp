@@ -82,6 +82,12 @@ Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& 
   const std::string words = without_secrets(error.message, site);
   if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
     return {Errc::refused, site.place + " does not take user and password"};
+  for (const char* distrust : {"certificate verify failed", "TLS cannot be begun"}) {
+    if (words.find(distrust) != std::string::npos)
+      return {Errc::refused,
+              site.place + " cannot be trusted: " + words +
+                  "; tlsCAFile= names whom to trust, and the certificate has to name the host"};
+  }
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION || !sent)
     return {Errc::unavailable, site.place + " cannot be reached: " + words};
   return {otherwise, site.place + " did not answer: " + words};
