@@ -3,21 +3,33 @@
 
 #include <dlfcn.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
 #include "base/text.h"
 
 namespace holdfast {
+namespace {
+
+// dlopen() says it in words only.
+bool passes(const std::string& why) {
+  return why.ends_with(std::strerror(EMFILE)) || why.ends_with(std::strerror(ENFILE)) ||
+         why.ends_with(std::strerror(ENOMEM));
+}
+
+}  // namespace
 
 Status Driver::load() {
   const std::lock_guard lock(mutex_);
   if (loaded_) return ok();
   void* const handle = ::dlopen(library_, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const char* const why = ::dlerror();
+    const char* const words = ::dlerror();
+    const std::string why = printable(words == nullptr ? "no reason is given" : words);
+    if (passes(why)) return Error{Errc::unavailable, std::string("cannot load ") + library_ + ": " + why};
     return Error{Errc::refused, std::string("this store needs ") + library_ + ", which cannot be loaded (" +
-                                    printable(why == nullptr ? "" : why) + "): install Debian's " + package_};
+                                    why + "): install Debian's " + package_};
   }
   for (const DriverFunction& function : functions_) {
     void* const address = ::dlsym(handle, function.name);

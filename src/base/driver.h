@@ -24,7 +24,8 @@ class Driver {
   Driver(const char* library, const char* package, std::vector<DriverFunction> functions)
       : library_(library), package_(package), functions_(std::move(functions)) {}
 
-  // Once; any thread may ask.  It stays loaded.  Errc::refused if it is not installed, or lacks a function.
+  // Once; any thread may ask.  It stays loaded.  Errc::refused if it is not installed, or lacks a function;
+  // Errc::unavailable where descriptors or memory have run out.
   Status load();
 
  private:

@@ -3,6 +3,7 @@
 
 #include <mysql.h>
 
+#include <csignal>
 #include <mutex>
 #include <stdexcept>
 
@@ -15,7 +16,13 @@ using Connection = std::unique_ptr<MYSQL, decltype(&mysql_close)>;
 Connection try_connect(const std::string& socket, const std::string& database, std::string& why) {
   // mysql_init() of several threads at once would race in the library's first set-up.
   static std::once_flag once;
-  std::call_once(once, [] { (void)mysql_library_init(0, nullptr, nullptr); });
+  std::call_once(once, [] {
+    // It ignores SIGPIPE for the whole process, which whatever a test starts would inherit.
+    struct sigaction before {};
+    ::sigaction(SIGPIPE, nullptr, &before);
+    (void)mysql_library_init(0, nullptr, nullptr);
+    ::sigaction(SIGPIPE, &before, nullptr);
+  });
   Connection connection(mysql_init(nullptr), mysql_close);
   const unsigned int patience_s = 20;
   mysql_options(connection.get(), MYSQL_OPT_CONNECT_TIMEOUT, &patience_s);

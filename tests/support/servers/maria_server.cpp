@@ -46,7 +46,8 @@ std::string quoted(const std::string& text) {
 
 MariaTemplate::MariaTemplate() {
   const std::string config = folder_.path() + "/my.cnf";
-  write_file(config, "[mysqld]\n" + small(false));
+  // One that starts takes away the temporary tables of all others in the same folder.
+  write_file(config, "[mysqld]\ntmpdir = " + folder_.path() + "\n" + small(false));
   run_to_end(
       {.words = {find_program("mariadb-install-db"), "--defaults-file=" + config, "--user=" + ourselves(),
                  "--datadir=" + data(), "--auth-root-authentication-method=normal", "--skip-test-db"},
@@ -64,7 +65,7 @@ MariaServer::MariaServer(MariaOptions options) : options_(std::move(options)) {
   // Who comes by socket is at localhost, who comes by TCP is not, as names are not looked up.
   for (const char* host : {"'localhost'", "'%'"})
     query("CREATE USER app@" + std::string(host) + " IDENTIFIED BY " + quoted(options_.password) +
-          "; GRANT ALL ON *.* TO app@" + host);
+          "; GRANT ALL ON *.* TO app@" + host + " WITH GRANT OPTION");
   query("CREATE DATABASE app");
 }
 
@@ -112,7 +113,8 @@ void MariaServer::configure() const {
   std::stringstream text;
   text << "[client]\nsocket = " << socket_ << "\n[mysqld]\nuser = " << ourselves() << "\ndatadir = " << data()
        << "\nport = " << port_ << "\nbind_address = 127.0.0.1\nsocket = " << socket_
-       << "\npid_file = " << folder_.path() << "/pid\nskip_name_resolve = ON\nmax_connections = 300\n"
+       << "\ntmpdir = " << folder_.path() << "\npid_file = " << folder_.path()
+       << "/pid\nskip_name_resolve = ON\nmax_connections = 300\n"
        << small(mysql_);
   // The log is still written before a commit is answered: a process that is killed loses nothing.
   if (!options_.fsync) text << "innodb_flush_log_at_trx_commit = 2\ninnodb_doublewrite = OFF\n";
