@@ -150,7 +150,7 @@ TEST_F(Outcomes, a_connection_that_was_ended_while_it_was_idle_is_replaced) {
 }
 
 TEST_F(Outcomes, a_connection_that_cannot_be_replaced_is_told_as_one_that_was_never_made) {
-  Ours ours(url_of_role_with("idle_session_timeout = '10ms'"));
+  Ours ours(url_of_role_with("idle_session_timeout = '400ms'"));
   ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   shared_postgres().execute("ALTER ROLE " + role_ + " NOLOGIN");
   ASSERT_TRUE(await([&] {

@@ -11,7 +11,7 @@ RULES = {"headers_alone": headers_alone}
 MAY_SLEEP = {}
 
 # src/FOLDER -> how high it stands. Equals do not include each other; a store is a folder below src/stores/.
-HEIGHT = {"base": 0, "core": 1, "stores": 2, "client": 3, "jobs": 4, "c": 5, "cli": 5, "http": 5}
+HEIGHT = {"base": 0, "core": 1, "rows": 2, "stores": 3, "client": 4, "jobs": 5, "c": 6, "cli": 6, "http": 6}
 
 MAX_LINES = 400
 MAX_README_LINES = 200

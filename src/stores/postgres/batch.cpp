@@ -33,7 +33,7 @@ void PostgresStore::remember(Keys& keys, std::string_view key) {
   keys.emplace(key);
 }
 
-PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Millis patience) {
+PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Millis patience, Locked) {
   parameters_.clear();
   const auto each = [&](auto value) {
     for (const std::size_t i : wave) parameters_.add(value(call.requests[i]));

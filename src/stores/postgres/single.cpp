@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request in one statement: sql/acquire.sql, renew.sql, release.sql.
-#include "base/text.h"
 #include "core/row.h"
 #include "stores/postgres/store.h"
 
@@ -11,24 +10,15 @@ using core::answer;
 using core::gives_back;
 using core::length_of;
 using core::Row;
-
-using namespace std::chrono_literals;
+using rows::is_theirs;
 
 enum Column : int { verdict, token, holder, until_us, now_us, ahead };
-
-// When to look again at a row that somebody is changing.
-constexpr Millis soon = 50ms;
 
 Row row_in(const Answer& a, int first) {
   return {.token = a.number(0, first),
           .holder = a.text(0, first + 1),
           .end = a.moment(0, first + 2),
           .now = Micros(a.number(0, first + 3))};
-}
-
-bool is_theirs(const Row& row, const Request& r) {
-  return row.live() && row.holder == r.holder.text &&
-         (r.token == no_token || static_cast<std::int64_t>(number(r.token)) == row.token);
 }
 
 }  // namespace
@@ -147,28 +137,8 @@ Answer PostgresStore::look(const Request& r, Instant until) {
 }
 
 void PostgresStore::answer_locked(Call& call, std::size_t i) {
-  const Request& r = call.requests[i];
-  Reply& reply = call.replies[i];
-  if (r.verb == Verb::acquire || r.verb == Verb::renew) {
-    const Answer a = look(r, call.until);
-    const Row row = a.rows() > 0 ? row_in(a, 0) : Row{};
-    const bool theirs = is_theirs(row, r);
-    // Still theirs, if not for longer than before: as good as a renewal that came a little earlier.  Of
-    // whoever wants it longer than it is, or does not know yet that it is theirs, that is not true.
-    if (r.verb == Verb::renew && theirs && !r.extend) return answer(reply, Verdict::granted, row);
-    if (r.verb == Verb::renew && !theirs) return answer(reply, Verdict::lost, row);
-    if (r.verb == Verb::acquire && !theirs) {
-      answer(reply, Verdict::busy, row);
-      if (row.live()) return;
-      reply.holder = "(a transaction that has its row locked)";
-      reply.remaining = soon;
-      return;
-    }
-  }
-  call.stuck.insert(r.key.text);
-  if (!call.failed)
-    call.failed = {Errc::unavailable, site_->name() + ": the row of " + printable(r.key.text) +
-                                          " is locked by an open transaction of somebody"};
+  const Answer a = look(call.requests[i], call.until);
+  answer_as_seen(call, i, a.rows() > 0 ? row_in(a, 0) : Row{});
 }
 
 }  // namespace holdfast::postgres

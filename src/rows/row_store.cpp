@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rows/row_store.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/text.h"
+
+namespace holdfast::rows {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a locked row is waited for.  Whoever locks it for longer is no lease operation but somebody's open
+// transaction, and the other keys must not wait for that.
+constexpr Millis together = 500ms, one_by_one = 100ms;
+
+// When to look again at a row that somebody is changing.
+constexpr Millis soon = 50ms;
+
+Millis part_of(Instant until, std::int64_t parts, Millis most) {
+  const auto left = std::chrono::floor<Millis>(until - BootClock::now());
+  return std::clamp(left / parts, Millis(1), most);
+}
+
+}  // namespace
+
+Status RowStore::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+  assert(requests.size() == replies.size());
+  if (requests.empty()) return ok();
+  Call call{.requests = requests, .replies = replies, .until = until};
+  try {
+    ready(until);
+    require_fit(requests);
+    if (requests.size() == 1 && settles_alone()) {
+      apply_alone(call, 0);
+    } else {
+      for (core::Wave& wave : waves_of(requests)) {
+        // Not before the one that came first.
+        std::erase_if(wave, [&](std::size_t i) { return call.stuck.contains(requests[i].key.text); });
+        if (!wave.empty()) apply_wave(call, wave);
+      }
+    }
+    if (call.failed) raise(*std::move(call.failed));
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (call.applied) error.code = Errc::in_doubt;
+    return error;
+  }
+  return ok();
+}
+
+void RowStore::ready(Instant until) {
+  require_time(until);
+  if (!ended()) return;
+  try {
+    connect(until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
+    raise(std::move(error));
+  }
+}
+
+void RowStore::apply_alone(Call& call, std::size_t i) {
+  const Settled settled = settle(call, i, part_of(call.until, 2, longest_patience));
+  if (settled == Settled::yes) return;
+  if (settled == Settled::in_the_way) return answer_locked(call, i);
+  core::Wave one = {i};
+  apply_wave(call, one);
+}
+
+void RowStore::apply_wave(Call& call, core::Wave& wave) {
+  while (true) {
+    const Settled settled = send_wave(call, wave, part_of(call.until, 4, together), Locked::wait);
+    if (settled == Settled::yes) {
+      call.applied = true;
+      return;
+    }
+    if (settled == Settled::in_the_way) break;
+    require_time(call.until);
+  }
+  // One by one, so that only those that are locked have to be answered without having been asked.
+  for (std::size_t k = 0; k < wave.size(); ++k) {
+    core::Wave one = {wave[k]};
+    Settled settled = Settled::not_yet;
+    while (settled == Settled::not_yet) {
+      require_time(call.until);
+      const auto left = static_cast<std::int64_t>(wave.size() - k);
+      settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
+    }
+    if (settled == Settled::yes) call.applied = true;
+    if (settled == Settled::in_the_way) answer_locked(call, wave[k]);
+  }
+}
+
+void RowStore::answer_as_seen(Call& call, std::size_t i, const core::Row& row, bool all) const {
+  const Request& r = call.requests[i];
+  Reply& reply = call.replies[i];
+  const bool theirs = is_theirs(row, r);
+  if (r.verb == Verb::renew) {
+    // Still theirs, if not for longer than before: as good as a renewal that came a little earlier.  Of
+    // whoever wants it longer than it is that is not true.
+    if (theirs && all && !r.extend) return core::answer(reply, Verdict::granted, row);
+    if (!theirs) return core::answer(reply, Verdict::lost, row);
+  }
+  // Nor of whoever does not know yet that it is theirs.
+  if (r.verb == Verb::acquire && !theirs) {
+    core::answer(reply, Verdict::busy, row);
+    if (row.live()) return;
+    reply.holder = "(a transaction that has its row locked)";
+    reply.remaining = soon;
+    return;
+  }
+  call.stuck.insert(r.key.text);
+  if (!call.failed)
+    call.failed = {Errc::unavailable, where() + ": the row of " + printable(r.key.text) +
+                                          " is locked by an open transaction of somebody"};
+}
+
+void RowStore::require_time(Instant until) {
+  if (BootClock::now() >= until)
+    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+}
+
+void RowStore::does_not_fit(std::string_view text, std::size_t longest, const char* unit, const char* column,
+                            const std::string& table) {
+  raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) + " " +
+                            unit + " that the column \"" + column + "\" of the table \"" + table +
+                            "\" takes; give a shorter one, or make the column wider"});
+}
+
+bool is_theirs(const core::Row& row, const Request& r) noexcept {
+  return row.live() && row.holder == r.holder.text &&
+         (r.token == no_token || static_cast<std::int64_t>(number(r.token)) == row.token);
+}
+
+std::size_t letters_in(std::string_view text) noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace holdfast::rows
