@@ -69,7 +69,7 @@ class MongoStore final : public Store {
   };
   std::optional<Rival> rival(const Request& request, Instant until);
   bool write_theirs(const Request& request, const Seen& seen, bool make, Instant until);
-  bool delete_theirs(std::string_view key, std::string_view owner, Instant until);
+  bool delete_theirs(const Document& match, Instant until);
   Reply settle_beside(Call& call, const Request& request);
   Reply acquire_beside(Call& call, const Request& request);
   Reply renew_beside(Call& call, const Request& request);
