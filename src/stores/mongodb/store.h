@@ -59,8 +59,9 @@ class MongoStore final : public Store {
   Seen modify(const Request& request, const With& with, Instant until);
   void apply_wave(Call& call, const core::Wave& wave);
   // What the server says of each update: those that have to be asked again one by one.
-  std::vector<bool> update(const Call& call, const core::Wave& wave, const Bounds& bounds, std::int64_t mark);
+  std::vector<bool> update(Call& call, const core::Wave& wave, const Bounds& bounds, std::int64_t mark);
   std::vector<Seen> find(const Call& call, const core::Wave& wave);
+  Document find_some(const std::vector<std::string_view>& keys, Instant until);
 
   // Beside the gem: mongo_lock.cpp.
   struct Rival {
