@@ -28,7 +28,12 @@ Error server_says(std::uint32_t code, Effect effect = Effect::writes) {
   return to_error(error_of(MONGOC_ERROR_SERVER, code, "words"), effect, true, site());
 }
 
-TEST(FaultOfMongo, written_but_not_by_a_majority_is_in_doubt_although_it_says_ok) {
+class FaultOfMongo : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { ASSERT_TRUE(load_mongoc()); }
+};
+
+TEST_F(FaultOfMongo, written_but_not_by_a_majority_is_in_doubt_although_it_says_ok) {
   for (const char* reply :
        {R"({"value": {"_id": "k"}, "ok": 1, "writeConcernError":
             {"code": 64, "codeName": "WriteConcernFailed", "errmsg": "waiting for replication timed out"}})",
@@ -46,21 +51,21 @@ TEST(FaultOfMongo, written_but_not_by_a_majority_is_in_doubt_although_it_says_ok
   EXPECT_FALSE(trouble_in(View(good), site()));
 }
 
-TEST(FaultOfMongo, what_the_server_says_before_it_begins_has_not_happened) {
+TEST_F(FaultOfMongo, what_the_server_says_before_it_begins_has_not_happened) {
   for (const std::uint32_t code : {10107u, 13435u, 10058u, 24u, 112u, 11000u, 14031u})
     EXPECT_EQ(server_says(code).code, Errc::unavailable) << code;
   for (const std::uint32_t code : {13u, 18u, 8000u, 59u, 121u, 166u, 73u})
     EXPECT_EQ(server_says(code).code, Errc::refused) << code;
 }
 
-TEST(FaultOfMongo, what_it_may_say_afterwards_is_in_doubt_and_so_is_what_we_do_not_know) {
+TEST_F(FaultOfMongo, what_it_may_say_afterwards_is_in_doubt_and_so_is_what_we_do_not_know) {
   for (const std::uint32_t code : {50u, 262u, 189u, 91u, 11600u, 11602u, 64u, 79u, 100u, 4711u}) {
     EXPECT_EQ(server_says(code).code, Errc::in_doubt) << code;
     EXPECT_EQ(server_says(code, Effect::reads).code, Errc::unavailable) << code;
   }
 }
 
-TEST(FaultOfMongo, a_connection_that_breaks_is_in_doubt_once_something_was_sent) {
+TEST_F(FaultOfMongo, a_connection_that_breaks_is_in_doubt_once_something_was_sent) {
   const bson_error_t cut = error_of(MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, "reset");
   EXPECT_EQ(to_error(cut, Effect::writes, true, site()).code, Errc::in_doubt);
   EXPECT_EQ(to_error(cut, Effect::writes, false, site()).code, Errc::unavailable);
@@ -73,19 +78,40 @@ TEST(FaultOfMongo, a_connection_that_breaks_is_in_doubt_once_something_was_sent)
   EXPECT_EQ(to_error(stranger, Effect::writes, true, site()).code, Errc::refused);
 }
 
-TEST(FaultOfMongo, a_certificate_that_is_not_good_does_not_pass_by_itself) {
+// The driver says of everything that happens while it logs in that it was the log-in.
+TEST_F(FaultOfMongo, a_log_in_that_the_server_did_not_answer_may_be_tried_again) {
+  for (const char* words :
+       {"Failed to send \"saslStart\" command with database \"admin\": socket error or timeout",
+        "Failed to read 4 bytes: socket error or timeout"}) {
+    const bson_error_t cut = error_of(MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, words);
+    EXPECT_EQ(to_error(cut, Effect::writes, true, site()).code, Errc::unavailable) << words;
+  }
+  const bson_error_t no =
+      error_of(MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, "Authentication failed.");
+  EXPECT_EQ(to_error(no, Effect::writes, true, site()).code, Errc::refused);
+}
+
+TEST_F(FaultOfMongo, a_certificate_that_is_not_good_does_not_pass_by_itself) {
   const bson_error_t bad = error_of(MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE,
                                     "No suitable servers found: [TLS handshake failed: certificate verify "
                                     "failed (62): hostname mismatch]");
   EXPECT_EQ(to_error(bad, Effect::writes, true, site()).code, Errc::refused);
 }
 
-TEST(FaultOfMongo, no_words_repeat_a_password) {
+TEST_F(FaultOfMongo, no_words_repeat_a_password) {
   for (const std::uint32_t domain : {MONGOC_ERROR_SERVER, MONGOC_ERROR_STREAM, MONGOC_ERROR_CLIENT}) {
     const Error error =
         to_error(error_of(domain, 4711, "mongodb://ann:s3cr3t@db says s3cr3t"), Effect::writes, true, site());
     EXPECT_EQ(error.detail.find("s3cr3t"), std::string::npos) << error.detail;
   }
+}
+
+// Cut first, a half of it would be left.
+TEST_F(FaultOfMongo, nor_do_long_words_repeat_a_part_of_it) {
+  const std::string words(297, 'x');
+  const Error error =
+      to_error(error_of(MONGOC_ERROR_STREAM, 4711, (words + "s3cr3t").c_str()), Effect::writes, true, site());
+  EXPECT_EQ(error.detail.find("s3c"), std::string::npos) << error.detail;
 }
 
 }  // namespace

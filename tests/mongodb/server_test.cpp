@@ -55,6 +55,40 @@ TEST_F(ServerOfMongo, a_validator_that_does_not_take_our_documents_is_named) {
   EXPECT_TRUE(mentions(reply.error().detail, "validator")) << reply.error().detail;
 }
 
+// Some may lie there then: nobody is to believe that nothing has happened.
+TEST_F(ServerOfMongo, a_batch_of_which_a_part_was_written_is_in_doubt) {
+  mongo(R"({"create": "locks", "validator": {"_id": {"$ne": "b"}}})");
+  Caller caller(url());
+  const auto ask = [&](const std::vector<std::string>& keys) {
+    std::vector<Request> requests;
+    for (const std::string& key : keys)
+      requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
+    std::vector<Reply> replies(keys.size());
+    const Status status = caller.store().apply(requests, replies, soon());
+    return status ? Error{Errc::invalid, "it was not refused"} : status.error();
+  };
+  const Error error = ask({"a", "b", "c"});
+  EXPECT_EQ(error.code, Errc::in_doubt) << error.detail;
+  EXPECT_TRUE(mentions(error.detail, "validator")) << error.detail;
+  EXPECT_EQ(caller.acquire("a", "bob").holder, "ann");
+  EXPECT_EQ(caller.acquire("c", "bob").holder, "ann");
+  EXPECT_EQ(caller.try_acquire("b").error().code, Errc::refused) << "alone nothing has happened";
+}
+
+// Each time it says that somebody else has just made the same document.
+TEST_F(ServerOfMongo, a_collision_that_does_not_end_ends_with_the_time_of_the_call) {
+  mongo(R"({"createIndexes": "locks", "indexes": [{"key": {"owner": 1}, "name": "one", "unique": true}]})");
+  Caller caller(url());
+  caller.acquire("k", "ann");
+  // Over while it is asked, or between two askings: some of either.
+  for (int i = 0; i < 100; ++i) {
+    const auto reply = caller.try_acquire("l", "ann", BootClock::now() + 10ms);
+    ASSERT_FALSE(reply);
+    EXPECT_TRUE(reply.error().retryable()) << reply.error().detail;
+  }
+  EXPECT_EQ(caller.acquire("k", "bob").holder, "ann") << "it answers again";
+}
+
 TEST_F(ServerOfMongo, a_server_alone_is_told_of_and_has_no_bell) {
   Caller caller(url());
   const Traits traits = caller.examine();

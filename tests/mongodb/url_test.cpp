@@ -26,11 +26,23 @@ TEST(UrlOfMongo, hosts_options_and_layout_are_read) {
 TEST(UrlOfMongo, what_means_nothing_is_refused) {
   for (const char* url :
        {"mongodb://localhost", "mongodb://localhost/", "mongodb://localhost/app?layout=ruby",
-        "mongodb://localhost/app?unsafe=yes",
+        "mongodb://localhost/app?unsafe=yes", "mongodb://localhost/app?colection=jobs",
+        "mongodb://localhost/app?table=jobs", "mongodb://localhost/app?replicaSett=rs0",
         "mongodb://localhost/app?collection=", "mongodb://localhost/app?collection=system.users",
         "mongodb://localhost/app?collection=a$b", "mongodb://localhost/app?collection=locks.holdfast",
         "mongodb://localhost/app?collections=other", "mongodb://localhost:99999/app", "mongodb:///app"})
     EXPECT_EQ(refused(url).code, Errc::invalid) << url << ": " << refused(url).detail;
+}
+
+TEST(UrlOfMongo, what_means_something_to_the_driver_is_taken) {
+  for (const char* option :
+       {"replicaSet=rs0", "REPLICASET=rs0", "authSource=admin", "authMechanism=SCRAM-SHA-256",
+        "authMechanismProperties=SERVICE_NAME:x", "compressors=zlib", "readConcernLevel=majority", "w=2",
+        "readPreference=secondary&readPreferenceTags=dc:ny", "appName=jobs", "connectTimeoutMS=5",
+        "wTimeoutMS=5", "journal=true", "directConnection=true", "tls=false", "ssl=false"}) {
+    const Error error = refused(std::string("mongodb://ann:s3cr3t@localhost/app?") + option);
+    EXPECT_EQ(error.code, Errc::in_doubt) << option << ": " << error.detail;
+  }
 }
 
 TEST(UrlOfMongo, no_error_repeats_a_password) {

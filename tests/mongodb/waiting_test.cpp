@@ -9,7 +9,7 @@ namespace {
 
 class WaitingOfMongo : public OwnMongoTest {};
 
-// A few questions a second for each process, and fewer the more wait; nearly all of them write nothing.
+// A few questions a second for each process, and fewer the more wait.  What they write is told, for the page.
 TEST_F(WaitingOfMongo, asks_a_few_times_a_second) {
   constexpr int waiters = 10;
   Client holder = open(url());

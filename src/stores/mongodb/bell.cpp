@@ -48,7 +48,6 @@ MongoBell::MongoBell(std::shared_ptr<const Site> site) : heard_(std::make_shared
   listener_ = Worker([site = std::move(site), heard = heard_] {
     while (!heard->over) {
       listen(site, *heard);
-      heard->add("");  // what rang while nobody listened is lost
       if (!heard->over) heard->pause.wait(after(BootClock::now(), after_failure));
     }
   });
@@ -76,10 +75,12 @@ void MongoBell::listen(const std::shared_ptr<const Site>& site, Heard& heard) {
     const bson_t* event = nullptr;
     const bson_t* reply = nullptr;
     bson_error_t error{};
+    if (mongoc_change_stream_error_document(stream.get(), &error, &reply)) return;
+    heard.add("");  // what rang before, while nobody listened, is lost
     while (!heard.over && !mongoc_change_stream_error_document(stream.get(), &error, &reply)) {
       if (mongoc_change_stream_next(stream.get(), &event)) heard.add(View(*event)["documentKey"].text("_id"));
     }
-  } catch (const Failure&) {
+  } catch (const std::exception&) {
     // The waiters' own looks stand behind it.
   }
 }

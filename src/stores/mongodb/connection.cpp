@@ -72,13 +72,11 @@ mongoc_client_t* Connection::client() {
   return client_.get();
 }
 
-// Of a replica set the driver has several streams, and opens them anew by itself.
-bool Connection::closed() {
-  if (!client_) return true;
-  return deadline_.last ? mongoc_stream_check_closed(deadline_.last) : alone_;
-}
+// The driver would open it anew by itself, but only after a command of ours was lost.
+bool Connection::closed() { return !client_ || deadline_.any_closed(); }
 
 Document Connection::run(Document command, Effect effect, Instant until) {
+  last_code_ = 0;
   if (BootClock::now() >= until)
     raise({Errc::unavailable, "the time for this call was over before it was sent"});
   const std::int64_t left = left_ms(until);
@@ -95,16 +93,20 @@ Document Connection::run(Document command, Effect effect, Instant until) {
   bson_error_t error{};
   const bool good = mongoc_client_command_simple(server, site_->database.c_str(), &command.get(), nullptr,
                                                  &reply.raw(), &error);
-  last_code_ = 0;
   if (good) {
-    if (auto trouble = trouble_in(View(reply), *site_)) raise(*std::move(trouble));
+    if (auto trouble = trouble_in(View(reply), *site_)) {
+      close_if_gone(View(reply)["writeConcernError"].number("code"));
+      raise(*std::move(trouble));
+    }
     return reply;
   }
   Error told = to_error(error, effect, deadline_.wrote, *site_);
-  if (error.domain == MONGOC_ERROR_SERVER)
+  if (error.domain == MONGOC_ERROR_SERVER) {
     last_code_ = error.code;
-  else
+    close_if_gone(last_code_);
+  } else {
     close();
+  }
   raise(std::move(told));
 }
 

@@ -29,6 +29,10 @@ class Connection {
   // Nothing is connected: it failed, or the server has closed it meanwhile.
   bool closed();
   void close() noexcept { client_.reset(); }
+  // The server said that.  If it is the primary no longer, the next one has another clock, to be asked anew.
+  void close_if_gone(std::int64_t code) noexcept {
+    if (is_departure(code)) close();
+  }
 
   // What the server called the failure of the last command; zero if the failure was none of its.
   std::int64_t last_code() const noexcept { return last_code_; }

@@ -53,12 +53,12 @@ constexpr Meaning meanings[] = {
 };
 
 std::string without_secrets(std::string_view text, const Site& site) {
-  std::string clean(text.substr(0, 300));
+  std::string clean(text);
   for (const std::string& secret : site.secrets) {
     for (std::size_t at = 0; !secret.empty() && (at = clean.find(secret, at)) != std::string::npos; at += 3)
       clean.replace(at, secret.size(), "***");
   }
-  return printable(clean);
+  return printable(clean.substr(0, 300));
 }
 
 Error server_error(std::int64_t code, std::string_view words, Errc otherwise, const Site& site) {
@@ -80,6 +80,10 @@ Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& 
     return e;
   }
   const std::string words = without_secrets(error.message, site);
+  // The driver calls it so too if the connection broke meanwhile.
+  const bool cut = words.find("socket error or timeout") != std::string::npos;
+  if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE && cut)
+    return {Errc::unavailable, site.place + " did not answer while we logged in: " + words};
   if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
     return {Errc::refused, site.place + " does not take user and password"};
   for (const char* distrust : {"certificate verify failed", "TLS cannot be begun"}) {
@@ -103,6 +107,11 @@ std::optional<Error> trouble_in(View reply, const Site& site) {
 }
 
 bool is_collision(std::int64_t code) noexcept { return code == 11000 || code == 112; }
+
+bool is_departure(std::int64_t code) noexcept {
+  constexpr std::int64_t codes[] = {10107, 13435, 10058, 189, 91, 11600, 11602};
+  return std::find(std::begin(codes), std::end(codes), code) != std::end(codes);
+}
 
 Error write_error(View error, const Site& site) {
   return server_error(error.number("code"), error.text("errmsg"), Errc::in_doubt, site);

@@ -17,6 +17,8 @@ std::optional<Error> trouble_in(View reply, const Site& site);
 
 // Somebody else made the same document at the same moment: ask again.
 bool is_collision(std::int64_t code) noexcept;
+// The server is no longer the primary, or is being stopped.
+bool is_departure(std::int64_t code) noexcept;
 // One of a batch failed with that.
 Error write_error(View error, const Site& site);
 

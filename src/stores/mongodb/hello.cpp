@@ -62,6 +62,9 @@ std::string about_index(const std::string& name) {
          " lets documents vanish by themselves, and tokens with them: they could fall";
 }
 
+constexpr const char* about_router =
+    "behind mongos the router's clock decides, and two of them may differ: a lease can end early";
+
 }  // namespace
 
 bool collection_exists(Connection& connection, const std::string& name, Instant until) {
@@ -97,11 +100,19 @@ Hello say_hello(Connection& connection, Instant until) {
   if (!told.flag("isWritablePrimary"))
     raise({Errc::unavailable, site.place + " is not the primary; name the whole set with replicaSet="});
   if (require_plain(connection, until)) hello.vanishing_index = vanishing_index(connection, until);
-  if (!hello.vanishing_index.empty() && !site.options.allow_unsafe)
-    raise({Errc::refused, about(site) + "cannot be used: " + about_index(hello.vanishing_index) +
-                              "; drop it, or name another collection (unsafe=allow uses it all the same)"});
+  require_safe(hello, site);
   hello.purged = purged_token(connection, until);
   return hello;
+}
+
+void require_safe(const Hello& hello, const Site& site) {
+  if (site.options.allow_unsafe) return;
+  if (hello.router)
+    raise({Errc::refused, site.place + " is a router: " + about_router +
+                              "; name a replica set of its own (unsafe=allow uses it all the same)"});
+  if (!hello.vanishing_index.empty())
+    raise({Errc::refused, about(site) + "cannot be used: " + about_index(hello.vanishing_index) +
+                              "; drop it, or name another collection (unsafe=allow uses it all the same)"});
 }
 
 Traits traits_of(const Hello& hello, const Site& site) {
@@ -110,6 +121,10 @@ Traits traits_of(const Hello& hello, const Site& site) {
   if (!hello.vanishing_index.empty()) {
     traits.grade = 'D';
     warn(about_index(hello.vanishing_index));
+  }
+  if (hello.router) {
+    traits.grade = 'D';
+    warn(about_router);
   }
   if (!hello.streams())
     traits.findings.push_back(

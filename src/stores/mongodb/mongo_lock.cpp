@@ -59,15 +59,17 @@ std::optional<MongoStore::Rival> MongoStore::rival(const Request& r, Instant unt
   return last;
 }
 
-// Whether a document of that owner is there now, with that end.
+// Whether a document of that owner is there now, with that end or a later one.
 bool MongoStore::write_theirs(const Request& r, const Seen& seen, bool make, Instant until) {
   const Micros end = seen.record.end.value_or(far_away);
   Document match = in_gem(r.key.text, r.holder.text);
   if (!make) match.document("expires_at", Document().moment("$gt", seen.now));
-  Document fields;
-  fields.moment("expires_at", end).moment("ttl", end).text("holdfast", r.holder.text);
+  // One that was sent before another and is read after it takes nothing back.
+  Document times, change;
+  times.moment("expires_at", end).moment("ttl", end);
+  change.document("$max", times).document("$set", Document().text("holdfast", r.holder.text));
   std::vector<Document> updates(1);
-  updates[0].document("q", match).document("u", Document().document("$set", fields)).flag("upsert", make);
+  updates[0].document("q", match).document("u", change).flag("upsert", make);
   Document command;
   command.text("update", connection_.site().options.collection).array("updates", updates);
   const Document reply = connection_.run(std::move(command), Effect::writes, until);
@@ -75,9 +77,9 @@ bool MongoStore::write_theirs(const Request& r, const Seen& seen, bool make, Ins
   return View(reply).number("n") > 0;
 }
 
-bool MongoStore::delete_theirs(std::string_view key, std::string_view owner, Instant until) {
+bool MongoStore::delete_theirs(const Document& match, Instant until) {
   std::vector<Document> deletes(1);
-  deletes[0].document("q", in_gem(key, owner)).number("limit", 0);
+  deletes[0].document("q", match).number("limit", 0);
   Document command;
   command.text("delete", connection_.site().options.collection).array("deletes", deletes);
   const Document reply = connection_.run(std::move(command), Effect::writes, until);
@@ -100,19 +102,21 @@ Reply MongoStore::acquire_beside(Call& call, const Request& r) {
     reply.remaining = core::remaining(rival.until, rival.now);
     return reply;
   };
-  if (const auto before = rival(r, call.until))
-    return blocked(settle(r, call.until, before->until).reply, *before);
-  Settled own = settle(r, call.until);
-  if (own.reply.verdict != Verdict::granted) return own.reply;
-  call.applied = true;
-  (void)write_theirs(r, own.seen, true, call.until);
-  const auto after = rival(r, call.until);
-  if (!after) return own.reply;
-  // Ruby came at the same moment.  One of us has to step back, and Ruby does not look.
-  (void)delete_theirs(r.key.text, r.holder.text, call.until);
-  const Request back{.verb = Verb::release, .key = r.key, .holder = r.holder, .token = own.reply.token};
-  (void)settle(back, call.until);
-  return blocked(settle(r, call.until, after->until).reply, *after);
+  std::optional<Rival> other = rival(r, call.until);
+  while (true) {
+    Settled own = settle(r, call.until, other ? std::optional(other->until) : std::nullopt);
+    // As pipelines/acquire.json has it: a document of Ruby's whose time was over by then blocks nobody.
+    if (other && own.seen.now && *own.seen.now < other->until) return blocked(std::move(own.reply), *other);
+    if (own.reply.verdict != Verdict::granted) return own.reply;
+    call.applied = true;
+    (void)write_theirs(r, own.seen, true, call.until);
+    other = rival(r, call.until);
+    if (!other) return own.reply;
+    // Ruby came at the same moment.  One of us has to step back, and Ruby does not look.
+    (void)delete_theirs(in_gem(r.key.text, r.holder.text), call.until);
+    const Request back{.verb = Verb::release, .key = r.key, .holder = r.holder, .token = own.reply.token};
+    (void)settle(back, call.until);
+  }
 }
 
 Reply MongoStore::renew_beside(Call& call, const Request& r) {
@@ -130,9 +134,16 @@ Reply MongoStore::renew_beside(Call& call, const Request& r) {
 // First what decides among us, by the token; then Ruby sees it free.
 Reply MongoStore::free_beside(Call& call, const Request& r) {
   Settled own = settle(r, call.until);
-  if (own.reply.verdict != Verdict::released) return own.reply;
+  const core::Record& record = own.seen.record;
+  if (own.reply.verdict != Verdict::released) {
+    // It may be asked again, after the first time came only half of the way.
+    const bool holds = own.seen.now && record.live(*own.seen.now) && record.holder == r.holder.text;
+    if (r.verb == Verb::release && !holds)
+      (void)delete_theirs(in_gem(r.key.text, r.holder.text).text("holdfast", r.holder.text), call.until);
+    return own.reply;
+  }
   call.applied = true;
-  const bool there = delete_theirs(r.key.text, own.seen.record.holder, call.until);
+  const bool there = delete_theirs(in_gem(r.key.text, record.holder), call.until);
   if (!there && r.verb == Verb::release) own.reply.verdict = Verdict::lost;  // it had been Ruby's already
   return own.reply;
 }

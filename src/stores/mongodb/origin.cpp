@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <strings.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -78,6 +80,37 @@ bool all_local(const mongoc_uri_t* uri) {
   return true;
 }
 
+// The driver passes over what it does not know, and whoever mistyped would use another collection than the
+// rest.
+bool is_known(const std::string& name) {
+  if (mongoc_uri_option_is_bool(name.c_str()) || mongoc_uri_option_is_int32(name.c_str()) ||
+      mongoc_uri_option_is_int64(name.c_str()) || mongoc_uri_option_is_utf8(name.c_str()))
+    return true;
+  for (const char* other :
+       {MONGOC_URI_AUTHSOURCE, MONGOC_URI_AUTHMECHANISM, MONGOC_URI_AUTHMECHANISMPROPERTIES,
+        MONGOC_URI_COMPRESSORS, MONGOC_URI_READCONCERNLEVEL, MONGOC_URI_READPREFERENCETAGS, MONGOC_URI_W})
+    if (strcasecmp(name.c_str(), other) == 0) return true;
+  return false;
+}
+
+// REQUIRES: the driver has understood it.
+Status check_parameters(std::string_view uri) {
+  const std::size_t database = uri.find('/', uri.find("://") + 3);
+  const std::size_t begin = uri.find('?', std::min(database, uri.size()));
+  std::string_view list = uri.substr(std::min(begin, uri.size()));
+  while (!list.empty()) {
+    list.remove_prefix(1);
+    const std::string_view one = list.substr(0, list.find_first_of("&;"));
+    const std::string name(one.substr(0, one.find('=')));
+    if (!one.empty() && !is_known(name))
+      return invalid(printable(name) +
+                     "= means nothing; ours are collection=, collections=, layout= and unsafe=, all others "
+                     "are libmongoc's");
+    list.remove_prefix(one.size());
+  }
+  return ok();
+}
+
 // The driver checks nothing by itself unless it is told to.
 Status check_tls(const mongoc_uri_t* uri, const Options& o) {
   if (o.allow_unsafe) return ok();
@@ -109,6 +142,7 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
     return invalid(
         "the address is not understood; write mongodb://user:password@host:port/database?option=value, "
         "with %40 for @, %3A for :, %2F for / inside user and password");
+  if (Status s = check_parameters(options.uri); !s) return std::move(s).error();
   const char* database = mongoc_uri_get_database(uri.get());
   if (!database || std::strlen(database) == 0)
     return invalid("no database is named; write mongodb://host/database");

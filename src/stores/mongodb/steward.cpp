@@ -10,7 +10,8 @@
 namespace holdfast::mongodb {
 namespace {
 
-constexpr std::int64_t page_size = 500;
+// A document's log is up to 100 rows, each of which names the key twice, and a command holds 48 MB.
+constexpr std::int64_t page_size = 50;
 
 // `now - by`, or the beginning of time.
 Micros earlier(Micros now, Millis by) {

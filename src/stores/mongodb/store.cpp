@@ -52,7 +52,12 @@ void MongoStore::ready(Instant until) {
     raise({Errc::unavailable, "the time for this call was over before it was sent"});
   if (!connection_.closed()) return;
   connection_.close();
-  hello_ = say_hello(connection_, until);
+  try {
+    hello_ = say_hello(connection_, until);
+  } catch (const Failure&) {
+    connection_.close();  // what has not been looked at to the end is not used the next time
+    throw;
+  }
   offset_ = {};
   offset_.learn(hello_.asked, hello_.answered, hello_.now);
 }
@@ -158,7 +163,7 @@ Seen MongoStore::modify(const Request& r, const With& with, Instant until) {
   }
 }
 
-std::vector<bool> MongoStore::update(const Call& call, const core::Wave& wave, const Bounds& bounds,
+std::vector<bool> MongoStore::update(Call& call, const core::Wave& wave, const Bounds& bounds,
                                      std::int64_t mark) {
   std::vector<Document> updates;
   for (const std::size_t i : wave) {
@@ -172,19 +177,45 @@ std::vector<bool> MongoStore::update(const Call& call, const core::Wave& wave, c
   Document command;
   command.text("update", connection_.site().leases()).array("updates", updates).flag("ordered", false);
   const Document reply = connection_.run(std::move(command), Effect::writes, call.until);
+  const std::vector<View> errors = View(reply).documents("writeErrors");
+  if (errors.size() < wave.size()) call.applied = true;
   std::vector<bool> again(wave.size());
-  for (const View error : View(reply).documents("writeErrors")) {
+  for (const View error : errors) {
     const auto index = static_cast<std::size_t>(error.number("index"));
-    if (!is_collision(error.number("code")) || index >= wave.size())
+    const std::int64_t code = error.number("code");
+    if (!is_collision(code) || index >= wave.size()) {
+      connection_.close_if_gone(code);
       raise(write_error(error, connection_.site()));
+    }
     again[index] = true;
   }
   return again;
 }
 
+// An answer holds 16 MB: what did not fit is asked for again.
 std::vector<Seen> MongoStore::find(const Call& call, const core::Wave& wave) {
   std::vector<std::string_view> keys;
   for (const std::size_t i : wave) keys.push_back(call.requests[i].key.text);
+  std::vector<Seen> seen(wave.size());
+  std::vector<std::string_view> missing = keys;
+  while (!missing.empty()) {
+    const Document reply = find_some(missing, call.until);
+    for (const View document : View(reply)["cursor"].documents("firstBatch")) {
+      // A wave has each key once, in bytewise order.
+      const auto at = std::lower_bound(keys.begin(), keys.end(), document.text("_id"));
+      if (at != keys.end() && *at == document.text("_id"))
+        seen[static_cast<std::size_t>(at - keys.begin())] = seen_in(document);
+    }
+    const std::size_t before = missing.size();
+    missing.clear();
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      if (!seen[k].now) missing.push_back(keys[k]);
+    if (missing.size() == before) break;  // they are not there
+  }
+  return seen;
+}
+
+Document MongoStore::find_some(const std::vector<std::string_view>& keys, Instant until) {
   Document in;
   in.texts("$in", keys);
   Document command;
@@ -193,15 +224,7 @@ std::vector<Seen> MongoStore::find(const Call& call, const core::Wave& wave) {
       .document("projection", projection())
       .number("batchSize", static_cast<std::int64_t>(keys.size()))
       .flag("singleBatch", true);
-  const Document reply = connection_.run(std::move(command), Effect::reads, call.until);
-  std::vector<Seen> seen(wave.size());
-  for (const View document : View(reply)["cursor"].documents("firstBatch")) {
-    // A wave has each key once, in bytewise order.
-    const auto at = std::lower_bound(keys.begin(), keys.end(), document.text("_id"));
-    if (at != keys.end() && *at == document.text("_id"))
-      seen[static_cast<std::size_t>(at - keys.begin())] = seen_in(document);
-  }
-  return seen;
+  return connection_.run(std::move(command), Effect::reads, until);
 }
 
 void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
@@ -222,9 +245,9 @@ void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
     learn(asked, seen[k]);
     reply = frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.site().client, seen[k]);
     if (!seen[k].now) reply.now = StoreTime{offset_.at_least(BootClock::now()).count()};
-    // One that was not granted may have come too late for the server's clock; one that left no document has.
-    const bool unclear = r.verb == Verb::acquire && reply.verdict != Verdict::granted &&
-                         (!seen[k].now || within.late(seen[k]));
+    // It may have come too late for the server's clock, also to prolong; one that left no token has.
+    const bool unclear =
+        r.verb == Verb::acquire && (seen[k].record.token == no_token || within.late(seen[k]));
     if (again[k] || unclear) reply = settle(r, call.until).reply;
   }
 }

@@ -59,8 +59,9 @@ class MongoStore final : public Store {
   Seen modify(const Request& request, const With& with, Instant until);
   void apply_wave(Call& call, const core::Wave& wave);
   // What the server says of each update: those that have to be asked again one by one.
-  std::vector<bool> update(const Call& call, const core::Wave& wave, const Bounds& bounds, std::int64_t mark);
+  std::vector<bool> update(Call& call, const core::Wave& wave, const Bounds& bounds, std::int64_t mark);
   std::vector<Seen> find(const Call& call, const core::Wave& wave);
+  Document find_some(const std::vector<std::string_view>& keys, Instant until);
 
   // Beside the gem: mongo_lock.cpp.
   struct Rival {
@@ -69,7 +70,7 @@ class MongoStore final : public Store {
   };
   std::optional<Rival> rival(const Request& request, Instant until);
   bool write_theirs(const Request& request, const Seen& seen, bool make, Instant until);
-  bool delete_theirs(std::string_view key, std::string_view owner, Instant until);
+  bool delete_theirs(const Document& match, Instant until);
   Reply settle_beside(Call& call, const Request& request);
   Reply acquire_beside(Call& call, const Request& request);
   Reply renew_beside(Call& call, const Request& request);

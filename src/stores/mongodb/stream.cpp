@@ -26,7 +26,7 @@ Stream& ours(mongoc_stream_t* stream) { return *reinterpret_cast<Stream*>(stream
 
 void destroy(mongoc_stream_t* stream) {
   Stream& self = ours(stream);
-  if (self.deadline->last == stream) self.deadline->last = nullptr;
+  std::erase(self.deadline->streams, stream);
   delete &self;
 }
 
@@ -117,6 +117,10 @@ Instant Deadline::end_of(std::int32_t timeout) const noexcept {
   return timeout < 0 ? until : std::min(until, after(BootClock::now(), Millis(timeout)));
 }
 
+bool Deadline::any_closed() const {
+  return streams.empty() || std::any_of(streams.begin(), streams.end(), check_closed);
+}
+
 mongoc_stream_t* stream_on(Fd socket, Deadline& deadline) {
   auto* self = new Stream{.base = {}, .fd = std::move(socket), .deadline = &deadline};
   mongoc_stream_t& base = self->base;
@@ -134,7 +138,7 @@ mongoc_stream_t* stream_on(Fd socket, Deadline& deadline) {
   };
   base.timed_out = [](mongoc_stream_t* s) { return ours(s).error == ETIMEDOUT; };
   base.should_retry = [](mongoc_stream_t* s) { return ours(s).error == EAGAIN; };
-  deadline.last = &base;
+  deadline.streams.push_back(&base);
   return &base;
 }
 

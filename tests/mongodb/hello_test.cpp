@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is made of what a server says of itself, where there is no such server to run.
+#include "stores/mongodb/hello.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::mongodb {
+namespace {
+
+Site site(bool allow_unsafe) {
+  return {.options = {.uri = {}, .allow_unsafe = allow_unsafe},
+          .uri = nullptr,
+          .database = "app",
+          .place = "db:27017",
+          .secrets = {},
+          .client = "0123456789abcdef"};
+}
+
+// mongos puts its own clock into what it passes on, and there may be several of them.
+TEST(HelloOfMongo, a_router_is_refused_unless_it_is_allowed) {
+  const Hello router{.router = true};
+  try {
+    require_safe(router, site(false));
+    ADD_FAILURE() << "it was taken";
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.error().code, Errc::refused);
+    EXPECT_NE(failure.error().detail.find("db:27017 is a router"), std::string::npos);
+  }
+  EXPECT_NO_THROW(require_safe(router, site(true)));
+  EXPECT_EQ(traits_of(router, site(true)).grade, 'D');
+}
+
+TEST(HelloOfMongo, a_replica_set_is_good) {
+  const Hello set{.set = "rs0"};
+  EXPECT_NO_THROW(require_safe(set, site(false)));
+  EXPECT_EQ(traits_of(set, site(false)).grade, 'B');
+  EXPECT_TRUE(traits_of(set, site(false)).push);
+  EXPECT_TRUE(traits_of(set, site(false)).findings.empty());
+}
+
+}  // namespace
+}  // namespace holdfast::mongodb
