@@ -143,14 +143,16 @@ void MariaStore::apply_in_waves(Call& call) {
     std::erase_if(wave, [&](std::size_t i) { return call.stuck.contains(call.requests[i].key.text); });
     if (wave.empty()) continue;
     apply_wave(call, wave);
-    call.applied = true;
   }
 }
 
 void MariaStore::apply_wave(Call& call, const Indices& wave) {
   while (true) {
     const Settled settled = send_wave(call, wave, part_of(call.until, 4, together), Locked::wait);
-    if (settled == Settled::yes) return;
+    if (settled == Settled::yes) {
+      call.applied = true;
+      return;
+    }
     if (settled == Settled::in_the_way) break;
     require_time(call.until);
   }
@@ -162,8 +164,8 @@ void MariaStore::apply_wave(Call& call, const Indices& wave) {
       const auto left = static_cast<std::int64_t>(wave.size() - k);
       settled = send_wave(call, {wave[k]}, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
     }
+    if (settled == Settled::yes) call.applied = true;
     if (settled == Settled::in_the_way) answer_locked(call, wave[k]);
-    call.applied = true;
   }
 }
 
