@@ -9,8 +9,8 @@ namespace holdfast::test {
 namespace {
 
 // The block of the page that grants them to `app`.
-std::string block_with(const std::string& words) {
-  std::ifstream file(HOLDFAST_PAGES "/stores/mariadb.md");
+std::string block_with(const std::string& words, const std::string& name = "/stores/mariadb.md") {
+  std::ifstream file(HOLDFAST_PAGES + name);
   std::stringstream page;
   page << file.rdbuf();
   const std::string text = page.str();
@@ -33,8 +33,8 @@ class Grants : public MariaTest {
     grant("GRANT SELECT, INSERT, UPDATE ON locks");
   }
   ~Grants() override { query("DROP USER " + user_ + "@'%'"); }
-  void grant(const std::string& words) {
-    std::string sql = block_with(words);
+  void grant(const std::string& words, const std::string& page = "/stores/mariadb.md") {
+    std::string sql = block_with(words, page);
     replace(sql, "TO app", "TO " + user_);
     query(sql);
   }
@@ -64,6 +64,27 @@ TEST_P(Grants, are_enough_for_all_that_clients_do) {
     EXPECT_TRUE(a.store().list({.what = what}, soon()));
   EXPECT_TRUE(a.store().examine(soon()));
   EXPECT_TRUE(a.origin().steward()->plan(soon()).value().empty());
+}
+
+TEST_P(Grants, of_darwins_layout_are_enough_for_all_that_clients_do) {
+  const std::string darwin = "?layout=darwin";
+  make_tables(url() + darwin);
+  grant("GRANT SELECT, INSERT, UPDATE, DELETE ON DARWIN_LOCK", "/migrate/darwin.md");
+  Ours a(least() + darwin), b(least() + darwin);
+  const Reply mine = a.acquire("k", "ann");
+  EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
+  EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
+  EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
+  const Reply theirs =
+      b.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"bob"}, .ttl = 1h, .note = "n"}).value();
+  EXPECT_EQ(theirs.verdict, Verdict::granted);
+  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = theirs.token, .note = "why"})
+                .value()
+                .verdict,
+            Verdict::released);
+  for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
+    EXPECT_TRUE(a.store().list({.what = what}, soon()));
+  EXPECT_TRUE(a.store().examine(soon()));
 }
 
 TEST_P(Grants, a_missing_one_is_refused_by_what_it_is) {

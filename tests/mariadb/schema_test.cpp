@@ -48,6 +48,27 @@ TEST_P(Schema, what_is_missing_is_completed) {
   EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
 }
 
+// A dump without data, or a plan whose last line nobody ran.
+TEST_P(Schema, a_state_without_its_row_is_refused_and_completed) {
+  make_tables(url());
+  Ours ours(url());
+  ours.acquire("known", "ann");
+  query("DELETE FROM holdfast_state");
+  EXPECT_THAT(refused(url()).detail, AllOf(HasSubstr("holdfast_state"), HasSubstr(" init")));
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"new"}, .holder = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"other"}, .holder = {"ann"}, .ttl = 1h}};
+  Reply replies[2];
+  for (const std::size_t size : {1u, 2u}) {
+    const Status status = ours.store().apply({batch, size}, {replies, size}, soon());
+    ASSERT_FALSE(status) << "of a connection that was there before";
+    EXPECT_EQ(status.error().code, Errc::refused) << status.error().detail;
+  }
+  EXPECT_EQ(ours.release("known", "ann").verdict, Verdict::released) << "which needs nothing of it";
+  EXPECT_EQ(steward()->plan(soon()).value().size(), 1u);
+  make_tables(url());
+  EXPECT_EQ(ours.acquire("new", "ann").verdict, Verdict::granted);
+}
+
 TEST_P(Schema, many_may_init_at_once) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 6; ++i) {

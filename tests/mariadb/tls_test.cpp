@@ -40,6 +40,15 @@ TEST_P(MariaTls, the_right_certificate_is_accepted) {
 
 TEST_P(MariaTls, another_name_is_refused) { expect_refused(with(certificates_.wrong_name())); }
 
+TEST_P(MariaTls, an_address_that_is_not_in_the_certificate_is_refused) {
+  const MariaServer server = with(certificates_.wrong_name());
+  std::string by_address = url(server);
+  by_address.replace(by_address.find("localhost"), 9, "127.0.0.1");
+  const auto reached = reach(by_address);
+  ASSERT_FALSE(reached);
+  EXPECT_EQ(reached.error().code, Errc::refused) << reached.error().detail;
+}
+
 TEST_P(MariaTls, an_expired_certificate_is_refused) { expect_refused(with(certificates_.expired())); }
 
 TEST_P(MariaTls, an_unknown_authority_is_refused) { expect_refused(with(certificates_.self_signed())); }

@@ -54,6 +54,17 @@ TEST(MariaUrl, a_password_opens_both_without_tls_on_this_machine) {
   }
 }
 
+TEST(MariaUrl, a_password_may_come_from_the_environment) {
+  const MariaServer server({.password = "from outside", .fsync = false});
+  const std::string url = "mariadb://app@127.0.0.1:" + std::to_string(server.port()) + "/app";
+  const auto reach = [&] { return try_origin(url).value()->steward()->plan(soon()); };
+  ASSERT_FALSE(reach());
+  ASSERT_EQ(::setenv("MYSQL_PWD", "from outside", 1), 0);
+  const auto reached = reach();
+  ::unsetenv("MYSQL_PWD");
+  EXPECT_TRUE(reached) << reached.error().detail;
+}
+
 TEST(MariaUrl, a_socket_is_used_in_place_of_a_host) {
   const MariaServer server({.fsync = false});
   const std::string url = "mariadb://app@/app?socket=" + server.socket();

@@ -106,8 +106,9 @@ bool Connection::finish(int status, Continue next, Instant until) {
 void Connection::connect(Instant until) {
   const Options& o = site_.options;
   MYSQL* done = nullptr;
+  // Without a password the driver looks for MYSQL_PWD.
   const int begun = mysql_real_connect_start(&done, handle_, o.socket.empty() ? o.host.c_str() : nullptr,
-                                             or_null(o.user), o.password.c_str(), o.database.c_str(), o.port,
+                                             or_null(o.user), or_null(o.password), o.database.c_str(), o.port,
                                              or_null(o.socket), CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS);
   if (!finish(
           begun, [&](int status) { return mysql_real_connect_cont(&done, handle_, status); }, until))
@@ -129,7 +130,7 @@ void Connection::not_let_in() const {
 }
 
 bool Connection::ended() const noexcept {
-  if (broken_) return true;
+  if (broken_ || demoted_) return true;
   // Nothing was asked, so what comes can only be a farewell, or the end.
   pollfd one{static_cast<int>(mysql_get_socket(handle_)), POLLIN, 0};
   return ::poll(&one, 1, 0) != 0;
@@ -142,6 +143,7 @@ Answer Connection::take(Instant until) {
   if (!finish(
           begun, [&](int status) { return mysql_store_result_cont(&result, handle_, status); }, until))
     raise({Errc::in_doubt, site_.name + " did not answer before the time was over"});
+  if (mysql_errno(handle_) != 0) return answer;
   answer.affected = mysql_affected_rows(handle_);
   answer.insert_id = mysql_insert_id(handle_);
   if (result == nullptr) return answer;
@@ -172,6 +174,7 @@ Answers Connection::run(const std::string& text, Instant until) {
   if (!in_time) raise({Errc::in_doubt, site_.name + " did not answer before the time was over"});
   if (mysql_errno(handle_) == 0) return answers;
   answers.trouble = trouble();
+  if (takes_no_writes(answers.trouble->code)) demoted_ = true;
   if (is_connection_lost(answers.trouble->code)) {
     broken_ = true;
     raise({Errc::in_doubt,

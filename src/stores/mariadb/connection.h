@@ -24,7 +24,7 @@ class Answer {
   std::uint64_t insert_id = 0;  // what LAST_INSERT_ID(…) said
   std::vector<Row> rows = {};
 
-  bool is_null(std::size_t row, std::size_t column) const { return !rows[row][column].has_value(); }
+  bool is_null(std::size_t row, std::size_t column) const { return !rows.at(row).at(column).has_value(); }
   std::string_view text(std::size_t row, std::size_t column) const;
   std::int64_t number(std::size_t row, std::size_t column) const;           // NULL: 0
   std::optional<Micros> moment(std::size_t row, std::size_t column) const;  // NULL: none
@@ -51,7 +51,8 @@ class Connection {
   // Several statements in one text, one round trip.
   Answers run(const std::string& text, Instant until);
 
-  // The other end has closed it meanwhile: what is sent now arrives nowhere.
+  // The other end has closed it meanwhile: what is sent now arrives nowhere.  Or it takes no writes any more:
+  // by its name another server may be reached now.
   bool ended() const noexcept;
 
  private:
@@ -67,7 +68,8 @@ class Connection {
 
   const Site& site_;
   MYSQL* handle_ = nullptr;
-  bool broken_ = false;  // something was begun and is not ended
+  bool broken_ = false;   // something was begun and is not ended
+  bool demoted_ = false;  // it was told that the server takes no writes
 };
 
 }  // namespace holdfast::mariadb

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
+#include <utility>
 
 #include "stores/mariadb/sql/darwin_read.sql.h"
 #include "stores/mariadb/words.h"
@@ -14,6 +16,10 @@ using namespace std::chrono_literals;
 
 // A node's own renewal comes at the very moment at which its lease ends, and later if it is busy.
 constexpr Micros kindness = 2s;
+
+// What no request can have: a name has no NUL in it.
+const std::string no_owner(1, '\0');
+constexpr Token no_grant{std::numeric_limits<std::uint64_t>::max()};
 
 // Its NOW() has lost its fraction, and what is written loses its too.
 std::string lease_until(const core::Record& record, Micros now) {
@@ -32,8 +38,7 @@ std::string unlock_key(Token token) {
   return std::string(digits, end) + std::string(darwin_suffix);
 }
 
-Darwin::Darwin(const Answer& row, core::Record& record, Micros now)
-    : there_(!row.rows.empty()), last_(record.token) {
+Darwin::Darwin(const Answer& row, core::Record& record, Micros now) : there_(!row.rows.empty()) {
   if (!there_) {
     // Somebody has taken our row away: by instance, or by hand.
     if (record.live(now)) record.end = now;
@@ -44,12 +49,18 @@ Darwin::Darwin(const Answer& row, core::Record& record, Micros now)
   record.holder = std::string(row.text(0, 0)) + " (Darwin)";
   record.end = now + Micros(row.number(0, 1)) + kindness;
   record.since = Micros::zero();
-  // Nobody can break by our last token what is not ours.  Behind its end the next token follows on ours.
-  if (record.live(now)) record.token = no_token;
+  // Behind its end the next token follows on ours.
+  if (!record.live(now)) return;
+  // Nobody of ours can pass for its holder, nor break it by a token.
+  live_ = std::exchange(record.holder, no_owner);
+  record.token = no_grant;
 }
 
 void Darwin::correct(core::Outcome& outcome) const {
   if (foreign_ && outcome.log) outcome.log->token = no_token;
+  if (live_.empty()) return;
+  outcome.reply.holder = live_;
+  outcome.reply.token = no_token;
 }
 
 std::string Darwin::write(std::string_view key, const core::Record& before, const core::Record& after,

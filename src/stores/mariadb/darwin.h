@@ -26,7 +26,7 @@ class Darwin {
   // `row` is what darwin_read() found.  Makes `record` what is true of both tables.
   Darwin(const Answer& row, core::Record& record, Micros now);
 
-  // A lease that was not ours had no token.
+  // A lease that was not ours has its own name, and no token.
   void correct(core::Outcome& outcome) const;
 
   // The statement that makes the table follow.
@@ -35,7 +35,7 @@ class Darwin {
 
  private:
   bool there_ = false, foreign_ = false;
-  Token last_{};
+  std::string live_ = {};  // a lease of Java's, as people are told it; empty: none
 };
 
 }  // namespace holdfast::mariadb

@@ -15,7 +15,7 @@ bool one_of(unsigned code, std::initializer_list<unsigned> codes) {
 
 // What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
 std::string refusal(unsigned code) {
-  if (one_of(code, {1290, 1792, 1836, 3100}))
+  if (takes_no_writes(code))
     return "it does not take writes (a replica, or read_only); leases have to be written down: give the "
            "primary";
   if (one_of(code, {1044, 1142, 1143, 1227, 1370}))
@@ -33,7 +33,7 @@ std::string refusal(unsigned code) {
   if (one_of(code, {1264, 1690})) return "a number in its tables is at the end of all numbers";
   if (one_of(code, {1030, 1286}))
     return "its tables cannot be used as they are; the server's own log says more";
-  if (one_of(code, {1048, 1054, 1062, 1064, 1136, 1142, 1292, 1364, 1366, 1451, 1452, 3819, 4025}))
+  if (one_of(code, {1048, 1054, 1062, 1064, 1136, 1292, 1364, 1366, 1451, 1452, 3819, 4025}))
     return "its tables are not as this version makes them";
   return {};
 }
@@ -63,6 +63,8 @@ std::string words(const Trouble& trouble) {
 bool was_overtaken(unsigned code) noexcept { return one_of(code, {1020, 1062, 1213, 1412}); }
 
 bool was_locked(unsigned code) noexcept { return one_of(code, {1205, 1969, 3024, 3572}); }
+
+bool takes_no_writes(unsigned code) noexcept { return one_of(code, {1290, 1792, 1836, 3100}); }
 
 // 1927, 4031: the server's farewell.  1053, 1080: it is going down.
 bool is_connection_lost(unsigned code) noexcept {

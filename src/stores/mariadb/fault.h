@@ -16,6 +16,8 @@ struct Trouble {
 bool was_overtaken(unsigned code) noexcept;
 // A row was locked for longer than we wait.
 bool was_locked(unsigned code) noexcept;
+// Whoever was a primary is none now, or somebody has made it read-only.
+bool takes_no_writes(unsigned code) noexcept;
 // The driver's own numbers: no answer came.
 bool is_connection_lost(unsigned code) noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 // As sql/schema.sql makes them.  "key": what the layout says.
 struct Need {
   std::string_view table, column, type;
-  bool primary = false;
+  bool primary = false, unique = false;
 };
 constexpr Need needs[] = {
     {"locks", "key", "key", true},
@@ -40,7 +40,7 @@ constexpr Need needs[] = {
     {"log", "reason", "varbinary"},
     {"state", "one", "tinyint", true},
     {"state", "purged_token", "bigint"},
-    {"darwin", "processName", "varchar"},
+    {"darwin", "processName", "varchar", false, true},
     {"darwin", "leaseUntil", "datetime"},
     {"darwin", "unlockKey", "varchar"},
 };
@@ -126,6 +126,8 @@ class Look {
         return what + "compares by " + std::string(columns_.text(*i, collation)) +
                ", and processName does not: " + hello_.key_type;
       if (need.primary && columns_.text(*i, index) != "PRI") return what + "has to be (in) its primary key";
+      if (need.unique && columns_.text(*i, index) != "UNI" && columns_.text(*i, index) != "PRI")
+        return what + "has to have a unique key of its own, or two could hold one lock";
       if (need.column == "locked_by" && columns_.text(*i, nullable) == "NO")
         return what + "is NOT NULL, and a free row has none there";
     }
@@ -157,6 +159,15 @@ std::string list_of(const Tables& tables) {
   for (const std::string_view word : tables.words())
     list += (list.empty() ? "'" : ", '") + tables.called(word) + "'";
   return list;
+}
+
+// A dump without its data has the table and not the row, and so has an init that was ended in between.
+bool has_state_row(Connection& connection, const Site& site, const Hello& hello, Instant until) {
+  if (std::find(hello.missing.begin(), hello.missing.end(), "state") != hello.missing.end()) return false;
+  if (!hello.wrong.empty()) return true;  // which is said first
+  const Answers answers = connection.run(site.tables.expand("SELECT 1 FROM {state} WHERE one = 1"), until);
+  if (answers.trouble) raise(statement_error(*answers.trouble, site.name));
+  return !answers.back().rows.empty();
 }
 
 }  // namespace
@@ -193,7 +204,13 @@ Hello say_hello(Connection& connection, const Site& site, Instant until) {
   hello.clock_stands = answers[who].number(0, 3) == 1;
   if (!answers[replicates].rows.empty()) hello.replicates = answers[replicates].number(0, 1) > 0;
   Look(site, answers[tables], answers[columns], hello).look();
+  if (!has_state_row(connection, site, hello, until)) hello.missing.emplace_back("state_row");
   return hello;
+}
+
+std::string no_state_row(const Site& site) {
+  return "the table \"" + site.tables.called("state") + "\" of " + site.name +
+         " has lost its row; make it with: holdfast --store " + site.name + " init";
 }
 
 void require_complete(const Hello& hello, const Site& site) {
@@ -211,6 +228,7 @@ void require_complete(const Hello& hello, const Site& site) {
                                       "binlog_format=ROW or MIXED there"});
   if (!hello.wrong.empty()) raise({Errc::refused, site.name + ": " + hello.wrong});
   if (hello.missing.empty()) return;
+  if (hello.missing.front() == "state_row") raise({Errc::refused, no_state_row(site)});
   raise({Errc::refused, "there is no table \"" + site.tables.called(hello.missing.front()) +
                             "\" in the database \"" + printable(hello.database) +
                             "\"; make it with: holdfast --store " + site.name + " init"});

@@ -19,7 +19,7 @@ struct Hello {
   bool replicates = false;    // another server's log, as far as MariaDB tells everybody
 
   std::string wrong = {};                           // what cannot be used, in a sentence; empty: nothing
-  std::vector<std::string> missing = {};            // tables, by the names in schema.sql
+  std::vector<std::string> missing = {};            // tables and a row, by the names in schema.sql
   std::string key_type = {};                        // of the column `key` of our tables
   std::size_t longest_key = 0, longest_holder = 0;  // in bytes, or in letters in Darwin's table
 
@@ -27,6 +27,9 @@ struct Hello {
   int release() const;  // 1011 for 10.11
   bool is(std::string_view setting, std::string_view value) const;
 };
+
+// What is wrong, and who mends it, where the table `state` has not its one row.
+std::string no_state_row(const Site& site);
 
 // Throws Failure.
 Hello say_hello(Connection& connection, const Site& site, Instant until);

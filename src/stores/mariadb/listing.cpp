@@ -81,6 +81,10 @@ std::vector<std::string> dangers(const Hello& hello, bool darwin) {
     found.emplace_back(
         "this is a node of a Galera cluster: nodes that are parted can both grant; let all clients use one "
         "node");
+  if (hello.replicates)
+    found.emplace_back(
+        "this is a replica: its primary knows of none of these leases, and what it writes may overwrite "
+        "them");
   if (hello.clock_stands)
     found.emplace_back("sysdate_is_now is on: an acquire that waited for a row may be granted too late");
   if (darwin)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request in one text: sql/acquire.sql, renew.sql, release.sql, and look.sql behind each.
+#include <algorithm>
+
 #include "base/text.h"
 #include "stores/mariadb/store.h"
 #include "stores/mariadb/words.h"
@@ -55,8 +57,10 @@ MariaStore::Settled MariaStore::settle(Call& call, std::size_t i, Millis patienc
                                  {"patience", wait_at_most(patience)}});
   const Instant sent = BootClock::now();
   const Answers answers = connection_->run(text, call.until);
-  if (answers.trouble && !answers.each.empty() && answers[0].affected > 0)
-    raise({Errc::in_doubt, site_->name + ": " + answers.trouble->text});
+  // Each statement but the look is committed when it is done.
+  const bool done = std::any_of(answers.each.begin(), answers.each.end(),
+                                [](const Answer& answer) { return answer.affected > 0; });
+  if (answers.trouble && done) raise({Errc::in_doubt, site_->name + ": " + answers.trouble->text});
   if (const Settled settled = check(answers.trouble); settled != Settled::yes) return settled;
   offset_.learn(sent, BootClock::now(), Micros(answers.back().number(0, now_us)));
   return take(r, call.replies[i], answers);
@@ -105,8 +109,10 @@ void MariaStore::answer_locked(Call& call, std::size_t i) {
     const Row row = row_in(answers.back());
     const bool theirs = is_theirs(row, r);
     // Still theirs, if not for longer than before: as good as a renewal that came a little earlier.  Of
-    // whoever wants it longer than it is, or does not know yet that it is theirs, that is not true.
-    if (r.verb == Verb::renew && theirs && !r.extend) return answer(reply, Verdict::granted, row);
+    // whoever wants it longer than it is, or does not know yet that it is theirs, that is not true; nor where
+    // Darwin's table has a say in it too.
+    if (r.verb == Verb::renew && theirs && !r.extend && !site_->tables.darwin())
+      return answer(reply, Verdict::granted, row);
     if (r.verb == Verb::renew && !theirs) return answer(reply, Verdict::lost, row);
     if (r.verb == Verb::acquire && !theirs) {
       answer(reply, Verdict::busy, row);

@@ -58,13 +58,8 @@ std::vector<std::string> MariaSteward::missing(const Hello& hello) const {
   if (!hello.wrong.empty())
     raise({Errc::refused, site_->name + ": " + hello.wrong + "; nothing was changed"});
   std::vector<std::string> statements;
-  const auto add = [&](std::string_view name) {
-    statements.push_back(site_->tables.expand_for_people(named(name), hello.key_type));
-  };
-  for (const std::string& word : hello.missing) {
-    add(word);
-    if (word == "state") add("state_row");
-  }
+  for (const std::string& word : hello.missing)
+    statements.push_back(site_->tables.expand_for_people(named(word), hello.key_type));
   return statements;
 }
 

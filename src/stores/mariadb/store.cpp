@@ -78,16 +78,18 @@ void MariaStore::require_time(Instant until) {
 
 // Never cut: two keys would become one.
 void MariaStore::require_fit(std::span<const Request> requests) const {
-  const auto refuse = [&](const char* column, std::size_t size, std::string_view text, std::size_t longest) {
+  const bool darwin = site_->tables.darwin();
+  const auto refuse = [&](const char* column, std::size_t size, std::string_view text, std::size_t longest,
+                          const char* unit = " bytes") {
     if (size <= longest) return;
-    raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
-                              (site_->tables.darwin() ? " letters" : " bytes") + " that the column \"" +
-                              column + "\" of the table \"" + site_->tables.called("locks") +
+    raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) + unit +
+                              " that the column \"" + column + "\" of the table \"" +
+                              site_->tables.called("locks") +
                               "\" takes; give a shorter one, or make the column wider"});
   };
   for (const Request& r : requests) {
-    refuse("key", site_->tables.darwin() ? letters(r.key.text) : r.key.text.size(), r.key.text,
-           hello_.longest_key);
+    refuse("key", darwin ? letters(r.key.text) : r.key.text.size(), r.key.text, hello_.longest_key,
+           darwin ? " letters" : " bytes");
     if (r.verb == Verb::acquire)
       refuse("locked_by", r.holder.text.size(), r.holder.text, hello_.longest_holder);
   }
@@ -143,14 +145,16 @@ void MariaStore::apply_in_waves(Call& call) {
     std::erase_if(wave, [&](std::size_t i) { return call.stuck.contains(call.requests[i].key.text); });
     if (wave.empty()) continue;
     apply_wave(call, wave);
-    call.applied = true;
   }
 }
 
 void MariaStore::apply_wave(Call& call, const Indices& wave) {
   while (true) {
     const Settled settled = send_wave(call, wave, part_of(call.until, 4, together), Locked::wait);
-    if (settled == Settled::yes) return;
+    if (settled == Settled::yes) {
+      call.applied = true;
+      return;
+    }
     if (settled == Settled::in_the_way) break;
     require_time(call.until);
   }
@@ -162,8 +166,8 @@ void MariaStore::apply_wave(Call& call, const Indices& wave) {
       const auto left = static_cast<std::int64_t>(wave.size() - k);
       settled = send_wave(call, {wave[k]}, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
     }
+    if (settled == Settled::yes) call.applied = true;
     if (settled == Settled::in_the_way) answer_locked(call, wave[k]);
-    call.applied = true;
   }
 }
 

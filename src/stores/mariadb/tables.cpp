@@ -65,7 +65,8 @@ std::string Tables::put_in(std::string_view word) const {
   // When the statement began.
   if (word == "now") return "UTC_TIMESTAMP(6)";
   if (word == "now_us") return us("UTC_TIMESTAMP(6)");
-  // Goes on while a statement waits for a row.  In our session's zone, which is UTC.
+  // Goes on while a statement waits for a row.  In the session's zone: that is UTC but in Darwin's layout,
+  // whose statements do not use it.
   if (word == "clock") return "SYSDATE(6)";
   if (word == "clock_us") return us("SYSDATE(6)");
   // A lease that is extended again and again ends at the latest then, far from where DATETIME ends.

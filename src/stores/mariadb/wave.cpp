@@ -132,6 +132,10 @@ MariaStore::Settled MariaStore::send_wave(Call& call, const Indices& wave, Milli
   }
   std::vector<std::string_view> keys;
   for (const std::size_t i : wave) keys.push_back(call.requests[i].key.text);
+  if (answers[state].is_null(0, 1)) {
+    roll_back(call.until);
+    raise({Errc::refused, no_state_row(*site_)});
+  }
   Seen seen = seen_in(answers, keys, site_->tables.darwin());
   offset_.learn(sent, BootClock::now(), seen.moment.now);
   if (locked == Locked::skip && is_locked(seen, answers.back())) {
@@ -162,14 +166,15 @@ MariaStore::Settled MariaStore::end(const Writes& writes, Instant until) {
     roll_back(until);
     return Settled::yes;
   }
-  // A subquery with two rows ends the text, before anything is written, if the time is over by now.
+  // A subquery with two rows ends the text, and what was written is undone, if the time is over by now: the
+  // last of all, because an INSERT may have waited for somebody.
   const std::string in_time =
       "SELECT IF({now_us} <= " + std::to_string(void_after(until)) + ", 1, (SELECT 1 UNION ALL SELECT 2));\n";
   const Answers done =
-      connection_->run(site_->tables.expand(in_time) + writes.text() + "COMMIT;" + in_peace, until);
+      connection_->run(writes.text() + site_->tables.expand(in_time) + "COMMIT;" + in_peace, until);
   if (done.trouble) roll_back(until);
   if (done.trouble && done.trouble->code == 1242)
-    raise({Errc::unavailable, site_->name + ": the time for this call was over before it was written"});
+    raise({Errc::unavailable, site_->name + ": the time for this call was over before it was committed"});
   return check(done.trouble);
 }
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
@@ -101,7 +102,13 @@ bool MariaServer::launch() {
               .log = log(),
               .folder = folder_.path(),
               .end_signal = SIGKILL});
-  const bool settled = await([&] { return running_->ended() || answers(); }, std::chrono::minutes(1));
+  // A node of a cluster answers before it takes writes.
+  const auto& lines = options_.lines;
+  const bool node = std::find(lines.begin(), lines.end(), "wsrep_on=ON") != lines.end();
+  const auto ready = [&] {
+    return answers() && (!node || query("SHOW STATUS LIKE 'wsrep_ready'").ends_with("ON"));
+  };
+  const bool settled = await([&] { return running_->ended() || ready(); }, std::chrono::minutes(1));
   if (settled && !running_->ended()) return true;
   const std::string said = running_->said();
   running_.reset();

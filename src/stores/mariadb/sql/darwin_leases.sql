@@ -10,7 +10,7 @@ SELECT x.`key`, x.holder, x.token, x.until_us, x.since_us, f.note, f.detached,
           LEFT JOIN {darwin} AS d ON d.processName = l.`key`
          WHERE d.processName IS NULL OR d.unlockKey = CONCAT(LOWER(HEX(l.sequence)), {suffix})
         UNION ALL
-        SELECT d.processName, d.unlockKey, 0, {now_us} + TIMESTAMPDIFF(MICROSECOND, NOW(6), d.leaseUntil), 0
+        SELECT d.processName, CONCAT(d.unlockKey, ' (Darwin)'), 0, {now_us} + TIMESTAMPDIFF(MICROSECOND, NOW(6), d.leaseUntil), 0
           FROM {darwin} AS d
           LEFT JOIN {locks} AS l ON l.`key` = d.processName
          WHERE l.`key` IS NULL OR d.unlockKey <> CONCAT(LOWER(HEX(l.sequence)), {suffix})) AS x

@@ -12,5 +12,5 @@ SELECT `key`, client, waiter, {us(until)}, ticket
   FROM {waiters}
  WHERE `key` IN ({keys})
  ORDER BY `key`, ticket, client;
-SELECT {now_us}, purged_token FROM {state};
+SELECT {now_us}, (SELECT purged_token FROM {state});
 {more}
