@@ -65,7 +65,7 @@ void RowStore::ready(Instant until) {
 void RowStore::apply_alone(Call& call, std::size_t i) {
   const Settled settled = settle(call, i, part_of(call.until, 2, longest_patience));
   if (settled == Settled::yes) return;
-  if (settled == Settled::in_the_way) return answer_locked(call, i);
+  if (settled == Settled::in_the_way) return meets_lock(call, i);
   core::Wave one = {i};
   apply_wave(call, one);
 }
@@ -90,7 +90,7 @@ void RowStore::apply_wave(Call& call, core::Wave& wave) {
       settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
     }
     if (settled == Settled::yes) call.applied = true;
-    if (settled == Settled::in_the_way) answer_locked(call, wave[k]);
+    if (settled == Settled::in_the_way) meets_lock(call, wave[k]);
   }
 }
 
@@ -112,9 +112,19 @@ void RowStore::answer_as_seen(Call& call, std::size_t i, const core::Row& row, b
     reply.remaining = soon;
     return;
   }
-  call.stuck.insert(r.key.text);
+  give_up(call, i);
+}
+
+void RowStore::meets_lock(Call& call, std::size_t i) {
+  const Verb verb = call.requests[i].verb;
+  verb == Verb::acquire || verb == Verb::renew ? answer_locked(call, i) : give_up(call, i);
+}
+
+void RowStore::give_up(Call& call, std::size_t i) const {
+  const std::string_view key = call.requests[i].key.text;
+  call.stuck.insert(key);
   if (!call.failed)
-    call.failed = {Errc::unavailable, where() + ": the row of " + printable(r.key.text) +
+    call.failed = {Errc::unavailable, where() + ": the row of " + printable(key) +
                                           " is locked by an open transaction of somebody"};
 }
 

@@ -48,7 +48,8 @@ class RowStore : public Store {
   virtual Settled settle(Call& call, std::size_t i, Millis patience) = 0;
   // Each request of it once.  Those without a final answer stay in `wave`.
   virtual Settled send_wave(Call& call, core::Wave& wave, Millis patience, Locked locked) = 0;
-  // Somebody's transaction has the row locked: says by answer_as_seen() what everybody else sees of it.
+  // Somebody's transaction has the row of an acquire or a renewal locked: answer_as_seen() what everybody
+  // else sees of it.
   virtual void answer_locked(Call& call, std::size_t i) = 0;
   virtual std::vector<core::Wave> waves_of(std::span<const Request> requests) const {
     return core::waves(requests);
@@ -67,6 +68,8 @@ class RowStore : public Store {
                                         const char* column, const std::string& table);
 
  private:
+  void meets_lock(Call& call, std::size_t i);
+  void give_up(Call& call, std::size_t i) const;
   void apply_alone(Call& call, std::size_t i);
   void apply_wave(Call& call, core::Wave& wave);
 };

@@ -2,7 +2,6 @@
 // One request in one text: sql/acquire.sql, renew.sql, release.sql, and look.sql behind each.
 #include <algorithm>
 
-#include "base/text.h"
 #include "stores/mariadb/store.h"
 #include "stores/mariadb/words.h"
 
@@ -13,24 +12,15 @@ using core::answer;
 using core::gives_back;
 using core::length_of;
 using core::Row;
-
-using namespace std::chrono_literals;
+using rows::is_theirs;
 
 enum Column : std::size_t { now_us, token, holder, until_us, ahead };
-
-// When to look again at a row that somebody is changing.
-constexpr Millis soon = 50ms;
 
 Row row_in(const Answer& a) {
   return {.token = a.number(0, token),
           .holder = a.text(0, holder),
           .end = a.moment(0, until_us),
           .now = Micros(a.number(0, now_us))};
-}
-
-bool is_theirs(const Row& row, const Request& r) {
-  return row.live() && row.holder == r.holder.text &&
-         (r.token == no_token || static_cast<std::int64_t>(number(r.token)) == row.token);
 }
 
 }  // namespace
@@ -101,31 +91,11 @@ Values MariaStore::named(const Request& r) const {
 }
 
 void MariaStore::answer_locked(Call& call, std::size_t i) {
-  const Request& r = call.requests[i];
-  Reply& reply = call.replies[i];
-  if (r.verb == Verb::acquire || r.verb == Verb::renew) {
-    const Answers answers = connection_->run(with(with(look_, {{"ahead", ahead_}}), named(r)), call.until);
-    if (check(answers.trouble) != Settled::yes) raise(statement_error(*answers.trouble, site_->name));
-    const Row row = row_in(answers.back());
-    const bool theirs = is_theirs(row, r);
-    // Still theirs, if not for longer than before: as good as a renewal that came a little earlier.  Of
-    // whoever wants it longer than it is, or does not know yet that it is theirs, that is not true; nor where
-    // Darwin's table has a say in it too.
-    if (r.verb == Verb::renew && theirs && !r.extend && !site_->tables.darwin())
-      return answer(reply, Verdict::granted, row);
-    if (r.verb == Verb::renew && !theirs) return answer(reply, Verdict::lost, row);
-    if (r.verb == Verb::acquire && !theirs) {
-      answer(reply, Verdict::busy, row);
-      if (row.live()) return;
-      reply.holder = "(a transaction that has its row locked)";
-      reply.remaining = soon;
-      return;
-    }
-  }
-  call.stuck.insert(r.key.text);
-  if (!call.failed)
-    call.failed = {Errc::unavailable, site_->name + ": the row of " + printable(r.key.text) +
-                                          " is locked by an open transaction of somebody"};
+  const Answers answers =
+      connection_->run(with(with(look_, {{"ahead", ahead_}}), named(call.requests[i])), call.until);
+  if (check(answers.trouble) != Settled::yes) raise(statement_error(*answers.trouble, site_->name));
+  // Darwin's table has a say in it too.
+  answer_as_seen(call, i, row_in(answers.back()), !site_->tables.darwin());
 }
 
 }  // namespace holdfast::mariadb

@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/row.h"
 #include "core/store_offset.h"
-#include "core/waves.h"
 #include "holdfast/store.h"
+#include "rows/row_store.h"
 #include "stores/mariadb/connection.h"
 #include "stores/mariadb/hello.h"
 #include "stores/mariadb/site.h"
@@ -25,53 +24,35 @@ namespace holdfast::mariadb {
 
 class Writes;
 
-class MariaStore final : public Store {
+class MariaStore final : public rows::RowStore {
  public:
   // Throws Failure.
   MariaStore(std::shared_ptr<const Site> site, Instant until);
 
-  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override;
   Result<Traits> examine(Instant until) override;
 
  private:
   using Indices = core::Wave;
-  // The batch that is being applied.
-  struct Call {
-    std::span<const Request> requests;
-    std::span<Reply> replies;
-    Instant until;
-    bool applied = false;                   // a part of it may have taken effect
-    std::optional<Error> failed = {};       // one that could not be answered; the others do not wait for it
-    std::set<std::string_view> stuck = {};  // the keys of such
-  };
-  enum class Settled : std::uint8_t { yes, not_yet, in_the_way };
-  // What to do about rows that somebody has locked.
-  enum class Locked : std::uint8_t { wait, skip };
+  void connect(Instant until) override;
+  bool ended() const override { return connection_->ended(); }
+  void require_fit(std::span<const Request> requests) const override;
+  std::vector<core::Wave> waves_of(std::span<const Request> requests) const override;
+  bool settles_alone() const override { return !site_->tables.darwin(); }
+  std::string where() const override { return site_->name; }
 
-  void require_fit(std::span<const Request> requests) const;
-  static void require_time(Instant until);
-  // Before anything of a call is sent: a connection that was closed while it was idle is replaced.
-  void ready(Instant until);
-  void connect(Instant until);
-
-  void apply_alone(Call& call, std::size_t i);
-  void apply_in_waves(Call& call);
-  void apply_wave(Call& call, const Indices& wave);
-  Settled send_wave(Call& call, const Indices& wave, Millis patience, Locked locked);
+  Settled send_wave(Call& call, Indices& wave, Millis patience, Locked locked) override;
   // Reads the rows of the wave, with their locks.
   Answers begin(const Call& call, const Indices& wave, Millis patience, Locked locked);
   Settled end(const Writes& writes, Instant until);
   void roll_back(Instant until);
   void remember(const Request& request, const Reply& reply);
 
-  // One text for one request.
-  Settled settle(Call& call, std::size_t i, Millis patience);
+  Settled settle(Call& call, std::size_t i, Millis patience) override;
   Settled take(const Request& request, Reply& reply, const Answers& answers);
   // Whose key it is about, and who asks.
   Values named(const Request& request) const;
-  // Somebody's transaction has the row locked: answers by what everybody else sees, or notes that it cannot.
-  void answer_locked(Call& call, std::size_t i);
+  void answer_locked(Call& call, std::size_t i) override;
 
   // Settled::yes: there was none.  Throws for what no second attempt mends.
   Settled check(const std::optional<Trouble>& trouble) const;

@@ -123,7 +123,7 @@ Answers MariaStore::begin(const Call& call, const Indices& wave, Millis patience
   }
 }
 
-MariaStore::Settled MariaStore::send_wave(Call& call, const Indices& wave, Millis patience, Locked locked) {
+MariaStore::Settled MariaStore::send_wave(Call& call, Indices& wave, Millis patience, Locked locked) {
   const Instant sent = BootClock::now();
   const Answers answers = begin(call, wave, patience, locked);
   if (answers.trouble) {
