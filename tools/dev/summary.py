@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what ctest found: summary.py BUILD PRESET:RESULT...
 
-RESULT is ctest's exit code, or `unbuilt`. Reads BUILD/PRESET/Testing/junit.xml. The last line is `N passed, N failed`, with
-`, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one, but for OPTIONAL.
+RESULT is ctest's exit code, or `unbuilt`. Reads BUILD/PRESET/Testing/junit.xml, and alone.xml: those that failed and were
+tried again with nothing beside them. The last line is `N passed, N failed`, with `, N skipped` if any were. Exits 1 on any
+failure; where CI=true a skipped test is one, but for OPTIONAL.
 """
 import os
 import re
@@ -28,6 +29,15 @@ def cases(path):
             yield case.get("name"), "failed"
 
 
+def passed_alone(build, preset):
+    """Names of tests that failed among others and passed when nothing ran beside them."""
+    path = os.path.join(build, preset, "Testing", "alone.xml")
+    try:
+        return {name for name, outcome in cases(path) if outcome == "passed"}
+    except (OSError, xml.ParseError):
+        return set()
+
+
 def outcomes(build, preset, result):
     if result == "unbuilt":
         return [("build", "failed")]
@@ -37,6 +47,12 @@ def outcomes(build, preset, result):
         return [(f"ctest (no report: {error})", "failed")]
     if not found:
         return [("ctest (no tests found)", "failed")]
+    alone = passed_alone(build, preset)
+    if alone:
+        left = [name for name, outcome in found if outcome == "failed" and name not in alone]
+        found = [(name, "alone" if outcome == "failed" and name in alone else outcome) for name, outcome in found]
+        if not left:
+            return found
     if result != "0" and all(outcome != "failed" for _, outcome in found):
         found.append((f"ctest (exit code {result})", "failed"))
     return found
@@ -47,13 +63,17 @@ def main(build, results):
     total = {"passed": 0, "failed": 0, "skipped": 0}
     print()
     for preset, result in (word.split(":") for word in results):
-        names = {"passed": [], "failed": [], "skipped": []}
+        names = {"passed": [], "failed": [], "skipped": [], "alone": []}
         for name, outcome in outcomes(build, preset, result):
             if strict and outcome == "skipped" and name != OPTIONAL:
                 name, outcome = name + " (skipped, which CI=true does not allow)", "failed"
             names[outcome].append(name)
-            total[outcome] += 1
+            total["passed" if outcome == "alone" else outcome] += 1
+        alone = names.pop("alone")
+        names["passed"] += alone
         print(f"preset {preset}: " + ", ".join(f"{len(found)} {outcome}" for outcome, found in names.items()))
+        for name in alone:
+            print(f"  passed only alone: {preset} {name}")
         for outcome in ("failed", "skipped"):
             for name in names[outcome]:
                 print(f"  {outcome}: {preset} {name}")
