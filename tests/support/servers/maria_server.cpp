@@ -18,9 +18,13 @@ namespace holdfast::test {
 namespace {
 
 // Neither runs as root unless it is told so by name.
-std::string ourselves() {
-  const passwd* entry = ::getpwuid(::geteuid());
-  return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
+// Looked up once: servers start side by side, and getpwuid() answers in one place for all threads.
+const std::string& ourselves() {
+  static const std::string name = [] {
+    const passwd* entry = ::getpwuid(::geteuid());
+    return entry == nullptr ? std::to_string(::geteuid()) : entry->pw_name;
+  }();
+  return name;
 }
 
 std::string program(bool mysql) {
