@@ -10,7 +10,8 @@ std::vector<Wave> waves(std::span<const Request> requests) {
   Wave order(requests.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto key = [&](std::size_t i) { return requests[i].key.text; };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return key(a) != key(b) ? key(a) < key(b) : a < b; });
   std::vector<Wave> waves;
   std::size_t nth = 0;  // request of its key
   for (std::size_t k = 0; k < order.size(); ++k) {
