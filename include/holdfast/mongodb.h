@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mongodb.h - leases in MongoDB, for processes on any number of machines.
 #pragma once
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,11 +23,16 @@ struct Options {
   // Other collections by a short name of yours: {{"other", "other_locks"}} makes in("other") mean that one.
   std::map<std::string, std::string> collections{};
   Layout layout = Layout::own;
-  // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
+  // Also what is refused otherwise: a collection with a TTL index, a router (mongos), another machine without
+  // a word about TLS; and we know what examine() finds, and need not be told.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
 };
 
-// A new client of that database.
+// A new client of that database.  Nothing has to be made: a key is one document, which its first acquire
+// makes.
+//
+// Expiry is measured on the primary's clock.  A grant is told when a majority of a replica set, or a server
+// alone, has it in its journal.  Waiters are woken by a change stream on a replica set, and poll elsewhere.
 HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
 
 }  // namespace holdfast::mongodb

@@ -15,8 +15,12 @@ import xml.etree.ElementTree as xml
 OPTIONAL = "conformance.Stores.that_a_run_may_do_without_are_installed"
 
 
+# A sanitizer's word is no matter of time: passing alone does not take it back.
+REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:")
+
+
 def cases(path):
-    """(name, outcome) of every test: passed, failed or skipped."""
+    """(name, outcome) of every test: passed, failed, skipped, or reported: failed by a sanitizer's word."""
     with open(path, encoding="utf-8", errors="replace") as file:
         text = re.sub("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "?", file.read())  # tests may print anything
     for case in xml.fromstring(text).iter("testcase"):
@@ -25,6 +29,8 @@ def cases(path):
             yield case.get("name"), "passed"
         elif case.get("status") == "disabled" or (skipped is not None and skipped.get("message", "").startswith("SKIP_")):
             yield case.get("name"), "skipped"
+        elif any(word in (case.findtext("system-out") or "") for word in REPORTS):
+            yield case.get("name"), "reported"
         else:  # failed, timed out, or never ran because its program or its fixture is missing
             yield case.get("name"), "failed"
 
@@ -47,7 +53,9 @@ def outcomes(build, preset, result):
         return [(f"ctest (no report: {error})", "failed")]
     if not found:
         return [("ctest (no tests found)", "failed")]
-    alone = passed_alone(build, preset)
+    reported = {name for name, outcome in found if outcome == "reported"}
+    found = [(name, "failed" if outcome == "reported" else outcome) for name, outcome in found]
+    alone = passed_alone(build, preset) - reported
     if alone:
         left = [name for name, outcome in found if outcome == "failed" and name not in alone]
         found = [(name, "alone" if outcome == "failed" and name in alone else outcome) for name, outcome in found]
