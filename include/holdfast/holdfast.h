@@ -4,6 +4,7 @@
 #include "holdfast/client.h"
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
+#include "holdfast/job_engine.h"
 #include "holdfast/lease.h"
 #include "holdfast/lock.h"
 #include "holdfast/mariadb.h"

@@ -210,6 +210,8 @@ class HOLDFAST_API Steward {
   virtual Result<Purged> purge(const Purge& what, Instant until) = 0;
 };
 
+class JobEngine;  // job_engine.h
+
 // Where a client's stores come from.  Any thread may call any of it.
 class HOLDFAST_API Origin {
  public:
@@ -219,6 +221,9 @@ class HOLDFAST_API Origin {
   virtual Result<std::unique_ptr<Store>> connect(Instant until) = 0;
 
   virtual std::unique_ptr<Steward> steward() = 0;
+
+  // A connection of its own for jobs, whose locks are leases of this table.  Errc::refused where none are kept.
+  virtual Result<std::unique_ptr<JobEngine>> jobs(Instant until);
 
   // The same database, another table or collection.
   virtual Result<std::shared_ptr<Origin>> in(std::string_view table) = 0;

@@ -92,6 +92,12 @@ std::vector<Kind> all_kinds() {
 std::vector<std::string> missing_kinds() { return missing(false); }
 std::vector<std::string> missing_extras() { return missing(true); }
 
+std::vector<Kind> job_kinds() {
+  std::vector<Kind> kinds = all_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return kind.name == "mongo_lock"; });
+  return kinds;
+}
+
 std::vector<Kind> kinds_with_bell() {
   std::vector<Kind> kinds = all_kinds();
   std::erase_if(kinds, [](const Kind& kind) { return !kind.bell; });

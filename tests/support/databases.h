@@ -41,6 +41,8 @@ inline void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 std::vector<Kind> all_kinds();
 // Those of them that several processes can share, by url().
 std::vector<Kind> shared_kinds();
+// Those that keep jobs: all but the layouts that do not.
+std::vector<Kind> job_kinds();
 std::vector<Kind> kinds_with_bell();
 std::vector<Kind> kinds_without_bell();
 // What to do to have the others, a sentence for each.

@@ -9,6 +9,7 @@
 
 #include "core/rule.h"
 #include "holdfast/memory.h"
+#include "rows/row_engine.h"
 
 namespace holdfast::memory {
 
@@ -24,6 +25,14 @@ class Database {
   void connect_bell(const std::string& client, int fd) { bells_[client] = fd; }
   void disconnect_bell(const std::string& client) { bells_.erase(client); }
   Micros now() const { return clocks_.expiry(); }
+  Micros wall() const { return clocks_.wall(); }
+
+  using Jobs = std::map<JobId, core::JobRecord>;
+  using Ticks = std::map<std::string, rows::TickRecord, std::less<>>;
+  Jobs& jobs() { return jobs_; }
+  Ticks& ticks() { return ticks_; }
+  JobId next_job() { return JobId{++last_job_}; }
+
   std::mutex& mutex() { return mutex_; }
 
  private:
@@ -34,6 +43,9 @@ class Database {
   std::map<std::string, core::Record, std::less<>> records_;
   Token purged_{};  // no key that was taken away had a larger one
   std::vector<LogRow> log_;
+  Jobs jobs_;
+  Ticks ticks_;
+  std::uint64_t last_job_ = 0;
   std::map<std::string, int> bells_;
   std::function<void(const std::string&, const std::string&)> ring_;
 };

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/wall_clock.h"
 #include "stores/memory/database.h"
+#include "stores/memory/engine.h"
 
 namespace holdfast::memory {
 namespace {
@@ -94,6 +95,9 @@ class MemoryOrigin final : public Origin {
     return std::unique_ptr<Store>(std::make_unique<MemoryStore>(database_, client_));
   }
   std::unique_ptr<Steward> steward() override { return std::make_unique<MemorySteward>(database_); }
+  Result<std::unique_ptr<JobEngine>> jobs(Instant) override {
+    return std::unique_ptr<JobEngine>(std::make_unique<MemoryEngine>(database_, client_));
+  }
   Result<std::shared_ptr<Origin>> in(std::string_view) override {
     return Error{Errc::invalid, "memory: has no tables; open another one instead"};
   }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "holdfast/job_engine.h"
+
+namespace holdfast {
+
+const char* to_string(JobState state) noexcept {
+  switch (state) {
+    case JobState::queued: return "queued";
+    case JobState::running: return "running";
+    case JobState::done: return "done";
+    case JobState::dead: return "dead";
+    case JobState::dropped: return "dropped";
+    case JobState::cancelled: return "cancelled";
+  }
+  return "?";
+}
+
+const char* to_string(Unique unique) noexcept {
+  switch (unique) {
+    case Unique::no: return "no";
+    case Unique::until_end: return "until_end";
+    case Unique::until_start: return "until_start";
+    case Unique::until_success: return "until_success";
+  }
+  return "?";
+}
+
+const char* to_string(OnConflict what) noexcept {
+  switch (what) {
+    case OnConflict::drop: return "drop";
+    case OnConflict::wait: return "wait";
+    case OnConflict::raise: return "raise";
+    case OnConflict::replace: return "replace";
+  }
+  return "?";
+}
+
+Result<std::unique_ptr<JobEngine>> Origin::jobs(Instant) {
+  return Error{Errc::refused, name() + " keeps no jobs"};
+}
+
+}  // namespace holdfast

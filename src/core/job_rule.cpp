@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/job_rule.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace holdfast::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool is_over(JobState state) noexcept { return state != JobState::queued && state != JobState::running; }
+
+void leave_slot(JobRow& row) noexcept {
+  const bool keeps = row.state == JobState::dead && row.unique == Unique::until_success;
+  if (is_over(row.state) && !keeps) row.slotted = false;
+}
+
+void let_go_of_lock(JobRow& row) {
+  row.lock.clear();
+  row.token = no_token;
+}
+
+void enter(JobRecord& job, JobState state, Micros wall) {
+  job.row.state = state;
+  job.row.finished_at = is_over(state) ? wall : Micros::zero();
+  job.row.parked = false;
+  job.claim_until = Micros::zero();
+  leave_slot(job.row);
+}
+
+Micros when(const NewJob& job, Micros wall) {
+  return job.at != Micros::zero() ? job.at : wall + std::max(job.in, Millis::zero());
+}
+
+Error wrong_state(const JobRow& row, const char* what) {
+  return {Errc::invalid, "job " + std::to_string(number(row.id)) + " is " + to_string(row.state) + what};
+}
+
+}  // namespace
+
+std::string slot_of(std::string_view key) { return "loner:" + std::string(key); }
+
+bool has_slot(Unique unique) noexcept { return unique != Unique::no; }
+
+bool minds_holder(const NewJob& job) noexcept {
+  return (job.unique == Unique::until_end || job.unique == Unique::until_success) && job.limit == 1;
+}
+
+std::int64_t tick_of(std::int64_t tick, Millis period, Micros wall) noexcept {
+  return period > Millis::zero() ? wall / Micros(period) : tick;
+}
+
+Micros tick_until(std::int64_t tick, Millis window) noexcept {
+  return window > Millis::zero() ? (tick + 1) * Micros(window) : Micros::zero();
+}
+
+JobRecord made_of(const NewJob& job, Micros wall) {
+  const Micros due = when(job, wall);
+  return {.row = {.name = std::string(job.name),
+                  .queue = std::string(job.queue),
+                  .args = std::string(job.args),
+                  .key = std::string(job.key),
+                  .priority = job.priority,
+                  .state = JobState::queued,
+                  .enqueued_at = wall,
+                  .run_at = due,
+                  .due_at = due,
+                  .max_attempts = job.max_attempts,
+                  .lock_ttl = job.lock_ttl,
+                  .lock_fixed = job.lock_fixed,
+                  .limit = job.limit,
+                  .on_conflict = job.on_conflict,
+                  .unique = job.unique,
+                  .slotted = has_slot(job.unique)}};
+}
+
+EnqueueReply duplicate_of(JobRecord& there, Micros wall) {
+  ++there.row.duplicates;
+  return {.what = EnqueueReply::What::duplicate,
+          .id = there.row.id,
+          .state = there.row.state,
+          .since = there.row.enqueued_at,
+          .now = wall};
+}
+
+EnqueueReply meet(JobRecord& there, const NewJob& job, Micros wall) {
+  EnqueueReply reply = duplicate_of(there, wall);
+  if (job.on_conflict != OnConflict::replace || there.row.state != JobState::queued) return reply;
+  there.row.args = job.args;
+  there.row.priority = job.priority;
+  there.row.run_at = when(job, wall);
+  if (!there.row.parked) there.row.due_at = there.row.run_at;
+  note(there.row, wall, "replaced", "");
+  reply.what = EnqueueReply::What::replaced;
+  return reply;
+}
+
+std::string lock_name(const JobRow& job, int n) {
+  return job.limit == 1 ? job.key : job.key + "#" + std::to_string(n);
+}
+
+Request lock_request(const JobRow& job, Key lock, const ClaimRequest& claim) {
+  return {.verb = Verb::acquire, .key = lock, .holder = claim.holder, .ttl = job.lock_ttl};
+}
+
+Request give_back(const JobRow& job) {
+  return {.verb = Verb::release, .key = {job.lock}, .holder = {job.holder}, .token = job.token};
+}
+
+OnConflict conflict_of(const JobRow& job) noexcept {
+  const bool waits = job.attempt > 0 || job.on_conflict == OnConflict::replace;
+  return waits ? OnConflict::wait : job.on_conflict;
+}
+
+bool crashed(JobRecord& job, int max_crashes, const JobMoment& moment) {
+  JobRow& row = job.row;
+  ++row.crashes;
+  note(row, moment.wall, "crashed", row.holder);
+  if (row.crashes < max_crashes) return false;
+  row.error = "its worker died " + std::to_string(row.crashes) + " times";
+  let_go_of_lock(row);
+  enter(job, JobState::dead, moment.wall);
+  return true;
+}
+
+void start(JobRecord& job, const ClaimRequest& claim, Key lock, Token token, const JobMoment& moment) {
+  JobRow& row = job.row;
+  enter(job, JobState::running, moment.wall);
+  row.holder = claim.holder.text;
+  row.lock = lock.text;
+  row.token = token;
+  row.started_at = moment.wall;
+  ++row.attempt;
+  if (row.unique == Unique::until_start) row.slotted = false;
+  job.claim_until = moment.now + claim.ttl;
+}
+
+void drop(JobRecord& job, std::string_view blocker, const JobMoment& moment) {
+  job.row.error = blocker;
+  enter(job, JobState::dropped, moment.wall);
+}
+
+void park(JobRecord& job, Millis lock_remaining, bool first, const JobMoment& moment) {
+  const bool again = job.row.parked;
+  enter(job, JobState::queued, moment.wall);
+  let_go_of_lock(job.row);
+  if (!again) note(job.row, moment.wall, "parked", "");
+  job.row.parked = true;
+  job.row.due_at = moment.wall + (first ? std::clamp(lock_remaining, 10ms, scout_pause) : parked_pause);
+}
+
+void unpark(JobRecord& job) { job.row.due_at = job.row.run_at; }
+
+bool before(const JobRow& a, const JobRow& b) noexcept {
+  return std::tuple(a.priority, a.run_at, number(a.id)) < std::tuple(b.priority, b.run_at, number(b.id));
+}
+
+bool finish(JobRecord& job, const Finish& how, const JobMoment& moment) {
+  JobRow& row = job.row;
+  if (row.state != JobState::running || row.holder != how.holder.text) return false;
+  enter(job, how.to, moment.wall);
+  let_go_of_lock(row);
+  row.error = how.error;
+  if (how.to == JobState::queued && !how.counts) {
+    --row.attempt;
+    note(row, moment.wall, "handed-back", how.error);
+  } else if (how.to != JobState::done) {
+    note(row, moment.wall, how.to == JobState::cancelled ? "cancelled" : "failed", how.error);
+  }
+  if (how.to == JobState::queued) {
+    row.due_at = moment.wall + std::max(how.in, Millis::zero());
+    if (how.counts) row.run_at = row.due_at;
+  }
+  return true;
+}
+
+Status change(JobRecord& job, JobChange what, std::string_view by, const JobMoment& moment) {
+  JobRow& row = job.row;
+  const bool live = !is_over(row.state);
+  switch (what) {
+    case JobChange::cancel:
+      if (!live && row.state != JobState::dead) return wrong_state(row, ": there is nothing to cancel");
+      enter(job, JobState::cancelled, moment.wall);
+      note(row, moment.wall, "cancelled", by);
+      return ok();
+    case JobChange::retry:
+      if (live) return wrong_state(row, ": there is nothing to retry");
+      enter(job, JobState::queued, moment.wall);
+      row.attempt = row.crashes = 0;
+      row.run_at = row.due_at = moment.wall;
+      row.slotted = has_slot(row.unique);
+      row.error.clear();
+      note(row, moment.wall, "retried", by);
+      return ok();
+    case JobChange::remove:
+      if (row.state == JobState::running) return wrong_state(row, "; cancel it first");
+      return ok();
+  }
+  return ok();
+}
+
+JobRow seen(JobRecord job, Micros now) {
+  const bool live = job.row.state == JobState::running && now < job.claim_until;
+  job.row.claim_remaining = live ? std::chrono::ceil<Millis>(job.claim_until - now) : Millis::zero();
+  return std::move(job.row);
+}
+
+Error no_such_job(JobId id) {
+  return {Errc::invalid, "there is no job " + std::to_string(number(id)) + " here"};
+}
+
+Error slot_is_taken(JobId id, JobId by) {
+  return {Errc::invalid, "job " + std::to_string(number(id)) + " cannot be queued again: job " +
+                             std::to_string(number(by)) + " has its slot"};
+}
+
+void note(JobRow& job, Micros wall, std::string_view event, std::string_view detail) {
+  std::string line = std::to_string(wall.count()) + " " + std::string(event) + " " + std::string(detail);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  job.trail += line + "\n";
+  if (job.trail.size() <= longest_trail) return;
+  const std::size_t cut = job.trail.find('\n', job.trail.size() - longest_trail);
+  job.trail.erase(0, cut + 1);
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// job_rule.h - what becomes of a job: the rules of holdfast/job_engine.h as functions of one record.
+//
+// A database that can run them on its own does so in its language (Redis in Lua, PostgreSQL in SQL); one that
+// only keeps rows reads them, asks here, and writes what was changed (rows/row_engine.h).
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "holdfast/job_engine.h"
+
+namespace holdfast::core {
+
+// The store's clocks when it decides.
+struct JobMoment {
+  Micros now{};   // decides when a claim has run out
+  Micros wall{};  // since 1970: decides when a job is due
+};
+
+struct JobRecord {
+  JobRow row = {};
+  Micros claim_until{};  // on the clock of `now`; zero unless running
+};
+
+// -- enqueueing
+
+std::string slot_of(std::string_view key);
+bool has_slot(Unique unique) noexcept;
+// Whoever holds the lock stands in its way, job or not.
+bool minds_holder(const NewJob& job) noexcept;
+
+std::int64_t tick_of(std::int64_t tick, Millis period, Micros wall) noexcept;
+// Zero: it is to be kept for ever.
+Micros tick_until(std::int64_t tick, Millis window) noexcept;
+
+// Without an id.
+JobRecord made_of(const NewJob& job, Micros wall);
+// `there` has the slot.  Counts, and replaces it if that is wanted and it is queued.
+EnqueueReply meet(JobRecord& there, const NewJob& job, Micros wall);
+EnqueueReply duplicate_of(JobRecord& there, Micros wall);
+
+// -- claiming
+
+// Which of its leases: 1 to limit.
+std::string lock_name(const JobRow& job, int n);
+Request lock_request(const JobRow& job, Key lock, const ClaimRequest& claim);
+// Of a job whose claim ran out: gives back what its last attempt held.
+Request give_back(const JobRow& job);
+
+// A job that was started once is never dropped for its lock: it waits.
+OnConflict conflict_of(const JobRow& job) noexcept;
+
+// Its last worker was not heard of again: counts the crash.  True: it was one too many, and the job is dead.
+bool crashed(JobRecord& job, int max_crashes, const JobMoment& moment);
+// It runs, under `lock` unless that is empty.
+void start(JobRecord& job, const ClaimRequest& claim, Key lock, Token token, const JobMoment& moment);
+void drop(JobRecord& job, std::string_view blocker, const JobMoment& moment);
+// It waits for its lock: so long, or until it is freed.  `first` of those that wait looks often, so that a
+// lease which is no job's is seen to end; the others count on it.
+void park(JobRecord& job, Millis lock_remaining, bool first, const JobMoment& moment);
+// The lock may be free: it is due.
+void unpark(JobRecord& job);
+// The order in which jobs are claimed.
+bool before(const JobRow& a, const JobRow& b) noexcept;
+
+// -- and then
+
+// False: it is not this holder's.
+bool finish(JobRecord& job, const Finish& how, const JobMoment& moment);
+// Not for JobChange::remove, which only asks whether it may be.
+Status change(JobRecord& job, JobChange what, std::string_view by, const JobMoment& moment);
+
+// The row as people are told it.
+JobRow seen(JobRecord job, Micros now);
+
+Error no_such_job(JobId id);
+Error slot_is_taken(JobId id, JobId by);
+
+// At the end of the trail; the oldest lines go when it gets too long.
+void note(JobRow& job, Micros wall, std::string_view event, std::string_view detail);
+
+inline constexpr Millis longest_idle = std::chrono::minutes(1);
+inline constexpr Millis scout_pause = std::chrono::seconds(1);
+inline constexpr Millis parked_pause = std::chrono::minutes(5);
+inline constexpr std::size_t longest_trail = 8000;
+// One claim sets at most so many jobs aside that wait for their lock.
+inline constexpr int parked_per_claim = 100;
+
+}  // namespace holdfast::core

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rows/row_engine.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace holdfast::rows {
+namespace {
+
+using core::JobMoment;
+using core::JobRecord;
+
+constexpr Millis a_century = std::chrono::hours(24 * 36525);
+
+// What is thrown inside comes out as a value.
+template <class Out, class Work>
+Out guarded(const Work& work) {
+  try {
+    return work();
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Millis until_then(std::optional<Micros> then, Micros now) {
+  if (!then) return core::longest_idle;
+  return std::clamp(std::chrono::ceil<Millis>(*then - now), Millis::zero(), core::longest_idle);
+}
+
+TickRow told(const TickRecord& tick, Micros wall) {
+  return {.tick = tick.tick, .by = tick.by, .at = tick.at, .success = tick.success, .now = wall};
+}
+
+}  // namespace
+
+// -- enqueue
+
+Result<EnqueueReply> RowEngine::enqueue(const NewJob& job, Instant until) {
+  return guarded<Result<EnqueueReply>>([&]() -> Result<EnqueueReply> {
+    std::optional<EnqueueReply> reply;
+    while (!reply) transact(Access::write, until, [&] { reply = try_enqueue(job); });
+    return *std::move(reply);
+  });
+}
+
+// None: somebody was faster to take the slot; asked again we meet them.
+std::optional<EnqueueReply> RowEngine::try_enqueue(const NewJob& job) {
+  const Micros wall = moment().wall;
+  const std::int64_t tick = core::tick_of(job.tick, job.window, wall);
+  if (!job.tick_name.empty()) {
+    const auto last = tick_of(job.tick_name);
+    if (last && last->tick >= tick) {
+      auto there = this->job(last->job);
+      if (!there)
+        return EnqueueReply{.what = EnqueueReply::What::duplicate,
+                            .id = last->job,
+                            .state = JobState::done,
+                            .since = last->at,
+                            .now = wall};
+      const EnqueueReply reply = core::duplicate_of(*there, wall);
+      update(*there);
+      return reply;
+    }
+  }
+  if (core::has_slot(job.unique)) {
+    if (auto there = in_slot(core::slot_of(job.key))) {
+      const EnqueueReply reply = core::meet(*there, job, wall);
+      update(*there);
+      return reply;
+    }
+  }
+  if (core::minds_holder(job)) {
+    if (std::string holder = lock_holder({job.key}); !holder.empty())
+      return EnqueueReply{.what = EnqueueReply::What::locked, .holder = std::move(holder), .now = wall};
+  }
+  const JobId id = insert(core::made_of(job, wall));
+  if (id == no_job) return std::nullopt;
+  if (!job.tick_name.empty()) {
+    TickRecord taken = tick_of(job.tick_name).value_or(TickRecord{});
+    taken.tick = tick;
+    taken.job = id;
+    taken.at = wall;
+    taken.by.clear();
+    taken.until = core::tick_until(tick, job.window);
+    put_tick(job.tick_name, taken);
+  }
+  return EnqueueReply{.what = EnqueueReply::What::enqueued, .id = id, .since = wall, .now = wall};
+}
+
+// -- claim
+
+Result<Claimed> RowEngine::claim(const ClaimRequest& request, Instant until) {
+  return guarded<Result<Claimed>>([&]() -> Result<Claimed> {
+    Claimed claimed;
+    transact(Access::write, until, [&] {
+      claimed = {};
+      for (int i = 0; i < core::parked_per_claim; ++i) {
+        if (try_claim(request, claimed)) return;
+      }
+    });
+    return claimed;
+  });
+}
+
+// False: one was set aside, and the next may do.
+bool RowEngine::try_claim(const ClaimRequest& request, Claimed& claimed) {
+  const JobMoment at = moment();
+  claimed.now = at.wall;
+  auto found = next_expired(request.queues, at.now);
+  claimed.recovered = found.has_value();
+  if (!found) found = next_due(request.queues, at.wall);
+  if (!found) {
+    claimed.next = std::min(until_then(earliest_due(request.queues), at.wall),
+                            until_then(earliest_claim_end(request.queues), at.now));
+    return true;
+  }
+  JobRecord& job = *found;
+  if (claimed.recovered) {
+    const bool held = !job.row.lock.empty();
+    if (held) (void)lease(core::give_back(job.row));
+    if (core::crashed(job, request.max_crashes, at)) {
+      claimed.what = Claimed::What::poisoned;
+      if (held) unpark_next(job.row.key, at.wall);
+    }
+  }
+  if (claimed.what == Claimed::What::nothing && !take_lock(job, request, at, claimed)) {
+    claimed.recovered = false;
+    update(job);
+    return false;
+  }
+  update(job);
+  claimed.job = core::seen(std::move(job), at.now);
+  return true;
+}
+
+// Runs it under the first of its leases that is free, or does what is to be done if none is.  False: it
+// waits.
+bool RowEngine::take_lock(JobRecord& job, const ClaimRequest& request, const JobMoment& at,
+                          Claimed& claimed) {
+  JobRow& row = job.row;
+  claimed.what = Claimed::What::running;
+  if (row.limit == 0) {
+    core::start(job, request, {}, no_token, at);
+    return true;
+  }
+  Millis soonest = never;
+  for (int n = 1; n <= row.limit; ++n) {
+    const std::string lock = core::lock_name(row, n);
+    const Reply reply = lease(core::lock_request(row, {lock}, request));
+    if (reply.verdict == Verdict::granted) {
+      core::start(job, request, {lock}, reply.token, at);
+      claimed.lock_remaining = reply.remaining;
+      return true;
+    }
+    soonest = std::min(soonest, reply.remaining);
+    if (n == 1) claimed.blocker = reply.holder;
+  }
+  switch (core::conflict_of(row)) {
+    case OnConflict::drop:
+      core::drop(job, claimed.blocker, at);
+      claimed.what = Claimed::What::dropped;
+      return true;
+    case OnConflict::raise:
+      core::start(job, request, {}, no_token, at);
+      claimed.what = Claimed::What::raised;
+      return true;
+    case OnConflict::wait:
+    case OnConflict::replace: break;
+  }
+  const auto first = first_parked(row.key, at.wall);
+  core::park(job, soonest, !first || core::before(row, first->row), at);
+  claimed.what = Claimed::What::nothing;
+  claimed.blocker.clear();
+  return false;
+}
+
+void RowEngine::unpark_next(std::string_view key, Micros wall) {
+  auto next = first_parked(key, wall);
+  if (!next) return;
+  core::unpark(*next);
+  update(*next);
+}
+
+// -- and then
+
+Status RowEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) {
+  assert(held.size() == claims.size());
+  return guarded<Status>([&]() -> Status {
+    transact(Access::write, until, [&] {
+      for (std::size_t i = 0; i < claims.size(); ++i) {
+        auto found = job(claims[i].id);
+        held[i] =
+            found && found->row.state == JobState::running && found->row.holder == claims[i].holder.text;
+        if (!held[i]) continue;
+        found->claim_until = std::max(found->claim_until, moment().now + ttl);
+        update(*found);
+      }
+    });
+    return ok();
+  });
+}
+
+Result<Finished> RowEngine::finish(const Finish& how, Instant until) {
+  return guarded<Result<Finished>>([&]() -> Result<Finished> {
+    Finished finished;
+    transact(Access::write, until, [&] {
+      const JobMoment at = moment();
+      finished = {.now = at.wall};
+      auto found = job(how.id);
+      if (found && core::finish(*found, how, at)) {
+        finished.finished = true;
+        update(*found);
+      }
+      if (how.lock.text.empty()) return;
+      const Reply reply =
+          lease({.verb = Verb::release, .key = how.lock, .holder = how.holder, .token = how.token});
+      finished.released = reply.verdict == Verdict::released;
+      if (found) unpark_next(found->row.key, at.wall);
+    });
+    return finished;
+  });
+}
+
+Result<std::vector<JobRow>> RowEngine::list(const JobQuery& query, Instant until) {
+  return guarded<Result<std::vector<JobRow>>>([&]() -> Result<std::vector<JobRow>> {
+    std::vector<JobRow> rows;
+    transact(Access::read, until, [&] {
+      rows.clear();
+      const Micros now = moment().now;
+      for (JobRecord& record : find(query)) rows.push_back(core::seen(std::move(record), now));
+    });
+    return rows;
+  });
+}
+
+Result<JobRow> RowEngine::change(JobId id, JobChange what, std::string_view by, Instant until) {
+  return guarded<Result<JobRow>>([&]() -> Result<JobRow> {
+    JobRecord changed;
+    Micros now{};
+    transact(Access::write, until, [&] {
+      const JobMoment at = moment();
+      now = at.now;
+      auto found = job(id);
+      if (!found) raise(core::no_such_job(id));
+      const bool parked = found->row.parked;
+      if (Status s = core::change(*found, what, by, at); !s) raise(std::move(s).error());
+      if (found->row.slotted) {
+        const auto other = in_slot(core::slot_of(found->row.key));
+        if (other && other->row.id != id) raise(core::slot_is_taken(id, other->row.id));
+      }
+      what == JobChange::remove ? erase(id) : update(*found);
+      if (parked) unpark_next(found->row.key, at.wall);
+      changed = *std::move(found);
+    });
+    return core::seen(std::move(changed), now);
+  });
+}
+
+Result<TickRow> RowEngine::take_tick(const Tick& tick, Instant until) {
+  return guarded<Result<TickRow>>([&]() -> Result<TickRow> {
+    TickRow row;
+    transact(Access::write, until, [&] {
+      const Micros wall = moment().wall;
+      const std::int64_t wanted = core::tick_of(tick.tick, tick.period, wall);
+      TickRecord last = tick_of(tick.name).value_or(TickRecord{});
+      const bool taken = last.tick < wanted;
+      if (taken) {
+        last.tick = wanted;
+        last.job = no_job;
+        last.by = tick.by;
+        last.at = wall;
+        put_tick(tick.name, last);
+      }
+      row = told(last, wall);
+      row.taken = taken;
+      row.tick = wanted;
+    });
+    return row;
+  });
+}
+
+Result<TickRow> RowEngine::tick(std::string_view name, Instant until) {
+  return guarded<Result<TickRow>>([&]() -> Result<TickRow> {
+    TickRow row;
+    transact(Access::read, until, [&] { row = told(tick_of(name).value_or(TickRecord{}), moment().wall); });
+    return row;
+  });
+}
+
+Status RowEngine::note_success(std::string_view name, std::string_view by, Instant until) {
+  return guarded<Status>([&]() -> Status {
+    transact(Access::write, until, [&] {
+      TickRecord last = tick_of(name).value_or(TickRecord{});
+      last.success = moment().wall;
+      last.by = by;
+      put_tick(name, last);
+    });
+    return ok();
+  });
+}
+
+Result<std::uint64_t> RowEngine::purge(const JobPurge& what, Instant until) {
+  return guarded<Result<std::uint64_t>>([&]() -> Result<std::uint64_t> {
+    std::uint64_t gone = 0;
+    transact(Access::write, until, [&] {
+      const Micros wall = moment().wall;
+      gone = erase_over(wall - std::min(what.older_than, a_century), what.limit);
+      erase_ticks(wall);
+    });
+    return gone;
+  });
+}
+
+}  // namespace holdfast::rows

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// row_engine.h - jobs in a database that only keeps rows: each step reads the rows it needs inside a
+// transaction, asks core/job_rule.h, and writes what was changed.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "core/job_rule.h"
+#include "holdfast/job_engine.h"
+
+namespace holdfast::rows {
+
+// As it is kept.
+struct TickRecord {
+  std::int64_t tick = -1;
+  JobId job{};
+  std::string by = {};
+  Micros at{}, success{};
+  Micros until{};  // wall clock: nobody asks for it afterwards; zero: it is kept
+};
+
+class RowEngine : public JobEngine {
+ public:
+  Result<EnqueueReply> enqueue(const NewJob& job, Instant until) final;
+  Result<Claimed> claim(const ClaimRequest& request, Instant until) final;
+  Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) final;
+  Result<Finished> finish(const Finish& finish, Instant until) final;
+  Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) final;
+  Result<JobRow> change(JobId id, JobChange what, std::string_view by, Instant until) final;
+  Result<TickRow> take_tick(const Tick& tick, Instant until) final;
+  Result<TickRow> tick(std::string_view name, Instant until) final;
+  Status note_success(std::string_view name, std::string_view by, Instant until) final;
+  Result<std::uint64_t> purge(const JobPurge& what, Instant until) final;
+
+ protected:
+  enum class Access : std::uint8_t { read, write };
+
+  // Runs `work` in a transaction and commits it; if the database wants that, once more from the start.  All
+  // of what follows is called inside of one, and throws Failure.
+  virtual void transact(Access access, Instant until, const std::function<void()>& work) = 0;
+
+  virtual core::JobMoment moment() = 0;
+
+  // -- jobs.  What is read for writing stays as it is until the end of the transaction.
+
+  virtual std::optional<core::JobRecord> job(JobId id) = 0;
+  virtual std::optional<core::JobRecord> in_slot(std::string_view slot) = 0;
+  // The first by core::before() of those queued that are due; none that somebody else is about to claim.
+  virtual std::optional<core::JobRecord> next_due(std::span<const std::string> queues, Micros wall) = 0;
+  // One that is running, and whose claim has run out.
+  virtual std::optional<core::JobRecord> next_expired(std::span<const std::string> queues, Micros now) = 0;
+  // The first by core::before() of those that wait for the lock of `key`, and are not due by themselves.
+  virtual std::optional<core::JobRecord> first_parked(std::string_view key, Micros wall) = 0;
+  // When the next queued job is due, and when the next claim runs out.
+  virtual std::optional<Micros> earliest_due(std::span<const std::string> queues) = 0;
+  virtual std::optional<Micros> earliest_claim_end(std::span<const std::string> queues) = 0;
+
+  // no_job: somebody has taken its slot since.
+  virtual JobId insert(const core::JobRecord& job) = 0;
+  virtual void update(const core::JobRecord& job) = 0;
+  virtual void erase(JobId id) = 0;
+  virtual std::vector<core::JobRecord> find(const JobQuery& query) = 0;
+  virtual std::uint64_t erase_over(Micros finished_before, std::size_t limit) = 0;
+
+  // -- its lease, by the rule of store.h
+
+  virtual Reply lease(const Request& request) = 0;
+  // Who holds it now; empty: nobody.
+  virtual std::string lock_holder(Key lock) = 0;
+
+  // -- ticks
+
+  virtual std::optional<TickRecord> tick_of(std::string_view name) = 0;
+  virtual void put_tick(std::string_view name, const TickRecord& tick) = 0;
+  virtual void erase_ticks(Micros until_before) = 0;
+
+ private:
+  std::optional<EnqueueReply> try_enqueue(const NewJob& job);
+  bool try_claim(const ClaimRequest& request, Claimed& claimed);
+  bool take_lock(core::JobRecord& job, const ClaimRequest& request, const core::JobMoment& moment,
+                 Claimed& claimed);
+  void unpark_next(std::string_view key, Micros wall);
+};
+
+}  // namespace holdfast::rows
