@@ -50,6 +50,10 @@ bool is_harmless(std::string_view type, std::string_view sql) {
 
 std::string shown(std::string_view name) { return "'" + printable(name.substr(0, 100)) + "'"; }
 
+std::string kind_of(const Texts::value_type& ours) {
+  return (ours.second.starts_with("CREATE TABLE ") ? "table " : "index ") + shown(ours.first);
+}
+
 bool has(Connection& connection, std::string_view script) {
   Texts missing = expected(connection.tables().in_own_file().expand(script));
   const Texts ours = missing;
@@ -60,8 +64,7 @@ bool has(Connection& connection, std::string_view script) {
     if (text != ours.end()) {
       const bool of_its_kind = type == "index" || (type == "table" && name == table);
       const bool exact = of_its_kind && name == text->first && sql == text->second;
-      if (!exact)
-        refuse(connection, " has a " + type + " " + shown(name) + " that is not as this version makes it");
+      if (!exact) refuse(connection, " has a " + kind_of(*text) + " that is not as this version makes it");
       missing.erase(text->first);
     } else if (ours.contains(small(table))) {
       refuse(connection, " has something that is not ours on its table " + shown(table) + ": " + shown(name));
@@ -70,7 +73,7 @@ bool has(Connection& connection, std::string_view script) {
     }
   }
   if (!missing.empty() && missing.size() != ours.size())
-    refuse(connection, " lacks its table or index " + shown(missing.begin()->first));
+    refuse(connection, " lacks its " + kind_of(*missing.begin()));
   return missing.empty();
 }
 
