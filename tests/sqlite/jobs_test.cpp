@@ -2,6 +2,7 @@
 // What only SQLite's jobs do: two clocks, a reboot, tables on demand, the dead found out.
 #include <filesystem>
 
+#include "core/job_rule.h"
 #include "tests/sqlite/jobs_suite.h"
 
 namespace holdfast::test {
@@ -76,6 +77,50 @@ TEST_F(Jobs, the_wall_clock_says_when_a_job_is_due_and_the_boot_clock_when_a_cla
   EXPECT_EQ(worker.claim("w3").what, Got::nothing);
   boottime_ += 1min;
   EXPECT_EQ(worker.claim("w3").job.key, "now");
+}
+
+// Against the rule itself, applied to all that is listed.
+TEST_F(Jobs, the_order_of_claims_is_the_rules_whatever_was_put_off) {
+  const std::uint64_t seed = random_bits();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Jitter dice(seed);
+  Worker worker(client());
+  const std::vector<std::string> queues = {"default", "other"};
+  int claimed = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Millis later(static_cast<std::int64_t>(dice.below(5)));
+    walltime_ += Micros(later);
+    const auto priority = static_cast<int>(dice.below(3));
+    if (dice.below(2) == 0) {
+      worker.enqueue(Worker::named("k", {.queue = dice.below(2) == 0 ? "default" : "other",
+                                         .priority = priority - 1,
+                                         .in = later,
+                                         .limit = 0}));
+      continue;
+    }
+    std::optional<JobRow> first;
+    std::optional<Micros> next;
+    for (JobRow& row : worker.list({.state = JobState::queued, .limit = 1000})) {
+      next = std::min(row.due_at, next.value_or(row.due_at));
+      if (row.due_at <= walltime_ && (!first || core::before(row, *first))) first = std::move(row);
+    }
+    const Claimed got = worker.claim("w" + std::to_string(i), 1h, queues);
+    ASSERT_EQ(got.what, first ? Got::running : Got::nothing);
+    if (!first) {
+      EXPECT_EQ(got.next, next ? std::chrono::ceil<Millis>(*next - walltime_) : 1min);
+      continue;
+    }
+    ASSERT_EQ(number(got.job.id), number(first->id));
+    ++claimed;
+    const bool hand_back = dice.below(2) == 0;
+    ASSERT_TRUE(worker.engine().finish({.id = got.job.id,
+                                        .holder = {got.job.holder},
+                                        .to = hand_back ? JobState::queued : JobState::done,
+                                        .in = Millis(static_cast<std::int64_t>(dice.below(9))),
+                                        .counts = dice.below(2) == 0},
+                                       soon()));
+  }
+  EXPECT_GT(claimed, 50);
 }
 
 TEST_F(Jobs, after_a_reboot_no_claim_is_left_whoever_opens_the_file_first) {

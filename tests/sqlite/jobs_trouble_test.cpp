@@ -21,8 +21,7 @@ namespace {
 using JobsTrouble = SqliteTest;
 
 TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_its_duplicates) {
-  constexpr int threads = 40, times = 50;
-  { Worker makes_the_tables(path_); }
+  constexpr int threads = 40, times = 50;  // which make the file and its tables as well
   std::atomic<int> enqueued = 0, duplicates = 0;
   std::atomic<std::uint64_t> id = 0;
   std::atomic<bool> same = true;

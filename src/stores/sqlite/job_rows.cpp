@@ -96,7 +96,8 @@ std::optional<core::JobRecord> JobRows::in_slot(std::string_view slot) {
 // -- whose turn it is
 
 // Calls visit(priority, when, id) for the first of each priority, until it says that this is enough.  Each is
-// one step in an index, so jobs of a better priority that wait for their time cost nothing but their first.
+// one step in an index, so jobs of a better priority that wait for their time cost nothing but their first:
+// it is the number of priorities in use that counts, and that is small.
 template <class Visit>
 void JobRows::each_priority(Sql which, std::string_view queue, const Visit& visit) {
   for (std::int64_t behind = lowest;;) {
