@@ -79,7 +79,11 @@ class HOLDFAST_API Jobs {
 
   // -- when, and in whose transaction: jobs.in(10min).perform_later<J>(42)
 
-  Jobs at(std::chrono::system_clock::time_point when) const;
+  template <class Duration>
+  Jobs at(std::chrono::sys_time<Duration> when) const {
+    return at(std::chrono::floor<Micros>(when.time_since_epoch()));
+  }
+  Jobs at(Micros since_1970) const;
   Jobs in(Millis delay) const;
   // The job is there if and when the caller's transaction is committed: postgres::enqueuer(),
   // sqlite::enqueuer(). REQUIRES: it outlives what is returned.

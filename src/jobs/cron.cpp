@@ -121,8 +121,8 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
     case CronOptions::Overlap::wait: options.lock.on_conflict = OnConflict::wait; break;
     case CronOptions::Overlap::allow: options.lock.limit = 0; break;
   }
-  const auto at = std::chrono::system_clock::time_point(tick);
-  const auto told = jobs.at(at).try_enqueue(name, options_.args, options, JobTick{tick_name_, tick.count()});
+  const auto told =
+      jobs.at(Micros(tick)).try_enqueue(name, options_.args, options, JobTick{tick_name_, tick.count()});
   if (!told) return told.error();
   return ok();
 }

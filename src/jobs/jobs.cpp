@@ -121,9 +121,9 @@ Jobs& Jobs::define_others(JobFunction function) {
   return *this;
 }
 
-Jobs Jobs::at(std::chrono::system_clock::time_point when) const {
+Jobs Jobs::at(Micros since_1970) const {
   When changed = when_;
-  changed.at = std::max(std::chrono::floor<Micros>(when.time_since_epoch()), Micros(1));
+  changed.at = std::max(since_1970, Micros(1));  // zero would be now
   return Jobs(state_, changed);
 }
 

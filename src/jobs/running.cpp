@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/wakeup.h"
+#include "base/wall_clock.h"
 #include "core/deadline.h"
 
 namespace holdfast::jobs {
@@ -259,14 +260,10 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   const bool waits =
       options.lock.on_conflict == OnConflict::wait || options.lock.on_conflict == OnConflict::replace;
   Client client = options.lock_store ? *options.lock_store : state_->client;
-  const auto moment = std::chrono::system_clock::now().time_since_epoch();
-  const auto running =
-      std::make_shared<JobContext::State>(JobRow{.name = std::string(name),
-                                                 .queue = options.queue,
-                                                 .key = key,
-                                                 .run_at = std::chrono::floor<Micros>(moment),
-                                                 .attempt = 1},
-                                          args);
+  const auto running = std::make_shared<JobContext::State>(
+      JobRow{
+          .name = std::string(name), .queue = options.queue, .key = key, .run_at = wall_now(), .attempt = 1},
+      args);
   JobContext::State& state = *running;
   state.timeout = timeout;
   JobContext context(state);
