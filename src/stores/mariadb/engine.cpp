@@ -81,8 +81,7 @@ void MariaEngine::transact(Access access, Instant until, const std::function<voi
   while (true) {
     begin(access, until);
     try {
-      work();
-      return commit();
+      if (attempt(work)) return;
     } catch (const Overtaken& overtaken) {
       roll_back();
       if (BootClock::now() >= until || connection_->ended())
@@ -94,6 +93,17 @@ void MariaEngine::transact(Access access, Instant until, const std::function<voi
   }
 }
 
+bool MariaEngine::attempt(const std::function<void()>& work) {
+  bool whole = true;
+  try {
+    work();
+  } catch (const SoFar&) {
+    whole = false;
+  }
+  commit();
+  return whole;
+}
+
 void MariaEngine::begin(Access access, Instant until) {
   access_ = access;
   until_ = until;
@@ -102,6 +112,9 @@ void MariaEngine::begin(Access access, Instant until) {
   moment_.reset();
   read_records_.clear();
   look_.reset();
+  set_aside_ = false;
+  busy_.clear();
+  first_.clear();
 }
 
 void MariaEngine::commit() {
@@ -164,6 +177,12 @@ core::JobMoment MariaEngine::moment() {
 // Somebody's open transaction must not keep all other jobs from being claimed: a row that was waited for in
 // vain is, at the next attempt, answered for by what everybody else sees of it, as the store does it.
 Reply MariaEngine::lease(const Request& r) {
+  const auto known = busy_.find(r.key.text);
+  if (known != busy_.end() && r.verb == Verb::acquire) return known->second;
+  if (known != busy_.end()) busy_.erase(known);
+  // To lock it now would be out of order: two claims that set jobs aside would wait for each other.
+  else if (set_aside_ && !busy_.empty() && r.key.text < busy_.rbegin()->first)
+    throw SoFar{};
   const std::string key = site_->tables.key(r.key.text);
   // A finish has to release what it says it has released.
   const bool skips = stuck_.contains(r.key.text) && look_;
@@ -197,6 +216,7 @@ Reply MariaEngine::lease(const Request& r) {
   Writes writes(site_->tables);
   write(writes, r, before, kept.record, outcome, site_->client, now);
   if (!writes.empty()) put(writes.text());
+  if (outcome.reply.verdict == Verdict::busy) busy_.emplace(r.key.text, outcome.reply);
   return std::move(outcome.reply);
 }
 

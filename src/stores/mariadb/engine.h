@@ -2,8 +2,9 @@
 // engine.h - jobs in MariaDB and MySQL: rows/row_engine.h, each step one short transaction.
 //
 // What is only written travels with the next question, or with the COMMIT: a claim is four round trips.  Job
-// rows are locked before rows of leases; where two meet all the same (a finish that makes the next job due
-// meets the claim of that job), the server ends one of them, and that is done again from the start.
+// rows are locked before rows of leases, and those in the bytewise order of their keys.  Where two meet all
+// the same (a finish that makes the next job due meets the claim of that job), the server ends one of them,
+// and that is done again from the start.
 #pragma once
 #include <map>
 #include <memory>
@@ -33,11 +34,14 @@ class MariaEngine final : public rows::RowEngine {
   struct Overtaken {
     Trouble trouble;
   };
+  // What was set aside so far is to be committed; then the same again.
+  struct SoFar {};
   // What a claim finds in its queues.
   struct Look {
     std::optional<Record> expired = {}, ready = {};
     std::string aside = {};  // ids of those whose time has come since
     std::optional<Micros> due = {}, claim_end = {};
+    bool as_of_now = true;  // nothing was set aside since
   };
 
   void transact(Access access, Instant until, const std::function<void()>& work) override;
@@ -65,6 +69,8 @@ class MariaEngine final : public rows::RowEngine {
 
   void connect(Instant until);
   void begin(Access access, Instant until);
+  // False: only a part of it was done.
+  bool attempt(const std::function<void()>& work);
   void commit();
   void roll_back() noexcept;
   // To be written.
@@ -79,6 +85,8 @@ class MariaEngine final : public rows::RowEngine {
   std::optional<Record> one_in(const Answer& answer);
   std::optional<Record> find_one(const std::string& where);
   Look& look(Queues queues);
+  // The first of those that are ready.
+  std::optional<Record> ready_in(Queues queues);
   void require_fit(const JobRow& job) const;
 
   const std::shared_ptr<const Site> site_;
@@ -98,6 +106,11 @@ class MariaEngine final : public rows::RowEngine {
   std::optional<core::JobMoment> moment_ = {};
   std::map<JobId, Record> read_records_ = {};
   std::optional<Look> look_ = {};
+  bool set_aside_ = false;  // a job that waits for its lock
+  // By key, what stays true as its lease's row is locked by us: that it is held, and who is the first to
+  // wait.
+  std::map<std::string, Reply, std::less<>> busy_ = {};
+  std::map<std::string, std::optional<Record>, std::less<>> first_ = {};
 };
 
 }  // namespace holdfast::mariadb

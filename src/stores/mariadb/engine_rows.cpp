@@ -91,17 +91,7 @@ MariaEngine::Look& MariaEngine::look(Queues queues) {
   return look_.emplace(std::move(found));
 }
 
-std::optional<JobRecord> MariaEngine::next_expired(Queues queues, Micros) { return look(queues).expired; }
-
-std::optional<JobRecord> MariaEngine::next_due(Queues queues, Micros) {
-  Look& seen = look_ ? *look_ : look(queues);
-  if (seen.aside.empty()) return seen.ready;
-  put(site_->tables.expand(
-      "UPDATE {jobs} FORCE INDEX (PRIMARY) SET ready_priority = priority, aside_until = NULL, waits_for = "
-      "NULL "
-      "WHERE id IN (" +
-      seen.aside + ");\n"));
-  seen.aside.clear();
+std::optional<JobRecord> MariaEngine::ready_in(Queues queues) {
   std::string text;
   for (const std::string& queue : queues) text += with(ready_, {{"queue", hex(queue)}});
   std::optional<JobRecord> best;
@@ -109,20 +99,41 @@ std::optional<JobRecord> MariaEngine::next_due(Queues queues, Micros) {
   return best;
 }
 
+// Asked again by a claim that has set one aside, which may do so with a hundred: then only the next is new.
+std::optional<JobRecord> MariaEngine::next_expired(Queues queues, Micros) {
+  if (!look_ || look_->expired) return look(queues).expired;
+  look_->ready = ready_in(queues);
+  look_->as_of_now = false;
+  return std::nullopt;
+}
+
+std::optional<JobRecord> MariaEngine::next_due(Queues queues, Micros) {
+  Look& seen = look_ ? *look_ : look(queues);
+  if (seen.aside.empty()) return seen.ready;
+  put(site_->tables.expand(
+      "UPDATE {jobs} FORCE INDEX (PRIMARY) SET ready_priority = priority, aside_until = NULL, waits_for = "
+      "NULL WHERE id IN (" +
+      seen.aside + ");\n"));
+  seen.aside.clear();
+  return ready_in(queues);
+}
+
 std::optional<Micros> MariaEngine::earliest_due(Queues queues) {
-  const std::optional<Micros> due = (look_ ? *look_ : look(queues)).due;
+  const std::optional<Micros> due = (look_ && look_->as_of_now ? *look_ : look(queues)).due;
   const Micros wall = moment().wall;
   return due && *due <= wall ? wall + a_moment : due;
 }
 
 std::optional<Micros> MariaEngine::earliest_claim_end(Queues queues) {
-  const std::optional<Micros> end = (look_ ? *look_ : look(queues)).claim_end;
+  const std::optional<Micros> end = (look_ && look_->as_of_now ? *look_ : look(queues)).claim_end;
   const Micros now = moment().now;
   return end && *end <= now ? now + a_moment : end;
 }
 
 std::optional<JobRecord> MariaEngine::first_parked(std::string_view key, Micros wall) {
-  return one_in(ask(with(parked_, {{"key", hex(key)}, {"wall", moment_of(wall)}}), 1).front());
+  if (const auto known = first_.find(key); known != first_.end()) return known->second;
+  auto first = one_in(ask(with(parked_, {{"key", hex(key)}, {"wall", moment_of(wall)}}), 1).front());
+  return first_.emplace(key, std::move(first)).first->second;
 }
 
 // -- writing
@@ -161,6 +172,13 @@ void MariaEngine::update(const JobRecord& job) {
   put(site_->tables.expand("UPDATE {jobs} SET ") + changes(before->second, job, moment().wall) +
       " WHERE id = " + digits_of(job.row.id) + ";\n");
   before->second = job;
+  set_aside_ |= look_ && job.row.parked;
+  const auto first = first_.find(job.row.key);
+  if (first == first_.end()) return;
+  if (job.row.parked && job.row.due_at > moment().wall)
+    take_better(first->second, job);
+  else if (first->second && first->second->row.id == job.row.id)
+    first_.erase(first);
 }
 
 void MariaEngine::erase(JobId id) {
