@@ -71,7 +71,7 @@ TEST_P(Grants, are_enough_for_all_that_clients_do) {
 TEST_P(Grants, of_jobs_are_enough_for_all_that_workers_do) {
   grant("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_jobs");
   Worker worker(least());
-  const JobId id = worker.enqueue("k", {.unique = Unique::until_end, .tick_name = "t", .tick = 1}).id;
+  const JobId id = worker.enqueue("k", {.unique = Unique::loner, .tick_name = "t", .tick = 1}).id;
   const Claimed claimed = worker.claim("w1");
   EXPECT_TRUE(worker.finish(claimed).released);
   EXPECT_TRUE(worker.engine().change(id, JobChange::retry, "olga", soon()));

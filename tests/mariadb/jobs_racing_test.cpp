@@ -132,7 +132,7 @@ class JobsOfStrangers : public JobsRacing {
         "INSERT INTO holdfast_jobs SET name = 'Theirs', queue = 'default', args = '[]', `key` = 'k', "
         "priority = 0, state = 'queued', enqueued_at = UTC_TIMESTAMP(6), run_at = UTC_TIMESTAMP(6), "
         "due_at = UTC_TIMESTAMP(6), attempt = 0, crashes = 0, max_attempts = 1, lock_ttl_ms = 1000, "
-        "lock_fixed = 0, lock_limit = 1, on_conflict = 'drop', uniqueness = 'until_end', parked = 0, "
+        "lock_fixed = 0, lock_limit = 1, on_conflict = 'drop', uniqueness = 'loner', parked = 0, "
         "holder = '', lock_key = '', lock_token = 0, duplicates = 0, error = '', trail = '', "
         "slot = 'loner:k', ready_priority = 0");
   }

@@ -17,7 +17,7 @@ class Worker {
     job.key = key;
     return engine_->enqueue(job, late()).value();
   }
-  EnqueueReply loner(std::string_view key) { return enqueue(key, {.unique = Unique::until_end}); }
+  EnqueueReply loner(std::string_view key) { return enqueue(key, {.unique = Unique::loner}); }
   Result<Claimed> try_claim(std::string_view holder, Instant until = late()) {
     static const std::vector<std::string> queues = {"default"};
     return engine_->claim({.queues = queues, .holder = {holder}, .ttl = 1h}, until);
