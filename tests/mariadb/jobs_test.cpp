@@ -84,6 +84,35 @@ TEST_P(Jobs, a_key_that_could_not_be_locked_is_not_enqueued) {
   EXPECT_EQ(worker.enqueue(key).what, EnqueueReply::What::enqueued);
 }
 
+TEST_P(Jobs, jobs_whose_time_has_come_since_are_claimed_in_the_order_of_all_others) {
+  Worker worker(url());
+  std::vector<JobId> ids;
+  for (const int priority : {3, 1, 2})
+    ids.push_back(worker.enqueue("k", {.priority = priority, .in = 1h, .limit = 0}).id);
+  const JobId now = worker.enqueue("k", {.priority = 2, .limit = 0}).id;
+  EXPECT_EQ(query("SELECT COUNT(*) FROM holdfast_jobs WHERE aside_until IS NOT NULL"), "3");
+  query(
+      "UPDATE holdfast_jobs SET run_at = enqueued_at, due_at = enqueued_at, aside_until = enqueued_at "
+      "WHERE aside_until IS NOT NULL");
+  for (const JobId id : {ids[1], ids[2], now, ids[0]})
+    EXPECT_EQ(number(worker.claim("w").job.id), number(id));
+  EXPECT_EQ(worker.claim("w").what, Got::nothing);
+}
+
+TEST_P(Jobs, many_jobs_whose_locks_are_held_are_set_aside_in_whatever_order_their_keys_come) {
+  Ours ours(url());
+  Worker worker(url());
+  std::vector<JobId> ids;
+  for (char c = 'z'; c >= 'a'; --c) {
+    const std::string key(1, c);
+    ours.acquire(key, "ann");
+    for (int i = 0; i < 2; ++i) ids.push_back(worker.enqueue(key, {.on_conflict = OnConflict::wait}).id);
+  }
+  const JobId free = worker.enqueue("free").id;
+  EXPECT_EQ(worker.claim("w").job.id, free);
+  for (const JobId id : ids) EXPECT_TRUE(worker.row(id).parked);
+}
+
 TEST_P(Jobs, a_job_that_somebody_has_locked_is_not_waited_for) {
   Worker worker(url());
   const JobId first = worker.enqueue("1").id, second = worker.enqueue("2").id;

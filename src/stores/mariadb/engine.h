@@ -99,6 +99,7 @@ class MariaEngine final : public rows::RowEngine {
   // Of the call that is under way:
   Instant until_{};
   std::set<std::string, std::less<>> stuck_ = {};  // keys whose leases somebody has locked for long
+  int parts_ = 0;                                  // of it that were committed
   // and of its transaction.
   Access access_{};
   std::string pending_ = {};  // to be sent with what comes next
