@@ -50,6 +50,52 @@ class Worker {
   const std::unique_ptr<JobEngine> engine_;
 };
 
+// Enqueue, claim, park, recover, finish, change, ticks and purge, a few times over.
+inline void use_all_of_jobs(const std::string& url) {
+  Worker a(url), b(url);
+  Ours ours(url);
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i), l = "l" + n;
+    const JobId first = a.enqueue(job_of("k", {.on_conflict = OnConflict::wait})).id;
+    const JobId second = a.enqueue(job_of("k", {.on_conflict = OnConflict::wait})).id;
+    const Claimed one = a.claim("w1." + n, 2ms);
+    ASSERT_EQ(one.job.id, first);
+    let_pass(4ms);
+    const Claimed again = b.claim("w2." + n);
+    ASSERT_EQ(again.job.id, first);
+    EXPECT_TRUE(again.recovered);
+    EXPECT_EQ(a.claim("w3." + n).what, Got::nothing);
+    EXPECT_TRUE(a.row(second).parked);
+    const ClaimRef ref{first, {"w2." + n}};
+    bool held = false;
+    ASSERT_TRUE(a->renew({&ref, 1}, {&held, 1}, 1h, soon()));
+    EXPECT_TRUE(held);
+    EXPECT_TRUE(b.finish(again).released);
+    EXPECT_EQ(a.claim("w4." + n).job.id, second);
+    EXPECT_TRUE(a->change(second, JobChange::cancel, "olga", soon()));
+    ours.release("k", "w4." + n);
+    EXPECT_TRUE(a->change(second, JobChange::retry, "olga", soon()));
+    EXPECT_TRUE(a.finish(a.claim("w5." + n)).finished);
+
+    EXPECT_EQ(a.enqueue(loner_of(l)).what, Told::enqueued);
+    EXPECT_EQ(b.enqueue(loner_of(l)).what, Told::duplicate);
+    const NewJob replaces = job_of(l, {.on_conflict = OnConflict::replace, .unique = Unique::until_end});
+    EXPECT_EQ(b.enqueue(replaces).what, Told::replaced);
+    EXPECT_EQ(b.finish(b.claim("w6." + n)).released, true);
+    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::enqueued);
+    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::duplicate);
+    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "w", .window = 24h * 36500})).what,
+              i == 0 ? Told::enqueued : Told::duplicate);
+    while (a.claim("w7").what == Got::running) {
+    }
+    EXPECT_TRUE(a->take_tick({.name = "r", .tick = i, .by = "me"}, soon())->taken);
+    EXPECT_FALSE(a->take_tick({.name = "r", .tick = i, .by = "me"}, soon())->taken);
+    EXPECT_TRUE(a->note_success("r", "me", soon()));
+    EXPECT_TRUE(a->purge({.older_than = 1ms}, soon()));
+    a.list();
+  }
+}
+
 class JobsTest : public PostgresTest {
  protected:
   JobsTest() { make_tables(url()); }

@@ -16,52 +16,6 @@ using ::testing::HasSubstr;
 
 class Jobs : public JobsTest {
  protected:
-  // Enqueue, claim, park, recover, finish, change, ticks and purge, a few times over.
-  static void use_all(const std::string& url) {
-    Worker a(url), b(url);
-    Ours ours(url);
-    for (int i = 0; i < 3; ++i) {
-      const std::string n = std::to_string(i);
-      const JobId first = a.enqueue(job_of("k", {.on_conflict = OnConflict::wait})).id;
-      const JobId second = a.enqueue(job_of("k", {.on_conflict = OnConflict::wait})).id;
-      const Claimed one = a.claim("w1." + n, 2ms);
-      ASSERT_EQ(one.job.id, first);
-      let_pass(4ms);
-      const Claimed again = b.claim("w2." + n);
-      ASSERT_EQ(again.job.id, first);
-      EXPECT_TRUE(again.recovered);
-      EXPECT_EQ(a.claim("w3." + n).what, Got::nothing);
-      EXPECT_TRUE(a.row(second).parked);
-      const ClaimRef ref{first, {"w2." + n}};
-      bool held = false;
-      ASSERT_TRUE(a->renew({&ref, 1}, {&held, 1}, 1h, soon()));
-      EXPECT_TRUE(held);
-      EXPECT_TRUE(b.finish(again).released);
-      EXPECT_EQ(a.claim("w4." + n).job.id, second);
-      EXPECT_TRUE(a->change(second, JobChange::cancel, "olga", soon()));
-      ours.release("k", "w4." + n);
-      EXPECT_TRUE(a->change(second, JobChange::retry, "olga", soon()));
-      EXPECT_TRUE(a.finish(a.claim("w5." + n)).finished);
-
-      EXPECT_EQ(a.enqueue(loner_of("l" + n)).what, Told::enqueued);
-      EXPECT_EQ(b.enqueue(loner_of("l" + n)).what, Told::duplicate);
-      const NewJob replaces =
-          job_of("l" + n, {.on_conflict = OnConflict::replace, .unique = Unique::until_end});
-      EXPECT_EQ(b.enqueue(replaces).what, Told::replaced);
-      EXPECT_EQ(b.finish(b.claim("w6." + n)).released, true);
-      EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::enqueued);
-      EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::duplicate);
-      EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "w", .window = 24h * 36500})).what,
-                i == 0 ? Told::enqueued : Told::duplicate);
-      while (a.claim("w7").what == Got::running) {
-      }
-      EXPECT_TRUE(a->take_tick({.name = "r", .tick = i, .by = "me"}, soon())->taken);
-      EXPECT_FALSE(a->take_tick({.name = "r", .tick = i, .by = "me"}, soon())->taken);
-      EXPECT_TRUE(a->note_success("r", "me", soon()));
-      EXPECT_TRUE(a->purge({.older_than = 1ms}, soon()));
-      a.list();
-    }
-  }
   std::string url_of_role_with(const std::string& setting) {
     shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'p'; GRANT ALL ON SCHEMA " + schema_ +
                               " TO " + role_ + "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " +
@@ -82,7 +36,7 @@ class Jobs : public JobsTest {
 TEST_F(Jobs, their_tables_are_asked_for_by_those_who_need_them) {
   const auto psql = this->psql();
   psql->run("DROP TABLE holdfast_jobs, holdfast_ticks");
-  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted) << "a database of an older build";
+  EXPECT_EQ(Ours(url()).acquire("lease", "ann").verdict, Verdict::granted) << "a database of an older build";
   const auto origin = try_origin(url()).value();
   const auto jobs = origin->jobs(soon());
   ASSERT_FALSE(jobs);
@@ -91,27 +45,27 @@ TEST_F(Jobs, their_tables_are_asked_for_by_those_who_need_them) {
   EXPECT_EQ(origin->steward()->plan(soon())->size(), 8u);
   EXPECT_EQ(origin->steward()->init(soon())->size(), 8u);
   EXPECT_TRUE(origin->steward()->plan(soon())->empty());
-  use_all(url());
-  psql->run("ALTER TABLE holdfast_jobs ALTER due_at TYPE timestamptz USING due_at AT TIME ZONE 'UTC'");
-  EXPECT_THAT(origin->jobs(soon()).error().detail, HasSubstr("\"due_at\""));
+  use_all_of_jobs(url());
+  psql->run("ALTER TABLE holdfast_jobs ALTER started_at TYPE timestamptz");
+  EXPECT_THAT(origin->jobs(soon()).error().detail, HasSubstr("\"started_at\""));
   EXPECT_EQ(Ours(url()).acquire("k2", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Jobs, work_behind_a_pooler) {
   const PgBouncer bouncer{shared_postgres(), {"default_pool_size = 2"}};
-  use_all(bouncer.url() + "?table=" + schema_ + ".locks");
+  use_all_of_jobs(bouncer.url() + "?table=" + schema_ + ".locks");
   Psql other(bouncer.url());
   EXPECT_EQ(other.value("SHOW lock_timeout"), "0");
 }
 
 TEST_F(Jobs, work_at_any_isolation) {
-  use_all(url_of_role_with("default_transaction_isolation = 'serializable'"));
+  use_all_of_jobs(url_of_role_with("default_transaction_isolation = 'serializable'"));
 }
 
 TEST_F(Jobs, work_without_pipelines_as_libpq_13_has_none) {
   const auto pipelines = postgres::PQenterPipelineMode;
   postgres::PQenterPipelineMode = nullptr;
-  use_all(url());
+  use_all_of_jobs(url());
   postgres::PQenterPipelineMode = pipelines;
 }
 
@@ -216,10 +170,6 @@ class Cost : public Jobs {
 
 TEST_F(Cost, a_claim_does_not_look_at_more_pages_where_there_are_more_jobs) {
   const Plan few = claim_among("1000"), many = claim_among("100000");
-  EXPECT_EQ(
-      many.text.find("\"Node Type\": \"Seq Scan\",\n                  \"Parent Relationship\": \"Outer\",\n"
-                     "                  \"Relation Name\": \"holdfast_jobs\""),
-      std::string::npos);
   for (std::size_t at = many.text.find("\"Seq Scan\""); at != std::string::npos;
        at = many.text.find("\"Seq Scan\"", at + 1)) {
     const std::size_t name = many.text.find("\"Relation Name\": ", at);
@@ -227,8 +177,6 @@ TEST_F(Cost, a_claim_does_not_look_at_more_pages_where_there_are_more_jobs) {
   }
   EXPECT_GT(few.buffers, 10);
   EXPECT_LT(many.buffers, 2 * few.buffers);
-  RecordProperty("pages_of_1000", static_cast<int>(few.buffers));
-  RecordProperty("pages_of_100000", static_cast<int>(many.buffers));
   std::printf("pages: %ld of 1,000 jobs of each kind, %ld of 100,000\n", few.buffers, many.buffers);
   const std::size_t cost = many.text.find("\"Total Cost\": ");
   EXPECT_LT(std::atof(many.text.c_str() + cost + 14), 100000) << "dear enough to be compiled (jit)";

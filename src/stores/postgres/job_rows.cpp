@@ -48,21 +48,18 @@ std::optional<EnqueueReply> EnqueueTalk::hear(const Answer& a) {
                      .state = state_named(a.text(0, state)),
                      .since = Micros(a.number(0, since_us)),
                      .now = Micros(a.number(0, now_us))};
-  switch (a.letter(0, verdict)) {
-    case 'e': reply.what = EnqueueReply::What::enqueued; return reply;
-    case 'r': reply.what = EnqueueReply::What::replaced; return reply;
-    case 'd': reply.what = EnqueueReply::What::duplicate; return reply;
-    case 'l':
-      reply = {
-          .what = EnqueueReply::What::locked, .holder = std::string(a.text(0, holder)), .now = reply.now};
-      return reply;
-    case 'p':  // one that is too young is seen the next time
-      reply.what = EnqueueReply::What::duplicate;
-      if (unseen_ == job) return reply;
-      unseen_ = job;
-      return job == no_job ? std::optional(reply) : std::nullopt;
-    default: return std::nullopt;
-  }
+  const char said = a.letter(0, verdict);
+  if (said == 'l')
+    return EnqueueReply{
+        .what = EnqueueReply::What::locked, .holder = std::string(a.text(0, holder)), .now = reply.now};
+  if (said == 't') return std::nullopt;
+  reply.what = said == 'e'   ? EnqueueReply::What::enqueued
+               : said == 'r' ? EnqueueReply::What::replaced
+                             : EnqueueReply::What::duplicate;
+  // One that is too young for our snapshot is seen the next time.
+  const bool unseen = said == 'p' && job != no_job && job != unseen_;
+  if (unseen) unseen_ = job;
+  return unseen ? std::nullopt : std::optional(reply);
 }
 
 JobRow job_in(const Answer& a, int row, int first) {
