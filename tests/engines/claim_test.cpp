@@ -65,9 +65,10 @@ TEST_P(Engine, a_job_is_not_claimed_before_its_time) {
   EXPECT_EQ(none.next, 1min);
   EXPECT_GT(a_.row(id).run_at, a_.row(id).enqueued_at + 59min);
   const JobId soon = a_.enqueue("soon", {.in = 20ms}).id;
-  EXPECT_LE(a_.claim("w1").next, 20ms);
-  Claimed claimed;
-  ASSERT_TRUE(await([&] { return (claimed = a_.claim("w1")).what == Got::running; }));
+  Claimed claimed = a_.claim("w1");  // a slow machine may find it due already
+  EXPECT_LE(claimed.next, 20ms);
+  ASSERT_TRUE(await(
+      [&] { return claimed.what == Got::running || (claimed = a_.claim("w1")).what == Got::running; }));
   EXPECT_EQ(claimed.job.id, soon);
 }
 
