@@ -67,8 +67,8 @@ TEST_P(Engine, a_job_is_not_claimed_before_its_time) {
   const JobId soon = a_.enqueue("soon", {.in = 20ms}).id;
   Claimed claimed = a_.claim("w1");  // a slow machine may find it due already
   EXPECT_LE(claimed.next, 20ms);
-  ASSERT_TRUE(await(
-      [&] { return claimed.what == Got::running || (claimed = a_.claim("w1")).what == Got::running; }));
+  ASSERT_TRUE(
+      await([&] { return claimed.what == Got::running || (claimed = a_.claim("w1")).what == Got::running; }));
   EXPECT_EQ(claimed.job.id, soon);
 }
 
