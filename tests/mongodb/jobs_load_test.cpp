@@ -61,6 +61,7 @@ void JobLoadOfMongo::run_all(OnConflict on_conflict) {
       for (int i = 0; over < jobs; ++i) {
         const Claimed claimed = worker.claim("w" + std::to_string(w) + "." + std::to_string(i));
         if (claimed.what == Got::dropped) ++over;
+        if (claimed.what == Got::nothing) let_pass(std::min<Millis>(claimed.next, 20ms));  // as a worker does
         if (claimed.what != Got::running) continue;
         {
           const std::lock_guard lock(mutex);

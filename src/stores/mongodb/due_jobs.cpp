@@ -18,6 +18,12 @@ constexpr std::int64_t most_woken = 100;
 // An idle worker looks into at most so many priorities to say until when it may sleep.
 constexpr int most_priorities = 8;
 
+// What makes a job due, whatever it waited for.
+const Document& due_now() {
+  static const Document text = Document::from_json(job_due_json);
+  return text;
+}
+
 }  // namespace
 
 Jobs::Woken Jobs::woken(Queues queues) {
@@ -42,15 +48,16 @@ void Jobs::make_due(const std::vector<JobId>& due) {
   match.document("_id", numbers_in(due)).text("state", to_string(JobState::queued));
   match.document("taker", is_there(false)).document("wake_at", is_there(true));
   match.document("$expr", has_come("wake_at"));
-  (void)update(match, job_due_json, {}, true);
+  (void)update(match, due_now(), {}, true);
 }
 
 std::optional<KeptJob> Jobs::take(const Document& filter, const char* hint, std::string_view taker,
                                   Millis length) {
+  static const Document text = Document::from_json(job_take_json);
   Document command;
   command.text("findAndModify", name()).document("query", filter);
   if (hint != nullptr) command.text("hint", hint).document("sort", in_order());
-  add_pipeline(command, "update", job_take_json);
+  add_pipeline(command, "update", text);
   command.document("let", Constants(true).text("taker", taker).length("length", length).all());
   command.document("fields", job_fields()).flag("new", true);
   return modify(std::move(command), Effect::begins);
@@ -121,15 +128,16 @@ std::optional<KeptJob> Jobs::first_waiting(std::string_view key) {
 }
 
 void Jobs::send_out(const KeptJob& waiting) {
+  static const Document text = Document::from_json(job_scout_json);
   Document match = by_id(waiting.record.row.id);
   match.text("waits_for", waiting.record.row.key);
-  (void)update(match, job_scout_json, Constants(false).length("pause", core::scout_pause).all(), false);
+  (void)update(match, text, Constants(false).length("pause", core::scout_pause).all(), false);
 }
 
 bool Jobs::make_due(const KeptJob& waiting) {
   Document match = by_id(waiting.record.row.id);
   match.text("waits_for", waiting.record.row.key);
-  return update(match, job_due_json, {}, false);
+  return update(match, due_now(), {}, false);
 }
 
 }  // namespace holdfast::mongodb

@@ -11,8 +11,7 @@
 
 namespace holdfast::mongodb {
 
-inline Document& add_pipeline(Document& command, std::string_view name, std::string_view json) {
-  const Document text = Document::from_json(json);
+inline Document& add_pipeline(Document& command, std::string_view name, const Document& text) {
   const bson_t list = View(text)["pipeline"].as_bson();
   return command.array(name, list);
 }

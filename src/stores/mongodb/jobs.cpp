@@ -39,7 +39,7 @@ std::optional<KeptJob> Jobs::modify(Document command, Effect effect) {
   return value ? std::optional(kept_job(value)) : std::nullopt;
 }
 
-bool Jobs::update(const Document& match, std::string_view pipeline, const Document& constants, bool many) {
+bool Jobs::update(const Document& match, const Document& pipeline, const Document& constants, bool many) {
   std::vector<Document> updates(1);
   updates[0].document("q", match);
   add_pipeline(updates[0], "u", pipeline).document("c", constants).flag("multi", many);
@@ -179,11 +179,12 @@ std::optional<KeptJob> Jobs::count_duplicate(const Document& filter) {
 }
 
 std::size_t Jobs::prolong(std::span<const ClaimRef> claims, Millis ttl) {
+  static const Document text = Document::from_json(job_renew_json);
   std::vector<Document> updates;
   for (const ClaimRef& claim : claims) {
     Document& one = updates.emplace_back();
     one.document("q", claim_of(claim));
-    add_pipeline(one, "u", job_renew_json).document("c", Constants(false).length("ttl", ttl).all());
+    add_pipeline(one, "u", text).document("c", Constants(false).length("ttl", ttl).all());
   }
   Document command;
   command.text("update", name()).array("updates", updates).flag("ordered", false);

@@ -93,7 +93,7 @@ class Jobs {
   std::optional<KeptJob> modify(Document command, Effect effect);
   std::optional<KeptJob> take(const Document& filter, const char* hint, std::string_view taker,
                               Millis length);
-  bool update(const Document& match, std::string_view pipeline, const Document& constants, bool many);
+  bool update(const Document& match, const Document& pipeline, const Document& constants, bool many);
   std::string name() const { return connection_.site().jobs(); }
 
   Connection& connection_;
