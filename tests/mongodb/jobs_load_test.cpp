@@ -95,6 +95,65 @@ TEST_F(JobLoadOfMongo, jobs_that_are_dropped_for_their_lock_are_all_accounted_fo
   run_all(OnConflict::drop);
 }
 
+// Each cancel meets a claim that is somewhere between its steps.
+TEST_F(JobLoadOfMongo, a_job_that_is_cancelled_while_it_is_claimed_stays_so_and_its_lock_is_free) {
+  constexpr int workers = 3, jobs = 200;
+  Worker boss(url());
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> all;
+  for (int w = 0; w < workers; ++w) {
+    all.emplace_back([&, w] {
+      Worker worker(url());
+      for (int i = 0; !over; ++i) {
+        const Claimed claimed = worker.claim("w" + std::to_string(w) + "." + std::to_string(i));
+        if (claimed.what != Got::running) continue;
+        EXPECT_TRUE(worker.finish(claimed).released);
+      }
+    });
+  }
+  std::map<std::uint64_t, bool> cancelled;
+  for (int i = 0; i < jobs; ++i) {
+    const JobId id = boss.enqueue("key " + std::to_string(i), {.lock_ttl = 1h}).id;
+    if (i % 2 == 0) (void)boss.row(id);  // a little later
+    cancelled[number(id)] = boss.engine().change(id, JobChange::cancel, "olga", soon()).has_value();
+  }
+  EXPECT_TRUE(await([&] { return boss.list({.state = JobState::running}).empty(); }));
+  over = true;
+  all.clear();
+  for (const JobRow& row : boss.list({.limit = jobs}))
+    EXPECT_EQ(row.state, cancelled[number(row.id)] ? JobState::cancelled : JobState::done) << number(row.id);
+  Caller lease(url());
+  for (const LeaseRow& row : lease.list({}).leases) EXPECT_EQ(row.remaining, 0ms) << row.key;
+}
+
+TEST_F(JobLoadOfMongo, a_claim_that_ran_out_is_taken_over_by_one) {
+  constexpr int workers = 8, jobs = 60;
+  Worker boss(url());
+  for (int i = 0; i < jobs; ++i) boss.enqueue("key " + std::to_string(i), {.lock_ttl = 1h});
+  for (int i = 0; i < jobs; ++i) boss.claim("dead " + std::to_string(i), Millis(i < 20 ? 1 : 400));
+  std::mutex mutex;
+  std::multiset<std::uint64_t> recovered;
+  std::vector<std::jthread> all;
+  for (int w = 0; w < workers; ++w) {
+    all.emplace_back([&, w] {
+      Worker worker(url());
+      for (int i = 0;; ++i) {
+        const Claimed claimed = worker.claim("w" + std::to_string(w) + "." + std::to_string(i));
+        const std::lock_guard lock(mutex);
+        if (claimed.what == Got::running) recovered.insert(number(claimed.job.id));
+        if (recovered.size() >= jobs) return;
+      }
+    });
+  }
+  all.clear();
+  EXPECT_EQ(recovered.size(), static_cast<std::size_t>(jobs));
+  for (const JobRow& row : boss.list({})) {
+    EXPECT_EQ(recovered.count(number(row.id)), 1u);
+    EXPECT_EQ(row.crashes, 1);
+    EXPECT_EQ(row.attempt, 2);
+  }
+}
+
 // A server of its own: it counts the keys that its commands looked at.
 class JobCostOfMongo : public OwnMongoTest {
  protected:
