@@ -174,7 +174,8 @@ TEST_F(JobsOfMongo, a_tick_whose_enqueuer_died_half_way_is_taken_all_the_same) {
 
 TEST_F(JobsOfMongo, ids_go_on_where_they_were_if_their_counter_is_lost) {
   Worker worker(url());
-  EXPECT_LT(worker.enqueue("k").id, worker.enqueue("k").id);
+  const JobId first = worker.enqueue("k").id, second = worker.enqueue("k").id;
+  EXPECT_LT(first, second);
   mongo(R"({"insert": "locks.holdfast_jobs", "documents": [{"_id": {"$numberLong": "1000000"}}]})");
   mongo(R"({"delete": "locks.holdfast_log", "deletes": [{"q": {"_id": "jobs"}, "limit": 1}]})");
   EXPECT_EQ(number(worker.enqueue("k").id), 1'000'001u);
