@@ -32,7 +32,7 @@ TEST_F(JobLoadOfMongo, of_all_who_enqueue_a_loner_one_does_and_each_other_is_cou
     all.emplace_back([&] {
       Worker worker(url());
       for (int i = 0; i < times; ++i) {
-        const EnqueueReply told = worker.enqueue("k", {.unique = Unique::until_end});
+        const EnqueueReply told = worker.enqueue("k", {.unique = Unique::loner});
         ++(told.what == Told::enqueued ? enqueued : duplicates);
       }
     });
