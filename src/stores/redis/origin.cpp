@@ -18,8 +18,12 @@ std::string name_of(const Options& o) {
     name = "redis+unix://" + o.socket + (o.db == 0 ? "" : "?db=" + db);
   else
     name = (o.tls ? "rediss://" : "redis://") + host_and_port(o.host, o.port) + (o.db == 0 ? "" : "/" + db);
-  if (o.prefix.empty()) return name;
-  return name + (name.find('?') == std::string::npos ? "?" : "&") + "prefix=" + o.prefix;
+  const auto add = [&](const std::string& parameter) {
+    name += (name.find('?') == std::string::npos ? "?" : "&") + parameter;
+  };
+  if (!o.prefix.empty()) add("prefix=" + o.prefix);
+  if (o.layout == Layout::active_job_lock) add("layout=active_job_lock");
+  return name;
 }
 
 class RedisOrigin final : public Origin {

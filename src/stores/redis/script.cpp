@@ -7,9 +7,17 @@
 #include <array>
 
 #include "stores/redis/lua/apply.lua.h"
+#include "stores/redis/lua/basics.lua.h"
+#include "stores/redis/lua/batch.lua.h"
+#include "stores/redis/lua/begin.lua.h"
+#include "stores/redis/lua/lease_beside.lua.h"
+#include "stores/redis/lua/lease_own.lua.h"
 #include "stores/redis/lua/leases.lua.h"
 #include "stores/redis/lua/places.lua.h"
 #include "stores/redis/lua/purge.lua.h"
+#include "stores/redis/lua/rule.lua.h"
+#include "stores/redis/lua/swift.lua.h"
+#include "stores/redis/lua/told.lua.h"
 
 namespace holdfast::redis {
 namespace {
@@ -24,29 +32,30 @@ std::string sha1_of(std::string_view text) {
   return out;
 }
 
+std::string joined(std::initializer_list<std::string_view> pieces) {
+  std::string whole;
+  for (const std::string_view piece : pieces) whole.append(piece);
+  return whole;
+}
+
 }  // namespace
 
-Script::Script(std::string_view lua) : text(lua), hash(sha1_of(lua)) {}
+Script::Script(std::initializer_list<std::string_view> lua) : text(joined(lua)), hash(sha1_of(text)) {}
 
-// Never destroyed: a client may live in a static object that was made before the first of them was needed.
-const Script& apply_script() {
-  static const Script& script = *new Script(apply_lua);
-  return script;
-}
-
-const Script& leases_script() {
-  static const Script& script = *new Script(leases_lua);
-  return script;
-}
-
-const Script& places_script() {
-  static const Script& script = *new Script(places_lua);
-  return script;
-}
-
-const Script& purge_script() {
-  static const Script& script = *new Script(purge_lua);
-  return script;
+const Scripts& scripts_for(Layout layout) {
+  // Never destroyed: a client may live in a static object that was made before the first of them was needed.
+  static const Scripts& own = *new Scripts{
+      .apply =
+          Script({begin_lua, batch_lua, swift_lua, basics_lua, lease_own_lua, rule_lua, apply_lua, told_lua}),
+      .leases = Script({begin_lua, basics_lua, lease_own_lua, leases_lua}),
+      .places = Script({places_lua}),
+      .purge = Script({begin_lua, basics_lua, lease_own_lua, purge_lua})};
+  static const Scripts& beside = *new Scripts{
+      .apply = Script({begin_lua, batch_lua, basics_lua, lease_beside_lua, rule_lua, apply_lua, told_lua}),
+      .leases = Script({begin_lua, basics_lua, lease_beside_lua, leases_lua}),
+      .places = Script({places_lua}),
+      .purge = Script({begin_lua, basics_lua, lease_beside_lua, purge_lua})};
+  return layout == Layout::own ? own : beside;
 }
 
 }  // namespace holdfast::redis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// layout.h - what the keys are called.  docs/stores/redis.md tells what lies in them.
+// naming.h - what the keys are called.  docs/stores/redis.md tells what lies in them.
 #pragma once
 #include <string>
 #include <string_view>
@@ -21,9 +21,9 @@ Companion companion(Beside what, std::string_view lease) noexcept;
 bool has_tag(std::string_view lease) noexcept;
 
 // Names that all leases of a prefix share.
-class Layout {
+class Naming {
  public:
-  explicit Layout(std::string prefix);
+  explicit Naming(std::string prefix);
 
   const std::string& prefix() const noexcept { return prefix_; }
   const std::string& kept() const noexcept { return kept_; }

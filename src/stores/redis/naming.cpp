@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/redis/layout.h"
+#include "stores/redis/naming.h"
 
 #include <algorithm>
 
@@ -34,14 +34,14 @@ Companion companion(Beside what, std::string_view lease) noexcept {
   return {};
 }
 
-Layout::Layout(std::string prefix)
+Naming::Naming(std::string prefix)
     : prefix_(std::move(prefix)),
       kept_(named("kept", prefix_)),
       index_(named("index", prefix_)),
       purged_(named("purged", prefix_)),
       log_(named("log", prefix_)) {}
 
-bool Layout::reserved(std::string_view key) const noexcept {
+bool Naming::reserved(std::string_view key) const noexcept {
   if (prefix_.size() >= ours.size()) return prefix_.starts_with(ours);
   return ours.starts_with(prefix_) && key.starts_with(ours.substr(prefix_.size()));
 }
