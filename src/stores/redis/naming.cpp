@@ -12,6 +12,12 @@ std::string named(std::string_view word, const std::string& prefix) {
   return std::string(ours) + std::string(word) + (prefix.empty() ? "" : ":" + prefix);
 }
 
+// Behind it stand words and the texts of others, so it must be told where the prefix ends.
+std::string jobs_below(const std::string& prefix) {
+  const std::string begin = std::string(ours) + "jobs:";
+  return prefix.empty() ? begin : begin + "=" + std::to_string(prefix.size()) + ":" + prefix + ":";
+}
+
 }  // namespace
 
 bool has_tag(std::string_view lease) noexcept {
@@ -39,7 +45,8 @@ Naming::Naming(std::string prefix)
       kept_(named("kept", prefix_)),
       index_(named("index", prefix_)),
       purged_(named("purged", prefix_)),
-      log_(named("log", prefix_)) {}
+      log_(named("log", prefix_)),
+      jobs_(jobs_below(prefix_)) {}
 
 bool Naming::reserved(std::string_view key) const noexcept {
   if (prefix_.size() >= ours.size()) return prefix_.starts_with(ours);

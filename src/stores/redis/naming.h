@@ -30,12 +30,14 @@ class Naming {
   const std::string& index() const noexcept { return index_; }
   const std::string& purged() const noexcept { return purged_; }
   const std::string& log() const noexcept { return log_; }
+  // With this all names begin that belong to jobs.
+  const std::string& jobs() const noexcept { return jobs_; }
 
   // Ours, so that nobody's lease can lie there.
   bool reserved(std::string_view key) const noexcept;
 
  private:
-  std::string prefix_, kept_, index_, purged_, log_;
+  std::string prefix_, kept_, index_, purged_, log_, jobs_;
 };
 
 }  // namespace holdfast::redis

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "stores/redis/engine.h"
 #include "stores/redis/steward.h"
 #include "stores/redis/store.h"
 
@@ -34,6 +35,16 @@ class RedisOrigin final : public Origin {
   Result<std::unique_ptr<Store>> connect(Instant until) override {
     try {
       return std::unique_ptr<Store>(std::make_unique<RedisStore>(site_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    } catch (const std::system_error& e) {
+      return Error{Errc::unavailable, e.what()};
+    }
+  }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    try {
+      return std::unique_ptr<JobEngine>(std::make_unique<RedisEngine>(site_, until));
     } catch (const Failure& failure) {
       return failure.error();
     } catch (const std::system_error& e) {

@@ -5,6 +5,14 @@ local now_us = now_s * 1000000 + time[2]
 -- Texts of digits.
 local function less(a, b) return #a < #b or (#a == #b and a < b) end
 
+-- Texts of whole numbers, which may be below zero.
+local function below(a, b)
+  local minus = string.sub(a, 1, 1) == '-'
+  if minus ~= (string.sub(b, 1, 1) == '-') then return minus end
+  if minus then return less(string.sub(b, 2), string.sub(a, 2)) end
+  return less(a, b)
+end
+
 local function whole(number) return string.format('%.0f', number) end
 
 local function write(...)

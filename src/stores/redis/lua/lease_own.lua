@@ -24,4 +24,4 @@ local function stretch(r, ttl)
 end
 
 -- Others write markers for jobs that are queued.
-local marks = false
+local marks, stranger = false, ''
