@@ -16,7 +16,6 @@ class Value {
   explicit Value(const redisReply& reply) noexcept : reply_(&reply) {}
 
   bool is_error() const noexcept { return reply_->type == REDIS_REPLY_ERROR; }
-  bool is_text() const noexcept { return reply_->type == REDIS_REPLY_STRING; }
   bool is_nil() const noexcept { return reply_->type == REDIS_REPLY_NIL; }
   std::string_view text() const;          // a string, a status, or the words of an error
   std::int64_t number() const;            // an integer, or a string of digits

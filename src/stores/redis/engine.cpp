@@ -85,6 +85,7 @@ Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::f
   for (int attempt = 0; attempt < 4; ++attempt) {
     Wire& wire = link_.ready(until);
     link_.look_at_clock(until);
+    const Instant sent = BootClock::now();
     const Micros void_after = link_.offset().at_least(until);
     const auto add_all = [&](Command& command) {
       command.number(void_after.count()).word(site.naming.jobs()).word(site.naming.prefix());
@@ -95,8 +96,9 @@ Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::f
     Answer answer =
         run(wire, scripts_for(site.options.layout).*script, 0, shared_words + words, add_all, until);
     if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
-    if (!answer->is_text() || answer->text() != "late") return answer;
-    link_.forget_clock();  // the server's is not where we thought
+    link_.learn(sent, BootClock::now(), moment((*answer)[0]));
+    const bool late = answer->size() == 2 && (*answer)[1].text() == "late";
+    if (!late) return answer;  // else the server's clock was not where we thought; by now we know better
   }
   raise({Errc::unavailable, "the server's clock does not stand still"});
 }
@@ -113,12 +115,12 @@ Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {
       command.word(job.tick_name).number(job.tick).number(bounded(job.window));
     };
     const Answer told = ask(&Scripts::job_enqueue, 16, add, until);
-    return EnqueueReply{.what = what_of_enqueue((*told)[0].text()),
+    return EnqueueReply{.what = what_of_enqueue((*told)[1].text()),
                         .id = id_of((*told)[2]),
                         .state = state_of((*told)[3].text()),
                         .since = moment((*told)[4]),
                         .holder = std::string((*told)[5].text()),
-                        .now = moment((*told)[1])};
+                        .now = moment((*told)[0])};
   });
 }
 
@@ -130,12 +132,12 @@ Result<Claimed> RedisEngine::claim(const ClaimRequest& request, Instant until) {
     };
     const Answer told = ask(&Scripts::job_claim, 3 + request.queues.size(), add, until);
     const std::int64_t remaining = (*told)[3].number();
-    Claimed claimed{.what = what_of_claim((*told)[0].text()),
+    Claimed claimed{.what = what_of_claim((*told)[1].text()),
                     .recovered = (*told)[2].text() == "1",
                     .lock_remaining = remaining < 0 ? never : Millis(remaining),
                     .blocker = std::string((*told)[4].text()),
                     .next = Millis((*told)[5].number()),
-                    .now = moment((*told)[1])};
+                    .now = moment((*told)[0])};
     if (claimed.what != Claimed::What::nothing) claimed.job = core::seen(job_of((*told)[6]), claimed.now);
     return claimed;
   });
@@ -198,8 +200,8 @@ Result<JobRow> RedisEngine::change(JobId id, JobChange what, std::string_view by
   return guarded<Result<JobRow>>([&]() -> Result<JobRow> {
     const auto add = [&](Command& command) { command.number(number(id)).word(word_of(what)).word(by); };
     const Answer told = ask(&Scripts::job_change, 3, add, until);
-    const std::string_view came = (*told)[0].text();
-    const Micros now = moment((*told)[1]);
+    const std::string_view came = (*told)[1].text();
+    const Micros now = moment((*told)[0]);
     if (came == "none") return core::no_such_job(id);
     if (came == "slot") return core::slot_is_taken(id, id_of((*told)[2][0]));
     core::JobRecord job = job_of((*told)[2]);
@@ -214,12 +216,12 @@ TickRow RedisEngine::ask_tick(std::string_view what, const Tick& tick, Instant u
     command.word(what).word(tick.name).number(tick.tick).number(bounded(tick.period)).word(tick.by);
   };
   const Answer told = ask(&Scripts::job_tick, 5, add, until);
-  return {.taken = (*told)[0].text() == "1",
+  return {.taken = (*told)[1].text() == "1",
           .tick = (*told)[2].number(),
           .by = std::string((*told)[3].text()),
           .at = moment((*told)[4]),
           .success = moment((*told)[5]),
-          .now = moment((*told)[1])};
+          .now = moment((*told)[0])};
 }
 
 Result<TickRow> RedisEngine::take_tick(const Tick& tick, Instant until) {
@@ -245,8 +247,8 @@ Result<std::uint64_t> RedisEngine::purge(const JobPurge& what, Instant until) {
       const std::size_t most = std::min<std::size_t>(most_at_once, what.limit - gone);
       const auto add = [&](Command& command) { command.number(bounded(what.older_than)).number(most); };
       const Answer told = ask(&Scripts::job_purge, 2, add, until);
-      const auto jobs = static_cast<std::size_t>((*told)[0].number());
-      const auto windows = static_cast<std::size_t>((*told)[1].number());
+      const auto jobs = static_cast<std::size_t>((*told)[1].number());
+      const auto windows = static_cast<std::size_t>((*told)[2].number());
       gone += jobs;
       return gone < what.limit && (jobs == most || windows == most);
     });

@@ -27,8 +27,6 @@ class Link {
   //
   // REQUIRES: ready().
   void look_at_clock(Instant until);
-  // It has moved: what we know of it is worth nothing.
-  void forget_clock() noexcept { learned_ = {}; }
   const Site& site() const noexcept { return *site_; }
   const std::shared_ptr<const Site>& shared_site() const noexcept { return site_; }
 

@@ -3,8 +3,8 @@
 --
 -- ARGV  void (us), base (of the names), prefix (of leases), client, kept, index, purged, log; then what is asked
 --
--- Answers 'late' if it came after void: nothing was done.
-if less(ARGV[1], now) then return 'late' end
+-- Answers  now (us), then what the script says.  'late': it came after void, and nothing was done.
+if less(ARGV[1], now) then return { now, 'late' } end
 local base, prefix = ARGV[2], ARGV[3]
 local asked = 8  -- so many words stand before what is asked
 local scout_us, parked_us, longest_trail = 1000000, 300000000, 8000
@@ -169,19 +169,20 @@ local function update_marker(job)
   write('HSET', named('job', job.id), 'marker', job.marker)
 end
 
+-- Begins with what only takes away: a server whose memory is full does that, and then the rest of the script, so jobs
+-- are finished there.
+--
 -- REQUIRES: something was changed.
 local function save(job)
-  local words = {}
-  for field, value in pairs(job.changed) do
+  local new, words = job.changed, {}
+  local moves = new.state or new.due_at or new.run_at or new.priority or new.claim_until
+  for field, value in pairs(new) do
     words[#words + 1] = field
     words[#words + 1] = value
   end
+  if moves then unfile(job) end
   write('HSET', named('job', job.id), unpack(words))
-  local new = job.changed
-  if new.state or new.due_at or new.run_at or new.priority or new.claim_until then
-    unfile(job)
-    file(job)
-  end
+  if moves then file(job) end
   if job.slotted == '1' and not job.was.slotted then write('SET', named('slot', job.key), job.id) end
   if job.slotted ~= '1' and job.was.slotted then leave_slot(job) end
   if marks and has_slot(job) then update_marker(job) end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- asked    id, what (cancel, retry, remove), by
--- Answers  what came of it (changed, none, state, slot), now, and the job; of slot who has it
+-- Answers  now, what came of it (changed, none, state, slot), and the job; of slot who has it
 local id, what, by = ARGV[asked + 1], ARGV[asked + 2], ARGV[asked + 3]
 
 -- False: it does not fit its state.
@@ -27,14 +27,14 @@ end
 
 local function work()
   local job = job_of(id)
-  if not job then return { 'none', now } end
-  if not change(job) then return { 'state', now, told_of(job) } end
+  if not job then return { now, 'none' } end
+  if not change(job) then return { now, 'state', told_of(job) } end
   if job.slotted == '1' then
     local other = in_slot(job.key)
-    if other and other.id ~= job.id then return { 'slot', now, { other.id } } end
+    if other and other.id ~= job.id then return { now, 'slot', { other.id } } end
   end
   local parked = job.was.parked
   if what == 'remove' then erase(job) else save(job) end
   if parked then unpark_next(job.key) end
-  return { 'changed', now, told_of(job) }
+  return { now, 'changed', told_of(job) }
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- asked    holder, ttl (ms), max_crashes; then queues
--- Answers  what, now, recovered, lock_remaining (ms, -1: without end), blocker, next (ms), and unless there is nothing
+-- Answers  now, what, recovered, lock_remaining (ms, -1: without end), blocker, next (ms), and unless there is nothing
 --          the job
 local longest_idle, parked_per_claim = 60000, 100
 local holder, ttl, max_crashes = ARGV[asked + 1], tonumber(ARGV[asked + 2]), tonumber(ARGV[asked + 3])
@@ -60,7 +60,7 @@ local function idle()
 end
 
 local function answer(what, job, recovered, lock_remaining, blocker)
-  local told = { what, now, recovered and '1' or '0', whole(lock_remaining), blocker, '0' }
+  local told = { now, what, recovered and '1' or '0', whole(lock_remaining), blocker, '0' }
   if job then
     save(job)
     told[7] = told_of(job)
@@ -156,10 +156,10 @@ local function work()
       told = claim_expired(expired)
     else
       local due, any = next_due()
-      if not any then return { 'nothing', now, '0', '0', '', idle() } end
+      if not any then return { now, 'nothing', '0', '0', '', idle() } end
       told = due and take_lock(due, false)
     end
     if told then return told end
   end
-  return { 'nothing', now, '0', '0', '', '0' }
+  return { now, 'nothing', '0', '0', '', '0' }
 end

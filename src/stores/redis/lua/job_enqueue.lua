@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- asked    name, queue, args, priority, at (us, 0: now), in (ms), max_attempts, key, lock_ttl (ms, -1: without end),
 --          lock_fixed, limit, on_conflict, unique, tick_name, tick, window (ms)
--- Answers  what, now, id, state, since, holder
+-- Answers  now, what, id, state, since, holder
 local function work()
   local wish = { state = 'queued', enqueued_at = now }
   local fields = { 'name', 'queue', 'args', 'priority', 'at', 'in', 'max_attempts', 'key', 'lock_ttl', 'lock_fixed',
@@ -11,7 +11,7 @@ local function work()
 
   local function duplicate(there)
     add(there, 'duplicates', 1)
-    return { 'duplicate', now, there.id, there.state, there.enqueued_at, '' }
+    return { now, 'duplicate', there.id, there.state, there.enqueued_at, '' }
   end
 
   local stale  -- its slot names a job that is gone
@@ -21,7 +21,7 @@ local function work()
     local last = call('HMGET', tick_key, 'tick', 'job', 'at')
     if last[1] and not below(last[1], tick) then
       local there = job_of(last[2] or '0')
-      if not there then return { 'duplicate', now, last[2] or '0', 'done', last[3] or '0', '' } end
+      if not there then return { now, 'duplicate', last[2] or '0', 'done', last[3] or '0', '' } end
       local answer = duplicate(there)
       save(there)
       return answer
@@ -38,13 +38,13 @@ local function work()
         set(there, 'run_at', run_at)
         if there.parked ~= '1' then set(there, 'due_at', run_at) end
         note(there, 'replaced', '')
-        answer[1] = 'replaced'
+        answer[2] = 'replaced'
       end
       save(there)
       return answer
     end
     stale = id
-    if marks and not stale and is_marked(wish.key) then return { 'locked', now, '0', 'queued', '0', stranger } end
+    if marks and not stale and is_marked(wish.key) then return { now, 'locked', '0', 'queued', '0', stranger } end
   end
 
   if (wish.unique == 'until_end' or wish.unique == 'until_success') and wish.limit == '1' then
@@ -55,7 +55,7 @@ local function work()
       if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
       r.owner = '(no lease: a ' .. call('TYPE', r.lease).ok .. ')'
     end
-    if r.owner then return { 'locked', now, '0', 'queued', '0', r.owner } end
+    if r.owner then return { now, 'locked', '0', 'queued', '0', r.owner } end
   end
 
   local job = { id = whole(write('INCR', base .. 'last')), queue = wish.queue, key = wish.key, priority = wish.priority,
@@ -81,5 +81,5 @@ local function work()
       write('ZREM', base .. 'windows', wish.tick_name)
     end
   end
-  return { 'enqueued', now, job.id, 'queued', now, '' }
+  return { now, 'enqueued', job.id, 'queued', now, '' }
 end

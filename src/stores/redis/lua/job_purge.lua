@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- asked    older than (ms), most
--- Answers  how many jobs, how many windows.  Fewer of both than there may be at once: that was all.
+-- Answers  now, how many jobs, how many windows.  Fewer of both than there may be at once: that was all.
 local older, most = tonumber(ARGV[asked + 1]), tonumber(ARGV[asked + 2])
 
 local function work()
@@ -16,5 +16,5 @@ local function work()
     write('DEL', named('tick', name))
     write('ZREM', windows, name)
   end
-  return { #ids, #names }
+  return { now, #ids, #names }
 end

@@ -8,6 +8,7 @@ local function work()
     local state, holder, claim_until, queue = unpack(call('HMGET', name, 'state', 'holder', 'claim_until', 'queue'))
     local held = state == 'running' and holder == ARGV[i + 1]
     if held and tonumber(claim_until) < ends then
+      write('ZREM', named('running', queue), ARGV[i])  -- as in save()
       write('HSET', name, 'claim_until', whole(ends))
       write('ZADD', named('running', queue), whole(ends), ARGV[i])
     end
