@@ -10,9 +10,6 @@ local asked = 8  -- so many words stand before what is asked
 local scout_us, parked_us, longest_trail = 1000000, 300000000, 8000
 local exact = 9007199254740991  -- larger whole numbers are not
 
-local decide = lease_rule({ kept = ARGV[5], index = ARGV[6], purged = ARGV[7], log = ARGV[8], client = ARGV[4],
-  void = ARGV[1], prefix = prefix })
-
 local function named(word, text) return base .. word .. ':' .. text end
 
 -- In this order they are claimed.  A text, as (priority, run_at, id) has more bits than a score: a set whose scores are
@@ -224,10 +221,13 @@ local function unpark_next(key)
 end
 
 -- A request for a lease.  A key that is none counts as held without end.
+local decide  -- made when it is needed
 local function lease(verb, key, holder, token, ttl)
   local name = prefix .. key
   local r = { lease = name, facts = beside('facts', name), queue = beside('queue', name),
     places = beside('places', name), verb = verb, holder = holder, wanted = token, words = '' }
+  decide = decide or lease_rule({ kept = ARGV[5], index = ARGV[6], purged = ARGV[7], log = ARGV[8], client = ARGV[4],
+    void = ARGV[1], prefix = prefix })
   decide(r, ttl, 0)
   if r.verdict == foreign then r.told, r.remaining = '(no lease: a ' .. r.told .. ')', -1 end
   return r
