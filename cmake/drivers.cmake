@@ -7,8 +7,10 @@
 #   HOLDFAST_DRIVER_MODULES    all of them by pkg-config's names
 find_package(Threads REQUIRED)
 find_package(SQLite3 REQUIRED)
-set(HOLDFAST_DRIVERS SQLite::SQLite3 Threads::Threads)
-set(HOLDFAST_DRIVER_PACKAGES SQLite3 Threads)
+# Time zones, until the oldest standard library we support has them.
+find_package(date REQUIRED)
+set(HOLDFAST_DRIVERS SQLite::SQLite3 Threads::Threads date::date-tz)
+set(HOLDFAST_DRIVER_PACKAGES SQLite3 Threads date)
 set(HOLDFAST_DRIVER_TARGETS)
 set(HOLDFAST_DRIVER_MODULES sqlite3)
 

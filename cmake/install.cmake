@@ -36,6 +36,7 @@ list(JOIN HOLDFAST_STORES " " stores)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(holdfast_drivers REQUIRED QUIET ${HOLDFAST_DRIVER_MODULES})
 list(TRANSFORM holdfast_drivers_LIBRARIES PREPEND "-l" OUTPUT_VARIABLE drivers)
+list(APPEND drivers -ldate-tz)  # which pkg-config does not know
 list(JOIN drivers " " drivers)
 configure_file(cmake/holdfast.pc.in "${generated}/holdfast.pc" @ONLY)
 install(FILES "${generated}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

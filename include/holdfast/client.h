@@ -87,6 +87,7 @@ class HOLDFAST_API Client {
 
  private:
   friend class Operator;
+  friend struct Adoption;
   explicit Client(std::shared_ptr<ClientState> state) noexcept;
   Result<Millis> renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend);
 

@@ -50,9 +50,9 @@ HOLDFAST_API const char* to_string(JobState) noexcept;
 // How long a job keeps its slot: meanwhile no other of its key is enqueued.
 enum class Unique : std::uint8_t {
   no,             // it has none
-  until_end,      // from enqueue to done, dead, dropped or cancelled, through all retries: a loner
+  loner,      // from enqueue to done, dead, dropped or cancelled, through all retries: a loner
   until_start,    // from enqueue to the claim: one runs and one more may be queued, and no event is lost
-  until_success,  // as until_end, but one that is dead keeps it until an operator acts
+  until_success,  // as loner, but one that is dead keeps it until an operator acts
 };
 HOLDFAST_API const char* to_string(Unique) noexcept;
 
@@ -126,7 +126,7 @@ struct EnqueueReply {
     enqueued,
     replaced,   // the job that has the slot is now this one
     duplicate,  // of a job that has the slot, or of the one that had this tick
-    locked,     // until_end, until_success: nobody has the slot, but somebody holds the lock
+    locked,     // loner, until_success: nobody has the slot, but somebody holds the lock
   };
   What what{};
   JobId id{};               // enqueued, replaced, duplicate: whose
@@ -168,7 +168,7 @@ struct ClaimRef {
 struct Finish {
   JobId id{};
   Holder holder{};     // of the claim
-  JobState to{};       // done, queued, dead, cancelled
+  JobState to{};       // done, queued, dead, dropped, cancelled
   Millis in{};         // queued: not before so long from now
   bool counts = true;  // queued: false if it is handed back: the attempt is taken off
   std::string_view error{};

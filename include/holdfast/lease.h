@@ -99,6 +99,7 @@ class HOLDFAST_API Lease {
 
  private:
   friend class Client;
+  friend struct Adoption;
   Lease(std::shared_ptr<Hold> hold, std::shared_ptr<ClientState> client) noexcept;
   Status renew_by(Millis ttl, bool extend);
   void let_go() noexcept;

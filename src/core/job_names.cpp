@@ -18,7 +18,7 @@ const char* to_string(JobState state) noexcept {
 const char* to_string(Unique unique) noexcept {
   switch (unique) {
     case Unique::no: return "no";
-    case Unique::until_end: return "until_end";
+    case Unique::loner: return "loner";
     case Unique::until_start: return "until_start";
     case Unique::until_success: return "until_success";
   }

@@ -44,7 +44,7 @@ std::string slot_of(std::string_view key) { return "loner:" + std::string(key); 
 bool has_slot(Unique unique) noexcept { return unique != Unique::no; }
 
 bool minds_holder(const NewJob& job) noexcept {
-  return (job.unique == Unique::until_end || job.unique == Unique::until_success) && job.limit == 1;
+  return (job.unique == Unique::loner || job.unique == Unique::until_success) && job.limit == 1;
 }
 
 std::int64_t tick_of(std::int64_t tick, Millis period, Micros wall) noexcept {
@@ -165,6 +165,8 @@ bool finish(JobRecord& job, const Finish& how, const JobMoment& moment) {
   if (how.to == JobState::queued && !how.counts) {
     --row.attempt;
     note(row, moment.wall, "handed-back", how.error);
+  } else if (how.to == JobState::dropped) {
+    --row.attempt;
   } else if (how.to != JobState::done) {
     note(row, moment.wall, how.to == JobState::cancelled ? "cancelled" : "failed", how.error);
   }

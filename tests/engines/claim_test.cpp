@@ -106,6 +106,18 @@ TEST_P(Engine, a_job_that_raises_is_claimed_without_its_lock) {
   EXPECT_EQ(lease_.renew("k", "operator").verdict, Verdict::granted);
 }
 
+TEST_P(Engine, a_worker_may_drop_what_it_could_not_lock) {
+  const JobId id = a_.loner("k", {.on_conflict = OnConflict::raise}).id;
+  lease_.acquire("k", "operator");
+  EXPECT_TRUE(a_.finish(a_.claim("w1"), JobState::dropped, {.error = "operator"}).finished);
+  const JobRow row = a_.row(id);
+  EXPECT_EQ(row.state, JobState::dropped);
+  EXPECT_EQ(row.error, "operator");
+  EXPECT_EQ(row.attempt, 0);
+  EXPECT_EQ(row.trail, "");
+  EXPECT_FALSE(row.slotted);
+}
+
 TEST_P(Engine, a_job_that_waits_lets_others_go_first_and_is_due_when_a_job_frees_its_lock) {
   const NewJob waits{.on_conflict = OnConflict::wait};
   const JobId one = a_.enqueue("k", waits).id;

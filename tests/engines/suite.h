@@ -30,7 +30,7 @@ class Hand {
     return enqueue(job);
   }
   EnqueueReply loner(std::string_view key, NewJob job = {}) {
-    job.unique = Unique::until_end;
+    job.unique = Unique::loner;
     return enqueue(key, job);
   }
   Claimed claim(std::string_view holder, Millis ttl = 1h, std::vector<std::string> queues = {"default"}) {

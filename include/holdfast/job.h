@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// job.h - how a job is declared: its name, its lock, and what it does.
+//
+//   struct UpdateNetworkGraph {
+//     static constexpr std::string_view name = "UpdateNetworkGraph";
+//     static constexpr holdfast::JobLock lock{.timeout = 1h, .loner = true};
+//     void perform(holdfast::JobContext& context, std::int64_t repository) { … }
+//   };
+//
+// Optional members are found by their names; each gets the arguments of perform():
+//
+//   queue, priority, max_attempts     constants
+//   identifier(args…)                 what tells two jobs of this name apart; nullopt: nothing does
+//   lock_key(args…)                   the whole key of the lock, instead of lock:NAME:IDENTIFIER
+//   lock_timeout(args…)               instead of lock.timeout
+//   lock_store()                      a Client: the lock is a lease of that store, not of the queue's
+//   backoff(attempt)                  how long to wait after that attempt failed
+//   lock_failed(context, args…)       somebody else has the lock; may throw: then the job has failed
+//   loner_enqueue_failed(duplicate, args…)       may throw: to whoever enqueues
+//   lock_expired_before_release(context, args…)  the job has ended, its lock had before
+//
+// Callbacks run after the store knows what became of the job, so one that throws leaves nothing behind.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "holdfast/client.h"
+#include "holdfast/export.h"
+#include "holdfast/job_args.h"
+#include "holdfast/job_engine.h"
+
+namespace holdfast {
+
+// How jobs of one name exclude each other.
+struct JobLock {
+  // The lock is a lease of this length that nobody renews: after it another may run, even if this one still
+  // does.  Zero: held until the job ends, as a lease that is renewed while its worker lives.
+  Millis timeout{0};
+
+  // Not enqueued while one of the same key is queued or running.  The same as unique = loner.
+  bool loner = false;
+  Unique unique = Unique::no;
+
+  // At most one is enqueued in each such stretch of time.
+  Millis window{0};
+
+  // So many may run at once.  Zero: any number.
+  int limit = 1;
+
+  // What happens to a job whose lock is held when its turn comes.
+  OnConflict on_conflict = OnConflict::drop;
+
+  // lock_store() with a loner: the slot and the lock are then in two stores, and a holder that is no job does
+  // not keep the job from being enqueued.
+  bool allow_split_store = false;
+};
+
+// A job of the same key has the slot, or had this window.
+struct Duplicate {
+  JobId id{};
+  JobState state{};
+  Micros since{};  // enqueued at: wall clock, since 1970
+};
+
+// What a running job sees of itself.  Any thread may call anything but refresh_lock().
+class HOLDFAST_API JobContext {
+ public:
+  struct State;
+  explicit JobContext(State& state) noexcept : state_(state) {}
+  JobContext(const JobContext&) = delete;
+  JobContext& operator=(const JobContext&) = delete;
+
+  JobId id() const noexcept;  // no_job: perform_now()
+  std::string_view name() const noexcept;
+  const Args& args() const noexcept;
+  int attempt() const noexcept;    // from 1
+  Micros run_at() const noexcept;  // when it was to run: of a cron job its tick.  Wall clock, since 1970
+
+  // Stop is requested when the claim or the lock is lost, when the job is cancelled, and when the worker
+  // drains and has no more patience.
+  std::stop_token stop_token() const;
+  bool stop_requested() const { return stop_token().stop_requested(); }
+  // The claim and the lock are ours: nobody else may do this now.
+  bool held() const noexcept;
+  bool lost() const noexcept { return !held(); }
+  // Throws LeaseLost if not held, and Failure (Errc::stopped) if the worker wants to end: thrown on, the job
+  // is handed back and will be run again.
+  void check() const;
+
+  // Pass it to whatever the lock protects; none without a lock.
+  Token token() const noexcept;
+  std::string_view lock_key() const noexcept;  // empty: none
+  std::string_view holder() const noexcept;    // our name at the store
+  // lock_failed: who has the lock.
+  std::string_view blocker() const noexcept;
+
+  // The lock lasts its timeout from now on, if it is still ours.
+  bool refresh_lock();
+
+ private:
+  State& state_;
+};
+
+// A job declared without a type: for scripts, and what the typed form comes down to.
+struct JobOptions {
+  std::string queue = "default";
+  JobLock lock = {};
+  int priority = 0;      // the smallest first
+  int max_attempts = 1;  // a job that throws is tried so often; then it is dead
+  // How long to wait after attempt N failed; none: 10 s, doubled each time, at most an hour.
+  Interval backoff = {};
+  std::function<std::optional<std::string>(const Args&)> identifier = {};
+  std::function<std::string(const Args&)> lock_key = {};
+  std::function<Millis(const Args&)> lock_timeout = {};
+  std::optional<Client> lock_store = {};
+  std::function<void(JobContext&, const Args&)> lock_failed = {};
+  std::function<void(const Duplicate&, const Args&)> loner_enqueue_failed = {};
+  std::function<void(JobContext&, const Args&)> lock_expired_before_release = {};
+};
+
+using JobFunction = std::function<void(JobContext&, const Args&)>;
+
+// "lock:NAME:1-a--true": the arguments joined by -, or the identifier; "lock:NAME" if that is nullopt.
+// Errc::invalid if there is no identifier and an argument is a list or an object.
+HOLDFAST_API Result<std::string> job_key(std::string_view name, const JobOptions& options, const Args& args);
+
+}  // namespace holdfast

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// jobs.h - work that is done once: enqueued, claimed by a worker, retried, never two at a time.
+//
+//   holdfast::Jobs jobs{holdfast::open("postgres://app@db/app")};
+//   auto told = jobs.perform_later<UpdateNetworkGraph>(42);     // Enqueued, Duplicate or Locked
+//   holdfast::JobWorker worker(jobs.define<UpdateNetworkGraph>(), {.threads = 8});
+//
+// **At least once; one live holder per key while its lease is valid; fenced.  Not exactly once**: a worker
+// that dies, or is not heard of for as long as its claim lasts, leaves a job that will be run again.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "holdfast/client.h"
+#include "holdfast/export.h"
+#include "holdfast/job.h"
+#include "holdfast/job_type.h"
+#include "holdfast/operate.h"
+
+namespace holdfast {
+
+struct Enqueued {
+  JobId id{};
+  bool replaced = false;  // one that was queued already is now this one
+};
+// Somebody who is no job holds the lock of a loner.
+struct Locked {
+  std::string holder;
+};
+using EnqueueResult = std::variant<Enqueued, Duplicate, Locked>;
+
+// Which tick, if any, takes the place of `lock.window`.
+struct JobTick {
+  std::string name;
+  std::int64_t tick = 0;
+};
+
+// Names the schedule of a job: see Jobs::cron.
+struct CronOptions {
+  enum class Misfire : std::uint8_t {
+    run_once,  // of the ticks that nobody was there for, the last
+    skip,      // none
+    all,       // each
+  };
+  enum class Overlap : std::uint8_t {
+    skip,   // not enqueued while the last one is queued or runs
+    wait,   // queued, and started when the last one has ended
+    allow,  // any number at once
+  };
+  Misfire misfire = Misfire::run_once;
+  Millis deadline = std::chrono::hours(6);  // a tick that is older is not made up for
+  Overlap overlap = Overlap::skip;
+  std::string job = {};  // empty: the job that is named as the schedule
+  Args args = {};
+};
+
+struct JobsState;
+
+// Cheap to copy; all copies share one state.  Any thread may call anything.
+class HOLDFAST_API Jobs {
+ public:
+  // Jobs are kept in the client's store, and their locks are leases of its table.
+  explicit Jobs(Client client);
+
+  // What a worker can do.  Defining again replaces.
+  template <class J>
+  Jobs& define() {
+    return define(std::string(J::name), options_of<J>(), function_of<J>());
+  }
+  Jobs& define(std::string name, JobOptions options, JobFunction function);
+  // All jobs that are not defined otherwise.
+  Jobs& define_others(JobFunction function);
+
+  // -- when, and in whose transaction: jobs.in(10min).perform_later<J>(42)
+
+  template <class Duration>
+  Jobs at(std::chrono::sys_time<Duration> when) const {
+    return at(std::chrono::floor<Micros>(when.time_since_epoch()));
+  }
+  Jobs at(Micros since_1970) const;
+  Jobs in(Millis delay) const;
+  // The job is there if and when the caller's transaction is committed: postgres::enqueuer(),
+  // sqlite::enqueuer(). REQUIRES: it outlives what is returned.
+  Jobs in(Enqueuer& transaction) const;
+
+  template <class J, class... A>
+  EnqueueResult perform_later(A&&... args) const {
+    return try_perform_later<J>(std::forward<A>(args)...).value();
+  }
+  template <class J, class... A>
+  Result<EnqueueResult> try_perform_later(A&&... args) const {
+    return try_enqueue(J::name, args_of<J>(std::forward<A>(args)...), options_of<J>());
+  }
+  // By name: with the options it was defined with, or those given.
+  EnqueueResult enqueue(std::string_view name, const Args& args = {}) const {
+    return try_enqueue(name, args).value();
+  }
+  Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args = {}) const;
+  Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options,
+                                    const std::optional<JobTick>& tick = {}) const;
+
+  // Here and now, under the same lock.  Says whether it ran, and who had the lock if it did not.  What it
+  // throws passes on.  on_conflict: wait waits, raise throws.
+  template <class J, class... A>
+  Ran<std::monostate> perform_now(A&&... args) const {
+    return perform_now(J::name, args_of<J>(std::forward<A>(args)...), options_of<J>(), function_of<J>());
+  }
+  Ran<std::monostate> perform_now(std::string_view name, const Args& args, const JobOptions& options,
+                                  const JobFunction& function) const;
+
+  // -- looking
+
+  // Who has the lock.
+  template <class J, class... A>
+  std::optional<LeaseRow> locked(A&&... args) const {
+    return locked(key_of<J>(std::forward<A>(args)...), options_of<J>());
+  }
+  std::optional<LeaseRow> locked(const std::string& key, const JobOptions& options = {}) const;
+  // One that is queued.
+  template <class J, class... A>
+  std::optional<JobRow> enqueued(A&&... args) const {
+    return enqueued(key_of<J>(std::forward<A>(args)...));
+  }
+  std::optional<JobRow> enqueued(const std::string& key) const;
+  // A loner would not be enqueued now: it is locked, or it is a loner and is queued.
+  template <class J, class... A>
+  bool loner_locked(A&&... args) const {
+    const std::string key = key_of<J>(std::forward<A>(args)...);
+    const JobOptions options = options_of<J>();
+    return locked(key, options) ||
+           ((options.lock.loner || options.lock.unique != Unique::no) && enqueued(key));
+  }
+  std::vector<JobRow> list(const JobQuery& query = {}) const { return try_list(query).value(); }
+  Result<std::vector<JobRow>> try_list(const JobQuery& query = {}) const;
+
+  // -- acting
+
+  // If a job of this key runs here: its lock lasts its timeout from now on.
+  template <class J, class... A>
+  bool refresh_lock(A&&... args) const {
+    return refresh_lock(key_of<J>(std::forward<A>(args)...));
+  }
+  bool refresh_lock(const std::string& key) const;
+
+  // Takes the lock away from whoever has it, and says who that was; empty: nobody.  Written down, and told to
+  // whoever loses it.  **This breaks what a lock promises**: see Operator::break_lease.
+  template <class J, class... A>
+  std::string unlock(const Break& why, A&&... args) const {
+    return unlock(key_of<J>(std::forward<A>(args)...), why, options_of<J>());
+  }
+  std::string unlock(const std::string& key, const Break& why, const JobOptions& options = {}) const;
+
+  JobRow cancel(JobId id) const { return try_change(id, JobChange::cancel).value(); }
+  JobRow retry(JobId id) const { return try_change(id, JobChange::retry).value(); }
+  JobRow remove(JobId id) const { return try_change(id, JobChange::remove).value(); }
+  Result<JobRow> try_change(JobId id, JobChange what) const;
+  Result<std::uint64_t> try_purge(const JobPurge& what = {}) const;
+
+  // -- by the clock
+
+  // Enqueues the job of that name (or options.job) at each tick of `schedule`: five fields as in a crontab,
+  // in the time zone `zone` ("Europe/Berlin", "UTC").  Every process that calls this does so, and one of all
+  // of them wins each tick, by the store's clock.  It goes on as long as a copy of this object lives.  What
+  // is invalid throws.
+  void cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options = {});
+
+  // A name's last tick and success, by the store's clock.
+  Result<TickRow> try_take_tick(const Tick& tick) const;
+  Result<TickRow> try_tick(std::string_view name) const;
+  Status try_note_success(std::string_view name, std::string_view by) const;
+
+  const Client& client() const;
+
+ private:
+  friend class JobWorker;
+  friend struct JobSchedules;
+  template <class J, class... A>
+  static std::string key_of(A&&... args) {
+    return job_key(J::name, options_of<J>(), args_of<J>(std::forward<A>(args)...)).value();
+  }
+
+  struct When {
+    Micros at{};
+    Millis in{};
+    Enqueuer* transaction = nullptr;
+  };
+  Jobs(std::shared_ptr<JobsState> state, When when) : state_(std::move(state)), when_(when) {}
+
+  std::shared_ptr<JobsState> state_;
+  When when_;
+};
+
+}  // namespace holdfast

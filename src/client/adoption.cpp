@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/adoption.h"
+
+#include "client/client_state.h"
+#include "core/deadline.h"
+
+namespace holdfast {
+
+std::string Adoption::new_holder(const Client& client) { return client.let_.state->new_holder(); }
+
+const std::shared_ptr<Origin>& Adoption::origin(const Client& client) { return client.let_.state->origin(); }
+
+const ClientOptions& Adoption::options(const Client& client) { return client.let_.state->options(); }
+
+Status Adoption::check_not_forked(const Client& client) { return client.let_.state->check_not_forked(); }
+
+bool Adoption::forked(const Client& client) noexcept { return client.let_.state->forked(); }
+
+Lease Adoption::adopt(const Client& client, const Grant& grant) {
+  ClientState& state = *client.let_.state;
+  const auto hold = std::make_shared<Hold>(grant.key, grant.holder, grant.token, 1);
+  hold->detached = grant.claim;
+  const core::KeepPlan plan{.ttl = grant.ttl,
+                            .keep = grant.keep && !grant.claim,
+                            .margin = state.options().margin,
+                            .resolution = state.traits().resolution};
+  state.keeper().keep(hold, core::Belief(plan, grant.sent, core::granted_life(grant.ttl, grant.remaining)));
+  return Lease(hold, client.let_.state);
+}
+
+bool Adoption::renewed(const Lease& lease, Instant sent, Millis life) {
+  return lease.client_->keeper().renewed(*lease.hold_, sent, life, lease.hold_->ttl());
+}
+
+void Adoption::lose(const Lease& lease, Lost lost) {
+  lease.client_->keeper().lose(lease.hold_, std::move(lost));
+}
+
+bool Adoption::disown(const Lease& lease) {
+  const bool was_held = lease.hold_->release();
+  lease.client_->keeper().drop(*lease.hold_);
+  return was_held;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// adoption.h - a lease that was granted to us in another way than by Client::acquire: as a part of claiming a
+// job.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "holdfast/client.h"
+#include "holdfast/lease.h"
+
+namespace holdfast {
+
+struct Grant {
+  std::string key, holder;
+  Token token{};
+  Millis ttl{};
+  Instant sent{};      // read before it was asked for
+  Millis remaining{};  // as the store said
+  bool keep = true;    // renewed by the client's keeper
+  bool claim = false;  // the store has no such lease: nothing is ever sent for it
+};
+
+// The way of src/jobs into what a client and its leases share.
+struct Adoption {
+  static std::string new_holder(const Client& client);
+  static const std::shared_ptr<Origin>& origin(const Client& client);
+  static const ClientOptions& options(const Client& client);
+  static Status check_not_forked(const Client& client);
+  static bool forked(const Client& client) noexcept;
+
+  // From now on a lease like any other: watched, and renewed if it is to be kept.
+  static Lease adopt(const Client& client, const Grant& grant);
+
+  // -- for what is renewed and released by somebody else
+
+  // True: it is ours until then; false: too late.
+  static bool renewed(const Lease& lease, Instant sent, Millis life);
+  static void lose(const Lease& lease, Lost lost);
+  // Not held from now on; nothing is sent.  False: it was not held any more.
+  static bool disown(const Lease& lease);
+};
+
+}  // namespace holdfast

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "holdfast/job_args.h"
+
+namespace holdfast {
+namespace {
+
+using Value = nlohmann::ordered_json;
+
+Value parsed(std::string_view text) {
+  Value value = Value::parse(text, nullptr, false);
+  if (value.is_discarded()) raise({Errc::invalid, "\"" + printable(text) + "\" is not JSON"});
+  return value;
+}
+
+// A long one is cut: it is a value of somebody's, shown to say which.
+std::string shown(std::string_view json) {
+  constexpr std::size_t longest = 60;
+  return json.size() <= longest ? printable(json) : printable(json.substr(0, longest)) + "…";
+}
+
+[[noreturn]] void is_no(std::string_view json, const char* what) {
+  raise({Errc::invalid, shown(json) + " is not " + what});
+}
+
+}  // namespace
+
+namespace json {
+
+std::string of(bool value) { return value ? "true" : "false"; }
+std::string of(std::int64_t value) { return std::to_string(value); }
+std::string of(std::uint64_t value) { return std::to_string(value); }
+
+std::string of(double value) {
+  if (!std::isfinite(value)) raise({Errc::invalid, "a number that is not finite cannot be an argument"});
+  return Value(value).dump();
+}
+
+std::string of(std::string_view value) {
+  if (!is_utf8(value)) raise({Errc::invalid, "\"" + shown(value) + "\" is not UTF-8"});
+  return Value(value).dump();
+}
+
+bool is_null(std::string_view json) { return json == "null"; }
+
+bool to_bool(std::string_view json) {
+  if (json != "true" && json != "false") is_no(json, "true or false");
+  return json == "true";
+}
+
+std::int64_t to_integer(std::string_view json, std::int64_t least, std::int64_t most) {
+  const Value value = parsed(json);
+  const bool fits = value.is_number_integer() &&
+                    !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
+  if (!fits || value.get<std::int64_t>() < least || value.get<std::int64_t>() > most)
+    is_no(json, ("a whole number from " + std::to_string(least) + " to " + std::to_string(most)).c_str());
+  return value.get<std::int64_t>();
+}
+
+std::uint64_t to_natural(std::string_view json, std::uint64_t most) {
+  const Value value = parsed(json);
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most)
+    is_no(json, ("a whole number from 0 to " + std::to_string(most)).c_str());
+  return value.get<std::uint64_t>();
+}
+
+double to_double(std::string_view json) {
+  const Value value = parsed(json);
+  if (!value.is_number()) is_no(json, "a number");
+  return value.get<double>();
+}
+
+std::string to_text(std::string_view json) {
+  const Value value = parsed(json);
+  if (!value.is_string()) is_no(json, "a text");
+  return value.get<std::string>();
+}
+
+std::vector<std::string> items(std::string_view json) {
+  const Value value = parsed(json);
+  if (!value.is_array()) is_no(json, "a JSON array");
+  std::vector<std::string> texts;
+  for (const Value& item : value) texts.push_back(item.dump());
+  return texts;
+}
+
+std::string list(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) text += (text.size() > 1 ? "," : "") + item;
+  return text + "]";
+}
+
+}  // namespace json
+
+Result<Args> Args::parse(std::string_view array) {
+  try {
+    return of_json(json::items(array));
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Args Args::of_json(std::vector<std::string> values) {
+  Args args;
+  args.items_ = std::move(values);
+  return args;
+}
+
+void Args::require(std::size_t i) const {
+  if (i < items_.size()) return;
+  raise({Errc::invalid,
+         "argument " + std::to_string(i + 1) + " is missing: there are " + std::to_string(items_.size())});
+}
+
+void Args::wrong(std::size_t i, const Error& why) {
+  raise({Errc::invalid, "argument " + std::to_string(i + 1) + ": " + why.detail});
+}
+
+}  // namespace holdfast

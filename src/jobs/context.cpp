@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/context.h"
+
+#include "base/text.h"
+
+namespace holdfast {
+
+void JobContext::State::listen() {
+  if (claimed) on_claim_.emplace(claim.stop_token(), Request{&source});
+  if (locked()) on_lock_.emplace(lock.stop_token(), Request{&source});
+}
+
+JobId JobContext::id() const noexcept { return state_.job.id; }
+std::string_view JobContext::name() const noexcept { return state_.job.name; }
+const Args& JobContext::args() const noexcept { return state_.args; }
+int JobContext::attempt() const noexcept { return state_.job.attempt; }
+Micros JobContext::run_at() const noexcept { return state_.job.run_at; }
+std::stop_token JobContext::stop_token() const { return state_.source.get_token(); }
+bool JobContext::held() const noexcept { return state_.held(); }
+Token JobContext::token() const noexcept { return state_.lock.token(); }
+std::string_view JobContext::lock_key() const noexcept { return state_.lock.key(); }
+std::string_view JobContext::holder() const noexcept { return state_.job.holder; }
+std::string_view JobContext::blocker() const noexcept { return state_.blocker; }
+
+void JobContext::check() const {
+  if (state_.claimed) state_.claim.check();
+  if (state_.locked()) state_.lock.check();
+  if (state_.draining) raise({Errc::stopped, "the worker is ending"});
+}
+
+// One whose claim is lost has lost its lock too, whatever the store says of that.
+bool JobContext::refresh_lock() {
+  if (!state_.locked() || !state_.held()) return false;
+  return state_.lock.try_renew(state_.timeout).has_value();
+}
+
+}  // namespace holdfast

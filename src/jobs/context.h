@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// context.h - one job while it runs.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "holdfast/job.h"
+#include "holdfast/lease.h"
+
+namespace holdfast {
+
+struct JobContext::State {
+  State(JobRow row, Args values) : job(std::move(row)), args(std::move(values)) {}
+
+  const JobRow job;
+  const Args args;
+  Millis timeout{};          // of a lock that is not renewed; zero: it is
+  bool claimed = false;      // there is a claim; else it runs here and now
+  Lease claim = {};          // see Adoption
+  Lease lock = {};           // empty: it needs none
+  std::string blocker = {};  // who has it instead
+  std::stop_source source = {};
+  std::atomic<bool> draining = false;  // the worker wants to end
+
+  bool locked() const noexcept { return !lock.key().empty(); }
+  bool held() const noexcept { return (!claimed || claim.held()) && (!locked() || lock.held()); }
+
+  // From now on stop is requested when the claim or the lock is lost.
+  void listen();
+  void stop() { source.request_stop(); }
+
+ private:
+  struct Request {
+    std::stop_source* source;
+    void operator()() const { source->request_stop(); }
+  };
+  std::optional<std::stop_callback<Request>> on_claim_, on_lock_;
+};
+
+}  // namespace holdfast

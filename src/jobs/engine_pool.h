@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine_pool.h - connections for jobs, made when they are needed, each used by one thread at a time.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "holdfast/job_engine.h"
+
+namespace holdfast::jobs {
+
+class EnginePool {
+ public:
+  explicit EnginePool(std::shared_ptr<Origin> origin) : origin_(std::move(origin)) {}
+
+  // In a child after fork(): the connections are its parent's, and not even to be closed.
+  void abandon() noexcept {
+    for (auto& engine : idle_) (void)engine.release();
+  }
+
+  // Calls `call(engine)` on one that nobody uses.  After a call that was not answered or refused its
+  // connection is closed: whatever it still has in flight, nobody waits for it any more.
+  template <class Call>
+  auto with(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
+    auto engine = take(until);
+    if (!engine) return std::move(engine).error();
+    auto result = call(**engine);
+    const auto is = [&](Errc code) { return result.error().code == code; };
+    const bool broken = !result && (is(Errc::unavailable) || is(Errc::in_doubt) || is(Errc::refused));
+    if (!broken) give_back(*std::move(engine));
+    return result;
+  }
+
+ private:
+  Result<std::unique_ptr<JobEngine>> take(Instant until) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        auto engine = std::move(idle_.back());
+        idle_.pop_back();
+        return engine;
+      }
+    }
+    return origin_->jobs(until);
+  }
+  void give_back(std::unique_ptr<JobEngine> engine) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(engine));
+  }
+
+  const std::shared_ptr<Origin> origin_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<JobEngine>> idle_;
+};
+
+}  // namespace holdfast::jobs

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// jobs_state.h - what the copies of a Jobs, its workers and its schedules share.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/adoption.h"
+#include "holdfast/jobs.h"
+#include "jobs/context.h"
+#include "jobs/engine_pool.h"
+
+namespace holdfast {
+
+namespace jobs {
+
+struct Definition {
+  JobOptions options = {};
+  JobFunction function = {};
+};
+
+// For what people ask by hand, and for one step of a job.
+Instant soon();
+
+}  // namespace jobs
+
+struct JobsState {
+  explicit JobsState(Client c) : client(std::move(c)), pool(Adoption::origin(client)) {}
+  ~JobsState();
+
+  // One call of an engine.  In a child after fork() it fails, and nothing is sent.
+  template <class Call>
+  auto ask(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
+    if (Status s = Adoption::check_not_forked(client); !s) return std::move(s).error();
+    return pool.with(until, std::move(call));
+  }
+
+  // None: nobody here knows what to do.
+  std::shared_ptr<const jobs::Definition> definition(std::string_view name) const;
+
+  // -- the jobs that run here, by the key of their lock
+
+  using Context = std::shared_ptr<JobContext::State>;
+  void began(const Context& context);
+  void ended(const Context& context);
+  bool refresh(const std::string& key);
+
+  const Client client;
+  jobs::EnginePool pool;
+
+  mutable std::mutex mutex;  // guards what follows
+  std::map<std::string, std::shared_ptr<const jobs::Definition>, std::less<>> definitions;
+  std::shared_ptr<const jobs::Definition> others;
+  std::multimap<std::string, Context> running;
+  std::vector<std::shared_ptr<void>> schedules;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/running.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/wakeup.h"
+#include "base/wall_clock.h"
+#include "core/deadline.h"
+
+namespace holdfast::jobs {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis first_backoff = 10s, longest_backoff = 1h;
+constexpr Millis unknown_here = 10s;  // until somebody else may know what to do
+constexpr Millis between_tries = 100ms;
+constexpr std::size_t longest_error = 4000;
+
+std::string cut(std::string text) {
+  if (text.size() <= longest_error) return text;
+  text.resize(longest_error);
+  while (!is_utf8(text)) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Millis timeout_of(const JobOptions& options, const Args& args) {
+  return options.lock_timeout ? options.lock_timeout(args) : options.lock.timeout;
+}
+
+Millis backoff_of(const JobOptions& options, int attempt, double jitter) {
+  if (options.backoff) return std::max(options.backoff(attempt), Millis::zero());
+  const Millis full = std::min(longest_backoff, first_backoff * (1 << std::min(attempt - 1, 16)));
+  return Millis(std::lround(static_cast<double>(full.count()) * (0.9 + 0.2 * jitter)));
+}
+
+std::string current_exception_text() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return cut(is_utf8(error.what()) ? error.what() : printable(error.what()));
+  } catch (...) {
+    return "something that is no std::exception was thrown";
+  }
+}
+
+Running::Running(JobsState& jobs, Claimed claimed, Millis claim_ttl, Instant sent)
+    : jobs_(jobs), claimed_(std::move(claimed)), definition_(jobs.definition(claimed_.job.name)) {
+  const JobRow& job = claimed_.job;
+  auto args = Args::parse(job.args);
+  args_fit_ = args.has_value();
+  state_ = std::make_shared<JobContext::State>(job, args ? *std::move(args) : Args());
+  state_->timeout = job.lock_fixed ? job.lock_ttl : Millis::zero();
+  state_->blocker = claimed_.blocker;
+  if (claimed_.what != Claimed::What::running && claimed_.what != Claimed::What::raised) return;
+  state_->claimed = true;
+  state_->claim = Adoption::adopt(jobs.client, {.key = "job " + std::to_string(number(job.id)),
+                                                .holder = job.holder,
+                                                .ttl = claim_ttl,
+                                                .sent = sent,
+                                                .remaining = claim_ttl,
+                                                .claim = true});
+  if (!job.lock.empty())
+    state_->lock = Adoption::adopt(jobs.client, {.key = job.lock,
+                                                 .holder = job.holder,
+                                                 .token = job.token,
+                                                 .ttl = job.lock_ttl,
+                                                 .sent = sent,
+                                                 .remaining = claimed_.lock_remaining,
+                                                 .keep = !job.lock_fixed});
+}
+
+JobEvent Running::run(double jitter) {
+  jitter_ = jitter;
+  JobContext context(*state_);
+  switch (claimed_.what) {
+    case Claimed::What::running: return perform();
+    case Claimed::What::raised: return refused();
+    case Claimed::What::dropped: {
+      JobEvent event{JobEvent::What::dropped, claimed_.job, claimed_.blocker};
+      if (definition_ && definition_->options.lock_failed)
+        call_back(event, [&] { definition_->options.lock_failed(context, state_->args); });
+      return event;
+    }
+    case Claimed::What::poisoned:
+    case Claimed::What::nothing: break;
+  }
+  return {JobEvent::What::died, claimed_.job, claimed_.job.error};
+}
+
+JobEvent Running::hand_back() { return failed("the worker was ending", true); }
+
+JobEvent Running::perform() {
+  if (!definition_ || !definition_->function)
+    return conclude(
+        {.to = JobState::queued, .in = unknown_here, .counts = false, .error = "no worker knew it"},
+        JobEvent::What::handed_back, "nobody has defined " + printable(claimed_.job.name) + " here");
+  if (!args_fit_) return failed("its arguments are not a JSON array: " + printable(claimed_.job.args), false);
+  if (!take_lock_elsewhere()) return refused();
+  state_->listen();
+  jobs_.began(state_);
+  std::string error;
+  bool threw = false;
+  try {
+    JobContext context(*state_);
+    definition_->function(context, state_->args);
+  } catch (...) {
+    threw = true;
+    error = current_exception_text();
+  }
+  jobs_.ended(state_);
+  if (threw) return failed(error, state_->draining);
+  return conclude({.to = JobState::done}, JobEvent::What::done, "");
+}
+
+// The lock of a job that names another store for it.
+bool Running::take_lock_elsewhere() {
+  const JobOptions& options = definition_->options;
+  if (!options.lock_store || options.lock.limit == 0) return true;
+  const int limit = options.lock.limit;
+  for (int n = 1; n <= limit; ++n) {
+    const std::string key = limit == 1 ? claimed_.job.key : claimed_.job.key + "#" + std::to_string(n);
+    auto lease = Client(*options.lock_store)
+                     .try_acquire(key, {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
+    if (lease) {
+      state_->lock = *std::move(lease);
+      return true;
+    }
+    if (n == 1) state_->blocker = lease.error().holder.empty() ? lease.error().detail : lease.error().holder;
+  }
+  return false;
+}
+
+// Its lock is somebody else's.
+JobEvent Running::refused() {
+  const JobOptions options = definition_ ? definition_->options : JobOptions{};
+  std::string error = printable(claimed_.job.key) + " is held by " + printable(state_->blocker);
+  try {
+    JobContext context(*state_);
+    if (options.lock_failed) options.lock_failed(context, state_->args);
+  } catch (...) {
+    return failed(current_exception_text(), false);
+  }
+  switch (options.lock.on_conflict) {
+    case OnConflict::drop:
+      if (!options.lock_failed && !options.lock_store) break;  // it was enqueued to raise
+      return conclude({.to = JobState::dropped, .error = state_->blocker}, JobEvent::What::dropped,
+                      state_->blocker);
+    case OnConflict::wait:
+    case OnConflict::replace:
+      return conclude({.to = JobState::queued, .in = 1s, .counts = false, .error = error},
+                      JobEvent::What::handed_back, error);
+    case OnConflict::raise: break;
+  }
+  return failed(error, false);
+}
+
+JobEvent Running::failed(const std::string& why, bool stopped) {
+  if (stopped)
+    return conclude({.to = JobState::queued, .counts = false, .error = why}, JobEvent::What::handed_back,
+                    why);
+  const JobRow& job = claimed_.job;
+  const int failures = job.attempt - job.crashes;
+  if (failures >= job.max_attempts)
+    return conclude({.to = JobState::dead, .error = why}, JobEvent::What::died, why);
+  const Millis in = backoff_of(definition_ ? definition_->options : JobOptions{}, failures, jitter_);
+  return conclude({.to = JobState::queued, .in = in, .error = why}, JobEvent::What::failed, why);
+}
+
+JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) {
+  const bool elsewhere = state_->locked() && claimed_.job.lock.empty();
+  how.id = claimed_.job.id;
+  how.holder = {state_->job.holder};
+  how.lock = {claimed_.job.lock};
+  how.token = claimed_.job.token;
+  bool lock_ended = false;
+  if (elsewhere) {
+    const auto released = state_->lock.try_release();
+    lock_ended = !released || *released != Released::released;
+  } else if (state_->locked()) {
+    Adoption::disown(state_->lock);  // it is released by the same step that ends the job
+  }
+  JobEvent event{what, claimed_.job, std::move(detail)};
+  const auto finished = tell(how);
+  if (!finished) {
+    event.what = JobEvent::What::unknown;
+    event.detail = finished.error().detail;
+    // It is ours no more, and whoever waits for it need not wait for it to end.
+    if (!how.lock.text.empty()) (void)Client(jobs_.client).try_release(how.lock.text, how.holder.text);
+  } else if (!finished->finished) {
+    event = not_ours();
+  }
+  (void)Adoption::disown(state_->claim);
+  if (finished && !elsewhere) lock_ended = !how.lock.text.empty() && !finished->released;
+  if (lock_ended && definition_ && definition_->options.lock_expired_before_release) {
+    JobContext context(*state_);
+    call_back(event, [&] { definition_->options.lock_expired_before_release(context, state_->args); });
+  }
+  if (lock_ended && event.what == JobEvent::What::done) event.what = JobEvent::What::expired;
+  return event;
+}
+
+JobEvent Running::not_ours() {
+  JobEvent event{JobEvent::What::lost, claimed_.job, "its claim ran out while it was at work"};
+  const Instant until = soon();
+  const auto rows = jobs_.ask(until, [&](JobEngine& e) { return e.list({.id = claimed_.job.id}, until); });
+  if (rows && !rows->empty() && rows->front().state == JobState::cancelled) {
+    event.what = JobEvent::What::cancelled;
+    event.detail.clear();
+  }
+  return event;
+}
+
+Result<Finished> Running::tell(const Finish& how) {
+  Wakeup pause;
+  bool in_doubt = false;
+  while (true) {
+    const Instant now = BootClock::now();
+    const Instant until = after(now, core::longest_attempt);
+    auto finished = jobs_.ask(until, [&](JobEngine& engine) { return engine.finish(how, until); });
+    if (finished) {
+      // The one whose answer got lost has done it.
+      if (!finished->finished && in_doubt && is_as_told(how)) return Finished{true, true, finished->now};
+      return finished;
+    }
+    in_doubt = in_doubt || finished.error().in_doubt();
+    if (!finished.error().retryable() || !state_->claim.held()) return finished;
+    pause.wait(after(now, between_tries));
+  }
+}
+
+bool Running::is_as_told(const Finish& how) {
+  const Instant until = soon();
+  const auto rows = jobs_.ask(until, [&](JobEngine& engine) { return engine.list({.id = how.id}, until); });
+  return rows && !rows->empty() && rows->front().state == how.to && rows->front().holder == how.holder.text;
+}
+
+template <class Call>
+void Running::call_back(JobEvent& event, Call call) {
+  try {
+    call();
+  } catch (...) {
+    event.detail += (event.detail.empty() ? "" : "; ") + ("a callback threw: " + current_exception_text());
+  }
+}
+
+}  // namespace holdfast::jobs
+
+namespace holdfast {
+
+Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, const JobOptions& options,
+                                      const JobFunction& function) const {
+  using namespace std::chrono_literals;
+  const std::string key = job_key(name, options, args).value();
+  const Millis timeout = jobs::timeout_of(options, args);
+  const bool waits =
+      options.lock.on_conflict == OnConflict::wait || options.lock.on_conflict == OnConflict::replace;
+  Client client = options.lock_store ? *options.lock_store : state_->client;
+  const auto running = std::make_shared<JobContext::State>(
+      JobRow{
+          .name = std::string(name), .queue = options.queue, .key = key, .run_at = wall_now(), .attempt = 1},
+      args);
+  JobContext::State& state = *running;
+  state.timeout = timeout;
+  JobContext context(state);
+  const int limit = options.lock.limit;
+  std::optional<Error> refused;
+  for (int n = 1; n <= limit && !state.locked(); ++n) {
+    auto lease = client.try_acquire(limit == 1 ? key : key + "#" + std::to_string(n),
+                                    {.ttl = timeout > 0ms ? timeout : 30s,
+                                     .wait = waits && n == limit ? forever : 0ms,
+                                     .keep = timeout == 0ms});
+    if (lease)
+      state.lock = *std::move(lease);
+    else if (!lease.error().busy())
+      raise(std::move(lease).error());
+    else if (!refused)
+      refused = std::move(lease).error();
+  }
+  if (limit > 0 && !state.locked()) {
+    state.blocker = refused->holder;
+    if (options.lock_failed) options.lock_failed(context, args);
+    if (options.lock.on_conflict == OnConflict::raise) raise(*std::move(refused));
+    return {.holder = refused->holder};
+  }
+  state.listen();
+  state_->began(running);
+  std::exception_ptr thrown;
+  try {
+    function(context, args);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  state_->ended(running);
+  Lost lost;
+  if (state.locked()) {
+    const auto released = state.lock.try_release();
+    lost = state.lock.lost();
+    const bool ended = lost.reason != Loss::none || (released && *released != Released::released);
+    if (ended && options.lock_expired_before_release) options.lock_expired_before_release(context, args);
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  if (lost.reason != Loss::none && timeout == 0ms)
+    raise({.code = Errc::lost,
+           .detail = "the lock was lost before the job ended: " + lost.detail,
+           .loss = lost.reason});
+  return {.ran = true, .value = std::monostate{}};
+}
+
+}  // namespace holdfast

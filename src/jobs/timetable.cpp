@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/timetable.h"
+
+#include <date/tz.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "base/text.h"
+
+namespace holdfast::jobs {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int days_to_look = 366 * 8;
+
+}  // namespace
+
+Result<Timetable> Timetable::make(std::string_view schedule, std::string_view zone) {
+  auto spec = CronSpec::parse(schedule);
+  if (!spec) return std::move(spec).error();
+  try {
+    return Timetable(*std::move(spec), date::locate_zone(std::string(zone)));
+  } catch (const std::runtime_error&) {
+    return Error{Errc::invalid, "\"" + printable(zone) +
+                                    "\" is no time zone known here; write one like Europe/Berlin, or UTC"};
+  }
+}
+
+std::optional<Second> Timetable::next(Second then) const {
+  const auto local = date::floor<date::days>(zone_->to_local(date::sys_seconds(then)));
+  // From the day before: an hour that was left out may put a tick on another day.
+  for (int i = -1; i <= days_to_look; ++i) {
+    const date::local_days day = local + date::days(i);
+    const date::year_month_day civil{day};
+    const CivilMinute at{.year = int{civil.year()},
+                         .month = unsigned{civil.month()},
+                         .day = unsigned{civil.day()},
+                         .weekday = date::weekday(day).c_encoding()};
+    if (!spec_.has_day(at)) continue;
+    for (int hour = 0; hour < 24; ++hour) {
+      for (int minute = 0; minute < 60; ++minute) {
+        if (!spec_.has_time(hour, minute)) continue;
+        const date::local_seconds moment = day + std::chrono::hours(hour) + std::chrono::minutes(minute);
+        const Second tick = zone_->to_sys(moment, date::choose::earliest).time_since_epoch();
+        if (tick > then) return tick;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace holdfast::jobs

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "holdfast/job_args.h"
+
+namespace holdfast::test {
+namespace {
+
+template <class Call>
+std::string refusal(Call call) {
+  try {
+    call();
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+TEST(Args, values_come_back_as_they_were_given) {
+  const Args args = Args::of(true, -5, 18446744073709551615ull, 0.1, "ä\"\n", nullptr, std::vector<int>{1, 2},
+                             Json{R"({"a":[1]})"});
+  EXPECT_EQ(args.text(), R"([true,-5,18446744073709551615,0.1,"ä\"\n",null,[1,2],{"a":[1]}])");
+  const Args read = Args::parse(args.text()).value();
+  EXPECT_TRUE(read.get<bool>(0));
+  EXPECT_EQ(read.get<int>(1), -5);
+  EXPECT_EQ(read.get<std::uint64_t>(2), 18446744073709551615ull);
+  EXPECT_EQ(read.get<double>(3), 0.1);
+  EXPECT_EQ(read.get<std::string>(4), "ä\"\n");
+  EXPECT_EQ(read.get<std::optional<int>>(5), std::nullopt);
+  EXPECT_EQ(read.get<std::vector<int>>(6), (std::vector<int>{1, 2}));
+  EXPECT_EQ(read.get<Json>(7), Json{R"({"a":[1]})"});
+}
+
+TEST(Args, a_value_of_another_kind_is_refused_by_its_number) {
+  const Args args = Args::of("x", 300, -1, 1.5);
+  EXPECT_EQ(refusal([&] { (void)args.get<int>(0); }).substr(0, 45),
+            "argument 1: \"x\" is not a whole number from -2");
+  EXPECT_EQ(refusal([&] { (void)args.get<std::uint8_t>(1); }),
+            "argument 2: 300 is not a whole number from 0 to 255");
+  EXPECT_NE(refusal([&] { (void)args.get<unsigned>(2); }), "");
+  EXPECT_NE(refusal([&] { (void)args.get<int>(3); }), "");
+  EXPECT_EQ(refusal([&] { (void)args.get<int>(4); }), "argument 5 is missing: there are 4");
+}
+
+TEST(Args, what_is_no_json_array_is_refused) {
+  EXPECT_EQ(Args::parse("{}").error().detail, "{} is not a JSON array");
+  EXPECT_EQ(Args::parse("[1,").error().detail, "\"[1,\" is not JSON");
+}
+
+}  // namespace
+}  // namespace holdfast::test

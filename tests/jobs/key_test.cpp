@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of active_job_lock, letter by letter (reference/jobs.md 4.1).
+#include <gtest/gtest.h>
+
+#include "holdfast/jobs.h"
+
+namespace holdfast::test {
+namespace {
+
+std::string key(const Args& args, const JobOptions& options = {}) {
+  return job_key("Job", options, args).value();
+}
+
+TEST(Key, arguments_are_joined_by_a_hyphen) {
+  EXPECT_EQ(key(Args::of(1, "a", nullptr, true)), "lock:Job:1-a--true");
+  EXPECT_EQ(key(Args::of(false, -7)), "lock:Job:false--7");
+  EXPECT_EQ(key(Args::of("", "")), "lock:Job:-");
+  EXPECT_EQ(key(Args::of(std::optional<int>(), std::optional<int>(3))), "lock:Job:-3");
+}
+
+TEST(Key, without_arguments_it_ends_in_a_colon) { EXPECT_EQ(key({}), "lock:Job:"); }
+
+TEST(Key, an_identifier_that_is_none_leaves_the_colon_out) {
+  EXPECT_EQ(key(Args::of(1), {.identifier = [](const Args&) { return std::nullopt; }}), "lock:Job");
+  EXPECT_EQ(key(Args::of(1), {.identifier = [](const Args&) { return std::string("x"); }}), "lock:Job:x");
+  EXPECT_EQ(key(Args::of(1), {.identifier = [](const Args&) { return std::string(); }}), "lock:Job:");
+}
+
+TEST(Key, a_key_of_ones_own_is_the_whole_key) {
+  EXPECT_EQ(key(Args::of(1), {.lock_key = [](const Args&) { return "lock:updates"; }}), "lock:updates");
+}
+
+TEST(Key, floats_look_as_in_ruby) {
+  EXPECT_EQ(key(Args::of(2.5)), "lock:Job:2.5");
+  EXPECT_EQ(key(Args::of(1.0)), "lock:Job:1.0");
+  EXPECT_EQ(key(Args::of(-0.0)), "lock:Job:-0.0");
+  EXPECT_EQ(key(Args::of(1e15)), "lock:Job:1000000000000000.0");
+  EXPECT_EQ(key(Args::of(1e16)), "lock:Job:1.0e+16");
+  EXPECT_EQ(key(Args::of(1.5e20)), "lock:Job:1.5e+20");
+  EXPECT_EQ(key(Args::of(0.0001)), "lock:Job:0.0001");
+  EXPECT_EQ(key(Args::of(0.00001)), "lock:Job:1.0e-05");
+}
+
+TEST(Key, a_list_makes_no_key_by_itself) {
+  const auto made = job_key("Job", {}, Args::of(1, std::vector<int>{1, 2}));
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().detail,
+            "argument 2 of Job is a list or an object, which makes no key; give the job an identifier");
+}
+
+TEST(Key, one_that_is_too_long_is_refused_and_never_cut) {
+  EXPECT_EQ(job_key("Job", {}, Args::of(std::string(600, 'x'))).error().code, Errc::invalid);
+}
+
+struct Custom {
+  static constexpr std::string_view name = "Custom";
+  static std::optional<std::string> identifier(std::int64_t id, const std::string&) {
+    return std::to_string(id * 2);
+  }
+  void perform(JobContext&, std::int64_t, std::string_view) {}
+};
+
+TEST(Key, a_typed_job_has_the_same_key) {
+  EXPECT_EQ(job_key(Custom::name, options_of<Custom>(), args_of<Custom>(21, "x")).value(), "lock:Custom:42");
+}
+
+}  // namespace
+}  // namespace holdfast::test

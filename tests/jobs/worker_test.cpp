@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs and their workers, on every store that keeps jobs.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "holdfast/job_worker.h"
+#include "tests/support/await.h"
+#include "tests/support/databases.h"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using What = JobEvent::What;
+
+class Work : public ::testing::TestWithParam<Kind> {
+ protected:
+  WorkerOptions quick(int threads = 2) {
+    return {.threads = threads, .poll = 10ms, .on_event = [this](const JobEvent& event) {
+              const std::lock_guard lock(mutex_);
+              events_.push_back(event);
+            }};
+  }
+  std::vector<JobEvent> events(What what) {
+    const std::lock_guard lock(mutex_);
+    std::vector<JobEvent> found;
+    for (const JobEvent& event : events_) {
+      if (event.what == what) found.push_back(event);
+    }
+    return found;
+  }
+  bool await_events(What what, std::size_t count = 1) {
+    return await([&] { return events(what).size() >= count; });
+  }
+
+  const std::unique_ptr<TestDatabase> database_ = GetParam().make();
+  Jobs jobs_{Client(database_->new_client())};
+  std::mutex mutex_;
+  std::vector<JobEvent> events_;
+};
+
+JobId id_of(const EnqueueResult& result) { return std::get<Enqueued>(result).id; }
+
+TEST_P(Work, a_job_runs_with_its_arguments_under_its_lock) {
+  std::atomic<int> sum = 0;
+  std::atomic<std::uint64_t> token = 0;
+  std::atomic<bool> held = false;
+  jobs_.define("Add", {}, [&](JobContext& context, const Args& args) {
+    held = context.held() && context.lock_key() == "lock:Add:2-3" && context.attempt() == 1;
+    token = number(context.token());
+    sum = args.get<int>(0) + args.get<int>(1);
+  });
+  const JobId id = id_of(jobs_.enqueue("Add", Args::of(2, 3)));
+  JobWorker worker(jobs_, quick());
+  ASSERT_TRUE(await_events(What::done));
+  EXPECT_EQ(sum, 5);
+  EXPECT_TRUE(held);
+  EXPECT_GT(token, 0u);
+  EXPECT_EQ(jobs_.list({.id = id}).at(0).state, JobState::done);
+  EXPECT_FALSE(jobs_.locked("lock:Add:2-3"));
+}
+
+TEST_P(Work, a_job_that_throws_is_tried_again_and_then_dead) {
+  std::atomic<int> tries = 0;
+  jobs_.define("Fail", {.max_attempts = 3, .backoff = 5ms}, [&](JobContext&, const Args&) {
+    ++tries;
+    throw std::runtime_error("no paper");
+  });
+  const JobId id = id_of(jobs_.enqueue("Fail"));
+  JobWorker worker(jobs_, quick());
+  ASSERT_TRUE(await_events(What::died));
+  EXPECT_EQ(tries, 3);
+  EXPECT_EQ(events(What::failed).size(), 2u);
+  const JobRow row = jobs_.list({.id = id}).at(0);
+  EXPECT_EQ(row.state, JobState::dead);
+  EXPECT_EQ(row.error, "no paper");
+  EXPECT_EQ(row.attempt, 3);
+}
+
+TEST_P(Work, no_two_jobs_of_a_key_run_at_once_and_those_that_wait_all_run) {
+  std::atomic<int> inside = 0, most = 0, ran = 0;
+  jobs_.define("One", {.lock = {.on_conflict = OnConflict::wait}}, [&](JobContext&, const Args&) {
+    const int now = ++inside;
+    if (now > most) most = now;
+    let_pass(1ms);
+    ++ran;
+    --inside;
+  });
+  for (int i = 0; i < 20; ++i) jobs_.enqueue("One", Args::of("same"));
+  JobWorker worker(jobs_, quick(4));
+  ASSERT_TRUE(await_events(What::done, 20));
+  EXPECT_EQ(ran, 20);
+  EXPECT_EQ(most, 1);
+}
+
+TEST_P(Work, a_dropped_job_tells_who_had_the_lock) {
+  Client other(database_->new_client());
+  const Lease lease = other.acquire("lock:Drop:", {.owner = "olga"});
+  jobs_.define("Drop", {}, [](JobContext&, const Args&) {});
+  jobs_.enqueue("Drop");
+  JobWorker worker(jobs_, quick());
+  ASSERT_TRUE(await_events(What::dropped));
+  EXPECT_EQ(events(What::dropped).at(0).detail, "olga");
+}
+
+TEST_P(Work, a_cancelled_job_is_asked_to_stop) {
+  std::atomic<bool> stopped = false;
+  jobs_.define("Long", {}, [&](JobContext& context, const Args&) {
+    stopped = await([&] { return context.stop_requested(); });
+  });
+  const JobId id = id_of(jobs_.enqueue("Long"));
+  WorkerOptions options = quick();
+  options.claim = 300ms;
+  JobWorker worker(jobs_, options);
+  ASSERT_TRUE(await_events(What::started));
+  jobs_.cancel(id);
+  ASSERT_TRUE(await_events(What::cancelled));
+  EXPECT_TRUE(stopped);
+}
+
+TEST_P(Work, draining_hands_back_what_does_not_end) {
+  jobs_.define("Long", {}, [&](JobContext& context, const Args&) {
+    await([&] { return context.stop_requested(); });
+    context.check();
+  });
+  const JobId id = id_of(jobs_.enqueue("Long"));
+  {
+    WorkerOptions options = quick();
+    options.grace = 10ms;
+    JobWorker worker(jobs_, options);
+    ASSERT_TRUE(await_events(What::started));
+  }
+  EXPECT_EQ(events(What::handed_back).size(), 1u);
+  const JobRow row = jobs_.list({.id = id}).at(0);
+  EXPECT_EQ(row.state, JobState::queued);
+  EXPECT_EQ(row.attempt, 0);
+  EXPECT_FALSE(jobs_.locked("lock:Long:"));
+}
+
+HOLDFAST_ON_STORES(Work, job_kinds());
+
+}  // namespace
+}  // namespace holdfast::test
