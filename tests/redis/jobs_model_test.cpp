@@ -106,9 +106,9 @@ class Side {
   std::string finish() {
     const Claimed* claimed = any_claim();
     if (claimed == nullptr) return "";
-    static constexpr JobState ends[] = {JobState::done, JobState::done, JobState::queued, JobState::dead,
-                                        JobState::cancelled};
-    const JobState to = ends[random_.below(5)];
+    static constexpr JobState ends[] = {JobState::done, JobState::done,    JobState::queued,
+                                        JobState::dead, JobState::dropped, JobState::cancelled};
+    const JobState to = ends[random_.below(6)];
     const Finish how{.in = random_.below(3) == 0 ? Millis(1h) : Millis(0),
                      .counts = random_.below(2) == 0,
                      .error = random_.below(2) == 0 ? "why\nnot" : ""};

@@ -28,7 +28,7 @@ class Worker {
   }
   EnqueueReply enqueue(std::string_view key, NewJob job = {}) { return try_enqueue(key, job).value(); }
   EnqueueReply loner(std::string_view key, NewJob job = {}) {
-    job.unique = Unique::until_end;
+    job.unique = Unique::loner;
     return enqueue(key, job);
   }
   Result<Claimed> try_claim(std::string_view holder, Millis ttl = 1h,

@@ -113,8 +113,9 @@ Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {
       command.word(job.key).number(count(job.lock_ttl)).word(flag(job.lock_fixed)).number(job.limit);
       command.word(to_string(job.on_conflict)).word(to_string(job.unique));
       command.word(job.tick_name).number(job.tick).number(bounded(job.window));
+      command.word(flag(core::minds_holder(job)));
     };
-    const Answer told = ask(&Scripts::job_enqueue, 16, add, until);
+    const Answer told = ask(&Scripts::job_enqueue, 17, add, until);
     return EnqueueReply{.what = what_of_enqueue((*told)[1].text()),
                         .id = id_of((*told)[2]),
                         .state = state_of((*told)[3].text()),

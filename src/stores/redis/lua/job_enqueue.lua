@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- asked    name, queue, args, priority, at (us, 0: now), in (ms), max_attempts, key, lock_ttl (ms, -1: without end),
---          lock_fixed, limit, on_conflict, unique, tick_name, tick, window (ms)
+--          lock_fixed, limit, on_conflict, unique, tick_name, tick, window (ms), minds_holder
 -- Answers  now, what, id, state, since, holder
 local function work()
   local wish = { state = 'queued', enqueued_at = now }
   local fields = { 'name', 'queue', 'args', 'priority', 'at', 'in', 'max_attempts', 'key', 'lock_ttl', 'lock_fixed',
-    'limit', 'on_conflict', 'unique', 'tick_name', 'tick', 'window' }
+    'limit', 'on_conflict', 'unique', 'tick_name', 'tick', 'window', 'minds_holder' }
   for i, field in ipairs(fields) do wish[field] = ARGV[asked + i] end
   local run_at = wish.at ~= '0' and wish.at or whole(now_us + math.min(wish['in'] * 1000, exact))
 
@@ -47,7 +47,7 @@ local function work()
     if marks and not stale and is_marked(wish.key) then return { now, 'locked', '0', 'queued', '0', stranger } end
   end
 
-  if (wish.unique == 'until_end' or wish.unique == 'until_success') and wish.limit == '1' then
+  if wish.minds_holder == '1' then
     local r = { lease = prefix .. wish.key }
     r.token, r.named, r.till = unpack(call('HMGET', beside('facts', r.lease), 'token', 'holder', 'until'))
     look(r)

@@ -12,6 +12,8 @@ local function finish(job)
   if to == 'queued' and not counts then
     add(job, 'attempt', -1)
     note(job, 'handed-back', why)
+  elseif to == 'dropped' then
+    add(job, 'attempt', -1)
   elseif to ~= 'done' then
     note(job, to == 'cancelled' and 'cancelled' or 'failed', why)
   end
