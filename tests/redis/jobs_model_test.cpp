@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scripts say the same as core/job_rule.h: what happens at random happens in Redis as it does in memory,
 // which asks those rules.
+#include <algorithm>
 #include <map>
 #include <sstream>
 
@@ -82,7 +83,7 @@ class Side {
 
   std::string claim() {
     const std::string holder = "w" + std::to_string(++holders_);
-    const bool both = random_.below(2) == 0, brief = random_.below(4) == 0;
+    const bool both = random_.below(2) == 0, brief = random_.below(4) == 0 && !has_expired();
     const std::vector<std::string> queues =
         both ? std::vector<std::string>{"default", "other"} : std::vector<std::string>{queue()};
     // With no time at all it has run out before anybody asks again.
@@ -94,6 +95,13 @@ class Side {
         << " next " << (told.next == 1min) << " ";
     if (told.what != Got::nothing) tell(out, told.job);
     return out.str();
+  }
+
+  // Which of several comes first whose claims have run out, nobody promises.
+  bool has_expired() {
+    const auto rows = worker_.list({.state = JobState::running});
+    return std::any_of(rows.begin(), rows.end(),
+                       [](const JobRow& row) { return row.claim_remaining == 0ms; });
   }
 
   const Claimed* any_claim() {
