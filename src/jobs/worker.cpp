@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <system_error>
 
 #include "base/random.h"
@@ -123,13 +124,13 @@ Result<Claimed> JobWorker::State::claim(const std::string& holder) {
   const Instant until = after(BootClock::now(), one_claim);
   const ClaimRequest request{
       .queues = options.queues, .holder = {holder}, .ttl = options.claim, .max_crashes = options.max_crashes};
-  return shared.pool.with(until, [&](JobEngine& engine) { return engine.claim(request, until); });
+  return shared.ask(until, [&](JobEngine& engine) { return engine.claim(request, until); });
 }
 
 // A claim whose answer got lost may have been granted: it need not wait until it runs out.
 void JobWorker::State::hand_back_unheard(const std::string& holder) {
   const Instant until = after(BootClock::now(), one_claim);
-  const auto rows = shared.pool.with(
+  const auto rows = shared.ask(
       until, [&](JobEngine& e) { return e.list({.state = JobState::running, .limit = 1000}, until); });
   if (!rows) return;
   for (const JobRow& row : *rows) {
@@ -141,7 +142,7 @@ void JobWorker::State::hand_back_unheard(const std::string& holder) {
                       .error = "the worker did not hear that it had been given it",
                       .lock = {row.lock},
                       .token = row.token};
-    (void)shared.pool.with(until, [&](JobEngine& e) { return e.finish(back, until); });
+    (void)shared.ask(until, [&](JobEngine& e) { return e.finish(back, until); });
   }
 }
 
@@ -225,13 +226,14 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
   const bool runs = claimed.what == Claimed::What::running || claimed.what == Claimed::What::raised;
   const bool starts = claimed.what == Claimed::What::running;
   Running job(shared, std::move(claimed), options.claim, sent);
+  bool too_late = false;
   if (runs) {
     const std::lock_guard lock(mutex);
     running.push_back(job.state());
-    if (draining) heart.ring();
+    too_late = draining;
   }
-  if (starts) tell({JobEvent::What::started, job.state()->job, ""});
-  const JobEvent event = job.run(fraction());
+  if (starts && !too_late) tell({JobEvent::What::started, job.state()->job, ""});
+  const JobEvent event = runs && too_late ? job.hand_back() : job.run(fraction());
   if (runs) {
     const std::lock_guard lock(mutex);
     std::erase(running, job.state());
@@ -253,7 +255,7 @@ bool JobWorker::State::renew() {
   std::vector<ClaimRef> claims;
   for (const auto& state : now_running) claims.push_back({state->job.id, {state->job.holder}});
   const auto held = std::make_unique<bool[]>(claims.size());
-  const Status status = shared.pool.with(until, [&](JobEngine& engine) {
+  const Status status = shared.ask(until, [&](JobEngine& engine) {
     return engine.renew(claims, {held.get(), claims.size()}, options.claim, until);
   });
   if (!status) return false;
@@ -320,6 +322,10 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
 }
 
 JobWorker::~JobWorker() {
+  if (Adoption::forked(state_->jobs.client())) {  // the threads are the parent's
+    new (std::nothrow) std::shared_ptr<State>(std::move(state_));
+    return;
+  }
   drain();
   wait();
 }
