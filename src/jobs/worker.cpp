@@ -288,7 +288,6 @@ void JobWorker::State::beat() {
     Instant sleep_until = next;
     {
       const std::lock_guard lock(mutex);
-      // Behind it, whoever is given a job rings.
       if (!told) sleep_until = std::min(next, stop_at);
     }
     heart.wait(sleep_until);
