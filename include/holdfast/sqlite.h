@@ -42,7 +42,8 @@ HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
 //
 // It neither begins nor commits: Errc::invalid where no transaction is open.  Begin it with BEGIN IMMEDIATE;
 // one that has read first may have to be rolled back (Errc::unavailable).  How long it waits for others is
-// the connection's busy timeout, and how durable the commit is its `synchronous`.  After an error the
+// the connection's busy timeout, and how durable the commit is its `synchronous`; give it PRAGMA
+// wal_autocheckpoint = 0, as ours have (docs/stores/sqlite.md, Speed).  After an error the
 // transaction is as before the call and can go on, unless SQLite has rolled it back (sqlite3_get_autocommit).
 //
 // REQUIRES: the connection outlives it; both are used by one thread at a time.

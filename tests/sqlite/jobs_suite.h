@@ -24,7 +24,7 @@ class Worker {
     return job;
   }
   static NewJob loner(std::string_view key, NewJob job = {}) {
-    job.unique = Unique::until_end;
+    job.unique = Unique::loner;
     return named(key, job);
   }
 

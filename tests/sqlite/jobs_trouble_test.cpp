@@ -59,8 +59,10 @@ struct Said {
   try {
     Worker worker(path);
     for (int i = 0;; ++i) {
-      const NewJob job = Worker::loner("k" + std::to_string(i % 3), {.on_conflict = OnConflict::wait});
-      const EnqueueReply told = worker.enqueue(job);
+      const std::int64_t tick = worker.engine().tick("t", soon()).value().tick + 1;
+      const std::string key = "k" + std::to_string(i % 3), args = "[" + std::to_string(tick) + "]";
+      const EnqueueReply told = worker.enqueue(Worker::loner(
+          key, {.args = args, .on_conflict = OnConflict::wait, .tick_name = "t", .tick = tick}));
       const Said enqueued{Said::What::enqueued, number(told.id)};
       if (::write(to, &enqueued, sizeof enqueued) != sizeof enqueued) break;
       if (i % 2 == 0) continue;
@@ -75,6 +77,15 @@ struct Said {
   }
   ::_exit(1);  // seen by the parent, which expects a signal
 }
+
+// What changes in one step is never seen half done: a job and its lease, a job and its tick.
+constexpr const char* halves =
+    "SELECT 'a lease without its job: ' || key FROM locks AS l WHERE locked_by IS NOT NULL AND NOT EXISTS "
+    "(SELECT 1 FROM holdfast_jobs WHERE state = 'running' AND lock = l.key AND holder = locked_by AND "
+    "token = sequence) UNION ALL "
+    "SELECT 'a job without its lease: ' || id FROM holdfast_jobs AS j WHERE state = 'running' AND NOT EXISTS "
+    "(SELECT 1 FROM locks WHERE key = j.lock AND locked_by = j.holder AND sequence = j.token) UNION ALL "
+    "SELECT 'a tick with two jobs: ' || args FROM holdfast_jobs GROUP BY args HAVING count(*) > 1";
 
 TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_is_stuck) {
   { Worker makes_the_tables(path_); }
@@ -99,6 +110,7 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << "it failed by itself in round " << round;
+    ASSERT_EQ(RawDatabase(path_).ask(halves), "") << "in round " << round;
   }
   EXPECT_EQ(RawDatabase(path_).ask("PRAGMA integrity_check"), "ok");
   ASSERT_GT(finished.size(), 20u);
