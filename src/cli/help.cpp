@@ -16,19 +16,13 @@ struct Page {
 // In the order in which they are listed.
 constexpr Page pages[] = {
     {"run", "[OPTION]... KEY [--] CMD [ARG]...", "Run CMD while holding KEY",
-     R"(Waits for ever unless -n or -w. Options stand before or behind KEY; the first word behind KEY that is no
-option is CMD, and all behind it is CMD's. CMD finds HOLDFAST_KEY, HOLDFAST_TOKEN, HOLDFAST_OWNER and
-HOLDFAST_DEADLINE in its environment. If the lease is lost, CMD and its process group are ended in time.
+     R"(Waits for ever unless -n or -w. The first word behind KEY that is no option is CMD, and all behind it is CMD's. It finds
+HOLDFAST_KEY, _TOKEN, _OWNER and _DEADLINE in its environment. If the lease is lost, its process group is ended in time.
 
 Exit code: CMD's own, 128+N if it died of signal N; 75 busy, 76 lease lost, 69 store unreachable,
 64 usage, 77 refused, 126 and 127 CMD cannot be run or is not there.
 
-With --tick or --every CMD also needs its turn, by the store's clock; 75 if it is not: --tick 15m lets the first of
-all hosts run in each quarter of an hour, whether it then succeeds or not; --every 24h lets one run if none has
-succeeded for a day.
-
   holdfast run nightly -- ./backup.sh
-  holdfast run -n --ttl 1m cleanup find /tmp -mtime +7 -delete
   holdfast run -n -E 0 --tick 15m mirror -- ./mirror.sh)"},
     {"acquire", "[OPTION]... KEY", "Take KEY and leave it taken, for scripts",
      R"(Prints owner and token. The lease is detached: it lives until released or until its ttl has passed,

@@ -115,8 +115,9 @@ void build_options(CLI::App& app, Given& given) {
   waiting_options(run, given);
   text(run, "-E,--conflict-exit-code", "CODE", given.busy_code,
        "exit so if the key stays busy (75); 0: and say nothing");
-  text(run, "--tick", "DURATION", given.tick, "once in each such stretch of the store's clock, of all hosts");
-  text(run, "--every", "DURATION", given.every, "only if it has not succeeded within so long");
+  text(run, "--tick", "DURATION", given.tick,
+       "once in each such stretch of the store's clock, on all hosts together; else exit so");
+  text(run, "--every", "DURATION", given.every, "only if it has not succeeded within so long; else exit so");
   text(run, "KEY", "", given.key, "");
 
   CLI::App& acquire = add_command(app, "acquire");
