@@ -69,7 +69,8 @@ struct JobWorker::State {
 
   void work();
   void beat();
-  void drain();
+  void drain(Millis grace);
+  bool idle() const { return found_nothing && at_work == 0; }
 
   const Jobs jobs;
   JobsState& shared;
@@ -78,7 +79,8 @@ struct JobWorker::State {
   std::mutex mutex;  // guards what follows
   std::condition_variable_any changed;
   bool draining = false, over = false;
-  bool found_nothing = false;  // since something was found last
+  bool found_nothing = false;  // whoever looked last
+  int at_work = 0;             // threads that claim or run
   Wakeup* lookout = nullptr;   // of who is on it
   std::vector<Wakeup*> asleep;
   std::vector<std::shared_ptr<JobContext::State>> running;
@@ -98,7 +100,7 @@ struct JobWorker::State {
   }
   Result<Claimed> claim(const std::string& holder);
   void hand_back_unheard(const std::string& holder);
-  void rest(Wakeup& wakeup, Millis length);
+  void rest(Wakeup& wakeup, Millis length, bool nothing_due);
   void call_next();
   void run(Claimed claimed, Instant sent);
   void tell(const JobEvent& event) {
@@ -146,10 +148,16 @@ void JobWorker::State::hand_back_unheard(const std::string& holder) {
 
 void JobWorker::State::work() {
   Wakeup wakeup;
+  bool resting = true;
+  const auto rest_for = [&](Millis length, bool nothing_due) {
+    resting = true;
+    rest(wakeup, length, nothing_due);
+  };
   while (true) {
     {
       const std::lock_guard lock(mutex);
-      if (draining) return;
+      if (draining) break;
+      if (std::exchange(resting, false)) ++at_work;
     }
     const std::string holder = Adoption::new_holder(jobs.client());
     const Instant sent = BootClock::now();
@@ -157,26 +165,29 @@ void JobWorker::State::work() {
     if (!claimed) {
       tell_trouble(claimed.error().detail);
       if (claimed.error().in_doubt()) hand_back_unheard(holder);
-      rest(wakeup, after_trouble);
+      rest_for(after_trouble, false);
       continue;
     }
     tell_trouble("");
     if (claimed->what == Claimed::What::nothing) {
-      rest(wakeup, std::min(options.poll, claimed->next));
+      rest_for(std::min(options.poll, claimed->next), true);
       continue;
     }
     call_next();
     run(*std::move(claimed), sent);
   }
+  const std::lock_guard lock(mutex);
+  if (!resting) --at_work;
 }
 
-void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
+void JobWorker::State::rest(Wakeup& wakeup, Millis length, bool nothing_due) {
   Instant until = after(BootClock::now(), length);
   bool watching = false;
   {
     const std::lock_guard lock(mutex);
+    --at_work;
     if (draining) return;
-    found_nothing = true;
+    found_nothing = nothing_due;
     changed.notify_all();
     watching = lookout == nullptr;
     if (watching) {
@@ -261,11 +272,12 @@ void JobWorker::State::beat() {
   const Millis interval = options.claim / 3;
   Instant next = after(BootClock::now(), interval);
   while (true) {
+    bool told = false;
     {
       const std::lock_guard lock(mutex);
       if (over) return;
-      if (BootClock::now() >= stop_at) {
-        stop_at = Instant::max();
+      told = BootClock::now() >= stop_at;
+      if (told) {
         for (const auto& state : running) {
           state->draining = true;
           state->stop();
@@ -276,17 +288,18 @@ void JobWorker::State::beat() {
     Instant sleep_until = next;
     {
       const std::lock_guard lock(mutex);
-      sleep_until = std::min(next, stop_at);
+      if (!told) sleep_until = std::min(next, stop_at);
     }
     heart.wait(sleep_until);
   }
 }
 
-void JobWorker::State::drain() {
+void JobWorker::State::drain(Millis grace) {
   const std::lock_guard lock(mutex);
-  if (draining) return;
+  const Instant enough = after(BootClock::now(), grace);
+  if (draining && enough >= stop_at) return;
   draining = true;
-  stop_at = after(BootClock::now(), options.grace);
+  stop_at = enough;
   heart.ring();
   for (Wakeup* sleeper : asleep) sleeper->ring();
   if (lookout != nullptr) lookout->ring();
@@ -316,7 +329,8 @@ JobWorker::~JobWorker() {
   wait();
 }
 
-void JobWorker::drain() { state_->drain(); }
+void JobWorker::drain() { state_->drain(state_->options.grace); }
+void JobWorker::stop() { state_->drain(Millis::zero()); }
 
 void JobWorker::wait() {
   for (Worker& thread : state_->threads) thread.finish(patience);
@@ -331,14 +345,12 @@ void JobWorker::wait() {
 
 bool JobWorker::idle() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->found_nothing && state_->running.empty();
+  return state_->idle();
 }
 
 void JobWorker::wait_until_idle(std::stop_token stop) {
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, std::move(stop), [&] {
-    return state_->draining || (state_->found_nothing && state_->running.empty());
-  });
+  state_->changed.wait(lock, std::move(stop), [&] { return state_->draining || state_->idle(); });
 }
 
 }  // namespace holdfast
