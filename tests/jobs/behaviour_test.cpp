@@ -259,9 +259,9 @@ TEST_P(Behaviour, perform_now_passes_on_what_is_thrown_and_releases) {
 }
 
 TEST_P(Behaviour, perform_now_tells_that_its_lock_expired) {
-  const auto ran =
-      jobs_.perform_now("Now", {}, told({.timeout = 30ms}),
-                        [](JobContext& context, const Args&) { await([&] { return context.lost(); }); });
+  const auto ran = jobs_.perform_now("Now", {}, told({.timeout = 30ms}), [&](JobContext&, const Args&) {
+    EXPECT_TRUE(await([&] { return !jobs_.locked("lock:Now:"); }));
+  });
   EXPECT_TRUE(ran.ran);
   EXPECT_EQ(expired_, 1);
 }

@@ -300,8 +300,8 @@ TEST_P(Trial, what_the_job_throws_comes_before_what_its_callback_throws) {
   JobOptions options{.lock = {.timeout = 30ms}};
   options.lock_expired_before_release = [](JobContext&, const Args&) { throw std::logic_error("callback"); };
   EXPECT_THROW((void)jobs_.perform_now("Thrower", {}, options,
-                                       [](JobContext& context, const Args&) {
-                                         await([&] { return context.lost(); });
+                                       [&](JobContext&, const Args&) {
+                                         await([&] { return !jobs_.locked("lock:Thrower:"); });
                                          throw std::runtime_error("job");
                                        }),
                std::runtime_error);
