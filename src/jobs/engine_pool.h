@@ -5,7 +5,6 @@
 #include <mutex>
 #include <vector>
 
-#include "base/fork_page.h"
 #include "holdfast/job_engine.h"
 
 namespace holdfast::jobs {
@@ -13,23 +12,16 @@ namespace holdfast::jobs {
 class EnginePool {
  public:
   explicit EnginePool(std::shared_ptr<Origin> origin) : origin_(std::move(origin)) {}
-  // In a child the connections are the parent's, and closing our copy of one could end it for both.
-  ~EnginePool() {
-    if (!in_child()) return;
+
+  // In a child after fork(): the connections are its parent's, and not even to be closed.
+  void abandon() noexcept {
     for (auto& engine : idle_) (void)engine.release();
   }
-  EnginePool(const EnginePool&) = delete;
-  EnginePool& operator=(const EnginePool&) = delete;
-
-  bool in_child() const noexcept { return page_.in_child(); }
 
   // Calls `call(engine)` on one that nobody uses.  After a call that was not answered or refused its
   // connection is closed: whatever it still has in flight, nobody waits for it any more.
   template <class Call>
   auto with(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
-    if (in_child())
-      return Error{Errc::forked,
-                   "this process is a child of the one that opened the store: open it anew here"};
     auto engine = take(until);
     if (!engine) return std::move(engine).error();
     auto result = call(**engine);
@@ -56,7 +48,6 @@ class EnginePool {
     idle_.push_back(std::move(engine));
   }
 
-  const ForkPage page_;
   const std::shared_ptr<Origin> origin_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<JobEngine>> idle_;

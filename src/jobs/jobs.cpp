@@ -2,6 +2,7 @@
 #include "holdfast/jobs.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/host.h"
 #include "base/text.h"
@@ -100,9 +101,11 @@ bool JobsState::refresh(const std::string& key) {
   return refreshed;
 }
 
-// In a child there are no threads to wait for, and a lock may be held by one of those there were.
+// A child after fork() has neither the threads nor the connections.
 JobsState::~JobsState() {
-  if (pool.in_child()) (void)new auto(std::move(schedules));
+  if (!Adoption::forked(client)) return;
+  pool.abandon();
+  for (auto& schedule : schedules) new (std::nothrow) std::shared_ptr<void>(std::move(schedule));
 }
 
 Jobs::Jobs(Client client) : state_(std::make_shared<JobsState>(std::move(client))) {}
@@ -188,7 +191,7 @@ Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
   const Instant until = jobs::soon();
   const auto reply = when_.transaction != nullptr
                          ? when_.transaction->enqueue(job, until)
-                         : state_->pool.with(until, [&](JobEngine& e) { return e.enqueue(job, until); });
+                         : state_->ask(until, [&](JobEngine& e) { return e.enqueue(job, until); });
   if (!reply) return reply.error();
   if (reply->what == EnqueueReply::What::duplicate && options.loner_enqueue_failed)
     options.loner_enqueue_failed({reply->id, reply->state, reply->since}, args);
@@ -214,7 +217,7 @@ std::optional<JobRow> Jobs::enqueued(const std::string& key) const {
 
 Result<std::vector<JobRow>> Jobs::try_list(const JobQuery& query) const {
   const Instant until = jobs::soon();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.list(query, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.list(query, until); });
 }
 
 bool Jobs::refresh_lock(const std::string& key) const { return state_->refresh(key); }
@@ -229,27 +232,27 @@ std::string Jobs::unlock(const std::string& key, const Break& why, const JobOpti
 Result<JobRow> Jobs::try_change(JobId id, JobChange what) const {
   const Instant until = jobs::soon();
   const std::string by = user_at_host();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.change(id, what, by, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.change(id, what, by, until); });
 }
 
 Result<std::uint64_t> Jobs::try_purge(const JobPurge& what) const {
   const Instant until = after(BootClock::now(), 30s);
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.purge(what, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.purge(what, until); });
 }
 
 Result<TickRow> Jobs::try_take_tick(const Tick& tick) const {
   const Instant until = jobs::soon();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.take_tick(tick, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.take_tick(tick, until); });
 }
 
 Result<TickRow> Jobs::try_tick(std::string_view name) const {
   const Instant until = jobs::soon();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.tick(name, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.tick(name, until); });
 }
 
 Status Jobs::try_note_success(std::string_view name, std::string_view by) const {
   const Instant until = jobs::soon();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.note_success(name, by, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.note_success(name, by, until); });
 }
 
 }  // namespace holdfast

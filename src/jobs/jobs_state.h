@@ -37,6 +37,13 @@ struct JobsState {
   explicit JobsState(Client c) : client(std::move(c)), pool(Adoption::origin(client)) {}
   ~JobsState();
 
+  // One call of an engine.  In a child after fork() it fails, and nothing is sent.
+  template <class Call>
+  auto ask(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
+    if (Status s = Adoption::check_not_forked(client); !s) return std::move(s).error();
+    return pool.with(until, std::move(call));
+  }
+
   // None: nobody here knows what to do.
   std::shared_ptr<const jobs::Definition> definition(std::string_view name) const;
 

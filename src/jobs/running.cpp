@@ -92,6 +92,8 @@ JobEvent Running::run(double jitter) {
   return {JobEvent::What::died, claimed_.job, claimed_.job.error};
 }
 
+JobEvent Running::hand_back() { return failed("the worker was ending", true); }
+
 JobEvent Running::perform() {
   if (!definition_ || !definition_->function) return unknown();
   if (!args_fit_) return failed("its arguments are not a JSON array: " + printable(claimed_.job.args), false);
@@ -211,8 +213,7 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
 JobEvent Running::not_ours() {
   JobEvent event{JobEvent::What::lost, claimed_.job, "its claim ran out while it was at work"};
   const Instant until = soon();
-  const auto rows =
-      jobs_.pool.with(until, [&](JobEngine& e) { return e.list({.id = claimed_.job.id}, until); });
+  const auto rows = jobs_.ask(until, [&](JobEngine& e) { return e.list({.id = claimed_.job.id}, until); });
   if (rows && !rows->empty() && rows->front().state == JobState::cancelled) {
     event.what = JobEvent::What::cancelled;
     event.detail.clear();
@@ -226,7 +227,7 @@ Result<Finished> Running::tell(const Finish& how) {
   while (true) {
     const Instant now = BootClock::now();
     const Instant until = after(now, core::longest_attempt);
-    auto finished = jobs_.pool.with(until, [&](JobEngine& engine) { return engine.finish(how, until); });
+    auto finished = jobs_.ask(until, [&](JobEngine& engine) { return engine.finish(how, until); });
     if (finished) {
       // The one whose answer got lost has done it.
       if (!finished->finished && in_doubt && is_as_told(how)) return Finished{true, true, finished->now};
@@ -240,8 +241,7 @@ Result<Finished> Running::tell(const Finish& how) {
 
 bool Running::is_as_told(const Finish& how) {
   const Instant until = soon();
-  const auto rows =
-      jobs_.pool.with(until, [&](JobEngine& engine) { return engine.list({.id = how.id}, until); });
+  const auto rows = jobs_.ask(until, [&](JobEngine& engine) { return engine.list({.id = how.id}, until); });
   return rows && !rows->empty() && rows->front().state == how.to && rows->front().holder == how.holder.text;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <new>
 #include <system_error>
 
 #include "base/text.h"
@@ -72,13 +73,13 @@ Result<Claimed> JobWorker::State::claim(const std::string& holder) {
   const Instant until = after(BootClock::now(), one_claim);
   const ClaimRequest request{
       .queues = options.queues, .holder = {holder}, .ttl = options.claim, .max_crashes = options.max_crashes};
-  return shared.pool.with(until, [&](JobEngine& engine) { return engine.claim(request, until); });
+  return shared.ask(until, [&](JobEngine& engine) { return engine.claim(request, until); });
 }
 
 // A claim whose answer got lost may have been granted: it need not wait until it runs out.
 void JobWorker::State::hand_back_unheard(const std::string& holder) {
   const Instant until = after(BootClock::now(), one_claim);
-  const auto rows = shared.pool.with(
+  const auto rows = shared.ask(
       until, [&](JobEngine& e) { return e.list({.state = JobState::running, .limit = 1000}, until); });
   if (!rows) return;
   for (const JobRow& row : *rows) {
@@ -90,7 +91,7 @@ void JobWorker::State::hand_back_unheard(const std::string& holder) {
                       .error = "the worker did not hear that it had been given it",
                       .lock = {row.lock},
                       .token = row.token};
-    (void)shared.pool.with(until, [&](JobEngine& e) { return e.finish(back, until); });
+    (void)shared.ask(until, [&](JobEngine& e) { return e.finish(back, until); });
   }
 }
 
@@ -172,10 +173,11 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
   const bool runs = claimed.what == Claimed::What::running || claimed.what == Claimed::What::raised;
   const bool starts = claimed.what == Claimed::What::running;
   Running job(shared, std::move(claimed), options.claim, sent);
+  bool too_late = false;
   if (runs) {
     const std::lock_guard lock(mutex);
     running.push_back(job.state());
-    if (draining) heart.ring();
+    too_late = draining;
   }
   // One that stayed here would be renewed for ever.
   const auto gone = [&] {
@@ -183,8 +185,8 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
     std::erase(running, job.state());
   };
   try {
-    if (starts) tell({JobEvent::What::started, job.state()->job, ""});
-    const JobEvent event = job.run(fraction());
+    if (starts && !too_late) tell({JobEvent::What::started, job.state()->job, ""});
+    const JobEvent event = runs && too_late ? job.hand_back() : job.run(fraction());
     gone();
     tell(event);
   } catch (...) {
@@ -220,9 +222,8 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
 }
 
 JobWorker::~JobWorker() {
-  // In a child there are no threads to wait for, and one of those there were may have had a lock.
-  if (state_->shared.pool.in_child()) {
-    (void)new auto(std::move(state_));
+  if (Adoption::forked(state_->jobs.client())) {  // the threads are the parent's
+    new (std::nothrow) std::shared_ptr<State>(std::move(state_));
     return;
   }
   drain();

@@ -20,7 +20,7 @@ bool JobWorker::State::renew() {
   std::vector<ClaimRef> claims;
   for (const auto& state : now_running) claims.push_back({state->job.id, {state->job.holder}});
   const auto held = std::make_unique<bool[]>(claims.size());
-  const Status status = shared.pool.with(until, [&](JobEngine& engine) {
+  const Status status = shared.ask(until, [&](JobEngine& engine) {
     return engine.renew(claims, {held.get(), claims.size()}, options.claim, until);
   });
   if (!status) return false;
@@ -56,7 +56,6 @@ void JobWorker::State::beat() {
   }
 }
 
-// Also those that were being claimed when the patience ended.
 void JobWorker::State::stop_those_that_are_late() {
   std::vector<std::shared_ptr<JobContext::State>> late;
   {

@@ -1,38 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What active_job_lock does and its users rely on (reference/jobs.md 4.2, reference/ancestors.md 4.4), row by
 // row; and where we differ, that we do.
-#include <atomic>
-#include <thread>
-
-#include "tests/jobs/suite.h"
+#include "tests/jobs/callbacks.h"
 
 namespace holdfast::test {
 namespace {
 
-class Behaviour : public JobsOn {
- protected:
-  // A job that says it is inside and stays there until `go_`.
-  JobFunction stays() {
-    return [this](JobContext&, const Args&) {
-      ++inside_;
-      await([this] { return go_.load(); });
-      ++ran_;
-    };
-  }
-  JobOptions told(JobLock lock) {
-    JobOptions options{.lock = lock};
-    options.lock_failed = [this](JobContext&, const Args&) { ++failed_; };
-    options.loner_enqueue_failed = [this](const Duplicate&, const Args&) { ++duplicates_; };
-    options.lock_expired_before_release = [this](JobContext&, const Args&) { ++expired_; };
-    return options;
-  }
-  bool await_inside(int count = 1) {
-    return await([&] { return inside_ >= count; });
-  }
-
-  std::atomic<int> inside_ = 0, ran_ = 0, failed_ = 0, duplicates_ = 0, expired_ = 0;
-  std::atomic<bool> go_ = false;
-};
+class Behaviour : public JobsAndCallbacks {};
 
 // -- the lock
 
@@ -206,79 +180,6 @@ TEST_P(Behaviour, a_job_may_name_another_store_for_its_lock) {
   EXPECT_NE(split.error().detail.find("allow_split_store"), std::string::npos);
   options.lock.allow_split_store = true;
   EXPECT_TRUE(jobs_.try_enqueue("Elsewhere", {}, options).has_value());
-}
-
-// -- here and now
-
-TEST_P(Behaviour, perform_now_runs_under_the_same_lock_and_says_so) {
-  bool locked = false;
-  const auto ran = jobs_.perform_now("Now", Args::of(1), {}, [&](JobContext& context, const Args&) {
-    locked = context.held() && jobs_.locked("lock:Now:1").has_value() && context.id() == no_job;
-  });
-  EXPECT_TRUE(ran.ran);
-  EXPECT_TRUE(locked);
-  EXPECT_FALSE(jobs_.locked("lock:Now:1"));
-}
-
-TEST_P(Behaviour, perform_now_that_is_refused_does_not_run_and_names_the_holder) {
-  Client other(database_->new_client());
-  const Lease lease = other.acquire("lock:Now:", {.owner = "olga"});
-  const auto ran = jobs_.perform_now("Now", {}, told({}), stays());
-  EXPECT_FALSE(ran.ran);
-  EXPECT_EQ(ran.holder, "olga");
-  EXPECT_EQ(failed_, 1);
-  EXPECT_EQ(inside_, 0);
-}
-
-TEST_P(Behaviour, perform_now_inside_of_itself_is_refused) {
-  bool nested = true;
-  const auto outer = jobs_.perform_now("Now", {}, told({}), [&](JobContext&, const Args&) {
-    nested = jobs_.perform_now("Now", {}, told({}), stays()).ran;
-  });
-  EXPECT_TRUE(outer.ran);
-  EXPECT_FALSE(nested);
-  EXPECT_EQ(failed_, 1);
-}
-
-TEST_P(Behaviour, perform_now_excludes_a_job_of_the_queue) {
-  jobs_.define("Now", told({}), stays());
-  jobs_.enqueue("Now");
-  (void)jobs_.perform_now("Now", {}, {}, [&](JobContext&, const Args&) {
-    JobWorker worker(jobs_, quick());
-    EXPECT_TRUE(events_.await(What::dropped));
-  });
-  EXPECT_EQ(inside_, 0);
-  EXPECT_EQ(failed_, 1);
-}
-
-TEST_P(Behaviour, perform_now_passes_on_what_is_thrown_and_releases) {
-  EXPECT_THROW((void)jobs_.perform_now("Now", {}, {},
-                                       [](JobContext&, const Args&) { throw std::runtime_error("no"); }),
-               std::runtime_error);
-  EXPECT_FALSE(jobs_.locked("lock:Now:"));
-}
-
-TEST_P(Behaviour, perform_now_tells_that_its_lock_expired) {
-  const auto ran = jobs_.perform_now("Now", {}, told({.timeout = 30ms}), [&](JobContext&, const Args&) {
-    EXPECT_TRUE(await([&] { return !jobs_.locked("lock:Now:"); }));
-  });
-  EXPECT_TRUE(ran.ran);
-  EXPECT_EQ(expired_, 1);
-}
-
-TEST_P(Behaviour, a_timeout_below_zero_is_none) {
-  JobOptions options;
-  options.lock_timeout = [](const Args&) { return -1s; };
-  const auto ran = jobs_.perform_now(
-      "Now", {}, options, [](JobContext& context, const Args&) { EXPECT_TRUE(context.refresh_lock()); });
-  EXPECT_TRUE(ran.ran);
-  EXPECT_FALSE(row(id_of(jobs_.try_enqueue("Now", {}, options).value())).lock_fixed);
-}
-
-TEST_P(Behaviour, perform_now_with_options_that_make_no_sense_does_not_run) {
-  EXPECT_THROW((void)jobs_.perform_now("Now", {}, {.lock = {.limit = -1}}, stays()), Failure);
-  EXPECT_THROW((void)jobs_.perform_now("", {}, {}, stays()), Failure);
-  EXPECT_EQ(inside_, 0);
 }
 
 // -- loners

@@ -3,9 +3,9 @@
 #pragma once
 #include <functional>
 #include <string>
-#include <thread>
 
 #include "holdfast/jobs.h"
+#include "tests/support/await.h"
 
 namespace holdfast::test {
 
@@ -18,7 +18,7 @@ inline Args trial_args(const std::string& key) { return Args::of(key); }
 inline void define_trial(Jobs& jobs, std::function<void(const JobContext&, const char*)> note) {
   jobs.define("Trial", trial_options(false), [note = std::move(note)](JobContext& context, const Args&) {
     note(context, "start");
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // it takes some time to be killed in
+    let_pass(std::chrono::milliseconds(2));  // it takes some time to be killed in
     note(context, "end");
   });
 }

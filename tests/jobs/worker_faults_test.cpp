@@ -17,18 +17,15 @@ const Error lost_answer{Errc::in_doubt, "the answer got lost"};
 const Error no_store{Errc::unavailable, "the store is away"};
 
 // It was being claimed when the worker was told to end, and came when the patience was over.
-TEST_P(Faults, a_job_that_is_claimed_while_draining_is_asked_to_stop_too) {
-  std::atomic<bool> claiming = false, go = false, stopped = false;
+TEST_P(Faults, a_job_that_is_claimed_while_draining_is_handed_back) {
+  std::atomic<bool> claiming = false, go = false, ran = false;
   Jobs jobs = with({.after = [&](Step step) -> Status {
     if (step != Step::claim) return ok();
     claiming = true;
     await([&] { return go.load(); });
     return ok();
   }});
-  jobs.define("Long", {}, [&](JobContext& context, const Args&) {
-    stopped = await([&] { return context.stop_requested(); });
-    context.check();
-  });
+  jobs.define("Long", {}, [&](JobContext&, const Args&) { ran = true; });
   const JobId id = id_of(jobs.enqueue("Long"));
   WorkerOptions options = quick(1);
   options.grace = 0ms;
@@ -36,12 +33,33 @@ TEST_P(Faults, a_job_that_is_claimed_while_draining_is_asked_to_stop_too) {
     JobWorker worker(jobs, options);
     ASSERT_TRUE(await([&] { return claiming.load(); }));
     worker.drain();
-    let_pass(50ms);  // for the heart to have looked
     go = true;
   }
-  EXPECT_TRUE(stopped);
+  EXPECT_FALSE(ran);
   EXPECT_EQ(events_.count(What::handed_back), 1u);
   EXPECT_EQ(state(id), JobState::queued);
+  EXPECT_EQ(row(id).attempt, 0);
+}
+
+// A function of the job's is called by the heart, and may ask the worker something.
+TEST_P(Faults, a_stop_callback_may_ask_the_worker) {
+  std::atomic<JobWorker*> asked = nullptr;
+  std::atomic<bool> busy = false;
+  jobs_.define("Long", {}, [&](JobContext& context, const Args&) {
+    const std::stop_callback callback(context.stop_token(), [&] { busy = !asked.load()->idle(); });
+    await([&] { return context.stop_requested() && busy; });
+    context.check();
+  });
+  jobs_.enqueue("Long");
+  WorkerOptions options = quick(1);
+  options.grace = 0ms;
+  {
+    JobWorker worker(jobs_, options);
+    asked = &worker;
+    ASSERT_TRUE(events_.await(What::started));
+  }
+  EXPECT_TRUE(busy);
+  EXPECT_EQ(events_.count(What::handed_back), 1u);
 }
 
 // One thread has been given the last job and does not know it yet; the other finds nothing.
