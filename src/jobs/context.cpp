@@ -41,6 +41,7 @@ void JobContext::check() const {
 
 // One whose claim is lost has lost its lock too, whatever the store says of that.
 bool JobContext::refresh_lock() {
+  const std::lock_guard lock(state_.refreshing);
   if (!state_.locked() || !state_.held()) return false;
   return state_.lock.try_renew(state_.timeout).has_value();
 }

@@ -32,6 +32,7 @@ class Running {
 
  private:
   JobEvent perform();
+  JobEvent unknown();
   JobEvent refused();
   JobEvent failed(const std::string& why, bool stopped);
   JobEvent conclude(Finish how, JobEvent::What what, std::string detail);

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/worker.h"
-
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <new>
 #include <system_error>
 
-#include "base/random.h"
 #include "base/text.h"
-#include "base/wakeup.h"
-#include "core/pause.h"
-#include "holdfast/job_worker.h"
-#include "jobs/jobs_state.h"
 #include "jobs/running.h"
+#include "jobs/worker_state.h"
 
 namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
+using jobs::guarded;
+using jobs::one_claim;
 using jobs::Running;
 
-constexpr Millis one_claim = 2s;
 constexpr Millis after_trouble = 1s;
 constexpr Millis patience = 24h * 365;  // a job's thread cannot be ended: only waited for
 
@@ -55,69 +48,25 @@ const char* to_string(JobEvent::What what) noexcept {
   return "?";
 }
 
-//   threads    claim, run, finish, again.  Of those that find nothing one stays on the lookout; it calls the
-//   next
-//              when it has found something, and so on
-//   heartbeat  renews the claims of all that run, in one go
-struct JobWorker::State {
-  State(Jobs j, WorkerOptions o)
-      : jobs(std::move(j)), shared(*jobs.state_), options(std::move(o)), jitter(random_bits()) {
-    next_purge = options.purge_every == never
-                     ? Instant::max()
-                     : after(BootClock::now(), core::scaled(options.purge_every, fraction()));
-  }
+void JobWorker::State::log(const std::string& text) const {
+  const auto& to = Adoption::options(jobs.client()).log;
+  if (to) guarded([&] { to(text); });
+}
 
-  void work();
-  void beat();
-  void drain(Millis grace);
-  bool idle() const { return found_nothing && at_work == 0; }
-
-  const Jobs jobs;
-  JobsState& shared;
-  const WorkerOptions options;
-
-  std::mutex mutex;  // guards what follows
-  std::condition_variable_any changed;
-  bool draining = false, over = false;
-  bool found_nothing = false;  // whoever looked last
-  int at_work = 0;             // threads that claim or run
-  Wakeup* lookout = nullptr;   // of who is on it
-  std::vector<Wakeup*> asleep;
-  std::vector<std::shared_ptr<JobContext::State>> running;
-  Jitter jitter;
-  Instant stop_at = Instant::max();
-  Instant next_purge = Instant::max();
-  std::string trouble;
-
-  Wakeup heart;
-  std::vector<Worker> threads;
-  Worker heartbeat;
-
- private:
-  double fraction() {
-    const std::lock_guard lock(mutex);
-    return jitter.fraction();
-  }
-  Result<Claimed> claim(const std::string& holder);
-  void hand_back_unheard(const std::string& holder);
-  void rest(Wakeup& wakeup, Millis length, bool nothing_due);
-  void call_next();
-  void run(Claimed claimed, Instant sent);
-  void tell(const JobEvent& event) {
+void JobWorker::State::tell(const JobEvent& event) {
+  try {
     if (options.on_event) options.on_event(event);
+  } catch (...) {
+    guarded([&] { log("on_event threw: " + jobs::current_exception_text()); });
   }
-  void tell_trouble(const std::string& text);
-  void purge_if_due();
-  bool renew();
-};
+}
 
 void JobWorker::State::tell_trouble(const std::string& text) {
   {
     const std::lock_guard lock(mutex);
     if (std::exchange(trouble, text) == text) return;
   }
-  const auto& log = Adoption::options(jobs.client()).log;
-  if (log) log(text.empty() ? "claiming jobs works again" : "cannot claim jobs just now: " + text);
+  log(text.empty() ? "claiming jobs works again" : "cannot claim jobs just now: " + text);
 }
 
 Result<Claimed> JobWorker::State::claim(const std::string& holder) {
@@ -146,49 +95,48 @@ void JobWorker::State::hand_back_unheard(const std::string& holder) {
   }
 }
 
-void JobWorker::State::work() {
-  Wakeup wakeup;
-  bool resting = true;
-  const auto rest_for = [&](Millis length, bool nothing_due) {
-    resting = true;
-    rest(wakeup, length, nothing_due);
-  };
+void JobWorker::State::work(Wakeup& wakeup) {
   while (true) {
     {
       const std::lock_guard lock(mutex);
-      if (draining) break;
-      if (std::exchange(resting, false)) ++at_work;
+      if (draining) return;
     }
-    const std::string holder = Adoption::new_holder(jobs.client());
-    const Instant sent = BootClock::now();
-    auto claimed = claim(holder);
-    if (!claimed) {
-      tell_trouble(claimed.error().detail);
-      if (claimed.error().in_doubt()) hand_back_unheard(holder);
-      rest_for(after_trouble, false);
-      continue;
+    Millis pause = after_trouble;
+    try {
+      pause = look_and_run();
+    } catch (...) {  // out of memory, or of descriptors: not for ever
+      guarded([&] { tell_trouble(jobs::current_exception_text()); });
     }
-    tell_trouble("");
-    if (claimed->what == Claimed::What::nothing) {
-      rest_for(std::min(options.poll, claimed->next), true);
-      continue;
-    }
-    call_next();
-    run(*std::move(claimed), sent);
+    if (pause > 0ms) rest(wakeup, pause);
   }
-  const std::lock_guard lock(mutex);
-  if (!resting) --at_work;
 }
 
-void JobWorker::State::rest(Wakeup& wakeup, Millis length, bool nothing_due) {
+Millis JobWorker::State::look_and_run() {
+  const std::string holder = Adoption::new_holder(jobs.client());
+  Look look(*this);
+  const Instant sent = BootClock::now();
+  auto claimed = claim(holder);
+  if (!claimed) {
+    tell_trouble(claimed.error().detail);
+    if (claimed.error().in_doubt()) hand_back_unheard(holder);
+    return after_trouble;
+  }
+  tell_trouble("");
+  if (claimed->what == Claimed::What::nothing) {
+    look.found_nothing();
+    return std::clamp(claimed->next, 1ms, options.poll);
+  }
+  look.found_something();
+  run(*std::move(claimed), sent);
+  return 0ms;
+}
+
+void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
   Instant until = after(BootClock::now(), length);
   bool watching = false;
   {
     const std::lock_guard lock(mutex);
-    --at_work;
     if (draining) return;
-    found_nothing = nothing_due;
-    changed.notify_all();
     watching = lookout == nullptr;
     if (watching) {
       lookout = &wakeup;
@@ -197,16 +145,15 @@ void JobWorker::State::rest(Wakeup& wakeup, Millis length, bool nothing_due) {
       until = Instant::max();
     }
   }
-  if (watching) purge_if_due();
+  if (watching) guarded([&] { purge_if_due(); });
   wakeup.wait(until);
   const std::lock_guard lock(mutex);
   if (watching) lookout = nullptr;
   std::erase(asleep, &wakeup);
 }
 
+// REQUIRES: under the mutex.
 void JobWorker::State::call_next() {
-  const std::lock_guard lock(mutex);
-  found_nothing = false;
   if (lookout != nullptr || asleep.empty()) return;
   asleep.back()->ring();
   asleep.pop_back();
@@ -232,65 +179,19 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
     running.push_back(job.state());
     too_late = draining;
   }
-  if (starts && !too_late) tell({JobEvent::What::started, job.state()->job, ""});
-  const JobEvent event = runs && too_late ? job.hand_back() : job.run(fraction());
-  if (runs) {
+  // One that stayed here would be renewed for ever.
+  const auto gone = [&] {
     const std::lock_guard lock(mutex);
     std::erase(running, job.state());
-    changed.notify_all();
-  }
-  tell(event);
-}
-
-// True if all is well.
-bool JobWorker::State::renew() {
-  std::vector<std::shared_ptr<JobContext::State>> now_running;
-  {
-    const std::lock_guard lock(mutex);
-    now_running = running;
-  }
-  if (now_running.empty()) return true;
-  const Instant sent = BootClock::now();
-  const Instant until = after(sent, std::min(one_claim, options.claim / 6));
-  std::vector<ClaimRef> claims;
-  for (const auto& state : now_running) claims.push_back({state->job.id, {state->job.holder}});
-  const auto held = std::make_unique<bool[]>(claims.size());
-  const Status status = shared.ask(until, [&](JobEngine& engine) {
-    return engine.renew(claims, {held.get(), claims.size()}, options.claim, until);
-  });
-  if (!status) return false;
-  for (std::size_t i = 0; i < claims.size(); ++i) {
-    if (held[i])
-      (void)Adoption::renewed(now_running[i]->claim, sent, options.claim);
-    else
-      Adoption::lose(now_running[i]->claim, {Loss::stolen, "the job was cancelled, or its claim ran out"});
-  }
-  return true;
-}
-
-void JobWorker::State::beat() {
-  const Millis interval = options.claim / 3;
-  Instant next = after(BootClock::now(), interval);
-  while (true) {
-    bool told = false;
-    {
-      const std::lock_guard lock(mutex);
-      if (over) return;
-      told = BootClock::now() >= stop_at;
-      if (told) {
-        for (const auto& state : running) {
-          state->draining = true;
-          state->stop();
-        }
-      }
-    }
-    if (BootClock::now() >= next) next = after(BootClock::now(), renew() ? interval : options.claim / 10);
-    Instant sleep_until = next;
-    {
-      const std::lock_guard lock(mutex);
-      if (!told) sleep_until = std::min(next, stop_at);
-    }
-    heart.wait(sleep_until);
+  };
+  try {
+    if (starts && !too_late) tell({JobEvent::What::started, job.state()->job, ""});
+    const JobEvent event = runs && too_late ? job.hand_back() : job.run(fraction());
+    gone();
+    tell(event);
+  } catch (...) {
+    gone();
+    throw;
   }
 }
 
@@ -312,7 +213,8 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
   try {
     state_->heartbeat = Worker([state = state_] { state->beat(); });
     for (int i = 0; i < state_->options.threads; ++i)
-      state_->threads.emplace_back([state = state_] { state->work(); });
+      state_->threads.emplace_back(
+          [state = state_, wakeup = std::make_shared<Wakeup>()] { state->work(*wakeup); });
   } catch (const std::system_error& e) {
     drain();
     wait();
@@ -345,12 +247,16 @@ void JobWorker::wait() {
 
 bool JobWorker::idle() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->idle();
+  return state_->empty_look != 0 && state_->busy == 0;
 }
 
 void JobWorker::wait_until_idle(std::stop_token stop) {
   std::unique_lock lock(state_->mutex);
-  state_->changed.wait(lock, std::move(stop), [&] { return state_->draining || state_->idle(); });
+  const std::uint64_t before = state_->looks;  // what these have found may be out of date
+  if (state_->lookout != nullptr) state_->lookout->ring();
+  state_->changed.wait(lock, std::move(stop), [&] {
+    return state_->draining || (state_->empty_look > before && state_->busy == 0);
+  });
 }
 
 }  // namespace holdfast
