@@ -63,6 +63,9 @@ class Subject {
   virtual std::optional<double> served() { return std::nullopt; }
   // How far that number may lag behind.
   virtual Millis lag() const { return {}; }
+  // Copies the jobs that are queued beside that lock table until there are so many, by whatever is fastest
+  // there.  False: nothing is faster than to enqueue them.  REQUIRES: some are queued, and none has a slot.
+  virtual bool copy_jobs(const std::string& /*locks*/, std::uint64_t /*count*/) { return false; }
   // How many wait for one key at once.
   virtual int crowd() const { return 100; }
 };
