@@ -64,7 +64,7 @@ Report run_jobs(const Effort& effort, Subject& subject) {
   std::vector<std::unique_ptr<ByHand>> raw;
   std::vector<std::string> keys;
   for (int i = 0; i < many; ++i) {
-    raw.push_back(subject.by_hand());
+    raw.push_back(subject.by_hand_durably());
     keys.push_back("jobs-raw-" + std::to_string(i));
   }
   const double slice = effort.slice_seconds();

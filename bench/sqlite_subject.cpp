@@ -22,6 +22,10 @@ class SqliteSubject final : public Subject {
   std::unique_ptr<ByHand> by_hand() override {
     return std::make_unique<RawSqlite>(path(), RawSqlite::How::same_statements);
   }
+  // A lease need not survive a power cut, a job must.
+  std::unique_ptr<ByHand> by_hand_durably() override {
+    return std::make_unique<RawSqlite>(path(), RawSqlite::How::same_statements, true);
+  }
   std::unique_ptr<Wire> wire() override { return std::make_unique<PipeWire>(); }
 
   std::vector<Rival> rivals(std::vector<std::string>&) override {

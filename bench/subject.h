@@ -56,6 +56,8 @@ class Subject {
   virtual const Naming& naming() const = 0;
   virtual std::string url() const = 0;  // of a store that is ready
   virtual std::unique_ptr<ByHand> by_hand() = 0;
+  // As durable as jobs are kept there.
+  virtual std::unique_ptr<ByHand> by_hand_durably() { return by_hand(); }
   virtual std::unique_ptr<Wire> wire() = 0;
   // They live as long as the subject.  Says on `notes` which it cannot have here, and why.
   virtual std::vector<Rival> rivals(std::vector<std::string>& notes) = 0;
