@@ -62,8 +62,8 @@ local function work()
     run_at = run_at, unique = wish.unique }
   remember(job)
   if marks and stale then write('DEL', marker_of(wish.key)) end  -- it was that job's
-  for _, field in ipairs({ 'state', 'enqueued_at', 'name', 'queue', 'args', 'priority', 'max_attempts', 'key', 'lock_ttl',
-    'lock_fixed', 'limit', 'on_conflict', 'unique' }) do
+  for _, field in ipairs({ 'state', 'enqueued_at', 'name', 'queue', 'args', 'priority', 'max_attempts', 'key',
+    'lock_ttl', 'lock_fixed', 'limit', 'on_conflict', 'unique' }) do
     set(job, field, wish[field])
   end
   set(job, 'run_at', run_at)
