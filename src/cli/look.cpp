@@ -14,11 +14,16 @@ std::string not_there(const Origin& origin) {
                               : " has no tables for leases, or not all of them: `holdfast init` makes them");
 }
 
+bool keeps_leases(Origin& origin) {
+  return origin.connect(BootClock::now() + std::chrono::seconds(10)).has_value();
+}
+
 Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
   Looked looked{Operator(origin)};
   auto missing = looked.by_hand.try_plan();
   if (!missing) return std::move(missing).error();
-  looked.unused = !missing->empty();
+  // What jobs need is not missed here: a server where leases can be kept has all that one can look at.
+  looked.unused = !missing->empty() && (is_file(*origin) || !keeps_leases(*origin));
   // A file that nobody has used yet is as good as an empty one.  But whoever points at a server means tables
   // that are there: a mistyped name must not look as if everything were free.
   if (looked.unused && !is_file(*origin)) return Error{Errc::refused, not_there(*origin)};

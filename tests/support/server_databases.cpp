@@ -101,8 +101,6 @@ class MongoDatabase final : public TestDatabase {
     }
   }
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
-  // Its own layout needs nothing, beside the gem there are indexes.
-  bool has_tables() const override { return !parameters_.empty(); }
   std::string url() const override {
     std::string url = server().url(name_);
     // The URL of somebody's own server may have options.
