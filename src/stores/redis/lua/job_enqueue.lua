@@ -36,7 +36,8 @@ local function work()
         set(there, 'args', wish.args)
         set(there, 'priority', wish.priority)
         set(there, 'run_at', run_at)
-        if there.parked ~= '1' then set(there, 'due_at', run_at) end
+        local waits = there.parked == '1' and tonumber(there.due_at) > tonumber(run_at)
+        if not waits then set(there, 'due_at', run_at) end
         note(there, 'replaced', '')
         answer[2] = 'replaced'
       end
