@@ -88,6 +88,13 @@ TEST_F(JobsOfRedis, a_slot_whose_job_is_gone_is_free) {
   EXPECT_EQ(redis({"EXISTS", "holdfast:jobs:ready:default"}), "0");
 }
 
+TEST_F(JobsOfRedis, a_slot_counts_only_if_its_job_says_so_too) {
+  worker_.loner("k");
+  worker_.finish(worker_.claim("w"));
+  redis({"SET", "holdfast:jobs:slot:k", "1"});
+  EXPECT_EQ(worker_.loner("k").what, Told::enqueued);
+}
+
 TEST_F(JobsOfRedis, a_name_of_ours_is_no_lock) {
   const auto told = worker_.try_enqueue("holdfast:index");
   ASSERT_FALSE(told);
@@ -282,7 +289,9 @@ TEST_F(JobsOfRedis, a_right_that_is_missing_before_anything_is_written_refuses_a
 }
 
 TEST_F(JobsOfRedis, what_lay_in_a_socket_too_long_is_void) {
-  worker_.enqueue("k");
+  worker_.enqueue("k", {.limit = 0});
+  worker_.claim("w", 1h, {"another"});  // the server knows the script
+  const std::uint64_t before = commands();
   server_.pause();
   const std::vector<std::string> queues{"default"};
   const auto claimed =
@@ -290,6 +299,7 @@ TEST_F(JobsOfRedis, what_lay_in_a_socket_too_long_is_void) {
   ASSERT_FALSE(claimed);
   EXPECT_EQ(claimed.error().code, Errc::in_doubt) << claimed.error().detail;
   server_.resume();
+  ASSERT_TRUE(await([&] { return commands() > before; }));  // it has been read
   EXPECT_EQ(redis({"HGET", "holdfast:jobs:job:1", "state"}), "queued");
   EXPECT_EQ(worker_.claim("w2").what, Got::running);
 }

@@ -130,7 +130,8 @@ local function leave_slot(job)
   if call('GET', slot) == job.id then write('DEL', slot) end
 end
 
--- What active_job_lock would have written when it enqueued the job, for Ruby to see: while it has its slot and is queued.
+-- What active_job_lock would have written when it enqueued the job, for Ruby to see: while it is queued and has its
+-- slot.
 local function marker_of(key) return prefix .. 'loner:' .. key end
 
 local function unmark(job)

@@ -90,8 +90,8 @@ local function has_crashed_too_often(job)
   return true
 end
 
--- It waits for its lock: so long, or until it is freed.  The first of those that wait looks often, so that a lease which
--- is no job's is seen to end; the others count on it.
+-- It waits for its lock: so long, or until it is freed.  The first of those that wait looks often, so that a lease
+-- which is no job's is seen to end; the others count on it.
 local function park(job, lock_remaining)
   local other = first_parked(job.key)
   local is_first = not other or order_of(job) < other.was.order

@@ -36,7 +36,8 @@ local function work()
         set(there, 'args', wish.args)
         set(there, 'priority', wish.priority)
         set(there, 'run_at', run_at)
-        if there.parked ~= '1' then set(there, 'due_at', run_at) end
+        local waits = there.parked == '1' and tonumber(there.due_at) > tonumber(run_at)
+        if not waits then set(there, 'due_at', run_at) end
         note(there, 'replaced', '')
         answer[2] = 'replaced'
       end
@@ -62,8 +63,8 @@ local function work()
     run_at = run_at, unique = wish.unique }
   remember(job)
   if marks and stale then write('DEL', marker_of(wish.key)) end  -- it was that job's
-  for _, field in ipairs({ 'state', 'enqueued_at', 'name', 'queue', 'args', 'priority', 'max_attempts', 'key', 'lock_ttl',
-    'lock_fixed', 'limit', 'on_conflict', 'unique' }) do
+  for _, field in ipairs({ 'state', 'enqueued_at', 'name', 'queue', 'args', 'priority', 'max_attempts', 'key',
+    'lock_ttl', 'lock_fixed', 'limit', 'on_conflict', 'unique' }) do
     set(job, field, wish[field])
   end
   set(job, 'run_at', run_at)
