@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// postgres.h - leases in PostgreSQL, for processes on any number of machines.
+// postgres.h - leases and jobs in PostgreSQL, for processes on any number of machines.
 #pragma once
 #include <memory>
 #include <string>
 
 #include "holdfast/export.h"
+#include "holdfast/job_engine.h"
 #include "holdfast/store.h"
+
+struct pg_conn;  // libpq's PGconn
 
 namespace holdfast::postgres {
 
@@ -28,5 +31,19 @@ struct Options {
 // Expiry is measured on the server's clock.  Commits are durable whatever the role's synchronous_commit.
 // Connections are the client's own; behind a pooler (PgBouncer) waiters poll.
 HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+
+// Enqueues on a connection of the caller's own, beside that lock table.  In a transaction that is open there
+// the job is part of it: to be seen when that is committed, gone when it is rolled back.  Never begins one,
+// and never ends it; what fails is undone alone (by a savepoint), and their transaction goes on.  Outside of
+// one each job is committed by itself.
+//
+// Whoever enqueues a job of a slot that an open transaction has taken waits for the end of that, up to
+// `until`, and is then told unavailable: so keep such transactions short.
+//
+// Errc::invalid for a connection that is nonblocking, in pipeline mode, in the middle of a statement, or in
+// a transaction that has failed; Errc::refused where `init` has not been.
+//
+// REQUIRES: `connection` outlives the result, and nobody else uses it during a call.
+HOLDFAST_API Result<std::unique_ptr<Enqueuer>> enqueuer(::pg_conn* connection, std::string table = "locks");
 
 }  // namespace holdfast::postgres

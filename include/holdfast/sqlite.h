@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqlite.h - leases in a file, for the processes of one machine.  Needs no server.
+// sqlite.h - leases and jobs in a file, for the processes of one machine.  Needs no server.
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "holdfast/export.h"
+#include "holdfast/job_engine.h"
 #include "holdfast/store.h"
+
+struct sqlite3;
 
 namespace holdfast::sqlite {
 
@@ -27,8 +31,25 @@ struct Options {
 //
 // Expiry is measured on CLOCK_BOOTTIME: no change of the wall clock touches it, and a reboot frees all.
 // Commits are WAL with synchronous=NORMAL: nothing acknowledged is lost when a process dies; a power cut
-// may lose the last moments, but then the machine has rebooted and every lease is void anyway.
+// may lose the last moments, but then the machine has rebooted and every lease is void anyway.  Jobs are
+// written with synchronous=FULL: what was acknowledged survives a power cut too.
 HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+
+// Enqueues in a transaction of the caller's own: the job is there when they commit, together with what else
+// they write, and is not when they roll back.  `connection` is a connection of theirs (sqlite3_open) to our
+// file, or one to which it is attached under the name `schema`; jobs of this table have been opened there
+// before (Origin::jobs), else Errc::refused.
+//
+// It neither begins nor commits: Errc::invalid where no transaction is open.  Begin it with BEGIN IMMEDIATE;
+// one that has read first may have to be rolled back (Errc::unavailable).  How long it waits for others is
+// the connection's busy timeout, and how durable the commit is its `synchronous`; give it PRAGMA
+// wal_autocheckpoint = 0, as ours have (docs/stores/sqlite.md, Speed).  After an error the
+// transaction is as before the call and can go on, unless SQLite has rolled it back (sqlite3_get_autocommit).
+//
+// REQUIRES: the connection outlives it; both are used by one thread at a time.
+HOLDFAST_API Result<std::unique_ptr<Enqueuer>> enqueuer(::sqlite3* connection,
+                                                        std::string_view table = "locks",
+                                                        std::string_view schema = "main");
 
 // ${XDG_STATE_HOME:-~/.local/state}/holdfast/leases.db
 HOLDFAST_API std::string default_path();

@@ -33,6 +33,7 @@ Status Driver::load() {
   }
   for (const DriverFunction& function : functions_) {
     void* const address = ::dlsym(handle, function.name);
+    if (address == nullptr && function.optional) continue;
     if (address == nullptr)
       return Error{Errc::refused, std::string("this store needs a newer ") + library_ + ": it has no " +
                                       function.name + "; install Debian's " + package_};

@@ -15,7 +15,8 @@ namespace holdfast {
 
 struct DriverFunction {
   const char* name;
-  void* pointer;  // to a pointer to such a function, which is set
+  void* pointer;          // to a pointer to such a function, which is set
+  bool optional = false;  // older versions lack it: the pointer is left alone
 };
 
 class Driver {

@@ -14,11 +14,16 @@ std::string not_there(const Origin& origin) {
                               : " has no tables for leases, or not all of them: `holdfast init` makes them");
 }
 
+bool keeps_leases(Origin& origin) {
+  return origin.connect(BootClock::now() + std::chrono::seconds(10)).has_value();
+}
+
 Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
-  Looked looked{Operator(origin)};
+  Looked looked{origin, Operator(origin)};
   auto missing = looked.by_hand.try_plan();
   if (!missing) return std::move(missing).error();
-  looked.unused = !missing->empty();
+  // What jobs need is not missed here: a server where leases can be kept has all that one can look at.
+  looked.unused = !missing->empty() && (is_file(*origin) || !keeps_leases(*origin));
   // A file that nobody has used yet is as good as an empty one.  But whoever points at a server means tables
   // that are there: a mistyped name must not look as if everything were free.
   if (looked.unused && !is_file(*origin)) return Error{Errc::refused, not_there(*origin)};
@@ -33,6 +38,13 @@ Result<Looked> look_at_store(const Common& common) {
   auto looked = look_at(*origin);
   if (looked && looked->unused) complain(not_there(**origin));
   return looked;
+}
+
+Instant soon() { return after(BootClock::now(), std::chrono::seconds(5)); }
+
+Result<std::unique_ptr<JobEngine>> jobs_of(const Looked& looked) {
+  if (looked.unused) return std::unique_ptr<JobEngine>();
+  return looked.origin->jobs(soon());
 }
 
 Result<Client> open_used_store(const Common& common) {

@@ -14,6 +14,8 @@ const ClientOptions& Adoption::options(const Client& client) { return client.let
 
 Status Adoption::check_not_forked(const Client& client) { return client.let_.state->check_not_forked(); }
 
+bool Adoption::forked(const Client& client) noexcept { return client.let_.state->forked(); }
+
 Lease Adoption::adopt(const Client& client, const Grant& grant) {
   ClientState& state = *client.let_.state;
   const auto hold = std::make_shared<Hold>(grant.key, grant.holder, grant.token, 1);

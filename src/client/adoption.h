@@ -26,6 +26,7 @@ struct Adoption {
   static const std::shared_ptr<Origin>& origin(const Client& client);
   static const ClientOptions& options(const Client& client);
   static Status check_not_forked(const Client& client);
+  static bool forked(const Client& client) noexcept;
 
   // From now on a lease like any other: watched, and renewed if it is to be kept.
   static Lease adopt(const Client& client, const Grant& grant);

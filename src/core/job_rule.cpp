@@ -90,7 +90,7 @@ EnqueueReply meet(JobRecord& there, const NewJob& job, Micros wall) {
   there.row.args = job.args;
   there.row.priority = job.priority;
   there.row.run_at = when(job, wall);
-  if (!there.row.parked) there.row.due_at = there.row.run_at;
+  there.row.due_at = there.row.parked ? std::max(there.row.due_at, there.row.run_at) : there.row.run_at;
   note(there.row, wall, "replaced", "");
   reply.what = EnqueueReply::What::replaced;
   return reply;

@@ -25,6 +25,8 @@ struct JobContext::State {
   std::string blocker = {};  // who has it instead
   std::stop_source source = {};
   std::atomic<bool> draining = false;  // the worker wants to end
+  std::atomic<bool> ending = false;    // the store is being told of its end: it may be claimed no more
+  std::mutex refreshing = {};          // the job itself and Jobs::refresh_lock(): one at a time
 
   bool locked() const noexcept { return !lock.key().empty(); }
   bool held() const noexcept { return (!claimed || claim.held()) && (!locked() || lock.held()); }

@@ -7,7 +7,9 @@
 #include "base/wakeup.h"
 #include "base/worker.h"
 #include "holdfast/jobs.h"
+#include "jobs/due_ticks.h"
 #include "jobs/jobs_state.h"
+#include "jobs/running.h"
 #include "jobs/timetable.h"
 
 namespace holdfast {
@@ -20,21 +22,6 @@ using jobs::Timetable;
 constexpr Millis patience = 10s;        // with a store that hangs while the schedule ends
 constexpr Millis longest_sleep = 1min;  // the store's clock may be set
 constexpr Millis after_trouble = 5s;
-constexpr Second on_time = 60s;  // a tick that is no older has not been missed
-
-// The ticks behind `last` that are due at `now` and not to be left out.
-std::vector<Second> due_ticks(const Timetable& table, const CronOptions& options, Second last, Second now) {
-  const auto deadline = std::chrono::floor<Second>(options.deadline);
-  std::vector<Second> ticks;
-  for (auto tick = table.next(std::max(last, now - std::max(deadline, on_time) - 1s)); tick && *tick <= now;
-       tick = table.next(*tick)) {
-    const bool missed = now - *tick > on_time;
-    if (missed && options.misfire == CronOptions::Misfire::skip) continue;
-    if (!ticks.empty() && options.misfire == CronOptions::Misfire::run_once) ticks.clear();
-    ticks.push_back(*tick);
-  }
-  return ticks;
-}
 
 class Schedule {
  public:
@@ -53,6 +40,7 @@ class Schedule {
  private:
   // Until the next look.
   Millis look(const std::shared_ptr<JobsState>& state);
+  Millis trouble(const JobsState& state, const std::string& why) const noexcept;
   Status enqueue(const Jobs& jobs, Second tick) const;
 
   const std::weak_ptr<JobsState> state_;
@@ -77,7 +65,11 @@ void Schedule::run() {
   while (!stopped_) {
     Millis pause = longest_sleep;
     if (const auto state = state_.lock()) {
-      pause = look(state);
+      try {
+        pause = look(state);
+      } catch (...) {  // a function of the job's, or no memory: not for ever
+        pause = trouble(*state, jobs::current_exception_text());
+      }
     } else {
       return;
     }
@@ -85,21 +77,26 @@ void Schedule::run() {
   }
 }
 
+Millis Schedule::trouble(const JobsState& state, const std::string& why) const noexcept {
+  try {
+    const auto& log = Adoption::options(state.client).log;
+    if (log) log("the schedule " + printable(name_) + " cannot be kept just now: " + why);
+  } catch (...) {  // what a log throws has nobody to go to
+  }
+  return after_trouble;
+}
+
 Millis Schedule::look(const std::shared_ptr<JobsState>& state) {
   const Jobs jobs = JobSchedules::jobs(state);
-  const auto trouble = [&](const Error& error) {
-    const auto& log = Adoption::options(state->client).log;
-    if (log) log("the schedule " + printable(name_) + " cannot be kept just now: " + error.detail);
-    return after_trouble;
-  };
   const auto row = jobs.try_tick(tick_name_);
-  if (!row) return trouble(row.error());
+  if (!row) return trouble(*state, row.error().detail);
   const auto now = std::chrono::floor<Second>(row->now);
   // One that nobody has kept yet begins now; what others have enqueued is behind us.
   if (!last_) last_ = row->tick >= 0 ? Second(row->tick) : now - 1s;
   last_ = std::max(*last_, Second(row->tick));
-  for (const Second tick : due_ticks(table_, options_, *last_, now)) {
-    if (Status s = enqueue(jobs, tick); !s) return trouble(s.error());
+  const auto next_tick = [this](Second then) { return table_.next(then); };
+  for (const Second tick : jobs::due_ticks(next_tick, options_, *last_, now)) {
+    if (Status s = enqueue(jobs, tick); !s) return trouble(*state, s.error().detail);
     last_ = tick;
   }
   const auto next = table_.next(std::max(*last_, now));
@@ -114,16 +111,14 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
   if (const auto state = state_.lock()) {
     if (const auto definition = state->definition(name)) options = definition->options;
   }
-  switch (options_.overlap) {
-    case CronOptions::Overlap::skip:
-      if (options.lock.unique == Unique::no) options.lock.unique = Unique::loner;
-      break;
-    case CronOptions::Overlap::wait: options.lock.on_conflict = OnConflict::wait; break;
-    case CronOptions::Overlap::allow: options.lock.limit = 0; break;
-  }
+  options = jobs::of_schedule(std::move(options), options_.overlap);
   const auto told =
       jobs.at(Micros(tick)).try_enqueue(name, options_.args, options, JobTick{tick_name_, tick.count()});
   if (!told) return told.error();
+  if (std::holds_alternative<Enqueued>(*told)) return ok();
+  // Left out, as the last one is not over: nobody is to make up for it.  Or somebody has had it already.
+  const auto taken = jobs.try_take_tick({.name = tick_name_, .tick = tick.count()});
+  if (!taken) return taken.error();
   return ok();
 }
 

@@ -2,6 +2,7 @@
 #include "holdfast/jobs.h"
 
 #include <algorithm>
+#include <new>
 
 #include "base/host.h"
 #include "base/text.h"
@@ -18,7 +19,6 @@ using namespace std::chrono_literals;
 constexpr Millis one_call = 5s;
 constexpr std::size_t longest_args = 1 << 20;
 constexpr std::size_t longest_name = 255;
-constexpr Millis unfixed_ttl = 30s;
 constexpr int most_at_once = 1000;
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
@@ -28,25 +28,6 @@ Status check_name(std::string_view name, const char* what) {
       name.find('\0') != std::string_view::npos)
     return invalid("\"" + printable(name) + "\" cannot be the name of a " + what +
                    ": it is UTF-8 without NUL, 1 to 255 bytes");
-  return ok();
-}
-
-Status check(std::string_view name, const JobOptions& options, const NewJob& job) {
-  if (Status s = check_name(name, "job"); !s) return s;
-  if (Status s = check_name(options.queue, "queue"); !s) return s;
-  const JobLock& lock = options.lock;
-  const std::string of = " of " + printable(name);
-  if (job.args.size() > longest_args) return invalid("the arguments" + of + " are larger than 1 MiB");
-  if (lock.limit < 0 || lock.limit > most_at_once)
-    return invalid("the limit" + of + " is not from 0 to " + std::to_string(most_at_once));
-  if (lock.window < 0ms) return invalid("the window" + of + " is negative");
-  if (options.max_attempts < 1) return invalid("max_attempts" + of + " is below 1");
-  if (Status s = core::check_ttl(job.lock_ttl); !s) return s;
-  if (job.lock_ttl == never) return invalid("the timeout" + of + " has no end; leave it out instead");
-  if (options.lock_store && job.unique != Unique::no && !lock.allow_split_store)
-    return invalid(
-        printable(name) +
-        " is a loner whose lock is in another store than its slot; say allow_split_store if that is meant");
   return ok();
 }
 
@@ -72,6 +53,24 @@ EnqueueResult told(const EnqueueReply& reply) {
 
 }  // namespace
 
+Status jobs::check(std::string_view name, const JobOptions& options, Millis lock_ttl) {
+  if (Status s = check_name(name, "job"); !s) return s;
+  if (Status s = check_name(options.queue, "queue"); !s) return s;
+  const JobLock& lock = options.lock;
+  const std::string of = " of " + printable(name);
+  if (lock.limit < 0 || lock.limit > most_at_once)
+    return invalid("the limit" + of + " is not from 0 to " + std::to_string(most_at_once));
+  if (lock.window < 0ms) return invalid("the window" + of + " is negative");
+  if (options.max_attempts < 1) return invalid("max_attempts" + of + " is below 1");
+  if (Status s = core::check_ttl(lock_ttl); !s) return s;
+  if (lock_ttl == never) return invalid("the timeout" + of + " has no end; leave it out instead");
+  if (options.lock_store && unique_of(lock) != Unique::no && !lock.allow_split_store)
+    return invalid(
+        printable(name) +
+        " is a loner whose lock is in another store than its slot; say allow_split_store if that is meant");
+  return ok();
+}
+
 Instant jobs::soon() { return after(BootClock::now(), one_call); }
 
 std::shared_ptr<const jobs::Definition> JobsState::definition(std::string_view name) const {
@@ -82,7 +81,7 @@ std::shared_ptr<const jobs::Definition> JobsState::definition(std::string_view n
 
 void JobsState::began(const Context& context) {
   const std::lock_guard lock(mutex);
-  running.emplace(context->lock.key(), context);
+  running.emplace(context->job.key, context);
 }
 
 void JobsState::ended(const Context& context) {
@@ -91,14 +90,22 @@ void JobsState::ended(const Context& context) {
 }
 
 bool JobsState::refresh(const std::string& key) {
-  Context context;
+  std::vector<Context> contexts;
   {
     const std::lock_guard lock(mutex);
-    const auto found = running.find(key);
-    if (found == running.end()) return false;
-    context = found->second;
+    const auto [first, last] = running.equal_range(key);
+    for (auto found = first; found != last; ++found) contexts.push_back(found->second);
   }
-  return JobContext(*context).refresh_lock();
+  bool refreshed = false;
+  for (const Context& context : contexts) refreshed = JobContext(*context).refresh_lock() || refreshed;
+  return refreshed;
+}
+
+// A child after fork() has neither the threads nor the connections.
+JobsState::~JobsState() {
+  if (!Adoption::forked(client)) return;
+  pool.abandon();
+  for (auto& schedule : schedules) new (std::nothrow) std::shared_ptr<void>(std::move(schedule));
 }
 
 Jobs::Jobs(Client client) : state_(std::make_shared<JobsState>(std::move(client))) {}
@@ -148,11 +155,16 @@ Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args)
 Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args, const JobOptions& options,
                                         const std::optional<JobTick>& tick) const {
   if (Status s = Adoption::check_not_forked(state_->client); !s) return std::move(s).error();
-  const auto key = job_key(name, options, args);
-  if (!key) return key.error();
-  const Millis timeout = jobs::timeout_of(options, args);
+  std::string key;
+  Millis timeout{};
+  try {
+    key = job_key(name, options, args).value();
+    timeout = jobs::timeout_of(options, args);
+  } catch (const Failure& failure) {  // arguments that do not fit
+    return failure.error();
+  }
   const std::string text = args.text();
-  const std::string window = "window:" + *key;
+  const std::string window = "window:" + key;
   NewJob job{.name = name,
              .queue = options.queue,
              .args = text,
@@ -160,8 +172,8 @@ Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
              .at = when_.at,
              .in = when_.in,
              .max_attempts = options.max_attempts,
-             .key = *key,
-             .lock_ttl = timeout > 0ms ? timeout : unfixed_ttl,
+             .key = key,
+             .lock_ttl = timeout > 0ms ? timeout : jobs::unfixed_ttl,
              .lock_fixed = timeout > 0ms,
              .limit = options.lock_store ? 0 : options.lock.limit,
              .on_conflict = stored_conflict(options),
@@ -173,11 +185,13 @@ Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
     job.tick_name = window;
     job.window = options.lock.window;
   }
-  if (Status s = check(name, options, job); !s) return std::move(s).error();
+  if (Status s = jobs::check(name, options, job.lock_ttl); !s) return std::move(s).error();
+  if (text.size() > longest_args)
+    return invalid("the arguments of " + printable(name) + " are larger than 1 MiB");
   const Instant until = jobs::soon();
   const auto reply = when_.transaction != nullptr
                          ? when_.transaction->enqueue(job, until)
-                         : state_->pool.with(until, [&](JobEngine& e) { return e.enqueue(job, until); });
+                         : state_->ask(until, [&](JobEngine& e) { return e.enqueue(job, until); });
   if (!reply) return reply.error();
   if (reply->what == EnqueueReply::What::duplicate && options.loner_enqueue_failed)
     options.loner_enqueue_failed({reply->id, reply->state, reply->since}, args);
@@ -203,7 +217,7 @@ std::optional<JobRow> Jobs::enqueued(const std::string& key) const {
 
 Result<std::vector<JobRow>> Jobs::try_list(const JobQuery& query) const {
   const Instant until = jobs::soon();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.list(query, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.list(query, until); });
 }
 
 bool Jobs::refresh_lock(const std::string& key) const { return state_->refresh(key); }
@@ -218,27 +232,27 @@ std::string Jobs::unlock(const std::string& key, const Break& why, const JobOpti
 Result<JobRow> Jobs::try_change(JobId id, JobChange what) const {
   const Instant until = jobs::soon();
   const std::string by = user_at_host();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.change(id, what, by, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.change(id, what, by, until); });
 }
 
 Result<std::uint64_t> Jobs::try_purge(const JobPurge& what) const {
   const Instant until = after(BootClock::now(), 30s);
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.purge(what, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.purge(what, until); });
 }
 
 Result<TickRow> Jobs::try_take_tick(const Tick& tick) const {
   const Instant until = jobs::soon();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.take_tick(tick, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.take_tick(tick, until); });
 }
 
 Result<TickRow> Jobs::try_tick(std::string_view name) const {
   const Instant until = jobs::soon();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.tick(name, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.tick(name, until); });
 }
 
 Status Jobs::try_note_success(std::string_view name, std::string_view by) const {
   const Instant until = jobs::soon();
-  return state_->pool.with(until, [&](JobEngine& engine) { return engine.note_success(name, by, until); });
+  return state_->ask(until, [&](JobEngine& engine) { return engine.note_success(name, by, until); });
 }
 
 }  // namespace holdfast

@@ -25,19 +25,34 @@ struct Definition {
 // For what people ask by hand, and for one step of a job.
 Instant soon();
 
+// Of a lock without a timeout: it is renewed.
+inline constexpr Millis unfixed_ttl = std::chrono::seconds(30);
+
+// Errc::invalid names what makes no sense.
+Status check(std::string_view name, const JobOptions& options, Millis lock_ttl);
+
 }  // namespace jobs
 
 struct JobsState {
   explicit JobsState(Client c) : client(std::move(c)), pool(Adoption::origin(client)) {}
+  ~JobsState();
+
+  // One call of an engine.  In a child after fork() it fails, and nothing is sent.
+  template <class Call>
+  auto ask(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
+    if (Status s = Adoption::check_not_forked(client); !s) return std::move(s).error();
+    return pool.with(until, std::move(call));
+  }
 
   // None: nobody here knows what to do.
   std::shared_ptr<const jobs::Definition> definition(std::string_view name) const;
 
-  // -- the jobs that run here, by the key of their lock
+  // -- the jobs that run here, by their key
 
   using Context = std::shared_ptr<JobContext::State>;
   void began(const Context& context);
   void ended(const Context& context);
+  // True: the lock of one of them at least lasts from now on.
   bool refresh(const std::string& key);
 
   const Client client;

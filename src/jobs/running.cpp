@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/wakeup.h"
-#include "base/wall_clock.h"
 #include "core/deadline.h"
 
 namespace holdfast::jobs {
@@ -29,7 +28,8 @@ std::string cut(std::string text) {
 }  // namespace
 
 Millis timeout_of(const JobOptions& options, const Args& args) {
-  return options.lock_timeout ? options.lock_timeout(args) : options.lock.timeout;
+  const Millis timeout = options.lock_timeout ? options.lock_timeout(args) : options.lock.timeout;
+  return std::max(timeout, Millis::zero());
 }
 
 Millis backoff_of(const JobOptions& options, int attempt, double jitter) {
@@ -92,11 +92,10 @@ JobEvent Running::run(double jitter) {
   return {JobEvent::What::died, claimed_.job, claimed_.job.error};
 }
 
+JobEvent Running::hand_back() { return failed("the worker was ending", true); }
+
 JobEvent Running::perform() {
-  if (!definition_ || !definition_->function)
-    return conclude(
-        {.to = JobState::queued, .in = unknown_here, .counts = false, .error = "no worker knew it"},
-        JobEvent::What::handed_back, "nobody has defined " + printable(claimed_.job.name) + " here");
+  if (!definition_ || !definition_->function) return unknown();
   if (!args_fit_) return failed("its arguments are not a JSON array: " + printable(claimed_.job.args), false);
   if (!take_lock_elsewhere()) return refused();
   state_->listen();
@@ -113,6 +112,13 @@ JobEvent Running::perform() {
   jobs_.ended(state_);
   if (threw) return failed(error, state_->draining);
   return conclude({.to = JobState::done}, JobEvent::What::done, "");
+}
+
+// Whoever knows it decides what becomes of it.
+JobEvent Running::unknown() {
+  return conclude({.to = JobState::queued, .in = unknown_here, .counts = false, .error = "no worker knew it"},
+                  JobEvent::What::handed_back,
+                  "nobody has defined " + printable(claimed_.job.name) + " here");
 }
 
 // The lock of a job that names another store for it.
@@ -135,7 +141,8 @@ bool Running::take_lock_elsewhere() {
 
 // Its lock is somebody else's.
 JobEvent Running::refused() {
-  const JobOptions options = definition_ ? definition_->options : JobOptions{};
+  if (!definition_) return unknown();
+  const JobOptions& options = definition_->options;
   std::string error = printable(claimed_.job.key) + " is held by " + printable(state_->blocker);
   try {
     JobContext context(*state_);
@@ -183,6 +190,7 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
     Adoption::disown(state_->lock);  // it is released by the same step that ends the job
   }
   JobEvent event{what, claimed_.job, std::move(detail)};
+  state_->ending = true;
   const auto finished = tell(how);
   if (!finished) {
     event.what = JobEvent::What::unknown;
@@ -205,8 +213,7 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
 JobEvent Running::not_ours() {
   JobEvent event{JobEvent::What::lost, claimed_.job, "its claim ran out while it was at work"};
   const Instant until = soon();
-  const auto rows =
-      jobs_.pool.with(until, [&](JobEngine& e) { return e.list({.id = claimed_.job.id}, until); });
+  const auto rows = jobs_.ask(until, [&](JobEngine& e) { return e.list({.id = claimed_.job.id}, until); });
   if (rows && !rows->empty() && rows->front().state == JobState::cancelled) {
     event.what = JobEvent::What::cancelled;
     event.detail.clear();
@@ -220,7 +227,7 @@ Result<Finished> Running::tell(const Finish& how) {
   while (true) {
     const Instant now = BootClock::now();
     const Instant until = after(now, core::longest_attempt);
-    auto finished = jobs_.pool.with(until, [&](JobEngine& engine) { return engine.finish(how, until); });
+    auto finished = jobs_.ask(until, [&](JobEngine& engine) { return engine.finish(how, until); });
     if (finished) {
       // The one whose answer got lost has done it.
       if (!finished->finished && in_doubt && is_as_told(how)) return Finished{true, true, finished->now};
@@ -234,8 +241,7 @@ Result<Finished> Running::tell(const Finish& how) {
 
 bool Running::is_as_told(const Finish& how) {
   const Instant until = soon();
-  const auto rows =
-      jobs_.pool.with(until, [&](JobEngine& engine) { return engine.list({.id = how.id}, until); });
+  const auto rows = jobs_.ask(until, [&](JobEngine& engine) { return engine.list({.id = how.id}, until); });
   return rows && !rows->empty() && rows->front().state == how.to && rows->front().holder == how.holder.text;
 }
 
@@ -249,66 +255,3 @@ void Running::call_back(JobEvent& event, Call call) {
 }
 
 }  // namespace holdfast::jobs
-
-namespace holdfast {
-
-Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, const JobOptions& options,
-                                      const JobFunction& function) const {
-  using namespace std::chrono_literals;
-  const std::string key = job_key(name, options, args).value();
-  const Millis timeout = jobs::timeout_of(options, args);
-  const bool waits =
-      options.lock.on_conflict == OnConflict::wait || options.lock.on_conflict == OnConflict::replace;
-  Client client = options.lock_store ? *options.lock_store : state_->client;
-  const auto running = std::make_shared<JobContext::State>(
-      JobRow{
-          .name = std::string(name), .queue = options.queue, .key = key, .run_at = wall_now(), .attempt = 1},
-      args);
-  JobContext::State& state = *running;
-  state.timeout = timeout;
-  JobContext context(state);
-  const int limit = options.lock.limit;
-  std::optional<Error> refused;
-  for (int n = 1; n <= limit && !state.locked(); ++n) {
-    auto lease = client.try_acquire(limit == 1 ? key : key + "#" + std::to_string(n),
-                                    {.ttl = timeout > 0ms ? timeout : 30s,
-                                     .wait = waits && n == limit ? forever : 0ms,
-                                     .keep = timeout == 0ms});
-    if (lease)
-      state.lock = *std::move(lease);
-    else if (!lease.error().busy())
-      raise(std::move(lease).error());
-    else if (!refused)
-      refused = std::move(lease).error();
-  }
-  if (limit > 0 && !state.locked()) {
-    state.blocker = refused->holder;
-    if (options.lock_failed) options.lock_failed(context, args);
-    if (options.lock.on_conflict == OnConflict::raise) raise(*std::move(refused));
-    return {.holder = refused->holder};
-  }
-  state.listen();
-  state_->began(running);
-  std::exception_ptr thrown;
-  try {
-    function(context, args);
-  } catch (...) {
-    thrown = std::current_exception();
-  }
-  state_->ended(running);
-  Lost lost;
-  if (state.locked()) {
-    const auto released = state.lock.try_release();
-    lost = state.lock.lost();
-    const bool ended = lost.reason != Loss::none || (released && *released != Released::released);
-    if (ended && options.lock_expired_before_release) options.lock_expired_before_release(context, args);
-  }
-  if (thrown) std::rethrow_exception(thrown);
-  if (lost.reason != Loss::none && timeout == 0ms)
-    raise({.code = Errc::lost,
-           .detail = "the lock was lost before the job ended: " + lost.detail,
-           .loss = lost.reason});
-  return {.ran = true, .value = std::monostate{}};
-}
-
-}  // namespace holdfast

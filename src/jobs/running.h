@@ -27,9 +27,12 @@ class Running {
   const std::shared_ptr<JobContext::State>& state() const noexcept { return state_; }
   // Does it, tells the store, calls back.  Does not throw.
   JobEvent run(double jitter);
+  // It has not been started: the worker is ending.
+  JobEvent hand_back();
 
  private:
   JobEvent perform();
+  JobEvent unknown();
   JobEvent refused();
   JobEvent failed(const std::string& why, bool stopped);
   JobEvent conclude(Finish how, JobEvent::What what, std::string detail);

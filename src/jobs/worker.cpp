@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/worker.h"
-
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
+#include <new>
 #include <system_error>
 
-#include "base/random.h"
 #include "base/text.h"
-#include "base/wakeup.h"
-#include "core/pause.h"
-#include "holdfast/job_worker.h"
-#include "jobs/jobs_state.h"
 #include "jobs/running.h"
+#include "jobs/worker_state.h"
 
 namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
+using jobs::guarded;
+using jobs::one_claim;
 using jobs::Running;
 
-constexpr Millis one_claim = 2s;
 constexpr Millis after_trouble = 1s;
 constexpr Millis patience = 24h * 365;  // a job's thread cannot be ended: only waited for
 
@@ -54,80 +48,38 @@ const char* to_string(JobEvent::What what) noexcept {
   return "?";
 }
 
-//   threads    claim, run, finish, again.  Of those that find nothing one stays on the lookout; it calls the
-//   next
-//              when it has found something, and so on
-//   heartbeat  renews the claims of all that run, in one go
-struct JobWorker::State {
-  State(Jobs j, WorkerOptions o)
-      : jobs(std::move(j)), shared(*jobs.state_), options(std::move(o)), jitter(random_bits()) {
-    next_purge = options.purge_every == never
-                     ? Instant::max()
-                     : after(BootClock::now(), core::scaled(options.purge_every, fraction()));
-  }
+void JobWorker::State::log(const std::string& text) const {
+  const auto& to = Adoption::options(jobs.client()).log;
+  if (to) guarded([&] { to(text); });
+}
 
-  void work();
-  void beat();
-  void drain();
-
-  const Jobs jobs;
-  JobsState& shared;
-  const WorkerOptions options;
-
-  std::mutex mutex;  // guards what follows
-  std::condition_variable_any changed;
-  bool draining = false, over = false;
-  bool found_nothing = false;  // since something was found last
-  Wakeup* lookout = nullptr;   // of who is on it
-  std::vector<Wakeup*> asleep;
-  std::vector<std::shared_ptr<JobContext::State>> running;
-  Jitter jitter;
-  Instant stop_at = Instant::max();
-  Instant next_purge = Instant::max();
-  std::string trouble;
-
-  Wakeup heart;
-  std::vector<Worker> threads;
-  Worker heartbeat;
-
- private:
-  double fraction() {
-    const std::lock_guard lock(mutex);
-    return jitter.fraction();
-  }
-  Result<Claimed> claim(const std::string& holder);
-  void hand_back_unheard(const std::string& holder);
-  void rest(Wakeup& wakeup, Millis length);
-  void call_next();
-  void run(Claimed claimed, Instant sent);
-  void tell(const JobEvent& event) {
+void JobWorker::State::tell(const JobEvent& event) {
+  try {
     if (options.on_event) options.on_event(event);
+  } catch (...) {
+    guarded([&] { log("on_event threw: " + jobs::current_exception_text()); });
   }
-  void tell_trouble(const std::string& text);
-  void purge_if_due();
-  bool renew();
-};
+}
 
 void JobWorker::State::tell_trouble(const std::string& text) {
   {
     const std::lock_guard lock(mutex);
     if (std::exchange(trouble, text) == text) return;
   }
-  const auto& log = Adoption::options(jobs.client()).log;
-  if (log) log(text.empty() ? "claiming jobs works again" : "cannot claim jobs just now: " + text);
+  log(text.empty() ? "claiming jobs works again" : "cannot claim jobs just now: " + text);
 }
 
 Result<Claimed> JobWorker::State::claim(const std::string& holder) {
   const Instant until = after(BootClock::now(), one_claim);
   const ClaimRequest request{
       .queues = options.queues, .holder = {holder}, .ttl = options.claim, .max_crashes = options.max_crashes};
-  return shared.pool.with(until, [&](JobEngine& engine) { return engine.claim(request, until); });
+  return shared.ask(until, [&](JobEngine& engine) { return engine.claim(request, until); });
 }
 
 // A claim whose answer got lost may have been granted: it need not wait until it runs out.
 void JobWorker::State::hand_back_unheard(const std::string& holder) {
   const Instant until = after(BootClock::now(), one_claim);
-  const auto rows = shared.pool.with(
+  const auto rows = shared.ask(
       until, [&](JobEngine& e) { return e.list({.state = JobState::running, .limit = 1000}, until); });
   if (!rows) return;
   for (const JobRow& row : *rows) {
@@ -139,34 +91,44 @@ void JobWorker::State::hand_back_unheard(const std::string& holder) {
                       .error = "the worker did not hear that it had been given it",
                       .lock = {row.lock},
                       .token = row.token};
-    (void)shared.pool.with(until, [&](JobEngine& e) { return e.finish(back, until); });
+    (void)shared.ask(until, [&](JobEngine& e) { return e.finish(back, until); });
   }
 }
 
-void JobWorker::State::work() {
-  Wakeup wakeup;
+void JobWorker::State::work(Wakeup& wakeup) {
   while (true) {
     {
       const std::lock_guard lock(mutex);
       if (draining) return;
     }
-    const std::string holder = Adoption::new_holder(jobs.client());
-    const Instant sent = BootClock::now();
-    auto claimed = claim(holder);
-    if (!claimed) {
-      tell_trouble(claimed.error().detail);
-      if (claimed.error().in_doubt()) hand_back_unheard(holder);
-      rest(wakeup, after_trouble);
-      continue;
+    Millis pause = after_trouble;
+    try {
+      pause = look_and_run();
+    } catch (...) {  // out of memory, or of descriptors: not for ever
+      guarded([&] { tell_trouble(jobs::current_exception_text()); });
     }
-    tell_trouble("");
-    if (claimed->what == Claimed::What::nothing) {
-      rest(wakeup, std::min(options.poll, claimed->next));
-      continue;
-    }
-    call_next();
-    run(*std::move(claimed), sent);
+    if (pause > 0ms) rest(wakeup, pause);
   }
+}
+
+Millis JobWorker::State::look_and_run() {
+  const std::string holder = Adoption::new_holder(jobs.client());
+  Look look(*this);
+  const Instant sent = BootClock::now();
+  auto claimed = claim(holder);
+  if (!claimed) {
+    tell_trouble(claimed.error().detail);
+    if (claimed.error().in_doubt()) hand_back_unheard(holder);
+    return after_trouble;
+  }
+  tell_trouble("");
+  if (claimed->what == Claimed::What::nothing) {
+    look.found_nothing();
+    return std::clamp(claimed->next, 1ms, options.poll);
+  }
+  look.found_something();
+  run(*std::move(claimed), sent);
+  return 0ms;
 }
 
 void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
@@ -175,8 +137,6 @@ void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
   {
     const std::lock_guard lock(mutex);
     if (draining) return;
-    found_nothing = true;
-    changed.notify_all();
     watching = lookout == nullptr;
     if (watching) {
       lookout = &wakeup;
@@ -185,16 +145,15 @@ void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
       until = Instant::max();
     }
   }
-  if (watching) purge_if_due();
+  if (watching) guarded([&] { purge_if_due(); });
   wakeup.wait(until);
   const std::lock_guard lock(mutex);
   if (watching) lookout = nullptr;
   std::erase(asleep, &wakeup);
 }
 
+// REQUIRES: under the mutex.
 void JobWorker::State::call_next() {
-  const std::lock_guard lock(mutex);
-  found_nothing = false;
   if (lookout != nullptr || asleep.empty()) return;
   asleep.back()->ring();
   asleep.pop_back();
@@ -214,77 +173,34 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
   const bool runs = claimed.what == Claimed::What::running || claimed.what == Claimed::What::raised;
   const bool starts = claimed.what == Claimed::What::running;
   Running job(shared, std::move(claimed), options.claim, sent);
+  bool too_late = false;
   if (runs) {
     const std::lock_guard lock(mutex);
     running.push_back(job.state());
-    if (draining) heart.ring();
+    too_late = draining;
   }
-  if (starts) tell({JobEvent::What::started, job.state()->job, ""});
-  const JobEvent event = job.run(fraction());
-  if (runs) {
+  // One that stayed here would be renewed for ever.
+  const auto gone = [&] {
     const std::lock_guard lock(mutex);
     std::erase(running, job.state());
-    changed.notify_all();
-  }
-  tell(event);
-}
-
-// True if all is well.
-bool JobWorker::State::renew() {
-  std::vector<std::shared_ptr<JobContext::State>> now_running;
-  {
-    const std::lock_guard lock(mutex);
-    now_running = running;
-  }
-  if (now_running.empty()) return true;
-  const Instant sent = BootClock::now();
-  const Instant until = after(sent, std::min(one_claim, options.claim / 6));
-  std::vector<ClaimRef> claims;
-  for (const auto& state : now_running) claims.push_back({state->job.id, {state->job.holder}});
-  const auto held = std::make_unique<bool[]>(claims.size());
-  const Status status = shared.pool.with(until, [&](JobEngine& engine) {
-    return engine.renew(claims, {held.get(), claims.size()}, options.claim, until);
-  });
-  if (!status) return false;
-  for (std::size_t i = 0; i < claims.size(); ++i) {
-    if (held[i])
-      (void)Adoption::renewed(now_running[i]->claim, sent, options.claim);
-    else
-      Adoption::lose(now_running[i]->claim, {Loss::stolen, "the job was cancelled, or its claim ran out"});
-  }
-  return true;
-}
-
-void JobWorker::State::beat() {
-  const Millis interval = options.claim / 3;
-  Instant next = after(BootClock::now(), interval);
-  while (true) {
-    {
-      const std::lock_guard lock(mutex);
-      if (over) return;
-      if (BootClock::now() >= stop_at) {
-        stop_at = Instant::max();
-        for (const auto& state : running) {
-          state->draining = true;
-          state->stop();
-        }
-      }
-    }
-    if (BootClock::now() >= next) next = after(BootClock::now(), renew() ? interval : options.claim / 10);
-    Instant sleep_until = next;
-    {
-      const std::lock_guard lock(mutex);
-      sleep_until = std::min(next, stop_at);
-    }
-    heart.wait(sleep_until);
+  };
+  try {
+    if (starts && !too_late) tell({JobEvent::What::started, job.state()->job, ""});
+    const JobEvent event = runs && too_late ? job.hand_back() : job.run(fraction());
+    gone();
+    tell(event);
+  } catch (...) {
+    gone();
+    throw;
   }
 }
 
-void JobWorker::State::drain() {
+void JobWorker::State::drain(Millis grace) {
   const std::lock_guard lock(mutex);
-  if (draining) return;
+  const Instant enough = after(BootClock::now(), grace);
+  if (draining && enough >= stop_at) return;
   draining = true;
-  stop_at = after(BootClock::now(), options.grace);
+  stop_at = enough;
   heart.ring();
   for (Wakeup* sleeper : asleep) sleeper->ring();
   if (lookout != nullptr) lookout->ring();
@@ -297,7 +213,8 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
   try {
     state_->heartbeat = Worker([state = state_] { state->beat(); });
     for (int i = 0; i < state_->options.threads; ++i)
-      state_->threads.emplace_back([state = state_] { state->work(); });
+      state_->threads.emplace_back(
+          [state = state_, wakeup = std::make_shared<Wakeup>()] { state->work(*wakeup); });
   } catch (const std::system_error& e) {
     drain();
     wait();
@@ -306,11 +223,16 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
 }
 
 JobWorker::~JobWorker() {
+  if (Adoption::forked(state_->jobs.client())) {  // the threads are the parent's
+    new (std::nothrow) std::shared_ptr<State>(std::move(state_));
+    return;
+  }
   drain();
   wait();
 }
 
-void JobWorker::drain() { state_->drain(); }
+void JobWorker::drain() { state_->drain(state_->options.grace); }
+void JobWorker::stop() { state_->drain(Millis::zero()); }
 
 void JobWorker::wait() {
   for (Worker& thread : state_->threads) thread.finish(patience);
@@ -325,13 +247,15 @@ void JobWorker::wait() {
 
 bool JobWorker::idle() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->found_nothing && state_->running.empty();
+  return state_->empty_look != 0 && state_->busy == 0;
 }
 
 void JobWorker::wait_until_idle(std::stop_token stop) {
   std::unique_lock lock(state_->mutex);
+  const std::uint64_t before = state_->looks;  // what these have found may be out of date
+  if (state_->lookout != nullptr) state_->lookout->ring();
   state_->changed.wait(lock, std::move(stop), [&] {
-    return state_->draining || (state_->found_nothing && state_->running.empty());
+    return state_->draining || (state_->empty_look > before && state_->busy == 0);
   });
 }
 

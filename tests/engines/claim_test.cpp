@@ -65,9 +65,12 @@ TEST_P(Engine, a_job_is_not_claimed_before_its_time) {
   EXPECT_EQ(none.next, 1min);
   EXPECT_GT(a_.row(id).run_at, a_.row(id).enqueued_at + 59min);
   const JobId soon = a_.enqueue("soon", {.in = 20ms}).id;
-  EXPECT_LE(a_.claim("w1").next, 20ms);
   Claimed claimed;
-  ASSERT_TRUE(await([&] { return (claimed = a_.claim("w1")).what == Got::running; }));
+  ASSERT_TRUE(await([&] {
+    claimed = a_.claim("w1");
+    EXPECT_TRUE(claimed.what == Got::running || claimed.next <= 20ms);
+    return claimed.what == Got::running;
+  }));
   EXPECT_EQ(claimed.job.id, soon);
 }
 

@@ -31,7 +31,7 @@ TEST_P(Schema, a_plan_changes_nothing_and_is_what_init_does) {
   const auto plan = steward()->plan(soon()).value();
   EXPECT_EQ(tables(), "0");
   EXPECT_EQ(steward()->init(soon()).value(), plan);
-  EXPECT_EQ(tables(), "5");
+  EXPECT_EQ(tables(), "7");
   EXPECT_TRUE(steward()->plan(soon()).value().empty());
 }
 

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "holdfast/holdfast.h"
-#include "tests/postgres/suite.h"
+#include "tests/postgres/jobs_suite.h"
 
 namespace holdfast::test {
 namespace {
@@ -71,6 +71,11 @@ TEST_F(Grants, are_enough_for_all_that_clients_do) {
   EXPECT_TRUE(a.store().examine(soon()));
   EXPECT_TRUE(a.store().bell());
   EXPECT_TRUE(a.origin().steward()->plan(soon()).value().empty());
+}
+
+TEST_F(Grants, of_jobs_are_enough_for_all_that_workers_do) {
+  grant("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_jobs");
+  use_all_of_jobs(least());
 }
 
 TEST_F(Grants, do_not_let_a_client_forget_tokens) {

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "tests/postgres/suite.h"
+#include "tests/postgres/jobs_suite.h"
 
 namespace holdfast::test {
 namespace {
@@ -236,6 +236,11 @@ CREATE FUNCTION array_position(text[], text) RETURNS int LANGUAGE plpgsql AS $$ 
 CREATE FUNCTION array_remove(text[], text) RETURNS text[] LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
 CREATE FUNCTION hashtextextended(text, int) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
 CREATE FUNCTION unnest(text[]) RETURNS SETOF text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION unnest(bigint[]) RETURNS SETOF bigint LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION replace(varchar, text, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION "right"(text, bigint) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION substr(text, bigint) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+CREATE FUNCTION to_regclass(varchar) RETURNS regclass LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
 CREATE FUNCTION trap_step(text[], text) RETURNS text[] LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
 CREATE AGGREGATE array_agg(text) (SFUNC = trap_step, STYPE = text[]);
 DO $do$
@@ -294,6 +299,7 @@ TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
     EXPECT_TRUE(ours.store().list({.what = what}, soon()));
   EXPECT_TRUE(ours.store().examine(soon()));
   EXPECT_TRUE(ours.origin().steward()->purge({.free_for = 0ms, .log_older_than = 0ms}, soon()));
+  use_all_of_jobs(trapped);
 }
 
 }  // namespace

@@ -105,6 +105,20 @@ class RawDatabase {
     return answer;
   }
 
+  // How SQLite would run it.
+  std::string plan(const std::string& sql) {
+    std::string answer;
+    const auto add = [](void* out, int, char** columns, char**) {
+      *static_cast<std::string*>(out) += std::string(columns[3]) + "\n";
+      return 0;
+    };
+    EXPECT_EQ(sqlite3_exec(db_, ("EXPLAIN QUERY PLAN " + sql).c_str(), add, &answer, nullptr), SQLITE_OK)
+        << sql << ": " << sqlite3_errmsg(db_);
+    return answer;
+  }
+
+  sqlite3* raw() const { return db_; }
+
  private:
   sqlite3* db_ = nullptr;
 };

@@ -40,6 +40,46 @@ constexpr Need needs[] = {
     {"log", "reason", "varbinary"},
     {"state", "one", "tinyint", true},
     {"state", "purged_token", "bigint"},
+    {"jobs", "id", "bigint", true},
+    {"jobs", "name", "varbinary"},
+    {"jobs", "queue", "varbinary"},
+    {"jobs", "args", "longblob"},
+    {"jobs", "key", "varbinary"},
+    {"jobs", "priority", "int"},
+    {"jobs", "state", "varbinary"},
+    {"jobs", "enqueued_at", "datetime(6)"},
+    {"jobs", "run_at", "datetime(6)"},
+    {"jobs", "due_at", "datetime(6)"},
+    {"jobs", "started_at", "datetime(6)"},
+    {"jobs", "finished_at", "datetime(6)"},
+    {"jobs", "attempt", "int"},
+    {"jobs", "crashes", "int"},
+    {"jobs", "max_attempts", "int"},
+    {"jobs", "lock_ttl_ms", "bigint"},
+    {"jobs", "lock_fixed", "tinyint"},
+    {"jobs", "lock_limit", "int"},
+    {"jobs", "on_conflict", "varbinary"},
+    {"jobs", "uniqueness", "varbinary"},
+    {"jobs", "parked", "tinyint"},
+    {"jobs", "holder", "varbinary"},
+    {"jobs", "lock_key", "varbinary"},
+    {"jobs", "lock_token", "bigint"},
+    {"jobs", "duplicates", "bigint"},
+    {"jobs", "error", "longblob"},
+    {"jobs", "trail", "blob"},
+    {"jobs", "slot", "varbinary", false, true},
+    {"jobs", "ready_priority", "int"},
+    {"jobs", "aside_until", "datetime(6)"},
+    {"jobs", "claim_until", "datetime(6)"},
+    {"jobs", "waits_for", "varbinary"},
+    {"jobs", "over_at", "datetime(6)"},
+    {"ticks", "name", "varbinary", true},
+    {"ticks", "tick", "bigint"},
+    {"ticks", "job", "bigint"},
+    {"ticks", "taken_by", "varbinary"},
+    {"ticks", "taken_at", "datetime(6)"},
+    {"ticks", "success_at", "datetime(6)"},
+    {"ticks", "until", "datetime(6)"},
     {"darwin", "processName", "varchar", false, true},
     {"darwin", "leaseUntil", "datetime"},
     {"darwin", "unlockKey", "varchar"},
@@ -63,25 +103,27 @@ class Look {
 
   void look() {
     hello_.key_type = key_type();
-    for (const std::string_view word : tables_.words()) {
-      const std::string engine = engine_of(tables_.called(word));
-      if (engine.empty()) {
-        hello_.missing.emplace_back(word);
-      } else if (hello_.wrong.empty()) {
-        const std::string wrong = engine == "InnoDB"
-                                      ? what_is_wrong(word)
-                                      : "it is kept by " + engine +
-                                            " and has to be by InnoDB, which alone locks rows and "
-                                            "survives a crash; ALTER it: ENGINE=InnoDB";
-        if (!wrong.empty())
-          hello_.wrong = "the table \"" + tables_.called(word) + "\" cannot be used: " + wrong;
-      }
-    }
+    for (const std::string_view word : tables_.words()) look_at(word, hello_.missing, hello_.wrong);
+    for (const std::string_view word : tables_.job_words())
+      look_at(word, hello_.missing_jobs, hello_.wrong_jobs);
     hello_.longest_key = length_in(type_of("locks", "key"));
     hello_.longest_holder = length_in(type_of("locks", "locked_by"));
   }
 
  private:
+  void look_at(std::string_view word, std::vector<std::string>& missing, std::string& wrong) const {
+    const std::string engine = engine_of(tables_.called(word));
+    if (engine.empty()) {
+      missing.emplace_back(word);
+    } else if (wrong.empty()) {
+      const std::string what = engine == "InnoDB"
+                                   ? what_is_wrong(word)
+                                   : "it is kept by " + engine +
+                                         " and has to be by InnoDB, which alone locks rows and "
+                                         "survives a crash; ALTER it: ENGINE=InnoDB";
+      if (!what.empty()) wrong = "the table \"" + tables_.called(word) + "\" cannot be used: " + what;
+    }
+  }
   static bool same(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
@@ -156,8 +198,9 @@ class Look {
 
 std::string list_of(const Tables& tables) {
   std::string list;
-  for (const std::string_view word : tables.words())
-    list += (list.empty() ? "'" : ", '") + tables.called(word) + "'";
+  for (const auto& words : {tables.words(), tables.job_words()})
+    for (const std::string_view word : words)
+      list += (list.empty() ? "'" : ", '") + tables.called(word) + "'";
   return list;
 }
 
@@ -168,6 +211,12 @@ bool has_state_row(Connection& connection, const Site& site, const Hello& hello,
   const Answers answers = connection.run(site.tables.expand("SELECT 1 FROM {state} WHERE one = 1"), until);
   if (answers.trouble) raise(statement_error(*answers.trouble, site.name));
   return !answers.back().rows.empty();
+}
+
+[[noreturn]] void no_table(std::string_view word, const Hello& hello, const Site& site) {
+  raise({Errc::refused, "there is no table \"" + site.tables.called(word) + "\" in the database \"" +
+                            printable(hello.database) + "\"; make it with: holdfast --store " + site.name +
+                            " init"});
 }
 
 }  // namespace
@@ -229,9 +278,16 @@ void require_complete(const Hello& hello, const Site& site) {
   if (!hello.wrong.empty()) raise({Errc::refused, site.name + ": " + hello.wrong});
   if (hello.missing.empty()) return;
   if (hello.missing.front() == "state_row") raise({Errc::refused, no_state_row(site)});
-  raise({Errc::refused, "there is no table \"" + site.tables.called(hello.missing.front()) +
-                            "\" in the database \"" + printable(hello.database) +
-                            "\"; make it with: holdfast --store " + site.name + " init"});
+  no_table(hello.missing.front(), hello, site);
+}
+
+void require_jobs(const Hello& hello, const Site& site) {
+  if (site.tables.darwin())
+    raise({Errc::refused, site.name +
+                              " keeps no jobs: which keys are one is its collation's to say there; use the "
+                              "native layout, without layout=darwin"});
+  if (!hello.wrong_jobs.empty()) raise({Errc::refused, site.name + ": " + hello.wrong_jobs});
+  if (!hello.missing_jobs.empty()) no_table(hello.missing_jobs.front(), hello, site);
 }
 
 }  // namespace holdfast::mariadb

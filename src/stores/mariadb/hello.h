@@ -23,6 +23,10 @@ struct Hello {
   std::string key_type = {};                        // of the column `key` of our tables
   std::size_t longest_key = 0, longest_holder = 0;  // in bytes, or in letters in Darwin's table
 
+  // The same of the tables of jobs, which leases do without.
+  std::string wrong_jobs = {};
+  std::vector<std::string> missing_jobs = {};
+
   bool mariadb() const { return version.find("MariaDB") != std::string::npos; }
   int release() const;  // 1011 for 10.11
   bool is(std::string_view setting, std::string_view value) const;
@@ -36,5 +40,7 @@ Hello say_hello(Connection& connection, const Site& site, Instant until);
 
 // Errc::refused, if leases cannot be kept there; throws Failure.
 void require_complete(const Hello& hello, const Site& site);
+// The same of jobs, where leases can be kept.
+void require_jobs(const Hello& hello, const Site& site);
 
 }  // namespace holdfast::mariadb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
 #include "holdfast/mariadb.h"
+#include "stores/mariadb/engine.h"
 #include "stores/mariadb/libmariadb.h"
 #include "stores/mariadb/site.h"
 #include "stores/mariadb/steward.h"
@@ -14,15 +15,10 @@ class MariaOrigin final : public Origin {
   MariaOrigin(Options options, Tables tables)
       : site_(std::make_shared<const Site>(std::move(options), std::move(tables), random_hex(16))) {}
 
-  Result<std::unique_ptr<Store>> connect(Instant until) override {
-    try {
-      return std::unique_ptr<Store>(std::make_unique<MariaStore>(site_, until));
-    } catch (const Failure& failure) {
-      Error error = failure.error();
-      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
-      if (error.in_doubt()) error.code = Errc::unavailable;
-      return error;
-    }
+  Result<std::unique_ptr<Store>> connect(Instant until) override { return made<Store, MariaStore>(until); }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    return made<JobEngine, MariaEngine>(until);
   }
 
   std::unique_ptr<Steward> steward() override { return std::make_unique<MariaSteward>(site_); }
@@ -37,6 +33,18 @@ class MariaOrigin final : public Origin {
   const std::string& client() const noexcept override { return site_->client; }
 
  private:
+  template <class Out, class Made>
+  Result<std::unique_ptr<Out>> made(Instant until) {
+    try {
+      return std::unique_ptr<Out>(std::make_unique<Made>(site_, until));
+    } catch (const Failure& failure) {
+      Error error = failure.error();
+      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
+    }
+  }
+
   const std::shared_ptr<const Site> site_;
 };
 

@@ -55,11 +55,12 @@ bool MariaSteward::commit(Connection& connection, const std::string& text, Insta
 }
 
 std::vector<std::string> MariaSteward::missing(const Hello& hello) const {
-  if (!hello.wrong.empty())
-    raise({Errc::refused, site_->name + ": " + hello.wrong + "; nothing was changed"});
+  for (const std::string& wrong : {hello.wrong, hello.wrong_jobs})
+    if (!wrong.empty()) raise({Errc::refused, site_->name + ": " + wrong + "; nothing was changed"});
   std::vector<std::string> statements;
-  for (const std::string& word : hello.missing)
-    statements.push_back(site_->tables.expand_for_people(named(word), hello.key_type));
+  for (const auto& words : {hello.missing, hello.missing_jobs})
+    for (const std::string& word : words)
+      statements.push_back(site_->tables.expand_for_people(named(word), hello.key_type));
   return statements;
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "stores/mariadb/sql/acquire.sql.h"
 #include "stores/mariadb/sql/ahead.sql.h"
+#include "stores/mariadb/sql/begin.sql.h"
 #include "stores/mariadb/sql/look.sql.h"
 #include "stores/mariadb/sql/make.sql.h"
 #include "stores/mariadb/sql/read.sql.h"
@@ -28,7 +29,7 @@ MariaStore::MariaStore(std::shared_ptr<const Site> site, Instant until)
       release_(waiting(site_->tables, release_sql)),
       look_(site_->tables.expand(look_sql)),
       ahead_(site_->tables.expand(ahead_sql)),
-      read_(site_->tables.expand(read_sql)) {
+      read_(site_->tables.expand(begin_sql) + site_->tables.expand(read_sql)) {
   connect(until);
 }
 

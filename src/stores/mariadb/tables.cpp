@@ -54,6 +54,10 @@ std::vector<std::string_view> Tables::words() const {
   return words;
 }
 
+std::vector<std::string_view> Tables::job_words() const {
+  return darwin() ? std::vector<std::string_view>{} : std::vector<std::string_view>{"jobs", "ticks"};
+}
+
 std::string Tables::called(std::string_view word) const {
   if (word == (darwin() ? "darwin" : "locks")) return name_;
   return (name_ == "locks" ? "holdfast_" : name_ + "_holdfast_") + std::string(word);
@@ -77,8 +81,8 @@ std::string Tables::put_in(std::string_view word) const {
     const std::string column(word.substr(6, word.size() - 7));
     return darwin() ? "CAST(CONVERT(" + column + " USING utf8mb4) AS BINARY)" : column;
   }
-  const auto all = words();
-  if (std::find(all.begin(), all.end(), word) != all.end()) return "`" + called(word) + "`";
+  for (const auto& all : {words(), job_words()})
+    if (std::find(all.begin(), all.end(), word) != all.end()) return "`" + called(word) + "`";
   return "{" + std::string(word) + "}";
 }
 

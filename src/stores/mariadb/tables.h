@@ -21,6 +21,8 @@ class Tables {
 
   // Which there are, by the names in schema.sql: "locks", "waiters".
   std::vector<std::string_view> words() const;
+  // Those of jobs, which only an engine asks for; none beside Darwin's.
+  std::vector<std::string_view> job_words() const;
   // What such a table is called.
   std::string called(std::string_view word) const;
 

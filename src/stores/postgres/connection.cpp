@@ -162,36 +162,47 @@ void Connection::flush(Instant until) {
   }
 }
 
+OwnedResult Connection::next_result(Instant until) {
+  while (PQisBusy(connection_.get()) == 1) {
+    if (!await(fd(), POLLIN, until))
+      raise({Errc::in_doubt, settings_.name() + " did not answer before the time was over"});
+    if (PQconsumeInput(connection_.get()) != 1) lost(Errc::in_doubt);
+  }
+  return OwnedResult(PQgetResult(connection_.get()));
+}
+
+std::optional<Trouble> Connection::trouble_in(const PGresult* result) const {
+  const ExecStatusType status = PQresultStatus(result);
+  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_PIPELINE_SYNC)
+    return std::nullopt;
+  Trouble trouble{field(result, PG_DIAG_SQLSTATE), settings_.shown(field(result, PG_DIAG_MESSAGE_PRIMARY))};
+  if (trouble.text.empty()) trouble.text = settings_.shown(PQresultErrorMessage(result));
+  return trouble;
+}
+
+// What was answered is what has happened.
+void Connection::require_true(const std::optional<Trouble>& trouble) {
+  if (trouble && PQstatus(connection_.get()) != CONNECTION_OK)
+    raise({Errc::in_doubt,
+           "the connection to " + settings_.name() + " was lost before it answered: " + trouble->text});
+  if (!trouble && warned_)
+    raise({Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
+}
+
 Answer Connection::finish(bool sent, Instant until) {
   if (!sent) lost(PQstatus(connection_.get()) == CONNECTION_OK ? Errc::unavailable : Errc::in_doubt);
   flush(until);
   OwnedResult kept;
   std::optional<Trouble> trouble;
   // To the very end: the commit comes behind the rows, and may fail.
-  while (true) {
-    while (PQisBusy(connection_.get()) == 1) {
-      if (!await(fd(), POLLIN, until))
-        raise({Errc::in_doubt, settings_.name() + " did not answer before the time was over"});
-      if (PQconsumeInput(connection_.get()) != 1) lost(Errc::in_doubt);
-    }
-    OwnedResult result(PQgetResult(connection_.get()));
-    if (!result) break;
-    const ExecStatusType status = PQresultStatus(result.get());
-    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-      trouble = {field(result.get(), PG_DIAG_SQLSTATE),
-                 settings_.shown(field(result.get(), PG_DIAG_MESSAGE_PRIMARY))};
-      if (trouble->text.empty()) trouble->text = settings_.shown(PQresultErrorMessage(result.get()));
-    } else {
+  while (OwnedResult result = next_result(until)) {
+    if (auto found = trouble_in(result.get()))
+      trouble = std::move(found);
+    else
       kept = std::move(result);
-    }
   }
-  if (trouble && PQstatus(connection_.get()) != CONNECTION_OK)
-    raise({Errc::in_doubt,
-           "the connection to " + settings_.name() + " was lost before it answered: " + trouble->text});
-  if (trouble) return Answer(*std::move(trouble));
-  if (warned_)
-    raise({Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
-  return Answer(std::move(kept));
+  require_true(trouble);
+  return trouble ? Answer(*std::move(trouble)) : Answer(std::move(kept));
 }
 
 Answer Connection::run(const std::string& sql, Parameters& p, Instant until) {
@@ -201,33 +212,46 @@ Answer Connection::run(const std::string& sql, Parameters& p, Instant until) {
   return finish(sent == 1, until);
 }
 
-Answer Connection::run(const Statement& statement, std::uint8_t& times, Parameters& p, Instant until) {
-  // The first time is often the only one: a command asks once and ends.
+// The first time is often the only one: a command asks once and ends.
+std::optional<Trouble> Connection::prepare(const Statement& statement, std::uint8_t& times, Instant until) {
   if (!prepares_ || times == 0) {
     times = 1;
-    return run(statement.text, p, until);
+    return std::nullopt;
   }
-  if (times == 1) {
-    require_idle();
-    if (!tuned_) {
-      // Our statements have one good plan each; to think again costs more than to run them.
-      Parameters none;
-      (void)run("SELECT set_config('plan_cache_mode', 'force_generic_plan', false)", none, until);
-      tuned_ = true;
-    }
-    const int sent =
-        PQsendPrepare(connection_.get(), statement.name.c_str(), statement.text.c_str(), 0, nullptr);
-    if (Answer made = finish(sent == 1, until); made.trouble()) {
-      if (made.trouble()->state != "42P05") return made;  // it is there: somebody else's, behind a pooler
-      stop_preparing();
-      return run(statement.text, p, until);
-    }
-    times = 2;
-  }
+  if (times == 2) return std::nullopt;
   require_idle();
-  const int sent = PQsendQueryPrepared(connection_.get(), statement.name.c_str(), p.count(), p.values(),
-                                       p.lengths(), p.formats(), 0);
-  Answer answer = finish(sent == 1, until);
+  if (!tuned_) {
+    // Our statements have one good plan each; to think again costs more than to run them.
+    Parameters none;
+    (void)run(
+        "SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)",
+        none, until);
+    tuned_ = true;
+  }
+  const int sent =
+      PQsendPrepare(connection_.get(), statement.name.c_str(), statement.text.c_str(), 0, nullptr);
+  const Answer made = finish(sent == 1, until);
+  if (!made.trouble()) {
+    times = 2;
+    return std::nullopt;
+  }
+  if (made.trouble()->state != "42P05") return made.trouble();
+  stop_preparing();  // it is there: somebody else's, behind a pooler
+  return std::nullopt;
+}
+
+bool Connection::send(const Statement& statement, std::uint8_t& times, Parameters& p) {
+  const bool prepared = prepares_ && times == 2;
+  return 1 == (prepared ? PQsendQueryPrepared(connection_.get(), statement.name.c_str(), p.count(),
+                                              p.values(), p.lengths(), p.formats(), 0)
+                        : PQsendQueryParams(connection_.get(), statement.text.c_str(), p.count(), nullptr,
+                                            p.values(), p.lengths(), p.formats(), 0));
+}
+
+Answer Connection::run(const Statement& statement, std::uint8_t& times, Parameters& p, Instant until) {
+  if (auto trouble = prepare(statement, times, until)) return Answer(*std::move(trouble));
+  require_idle();
+  Answer answer = finish(send(statement, times, p), until);
   if (!answer.trouble() || answer.trouble()->state != "26000") return answer;
   stop_preparing();  // another server than the one we prepared it on
   return run(statement.text, p, until);

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,13 @@ struct Statement {
   std::string text;
 };
 
+// One of several in a transaction.
+struct Step {
+  const Statement& statement;
+  std::uint8_t& times;
+  Parameters& parameters;
+};
+
 // Throws Failure for what ends the connection: then it is of no more use.  Never asks the server to cancel: a
 // statement that was sent runs to its end.
 class Connection {
@@ -57,6 +65,10 @@ class Connection {
   // Runs a statement that comes again and again: prepared from its second time on, except behind a pooler.
   // `times` is where the connection counts, one for each statement.
   Answer run(const Statement& statement, std::uint8_t& times, Parameters& parameters, Instant until);
+
+  // Runs them in one transaction, READ COMMITTED, and one round trip (libpq 13 and older: one for each).
+  // An answer for each; the last one has the trouble if there was any, and then nothing was changed.
+  std::vector<Answer> run(std::span<const Step> steps, Instant until);
 
   // Statements are not prepared any more: the server behind this connection may change.
   void stop_preparing() noexcept { prepares_ = false; }
@@ -77,6 +89,13 @@ class Connection {
   void connect(Instant until);
   void require_idle();
   Answer finish(bool sent, Instant until);
+  OwnedResult next_result(Instant until);
+  std::optional<Trouble> trouble_in(const PGresult* result) const;
+  void require_true(const std::optional<Trouble>& trouble);
+  std::optional<Trouble> prepare(const Statement& statement, std::uint8_t& times, Instant until);
+  bool send(const Statement& statement, std::uint8_t& times, Parameters& parameters);
+  std::vector<Answer> run_pipelined(std::span<const Step> steps, Instant until);
+  std::vector<Answer> run_in_turn(std::span<const Step> steps, Instant until);
   void flush(Instant until);
   Error not_let_in(bool in_tls) const;
   [[noreturn]] void lost(Errc code) const;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/postgres/hello.h"
 
+#include <span>
+
 #include "base/text.h"
 #include "stores/postgres/columns.h"
 #include "stores/postgres/sql/hello.sql.h"
@@ -10,6 +12,8 @@ namespace {
 
 // What lies beside the lock table, by the names in schema.sql.
 constexpr const char* beside[] = {"waiters", "facts", "log", "log_index", "state"};
+// And what only jobs need.
+constexpr const char* of_jobs[] = {"jobs", "slots", "due", "later", "claims", "parked", "over", "ticks"};
 
 std::string name_of(const Tables& tables, std::string_view word) {
   return word == "log_index" ? tables.beside("log_key") : tables.beside(word);
@@ -27,19 +31,26 @@ void look_at_table(Hello& hello, const Answer& answer, const Columns& columns) {
   hello.longest_holder = limit_in(columns.at("locked_by").type);
 }
 
-void look_beside_it(Hello& hello, const Answer& answer, const ColumnsByTable& columns) {
+void look_beside_it(const Tables& tables, std::span<const char* const> words, const Answer& answer,
+                    const ColumnsByTable& columns, std::vector<std::string>& missing, std::string& wrong) {
   const std::string there = "," + std::string(answer.text(0, 9)) + ",";
-  for (const char* word : beside) {
-    const std::string name = name_of(hello.tables, word);
+  for (const char* word : words) {
+    const std::string name = name_of(tables, word);
     if (there.find("," + name + ",") == std::string::npos) {
-      hello.missing.emplace_back(word);
+      missing.emplace_back(word);
       continue;
     }
     const auto found = columns.find(name);
-    const std::string wrong = what_is_wrong(word, found == columns.end() ? Columns{} : found->second);
-    if (hello.wrong.empty() && !wrong.empty())
-      hello.wrong = "the table \"" + name + "\" cannot be used: " + wrong;
+    const std::string why = what_is_wrong(word, found == columns.end() ? Columns{} : found->second);
+    if (wrong.empty() && !why.empty()) wrong = "the table \"" + name + "\" cannot be used: " + why;
   }
+}
+
+// Leases, and so jobs, are written down.
+void require_writable(const Hello& hello, const std::string& where) {
+  if (!hello.standby && !hello.read_only) return;
+  raise({Errc::refused, where + (hello.standby ? " is a standby" : " is read-only for this user") +
+                            "; leases have to be written down: give the primary, or a user that may write"});
 }
 
 }  // namespace
@@ -51,6 +62,7 @@ Hello say_hello(Connection& connection, const Tables& tables, Instant until) {
   tables.schema().empty() ? parameters.nothing() : parameters.text(tables.schema());
   parameters.texts();
   for (const char* word : beside) parameters.add(name_of(tables, word));
+  for (const char* word : of_jobs) parameters.add(name_of(tables, word));
   const Instant asked = BootClock::now();
   const Answer answer = connection.run(tables.expand(hello_sql), parameters, until);
   if (answer.trouble()) {
@@ -71,17 +83,14 @@ Hello say_hello(Connection& connection, const Tables& tables, Instant until) {
   const ColumnsByTable columns = columns_in(answer.text(0, 10));
   const auto own = columns.find("");
   if (hello.table) look_at_table(hello, answer, own == columns.end() ? Columns{} : own->second);
-  look_beside_it(hello, answer, columns);
+  look_beside_it(hello.tables, beside, answer, columns, hello.missing, hello.wrong);
+  look_beside_it(hello.tables, of_jobs, answer, columns, hello.missing_jobs, hello.wrong_jobs);
   return hello;
 }
 
 void require_complete(const Hello& hello, const std::string& where) {
   const std::string table = "\"" + hello.tables.name() + "\"";
-  if (hello.standby || hello.read_only) {
-    raise(
-        {Errc::refused, where + (hello.standby ? " is a standby" : " is read-only for this user") +
-                            "; leases have to be written down: give the primary, or a user that may write"});
-  }
+  require_writable(hello, where);
   if (!hello.wrong.empty()) raise({Errc::refused, where + ": " + hello.wrong});
   if (hello.complete()) return;
   const std::string what = !hello.table      ? "there is no table " + table
@@ -92,6 +101,16 @@ void require_complete(const Hello& hello, const std::string& where) {
                                      hello.tables.beside(hello.missing.front()) + ")";
   raise({Errc::refused, what + " in the database \"" + printable(hello.database) +
                             "\"; make it with: holdfast --store " + where + " init"});
+}
+
+void require_jobs(const Hello& hello, const std::string& where) {
+  require_complete(hello, where);
+  if (!hello.wrong_jobs.empty()) raise({Errc::refused, where + ": " + hello.wrong_jobs});
+  if (hello.missing_jobs.empty()) return;
+  raise({Errc::refused, "what jobs need beside the table \"" + hello.tables.name() + "\" is missing (" +
+                            hello.tables.beside(hello.missing_jobs.front()) + ") in the database \"" +
+                            printable(hello.database) + "\"; make it with: holdfast --store " + where +
+                            " init"});
 }
 
 }  // namespace holdfast::postgres

@@ -28,6 +28,10 @@ struct Hello {
   std::size_t longest_key = 0, longest_holder = 0;  // in letters; 0: as long as you like
   std::vector<std::string> missing = {};            // of what lies beside it: "waiters"
 
+  std::string wrong_jobs = {};                 // what cannot be used to keep jobs, in a sentence
+  std::vector<std::string> missing_jobs = {};  // of what only they need: "ticks"
+
+  // Leases can be kept.
   bool complete() const noexcept { return table && sequence && one_row_per_key && missing.empty(); }
 };
 
@@ -36,5 +40,7 @@ Hello say_hello(Connection& connection, const Tables& tables, Instant until);
 
 // Errc::refused, if leases cannot be kept there; throws Failure.
 void require_complete(const Hello& hello, const std::string& where);
+// The same for jobs, whose locks are leases.
+void require_jobs(const Hello& hello, const std::string& where);
 
 }  // namespace holdfast::postgres

@@ -6,14 +6,18 @@
 namespace holdfast::postgres {
 
 #define FUNCTION(name) decltype(&::name) name = nullptr;
+#define NEWER(name) FUNCTION(name)
 #include "stores/postgres/libpq_functions.inc"
+#undef NEWER
 #undef FUNCTION
 
 Status load_libpq() {
   static Driver driver("libpq.so.5", "libpq5",
                        {
 #define FUNCTION(name) {#name, &name},
+#define NEWER(name) {#name, &name, true},
 #include "stores/postgres/libpq_functions.inc"
+#undef NEWER
 #undef FUNCTION
                        });
   return driver.load();

@@ -14,7 +14,9 @@ namespace holdfast::postgres {
 
 // These hide libpq's own names: a call reads as it always does, and goes to what load_libpq() has found.
 #define FUNCTION(name) extern decltype(&::name) name;
+#define NEWER(name) FUNCTION(name)
 #include "stores/postgres/libpq_functions.inc"
+#undef NEWER
 #undef FUNCTION
 
 // REQUIRES: before any other use of it.  Any thread may call it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
 #include "holdfast/postgres.h"
+#include "stores/postgres/engine.h"
 #include "stores/postgres/open_url.h"
 #include "stores/postgres/site.h"
 #include "stores/postgres/steward.h"
@@ -22,6 +23,16 @@ class PostgresOrigin final : public Origin {
     } catch (const Failure& failure) {
       Error error = failure.error();
       // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
+    }
+  }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    try {
+      return std::unique_ptr<JobEngine>(std::make_unique<PostgresEngine>(site_, until));
+    } catch (const Failure& failure) {
+      Error error = failure.error();
       if (error.in_doubt()) error.code = Errc::unavailable;
       return error;
     }

@@ -13,7 +13,7 @@ namespace holdfast::postgres {
 // Values for $1, $2 … in order.  Texts are not copied: they must outlive the call.
 class Parameters {
  public:
-  static constexpr int most = 12;
+  static constexpr int most = 17;
 
   void clear() noexcept {
     count_ = 0;

@@ -6,6 +6,8 @@
 
 namespace holdfast::postgres {
 
+Statement statement(const char* name, std::string text);
+
 // By the names of their files in sql/.
 struct Statements {
   explicit Statements(const Tables& tables);

@@ -67,8 +67,9 @@ void PostgresSteward::make(Connection& connection, const Tables& tables, const s
 }
 
 std::vector<std::string> PostgresSteward::missing(const Hello& hello) const {
-  if (!hello.wrong.empty())
-    raise({Errc::refused, site_->name() + ": " + hello.wrong + "; nothing was changed"});
+  for (const std::string& wrong : {hello.wrong, hello.wrong_jobs}) {
+    if (!wrong.empty()) raise({Errc::refused, site_->name() + ": " + wrong + "; nothing was changed"});
+  }
   if (!hello.schema) {
     const std::string& schema = hello.tables.schema();
     raise({Errc::refused, site_->name() +
@@ -87,6 +88,7 @@ std::vector<std::string> PostgresSteward::missing(const Hello& hello) const {
     add(word);
     if (word == "state") add(hello.table ? "state_beside" : "state_alone");
   }
+  for (const std::string& word : hello.missing_jobs) add(word);
   return statements;
 }
 

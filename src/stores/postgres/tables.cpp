@@ -74,6 +74,10 @@ std::string Tables::put_in(std::string_view word) const {
   if (word == "last_day") return "timestamp '100000-01-01'";
   if (word == "index") return in_quotes("index_" + table_ + "_on_key");
   if (word == "log_index") return in_quotes(beside("log_key"));
+  // An index lies where its table does, and is made by its bare name.
+  for (const char* index : {"slots", "due", "later", "claims", "parked", "over"}) {
+    if (word == index) return in_quotes(beside(word));
+  }
   const std::string where = schema_.empty() ? "" : in_quotes(schema_) + ".";
   return where + in_quotes(word == "locks" ? table_ : beside(word));
 }

@@ -28,8 +28,8 @@ class Tables {
   // Of one of ours that lies beside it: "state".
   std::string beside(std::string_view word) const;
 
-  // The SQL with {locks}, {waiters}, {facts}, {log}, {state}, {index}, {log_index} and the words for the
-  // clock put in.
+  // The SQL with the names of tables and indexes ({locks}, {waiters}, {jobs}, {log_index} …) and the words
+  // for the clock put in.
   std::string expand(std::string_view sql) const;
 
  private:

@@ -13,6 +13,14 @@
 #include "stores/sqlite/ownership.h"
 
 namespace holdfast::sqlite {
+namespace {
+
+// After some failures SQLite has done so by itself.
+void roll_back(Connection& connection) noexcept {
+  if (connection.in_transaction()) sqlite3_exec(connection.raw(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+}  // namespace
 
 bool Cursor::next(During during) {
   // A statement that writes outside a transaction does all in one step, and may fail in its commit.  Asked
@@ -206,11 +214,15 @@ Transaction::Transaction(Connection& connection) : connection_(connection) {
   connection.require_time();
 }
 
-Transaction::~Transaction() {
-  // After some failures SQLite has rolled back by itself.
-  if (connection_.in_transaction()) sqlite3_exec(connection_.raw(), "ROLLBACK", nullptr, nullptr, nullptr);
-}
+Transaction::~Transaction() { roll_back(connection_); }
 
 void Transaction::commit() { connection_.run(Sql::commit).finish(During::commit); }
+
+Snapshot::Snapshot(Connection& connection) : connection_(connection) {
+  assert(!connection.in_transaction());
+  connection.run(Sql::begin_reading).finish(During::begin);
+}
+
+Snapshot::~Snapshot() { roll_back(connection_); }
 
 }  // namespace holdfast::sqlite

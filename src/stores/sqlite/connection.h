@@ -78,6 +78,9 @@ class Connection {
   // Opens an existing file, which may be empty, without reading it.  REQUIRES: no part of the path is a
   // symbolic link.
   void open();
+  // Runs its statements on a connection of somebody else's, in their transaction: with their settings, and
+  // without our functions.  REQUIRES: `theirs` outlives this.
+  void use(sqlite3* theirs) noexcept { db_ = {theirs, Closer{.theirs = true}}; }
 
   const std::string& path() const noexcept { return path_; }
   const Tables& tables() const noexcept { return tables_; }
@@ -135,7 +138,10 @@ class Connection {
 
  private:
   struct Closer {
-    void operator()(sqlite3* db) const noexcept { sqlite3_close_v2(db); }
+    bool theirs;
+    void operator()(sqlite3* db) const noexcept {
+      if (!theirs) sqlite3_close_v2(db);
+    }
     void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
   };
 
@@ -187,6 +193,18 @@ class Transaction {
   ~Transaction();
 
   void commit();
+
+ private:
+  Connection& connection_;
+};
+
+// What the file says at one moment, without the write lock.
+class Snapshot {
+ public:
+  explicit Snapshot(Connection& connection);
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+  ~Snapshot();
 
  private:
   Connection& connection_;

@@ -14,7 +14,9 @@
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/rows.h"
 #include "stores/sqlite/schema.h"
+#include "stores/sqlite/sql/jobs_schema.sql.h"
 #include "stores/sqlite/sql/reboot.sql.h"
+#include "stores/sqlite/sql/reboot_jobs.sql.h"
 #include "stores/sqlite/sql/schema.sql.h"
 
 namespace holdfast::sqlite {
@@ -132,6 +134,7 @@ void reboot(Connection& connection, const Presence& presence) {
   Transaction transaction(connection);
   if (of_this_boot(connection)) return;  // somebody was faster
   connection.run_script(reboot_sql);
+  if (has_job_tables(connection)) connection.run_script(reboot_jobs_sql);
   presence.forget_all();
   transaction.commit();
 }
@@ -178,6 +181,17 @@ void open_database(Connection& connection, const Presence& presence) {
     if (!of_this_boot(connection)) reboot(connection, presence);
   });
   check_files(connection.path());  // now that all of them are there
+}
+
+void open_jobs(Connection& connection) {
+  // The rows of jobs are longer than those of leases.
+  sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, 2 << 20);
+  connection.run_script("PRAGMA synchronous = FULL");
+  if (has_job_tables(connection)) return;
+  Transaction transaction(connection);
+  if (has_job_tables(connection)) return;  // somebody was faster
+  connection.run_script(jobs_schema_sql);
+  transaction.commit();
 }
 
 void open_again(Connection& connection) {

@@ -25,6 +25,10 @@ inline constexpr std::int32_t schema_version = 2;
 // REQUIRES: the connection's `until` is set and the file exists.
 void open_database(Connection& connection, const Presence& presence);
 
+// What jobs need beside it: their tables, made when missing, and commits that survive a power cut.
+// REQUIRES: open_database() has been called.
+void open_jobs(Connection& connection);
+
 // Whether nothing is missing: open_database() would find its tables.  Changes nothing; throws as that does.
 // REQUIRES: as open_database().
 bool is_prepared(Connection& connection);

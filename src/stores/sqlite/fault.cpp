@@ -72,6 +72,11 @@ Error system_error(const std::string& what, int error) {
 }
 
 Error to_error(const Trouble& trouble, During during, const std::string& path) {
+  if (trouble.code == SQLITE_BUSY_SNAPSHOT) {
+    return {Errc::unavailable, path +
+                                   " was written by others since this transaction first read it; roll it " +
+                                   "back, and begin it with BEGIN IMMEDIATE"};
+  }
   if (is_busy(trouble.code)) {
     return {Errc::unavailable, path + " was being written by others for as long as this call could wait"};
   }

@@ -18,7 +18,7 @@ bool matches(const Query& query, std::string_view key) {
 Result<Page> SqliteStore::list(const Query& query, Instant until) {
   Page page;
   try {
-    start(until);
+    leases_.start(until);
     switch (query.what) {
       case Query::What::leases: list_leases(query, page); break;
       case Query::What::places: list_places(query, page); break;
@@ -35,7 +35,7 @@ void SqliteStore::list_leases(const Query& query, Page& page) {
   while (page.leases.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(0))) break;  // in the order of keys there is none behind it
     const Row row = read_row(cursor, 1);
-    const bool held = row.live(connection_.boottime()) && !decision_.is_dead(row);
+    const bool held = leases_.is_held(row);
     page.leases.push_back({.key = std::string(cursor.text(0)),
                            .holder = row.holder,
                            .token = row.token,
@@ -79,8 +79,8 @@ Result<Traits> SqliteStore::examine(Instant until) {
   traits.push = true;
   traits.tidies = true;  // in passing, see upkeep.h
   try {
-    start(until);
-    (void)rows_.look({"examined"});  // the file can be read
+    leases_.start(until);
+    (void)leases_.holder_of({"examined"});  // the file can be read
     traits.findings = dangers_of(std::filesystem::path(site_->path).parent_path().string(), site_->machine);
     if (!traits.findings.empty()) traits.grade = 'D';
     for (std::string& doubt : doubts_about(site_->path)) traits.findings.push_back(std::move(doubt));

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/random.h"
+#include "stores/sqlite/engine.h"
 #include "stores/sqlite/path.h"
 #include "stores/sqlite/site.h"
 #include "stores/sqlite/steward.h"
@@ -22,19 +23,10 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
         allow_unsafe_(allow_unsafe),
         client_(random_hex(16)) {}
 
-  Result<std::unique_ptr<Store>> connect(Instant until) override {
-    try {
-      const std::shared_ptr<Site> site = find_site();
-      // Unlocked: each caller waits for its own time.
-      auto store = std::make_unique<SqliteStore>(site, until);
-      show_presence(*site);
-      return std::unique_ptr<Store>(std::move(store));
-    } catch (const Failure& failure) {
-      Error error = failure.error();
-      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
-      if (error.in_doubt()) error.code = Errc::unavailable;
-      return error;
-    }
+  Result<std::unique_ptr<Store>> connect(Instant until) override { return open<Store, SqliteStore>(until); }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    return open<JobEngine, SqliteEngine>(until);
   }
 
   std::unique_ptr<Steward> steward() override {
@@ -64,6 +56,22 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
   }
 
  private:
+  template <class What, class Ours>
+  Result<std::unique_ptr<What>> open(Instant until) {
+    try {
+      const std::shared_ptr<Site> site = find_site();
+      // Unlocked: each caller waits for its own time.
+      auto opened = std::make_unique<Ours>(site, until);
+      show_presence(*site);
+      return std::unique_ptr<What>(std::move(opened));
+    } catch (const Failure& failure) {
+      Error error = failure.error();
+      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
+    }
+  }
+
   std::shared_ptr<Site> find_site() {
     const std::lock_guard lock(mutex_);
     const std::string file =

@@ -7,23 +7,25 @@
 #include <string>
 
 #include "base/text.h"
+#include "stores/sqlite/sql/jobs_schema.sql.h"
 #include "stores/sqlite/sql/schema.sql.h"
 
 namespace holdfast::sqlite {
 namespace {
 
-// By the name of the table, the text that SQLite keeps of a CREATE TABLE: from the name on as it was written.
+// By its name, the text that SQLite keeps of a CREATE TABLE or INDEX: from the name on as it was written.
 using Texts = std::map<std::string, std::string, std::less<>>;
 
-Texts expected(const Tables& tables) {
-  constexpr std::string_view create = "CREATE TABLE IF NOT EXISTS ";
-  const std::string script = tables.expand(schema_sql);
+Texts expected(const std::string& script) {
   Texts texts;
-  for (std::size_t at = script.find(create); at != std::string::npos; at = script.find(create, at)) {
-    at += create.size();
-    const std::string text = script.substr(at, script.find(';', at) - at);
-    assert(text.starts_with('"'));
-    texts.emplace(text.substr(1, text.find('"', 1) - 1), "CREATE TABLE " + text);
+  for (const std::string create : {"CREATE TABLE ", "CREATE INDEX ", "CREATE UNIQUE INDEX "}) {
+    const std::string asked = create + "IF NOT EXISTS ";
+    for (std::size_t at = script.find(asked); at != std::string::npos; at = script.find(asked, at)) {
+      at += asked.size();
+      const std::string text = script.substr(at, script.find(';', at) - at);
+      assert(text.starts_with('"'));
+      texts.emplace(text.substr(1, text.find('"', 1) - 1), create + text);
+    }
   }
   return texts;
 }
@@ -48,18 +50,21 @@ bool is_harmless(std::string_view type, std::string_view sql) {
 
 std::string shown(std::string_view name) { return "'" + printable(name.substr(0, 100)) + "'"; }
 
-}  // namespace
+std::string kind_of(const Texts::value_type& ours) {
+  return (ours.second.starts_with("CREATE TABLE ") ? "table " : "index ") + shown(ours.first);
+}
 
-bool has_our_tables(Connection& connection) {
-  Texts missing = expected(connection.tables());
+bool has(Connection& connection, std::string_view script) {
+  Texts missing = expected(connection.tables().in_own_file().expand(script));
   const Texts ours = missing;
   Cursor cursor = connection.run(Sql::objects);
   while (cursor.next()) {
     const std::string type(cursor.text(0)), name(cursor.text(1)), table(cursor.text(2)), sql(cursor.text(3));
     const auto text = ours.find(small(name));
     if (text != ours.end()) {
-      const bool exact = type == "table" && name == table && name == text->first && sql == text->second;
-      if (!exact) refuse(connection, " has a table " + shown(name) + " that is not as this version makes it");
+      const bool of_its_kind = type == "index" || (type == "table" && name == table);
+      const bool exact = of_its_kind && name == text->first && sql == text->second;
+      if (!exact) refuse(connection, " has a " + kind_of(*text) + " that is not as this version makes it");
       missing.erase(text->first);
     } else if (ours.contains(small(table))) {
       refuse(connection, " has something that is not ours on its table " + shown(table) + ": " + shown(name));
@@ -68,8 +73,14 @@ bool has_our_tables(Connection& connection) {
     }
   }
   if (!missing.empty() && missing.size() != ours.size())
-    refuse(connection, " lacks its table " + shown(missing.begin()->first));
+    refuse(connection, " lacks its " + kind_of(*missing.begin()));
   return missing.empty();
 }
+
+}  // namespace
+
+bool has_our_tables(Connection& connection) { return has(connection, schema_sql); }
+
+bool has_job_tables(Connection& connection) { return has(connection, jobs_schema_sql); }
 
 }  // namespace holdfast::sqlite

@@ -11,4 +11,7 @@ namespace holdfast::sqlite {
 // lock table or a program's own, are not looked into.
 bool has_our_tables(Connection& connection);
 
+// The same of those that jobs_schema.sql makes, with their indexes.
+bool has_job_tables(Connection& connection);
+
 }  // namespace holdfast::sqlite

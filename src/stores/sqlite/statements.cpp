@@ -4,9 +4,20 @@
 #include "stores/sqlite/sql/acquire.sql.h"
 #include "stores/sqlite/sql/boot.sql.h"
 #include "stores/sqlite/sql/drop_places.sql.h"
+#include "stores/sqlite/sql/erase_job.sql.h"
 #include "stores/sqlite/sql/evict.sql.h"
+#include "stores/sqlite/sql/find_jobs.sql.h"
 #include "stores/sqlite/sql/grant.sql.h"
 #include "stores/sqlite/sql/history.sql.h"
+#include "stores/sqlite/sql/insert_job.sql.h"
+#include "stores/sqlite/sql/job.sql.h"
+#include "stores/sqlite/sql/job_claim_end.sql.h"
+#include "stores/sqlite/sql/job_due.sql.h"
+#include "stores/sqlite/sql/job_in_slot.sql.h"
+#include "stores/sqlite/sql/job_parked_until.sql.h"
+#include "stores/sqlite/sql/job_put_off.sql.h"
+#include "stores/sqlite/sql/jobs_parked.sql.h"
+#include "stores/sqlite/sql/jobs_put_off.sql.h"
 #include "stores/sqlite/sql/keep_place.sql.h"
 #include "stores/sqlite/sql/leases.sql.h"
 #include "stores/sqlite/sql/leave.sql.h"
@@ -21,22 +32,29 @@
 #include "stores/sqlite/sql/part.sql.h"
 #include "stores/sqlite/sql/places.sql.h"
 #include "stores/sqlite/sql/purge_facts.sql.h"
+#include "stores/sqlite/sql/purge_jobs.sql.h"
 #include "stores/sqlite/sql/purge_keys.sql.h"
 #include "stores/sqlite/sql/purge_log.sql.h"
 #include "stores/sqlite/sql/purge_places.sql.h"
+#include "stores/sqlite/sql/purge_ticks.sql.h"
 #include "stores/sqlite/sql/purged_token.sql.h"
+#include "stores/sqlite/sql/put_tick.sql.h"
 #include "stores/sqlite/sql/queue.sql.h"
 #include "stores/sqlite/sql/release.sql.h"
 #include "stores/sqlite/sql/renew.sql.h"
 #include "stores/sqlite/sql/restart.sql.h"
 #include "stores/sqlite/sql/swept.sql.h"
+#include "stores/sqlite/sql/tick.sql.h"
 #include "stores/sqlite/sql/trim_log.sql.h"
+#include "stores/sqlite/sql/update_job.sql.h"
+#include "stores/sqlite/sql/want_write.sql.h"
 
 namespace holdfast::sqlite {
 
 std::string_view text(Sql statement) noexcept {
   switch (statement) {
     case Sql::begin: return "BEGIN IMMEDIATE";
+    case Sql::begin_reading: return "BEGIN";
     case Sql::commit: return "COMMIT";
     case Sql::rollback: return "ROLLBACK";
     case Sql::acquire: return acquire_sql;
@@ -69,6 +87,23 @@ std::string_view text(Sql statement) noexcept {
     case Sql::trim_log: return trim_log_sql;
     case Sql::swept: return swept_sql;
     case Sql::note_swept: return note_swept_sql;
+    case Sql::job: return job_sql;
+    case Sql::job_in_slot: return job_in_slot_sql;
+    case Sql::job_due: return job_due_sql;
+    case Sql::job_put_off: return job_put_off_sql;
+    case Sql::jobs_put_off: return jobs_put_off_sql;
+    case Sql::job_claim_end: return job_claim_end_sql;
+    case Sql::jobs_parked: return jobs_parked_sql;
+    case Sql::job_parked_until: return job_parked_until_sql;
+    case Sql::insert_job: return insert_job_sql;
+    case Sql::update_job: return update_job_sql;
+    case Sql::erase_job: return erase_job_sql;
+    case Sql::find_jobs: return find_jobs_sql;
+    case Sql::purge_jobs: return purge_jobs_sql;
+    case Sql::tick: return tick_sql;
+    case Sql::put_tick: return put_tick_sql;
+    case Sql::purge_ticks: return purge_ticks_sql;
+    case Sql::want_write: return want_write_sql;
   }
   return {};
 }

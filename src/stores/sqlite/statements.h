@@ -9,6 +9,7 @@ namespace holdfast::sqlite {
 
 enum class Sql : std::uint8_t {
   begin,
+  begin_reading,
   commit,
   rollback,
   acquire,
@@ -41,8 +42,26 @@ enum class Sql : std::uint8_t {
   trim_log,
   swept,
   note_swept,
+  // -- of jobs
+  job,
+  job_in_slot,
+  job_due,
+  job_put_off,
+  jobs_put_off,
+  job_claim_end,
+  jobs_parked,
+  job_parked_until,
+  insert_job,
+  update_job,
+  erase_job,
+  find_jobs,
+  purge_jobs,
+  tick,
+  put_tick,
+  purge_ticks,
+  want_write,
 };
-inline constexpr std::size_t sql_count = static_cast<std::size_t>(Sql::note_swept) + 1;
+inline constexpr std::size_t sql_count = static_cast<std::size_t>(Sql::want_write) + 1;
 
 std::string_view text(Sql statement) noexcept;
 

@@ -3,16 +3,13 @@
 //
 // Each verb is tried as one conditional statement, which settles every uncontended request: in a
 // transaction of its own for a batch of one.  What that statement does not settle is decided inside a
-// transaction, by Decision.
+// transaction (leases.h).
 #pragma once
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "holdfast/store.h"
 #include "stores/sqlite/connection.h"
-#include "stores/sqlite/decision.h"
-#include "stores/sqlite/rows.h"
+#include "stores/sqlite/leases.h"
 #include "stores/sqlite/site.h"
 #include "stores/sqlite/upkeep.h"
 
@@ -32,27 +29,14 @@ class SqliteStore final : public Store {
   void apply_one(const Request& request, Reply& reply);
   void apply_many(std::span<const Request> requests, std::span<Reply> replies);
 
-  // Settles the request with one statement, if it can.
-  bool settle(const Request& request, Reply& reply);
-  bool settle_acquire(const Request& request, Reply& reply);
-  bool settle_renew(const Request& request, Reply& reply);
-  bool settle_release(const Request& request, Reply& reply);
-  // A live holder and no place to keep: answered from a snapshot, without the write lock.
-  bool settle_busy(const Request& request, Reply& reply);
-
-  void start(Instant until);
-  void ring_waiters() noexcept;
-
   void list_leases(const Query& query, Page& page);
   void list_places(const Query& query, Page& page);
   void list_log(const Query& query, Page& page);
 
   const std::shared_ptr<Site> site_;
   Connection connection_;
-  Rows rows_;
-  Decision decision_;
+  Leases leases_;
   Upkeep upkeep_;
-  std::vector<std::string> freed_;  // keys whose first waiter is to be rung, once it is committed
 };
 
 }  // namespace holdfast::sqlite

@@ -39,9 +39,19 @@ std::string Tables::beside(std::string_view word) const {
   return (name_ == "locks" ? "holdfast_" : name_ + "_holdfast_") + std::string(word);
 }
 
+Tables Tables::in(std::string_view schema) const {
+  Tables there(name_);
+  there.in_ = "\"";
+  for (const char c : schema) there.in_ += c == '"' ? "\"\"" : std::string(1, c);
+  there.in_ += "\".";
+  return there;
+}
+
 std::string Tables::expand(std::string_view sql) const {
-  return fill_in(
-      sql, [this](std::string_view word) { return '"' + (word == "locks" ? name_ : beside(word)) + '"'; });
+  return fill_in(sql, [this](std::string_view word) {
+    if (word == "sqlite_schema") return in_ + "sqlite_schema";
+    return in_ + '"' + (word == "locks" ? name_ : beside(word)) + '"';
+  });
 }
 
 }  // namespace holdfast::sqlite

@@ -15,17 +15,24 @@ class Tables {
   // Errc::invalid for a name that is not ^[A-Za-z_][A-Za-z0-9_]{0,47}$, or one of SQLite's or ours.
   static Result<Tables> named(std::string_view table);
 
+  // Those of a file that somebody has attached under this name.
+  Tables in(std::string_view schema) const;
+  // As it calls them itself.
+  Tables in_own_file() const { return Tables(name_); }
+
   const std::string& name() const noexcept { return name_; }
 
   // Of one of ours that lies beside it: "state".
   std::string beside(std::string_view word) const;
 
-  // The SQL with {locks}, {waiters}, {facts}, {log} and {state} put in.
+  // The SQL with {locks}, {waiters}, {facts}, {log} and {state} put in; {jobs}, {ticks} and the names of
+  // their indexes; and SQLite's own {sqlite_schema}.
   std::string expand(std::string_view sql) const;
 
  private:
   explicit Tables(std::string name) : name_(std::move(name)) {}
   std::string name_;
+  std::string in_;  // "schema". in front of each name; empty: the connection's own file
 };
 
 }  // namespace holdfast::sqlite

@@ -1,8 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The begin of a transaction: rows are locked in the bytewise order of their keys, which is the same for everybody.
--- Whoever stops in the middle of it is thrown out soon, so that nobody waits for the rows for long.
-SET wait_timeout = 2;
-START TRANSACTION;
+-- Leases and their queues, to be decided about: rows are locked in the bytewise order of their keys, which is the same
+-- for everybody.
 {patience}SELECT `key`, locked_by, {us(locked_at)}, {us(locked_until)}, sequence
   FROM {locks} FORCE INDEX (PRIMARY)
  WHERE `key` IN ({keys})

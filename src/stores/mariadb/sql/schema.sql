@@ -56,6 +56,71 @@ CREATE TABLE IF NOT EXISTS {state} (
 -- state_row: the only one.
 INSERT IGNORE INTO {state} (one) VALUES (1);
 
+-- jobs: each with its slot, its claim and the name of its lock, which is a row of {locks}.
+--   slot            of a key at most one job; NULL: none
+--   ready_priority  queued, and its time has come: its priority; NULL: it is not to be claimed now
+--   aside_until     queued, and its time has not come
+--   claim_until     running: its worker lives until then
+--   waits_for       queued: the key whose lock it has found held, until its time comes
+--   over_at         done, dropped or cancelled: since then
+-- The last five are what claims and purges look by: a row that has NULL there is in nobody's way.
+CREATE TABLE IF NOT EXISTS {jobs} (
+  id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  name VARBINARY(512) NOT NULL,
+  queue VARBINARY(512) NOT NULL,
+  args LONGBLOB NOT NULL,
+  `key` VARBINARY(512) NOT NULL,
+  priority INT NOT NULL,
+  state VARBINARY(16) NOT NULL,
+  enqueued_at DATETIME(6) NOT NULL,
+  run_at DATETIME(6) NOT NULL,
+  due_at DATETIME(6) NOT NULL,
+  started_at DATETIME(6),
+  finished_at DATETIME(6),
+  attempt INT NOT NULL,
+  crashes INT NOT NULL,
+  max_attempts INT NOT NULL,
+  lock_ttl_ms BIGINT NOT NULL,
+  lock_fixed TINYINT NOT NULL,
+  lock_limit INT NOT NULL,
+  on_conflict VARBINARY(16) NOT NULL,
+  uniqueness VARBINARY(16) NOT NULL,
+  parked TINYINT NOT NULL,
+  holder VARBINARY(512) NOT NULL,
+  lock_key VARBINARY(512) NOT NULL,
+  lock_token BIGINT NOT NULL,
+  duplicates BIGINT NOT NULL,
+  error LONGBLOB NOT NULL,
+  trail BLOB NOT NULL,
+  slot VARBINARY(520),
+  ready_priority INT,
+  aside_until DATETIME(6),
+  claim_until DATETIME(6),
+  waits_for VARBINARY(512),
+  over_at DATETIME(6),
+  UNIQUE KEY slot (slot),
+  KEY ready (queue, ready_priority, run_at),
+  KEY aside (queue, aside_until),
+  KEY claimed (queue, claim_until),
+  KEY waiting (waits_for, priority, run_at),
+  KEY over_at (over_at),
+  KEY state (state)
+) ENGINE=InnoDB;
+
+-- ticks: a name's last tick and last success.
+--   tick   NULL: somebody was about to take the first one
+--   until  UTC: nobody asks for it afterwards; NULL: it is kept
+CREATE TABLE IF NOT EXISTS {ticks} (
+  name VARBINARY(512) NOT NULL PRIMARY KEY,
+  tick BIGINT,
+  job BIGINT NOT NULL DEFAULT 0,
+  taken_by VARBINARY(512) NOT NULL DEFAULT '',
+  taken_at DATETIME(6),
+  success_at DATETIME(6),
+  until DATETIME(6),
+  KEY until (until)
+) ENGINE=InnoDB;
+
 -- darwin: as Darwin's own script for MySQL makes it.
 CREATE TABLE IF NOT EXISTS {darwin} (
   id INT NOT NULL AUTO_INCREMENT PRIMARY KEY,

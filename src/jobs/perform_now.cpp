@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job here and now: no record, no worker, but the same lock.
+#include <exception>
+
+#include "base/wall_clock.h"
+#include "jobs/jobs_state.h"
+#include "jobs/running.h"
+
+namespace holdfast {
+
+using namespace std::chrono_literals;
+
+Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, const JobOptions& options,
+                                      const JobFunction& function) const {
+  const Millis timeout = jobs::timeout_of(options, args);
+  const Millis ttl = timeout > 0ms ? timeout : jobs::unfixed_ttl;
+  jobs::check(name, options, ttl).value();
+  const std::string key = job_key(name, options, args).value();
+  const bool waits =
+      options.lock.on_conflict == OnConflict::wait || options.lock.on_conflict == OnConflict::replace;
+  Client client = options.lock_store ? *options.lock_store : state_->client;
+  const auto running = std::make_shared<JobContext::State>(
+      JobRow{
+          .name = std::string(name), .queue = options.queue, .key = key, .run_at = wall_now(), .attempt = 1},
+      args);
+  JobContext::State& state = *running;
+  state.timeout = timeout;
+  JobContext context(state);
+  const int limit = options.lock.limit;
+  std::optional<Error> refused;
+  for (int n = 1; n <= limit && !state.locked(); ++n) {
+    auto lease =
+        client.try_acquire(limit == 1 ? key : key + "#" + std::to_string(n),
+                           {.ttl = ttl, .wait = waits && n == limit ? forever : 0ms, .keep = timeout == 0ms});
+    if (lease)
+      state.lock = *std::move(lease);
+    else if (!lease.error().busy())
+      raise(std::move(lease).error());
+    else if (!refused)
+      refused = std::move(lease).error();
+  }
+  if (limit > 0 && !state.locked()) {
+    state.blocker = refused->holder;
+    if (options.lock_failed) options.lock_failed(context, args);
+    if (options.lock.on_conflict == OnConflict::raise) raise(*std::move(refused));
+    return {.holder = refused->holder};
+  }
+  state.listen();
+  state_->began(running);
+  std::exception_ptr thrown;
+  try {
+    function(context, args);
+  } catch (...) {
+    thrown = std::current_exception();
+  }
+  state_->ended(running);
+  Lost lost;
+  if (state.locked()) {
+    const auto released = state.lock.try_release();
+    lost = state.lock.lost();
+    const bool ended = lost.reason != Loss::none || (released && *released != Released::released);
+    try {
+      if (ended && options.lock_expired_before_release) options.lock_expired_before_release(context, args);
+    } catch (...) {
+      if (!thrown) throw;  // the job's own comes first
+    }
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  if (lost.reason != Loss::none && timeout == 0ms)
+    raise({.code = Errc::lost,
+           .detail = "the lock was lost before the job ended: " + lost.detail,
+           .loss = lost.reason});
+  return {.ran = true, .value = std::monostate{}};
+}
+
+}  // namespace holdfast

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "jobs/worker_state.h"
+
+namespace holdfast {
+
+using jobs::guarded;
+
+// True if all is well.
+bool JobWorker::State::renew() {
+  std::vector<std::shared_ptr<JobContext::State>> now_running;
+  {
+    const std::lock_guard lock(mutex);
+    now_running = running;
+  }
+  if (now_running.empty()) return true;
+  const Instant sent = BootClock::now();
+  const Instant until = after(sent, std::min(jobs::one_claim, options.claim / 6));
+  std::vector<ClaimRef> claims;
+  for (const auto& state : now_running) claims.push_back({state->job.id, {state->job.holder}});
+  const auto held = std::make_unique<bool[]>(claims.size());
+  const Status status = shared.ask(until, [&](JobEngine& engine) {
+    return engine.renew(claims, {held.get(), claims.size()}, options.claim, until);
+  });
+  if (!status) return false;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    if (held[i])
+      (void)Adoption::renewed(now_running[i]->claim, sent, options.claim);
+    else if (!now_running[i]->ending)
+      Adoption::lose(now_running[i]->claim, {Loss::stolen, "the job was cancelled, or its claim ran out"});
+  }
+  return true;
+}
+
+void JobWorker::State::beat() {
+  const Millis interval = options.claim / 3;
+  Instant next = after(BootClock::now(), interval);
+  while (true) {
+    {
+      const std::lock_guard lock(mutex);
+      if (over) return;
+    }
+    bool told = false;
+    guarded([&] { told = stop_those_that_are_late(); });
+    if (BootClock::now() >= next) {
+      bool well = false;
+      guarded([&] { well = renew(); });
+      next = after(BootClock::now(), well ? interval : options.claim / 10);
+    }
+    Instant sleep_until = next;
+    {
+      const std::lock_guard lock(mutex);
+      if (!told) sleep_until = std::min(next, stop_at);
+    }
+    heart.wait(sleep_until);
+  }
+}
+
+// True if there is no more to be waited for.
+bool JobWorker::State::stop_those_that_are_late() {
+  std::vector<std::shared_ptr<JobContext::State>> late;
+  {
+    const std::lock_guard lock(mutex);
+    if (BootClock::now() < stop_at) return false;
+    late = running;
+  }
+  for (const auto& state : late) {
+    state->draining = true;
+    state->stop();  // runs functions of the job's, so under no lock of ours
+  }
+  return true;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// worker_state.h - what the threads of a worker share: worker.cpp is those that work, worker_heart.cpp the
+// one that keeps their claims.
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/wakeup.h"
+#include "base/worker.h"
+#include "core/pause.h"
+#include "holdfast/job_worker.h"
+#include "jobs/jobs_state.h"
+
+namespace holdfast {
+
+namespace jobs {
+
+// For what a user's function throws: it has nobody else to throw it to, and our threads go on.
+template <class Call>
+void guarded(const Call& call) noexcept {
+  try {
+    call();
+  } catch (...) {
+  }
+}
+
+inline constexpr Millis one_claim = std::chrono::seconds(2);
+
+}  // namespace jobs
+
+//   threads    claim, run, finish, again.  Of those that find nothing one stays on the lookout; it calls the
+//              next when it has found something, and so on
+//   heartbeat  renews the claims of all that run, in one go
+struct JobWorker::State {
+  State(Jobs j, WorkerOptions o)
+      : jobs(std::move(j)), shared(*jobs.state_), options(std::move(o)), jitter(random_bits()) {
+    next_purge = options.purge_every == never
+                     ? Instant::max()
+                     : after(BootClock::now(), core::scaled(options.purge_every, fraction()));
+    asleep.reserve(static_cast<std::size_t>(options.threads));
+  }
+
+  void work(Wakeup& wakeup);
+  void beat();
+  void drain(Millis grace);
+
+  const Jobs jobs;
+  JobsState& shared;
+  const WorkerOptions options;
+
+  std::mutex mutex;  // guards what follows
+  std::condition_variable_any changed;
+  bool draining = false, over = false;
+  std::uint64_t looks = 0;  // claims that were asked for
+  std::uint64_t empty_look =
+      0;                      // the last that found nothing while all others rested; zero: since then one did
+  int looking = 0, busy = 0;  // threads that ask for a claim, and that have one
+  Wakeup* lookout = nullptr;  // of who is on it
+  std::vector<Wakeup*> asleep;
+  std::vector<std::shared_ptr<JobContext::State>> running;
+  Jitter jitter;
+  Instant stop_at = Instant::max();
+  Instant next_purge = Instant::max();
+  std::string trouble;
+
+  Wakeup heart;
+  std::vector<Worker> threads;
+  Worker heartbeat;
+
+ private:
+  double fraction() {
+    const std::lock_guard lock(mutex);
+    return jitter.fraction();
+  }
+  // Begins a look, and ends it in any case.
+  class Look;
+  // So long nothing will be found; zero: it has found something and done it.
+  Millis look_and_run();
+  Result<Claimed> claim(const std::string& holder);
+  void hand_back_unheard(const std::string& holder);
+  void rest(Wakeup& wakeup, Millis length);
+  void call_next();
+  void run(Claimed claimed, Instant sent);
+  void tell(const JobEvent& event);
+  void tell_trouble(const std::string& text);
+  void log(const std::string& text) const;
+  void purge_if_due();
+  bool renew();
+  bool stop_those_that_are_late();
+};
+
+class JobWorker::State::Look {
+ public:
+  explicit Look(State& state) : state_(state) {
+    const std::lock_guard lock(state_.mutex);
+    ++state_.looking;
+    number_ = ++state_.looks;
+  }
+  ~Look() {
+    const std::lock_guard lock(state_.mutex);
+    if (looking_) --state_.looking;
+    if (found_) --state_.busy;
+    state_.changed.notify_all();
+  }
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
+
+  void found_something() {
+    const std::lock_guard lock(state_.mutex);
+    end();
+    found_ = true;
+    ++state_.busy;
+    state_.empty_look = 0;
+    state_.call_next();
+  }
+  // One that others look beside does not know what they find.
+  void found_nothing() {
+    const std::lock_guard lock(state_.mutex);
+    end();
+    if (state_.looking == 0 && state_.busy == 0) state_.empty_look = number_;
+  }
+
+ private:
+  void end() {
+    --state_.looking;
+    looking_ = false;
+  }
+
+  State& state_;
+  std::uint64_t number_ = 0;
+  bool looking_ = true, found_ = false;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine.h - jobs in MariaDB and MySQL: rows/row_engine.h, each step one short transaction.
+//
+// What is only written travels with the next question, or with the COMMIT: a claim is four round trips.  Job
+// rows are locked before rows of leases, and those in the bytewise order of their keys.  Where two meet all
+// the same (a finish that makes the next job due meets the claim of that job), the server ends one of them,
+// and that is done again from the start.
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/store_offset.h"
+#include "rows/row_engine.h"
+#include "stores/mariadb/connection.h"
+#include "stores/mariadb/hello.h"
+#include "stores/mariadb/site.h"
+
+namespace holdfast::mariadb {
+
+class MariaEngine final : public rows::RowEngine {
+ public:
+  // Throws Failure.
+  MariaEngine(std::shared_ptr<const Site> site, Instant until);
+
+ private:
+  using Record = core::JobRecord;
+  using Queues = std::span<const std::string>;
+
+  // The transaction was undone, or has to be, and may succeed from the start.
+  struct Overtaken {
+    Trouble trouble;
+  };
+  // What was set aside so far is to be committed; then the same again.
+  struct SoFar {};
+  // What a claim finds in its queues.
+  struct Look {
+    std::optional<Record> expired = {}, ready = {};
+    std::string aside = {};  // ids of those whose time has come since
+    std::optional<Micros> due = {}, claim_end = {};
+    bool as_of_now = true;  // nothing was set aside since
+  };
+
+  void transact(Access access, Instant until, const std::function<void()>& work) override;
+  core::JobMoment moment() override;
+
+  std::optional<Record> job(JobId id) override;
+  std::optional<Record> in_slot(std::string_view slot) override;
+  std::optional<Record> next_due(Queues queues, Micros wall) override;
+  std::optional<Record> next_expired(Queues queues, Micros now) override;
+  std::optional<Record> first_parked(std::string_view key, Micros wall) override;
+  std::optional<Micros> earliest_due(Queues queues) override;
+  std::optional<Micros> earliest_claim_end(Queues queues) override;
+  JobId insert(const Record& job) override;
+  void update(const Record& job) override;
+  void erase(JobId id) override;
+  std::vector<Record> find(const JobQuery& query) override;
+  std::uint64_t erase_over(Micros finished_before, std::size_t limit) override;
+
+  Reply lease(const Request& request) override;
+  std::string lock_holder(Key lock) override;
+
+  std::optional<rows::TickRecord> tick_of(std::string_view name) override;
+  void put_tick(std::string_view name, const rows::TickRecord& tick) override;
+  void erase_ticks(Micros until_before) override;
+
+  void connect(Instant until);
+  void begin(Access access, Instant until);
+  // False: only a part of it was done.
+  bool attempt(const std::function<void()>& work);
+  void commit();
+  void roll_back() noexcept;
+  // To be written.
+  void put(const std::string& statements);
+  // Sends what is to be written, and `text`; the answers of its last `count` statements.
+  std::vector<Answer> ask(const std::string& text, std::size_t count);
+  // Throws: Overtaken, or what no second attempt mends.
+  [[noreturn]] void fail(const Trouble& trouble) const;
+
+  // The rows that a question found, remembered as they were.
+  std::vector<Record> records_in(const Answer& answer);
+  std::optional<Record> one_in(const Answer& answer);
+  std::optional<Record> find_one(const std::string& where);
+  Look& look(Queues queues);
+  // The first of those that are ready.
+  std::optional<Record> ready_in(Queues queues);
+  void require_fit(const JobRow& job) const;
+
+  const std::shared_ptr<const Site> site_;
+  std::unique_ptr<Connection> connection_;
+  Hello hello_;
+  core::StoreOffset offset_;
+  // With the names of tables and columns put in.
+  const std::string begin_, read_, jobs_, ready_, aside_, expired_, times_, parked_, tick_;
+
+  // Of the call that is under way:
+  Instant until_{};
+  std::set<std::string, std::less<>> stuck_ = {};  // keys whose leases somebody has locked for long
+  int parts_ = 0;                                  // of it that were committed
+  // and of its transaction.
+  Access access_{};
+  std::string pending_ = {};  // to be sent with what comes next
+  bool wrote_ = false;        // something that is to stay
+  std::optional<core::JobMoment> moment_ = {};
+  std::map<JobId, Record> read_records_ = {};
+  std::optional<Look> look_ = {};
+  bool set_aside_ = false;  // a job that waits for its lock
+  // By key, what stays true as its lease's row is locked by us: that it is held, and who is the first to
+  // wait.
+  std::map<std::string, Reply, std::less<>> busy_ = {};
+  std::map<std::string, std::optional<Record>, std::less<>> first_ = {};
+};
+
+}  // namespace holdfast::mariadb

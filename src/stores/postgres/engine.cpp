@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/engine.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/text.h"
+#include "core/job_rule.h"
+#include "core/row.h"
+#include "rows/row_store.h"
+#include "stores/postgres/job_rows.h"
+
+namespace holdfast::postgres {
+namespace {
+
+using core::length_of;
+
+// How long a claim waits for a lease whose row somebody has locked: other jobs must not wait for that.
+constexpr Millis claim_patience{400};
+constexpr Millis a_century = std::chrono::hours(24 * 36525);
+
+// What is thrown inside comes out as a value.
+template <class Out, class Work>
+Out guarded(const Work& work) {
+  try {
+    return work();
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+std::int64_t as_number(JobId id) { return static_cast<std::int64_t>(number(id)); }
+
+const char* verb_of(JobChange what) {
+  switch (what) {
+    case JobChange::cancel: return "cancel";
+    case JobChange::retry: return "retry";
+    case JobChange::remove: return "remove";
+  }
+  return "";
+}
+
+void put_or_nothing(Parameters& p, std::string_view text) { text.empty() ? p.nothing() : p.text(text); }
+void put_or_nothing(Parameters& p, JobId id) { id == no_job ? p.nothing() : p.number(as_number(id)); }
+void put_length(Parameters& p, Millis period) {
+  period > Millis::zero() ? p.number(length_of(period)) : p.nothing();
+}
+
+}  // namespace
+
+PostgresEngine::PostgresEngine(std::shared_ptr<const Site> site, Instant until)
+    : site_(std::move(site)), hello_{.tables = site_->tables}, statements_(site_->tables) {
+  connect(until);
+}
+
+void PostgresEngine::connect(Instant until) {
+  auto connection = std::make_unique<Connection>(site_->settings, until);
+  Hello hello = say_hello(*connection, site_->tables, until);
+  require_jobs(hello, site_->name());
+  if (hello.pooled) connection->stop_preparing();
+  offset_ = {};
+  offset_.learn(hello.asked, hello.answered, hello.now);
+  uses_ = {};
+  statements_ = JobStatements(hello.tables);
+  hello_ = std::move(hello);
+  connection_ = std::move(connection);
+  broken_ = false;
+}
+
+void PostgresEngine::ready(Instant until) {
+  if (BootClock::now() >= until)
+    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+  if (!broken_ && !connection_->ended()) return;
+  try {
+    connect(until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
+    raise(std::move(error));
+  }
+}
+
+template <class Ask>
+std::vector<Answer> PostgresEngine::answers(Instant until, const Ask& ask) {
+  while (true) {
+    ready(until);
+    std::vector<Answer> got;
+    try {
+      got = ask();
+    } catch (const Failure&) {
+      broken_ = true;
+      throw;
+    }
+    const auto& trouble = got.back().trouble();
+    if (!trouble) return got;
+    // A circle of waiting, or a transaction that sees an old state of the rows: asked again it goes.
+    if (trouble->state == "40P01" || trouble->state == "40001") continue;
+    if (is_contention(trouble->state)) return got;
+    raise(statement_error(*trouble, site_->name()));
+  }
+}
+
+Answer PostgresEngine::answer(const Statement& statement, std::uint8_t& times, Instant until) {
+  auto got = answers(until, [&] {
+    std::vector<Answer> one;
+    one.push_back(connection_->run(statement, times, parameters_, until));
+    return one;
+  });
+  if (got.back().trouble()) raise(contended(site_->name(), *got.back().trouble()));
+  return std::move(got.back());
+}
+
+Answer PostgresEngine::look(const Statement& statement, Instant until) {
+  try {
+    // Unprepared: it is planned for what is asked.
+    std::uint8_t first = 0;
+    return answer(statement, first, until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;
+    raise(std::move(error));
+  }
+}
+
+void PostgresEngine::require_fit(std::string_view text, std::size_t longest, const char* column) const {
+  if (longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest) return;
+  raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
+                            " letters that the column \"" + column + "\" of the table \"" +
+                            site_->tables.name() + "\" takes; give a shorter one, or make the column wider"});
+}
+
+// -- enqueue
+
+Result<EnqueueReply> PostgresEngine::enqueue(const NewJob& job, Instant until) {
+  return guarded<Result<EnqueueReply>>([&]() -> Result<EnqueueReply> {
+    // The lock's name may have a number behind it: #1 … #N.
+    const std::size_t number = job.limit > 1 ? 1 + std::to_string(job.limit).size() : 0;
+    if (job.limit > 0 && hello_.longest_key > 0)
+      require_fit(job.key, hello_.longest_key - std::min(number, hello_.longest_key - 1), "key");
+    EnqueueTalk talk;
+    while (true) {
+      put_new_job(parameters_, job, patience_for(until));
+      if (auto reply = talk.hear(answer(statements_.enqueue, uses_.enqueue, until))) return *std::move(reply);
+    }
+  });
+}
+
+// -- claim
+
+Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until) {
+  return guarded<Result<Claimed>>([&]() -> Result<Claimed> {
+    require_fit(request.holder.text, hello_.longest_holder, "locked_by");
+    Manner manner;
+    for (int parked = 0; parked < core::parked_per_claim;) {
+      const std::vector<Answer> got = ask_claim(request, manner, until);
+      if (const auto& trouble = got.back().trouble()) {
+        if (manner.skip) raise(contended(site_->name(), *trouble));
+        manner.skip = true;
+        continue;
+      }
+      if (got.back().text(0, 0) == "parked") ++parked;
+      if (auto claimed = take_claim(got.back(), manner)) return *std::move(claimed);
+    }
+    return Claimed{};
+  });
+}
+
+std::vector<Answer> PostgresEngine::ask_claim(const ClaimRequest& request, Manner manner, Instant until) {
+  return answers(until, [&] {
+    const std::int64_t void_after = offset_.at_least(until).count();
+    const Millis patience = std::min(claim_patience, std::max(Millis(1), patience_for(until) / 4));
+    const auto put_queues = [&](Parameters& p) {
+      p.clear();
+      p.texts();
+      for (const std::string& queue : request.queues) p.add(queue);
+    };
+    put_queues(parameters_);
+    parameters_.text(request.holder.text).number(length_of(request.ttl)).number(request.max_crashes);
+    parameters_.text(site_->client).number(void_after).number(patience.count()).flag(manner.skip);
+    if (manner.careful) {
+      put_queues(more_);
+      more_.number(void_after).number(patience.count()).flag(manner.skip);
+      const Step steps[] = {{statements_.hold_next, uses_.hold_next, more_},
+                            {statements_.claim_held, uses_.claim_held, parameters_}};
+      return connection_->run(steps, until);
+    }
+    std::vector<Answer> one;
+    const Instant sent = BootClock::now();
+    one.push_back(connection_->run(statements_.claim, uses_.claim, parameters_, until));
+    if (!one.back().trouble()) offset_.learn(sent, BootClock::now(), Micros(one.back().number(0, 1)));
+    return one;
+  });
+}
+
+std::optional<Claimed> PostgresEngine::take_claim(const Answer& a, Manner& manner) {
+  enum Column : int { outcome, now_us, recovered, lock_until_us, blocker, next_ms, job };
+  const std::string_view said = a.text(0, outcome);
+  if (said == "careful" || said == "again") {
+    manner.careful = said == "careful";
+    return std::nullopt;
+  }
+  const bool was_careful = std::exchange(manner, {}).careful;
+  if (said == "parked" || (said == "nothing" && was_careful)) return std::nullopt;
+  Claimed claimed;
+  claimed.now = Micros(a.number(0, now_us));
+  if (said == "nothing") {
+    claimed.next = Millis(a.number(0, next_ms));
+    return claimed;
+  }
+  claimed.what = said == "running"   ? Claimed::What::running
+                 : said == "dropped" ? Claimed::What::dropped
+                 : said == "raised"  ? Claimed::What::raised
+                                     : Claimed::What::poisoned;
+  claimed.recovered = a.flag(0, recovered);
+  claimed.job = job_in(a, 0, job);
+  const bool locked = claimed.what == Claimed::What::running && !claimed.job.lock.empty();
+  const std::optional<Micros> end =
+      a.is_null(0, lock_until_us) ? std::nullopt : std::optional(Micros(a.number(0, lock_until_us)));
+  if (locked) claimed.lock_remaining = core::remaining(end, claimed.now);
+  if (claimed.what == Claimed::What::dropped || claimed.what == Claimed::What::raised)
+    claimed.blocker = a.text(0, blocker);
+  return claimed;
+}
+
+Status PostgresEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl,
+                             Instant until) {
+  assert(held.size() == claims.size());
+  if (claims.empty()) return ok();
+  return guarded<Status>([&]() -> Status {
+    parameters_.clear();
+    parameters_.numbers();
+    for (const ClaimRef& claim : claims) parameters_.add(std::optional(as_number(claim.id)));
+    parameters_.texts();
+    for (const ClaimRef& claim : claims) parameters_.add(claim.holder.text);
+    parameters_.number(length_of(ttl)).number(patience_for(until).count());
+    const Answer a = answer(statements_.renew, uses_.renew, until);
+    std::fill(held.begin(), held.end(), false);
+    for (int row = 0; row < a.rows(); ++row) held[static_cast<std::size_t>(a.number(row, 0) - 1)] = true;
+    return ok();
+  });
+}
+
+// -- finish
+
+Result<Finished> PostgresEngine::finish(const Finish& how, Instant until) {
+  return guarded<Result<Finished>>([&]() -> Result<Finished> {
+    const auto got = answers(until, [&] {
+      parameters_.clear();
+      parameters_.number(as_number(how.id)).text(how.holder.text).text(to_string(how.to));
+      parameters_.number(length_of(std::clamp(how.in, Millis::zero(), a_century))).flag(how.counts);
+      parameters_.text(how.error).text(how.lock.text).number(static_cast<std::int64_t>(number(how.token)));
+      parameters_.number(patience_for(until).count());
+      more_.clear();
+      const Step steps[] = {{statements_.finish, uses_.finish, parameters_},
+                            {statements_.unpark, uses_.unpark, more_}};
+      const std::size_t needed = how.lock.text.empty() ? 1 : 2;
+      return connection_->run(std::span(steps).first(needed), until);
+    });
+    if (got.back().trouble()) raise(contended(site_->name(), *got.back().trouble()));
+    const Answer& a = got.front();
+    return Finished{
+        .finished = a.number(0, 0) > 0, .released = a.number(0, 1) > 0, .now = Micros(a.number(0, 2))};
+  });
+}
+
+// -- for people
+
+Result<std::vector<JobRow>> PostgresEngine::list(const JobQuery& query, Instant until) {
+  return guarded<Result<std::vector<JobRow>>>([&]() -> Result<std::vector<JobRow>> {
+    parameters_.clear();
+    put_or_nothing(parameters_, query.id);
+    for (const std::string_view text : {query.key, query.name, query.queue})
+      put_or_nothing(parameters_, text);
+    put_or_nothing(parameters_, query.state ? std::string_view(to_string(*query.state)) : std::string_view());
+    put_or_nothing(parameters_, query.before);
+    parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1'000'000'000)));
+    const Answer a = look(statements_.list, until);
+    std::vector<JobRow> rows;
+    for (int row = 0; row < a.rows(); ++row) rows.push_back(job_in(a, row, 0));
+    return rows;
+  });
+}
+
+Result<JobRow> PostgresEngine::change(JobId id, JobChange what, std::string_view by, Instant until) {
+  enum Column : int { fits, rival, was, job };
+  return guarded<Result<JobRow>>([&]() -> Result<JobRow> {
+    const auto got = answers(until, [&] {
+      parameters_.clear();
+      parameters_.text(verb_of(what)).text(by);
+      more_.clear();
+      more_.number(as_number(id)).number(offset_.at_least(until).count()).number(patience_for(until).count());
+      const Step steps[] = {{statements_.hold_one, uses_.hold_one, more_},
+                            {statements_.change, uses_.change, parameters_}};
+      auto all = connection_->run(steps, until);
+      // Somebody has taken the slot since: asked again we see them.
+      const auto& trouble = all.back().trouble();
+      if (trouble && trouble->state == "23505") all.back() = Answer(Trouble{"40001", trouble->text});
+      return all;
+    });
+    const Answer& a = got.back();
+    if (a.trouble()) raise(contended(site_->name(), *a.trouble()));
+    if (a.rows() == 0) raise(core::no_such_job(id));
+    JobRow row = job_in(a, 0, job);
+    if (a.flag(0, fits)) return row;
+    core::JobRecord record{.row = row};
+    if (Status status = core::change(record, what, by, {}); !status) raise(std::move(status).error());
+    raise(core::slot_is_taken(id, JobId{static_cast<std::uint64_t>(a.number(0, rival))}));
+  });
+}
+
+// -- ticks
+
+TickRow PostgresEngine::last_tick(std::string_view name, Instant until, Millis period, std::int64_t* wanted) {
+  parameters_.clear();
+  parameters_.text(name);
+  put_length(parameters_, period);
+  const Answer a = look(statements_.ticks, until);
+  if (wanted != nullptr && !a.is_null(0, 5)) *wanted = a.number(0, 5);
+  return {.tick = a.is_null(0, 0) ? -1 : a.number(0, 0),
+          .by = std::string(a.text(0, 1)),
+          .at = Micros(a.number(0, 2)),
+          .success = Micros(a.number(0, 3)),
+          .now = Micros(a.number(0, 4))};
+}
+
+Result<TickRow> PostgresEngine::take_tick(const Tick& tick, Instant until) {
+  return guarded<Result<TickRow>>([&]() -> Result<TickRow> {
+    parameters_.clear();
+    parameters_.text(tick.name).number(tick.tick);
+    put_length(parameters_, tick.period);
+    parameters_.text(tick.by).number(patience_for(until).count());
+    const Answer a = answer(statements_.tick, uses_.tick, until);
+    if (a.rows() > 0)
+      return TickRow{.taken = true,
+                     .tick = a.number(0, 0),
+                     .by = std::string(a.text(0, 1)),
+                     .at = Micros(a.number(0, 2)),
+                     .success = Micros(a.number(0, 3)),
+                     .now = Micros(a.number(0, 4))};
+    std::int64_t wanted = tick.tick;
+    TickRow row = last_tick(tick.name, until, tick.period, &wanted);
+    row.tick = wanted;
+    return row;
+  });
+}
+
+Result<TickRow> PostgresEngine::tick(std::string_view name, Instant until) {
+  return guarded<Result<TickRow>>(
+      [&]() -> Result<TickRow> { return last_tick(name, until, Millis::zero(), nullptr); });
+}
+
+Status PostgresEngine::note_success(std::string_view name, std::string_view by, Instant until) {
+  return guarded<Status>([&]() -> Status {
+    parameters_.clear();
+    parameters_.text(name).text(by).number(patience_for(until).count());
+    (void)answer(statements_.success, uses_.success, until);
+    return ok();
+  });
+}
+
+Result<std::uint64_t> PostgresEngine::purge(const JobPurge& what, Instant until) {
+  return guarded<Result<std::uint64_t>>([&]() -> Result<std::uint64_t> {
+    parameters_.clear();
+    parameters_.number(length_of(std::clamp(what.older_than, Millis::zero(), a_century)));
+    parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(what.limit, 1'000'000'000)));
+    // What is gone is gone, and to ask again does no harm.
+    return static_cast<std::uint64_t>(look(statements_.purge, until).number(0, 0));
+  });
+}
+
+}  // namespace holdfast::postgres

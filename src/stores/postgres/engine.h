@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// engine.h - jobs in PostgreSQL: the rules of core/job_rule.h in SQL, next to the lock table.
+//
+// Enqueue, claim and renew are one statement each.  What one snapshot cannot decide (sql/job_claim.sql says
+// what that is, and why) is a transaction of two statements, sent together: one round trip.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/store_offset.h"
+#include "holdfast/job_engine.h"
+#include "stores/postgres/connection.h"
+#include "stores/postgres/hello.h"
+#include "stores/postgres/job_statements.h"
+#include "stores/postgres/site.h"
+
+namespace holdfast::postgres {
+
+class PostgresEngine final : public JobEngine {
+ public:
+  // Throws Failure.
+  PostgresEngine(std::shared_ptr<const Site> site, Instant until);
+
+  Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override;
+  Result<Claimed> claim(const ClaimRequest& request, Instant until) override;
+  Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) override;
+  Result<Finished> finish(const Finish& finish, Instant until) override;
+  Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) override;
+  Result<JobRow> change(JobId id, JobChange what, std::string_view by, Instant until) override;
+  Result<TickRow> take_tick(const Tick& tick, Instant until) override;
+  Result<TickRow> tick(std::string_view name, Instant until) override;
+  Status note_success(std::string_view name, std::string_view by, Instant until) override;
+  Result<std::uint64_t> purge(const JobPurge& what, Instant until) override;
+
+ private:
+  // What a claim does about a lock that somebody's transaction has a hand on, and about one that is held.
+  struct Manner {
+    bool careful = false, skip = false;
+  };
+
+  void connect(Instant until);
+  // Before anything of a call is sent: a connection that is of no more use is replaced.
+  void ready(Instant until);
+  // Asks until it is answered; throws Failure.  `ask` returns what the server said, the last of it last.
+  template <class Ask>
+  std::vector<Answer> answers(Instant until, const Ask& ask);
+  Answer answer(const Statement& statement, std::uint8_t& times, Instant until);
+  // Only looked: whatever went wrong, nothing was changed.
+  Answer look(const Statement& statement, Instant until);
+  // Statements that are too long for a column would be cut by nobody, but fail.
+  void require_fit(std::string_view text, std::size_t longest, const char* column) const;
+
+  // Throws Failure; an answer with trouble is one about locked rows.
+  std::vector<Answer> ask_claim(const ClaimRequest& request, Manner manner, Instant until);
+  // None: another one has to be tried, in that manner.
+  std::optional<Claimed> take_claim(const Answer& answer, Manner& manner);
+  TickRow last_tick(std::string_view name, Instant until, Millis period, std::int64_t* wanted);
+
+  const std::shared_ptr<const Site> site_;
+  std::unique_ptr<Connection> connection_;
+  Hello hello_;
+  JobStatements statements_;
+  JobUses uses_;
+  core::StoreOffset offset_;
+  Parameters parameters_, more_;
+  bool broken_ = false;
+};
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enqueueing inside a transaction of the caller's own.
+#include "holdfast/postgres.h"
+#include "stores/postgres/job_rows.h"
+#include "stores/postgres/job_statements.h"
+
+namespace holdfast::postgres {
+namespace {
+
+constexpr const char* where = "the caller's connection to PostgreSQL";
+
+class CallersTransaction final : public Enqueuer {
+ public:
+  CallersTransaction(PGconn* connection, const std::string& table) : connection_(connection) {
+    if (connection == nullptr) raise({Errc::invalid, "there is no connection to enqueue on: it is null"});
+    require_ours();
+    const Tables tables = Tables::named(table).value();
+    const std::string quoted = tables.quoted();
+    Parameters which;
+    which.text(quoted);
+    const Answer found = ask(
+        "SELECT n.nspname::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = "
+        "c.relnamespace WHERE c.oid = to_regclass($1::text)::oid",
+        which);
+    if (found.trouble()) raise(statement_error(*found.trouble(), where));
+    if (found.rows() == 0)
+      raise({Errc::refused, "there is no table \"" + table + "\" where " + where +
+                                " leads; make it with: holdfast --store … init"});
+    sql_ = enqueue_text(tables.in_schema(found.text(0, 0)));
+  }
+
+  Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override {
+    try {
+      require_ours();
+      if (BootClock::now() >= until)
+        raise({Errc::unavailable, "the time for this call was over before it was sent"});
+      return PQtransactionStatus(connection_) == PQTRANS_INTRANS ? inside(job, until) : talk(job, until);
+    } catch (const Failure& failure) {
+      return failure.error();
+    }
+  }
+
+ private:
+  // Blocking, idle, and not in a transaction that has failed: then a statement can be run.
+  void require_ours() const {
+    if (PQstatus(connection_) != CONNECTION_OK)
+      raise({Errc::unavailable, std::string(where) + " is not open"});
+    if (PQisnonblocking(connection_) != 0)
+      raise(
+          {Errc::invalid, std::string(where) +
+                              " is in nonblocking mode, and enqueueing waits for an answer: give a blocking "
+                              "one, or PQsetnonblocking(connection, 0) before"});
+    if (PQpipelineStatus != nullptr && PQpipelineStatus(connection_) != PQ_PIPELINE_OFF)
+      raise({Errc::invalid, std::string(where) + " is in pipeline mode, and enqueueing waits for an answer: "
+                                                 "PQexitPipelineMode(connection) before"});
+    switch (PQtransactionStatus(connection_)) {
+      case PQTRANS_IDLE:
+      case PQTRANS_INTRANS: return;
+      case PQTRANS_ACTIVE:
+        raise({Errc::invalid, std::string(where) +
+                                  " is in the middle of a statement: take all of its results "
+                                  "(PQgetResult) before"});
+      case PQTRANS_INERROR:
+        raise({Errc::invalid, std::string(where) +
+                                  " is in a transaction that has failed: nothing can be enqueued in it any "
+                                  "more; ROLLBACK"});
+      case PQTRANS_UNKNOWN: raise({Errc::unavailable, std::string(where) + " is not open"});
+    }
+  }
+
+  static Answer read(OwnedResult result) {
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) return Answer(std::move(result));
+    const char* const state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
+    const char* const text = PQresultErrorField(result.get(), PG_DIAG_MESSAGE_PRIMARY);
+    return Answer(
+        Trouble{state == nullptr ? "" : state, text == nullptr ? PQresultErrorMessage(result.get()) : text});
+  }
+  Answer ask(const std::string& sql, Parameters& p) const {
+    return read(OwnedResult(
+        PQexecParams(connection_, sql.c_str(), p.count(), nullptr, p.values(), p.lengths(), p.formats(), 0)));
+  }
+  // Several statements, without parameters.
+  Answer tell(const std::string& sql) const { return read(OwnedResult(PQexec(connection_, sql.c_str()))); }
+
+  EnqueueReply talk(const NewJob& job, Instant until) const {
+    EnqueueTalk talk;
+    while (true) {
+      Parameters parameters;
+      put_new_job(parameters, job, patience_for(until));
+      const Answer answer = ask(sql_, parameters);
+      if (const auto& trouble = answer.trouble()) {
+        if (trouble->state == "55P03") raise(contended(where, *trouble));
+        raise(statement_error(*trouble, where));
+      }
+      if (auto reply = talk.hear(answer)) return *std::move(reply);
+      if (BootClock::now() >= until)
+        raise({Errc::unavailable, "the time was over before " + std::string(where) + " was answered"});
+    }
+  }
+
+  // What fails is undone alone: the transaction is theirs, and goes on.  So are its settings.
+  EnqueueReply inside(const NewJob& job, Instant until) const {
+    const Answer before = tell(
+        "SAVEPOINT holdfast_enqueue; SELECT current_setting('lock_timeout'), "
+        "current_setting('synchronous_commit')");
+    if (before.trouble()) {
+      (void)tell("ROLLBACK TO SAVEPOINT holdfast_enqueue; RELEASE SAVEPOINT holdfast_enqueue");
+      raise(statement_error(*before.trouble(), where));
+    }
+    try {
+      EnqueueReply reply = talk(job, until);
+      const Answer after =
+          tell("SELECT set_config('lock_timeout', '" + std::string(before.text(0, 0)) +
+               "', true), set_config('synchronous_commit', '" + std::string(before.text(0, 1)) +
+               "', true); RELEASE SAVEPOINT holdfast_enqueue");
+      if (after.trouble()) raise(statement_error(*after.trouble(), where));
+      return reply;
+    } catch (const Failure&) {
+      (void)tell("ROLLBACK TO SAVEPOINT holdfast_enqueue; RELEASE SAVEPOINT holdfast_enqueue");
+      throw;
+    }
+  }
+
+  PGconn* const connection_;
+  std::string sql_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Enqueuer>> enqueuer(::pg_conn* connection, std::string table) {
+  if (Status loaded = load_libpq(); !loaded) return std::move(loaded).error();
+  if (auto tables = Tables::named(table); !tables) return std::move(tables).error();
+  try {
+    return std::unique_ptr<Enqueuer>(std::make_unique<CallersTransaction>(connection, table));
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+}  // namespace holdfast::postgres

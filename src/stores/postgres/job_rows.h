@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// job_rows.h - jobs as parameters of statements, and as what statements answer.
+#pragma once
+#include <cstddef>
+#include <optional>
+
+#include "holdfast/job_engine.h"
+#include "stores/postgres/connection.h"
+
+namespace holdfast::postgres {
+
+// `job` and `parameters` are used until the statement was sent.
+void put_new_job(Parameters& parameters, const NewJob& job, Millis patience);
+
+// What sql/job_enqueue.sql says.  None: it has to be asked again.
+class EnqueueTalk {
+ public:
+  std::optional<EnqueueReply> hear(const Answer& answer);
+
+ private:
+  JobId unseen_{};  // had the tick, and is gone or too young to be seen
+};
+
+// As sql/job_row.sql lists it, from that column on.
+JobRow job_in(const Answer& answer, int row, int first);
+
+// "Somebody has had our rows locked for all of our time": nothing was changed.
+Error contended(const std::string& where, const Trouble& trouble);
+
+// How long locked rows are waited for in a call that ends then: a part of it is left for the answer.
+Millis patience_for(Instant until);
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/enqueuer.h"
+
+#include "base/text.h"
+#include "stores/sqlite/job_rows.h"
+#include "stores/sqlite/presence.h"
+#include "stores/sqlite/rows.h"
+#include "stores/sqlite/schema.h"
+
+namespace holdfast::sqlite {
+namespace {
+
+// A part of the caller's transaction, which ends as if it had not begun unless it is kept.
+class Savepoint {
+ public:
+  explicit Savepoint(Connection& connection) : connection_(connection) {
+    connection.run_script("SAVEPOINT holdfast_enqueue");
+  }
+  Savepoint(const Savepoint&) = delete;
+  Savepoint& operator=(const Savepoint&) = delete;
+  ~Savepoint() {
+    // After some failures SQLite has rolled back the whole transaction.
+    if (kept_ || !connection_.in_transaction()) return;
+    sqlite3_exec(connection_.raw(), "ROLLBACK TO holdfast_enqueue; RELEASE holdfast_enqueue", nullptr,
+                 nullptr, nullptr);
+  }
+
+  void keep() {
+    connection_.run_script("RELEASE holdfast_enqueue");
+    kept_ = true;
+  }
+
+ private:
+  Connection& connection_;
+  bool kept_ = false;
+};
+
+// Of an engine, all but enqueue() needs a connection of our own: it is not to be had through an Enqueuer.
+class BorrowedEnqueuer final : public JobRows {
+ public:
+  BorrowedEnqueuer(::sqlite3* theirs, std::string file, Tables tables, Machine machine)
+      : JobRows(connection_),  // which only keeps where it will be
+        machine_(machine),
+        presence_(file, tables.name(), ""),
+        connection_(std::move(file), std::move(tables), std::move(machine)),
+        rows_(connection_) {
+    connection_.use(theirs);
+    if (has_job_tables(connection_)) return;
+    raise({Errc::refused, connection_.path() + " has no tables for jobs of '" + connection_.tables().name() +
+                              "' yet; open its jobs once: sqlite::origin(...)->jobs(...)"});
+  }
+
+ private:
+  void transact(Access, Instant until, const std::function<void()>& work) override {
+    connection_.set_until(until);
+    connection_.require_time();
+    if (!connection_.in_transaction()) {
+      raise(
+          {Errc::invalid, connection_.path() +
+                              ": no transaction is open on this connection; enqueue between BEGIN IMMEDIATE "
+                              "and COMMIT, or through the engine"});
+    }
+    const sqlite3_int64 last_insert = sqlite3_last_insert_rowid(connection_.raw());
+    Savepoint savepoint(connection_);
+    // Before anything is read: so a transaction that has only just begun sees what others have committed.
+    connection_.run(Sql::want_write).finish();
+    moment_ = {.now = machine_.boottime(), .wall = machine_.walltime()};
+    work();
+    savepoint.keep();
+    sqlite3_set_last_insert_rowid(connection_.raw(), last_insert);  // which is the caller's to ask for
+  }
+
+  core::JobMoment moment() override { return moment_; }
+
+  Reply lease(const Request&) override {
+    raise({Errc::invalid, connection_.path() + ": a lease is not taken in a transaction of the caller's"});
+  }
+
+  std::string lock_holder(Key lock) override {
+    if (!of_this_boot()) return {};
+    Row row = rows_.look(lock);
+    const bool held = row.live(moment_.now) && presence_.probe(row.client) != Life::dead;
+    return held ? std::move(row.holder) : std::string();
+  }
+
+  // Else all leases are void, and nobody has come yet to say so in the file.
+  bool of_this_boot() {
+    Cursor cursor = connection_.run(Sql::boot);
+    if (!cursor.next() || cursor.text(0) != machine_.boot_id) return false;
+    if (static_cast<std::uint64_t>(cursor.number(1)) == machine_.time_namespace) return true;
+    raise({Errc::refused, connection_.path() +
+                              " is used by processes in another time namespace, whose clock is not ours; "
+                              "use it from one namespace"});
+  }
+
+  const Machine machine_;
+  const Presence presence_;  // never appears
+  Connection connection_;
+  Rows rows_;
+  core::JobMoment moment_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Enqueuer>> enqueuer(::sqlite3* connection, std::string_view table,
+                                           std::string_view schema, Machine machine) {
+  auto tables = Tables::named(table);
+  if (!tables) return std::move(tables).error();
+  const char* const file = sqlite3_db_filename(connection, std::string(schema).c_str());
+  if (file == nullptr || *file == '\0') {
+    return Error{Errc::invalid,
+                 "'" + printable(schema) +
+                     "' is no database file on this connection; it is 'main', or the name after "
+                     "ATTACH ... AS"};
+  }
+  try {
+    return std::unique_ptr<Enqueuer>(
+        std::make_unique<BorrowedEnqueuer>(connection, file, tables->in(schema), std::move(machine)));
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Result<std::unique_ptr<Enqueuer>> enqueuer(::sqlite3* connection, std::string_view table,
+                                           std::string_view schema) {
+  auto machine = this_machine();
+  if (!machine) return std::move(machine).error();
+  return enqueuer(connection, table, schema, *std::move(machine));
+}
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ticks a schedule makes up for: every ten minutes, and nobody there for an hour.
+#include "jobs/due_ticks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using jobs::of_schedule;
+using jobs::Second;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Misfire = CronOptions::Misfire;
+using Overlap = CronOptions::Overlap;
+
+std::optional<Second> every_ten_minutes(Second then) { return (then / 10min + 1) * Second(10min); }
+
+std::vector<long> due(const CronOptions& options, Second last, Second now) {
+  std::vector<long> minutes;
+  for (const Second tick : jobs::due_ticks(every_ten_minutes, options, last, now))
+    minutes.push_back(tick / 1min);
+  return minutes;
+}
+
+TEST(DueTicks, one_that_is_on_time_is_due_whatever_is_missed) {
+  for (const Misfire misfire : {Misfire::run_once, Misfire::skip, Misfire::all}) {
+    EXPECT_THAT(due({.misfire = misfire}, 50min, 60min), ElementsAre(60));
+    EXPECT_THAT(due({.misfire = misfire}, 50min, 61min), ElementsAre(60)) << "a minute late is on time";
+    EXPECT_THAT(due({.misfire = misfire}, 50min, 60min - 1s), IsEmpty());
+    EXPECT_THAT(due({.misfire = misfire}, 60min, 69min), IsEmpty()) << "it has been taken";
+    EXPECT_THAT(due({.misfire = misfire, .deadline = 0ms}, 50min, 60min + 30s), ElementsAre(60));
+  }
+}
+
+TEST(DueTicks, of_those_that_were_missed_the_last_one_runs) {
+  EXPECT_THAT(due({}, 0min, 65min), ElementsAre(60));
+  EXPECT_THAT(due({}, 0min, 60min), ElementsAre(60));
+}
+
+TEST(DueTicks, skip_runs_none_of_them_but_the_one_that_is_on_time) {
+  EXPECT_THAT(due({.misfire = Misfire::skip}, 0min, 65min), IsEmpty());
+  EXPECT_THAT(due({.misfire = Misfire::skip}, 0min, 60min), ElementsAre(60));
+}
+
+TEST(DueTicks, all_runs_each_in_its_order) {
+  EXPECT_THAT(due({.misfire = Misfire::all}, 0min, 45min), ElementsAre(10, 20, 30, 40));
+}
+
+TEST(DueTicks, none_that_is_older_than_the_deadline_is_made_up_for) {
+  EXPECT_THAT(due({.misfire = Misfire::all, .deadline = 25min}, 0min, 65min), ElementsAre(40, 50, 60));
+  EXPECT_THAT(due({.misfire = Misfire::all, .deadline = 24min}, 0min, 65min), ElementsAre(50, 60));
+  EXPECT_THAT(due({.deadline = 4min}, 0min, 65min), IsEmpty());
+  EXPECT_THAT(due({.misfire = Misfire::all}, 0min, 1000h).size(), 37u) << "six hours";
+}
+
+TEST(DueTicks, overlap_is_a_matter_of_the_jobs_lock) {
+  JobOptions job;
+  job.lock.limit = 0;
+  job.loner_enqueue_failed = [](const Duplicate&, const Args&) {};
+  EXPECT_EQ(of_schedule(job, Overlap::skip).lock.unique, Unique::loner);
+  EXPECT_EQ(of_schedule(job, Overlap::wait).lock.on_conflict, OnConflict::wait);
+  EXPECT_EQ(of_schedule(job, Overlap::wait).lock.limit, 1);
+  EXPECT_EQ(of_schedule(job, Overlap::wait).lock.unique, Unique::no);
+  job.lock.limit = 3;
+  EXPECT_EQ(of_schedule(job, Overlap::wait).lock.limit, 3);
+  EXPECT_EQ(of_schedule(job, Overlap::allow).lock.limit, 0);
+  EXPECT_FALSE(of_schedule(job, Overlap::allow).loner_enqueue_failed);
+  job.lock.unique = Unique::until_start;
+  EXPECT_EQ(of_schedule(job, Overlap::skip).lock.unique, Unique::until_start);
+}
+
+}  // namespace
+}  // namespace holdfast::test

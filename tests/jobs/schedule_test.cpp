@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules on a store whose wall clock the test sets.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+
+#include "holdfast/job_worker.h"
+#include "holdfast/memory.h"
+#include "tests/jobs/hooked.h"
+#include "tests/jobs/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Misfire = CronOptions::Misfire;
+using Overlap = CronOptions::Overlap;
+
+constexpr auto noon = Micros(20'000 * std::chrono::hours(24) + 12h);
+
+class Schedules : public ::testing::Test {
+ protected:
+  // One that ticks at every full hour, kept until it has looked at least once.
+  void keep(CronOptions options = {}) {
+    const int before = looks_;
+    Jobs jobs = process();
+    jobs.cron("Hourly", "0 * * * *", "UTC", std::move(options));
+    EXPECT_TRUE(await([&] { return looks_ > before; }));
+  }
+  Jobs process() {
+    return Jobs(Client(hooked(memory::origin(database_), {.after = [this](Step step) {
+                                if (step == Step::tick) ++looks_;
+                                return ok();
+                              }})));
+  }
+  // The hours since noon of the jobs there are, in order.
+  std::vector<long> hours() {
+    std::vector<long> found;
+    for (const JobRow& row : jobs_.list({.name = "Hourly"})) found.push_back((row.run_at - noon) / 1h);
+    std::reverse(found.begin(), found.end());
+    return found;
+  }
+  void at(Micros since_noon) { wall_ = noon + since_noon; }
+  // As if there had been one of noon.
+  void begin() { (void)jobs_.try_take_tick({.name = "cron:Hourly", .tick = noon / 1s}).value(); }
+
+  std::atomic<Micros> wall_{noon};
+  std::atomic<int> looks_ = 0;
+  const std::shared_ptr<memory::Database> database_ = memory::make_database(
+      {.expiry = [] { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); },
+       .wall = [this] { return wall_.load(); }});
+  Jobs jobs_{Client(memory::origin(database_))};
+};
+
+TEST_F(Schedules, one_that_nobody_has_kept_yet_begins_now) {
+  at(5h + 30min);
+  keep();
+  EXPECT_THAT(hours(), IsEmpty());
+  at(6h);
+  keep({.misfire = Misfire::skip});
+  EXPECT_THAT(hours(), ElementsAre(6));
+}
+
+TEST_F(Schedules, what_was_missed_is_made_up_for_as_it_is_told) {
+  begin();
+  at(3h + 30min);
+  keep({.misfire = Misfire::skip});
+  EXPECT_THAT(hours(), IsEmpty());
+  keep();
+  EXPECT_THAT(hours(), ElementsAre(3));
+  keep();
+  EXPECT_THAT(hours(), ElementsAre(3)) << "once";
+}
+
+TEST_F(Schedules, all_are_made_up_for_within_the_deadline) {
+  begin();
+  at(9h + 30min);
+  keep({.misfire = Misfire::all, .deadline = 4h, .overlap = Overlap::allow});
+  EXPECT_THAT(hours(), ElementsAre(6, 7, 8, 9));
+}
+
+TEST_F(Schedules, skip_leaves_a_tick_out_for_good_while_the_last_one_is_not_over) {
+  begin();
+  at(1h);
+  keep();
+  at(2h);
+  keep();
+  EXPECT_THAT(hours(), ElementsAre(1));
+  jobs_.cancel(jobs_.list({.name = "Hourly"}).at(0).id);
+  at(2h + 30min);
+  keep();
+  EXPECT_THAT(hours(), ElementsAre(1)) << "two o'clock was left out, not missed";
+  at(3h);
+  keep();
+  EXPECT_THAT(hours(), ElementsAre(1, 3));
+}
+
+TEST_F(Schedules, wait_queues_them_and_allow_lets_them_run_at_once) {
+  for (const Overlap overlap : {Overlap::wait, Overlap::allow}) {
+    const Micros from = overlap == Overlap::wait ? 0h : 3h;
+    at(from);
+    (void)jobs_.try_take_tick({.name = "cron:Hourly", .tick = (noon + from) / 1s}).value();
+    std::atomic<int> inside = 0, most = 0;
+    std::atomic<bool> go = false;
+    jobs_.define("Hourly", {}, [&](JobContext&, const Args&) {
+      most = std::max(most.load(), ++inside);
+      await([&] { return go.load(); });
+      --inside;
+    });
+    at(from + 2h);
+    keep({.misfire = Misfire::all, .overlap = overlap});
+    Events events;
+    JobWorker worker(jobs_, {.threads = 3, .poll = 5ms, .on_event = [&](const JobEvent& e) { events(e); }});
+    if (overlap == Overlap::wait) {
+      EXPECT_TRUE(await([&] {
+        const auto rows = jobs_.list({.name = "Hourly", .state = JobState::queued});
+        return inside == 1 && rows.size() == 1 && rows.front().parked;
+      }));
+    } else {
+      EXPECT_TRUE(await([&] { return inside == 2; }));
+    }
+    go = true;
+    EXPECT_TRUE(events.await(What::done, 2));
+    EXPECT_EQ(most, overlap == Overlap::wait ? 1 : 2);
+  }
+}
+
+// The wall clock goes on here, from a second before the hour.
+TEST_F(Schedules, of_five_processes_one_wins_each_tick) {
+  const Instant began = BootClock::now();
+  const auto database = memory::make_database(
+      {.expiry = [] { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); },
+       .wall = [=] { return noon - 1s + std::chrono::floor<Micros>(BootClock::now() - began); }});
+  std::array<std::atomic<int>, 5> looks{};
+  std::vector<Jobs> processes;
+  for (auto& counter : looks) {
+    processes.emplace_back(Client(hooked(memory::origin(database), {.after = [&](Step step) {
+                                           if (step == Step::tick) ++counter;
+                                           return ok();
+                                         }})));
+    processes.back().cron("Hourly", "0 * * * *", "UTC");
+  }
+  // Once when it begins, and once at the hour.
+  EXPECT_TRUE(await([&] {
+    return std::all_of(looks.begin(), looks.end(), [](const auto& counter) { return counter >= 2; });
+  }));
+  processes.clear();
+  const Jobs jobs{Client(memory::origin(database))};
+  EXPECT_EQ(jobs.list({.name = "Hourly"}).size(), 1u);
+}
+
+TEST_F(Schedules, a_job_whose_functions_throw_does_not_end_the_schedule) {
+  std::atomic<bool> throws = true;
+  std::atomic<int> asked = 0;
+  JobOptions options;
+  options.identifier = [&](const Args&) -> std::optional<std::string> {
+    ++asked;
+    if (throws) throw std::runtime_error("no name today");
+    return "x";
+  };
+  options.loner_enqueue_failed = [](const Duplicate&, const Args&) { throw std::runtime_error("twice"); };
+  begin();
+  at(1h);
+  Jobs jobs = process();
+  jobs.define("Hourly", options, [](JobContext&, const Args&) {});
+  jobs.cron("Hourly", "0 * * * *", "UTC");
+  ASSERT_TRUE(await([&] { return asked > 0; }));
+  throws = false;
+  ASSERT_TRUE(await([&] { return !hours().empty(); })) << "it looks again";
+}
+
+TEST_F(Schedules, the_stores_clock_decides_and_not_ours) {
+  // Decades away from ours, and set while a job runs.
+  std::atomic<bool> go = false, held = false;
+  jobs_.define("Far", {}, [&](JobContext& context, const Args&) {
+    await([&] { return go.load(); });
+    held = context.held();
+  });
+  const auto told = jobs_.in(1h).enqueue("Far");
+  const JobRow row = jobs_.list({.id = id_of(told)}).at(0);
+  EXPECT_EQ(row.run_at, noon + 1h);
+  Events events;
+  JobWorker worker(
+      jobs_, {.threads = 1, .claim = 1s, .poll = 5ms, .on_event = [&](const JobEvent& e) { events(e); }});
+  worker.wait_until_idle();
+  EXPECT_EQ(events.count(What::started), 0u);
+  at(1h);
+  ASSERT_TRUE(events.await(What::started));
+  at(-24h * 365);
+  let_pass(400ms);  // a heartbeat
+  at(24h * 365);
+  let_pass(400ms);
+  go = true;
+  ASSERT_TRUE(events.await(What::done));
+  EXPECT_TRUE(held);
+}
+
+TEST_F(Schedules, what_is_invalid_throws) {
+  EXPECT_THROW(jobs_.cron("X", "0 25 * * *", "UTC"), Failure);
+  EXPECT_THROW(jobs_.cron("X", "@daily", "Mars/Base"), Failure);
+  EXPECT_THROW(jobs_.cron("", "@daily", "UTC"), Failure);
+  EXPECT_THROW(jobs_.cron("X", "@daily", "UTC", {.deadline = -1ms}), Failure);
+}
+
+// -- in whose transaction
+
+TEST_F(Schedules, an_enqueuer_of_ones_own_is_asked_instead) {
+  const auto engine = memory::origin(database_)->jobs(BootClock::now() + 5s).value();
+  struct Counting final : Enqueuer {
+    explicit Counting(JobEngine& e) : inner(e) {}
+    Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override {
+      ++asked;
+      return inner.enqueue(job, until);
+    }
+    JobEngine& inner;
+    int asked = 0;
+  } transaction(*engine);
+  const JobId id = id_of(jobs_.in(transaction).in(1h).enqueue("Mine"));
+  EXPECT_EQ(transaction.asked, 1);
+  EXPECT_EQ(jobs_.list({.id = id}).at(0).run_at, noon + 1h);
+  jobs_.enqueue("Mine");
+  EXPECT_EQ(transaction.asked, 1) << "only what was asked for in it";
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of jobs that are not there, rows that somebody has locked, and connections that are lost.
+#include <atomic>
+#include <thread>
+
+#include "tests/mariadb/jobs_suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Got = Claimed::What;
+
+class Jobs : public MariaTest {
+ protected:
+  Jobs() { make_tables(url()); }
+  static Error refused_jobs(const std::string& url) {
+    const auto engine = try_origin(url).value()->jobs(soon());
+    EXPECT_FALSE(engine);
+    return engine ? Error{Errc::busy, ""} : engine.error();
+  }
+  // Does `ask` while a stranger has done `statement` and not committed, and kills the connection that waits
+  // for that.  `ask` says whether that was what it met.
+  template <class Ask>
+  bool kill_while_waiting(const std::string& statement, Ask ask) const {
+    for (int round = 0; round < 100; ++round) {
+      const auto other = stranger(), killer = stranger();
+      other->run("BEGIN");
+      other->run(statement);
+      std::atomic<bool> answered = false;
+      std::jthread kills([&] {
+        std::string id = "0";
+        EXPECT_TRUE(await([&] { return answered || (somebody_waits() && (id = asking()) != "0"); }));
+        if (id != "0") (void)killer->error_of("KILL " + id);
+      });
+      const bool met = ask();
+      answered = true;
+      if (met) return true;
+    }
+    return false;
+  }
+};
+
+TEST_P(Jobs, tables_of_an_older_version_keep_leases_and_are_completed_for_jobs) {
+  query("DROP TABLE holdfast_jobs, holdfast_ticks");
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+  const Error error = refused_jobs(url());
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_THAT(error.detail, AllOf(HasSubstr("no table \"holdfast_jobs\""), HasSubstr("holdfast --store"),
+                                  HasSubstr(" init")));
+  EXPECT_EQ(try_origin(url()).value()->steward()->init(soon()).value().size(), 2u);
+  EXPECT_EQ(Worker(url()).enqueue("k").what, EnqueueReply::What::enqueued);
+}
+
+TEST_P(Jobs, a_table_of_jobs_that_is_not_ours_is_refused_and_leases_go_on) {
+  query("ALTER TABLE holdfast_jobs DROP KEY slot");
+  EXPECT_THAT(refused_jobs(url()).detail, AllOf(HasSubstr("\"holdfast_jobs\""), HasSubstr("\"slot\"")));
+  EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_P(Jobs, a_table_of_another_name_has_jobs_of_its_own) {
+  const std::string other = url() + "?table=orders";
+  make_tables(other);
+  Worker(other).enqueue("k");
+  EXPECT_EQ(Worker(url()).claim("w").what, Got::nothing);
+  EXPECT_EQ(query("SELECT COUNT(*) FROM orders_holdfast_jobs"), "1");
+}
+
+TEST_P(Jobs, darwins_layout_keeps_none_and_says_what_does) {
+  make_tables(url() + "?layout=darwin");
+  const Error error = refused_jobs(url() + "?layout=darwin");
+  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_THAT(error.detail, HasSubstr("native layout"));
+}
+
+TEST_P(Jobs, a_key_that_could_not_be_locked_is_not_enqueued) {
+  Worker worker(url());
+  const std::string key(511, 'k');
+  const auto reply = worker.engine().enqueue({.name = "Job", .key = key, .limit = 3}, soon());
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::refused);
+  EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("key"), HasSubstr("513 bytes"), HasSubstr("512")));
+  EXPECT_EQ(worker.enqueue(key).what, EnqueueReply::What::enqueued);
+}
+
+TEST_P(Jobs, jobs_whose_time_has_come_since_are_claimed_in_the_order_of_all_others) {
+  Worker worker(url());
+  std::vector<JobId> ids;
+  for (const int priority : {3, 1, 2})
+    ids.push_back(worker.enqueue("k", {.priority = priority, .in = 1h, .limit = 0}).id);
+  const JobId now = worker.enqueue("k", {.priority = 2, .limit = 0}).id;
+  EXPECT_EQ(query("SELECT COUNT(*) FROM holdfast_jobs WHERE aside_until IS NOT NULL"), "3");
+  query(
+      "UPDATE holdfast_jobs SET run_at = enqueued_at, due_at = enqueued_at, aside_until = enqueued_at "
+      "WHERE aside_until IS NOT NULL");
+  for (const JobId id : {ids[1], ids[2], now, ids[0]})
+    EXPECT_EQ(number(worker.claim("w").job.id), number(id));
+  EXPECT_EQ(worker.claim("w").what, Got::nothing);
+}
+
+TEST_P(Jobs, many_jobs_whose_locks_are_held_are_set_aside_in_whatever_order_their_keys_come) {
+  Ours ours(url());
+  Worker worker(url());
+  std::vector<JobId> ids;
+  for (char c = 'z'; c >= 'a'; --c) {
+    const std::string key(1, c);
+    ours.acquire(key, "ann");
+    for (int i = 0; i < 2; ++i) ids.push_back(worker.enqueue(key, {.on_conflict = OnConflict::wait}).id);
+  }
+  const JobId free = worker.enqueue("free").id;
+  EXPECT_EQ(worker.claim("w").job.id, free);
+  for (const JobId id : ids) EXPECT_TRUE(worker.row(id).parked);
+}
+
+TEST_P(Jobs, a_job_that_somebody_has_locked_is_not_waited_for) {
+  Worker worker(url());
+  const JobId first = worker.enqueue("1").id, second = worker.enqueue("2").id;
+  const auto other = stranger();
+  other->run("BEGIN");
+  other->run("SELECT 1 FROM holdfast_jobs WHERE id = " + std::to_string(number(first)) + " FOR UPDATE");
+  EXPECT_EQ(worker.claim("w1").job.id, second);
+  const Claimed none = worker.claim("w2");
+  EXPECT_EQ(none.what, Got::nothing);
+  EXPECT_LE(none.next, 1s) << "it may be free at any time";
+}
+
+TEST_P(Jobs, a_lease_that_somebody_has_locked_stands_in_the_way_of_its_own_jobs_only) {
+  Ours(url()).acquire("locked", "ann");
+  Worker worker(url());
+  const JobId waits = worker.enqueue("locked", {.on_conflict = OnConflict::wait}).id;
+  const JobId other_job = worker.enqueue("other").id;
+  const auto other = stranger();
+  other->run("BEGIN");
+  other->run("SELECT 1 FROM locks WHERE `key` = 'locked' FOR UPDATE");
+  EXPECT_EQ(worker.claim("w1").job.id, other_job);
+  EXPECT_TRUE(worker.row(waits).parked);
+}
+
+TEST_P(Jobs, the_next_job_is_not_forgotten_while_somebody_has_it_locked) {
+  Worker worker(url());
+  const NewJob waits{.on_conflict = OnConflict::wait};
+  worker.enqueue("k", waits);
+  const JobId second = worker.enqueue("k", waits).id, third = worker.enqueue("k", waits).id;
+  const Claimed first = worker.claim("w1");
+  EXPECT_EQ(worker.claim("w2").what, Got::nothing);
+  const auto other = stranger();
+  other->run("BEGIN");
+  other->run("SELECT 1 FROM holdfast_jobs WHERE id = " + std::to_string(number(second)) + " FOR UPDATE");
+  std::jthread finishes([&] { EXPECT_TRUE(Worker(url()).finish(first).finished); });
+  EXPECT_TRUE(await([&] { return somebody_waits(); }));
+  other->run("ROLLBACK");
+  finishes.join();
+  EXPECT_EQ(worker.claim("w3").job.id, second);
+  EXPECT_TRUE(worker.row(third).parked);
+}
+
+TEST_P(Jobs, a_connection_that_is_lost_before_the_commit_was_sent_did_nothing) {
+  Worker worker(url());
+  const JobId id = worker.enqueue("k").id;
+  const Claimed claimed = worker.claim("w1");
+  std::optional<Result<Finished>> finished;
+  EXPECT_TRUE(kill_while_waiting("SELECT 1 FROM locks WHERE `key` = 'k' FOR UPDATE", [&] {
+    finished = worker.try_finish(claimed);
+    return !*finished;
+  }));
+  EXPECT_EQ(finished->error().code, Errc::unavailable) << finished->error().detail;
+  EXPECT_EQ(worker.row(id).state, JobState::running);
+  EXPECT_TRUE(worker.finish(claimed).released) << "it connects anew";
+}
+
+TEST_P(Jobs, a_connection_that_is_lost_after_the_commit_was_sent_leaves_doubt) {
+  Ours ours(url());
+  ours.acquire("k", "ann", 1ms);
+  Worker worker(url());
+  const JobId id = worker.enqueue("k").id;
+  ASSERT_TRUE(await([&] { return ours.renew("k", "ann").verdict == Verdict::lost; }));
+  // That it was taken over is written with the COMMIT, and waits for this.
+  const auto other = stranger();
+  other->run("LOCK TABLES holdfast_log WRITE");
+  std::jthread kills([&] {
+    std::string waits;
+    EXPECT_TRUE(await([&] {
+      waits = query(
+          "SELECT COALESCE(MAX(ID), 0) FROM information_schema.PROCESSLIST WHERE USER = 'app' AND DB = '" +
+          database_ + "' AND STATE LIKE 'Waiting for table%'");
+      return waits != "0";
+    }));
+    (void)stranger()->error_of("KILL " + waits);
+  });
+  const Result<Claimed> claimed = worker.try_claim("w1");
+  ASSERT_FALSE(claimed);
+  EXPECT_EQ(claimed.error().code, Errc::in_doubt) << claimed.error().detail;
+  other->run("UNLOCK TABLES");
+  // It was not committed, and is free when the server has undone it.
+  EXPECT_TRUE(await([&] { return worker.claim("w2").job.id == id; }));
+}
+
+TEST_P(Jobs, a_connection_that_was_closed_while_idle_is_not_noticed) {
+  Worker worker(url());
+  worker.enqueue("k");
+  query("KILL " + query("SELECT ID FROM information_schema.PROCESSLIST WHERE USER = 'app' AND DB = '" +
+                        database_ + "'"));
+  EXPECT_EQ(worker.claim("w1").what, Got::running);
+}
+
+HOLDFAST_ON_BOTH(Jobs);
+
+}  // namespace
+}  // namespace holdfast::test

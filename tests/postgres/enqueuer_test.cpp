@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enqueueing in a transaction of the caller's own.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "holdfast/postgres.h"
+#include "tests/postgres/jobs_suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class InTheirTransaction : public JobsTest {
+ protected:
+  // A connection as an application has it.
+  struct Theirs {
+    explicit Theirs(const std::string& url, const std::string& table)
+        : connection(PQconnectdb(url.c_str())), enqueuer(postgres::enqueuer(connection, table).value()) {}
+    ~Theirs() { PQfinish(connection); }
+    std::string run(const std::string& sql) const {
+      const postgres::OwnedResult result(PQexec(connection, sql.c_str()));
+      if (*PQresultErrorMessage(result.get()) != '\0') return PQresultErrorMessage(result.get());
+      return PQntuples(result.get()) == 0 ? "" : PQgetvalue(result.get(), 0, 0);
+    }
+    Result<EnqueueReply> enqueue(const NewJob& job, Millis wait = 10s) const {
+      return enqueuer->enqueue(job, BootClock::now() + wait);
+    }
+    PGconn* const connection;
+    const std::unique_ptr<Enqueuer> enqueuer;
+  };
+  Theirs theirs() const { return Theirs(shared_postgres().url(), schema_ + ".locks"); }
+  void await_waiter(const Theirs& winner) {
+    const auto looker = psql();
+    ASSERT_TRUE(await([&] {
+      return looker->run("SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))",
+                         {std::to_string(PQbackendPID(winner.connection))}) == 1;
+    }));
+  }
+  Worker worker_{url()};
+};
+
+TEST_F(InTheirTransaction, a_job_is_there_when_they_commit) {
+  const Theirs a = theirs();
+  a.run("BEGIN");
+  const EnqueueReply told = a.enqueue(job_of("k")).value();
+  EXPECT_EQ(told.what, Told::enqueued);
+  EXPECT_EQ(worker_.claim("w1").what, Got::nothing);
+  EXPECT_EQ(PQtransactionStatus(a.connection), PQTRANS_INTRANS);
+  a.run("COMMIT");
+  EXPECT_EQ(worker_.claim("w1").job.id, told.id);
+}
+
+TEST_F(InTheirTransaction, a_job_is_gone_when_they_roll_back_and_so_is_its_tick) {
+  const Theirs a = theirs();
+  a.run("BEGIN");
+  EXPECT_EQ(a.enqueue(job_of("k", {.tick_name = "t", .tick = 1}))->what, Told::enqueued);
+  a.run("ROLLBACK");
+  EXPECT_TRUE(worker_.list().empty());
+  EXPECT_EQ(worker_.enqueue(job_of("k", {.tick_name = "t", .tick = 1})).what, Told::enqueued);
+}
+
+TEST_F(InTheirTransaction, outside_of_one_each_job_is_committed_by_itself) {
+  const Theirs a = theirs();
+  EXPECT_EQ(a.enqueue(job_of("k"))->what, Told::enqueued);
+  EXPECT_EQ(a.run("SHOW lock_timeout"), "0");
+  EXPECT_EQ(worker_.claim("w1").what, Got::running);
+}
+
+TEST_F(InTheirTransaction, who_lost_against_one_that_rolls_back_gets_in) {
+  const Theirs winner = theirs();
+  winner.run("BEGIN");
+  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
+  EnqueueReply loser;
+  std::jthread losing([&] { loser = worker_.enqueue(loner_of("k")); });
+  await_waiter(winner);
+  winner.run("ROLLBACK");
+  losing.join();
+  EXPECT_EQ(loser.what, Told::enqueued);
+  ASSERT_EQ(worker_.list().size(), 1u);
+  EXPECT_EQ(worker_.list()[0].id, loser.id);
+}
+
+TEST_F(InTheirTransaction, who_lost_against_one_that_commits_is_told_its_job) {
+  const Theirs winner = theirs(), second = theirs();
+  winner.run("BEGIN");
+  const JobId id = winner.enqueue(loner_of("k"))->id;
+  EnqueueReply loser;
+  std::jthread losing([&] {
+    second.run("BEGIN");
+    loser = second.enqueue(loner_of("k")).value();
+    second.run("COMMIT");
+  });
+  await_waiter(winner);
+  winner.run("COMMIT");
+  losing.join();
+  EXPECT_EQ(loser.what, Told::duplicate);
+  EXPECT_EQ(loser.id, id);
+  EXPECT_EQ(worker_.row(id).duplicates, 1u);
+}
+
+TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_and_nothing_is_enqueued) {
+  const Theirs winner = theirs(), second = theirs();
+  winner.run("BEGIN");
+  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
+  const auto engine = worker_->enqueue(loner_of("k"), BootClock::now() + 500ms);
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().code, Errc::unavailable) << engine.error().detail;
+  EXPECT_THAT(engine.error().detail, HasSubstr("contended"));
+  second.run("BEGIN");
+  second.run("CREATE TEMPORARY TABLE work (n int)");
+  const auto told = second.enqueue(loner_of("k"), 500ms);
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, Errc::unavailable) << told.error().detail;
+  EXPECT_EQ(PQtransactionStatus(second.connection), PQTRANS_INTRANS) << "theirs goes on";
+  EXPECT_EQ(second.run("INSERT INTO work VALUES (7) RETURNING n"), "7");
+  EXPECT_EQ(second.run("COMMIT"), "");
+  winner.run("ROLLBACK");
+  EXPECT_TRUE(worker_.list().empty());
+}
+
+TEST_F(InTheirTransaction, their_settings_stay_theirs) {
+  const Theirs a = theirs();
+  a.run("BEGIN; SET LOCAL lock_timeout = '7s'; SET LOCAL synchronous_commit = off");
+  EXPECT_TRUE(a.enqueue(loner_of("k")));
+  EXPECT_EQ(a.run("SHOW lock_timeout"), "7s");
+  EXPECT_EQ(a.run("SHOW synchronous_commit"), "off");
+  EXPECT_THAT(a.run("RELEASE SAVEPOINT holdfast_enqueue"), HasSubstr("ERROR"));
+}
+
+TEST_F(InTheirTransaction, a_connection_that_cannot_be_waited_on_is_refused_in_words) {
+  const Theirs a = theirs();
+  const auto error = [&] {
+    const auto told = a.enqueue(job_of("k"));
+    EXPECT_FALSE(told);
+    return told ? "" : told.error().detail;
+  };
+  PQsetnonblocking(a.connection, 1);
+  EXPECT_THAT(error(), HasSubstr("nonblocking mode"));
+  PQsetnonblocking(a.connection, 0);
+  PQenterPipelineMode(a.connection);
+  EXPECT_THAT(error(), HasSubstr("pipeline mode"));
+  PQexitPipelineMode(a.connection);
+  PQsendQuery(a.connection, "SELECT 1");
+  EXPECT_THAT(error(), HasSubstr("in the middle of a statement"));
+  while (PGresult* result = PQgetResult(a.connection)) PQclear(result);
+  a.run("BEGIN; SELECT 1 / 0");
+  EXPECT_THAT(error(), HasSubstr("has failed"));
+  a.run("ROLLBACK");
+  EXPECT_TRUE(a.enqueue(job_of("k")));
+  EXPECT_EQ(postgres::enqueuer(nullptr).error().code, Errc::invalid);
+  const auto elsewhere = postgres::enqueuer(a.connection, "nowhere");
+  ASSERT_FALSE(elsewhere);
+  EXPECT_EQ(elsewhere.error().code, Errc::refused);
+  EXPECT_THAT(elsewhere.error().detail, HasSubstr("init"));
+}
+
+}  // namespace
+}  // namespace holdfast::test

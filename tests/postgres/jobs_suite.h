@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// jobs_suite.h - engines of ours on one set of tables of a real server.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "holdfast/job_engine.h"
+#include "tests/postgres/suite.h"
+
+namespace holdfast::test {
+
+using Told = EnqueueReply::What;
+using Got = Claimed::What;
+
+inline NewJob job_of(std::string_view key, NewJob job = {}) {
+  if (job.name.empty()) job.name = "Job";
+  job.key = key;
+  return job;
+}
+inline NewJob loner_of(std::string_view key) { return job_of(key, {.unique = Unique::loner}); }
+
+inline Finish done(const Claimed& claimed) {
+  return {.id = claimed.job.id,
+          .holder = {claimed.job.holder},
+          .to = JobState::done,
+          .lock = {claimed.job.lock},
+          .token = claimed.job.token};
+}
+
+// One client of ours, with one connection for jobs.
+class Worker {
+ public:
+  explicit Worker(const std::string& url)
+      : origin_(try_origin(url).value()), engine_(origin_->jobs(soon()).value()) {}
+
+  EnqueueReply enqueue(const NewJob& job) { return engine_->enqueue(job, soon()).value(); }
+  Result<Claimed> try_claim(std::string_view holder, Millis ttl = 1h, Instant until = soon()) {
+    const std::vector<std::string> queues = {"default"};
+    return engine_->claim({.queues = queues, .holder = {holder}, .ttl = ttl}, until);
+  }
+  Claimed claim(std::string_view holder, Millis ttl = 1h) { return try_claim(holder, ttl).value(); }
+  Finished finish(const Claimed& claimed) { return engine_->finish(done(claimed), soon()).value(); }
+  std::vector<JobRow> list(const JobQuery& query = {}) { return engine_->list(query, soon()).value(); }
+  JobRow row(JobId id) { return list({.id = id}).at(0); }
+  JobEngine& operator*() { return *engine_; }
+  JobEngine* operator->() { return engine_.get(); }
+
+ private:
+  const std::shared_ptr<Origin> origin_;
+  const std::unique_ptr<JobEngine> engine_;
+};
+
+// Enqueue, claim, park, recover, finish, change, ticks and purge, a few times over.
+inline void use_all_of_jobs(const std::string& url) {
+  Worker a(url), b(url);
+  Ours ours(url);
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i), l = "l" + n;
+    const JobId first = a.enqueue(job_of("k", {.on_conflict = OnConflict::wait})).id;
+    const JobId second = a.enqueue(job_of("k", {.on_conflict = OnConflict::wait})).id;
+    const Claimed one = a.claim("w1." + n, 2ms);
+    ASSERT_EQ(one.job.id, first);
+    let_pass(4ms);
+    const Claimed again = b.claim("w2." + n);
+    ASSERT_EQ(again.job.id, first);
+    EXPECT_TRUE(again.recovered);
+    EXPECT_EQ(a.claim("w3." + n).what, Got::nothing);
+    EXPECT_TRUE(a.row(second).parked);
+    const ClaimRef ref{first, {"w2." + n}};
+    bool held = false;
+    ASSERT_TRUE(a->renew({&ref, 1}, {&held, 1}, 1h, soon()));
+    EXPECT_TRUE(held);
+    EXPECT_TRUE(b.finish(again).released);
+    EXPECT_EQ(a.claim("w4." + n).job.id, second);
+    EXPECT_TRUE(a->change(second, JobChange::cancel, "olga", soon()));
+    ours.release("k", "w4." + n);
+    EXPECT_TRUE(a->change(second, JobChange::retry, "olga", soon()));
+    EXPECT_TRUE(a.finish(a.claim("w5." + n)).finished);
+
+    EXPECT_EQ(a.enqueue(loner_of(l)).what, Told::enqueued);
+    EXPECT_EQ(b.enqueue(loner_of(l)).what, Told::duplicate);
+    const NewJob replaces = job_of(l, {.on_conflict = OnConflict::replace, .unique = Unique::loner});
+    EXPECT_EQ(b.enqueue(replaces).what, Told::replaced);
+    EXPECT_EQ(b.finish(b.claim("w6." + n)).released, true);
+    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::enqueued);
+    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::duplicate);
+    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "w", .window = 24h * 36500})).what,
+              i == 0 ? Told::enqueued : Told::duplicate);
+    while (a.claim("w7").what == Got::running) {
+    }
+    EXPECT_TRUE(a->take_tick({.name = "r", .tick = i, .by = "me"}, soon())->taken);
+    EXPECT_FALSE(a->take_tick({.name = "r", .tick = i, .by = "me"}, soon())->taken);
+    EXPECT_TRUE(a->note_success("r", "me", soon()));
+    EXPECT_TRUE(a->purge({.older_than = 1ms}, soon()));
+    a.list();
+  }
+}
+
+class JobsTest : public PostgresTest {
+ protected:
+  JobsTest() { make_tables(url()); }
+};
+
+}  // namespace holdfast::test

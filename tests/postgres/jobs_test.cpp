@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs: their tables, what a claim costs, and servers that are set up in odd ways.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "stores/postgres/job_statements.h"
+#include "tests/postgres/jobs_suite.h"
+#include "tests/support/servers/pgbouncer.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Jobs : public JobsTest {
+ protected:
+  std::string url_of_role_with(const std::string& setting) {
+    shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'p'; GRANT ALL ON SCHEMA " + schema_ +
+                              " TO " + role_ + "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " +
+                              role_ + "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + schema_ + " TO " + role_);
+    shared_postgres().execute("ALTER ROLE " + role_ + " SET " + setting);
+    return shared_postgres().url(role_, "postgres", "p") + "?table=" + schema_ + ".locks";
+  }
+  ~Jobs() override {
+    try {
+      shared_postgres().execute("DROP OWNED BY " + role_ + "; DROP ROLE " + role_);
+    } catch (const std::exception&) {
+      // Not every test makes it.
+    }
+  }
+  const std::string role_ = "r_" + random_hex(16);
+};
+
+TEST_F(Jobs, their_tables_are_asked_for_by_those_who_need_them) {
+  const auto psql = this->psql();
+  psql->run("DROP TABLE holdfast_jobs, holdfast_ticks");
+  EXPECT_EQ(Ours(url()).acquire("lease", "ann").verdict, Verdict::granted) << "a database of an older build";
+  const auto origin = try_origin(url()).value();
+  const auto jobs = origin->jobs(soon());
+  ASSERT_FALSE(jobs);
+  EXPECT_EQ(jobs.error().code, Errc::refused);
+  EXPECT_THAT(jobs.error().detail, AllOf(HasSubstr("holdfast_jobs"), HasSubstr(" init")));
+  EXPECT_EQ(origin->steward()->plan(soon())->size(), 8u);
+  EXPECT_EQ(origin->steward()->init(soon())->size(), 8u);
+  EXPECT_TRUE(origin->steward()->plan(soon())->empty());
+  use_all_of_jobs(url());
+  psql->run("ALTER TABLE holdfast_jobs ALTER started_at TYPE timestamptz");
+  EXPECT_THAT(origin->jobs(soon()).error().detail, HasSubstr("\"started_at\""));
+  EXPECT_EQ(Ours(url()).acquire("k2", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Jobs, work_behind_a_pooler) {
+  const PgBouncer bouncer{shared_postgres(), {"default_pool_size = 2"}};
+  use_all_of_jobs(bouncer.url() + "?table=" + schema_ + ".locks");
+  Psql other(bouncer.url());
+  EXPECT_EQ(other.value("SHOW lock_timeout"), "0");
+}
+
+TEST_F(Jobs, work_at_any_isolation) {
+  use_all_of_jobs(url_of_role_with("default_transaction_isolation = 'serializable'"));
+}
+
+TEST_F(Jobs, work_without_pipelines_as_libpq_13_has_none) {
+  const auto pipelines = postgres::PQenterPipelineMode;
+  postgres::PQenterPipelineMode = nullptr;
+  use_all_of_jobs(url());
+  postgres::PQenterPipelineMode = pipelines;
+}
+
+TEST_F(Jobs, are_durable_whatever_the_role_says) {
+  psql()->run(
+      "CREATE TABLE seen (synchronous_commit text); CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql "
+      "AS "
+      "$$ BEGIN INSERT INTO " +
+      schema_ +
+      ".seen VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$; "
+      "CREATE CONSTRAINT TRIGGER see AFTER INSERT OR UPDATE ON holdfast_jobs DEFERRABLE INITIALLY DEFERRED "
+      "FOR EACH ROW EXECUTE FUNCTION see()");
+  Worker worker(url_of_role_with("synchronous_commit = off"));
+  for (int i = 0; i < 3; ++i) {
+    worker.enqueue(job_of("k"));
+    worker.finish(worker.claim("w"));
+  }
+  EXPECT_EQ(psql()->value("SELECT string_agg(DISTINCT synchronous_commit, ',') || ' ' || count(*) FROM seen"),
+            "on 9");
+}
+
+TEST_F(Jobs, a_claim_of_a_dead_lease_takes_it_over_and_writes_that_down) {
+  Ours ours(url());
+  Worker worker(url());
+  const Reply old = ours.acquire("k", "ann", 1ms);
+  let_pass(5ms);
+  worker.enqueue(job_of("k"));
+  const Claimed claimed = worker.claim("w1");
+  ASSERT_EQ(claimed.what, Got::running);
+  EXPECT_GT(claimed.job.token, old.token);
+  const Page log = ours.store().list({.what = Query::What::log}, soon()).value();
+  ASSERT_EQ(log.log.size(), 1u);
+  EXPECT_EQ(log.log[0].event, "taken-over");
+  EXPECT_EQ(log.log[0].by, "w1");
+}
+
+TEST_F(Jobs, a_trail_stays_short_and_has_a_line_for_each_event) {
+  Worker worker(url());
+  const JobId id = worker.enqueue(job_of("k", {.max_attempts = 1000})).id;
+  for (int i = 0; i < 40; ++i) {
+    Finish failed = done(worker.claim("w"));
+    const std::string error = std::to_string(i) + "\n" + std::string(300, 'x') + "ü";
+    failed.to = JobState::queued;
+    failed.error = error;
+    ASSERT_TRUE(worker->finish(failed, soon())->finished);
+  }
+  const std::string trail = worker.row(id).trail;
+  EXPECT_LE(trail.size(), 8000u);
+  EXPECT_GT(trail.size(), 7000u);
+  EXPECT_THAT(trail, HasSubstr(" failed 39 xxx"));
+  EXPECT_EQ(trail.back(), '\n');
+  EXPECT_NE(trail.substr(0, trail.find('\n')).find(" failed "), std::string::npos) << "whole lines";
+}
+
+// How many pages a claim touches, of a table with so many jobs of each kind that it is not to look at.
+class Cost : public Jobs {
+ protected:
+  struct Plan {
+    std::string text;
+    long buffers = 0;
+  };
+  Plan claim_among(const std::string& many) {
+    const auto psql = this->psql();
+    psql->run("TRUNCATE holdfast_jobs");
+    const std::string columns =
+        "INSERT INTO holdfast_jobs (name, queue, args, key, priority, state, enqueued_at, run_at, due_at, "
+        "max_attempts, lock_ttl, lock_fixed, lock_limit, on_conflict, uniqueness, parked, finished_at) "
+        "SELECT "
+        "'Job', 'default', '[]', 'k' || g, ";
+    const std::string rest = ", 1, 30000000, false, 1, 'drop', 'no', ",
+                      series = " FROM generate_series(1, " + many + ") g";
+    const std::string now = "clock_timestamp() AT TIME ZONE 'UTC'", later = now + " + interval '1 hour'";
+    for (const std::string& kind :
+         {"-1, 'queued', " + now + ", " + later + ", " + later + rest + "false, NULL",  // not yet due
+          "-2, 'queued', " + now + ", " + now + ", " + later + rest + "true, NULL",     // waits for its lock
+          "g % 5, 'queued', " + now + ", " + now + " - interval '1s', " + now + " - interval '1s'" + rest +
+              "false, NULL",
+          "0, 'done', " + now + ", " + now + ", " + now + rest + "false, " + now}) {
+      // Both moments of one that is due have to be the same.
+      psql->run(columns + kind + series);
+    }
+    psql->run(
+        "UPDATE holdfast_jobs SET due_at = run_at WHERE state = 'queued' AND priority >= -1; ANALYZE "
+        "holdfast_jobs");
+    psql->run("VACUUM holdfast_jobs");
+    const auto tables = postgres::Tables::named(schema_ + ".locks").value();
+    const postgres::JobStatements statements(tables);
+    psql->run("SET plan_cache_mode = force_generic_plan; SET jit = off; DEALLOCATE ALL; PREPARE claim AS " +
+              statements.claim.text);
+    Plan plan;
+    for (int i = 0; i < 3; ++i) {  // the first has to load what the catalogue says
+      plan.text = psql->value("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim('{default}', 'w" +
+                              std::to_string(i) + "', 30000000, 3, 'client', 9000000000000000, 1000, false)");
+      const std::size_t at = plan.text.find("\"Shared Hit Blocks\": ");
+      const std::size_t read = plan.text.find("\"Shared Read Blocks\": ");
+      plan.buffers = std::atol(plan.text.c_str() + at + 21) + std::atol(plan.text.c_str() + read + 22);
+    }
+    EXPECT_EQ(psql->value("SELECT count(*) FROM holdfast_jobs WHERE state = 'running'"), "3");
+    return plan;
+  }
+};
+
+TEST_F(Cost, a_claim_does_not_look_at_more_pages_where_there_are_more_jobs) {
+  const Plan few = claim_among("1000"), many = claim_among("100000");
+  for (std::size_t at = many.text.find("\"Seq Scan\""); at != std::string::npos;
+       at = many.text.find("\"Seq Scan\"", at + 1)) {
+    const std::size_t name = many.text.find("\"Relation Name\": ", at);
+    EXPECT_NE(many.text.substr(name + 18, 13), "holdfast_jobs");
+  }
+  EXPECT_GT(few.buffers, 10);
+  EXPECT_LT(many.buffers, 2 * few.buffers);
+  std::printf("pages: %ld of 1,000 jobs of each kind, %ld of 100,000\n", few.buffers, many.buffers);
+  const std::size_t cost = many.text.find("\"Total Cost\": ");
+  EXPECT_LT(std::atof(many.text.c_str() + cost + 14), 100000) << "dear enough to be compiled (jit)";
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs under pressure: many at once, kill -9 at any moment, a file that is locked, a disk that is full.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "tests/sqlite/apart.h"
+#include "tests/sqlite/jobs_suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using JobsTrouble = SqliteTest;
+
+TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_its_duplicates) {
+  constexpr int threads = 40, times = 50;  // which make the file and its tables as well
+  std::atomic<int> enqueued = 0, duplicates = 0;
+  std::atomic<std::uint64_t> id = 0;
+  std::atomic<bool> same = true;
+  {
+    std::vector<std::jthread> all;
+    for (int i = 0; i < threads; ++i) {
+      all.emplace_back([&] {
+        Worker worker(path_);
+        for (int n = 0; n < times; ++n) {
+          const auto told = worker.engine().enqueue(Worker::loner("k"), BootClock::now() + 100s).value();
+          ++(told.what == Told::enqueued ? enqueued : duplicates);
+          std::uint64_t none = 0;
+          if (!id.compare_exchange_strong(none, number(told.id)) && none != number(told.id)) same = false;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(enqueued, 1);
+  EXPECT_EQ(duplicates, threads * times - 1);
+  EXPECT_TRUE(same);
+  const auto rows = Worker(path_).list();
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].duplicates, static_cast<std::uint64_t>(threads * times - 1));
+}
+
+// What a process says when it is acknowledged; written in one piece, so there is no half of it.
+struct Said {
+  enum class What : std::uint8_t { enqueued, finished } what;
+  std::uint64_t id;
+};
+
+// Enqueues, claims and finishes until it is killed.
+[[noreturn]] void work_until_killed(const std::string& path, int to) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  try {
+    Worker worker(path);
+    for (int i = 0;; ++i) {
+      const std::int64_t tick = worker.engine().tick("t", soon()).value().tick + 1;
+      const std::string key = "k" + std::to_string(i % 3), args = "[" + std::to_string(tick) + "]";
+      const EnqueueReply told = worker.enqueue(Worker::loner(
+          key, {.args = args, .on_conflict = OnConflict::wait, .tick_name = "t", .tick = tick}));
+      const Said enqueued{Said::What::enqueued, number(told.id)};
+      if (::write(to, &enqueued, sizeof enqueued) != sizeof enqueued) break;
+      if (i % 2 == 0) continue;
+      const std::string holder = holder_name(worker.origin().client() + random_hex(16));
+      const Claimed claimed = worker.claim(holder, 1ms);
+      if (claimed.what != Got::running) continue;
+      if (!worker.finish(claimed).finished) break;
+      const Said finished{Said::What::finished, number(claimed.job.id)};
+      if (::write(to, &finished, sizeof finished) != sizeof finished) break;
+    }
+  } catch (const std::exception&) {
+  }
+  ::_exit(1);  // seen by the parent, which expects a signal
+}
+
+// What changes in one step is never seen half done: a job and its lease, a job and its tick.
+constexpr const char* halves =
+    "SELECT 'a lease without its job: ' || key FROM locks AS l WHERE locked_by IS NOT NULL AND NOT EXISTS "
+    "(SELECT 1 FROM holdfast_jobs WHERE state = 'running' AND lock = l.key AND holder = locked_by AND "
+    "token = sequence) UNION ALL "
+    "SELECT 'a job without its lease: ' || id FROM holdfast_jobs AS j WHERE state = 'running' AND NOT EXISTS "
+    "(SELECT 1 FROM locks WHERE key = j.lock AND locked_by = j.holder AND sequence = j.token) UNION ALL "
+    "SELECT 'a tick with two jobs: ' || args FROM holdfast_jobs GROUP BY args HAVING count(*) > 1";
+
+TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_is_stuck) {
+  { Worker makes_the_tables(path_); }
+  std::set<std::uint64_t> enqueued, finished;
+  Jitter jitter(random_bits());
+  for (int round = 0; round < 40; ++round) {
+    int ends[2];
+    ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const Fd from(ends[0]);
+    Fd to(ends[1]);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) work_until_killed(path_, to.get());
+    to.reset();
+    // It is somewhere behind what it said last.
+    const std::uint64_t enough = 1 + jitter.below(12);
+    Said said;
+    for (std::uint64_t heard = 0; ::read(from.get(), &said, sizeof said) == sizeof said; ++heard) {
+      (said.what == Said::What::enqueued ? enqueued : finished).insert(said.id);
+      if (heard == enough) ::kill(child, SIGKILL);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it failed by itself in round " << round;
+    ASSERT_EQ(RawDatabase(path_).ask(halves), "") << "in round " << round;
+  }
+  EXPECT_EQ(RawDatabase(path_).ask("PRAGMA integrity_check"), "ok");
+  ASSERT_GT(finished.size(), 20u);
+
+  Worker worker(path_);
+  std::map<std::uint64_t, JobRow> jobs;
+  for (JobRow& row : worker.list({.limit = 100'000})) jobs.emplace(number(row.id), std::move(row));
+  for (const std::uint64_t id : enqueued) EXPECT_TRUE(jobs.contains(id)) << id << " was acknowledged";
+  for (const std::uint64_t id : finished) EXPECT_EQ(jobs.at(id).state, JobState::done) << id;
+  const auto left = [&] {
+    return worker.list({.state = JobState::queued}).size() + worker.list({.state = JobState::running}).size();
+  };
+  EXPECT_TRUE(await([&] {
+    const Claimed claimed = worker.claim(holder_name(worker.origin().client() + random_hex(16)));
+    if (claimed.what == Got::running) worker.finish(claimed);
+    return left() == 0;
+  }));
+  for (const JobRow& row : worker.list({.limit = 100'000})) {
+    EXPECT_EQ(row.state, JobState::done) << number(row.id);
+    EXPECT_EQ(row.attempt - row.crashes, 1) << number(row.id) << " was finished once";
+    EXPECT_FALSE(row.slotted) << number(row.id);
+  }
+  Caller lease(path_);
+  for (const char* const key : {"k0", "k1", "k2"}) {
+    EXPECT_TRUE(lease.granted(key)) << key;
+    lease.release(key);
+    EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, Told::enqueued) << key;
+  }
+}
+
+TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_told_and_nothing_was_done) {
+  Worker worker(path_);
+  worker.enqueue(Worker::named("k"));
+  RawDatabase other(path_);
+  other.ask("BEGIN IMMEDIATE");
+  const auto expect = [&](const Error& error) {
+    EXPECT_EQ(error.code, Errc::unavailable);
+    EXPECT_NE(error.detail.find(path_ + " was being written by others"), std::string::npos) << error.detail;
+  };
+  const auto now = [] { return BootClock::now() + 20ms; };
+  const std::string queues[] = {"default"};
+  expect(worker.engine().enqueue(Worker::named("k"), now()).error());
+  expect(worker.engine().claim({.queues = queues, .holder = {"w"}}, now()).error());
+  expect(worker.engine().finish({.id = JobId{1}, .holder = {"w"}, .to = JobState::done}, now()).error());
+  expect(worker.engine().purge({}, now()).error());
+  expect(worker.engine().take_tick({.name = "t", .tick = 1}, now()).error());
+  EXPECT_EQ(worker.list().size(), 1u) << "reading needs no lock";
+  other.ask("ROLLBACK");
+  EXPECT_EQ(worker.list().at(0).state, JobState::queued);
+  EXPECT_EQ(worker.engine().tick("t", soon()).value().tick, -1);
+  EXPECT_EQ(worker.claim().what, Got::running);
+}
+
+#define HOLDFAST_WANT(condition, what) \
+  if (!(condition)) return std::string("not " #condition ": ") + (what)
+
+TEST_F(JobsTrouble, on_a_full_disk_a_job_is_an_error_and_nothing_acknowledged_is_lost) {
+  const std::string folder = scratch_.path() + "/in", inside = folder + "/leases.db";
+  std::filesystem::create_directory(folder);
+  const std::string said = apart([&]() -> std::string {
+    if (!keep_mounts_to_ourselves()) return "no mounts";
+    mount_memory(folder, "size=512k,mode=700");
+    Worker worker(inside);
+    std::set<std::uint64_t> acknowledged;
+    const std::string args = "[\"" + std::string(2000, 'x') + "\"]";
+    for (;;) {
+      const auto told = worker.engine().enqueue(Worker::named("k", {.args = args}), soon());
+      if (told) {
+        acknowledged.insert(number(told->id));
+        continue;
+      }
+      HOLDFAST_WANT(told.error().code == Errc::unavailable || told.error().in_doubt(), told.error().detail);
+      HOLDFAST_WANT(told.error().detail.find("No space left on device") != std::string::npos,
+                    told.error().detail);
+      break;
+    }
+    HOLDFAST_WANT(acknowledged.size() > 10, std::to_string(acknowledged.size()));
+    change_memory(folder, "size=8m");
+    std::set<std::uint64_t> there;
+    for (const JobRow& row : worker.list({.limit = 10'000})) there.insert(number(row.id));
+    for (const std::uint64_t id : acknowledged)
+      HOLDFAST_WANT(there.contains(id), std::to_string(id) + " was acknowledged");
+    HOLDFAST_WANT(worker.claim().what == Got::running, "with room it works");
+    HOLDFAST_WANT(RawDatabase(inside).ask("PRAGMA integrity_check") == "ok", "integrity");
+    return {};
+  });
+  if (said == "no mounts") GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(JobsTrouble, on_a_read_only_disk_jobs_are_refused) {
+  const std::string folder = scratch_.path() + "/in", inside = folder + "/leases.db";
+  std::filesystem::create_directory(folder);
+  { Worker worker(inside); }
+  const std::string said = apart([&]() -> std::string {
+    if (!keep_mounts_to_ourselves()) return "no mounts";
+    mount_read_only(folder);
+    const auto engine = sqlite::origin({.path = inside}).value()->jobs(soon());
+    HOLDFAST_WANT(!engine, "opened");
+    HOLDFAST_WANT(engine.error().code == Errc::refused, engine.error().detail);
+    return {};
+  });
+  if (said == "no mounts") GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(said, "");
+}
+
+}  // namespace
+}  // namespace holdfast::test
