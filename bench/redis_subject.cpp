@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <stdexcept>
+
+#include "bench/lua/copy_jobs.lua.h"
 #include "bench/raw_redis.h"
 #include "bench/redis_py.h"
 #include "bench/subject.h"
@@ -40,6 +44,23 @@ class RedisSubject final : public Subject {
     else
       notes.push_back("redis-py's Lock is left out: " + python->missing());
     return all;
+  }
+
+  bool copy_jobs(const std::string& locks, std::uint64_t count) override {
+    RedisConnection connection(server_.port());
+    const Answer last = connection.ask({"KEYS", "holdfast:jobs:=*:" + locks + "::last"});
+    if (last->elements != 1) throw std::runtime_error("copying jobs: there are none below " + locks);
+    std::string base(last->element[0]->str, last->element[0]->len);
+    base.resize(base.size() - std::string_view("last").size());
+    // Nobody else is served while a script runs.
+    constexpr std::uint64_t at_once = 10'000;
+    auto there = static_cast<std::uint64_t>(connection.ask({"ZCARD", base + "ready:bench"})->integer);
+    while (there < count) {
+      const std::string more = std::to_string(std::min(at_once, count - there));
+      const Answer now = connection.ask({"EVAL", copy_jobs_lua, "0", base, "bench", more});
+      there = static_cast<std::uint64_t>(now->integer);
+    }
+    return true;
   }
 
   // Commands; those that a script calls are among them.
