@@ -37,7 +37,7 @@ std::string own_path() {
 
 int list() {
   for (const Workload& w : all_workloads())
-    std::printf("%-17s %s\n", std::string(w.name).c_str(), std::string(w.sentence).c_str());
+    std::printf("%-20s %s\n", std::string(w.name).c_str(), std::string(w.sentence).c_str());
   return 0;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
 #include "bench/disk.h"
+#include "bench/job_copies.h"
 #include "bench/raw_mariadb.h"
 #include "bench/subject.h"
 #include "bench/workload.h"
@@ -34,6 +37,26 @@ class MariaSubject final : public Subject {
             {"twice SELECT 1", Role::floor,
              [raw](double seconds) { return rate_of(seconds, [&] { raw->ask(), raw->ask(); }); }},
             twice_to_disk(server_.folder())};
+  }
+
+  bool copy_jobs(const std::string& locks, std::uint64_t count) override {
+    const MariaConnection connection = connect_mariadb(server_.port());
+    const auto ask = [&](const std::string& sql) {
+      if (mysql_query(connection.get(), sql.c_str()) != 0)
+        throw std::runtime_error(std::string("copying jobs: ") + mysql_error(connection.get()));
+      const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> rows(
+          mysql_store_result(connection.get()), mysql_free_result);
+      return rows == nullptr ? std::string() : std::string(mysql_fetch_row(rows.get())[0]);
+    };
+    const std::string table = jobs_beside(locks);
+    const std::string columns =
+        ask("SELECT GROUP_CONCAT(CONCAT('`', COLUMN_NAME, '`')) FROM information_schema.COLUMNS"
+            " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" +
+            table + "' AND COLUMN_NAME <> 'id'");
+    copy_rows(table, columns, count, ask,
+              [&] { return std::stoull(ask("SELECT COUNT(*) FROM " + table + " WHERE state = 'queued'")); });
+    ask("ANALYZE TABLE " + table);
+    return true;
   }
 
   // Statements; several can travel in one text, and each counts.

@@ -2,6 +2,7 @@
 #include <libpq-fe.h>
 
 #include "bench/disk.h"
+#include "bench/job_copies.h"
 #include "bench/raw_postgres.h"
 #include "bench/subject.h"
 #include "bench/workload.h"
@@ -33,6 +34,20 @@ class PostgresSubject final : public Subject {
             {"twice SELECT 1", Role::floor,
              [raw](double seconds) { return rate_of(seconds, [&] { raw->ask(), raw->ask(); }); }},
             twice_to_disk(server_.folder())};
+  }
+
+  bool copy_jobs(const std::string& locks, std::uint64_t count) override {
+    const Connection connection = connect_postgres(url());
+    const auto run = [&](const std::string& sql) { return run_sql(connection.get(), sql); };
+    const auto ask = [&](const std::string& sql) { return std::string(PQgetvalue(run(sql).get(), 0, 0)); };
+    const std::string table = jobs_beside(locks);
+    const std::string columns =
+        ask("SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute WHERE attrelid = '" + table +
+            "'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'id'");
+    copy_rows(table, columns, count, run,
+              [&] { return std::stoull(ask("SELECT count(*) FROM " + table + " WHERE state = 'queued'")); });
+    run("VACUUM ANALYZE " + table);  // as the server would by itself, a minute later
+    return true;
   }
 
   // Transactions; one of ours is one.

@@ -49,11 +49,12 @@ void bind(sqlite3_stmt* s, int at, const std::string& text) {
 
 }  // namespace
 
-RawSqlite::RawSqlite(const std::string& path, How how) : how_(how) {
+RawSqlite::RawSqlite(const std::string& path, How how, bool durable) : how_(how) {
   constexpr int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   must(sqlite3_open_v2(path.c_str(), &db_, flags, nullptr) == SQLITE_OK);
   sqlite3_busy_timeout(db_, patience_ms);
-  exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  exec("PRAGMA journal_mode = WAL");
+  exec(durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   if (how == How::returning) {
     exec(make_table);
     acquire_ = prepare(acquire_returning);

@@ -18,7 +18,8 @@ class RawSqlite final : public ByHand {
     same_statements,  // the text of our own; REQUIRES: a Client has made the file
     returning,        // what one would write: a table of one's own, and RETURNING for the token
   };
-  RawSqlite(const std::string& path, How how);
+  // `durable`: a commit waits for the disk.
+  RawSqlite(const std::string& path, How how, bool durable = false);
   ~RawSqlite() override;
   RawSqlite(const RawSqlite&) = delete;
   RawSqlite& operator=(const RawSqlite&) = delete;

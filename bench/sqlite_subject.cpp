@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sqlite3.h>
 
+#include <stdexcept>
+
+#include "bench/job_copies.h"
 #include "bench/pipe_wire.h"
 #include "bench/raw_sqlite.h"
 #include "bench/subject.h"
@@ -19,6 +22,10 @@ class SqliteSubject final : public Subject {
   std::unique_ptr<ByHand> by_hand() override {
     return std::make_unique<RawSqlite>(path(), RawSqlite::How::same_statements);
   }
+  // A lease need not survive a power cut, a job must.
+  std::unique_ptr<ByHand> by_hand_durably() override {
+    return std::make_unique<RawSqlite>(path(), RawSqlite::How::same_statements, true);
+  }
   std::unique_ptr<Wire> wire() override { return std::make_unique<PipeWire>(); }
 
   std::vector<Rival> rivals(std::vector<std::string>&) override {
@@ -26,6 +33,30 @@ class SqliteSubject final : public Subject {
     return {{"by hand with RETURNING", Role::reference, [raw](double seconds) {
                return rate_of(seconds, [&] { raw->acquire_and_release("key", "somebody"); });
              }}};
+  }
+
+  bool copy_jobs(const std::string& locks, std::uint64_t count) override {
+    sqlite3* db = nullptr;
+    std::string answer;
+    const auto run = [&](const std::string& sql) {
+      const auto keep = [](void* into, int, char** fields, char**) {
+        *static_cast<std::string*>(into) = fields[0];
+        return 0;
+      };
+      if (sqlite3_exec(db, sql.c_str(), keep, &answer, nullptr) != SQLITE_OK)
+        throw std::runtime_error(std::string("copying jobs: ") + sqlite3_errmsg(db));
+    };
+    sqlite3_open(path().c_str(), &db);
+    const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> closing(db, sqlite3_close);
+    const std::string table = jobs_beside(locks);
+    run("SELECT group_concat('\"' || name || '\"') FROM pragma_table_info('" + table +
+        "') WHERE name <> 'id'");
+    const std::string columns = answer;
+    copy_rows(table, columns, count, run, [&] {
+      run("SELECT count(*) FROM " + table + " WHERE state = 'queued'");
+      return std::stoull(answer);
+    });
+    return true;
   }
 
  private:

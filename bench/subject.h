@@ -56,6 +56,8 @@ class Subject {
   virtual const Naming& naming() const = 0;
   virtual std::string url() const = 0;  // of a store that is ready
   virtual std::unique_ptr<ByHand> by_hand() = 0;
+  // As durable as jobs are kept there.
+  virtual std::unique_ptr<ByHand> by_hand_durably() { return by_hand(); }
   virtual std::unique_ptr<Wire> wire() = 0;
   // They live as long as the subject.  Says on `notes` which it cannot have here, and why.
   virtual std::vector<Rival> rivals(std::vector<std::string>& notes) = 0;
@@ -63,6 +65,9 @@ class Subject {
   virtual std::optional<double> served() { return std::nullopt; }
   // How far that number may lag behind.
   virtual Millis lag() const { return {}; }
+  // Copies the jobs that are queued beside that lock table until there are so many, by whatever is fastest
+  // there.  False: nothing is faster than to enqueue them.  REQUIRES: some are queued, and none has a slot.
+  virtual bool copy_jobs(const std::string& /*locks*/, std::uint64_t /*count*/) { return false; }
   // How many wait for one key at once.
   virtual int crowd() const { return 100; }
 };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // threads.cpp - many threads on one client: what can be won is won by batching.
-#include <barrier>
 #include <memory>
-#include <thread>
 
+#include "bench/together.h"
 #include "bench/workload.h"
 #include "holdfast/holdfast.h"
 #include "stores/decorators/counted.h"
@@ -13,26 +12,6 @@ namespace holdfast::bench {
 namespace {
 
 constexpr int many = 64;
-
-// All begin together; what all have done in that time, per second.
-template <class Pair>
-double rate_of_threads(int threads, double seconds, Pair pair) {
-  Instant end{};
-  const auto length = std::chrono::duration_cast<BootClock::duration>(std::chrono::duration<double>(seconds));
-  std::barrier start(threads, [&]() noexcept { end = BootClock::now() + length; });
-  std::atomic<long> sum = 0;
-  std::vector<std::jthread> running;
-  for (int i = 0; i < threads; ++i) {
-    running.emplace_back([&, i] {
-      long count = 0;
-      start.arrive_and_wait();
-      for (; BootClock::now() < end; ++count) pair(i);
-      sum += count;
-    });
-  }
-  running.clear();
-  return static_cast<double>(sum) / seconds;
-}
 
 LineChart chart_of(const Naming& naming, const std::vector<int>& sizes, const std::vector<Named>& found) {
   LineChart chart{.title = "Threads in one process, a key each",

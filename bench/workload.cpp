@@ -69,6 +69,22 @@ constexpr Workload workloads[] = {
      "mariadb", run_handover},
     {"waiting-mariadb", "waiting on MariaDB, as the server counts it, against asking every 100 ms", "mariadb",
      run_waiting},
+    {"jobs", "jobs enqueued, claimed and finished by 1 and 16 workers, against writes by hand", "sqlite",
+     run_jobs},
+    {"jobs-postgres", "jobs on PostgreSQL, with 1 and 16 workers, against writes by hand", "postgres",
+     run_jobs},
+    {"jobs-redis", "jobs on Redis, with 1 and 16 workers, against writes by hand", "redis", run_jobs},
+    {"jobs-mongodb", "jobs on one MongoDB, with 1 and 16 workers, against writes by hand", "mongodb",
+     run_jobs},
+    {"jobs-mariadb", "jobs on MariaDB, with 1 and 16 workers, against writes by hand", "mariadb", run_jobs},
+    {"jobs-growth", "a claim with a thousand, a hundred thousand and a million jobs queued", "sqlite",
+     run_jobs_growth},
+    {"jobs-growth-postgres", "a claim on PostgreSQL with more and more jobs queued", "postgres",
+     run_jobs_growth},
+    {"jobs-growth-redis", "a claim on Redis with more and more jobs queued", "redis", run_jobs_growth},
+    {"jobs-growth-mongodb", "a claim on one MongoDB with more and more jobs queued", "mongodb",
+     run_jobs_growth},
+    {"jobs-growth-mariadb", "a claim on MariaDB with more and more jobs queued", "mariadb", run_jobs_growth},
 };
 
 }  // namespace

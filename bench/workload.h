@@ -66,6 +66,8 @@ Report run_pairs(const Effort& effort, Subject& subject);
 Report run_threads(const Effort& effort, Subject& subject);
 Report run_handover(const Effort& effort, Subject& subject);
 Report run_waiting(const Effort& effort, Subject& subject);
+Report run_jobs(const Effort& effort, Subject& subject);
+Report run_jobs_growth(const Effort& effort, Subject& subject);
 // On SQLite.
 Report run_processes(const Effort& effort);
 Report run_contended(const Effort& effort);

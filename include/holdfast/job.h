@@ -76,6 +76,7 @@ class HOLDFAST_API JobContext {
 
   JobId id() const noexcept;  // no_job: perform_now()
   std::string_view name() const noexcept;
+  std::string_view queue() const noexcept;
   const Args& args() const noexcept;
   int attempt() const noexcept;    // from 1
   Micros run_at() const noexcept;  // when it was to run: of a cron job its tick.  Wall clock, since 1970
@@ -87,6 +88,10 @@ class HOLDFAST_API JobContext {
   // The claim and the lock are ours: nobody else may do this now.
   bool held() const noexcept;
   bool lost() const noexcept { return !held(); }
+  // It may go on until then if nothing more is heard: for what cannot ask in between, like a program that it
+  // has started.  Moves forward with the claim, and with a lock that is renewed; a lock that is not may end
+  // before.  Passed: it is lost, or the worker wants to end.
+  Instant deadline() const noexcept;
   // Throws LeaseLost if not held, and Failure (Errc::stopped) if the worker wants to end: thrown on, the job
   // is handed back and will be run again.
   void check() const;

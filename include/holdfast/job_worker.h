@@ -58,10 +58,12 @@ class HOLDFAST_API JobWorker {
   // Claims nothing more.  After `grace` the jobs that still run are asked to stop (JobContext::stop_token);
   // one that then throws is handed back, uncounted.
   void drain();
+  // Drains, and asks the jobs that run to stop now.
+  void stop();
   // REQUIRES: draining.
   void wait();
 
-  // Nothing was due when it looked last, and nothing runs.
+  // Nothing runs, and nothing was due when it looked last, which was after the last job had ended.
   bool idle() const;
   // Waits until idle(), draining, or `stop`.
   void wait_until_idle(std::stop_token stop = {});

@@ -10,6 +10,12 @@
 
 namespace holdfast::redis {
 
+enum class Layout : std::uint8_t {
+  own,             // a string with the holder in it and PX, as redis_exp_lock writes it: sound
+  active_job_lock  // beside Ruby processes with active_job_lock, on its keys; docs/stores/redis.md says what
+                   // it cannot
+};
+
 struct Options {
   std::string host = "localhost";  // a name or an address
   std::uint16_t port = 6379;
@@ -27,6 +33,7 @@ struct Options {
   // Before every key: "locks:" makes the lease on "nightly" the key "locks:nightly".  What we keep beside the
   // leases is apart from that of other prefixes.
   std::string prefix{};
+  Layout layout = Layout::own;
   // Also on a server that throws keys away when memory runs short, leases among them; and we know what
   // examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;

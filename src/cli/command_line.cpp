@@ -7,18 +7,10 @@
 #include "base/url.h"
 #include "cli/given.h"
 #include "cli/help.h"
+#include "cli/option_table.h"
 
 namespace holdfast::cli {
 namespace {
-
-// ---- the table of options, in the words of CLI11
-
-void text(CLI::App& app, const char* names, const char* value, Text& into, const char* does) {
-  app.add_option_function<std::string>(
-         names, [&into](const std::string& given) { into = given; }, does)
-      ->option_text(value)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-}
 
 std::string page_of(const CLI::App& app) {
   std::vector<OptionLine> lines;
@@ -30,75 +22,7 @@ std::string page_of(const CLI::App& app) {
           {option->get_name(false, true) + " " + option->get_option_text(), option->get_description()});
     }
   }
-  return help_text(app.get_name(), lines);
-}
-
-CLI::App& add_command(CLI::App& app, const char* name) {
-  return *app.add_subcommand(name, std::string(purpose_of(name)));
-}
-
-void waiting_options(CLI::App& command, Given& given) {
-  command.add_flag("-n,--nonblock", given.no_wait, "do not wait for a busy key");
-  text(command, "-w,--wait", "DURATION", given.wait, "wait no longer than this");
-  text(command, "--ttl", "DURATION", given.ttl, "the lease lasts so long without a renewal (30s)");
-  text(command, "--owner", "OWNER", given.owner,
-       "hold it under this name; all who use the name are one holder");
-  text(command, "--note", "TEXT", given.note, "shown to people beside the key");
-}
-
-void build(CLI::App& app, Given& given) {
-  app.set_help_flag("-h,--help", "this page");
-  app.require_subcommand(0, 1);
-  app.fallthrough();
-  app.add_flag("--version", given.version, "which Holdfast this is");
-  text(app, "--store", "URL", given.store, "the database, as sqlite:PATH; @FILE: its URL stands in FILE");
-  app.add_flag("--json", given.json, "answer with one JSON object per line");
-
-  CLI::App& run = add_command(app, "run");
-  waiting_options(run, given);
-  text(run, "-E,--conflict-exit-code", "CODE", given.busy_code,
-       "exit so if the key stays busy (75); 0: and say nothing");
-  text(run, "KEY", "", given.key, "");
-
-  CLI::App& acquire = add_command(app, "acquire");
-  waiting_options(acquire, given);
-  text(acquire, "KEY", "", given.key, "");
-
-  CLI::App& renew = add_command(app, "renew");
-  text(renew, "--owner", "OWNER", given.owner, "who holds it");
-  text(renew, "--ttl", "DURATION", given.ttl,
-       "from now on it lasts at least so long (30s); never shorter than before");
-  text(renew, "--by", "DURATION", given.by, "add this to what it has left, instead");
-  text(renew, "KEY", "", given.key, "");
-
-  CLI::App& release = add_command(app, "release");
-  text(release, "--owner", "OWNER", given.owner, "who holds it");
-  text(release, "KEY", "", given.key, "");
-
-  text(add_command(app, "show"), "KEY", "", given.key, "");
-  CLI::App& ls = add_command(app, "ls");
-  text(ls, "--prefix", "PREFIX", given.prefix_option,
-       "only keys that start so; the same as a word behind ls");
-  ls.add_flag("--held", given.held, "only what somebody holds, not what is free and waited for");
-  text(ls, "--sort", "ORDER", given.sort,
-       "key, since (held longest first), remaining (ends soonest first) or waiting (most first)");
-  text(ls, "PREFIX", "", given.prefix, "");
-
-  CLI::App& wait = add_command(app, "wait");
-  wait.add_flag("-n,--nonblock", given.no_wait, "do not wait: only say by the exit code whether it is free");
-  text(wait, "-w,--wait", "DURATION", given.wait, "wait no longer than this");
-  text(wait, "KEY", "", given.key, "");
-
-  CLI::App& breaking = add_command(app, "break");
-  text(breaking, "--token", "TOKEN", given.token, "of the lease to break, as holdfast show tells it");
-  text(breaking, "--reason", "TEXT", given.reason, "why; written down, and told to whoever holds it");
-  text(breaking, "KEY", "", given.key, "");
-
-  text(add_command(app, "purge"), "--older-than", "DURATION", given.older_than,
-       "keys free for longer, and what was written down longer ago (keys: 1d, log: stays)");
-  add_command(app, "init").add_flag("--dry-run", given.dry_run, "print what would be done, and do nothing");
-  add_command(app, "version");
-  text(add_command(app, "help"), "COMMAND", "", given.topic, "");
+  return help_text(full_name(app), lines);
 }
 
 const CLI::App* find(const CLI::App& app, const std::string& command) {
@@ -124,7 +48,7 @@ class Scan {
   // The options that stand here, with their values.
   Words options(const CLI::App& command) {
     Words out;
-    while (!at_end() && words_[next_].size() > 1 && words_[next_][0] == '-' && !at("--")) {
+    while (at_option() && !(numbers_are_words_ && is_number(words_[next_]))) {
       const std::string& word = take();
       const std::size_t equals = word.find('=');
       if (equals != std::string::npos && takes_value(command, word.substr(0, equals))) {
@@ -140,7 +64,14 @@ class Scan {
     return out;
   }
 
+  // From now on "-5" is no option.
+  void take_numbers_for_words() { numbers_are_words_ = true; }
+
  private:
+  bool at_option() const {
+    return !at_end() && words_[next_].size() > 1 && words_[next_][0] == '-' && !at("--");
+  }
+  static bool is_number(const std::string& word) { return word[1] >= '0' && word[1] <= '9'; }
   // "--ttl", "-w", "-nw" do; "--json", "-w5s", "-n" do not.
   bool wants_next_word(const CLI::App& command, const std::string& word) const {
     if (word[1] == '-') return takes_value(command, word);
@@ -158,19 +89,42 @@ class Scan {
   const CLI::App& app_;
   const Words& words_;
   std::size_t next_ = 0;
+  bool numbers_are_words_ = false;
 };
 
 void append(Words& to, const Words& words) { to.insert(to.end(), words.begin(), words.end()); }
 
 struct Split {
   Words ours;
-  Words cmd;  // of `run`: CMD and its arguments
+  Words words;  // of `run`: CMD and its arguments; of `jobs …` and `explain`: all that is no option
 };
+
+// The options go to CLI11; whatever the words look like, they are words.
+void split_words(Scan& scan, const CLI::App& command, Split& out) {
+  scan.take_numbers_for_words();
+  while (!scan.at_end() && !scan.at("--")) {
+    append(out.ours, scan.options(command));
+    if (!scan.at_end() && !scan.at("--")) out.words.push_back(scan.take());
+  }
+  if (scan.at("--")) scan.take();
+  append(out.words, scan.rest());
+}
 
 Split split(const CLI::App& app, const Words& words) {
   Scan scan(app, words);
   Split out{scan.options(app), {}};
   const CLI::App* const command = scan.at_end() ? nullptr : find(app, out.ours.emplace_back(scan.take()));
+  if (command != nullptr && command->get_name() == "jobs") {
+    append(out.ours, scan.options(*command));
+    if (scan.at_end()) return out;
+    const CLI::App* const sub = find(*command, out.ours.emplace_back(scan.take()));
+    if (sub != nullptr) split_words(scan, *sub, out);
+    return out;
+  }
+  if (command != nullptr && command->get_name() == "explain") {
+    split_words(scan, *command, out);
+    return out;
+  }
   if (command == nullptr || command->get_name() != "run") {
     while (!scan.at_end() && !scan.at("--")) {
       append(out.ours, scan.options(command != nullptr ? *command : app));
@@ -186,39 +140,47 @@ Split split(const CLI::App& app, const Words& words) {
   const std::string key = scan.take();
   if (!options_ended) append(out.ours, scan.options(*command));
   if (scan.at("--")) scan.take();
-  out.cmd = scan.rest();
+  out.words = scan.rest();
   append(out.ours, {"--", key});
   return out;
 }
 
 // ---- the rest
 
-std::string chosen_command(const CLI::App& app) {
+// The innermost; the program itself, if there is none.
+const CLI::App& chosen_command(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
-  return chosen.empty() ? "" : chosen.front()->get_name();
+  return chosen.empty() ? app : chosen_command(*chosen.front());
 }
 
-std::string page_of_topic(const CLI::App& app, const std::string& topic) {
-  const CLI::App* const command = find(app, topic);
-  if (command == nullptr) refuse(shown(topic) + " is no command: holdfast help lists them");
-  return page_of(*command);
+std::string page_of_topic(const CLI::App& app, const Given& given) {
+  if (!given.topic) return page_of(app);
+  const CLI::App* const command = find(app, *given.topic);
+  if (command == nullptr) refuse(shown(*given.topic) + " is no command: holdfast help lists them");
+  if (!given.subtopic) return page_of(*command);
+  const CLI::App* const sub = find(*command, *given.subtopic);
+  if (sub == nullptr)
+    refuse(shown(*given.subtopic) + " is no command of " + *given.topic + ": holdfast help " + *given.topic +
+           " tells what may be given");
+  return page_of(*sub);
 }
 
-Command command_of(const CLI::App& app, const Given& given, Words cmd) {
-  const std::string name = chosen_command(app);
-  if (name == "help") return Help{given.topic ? page_of_topic(app, *given.topic) : page_of(app)};
-  return command_from(name, given, std::move(cmd));
+Command command_of(const CLI::App& app, const Given& given, Words words) {
+  const std::string name = full_name(chosen_command(app));
+  if (name == "help") return Help{page_of_topic(app, given)};
+  return command_from(name, given, std::move(words));
 }
 
 // CLI11's own complaints, in ours.
 Error not_expected(const CLI::App& app) {
   const Words words = app.remaining(true);
-  const std::string command = chosen_command(app);
+  const std::string command = full_name(chosen_command(app));
   const std::string word = words.empty() ? "" : words.front();
   const bool option = word.size() > 1 && word[0] == '-';
-  const char* const what = option            ? " is no option here"
-                           : command.empty() ? " is no command"
-                                             : " is one word too many";
+  const char* const what = option              ? " is no option here"
+                           : command.empty()   ? " is no command"
+                           : command == "jobs" ? " is no command of jobs"
+                                               : " is one word too many";
   return {Errc::invalid, shown(word) + what + ": holdfast help" + (command.empty() ? "" : " " + command) +
                              " tells what may be given"};
 }
@@ -228,17 +190,16 @@ Error not_expected(const CLI::App& app) {
 Result<CommandLine> parse_command_line(std::span<char* const> argv) {
   Given given;
   CLI::App app("", "holdfast");
-  build(app, given);
+  build_options(app, given);
   try {
     Split words = split(app, Words(argv.begin() + (argv.empty() ? 0 : 1), argv.end()));
     app.parse(Words(words.ours.rbegin(), words.ours.rend()));  // CLI11 takes them from the end
-    Command command = command_of(app, given, std::move(words.cmd));
+    Command command = command_of(app, given, std::move(words.words));
     if (given.store && given.store->empty())
       refuse("--store is empty: give the URL of a store, as sqlite:PATH");
     return CommandLine{{given.store.value_or(""), given.json}, std::move(command)};
   } catch (const CLI::CallForHelp&) {
-    const std::string name = chosen_command(app);
-    return CommandLine{{}, Help{name.empty() ? page_of(app) : page_of_topic(app, name)}};
+    return CommandLine{{}, Help{page_of(chosen_command(app))}};
   } catch (const CLI::ExtrasError&) {
     return not_expected(app);
   } catch (const CLI::ParseError& e) {

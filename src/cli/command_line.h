@@ -10,6 +10,7 @@
 
 #include "cli/exit_code.h"
 #include "holdfast/clock.h"
+#include "holdfast/job.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
 #include "holdfast/store.h"
@@ -22,10 +23,17 @@ struct Common {
   bool json = false;
 };
 
+// Whether it is CMD's turn, once it has the key.  Zero: not asked; never both.
+struct Turn {
+  Millis tick{};   // once in each such stretch of the store's wall clock
+  Millis every{};  // not if it has succeeded within so long
+};
+
 struct Run {
   std::string key;
   AcquireOptions options;
   int busy_code = exit_busy;
+  Turn turn = {};
   std::vector<std::string> command;
 };
 struct Acquire {
@@ -66,12 +74,55 @@ struct Purge {
 struct Init {
   bool dry_run = false;
 };
+
+struct JobsEnqueue {
+  std::string name;
+  Args args;
+  JobOptions options;
+  std::string key = {};  // of its lock
+  Micros at{};           // since 1970; zero: as `in` says
+  Millis in{};
+};
+struct JobsWork {
+  std::vector<std::string> queues;
+  std::string exec;  // with {name} and {queue}
+  int threads = 4;
+  bool once = false;  // ends when nothing is due
+  Millis claim{};
+  Millis grace{};
+  Millis kill_after{};
+};
+struct JobsLs {
+  std::optional<JobState> state;
+  std::string queue, name, key;
+  std::size_t limit = 100;
+};
+struct JobsShow {
+  JobId id{};
+};
+struct JobsChange {
+  JobChange what{};
+  std::vector<JobId> ids;
+};
+struct JobsLocked {
+  std::string key;
+  int limit = 1;  // as the jobs of that key have
+};
+struct JobsEnqueued {
+  std::string key;
+};
+struct Explain {
+  std::string what;  // a key, the number of a job, or job:NUMBER
+};
+
 struct Version {};
 struct Help {
   std::string text;
 };
 
-using Command = std::variant<Run, Acquire, Renew, Release, Show, Ls, Wait, Break, Purge, Init, Version, Help>;
+using Command =
+    std::variant<Run, Acquire, Renew, Release, Show, Ls, Wait, Break, Purge, Init, JobsEnqueue, JobsWork,
+                 JobsLs, JobsShow, JobsChange, JobsLocked, JobsEnqueued, Explain, Version, Help>;
 
 struct CommandLine {
   Common common;
@@ -84,7 +135,7 @@ struct CommandLine {
 //   holdfast [GLOBAL]... COMMAND [OPTION]... [WORD]...
 //
 // Global options may stand behind COMMAND too.  For `run`, parsing stops at `--` or at the first word behind
-// KEY that is no option: that is CMD, and all behind it is CMD's.
+// KEY that is no option: that is CMD, and all behind it is CMD's.  For `jobs`, a number below zero is a word.
 Result<CommandLine> parse_command_line(std::span<char* const> argv);
 
 }  // namespace holdfast::cli

@@ -24,6 +24,7 @@ void set_environment(const Work& work, const Start& start) {
   ::setenv("HOLDFAST_TOKEN", std::to_string(number(start.token)).c_str(), 1);
   ::setenv("HOLDFAST_OWNER", start.owner.data(), 1);
   ::setenv("HOLDFAST_DEADLINE", std::to_string(start.wall_deadline_s).c_str(), 1);
+  for (const auto& [name, value] : work.environment) ::setenv(name.c_str(), value.c_str(), 1);
 }
 
 std::vector<char*> arguments(const Work& work) {
@@ -52,6 +53,7 @@ void become_command(const Stage& stage, char* const* argv, pid_t guard, int line
   // line above was in force, our parent would be another.
   if (::read(line, &go, 1) != 1 || ::getppid() != guard) ::_exit(EXIT_FAILURE);
   if (stage.start.foreground) stage.terminal.give_to(::getpid());
+  if (stage.input >= 0 && ::dup2(stage.input, STDIN_FILENO) < 0) return;
   if (!keep_descriptors(stage.proof)) return;
   stage.signals.restore();
   ::execvp(argv[0], argv);

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -17,7 +18,8 @@ namespace holdfast::cli {
 // What to run under which key: known before the guard is forked.
 struct Work {
   std::string key;
-  std::vector<std::string> command;  // REQUIRES: not empty
+  std::vector<std::string> command;                                   // REQUIRES: not empty
+  std::vector<std::pair<std::string, std::string>> environment = {};  // besides what `run` sets
 };
 
 // How CMD finds the world.  It has a process group of its own, the signals as we found them, the
@@ -27,7 +29,8 @@ struct Stage {
   const Signals& signals;
   const Terminal& terminal;
   const Start& start;
-  int proof;  // -1: none
+  int proof;       // -1: none
+  int input = -1;  // its stdin; -1: ours
 };
 
 struct CommandProcess {

@@ -15,6 +15,14 @@ int execute(const Wait& command, const Common& common);
 int execute(const Break& command, const Common& common);
 int execute(const Purge& command, const Common& common);
 int execute(const Init& command, const Common& common);
+int execute(const JobsEnqueue& command, const Common& common);
+int execute(const JobsWork& command, const Common& common);
+int execute(const JobsLs& command, const Common& common);
+int execute(const JobsShow& command, const Common& common);
+int execute(const JobsChange& command, const Common& common);
+int execute(const JobsLocked& command, const Common& common);
+int execute(const JobsEnqueued& command, const Common& common);
+int execute(const Explain& command, const Common& common);
 int execute(const Version& command, const Common& common);
 int execute(const Help& command, const Common& common);
 

@@ -6,6 +6,8 @@
 namespace holdfast::cli {
 
 inline constexpr int exit_ok = 0;
+inline constexpr int exit_no = 1;          // of a question
+inline constexpr int exit_duplicate = 10;  // of a job that is there already
 inline constexpr int exit_usage = 64;
 inline constexpr int exit_unreachable = 69;
 inline constexpr int exit_busy = 75;  // `run -E` changes it

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/given.h"
 
-#include <charconv>
 #include <limits>
 
 #include "base/duration.h"
@@ -12,13 +11,6 @@
 
 namespace holdfast::cli {
 namespace {
-
-Millis duration(const char* option, const std::string& given) {
-  auto parsed = parse_duration(given);
-  // It may be anything that was meant for somewhere else, a store's URL for one.
-  if (!parsed) refuse(std::string(option) + ": " + parse_duration(redacted(given)).error().detail);
-  return *parsed;
-}
 
 Millis ttl_of(const char* option, const Text& given) {
   if (!given) return AcquireOptions{}.ttl;
@@ -36,14 +28,6 @@ Millis wait_of(const Given& given) {
   const Millis wait = duration("-w", *given.wait);
   if (wait == Millis::zero()) refuse("-w " + *given.wait + " waits for nothing: give -n, or a longer time");
   return wait;
-}
-
-template <class Number>
-std::optional<Number> whole_number(const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
 }
 
 int busy_code_of(const Text& given) {
@@ -76,8 +60,17 @@ AcquireOptions acquire_options(const Given& given) {
   return options;
 }
 
+Turn turn_of(const Given& given) {
+  if (given.tick && given.every)
+    refuse("--tick " + printable(redacted(*given.tick)) + " and --every " +
+           printable(redacted(*given.every)) + " exclude each other: give one of them");
+  return {.tick = given.tick ? some_duration("--tick", *given.tick) : Millis::zero(),
+          .every = given.every ? some_duration("--every", *given.every) : Millis::zero()};
+}
+
 Command run_command(const Given& given, Words cmd) {
-  Run run{key_of(given, "run"), acquire_options(given), busy_code_of(given.busy_code), std::move(cmd)};
+  Run run{key_of(given, "run"), acquire_options(given), busy_code_of(given.busy_code), turn_of(given),
+          std::move(cmd)};
   if (run.command.empty()) refuse("CMD is missing behind the key " + shown(run.key) + ": " + usage_of("run"));
   if (run.command.front().empty()) refuse("CMD is \"\": give the name of a program");
   return run;
@@ -137,13 +130,27 @@ Purge purge_command(const Given& given) {
 
 }  // namespace
 
+Millis duration(const char* option, const std::string& given) {
+  auto parsed = parse_duration(given);
+  // It may be anything that was meant for somewhere else, a store's URL for one.
+  if (!parsed) refuse(std::string(option) + ": " + parse_duration(redacted(given)).error().detail);
+  return *parsed;
+}
+
+Millis some_duration(const char* option, const std::string& given) {
+  const Millis length = duration(option, given);
+  if (length == Millis::zero())
+    refuse(std::string(option) + " " + printable(given) + " is no time at all: give a longer one");
+  return length;
+}
+
 void refuse(std::string sentence) { raise({Errc::invalid, std::move(sentence)}); }
 
 std::string shown(const std::string& word) { return "\"" + printable(redacted(word)) + "\""; }
 
-Command command_from(const std::string& name, const Given& given, Words cmd) {
+Command command_from(const std::string& name, const Given& given, Words words) {
   if (name == "version" || given.version) return Version{};
-  if (name == "run") return run_command(given, std::move(cmd));
+  if (name == "run") return run_command(given, std::move(words));
   if (name == "acquire") return acquire_command(given);
   if (name == "renew") return renew_command(given);
   if (name == "release") return Release{key_of(given, "release"), owner_of(given, "release")};
@@ -153,6 +160,7 @@ Command command_from(const std::string& name, const Given& given, Words cmd) {
   if (name == "break") return break_command(given);
   if (name == "purge") return purge_command(given);
   if (name == "init") return Init{given.dry_run};
+  if (name.starts_with("jobs") || name == "explain") return jobs_command_from(name, given, words);
   refuse("no command is given: holdfast help lists them");
 }
 

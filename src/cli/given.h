@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // given.h - options as they were written, and what they mean.
 #pragma once
+#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,7 +15,13 @@ using Text = std::optional<std::string>;
 
 struct Given {
   Text store, key, prefix, prefix_option, topic, owner, note, ttl, by, wait, busy_code, token, reason,
-      older_than, sort;
+      older_than, sort, tick, every;
+  // of jobs
+  Text subtopic, args, name, unique, timeout, window, limit, on_conflict, at, in, priority, attempts, exec,
+      threads, claim, grace, kill_after, state;
+  Words queues;
+  bool loner = false;
+  bool once = false;
   bool json = false;
   bool no_wait = false;
   bool held = false;
@@ -22,9 +29,25 @@ struct Given {
   bool version = false;
 };
 
-// The command of that name with what was given to it; `cmd` is CMD and its arguments.  Throws Failure with
-// Errc::invalid: one sentence.  REQUIRES: name is no "help".
-Command command_from(const std::string& name, const Given& given, Words cmd);
+// The command of that name with what was given to it; `words` are CMD and its arguments, or the words of a
+// command of jobs.  Throws Failure with Errc::invalid: one sentence.  REQUIRES: name is no "help".
+Command command_from(const std::string& name, const Given& given, Words words);
+// The same for "jobs …" and "explain".
+Command jobs_command_from(const std::string& name, const Given& given, const Words& words);
+
+// -- what a word means; `option` is for the sentence
+
+Millis duration(const char* option, const std::string& given);
+// Longer than nothing.
+Millis some_duration(const char* option, const std::string& given);
+
+template <class Number>
+std::optional<Number> whole_number(const std::string& text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole ? std::optional(number) : std::nullopt;
+}
 
 // Throws that Failure.
 [[noreturn]] void refuse(std::string sentence);

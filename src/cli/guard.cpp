@@ -55,6 +55,7 @@ class Guard {
 
   Instant next_look(Instant now) const;
   void hear_main();
+  void on(const Input&) { input_ = link_.take_passed(); }
   void on(const Start& start);
   void on(const Renewed& renewed) { schedule_.renewed(renewed.deadline); }
   void on(const Signal& signal);
@@ -79,6 +80,7 @@ class Guard {
   State state_ = State::idle;
   Schedule schedule_;
   CommandProcess command_{};
+  Fd input_;
   Fd proof_;  // ours too: while we have a group to end, the key is not free
   bool termed_ = false;
   bool killed_ = false;
@@ -114,7 +116,8 @@ void Guard::on(const Start& start) {
     return;
   }
   try {
-    command_ = prepare_command({work_, signals_, terminal_, start, proof_.get()});
+    command_ = prepare_command({work_, signals_, terminal_, start, proof_.get(), input_.get()});
+    input_.reset();
     sources_.add(command_.line.get());
   } catch (const std::system_error& e) {
     link_.send_patiently(CannotRun{e.code().value()});
@@ -141,7 +144,7 @@ void Guard::on(const Stop& stop) {
   if (stop.at_once)
     schedule_.at_once();
   else
-    schedule_.tell(BootClock::now(), schedule_.grace());
+    schedule_.tell(BootClock::now(), stop.grace.value_or(schedule_.grace()));
 }
 
 void Guard::hear_command() {
@@ -199,8 +202,9 @@ void Guard::enforce(Instant now) {
   }
 }
 
-[[noreturn]] void be_guard(GuardEnd link, const Work& work, const Signals& signals,
-                           const Terminal& terminal) {
+}  // namespace
+
+void be_guard(GuardEnd link, const Work& work, const Signals& signals, const Terminal& terminal) {
   block_all_signals();
   // Whoever stops or kills main's group shall not get us too.  And if we are stopped when main dies, our
   // group becomes an orphaned one then, and the kernel continues those.
@@ -214,8 +218,6 @@ void Guard::enforce(Instant now) {
   }
   ::_exit(EXIT_SUCCESS);
 }
-
-}  // namespace
 
 GuardProcess fork_guard(const Work& work, const Signals& signals, const Terminal& terminal) {
   LinkPair link = make_link();

@@ -8,6 +8,7 @@
 //
 //   state     | event                              | what it does                              | next
 //   ----------+------------------------------------+-------------------------------------------+---------
+//   idle      | Input                              | keeps it for CMD                          | idle
 //   idle      | Start, in time                     | Started, then let CMD exec                | running
 //   idle      | Start, too late                    | Ended{forced}                             | gone
 //   idle      | main gone                          |                                           | gone
@@ -40,5 +41,8 @@ struct GuardProcess {
 
 // Throws std::system_error.  REQUIRES: the process has one thread.
 GuardProcess fork_guard(const Work& work, const Signals& signals, const Terminal& terminal);
+
+// In a process that was forked for it, with one thread.
+[[noreturn]] void be_guard(GuardEnd link, const Work& work, const Signals& signals, const Terminal& terminal);
 
 }  // namespace holdfast::cli

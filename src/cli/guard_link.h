@@ -24,6 +24,8 @@ namespace holdfast::cli {
 
 // -- from the main process
 
+// The descriptor that travels with it is to be CMD's stdin.
+struct Input {};
 // Run CMD.  The descriptor that proves the client alive travels with it.
 struct Start {
   Instant deadline;
@@ -47,7 +49,8 @@ struct Continue {
 };
 // The lease is not ours any more.
 struct Stop {
-  bool at_once;  // without a chance to clean up
+  bool at_once;                      // without a chance to clean up
+  std::optional<Millis> grace = {};  // between TERM and KILL; none: as the ttl says
 };
 
 // -- from the guard
@@ -68,7 +71,7 @@ struct Ended {
   bool forced;  // the guard told it to: the deadline came near, or the lease was lost
 };
 
-using ToGuard = std::variant<Start, Renewed, Signal, Continue, Stop>;
+using ToGuard = std::variant<Input, Start, Renewed, Signal, Continue, Stop>;
 using ToMain = std::variant<Started, CannotRun, Stopped, Ended>;
 
 // One end of a socket pair that carries packets.  Any thread may send; one receives.
@@ -105,8 +108,8 @@ class Link {
     return packets_.send(std::as_bytes(std::span(&message, 1)), passed_fd, false);
   }
   // Blocks while no more fits.
-  bool send_patiently(const Out& message) const noexcept {
-    return packets_.send(std::as_bytes(std::span(&message, 1)), -1, true);
+  bool send_patiently(const Out& message, int passed_fd = -1) const noexcept {
+    return packets_.send(std::as_bytes(std::span(&message, 1)), passed_fd, true);
   }
 
   // The next message, if there is one now.

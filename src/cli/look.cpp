@@ -19,7 +19,7 @@ bool keeps_leases(Origin& origin) {
 }
 
 Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
-  Looked looked{Operator(origin)};
+  Looked looked{origin, Operator(origin)};
   auto missing = looked.by_hand.try_plan();
   if (!missing) return std::move(missing).error();
   // What jobs need is not missed here: a server where leases can be kept has all that one can look at.
@@ -38,6 +38,13 @@ Result<Looked> look_at_store(const Common& common) {
   auto looked = look_at(*origin);
   if (looked && looked->unused) complain(not_there(**origin));
   return looked;
+}
+
+Instant soon() { return after(BootClock::now(), std::chrono::seconds(5)); }
+
+Result<std::unique_ptr<JobEngine>> jobs_of(const Looked& looked) {
+  if (looked.unused) return std::unique_ptr<JobEngine>();
+  return looked.origin->jobs(soon());
 }
 
 Result<Client> open_used_store(const Common& common) {

@@ -4,19 +4,30 @@
 // For commands that look, or change what is there.  They make nothing: a mistyped path would look as if
 // everything were free.  A server without tables is refused.
 #pragma once
+#include <memory>
+
 #include "cli/command_line.h"
 #include "holdfast/client.h"
+#include "holdfast/job_engine.h"
 #include "holdfast/operate.h"
 
 namespace holdfast::cli {
 
 struct Looked {
+  std::shared_ptr<Origin> origin;
   Operator by_hand;
   bool unused = false;  // nothing is there: nobody holds or waits for anything
 };
 
 // Says so on stderr of a store that nobody has used yet.
 Result<Looked> look_at_store(const Common& common);
+
+// Its jobs, for one who looks or changes what is there; null where nobody has used it yet.  Errc::refused if
+// it keeps none.
+Result<std::unique_ptr<JobEngine>> jobs_of(const Looked& looked);
+
+// For one question of such an engine.
+Instant soon();
 
 // A client of it; Errc::lost where nobody has used it yet.
 Result<Client> open_used_store(const Common& common);

@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/process_group.h"
 #include "cli/supervision.h"
+#include "cli/turn.h"
 #include "cli/wait_for_lease.h"
 
 namespace holdfast::cli {
@@ -36,10 +37,18 @@ int lost(const Lease& lease, const std::string& why, const CommandEnd& end) {
   return exit_lost;
 }
 
+bool succeeded(const CommandEnd& end) {
+  return end.status && WIFEXITED(*end.status) && WEXITSTATUS(*end.status) == 0 && !end.forced &&
+         end.cannot_run == 0;
+}
+
 // The lease is let go here, with nothing of CMD left.  Work that ended after the loss is never a success.
-int conclude(Lease& lease, const Work& work, const CommandEnd& end) {
+int conclude(Granted& granted, const Turn& turn, const Work& work, const CommandEnd& end) {
+  Lease& lease = granted.lease;
   const Lost loss = lease.lost();
   if (loss.reason != Loss::none) return lost(lease, loss.detail, end);
+  // First, so that whoever gets the key next sees it.
+  if (succeeded(end)) note_success(turn, granted.client, lease);
   const auto released = lease.try_release();
   if (end.forced) return lost(lease, "it could not be renewed in time", end);
   if (end.cannot_run != 0) return cannot_run(work, end.cannot_run);
@@ -52,15 +61,15 @@ int conclude(Lease& lease, const Work& work, const CommandEnd& end) {
   return exit_signalled(SIGKILL);
 }
 
-int supervise(Granted granted, GuardProcess guard, const Work& work, Millis ttl, Signals& signals,
+int supervise(Granted granted, const Run& command, GuardProcess guard, const Work& work, Signals& signals,
               const Terminal& terminal) {
   CommandEnd end;
   {
     const Fd proof(granted.client.proof_of_life());
-    Supervision supervision(granted.lease, ttl, std::move(guard), signals, terminal);
+    Supervision supervision(granted.lease, command.options.ttl, std::move(guard), signals, terminal);
     end = supervision.see_through(proof.get());
   }
-  return conclude(granted.lease, work, end);
+  return conclude(granted, command.turn, work, end);
 }
 
 }  // namespace
@@ -73,7 +82,8 @@ int execute(const Run& command, const Common& common) {
   // First of all: it must share nothing with us that a store or a thread has touched.
   GuardProcess guard = fork_guard(work, signals, terminal);
 
-  Waited waited = wait_for_lease({common.store, command.key, command.options}, signals);
+  Waited waited =
+      wait_for_lease({common.store, command.key, command.options, admission(command.turn)}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
   if (const auto* error = std::get_if<Error>(&waited)) {
     // Who takes busy for success does not want to hear of it: cron would send a mail.
@@ -81,8 +91,7 @@ int execute(const Run& command, const Common& common) {
     const int code = fail(*error);
     return error->busy() ? command.busy_code : code;
   }
-  return supervise(std::get<Granted>(std::move(waited)), std::move(guard), work, command.options.ttl, signals,
-                   terminal);
+  return supervise(std::get<Granted>(std::move(waited)), command, std::move(guard), work, signals, terminal);
 }
 
 }  // namespace holdfast::cli

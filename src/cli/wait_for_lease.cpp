@@ -37,6 +37,12 @@ Result<Granted> acquire(const Wish& wish) {
   const WaitingLine line(Operator(*client), wish.key);
   auto lease = client->try_acquire(wish.key, wish.options);
   if (!lease) return std::move(lease).error();
+  if (wish.admit) {
+    if (Status s = wish.admit(*client, *lease); !s) {
+      (void)lease->try_release();
+      return std::move(s).error();
+    }
+  }
   return Granted{*std::move(client), *std::move(lease)};
 }
 

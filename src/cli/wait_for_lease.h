@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // wait_for_lease.h - the wait for a key, which a signal can end.
 #pragma once
+#include <functional>
 #include <string>
 #include <variant>
 
@@ -13,6 +14,8 @@ struct Wish {
   std::string url;
   std::string key;
   AcquireOptions options;
+  // Asked when it is granted; an error gives it back, and is what came of the wait.
+  std::function<Status(const Client&, const Lease&)> admit = {};
 };
 
 struct Granted {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "jobs/context.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace holdfast {
@@ -12,6 +14,7 @@ void JobContext::State::listen() {
 
 JobId JobContext::id() const noexcept { return state_.job.id; }
 std::string_view JobContext::name() const noexcept { return state_.job.name; }
+std::string_view JobContext::queue() const noexcept { return state_.job.queue; }
 const Args& JobContext::args() const noexcept { return state_.args; }
 int JobContext::attempt() const noexcept { return state_.job.attempt; }
 Micros JobContext::run_at() const noexcept { return state_.job.run_at; }
@@ -21,6 +24,14 @@ Token JobContext::token() const noexcept { return state_.lock.token(); }
 std::string_view JobContext::lock_key() const noexcept { return state_.lock.key(); }
 std::string_view JobContext::holder() const noexcept { return state_.job.holder; }
 std::string_view JobContext::blocker() const noexcept { return state_.blocker; }
+
+Instant JobContext::deadline() const noexcept {
+  if (state_.draining) return Instant::min();
+  const auto end_of = [](const Lease& lease) { return lease.held() ? lease.deadline() : Instant::min(); };
+  const bool renewed = state_.locked() && state_.timeout == Millis::zero();
+  const Instant claim = state_.claimed ? end_of(state_.claim) : Instant::max();
+  return renewed ? std::min(claim, end_of(state_.lock)) : claim;
+}
 
 void JobContext::check() const {
   if (state_.claimed) state_.claim.check();

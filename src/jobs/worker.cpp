@@ -195,11 +195,12 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
   }
 }
 
-void JobWorker::State::drain() {
+void JobWorker::State::drain(Millis grace) {
   const std::lock_guard lock(mutex);
-  if (draining) return;
+  const Instant enough = after(BootClock::now(), grace);
+  if (draining && enough >= stop_at) return;
   draining = true;
-  stop_at = after(BootClock::now(), options.grace);
+  stop_at = enough;
   heart.ring();
   for (Wakeup* sleeper : asleep) sleeper->ring();
   if (lookout != nullptr) lookout->ring();
@@ -230,7 +231,8 @@ JobWorker::~JobWorker() {
   wait();
 }
 
-void JobWorker::drain() { state_->drain(); }
+void JobWorker::drain() { state_->drain(state_->options.grace); }
+void JobWorker::stop() { state_->drain(Millis::zero()); }
 
 void JobWorker::wait() {
   for (Worker& thread : state_->threads) thread.finish(patience);

@@ -41,7 +41,8 @@ void JobWorker::State::beat() {
       const std::lock_guard lock(mutex);
       if (over) return;
     }
-    guarded([&] { stop_those_that_are_late(); });
+    bool told = false;
+    guarded([&] { told = stop_those_that_are_late(); });
     if (BootClock::now() >= next) {
       bool well = false;
       guarded([&] { well = renew(); });
@@ -50,23 +51,25 @@ void JobWorker::State::beat() {
     Instant sleep_until = next;
     {
       const std::lock_guard lock(mutex);
-      if (stop_at > BootClock::now()) sleep_until = std::min(next, stop_at);
+      if (!told) sleep_until = std::min(next, stop_at);
     }
     heart.wait(sleep_until);
   }
 }
 
-void JobWorker::State::stop_those_that_are_late() {
+// True if there is no more to be waited for.
+bool JobWorker::State::stop_those_that_are_late() {
   std::vector<std::shared_ptr<JobContext::State>> late;
   {
     const std::lock_guard lock(mutex);
-    if (BootClock::now() < stop_at) return;
+    if (BootClock::now() < stop_at) return false;
     late = running;
   }
   for (const auto& state : late) {
     state->draining = true;
     state->stop();  // runs functions of the job's, so under no lock of ours
   }
+  return true;
 }
 
 }  // namespace holdfast

@@ -47,7 +47,7 @@ struct JobWorker::State {
 
   void work(Wakeup& wakeup);
   void beat();
-  void drain();
+  void drain(Millis grace);
 
   const Jobs jobs;
   JobsState& shared;
@@ -91,7 +91,7 @@ struct JobWorker::State {
   void log(const std::string& text) const;
   void purge_if_due();
   bool renew();
-  void stop_those_that_are_late();
+  bool stop_those_that_are_late();
 };
 
 class JobWorker::State::Look {

@@ -105,8 +105,8 @@ TEST_P(StrictServers, that_do_not_know_our_password_are_77_and_one_sentence) {
 }
 
 TEST_P(Servers, without_tables_are_77_and_init_makes_them) {
-  if (holdfast({"init", "--dry-run"}).out.empty()) {
-    // This store needs none.
+  if (holdfast({"init", "--dry-run"}).out.find("CREATE TABLE") == std::string::npos) {
+    // This store needs none: nothing, or at most indexes for jobs.
     EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
     return;
   }

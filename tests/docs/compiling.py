@@ -12,6 +12,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 # A fragment shows what can be written, not what is done with it.
 OF_FRAGMENTS = ["-Wno-unused", "-O0"]
 
+JOB = re.compile(r"^struct (\w+) \{\n(?:  .*\n|\n)*?  void perform\(holdfast::JobContext", re.MULTILINE)
 LIBRARY = re.compile(r"^-l|\.(a|so)(\.\d+)*$")
 
 
@@ -70,15 +71,19 @@ def fragments(page, blocks):
         return None
     head, body = ['#include "prelude.h"'], []
     for block in blocks:
-        outside = "global" in block.words
-        body.append("" if outside else f"void of_line_{block.at}() {{")
+        outside, space = "global" in block.words, block.words.get("global")
+        opening = f"namespace {space} {{" if space else "" if outside else f"void of_line_{block.at}() {{"
+        body.append(opening)
         body.append(f'#line {block.at} "{page}"')
         for number, line in block.numbered:
             if line.startswith("#include"):
                 head += [f'#line {number} "{page}"', line]
                 line = ""
             body.append(line)
-        body.append("" if outside else "}")
+        # A struct that is a job is compiled as far as a worker would: its members are found by their names.
+        for job in JOB.findall(block.text) if outside else []:
+            body.append(f"inline void define_{job}(holdfast::Jobs& all) {{ all.define<{job}>(); }}")
+        body.append("}" if opening else "")
     return "\n".join(head + body) + "\n"
 
 

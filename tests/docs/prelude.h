@@ -17,9 +17,10 @@
 // The whole programs show where 30s comes from.
 using namespace std::chrono_literals;
 
-// "A client", "a lease": the first page shows how to get one, the others what it can do.
+// "A client", "a lease", "jobs": the first page shows how to get one, the others what it can do.
 extern holdfast::Client client;
 extern holdfast::Lease lease;
+extern holdfast::Jobs jobs;
 
 // The reader's own business: what the lease protects, and what is done when there is nothing to do.
 bool work_is_left();
@@ -30,3 +31,12 @@ int build_report(holdfast::Token);
 void skip();
 void use(holdfast::Lease&);
 void log_line(const std::string&);
+void heavy_lifting(std::int64_t);
+void handle_if_needed();
+
+// Connections of the reader's own, by the names that their drivers give them.
+using PGconn = struct pg_conn;
+extern PGconn* postgres_connection;
+extern struct sqlite3* sqlite_connection;
+void run_sql(PGconn*, const char*);
+void run_sql(struct sqlite3*, const char*);

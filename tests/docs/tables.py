@@ -107,8 +107,11 @@ def help_of(story, command, line):
     return output
 
 
-def commands_of(story, line):
-    return re.findall(r"^  ([a-z]+)  ", help_of(story, "", line), re.MULTILINE)
+def commands_of(story, line, above=""):
+    """Those of the program, or of a command that has commands of its own: "jobs ls"."""
+    listing = help_of(story, above, line).split("\n  -h,--help")[0]
+    names = [f"{above} {name}".strip() for name in re.findall(r"^  ([a-z]+)  ", listing, re.MULTILINE)]
+    return [inner for name in names for inner in (above and [name] or commands_of(story, line, name) or [name])]
 
 
 def usage(block, story, shown):
@@ -117,7 +120,7 @@ def usage(block, story, shown):
     for number, line in block.numbered:
         for part in re.split(r" \| (?![^\[]*\])", line.removeprefix("holdfast ").split("  #")[0]):
             words = part.split()
-            command = next((word for word in words if word in known), None)
+            command = next((name for i in range(len(words)) for name in (words[i], " ".join(words[i:i + 2])) if name in known), None)
             if command is None:
                 raise Wrong(number, f"`{part.strip()}` names no command of holdfast; it has {', '.join(known)}")
             names = option_names(part)

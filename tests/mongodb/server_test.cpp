@@ -13,9 +13,11 @@ class ServerOfMongo : public MongoTest {
   }
 };
 
-TEST_F(ServerOfMongo, nothing_has_to_be_made) {
+TEST_F(ServerOfMongo, nothing_has_to_be_made_but_the_indexes_of_jobs) {
   const auto origin = try_origin(url()).value();
-  EXPECT_TRUE(origin->steward()->plan(soon()).value().empty());
+  const auto plan = origin->steward()->plan(soon()).value();
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_TRUE(mentions(plan[0], R"("createIndexes": "locks.holdfast_jobs")")) << plan[0];
   EXPECT_FALSE(mentions(mongo(R"({"listCollections": 1})"), "locks")) << "a plan makes nothing";
   Caller caller(url());
   EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::granted);

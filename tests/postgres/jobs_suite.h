@@ -17,7 +17,7 @@ inline NewJob job_of(std::string_view key, NewJob job = {}) {
   job.key = key;
   return job;
 }
-inline NewJob loner_of(std::string_view key) { return job_of(key, {.unique = Unique::until_end}); }
+inline NewJob loner_of(std::string_view key) { return job_of(key, {.unique = Unique::loner}); }
 
 inline Finish done(const Claimed& claimed) {
   return {.id = claimed.job.id,
@@ -79,7 +79,7 @@ inline void use_all_of_jobs(const std::string& url) {
 
     EXPECT_EQ(a.enqueue(loner_of(l)).what, Told::enqueued);
     EXPECT_EQ(b.enqueue(loner_of(l)).what, Told::duplicate);
-    const NewJob replaces = job_of(l, {.on_conflict = OnConflict::replace, .unique = Unique::until_end});
+    const NewJob replaces = job_of(l, {.on_conflict = OnConflict::replace, .unique = Unique::loner});
     EXPECT_EQ(b.enqueue(replaces).what, Told::replaced);
     EXPECT_EQ(b.finish(b.claim("w6." + n)).released, true);
     EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::enqueued);

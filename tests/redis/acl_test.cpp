@@ -4,7 +4,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/redis/suite.h"
+#include "tests/redis/worker.h"
 
 namespace holdfast::test {
 namespace {
@@ -69,6 +69,34 @@ TEST_F(AclOfRedis, what_is_documented_is_enough_for_everything) {
   EXPECT_EQ(redis({"ZSCORE", "holdfast:kept:locks:", "gone"}), "(nil)");
   EXPECT_TRUE(by_hand.try_purge({.free_for = 0ms, .log_older_than = 0ms}));
   EXPECT_TRUE(by_hand.try_examine());
+}
+
+TEST_F(AclOfRedis, what_is_documented_is_enough_for_jobs) {
+  for (const std::string layout : {"own", "active_job_lock"}) {
+    Worker worker(url() + "&layout=" + layout);
+    const NewJob often{.on_conflict = OnConflict::wait, .tick_name = "t", .window = 1ms};
+    worker.loner(layout, often);
+    worker.enqueue(layout, {.in = 1ms, .on_conflict = OnConflict::wait});
+    const Claimed first = worker.claim("w1");
+    EXPECT_EQ(first.what, Got::running);
+    ASSERT_TRUE(await([&] {
+      worker.claim("w2");
+      return worker.list({.key = layout}).at(0).parked;
+    }));
+    EXPECT_TRUE(worker.try_renew(first).value());
+    worker.finish(first);
+    const Claimed second = worker.claim("w2", 1ms);
+    EXPECT_EQ(second.what, Got::running);
+    ASSERT_TRUE(await([&] { return worker.claim("w3").recovered; }));
+    EXPECT_TRUE(worker.change(second.job.id, JobChange::cancel));
+    EXPECT_TRUE(worker.change(second.job.id, JobChange::retry));
+    EXPECT_TRUE(worker.change(second.job.id, JobChange::remove));
+    EXPECT_EQ(worker.list({}).size(), 1u);
+    EXPECT_TRUE(worker.engine().take_tick({.name = "n", .tick = 1}, soon()).value().taken ||
+                layout == "active_job_lock");
+    EXPECT_TRUE(worker.engine().note_success("n", "me", soon()));
+    EXPECT_TRUE(await([&] { return worker.engine().purge({.older_than = 1ms}, soon()).value() == 1; }));
+  }
 }
 
 TEST_F(AclOfRedis, it_lets_nobody_at_the_keys_of_others) {

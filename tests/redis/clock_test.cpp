@@ -91,7 +91,7 @@ TEST(ClockOfRedis, that_was_not_looked_at_for_long_is_asked_before_a_short_call)
 TEST_F(RedisTest, what_follows_a_request_that_came_too_late_is_too_late_as_well) {
   Caller caller(server_.url());
   caller.acquire("k", "ann");
-  const std::string script(redis::apply_script().text);
+  const std::string script(redis::scripts_for(redis::Layout::own).apply.text);
   const std::string text = redis({"EVAL",
                                   script,
                                   "12",

@@ -57,7 +57,9 @@ std::vector<Candidate> candidates() {
       {{"postgres", make_postgres_database, true}, postgres_missing()},
 #endif
 #ifdef HOLDFAST_REDIS
-      {{"redis", make_redis_database, true}, redis_missing()},
+      {{"redis", [] { return make_redis_database(""); }, true}, redis_missing()},
+      {{"active_job_lock", [] { return make_redis_database("?layout=active_job_lock"); }, true},
+       redis_missing()},
 #endif
 #ifdef HOLDFAST_MONGODB
       {mongodb_kind("mongodb", ""), shared_mongodb_missing()},

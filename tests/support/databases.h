@@ -52,8 +52,8 @@ std::vector<std::string> missing_extras();
 
 // A schema of its own in the PostgreSQL that the tests share.
 std::unique_ptr<TestDatabase> make_postgres_database();
-// A Redis of its own.
-std::unique_ptr<TestDatabase> make_redis_database();
+// A Redis of its own.  `parameters` of its URL: `?layout=active_job_lock`.
+std::unique_ptr<TestDatabase> make_redis_database(const std::string& parameters);
 // A database of its own in the MariaDB, or the MySQL, that the tests share.
 std::unique_ptr<TestDatabase> make_mariadb_database();
 std::unique_ptr<TestDatabase> make_mysql_database();

@@ -43,16 +43,17 @@ class PostgresDatabase final : public TestDatabase {
 
 class RedisDatabase final : public TestDatabase {
  public:
-  RedisDatabase() { make_tables(url()); }
+  explicit RedisDatabase(std::string parameters) : parameters_(std::move(parameters)) { make_tables(url()); }
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
   bool has_tables() const override { return false; }
-  std::string url() const override { return server_.url(); }
+  std::string url() const override { return server_.url() + parameters_; }
   std::shared_ptr<void> hang() override {
     server_.pause();
     return {&server_, [](RedisServer* server) { server->resume(); }};
   }
 
  private:
+  const std::string parameters_;
   RedisServer server_;
 };
 
@@ -100,8 +101,6 @@ class MongoDatabase final : public TestDatabase {
     }
   }
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
-  // Its own layout needs nothing, beside the gem there are indexes.
-  bool has_tables() const override { return !parameters_.empty(); }
   std::string url() const override {
     std::string url = server().url(name_);
     // The URL of somebody's own server may have options.
@@ -124,7 +123,9 @@ class MongoDatabase final : public TestDatabase {
 }  // namespace
 
 std::unique_ptr<TestDatabase> make_postgres_database() { return std::make_unique<PostgresDatabase>(); }
-std::unique_ptr<TestDatabase> make_redis_database() { return std::make_unique<RedisDatabase>(); }
+std::unique_ptr<TestDatabase> make_redis_database(const std::string& parameters) {
+  return std::make_unique<RedisDatabase>(parameters);
+}
 std::unique_ptr<TestDatabase> make_mariadb_database() {
   return std::make_unique<MariaDatabase>(shared_mariadb());
 }

@@ -86,6 +86,7 @@ Document Connection::run(Document command, Effect effect, Instant until) {
     alone_ ? concern.number("w", 1) : concern.text("w", "majority");
     command.document("writeConcern", concern.flag("j", true).number("wtimeout", left));
   }
+  if (effect == Effect::begins) command.document("writeConcern", Document().number("w", 1));
   mongoc_client_t* server = client();
   deadline_.until = until;
   deadline_.wrote = false;

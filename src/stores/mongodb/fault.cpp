@@ -73,7 +73,7 @@ Error server_error(std::int64_t code, std::string_view words, Errc otherwise, co
 }  // namespace
 
 Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& site) {
-  const Errc otherwise = effect == Effect::writes && sent ? Errc::in_doubt : Errc::unavailable;
+  const Errc otherwise = effect != Effect::reads && sent ? Errc::in_doubt : Errc::unavailable;
   if (error.domain == MONGOC_ERROR_SERVER) {
     Error e = server_error(error.code, error.message, otherwise, site);
     if (e.in_doubt() && effect == Effect::reads) e.code = Errc::unavailable;

@@ -7,7 +7,13 @@
 
 namespace holdfast::mongodb {
 
-enum class Effect : std::uint8_t { reads, writes };
+enum class Effect : std::uint8_t {
+  reads,
+  writes,
+  // A write that nobody is told of before another one has been confirmed.  Journal and oplog keep the order,
+  // so that one confirms both.
+  begins,
+};
 
 // The command failed.  `sent`: a part of it can have reached the server.
 Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& site);

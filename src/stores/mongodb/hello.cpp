@@ -48,7 +48,7 @@ std::string vanishing_index(Connection& connection, Instant until) {
 }
 
 // For engines whose hello does not tell.
-Micros server_time(Connection& connection, Instant until) {
+Micros evaluated_time(Connection& connection, Instant until) {
   Document command = Document::from_json(
       R"({"aggregate": 1, "pipeline": [{"$documents": [{"now": "$$NOW"}]}], "cursor": {}})");
   const Document reply = connection.run(std::move(command), Effect::reads, until);
@@ -72,6 +72,12 @@ bool collection_exists(Connection& connection, const std::string& name, Instant 
   return !View(reply)["cursor"].documents("firstBatch").empty();
 }
 
+Micros server_time(Connection& connection, Instant until) {
+  const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until);
+  const auto now = View(reply).moment("localTime");
+  return now ? *now : evaluated_time(connection, until);
+}
+
 std::int64_t purged_token(Connection& connection, Instant until) {
   Document command;
   command.text("find", connection.site().remains())
@@ -90,7 +96,7 @@ Hello say_hello(Connection& connection, Instant until) {
   const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until);
   const View told(reply);
   const auto now = told.moment("localTime");
-  hello.now = now ? *now : server_time(connection, until);
+  hello.now = now ? *now : evaluated_time(connection, until);
   hello.answered = BootClock::now();
   hello.set = told.text("setName");
   hello.router = told.text("msg") == "isdbgrid";

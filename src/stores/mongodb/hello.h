@@ -24,6 +24,7 @@ Hello say_hello(Connection& connection, Instant until);
 
 bool collection_exists(Connection& connection, const std::string& name, Instant until);
 std::int64_t purged_token(Connection& connection, Instant until);
+Micros server_time(Connection& connection, Instant until);
 
 // Throws Failure for one that keeps leases badly, unless the site allows it.
 void require_safe(const Hello& hello, const Site& site);

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "stores/mongodb/engine.h"
 #include "stores/mongodb/steward.h"
 #include "stores/mongodb/store.h"
 
@@ -26,8 +27,8 @@ Status check_collection(std::string_view name) {
   if (!good)
     return invalid("\"" + printable(name) +
                    "\" is no name of a collection; give letters, digits, _, - and .");
-  if (name.ends_with(".holdfast") || name.ends_with(".holdfast_log"))
-    return invalid("collections that end in .holdfast or .holdfast_log are ours");
+  for (const char* ours : {".holdfast", ".holdfast_log", ".holdfast_jobs", ".holdfast_ticks"})
+    if (name.ends_with(ours)) return invalid("collections that end in " + std::string(ours) + " are ours");
   return ok();
 }
 
@@ -44,6 +45,19 @@ class MongoOrigin final : public Origin {
   }
 
   std::unique_ptr<Steward> steward() override { return std::make_unique<MongoSteward>(site_); }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    if (site_->beside_the_gem())
+      return Error{Errc::refused,
+                   name() +
+                       " keeps no jobs: their locks would not be safe from Ruby's; leave layout=mongo-lock "
+                       "away, or name another collection for them"};
+    try {
+      return std::unique_ptr<JobEngine>(std::make_unique<MongoEngine>(site_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    }
+  }
 
   Result<std::shared_ptr<Origin>> in(std::string_view table) override {
     const auto named = site_->options.collections.find(std::string(table));

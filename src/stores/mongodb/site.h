@@ -24,6 +24,9 @@ struct Site {
   std::string leases() const { return options.collection + (beside_the_gem() ? ".holdfast" : ""); }
   // What outlives the document of a key: its log, and how far the tokens of all that are gone had come.
   std::string remains() const { return options.collection + ".holdfast_log"; }
+  // One document for each job, and one for each name that has ticks.
+  std::string jobs() const { return options.collection + ".holdfast_jobs"; }
+  std::string ticks() const { return options.collection + ".holdfast_ticks"; }
 };
 
 }  // namespace holdfast::mongodb

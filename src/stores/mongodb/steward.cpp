@@ -5,6 +5,7 @@
 
 #include "stores/mongodb/constants.h"
 #include "stores/mongodb/hello.h"
+#include "stores/mongodb/job_indexes.h"
 #include "stores/mongodb/pipelines/purge.json.h"
 
 namespace holdfast::mongodb {
@@ -53,7 +54,7 @@ Result<std::vector<std::string>> MongoSteward::init(Instant until) {
 std::vector<std::string> MongoSteward::indexes(bool make, Instant until) {
   std::vector<std::string> made;
   const Site& site = connection_.site();
-  if (!site.beside_the_gem()) return made;
+  if (!site.beside_the_gem()) return job_indexes(connection_, make, until);
   std::vector<std::string> there;
   if (collection_exists(connection_, site.options.collection, until)) {
     const Document reply = connection_.run(std::move(Document().text("listIndexes", site.options.collection)),

@@ -10,8 +10,8 @@
 
 namespace holdfast::mongodb {
 
-// MongoDB makes collections by itself, and the index on _id is all that our documents need: only beside the
-// gem there is something to make, its two indexes.
+// MongoDB makes collections by itself, and the index on _id is all that leases need.  There is something to
+// make for jobs, their indexes, which an engine also makes when it connects; and beside the gem, its two.
 class MongoSteward final : public Steward {
  public:
   explicit MongoSteward(std::shared_ptr<const Site> site) : connection_(std::move(site)) {}

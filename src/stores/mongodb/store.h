@@ -26,6 +26,10 @@ class MongoStore final : public Store {
   Result<Traits> examine(Instant until) override;
   std::unique_ptr<Bell> bell() override;
 
+  // For jobs, whose locks are leases on the same connection.  Connects anew if it has to; throws Failure.
+  void ready(Instant until);
+  Connection& connection() noexcept { return connection_; }
+
  private:
   // The batch that is being applied.
   struct Call {
@@ -50,7 +54,6 @@ class MongoStore final : public Store {
     Seen seen;  // of what frees: before; else afterwards
   };
 
-  void ready(Instant until);
   Bounds bounds(Instant until) const;
   void learn(Instant sent, const Seen& seen);
   Constants constants(const Request& request, const With& with, bool literally) const;

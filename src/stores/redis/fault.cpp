@@ -91,7 +91,7 @@ Error login_error(std::string_view from_server, const Site& site) {
 
 Error no_lease(std::string_view key, std::string_view what, const Site& site) {
   const std::string begin =
-      "the key \"" + printable(site.layout.prefix()) + printable(key) + "\" cannot be leased: ";
+      "the key \"" + printable(site.naming.prefix()) + printable(key) + "\" cannot be leased: ";
   if (what == "name") return {Errc::refused, begin + "names that begin with holdfast: are ours"};
   return {Errc::refused,
           begin + "it is a " + printable(what) + " of some other program; use another key, or a prefix="};

@@ -2,14 +2,14 @@
 // keys.h - writes the names of a lease and of what lies beside it.
 #pragma once
 #include "stores/redis/command.h"
-#include "stores/redis/layout.h"
+#include "stores/redis/naming.h"
 
 namespace holdfast::redis {
 
 class LeaseNames {
  public:
-  LeaseNames(const Layout& layout, std::string_view key)
-      : prefix_(layout.prefix()), key_(key), whole_(prefix_.empty() ? std::string() : layout.prefix()) {
+  LeaseNames(const Naming& naming, std::string_view key)
+      : prefix_(naming.prefix()), key_(key), whole_(prefix_.empty() ? std::string() : naming.prefix()) {
     if (!prefix_.empty()) whole_.append(key);
   }
   std::string_view lease() const noexcept { return prefix_.empty() ? key_ : std::string_view(whole_); }

@@ -75,18 +75,19 @@ Result<Page> RedisStore::list(const Query& query, Instant until) {
 }
 
 void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
-  const Layout& layout = link_.site().layout;
-  if (query.exact && layout.reserved(query.prefix)) raise(no_lease(query.prefix, "name", link_.site()));
+  const Naming& naming = link_.site().naming;
+  if (query.exact && naming.reserved(query.prefix)) raise(no_lease(query.prefix, "name", link_.site()));
   for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
       for (const std::string& key : keys) {
-        const LeaseNames names(layout, key);
+        const LeaseNames names(naming, key);
         names.add_lease(command);
         names.add(command, Beside::facts);
         names.add(command, Beside::places);
       }
     };
-    const Answer rows = run(link_.ready(until), leases_script(), 3 * keys.size(), 0, add, until);
+    const Answer rows = run(link_.ready(until), scripts_for(link_.site().options.layout).leases,
+                            3 * keys.size(), 0, add, until);
     if (rows->is_error()) raise(to_error(rows->text(), link_.site()));
     for (std::size_t i = 0; i < keys.size() && page.leases.size() < query.limit; ++i) {
       const Value row = (*rows)[i];
@@ -100,18 +101,19 @@ void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
 }
 
 void RedisStore::list_places(const Query& query, Page& page, Instant until) {
-  const Layout& layout = link_.site().layout;
+  const Naming& naming = link_.site().naming;
   for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
       for (const std::string& key : keys) {
-        const LeaseNames names(layout, key);
+        const LeaseNames names(naming, key);
         names.add(command, Beside::facts);
         names.add(command, Beside::queue);
         names.add(command, Beside::places);
       }
       command.number(query.limit - page.places.size());
     };
-    const Answer rows = run(link_.ready(until), places_script(), 3 * keys.size(), 1, add, until);
+    const Answer rows = run(link_.ready(until), scripts_for(link_.site().options.layout).places,
+                            3 * keys.size(), 1, add, until);
     if (rows->is_error()) raise(to_error(rows->text(), link_.site()));
     for (std::size_t i = 0; i + 3 < rows->size(); i += 4) {
       const auto key = static_cast<std::size_t>((*rows)[i].number());
@@ -132,7 +134,7 @@ void RedisStore::list_log(const Query& query, Page& page, Instant until) {
     Wire& wire = link_.ready(until);
     wire.command(6)
         .word("XREVRANGE")
-        .word(link_.site().layout.log())
+        .word(link_.site().naming.log())
         .word(newest)
         .word("-")
         .word("COUNT")

@@ -12,7 +12,8 @@
 namespace holdfast::redis {
 namespace {
 
-constexpr const char* known = "known are prefix=, db=, unsafe=allow, and for rediss: cacert=, cert= and key=";
+constexpr const char* known =
+    "known are prefix=, db=, layout=, unsafe=allow, and for rediss: cacert=, cert= and key=";
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
@@ -92,6 +93,10 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   } else if (name == "db") {
     if (const auto db = number(value)) return read.choose(*db);
     return invalid("redis: db=" + shown(value) + " is no number of a database; write one like db=0");
+  } else if (name == "layout") {
+    if (value != "own" && value != "active_job_lock")
+      return invalid("layout=" + shown(value) + " means nothing; write layout=own or layout=active_job_lock");
+    options.layout = value == "own" ? Layout::own : Layout::active_job_lock;
   } else if (name == "unsafe") {
     if (value != "allow") return invalid("unsafe=" + shown(value) + " means nothing; write unsafe=allow");
     options.allow_unsafe = true;

@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "stores/redis/engine.h"
 #include "stores/redis/steward.h"
 #include "stores/redis/store.h"
 
@@ -18,8 +19,12 @@ std::string name_of(const Options& o) {
     name = "redis+unix://" + o.socket + (o.db == 0 ? "" : "?db=" + db);
   else
     name = (o.tls ? "rediss://" : "redis://") + host_and_port(o.host, o.port) + (o.db == 0 ? "" : "/" + db);
-  if (o.prefix.empty()) return name;
-  return name + (name.find('?') == std::string::npos ? "?" : "&") + "prefix=" + o.prefix;
+  const auto add = [&](const std::string& parameter) {
+    name += (name.find('?') == std::string::npos ? "?" : "&") + parameter;
+  };
+  if (!o.prefix.empty()) add("prefix=" + o.prefix);
+  if (o.layout == Layout::active_job_lock) add("layout=active_job_lock");
+  return name;
 }
 
 class RedisOrigin final : public Origin {
@@ -30,6 +35,16 @@ class RedisOrigin final : public Origin {
   Result<std::unique_ptr<Store>> connect(Instant until) override {
     try {
       return std::unique_ptr<Store>(std::make_unique<RedisStore>(site_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    } catch (const std::system_error& e) {
+      return Error{Errc::unavailable, e.what()};
+    }
+  }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    try {
+      return std::unique_ptr<JobEngine>(std::make_unique<RedisEngine>(site_, until));
     } catch (const Failure& failure) {
       return failure.error();
     } catch (const std::system_error& e) {

@@ -7,9 +7,26 @@
 #include <array>
 
 #include "stores/redis/lua/apply.lua.h"
+#include "stores/redis/lua/basics.lua.h"
+#include "stores/redis/lua/batch.lua.h"
+#include "stores/redis/lua/begin.lua.h"
+#include "stores/redis/lua/job.lua.h"
+#include "stores/redis/lua/job_change.lua.h"
+#include "stores/redis/lua/job_claim.lua.h"
+#include "stores/redis/lua/job_enqueue.lua.h"
+#include "stores/redis/lua/job_finish.lua.h"
+#include "stores/redis/lua/job_list.lua.h"
+#include "stores/redis/lua/job_purge.lua.h"
+#include "stores/redis/lua/job_renew.lua.h"
+#include "stores/redis/lua/job_tick.lua.h"
+#include "stores/redis/lua/lease_beside.lua.h"
+#include "stores/redis/lua/lease_own.lua.h"
 #include "stores/redis/lua/leases.lua.h"
 #include "stores/redis/lua/places.lua.h"
 #include "stores/redis/lua/purge.lua.h"
+#include "stores/redis/lua/rule.lua.h"
+#include "stores/redis/lua/swift.lua.h"
+#include "stores/redis/lua/told.lua.h"
 
 namespace holdfast::redis {
 namespace {
@@ -24,29 +41,43 @@ std::string sha1_of(std::string_view text) {
   return out;
 }
 
+std::string joined(std::initializer_list<std::string_view> pieces) {
+  std::string whole;
+  for (const std::string_view piece : pieces) whole.append(piece);
+  return whole;
+}
+
 }  // namespace
 
-Script::Script(std::string_view lua) : text(lua), hash(sha1_of(lua)) {}
+Script::Script(std::initializer_list<std::string_view> lua) : text(joined(lua)), hash(sha1_of(text)) {}
 
-// Never destroyed: a client may live in a static object that was made before the first of them was needed.
-const Script& apply_script() {
-  static const Script& script = *new Script(apply_lua);
-  return script;
+namespace {
+
+Scripts made_for(std::string_view lease, std::string_view swift) {
+  const auto job = [&](std::string_view what) {
+    return Script({begin_lua, basics_lua, lease, rule_lua, job_lua, what, told_lua});
+  };
+  return {.apply = Script({begin_lua, batch_lua, swift, basics_lua, lease, rule_lua, apply_lua, told_lua}),
+          .leases = Script({begin_lua, basics_lua, lease, leases_lua}),
+          .places = Script({places_lua}),
+          .purge = Script({begin_lua, basics_lua, lease, purge_lua}),
+          .job_enqueue = job(job_enqueue_lua),
+          .job_claim = job(job_claim_lua),
+          .job_renew = job(job_renew_lua),
+          .job_finish = job(job_finish_lua),
+          .job_list = job(job_list_lua),
+          .job_change = job(job_change_lua),
+          .job_tick = job(job_tick_lua),
+          .job_purge = job(job_purge_lua)};
 }
 
-const Script& leases_script() {
-  static const Script& script = *new Script(leases_lua);
-  return script;
-}
+}  // namespace
 
-const Script& places_script() {
-  static const Script& script = *new Script(places_lua);
-  return script;
-}
-
-const Script& purge_script() {
-  static const Script& script = *new Script(purge_lua);
-  return script;
+const Scripts& scripts_for(Layout layout) {
+  // Never destroyed: a client may live in a static object that was made before the first of them was needed.
+  static const Scripts& own = *new Scripts(made_for(lease_own_lua, swift_lua));
+  static const Scripts& beside = *new Scripts(made_for(lease_beside_lua, ""));
+  return layout == Layout::own ? own : beside;
 }
 
 }  // namespace holdfast::redis

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // script.h - Lua that the server runs.
 #pragma once
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
+#include "holdfast/redis.h"
 #include "stores/redis/wire.h"
 
 namespace holdfast::redis {
@@ -11,15 +13,18 @@ namespace holdfast::redis {
 // A script and the hash by which the server knows it.  The server may forget it at any time (SCRIPT FLUSH, a
 // restart): then it is sent whole, which the server remembers again.
 struct Script {
-  explicit Script(std::string_view lua);
-  const std::string_view text;
+  // Of these pieces, one behind the other.
+  explicit Script(std::initializer_list<std::string_view> lua);
+  const std::string text;
   const std::string hash;  // SHA-1, hex
 };
 
-const Script& apply_script();
-const Script& leases_script();
-const Script& places_script();
-const Script& purge_script();
+// All that is asked of leases that lie in one way.
+struct Scripts {
+  Script apply, leases, places, purge;
+  Script job_enqueue, job_claim, job_renew, job_finish, job_list, job_change, job_tick, job_purge;
+};
+const Scripts& scripts_for(Layout layout);
 
 // Runs it with the words that `add` puts behind its name and number of keys; so many of these there are.
 // Throws Failure; the server's errors are among the answers.

@@ -72,6 +72,11 @@ Traits traits_of(const ServerInfo& info, const Site& site) {
          ": one that takes over may not know the last grants, and two could hold one key");
   if (!site.options.password.empty() && !site.options.tls && !site.local())
     warn("the password travels in the clear to " + printable(site.options.host) + "; rediss:// hides it");
+  if (site.options.layout == Layout::active_job_lock)
+    find(
+        "layout=active_job_lock: a Ruby process goes by its own clock, may overwrite what we hold "
+        "(refresh_lock!) "
+        "and deletes without looking whose it is; docs/stores/redis.md tells more");
   const std::uint64_t most = info.number("maxmemory"), used = info.number("used_memory");
   if (most > 0 && used > most / 10 * 9)
     find("the server's memory is nearly full (" + std::to_string(used) + " of " + std::to_string(most) +

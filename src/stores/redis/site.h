@@ -6,7 +6,7 @@
 
 #include "base/address.h"
 #include "holdfast/redis.h"
-#include "stores/redis/layout.h"
+#include "stores/redis/naming.h"
 #include "stores/redis/tls.h"
 
 namespace holdfast::redis {
@@ -15,7 +15,7 @@ struct Site {
   Site(Options chosen, std::shared_ptr<TlsContext> trust, std::string self)
       : options(std::move(chosen)),
         tls(std::move(trust)),
-        layout(options.prefix),
+        naming(options.prefix),
         client(std::move(self)),
         place(options.socket.empty() ? host_and_port(options.host, options.port) : options.socket) {}
 
@@ -23,7 +23,7 @@ struct Site {
 
   const Options options;
   const std::shared_ptr<TlsContext> tls;  // null: without
-  const Layout layout;
+  const Naming naming;
   const std::string client;
   const std::string place;  // for people
 };

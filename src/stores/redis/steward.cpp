@@ -46,17 +46,18 @@ Result<Purged> RedisSteward::purge(const Purge& what, Instant until) {
 }
 
 void RedisSteward::purge_keys(Millis free_for, Purged& purged, Instant until) {
-  const Layout& layout = link_.site().layout;
+  const Naming& naming = link_.site().naming;
   std::string after;
   while (true) {
     const auto keys = keys_of_index(link_, {"", after, page_size}, until);
     if (keys.empty()) return;
     const auto add = [&](Command& command) {
-      command.word(layout.kept()).word(layout.index()).word(layout.purged());
-      for (const std::string& key : keys) LeaseNames(layout, key).add_all(command);
-      command.number(count(free_for)).number(layout.prefix().size());
+      command.word(naming.kept()).word(naming.index()).word(naming.purged());
+      for (const std::string& key : keys) LeaseNames(naming, key).add_all(command);
+      command.number(count(free_for)).number(naming.prefix().size());
     };
-    const Answer answer = run(link_.ready(until), purge_script(), 3 + 4 * keys.size(), 2, add, until);
+    const Answer answer = run(link_.ready(until), scripts_for(link_.site().options.layout).purge,
+                              3 + 4 * keys.size(), 2, add, until);
     if (answer->is_error()) raise(to_error(answer->text(), link_.site()));
     purged.keys += static_cast<std::uint64_t>((*answer)[0].number());
     purged.places += static_cast<std::uint64_t>((*answer)[1].number());
@@ -76,7 +77,7 @@ void RedisSteward::purge_log(Millis older_than, Purged& purged, Instant until) {
   if (older_than > now) return;
   wire.command(4)
       .word("XTRIM")
-      .word(link_.site().layout.log())
+      .word(link_.site().naming.log())
       .word("MINID")
       .number((now - older_than).count() + 1);
   wire.send(until);

@@ -104,19 +104,19 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   const Instant sent = BootClock::now();
   const Micros void_after = link_.offset().at_least(until);
   const auto add = [&](Command& command) {
-    command.word(site.layout.kept()).word(site.layout.index());
-    command.word(site.layout.purged()).word(site.layout.log());
+    command.word(site.naming.kept()).word(site.naming.index());
+    command.word(site.naming.purged()).word(site.naming.log());
     for (std::size_t i = 0; i < n; ++i)
-      LeaseNames(site.layout, requests[number_of(i)].key.text).add_all(command);
+      LeaseNames(site.naming, requests[number_of(i)].key.text).add_all(command);
     command.word(site.client).number(void_after.count());
-    command.number(site.layout.prefix().size());
+    command.number(site.naming.prefix().size());
     for (std::size_t i = 0; i < n; ++i) {
       const Request& r = requests[number_of(i)];
-      add_request(command, r, site.layout.reserved(r.key.text));
+      add_request(command, r, site.naming.reserved(r.key.text));
     }
   };
-  const Answer answer =
-      run(wire, apply_script(), shared_keys + keys_each * n, shared_words + words_each * n, add, until);
+  const Answer answer = run(wire, scripts_for(link_.site().options.layout).apply, shared_keys + keys_each * n,
+                            shared_words + words_each * n, add, until);
   if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
   const Instant received = BootClock::now();
   const Value lines = *answer;

@@ -36,7 +36,7 @@ WITH clock AS MATERIALIZED (
               WHEN NOT EXISTS (SELECT FROM last) THEN 'unknown'
               WHEN (SELECT t.tick FROM last AS t) < w.tick THEN 'ours'
               ELSE 'had' END AS turn,
-         CASE WHEN $13::text IN ('until_end', 'until_success') AND $11::bigint = 1
+         CASE WHEN $13::text IN ('loner', 'until_success') AND $11::bigint = 1
                    AND NOT EXISTS (SELECT FROM {jobs} AS j WHERE j.slot = w.slot)
               THEN (SELECT l.locked_by::text FROM {locks} AS l
                      WHERE l.key::text = $8::text AND l.locked_by IS NOT NULL
@@ -60,7 +60,8 @@ WITH clock AS MATERIALIZED (
          args = CASE WHEN {replaces} THEN excluded.args ELSE j.args END,
          priority = CASE WHEN {replaces} THEN excluded.priority ELSE j.priority END,
          run_at = CASE WHEN {replaces} THEN excluded.run_at ELSE j.run_at END,
-         due_at = CASE WHEN {replaces} AND NOT j.parked THEN excluded.run_at ELSE j.due_at END,
+         due_at = CASE WHEN {replaces} AND j.parked THEN greatest(j.due_at, excluded.run_at)
+                       WHEN {replaces} THEN excluded.run_at ELSE j.due_at END,
          trail = CASE WHEN {replaces} THEN {note j.trail | 'replaced' | ''} ELSE j.trail END
   RETURNING j.id, j.state, j.enqueued_at, j.duplicates = 0 AS is_new, j.duplicates > 0 AND {replaces} AS replaced
 ), ticked AS (

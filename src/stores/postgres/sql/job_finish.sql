@@ -18,8 +18,8 @@ WITH clock AS MATERIALIZED (
          token = 0,
          slot = CASE WHEN $3::text = 'queued' OR ($3::text = 'dead' AND m.uniqueness = 'until_success') THEN m.slot END,
          error = $6::text,
-         attempt = m.attempt - CASE WHEN $3::text = 'queued' AND NOT $5::boolean THEN 1 ELSE 0 END,
-         trail = CASE WHEN $3::text = 'done' THEN m.trail
+         attempt = m.attempt - CASE WHEN $3::text = 'dropped' OR ($3::text = 'queued' AND NOT $5::boolean) THEN 1 ELSE 0 END,
+         trail = CASE WHEN $3::text IN ('done', 'dropped') THEN m.trail
                       ELSE {note m.trail | CASE WHEN $3::text = 'queued' AND NOT $5::boolean THEN 'handed-back' WHEN $3::text = 'cancelled' THEN 'cancelled' ELSE 'failed' END | $6::text} END,
          due_at = CASE WHEN $3::text = 'queued' THEN m.now + $4::bigint::float8 * interval '1us' ELSE m.due_at END,
          run_at = CASE WHEN $3::text = 'queued' AND $5::boolean THEN m.now + $4::bigint::float8 * interval '1us'

@@ -4,49 +4,47 @@
 -- KEYS     kept, index, purged; then of each key: lease, facts, queue, places
 -- ARGV     for how long (us, -1: none goes), length of the prefix
 -- Answers  how many keys, how many places that had run out
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
 local kept, index, purged = KEYS[1], KEYS[2], KEYS[3]
 local free_for, skip = tonumber(ARGV[1]), tonumber(ARGV[2]) + 1
-local last = tonumber(redis.call('GET', purged) or 0)
+local last = tonumber(call('GET', purged) or 0)
 local keys, places = 0, 0
-
-local function whole(number) return string.format('%.0f', number) end
 
 local function forget(key, token)
   if token > last then
     last = token
-    redis.call('SET', purged, whole(last))
+    call('SET', purged, whole(last))
   end
-  redis.call('ZREM', index, key)
-  redis.call('ZREM', kept, key)
+  call('ZREM', index, key)
+  call('ZREM', kept, key)
 end
 
 for k = 4, #KEYS, 4 do
   local lease, facts, queue, waiting = KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
   local key = string.sub(lease, skip)
-  for _, client in ipairs(redis.call('ZRANGEBYSCORE', waiting, '-inf', whole(now))) do
-    redis.call('ZREM', queue, client)
-    redis.call('ZREM', waiting, client)
-    redis.call('HDEL', facts, 'w:' .. client)
+  for _, client in ipairs(call('ZRANGEBYSCORE', waiting, '-inf', now)) do
+    call('ZREM', queue, client)
+    call('ZREM', waiting, client)
+    call('HDEL', facts, 'w:' .. client)
     places = places + 1
   end
-  if redis.call('EXISTS', lease) == 0 and redis.call('ZCARD', waiting) == 0 then
-    local known = redis.call('HMGET', facts, 'token', 'until', 'kept')
+  local known = call('HMGET', facts, 'token', 'until', 'kept', 'holder')
+  local r = { lease = lease, token = known[1], till = known[2], named = known[4] }
+  look(r)
+  if not r.owner and call('ZCARD', waiting) == 0 then
     local token = tonumber(known[1] or 0)
     if known[3] then
       -- A lease without end that is free has been taken away by somebody else, who knows when.
       local from, ttl = string.match(known[2] or '', '^(%d+)%+(%d+)$')
       local free_since = from and from + ttl * 1000 or 0
       -- Not one whose token is ahead of the clock: all new keys would have to start behind it.
-      if free_for >= 0 and token < now and free_since <= now - free_for then
+      if free_for >= 0 and token < now_us and free_since <= now_us - free_for then
         forget(key, token)
-        redis.call('DEL', facts, queue, waiting)
+        call('DEL', facts, queue, waiting)
         keys = keys + 1
       end
     else
-      local ran_out = tonumber(redis.call('ZSCORE', kept, key) or 0) * 1000000
-      if ran_out <= now then forget(key, ran_out) end
+      local ran_out = tonumber(call('ZSCORE', kept, key) or 0) * 1000000
+      if ran_out <= now_us then forget(key, ran_out) end
     end
   end
 end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names: of no two leases the same, and in the lease's slot.
-#include "stores/redis/layout.h"
+#include "stores/redis/naming.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::string tag(const std::string& key) {
   return close == std::string::npos || close == open + 1 ? key : key.substr(open + 1, close - open - 1);
 }
 
-TEST(LayoutOfRedis, names_differ_whatever_the_keys_are_made_of) {
+TEST(NamingOfRedis, names_differ_whatever_the_keys_are_made_of) {
   Jitter random(random_bits());
   std::map<std::string, std::string> seen;
   for (int i = 0; i < 20'000; ++i) {
@@ -37,19 +37,19 @@ TEST(LayoutOfRedis, names_differ_whatever_the_keys_are_made_of) {
   }
 }
 
-TEST(LayoutOfRedis, names_lie_in_the_slot_of_their_lease) {
+TEST(NamingOfRedis, names_lie_in_the_slot_of_their_lease) {
   for (const std::string lease : {"nightly", "{user:1}:mail", "a{b}c", "{", "a{"}) {
     for (const Beside what : {Beside::facts, Beside::queue, Beside::places})
       EXPECT_EQ(tag(name(what, lease)), tag(lease)) << lease;
   }
 }
 
-TEST(LayoutOfRedis, names_of_ours_are_reserved_also_behind_a_prefix) {
-  EXPECT_TRUE(Layout("").reserved("holdfast:index"));
-  EXPECT_FALSE(Layout("").reserved("holdfast"));
-  EXPECT_TRUE(Layout("hold").reserved("fast:x"));
-  EXPECT_FALSE(Layout("hold").reserved("holdfast:x"));
-  EXPECT_FALSE(Layout("locks:").reserved("holdfast:x"));
+TEST(NamingOfRedis, names_of_ours_are_reserved_also_behind_a_prefix) {
+  EXPECT_TRUE(Naming("").reserved("holdfast:index"));
+  EXPECT_FALSE(Naming("").reserved("holdfast"));
+  EXPECT_TRUE(Naming("hold").reserved("fast:x"));
+  EXPECT_FALSE(Naming("hold").reserved("holdfast:x"));
+  EXPECT_FALSE(Naming("locks:").reserved("holdfast:x"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// layout.h - what the keys are called.  docs/stores/redis.md tells what lies in them.
+// naming.h - what the keys are called.  docs/stores/redis.md tells what lies in them.
 #pragma once
 #include <string>
 #include <string_view>
@@ -21,21 +21,23 @@ Companion companion(Beside what, std::string_view lease) noexcept;
 bool has_tag(std::string_view lease) noexcept;
 
 // Names that all leases of a prefix share.
-class Layout {
+class Naming {
  public:
-  explicit Layout(std::string prefix);
+  explicit Naming(std::string prefix);
 
   const std::string& prefix() const noexcept { return prefix_; }
   const std::string& kept() const noexcept { return kept_; }
   const std::string& index() const noexcept { return index_; }
   const std::string& purged() const noexcept { return purged_; }
   const std::string& log() const noexcept { return log_; }
+  // With this all names begin that belong to jobs.
+  const std::string& jobs() const noexcept { return jobs_; }
 
   // Ours, so that nobody's lease can lie there.
   bool reserved(std::string_view key) const noexcept;
 
  private:
-  std::string prefix_, kept_, index_, purged_, log_;
+  std::string prefix_, kept_, index_, purged_, log_, jobs_;
 };
 
 }  // namespace holdfast::redis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/redis/layout.h"
+#include "stores/redis/naming.h"
 
 #include <algorithm>
 
@@ -10,6 +10,12 @@ constexpr std::string_view ours = "holdfast:";
 
 std::string named(std::string_view word, const std::string& prefix) {
   return std::string(ours) + std::string(word) + (prefix.empty() ? "" : ":" + prefix);
+}
+
+// Behind it stand words and the texts of others, so it must be told where the prefix ends.
+std::string jobs_below(const std::string& prefix) {
+  const std::string begin = std::string(ours) + "jobs:";
+  return prefix.empty() ? begin : begin + "=" + std::to_string(prefix.size()) + ":" + prefix + ":";
 }
 
 }  // namespace
@@ -34,14 +40,15 @@ Companion companion(Beside what, std::string_view lease) noexcept {
   return {};
 }
 
-Layout::Layout(std::string prefix)
+Naming::Naming(std::string prefix)
     : prefix_(std::move(prefix)),
       kept_(named("kept", prefix_)),
       index_(named("index", prefix_)),
       purged_(named("purged", prefix_)),
-      log_(named("log", prefix_)) {}
+      log_(named("log", prefix_)),
+      jobs_(jobs_below(prefix_)) {}
 
-bool Layout::reserved(std::string_view key) const noexcept {
+bool Naming::reserved(std::string_view key) const noexcept {
   if (prefix_.size() >= ours.size()) return prefix_.starts_with(ours);
   return ours.starts_with(prefix_) && key.starts_with(ours.substr(prefix_.size()));
 }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// jobs.cpp - a job that is wanted once, a worker that does it, and a schedule.
+#include <holdfast/holdfast.h>
+
+#include <condition_variable>
+#include <iostream>
+#include <mutex>
+
+using namespace std::chrono_literals;
+
+struct Thumbnail {
+  static constexpr std::string_view name = "Thumbnail";
+  static constexpr holdfast::JobLock lock{.loner = true};  // not twice in the queue for one picture
+  static constexpr int max_attempts = 2;
+  static holdfast::Millis backoff(int) { return 10ms; }
+
+  void perform(holdfast::JobContext& job, const std::string& picture) {
+    if (job.attempt() == 1) throw std::runtime_error("the disk is full");
+    std::cout << "  a thumbnail of " << picture << ", at attempt " << job.attempt() << "\n";
+  }
+};
+
+struct Report {
+  static constexpr std::string_view name = "Report";
+  void perform(holdfast::JobContext& job) {
+    const auto second = std::chrono::floor<std::chrono::seconds>(job.run_at());
+    std::cout << "  the report of last night, on the hour: " << std::boolalpha << (second % 1h == 0s) << "\n";
+  }
+};
+
+// What a worker says of its jobs, one line each; waits for the end of so many.
+class Diary {
+ public:
+  void write(const holdfast::JobEvent& event) {
+    using What = holdfast::JobEvent::What;
+    const std::lock_guard lock(mutex_);
+    std::cout << event.job.name << " " << number(event.job.id) << ": " << to_string(event.what)
+              << (event.detail.empty() ? "" : ", " + event.detail) << "\n";
+    if (event.what == What::done || event.what == What::died) ++over_;
+    changed_.notify_all();
+  }
+  void await(int over) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return over_ >= over; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int over_ = 0;
+};
+
+int main() {
+  holdfast::Jobs jobs{holdfast::open("sqlite:jobs.db")};
+  jobs.define<Thumbnail>().define<Report>();
+
+  for (int i = 0; i < 2; ++i) {
+    const auto told = jobs.perform_later<Thumbnail>("cat.jpg");
+    if (const auto* mine = std::get_if<holdfast::Enqueued>(&told))
+      std::cout << "enqueued as job " << number(mine->id) << "\n";
+    if (const auto* other = std::get_if<holdfast::Duplicate>(&told))
+      std::cout << "job " << number(other->id) << " is " << to_string(other->state) << " already\n";
+  }
+
+  Diary diary;
+  holdfast::JobWorker worker(jobs,
+                             {.threads = 1, .on_event = [&](const auto& event) { diary.write(event); }});
+  diary.await(1);
+
+  // As if the last report had been three nights ago, and nobody here since: it is made up for, once.
+  const auto then = jobs.try_tick("cron:Report").value().now - 72h;
+  const auto tick = std::chrono::floor<std::chrono::seconds>(then).count();
+  jobs.try_take_tick({.name = "cron:Report", .tick = tick}).value();
+  jobs.cron("Report", "0 2 * * *", "Europe/Berlin", {.deadline = 48h});
+  diary.await(2);
+}  // the schedule ends with the last Jobs, the worker when its jobs have

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// explain.cpp - `holdfast explain KEY|JOB`: what happened, the oldest first, and how it stands now.
+#include <algorithm>
+#include <set>
+
+#include "base/wall_clock.h"
+#include "cli/commands.h"
+#include "cli/given.h"
+#include "cli/job_json.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/timeline.h"
+
+namespace holdfast::cli {
+namespace {
+
+// The newest of them; of one key that is plenty to read.
+constexpr std::size_t most_jobs = 1000;
+
+struct Subject {
+  std::string key;
+  std::vector<JobRow> jobs;
+};
+
+// "7" is job 7, if there is one; else it is a key, as everything else.
+Result<Subject> subject_of(const std::string& what, JobEngine* engine) {
+  const bool marked = what.starts_with("job:");
+  const auto id = whole_number<std::uint64_t>(marked ? what.substr(4) : what);
+  if (engine == nullptr) return Subject{what, {}};
+  if (id && *id != 0) {
+    auto rows = engine->list({.id = JobId{*id}}, soon());
+    if (!rows) return std::move(rows).error();
+    if (!rows->empty()) {
+      std::string key = rows->front().key;
+      return Subject{std::move(key), *std::move(rows)};
+    }
+  }
+  auto rows = engine->list({.key = what, .limit = most_jobs}, soon());
+  if (!rows) return std::move(rows).error();
+  return Subject{what, *std::move(rows)};
+}
+
+// A job that may run several times at once has a lease for each.
+std::set<std::string> leases_of(const Subject& subject) {
+  std::set<std::string> keys;
+  for (const JobRow& job : subject.jobs) {
+    for (int n = 1; n <= job.limit; ++n)
+      keys.insert(job.limit == 1 ? job.key : job.key + "#" + std::to_string(n));
+  }
+  if (keys.empty()) keys.insert(subject.key);
+  return keys;
+}
+
+bool is_told(const Inspection& found, bool alone) {
+  return alone || found.lease.remaining > Millis::zero() || !found.log.empty() || !found.places.empty();
+}
+
+Result<std::vector<Moment>> all_moments(const Subject& subject, Operator& by_hand) {
+  std::vector<Moment> all;
+  for (const JobRow& job : subject.jobs) {
+    for (Moment& moment : moments_of(job)) all.push_back(std::move(moment));
+  }
+  const std::set<std::string> keys = leases_of(subject);
+  for (const std::string& key : keys) {
+    const auto found = by_hand.try_inspect(key);
+    if (!found) return found.error();
+    if (!is_told(*found, keys.size() == 1)) continue;
+    std::vector<Moment> of_lease = moments_of(*found);
+    std::reverse(of_lease.begin(), std::find_if(of_lease.begin(), of_lease.end(),
+                                                [](const Moment& m) { return m.at == now_and_here; }));
+    for (Moment& moment : of_lease) all.push_back(std::move(moment));
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Moment& a, const Moment& b) { return a.at < b.at; });
+  return all;
+}
+
+}  // namespace
+
+int execute(const Explain& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  if (looked->unused) return exit_ok;
+  auto engine = jobs_of(*looked);
+  // One that keeps no jobs has leases to tell of.
+  const bool has_jobs = engine.has_value();
+  if (!has_jobs && engine.error().code != Errc::refused) return fail(engine.error());
+  if (!has_jobs) complain(engine.error().detail);
+  const auto subject = subject_of(command.what, has_jobs ? engine->get() : nullptr);
+  if (!subject) return fail(subject.error());
+  const auto moments = all_moments(*subject, looked->by_hand);
+  if (!moments) return fail(moments.error());
+  Rows rows;
+  for (const Moment& moment : *moments) {
+    if (common.json)
+      say(json_of(moment));
+    else
+      rows.push_back({moment.at == now_and_here ? "now" : format_wall(moment.at), sentence_of(moment)});
+  }
+  if (!common.json) say(aligned(rows, false, false));
+  if (subject->jobs.size() == most_jobs)
+    complain("only the last " + std::to_string(most_jobs) + " jobs of this key are told");
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// job_words.h - a job in a few words.
+#pragma once
+#include <string>
+
+#include "holdfast/job_engine.h"
+
+namespace holdfast::cli {
+
+// What its state does not tell: for what it waits, who has it, how it failed.
+std::string note_of(const JobRow& job, Micros now);
+
+}  // namespace holdfast::cli

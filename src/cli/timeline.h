@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// timeline.h - what happened to a key and to its jobs, in order.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/job_engine.h"
+#include "holdfast/operate.h"
+
+namespace holdfast::cli {
+
+// Of what is so when it is asked, and stands at the end.
+inline constexpr Micros now_and_here = Micros::max();
+
+// One event.  Which of the texts there are depends on what it is.
+struct Moment {
+  Micros at{};  // wall clock, since 1970
+  std::string key = {};
+  JobId job{};             // no_job: of the lease
+  std::string name = {};   // the job's
+  std::string event = {};  // enqueued, started, failed, crashed, handed-back, parked, retried, cancelled,
+                           // replaced, done, dead, dropped, expired; taken-over, broken; holds, waits, free
+  std::string holder = {};  // who started, held, lost or waits for it
+  std::string by = {};      // who did it, or is the reason for it
+  Token token{};
+  std::string detail = {};
+};
+
+// The lines of JobRow::trail: `at`, `event` and `detail`.
+std::vector<Moment> trail(std::string_view text);
+
+std::vector<Moment> moments_of(const JobRow& job);
+// Its log, and who holds it and waits for it now.
+std::vector<Moment> moments_of(const Inspection& found);
+
+// For people, without the time.
+std::string sentence_of(const Moment& moment);
+
+}  // namespace holdfast::cli

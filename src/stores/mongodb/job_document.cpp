@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/job_document.h"
+
+#include <string_view>
+
+namespace holdfast::mongodb {
+namespace {
+
+// The one of that name, or the first of all.
+template <class Enum>
+Enum named(std::string_view name, int count) {
+  for (int i = 0; i < count; ++i)
+    if (name == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
+  return Enum{};
+}
+
+std::optional<Micros> if_any(Micros moment) {
+  return moment == Micros::zero() ? std::nullopt : std::optional(moment);
+}
+
+bool can_be_purged(JobState state) noexcept {
+  return state == JobState::done || state == JobState::dropped || state == JobState::cancelled;
+}
+
+// A field that is there only while it means something.
+class Fields {
+ public:
+  Fields(Document& set, Document* unset) : set_(set), unset_(unset) {}
+
+  void text(const char* name, bool wanted, std::string_view value) {
+    wanted ? set_.text(name, value) : leave(name);
+  }
+  void moment(const char* name, bool wanted, Micros value) {
+    wanted ? set_.moment(name, value) : leave(name);
+  }
+  void flag(const char* name, bool wanted) { wanted ? set_.flag(name, true) : leave(name); }
+
+ private:
+  Document& leave(const char* name) { return unset_ != nullptr ? unset_->text(name, "") : set_; }
+
+  Document& set_;
+  Document* unset_;
+};
+
+// Where the indexes find it.
+void add_places(const core::JobRecord& job, Document& set, Document* unset) {
+  const JobRow& row = job.row;
+  const bool queued = row.state == JobState::queued, running = row.state == JobState::running;
+  const bool later = queued && row.due_at != row.run_at;
+  Fields fields(set, unset);
+  fields.text("slot", row.slotted, core::slot_of(row.key));
+  fields.flag("ready", queued && !later);
+  fields.moment("wake_at", later || running, running ? job.claim_until : row.due_at);
+  fields.text("waits_for", later && row.parked, row.key);
+  fields.moment("over_at", can_be_purged(row.state), row.finished_at);
+}
+
+void add_changing(const core::JobRecord& job, Document& set) {
+  const JobRow& row = job.row;
+  set.number("priority", row.priority).text("state", to_string(row.state));
+  set.moment("run_at", row.run_at).moment("due_at", row.due_at);
+  set.moment("started_at", if_any(row.started_at)).moment("finished_at", if_any(row.finished_at));
+  set.number("attempt", row.attempt).number("crashes", row.crashes).flag("parked", row.parked);
+  set.text("holder", row.holder).text("lock", row.lock);
+  set.number("token", static_cast<std::int64_t>(number(row.token)));
+  set.text("error", row.error).text("trail", row.trail);
+}
+
+}  // namespace
+
+std::int64_t kept(JobId id) noexcept { return static_cast<std::int64_t>(number(id)); }
+
+Document by_id(JobId id) { return std::move(Document().number("_id", kept(id))); }
+
+Document job_fields() {
+  Document fields;
+  for (const char* name :
+       {"version", "name",        "queue",      "args",       "key",         "priority",    "state",
+        "run_at",  "enqueued_at", "due_at",     "started_at", "finished_at", "attempt",     "crashes",
+        "parked",  "holder",      "lock",       "token",      "error",       "trail",       "slot",
+        "wake_at", "taker",       "last_taker", "duplicates", "unique",      "lock_ttl_ms", "lock_fixed",
+        "limit",   "on_conflict", "tick_name",  "tick",       "tick_until",  "max_attempts"})
+    fields.number(name, 1);
+  fields.text("now", "$$NOW");
+  return fields;
+}
+
+KeptJob kept_job(View d) {
+  const auto text = [&](const char* name) { return std::string(d.text(name)); };
+  const auto number = [&](const char* name) { return static_cast<int>(d.number(name)); };
+  const auto moment = [&](const char* name) { return d.moment(name).value_or(Micros::zero()); };
+  KeptJob job{.version = d.number("version"),
+              .taker = text("taker"),
+              .last_taker = text("last_taker"),
+              .tick_name = text("tick_name"),
+              .tick = d.number("tick"),
+              .tick_until = moment("tick_until"),
+              .now = moment("now")};
+  job.record.row = {.id = JobId{static_cast<std::uint64_t>(d.number("_id"))},
+                    .name = text("name"),
+                    .queue = text("queue"),
+                    .args = text("args"),
+                    .key = text("key"),
+                    .priority = number("priority"),
+                    .state = named<JobState>(d.text("state"), job_states),
+                    .enqueued_at = moment("enqueued_at"),
+                    .run_at = moment("run_at"),
+                    .due_at = moment("due_at"),
+                    .started_at = moment("started_at"),
+                    .finished_at = moment("finished_at"),
+                    .attempt = number("attempt"),
+                    .crashes = number("crashes"),
+                    .max_attempts = number("max_attempts"),
+                    .lock_ttl = Millis(d.number("lock_ttl_ms")),
+                    .lock_fixed = d.flag("lock_fixed"),
+                    .limit = number("limit"),
+                    .on_conflict = named<OnConflict>(d.text("on_conflict"), 4),
+                    .unique = named<Unique>(d.text("unique"), 4),
+                    .slotted = d.has("slot"),
+                    .parked = d.flag("parked"),
+                    .holder = text("holder"),
+                    .lock = text("lock"),
+                    .token = Token{static_cast<std::uint64_t>(d.number("token"))},
+                    .error = text("error"),
+                    .duplicates = static_cast<std::uint64_t>(d.number("duplicates")),
+                    .trail = text("trail")};
+  // While somebody decides about it, the claim that it had is over.
+  const bool claimed = job.record.row.state == JobState::running && job.taker.empty();
+  if (claimed) job.record.claim_until = moment("wake_at");
+  return job;
+}
+
+Document new_job(const KeptJob& job) {
+  const JobRow& row = job.record.row;
+  Document made = by_id(row.id);
+  made.number("version", job.version);
+  made.text("name", row.name).text("queue", row.queue).text("args", row.args).text("key", row.key);
+  made.moment("enqueued_at", row.enqueued_at).number("max_attempts", row.max_attempts);
+  made.number("lock_ttl_ms", row.lock_ttl.count()).flag("lock_fixed", row.lock_fixed);
+  made.number("limit", row.limit).text("on_conflict", to_string(row.on_conflict));
+  made.text("unique", to_string(row.unique)).number("duplicates", 0);
+  add_changing(job.record, made);
+  add_places(job.record, made, nullptr);
+  if (job.tick_name.empty()) return made;
+  made.text("tick_name", job.tick_name).number("tick", job.tick);
+  if (job.tick_until != Micros::zero()) made.moment("tick_until", job.tick_until);
+  return made;
+}
+
+Document changed_job(const core::JobRecord& after) {
+  Document set, unset, change;
+  add_changing(after, set);
+  add_places(after, set, &unset);
+  unset.text("taker", "").text("last_taker", "");
+  change.document("$set", set).document("$unset", unset);
+  change.document("$inc", Document().number("version", 1));
+  return change;
+}
+
+Document replaced_job(const KeptJob& read, const core::JobRecord& after) {
+  const JobRow& row = after.row;
+  Document set, unset, change;
+  set.text("args", row.args).number("priority", row.priority).text("trail", row.trail);
+  set.moment("run_at", row.run_at).moment("due_at", row.due_at);
+  const bool taken = !read.taker.empty();  // where it is found then is for its taker to say
+  if (!taken) add_places(after, set, &unset);
+  change.document("$set", set);
+  if (!taken) change.document("$unset", unset);
+  change.document("$inc", Document().number("version", 1).number("duplicates", 1));
+  return change;
+}
+
+}  // namespace holdfast::mongodb

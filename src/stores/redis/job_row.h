@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// job_row.h - a job as lua/job.lua tells it: its id, then names and values.
+#pragma once
+#include <string_view>
+
+#include "core/job_rule.h"
+#include "stores/redis/answer.h"
+
+namespace holdfast::redis {
+
+// Throws Failure: in_doubt if it is not understood.
+core::JobRecord job_of(const Value& row);
+
+JobState state_of(std::string_view word);
+
+}  // namespace holdfast::redis

@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Who holds a lease: a string with the holder in it and PX, as redis_exp_lock writes it.  Nothing else decides.
+--
+-- r  lease; of its facts: token, named, till; of who asks: holder
+
+-- Fills in r.owner.  False: nobody; a table: the error of a key that is no lease.
+local function look(r) r.owner = try('GET', r.lease) end
+
+-- ms, -1: without end.
+local function left_of(r)
+  if not r.owner then return 0 end
+  local left = call('PTTL', r.lease)
+  return left == -1 and -1 or math.max(left, 1)
+end
+
+-- The holder's from now on.
+local function put(r, ttl)
+  if ttl < 0 then write('SET', r.lease, r.holder) else write('SET', r.lease, r.holder, 'PX', whole(ttl)) end
+end
+
+-- It is the holder's, and lasts so long.
+local function stretch(r, ttl)
+  if ttl < 0 then write('PERSIST', r.lease) else write('PEXPIRE', r.lease, whole(ttl)) end
+end
+
+-- Others write markers for jobs that are queued.
+local marks, stranger = false, ''

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// run --tick and run --every: whose turn it is, and what happened to a key.
+#include <csignal>
+
+#include "tests/cli/jobs_home.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+using Turns = JobsHome;
+using Explaining = JobsHome;
+
+TEST_P(Turns, of_five_at_once_one_has_the_tick) {
+  std::vector<Process> all;
+  for (int i = 0; i < 5; ++i)
+    all.push_back(start({"run", "--tick", "1000d", "k", "--", "sh", "-c", "echo ran >> ran"}));
+  int ran = 0, refused = 0;
+  for (Process& process : all) {
+    const int code = process.wait();
+    ran += code == 0;
+    refused += code == 75;
+    if (code == 75) {
+      EXPECT_THAT(process.err(), MatchesRegex("holdfast: k is not run: .*have had their run, by .*\n"));
+    }
+  }
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(refused, 4);
+  EXPECT_EQ(text_of("ran"), "ran\n");
+}
+
+TEST_P(Turns, the_next_tick_is_another_and_a_key_has_its_own) {
+  EXPECT_EQ(holdfast({"run", "--tick", "1ms", "k", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"run", "--tick", "1ms", "k", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"run", "--tick", "1000d", "other", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"run", "--tick", "1000d", "another", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"run", "--tick", "1000d", "another", "true"}).code, 75);
+}
+
+TEST_P(Turns, a_tick_may_be_given_another_length) {
+  EXPECT_EQ(holdfast({"run", "--tick", "1000d", "k", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"run", "--tick", "1ms", "k", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"run", "--tick", "2ms", "k", "true"}).code, 0)
+      << "the moments count, not their numbers";
+}
+
+TEST_P(Turns, a_tick_is_had_even_by_a_command_that_fails) {
+  EXPECT_EQ(holdfast({"run", "--tick", "1000d", "k", "--", "sh", "-c", "exit 3"}).code, 3);
+  EXPECT_EQ(holdfast({"run", "--tick", "1000d", "k", "true"}).code, 75);
+}
+
+TEST_P(Turns, every_runs_again_after_a_failure_and_not_after_a_success) {
+  EXPECT_EQ(holdfast({"run", "--every", "1d", "k", "false"}).code, 1);
+  EXPECT_EQ(holdfast({"run", "--every", "1d", "k", "--", "sh", "-c", "kill $$"}).code, 143);
+  EXPECT_EQ(holdfast({"run", "--every", "1d", "k", "no-such-program"}).code, 127);
+  EXPECT_EQ(holdfast({"run", "--every", "1d", "k", "true"}).code, 0);
+  const Ended refused = holdfast({"run", "--every", "1d", "k", "touch", path("ran")});
+  EXPECT_EQ(refused.code, 75);
+  EXPECT_THAT(refused.err,
+              MatchesRegex("holdfast: k is not run: it succeeded at .* ago, and is wanted every 1d\n"));
+  EXPECT_FALSE(exists("ran"));
+  EXPECT_EQ(holdfast({"run", "--every", "1ms", "k", "true"}).code, 0);
+}
+
+TEST_P(Turns, E_changes_the_code_and_the_key_is_free_after_a_refusal) {
+  ASSERT_EQ(holdfast({"run", "--every", "1d", "k", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"run", "-E", "9", "--every", "1d", "k", "true"}).code, 9);
+  const Ended silent = holdfast({"run", "-E", "0", "--every", "1d", "k", "touch", path("ran")});
+  EXPECT_EQ(silent.code, 0);
+  EXPECT_EQ(silent.err, "");
+  EXPECT_FALSE(exists("ran"));
+  EXPECT_TRUE(is_free("k"));
+}
+
+TEST_P(Explaining, a_key_tells_who_was_dropped_because_of_whom_and_who_holds_it_now) {
+  handler("Do", "exit 0");
+  const std::string done = enqueue({"Do", "--key", "k", "--loner"});
+  holdfast({"jobs", "enqueue", "Do", "--key", "k", "--loner"});
+  ASSERT_EQ(work_once().code, 0);
+  Process holder = hold("k");
+  const std::string dropped = enqueue({"Do", "--key", "k"});
+  ASSERT_EQ(work_once().code, 0);
+  const std::string told = holdfast({"explain", "k"}).out;
+  const std::string pid = std::to_string(holder.pid());
+  EXPECT_THAT(told, MatchesRegex("[^\n]*job " + done +
+                                 " Do enqueued \\(loner; 1 more of its kind was not [^\n]*\n"
+                                 "[^\n]*job " +
+                                 done +
+                                 " Do started by [^\n]*\n"
+                                 "[^\n]*job " +
+                                 done +
+                                 " Do done\n"
+                                 "[^\n]*job " +
+                                 dropped +
+                                 " Do enqueued\n"
+                                 "[^\n]*job " +
+                                 dropped + " Do dropped because .* pid " + pid +
+                                 " held k\n"
+                                 "now +k is held by .* pid " +
+                                 pid + ", token [^\n]*\n"));
+  const std::string one = holdfast({"explain", dropped}).out;
+  EXPECT_THAT(one, HasSubstr("job " + dropped + " Do dropped because"));
+  EXPECT_THAT(one, ::testing::Not(HasSubstr("job " + done + " ")));
+  const std::string past = one.substr(0, one.find("now"));
+  EXPECT_THAT(holdfast({"explain", "job:" + dropped}).out, ::testing::StartsWith(past));
+  const auto lines = lines_of(holdfast({"explain", "k", "--json"}).out);
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines[4]["event"], "dropped");
+  EXPECT_THAT(lines[4]["by"], HasSubstr("pid:" + pid));
+  EXPECT_EQ(lines[5]["event"], "holds");
+  EXPECT_TRUE(lines[5]["at_us"].is_null());
+}
+
+TEST_P(Explaining, a_job_tells_its_failures_and_who_acted) {
+  handler("Bad", "exit 3");
+  const std::string id = enqueue({"Bad"});
+  ASSERT_EQ(work_once().code, 0);
+  ASSERT_EQ(holdfast({"jobs", "retry", id}).code, 0);
+  ASSERT_EQ(holdfast({"jobs", "cancel", id}).code, 0);
+  EXPECT_THAT(
+      holdfast({"explain", id}).out,
+      MatchesRegex(
+          "(.|\n)*Bad failed: exit 3\n(.|\n)*Bad retried by .*@.*\n(.|\n)*Bad cancelled by .*\n(.|\n)*"));
+}
+
+TEST_P(Explaining, a_key_that_never_was_a_jobs_tells_of_its_lease) {
+  ASSERT_EQ(holdfast({"acquire", "42", "--owner", "olga", "--ttl", "1h"}).code, 0);
+  Process waiter = start({"run", "42", "true"});
+  EXPECT_TRUE(await([&] {
+    return holdfast({"explain", "42"}).out.find("pid " + std::to_string(waiter.pid()) + " waits for 42") !=
+           std::string::npos;
+  }));
+  const auto shown = nlohmann::json::parse(holdfast({"show", "42", "--json"}).out);
+  ASSERT_EQ(holdfast({"break", "42", "--token", shown["token"].dump(), "--reason", "gone home"}).code, 0);
+  EXPECT_EQ(waiter.wait(), 0);
+  EXPECT_THAT(
+      holdfast({"explain", "42"}).out,
+      MatchesRegex("[^\n]* 42 broken by [^\n]*: gone home \\(was held by olga, token [0-9]+\\)\n(.|\n)*"
+                   "now +42 is free\n"));
+}
+
+HOLDFAST_ON_EVERY_SHARED_STORE(Turns);
+HOLDFAST_ON_EVERY_SHARED_STORE(Explaining);
+
+}  // namespace
+}  // namespace holdfast::test

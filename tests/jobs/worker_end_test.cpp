@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a worker ends, and what its jobs see of that.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "holdfast/job_worker.h"
+#include "tests/support/await.h"
+#include "tests/support/databases.h"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class WorkEnds : public ::testing::TestWithParam<Kind> {
+ protected:
+  const std::unique_ptr<TestDatabase> database_ = GetParam().make();
+  Jobs jobs_{Client(database_->new_client())};
+};
+
+TEST_P(WorkEnds, stop_does_not_wait_for_the_grace_and_the_job_is_handed_back) {
+  std::atomic<bool> running = false, was_in_time = false;
+  std::string queue;
+  jobs_.define("Long", {.queue = "slow"}, [&](JobContext& context, const Args&) {
+    queue = context.queue();
+    was_in_time = context.deadline() > BootClock::now();
+    running = true;
+    await([&] { return context.deadline() <= BootClock::now(); });
+    context.check();
+  });
+  jobs_.enqueue("Long");
+  JobWorker worker(jobs_, {.queues = {"slow"}, .poll = 10ms, .grace = 1h});
+  ASSERT_TRUE(await([&] { return running.load(); }));
+  worker.drain();
+  worker.stop();
+  worker.wait();
+  EXPECT_TRUE(was_in_time);
+  EXPECT_EQ(queue, "slow");
+  const JobRow row = jobs_.list().at(0);
+  EXPECT_EQ(row.state, JobState::queued);
+  EXPECT_EQ(row.attempt, 0);
+}
+
+TEST_P(WorkEnds, the_end_of_a_lock_with_a_timeout_is_not_the_end_of_the_job) {
+  std::atomic<bool> lock_ended = false, may_go_on = false;
+  jobs_.define("Slow", {.lock = {.timeout = 50ms}}, [&](JobContext& context, const Args&) {
+    lock_ended = await([&] { return context.lost(); });
+    may_go_on = context.deadline() > BootClock::now();
+  });
+  jobs_.enqueue("Slow");
+  JobWorker worker(jobs_, {.poll = 10ms});
+  worker.wait_until_idle();
+  EXPECT_TRUE(lock_ended);
+  EXPECT_TRUE(may_go_on);
+}
+
+TEST_P(WorkEnds, a_worker_is_not_idle_before_it_has_done_what_its_jobs_have_added) {
+  std::atomic<int> done = 0;
+  jobs_.define("Chain", {}, [&](JobContext&, const Args& args) {
+    const int left = args.get<int>(0);
+    if (left > 0) jobs_.enqueue("Chain", Args::of(left - 1));
+    ++done;
+  });
+  jobs_.enqueue("Chain", Args::of(20));
+  JobWorker worker(jobs_, {.threads = 4, .poll = 1ms});
+  worker.wait_until_idle();
+  EXPECT_EQ(done, 21);
+}
+
+HOLDFAST_ON_STORES(WorkEnds, job_kinds());
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs in MongoDB: what is left by whoever dies between two of its steps, and where they lie.
+#include "tests/mongodb/jobs.h"
+
+namespace holdfast::test {
+namespace {
+
+class JobsOfMongo : public MongoTest {
+ protected:
+  // The server takes no document of `collection` whose `field` is "dead".  REQUIRES: there is none yet.
+  void refuse_dead(const std::string& collection, const std::string& field) {
+    mongo(R"({"create": ")" + collection + R"(", "validator": {")" + field + R"(": {"$ne": "dead"}}})");
+  }
+  // From now on no lease can be released, and then again.
+  void forbid_releases() {
+    mongo(R"({"insert": "locks", "documents": [{"_id": "the only free one", "owner": ""}]})");
+    mongo(R"({"createIndexes": "locks", "indexes": [{"key": {"owner": 1}, "name": "one", "unique": true,
+              "partialFilterExpression": {"owner": ""}}]})");
+  }
+  void allow_releases() { mongo(R"({"dropIndexes": "locks", "index": "one"})"); }
+  std::string document(JobId id) {
+    return mongo(R"({"find": "locks.holdfast_jobs", "filter": {"_id": )" + text(id) + "}}");
+  }
+};
+
+TEST_F(JobsOfMongo, the_layout_of_the_gem_keeps_none_and_says_so) {
+  const auto jobs = try_origin(with(url(), "layout=mongo-lock")).value()->jobs(soon());
+  ASSERT_FALSE(jobs);
+  EXPECT_EQ(jobs.error().code, Errc::refused);
+  EXPECT_TRUE(mentions(jobs.error().detail, "layout=mongo-lock")) << jobs.error().detail;
+}
+
+TEST_F(JobsOfMongo, the_indexes_are_made_by_whoever_connects_first) {
+  Worker worker(url());
+  EXPECT_TRUE(try_origin(url()).value()->steward()->plan(soon()).value().empty());
+  mongo(R"({"dropIndexes": "locks.holdfast_jobs", "index": "slot"})");
+  const auto plan = try_origin(url()).value()->steward()->plan(soon()).value();
+  ASSERT_EQ(plan.size(), 1u);
+  EXPECT_TRUE(mentions(plan[0], R"("name": "slot")")) << plan[0];
+  EXPECT_FALSE(mentions(plan[0], R"("name": "wake")")) << plan[0];
+  Worker another(url());
+  EXPECT_TRUE(try_origin(url()).value()->steward()->plan(soon()).value().empty());
+}
+
+TEST_F(JobsOfMongo, jobs_of_two_collections_know_nothing_of_each_other) {
+  Worker one(url()), other(with(url(), "collection=mail"));
+  one.enqueue("k");
+  EXPECT_EQ(other.claim("w1").what, Got::nothing);
+  EXPECT_EQ(one.claim("w1").what, Got::running);
+}
+
+// Taken, and then its worker cannot have the lease.
+TEST_F(JobsOfMongo, a_job_whose_taker_died_before_it_had_the_lock_is_taken_by_the_next) {
+  refuse_dead("locks", "owner");
+  Worker worker(url());
+  const JobId id = worker.enqueue("k").id;
+  const auto failed = worker.try_claim("dead", 1ms);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Errc::in_doubt) << failed.error().detail;
+  EXPECT_EQ(worker.row(id).state, JobState::queued);
+  const Claimed none = worker.claim("w1");
+  EXPECT_EQ(none.what, Got::nothing) << "somebody may be deciding about it";
+  EXPECT_LE(none.next, 1s);
+  Claimed claimed;
+  ASSERT_TRUE(await([&] { return (claimed = worker.claim("w1")).what == Got::running; }));
+  EXPECT_EQ(claimed.job.id, id);
+  EXPECT_FALSE(claimed.recovered) << "it had not been started";
+  EXPECT_EQ(claimed.job.attempt, 1);
+  EXPECT_EQ(claimed.job.crashes, 0);
+}
+
+// The lease would last an hour.
+TEST_F(JobsOfMongo, the_lock_of_a_taker_that_died_after_it_had_it_is_given_back) {
+  refuse_dead("locks.holdfast_jobs", "holder");
+  Worker worker(url());
+  Caller lease(url());
+  const JobId id = worker.enqueue("k", {.lock_ttl = 1h, .lock_fixed = true}).id;
+  ASSERT_FALSE(worker.try_claim("dead", 1ms));
+  EXPECT_EQ(lease.acquire("k", "x").holder, "dead");
+  Claimed claimed;
+  ASSERT_TRUE(await([&] { return (claimed = worker.claim("w1")).what != Got::nothing; }));
+  EXPECT_EQ(claimed.what, Got::running) << "it is not dropped for the lock that its own taker had";
+  EXPECT_EQ(claimed.job.id, id);
+  EXPECT_EQ(lease.acquire("k", "x").holder, "w1");
+}
+
+// Whoever takes over a claim that ran out gives the old lease back: its holder must be out before.
+TEST_F(JobsOfMongo, a_claim_that_is_being_taken_over_is_its_holders_no_more) {
+  refuse_dead("locks.holdfast_jobs", "holder");
+  Worker worker(url());
+  Caller lease(url());
+  worker.enqueue("k", {.lock_ttl = 1h});
+  const Claimed late = worker.claim("late", 1ms);
+  let_pass(3ms);
+  ASSERT_FALSE(worker.try_claim("dead", 1ms));
+  EXPECT_FALSE(worker.renew(late));
+  EXPECT_FALSE(worker.finish(late).finished);
+  EXPECT_EQ(worker.row(late.job.id).claim_remaining, 0ms);
+  Claimed claimed;
+  ASSERT_TRUE(await([&] { return (claimed = worker.claim("w1")).what == Got::running; }));
+  EXPECT_TRUE(claimed.recovered);
+  EXPECT_EQ(claimed.job.crashes, 1) << "the one who took over had not started it";
+  EXPECT_EQ(claimed.job.attempt, 2);
+  EXPECT_EQ(lease.acquire("k", "x").holder, "w1");
+}
+
+// The job is finished, its lease is not released, and nobody says that it is over.
+TEST_F(JobsOfMongo, whoever_waits_looks_soon_though_a_worker_died_while_it_finished) {
+  const NewJob waits{.lock_ttl = 3s, .lock_fixed = true, .on_conflict = OnConflict::wait};
+  Worker worker(url());
+  worker.enqueue("k", waits);
+  const JobId second = worker.enqueue("k", waits).id, third = worker.enqueue("k", waits).id;
+  const Claimed first = worker.claim("w1");
+  EXPECT_EQ(worker.claim("w2").what, Got::nothing);
+  worker.finish(first);
+  const Claimed running = worker.claim("w2");
+  ASSERT_EQ(running.job.id, second);
+  ASSERT_GT(worker.row(third).due_at, running.now + 1min) << "it counts on the one before it";
+
+  forbid_releases();
+  const auto failed = worker.try_finish(running, JobState::done, BootClock::now() + 1s);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Errc::in_doubt) << failed.error().detail;
+  allow_releases();
+  EXPECT_EQ(worker.row(second).state, JobState::done);
+  Claimed claimed;
+  ASSERT_TRUE(await([&] { return (claimed = worker.claim("w3")).what == Got::running; }));
+  EXPECT_EQ(claimed.job.id, third);
+}
+
+TEST_F(JobsOfMongo, a_finish_that_is_asked_again_does_the_rest) {
+  Worker worker(url());
+  Caller lease(url());
+  worker.enqueue("k", {.lock_ttl = 1h});
+  const Claimed claimed = worker.claim("w1");
+  forbid_releases();
+  ASSERT_FALSE(worker.try_finish(claimed, JobState::done, BootClock::now() + 1s));
+  allow_releases();
+  const Finished again = worker.finish(claimed);
+  EXPECT_FALSE(again.finished) << "it was already";
+  EXPECT_TRUE(again.released);
+  EXPECT_EQ(lease.acquire("k", "x").verdict, Verdict::granted);
+}
+
+// A job is there, and how far the name has come is not.
+TEST_F(JobsOfMongo, a_tick_whose_enqueuer_died_half_way_is_taken_all_the_same) {
+  Worker worker(url());
+  const auto enqueue_and_die = [&](const char* name) {
+    const JobId id = worker.enqueue("k", {.tick_name = name, .tick = 7}).id;
+    mongo(R"({"delete": "locks.holdfast_ticks", "deletes": [{"q": {}, "limit": 0}]})");
+    EXPECT_EQ(worker.engine().tick(name, soon()).value().tick, -1);
+    return id;
+  };
+  const auto again = [&](const char* name) { return worker.enqueue("k", {.tick_name = name, .tick = 7}); };
+
+  const JobId queued = enqueue_and_die("queued");
+  EXPECT_EQ(again("queued").what, Told::duplicate);
+  EXPECT_EQ(again("queued").id, queued);
+  EXPECT_EQ(worker.engine().tick("queued", soon()).value().tick, 7) << "what was left is done";
+  EXPECT_EQ(worker.enqueue("k", {.tick_name = "queued", .tick = 8}).what, Told::enqueued);
+  for (const char* holder : {"w1", "w2"}) worker.finish(worker.claim(holder));
+
+  EXPECT_TRUE(worker.engine().change(enqueue_and_die("removed"), JobChange::remove, "olga", soon()));
+  EXPECT_EQ(again("removed").what, Told::duplicate);
+
+  enqueue_and_die("purged");
+  worker.finish(worker.claim("w3"));
+  EXPECT_TRUE(await([&] {
+    worker.engine().purge({.older_than = 1ms}, soon()).value();
+    return worker.list({}).empty();
+  }));
+  EXPECT_EQ(again("purged").what, Told::duplicate);
+}
+
+TEST_F(JobsOfMongo, ids_go_on_where_they_were_if_their_counter_is_lost) {
+  Worker worker(url());
+  const JobId first = worker.enqueue("k").id, second = worker.enqueue("k").id;
+  EXPECT_LT(first, second);
+  mongo(R"({"insert": "locks.holdfast_jobs", "documents": [{"_id": {"$numberLong": "1000000"}}]})");
+  mongo(R"({"delete": "locks.holdfast_log", "deletes": [{"q": {"_id": "jobs"}, "limit": 1}]})");
+  EXPECT_EQ(number(worker.enqueue("k").id), 1'000'001u);
+}
+
+// Somebody is deciding about it, by what it was: that one has to see that it is another now.
+TEST_F(JobsOfMongo, a_job_that_is_replaced_while_it_is_taken_stays_taken) {
+  refuse_dead("locks.holdfast_jobs", "holder");
+  Worker worker(url());
+  NewJob job{.args = "[1]", .on_conflict = OnConflict::replace, .unique = Unique::until_start};
+  const JobId id = worker.enqueue("k", job).id;
+  ASSERT_FALSE(worker.try_claim("dead"));
+  job.args = "[2]";
+  EXPECT_EQ(worker.enqueue("k", job).what, Told::replaced);
+  EXPECT_EQ(worker.row(id).args, "[2]");
+  EXPECT_TRUE(mentions(document(id), R"("taker" : "dead")")) << document(id);
+  EXPECT_FALSE(mentions(document(id), R"("ready")")) << document(id);
+  EXPECT_EQ(worker.claim("w1").what, Got::nothing);
+}
+
+}  // namespace
+}  // namespace holdfast::test

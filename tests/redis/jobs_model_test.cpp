@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scripts say the same as core/job_rule.h: what happens at random happens in Redis as it does in memory,
+// which asks those rules.
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "holdfast/memory.h"
+#include "tests/redis/worker.h"
+
+namespace holdfast::test {
+namespace {
+
+// One who asks both, and writes down what each says, without the moments, which differ.
+class Side {
+ public:
+  Side(const std::shared_ptr<Origin>& origin, std::uint64_t seed)
+      : random_(seed), store_(origin->connect(soon()).value()), worker_(origin) {}
+
+  // The same numbers on both sides, so the same is asked.
+  std::string step() {
+    switch (random_.below(12)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: return enqueue();
+      case 4:
+      case 5:
+      case 6: return claim();
+      case 7:
+      case 8: return finish();
+      case 9: return change();
+      case 10: return lease();
+      default: return renew();
+    }
+  }
+
+  // All jobs, without the moments.
+  std::string all() {
+    std::ostringstream out;
+    for (const JobRow& row : worker_.list({})) tell(out, row);
+    return out.str();
+  }
+
+ private:
+  std::string key() { return std::string(1, static_cast<char>('a' + random_.below(3))); }
+  std::string queue() { return random_.below(4) == 0 ? "other" : "default"; }
+
+  static void tell(std::ostream& out, const JobRow& row) {
+    out << number(row.id) << " " << row.queue << " " << row.key << " p" << row.priority << " "
+        << to_string(row.state) << " attempt " << row.attempt << " crashes " << row.crashes << " slotted "
+        << row.slotted << " parked " << row.parked << " holder " << row.holder << " lock " << row.lock
+        << " token " << (row.token != no_token) << " error " << row.error << " dups " << row.duplicates
+        << " args " << row.args << " due now " << (row.due_at <= row.enqueued_at + Micros(1s)) << " over "
+        << (row.finished_at != Micros::zero()) << " claimed " << (row.claim_remaining > 0ms);
+    std::istringstream trail(row.trail);
+    std::string when, what, rest;
+    while (trail >> when >> what && std::getline(trail, rest)) out << " [" << what << rest << "]";
+    out << "\n";
+  }
+
+  std::string enqueue() {
+    const std::string about = key(), where = queue(), args = "[" + std::to_string(random_.below(100)) + "]";
+    const std::string tick_name = random_.below(5) == 0 ? "tick-" + about : "";
+    const NewJob job{.queue = where,
+                     .args = args,
+                     .priority = static_cast<int>(random_.below(3)),
+                     .in = random_.below(5) == 0 ? Millis(1h) : Millis(0),
+                     .lock_ttl = 1h,
+                     .limit = static_cast<int>(random_.below(8) == 0   ? 0
+                                               : random_.below(4) == 0 ? 2
+                                                                       : 1),
+                     .on_conflict = static_cast<OnConflict>(random_.below(4)),
+                     .unique = static_cast<Unique>(random_.below(4)),
+                     .tick_name = tick_name,
+                     .tick = static_cast<std::int64_t>(random_.below(4))};
+    const EnqueueReply told = worker_.enqueue(about, job);
+    std::ostringstream out;
+    out << "enqueue " << about << " " << static_cast<int>(told.what) << " " << number(told.id) << " "
+        << to_string(told.state) << " " << told.holder << " " << (told.since != Micros::zero());
+    return out.str();
+  }
+
+  std::string claim() {
+    const std::string holder = "w" + std::to_string(++holders_);
+    const bool both = random_.below(2) == 0, brief = random_.below(4) == 0 && !has_expired();
+    const std::vector<std::string> queues =
+        both ? std::vector<std::string>{"default", "other"} : std::vector<std::string>{queue()};
+    // With no time at all it has run out before anybody asks again.
+    const Claimed told = worker_.claim(holder, brief ? Millis(0) : Millis(1h), queues);
+    if (told.what == Got::running || told.what == Got::raised) claims_[holder] = told;
+    std::ostringstream out;
+    out << "claim " << static_cast<int>(told.what) << " recovered " << told.recovered << " blocker "
+        << (told.what == Got::running ? "" : told.blocker) << " lock " << (told.lock_remaining > 0ms)
+        << " next " << (told.next == 1min) << " ";
+    if (told.what != Got::nothing) tell(out, told.job);
+    return out.str();
+  }
+
+  // Which of several comes first whose claims have run out, nobody promises.
+  bool has_expired() {
+    const auto rows = worker_.list({.state = JobState::running});
+    return std::any_of(rows.begin(), rows.end(),
+                       [](const JobRow& row) { return row.claim_remaining == 0ms; });
+  }
+
+  const Claimed* any_claim() {
+    if (claims_.empty()) return nullptr;
+    auto it = claims_.begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(random_.below(claims_.size())));
+    return &it->second;
+  }
+
+  std::string finish() {
+    const Claimed* claimed = any_claim();
+    if (claimed == nullptr) return "";
+    static constexpr JobState ends[] = {JobState::done, JobState::done,    JobState::queued,
+                                        JobState::dead, JobState::dropped, JobState::cancelled};
+    const JobState to = ends[random_.below(6)];
+    const Finish how{.in = random_.below(3) == 0 ? Millis(1h) : Millis(0),
+                     .counts = random_.below(2) == 0,
+                     .error = random_.below(2) == 0 ? "why\nnot" : ""};
+    const Finished told = worker_.finish(*claimed, to, how);
+    std::ostringstream out;
+    out << "finish " << claimed->job.holder << " " << to_string(to) << " " << told.finished << told.released;
+    return out.str();
+  }
+
+  std::string change() {
+    const JobId id{1 + random_.below(20)};
+    const auto what = static_cast<JobChange>(random_.below(3));
+    const auto told = worker_.change(id, what);
+    std::ostringstream out;
+    out << "change " << number(id) << " " << static_cast<int>(what) << " ";
+    if (told)
+      tell(out, *told);
+    else
+      out << told.error().detail;
+    return out.str();
+  }
+
+  // Somebody who knows nothing of jobs.
+  std::string lease() {
+    const std::string about = key() + (random_.below(4) == 0 ? "#1" : "");
+    const bool release = random_.below(2) == 0;
+    const Request request{
+        .verb = release ? Verb::release : Verb::acquire, .key = {about}, .holder = {"operator"}, .ttl = 1h};
+    Reply reply;
+    store_->apply({&request, 1}, {&reply, 1}, soon()).value();
+    return "lease " + about + " " + std::to_string(static_cast<int>(reply.verdict)) + " " + reply.holder;
+  }
+
+  std::string renew() {
+    const Claimed* claimed = any_claim();
+    if (claimed == nullptr) return "";
+    return std::string("renew ") + (worker_.try_renew(*claimed).value() ? "held" : "not held");
+  }
+
+  Jitter random_;
+  const std::unique_ptr<Store> store_;
+  Worker worker_;
+  std::map<std::string, Claimed> claims_;
+  int holders_ = 0;
+};
+
+class ModelOfJobs : public RedisTest {
+ protected:
+  // Of the runs that took less than a second: then none that waits for its lock has looked by itself.
+  void compare(const std::string& url) {
+    int counted = 0;
+    for (int run = 0; counted < 40 && run < 400; ++run) {
+      const std::uint64_t seed = random_bits();
+      const auto table = try_origin(url).value()->in("t" + std::to_string(run)).value();
+      Side redis(table, seed), model(memory::origin(memory::make_database()), seed);
+      const Instant begin = BootClock::now();
+      std::string history, mine, theirs;
+      for (int i = 0; i < 60 && mine == theirs; ++i) {
+        history += mine;
+        mine = redis.step() + "\n" + redis.all();
+        theirs = model.step() + "\n" + model.all();
+      }
+      if (BootClock::now() - begin > 900ms) continue;
+      ASSERT_EQ(mine, theirs) << "seed " << seed << ", behind\n" << history;
+      ++counted;
+    }
+    EXPECT_GT(counted, 0) << "the machine is too busy to compare anything";
+  }
+};
+
+TEST_F(ModelOfJobs, jobs_in_redis_do_as_jobs_in_memory) { compare(server_.url()); }
+
+TEST_F(ModelOfJobs, jobs_beside_active_job_lock_do_as_jobs_in_memory) {
+  compare(server_.url() + "?layout=active_job_lock");
+}
+
+}  // namespace
+}  // namespace holdfast::test
