@@ -225,11 +225,10 @@ TEST_P(Behaviour, a_loner_that_waits_longer_than_its_timeout_is_still_the_only_o
 
 TEST_P(Behaviour, while_a_loner_runs_inline_none_is_enqueued_and_then_one_is) {
   const JobOptions options = told({.loner = true});
-  (void)jobs_.perform_now("Lonely", {}, options, [&](JobContext& context, const Args&) {
+  (void)jobs_.perform_now("Lonely", {}, options, [&](JobContext&, const Args&) {
     const auto told = jobs_.try_enqueue("Lonely", {}, options).value();
     ASSERT_TRUE(std::holds_alternative<Locked>(told));
     EXPECT_FALSE(std::get<Locked>(told).holder.empty());
-    (void)context;
   });
   EXPECT_EQ(duplicates_, 1);
   EXPECT_NE(id_of(jobs_.try_enqueue("Lonely", {}, options).value()), no_job);

@@ -86,7 +86,8 @@ class Kill : public JobsOn {
     }
   }
   void expect_free(const std::string& key) {
-    EXPECT_FALSE(jobs_.locked("lock:Trial:" + key));
+    // Where claim and lease are two steps, a death between them leaves a lease that ends by itself.
+    EXPECT_TRUE(await([&] { return !jobs_.locked("lock:Trial:" + key); }, 40s)) << "past its ttl";
     EXPECT_NE(enqueue(key, true), no_job) << "the slot is free";
   }
 
@@ -127,11 +128,12 @@ TEST_P(Kill, who_dies_while_it_enqueues_leaves_all_of_it_or_nothing) {
     ASSERT_EQ(peer.hear(), "at before-enqueue");
     let_pass(Millis(random() % 4));
     kill(peer);
-    const auto there = jobs_.list({.name = "Trial", .state = JobState::queued});
-    ASSERT_LE(there.size(), 1u);
+    // A server may go on with what it has received: so ours may come first, or second.
     const auto again = jobs_.try_enqueue("Trial", trial_args("k"), trial_options(true)).value();
-    const JobId id = there.empty() ? id_of(again) : duplicate_of(again);
+    const JobId id = id_of(again) != no_job ? id_of(again) : duplicate_of(again);
     ASSERT_NE(id, no_job) << "a slot without a job";
+    ASSERT_EQ(jobs_.list({.name = "Trial", .state = JobState::queued}).size(), 1u);
+    EXPECT_TRUE(row(id).slotted);
     jobs_.cancel(id);
     jobs_.remove(id);
   }

@@ -56,7 +56,7 @@ TEST_P(PerformNow, passes_on_what_is_thrown_and_releases) {
 }
 
 TEST_P(PerformNow, tells_that_its_lock_expired) {
-  const auto ran = jobs_.perform_now("Now", {}, told({.timeout = 30ms}), [&](JobContext&, const Args&) {
+  const auto ran = jobs_.perform_now("Now", {}, told({.timeout = 500ms}), [&](JobContext&, const Args&) {
     EXPECT_TRUE(await([&] { return !jobs_.locked("lock:Now:"); }));
   });
   EXPECT_TRUE(ran.ran);

@@ -26,9 +26,18 @@ class Schedules : public ::testing::Test {
   // One that ticks at every full hour, kept until it has looked at least once.
   void keep(CronOptions options = {}) {
     const int before = looks_;
-    Jobs jobs = process();
-    jobs.cron("Hourly", "0 * * * *", "UTC", std::move(options));
-    EXPECT_TRUE(await([&] { return looks_ > before; }));
+    std::weak_ptr<const Origin> alive;
+    {
+      const auto origin = hooked(memory::origin(database_), {.after = [this](Step step) {
+                                   if (step == Step::tick) ++looks_;
+                                   return ok();
+                                 }});
+      alive = origin;
+      Jobs jobs{Client(origin)};
+      jobs.cron("Hourly", "0 * * * *", "UTC", std::move(options));
+      EXPECT_TRUE(await([&] { return looks_ > before; }));
+    }
+    EXPECT_TRUE(await([&] { return alive.expired(); })) << "its thread may be the last to let go";
   }
   Jobs process() {
     return Jobs(Client(hooked(memory::origin(database_), {.after = [this](Step step) {

@@ -276,7 +276,7 @@ TEST_P(Trial, a_loner_enqueue_failed_that_throws_does_so_to_the_caller) {
 }
 
 TEST_P(Trial, a_lock_expired_that_throws_is_told_and_changes_nothing) {
-  JobOptions options{.lock = {.timeout = 30ms}};
+  JobOptions options{.lock = {.timeout = 500ms}};
   options.lock_expired_before_release = [](JobContext&, const Args&) {
     throw std::runtime_error("too slow");
   };
@@ -297,7 +297,7 @@ TEST_P(Trial, a_lock_expired_that_throws_is_told_and_changes_nothing) {
 }
 
 TEST_P(Trial, what_the_job_throws_comes_before_what_its_callback_throws) {
-  JobOptions options{.lock = {.timeout = 30ms}};
+  JobOptions options{.lock = {.timeout = 500ms}};
   options.lock_expired_before_release = [](JobContext&, const Args&) { throw std::logic_error("callback"); };
   EXPECT_THROW((void)jobs_.perform_now("Thrower", {}, options,
                                        [&](JobContext&, const Args&) {
