@@ -50,7 +50,7 @@ HOLDFAST_API const char* to_string(JobState) noexcept;
 // How long a job keeps its slot: meanwhile no other of its key is enqueued.
 enum class Unique : std::uint8_t {
   no,             // it has none
-  loner,      // from enqueue to done, dead, dropped or cancelled, through all retries: a loner
+  loner,          // from enqueue to done, dead, dropped or cancelled, through all retries: a loner
   until_start,    // from enqueue to the claim: one runs and one more may be queued, and no event is lost
   until_success,  // as loner, but one that is dead keeps it until an operator acts
 };

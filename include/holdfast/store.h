@@ -222,7 +222,8 @@ class HOLDFAST_API Origin {
 
   virtual std::unique_ptr<Steward> steward() = 0;
 
-  // A connection of its own for jobs, whose locks are leases of this table.  Errc::refused where none are kept.
+  // A connection of its own for jobs, whose locks are leases of this table.  Errc::refused where none are
+  // kept.
   virtual Result<std::unique_ptr<JobEngine>> jobs(Instant until);
 
   // The same database, another table or collection.

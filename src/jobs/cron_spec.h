@@ -24,6 +24,8 @@ class CronSpec {
   static Result<CronSpec> parse(std::string_view text);
 
   bool has_day(const CivilMinute& at) const;
+  // It ticks in every hour, whatever that is called.
+  bool any_hour() const noexcept { return hours_.all(); }
   bool has_time(int hour, int minute) const {
     return hours_.test(static_cast<std::size_t>(hour)) && minutes_.test(static_cast<std::size_t>(minute));
   }

@@ -39,14 +39,20 @@ std::optional<Second> Timetable::next(Second then) const {
                          .day = unsigned{civil.day()},
                          .weekday = date::weekday(day).c_encoding()};
     if (!spec_.has_day(at)) continue;
+    std::optional<Second> first;
+    const auto consider = [&](date::local_seconds moment, date::choose which) {
+      const Second tick = zone_->to_sys(moment, which).time_since_epoch();
+      if (tick > then && (!first || tick < *first)) first = tick;
+    };
     for (int hour = 0; hour < 24; ++hour) {
       for (int minute = 0; minute < 60; ++minute) {
         if (!spec_.has_time(hour, minute)) continue;
         const date::local_seconds moment = day + std::chrono::hours(hour) + std::chrono::minutes(minute);
-        const Second tick = zone_->to_sys(moment, date::choose::earliest).time_since_epoch();
-        if (tick > then) return tick;
+        consider(moment, date::choose::earliest);
+        if (spec_.any_hour()) consider(moment, date::choose::latest);
       }
     }
+    if (first) return first;
   }
   return std::nullopt;
 }

@@ -18,7 +18,8 @@ namespace holdfast::jobs {
 using Second = std::chrono::seconds;
 
 // When the clock is put forward, a tick of the hour that is left out comes at the moment it is put forward;
-// when it is put back, a tick of the hour that comes twice comes the first time only.
+// when it is put back, a tick of the hour that comes twice comes the first time only, unless the schedule
+// says * for the hour.
 class Timetable {
  public:
   // Errc::invalid names what is not known.

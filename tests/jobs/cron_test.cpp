@@ -68,6 +68,12 @@ TEST(Cron, an_hour_that_comes_twice_ticks_once) {
   EXPECT_EQ(next("30 2 * * *", "2026-10-25 00:30", "Europe/Berlin"), "2026-10-26 01:30");
 }
 
+TEST(Cron, what_ticks_every_hour_ticks_in_both_of_them) {
+  EXPECT_EQ(next("*/30 * * * *", "2026-10-25 00:30", "Europe/Berlin"), "2026-10-25 01:00");
+  EXPECT_EQ(next("*/30 * * * *", "2026-10-25 01:00", "Europe/Berlin"), "2026-10-25 01:30");
+  EXPECT_EQ(next("*/30 * * * *", "2026-10-25 01:30", "Europe/Berlin"), "2026-10-25 02:00");
+}
+
 TEST(Cron, what_means_nothing_is_refused_by_name) {
   const auto why = [](const char* schedule, const char* zone = "UTC") {
     const auto made = Timetable::make(schedule, zone);
