@@ -19,7 +19,9 @@
 //   loner_enqueue_failed(duplicate, args…)       may throw: to whoever enqueues
 //   lock_expired_before_release(context, args…)  the job has ended, its lock had before
 //
-// Callbacks run after the store knows what became of the job, so one that throws leaves nothing behind.
+// The store knows what became of the job before a callback runs; only lock_failed() is asked before, because
+// it may decide that the job has failed.  Whatever is thrown, nothing stays locked.  A job that was started
+// once (it crashed, or is tried again) waits for its lock: lock_failed() is not called for it.
 #pragma once
 #include <functional>
 #include <memory>

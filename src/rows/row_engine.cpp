@@ -150,6 +150,7 @@ bool RowEngine::take_lock(JobRecord& job, const ClaimRequest& request, const Job
     if (reply.verdict == Verdict::granted) {
       core::start(job, request, {lock}, reply.token, at);
       claimed.lock_remaining = reply.remaining;
+      claimed.blocker.clear();
       return true;
     }
     soonest = std::min(soonest, reply.remaining);
