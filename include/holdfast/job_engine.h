@@ -86,7 +86,7 @@ struct NewJob {
   // Once per window, or per tick: a duplicate if `tick_name` has had this one (or a later one) already.
   std::string_view tick_name{};
   std::int64_t tick = 0;  // of `tick_name`; not looked at if there is a window
-  Millis window{};        // the tick is floor(the store's wall clock / window)
+  Millis window{};        // the tick is the moment the window began, in microseconds
 };
 
 // All that is known of a job.
@@ -196,7 +196,8 @@ struct JobQuery {
 
 enum class JobChange : std::uint8_t {
   cancel,  // queued, running (its worker is told at its next renewal), dead.  Its slot is free
-  retry,   // dead, dropped, cancelled, done: queued again, now, with all its attempts.  Takes its slot
+  retry,   // dead, dropped, cancelled, done: queued again, now, with all its attempts.  Takes its slot.
+           // Its last worker may still be at it if it was cancelled just now: its lock keeps them apart
   remove,  // all but running
 };
 
@@ -204,7 +205,7 @@ enum class JobChange : std::uint8_t {
 struct Tick {
   std::string_view name;
   std::int64_t tick = 0;  // not looked at if there is a period
-  Millis period{};        // the tick is floor(the store's wall clock / period)
+  Millis period{};        // the tick is the moment the period began, in microseconds
   std::string_view by{};  // who takes it, for people
 };
 struct TickRow {

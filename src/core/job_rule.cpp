@@ -48,11 +48,11 @@ bool minds_holder(const NewJob& job) noexcept {
 }
 
 std::int64_t tick_of(std::int64_t tick, Millis period, Micros wall) noexcept {
-  return period > Millis::zero() ? wall / Micros(period) : tick;
+  return period > Millis::zero() ? (wall - wall % Micros(period)).count() : tick;
 }
 
 Micros tick_until(std::int64_t tick, Millis window) noexcept {
-  return window > Millis::zero() ? (tick + 1) * Micros(window) : Micros::zero();
+  return window > Millis::zero() ? Micros(tick) + window : Micros::zero();
 }
 
 JobRecord made_of(const NewJob& job, Micros wall) {
@@ -91,6 +91,9 @@ EnqueueReply meet(JobRecord& there, const NewJob& job, Micros wall) {
   there.row.priority = job.priority;
   there.row.run_at = when(job, wall);
   there.row.due_at = there.row.parked ? std::max(there.row.due_at, there.row.run_at) : there.row.run_at;
+  there.row.attempt = there.row.crashes = 0;
+  there.row.max_attempts = job.max_attempts;
+  there.row.error.clear();
   note(there.row, wall, "replaced", "");
   reply.what = EnqueueReply::What::replaced;
   return reply;
@@ -109,7 +112,7 @@ Request give_back(const JobRow& job) {
 }
 
 OnConflict conflict_of(const JobRow& job) noexcept {
-  const bool waits = job.attempt > 0 || job.on_conflict == OnConflict::replace;
+  const bool waits = job.started_at != Micros::zero() || job.on_conflict == OnConflict::replace;
   return waits ? OnConflict::wait : job.on_conflict;
 }
 

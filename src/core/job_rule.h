@@ -29,6 +29,7 @@ bool has_slot(Unique unique) noexcept;
 // Whoever holds the lock stands in its way, job or not.
 bool minds_holder(const NewJob& job) noexcept;
 
+// A tick of a period is named by the moment it begins, in microseconds: a longer one does not come before it.
 std::int64_t tick_of(std::int64_t tick, Millis period, Micros wall) noexcept;
 // Zero: it is to be kept for ever.
 Micros tick_until(std::int64_t tick, Millis window) noexcept;
@@ -81,7 +82,7 @@ void note(JobRow& job, Micros wall, std::string_view event, std::string_view det
 
 inline constexpr Millis longest_idle = std::chrono::minutes(1);
 inline constexpr Millis scout_pause = std::chrono::seconds(1);
-inline constexpr Millis parked_pause = std::chrono::minutes(5);
+inline constexpr Millis parked_pause = std::chrono::minutes(1);
 inline constexpr std::size_t longest_trail = 8000;
 // One claim sets at most so many jobs aside that wait for their lock.
 inline constexpr int parked_per_claim = 100;

@@ -299,6 +299,24 @@ TEST_P(Engine, a_job_that_failed_is_queued_again_and_one_that_is_handed_back_has
   EXPECT_EQ(a_.claim("w3").what, Got::nothing);
 }
 
+TEST_P(Engine, a_job_that_was_handed_back_is_not_dropped_for_its_lock) {
+  const JobId id = a_.enqueue("k").id;
+  a_.finish(a_.claim("w1"), JobState::queued, {.counts = false});
+  lease_.acquire("k", "operator");
+  EXPECT_EQ(a_.claim("w2").what, Got::nothing);
+  EXPECT_TRUE(a_.row(id).parked);
+}
+
+TEST_P(Engine, a_job_that_is_retried_while_its_cancelled_run_has_the_lock_waits_for_it) {
+  const JobId id = a_.enqueue("k").id;
+  const Claimed first = a_.claim("w1");
+  ASSERT_TRUE(a_.change(id, JobChange::cancel).has_value());
+  ASSERT_TRUE(a_.change(id, JobChange::retry).has_value());
+  EXPECT_EQ(a_.claim("w2").what, Got::nothing);
+  EXPECT_TRUE(a_.finish(first).released);
+  EXPECT_EQ(a_.claim("w2").job.id, id);
+}
+
 TEST_P(Engine, a_running_job_that_is_cancelled_is_its_workers_no_more) {
   const JobId id = a_.loner("k").id;
   const Claimed claimed = a_.claim("w1");

@@ -152,6 +152,31 @@ TEST_P(Enqueue, a_short_window_passes) {
   EXPECT_TRUE(await([&] { return a_.enqueue("k", often).what == Told::enqueued; }));
 }
 
+TEST_P(Enqueue, a_longer_window_begins_where_the_clock_is) {
+  // Named by its number in its own length, a tick of the longer one would come before that of the shorter.
+  NewJob job{.tick_name = "w", .window = std::chrono::hours(24)};
+  EXPECT_EQ(a_.enqueue("k", job).what, Told::enqueued);
+  job.window = 7ms;
+  EXPECT_TRUE(await([&] { return a_.enqueue("k", job).what == Told::enqueued; }));
+  job.window = 1s;
+  EXPECT_TRUE(await([&] { return a_.enqueue("k", job).what == Told::enqueued; }));
+}
+
+TEST_P(Enqueue, replacing_a_job_that_is_being_retried_gives_it_all_its_attempts) {
+  NewJob job{.args = "[1]", .max_attempts = 2, .on_conflict = OnConflict::replace};
+  const JobId id = a_.loner("k", job).id;
+  a_.finish(a_.claim("w1"), JobState::queued, {.in = 1h, .error = "x"});
+  job.args = "[2]";
+  job.max_attempts = 3;
+  EXPECT_EQ(a_.loner("k", job).what, Told::replaced);
+  const JobRow row = a_.row(id);
+  EXPECT_EQ(row.attempt, 0);
+  EXPECT_EQ(row.crashes, 0);
+  EXPECT_EQ(row.max_attempts, 3);
+  EXPECT_EQ(row.error, "");
+  EXPECT_EQ(a_.claim("w1").job.args, "[2]");
+}
+
 TEST_P(Enqueue, a_tick_is_enqueued_once_and_never_an_earlier_one) {
   const auto at = [](std::int64_t tick) { return NewJob{.tick_name = "cron:nightly", .tick = tick}; };
   EXPECT_EQ(a_.enqueue("k", at(10)).what, Told::enqueued);

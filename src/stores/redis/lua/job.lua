@@ -7,7 +7,7 @@
 if less(ARGV[1], now) then return { now, 'late' } end
 local base, prefix = ARGV[2], ARGV[3]
 local asked = 8  -- so many words stand before what is asked
-local scout_us, parked_us, longest_trail = 1000000, 300000000, 8000
+local scout_us, parked_us, longest_trail = 1000000, 60000000, 8000
 local exact = 9007199254740991  -- larger whole numbers are not
 
 local function named(word, text) return base .. word .. ':' .. text end
