@@ -193,6 +193,10 @@ Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
     job.window = options.lock.window;
   }
   if (Status s = jobs::check(name, options, job.lock_ttl); !s) return std::move(s).error();
+  if (Status s = core::check_key(core::lock_name(key, std::max(options.lock.limit, 1), options.lock.limit));
+      !s)
+    return std::move(s).error();
+  if (Status s = check_tick(job.tick_name); !s) return std::move(s).error();
   if (text.size() > longest_args)
     return invalid("the arguments of " + printable(name) + " are larger than 1 MiB");
   const Instant until = jobs::soon();

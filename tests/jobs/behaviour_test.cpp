@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What active_job_lock does and its users rely on (reference/jobs.md 4.2, reference/ancestors.md 4.4), row by
 // row; and where we differ, that we do.
+#include "holdfast/memory.h"
+#include "stores/decorators/faulty.h"
 #include "tests/jobs/callbacks.h"
 
 namespace holdfast::test {
@@ -16,7 +18,7 @@ TEST_P(Behaviour, of_three_with_the_same_arguments_one_runs_and_two_are_dropped_
   for (int i = 0; i < 3; ++i) ids.push_back(id_of(jobs_.enqueue("Same", Args::of(1))));
   JobWorker worker(jobs_, quick(3));
   ASSERT_TRUE(events_.await(What::dropped, 2));
-  EXPECT_EQ(inside_, 1);
+  ASSERT_TRUE(await_inside(1));
   go_ = true;
   ASSERT_TRUE(events_.await(What::done));
   EXPECT_EQ(failed_, 2);
@@ -180,6 +182,64 @@ TEST_P(Behaviour, a_job_may_name_another_store_for_its_lock) {
   EXPECT_NE(split.error().detail.find("allow_split_store"), std::string::npos);
   options.lock.allow_split_store = true;
   EXPECT_TRUE(jobs_.try_enqueue("Elsewhere", {}, options).has_value());
+}
+
+TEST_P(Behaviour, a_job_whose_lock_is_in_a_store_that_is_away_is_handed_back) {
+  const auto gone = std::make_shared<std::atomic<bool>>(false);
+  Client locks(wrapped(memory::origin(memory::make_database()), [gone](std::unique_ptr<Store> store) {
+    return std::unique_ptr<Store>(
+        std::make_unique<Faulty>(std::move(store), [gone](std::span<const Request>) {
+          return Fault{*gone ? Fault::Kind::refuse_before : Fault::Kind::none};
+        }));
+  }));
+  JobOptions options;
+  options.lock_store = locks;
+  jobs_.define("Elsewhere", options, [](JobContext&, const Args&) {});
+  const JobId id = id_of(jobs_.enqueue("Elsewhere"));
+  *gone = true;
+  JobWorker worker(jobs_, quick(1));
+  ASSERT_TRUE(events_.await(What::handed_back));
+  EXPECT_EQ(state(id), JobState::queued);
+  EXPECT_EQ(row(id).attempt, 0);
+}
+
+TEST_P(Behaviour, a_job_that_was_started_before_is_not_dropped_for_a_lock_in_another_store) {
+  Client locks(memory::origin(memory::make_database()));
+  JobOptions options;
+  options.lock_store = locks;
+  options.max_attempts = 2;
+  options.backoff = 1ms;
+  Lease other;
+  jobs_.define("Elsewhere", options, [&](JobContext&, const Args&) { throw std::runtime_error("again"); });
+  const JobId id = id_of(jobs_.enqueue("Elsewhere"));
+  {
+    WorkerOptions once = quick(1);
+    once.on_event = [&](const JobEvent& event) {
+      if (event.what == What::failed) other = locks.acquire("lock:Elsewhere:", {.wait = 5s});
+      events_(event);
+    };
+    JobWorker worker(jobs_, once);
+    ASSERT_TRUE(events_.await(What::handed_back));
+  }
+  EXPECT_EQ(state(id), JobState::queued);
+}
+
+TEST_P(Behaviour, a_job_that_cannot_even_be_tried_is_handed_back_uncounted) {
+  jobs_.define("Later", {}, [](JobContext&, const Args&) { raise({Errc::stopped, "no room here"}); });
+  const JobId id = id_of(jobs_.enqueue("Later"));
+  JobWorker worker(jobs_, quick(1));
+  ASSERT_TRUE(events_.await(What::handed_back));
+  EXPECT_EQ(state(id), JobState::queued);
+  EXPECT_EQ(row(id).attempt, 0);
+  EXPECT_EQ(row(id).error, "no room here");
+}
+
+TEST_P(Behaviour, a_key_that_has_no_room_for_its_leases_or_its_window_is_refused) {
+  const std::string longest(512 - std::string("lock:Job:").size(), 'k');
+  EXPECT_TRUE(jobs_.try_enqueue("Job", Args::of(longest), {}).has_value());
+  EXPECT_EQ(jobs_.try_enqueue("Job", Args::of(longest), {.lock = {.limit = 2}}).error().code, Errc::invalid);
+  EXPECT_EQ(jobs_.try_enqueue("Job", Args::of(longest), {.lock = {.window = 1h}}).error().code,
+            Errc::invalid);
 }
 
 // -- loners

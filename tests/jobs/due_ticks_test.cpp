@@ -69,7 +69,14 @@ TEST(DueTicks, overlap_is_a_matter_of_the_jobs_lock) {
   EXPECT_EQ(of_schedule(job, Overlap::allow).lock.limit, 0);
   EXPECT_FALSE(of_schedule(job, Overlap::allow).loner_enqueue_failed);
   job.lock.unique = Unique::until_start;
-  EXPECT_EQ(of_schedule(job, Overlap::skip).lock.unique, Unique::until_start);
+  EXPECT_EQ(of_schedule(job, Overlap::skip).lock.unique, Unique::loner) << "also while the last one runs";
+  job.lock.unique = Unique::until_success;
+  EXPECT_EQ(of_schedule(job, Overlap::skip).lock.unique, Unique::until_success);
+  job.lock.loner = true;
+  for (const Overlap overlap : {Overlap::wait, Overlap::allow}) {
+    EXPECT_EQ(of_schedule(job, overlap).lock.unique, Unique::no);
+    EXPECT_FALSE(of_schedule(job, overlap).lock.loner);
+  }
 }
 
 }  // namespace

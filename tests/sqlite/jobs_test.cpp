@@ -201,6 +201,24 @@ TEST_F(Jobs, a_job_that_is_too_long_is_refused_by_its_name_and_a_long_one_is_kep
   EXPECT_EQ(worker.list().size(), 1u);
 }
 
+TEST_F(Jobs, a_job_that_is_as_long_as_one_may_be_ends_like_any_other) {
+  Worker worker(path_);
+  const std::string longest((1 << 20) - 30, 'x'), error(100'000, 'e');
+  worker.enqueue(Worker::named("k", {.args = longest}));
+  const Claimed claimed = worker.claim();
+  ASSERT_EQ(claimed.what, Claimed::What::running);
+  const auto finished = worker.engine().finish({.id = claimed.job.id,
+                                                .holder = {claimed.job.holder},
+                                                .to = JobState::dead,
+                                                .error = error,
+                                                .lock = {claimed.job.lock},
+                                                .token = claimed.job.token},
+                                               soon());
+  ASSERT_TRUE(finished.has_value()) << finished.error().detail;
+  EXPECT_TRUE(finished->finished);
+  EXPECT_EQ(worker.list().at(0).error, error.substr(0, 65536));
+}
+
 TEST_F(Jobs, a_file_that_was_replaced_is_not_written_any_more) {
   Worker worker(path_);
   std::filesystem::remove(path_);

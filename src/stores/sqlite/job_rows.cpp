@@ -31,12 +31,20 @@ std::optional<std::string> slot_in(const core::JobRecord& job) {
 // Rows longer than the connection takes would be told as damage of the file.
 void require_short(const JobRow& row) {
   constexpr std::size_t longest = std::size_t{1} << 20;
-  const std::size_t size =
-      row.name.size() + row.queue.size() + row.args.size() + 3 * row.key.size() + row.error.size();
+  const std::size_t size = row.name.size() + row.queue.size() + row.args.size() + 3 * row.key.size();
   if (size <= longest) return;
   raise({Errc::invalid, "job '" + row.name.substr(0, 100) + "' is " + std::to_string(size) +
-                            " bytes long with its arguments and error; at most " + std::to_string(longest) +
+                            " bytes long with its arguments; at most " + std::to_string(longest) +
                             " fit: keep large data elsewhere and name it in the arguments"});
+}
+
+// A job that cannot be told of its end would stand in the way of all others.
+std::string_view cut(std::string_view error) {
+  constexpr std::size_t longest = std::size_t{64} << 10;
+  if (error.size() <= longest) return error;
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(error[end]) & 0xC0) == 0x80) --end;  // not inside a letter
+  return error.substr(0, end);
 }
 
 core::JobRecord read_job(const Cursor& c) {
@@ -206,12 +214,13 @@ void JobRows::update(const Record& job) {
   const JobRow& row = job.row;
   require_short(row);
   const std::optional<std::string> slot = slot_in(job);
-  const std::string_view args = row.args, holder = row.holder, lock = row.lock, error = row.error,
+  const std::string_view args = row.args, holder = row.holder, lock = row.lock, error = cut(row.error),
                          trail = row.trail;
   connection_
       .run(Sql::update_job, row_id(row.id), args, row.priority, std::string_view(to_string(row.state)),
            row.run_at, row.due_at, row.started_at, row.finished_at, row.attempt, row.crashes, slot,
-           row.parked, holder, lock, number(row.token), job.claim_until, error, row.duplicates, trail)
+           row.parked, holder, lock, number(row.token), job.claim_until, error, row.duplicates, trail,
+           row.max_attempts)
       .finish();
 }
 
@@ -223,8 +232,9 @@ std::vector<core::JobRecord> JobRows::find(const JobQuery& q) {
   const std::int64_t last = q.id == no_job ? newest : std::min(newest, first);
   const std::string_view state = q.state ? std::string_view(to_string(*q.state)) : std::string_view();
   std::vector<Record> found;
-  Cursor cursor = connection_.run(Sql::find_jobs, first, last, q.key, q.name, q.queue, state,
-                                  std::min(q.limit, static_cast<std::size_t>(highest)));
+  Cursor cursor =
+      connection_.run(q.key.empty() ? Sql::find_jobs : Sql::find_jobs_of_key, first, last, q.key, q.name,
+                      q.queue, state, std::min(q.limit, static_cast<std::size_t>(highest)));
   while (cursor.next()) {
     if (auto job = job_numbered(cursor.number(0))) found.push_back(*std::move(job));
   }

@@ -7,6 +7,7 @@
 #include "stores/sqlite/sql/erase_job.sql.h"
 #include "stores/sqlite/sql/evict.sql.h"
 #include "stores/sqlite/sql/find_jobs.sql.h"
+#include "stores/sqlite/sql/find_jobs_of_key.sql.h"
 #include "stores/sqlite/sql/grant.sql.h"
 #include "stores/sqlite/sql/history.sql.h"
 #include "stores/sqlite/sql/insert_job.sql.h"
@@ -99,6 +100,7 @@ std::string_view text(Sql statement) noexcept {
     case Sql::update_job: return update_job_sql;
     case Sql::erase_job: return erase_job_sql;
     case Sql::find_jobs: return find_jobs_sql;
+    case Sql::find_jobs_of_key: return find_jobs_of_key_sql;
     case Sql::purge_jobs: return purge_jobs_sql;
     case Sql::tick: return tick_sql;
     case Sql::put_tick: return put_tick_sql;

@@ -55,6 +55,7 @@ enum class Sql : std::uint8_t {
   update_job,
   erase_job,
   find_jobs,
+  find_jobs_of_key,
   purge_jobs,
   tick,
   put_tick,

@@ -104,7 +104,8 @@ CREATE TABLE IF NOT EXISTS {jobs} (
   KEY claimed (queue, claim_until),
   KEY waiting (waits_for, priority, run_at),
   KEY over_at (over_at),
-  KEY state (state)
+  KEY state (state),
+  KEY of_key (`key`)
 ) ENGINE=InnoDB;
 
 -- ticks: a name's last tick and last success.

@@ -63,6 +63,9 @@ CREATE INDEX IF NOT EXISTS {jobs_running} ON {jobs} (queue, claim_until) WHERE s
 CREATE INDEX IF NOT EXISTS {jobs_parked} ON {jobs} (key, priority, run_at, id, due_at) WHERE parked;
 CREATE INDEX IF NOT EXISTS {jobs_parked_until} ON {jobs} (key, due_at) WHERE parked;
 
+-- For people who ask what became of a key.
+CREATE INDEX IF NOT EXISTS {jobs_key} ON {jobs} (key, id);
+
 CREATE INDEX IF NOT EXISTS {jobs_over} ON {jobs} (finished_at)
  WHERE state IN ('done', 'dropped', 'cancelled');
 

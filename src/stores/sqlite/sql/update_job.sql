@@ -2,7 +2,7 @@
 -- All that can change.
 -- ?1 id  ?2 args  ?3 priority  ?4 state  ?5 run_at  ?6 due_at  ?7 started_at  ?8 finished_at  ?9 attempt
 -- ?10 crashes  ?11 slot, NULL: none  ?12 parked  ?13 holder  ?14 lock  ?15 token  ?16 claim_until  ?17 error
--- ?18 duplicates  ?19 trail
+-- ?18 duplicates  ?19 trail  ?20 max_attempts
 UPDATE {jobs}
    SET args = ?2,
        priority = ?3,
@@ -21,5 +21,6 @@ UPDATE {jobs}
        claim_until = ?16,
        error = ?17,
        duplicates = ?18,
-       trail = ?19
+       trail = ?19,
+       max_attempts = ?20
  WHERE id = ?1;
