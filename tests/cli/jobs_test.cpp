@@ -240,7 +240,7 @@ TEST_F(Home, every_command_of_jobs_has_a_page_with_two_examples) {
   }
 }
 
-HOLDFAST_ON_EVERY_SHARED_STORE(Jobs);
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Jobs);
 
 }  // namespace
 }  // namespace holdfast::test

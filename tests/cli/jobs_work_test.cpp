@@ -226,7 +226,7 @@ TEST_F(Home, a_worker_whose_nursery_is_killed_ends) {
   EXPECT_THAT(worker.err(), HasSubstr("was killed"));
 }
 
-HOLDFAST_ON_EVERY_SHARED_STORE(Working);
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Working);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -141,8 +141,8 @@ TEST_P(Explaining, a_key_that_never_was_a_jobs_tells_of_its_lease) {
                    "now +42 is free\n"));
 }
 
-HOLDFAST_ON_EVERY_SHARED_STORE(Turns);
-HOLDFAST_ON_EVERY_SHARED_STORE(Explaining);
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Turns);
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Explaining);
 
 }  // namespace
 }  // namespace holdfast::test
