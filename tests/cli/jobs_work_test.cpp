@@ -36,8 +36,11 @@ TEST_P(Working, a_program_is_given_its_arguments_and_who_it_is) {
 }
 
 TEST_P(Working, a_program_is_alone_in_its_group_with_three_descriptors_and_clean_signals) {
-  handler("Look",
-          "exec sh -c 'ls /proc/$$/fd; grep SigBlk /proc/$$/status; cut -d\" \" -f5 /proc/$$/stat; echo $$'");
+  // No program is waited for before the mask is read: a shell changes its own to do that.
+  handler(
+      "Look",
+      "exec sh -c 'while read -r line; do case $line in SigBlk*) blocked=$line; esac; done </proc/$$/status; "
+      "ls /proc/$$/fd; echo \"$blocked\"; cut -d\" \" -f5 /proc/$$/stat; echo $$'");
   enqueue({"Look"});
   const Ended ended = work_once();
   std::istringstream lines(ended.out.substr(ended.out.find("SigBlk")));
