@@ -155,7 +155,7 @@ TEST_P(Working, term_drains) {
 }
 
 TEST_P(Working, what_is_not_done_within_the_grace_is_stopped_and_handed_back) {
-  handler("Long", std::string(says_pid) + "trap 'echo told > told; exit 1' TERM; sleep 1000 & wait");
+  handler("Long", std::string("trap 'echo told > told; exit 1' TERM; sleep 1000 & ") + says_pid + "wait");
   const std::string id = enqueue({"Long"});
   Process worker = start(work({"--grace", "0s"}));
   pid_of_handler();
@@ -165,6 +165,31 @@ TEST_P(Working, what_is_not_done_within_the_grace_is_stopped_and_handed_back) {
   EXPECT_TRUE(exists("told"));
   EXPECT_EQ(state(id), "queued");
   EXPECT_EQ(job(id)["attempt"], 0);
+}
+
+TEST_P(Working, a_program_that_was_told_to_stop_is_not_done_even_if_it_ends_with_0) {
+  handler("Polite", std::string("trap 'exit 0' TERM; sleep 1000 & ") + says_pid + "wait");
+  const std::string id = enqueue({"Polite"});
+  Process worker = start(work({"--grace", "0s"}));
+  pid_of_handler();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0);
+  EXPECT_THAT(worker.err(), HasSubstr("handed back: it was stopped: exit 0"));
+  EXPECT_EQ(state(id), "queued");
+  EXPECT_EQ(job(id)["attempt"], 0);
+}
+
+TEST_P(Working, a_job_for_which_the_machine_has_no_room_is_handed_back) {
+  if (!is_server()) GTEST_SKIP() << "the embedded store has no room either then";
+  handler("Any", "echo ran > ran");
+  const std::string id = enqueue({"Any"});
+  Process worker(plan({"sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", HOLDFAST_BINARY, "jobs",
+                       "work", "--exec", "handlers/{name}", "--once"}));
+  EXPECT_EQ(worker.wait(), 0);
+  EXPECT_THAT(worker.err(), HasSubstr("job " + id + " Any handed back: no room for its arguments"));
+  EXPECT_EQ(state(id), "queued");
+  EXPECT_EQ(job(id)["attempt"], 0);
+  EXPECT_FALSE(exists("ran"));
 }
 
 TEST_P(Working, told_twice_it_does_not_wait_and_kills_what_does_not_listen) {
