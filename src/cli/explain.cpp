@@ -10,6 +10,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/timeline.h"
+#include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
@@ -44,8 +45,7 @@ Result<Subject> subject_of(const std::string& what, JobEngine* engine) {
 std::set<std::string> leases_of(const Subject& subject) {
   std::set<std::string> keys;
   for (const JobRow& job : subject.jobs) {
-    for (int n = 1; n <= job.limit; ++n)
-      keys.insert(job.limit == 1 ? job.key : job.key + "#" + std::to_string(n));
+    for (int n = 1; n <= job.limit; ++n) keys.insert(core::lock_name(job, n));
   }
   if (keys.empty()) keys.insert(subject.key);
   return keys;
