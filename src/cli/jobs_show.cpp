@@ -33,7 +33,7 @@ Rows rows_of(const JobRow& job) {
             {"state", std::string(to_string(job.state)) + (note.empty() ? "" : ", " + note)},
             {"queue", job.queue},
             {"priority", std::to_string(job.priority)},
-            {"attempt", std::to_string(job.attempt) + " of " + std::to_string(job.max_attempts)}};
+            {"attempt", std::to_string(attempts_of(job)) + " of " + std::to_string(job.max_attempts)}};
   if (job.crashes > 0) rows.push_back({"crashes", std::to_string(job.crashes)});
   rows.push_back({"lock", lock_of(job)});
   if (job.unique != Unique::no)

@@ -128,6 +128,9 @@ TEST_P(Working, a_killed_worker_takes_its_program_with_it_and_another_does_the_j
   EXPECT_TRUE(second.await_err("job " + id + " Long done"));
   EXPECT_EQ(job(id)["attempt"], 2);
   EXPECT_EQ(job(id)["crashes"], 1);
+  EXPECT_THAT(holdfast({"jobs", "ls"}).out, MatchesRegex("(.|\n)* 1/1, 1 crash\n"));
+  EXPECT_THAT(holdfast({"jobs", "show", id}).out,
+              MatchesRegex("(.|\n)*attempt +1 of 1\ncrashes +1\n(.|\n)*"));
   second.signal(SIGTERM);
   EXPECT_EQ(second.wait(), 0);
 }
