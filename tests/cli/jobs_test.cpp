@@ -150,6 +150,24 @@ TEST_P(Jobs, locked_and_enqueued_answer_by_their_exit_codes) {
   EXPECT_EQ(holdfast({"jobs", "locked", "--key", "many", "--limit", "3"}).out, "ben\n");
 }
 
+TEST_F(Home, a_layout_that_keeps_no_jobs_refuses_them_with_77_and_a_sentence) {
+  for (const Kind& kind : shared_kinds()) {
+    if (kind.name != "mongo_lock") continue;
+    const auto database = kind.make();
+    environment_["HOLDFAST_STORE"] = database->url();
+    for (const Words& words : {Words{"jobs", "ls"}, Words{"jobs", "enqueue", "X"}, Words{"jobs", "show", "1"},
+                               Words{"jobs", "work", "--exec", "true"}, Words{"explain", "job:1"}}) {
+      SCOPED_TRACE(::testing::PrintToString(words));
+      const Ended ended = holdfast(words);
+      EXPECT_EQ(ended.code, 77);
+      EXPECT_EQ(ended.out, "");
+      EXPECT_THAT(ended.err, MatchesRegex("holdfast: [^\n]*mongo-lock[^\n]*jobs[^\n]*\n"));
+    }
+    return;
+  }
+  GTEST_SKIP() << "MongoDB is not installed";
+}
+
 TEST_F(Home, looking_at_jobs_makes_nothing) {
   for (const Words& words :
        {Words{"jobs", "ls"}, Words{"jobs", "show", "1"}, Words{"jobs", "rm", "1"},
