@@ -45,7 +45,8 @@ TEST_P(Jobs, a_loner_is_enqueued_once_and_the_second_is_10_with_the_first_ones_n
   const Ended second = holdfast({"jobs", "enqueue", "Lone", "1", "--loner"});
   EXPECT_EQ(second.code, 10);
   EXPECT_EQ(second.out, id + "\n");
-  EXPECT_THAT(second.err, HasSubstr("job " + id + " of lock:Lone:1 is queued"));
+  EXPECT_THAT(second.err, MatchesRegex("holdfast: not enqueued: job " + id +
+                                       " of lock:Lone:1 is queued, enqueued at [-0-9]+ [:0-9]+Z\n"));
   const Ended as_json = holdfast({"jobs", "enqueue", "Lone", "1", "--loner", "--json"});
   EXPECT_EQ(as_json.code, 10);
   EXPECT_EQ(lines_of(as_json.out).at(0)["what"], "duplicate");
@@ -53,9 +54,21 @@ TEST_P(Jobs, a_loner_is_enqueued_once_and_the_second_is_10_with_the_first_ones_n
   EXPECT_EQ(job(id)["duplicates"], 2);
 }
 
+TEST_P(Jobs, the_number_of_a_duplicate_comes_before_what_is_said_of_it) {
+  const std::string id = enqueue({"Lone", "--loner"});
+  Process both(plan({"sh", "-c", HOLDFAST_BINARY " jobs enqueue Lone --loner 2>&1"}));
+  EXPECT_EQ(both.wait(), 10);
+  EXPECT_THAT(both.out(), StartsWith(id + "\nholdfast: not enqueued"));
+}
+
 TEST_P(Jobs, a_window_lets_one_in) {
-  enqueue({"Win", "--window", "1000d"});
-  EXPECT_EQ(holdfast({"jobs", "enqueue", "Win", "--window", "1000d"}).code, 10);
+  handler("Win", "exit 0");
+  const std::string id = enqueue({"Win", "--window", "1000d"});
+  ASSERT_EQ(work_once().code, 0);
+  const Ended second = holdfast({"jobs", "enqueue", "Win", "--window", "1000d"});
+  EXPECT_EQ(second.code, 10);
+  EXPECT_THAT(second.err, MatchesRegex("holdfast: not enqueued: this window of lock:Win: has had job " + id +
+                                       ", enqueued at [-0-9]+ [:0-9]+Z\n"));
 }
 
 TEST_P(Jobs, a_loner_whose_lock_somebody_holds_is_75_and_names_the_holder) {
