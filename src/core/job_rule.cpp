@@ -90,7 +90,9 @@ EnqueueReply meet(JobRecord& there, const NewJob& job, Micros wall) {
   there.row.args = job.args;
   there.row.priority = job.priority;
   there.row.run_at = when(job, wall);
-  there.row.due_at = there.row.parked ? std::max(there.row.due_at, there.row.run_at) : there.row.run_at;
+  // One that waits for its lock goes on doing so, unless its time has not come: then others are before it.
+  if (there.row.run_at > wall) there.row.parked = false;
+  if (!there.row.parked) there.row.due_at = there.row.run_at;
   there.row.attempt = there.row.crashes = 0;
   there.row.max_attempts = job.max_attempts;
   there.row.error.clear();
@@ -99,8 +101,8 @@ EnqueueReply meet(JobRecord& there, const NewJob& job, Micros wall) {
   return reply;
 }
 
-std::string lock_name(const JobRow& job, int n) {
-  return job.limit == 1 ? job.key : job.key + "#" + std::to_string(n);
+std::string lock_name(std::string_view key, int limit, int n) {
+  return std::string(key) + (limit == 1 ? "" : "#" + std::to_string(n));
 }
 
 Request lock_request(const JobRow& job, Key lock, const ClaimRequest& claim) {
@@ -154,6 +156,12 @@ void park(JobRecord& job, Millis lock_remaining, bool first, const JobMoment& mo
 }
 
 void unpark(JobRecord& job) { job.row.due_at = job.row.run_at; }
+
+bool make_scout(JobRecord& job, Micros wall) {
+  if (job.row.due_at <= wall + scout_pause) return false;
+  job.row.due_at = wall + scout_pause;
+  return true;
+}
 
 bool before(const JobRow& a, const JobRow& b) noexcept {
   return std::tuple(a.priority, a.run_at, number(a.id)) < std::tuple(b.priority, b.run_at, number(b.id));

@@ -43,7 +43,7 @@ EnqueueReply duplicate_of(JobRecord& there, Micros wall);
 // -- claiming
 
 // Which of its leases: 1 to limit.
-std::string lock_name(const JobRow& job, int n);
+std::string lock_name(std::string_view key, int limit, int n);
 Request lock_request(const JobRow& job, Key lock, const ClaimRequest& claim);
 // Of a job whose claim ran out: gives back what its last attempt held.
 Request give_back(const JobRow& job);
@@ -61,6 +61,8 @@ void drop(JobRecord& job, std::string_view blocker, const JobMoment& moment);
 void park(JobRecord& job, Millis lock_remaining, bool first, const JobMoment& moment);
 // The lock may be free: it is due.
 void unpark(JobRecord& job);
+// The first of those that wait has been started: this one looks in its place.  False: it does already.
+bool make_scout(JobRecord& job, Micros wall);
 // The order in which jobs are claimed.
 bool before(const JobRow& a, const JobRow& b) noexcept;
 

@@ -27,13 +27,19 @@ JobOptions of_schedule(JobOptions job, CronOptions::Overlap overlap) {
   job.loner_enqueue_failed = {};
   switch (overlap) {
     case CronOptions::Overlap::skip:
-      if (job.lock.unique == Unique::no) job.lock.unique = Unique::loner;
+      if (job.lock.unique != Unique::until_success) job.lock.unique = Unique::loner;
       break;
     case CronOptions::Overlap::wait:
       job.lock.on_conflict = OnConflict::wait;
+      job.lock.loner = false;
+      job.lock.unique = Unique::no;
       if (job.lock.limit == 0) job.lock.limit = 1;
       break;
-    case CronOptions::Overlap::allow: job.lock.limit = 0; break;
+    case CronOptions::Overlap::allow:
+      job.lock.loner = false;
+      job.lock.unique = Unique::no;
+      job.lock.limit = 0;
+      break;
   }
   return job;
 }

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr Millis one_call = 5s;
 constexpr std::size_t longest_args = 1 << 20;
-constexpr std::size_t longest_name = 255;
+constexpr std::size_t longest_name = 255, longest_tick = 512;
 constexpr int most_at_once = 1000;
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
@@ -29,6 +29,13 @@ Status check_name(std::string_view name, const char* what) {
     return invalid("\"" + printable(name) + "\" cannot be the name of a " + what +
                    ": it is UTF-8 without NUL, 1 to 255 bytes");
   return ok();
+}
+
+// It stands before a key, perhaps, and in a column.
+Status check_tick(std::string_view name) {
+  if (name.size() <= longest_tick) return ok();
+  return invalid("\"" + printable(name) +
+                 "\" is too long: with a window or a tick a key has at most 505 bytes");
 }
 
 Unique unique_of(const JobLock& lock) {
@@ -204,7 +211,7 @@ std::optional<LeaseRow> Jobs::locked(const std::string& key, const JobOptions& o
   Operator by_hand(options.lock_store ? *options.lock_store : state_->client);
   const int limit = std::max(options.lock.limit, 1);
   for (int n = 1; n <= limit; ++n) {
-    const std::string lock = limit == 1 ? key : key + "#" + std::to_string(n);
+    const std::string lock = core::lock_name(key, limit, n);
     if (const Inspection found = by_hand.inspect(lock); found.lease.remaining > 0ms) return found.lease;
   }
   return std::nullopt;
@@ -241,6 +248,7 @@ Result<std::uint64_t> Jobs::try_purge(const JobPurge& what) const {
 }
 
 Result<TickRow> Jobs::try_take_tick(const Tick& tick) const {
+  if (Status s = check_tick(tick.name); !s) return std::move(s).error();
   const Instant until = jobs::soon();
   return state_->ask(until, [&](JobEngine& engine) { return engine.take_tick(tick, until); });
 }
@@ -251,6 +259,7 @@ Result<TickRow> Jobs::try_tick(std::string_view name) const {
 }
 
 Status Jobs::try_note_success(std::string_view name, std::string_view by) const {
+  if (Status s = check_tick(name); !s) return s;
   const Instant until = jobs::soon();
   return state_->ask(until, [&](JobEngine& engine) { return engine.note_success(name, by, until); });
 }

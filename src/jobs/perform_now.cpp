@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "base/wall_clock.h"
+#include "core/job_rule.h"
 #include "jobs/jobs_state.h"
 #include "jobs/running.h"
 
@@ -30,7 +31,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   std::optional<Error> refused;
   for (int n = 1; n <= limit && !state.locked(); ++n) {
     auto lease =
-        client.try_acquire(limit == 1 ? key : key + "#" + std::to_string(n),
+        client.try_acquire(core::lock_name(key, limit, n),
                            {.ttl = ttl, .wait = waits && n == limit ? forever : 0ms, .keep = timeout == 0ms});
     if (lease)
       state.lock = *std::move(lease);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/wakeup.h"
 #include "core/deadline.h"
+#include "core/job_rule.h"
 
 namespace holdfast::jobs {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis first_backoff = 10s, longest_backoff = 1h;
-constexpr Millis unknown_here = 10s;  // until somebody else may know what to do
+constexpr Millis not_here = 10s;  // until it can be done, or somebody else can do it
 constexpr Millis between_tries = 100ms;
 constexpr std::size_t longest_error = 4000;
 
@@ -97,46 +98,58 @@ JobEvent Running::hand_back() { return failed("the worker was ending", true); }
 JobEvent Running::perform() {
   if (!definition_ || !definition_->function) return unknown();
   if (!args_fit_) return failed("its arguments are not a JSON array: " + printable(claimed_.job.args), false);
-  if (!take_lock_elsewhere()) return refused();
+  if (const auto trouble = take_lock_elsewhere())
+    return trouble->busy() ? refused() : put_off(trouble->detail);
   state_->listen();
   jobs_.began(state_);
   std::string error;
-  bool threw = false;
+  bool threw = false, stopped = false;
   try {
     JobContext context(*state_);
     definition_->function(context, state_->args);
+  } catch (const Failure& failure) {
+    threw = true;
+    stopped = failure.error().code == Errc::stopped;
+    error = current_exception_text();
   } catch (...) {
     threw = true;
     error = current_exception_text();
   }
   jobs_.ended(state_);
+  if (threw && stopped && !state_->draining) return put_off(error);
   if (threw) return failed(error, state_->draining);
   return conclude({.to = JobState::done}, JobEvent::What::done, "");
 }
 
+// It could not even be tried here.
+JobEvent Running::put_off(const std::string& why) {
+  return conclude({.to = JobState::queued, .in = not_here, .counts = false, .error = why},
+                  JobEvent::What::handed_back, why);
+}
+
 // Whoever knows it decides what becomes of it.
 JobEvent Running::unknown() {
-  return conclude({.to = JobState::queued, .in = unknown_here, .counts = false, .error = "no worker knew it"},
-                  JobEvent::What::handed_back,
-                  "nobody has defined " + printable(claimed_.job.name) + " here");
+  return put_off("nobody has defined " + printable(claimed_.job.name) + " here");
 }
 
 // The lock of a job that names another store for it.
-bool Running::take_lock_elsewhere() {
+std::optional<Error> Running::take_lock_elsewhere() {
   const JobOptions& options = definition_->options;
-  if (!options.lock_store || options.lock.limit == 0) return true;
-  const int limit = options.lock.limit;
-  for (int n = 1; n <= limit; ++n) {
-    const std::string key = limit == 1 ? claimed_.job.key : claimed_.job.key + "#" + std::to_string(n);
+  if (!options.lock_store) return std::nullopt;
+  std::optional<Error> refused;
+  for (int n = 1; n <= options.lock.limit; ++n) {
     auto lease = Client(*options.lock_store)
-                     .try_acquire(key, {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
+                     .try_acquire(core::lock_name(claimed_.job.key, options.lock.limit, n),
+                                  {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
     if (lease) {
       state_->lock = *std::move(lease);
-      return true;
+      return std::nullopt;
     }
-    if (n == 1) state_->blocker = lease.error().holder.empty() ? lease.error().detail : lease.error().holder;
+    if (!lease.error().busy()) return std::move(lease).error();
+    if (!refused) refused = std::move(lease).error();
   }
-  return false;
+  if (refused) state_->blocker = refused->holder;
+  return refused;
 }
 
 // Its lock is somebody else's.
@@ -144,6 +157,10 @@ JobEvent Running::refused() {
   if (!definition_) return unknown();
   const JobOptions& options = definition_->options;
   std::string error = printable(claimed_.job.key) + " is held by " + printable(state_->blocker);
+  // One that was started before is never dropped for its lock; that may even be what its dead worker has
+  // left.
+  const bool waits = options.lock_store && claimed_.job.attempt > 1;
+  if (waits) return put_off(error);
   try {
     JobContext context(*state_);
     if (options.lock_failed) options.lock_failed(context, state_->args);
@@ -222,7 +239,8 @@ JobEvent Running::not_ours() {
 }
 
 Result<Finished> Running::tell(const Finish& how) {
-  Wakeup pause;
+  std::optional<Wakeup>
+      pause;  // not before it is needed: the job has ended, and there may be no descriptor left
   bool in_doubt = false;
   while (true) {
     const Instant now = BootClock::now();
@@ -235,7 +253,8 @@ Result<Finished> Running::tell(const Finish& how) {
     }
     in_doubt = in_doubt || finished.error().in_doubt();
     if (!finished.error().retryable() || !state_->claim.held()) return finished;
-    pause.wait(after(now, between_tries));
+    if (!pause) pause.emplace();
+    pause->wait(after(now, between_tries));
   }
 }
 

@@ -34,12 +34,14 @@ class Running {
   JobEvent perform();
   JobEvent unknown();
   JobEvent refused();
+  JobEvent put_off(const std::string& why);
   JobEvent failed(const std::string& why, bool stopped);
   JobEvent conclude(Finish how, JobEvent::What what, std::string detail);
   // Until the claim ends: then nobody can know.
   Result<Finished> tell(const Finish& how);
   bool is_as_told(const Finish& how);
-  bool take_lock_elsewhere();
+  // Why not; none: it has it, or needs none.
+  std::optional<Error> take_lock_elsewhere();
   JobEvent not_ours();
   // An exception of a callback's is told, and changes nothing.
   template <class Call>

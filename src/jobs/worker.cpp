@@ -189,8 +189,9 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
     const JobEvent event = runs && too_late ? job.hand_back() : job.run(fraction());
     gone();
     tell(event);
-  } catch (...) {
+  } catch (...) {  // out of memory, or of descriptors: it has not been told of, so it may be tried again
     gone();
+    guarded([&] { tell(job.hand_back()); });
     throw;
   }
 }

@@ -64,8 +64,10 @@ std::optional<EnqueueReply> RowEngine::try_enqueue(const NewJob& job) {
   }
   if (core::has_slot(job.unique)) {
     if (auto there = in_slot(core::slot_of(job.key))) {
+      const bool parked = there->row.parked;
       const EnqueueReply reply = core::meet(*there, job, wall);
       update(*there);
+      if (parked && !there->row.parked) unpark_next(there->row.key, wall);
       return reply;
     }
   }
@@ -143,12 +145,14 @@ bool RowEngine::take_lock(JobRecord& job, const ClaimRequest& request, const Job
     core::start(job, request, {}, no_token, at);
     return true;
   }
+  const bool was_parked = row.parked;
   Millis soonest = never;
   for (int n = 1; n <= row.limit; ++n) {
-    const std::string lock = core::lock_name(row, n);
+    const std::string lock = core::lock_name(row.key, row.limit, n);
     const Reply reply = lease(core::lock_request(row, {lock}, request));
     if (reply.verdict == Verdict::granted) {
       core::start(job, request, {lock}, reply.token, at);
+      if (was_parked) scout_next(job.row.key, at.wall);
       claimed.lock_remaining = reply.remaining;
       claimed.blocker.clear();
       return true;
@@ -173,6 +177,11 @@ bool RowEngine::take_lock(JobRecord& job, const ClaimRequest& request, const Job
   claimed.what = Claimed::What::nothing;
   claimed.blocker.clear();
   return false;
+}
+
+void RowEngine::scout_next(std::string_view key, Micros wall) {
+  auto next = first_parked(key, wall);
+  if (next && core::make_scout(*next, wall)) update(*next);
 }
 
 void RowEngine::unpark_next(std::string_view key, Micros wall) {
@@ -243,14 +252,15 @@ Result<JobRow> RowEngine::change(JobId id, JobChange what, std::string_view by, 
       now = at.now;
       auto found = job(id);
       if (!found) raise(core::no_such_job(id));
-      const bool parked = found->row.parked;
+      // Who would free the lock may never come; the next one looks for itself.
+      const bool wakes = found->row.parked || found->row.state == JobState::running;
       if (Status s = core::change(*found, what, by, at); !s) raise(std::move(s).error());
       if (found->row.slotted) {
         const auto other = in_slot(core::slot_of(found->row.key));
         if (other && other->row.id != id) raise(core::slot_is_taken(id, other->row.id));
       }
       what == JobChange::remove ? erase(id) : update(*found);
-      if (parked) unpark_next(found->row.key, at.wall);
+      if (wakes) unpark_next(found->row.key, at.wall);
       changed = *std::move(found);
     });
     return core::seen(std::move(changed), now);

@@ -81,6 +81,7 @@ class RowEngine : public JobEngine {
   bool take_lock(core::JobRecord& job, const ClaimRequest& request, const core::JobMoment& moment,
                  Claimed& claimed);
   void unpark_next(std::string_view key, Micros wall);
+  void scout_next(std::string_view key, Micros wall);
 };
 
 }  // namespace holdfast::rows

@@ -167,6 +167,51 @@ TEST_P(Engine, a_parked_job_that_is_cancelled_leaves_its_turn_to_the_next) {
   EXPECT_EQ(a_.claim("w1").job.id, two);
 }
 
+TEST_P(Engine, when_the_first_that_waits_has_started_the_next_looks_in_its_place) {
+  const NewJob timed{.lock_ttl = 1500ms, .lock_fixed = true, .on_conflict = OnConflict::wait};
+  lease_.acquire("k", "operator");
+  const JobId one = a_.enqueue("k", timed).id;
+  const JobId two = a_.enqueue("k", timed).id;
+  const JobId three = a_.enqueue("k", timed).id;
+  a_.claim("w1");
+  lease_.release("k", "operator");
+  // None of them ends; each lock does, after its time.
+  for (const JobId id : {one, two, three}) {
+    Claimed claimed;
+    ASSERT_TRUE(
+        await([&] { return (claimed = a_.claim("w" + std::to_string(number(id)))).what == Got::running; }));
+    EXPECT_EQ(claimed.job.id, id);
+  }
+}
+
+TEST_P(Engine, when_a_running_job_is_cancelled_the_next_that_waits_looks_for_itself) {
+  const NewJob timed{.lock_ttl = 1500ms, .lock_fixed = true, .on_conflict = OnConflict::wait};
+  const JobId one = a_.enqueue("k", timed).id;
+  a_.enqueue("k", timed);
+  const JobId three = a_.enqueue("k", timed).id;
+  a_.claim("w1");  // whose worker is not heard of again
+  a_.claim("w2");
+  ASSERT_TRUE(a_.row(three).parked);
+  ASSERT_TRUE(a_.change(one, JobChange::cancel).has_value());
+  EXPECT_TRUE(await([&] { return a_.claim("w2").what == Got::running; }));
+  EXPECT_TRUE(await([&] { return a_.claim("w3").what == Got::running; }));
+}
+
+TEST_P(Engine, a_job_that_waits_and_is_replaced_to_a_later_time_stands_in_nobodys_way) {
+  NewJob replaced{.priority = -1, .on_conflict = OnConflict::replace, .unique = Unique::until_start};
+  const NewJob waits{.on_conflict = OnConflict::wait};
+  a_.enqueue("k", waits);
+  const Claimed first = a_.claim("w1");
+  const JobId one = a_.enqueue("k", replaced).id;
+  const JobId two = a_.enqueue("k", waits).id;
+  a_.claim("w2");
+  ASSERT_TRUE(a_.row(one).parked);
+  replaced.in = 1h;
+  ASSERT_EQ(a_.enqueue("k", replaced).what, Told::replaced);
+  a_.finish(first);
+  EXPECT_EQ(a_.claim("w2").job.id, two);
+}
+
 TEST_P(Engine, as_many_run_at_once_as_the_limit_says) {
   const NewJob three{.limit = 3};
   for (int i = 0; i < 5; ++i) a_.enqueue("k", three);

@@ -149,7 +149,7 @@ void MariaEngine::require_fit(const JobRow& job) const {
   };
   refuse(job.name, longest_name, "name");
   refuse(job.queue, longest_name, "queue");
-  refuse(job.limit > 1 ? core::lock_name(job, job.limit) : job.key,
+  refuse(job.limit > 1 ? core::lock_name(job.key, job.limit, job.limit) : job.key,
          std::min(longest_name, hello_.longest_key), "key");
 }
 

@@ -91,7 +91,7 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
 void MongoEngine::give_back_of_the_dead(Call& call, const KeptJob& job) {
   if (job.last_taker.empty()) return;
   std::vector<std::string> names;
-  for (int n = 1; n <= job.record.row.limit; ++n) names.push_back(core::lock_name(job.record.row, n));
+  for (int n = 1; n <= job.record.row.limit; ++n) names.push_back(core::lock_name(job.record.row.key, job.record.row.limit, n));
   std::vector<Request> requests;
   for (const std::string& name : names)
     requests.push_back({.verb = Verb::release, .key = {name}, .holder = {job.last_taker}});
@@ -104,7 +104,7 @@ MongoEngine::Lock MongoEngine::take_lock(Call& call, const ClaimRequest& request
   if (row.limit == 0) return {.granted = true};
   Lock lock{.remaining = never};
   for (int n = 1; n <= row.limit; ++n) {
-    std::string name = core::lock_name(row, n);
+    std::string name = core::lock_name(row.key, row.limit, n);
     Reply reply = lease(call, core::lock_request(row, {name}, request));
     if (reply.verdict == Verdict::granted)
       return {.granted = true, .name = std::move(name), .token = reply.token, .remaining = reply.remaining};
