@@ -60,7 +60,7 @@ Result<Subject> subject_of(const std::string& what, JobEngine* engine) {
 std::set<std::string> leases_of(const Subject& subject) {
   std::set<std::string> keys;
   for (const JobRow& job : subject.jobs) {
-    for (int n = 1; n <= job.limit; ++n) keys.insert(core::lock_name(job, n));
+    for (int n = 1; n <= job.limit; ++n) keys.insert(core::lock_name(job.key, job.limit, n));
   }
   if (keys.empty()) keys.insert(subject.key);
   return keys;

@@ -14,9 +14,8 @@ int execute(const JobsLocked& command, const Common& common) {
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
   if (looked->unused) return exit_no;
-  const JobRow job{.key = command.key, .limit = command.limit};
-  for (int n = 1; n <= job.limit; ++n) {
-    const auto found = looked->by_hand.try_inspect(core::lock_name(job, n));
+  for (int n = 1; n <= command.limit; ++n) {
+    const auto found = looked->by_hand.try_inspect(core::lock_name(command.key, command.limit, n));
     if (!found) return fail(found.error());
     if (found->lease.remaining == Millis::zero()) continue;
     say(common.json ? json_of(found->lease) : printable(found->lease.holder));

@@ -57,7 +57,7 @@ Rows rows_of(const JobRow& job) {
 Status add_blockers(Rows& rows, const JobRow& job, Operator& by_hand) {
   if (job.state != JobState::queued) return ok();
   for (int n = 1; n <= job.limit; ++n) {
-    const std::string lock = core::lock_name(job, n);
+    const std::string lock = core::lock_name(job.key, job.limit, n);
     const auto found = by_hand.try_inspect(lock);
     if (!found) return found.error();
     if (found->lease.remaining > Millis::zero())
