@@ -15,6 +15,8 @@ using ::testing::Not;
 class Working : public JobsHome {
  protected:
   static constexpr const char* says_pid = "echo $$ > pid; ";
+  // A `sleep 1000 &` that is not yet one when TERM comes has the shell's trap, and outlives it.
+  static constexpr const char* waits = "while :; do sleep 0.05; done";
   pid_t pid_of_handler() const {
     EXPECT_TRUE(await_file("pid"));
     return std::stoi(text_of("pid"));
@@ -158,7 +160,7 @@ TEST_P(Working, term_drains) {
 }
 
 TEST_P(Working, what_is_not_done_within_the_grace_is_stopped_and_handed_back) {
-  handler("Long", std::string("trap 'echo told > told; exit 1' TERM; sleep 1000 & ") + says_pid + "wait");
+  handler("Long", std::string("trap 'echo told > told; exit 1' TERM; ") + says_pid + waits);
   const std::string id = enqueue({"Long"});
   Process worker = start(work({"--grace", "0s"}));
   pid_of_handler();
@@ -171,7 +173,7 @@ TEST_P(Working, what_is_not_done_within_the_grace_is_stopped_and_handed_back) {
 }
 
 TEST_P(Working, a_program_that_was_told_to_stop_is_not_done_even_if_it_ends_with_0) {
-  handler("Polite", std::string("trap 'exit 0' TERM; sleep 1000 & ") + says_pid + "wait");
+  handler("Polite", std::string("trap 'exit 0' TERM; ") + says_pid + waits);
   const std::string id = enqueue({"Polite"});
   Process worker = start(work({"--grace", "0s"}));
   pid_of_handler();
