@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // explain.cpp - `holdfast explain KEY|JOB`: what happened, the oldest first, and how it stands now.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/wall_clock.h"
@@ -10,6 +11,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/timeline.h"
+#include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
@@ -20,39 +22,56 @@ constexpr std::size_t most_jobs = 1000;
 struct Subject {
   std::string key;
   std::vector<JobRow> jobs;
+  std::optional<std::uint64_t> not_a_job = {};  // though it looks like one
 };
 
-// "7" is job 7, if there is one; else it is a key, as everything else.
+std::string no_job_here(std::uint64_t id) { return "there is no job " + std::to_string(id) + " here"; }
+
+// Which job is meant, if it can be one.
+struct JobWord {
+  explicit JobWord(const std::string& what)
+      : marked(what.starts_with("job:")), id(whole_number<std::uint64_t>(marked ? what.substr(4) : what)) {}
+
+  bool marked;
+  std::optional<std::uint64_t> id;
+};
+
+// "job:7" is job 7; "7" is too, if there is one; else it is a key, as everything else.
 Result<Subject> subject_of(const std::string& what, JobEngine* engine) {
-  const bool marked = what.starts_with("job:");
-  const auto id = whole_number<std::uint64_t>(marked ? what.substr(4) : what);
   if (engine == nullptr) return Subject{what, {}};
-  if (id && *id != 0) {
-    auto rows = engine->list({.id = JobId{*id}}, soon());
+  const JobWord word(what);
+  if (word.id) {
+    Result<std::vector<JobRow>> rows = std::vector<JobRow>();
+    if (*word.id != 0) rows = engine->list({.id = JobId{*word.id}}, soon());
     if (!rows) return std::move(rows).error();
     if (!rows->empty()) {
       std::string key = rows->front().key;
       return Subject{std::move(key), *std::move(rows)};
     }
+    if (word.marked) return Error{Errc::invalid, no_job_here(*word.id) + ": holdfast jobs ls lists them"};
   }
   auto rows = engine->list({.key = what, .limit = most_jobs}, soon());
   if (!rows) return std::move(rows).error();
-  return Subject{what, *std::move(rows)};
+  const auto not_a_job = rows->empty() ? word.id : std::nullopt;
+  return Subject{what, *std::move(rows), not_a_job};
 }
 
 // A job that may run several times at once has a lease for each.
 std::set<std::string> leases_of(const Subject& subject) {
   std::set<std::string> keys;
   for (const JobRow& job : subject.jobs) {
-    for (int n = 1; n <= job.limit; ++n)
-      keys.insert(job.limit == 1 ? job.key : job.key + "#" + std::to_string(n));
+    for (int n = 1; n <= job.limit; ++n) keys.insert(core::lock_name(job.key, job.limit, n));
   }
   if (keys.empty()) keys.insert(subject.key);
   return keys;
 }
 
-bool is_told(const Inspection& found, bool alone) {
-  return alone || found.lease.remaining > Millis::zero() || !found.log.empty() || !found.places.empty();
+bool is_used(const Inspection& found) {
+  return found.lease.remaining > Millis::zero() || !found.log.empty() || !found.places.empty();
+}
+
+bool is_known(const Inspection& found) {
+  return is_used(found) || !found.lease.holder.empty() || found.lease.token != no_token;
 }
 
 Result<std::vector<Moment>> all_moments(const Subject& subject, Operator& by_hand) {
@@ -64,7 +83,10 @@ Result<std::vector<Moment>> all_moments(const Subject& subject, Operator& by_han
   for (const std::string& key : keys) {
     const auto found = by_hand.try_inspect(key);
     if (!found) return found.error();
-    if (!is_told(*found, keys.size() == 1)) continue;
+    if (subject.not_a_job && !is_known(*found))
+      return Error{Errc::invalid, no_job_here(*subject.not_a_job) + ", and nothing is known of a key " + key +
+                                      ": holdfast jobs ls and holdfast ls list what there is"};
+    if (keys.size() > 1 && !is_used(*found)) continue;
     std::vector<Moment> of_lease = moments_of(*found);
     std::reverse(of_lease.begin(), std::find_if(of_lease.begin(), of_lease.end(),
                                                 [](const Moment& m) { return m.at == now_and_here; }));
@@ -84,6 +106,7 @@ int execute(const Explain& command, const Common& common) {
   // One that keeps no jobs has leases to tell of.
   const bool has_jobs = engine.has_value();
   if (!has_jobs && engine.error().code != Errc::refused) return fail(engine.error());
+  if (const JobWord word(command.what); !has_jobs && word.marked && word.id) return fail(engine.error());
   if (!has_jobs) complain(engine.error().detail);
   const auto subject = subject_of(command.what, has_jobs ? engine->get() : nullptr);
   if (!subject) return fail(subject.error());

@@ -55,7 +55,7 @@ class Guard {
 
   Instant next_look(Instant now) const;
   void hear_main();
-  void on(const Input&) { input_ = link_.take_passed(); }
+  void on(const Input&);
   void on(const Start& start);
   void on(const Renewed& renewed) { schedule_.renewed(renewed.deadline); }
   void on(const Signal& signal);
@@ -81,6 +81,7 @@ class Guard {
   Schedule schedule_;
   CommandProcess command_{};
   Fd input_;
+  bool input_lost_ = false;
   Fd proof_;  // ours too: while we have a group to end, the key is not free
   bool termed_ = false;
   bool killed_ = false;
@@ -107,6 +108,11 @@ void Guard::hear_main() {
   if (state_ == State::idle) state_ = State::gone;
 }
 
+void Guard::on(const Input&) {
+  input_ = link_.take_passed();
+  input_lost_ = !input_;  // it did travel, but we may have no more: CMD must not read something else
+}
+
 void Guard::on(const Start& start) {
   proof_ = link_.take_passed();
   schedule_ = Schedule(start.deadline, start.ttl);
@@ -116,6 +122,7 @@ void Guard::on(const Start& start) {
     return;
   }
   try {
+    if (input_lost_) throw std::system_error(EMFILE, std::generic_category(), "input");
     command_ = prepare_command({work_, signals_, terminal_, start, proof_.get(), input_.get()});
     input_.reset();
     sources_.add(command_.line.get());

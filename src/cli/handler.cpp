@@ -26,6 +26,13 @@ using namespace std::chrono_literals;
 constexpr Millis look_again = 5ms;
 
 [[noreturn]] void failed(std::string text) { raise({Errc::refused, std::move(text)}); }
+// It is no fault of the job's, which is handed back and not counted.
+[[noreturn]] void stopped(std::string text) { raise({Errc::stopped, std::move(text)}); }
+
+// The machine's, and not the program's: soon, or elsewhere, it may be run.
+bool is_shortage(int error) {
+  return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
 
 void check_file_name(std::string_view word, const char* what) {
   const bool plain = !word.empty() && word.front() != '.' && word.find('/') == std::string_view::npos &&
@@ -43,11 +50,11 @@ void replace_all(std::string& text, std::string_view mark, std::string_view with
 // A file of its own: nobody need be there to write while the program reads.
 Fd input_of(const Args& args) {
   Fd file(::memfd_create("arguments", MFD_CLOEXEC));
-  if (!file) throw std::system_error(errno, std::generic_category(), "no room for the arguments");
+  if (!file) throw std::system_error(errno, std::generic_category(), "no room for its arguments");
   const std::string text = args.text() + "\n";
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(file.get(), text.data() + done, text.size() - done);
-    if (written < 0) throw std::system_error(errno, std::generic_category(), "no room for the arguments");
+    if (written < 0) throw std::system_error(errno, std::generic_category(), "no room for its arguments");
     done += static_cast<std::size_t>(written);
   }
   ::lseek(file.get(), 0, SEEK_SET);
@@ -67,7 +74,7 @@ class Handler {
 
   void start(const Fd& input, const Fd& proof);
   void see_through();
-  // Throws unless it is done.
+  // Throws unless it is done: Errc::stopped if that is not the program's doing.
   void conclude(const std::string& program) const;
 
  private:
@@ -96,7 +103,7 @@ class Handler {
 void Handler::start(const Fd& input, const Fd& proof) {
   const Instant deadline = context_.deadline();
   const Instant now = BootClock::now();
-  if (now >= deadline) raise({Errc::stopped, "it was not started any more"});
+  if (now >= deadline) stopped("it was not started any more");
   const Micros wall_deadline = wall_now() + std::chrono::floor<Micros>(deadline - now);
   Start start{.deadline = deadline,
               .ttl = options_.claim,
@@ -161,15 +168,29 @@ void Handler::bury() {
 }
 
 void Handler::conclude(const std::string& program) const {
-  if (cannot_run_ != 0) failed("cannot run \"" + printable(program) + "\": " + std::strerror(cannot_run_));
-  if (!status_)
-    failed(group_ == 0 ? "there was no process to be had for it" : "its guard was killed, and it was too");
+  if (cannot_run_ != 0)
+    (is_shortage(cannot_run_) ? stopped : failed)("cannot run \"" + printable(program) +
+                                                  "\": " + std::strerror(cannot_run_));
+  if (!status_ && group_ == 0) stopped("there was no process to be had for it");
+  if (!status_ && !told_to_stop_) failed("its guard was killed, and it was too");
+  if (!status_) stopped("it was stopped, and its guard was killed");
   const bool by_signal = WIFSIGNALED(*status_);
   const std::string how = by_signal ? "killed by signal " + std::to_string(WTERMSIG(*status_))
                                     : "exit " + std::to_string(WEXITSTATUS(*status_));
-  if (forced_ && !told_to_stop_) failed("its claim could not be renewed in time, so it was stopped: " + how);
-  if (!by_signal && WEXITSTATUS(*status_) == 0) return;
-  failed(told_to_stop_ ? "it was stopped: " + how : how);
+  // Whatever it says then: very many programs end with 0 when they get TERM, done or not.
+  if (told_to_stop_) stopped("it was stopped: " + how);
+  if (forced_) stopped("its claim could not be renewed in time, so it was stopped: " + how);
+  if (by_signal || WEXITSTATUS(*status_) != 0) failed(how);
+}
+
+void run_program(const HandlerOptions& options, const Errand& errand, Nursery& nursery, const Client& client,
+                 const JobContext& context) {
+  const Fd input = input_of(context.args());
+  const Fd proof(client.proof_of_life());
+  Handler handler(options, nursery.send(errand), context);
+  handler.start(input, proof);
+  handler.see_through();
+  handler.conclude(errand.program.data());
 }
 
 }  // namespace
@@ -192,12 +213,11 @@ void run_handler(const HandlerOptions& options, Nursery& nursery, const Client& 
   copy_to(errand.key, context.lock_key());
   copy_to(errand.name, context.name());
   copy_to(errand.program, program);
-  const Fd input = input_of(context.args());
-  const Fd proof(client.proof_of_life());
-  Handler handler(options, nursery.send(errand), context);
-  handler.start(input, proof);
-  handler.see_through();
-  handler.conclude(program);
+  try {
+    run_program(options, errand, nursery, client, context);
+  } catch (const std::system_error& shortage) {  // of descriptors or memory
+    stopped(shortage.what());
+  }
 }
 
 }  // namespace holdfast::cli

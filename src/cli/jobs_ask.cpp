@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/look.h"
 #include "cli/output.h"
+#include "core/job_rule.h"
 
 namespace holdfast::cli {
 
@@ -14,8 +15,7 @@ int execute(const JobsLocked& command, const Common& common) {
   if (!looked) return fail(looked.error());
   if (looked->unused) return exit_no;
   for (int n = 1; n <= command.limit; ++n) {
-    const std::string lock = command.limit == 1 ? command.key : command.key + "#" + std::to_string(n);
-    const auto found = looked->by_hand.try_inspect(lock);
+    const auto found = looked->by_hand.try_inspect(core::lock_name(command.key, command.limit, n));
     if (!found) return fail(found.error());
     if (found->lease.remaining == Millis::zero()) continue;
     say(common.json ? json_of(found->lease) : printable(found->lease.holder));

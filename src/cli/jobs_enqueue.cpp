@@ -10,21 +10,27 @@
 namespace holdfast::cli {
 namespace {
 
-int answer(const Enqueued& enqueued, const std::string&, bool quiet) {
+int answer(const Enqueued& enqueued, const JobsEnqueue&, bool quiet) {
   if (!quiet) say(std::to_string(number(enqueued.id)));
   return exit_ok;
 }
 
-int answer(const Duplicate& duplicate, const std::string& key, bool quiet) {
-  const std::string id = std::to_string(number(duplicate.id));
+int answer(const Duplicate& duplicate, const JobsEnqueue& command, bool quiet) {
+  const std::string id = std::to_string(number(duplicate.id)), key = printable(command.key);
   if (!quiet) say(id);
-  complain("not enqueued: job " + id + " of " + printable(key) + " is " + to_string(duplicate.state) +
-           (duplicate.since > Micros::zero() ? ", since " + format_wall(duplicate.since) : ""));
+  std::fflush(stdout);  // who reads both shall read this first
+  const JobLock& lock = command.options.lock;
+  const bool by_window = lock.window > Millis::zero() && lock.unique == Unique::no && !lock.loner;
+  complain("not enqueued: " +
+           (by_window ? "this window of " + key + " has had job " + id
+                      : "job " + id + " of " + key + " is " + to_string(duplicate.state)) +
+           (duplicate.since > Micros::zero() ? ", enqueued at " + format_wall(duplicate.since) : ""));
   return exit_duplicate;
 }
 
-int answer(const Locked& locked, const std::string& key, bool) {
-  complain("not enqueued: " + printable(key) + " is held by " + printable(short_holder(locked.holder)));
+int answer(const Locked& locked, const JobsEnqueue& command, bool) {
+  complain("not enqueued: " + printable(command.key) + " is held by " +
+           printable(short_holder(locked.holder)));
   return exit_busy;
 }
 
@@ -38,7 +44,7 @@ int execute(const JobsEnqueue& command, const Common& common) {
   const auto result = jobs.try_enqueue(command.name, command.args, command.options);
   if (!result) return fail(result.error());
   if (common.json) say(json_of(*result, command.key));
-  return std::visit([&](const auto& what) { return answer(what, command.key, common.json); }, *result);
+  return std::visit([&](const auto& what) { return answer(what, command, common.json); }, *result);
 }
 
 }  // namespace holdfast::cli

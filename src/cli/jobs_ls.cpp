@@ -38,6 +38,12 @@ Result<std::vector<JobRow>> wanted_jobs(JobEngine& engine, const JobsLs& command
   return wanted;
 }
 
+std::string attempts(const JobRow& job) {
+  const std::string text = std::to_string(attempts_of(job)) + "/" + std::to_string(job.max_attempts);
+  if (job.crashes == 0) return text;
+  return text + ", " + std::to_string(job.crashes) + (job.crashes == 1 ? " crash" : " crashes");
+}
+
 Row cells_of(const JobRow& job, Micros now) {
   const Micros age = std::max(now - job.enqueued_at, Micros::zero());
   return {std::to_string(number(job.id)),
@@ -46,7 +52,7 @@ Row cells_of(const JobRow& job, Micros now) {
           job.key,
           job.queue,
           format_duration(std::chrono::floor<Millis>(age)),
-          std::to_string(job.attempt) + "/" + std::to_string(job.max_attempts),
+          attempts(job),
           note_of(job, now)};
 }
 

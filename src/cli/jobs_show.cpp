@@ -9,6 +9,7 @@
 #include "cli/look.h"
 #include "cli/output.h"
 #include "cli/timeline.h"
+#include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
@@ -32,7 +33,7 @@ Rows rows_of(const JobRow& job) {
             {"state", std::string(to_string(job.state)) + (note.empty() ? "" : ", " + note)},
             {"queue", job.queue},
             {"priority", std::to_string(job.priority)},
-            {"attempt", std::to_string(job.attempt) + " of " + std::to_string(job.max_attempts)}};
+            {"attempt", std::to_string(attempts_of(job)) + " of " + std::to_string(job.max_attempts)}};
   if (job.crashes > 0) rows.push_back({"crashes", std::to_string(job.crashes)});
   rows.push_back({"lock", lock_of(job)});
   if (job.unique != Unique::no)
@@ -56,7 +57,7 @@ Rows rows_of(const JobRow& job) {
 Status add_blockers(Rows& rows, const JobRow& job, Operator& by_hand) {
   if (job.state != JobState::queued) return ok();
   for (int n = 1; n <= job.limit; ++n) {
-    const std::string lock = job.limit == 1 ? job.key : job.key + "#" + std::to_string(n);
+    const std::string lock = core::lock_name(job.key, job.limit, n);
     const auto found = by_hand.try_inspect(lock);
     if (!found) return found.error();
     if (found->lease.remaining > Millis::zero())

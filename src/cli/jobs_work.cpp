@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/duration.h"
 #include "base/text.h"
@@ -61,13 +62,17 @@ class Telling {
   }
 
  private:
+  // A job that was lost may have been begun again, here too, before the first run of it has ended.
+  using Run = std::pair<JobId, std::string>;
+
   Millis took_of(const JobEvent& event) {
     const Instant now = BootClock::now();
+    const Run run{event.job.id, event.job.holder};
     if (event.what == JobEvent::What::started) {
-      began_[event.job.id] = now;
+      began_[run] = now;
       return {};
     }
-    const auto found = began_.find(event.job.id);
+    const auto found = began_.find(run);
     if (found == began_.end()) return {};
     const Millis took = std::chrono::floor<Millis>(now - found->second);
     began_.erase(found);
@@ -76,7 +81,7 @@ class Telling {
 
   const bool as_json_;
   std::mutex mutex_;
-  std::map<JobId, Instant> began_;
+  std::map<Run, Instant> began_;
 };
 
 // The worker, and a thread that waits for its end while the main one listens to signals.

@@ -16,10 +16,18 @@ Moment of_job(const JobRow& job, Micros at, std::string event) {
   return {.at = at, .key = job.key, .job = job.id, .name = job.name, .event = std::move(event)};
 }
 
+// Its time was set anew, and when it was to be first is not known any more.
+bool was_put_off(const JobRow& job) {
+  const std::vector<Moment> lines = trail(job.trail);
+  return job.attempt > 0 || std::any_of(lines.begin(), lines.end(), [](const Moment& line) {
+           return line.event == "retried" || line.event == "handed-back" || line.event == "failed";
+         });
+}
+
 std::string how_often(const JobRow& job) {
   std::string text;
   if (job.unique != Unique::no) text = to_string(job.unique);
-  if (job.run_at > job.enqueued_at && job.attempt == 0)
+  if (job.run_at > job.enqueued_at && !was_put_off(job))
     text += (text.empty() ? "" : ", ") + ("for " + format_wall(job.run_at));
   if (job.duplicates > 0)
     text += (text.empty() ? "" : "; ") + std::to_string(job.duplicates) +

@@ -45,7 +45,8 @@ TEST_P(Jobs, a_loner_is_enqueued_once_and_the_second_is_10_with_the_first_ones_n
   const Ended second = holdfast({"jobs", "enqueue", "Lone", "1", "--loner"});
   EXPECT_EQ(second.code, 10);
   EXPECT_EQ(second.out, id + "\n");
-  EXPECT_THAT(second.err, HasSubstr("job " + id + " of lock:Lone:1 is queued"));
+  EXPECT_THAT(second.err, MatchesRegex("holdfast: not enqueued: job " + id +
+                                       " of lock:Lone:1 is queued, enqueued at [-0-9]+ [:0-9]+Z\n"));
   const Ended as_json = holdfast({"jobs", "enqueue", "Lone", "1", "--loner", "--json"});
   EXPECT_EQ(as_json.code, 10);
   EXPECT_EQ(lines_of(as_json.out).at(0)["what"], "duplicate");
@@ -53,9 +54,21 @@ TEST_P(Jobs, a_loner_is_enqueued_once_and_the_second_is_10_with_the_first_ones_n
   EXPECT_EQ(job(id)["duplicates"], 2);
 }
 
+TEST_P(Jobs, the_number_of_a_duplicate_comes_before_what_is_said_of_it) {
+  const std::string id = enqueue({"Lone", "--loner"});
+  Process both(plan({"sh", "-c", HOLDFAST_BINARY " jobs enqueue Lone --loner 2>&1"}));
+  EXPECT_EQ(both.wait(), 10);
+  EXPECT_THAT(both.out(), StartsWith(id + "\nholdfast: not enqueued"));
+}
+
 TEST_P(Jobs, a_window_lets_one_in) {
-  enqueue({"Win", "--window", "1000d"});
-  EXPECT_EQ(holdfast({"jobs", "enqueue", "Win", "--window", "1000d"}).code, 10);
+  handler("Win", "exit 0");
+  const std::string id = enqueue({"Win", "--window", "1000d"});
+  ASSERT_EQ(work_once().code, 0);
+  const Ended second = holdfast({"jobs", "enqueue", "Win", "--window", "1000d"});
+  EXPECT_EQ(second.code, 10);
+  EXPECT_THAT(second.err, MatchesRegex("holdfast: not enqueued: this window of lock:Win: has had job " + id +
+                                       ", enqueued at [-0-9]+ [:0-9]+Z\n"));
 }
 
 TEST_P(Jobs, a_loner_whose_lock_somebody_holds_is_75_and_names_the_holder) {
@@ -150,6 +163,24 @@ TEST_P(Jobs, locked_and_enqueued_answer_by_their_exit_codes) {
   EXPECT_EQ(holdfast({"jobs", "locked", "--key", "many", "--limit", "3"}).out, "ben\n");
 }
 
+TEST_F(Home, a_layout_that_keeps_no_jobs_refuses_them_with_77_and_a_sentence) {
+  for (const Kind& kind : shared_kinds()) {
+    if (kind.name != "mongo_lock") continue;
+    const auto database = kind.make();
+    environment_["HOLDFAST_STORE"] = database->url();
+    for (const Words& words : {Words{"jobs", "ls"}, Words{"jobs", "enqueue", "X"}, Words{"jobs", "show", "1"},
+                               Words{"jobs", "work", "--exec", "true"}, Words{"explain", "job:1"}}) {
+      SCOPED_TRACE(::testing::PrintToString(words));
+      const Ended ended = holdfast(words);
+      EXPECT_EQ(ended.code, 77);
+      EXPECT_EQ(ended.out, "");
+      EXPECT_THAT(ended.err, MatchesRegex("holdfast: [^\n]*mongo-lock[^\n]*jobs[^\n]*\n"));
+    }
+    return;
+  }
+  GTEST_SKIP() << "MongoDB is not installed";
+}
+
 TEST_F(Home, looking_at_jobs_makes_nothing) {
   for (const Words& words :
        {Words{"jobs", "ls"}, Words{"jobs", "show", "1"}, Words{"jobs", "rm", "1"},
@@ -240,7 +271,7 @@ TEST_F(Home, every_command_of_jobs_has_a_page_with_two_examples) {
   }
 }
 
-HOLDFAST_ON_EVERY_SHARED_STORE(Jobs);
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Jobs);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -15,6 +15,8 @@ using ::testing::Not;
 class Working : public JobsHome {
  protected:
   static constexpr const char* says_pid = "echo $$ > pid; ";
+  // A `sleep 1000 &` that is not yet one when TERM comes has the shell's trap, and outlives it.
+  static constexpr const char* waits = "while :; do sleep 0.05; done";
   pid_t pid_of_handler() const {
     EXPECT_TRUE(await_file("pid"));
     return std::stoi(text_of("pid"));
@@ -36,8 +38,11 @@ TEST_P(Working, a_program_is_given_its_arguments_and_who_it_is) {
 }
 
 TEST_P(Working, a_program_is_alone_in_its_group_with_three_descriptors_and_clean_signals) {
-  handler("Look",
-          "exec sh -c 'ls /proc/$$/fd; grep SigBlk /proc/$$/status; cut -d\" \" -f5 /proc/$$/stat; echo $$'");
+  // No program is waited for before the mask is read: a shell changes its own to do that.
+  handler(
+      "Look",
+      "exec sh -c 'while read -r line; do case $line in SigBlk*) blocked=$line; esac; done </proc/$$/status; "
+      "ls /proc/$$/fd; echo \"$blocked\"; cut -d\" \" -f5 /proc/$$/stat; echo $$'");
   enqueue({"Look"});
   const Ended ended = work_once();
   std::istringstream lines(ended.out.substr(ended.out.find("SigBlk")));
@@ -125,6 +130,9 @@ TEST_P(Working, a_killed_worker_takes_its_program_with_it_and_another_does_the_j
   EXPECT_TRUE(second.await_err("job " + id + " Long done"));
   EXPECT_EQ(job(id)["attempt"], 2);
   EXPECT_EQ(job(id)["crashes"], 1);
+  EXPECT_THAT(holdfast({"jobs", "ls"}).out, MatchesRegex("(.|\n)* 1/1, 1 crash\n"));
+  EXPECT_THAT(holdfast({"jobs", "show", id}).out,
+              MatchesRegex("(.|\n)*attempt +1 of 1\ncrashes +1\n(.|\n)*"));
   second.signal(SIGTERM);
   EXPECT_EQ(second.wait(), 0);
 }
@@ -152,7 +160,7 @@ TEST_P(Working, term_drains) {
 }
 
 TEST_P(Working, what_is_not_done_within_the_grace_is_stopped_and_handed_back) {
-  handler("Long", std::string(says_pid) + "trap 'echo told > told; exit 1' TERM; sleep 1000 & wait");
+  handler("Long", std::string("trap 'echo told > told; exit 1' TERM; ") + says_pid + waits);
   const std::string id = enqueue({"Long"});
   Process worker = start(work({"--grace", "0s"}));
   pid_of_handler();
@@ -162,6 +170,31 @@ TEST_P(Working, what_is_not_done_within_the_grace_is_stopped_and_handed_back) {
   EXPECT_TRUE(exists("told"));
   EXPECT_EQ(state(id), "queued");
   EXPECT_EQ(job(id)["attempt"], 0);
+}
+
+TEST_P(Working, a_program_that_was_told_to_stop_is_not_done_even_if_it_ends_with_0) {
+  handler("Polite", std::string("trap 'exit 0' TERM; ") + says_pid + waits);
+  const std::string id = enqueue({"Polite"});
+  Process worker = start(work({"--grace", "0s"}));
+  pid_of_handler();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait(), 0);
+  EXPECT_THAT(worker.err(), HasSubstr("handed back: it was stopped: exit 0"));
+  EXPECT_EQ(state(id), "queued");
+  EXPECT_EQ(job(id)["attempt"], 0);
+}
+
+TEST_P(Working, a_job_for_which_the_machine_has_no_room_is_handed_back) {
+  if (!is_server()) GTEST_SKIP() << "the embedded store has no room either then";
+  handler("Any", "echo ran > ran");
+  const std::string id = enqueue({"Any"});
+  Process worker(plan({"sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", HOLDFAST_BINARY, "jobs",
+                       "work", "--exec", "handlers/{name}", "--once"}));
+  EXPECT_EQ(worker.wait(), 0);
+  EXPECT_THAT(worker.err(), HasSubstr("job " + id + " Any handed back: no room for its arguments"));
+  EXPECT_EQ(state(id), "queued");
+  EXPECT_EQ(job(id)["attempt"], 0);
+  EXPECT_FALSE(exists("ran"));
 }
 
 TEST_P(Working, told_twice_it_does_not_wait_and_kills_what_does_not_listen) {
@@ -226,7 +259,7 @@ TEST_F(Home, a_worker_whose_nursery_is_killed_ends) {
   EXPECT_THAT(worker.err(), HasSubstr("was killed"));
 }
 
-HOLDFAST_ON_EVERY_SHARED_STORE(Working);
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Working);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -61,6 +61,27 @@ TEST_F(Secrets, no_process_of_a_run_shows_it_and_its_command_does_not_know_it) {
   }
 }
 
+TEST_F(Secrets, no_process_of_a_worker_shows_it_and_its_programs_do_not_know_it) {
+  std::ofstream(path("program")) << "#!/bin/sh\nenv; echo begun; exec sleep 1000\n";
+  ::chmod(path("program").c_str(), 0700);
+  for (const Way way : ways) {
+    SCOPED_TRACE(static_cast<int>(way));
+    ASSERT_EQ(holdfast(given(way, secret_url(), {"jobs", "enqueue", "X", "--limit", "0"})).code, 0);
+    Process process =
+        start(given(way, secret_url(), {"jobs", "work", "--exec", path("program"), "--grace", "0s"}));
+    ASSERT_TRUE(process.await_out("begun\n")) << process.err();
+    const std::vector<pid_t> all = session_of(process.pid());
+    EXPECT_GE(all.size(), 4u) << "worker, nursery, guard and program";
+    for (const pid_t pid : all) {
+      for (const char* const file : {"cmdline", "environ", "comm", "status"})
+        EXPECT_THAT(proc_file(pid, file), Not(HasSubstr(canary))) << file;
+    }
+    process.signal(SIGTERM);
+    EXPECT_EQ(process.wait(), 0);
+    expect_nothing_in({0, process.out(), process.err()});
+  }
+}
+
 TEST_F(Secrets, no_command_says_it_whatever_happens) {
   const std::vector<Words> commands = {{"ls"},
                                        {"show", "k"},

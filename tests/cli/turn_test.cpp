@@ -125,6 +125,29 @@ TEST_P(Explaining, a_job_tells_its_failures_and_who_acted) {
           "(.|\n)*Bad failed: exit 3\n(.|\n)*Bad retried by .*@.*\n(.|\n)*Bad cancelled by .*\n(.|\n)*"));
 }
 
+TEST_P(Explaining, a_job_that_is_tried_again_was_not_enqueued_for_that_moment) {
+  handler("Bad", "exit 3");
+  const std::string id = enqueue({"Bad"});
+  ASSERT_EQ(work_once().code, 0);
+  ASSERT_EQ(holdfast({"jobs", "retry", id}).code, 0);
+  EXPECT_THAT(holdfast({"explain", id}).out, HasSubstr("Bad enqueued\n"));
+  const std::string later = enqueue({"Bad", "--at", "2100-01-01T00:00:00Z", "--key", "later"});
+  EXPECT_THAT(holdfast({"explain", later}).out, HasSubstr("Bad enqueued (for 2100-01-01 00:00:00Z)\n"));
+}
+
+TEST_P(Explaining, what_is_neither_job_nor_key_is_64_and_says_so) {
+  enqueue({"Other"});
+  const Ended bare = holdfast({"explain", "999999"});
+  EXPECT_EQ(bare.code, 64);
+  EXPECT_EQ(bare.out, "");
+  EXPECT_THAT(bare.err, HasSubstr("there is no job 999999 here, and nothing is known of a key 999999"));
+  const Ended marked = holdfast({"explain", "job:999999"});
+  EXPECT_EQ(marked.code, 64);
+  EXPECT_EQ(marked.out, "");
+  EXPECT_THAT(marked.err, HasSubstr("there is no job 999999 here: holdfast jobs ls lists them"));
+  EXPECT_THAT(holdfast({"explain", "job:x"}).out, HasSubstr("job:x is free")) << "a key like any other";
+}
+
 TEST_P(Explaining, a_key_that_never_was_a_jobs_tells_of_its_lease) {
   ASSERT_EQ(holdfast({"acquire", "42", "--owner", "olga", "--ttl", "1h"}).code, 0);
   Process waiter = start({"run", "42", "true"});
@@ -141,8 +164,8 @@ TEST_P(Explaining, a_key_that_never_was_a_jobs_tells_of_its_lease) {
                    "now +42 is free\n"));
 }
 
-HOLDFAST_ON_EVERY_SHARED_STORE(Turns);
-HOLDFAST_ON_EVERY_SHARED_STORE(Explaining);
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Turns);
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Explaining);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -118,4 +118,10 @@ std::vector<Kind> shared_kinds() {
   return kinds;
 }
 
+std::vector<Kind> shared_job_kinds() {
+  std::vector<Kind> kinds = job_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return kind.name == "memory"; });
+  return kinds;
+}
+
 }  // namespace holdfast::test

@@ -43,6 +43,8 @@ std::vector<Kind> all_kinds();
 std::vector<Kind> shared_kinds();
 // Those that keep jobs: all but the layouts that do not.
 std::vector<Kind> job_kinds();
+// Those of them that several processes can share.
+std::vector<Kind> shared_job_kinds();
 std::vector<Kind> kinds_with_bell();
 std::vector<Kind> kinds_without_bell();
 // What to do to have the others, a sentence for each.
@@ -72,6 +74,9 @@ std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner,
 // TEST_P(Suite, …) on every database, or on those that processes share.
 #define HOLDFAST_ON_EVERY_STORE(Suite) HOLDFAST_ON_STORES(Suite, ::holdfast::test::all_kinds())
 #define HOLDFAST_ON_EVERY_SHARED_STORE(Suite) HOLDFAST_ON_STORES(Suite, ::holdfast::test::shared_kinds())
+// Or on those of the latter that keep jobs.
+#define HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Suite) \
+  HOLDFAST_ON_STORES(Suite, ::holdfast::test::shared_job_kinds())
 // A store whose program is not installed has no tests, and conformance says so.
 #define HOLDFAST_ON_STORES(Suite, kinds)                          \
   INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(kinds), \
