@@ -45,7 +45,7 @@ WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
               WHEN j.lock_limit = 0 OR g.key IS NOT NULL THEN 'running'
               WHEN EXISTS (SELECT FROM chosen AS h JOIN answered AS a ON a.n = h.n
                             WHERE h.likely AND (NOT a.certain OR j.lock_limit > 1)) THEN 'again'
-              WHEN j.attempt > 0 OR j.on_conflict IN ('wait', 'replace')
+              WHEN j.started_at IS NOT NULL OR j.on_conflict IN ('wait', 'replace')
               THEN CASE WHEN {careful} OR {skip} THEN 'parked' ELSE 'careful' END
               WHEN j.on_conflict = 'drop' THEN 'dropped'
               ELSE 'raised' END AS outcome
