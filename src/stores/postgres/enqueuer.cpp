@@ -83,6 +83,10 @@ class CallersTransaction final : public Enqueuer {
   // Several statements, without parameters.
   Answer tell(const std::string& sql) const { return read(OwnedResult(PQexec(connection_, sql.c_str()))); }
 
+  Answer undo() const {
+    return tell("ROLLBACK TO SAVEPOINT holdfast_enqueue; RELEASE SAVEPOINT holdfast_enqueue");
+  }
+
   EnqueueReply talk(const NewJob& job, Instant until) const {
     EnqueueTalk talk;
     while (true) {
@@ -91,6 +95,13 @@ class CallersTransaction final : public Enqueuer {
       const Answer answer = ask(sql_, parameters);
       if (const auto& trouble = answer.trouble()) {
         if (trouble->state == "55P03") raise(contended(where, *trouble));
+        if (trouble->state == "40001" && PQtransactionStatus(connection_) != PQTRANS_IDLE)
+          raise({Errc::unavailable,
+                 std::string(where) +
+                     ": its transaction is REPEATABLE READ or SERIALIZABLE, and somebody else was faster: "
+                     "nothing was enqueued; ROLLBACK, and try the whole "
+                     "transaction again: " +
+                     trouble->text + " (40001)"});
         raise(statement_error(*trouble, where));
       }
       if (auto reply = talk.hear(answer)) return *std::move(reply);
@@ -99,17 +110,23 @@ class CallersTransaction final : public Enqueuer {
     }
   }
 
-  // What fails is undone alone: the transaction is theirs, and goes on.  So are its settings.
+  // What fails is undone alone: the transaction is theirs, and goes on.  So are its settings.  A job that was
+  // only met is undone as well, although it is not counted then: else its row would stay locked for as long
+  // as they please, and its worker could neither renew its claim nor end it.
   EnqueueReply inside(const NewJob& job, Instant until) const {
     const Answer before = tell(
         "SAVEPOINT holdfast_enqueue; SELECT current_setting('lock_timeout'), "
         "current_setting('synchronous_commit')");
     if (before.trouble()) {
-      (void)tell("ROLLBACK TO SAVEPOINT holdfast_enqueue; RELEASE SAVEPOINT holdfast_enqueue");
+      (void)undo();
       raise(statement_error(*before.trouble(), where));
     }
     try {
       EnqueueReply reply = talk(job, until);
+      if (reply.what == EnqueueReply::What::duplicate || reply.what == EnqueueReply::What::locked) {
+        if (const Answer undone = undo(); undone.trouble()) raise(statement_error(*undone.trouble(), where));
+        return reply;
+      }
       const Answer after =
           tell("SELECT set_config('lock_timeout', '" + std::string(before.text(0, 0)) +
                "', true), set_config('synchronous_commit', '" + std::string(before.text(0, 1)) +
@@ -117,7 +134,7 @@ class CallersTransaction final : public Enqueuer {
       if (after.trouble()) raise(statement_error(*after.trouble(), where));
       return reply;
     } catch (const Failure&) {
-      (void)tell("ROLLBACK TO SAVEPOINT holdfast_enqueue; RELEASE SAVEPOINT holdfast_enqueue");
+      (void)undo();
       throw;
     }
   }
