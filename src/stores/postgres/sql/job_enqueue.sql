@@ -22,8 +22,8 @@ WITH clock AS MATERIALIZED (
 ), last AS MATERIALIZED (
   SELECT t.tick, t.job, t.at
     FROM wanted AS w
-   CROSS JOIN LATERAL (SELECT t.* FROM {ticks} AS t WHERE t.name = $14::text FOR UPDATE) AS t
-   WHERE w.now IS NOT NULL
+   CROSS JOIN LATERAL (  -- it asks the clock, so that it is known how long the row is waited for
+         SELECT t.* FROM {ticks} AS t WHERE t.name = $14::text AND w.now IS NOT NULL FOR UPDATE) AS t
 ), row_made AS (  -- so that there is something to lock
   INSERT INTO {ticks} (name, tick, until)
   SELECT $14::text, -1, w.tick_until
