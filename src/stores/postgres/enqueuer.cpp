@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueueing inside a transaction of the caller's own.
 #include "holdfast/postgres.h"
+#include "stores/postgres/columns.h"
 #include "stores/postgres/job_rows.h"
 #include "stores/postgres/job_statements.h"
 
@@ -14,18 +15,23 @@ class CallersTransaction final : public Enqueuer {
   CallersTransaction(PGconn* connection, const std::string& table) : connection_(connection) {
     if (connection == nullptr) raise({Errc::invalid, "there is no connection to enqueue on: it is null"});
     require_ours();
+    table_ = table;
     const Tables tables = Tables::named(table).value();
     const std::string quoted = tables.quoted();
     Parameters which;
     which.text(quoted);
-    const Answer found = ask(
-        "SELECT n.nspname::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = "
-        "c.relnamespace WHERE c.oid = to_regclass($1::text)::oid",
-        which);
+    const Answer found =
+        ask("SELECT n.nspname::text, (SELECT format_type(a.atttypid, a.atttypmod) FROM "
+            "pg_catalog.pg_attribute AS a "
+            "WHERE a.attrelid = c.oid AND a.attname::text = 'key'::text) FROM pg_catalog.pg_class AS c JOIN "
+            "pg_catalog.pg_namespace AS n ON n.oid = "
+            "c.relnamespace WHERE c.oid = to_regclass($1::text)::oid",
+            which);
     if (found.trouble()) raise(statement_error(*found.trouble(), where));
     if (found.rows() == 0)
       raise({Errc::refused, "there is no table \"" + table + "\" where " + where +
                                 " leads; make it with: holdfast --store … init"});
+    longest_key_ = limit_in(found.text(0, 1));
     sql_ = enqueue_text(tables.in_schema(found.text(0, 0)));
   }
 
@@ -34,6 +40,7 @@ class CallersTransaction final : public Enqueuer {
       require_ours();
       if (BootClock::now() >= until)
         raise({Errc::unavailable, "the time for this call was over before it was sent"});
+      require_key_fits(job, longest_key_, table_);
       return PQtransactionStatus(connection_) == PQTRANS_INTRANS ? inside(job, until) : talk(job, until);
     } catch (const Failure& failure) {
       return failure.error();
@@ -140,7 +147,8 @@ class CallersTransaction final : public Enqueuer {
   }
 
   PGconn* const connection_;
-  std::string sql_;
+  std::string table_, sql_;
+  std::size_t longest_key_ = 0;
 };
 
 }  // namespace

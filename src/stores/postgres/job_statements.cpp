@@ -14,6 +14,7 @@
 #include "stores/postgres/sql/job_purge.sql.h"
 #include "stores/postgres/sql/job_renew.sql.h"
 #include "stores/postgres/sql/job_row.sql.h"
+#include "stores/postgres/sql/job_spoil.sql.h"
 #include "stores/postgres/sql/job_success.sql.h"
 #include "stores/postgres/sql/job_tick.sql.h"
 #include "stores/postgres/sql/job_ticks.sql.h"
@@ -144,6 +145,7 @@ JobStatements::JobStatements(const Tables& t)
       success(statement("success", t.expand(job_success_sql))),
       hold_next(statement("hold_next", t.expand(hold_next_text()))),
       claim_held(statement("claim_held", t.expand(claim_text(true)))),
+      spoil(statement("spoil", t.expand(weave(job_spoil_sql, {})))),
       hold_one(statement("hold_one", t.expand(hold_one_text()))),
       change(statement("change", t.expand(change_text()))),
       list(statement("list", t.expand(weave(job_list_sql, {{"row", part(job_row_sql)}})))),
