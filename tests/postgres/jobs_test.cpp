@@ -215,6 +215,10 @@ class Cost : public Jobs {
         "UPDATE holdfast_jobs SET due_at = run_at WHERE state = 'queued' AND priority >= -1; ANALYZE "
         "holdfast_jobs");
     psql->run("VACUUM holdfast_jobs");
+    return explained();
+  }
+  Plan explained() {
+    const auto psql = this->psql();
     const auto tables = postgres::Tables::named(schema_ + ".locks").value();
     const postgres::JobStatements statements(tables);
     psql->run("SET plan_cache_mode = force_generic_plan; SET jit = off; DEALLOCATE ALL; PREPARE claim AS " +
@@ -231,6 +235,16 @@ class Cost : public Jobs {
     return plan;
   }
 };
+
+TEST_F(Cost, a_claim_does_not_look_at_priorities_behind_the_first_that_is_due) {
+  psql()->run(
+      "INSERT INTO holdfast_jobs (name, queue, args, key, priority, state, enqueued_at, run_at, due_at, "
+      "max_attempts, lock_ttl, lock_fixed, lock_limit, on_conflict, uniqueness) SELECT 'Job', 'default', "
+      "'[]', 'k' || g, g, 'queued', t.at, t.at, t.at, 1, 1000000, false, 1, 'drop', 'no' FROM "
+      "generate_series(1, 10000) g, (SELECT clock_timestamp() AT TIME ZONE 'UTC' - interval '1s' AS at) t");
+  psql()->run("VACUUM ANALYZE holdfast_jobs");
+  EXPECT_LT(explained().buffers, 300);
+}
 
 TEST_F(Cost, a_claim_does_not_look_at_more_pages_where_there_are_more_jobs) {
   const Plan few = claim_among("1000"), many = claim_among("100000");

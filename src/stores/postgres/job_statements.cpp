@@ -6,6 +6,7 @@
 #include "stores/postgres/sql/job_claim.sql.h"
 #include "stores/postgres/sql/job_enqueue.sql.h"
 #include "stores/postgres/sql/job_finish.sql.h"
+#include "stores/postgres/sql/job_heads.sql.h"
 #include "stores/postgres/sql/job_hold.sql.h"
 #include "stores/postgres/sql/job_list.sql.h"
 #include "stores/postgres/sql/job_names.sql.h"
@@ -47,6 +48,7 @@ Parts claim_parts(const std::string& pick, const std::string& skip) {
   Parts parts = lease_rule("$5::text", "$6::bigint", "$7::bigint");
   parts["pick"] = pick;
   parts["queues"] = "$1::text[]";
+  parts["heads"] = part(job_heads_sql);
   parts["names"] = part(job_names_sql);
   parts["untouched"] = part(job_untouched_sql);
   parts["skip"] = skip;
