@@ -38,7 +38,8 @@ HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
 // one each job is committed by itself.
 //
 // Whoever enqueues a job of a slot that an open transaction has taken waits for the end of that, up to
-// `until`, and is then told unavailable: so keep such transactions short.
+// `until`, and is then told unavailable: so keep such transactions short.  A job that was met as a duplicate
+// in an open transaction is not held up by it, and not counted.
 //
 // Errc::invalid for a connection that is nonblocking, in pipeline mode, in the middle of a statement, or in
 // a transaction that has failed; Errc::refused where `init` has not been.

@@ -97,7 +97,7 @@ TEST_F(InTheirTransaction, who_lost_against_one_that_commits_is_told_its_job) {
   losing.join();
   EXPECT_EQ(loser.what, Told::duplicate);
   EXPECT_EQ(loser.id, id);
-  EXPECT_EQ(worker_.row(id).duplicates, 1u);
+  EXPECT_EQ(worker_.row(id).duplicates, 0u) << "whoever counts has its row to themselves until they commit";
 }
 
 TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_and_nothing_is_enqueued) {
@@ -118,6 +118,62 @@ TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_an
   EXPECT_EQ(second.run("COMMIT"), "");
   winner.run("ROLLBACK");
   EXPECT_TRUE(worker_.list().empty());
+}
+
+TEST_F(InTheirTransaction, one_that_met_jobs_that_run_is_in_nobodys_way) {
+  const NewJob ticks = job_of("ticks", {.tick_name = "t", .tick = 1});
+  NewJob replaces = loner_of("k");
+  replaces.on_conflict = OnConflict::replace;
+  worker_.enqueue(loner_of("k"));
+  worker_.enqueue(ticks);
+  worker_.enqueue(job_of("other"));
+  const Claimed claimed[] = {worker_.claim("w1"), worker_.claim("w2"), worker_.claim("w3")};
+  const Theirs a = theirs();
+  a.run("BEGIN");
+  for (const NewJob& job : {loner_of("k"), replaces, ticks}) {
+    const auto told = a.enqueue(job);
+    ASSERT_TRUE(told) << told.error().detail;
+    EXPECT_EQ(told->what, Told::duplicate);
+    EXPECT_EQ(told->state, JobState::running);
+  }
+  EXPECT_EQ(worker_->enqueue(ticks, soon())->what, Told::duplicate);
+  std::vector<ClaimRef> refs;
+  for (const Claimed& one : claimed) refs.push_back({one.job.id, {one.job.holder}});
+  bool held[] = {false, false, false};
+  const Status renewed = worker_->renew(refs, held, 1h, BootClock::now() + 2s);
+  ASSERT_TRUE(renewed) << renewed.error().detail;
+  EXPECT_TRUE(held[0] && held[1] && held[2]);
+  for (const Claimed& one : claimed) {
+    const auto finished = worker_->finish(done(one), BootClock::now() + 2s);
+    ASSERT_TRUE(finished) << finished.error().detail;
+    EXPECT_TRUE(finished->finished);
+  }
+  EXPECT_EQ(a.run("COMMIT"), "");
+}
+
+TEST_F(InTheirTransaction, a_key_that_no_lock_can_have_is_refused) {
+  psql()->run("ALTER TABLE locks ALTER key TYPE varchar(20)");
+  const Theirs a = theirs();
+  EXPECT_TRUE(a.enqueue(job_of(std::string(20, 'k'))));
+  for (const NewJob& job : {job_of("kkkkkkkkkkkkkkkkkkkkk"), job_of("kkkkkkkkkkkkkkkkkkk", {.limit = 3})}) {
+    const auto told = a.enqueue(job);
+    ASSERT_FALSE(told);
+    EXPECT_EQ(told.error().code, Errc::refused);
+    EXPECT_THAT(told.error().detail, HasSubstr("letters that the column \"key\""));
+  }
+  EXPECT_TRUE(a.enqueue(job_of("kkkkkkkkkkkkkkkkkkkkk", {.limit = 0}))) << "it has no lock";
+}
+
+TEST_F(InTheirTransaction, one_that_sees_an_old_state_of_the_rows_is_told_to_begin_anew) {
+  const Theirs a = theirs();
+  a.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  a.run("SELECT 1");
+  worker_.enqueue(loner_of("k"));
+  const auto told = a.enqueue(loner_of("k"));
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, Errc::unavailable);
+  EXPECT_THAT(told.error().detail, HasSubstr("try the whole transaction again"));
+  EXPECT_EQ(PQtransactionStatus(a.connection), PQTRANS_INTRANS);
 }
 
 TEST_F(InTheirTransaction, their_settings_stay_theirs) {

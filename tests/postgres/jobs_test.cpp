@@ -120,6 +120,70 @@ TEST_F(Jobs, a_trail_stays_short_and_has_a_line_for_each_event) {
   EXPECT_NE(trail.substr(0, trail.find('\n')).find(" failed "), std::string::npos) << "whole lines";
 }
 
+TEST_F(Jobs, one_whose_lock_cannot_be_written_is_dead_and_the_others_go_on) {
+  Worker before(url());
+  const JobId bad = before.enqueue(job_of("a_key_of_another_time", {.on_conflict = OnConflict::wait})).id;
+  const JobId good = before.enqueue(job_of("k")).id;
+  psql()->run("ALTER TABLE locks ALTER key TYPE varchar(20)");
+  Worker worker(url());
+  const auto claimed = worker.try_claim("w1");
+  ASSERT_TRUE(claimed) << claimed.error().detail;
+  EXPECT_EQ(claimed->job.id, good);
+  const JobRow row = worker.row(bad);
+  EXPECT_EQ(row.state, JobState::dead);
+  EXPECT_THAT(row.error, HasSubstr("too narrow"));
+  EXPECT_THAT(row.trail, HasSubstr(" failed "));
+}
+
+TEST_F(Jobs, a_lease_of_a_dead_worker_whose_row_is_locked_is_given_back_later) {
+  Worker worker(url());
+  const JobId id = worker.enqueue(job_of("k", {.lock_ttl = 1h, .limit = 2})).id;
+  ASSERT_EQ(worker.claim("w1", 2ms).job.id, id);
+  const JobId other = worker.enqueue(job_of("other")).id;
+  const auto theirs = psql();
+  theirs->run("BEGIN");
+  theirs->run("SELECT FROM locks WHERE key = 'k#1' FOR UPDATE");
+  let_pass(5ms);
+  EXPECT_EQ(worker.claim("w2").job.id, other);
+  theirs->run("ROLLBACK");
+  Claimed again;
+  ASSERT_TRUE(await([&] { return (again = worker.claim("w3")).what == Got::running; }));
+  EXPECT_EQ(again.job.id, id);
+  EXPECT_TRUE(again.recovered);
+  EXPECT_EQ(again.job.crashes, 1);
+  EXPECT_EQ(psql()->value("SELECT string_agg(key || ' ' || locked_by, ',' ORDER BY key) FROM locks WHERE "
+                          "locked_by IS NOT NULL"),
+            "k#1 w3,other w2");
+}
+
+TEST_F(Jobs, a_connection_that_knew_the_tables_small_does_not_read_them_when_they_are_large) {
+  {
+    Worker worker(url());
+    const auto use = [&] {
+      for (int i = 0; i < 5; ++i) {
+        worker.enqueue(loner_of("k"));
+        worker.finish(worker.claim("w"));
+      }
+    };
+    use();
+    psql()->run("ALTER TABLE holdfast_jobs SET (autovacuum_enabled = off)");
+    psql()->run("VACUUM ANALYZE holdfast_jobs");  // one page, and plans are made anew
+    use();
+    psql()->run(
+        "INSERT INTO holdfast_jobs (name, queue, "
+        "args, key, priority, state, enqueued_at, run_at, due_at, max_attempts, lock_ttl, lock_fixed, "
+        "lock_limit, on_conflict, uniqueness) SELECT 'Job', 'default', '[]', 'k', 0, 'dead', 'now', 'now', "
+        "'now', 1, 1, false, 1, 'drop', 'no' FROM generate_series(1, 20000)");
+    use();
+  }
+  // Connections tell the statistics when they end.
+  const auto psql = this->psql();
+  ASSERT_TRUE(await([&] {
+    return psql->value("SELECT pg_stat_get_tuples_inserted('holdfast_jobs'::regclass) >= 20015") == "t";
+  }));
+  EXPECT_EQ(psql->value("SELECT pg_stat_get_tuples_returned('holdfast_jobs'::regclass) < 20000"), "t");
+}
+
 // How many pages a claim touches, of a table with so many jobs of each kind that it is not to look at.
 class Cost : public Jobs {
  protected:
@@ -151,6 +215,10 @@ class Cost : public Jobs {
         "UPDATE holdfast_jobs SET due_at = run_at WHERE state = 'queued' AND priority >= -1; ANALYZE "
         "holdfast_jobs");
     psql->run("VACUUM holdfast_jobs");
+    return explained();
+  }
+  Plan explained() {
+    const auto psql = this->psql();
     const auto tables = postgres::Tables::named(schema_ + ".locks").value();
     const postgres::JobStatements statements(tables);
     psql->run("SET plan_cache_mode = force_generic_plan; SET jit = off; DEALLOCATE ALL; PREPARE claim AS " +
@@ -167,6 +235,16 @@ class Cost : public Jobs {
     return plan;
   }
 };
+
+TEST_F(Cost, a_claim_does_not_look_at_priorities_behind_the_first_that_is_due) {
+  psql()->run(
+      "INSERT INTO holdfast_jobs (name, queue, args, key, priority, state, enqueued_at, run_at, due_at, "
+      "max_attempts, lock_ttl, lock_fixed, lock_limit, on_conflict, uniqueness) SELECT 'Job', 'default', "
+      "'[]', 'k' || g, g, 'queued', t.at, t.at, t.at, 1, 1000000, false, 1, 'drop', 'no' FROM "
+      "generate_series(1, 10000) g, (SELECT clock_timestamp() AT TIME ZONE 'UTC' - interval '1s' AS at) t");
+  psql()->run("VACUUM ANALYZE holdfast_jobs");
+  EXPECT_LT(explained().buffers, 300);
+}
 
 TEST_F(Cost, a_claim_does_not_look_at_more_pages_where_there_are_more_jobs) {
   const Plan few = claim_among("1000"), many = claim_among("100000");

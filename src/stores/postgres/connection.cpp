@@ -221,10 +221,12 @@ std::optional<Trouble> Connection::prepare(const Statement& statement, std::uint
   if (times == 2) return std::nullopt;
   require_idle();
   if (!tuned_) {
-    // Our statements have one good plan each; to think again costs more than to run them.
+    // Our statements have one good plan each; to think again costs more than to run them.  It is kept for as
+    // long as the connection: one that was made while a table was tiny must not read it from end to end.
     Parameters none;
     (void)run(
-        "SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)",
+        "SELECT set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), "
+        "set_config('enable_seqscan', 'off', false)",
         none, until);
     tuned_ = true;
   }

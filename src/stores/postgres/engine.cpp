@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/text.h"
 #include "core/job_rule.h"
 #include "core/row.h"
-#include "rows/row_store.h"
 #include "stores/postgres/job_rows.h"
 
 namespace holdfast::postgres {
@@ -28,6 +26,11 @@ Out guarded(const Work& work) {
     return failure.error();
   }
 }
+
+// A lock that cannot be written, whoever tries: its key is too long for the column, or for the index.
+bool is_of_one_job(std::string_view state) noexcept { return state == "22001" || state == "54000"; }
+
+bool is_set_aside(std::string_view outcome) { return outcome == "parked" || outcome == "passed"; }
 
 std::int64_t as_number(JobId id) { return static_cast<std::int64_t>(number(id)); }
 
@@ -95,7 +98,7 @@ std::vector<Answer> PostgresEngine::answers(Instant until, const Ask& ask) {
     if (!trouble) return got;
     // A circle of waiting, or a transaction that sees an old state of the rows: asked again it goes.
     if (trouble->state == "40P01" || trouble->state == "40001") continue;
-    if (is_contention(trouble->state)) return got;
+    if (is_contention(trouble->state) || is_of_one_job(trouble->state)) return got;
     raise(statement_error(*trouble, site_->name()));
   }
 }
@@ -106,8 +109,13 @@ Answer PostgresEngine::answer(const Statement& statement, std::uint8_t& times, I
     one.push_back(connection_->run(statement, times, parameters_, until));
     return one;
   });
-  if (got.back().trouble()) raise(contended(site_->name(), *got.back().trouble()));
+  if (const auto& trouble = got.back().trouble()) raise(not_done(*trouble));
   return std::move(got.back());
+}
+
+Error PostgresEngine::not_done(const Trouble& trouble) const {
+  return is_of_one_job(trouble.state) ? statement_error(trouble, site_->name())
+                                      : contended(site_->name(), trouble);
 }
 
 Answer PostgresEngine::look(const Statement& statement, Instant until) {
@@ -122,21 +130,11 @@ Answer PostgresEngine::look(const Statement& statement, Instant until) {
   }
 }
 
-void PostgresEngine::require_fit(std::string_view text, std::size_t longest, const char* column) const {
-  if (longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest) return;
-  raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
-                            " letters that the column \"" + column + "\" of the table \"" +
-                            site_->tables.name() + "\" takes; give a shorter one, or make the column wider"});
-}
-
 // -- enqueue
 
 Result<EnqueueReply> PostgresEngine::enqueue(const NewJob& job, Instant until) {
   return guarded<Result<EnqueueReply>>([&]() -> Result<EnqueueReply> {
-    // The lock's name may have a number behind it: #1 … #N.
-    const std::size_t number = job.limit > 1 ? 1 + std::to_string(job.limit).size() : 0;
-    if (job.limit > 0 && hello_.longest_key > 0)
-      require_fit(job.key, hello_.longest_key - std::min(number, hello_.longest_key - 1), "key");
+    require_key_fits(job, hello_.longest_key, site_->tables.name());
     EnqueueTalk talk;
     while (true) {
       put_new_job(parameters_, job, patience_for(until));
@@ -149,16 +147,25 @@ Result<EnqueueReply> PostgresEngine::enqueue(const NewJob& job, Instant until) {
 
 Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until) {
   return guarded<Result<Claimed>>([&]() -> Result<Claimed> {
-    require_fit(request.holder.text, hello_.longest_holder, "locked_by");
+    require_fit(request.holder.text, hello_.longest_holder, "locked_by", site_->tables.name());
     Manner manner;
     for (int parked = 0; parked < core::parked_per_claim;) {
       const std::vector<Answer> got = ask_claim(request, manner, until);
       if (const auto& trouble = got.back().trouble()) {
+        if (is_of_one_job(trouble->state)) {
+          // Which one it is only the careful way tells.
+          const bool told = manner.careful && got.size() > 1;
+          if (manner.careful && !(told && spoil(got.front().number(0, 0), *trouble, until)))
+            raise(statement_error(*trouble, site_->name()));
+          manner.careful = !manner.careful;
+          if (told) ++parked;
+          continue;
+        }
         if (manner.skip) raise(contended(site_->name(), *trouble));
         manner.skip = true;
         continue;
       }
-      if (got.back().text(0, 0) == "parked") ++parked;
+      if (is_set_aside(got.back().text(0, 0))) ++parked;
       if (auto claimed = take_claim(got.back(), manner)) return *std::move(claimed);
     }
     return Claimed{};
@@ -192,6 +199,14 @@ std::vector<Answer> PostgresEngine::ask_claim(const ClaimRequest& request, Manne
   });
 }
 
+bool PostgresEngine::spoil(std::int64_t id, const Trouble& why, Instant until) {
+  const std::string error = statement_error(why, "its lock cannot be written").detail;
+  parameters_.clear();
+  parameters_.number(id).text(error).number(patience_for(until).count());
+  std::uint8_t first = 0;
+  return answer(statements_.spoil, first, until).rows() > 0;
+}
+
 std::optional<Claimed> PostgresEngine::take_claim(const Answer& a, Manner& manner) {
   enum Column : int { outcome, now_us, recovered, lock_until_us, blocker, next_ms, job };
   const std::string_view said = a.text(0, outcome);
@@ -200,7 +215,7 @@ std::optional<Claimed> PostgresEngine::take_claim(const Answer& a, Manner& manne
     return std::nullopt;
   }
   const bool was_careful = std::exchange(manner, {}).careful;
-  if (said == "parked" || (said == "nothing" && was_careful)) return std::nullopt;
+  if (is_set_aside(said) || (said == "nothing" && was_careful)) return std::nullopt;
   Claimed claimed;
   claimed.now = Micros(a.number(0, now_us));
   if (said == "nothing") {
@@ -256,7 +271,7 @@ Result<Finished> PostgresEngine::finish(const Finish& how, Instant until) {
       const std::size_t needed = how.lock.text.empty() ? 1 : 2;
       return connection_->run(std::span(steps).first(needed), until);
     });
-    if (got.back().trouble()) raise(contended(site_->name(), *got.back().trouble()));
+    if (const auto& trouble = got.back().trouble()) raise(not_done(*trouble));
     const Answer& a = got.front();
     return Finished{
         .finished = a.number(0, 0) > 0, .released = a.number(0, 1) > 0, .now = Micros(a.number(0, 2))};
@@ -298,7 +313,7 @@ Result<JobRow> PostgresEngine::change(JobId id, JobChange what, std::string_view
       return all;
     });
     const Answer& a = got.back();
-    if (a.trouble()) raise(contended(site_->name(), *a.trouble()));
+    if (a.trouble()) raise(not_done(*a.trouble()));
     if (a.rows() == 0) raise(core::no_such_job(id));
     JobRow row = job_in(a, 0, job);
     if (a.flag(0, fits)) return row;

@@ -42,17 +42,20 @@ class PostgresEngine final : public JobEngine {
   void connect(Instant until);
   // Before anything of a call is sent: a connection that is of no more use is replaced.
   void ready(Instant until);
-  // Asks until it is answered; throws Failure.  `ask` returns what the server said, the last of it last.
+  // Asks until it is answered; throws Failure.  `ask` returns what the server said, the last of it last; that
+  // may be trouble with locked rows, or with one job alone.
   template <class Ask>
   std::vector<Answer> answers(Instant until, const Ask& ask);
   Answer answer(const Statement& statement, std::uint8_t& times, Instant until);
+  // What answers() lets through.
+  Error not_done(const Trouble& trouble) const;
   // Only looked: whatever went wrong, nothing was changed.
   Answer look(const Statement& statement, Instant until);
-  // Statements that are too long for a column would be cut by nobody, but fail.
-  void require_fit(std::string_view text, std::size_t longest, const char* column) const;
 
-  // Throws Failure; an answer with trouble is one about locked rows.
+  // Throws Failure; an answer with trouble is one about locked rows, or about this job alone.
   std::vector<Answer> ask_claim(const ClaimRequest& request, Manner manner, Instant until);
+  // Its lock cannot be written, whoever tries: it is dead, and in nobody's way.  False: it is not as it was.
+  bool spoil(std::int64_t id, const Trouble& why, Instant until);
   // None: another one has to be tried, in that manner.
   std::optional<Claimed> take_claim(const Answer& answer, Manner& manner);
   TickRow last_tick(std::string_view name, Instant until, Millis period, std::int64_t* wanted);

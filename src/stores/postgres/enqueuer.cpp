@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Enqueueing inside a transaction of the caller's own.
 #include "holdfast/postgres.h"
+#include "stores/postgres/columns.h"
 #include "stores/postgres/job_rows.h"
 #include "stores/postgres/job_statements.h"
 
@@ -14,18 +15,23 @@ class CallersTransaction final : public Enqueuer {
   CallersTransaction(PGconn* connection, const std::string& table) : connection_(connection) {
     if (connection == nullptr) raise({Errc::invalid, "there is no connection to enqueue on: it is null"});
     require_ours();
+    table_ = table;
     const Tables tables = Tables::named(table).value();
     const std::string quoted = tables.quoted();
     Parameters which;
     which.text(quoted);
-    const Answer found = ask(
-        "SELECT n.nspname::text FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = "
-        "c.relnamespace WHERE c.oid = to_regclass($1::text)::oid",
-        which);
+    const Answer found =
+        ask("SELECT n.nspname::text, (SELECT format_type(a.atttypid, a.atttypmod) FROM "
+            "pg_catalog.pg_attribute AS a "
+            "WHERE a.attrelid = c.oid AND a.attname::text = 'key'::text) FROM pg_catalog.pg_class AS c JOIN "
+            "pg_catalog.pg_namespace AS n ON n.oid = "
+            "c.relnamespace WHERE c.oid = to_regclass($1::text)::oid",
+            which);
     if (found.trouble()) raise(statement_error(*found.trouble(), where));
     if (found.rows() == 0)
       raise({Errc::refused, "there is no table \"" + table + "\" where " + where +
                                 " leads; make it with: holdfast --store … init"});
+    longest_key_ = limit_in(found.text(0, 1));
     sql_ = enqueue_text(tables.in_schema(found.text(0, 0)));
   }
 
@@ -34,6 +40,7 @@ class CallersTransaction final : public Enqueuer {
       require_ours();
       if (BootClock::now() >= until)
         raise({Errc::unavailable, "the time for this call was over before it was sent"});
+      require_key_fits(job, longest_key_, table_);
       return PQtransactionStatus(connection_) == PQTRANS_INTRANS ? inside(job, until) : talk(job, until);
     } catch (const Failure& failure) {
       return failure.error();
@@ -83,6 +90,10 @@ class CallersTransaction final : public Enqueuer {
   // Several statements, without parameters.
   Answer tell(const std::string& sql) const { return read(OwnedResult(PQexec(connection_, sql.c_str()))); }
 
+  Answer undo() const {
+    return tell("ROLLBACK TO SAVEPOINT holdfast_enqueue; RELEASE SAVEPOINT holdfast_enqueue");
+  }
+
   EnqueueReply talk(const NewJob& job, Instant until) const {
     EnqueueTalk talk;
     while (true) {
@@ -91,6 +102,13 @@ class CallersTransaction final : public Enqueuer {
       const Answer answer = ask(sql_, parameters);
       if (const auto& trouble = answer.trouble()) {
         if (trouble->state == "55P03") raise(contended(where, *trouble));
+        if (trouble->state == "40001" && PQtransactionStatus(connection_) != PQTRANS_IDLE)
+          raise({Errc::unavailable,
+                 std::string(where) +
+                     ": its transaction is REPEATABLE READ or SERIALIZABLE, and somebody else was faster: "
+                     "nothing was enqueued; ROLLBACK, and try the whole "
+                     "transaction again: " +
+                     trouble->text + " (40001)"});
         raise(statement_error(*trouble, where));
       }
       if (auto reply = talk.hear(answer)) return *std::move(reply);
@@ -99,17 +117,23 @@ class CallersTransaction final : public Enqueuer {
     }
   }
 
-  // What fails is undone alone: the transaction is theirs, and goes on.  So are its settings.
+  // What fails is undone alone: the transaction is theirs, and goes on.  So are its settings.  A job that was
+  // only met is undone as well, although it is not counted then: else its row would stay locked for as long
+  // as they please, and its worker could neither renew its claim nor end it.
   EnqueueReply inside(const NewJob& job, Instant until) const {
     const Answer before = tell(
         "SAVEPOINT holdfast_enqueue; SELECT current_setting('lock_timeout'), "
         "current_setting('synchronous_commit')");
     if (before.trouble()) {
-      (void)tell("ROLLBACK TO SAVEPOINT holdfast_enqueue; RELEASE SAVEPOINT holdfast_enqueue");
+      (void)undo();
       raise(statement_error(*before.trouble(), where));
     }
     try {
       EnqueueReply reply = talk(job, until);
+      if (reply.what == EnqueueReply::What::duplicate || reply.what == EnqueueReply::What::locked) {
+        if (const Answer undone = undo(); undone.trouble()) raise(statement_error(*undone.trouble(), where));
+        return reply;
+      }
       const Answer after =
           tell("SELECT set_config('lock_timeout', '" + std::string(before.text(0, 0)) +
                "', true), set_config('synchronous_commit', '" + std::string(before.text(0, 1)) +
@@ -117,13 +141,14 @@ class CallersTransaction final : public Enqueuer {
       if (after.trouble()) raise(statement_error(*after.trouble(), where));
       return reply;
     } catch (const Failure&) {
-      (void)tell("ROLLBACK TO SAVEPOINT holdfast_enqueue; RELEASE SAVEPOINT holdfast_enqueue");
+      (void)undo();
       throw;
     }
   }
 
   PGconn* const connection_;
-  std::string sql_;
+  std::string table_, sql_;
+  std::size_t longest_key_ = 0;
 };
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/text.h"
 #include "core/row.h"
+#include "rows/row_store.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -109,6 +111,20 @@ Error contended(const std::string& where, const Trouble& trouble) {
               ": contended: somebody's open transaction has what this needs, and did not end "
               "before the time was over; nothing was changed: " +
               trouble.text + " (" + trouble.state + ")"};
+}
+
+void require_fit(std::string_view text, std::size_t longest, const char* column, const std::string& table) {
+  if (longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest) return;
+  raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
+                            " letters that the column \"" + column + "\" of the table \"" + table +
+                            "\" takes; give a shorter one, or make the column wider"});
+}
+
+void require_key_fits(const NewJob& job, std::size_t longest, const std::string& table) {
+  if (job.limit <= 0 || longest == 0) return;
+  // The lock's name may have a number behind it: #1 … #N.
+  const std::size_t number = job.limit > 1 ? 1 + std::to_string(job.limit).size() : 0;
+  require_fit(job.key, longest - std::min(number, longest - 1), "key", table);
 }
 
 Millis patience_for(Instant until) {

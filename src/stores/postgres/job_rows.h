@@ -27,6 +27,12 @@ JobRow job_in(const Answer& answer, int row, int first);
 // "Somebody has had our rows locked for all of our time": nothing was changed.
 Error contended(const std::string& where, const Trouble& trouble);
 
+// Texts that are too long for a column of the lock table would be cut by nobody, but fail.  Throws Failure.
+// `longest` in letters; 0: as long as you like.
+void require_fit(std::string_view text, std::size_t longest, const char* column, const std::string& table);
+// Its lock's key, in a column that takes so many letters.
+void require_key_fits(const NewJob& job, std::size_t longest, const std::string& table);
+
 // How long locked rows are waited for in a call that ends then: a part of it is left for the answer.
 Millis patience_for(Instant until);
 

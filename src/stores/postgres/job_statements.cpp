@@ -6,6 +6,7 @@
 #include "stores/postgres/sql/job_claim.sql.h"
 #include "stores/postgres/sql/job_enqueue.sql.h"
 #include "stores/postgres/sql/job_finish.sql.h"
+#include "stores/postgres/sql/job_heads.sql.h"
 #include "stores/postgres/sql/job_hold.sql.h"
 #include "stores/postgres/sql/job_list.sql.h"
 #include "stores/postgres/sql/job_names.sql.h"
@@ -14,6 +15,7 @@
 #include "stores/postgres/sql/job_purge.sql.h"
 #include "stores/postgres/sql/job_renew.sql.h"
 #include "stores/postgres/sql/job_row.sql.h"
+#include "stores/postgres/sql/job_spoil.sql.h"
 #include "stores/postgres/sql/job_success.sql.h"
 #include "stores/postgres/sql/job_tick.sql.h"
 #include "stores/postgres/sql/job_ticks.sql.h"
@@ -37,8 +39,8 @@ Parts with(Parts parts, const Parts& more) {
   return parts;
 }
 
-Parts unpark(const std::string& key, const std::string& when) {
-  return {{"unpark", part(job_unpark_rule_sql)}, {"key", key}, {"when", when}};
+Parts unpark(const std::string& key, const std::string& when, const std::string& then = "u.run_at") {
+  return {{"unpark", part(job_unpark_rule_sql)}, {"key", key}, {"when", when}, {"then", then}};
 }
 
 // Of those that job_hold.sql and job_claim.sql share.
@@ -46,15 +48,20 @@ Parts claim_parts(const std::string& pick, const std::string& skip) {
   Parts parts = lease_rule("$5::text", "$6::bigint", "$7::bigint");
   parts["pick"] = pick;
   parts["queues"] = "$1::text[]";
+  parts["heads"] = part(job_heads_sql);
   parts["names"] = part(job_names_sql);
   parts["untouched"] = part(job_untouched_sql);
   parts["skip"] = skip;
   parts["row"] = part(job_row_sql);
   parts["scout_pause"] = interval(core::scout_pause);
   parts["parked_pause"] = interval(core::parked_pause);
+  // Behind one that has died its lock is free; behind one that waited and runs now, the next looks for it.
   return with(std::move(parts),
               unpark("(SELECT f.key FROM fate AS f)",
-                     "EXISTS (SELECT FROM fate AS f WHERE f.outcome = 'poisoned' AND f.lock <> '')"));
+                     "EXISTS (SELECT FROM fate AS f WHERE (f.outcome = 'poisoned' AND f.lock "
+                     "<> '') OR (f.outcome = 'running' AND f.parked))",
+                     "CASE WHEN EXISTS (SELECT FROM fate AS f WHERE f.outcome = 'poisoned') "
+                     "THEN u.run_at ELSE least(u.due_at, {now} + {scout_pause}) END"));
 }
 
 std::string one_picked(const std::string& id, const char* lock) {
@@ -108,7 +115,9 @@ std::string finish_text() {
 std::string change_text() {
   return weave(job_change_sql,
                with(unpark("(SELECT m.key FROM mine AS m)",
-                           "EXISTS (SELECT FROM mine AS m WHERE m.parked AND m.fits AND m.id <> w.id)"),
+                           // Who would free the lock may never come; the next one looks for itself.
+                           "EXISTS (SELECT FROM mine AS m WHERE (m.parked OR m.state = 'running') AND m.fits "
+                           "AND m.id <> w.id)"),
                     {{"row", part(job_row_sql)}}));
 }
 
@@ -120,7 +129,12 @@ std::string unpark_text() {
 
 std::string enqueue_text(const Tables& tables) {
   return tables.expand(
-      weave(job_enqueue_sql, {{"replaces", "$12::text = 'replace' AND j.state = 'queued'"}}));
+      weave(job_enqueue_sql,
+            with(unpark("$8::text",
+                        "EXISTS (SELECT FROM enqueued AS e JOIN clock AS c ON e.run_at > c.now WHERE "
+                        "e.replaced) AND w.id <> (SELECT e.id FROM enqueued AS e)"),
+                 {{"replaces", "($12::text = 'replace' AND j.state = 'queued')"},
+                  {"put_off", "excluded.run_at > (SELECT c.now FROM clock AS c)"}})));
 }
 
 JobStatements::JobStatements(const Tables& t)
@@ -133,6 +147,7 @@ JobStatements::JobStatements(const Tables& t)
       success(statement("success", t.expand(job_success_sql))),
       hold_next(statement("hold_next", t.expand(hold_next_text()))),
       claim_held(statement("claim_held", t.expand(claim_text(true)))),
+      spoil(statement("spoil", t.expand(weave(job_spoil_sql, {})))),
       hold_one(statement("hold_one", t.expand(hold_one_text()))),
       change(statement("change", t.expand(change_text()))),
       list(statement("list", t.expand(weave(job_list_sql, {{"row", part(job_row_sql)}})))),

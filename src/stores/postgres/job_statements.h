@@ -12,7 +12,7 @@ struct JobStatements {
 
   Statement enqueue, claim, finish, unpark, renew, tick, success;
   // What the careful way of claim, and a change by hand, do in one transaction.
-  Statement hold_next, claim_held, hold_one, change;
+  Statement hold_next, claim_held, spoil, hold_one, change;
   Statement list, ticks, purge;
 };
 

@@ -8,7 +8,9 @@
 -- with a newer snapshot.  Whoever frees a lock changes its row first and looks for those who wait for it in a second
 -- statement (job_finish.sql, job_unpark.sql): so one of the two sees the other, and no job sleeps beside a free lock.
 --
--- Outcomes: nothing, running, dropped, raised, poisoned, parked, careful; again: somebody was faster, nothing changed.
+-- Outcomes: nothing, running, dropped, raised, poisoned, parked, careful; again: somebody was faster, nothing changed;
+-- passed: what its dead worker held cannot be given back, as somebody has its row locked: it stays that worker's for a
+-- moment more, so that it is not forgotten whose the lease is.
 --
 -- $1 queues  $2 holder  $3 ttl of the claim in microseconds  $4 so many crashes are too many
 -- $5 client  $6 void after this moment, in microseconds  $7 wait for locked rows at most so many milliseconds
@@ -16,7 +18,11 @@
 WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
   SELECT p.*, p.state = 'running' AS recovered,
          p.state = 'running' AND p.crashes + 1 >= $4::bigint AS poisoned,
-         p.state = 'running' AND p.lock <> '' AND NOT {careful} AS holding
+         p.state = 'running' AND p.lock <> '' AND NOT {careful} AS holding,
+         {careful} AND {skip} AND p.state = 'running'
+         AND EXISTS (SELECT FROM {locks} AS l
+                      WHERE l.key::text = p.lock AND l.locked_by::text = p.holder AND l.sequence = p.token
+                        AND coalesce(l.locked_until >= {now}, true)) AS passed
     FROM picked AS p
 ), names AS MATERIALIZED (
   {names}
@@ -25,7 +31,7 @@ WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
          0::bigint AS place_us, 0::bigint AS flags, ''::text AS note, n.n
     FROM job AS j
    CROSS JOIN names AS n
-   WHERE NOT j.poisoned AND NOT j.holding
+   WHERE NOT j.poisoned AND NOT j.holding AND NOT j.passed
 ), {judge}, untouched AS MATERIALIZED (
   {untouched}
 ), chosen AS MATERIALIZED (
@@ -41,11 +47,12 @@ WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
             FROM answered AS a) AS free_at,
          f.first,
          CASE WHEN j.holding THEN 'careful'
+              WHEN j.passed THEN 'passed'
               WHEN j.poisoned THEN 'poisoned'
               WHEN j.lock_limit = 0 OR g.key IS NOT NULL THEN 'running'
               WHEN EXISTS (SELECT FROM chosen AS h JOIN answered AS a ON a.n = h.n
                             WHERE h.likely AND (NOT a.certain OR j.lock_limit > 1)) THEN 'again'
-              WHEN j.attempt > 0 OR j.on_conflict IN ('wait', 'replace')
+              WHEN j.started_at IS NOT NULL OR j.on_conflict IN ('wait', 'replace')
               THEN CASE WHEN {careful} OR {skip} THEN 'parked' ELSE 'careful' END
               WHEN j.on_conflict = 'drop' THEN 'dropped'
               ELSE 'raised' END AS outcome
@@ -60,21 +67,22 @@ WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
                               ORDER BY w.priority, w.run_at, w.id LIMIT 1) AS w
                  WHERE (w.priority, w.run_at, w.id) < (j.priority, j.run_at, j.id)) AS first) AS f
 ), noticed AS MATERIALIZED (
-  SELECT f.*, CASE WHEN f.recovered THEN {note f.trail | 'crashed' | f.holder} ELSE f.trail END AS told
+  SELECT f.*, CASE WHEN f.recovered AND f.outcome <> 'passed' THEN {note f.trail | 'crashed' | f.holder} ELSE f.trail END AS told
     FROM fate AS f
 ), written AS (
   UPDATE {jobs} AS j
      SET state = CASE f.outcome WHEN 'parked' THEN 'queued' WHEN 'dropped' THEN 'dropped' WHEN 'poisoned' THEN 'dead'
                                 ELSE 'running' END,
-         crashes = f.crashes + CASE WHEN f.recovered THEN 1 ELSE 0 END,
+         crashes = f.crashes + CASE WHEN f.recovered AND f.outcome <> 'passed' THEN 1 ELSE 0 END,
          trail = CASE WHEN f.outcome = 'parked' AND NOT f.parked THEN {note f.told | 'parked' | ''} ELSE f.told END,
          attempt = f.attempt + CASE WHEN f.outcome IN ('running', 'raised') THEN 1 ELSE 0 END,
          started_at = CASE WHEN f.outcome IN ('running', 'raised') THEN f.now ELSE f.started_at END,
          finished_at = CASE WHEN f.outcome IN ('dropped', 'poisoned') THEN f.now END,
          holder = CASE WHEN f.outcome IN ('running', 'raised') THEN $2::text ELSE f.holder END,
-         lock = CASE WHEN f.outcome = 'running' THEN coalesce(f.lock_taken, '') ELSE '' END,
-         token = CASE WHEN f.outcome = 'running' THEN coalesce(f.token_taken, 0) ELSE 0 END,
-         claim_until = CASE WHEN f.outcome IN ('running', 'raised')
+         lock = CASE f.outcome WHEN 'running' THEN coalesce(f.lock_taken, '') WHEN 'passed' THEN f.lock ELSE '' END,
+         token = CASE f.outcome WHEN 'running' THEN coalesce(f.token_taken, 0) WHEN 'passed' THEN f.token ELSE 0 END,
+         claim_until = CASE WHEN f.outcome = 'passed' THEN f.now + {scout_pause}
+                            WHEN f.outcome IN ('running', 'raised')
                             THEN coalesce(f.now + $3::bigint::float8 * interval '1us', {last_day}) END,
          parked = f.outcome = 'parked',
          due_at = CASE WHEN f.outcome <> 'parked' THEN f.due_at

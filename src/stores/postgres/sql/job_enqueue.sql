@@ -13,8 +13,8 @@ WITH clock AS MATERIALIZED (
   SELECT {now} AS now, {now_us} AS now_us, set_config('synchronous_commit', 'on', true) AS synchronous_commit,
          set_config('lock_timeout', greatest(1, $17::bigint)::text, true) AS lock_timeout
 ), wanted AS MATERIALIZED (
-  SELECT c.now, c.now_us, coalesce(c.now_us / $16::bigint, $15::bigint) AS tick,
-         timestamp 'epoch' + ((c.now_us / $16::bigint + 1) * $16::bigint)::float8 * interval '1us' AS tick_until,
+  SELECT c.now, c.now_us, coalesce(c.now_us - c.now_us % $16::bigint, $15::bigint) AS tick,
+         timestamp 'epoch' + (c.now_us - c.now_us % $16::bigint + $16::bigint)::float8 * interval '1us' AS tick_until,
          coalesce(timestamp 'epoch' + $5::bigint::float8 * interval '1us',
                   c.now + $6::bigint::float8 * interval '1us') AS run_at,
          CASE WHEN $13::text <> 'no' THEN 'loner:' || $8::text END AS slot
@@ -22,8 +22,8 @@ WITH clock AS MATERIALIZED (
 ), last AS MATERIALIZED (
   SELECT t.tick, t.job, t.at
     FROM wanted AS w
-   CROSS JOIN LATERAL (SELECT t.* FROM {ticks} AS t WHERE t.name = $14::text FOR UPDATE) AS t
-   WHERE w.now IS NOT NULL
+   CROSS JOIN LATERAL (  -- it asks the clock, so that it is known how long the row is waited for
+         SELECT t.* FROM {ticks} AS t WHERE t.name = $14::text AND w.now IS NOT NULL FOR UPDATE) AS t
 ), row_made AS (  -- so that there is something to lock
   INSERT INTO {ticks} (name, tick, until)
   SELECT $14::text, -1, w.tick_until
@@ -60,15 +60,22 @@ WITH clock AS MATERIALIZED (
          args = CASE WHEN {replaces} THEN excluded.args ELSE j.args END,
          priority = CASE WHEN {replaces} THEN excluded.priority ELSE j.priority END,
          run_at = CASE WHEN {replaces} THEN excluded.run_at ELSE j.run_at END,
-         due_at = CASE WHEN {replaces} AND j.parked THEN greatest(j.due_at, excluded.run_at)
-                       WHEN {replaces} THEN excluded.run_at ELSE j.due_at END,
+         -- One that waits for its lock goes on doing so, unless its time has not come: then others are before it.
+         due_at = CASE WHEN {replaces} AND (NOT j.parked OR {put_off}) THEN excluded.run_at ELSE j.due_at END,
+         parked = j.parked AND NOT ({replaces} AND {put_off}),
+         attempt = CASE WHEN {replaces} THEN 0 ELSE j.attempt END,
+         crashes = CASE WHEN {replaces} THEN 0 ELSE j.crashes END,
+         max_attempts = CASE WHEN {replaces} THEN excluded.max_attempts ELSE j.max_attempts END,
+         error = CASE WHEN {replaces} THEN '' ELSE j.error END,
          trail = CASE WHEN {replaces} THEN {note j.trail | 'replaced' | ''} ELSE j.trail END
-  RETURNING j.id, j.state, j.enqueued_at, j.duplicates = 0 AS is_new, j.duplicates > 0 AND {replaces} AS replaced
+  RETURNING j.id, j.state, j.enqueued_at, j.duplicates = 0 AS is_new, j.duplicates > 0 AND {replaces} AS replaced, j.run_at
 ), ticked AS (
   UPDATE {ticks} AS t
      SET tick = r.tick, job = e.id, at = r.now, by = '', until = r.tick_until
     FROM enqueued AS e, turn AS r
    WHERE e.is_new AND t.name = $14::text
+), woken AS (  -- whether or not the one that was put off was parked: the next only looks
+  {unpark}
 )
 SELECT CASE WHEN e.is_new THEN 'e' WHEN e.replaced THEN 'r' WHEN e.id IS NOT NULL OR h.id IS NOT NULL THEN 'd'
             WHEN r.turn = 'unknown' THEN 't' WHEN r.turn = 'had' THEN 'p' ELSE 'l' END AS verdict,

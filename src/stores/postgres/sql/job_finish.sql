@@ -7,7 +7,10 @@ WITH clock AS MATERIALIZED (
   SELECT {now} AS now, set_config('synchronous_commit', 'on', true) AS synchronous_commit,
          set_config('lock_timeout', greatest(1, $9::bigint)::text, true) AS lock_timeout
 ), mine AS MATERIALIZED (
-  SELECT j.*, c.now FROM clock AS c CROSS JOIN LATERAL (SELECT j.* FROM {jobs} AS j WHERE j.id = $1::bigint FOR UPDATE) AS j
+  SELECT j.*, c.now
+    FROM clock AS c
+   CROSS JOIN LATERAL (  -- it asks the clock, so that it is known how long the row is waited for
+         SELECT j.* FROM {jobs} AS j WHERE j.id = $1::bigint AND c.lock_timeout IS NOT NULL FOR UPDATE) AS j
 ), ended AS (
   UPDATE {jobs} AS j
      SET state = $3::text,

@@ -4,7 +4,7 @@
 -- $5 wait for a locked row at most so many milliseconds
 INSERT INTO {ticks} AS t (name, tick, by, at)
 SELECT $1::text, w.tick, $4::text, {now}
-  FROM (SELECT coalesce({now_us} / $3::bigint, $2::bigint) AS tick) AS w
+  FROM (SELECT coalesce(c.us - c.us % $3::bigint, $2::bigint) AS tick FROM (SELECT {now_us} AS us OFFSET 0) AS c) AS w
  WHERE w.tick > -1
    AND set_config('lock_timeout', greatest(1, $5::bigint)::text, true) IS NOT NULL
    AND set_config('synchronous_commit', 'on', true) IS NOT NULL
