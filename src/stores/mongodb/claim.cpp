@@ -78,6 +78,10 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
     if (first && first->record.row.id == after.row.id) call.jobs.send_out(*first);
     return false;
   }
+  if (claimed.what == Claimed::What::running && job.record.row.parked) {
+    // It was the first of those that wait: the next one looks in its place.
+    if (const auto next = call.jobs.first_waiting(after.row.key)) call.jobs.send_out(*next);
+  }
   if (claimed.what == Claimed::What::poisoned && held) make_next_due(call, after.row.key);
   claimed.recovered = recovered;
   if (claimed.what == Claimed::What::running && lock) claimed.lock_remaining = lock->remaining;
@@ -91,7 +95,8 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
 void MongoEngine::give_back_of_the_dead(Call& call, const KeptJob& job) {
   if (job.last_taker.empty()) return;
   std::vector<std::string> names;
-  for (int n = 1; n <= job.record.row.limit; ++n) names.push_back(core::lock_name(job.record.row.key, job.record.row.limit, n));
+  const JobRow& row = job.record.row;
+  for (int n = 1; n <= row.limit; ++n) names.push_back(core::lock_name(row.key, row.limit, n));
   std::vector<Request> requests;
   for (const std::string& name : names)
     requests.push_back({.verb = Verb::release, .key = {name}, .holder = {job.last_taker}});

@@ -105,6 +105,14 @@ local function park(job, lock_remaining)
   set(job, 'due_at', whole(now_us + pause))
 end
 
+-- The first of those that wait has been started: the next one looks in its place.
+local function scout_next(key)
+  local job = first_parked(key)
+  if not job or tonumber(job.due_at) <= now_us + scout_us then return end
+  set(job, 'due_at', whole(now_us + scout_us))
+  save(job)
+end
+
 -- Runs it under the first of its leases that is free, or does what is to be done if none is.  Nil: it waits.
 local function take_lock(job, recovered)
   local limit, soonest, blocker = tonumber(job.limit), math.huge, ''
@@ -116,14 +124,17 @@ local function take_lock(job, recovered)
     local lock = limit == 1 and job.key or job.key .. '#' .. n
     local r = lease('a', lock, holder, '0', tonumber(job.lock_ttl))
     if r.verdict == granted then
+      local parked = job.was.parked
       start(job, lock, r.token)
-      return answer('running', job, recovered, r.remaining, '')
+      local told = answer('running', job, recovered, r.remaining, '')
+      if parked then scout_next(job.key) end
+      return told
     end
     if r.remaining >= 0 then soonest = math.min(soonest, r.remaining) end
     if n == 1 then blocker = r.told end
   end
   -- One that was started once is never dropped for its lock.
-  local waits = tonumber(job.attempt or 0) > 0
+  local waits = (job.started_at or '0') ~= '0'
   if not waits and job.on_conflict == 'drop' then
     set(job, 'error', blocker)
     enter(job, 'dropped')
