@@ -35,7 +35,8 @@ local function work()
   end
   -- Who would free the lock may never come; the next one looks for itself.
   local wakes = job.was.parked or job.was.state == 'running'
+  local told = told_of(job)
   if what == 'remove' then erase(job) else save(job) end
   if wakes then unpark_next(job.key) end
-  return { now, 'changed', told_of(job) }
+  return { now, 'changed', told }
 end
