@@ -54,13 +54,26 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   core::JobRecord after;
   while (true) {
     after = job.record;
-    if (recovered && core::crashed(after, request.max_crashes, at)) {
+    const bool too_early = !recovered && after.row.run_at > job.now;
+    if (too_early) {
+      // A duplicate has put it off since it was taken.
+      if (lock) give_back(call, request, *lock);
+      lock.reset();
+      after.row.parked = false;
+      after.row.due_at = after.row.run_at;
+      claimed.what = Claimed::What::nothing;
+    } else if (recovered && core::crashed(after, request.max_crashes, at)) {
       claimed.what = Claimed::What::poisoned;
     } else {
       if (!lock) lock = take_lock(call, request, after.row);
       claimed.what = judge(call, request, *lock, at, after);
     }
-    if (call.jobs.swap(job, changed_job(after)) == Jobs::Swapped::yes) break;
+    const bool decided = call.jobs.swap(job, changed_job(after)) == Jobs::Swapped::yes;
+    if (decided && too_early) {
+      make_next_due(call, after.row.key);  // our lease may have stood in its way
+      return false;
+    }
+    if (decided) break;
     // A duplicate has replaced its arguments; or it was cancelled, or we were too slow and another took it.
     Document still = by_id(job.record.row.id);
     auto again = call.jobs.find(still.text("taker", request.holder.text));
