@@ -126,6 +126,47 @@ TEST_F(JobLoadOfMongo, a_job_that_is_cancelled_while_it_is_claimed_stays_so_and_
   for (const LeaseRow& row : lease.list({}).leases) EXPECT_EQ(row.remaining, 0ms) << row.key;
 }
 
+// Each duplicate meets a claim that is somewhere between its steps.
+TEST_F(JobLoadOfMongo, a_job_that_is_replaced_to_a_later_time_while_it_is_claimed_does_not_run_before) {
+  constexpr int workers = 3, jobs = 200;
+  Worker boss(url());
+  std::atomic<bool> over = false;
+  std::vector<std::jthread> all;
+  for (int w = 0; w < workers; ++w) {
+    all.emplace_back([&, w] {
+      Worker worker(url());
+      for (int i = 0; !over; ++i) {
+        const Claimed claimed = worker.claim("w" + std::to_string(w) + "." + std::to_string(i));
+        if (claimed.what != Got::running) continue;
+        EXPECT_EQ(claimed.job.args, "[1]");
+        EXPECT_TRUE(worker.finish(claimed).released);
+      }
+    });
+  }
+  NewJob job{.lock_ttl = 1h, .on_conflict = OnConflict::replace, .unique = Unique::until_start};
+  std::map<std::uint64_t, bool> replaced;
+  for (int i = 0; i < jobs; ++i) {
+    const std::string key = "key " + std::to_string(i);
+    job.args = "[1]", job.in = 0ms;
+    const JobId id = boss.enqueue(key, job).id;
+    if (i % 2 == 0) (void)boss.row(id);  // a little later
+    job.args = "[2]", job.in = 1h;
+    const EnqueueReply told = boss.enqueue(key, job);
+    replaced[number(told.id)] = true;
+    if (told.id != id) replaced[number(id)] = false;
+  }
+  EXPECT_TRUE(await([&] {
+    const auto taken = mongo(R"({"count": "locks.holdfast_jobs", "query": {"taker": {"$exists": true}}})");
+    return mentions(taken, R"("n" : 0)") && boss.list({.state = JobState::running}).empty();
+  }));
+  over = true;
+  all.clear();
+  for (const JobRow& row : boss.list({.limit = 2 * jobs}))
+    EXPECT_EQ(row.state, replaced[number(row.id)] ? JobState::queued : JobState::done) << number(row.id);
+  Caller lease(url());
+  for (const LeaseRow& row : lease.list({}).leases) EXPECT_EQ(row.remaining, 0ms) << row.key;
+}
+
 TEST_F(JobLoadOfMongo, a_claim_that_ran_out_is_taken_over_by_one) {
   constexpr int workers = 8, jobs = 60;
   Worker boss(url());

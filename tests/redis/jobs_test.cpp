@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs in Redis: where they lie, what they cost, and what becomes of them when the server has trouble.
+#include <algorithm>
 #include <sstream>
 #include <thread>
 
@@ -20,6 +21,11 @@ class JobsOfRedis : public RedisTest {
       if (calls != std::string::npos && !ours) sum += std::stoull(line.substr(calls + 6));
     }
     return sum;
+  }
+  // Somebody has all leases of a key, without end.
+  void hold_all(const std::string& key, int limit) {
+    redis({"EVAL", "for n = 1, tonumber(ARGV[1]) do redis.call('SET', KEYS[1] .. '#' .. n, 'operator') end",
+           "1", key, std::to_string(limit)});
   }
   std::vector<std::string> keys(const std::string& pattern) {
     std::istringstream lines(redis({"KEYS", pattern}));
@@ -207,6 +213,51 @@ TEST_F(JobsOfRedis, a_claim_costs_as_many_commands_among_100000_jobs_as_among_10
   EXPECT_GT(number(worker_.claim("w", 1h, {"q"}).job.id), 4u) << "the copies are jobs";
   somebody.release("held", "operator");
   ASSERT_TRUE(await([&] { return worker_.claim("w", 1h, {"q"}).job.key == "held"; }));
+}
+
+// One claim is one script, and nobody else is served meanwhile.
+TEST_F(JobsOfRedis, what_waits_for_the_same_leases_does_not_ask_for_each_of_them_again) {
+  hold_all("k", 200);
+  const NewJob waits{.limit = 200, .on_conflict = OnConflict::wait};
+  for (int i = 0; i < 50; ++i) worker_.enqueue("k", waits);
+  const std::uint64_t before = commands();
+  EXPECT_EQ(worker_.claim("w").what, Got::nothing);
+  EXPECT_LT(commands() - before, 3'000u) << "there are 200 leases and 50 jobs";
+  for (const JobRow& row : worker_.list({})) EXPECT_TRUE(row.parked) << number(row.id);
+  redis({"DEL", "k#77"});
+  Claimed claimed;
+  ASSERT_TRUE(await([&] { return (claimed = worker_.claim("w")).what == Got::running; }));
+  EXPECT_EQ(number(claimed.job.id), 1u);
+  EXPECT_EQ(claimed.job.lock, "k#77");
+}
+
+TEST_F(JobsOfRedis, a_claim_that_has_looked_at_very_many_leases_goes_on_when_it_is_asked_again) {
+  const NewJob waits{.limit = 500, .on_conflict = OnConflict::wait};
+  for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
+    hold_all(key, 500);
+    worker_.enqueue(key, waits);
+  }
+  worker_.enqueue("free", waits);
+  const Claimed first = worker_.claim("w");
+  EXPECT_EQ(first.what, Got::nothing);
+  EXPECT_EQ(first.next, 0ms);
+  const auto rows = worker_.list({});
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(), [](const JobRow& row) { return row.parked; }), 4);
+  EXPECT_TRUE(await([&] { return worker_.claim("w").job.key == "free"; }));
+}
+
+// The arguments may be a megabyte each.
+TEST_F(JobsOfRedis, a_job_that_is_only_set_aside_is_not_read_as_a_whole) {
+  Caller(server_.url()).acquire("k", "operator");
+  const std::string args(1'000, 'x');
+  for (int i = 0; i < 3; ++i) worker_.enqueue("k", {.args = args, .on_conflict = OnConflict::wait});
+  redis({"CONFIG", "RESETSTAT"});
+  EXPECT_EQ(worker_.claim("w").what, Got::nothing);
+  const std::string stats = redis({"INFO", "commandstats"});
+  EXPECT_FALSE(mentions(stats, "cmdstat_hgetall")) << stats;
+  EXPECT_FALSE(mentions(stats, "cmdstat_hget:")) << stats;
+  EXPECT_EQ(worker_.row(JobId{2}).args, args);
+  EXPECT_EQ(worker_.change(JobId{2}, JobChange::remove).value().args, args);
 }
 
 // -- the server has trouble

@@ -54,13 +54,26 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   core::JobRecord after;
   while (true) {
     after = job.record;
-    if (recovered && core::crashed(after, request.max_crashes, at)) {
+    const bool too_early = !recovered && after.row.run_at > job.now;
+    if (too_early) {
+      // A duplicate has put it off since it was taken.
+      if (lock) give_back(call, request, *lock);
+      lock.reset();
+      after.row.parked = false;
+      after.row.due_at = after.row.run_at;
+      claimed.what = Claimed::What::nothing;
+    } else if (recovered && core::crashed(after, request.max_crashes, at)) {
       claimed.what = Claimed::What::poisoned;
     } else {
       if (!lock) lock = take_lock(call, request, after.row);
       claimed.what = judge(call, request, *lock, at, after);
     }
-    if (call.jobs.swap(job, changed_job(after)) == Jobs::Swapped::yes) break;
+    const bool decided = call.jobs.swap(job, changed_job(after)) == Jobs::Swapped::yes;
+    if (decided && too_early) {
+      make_next_due(call, after.row.key);  // our lease may have stood in its way
+      return false;
+    }
+    if (decided) break;
     // A duplicate has replaced its arguments; or it was cancelled, or we were too slow and another took it.
     Document still = by_id(job.record.row.id);
     auto again = call.jobs.find(still.text("taker", request.holder.text));
@@ -78,6 +91,10 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
     if (first && first->record.row.id == after.row.id) call.jobs.send_out(*first);
     return false;
   }
+  if (claimed.what == Claimed::What::running && job.record.row.parked) {
+    // It was the first of those that wait: the next one looks in its place.
+    if (const auto next = call.jobs.first_waiting(after.row.key)) call.jobs.send_out(*next);
+  }
   if (claimed.what == Claimed::What::poisoned && held) make_next_due(call, after.row.key);
   claimed.recovered = recovered;
   if (claimed.what == Claimed::What::running && lock) claimed.lock_remaining = lock->remaining;
@@ -91,7 +108,8 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
 void MongoEngine::give_back_of_the_dead(Call& call, const KeptJob& job) {
   if (job.last_taker.empty()) return;
   std::vector<std::string> names;
-  for (int n = 1; n <= job.record.row.limit; ++n) names.push_back(core::lock_name(job.record.row.key, job.record.row.limit, n));
+  const JobRow& row = job.record.row;
+  for (int n = 1; n <= row.limit; ++n) names.push_back(core::lock_name(row.key, row.limit, n));
   std::vector<Request> requests;
   for (const std::string& name : names)
     requests.push_back({.verb = Verb::release, .key = {name}, .holder = {job.last_taker}});

@@ -71,7 +71,7 @@ Result<Finished> MongoEngine::finish(const Finish& how, Instant until) {
     const bool locked = !how.lock.text.empty();
     std::optional<KeptJob> next;
     if (job && locked) next = call.jobs.first_waiting(job->record.row.key);
-    if (next && next->record.row.due_at > next->now + core::scout_pause) call.jobs.send_out(*next);
+    if (next) call.jobs.send_out(*next);
     while (job && job->taker.empty()) {
       core::JobRecord after = job->record;
       if (!core::finish(after, how, job->moment())) break;
@@ -117,7 +117,9 @@ Result<JobRow> MongoEngine::change(JobId id, JobChange what, std::string_view by
         }
         if (swapped != Jobs::Swapped::yes) continue;
       }
-      if (job->record.row.parked) make_next_due(call, after.row.key);
+      // Who would free the lock may never come; the next one looks for itself.
+      const JobRow& was = job->record.row;
+      if (was.parked || was.state == JobState::running) make_next_due(call, after.row.key);
       return core::seen(std::move(after), job->now);
     }
   });

@@ -8,7 +8,8 @@
 //   enqueue   an insert: the job with its slot and its tick (ticks.h), or nothing
 //   claim     1. take: a findAndModify finds the next one and writes who takes it, until when; nobody else
 //                looks at it meanwhile.  2. its lease, by the store's own rule.  3. what core/job_rule.h
-//                makes of that, if it still is as it was read: it runs, waits, or is dropped
+//                makes of that, if it still is as it was read: it runs, waits, or is dropped; or it goes
+//                back, if a duplicate has put it off meanwhile
 //   finish    1. whoever waits first for the lock looks within a second.  2. the job, if the claim is still
 //                the holder's.  3. the lease is released.  4. whoever waits first is due
 //
@@ -18,6 +19,9 @@
 //   died after              leaves
 //   claim 1, 2              a taking that runs out with its time (the claim's, at least a second): the next
 //                           one takes the job over, and gives back what the dead one may have acquired
+//   claim 1, slow           as above; but one who is so slow that another takes the job over, then acquires the
+//                           lease after all, and dies before it can give it back, leaves a lease that no job
+//                           names: it ends with its time, and jobs of that key wait or are dropped until then
 //   finish 1                a job that looks once more than it had to
 //   finish 2                the lease, until its time is over or finish is asked again; the first of those
 //                           that wait looks every second

@@ -62,6 +62,7 @@ std::optional<EnqueueReply> MongoEngine::meet(Call& call, const NewJob& job, Mic
   const bool replaced = reply.what == EnqueueReply::What::replaced;
   if (replaced) {
     if (call.jobs.swap(*there, replaced_job(*there, after)) != Jobs::Swapped::yes) return std::nullopt;
+    if (there->record.row.parked && !after.row.parked) make_next_due(call, job.key);
     return reply;
   }
   Document same = by_id(there->record.row.id);

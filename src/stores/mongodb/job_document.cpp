@@ -46,7 +46,7 @@ class Fields {
 void add_places(const core::JobRecord& job, Document& set, Document* unset) {
   const JobRow& row = job.row;
   const bool queued = row.state == JobState::queued, running = row.state == JobState::running;
-  const bool later = queued && row.due_at != row.run_at;
+  const bool later = queued && row.due_at > row.run_at;
   Fields fields(set, unset);
   fields.text("slot", row.slotted, core::slot_of(row.key));
   fields.flag("ready", queued && !later);
@@ -161,7 +161,9 @@ Document replaced_job(const KeptJob& read, const core::JobRecord& after) {
   const JobRow& row = after.row;
   Document set, unset, change;
   set.text("args", row.args).number("priority", row.priority).text("trail", row.trail);
-  set.moment("run_at", row.run_at).moment("due_at", row.due_at);
+  set.moment("run_at", row.run_at).moment("due_at", row.due_at).flag("parked", row.parked);
+  set.number("attempt", row.attempt).number("crashes", row.crashes);
+  set.number("max_attempts", row.max_attempts).text("error", row.error);
   const bool taken = !read.taker.empty();  // where it is found then is for its taker to say
   if (!taken) add_places(after, set, &unset);
   change.document("$set", set);

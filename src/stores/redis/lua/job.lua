@@ -26,12 +26,17 @@ local function remember(job)
   job.changed = {}
 end
 
--- A table of its fields, all texts; nil: there is none.
+-- All but the arguments: they may be long, and only who is told of the job wants them.
+local fields_of_job = { 'state', 'name', 'queue', 'key', 'priority', 'enqueued_at', 'run_at', 'due_at', 'started_at',
+  'finished_at', 'attempt', 'crashes', 'max_attempts', 'lock_ttl', 'lock_fixed', 'limit', 'on_conflict', 'unique',
+  'slotted', 'parked', 'holder', 'lock', 'token', 'claim_until', 'error', 'duplicates', 'trail', 'marker' }
+
+-- A table of these, all texts; nil: there is none.
 local function job_of(id)
-  local fields = call('HGETALL', named('job', id))
-  if #fields == 0 then return nil end
+  local values = call('HMGET', named('job', id), unpack(fields_of_job))
+  if not values[1] then return nil end
   local job = {}
-  for i = 1, #fields, 2 do job[fields[i]] = fields[i + 1] end
+  for i, field in ipairs(fields_of_job) do job[field] = values[i] or nil end
   job.id = id
   remember(job)
   return job
@@ -45,7 +50,10 @@ end
 local function add(job, field, n) set(job, field, whole((tonumber(job[field]) or 0) + n)) end
 
 -- As the answer: id, then names and values.
+--
+-- REQUIRES: it has not been erased.
 local function told_of(job)
+  job.args = job.args or call('HGET', named('job', job.id), 'args') or nil
   local row = { job.id }
   for field, value in pairs(job) do
     if type(value) == 'string' and field ~= 'id' then

@@ -33,8 +33,10 @@ local function work()
     local other = in_slot(job.key)
     if other and other.id ~= job.id then return { now, 'slot', { other.id } } end
   end
-  local parked = job.was.parked
+  -- Who would free the lock may never come; the next one looks for itself.
+  local wakes = job.was.parked or job.was.state == 'running'
+  local told = told_of(job)
   if what == 'remove' then erase(job) else save(job) end
-  if parked then unpark_next(job.key) end
-  return { now, 'changed', told_of(job) }
+  if wakes then unpark_next(job.key) end
+  return { now, 'changed', told }
 end

@@ -2,7 +2,7 @@
 -- asked    holder, ttl (ms), max_crashes; then queues
 -- Answers  now, what, recovered, lock_remaining (ms, -1: without end), blocker, next (ms), and unless there is nothing
 --          the job
-local longest_idle, parked_per_claim = 60000, 100
+local longest_idle, parked_per_claim, most_looks = 60000, 100, 2000
 local holder, ttl, max_crashes = ARGV[asked + 1], tonumber(ARGV[asked + 2]), tonumber(ARGV[asked + 3])
 local first_queue = asked + 4
 
@@ -105,25 +105,53 @@ local function park(job, lock_remaining)
   set(job, 'due_at', whole(now_us + pause))
 end
 
+-- The first of those that wait has been started: the next one looks in its place.
+local function scout_next(key)
+  local job = first_parked(key)
+  if not job or tonumber(job.due_at) <= now_us + scout_us then return end
+  set(job, 'due_at', whole(now_us + scout_us))
+  save(job)
+end
+
+-- Of which keys all leases are held: by whom, and how long.  Nobody else comes between two looks of one claim, so the
+-- next job of that key and limit need not ask for each of them again.
+local busy, looks = {}, 0
+
+-- The first of its leases that is free: its name and what was granted.  Else nil, and why.
+local function acquire(job, limit)
+  local name = limit .. ':' .. job.key
+  if busy[name] then return nil, nil, busy[name] end
+  local why = { soonest = math.huge, blocker = '' }
+  for n = 1, limit do
+    local lock = limit == 1 and job.key or job.key .. '#' .. n
+    local r = lease('a', lock, holder, '0', tonumber(job.lock_ttl))
+    looks = looks + 1
+    if r.verdict == granted then return lock, r end
+    if r.remaining >= 0 then why.soonest = math.min(why.soonest, r.remaining) end
+    if n == 1 then why.blocker = r.told end
+  end
+  busy[name] = why
+  return nil, nil, why
+end
+
 -- Runs it under the first of its leases that is free, or does what is to be done if none is.  Nil: it waits.
 local function take_lock(job, recovered)
-  local limit, soonest, blocker = tonumber(job.limit), math.huge, ''
+  local limit = tonumber(job.limit)
   if limit == 0 then
     start(job, '', '0')
     return answer('running', job, recovered, 0, '')
   end
-  for n = 1, limit do
-    local lock = limit == 1 and job.key or job.key .. '#' .. n
-    local r = lease('a', lock, holder, '0', tonumber(job.lock_ttl))
-    if r.verdict == granted then
-      start(job, lock, r.token)
-      return answer('running', job, recovered, r.remaining, '')
-    end
-    if r.remaining >= 0 then soonest = math.min(soonest, r.remaining) end
-    if n == 1 then blocker = r.told end
+  local lock, given, why = acquire(job, limit)
+  if lock then
+    local parked = job.was.parked
+    start(job, lock, given.token)
+    local told = answer('running', job, recovered, given.remaining, '')
+    if parked then scout_next(job.key) end
+    return told
   end
+  local blocker = why.blocker
   -- One that was started once is never dropped for its lock.
-  local waits = tonumber(job.attempt or 0) > 0
+  local waits = (job.started_at or '0') ~= '0'
   if not waits and job.on_conflict == 'drop' then
     set(job, 'error', blocker)
     enter(job, 'dropped')
@@ -133,14 +161,17 @@ local function take_lock(job, recovered)
     start(job, '', '0')
     return answer('raised', job, recovered, 0, blocker)
   end
-  park(job, soonest)
+  park(job, why.soonest)
   save(job)
   return nil
 end
 
 local function claim_expired(job)
   local held = (job.lock or '') ~= ''
-  if held then lease('r', job.lock, job.holder, job.token, 0) end
+  if held then
+    lease('r', job.lock, job.holder, job.token, 0)
+    busy = {}
+  end
   if not has_crashed_too_often(job) then return take_lock(job, true) end
   local told = answer('poisoned', job, true, 0, '')
   if held then unpark_next(job.key) end
@@ -160,6 +191,7 @@ local function work()
       told = due and take_lock(due, false)
     end
     if told then return told end
+    if looks >= most_looks then break end  -- others want to be served too
   end
   return { now, 'nothing', '0', '0', '', '0' }
 end

@@ -14,9 +14,21 @@ local function work()
     return { now, 'duplicate', there.id, there.state, there.enqueued_at, '' }
   end
 
+  -- One that waits for its lock goes on doing so, unless its time has not come: then others are before it.
+  local function replace(there)
+    for _, field in ipairs({ 'args', 'priority', 'max_attempts' }) do set(there, field, wish[field]) end
+    set(there, 'run_at', run_at)
+    if tonumber(run_at) > now_us then set(there, 'parked', '0') end
+    if there.parked ~= '1' then set(there, 'due_at', run_at) end
+    set(there, 'attempt', '0')
+    set(there, 'crashes', '0')
+    set(there, 'error', '')
+    note(there, 'replaced', '')
+  end
+
   local stale  -- its slot names a job that is gone
   local window, tick_key, tick = tonumber(wish.window), named('tick', wish.tick_name), wish.tick
-  if window > 0 then tick = whole(math.floor(now_us / (window * 1000))) end
+  if window > 0 then tick = whole(now_us - now_us % (window * 1000)) end
   if wish.tick_name ~= '' then
     local last = call('HMGET', tick_key, 'tick', 'job', 'at')
     if last[1] and not below(last[1], tick) then
@@ -33,15 +45,12 @@ local function work()
     if there then
       local answer = duplicate(there)
       if wish.on_conflict == 'replace' and there.state == 'queued' then
-        set(there, 'args', wish.args)
-        set(there, 'priority', wish.priority)
-        set(there, 'run_at', run_at)
-        local waits = there.parked == '1' and tonumber(there.due_at) > tonumber(run_at)
-        if not waits then set(there, 'due_at', run_at) end
-        note(there, 'replaced', '')
+        replace(there)
         answer[2] = 'replaced'
       end
+      local parked = there.was.parked
       save(there)
+      if parked and there.parked ~= '1' then unpark_next(there.key) end
       return answer
     end
     stale = id
@@ -74,7 +83,7 @@ local function work()
   write('ZADD', base .. 'ids', job.id, job.id)
   if job.key ~= '' then write('ZADD', named('of', job.key), job.id, job.id) end
   if wish.tick_name ~= '' then
-    local ends = window > 0 and whole((tick + 1) * window * 1000) or '0'
+    local ends = window > 0 and whole(tick + window * 1000) or '0'
     write('HSET', tick_key, 'tick', tick, 'job', job.id, 'at', now, 'by', '', 'until', ends)
     if window > 0 then
       write('ZADD', base .. 'windows', ends, wish.tick_name)
