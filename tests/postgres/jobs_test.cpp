@@ -42,8 +42,8 @@ TEST_F(Jobs, their_tables_are_asked_for_by_those_who_need_them) {
   ASSERT_FALSE(jobs);
   EXPECT_EQ(jobs.error().code, Errc::refused);
   EXPECT_THAT(jobs.error().detail, AllOf(HasSubstr("holdfast_jobs"), HasSubstr(" init")));
-  EXPECT_EQ(origin->steward()->plan(soon())->size(), 8u);
-  EXPECT_EQ(origin->steward()->init(soon())->size(), 8u);
+  EXPECT_EQ(origin->steward()->plan(soon())->size(), 9u);
+  EXPECT_EQ(origin->steward()->init(soon())->size(), 9u);
   EXPECT_TRUE(origin->steward()->plan(soon())->empty());
   use_all_of_jobs(url());
   psql->run("ALTER TABLE holdfast_jobs ALTER started_at TYPE timestamptz");
@@ -244,6 +244,19 @@ TEST_F(Cost, a_claim_does_not_look_at_priorities_behind_the_first_that_is_due) {
       "generate_series(1, 10000) g, (SELECT clock_timestamp() AT TIME ZONE 'UTC' - interval '1s' AS at) t");
   psql()->run("VACUUM ANALYZE holdfast_jobs");
   EXPECT_LT(explained().buffers, 300);
+}
+
+TEST_F(Cost, what_is_asked_by_key_or_id_is_not_looked_for_among_all) {
+  claim_among("1000");
+  const postgres::JobStatements statements(postgres::Tables::named(schema_ + ".locks").value());
+  const auto psql = this->psql();
+  psql->run("SET plan_cache_mode = force_generic_plan; PREPARE by_key AS " + statements.list_key.text);
+  psql->run("PREPARE by_id AS " + statements.list_id.text);
+  for (const std::string call :
+       {"by_key(NULL, 'k7', NULL, NULL, NULL, NULL, 100)", "by_id(7, NULL, NULL, NULL, NULL, NULL, 100)"}) {
+    const std::string plan = psql->value("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE " + call);
+    EXPECT_THAT(plan, HasSubstr("\"Index Cond\"")) << plan;
+  }
 }
 
 TEST_F(Cost, a_claim_does_not_look_at_more_pages_where_there_are_more_jobs) {

@@ -289,7 +289,10 @@ Result<std::vector<JobRow>> PostgresEngine::list(const JobQuery& query, Instant 
     put_or_nothing(parameters_, query.state ? std::string_view(to_string(*query.state)) : std::string_view());
     put_or_nothing(parameters_, query.before);
     parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1'000'000'000)));
-    const Answer a = look(statements_.list, until);
+    const Answer a = look(query.id != no_job   ? statements_.list_id
+                          : !query.key.empty() ? statements_.list_key
+                                               : statements_.list,
+                          until);
     std::vector<JobRow> rows;
     for (int row = 0; row < a.rows(); ++row) rows.push_back(job_in(a, row, 0));
     return rows;

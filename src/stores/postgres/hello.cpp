@@ -13,7 +13,8 @@ namespace {
 // What lies beside the lock table, by the names in schema.sql.
 constexpr const char* beside[] = {"waiters", "facts", "log", "log_index", "state"};
 // And what only jobs need.
-constexpr const char* of_jobs[] = {"jobs", "slots", "due", "later", "claims", "parked", "over", "ticks"};
+constexpr const char* of_jobs[] = {"jobs",   "slots", "due",  "later", "claims",
+                                   "parked", "over",  "keys", "ticks"};
 
 std::string name_of(const Tables& tables, std::string_view word) {
   return word == "log_index" ? tables.beside("log_key") : tables.beside(word);

@@ -121,6 +121,12 @@ std::string change_text() {
                     {{"row", part(job_row_sql)}}));
 }
 
+constexpr const char* any_key = "($2::text IS NULL OR j.key = $2::text)";
+
+std::string list_text(const char* id, const char* key) {
+  return weave(job_list_sql, {{"row", part(job_row_sql)}, {"id", id}, {"key", key}});
+}
+
 std::string unpark_text() {
   return weave(job_unpark_sql, unpark("nullif(current_setting('holdfast.key', true), '')", "true"));
 }
@@ -150,7 +156,9 @@ JobStatements::JobStatements(const Tables& t)
       spoil(statement("spoil", t.expand(weave(job_spoil_sql, {})))),
       hold_one(statement("hold_one", t.expand(hold_one_text()))),
       change(statement("change", t.expand(change_text()))),
-      list(statement("list", t.expand(weave(job_list_sql, {{"row", part(job_row_sql)}})))),
+      list(statement("list", t.expand(list_text("$1::bigint IS NULL", "$2::text IS NULL")))),
+      list_id(statement("list_id", t.expand(list_text("j.id = $1::bigint", any_key)))),
+      list_key(statement("list_key", t.expand(list_text("$1::bigint IS NULL", "j.key = $2::text")))),
       ticks(statement("ticks", t.expand(weave(job_ticks_sql, {})))),
       purge(statement("purge", t.expand(job_purge_sql))) {}
 

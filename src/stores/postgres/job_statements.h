@@ -13,7 +13,8 @@ struct JobStatements {
   Statement enqueue, claim, finish, unpark, renew, tick, success;
   // What the careful way of claim, and a change by hand, do in one transaction.
   Statement hold_next, claim_held, spoil, hold_one, change;
-  Statement list, ticks, purge;
+  // Of any, of one, and of one key.
+  Statement list, list_id, list_key, ticks, purge;
 };
 
 // How often each was run on one connection.

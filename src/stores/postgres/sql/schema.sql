@@ -125,6 +125,9 @@ CREATE INDEX {parked} ON {jobs} (key, priority, run_at, id) WHERE parked AND sta
 -- over: what a purge takes away.
 CREATE INDEX {over} ON {jobs} (finished_at) WHERE state IN ('done', 'dropped', 'cancelled');
 
+-- keys: what people ask for, the newest first.
+CREATE INDEX {keys} ON {jobs} (key, id);
+
 -- ticks: the last tick of a name, and its last success.
 --   tick   -1: none was taken yet
 --   until  nobody asks for it afterwards; NULL: it is kept
