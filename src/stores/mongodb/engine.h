@@ -19,8 +19,8 @@
 //   died after              leaves
 //   claim 1, 2              a taking that runs out with its time (the claim's, at least a second): the next
 //                           one takes the job over, and gives back what the dead one may have acquired
-//   claim 1, slow           as above; but one who is so slow that another takes the job over, then acquires the
-//                           lease after all, and dies before it can give it back, leaves a lease that no job
+//   claim 1, slow           as above; but one who is so slow that another takes the job over, then acquires
+//                           the lease after all and dies before it gives it back leaves a lease that no job
 //                           names: it ends with its time, and jobs of that key wait or are dropped until then
 //   finish 1                a job that looks once more than it had to
 //   finish 2                the lease, until its time is over or finish is asked again; the first of those
