@@ -184,8 +184,10 @@ TEST_P(Working, a_program_that_was_told_to_stop_is_not_done_even_if_it_ends_with
   EXPECT_EQ(job(id)["attempt"], 0);
 }
 
-TEST_P(Working, a_job_for_which_the_machine_has_no_room_is_handed_back) {
-  if (!is_server()) GTEST_SKIP() << "the embedded store has no room either then";
+// On servers: the embedded store has no room either then.
+class NoRoom : public Working {};
+
+TEST_P(NoRoom, a_job_for_which_the_machine_has_no_room_is_handed_back) {
   handler("Any", "echo ran > ran");
   const std::string id = enqueue({"Any"});
   Process worker(plan({"sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", HOLDFAST_BINARY, "jobs",
@@ -260,6 +262,13 @@ TEST_F(Home, a_worker_whose_nursery_is_killed_ends) {
 }
 
 HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Working);
+
+std::vector<Kind> servers_of_jobs() {
+  std::vector<Kind> kinds = shared_job_kinds();
+  std::erase_if(kinds, [](const Kind& kind) { return !kind.server; });
+  return kinds;
+}
+HOLDFAST_ON_STORES(NoRoom, servers_of_jobs());
 
 }  // namespace
 }  // namespace holdfast::test

@@ -121,7 +121,7 @@ def what_is_not_there_is_named(place):
 
 @case
 def a_project_has_holdfast_inside(place):
-    without = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("CLI11", "nlohmann_json", "GTest", "Python3")]
+    without = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("CLI11", "GTest", "Python3")]
     configure(place, "subproject", f"-DHOLDFAST={ROOT}", "-DCMAKE_PREFIX_PATH=", *without)
     no_flag_of_ours(place, "report.cpp")
     run(["ninja", "-n", "with_holdfast", "with_static"], place.own)
