@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // explain.cpp - `holdfast explain KEY|JOB`: what happened, the oldest first, and how it stands now.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -92,7 +93,11 @@ Result<std::vector<Moment>> all_moments(const Subject& subject, Operator& by_han
                                                 [](const Moment& m) { return m.at == now_and_here; }));
     for (Moment& moment : of_lease) all.push_back(std::move(moment));
   }
-  std::stable_sort(all.begin(), all.end(), [](const Moment& a, const Moment& b) { return a.at < b.at; });
+  // What happened at the same moment stays in the order in which it was told.
+  std::multimap<Micros, Moment> by_time;
+  for (Moment& moment : all) by_time.emplace(moment.at, std::move(moment));
+  all.clear();
+  for (auto& [at, moment] : by_time) all.push_back(std::move(moment));
   return all;
 }
 
