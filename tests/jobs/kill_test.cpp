@@ -228,8 +228,12 @@ TEST_P(Kill, a_storm_of_deaths_loses_no_job_and_lets_no_two_in) {
   for (int i = 0; i < deaths; ++i) {
     const std::size_t which = static_cast<std::size_t>(i) % std::size(points);
     for (int heard = static_cast<int>(random() % 3); heard >= 0; --heard) {
-      if (jobs_.list({.state = JobState::queued, .limit = 1}).empty()) break;
-      (void)peers[which]->hear();
+      // The others may take the last of the jobs while this one is being listened to.
+      bool spoke = false;
+      while (!(spoke = peers[which]->speaks(50ms)) &&
+             !jobs_.list({.state = JobState::queued, .limit = 1}).empty()) {
+      }
+      if (spoke) (void)peers[which]->hear();
     }
     let_pass(Millis(random() % 3));
     kill(*peers[which]);

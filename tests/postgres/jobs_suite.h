@@ -66,7 +66,8 @@ inline void use_all_of_jobs(const std::string& url) {
     EXPECT_TRUE(again.recovered);
     EXPECT_EQ(a.claim("w3." + n).what, Got::nothing);
     EXPECT_TRUE(a.row(second).parked);
-    const ClaimRef ref{first, {"w2." + n}};
+    const std::string holder = "w2." + n;
+    const ClaimRef ref{first, {holder}};
     bool held = false;
     ASSERT_TRUE(a->renew({&ref, 1}, {&held, 1}, 1h, soon()));
     EXPECT_TRUE(held);

@@ -2,6 +2,7 @@
 #include "tests/processes/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -50,6 +51,11 @@ void Process::send(const std::string& line) {
   const std::string text = line + "\n";
   if (::write(to_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     throw std::runtime_error("the peer is gone");
+}
+
+bool Process::speaks(Millis wait) const {
+  pollfd from{from_.get(), POLLIN, 0};
+  return ::poll(&from, 1, static_cast<int>(wait.count())) == 1;
 }
 
 std::string Process::hear() {

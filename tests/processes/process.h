@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "holdfast/clock.h"
 
 namespace holdfast::test {
 
@@ -22,6 +23,8 @@ class Process {
 
   void send(const std::string& line);
   std::string hear();  // the next line; empty at the end
+  // Whether there is something to hear, now or within `wait`.
+  bool speaks(Millis wait) const;
   std::string ask(const std::string& line) {
     send(line);
     return hear();
