@@ -19,13 +19,13 @@ std::string name_of(Wish wish, bool stranger) {
   return name;
 }
 
-core::AcquirePlan plan_of(const Process& process, const AcquireOptions& options) {
-  return {.ttl = options.ttl,
-          .margin = process.margin_of(options.ttl),
-          .wait = options.wait,
-          .attempts = options.attempts,
-          .interval = options.interval,
-          .fair = options.fair,
+core::AcquirePlan plan_of(const Process& process, const core::Terms& terms) {
+  return {.ttl = terms.ttl,
+          .margin = process.margin_of(terms.ttl),
+          .wait = terms.wait,
+          .attempts = terms.attempts,
+          .interval = terms.interval,
+          .fair = terms.fair,
           .place = process.scene().plan.place,
           .push = true};
 }
@@ -39,12 +39,12 @@ Attempt::Attempt(Process& process, const Wants& wants)
       wish_(process.ledger().make_wish(process.id())),
       holder_(name_of(wish_, wants.stranger)),
       start_(process.now()),
-      give_up_(after(start_, wants.options.wait)),
-      acquiring_(plan_of(process, wants.options), start_),
+      give_up_(after(start_, wants.terms.wait)),
+      acquiring_(plan_of(process, wants.terms), start_),
       doze_(process.doze()) {}
 
 Task<std::shared_ptr<Lease>> Attempt::run() {
-  if (wants_.queues()) {
+  if (wants_.terms.queues()) {
     waiter_.emplace(process_.gates(), wants_.key, process_.doze());
     in_queue_.emplace(process_, wish_);
     const bool in_time = co_await wait_for_turn();
@@ -114,7 +114,7 @@ Task<> Attempt::send(Acquiring::Send step) {
   Message message{.verb = Verb::acquire,
                   .key = wants_.key,
                   .holder = holder_,
-                  .ttl = wants_.options.ttl,
+                  .ttl = wants_.terms.ttl,
                   .place = step.place,
                   .wish = wish_};
   auto reply = co_await process_.send(std::move(message), step.until);
@@ -140,19 +140,19 @@ Task<> Attempt::send(Acquiring::Send step) {
 }
 
 std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
-  const AcquireOptions& options = wants_.options;
+  const core::Terms& terms = wants_.terms;
   const auto lease = std::make_shared<Lease>(
       Lease{.wish = wish_, .key = wants_.key, .holder = holder_, .token = reply_.token});
-  const core::KeepPlan plan{.ttl = options.ttl,
-                            .keep = options.keep,
-                            .renew_every = options.renew_every,
-                            .max_renewals = options.max_renewals,
+  const core::KeepPlan plan{.ttl = terms.ttl,
+                            .keep = terms.keep,
+                            .renew_every = terms.renew_every,
+                            .max_renewals = terms.max_renewals,
                             .margin = process_.margin()};
-  lease->kept = options.keep && !options.max_renewals && options.renew_every == Millis::zero();
+  lease->kept = terms.keep && !terms.max_renewals && terms.renew_every == Millis::zero();
   lease->tried = sent_;
   lease->unclear_until = unclear_until;
-  const core::Belief belief(plan, sent_, core::granted_life(options.ttl, reply_.remaining));
-  if (belief.deadline() - process_.now() < options.ttl / 2) {
+  const core::Belief belief(plan, sent_, core::granted_life(terms.ttl, reply_.remaining));
+  if (belief.deadline() - process_.now() < terms.ttl / 2) {
     scene_.violated("a grant has half its life left",
                     "wish " + std::to_string(wish_) + " was granted with less");
   }
@@ -170,8 +170,8 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
     scene_.sometimes(rung_ ? Sometimes::granted_after_waiting_in_the_queue
                            : Sometimes::granted_to_a_waiter_nobody_rang);
   else if (slept_)
-    scene_.sometimes(options.fair ? Sometimes::granted_on_schedule
-                                  : Sometimes::granted_out_of_order_on_request);
+    scene_.sometimes(terms.fair ? Sometimes::granted_on_schedule
+                                : Sometimes::granted_out_of_order_on_request);
   return lease;
 }
 
@@ -215,10 +215,10 @@ Task<> Attempt::tidy(Acquiring::Done done) {
     const auto reply = co_await process_.send(std::move(message), after(now, leaving));
     sent = reply.has_value();
   }
-  if (!sent) process_.goodbye(release, now, wants_.options.ttl);
+  if (!sent) process_.goodbye(release, now, wants_.terms.ttl);
   if (!done.tidy_again || *done.tidy_again <= now || scene_.is(Mutant::tidied_once_only)) co_return;
   scene_.sometimes(Sometimes::tidied_again);
-  process_.goodbye(release, *done.tidy_again + 1ms, wants_.options.ttl);
+  process_.goodbye(release, *done.tidy_again + 1ms, wants_.terms.ttl);
 }
 
 }  // namespace holdfast::sim

@@ -73,6 +73,21 @@ class HOLDFAST_API Client {
   }
   Released release(std::string_view key, std::string_view owner) { return try_release(key, owner).value(); }
 
+  // Releases whatever `owner` holds, for a process that finds at its start what it held before: {.owner =
+  // "node-7"}.  Says how many there were.  Whole names, no patterns.  Walks through all keys of the table.
+  Result<std::size_t> try_release_all(std::string_view owner);
+  std::size_t release_all(std::string_view owner) { return try_release_all(owner).value(); }
+
+  // Who holds `key`, since when and how long yet: one round trip, takes nothing.  Whether a key is free, or
+  // would be granted to `owner`.  For people and logs: it may be otherwise when the answer is read, so who is
+  // to work is decided by try_acquire.
+  Result<LeaseRow> try_look(std::string_view key);
+  LeaseRow look(std::string_view key) { return try_look(key).value(); }
+  Result<bool> try_available(std::string_view key, std::string_view owner = {});
+  bool available(std::string_view key, std::string_view owner = {}) {
+    return try_available(key, owner).value();
+  }
+
   // The same database, another table or collection.  Opened once and kept, so that it may be chosen anew for
   // each call: client.in("other").acquire("k").
   Client in(std::string_view table) const { return try_in(table).value(); }

@@ -78,7 +78,8 @@ class HOLDFAST_API Lease {
   Lost lost() const;
 
   // Functions to run on a thread of their own, never under a lock of ours; they must not throw: when two
-  // thirds of the lease have passed without a confirmed renewal; when it is lost; when it was renewed (with
+  // thirds of the lease have passed without a confirmed renewal (with a later `renew_every`: half of what it
+  // leaves); when it is lost; when it was renewed (with
   // the new deadline).  One for jeopardy or loss that is set after the event runs at once; one for renewals
   // hears of the next.  Each replaces the one set before.
   void on_jeopardy(std::function<void()>);

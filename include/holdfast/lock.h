@@ -16,13 +16,17 @@ namespace holdfast {
 // while working, and check lease().token() where it matters.
 //
 // Unlike std::mutex, lock() can fail: it throws Failure.  try_lock() false means busy; for a broken store
-// it throws.  unlock() never throws.  Use one Lock in one thread, as one would a std::unique_lock.
+// it throws.  Whoever locks it twice waits for nobody: that is Errc::invalid, also after the lease was lost,
+// until it is unlocked.  unlock() never throws.  Use one Lock in one thread, as one would a std::unique_lock.
 class Lock {
  public:
   Lock(Client client, std::string key, AcquireOptions options = {})
       : client_(std::move(client)), key_(std::move(key)), options_(std::move(options)) {}
 
-  void lock() { lease_ = client_.acquire(key_, with_wait(forever)); }
+  void lock() {
+    check_unlocked();
+    lease_ = client_.acquire(key_, with_wait(forever));
+  }
   bool try_lock() { return attempt(Millis::zero()); }
   void unlock() noexcept { lease_.reset(); }
 
@@ -35,6 +39,9 @@ class Lock {
     return try_lock_for(when - C::now());
   }
 
+  // Locked, and not lost since.
+  bool held() const noexcept { return lease_ && lease_->held(); }
+
   // The lease behind the lock.  REQUIRES: locked.
   Lease& lease() { return lease_.value(); }
   const Lease& lease() const { return lease_.value(); }
@@ -45,7 +52,11 @@ class Lock {
     options.wait = wait;
     return options;
   }
+  void check_unlocked() const {
+    if (lease_) raise({Errc::invalid, "this lock on " + key_ + " is locked already: unlock it first"});
+  }
   bool attempt(Millis wait) {
+    check_unlocked();
     auto result = client_.try_acquire(key_, with_wait(std::max(wait, Millis::zero())));
     if (result)
       lease_ = *std::move(result);

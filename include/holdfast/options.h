@@ -3,12 +3,14 @@
 #pragma once
 #include <concepts>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "holdfast/clock.h"
+#include "holdfast/export.h"
 
 namespace holdfast {
 
@@ -30,53 +32,75 @@ class Interval {
   std::function<Millis(int)> of_;
 };
 
-struct AcquireOptions {
-  // How long the store keeps the lease when it hears nothing from us.  `never`: until released.
-  Millis ttl{std::chrono::seconds(30)};
+// Who holds: a text, a list of texts that is joined by ":", or a function that is asked at each acquisition.
+class HOLDFAST_API Owner {
+ public:
+  Owner() = default;  // a name that is new for each acquisition
+  template <class Text>
+  requires std::convertible_to<Text, std::string_view> Owner(const Text& text)  // NOLINT: implicit on purpose
+      : Owner([name = std::string(std::string_view(text))] { return name; }) {}
+  Owner(std::initializer_list<std::string_view> list);  // NOLINT
+  template <class F>
+  requires std::is_invocable_r_v<std::string, F> Owner(F name) : name_(std::move(name)) {}  // NOLINT
 
-  // How long to wait for a busy key.  Zero: do not wait.  `forever`: do.
-  Millis wait{0};
+  explicit operator bool() const noexcept { return static_cast<bool>(name_); }
+  std::string operator()() const { return name_(); }
+
+ private:
+  std::function<std::string()> name_;
+};
+
+// What is not said here is as ClientOptions::defaults says; what that does not say either, as stands here.
+struct AcquireOptions {
+  // How long the store keeps the lease when it hears nothing from us: 30 s.  `never`: until released.
+  std::optional<Millis> ttl = {};
+
+  // How long to wait for a busy key.  Zero: do not wait, which is the default.  `forever`: do.
+  std::optional<Millis> wait = {};
 
   // Stops the wait, not the lease.
   std::stop_token stop = {};
 
-  // Who holds it.  Empty: a name that is new for each acquisition.  Everyone who gives the same name is
-  // the same holder, and acquires again what it has.
-  std::string owner = {};
+  // Who holds it: a name that is new for each acquisition.  Everyone who gives the same name is the same
+  // holder, and acquires again what it has.
+  Owner owner = {};
 
   // Shown to people beside the key.
   std::string note = {};
 
   // -- waiting by a schedule instead of in the queue: if one of these is given, nothing wakes us early
 
-  // At most so many acquires are sent.  Zero: no limit.
-  int attempts = 0;
+  // At most so many acquires are sent.  Zero: no limit, which is the default.
+  std::optional<int> attempts = {};
 
   // Sleep so long between them.  With `attempts` alone: 100 ms.
   Interval interval = {};
 
-  // Wait in order.  False: keep no place in the queue, and look now and then whether nobody waits.
-  bool fair = true;
+  // Wait in order: true.  False: keep no place in the queue, and look now and then whether nobody waits.
+  std::optional<bool> fair = {};
 
   // -- keeping
 
-  // Renew the lease as long as this process lives.  False: it runs out after ttl.
-  bool keep = true;
+  // Renew the lease as long as this process lives: true.  False: it runs out after ttl.
+  std::optional<bool> keep = {};
 
-  // Renew so often.  Zero: every ttl/3.
-  Millis renew_every{0};
+  // Renew so often: every ttl/3, or with `finished` at 70 % of the ttl.  Zero means that too.
+  std::optional<Millis> renew_every = {};
 
-  // Stop renewing after so many times; the lease then runs out.
+  // Stop renewing after so many times; the lease then runs out.  With `finished`: 10, else there is no limit.
   std::optional<int> max_renewals = {};
 
   // Asked before each renewal, on the keeper's thread: true (or an exception) ends the renewing.
   std::function<bool()> finished = {};
 
   // The lease outlives this process on purpose: nobody renews it, its destructor does not release it.
-  bool detached = false;
+  std::optional<bool> detached = {};
 };
 
 struct ClientOptions {
+  // For all acquisitions of this client, and of those that come from it by in().
+  AcquireOptions defaults = {};
+
   // We stop believing in a lease so long before the store may give it away: room for clocks that run at
   // different rates.  Not set: the larger of 5 ms and 1 % of the ttl.
   std::optional<Millis> margin = {};

@@ -12,6 +12,10 @@ Micros wall_now() noexcept {
                                             std::chrono::nanoseconds(t.tv_nsec));
 }
 
+Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept {
+  return std::chrono::floor<Millis>(std::chrono::floor<Micros>(moment.time_since_epoch()) - wall_now());
+}
+
 std::string format_wall(Micros since_1970) {
   const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(since_1970).count();
   std::tm parts{};

@@ -13,7 +13,7 @@ namespace holdfast::cli {
 namespace {
 
 Millis ttl_of(const char* option, const Text& given) {
-  if (!given) return AcquireOptions{}.ttl;
+  if (!given) return core::Terms{}.ttl;
   const Millis ttl = duration(option, *given);
   if (Status s = core::check_ttl(ttl); !s)
     refuse(std::string(option) + " " + *given + ": " + s.error().detail);
@@ -56,7 +56,7 @@ AcquireOptions acquire_options(const Given& given) {
     core::check_owner(*given.owner).value();
     options.owner = *given.owner;
   }
-  core::check_options(options, {}).value();
+  core::check_terms(core::settle(options, {}), {}).value();
   return options;
 }
 

@@ -16,36 +16,32 @@ constexpr Millis leaving = 250ms;  // for the release that takes us out of a que
 
 }  // namespace
 
-Attempt::Attempt(ClientState& client, std::string_view key, const AcquireOptions& options)
+Attempt::Attempt(ClientState& client, std::string_view key, const core::Terms& terms)
     : client_(client),
       key_(key),
-      options_(options),
-      holder_(options.owner.empty() ? client.new_holder() : options.owner),
+      terms_(terms),
+      holder_(terms.owner ? *terms.owner : client.new_holder()),
       start_(BootClock::now()),
-      give_up_(after(start_, options.wait)),
+      give_up_(after(start_, terms.wait)),
       acquiring_(plan(), start_),
       jitter_(static_cast<std::uint64_t>(start_.time_since_epoch().count())) {}
 
 core::AcquirePlan Attempt::plan() const {
   const Traits& traits = client_.traits();
-  return {.ttl = options_.ttl,
-          .margin = core::margin_of(options_.ttl, client_.options().margin, traits.resolution),
-          .wait = options_.wait,
-          .attempts = options_.attempts,
-          .interval = options_.interval,
-          .fair = options_.fair && traits.fair,
+  return {.ttl = terms_.ttl,
+          .margin = core::margin_of(terms_.ttl, client_.options().margin, traits.resolution),
+          .wait = terms_.wait,
+          .attempts = terms_.attempts,
+          .interval = terms_.interval,
+          .fair = terms_.fair && traits.fair,
           .place = client_.options().place,
           .push = traits.push};
 }
 
-bool Attempt::queues() const {
-  return options_.fair && options_.wait > 0ms && options_.attempts == 0 && !options_.interval;
-}
-
 Result<std::shared_ptr<Hold>> Attempt::run() {
-  if (!queues()) return drive();
+  if (!terms_.queues()) return drive();
   waiter_.emplace(client_.waiting_, key_);
-  const std::stop_callback wake(options_.stop, [this] { waiter_->wake(); });
+  const std::stop_callback wake(terms_.stop, [this] { waiter_->wake(); });
   if (auto settled = wait_for_turn()) return *std::move(settled);
   return drive();
 }
@@ -54,8 +50,7 @@ Result<std::shared_ptr<Hold>> Attempt::run() {
 std::optional<Result<std::shared_ptr<Hold>>> Attempt::wait_for_turn() {
   if (waiter_->first()) return std::nullopt;
   // A name of one's own may hold the key already, and must not wait for itself behind another.
-  if (!options_.owner.empty() && ask_as_owner(after(start_, core::attempt_limit(options_.ttl))))
-    return grant();
+  if (terms_.owner && ask_as_owner(after(start_, core::attempt_limit(terms_.ttl)))) return grant();
   while (!waiter_->first()) {
     const bool over = BootClock::now() >= give_up_;
     if (over || stopped()) {
@@ -82,7 +77,7 @@ Result<std::shared_ptr<Hold>> Attempt::drive() {
         if (BootClock::now() < to_sleep->until) acquiring_.rung();
       } else {
         Wakeup wakeup;
-        const std::stop_callback wake(options_.stop, [&] { wakeup.ring(); });
+        const std::stop_callback wake(terms_.stop, [&] { wakeup.ring(); });
         wakeup.wait(to_sleep->until);
       }
     } else {
@@ -99,17 +94,17 @@ void Attempt::send(const core::Acquiring::Send& step) {
   // A free key with a live waiter is busy for everyone else, also in the waiter's own process; the store
   // cannot tell us apart, so it is decided here.
   if (const auto queue = waiter_ ? std::nullopt : client_.waiting_.queue_at(key_)) {
-    const bool mine = !options_.owner.empty() && ask_as_owner(step.until);
+    const bool mine = terms_.owner && ask_as_owner(step.until);
     return acquiring_.answered(sent_, BootClock::now(), mine ? reply_ : *queue);
   }
   if (waiter_ && step.place > 0ms) waiter_->queueing();
   const auto reply = client_.send({.verb = Verb::acquire,
                                    .key = {key_},
                                    .holder = {holder_},
-                                   .ttl = options_.ttl,
+                                   .ttl = terms_.ttl,
                                    .place = step.place,
-                                   .detached = options_.detached,
-                                   .note = options_.note},
+                                   .detached = terms_.detached,
+                                   .note = terms_.note},
                                   step.until);
   if (!reply) {
     tell_trouble(reply.error());
@@ -128,7 +123,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
 
 // Who waits for minutes should know why; who does not is told by the result.
 void Attempt::tell_trouble(const Error& error) {
-  if (options_.wait == 0ms || !client_.options().log || !error.retryable()) return;
+  if (terms_.wait == 0ms || !client_.options().log || !error.retryable()) return;
   if (std::exchange(told_, error.detail) != error.detail)
     client_.options().log("cannot ask for " + printable(key_) + " just now: " + error.detail);
 }
@@ -137,7 +132,7 @@ void Attempt::tell_trouble(const Error& error) {
 bool Attempt::ask_as_owner(Instant until) {
   sent_ = BootClock::now();
   const auto reply =
-      client_.send({.verb = Verb::renew, .key = {key_}, .holder = {holder_}, .ttl = options_.ttl}, until);
+      client_.send({.verb = Verb::renew, .key = {key_}, .holder = {holder_}, .ttl = terms_.ttl}, until);
   if (!reply || reply->verdict != Verdict::granted) return false;
   reply_ = *reply;
   return true;
@@ -146,16 +141,16 @@ bool Attempt::ask_as_owner(Instant until) {
 std::shared_ptr<Hold> Attempt::grant(std::optional<Instant> unclear_until) {
   if (waiter_) waiter_->granted();
   const auto hold = std::make_shared<Hold>(std::string(key_), holder_, reply_.token, acquiring_.attempts());
-  hold->detached = options_.detached;
-  hold->finished = options_.finished;
-  if (options_.owner.empty()) hold->unclear_until = unclear_until;
-  const core::KeepPlan plan{.ttl = options_.ttl,
-                            .keep = options_.keep && !options_.detached,
-                            .renew_every = options_.renew_every,
-                            .max_renewals = options_.max_renewals,
+  hold->detached = terms_.detached;
+  hold->finished = terms_.finished;
+  if (!terms_.owner) hold->unclear_until = unclear_until;
+  const core::KeepPlan plan{.ttl = terms_.ttl,
+                            .keep = terms_.keep && !terms_.detached,
+                            .renew_every = terms_.renew_every,
+                            .max_renewals = terms_.max_renewals,
                             .margin = client_.options().margin,
                             .resolution = client_.traits().resolution};
-  client_.keeper().keep(hold, core::Belief(plan, sent_, core::granted_life(options_.ttl, reply_.remaining)));
+  client_.keeper().keep(hold, core::Belief(plan, sent_, core::granted_life(terms_.ttl, reply_.remaining)));
   return hold;
 }
 
@@ -189,15 +184,14 @@ void Attempt::tidy(const core::Acquiring::Done& done) {
   const Request release{
       .verb = Verb::release, .key = {key_}, .holder = given_back(), .place = last ? 1ms : 0ms};
   const Instant now = BootClock::now();
-  if (failure_ || !client_.send(release, after(now, leaving))) client_.goodbye(release, now, options_.ttl);
-  if (done.tidy_again && *done.tidy_again > now)
-    client_.goodbye(release, *done.tidy_again + 1ms, options_.ttl);
+  if (failure_ || !client_.send(release, after(now, leaving))) client_.goodbye(release, now, terms_.ttl);
+  if (done.tidy_again && *done.tidy_again > now) client_.goodbye(release, *done.tidy_again + 1ms, terms_.ttl);
 }
 
 Error Attempt::busy(Errc code, const Reply& reply) const {
   std::string text = printable(key_) + (reply.holder.empty() ? " is waited for by others"
                                                              : " is held by " + printable(reply.holder));
-  if (code == Errc::timeout) text += ", also after waiting " + format_duration(options_.wait);
+  if (code == Errc::timeout) text += ", also after waiting " + format_duration(terms_.wait);
   if (code == Errc::exhausted) text += ", also after " + std::to_string(acquiring_.attempts()) + " attempts";
   return {.code = code, .detail = std::move(text), .holder = reply.holder, .remaining = reply.remaining};
 }

@@ -9,18 +9,18 @@
 #include "base/random.h"
 #include "client/client_state.h"
 #include "core/acquiring.h"
+#include "core/terms.h"
 
 namespace holdfast {
 
 class Attempt {
  public:
-  Attempt(ClientState& client, std::string_view key, const AcquireOptions& options);
+  Attempt(ClientState& client, std::string_view key, const core::Terms& terms);
 
   Result<std::shared_ptr<Hold>> run();
 
  private:
   core::AcquirePlan plan() const;
-  bool queues() const;
   std::optional<Result<std::shared_ptr<Hold>>> wait_for_turn();
   Result<std::shared_ptr<Hold>> drive();
   void send(const core::Acquiring::Send& step);
@@ -30,15 +30,13 @@ class Attempt {
   Error give_up(const core::Acquiring::Done& done);
   void tidy(const core::Acquiring::Done& done);
   // A name of one's own may be held by others of that name too, and what they hold is not ours to give back.
-  Holder given_back() const {
-    return {options_.owner.empty() ? std::string_view(holder_) : std::string_view()};
-  }
+  Holder given_back() const { return {terms_.owner ? std::string_view() : std::string_view(holder_)}; }
   Error busy(Errc code, const Reply& reply) const;
-  bool stopped() const { return options_.stop.stop_requested(); }
+  bool stopped() const { return terms_.stop.stop_requested(); }
 
   ClientState& client_;
   const std::string_view key_;
-  const AcquireOptions& options_;
+  const core::Terms& terms_;
   const std::string holder_;
   const Instant start_;
   const Instant give_up_;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "client/client_state.h"
+#include "client/look_at.h"
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
@@ -15,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_call = 2s;  // for what people ask by hand
+constexpr std::size_t one_page = 1000;
 
 Instant soon() { return after(BootClock::now(), one_call); }
 
@@ -107,6 +109,37 @@ Result<Released> Client::try_release(std::string_view key, std::string_view owne
     if (lost.reason == Loss::broken) return Released::broken;
   }
   return released;
+}
+
+Result<LeaseRow> Client::try_look(std::string_view key) {
+  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = core::check_key(key); !s) return std::move(s).error();
+  return look_at(let_.state->store(), {key}, soon());
+}
+
+Result<bool> Client::try_available(std::string_view key, std::string_view owner) {
+  const auto row = try_look(key);
+  if (!row) return row.error();
+  return row->remaining == 0ms || (!owner.empty() && row->holder == owner);
+}
+
+Result<std::size_t> Client::try_release_all(std::string_view owner) {
+  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = core::check_owner(owner); !s) return std::move(s).error();
+  std::size_t released = 0;
+  std::string after;
+  while (true) {
+    const auto page = let_.state->store().list({.after = after, .limit = one_page}, soon());
+    if (!page) return page.error();
+    for (const LeaseRow& row : page->leases) {
+      if (row.holder != owner || row.remaining == 0ms) continue;
+      const auto found = try_release(row.key, owner);
+      if (!found) return found.error();
+      released += *found == Released::released ? 1 : 0;
+    }
+    if (page->leases.size() < one_page) return released;
+    after = page->leases.back().key;
+  }
 }
 
 Result<Client> Client::try_in(std::string_view table) const {

@@ -55,9 +55,10 @@ Result<Reply> ClientState::send(const Request& request, Instant until) {
 Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const AcquireOptions& options) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
-  if (Status s = core::check_options(options, options_.margin); !s) return std::move(s).error();
+  const core::Terms terms = core::settle(options, options_.defaults);
+  if (Status s = core::check_terms(terms, options_.margin); !s) return std::move(s).error();
   try {
-    return Attempt(*this, key, options).run();
+    return Attempt(*this, key, terms).run();
   } catch (const std::system_error& e) {  // no descriptor or no thread to be had
     return Error{Errc::unavailable, "cannot wait for " + printable(key) + ": " + e.what()};
   }

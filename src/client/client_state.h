@@ -37,6 +37,9 @@ class ClientState {
   // One request of a caller's, under the limit of one attempt.
   Result<Reply> send(const Request& request, Instant until);
 
+  // All callers share it.
+  Store& store() noexcept { return batched_; }
+
   // What the log says about that grant, if anything.
   void look_up(Lost& lost, const Request& of) { holdfast::look_up(lost, batched_, of); }
 

@@ -8,6 +8,7 @@
 #include "base/wakeup.h"
 #include "client/client_state.h"
 #include "client/connection.h"
+#include "client/look_at.h"
 #include "core/check.h"
 #include "core/pause.h"
 #include "holdfast/operate.h"
@@ -47,13 +48,7 @@ struct Operator::State {
     if (Status s = check_not_forked(); !s) return std::move(s).error();
     return call();
   }
-  Result<LeaseRow> look(std::string_view key, Instant until = soon()) {
-    auto found = store.list({.prefix = key, .exact = true, .limit = 1}, until);
-    if (!found) return std::move(found).error();
-    LeaseRow row;
-    row.key = key;
-    return found->leases.empty() ? row : std::move(found->leases.front());
-  }
+  Result<LeaseRow> look(std::string_view key, Instant until = soon()) { return look_at(store, {key}, until); }
 
   const ForkPage page;
   const std::shared_ptr<Origin> origin;

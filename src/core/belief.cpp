@@ -25,10 +25,13 @@ void Belief::believe(Instant sent, Millis life) {
   const bool enough = plan_.max_renewals && renewals_ >= *plan_.max_renewals;
   if (!plan_.keep || enough)
     renew_at_ = Instant::max();
-  else if (plan_.renew_every > Millis::zero())
+  else if (plan_.renew_every > Millis::zero() && plan_.renew_every < plan_.ttl)
     renew_at_ = sent + plan_.renew_every;
   else
     renew_at_ = end - (plan_.ttl - plan_.ttl / 3);
+  // Who wants to be renewed late is not in jeopardy before that could have failed.
+  if (renew_at_ != Instant::max() && renew_at_ > jeopardy_at_ && renew_at_ < deadline_)
+    jeopardy_at_ = renew_at_ + (deadline_ - renew_at_) / 2;
 }
 
 bool Belief::renewed(Instant sent, Millis life, Instant now) {

@@ -11,7 +11,7 @@ namespace holdfast::core {
 struct KeepPlan {
   Millis ttl{};
   bool keep = true;       // false: nobody renews it
-  Millis renew_every{0};  // zero: ttl/3
+  Millis renew_every{0};  // zero, or not below the ttl: ttl/3
   std::optional<int> max_renewals = {};
   std::optional<Millis> margin = {};
   Millis resolution{0};

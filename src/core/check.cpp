@@ -60,10 +60,10 @@ Status check_words(std::string_view words, const char* what) {
   return ok();
 }
 
-Status check_options(const AcquireOptions& o, std::optional<Millis> margin) {
+Status check_terms(const Terms& o, std::optional<Millis> margin) {
   if (Status s = check_ttl(o.ttl); !s) return s;
-  if (!o.owner.empty()) {
-    if (Status s = check_owner(o.owner); !s) return s;
+  if (o.owner) {
+    if (Status s = check_owner(*o.owner); !s) return s;
   }
   if (Status s = check_words(o.note, "the note"); !s) return s;
   if (o.wait < 0ms)

@@ -3,7 +3,7 @@
 #pragma once
 #include <string_view>
 
-#include "holdfast/options.h"
+#include "core/terms.h"
 #include "holdfast/result.h"
 
 namespace holdfast::core {
@@ -18,6 +18,6 @@ Status check_owner(std::string_view owner);
 Status check_ttl(Millis ttl);
 // What people are told: at most 4096 bytes of UTF-8.  `what`: "the note".
 Status check_words(std::string_view words, const char* what);
-Status check_options(const AcquireOptions& options, std::optional<Millis> margin);
+Status check_terms(const Terms& terms, std::optional<Millis> margin);
 
 }  // namespace holdfast::core

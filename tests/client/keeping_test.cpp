@@ -62,8 +62,10 @@ TEST_P(Keep, renewing_stops_after_max_renewals) {
 TEST_P(Keep, renewing_stops_when_finished_says_so_or_throws) {
   Client client = new_client();
   std::atomic<int> asked = 0;
-  const Lease lease = client.acquire("k", {.ttl = 450ms, .finished = [&] { return ++asked == 3; }});
-  const Lease other = client.acquire("l", {.ttl = 450ms, .finished = []() -> bool { throw 1; }});
+  const Lease lease =
+      client.acquire("k", {.ttl = 1s, .renew_every = 50ms, .finished = [&] { return ++asked == 3; }});
+  const Lease other =
+      client.acquire("l", {.ttl = 1s, .renew_every = 50ms, .finished = []() -> bool { throw 1; }});
   ASSERT_TRUE(await([&] { return !lease.held() && !other.held(); }));
   EXPECT_EQ(asked, 3);
 }

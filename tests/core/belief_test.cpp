@@ -24,7 +24,8 @@ TEST(Belief, a_lease_has_its_moments) {
       {"a coarse store", {.ttl = 30s, .resolution = 1s}, 10s, 20s, 28'700ms},
       {"a margin past the jeopardy", {.ttl = 30s, .margin = 12s}, 10s, 18s, 18s},
       {"renewed often", {.ttl = 30s, .renew_every = 1s}, 1s, 20s, 29'700ms},
-      {"renewed seldom", {.ttl = 30s, .renew_every = 25s}, 25s, 20s, 29'700ms},
+      {"renewed seldom", {.ttl = 30s, .renew_every = 25s}, 25s, 27'350ms, 29'700ms},
+      {"less often than it lasts", {.ttl = 30s, .renew_every = 31s}, 10s, 20s, 29'700ms},
   };
   for (const auto& row : table) {
     const Belief belief = believing(row.plan);

@@ -75,7 +75,7 @@ TEST(Check, good_options_pass) {
       {.max_renewals = 0},
   };
   for (const auto& options : table) {
-    const Status status = check_options(options, {});
+    const Status status = check_terms(settle(options, {}), {});
     EXPECT_TRUE(status) << status.error().detail;
   }
 }
@@ -104,12 +104,12 @@ TEST(Check, bad_options_are_named_with_what_would_be_right) {
       {{.max_renewals = -1}, {}, "max_renewals", "0 or more"},
   };
   for (const auto& row : table)
-    expect_invalid(check_options(row.options, row.margin), {row.shown, row.right});
+    expect_invalid(check_terms(settle(row.options, {}), row.margin), {row.shown, row.right});
 }
 
 TEST(Check, a_margin_of_any_length_is_refused_and_not_computed_with) {
-  expect_invalid(check_options({.ttl = 10s}, Millis::max()), {"a margin of"});
-  expect_invalid(check_options({.ttl = 10s}, Millis::max() / 2 + 1ms), {"a margin of"});
+  expect_invalid(check_terms({.ttl = 10s}, Millis::max()), {"a margin of"});
+  expect_invalid(check_terms({.ttl = 10s}, Millis::max() / 2 + 1ms), {"a margin of"});
 }
 
 }  // namespace

@@ -100,6 +100,14 @@ std::vector<Kind> job_kinds() {
   return kinds;
 }
 
+std::vector<Kind> kinds_named(std::initializer_list<std::string_view> names) {
+  std::vector<Kind> kinds = all_kinds();
+  std::erase_if(kinds, [&](const Kind& kind) {
+    return std::find(names.begin(), names.end(), kind.name) == names.end();
+  });
+  return kinds;
+}
+
 std::vector<Kind> kinds_with_bell() {
   std::vector<Kind> kinds = all_kinds();
   std::erase_if(kinds, [](const Kind& kind) { return !kind.bell; });

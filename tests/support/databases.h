@@ -3,9 +3,11 @@
 // databases.cpp and has all of it.
 #pragma once
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "holdfast/store.h"
@@ -45,6 +47,8 @@ std::vector<Kind> shared_kinds();
 std::vector<Kind> job_kinds();
 // Those of them that several processes can share.
 std::vector<Kind> shared_job_kinds();
+// Those of these names that are installed.
+std::vector<Kind> kinds_named(std::initializer_list<std::string_view> names);
 std::vector<Kind> kinds_with_bell();
 std::vector<Kind> kinds_without_bell();
 // What to do to have the others, a sentence for each.

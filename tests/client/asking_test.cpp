@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client says about keys, does by name, and takes for granted when a call says nothing.
+#include <gmock/gmock.h>
+
+#include "base/wall_clock.h"
+#include "tests/client/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Ask : public ClientTest {};
+
+TEST_P(Ask, a_look_says_who_holds_a_key_and_takes_nothing) {
+  Counts counts;
+  Client client = counted_client(counts);
+  EXPECT_EQ(client.look("k").key, "k");
+  EXPECT_EQ(client.look("k").remaining, 0ms);
+  const Lease lease = new_client().acquire("k", {.ttl = 1h, .owner = "ann", .note = "for long"});
+  const LeaseRow row = client.look("k");
+  EXPECT_EQ(row.holder, "ann");
+  EXPECT_EQ(row.token, lease.token());
+  EXPECT_GT(row.remaining, 30min);
+  EXPECT_EQ(row.note, "for long");
+  EXPECT_EQ(counts.requests, 0u) << "no request for a lease";
+  EXPECT_TRUE(lease.held());
+  EXPECT_EQ(client.try_look("").error().code, Errc::invalid);
+}
+
+TEST_P(Ask, a_key_is_available_if_it_is_free_or_ours) {
+  Client client = new_client();
+  EXPECT_TRUE(client.available("k"));
+  Lease lease = client.acquire("k", {.owner = "ann"});
+  EXPECT_FALSE(client.available("k"));
+  EXPECT_FALSE(client.available("k", "bob"));
+  EXPECT_TRUE(client.available("k", "ann"));
+  EXPECT_TRUE(lease.held()) << "asking takes nothing";
+  lease.release();
+  EXPECT_TRUE(client.available("k", "bob"));
+  const Lease brief = client.acquire("brief", {.ttl = 50ms, .keep = false});
+  EXPECT_TRUE(await([&] { return client.available("brief"); })) << "when it has run out";
+}
+
+TEST_P(Ask, all_that_an_owner_holds_is_released_and_nothing_else) {
+  Client client = new_client();
+  std::vector<Lease> old;
+  for (const char* key : {"a", "b", "c"}) {
+    old.push_back(client.acquire(key, {.ttl = 1h, .owner = "1", .detached = true}));
+  }
+  client.release("c", "1");
+  const Lease longer = client.acquire("d", {.ttl = 1h, .owner = "11"});
+  const Lease starts = client.acquire("e", {.ttl = 1h, .owner = "1_"});
+  const Lease fresh = client.acquire("f", {.ttl = 1h});
+  EXPECT_EQ(client.release_all("1"), 2u);
+  EXPECT_TRUE(is_free("a"));
+  EXPECT_TRUE(is_free("b"));
+  for (const Lease* other : {&longer, &starts, &fresh})
+    EXPECT_EQ(client.look(other->key()).token, other->token());
+  EXPECT_EQ(client.release_all("1"), 0u);
+  EXPECT_EQ(client.release_all("%"), 0u) << "no pattern";
+  EXPECT_EQ(client.try_release_all("").error().code, Errc::invalid);
+}
+
+TEST_P(Ask, what_a_call_does_not_say_the_defaults_of_the_client_say) {
+  std::atomic<int> asked = 0;
+  Client client =
+      new_client({.defaults = {.ttl = 1h, .owner = [&] { return "node-" + std::to_string(++asked); }}});
+  const Lease first = client.acquire("k"), second = client.acquire("l");
+  EXPECT_EQ(first.owner(), "node-1");
+  EXPECT_EQ(second.owner(), "node-2");
+  EXPECT_GT(client.look("k").remaining, 30min);
+  const Lease said = client.acquire("m", {.ttl = 1min, .owner = "me"});
+  EXPECT_EQ(said.owner(), "me");
+  EXPECT_LE(client.look("m").remaining, 1min);
+  EXPECT_EQ(asked, 2);
+}
+
+TEST_P(Ask, defaults_that_cannot_be_are_named_when_they_are_used) {
+  Client client = new_client({.defaults = {.ttl = 1ms}});
+  const auto refused = client.try_acquire("k");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::invalid);
+  EXPECT_THAT(refused.error().detail, HasSubstr("a ttl of 1ms"));
+  EXPECT_TRUE(client.try_acquire("k", {.ttl = 1min}));
+}
+
+TEST_P(Ask, an_owner_without_a_name_is_refused) {
+  Client client = new_client();
+  EXPECT_EQ(client.try_acquire("k", {.owner = ""}).error().code, Errc::invalid);
+  EXPECT_EQ(client.try_acquire("k", {.owner = [] { return std::string(); }}).error().code, Errc::invalid);
+}
+
+TEST_P(Ask, a_lease_until_a_moment_lasts_until_then) {
+  Client client = new_client();
+  const auto soon = std::chrono::sys_time<Micros>(wall_now()) + 10min;
+  Lease lease = client.acquire("k", {.ttl = time_until(soon), .keep = false});
+  EXPECT_GT(lease.remaining(), 9min);
+  EXPECT_LE(client.look("k").remaining, 10min);
+  lease.renew(time_until(soon + 30min));
+  EXPECT_GT(lease.remaining(), 35min);
+  const auto past = client.try_acquire("l", {.ttl = time_until(soon - 1h)});
+  ASSERT_FALSE(past);
+  EXPECT_EQ(past.error().code, Errc::invalid);
+}
+
+TEST_P(Ask, a_lock_that_is_locked_twice_says_so_and_waits_for_nobody) {
+  Client client = new_client();
+  Lock lock(client, "k", {.ttl = 1h});
+  EXPECT_FALSE(lock.held());
+  lock.lock();
+  EXPECT_TRUE(lock.held());
+  const auto refused = [](auto call) {
+    try {
+      call();
+    } catch (const Failure& failure) {
+      EXPECT_THAT(failure.what(), HasSubstr("k is locked already"));
+      return failure.error().code == Errc::invalid;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused([&] { lock.lock(); }));
+  EXPECT_TRUE(refused([&] { (void)lock.try_lock(); }));
+  EXPECT_TRUE(refused([&] { (void)lock.try_lock_for(1s); }));
+  EXPECT_TRUE(lock.held()) << "and loses nothing by it";
+  lock.unlock();
+  EXPECT_FALSE(lock.held());
+  EXPECT_TRUE(lock.try_lock());
+}
+
+HOLDFAST_ON_EVERY_STORE(Ask);
+
+}  // namespace
+}  // namespace holdfast::test
