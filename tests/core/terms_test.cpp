@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tests/core/moments.h"
 
 namespace holdfast::core {
@@ -25,11 +27,11 @@ TEST(Terms, what_nobody_says_is_as_the_header_says) {
 
 // Each field once: said by the call, by the defaults, and by both.
 TEST(Terms, the_call_comes_before_the_defaults) {
-  std::stop_source ours, theirs;
-  ours.request_stop();
+  const auto ours = std::make_unique<std::stop_source>(), theirs = std::make_unique<std::stop_source>();
+  ours->request_stop();
   const AcquireOptions defaults{.ttl = 20s,
                                 .wait = 7s,
-                                .stop = theirs.get_token(),
+                                .stop = theirs->get_token(),
                                 .owner = "default",
                                 .note = "by default",
                                 .attempts = 7,
@@ -43,7 +45,7 @@ TEST(Terms, the_call_comes_before_the_defaults) {
   const Terms unsaid = settle({}, defaults);
   EXPECT_EQ(unsaid.ttl, 20s);
   EXPECT_EQ(unsaid.wait, 7s);
-  EXPECT_EQ(unsaid.stop, theirs.get_token());
+  EXPECT_EQ(unsaid.stop, theirs->get_token());
   EXPECT_EQ(unsaid.owner, "default");
   EXPECT_EQ(unsaid.note, "by default");
   EXPECT_EQ(unsaid.attempts, 7);
@@ -57,7 +59,7 @@ TEST(Terms, the_call_comes_before_the_defaults) {
 
   const Terms said = settle({.ttl = 10s,
                              .wait = 0ms,
-                             .stop = ours.get_token(),
+                             .stop = ours->get_token(),
                              .owner = "mine",
                              .note = "mine",
                              .attempts = 0,
