@@ -4,12 +4,23 @@
 
 RESULT is ctest's exit code, or `unbuilt`. Reads BUILD/PRESET/Testing/junit.xml, and alone.xml: those that failed and were
 tried again with nothing beside them. The last line is `N passed, N failed`, with `, N skipped` if any were. Exits 1 on any
-failure; where CI=true a skipped test is one, but for OPTIONAL.
+failure; where CI=true a skipped test is one, but for OPTIONAL. One more test is counted in the preset that runs them all: did
+every test that the ledger BUILD/../docs/parity.md names run and pass?
 """
 import os
 import re
 import sys
 import xml.etree.ElementTree as xml
+
+sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "parity"))
+
+import ledger  # noqa: E402
+
+# Counted where every test runs; tests/parity has the others of its name.
+LEDGER = "parity.every_test_of_the_ledger_ran"
+RUNS_ALL = "release"
+SHOWN = 20  # of the tests that did not
 
 # Says that a server is missing which nobody can promise: MySQL, that Debian has in unstable only.
 OPTIONAL = "conformance.Stores.that_a_run_may_do_without_are_installed"
@@ -66,13 +77,24 @@ def outcomes(build, preset, result):
     return found
 
 
+def ledger_ran(build, preset, found):
+    unproved = ledger.unproved(os.path.dirname(os.path.abspath(build)), os.path.join(build, preset), dict(found))
+    if not unproved:
+        return LEDGER, "passed"
+    rest = [f"and {len(unproved) - SHOWN} more"] if len(unproved) > SHOWN else []
+    return "\n    ".join([LEDGER] + unproved[:SHOWN] + rest), "failed"
+
+
 def main(build, results):
     strict = os.environ.get("CI") == "true"
     total = {"passed": 0, "failed": 0, "skipped": 0}
     print()
     for preset, result in (word.split(":") for word in results):
         names = {"passed": [], "failed": [], "skipped": [], "alone": []}
-        for name, outcome in outcomes(build, preset, result):
+        found = outcomes(build, preset, result)
+        if preset == RUNS_ALL and result != "unbuilt":
+            found.append(ledger_ran(build, preset, found))
+        for name, outcome in found:
             if strict and outcome == "skipped" and name != OPTIONAL:
                 name, outcome = name + " (skipped, which CI=true does not allow)", "failed"
             names[outcome].append(name)
