@@ -3,6 +3,7 @@
 
 #include "bench/subject.h"
 #include "holdfast/client.h"
+#include "holdfast/store.h"
 
 namespace holdfast::bench {
 namespace {

@@ -16,9 +16,11 @@
 #include "holdfast/lease.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
-#include "holdfast/store.h"
+#include "holdfast/rows.h"
 
 namespace holdfast {
+
+class Origin;  // where a client's connections come from: store.h
 
 // What run() says: whether the function ran, and what it returned.
 template <class T>
@@ -60,18 +62,16 @@ class HOLDFAST_API Client {
   template <class F>
   auto try_run(std::string_view key, AcquireOptions options, F&& fn);
 
-  // By name, from any object or process: whatever grant `owner` has.  Renewing says how much is left then: at
-  // least `ttl`, for no lease is ever shortened.
-  Result<Millis> try_renew(std::string_view key, std::string_view owner, Millis ttl);
-  Result<Millis> try_extend_by(std::string_view key, std::string_view owner, Millis more);
-  Result<Released> try_release(std::string_view key, std::string_view owner);
-  Millis renew(std::string_view key, std::string_view owner, Millis ttl) {
-    return try_renew(key, owner, ttl).value();
-  }
-  Millis extend_by(std::string_view key, std::string_view owner, Millis more) {
+  // By name, from any object or process: whatever grant `owner` has.  client.release("nightly", {"node-7"}).
+  // Renewing says how much is left then: at least `ttl`, for no lease is ever shortened.
+  Result<Millis> try_renew(std::string_view key, Holder owner, Millis ttl);
+  Result<Millis> try_extend_by(std::string_view key, Holder owner, Millis more);
+  Result<Released> try_release(std::string_view key, Holder owner);
+  Millis renew(std::string_view key, Holder owner, Millis ttl) { return try_renew(key, owner, ttl).value(); }
+  Millis extend_by(std::string_view key, Holder owner, Millis more) {
     return try_extend_by(key, owner, more).value();
   }
-  Released release(std::string_view key, std::string_view owner) { return try_release(key, owner).value(); }
+  Released release(std::string_view key, Holder owner) { return try_release(key, owner).value(); }
 
   // Releases whatever `owner` holds, for a process that finds at its start what it held before: {.owner =
   // "node-7"}.  Says how many there were.  Whole names, no patterns.  Walks through all keys of the table.
@@ -83,10 +83,8 @@ class HOLDFAST_API Client {
   // to work is decided by try_acquire.
   Result<LeaseRow> try_look(std::string_view key);
   LeaseRow look(std::string_view key) { return try_look(key).value(); }
-  Result<bool> try_available(std::string_view key, std::string_view owner = {});
-  bool available(std::string_view key, std::string_view owner = {}) {
-    return try_available(key, owner).value();
-  }
+  Result<bool> try_available(std::string_view key, Holder owner = {});
+  bool available(std::string_view key, Holder owner = {}) { return try_available(key, owner).value(); }
 
   // The same database, another table or collection.  Opened once and kept, so that it may be chosen anew for
   // each call: client.in("other").acquire("k").
@@ -104,7 +102,7 @@ class HOLDFAST_API Client {
   friend class Operator;
   friend struct Adoption;
   explicit Client(std::shared_ptr<ClientState> state) noexcept;
-  Result<Millis> renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend);
+  Result<Millis> renew_by(std::string_view key, Holder owner, Millis ttl, bool extend);
 
   // Leaves `state_` alone in a forked child, where even counting down would touch a foreign lock.
   struct Let {

@@ -33,7 +33,7 @@
 #include "holdfast/client.h"
 #include "holdfast/export.h"
 #include "holdfast/job_args.h"
-#include "holdfast/job_engine.h"
+#include "holdfast/job_rows.h"
 
 namespace holdfast {
 

@@ -22,7 +22,8 @@ struct Json {
   bool operator==(const Json&) const = default;
 };
 
-namespace json {
+// What is under detail may change with every release.
+namespace detail::json {
 
 HOLDFAST_API std::string of(bool value);
 HOLDFAST_API std::string of(std::int64_t value);
@@ -110,7 +111,7 @@ T to(std::string_view text) {
   }
 }
 
-}  // namespace json
+}  // namespace detail::json
 
 class HOLDFAST_API Args {
  public:
@@ -120,7 +121,7 @@ class HOLDFAST_API Args {
   template <class... T>
   static Args of(const T&... values) {
     Args args;
-    (args.items_.push_back(json::from(values)), ...);
+    (args.items_.push_back(detail::json::from(values)), ...);
     return args;
   }
   static Args of_json(std::vector<std::string> values);
@@ -133,13 +134,13 @@ class HOLDFAST_API Args {
   T get(std::size_t i) const {
     require(i);
     try {
-      return json::to<T>(items_[i]);
+      return detail::json::to<T>(items_[i]);
     } catch (const Failure& failure) {
       wrong(i, failure.error());
     }
   }
   // The array.
-  std::string text() const { return json::list(items_); }
+  std::string text() const { return detail::json::list(items_); }
 
  private:
   void require(std::size_t i) const;

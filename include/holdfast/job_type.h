@@ -9,8 +9,7 @@
 
 #include "holdfast/job.h"
 
-namespace holdfast {
-namespace job_type {
+namespace holdfast::detail {
 
 // An argument as it is kept between the array and the call.
 template <class A>
@@ -64,11 +63,9 @@ auto on_first_and_values(Call call) {
   };
 }
 
-}  // namespace job_type
-
 template <class J, class... A>
 Args args_of(A&&... given) {
-  using Tuple = job_type::Arguments<J>;
+  using Tuple = Arguments<J>;
   static_assert(sizeof...(A) == std::tuple_size_v<Tuple>,
                 "a job is given as many arguments as its perform() takes");
   return std::apply([](const auto&... values) { return Args::of(values...); },
@@ -77,13 +74,12 @@ Args args_of(A&&... given) {
 
 template <class J>
 JobFunction function_of() {
-  return job_type::on_first_and_values<J, JobContext&>(
+  return on_first_and_values<J, JobContext&>(
       [](JobContext& context, auto&... values) { J().perform(context, values...); });
 }
 
 template <class J>
 JobOptions options_of() {
-  using namespace job_type;
   JobOptions options;
   if constexpr (requires { J::queue; }) options.queue = J::queue;
   if constexpr (requires { J::lock; }) options.lock = J::lock;
@@ -116,4 +112,4 @@ JobOptions options_of() {
   return options;
 }
 
-}  // namespace holdfast
+}  // namespace holdfast::detail

@@ -35,12 +35,6 @@ struct Locked {
 };
 using EnqueueResult = std::variant<Enqueued, Duplicate, Locked>;
 
-// Which tick, if any, takes the place of `lock.window`.
-struct JobTick {
-  std::string name;
-  std::int64_t tick = 0;
-};
-
 // Names the schedule of a job: see Jobs::cron.
 struct CronOptions {
   enum class Misfire : std::uint8_t {
@@ -60,6 +54,7 @@ struct CronOptions {
   Args args = {};
 };
 
+class Enqueuer;  // a transaction of the caller's own: postgres.h, sqlite.h
 struct JobsState;
 
 // Cheap to copy; all copies share one state.  Any thread may call anything.
@@ -71,7 +66,7 @@ class HOLDFAST_API Jobs {
   // What a worker can do.  Defining again replaces.
   template <class J>
   Jobs& define() {
-    return define(std::string(J::name), options_of<J>(), function_of<J>());
+    return define(std::string(J::name), detail::options_of<J>(), detail::function_of<J>());
   }
   Jobs& define(std::string name, JobOptions options, JobFunction function);
   // All jobs that are not defined otherwise.
@@ -95,21 +90,21 @@ class HOLDFAST_API Jobs {
   }
   template <class J, class... A>
   Result<EnqueueResult> try_perform_later(A&&... args) const {
-    return try_enqueue(J::name, args_of<J>(std::forward<A>(args)...), options_of<J>());
+    return try_enqueue(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>());
   }
   // By name: with the options it was defined with, or those given.
   EnqueueResult enqueue(std::string_view name, const Args& args = {}) const {
     return try_enqueue(name, args).value();
   }
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args = {}) const;
-  Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options,
-                                    const std::optional<JobTick>& tick = {}) const;
+  Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options) const;
 
   // Here and now, under the same lock.  Says whether it ran, and who had the lock if it did not.  What it
   // throws passes on.  on_conflict: wait waits, raise throws.
   template <class J, class... A>
   Ran<std::monostate> perform_now(A&&... args) const {
-    return perform_now(J::name, args_of<J>(std::forward<A>(args)...), options_of<J>(), function_of<J>());
+    return perform_now(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>(),
+                       detail::function_of<J>());
   }
   Ran<std::monostate> perform_now(std::string_view name, const Args& args, const JobOptions& options,
                                   const JobFunction& function) const;
@@ -119,20 +114,24 @@ class HOLDFAST_API Jobs {
   // Who has the lock.
   template <class J, class... A>
   std::optional<LeaseRow> locked(A&&... args) const {
-    return locked(key_of<J>(std::forward<A>(args)...), options_of<J>());
+    return locked(key_of<J>(std::forward<A>(args)...), detail::options_of<J>());
   }
-  std::optional<LeaseRow> locked(const std::string& key, const JobOptions& options = {}) const;
+  std::optional<LeaseRow> locked(const std::string& key, const JobOptions& options = {}) const {
+    return try_locked(key, options).value();
+  }
+  Result<std::optional<LeaseRow>> try_locked(const std::string& key, const JobOptions& options = {}) const;
   // One that is queued.
   template <class J, class... A>
   std::optional<JobRow> enqueued(A&&... args) const {
     return enqueued(key_of<J>(std::forward<A>(args)...));
   }
-  std::optional<JobRow> enqueued(const std::string& key) const;
+  std::optional<JobRow> enqueued(const std::string& key) const { return try_enqueued(key).value(); }
+  Result<std::optional<JobRow>> try_enqueued(const std::string& key) const;
   // A loner would not be enqueued now: it is locked, or it is a loner and is queued.
   template <class J, class... A>
   bool loner_locked(A&&... args) const {
     const std::string key = key_of<J>(std::forward<A>(args)...);
-    const JobOptions options = options_of<J>();
+    const JobOptions options = detail::options_of<J>();
     return locked(key, options) ||
            ((options.lock.loner || options.lock.unique != Unique::no) && enqueued(key));
   }
@@ -152,14 +151,26 @@ class HOLDFAST_API Jobs {
   // whoever loses it.  **This breaks what a lock promises**: see Operator::break_lease.
   template <class J, class... A>
   std::string unlock(const Break& why, A&&... args) const {
-    return unlock(key_of<J>(std::forward<A>(args)...), why, options_of<J>());
+    return unlock(key_of<J>(std::forward<A>(args)...), why, detail::options_of<J>());
   }
-  std::string unlock(const std::string& key, const Break& why, const JobOptions& options = {}) const;
+  std::string unlock(const std::string& key, const Break& why, const JobOptions& options = {}) const {
+    return try_unlock(key, why, options).value();
+  }
+  Result<std::string> try_unlock(const std::string& key, const Break& why,
+                                 const JobOptions& options = {}) const;
 
-  JobRow cancel(JobId id) const { return try_change(id, JobChange::cancel).value(); }
-  JobRow retry(JobId id) const { return try_change(id, JobChange::retry).value(); }
-  JobRow remove(JobId id) const { return try_change(id, JobChange::remove).value(); }
-  Result<JobRow> try_change(JobId id, JobChange what) const;
+  // What is queued, runs (its worker is told at its next renewal) or is dead: it is over, and its slot is
+  // free.
+  JobRow cancel(JobId id) const { return try_cancel(id).value(); }
+  Result<JobRow> try_cancel(JobId id) const;
+  // What is over, however it ended: queued again, now, with all its attempts.
+  JobRow retry(JobId id) const { return try_retry(id).value(); }
+  Result<JobRow> try_retry(JobId id) const;
+  // What does not run: gone.
+  JobRow remove(JobId id) const { return try_remove(id).value(); }
+  Result<JobRow> try_remove(JobId id) const;
+  // What has been over for long: how many there were.
+  std::uint64_t purge(const JobPurge& what = {}) const { return try_purge(what).value(); }
   Result<std::uint64_t> try_purge(const JobPurge& what = {}) const;
 
   // -- by the clock
@@ -170,19 +181,15 @@ class HOLDFAST_API Jobs {
   // is invalid throws.
   void cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options = {});
 
-  // A name's last tick and success, by the store's clock.
-  Result<TickRow> try_take_tick(const Tick& tick) const;
-  Result<TickRow> try_tick(std::string_view name) const;
-  Status try_note_success(std::string_view name, std::string_view by) const;
-
   const Client& client() const;
 
  private:
   friend class JobWorker;
   friend struct JobSchedules;
+  friend struct Ticks;
   template <class J, class... A>
   static std::string key_of(A&&... args) {
-    return job_key(J::name, options_of<J>(), args_of<J>(std::forward<A>(args)...)).value();
+    return job_key(J::name, detail::options_of<J>(), detail::args_of<J>(std::forward<A>(args)...)).value();
   }
 
   struct When {

@@ -10,7 +10,7 @@
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
 #include "holdfast/result.h"
-#include "holdfast/store.h"
+#include "holdfast/rows.h"
 
 namespace holdfast {
 

@@ -13,7 +13,7 @@
 
 #include "holdfast/client.h"
 #include "holdfast/export.h"
-#include "holdfast/store.h"
+#include "holdfast/rows.h"
 
 namespace holdfast {
 

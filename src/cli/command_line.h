@@ -11,9 +11,9 @@
 #include "cli/exit_code.h"
 #include "holdfast/clock.h"
 #include "holdfast/job.h"
+#include "holdfast/job_engine.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
-#include "holdfast/store.h"
 
 namespace holdfast::cli {
 

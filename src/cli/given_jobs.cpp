@@ -27,7 +27,7 @@ std::string argument(const std::string& word) {
   const bool padded = !word.empty() && (word.front() <= ' ' || word.back() <= ' ');
   if (value.is_discarded() || padded) {
     if (!is_utf8(word)) refuse("the argument " + shown(word) + " is not UTF-8");
-    return json::of(std::string_view(word));
+    return detail::json::of(std::string_view(word));
   }
   // It would become another number on its way.
   if (is_inexact(value, word))

@@ -10,6 +10,7 @@
 #include "holdfast/client.h"
 #include "holdfast/job_engine.h"
 #include "holdfast/operate.h"
+#include "holdfast/store.h"
 
 namespace holdfast::cli {
 

@@ -34,7 +34,7 @@ Verdict verdict_of(Released released, const std::string& key, const std::string&
 int execute(const Release& command, const Common& common) {
   auto client = open_used_store(common);
   if (!client) return fail(client.error());
-  const auto released = client->try_release(command.key, command.owner);
+  const auto released = client->try_release(command.key, {command.owner});
   if (!released) return fail(released.error());
   const Verdict verdict = verdict_of(*released, printable(command.key), printable(command.owner));
   if (common.json)

@@ -12,11 +12,11 @@ namespace holdfast::cli {
 int execute(const Renew& command, const Common& common) {
   auto client = open_used_store(common);
   if (!client) return fail(client.error());
-  const auto left = command.extend ? client->try_extend_by(command.key, command.owner, command.ttl)
-                                   : client->try_renew(command.key, command.owner, command.ttl);
+  const auto left = command.extend ? client->try_extend_by(command.key, {command.owner}, command.ttl)
+                                   : client->try_renew(command.key, {command.owner}, command.ttl);
   if (!left) return fail(left.error());
   if (common.json)
-    say(json_of_renewal(command.key, command.owner, *left));
+    say(json_of_renewal(command.key, {command.owner}, *left));
   else
     say(printable(command.key) + " lasts for another " + format_duration(*left));
   return exit_ok;

@@ -14,6 +14,7 @@
 #include "cli/supervision.h"
 #include "cli/turn.h"
 #include "cli/wait_for_lease.h"
+#include "core/terms.h"
 
 namespace holdfast::cli {
 namespace {
@@ -66,7 +67,8 @@ int supervise(Granted granted, const Run& command, GuardProcess guard, const Wor
   CommandEnd end;
   {
     const Fd proof(granted.client.proof_of_life());
-    Supervision supervision(granted.lease, command.options.ttl, std::move(guard), signals, terminal);
+    Supervision supervision(granted.lease, core::settle(command.options, {}).ttl, std::move(guard), signals,
+                            terminal);
     end = supervision.see_through(proof.get());
   }
   return conclude(granted, command.turn, work, end);

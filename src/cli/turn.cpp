@@ -6,6 +6,7 @@
 #include "base/wall_clock.h"
 #include "cli/output.h"
 #include "holdfast/jobs.h"
+#include "jobs/ticks.h"
 
 namespace holdfast::cli {
 namespace {
@@ -24,11 +25,11 @@ Error not_now(const Lease& lease, const std::string& why) {
 Status take_tick(Millis period, const Client& client, const Lease& lease) {
   const Jobs jobs(client);
   const std::string name = name_of(lease);
-  const auto before = jobs.try_tick(name);
+  const auto before = Ticks::last(jobs, name);
   if (!before) return before.error();
   const Millis begins = before->now / Micros(period) * period;
   const auto row =
-      jobs.try_take_tick({.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
+      Ticks::take(jobs, {.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
   if (!row) return row.error();
   if (row->taken) return ok();
   return not_now(lease, "the " + format_duration(period) + " since " + format_wall(begins) +
@@ -37,7 +38,7 @@ Status take_tick(Millis period, const Client& client, const Lease& lease) {
 }
 
 Status look_at_success(Millis every, const Client& client, const Lease& lease) {
-  const auto row = Jobs(client).try_tick(name_of(lease));
+  const auto row = Ticks::last(Jobs(client), name_of(lease));
   if (!row) return row.error();
   // One far ahead was noted while the store's clock was wrong.
   const Micros age = row->success < row->now ? row->now - row->success : row->success - row->now;
@@ -58,7 +59,7 @@ std::function<Status(const Client&, const Lease&)> admission(const Turn& turn) {
 
 void note_success(const Turn& turn, const Client& client, const Lease& lease) {
   if (turn.every == Millis::zero()) return;
-  const Status noted = Jobs(client).try_note_success(name_of(lease), lease.owner());
+  const Status noted = Ticks::note_success(Jobs(client), name_of(lease), lease.owner());
   if (!noted)
     complain("the success could not be written down, so that it will be run again: " + noted.error().detail);
 }

@@ -7,6 +7,7 @@
 
 #include "holdfast/client.h"
 #include "holdfast/lease.h"
+#include "holdfast/store.h"
 
 namespace holdfast {
 

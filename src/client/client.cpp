@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
+#include "holdfast/store.h"
 
 namespace holdfast {
 namespace {
@@ -20,9 +21,9 @@ constexpr std::size_t one_page = 1000;
 
 Instant soon() { return after(BootClock::now(), one_call); }
 
-Status check_names(std::string_view key, std::string_view owner) {
+Status check_names(std::string_view key, Holder owner) {
   if (Status s = core::check_key(key); !s) return s;
-  return core::check_owner(owner);
+  return core::check_owner(owner.text);
 }
 
 }  // namespace
@@ -68,44 +69,43 @@ Result<Lease> Client::try_acquire(std::string_view key, AcquireOptions options) 
   return Lease(*std::move(hold), let_.state);
 }
 
-Result<Millis> Client::renew_by(std::string_view key, std::string_view owner, Millis ttl, bool extend) {
+Result<Millis> Client::renew_by(std::string_view key, Holder owner, Millis ttl, bool extend) {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
   if (Status s = core::check_ttl(ttl); !s) return std::move(s).error();
   const auto reply = let_.state->send(
-      {.verb = Verb::renew, .key = {key}, .holder = {owner}, .ttl = ttl, .extend = extend}, soon());
+      {.verb = Verb::renew, .key = {key}, .holder = owner, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) return reply->remaining;
   const bool taken = reply->remaining > 0ms;
   Lost lost{taken ? Loss::stolen : Loss::gone,
             taken ? "it is held by " + printable(reply->holder) : "nobody holds it"};
   // Of the last grant, if that was the owner's: who broke it, or took it over.
-  let_.state->look_up(lost, {.verb = Verb::renew, .key = {key}, .holder = {owner}, .token = reply->token});
+  let_.state->look_up(lost, {.verb = Verb::renew, .key = {key}, .holder = owner, .token = reply->token});
   return Error{.code = Errc::lost,
-               .detail = printable(owner) + " does not hold " + printable(key) + ": " + lost.detail,
+               .detail = printable(owner.text) + " does not hold " + printable(key) + ": " + lost.detail,
                .holder = reply->holder,
                .remaining = reply->remaining,
                .loss = lost.reason};
 }
 
-Result<Millis> Client::try_renew(std::string_view key, std::string_view owner, Millis ttl) {
+Result<Millis> Client::try_renew(std::string_view key, Holder owner, Millis ttl) {
   return renew_by(key, owner, ttl, false);
 }
 
-Result<Millis> Client::try_extend_by(std::string_view key, std::string_view owner, Millis more) {
+Result<Millis> Client::try_extend_by(std::string_view key, Holder owner, Millis more) {
   return renew_by(key, owner, more, true);
 }
 
-Result<Released> Client::try_release(std::string_view key, std::string_view owner) {
+Result<Released> Client::try_release(std::string_view key, Holder owner) {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
-  const auto reply = let_.state->send({.verb = Verb::release, .key = {key}, .holder = {owner}}, soon());
+  const auto reply = let_.state->send({.verb = Verb::release, .key = {key}, .holder = owner}, soon());
   if (!reply) return reply.error();
-  const Released released = core::released_by(*reply, {owner}, no_token);
+  const Released released = core::released_by(*reply, owner, no_token);
   if (released == Released::already_released) {
     Lost lost;
-    let_.state->look_up(lost,
-                        {.verb = Verb::release, .key = {key}, .holder = {owner}, .token = reply->token});
+    let_.state->look_up(lost, {.verb = Verb::release, .key = {key}, .holder = owner, .token = reply->token});
     if (lost.reason == Loss::broken) return Released::broken;
   }
   return released;
@@ -117,10 +117,10 @@ Result<LeaseRow> Client::try_look(std::string_view key) {
   return look_at(let_.state->store(), {key}, soon());
 }
 
-Result<bool> Client::try_available(std::string_view key, std::string_view owner) {
+Result<bool> Client::try_available(std::string_view key, Holder owner) {
   const auto row = try_look(key);
   if (!row) return row.error();
-  return row->remaining == 0ms || (!owner.empty() && row->holder == owner);
+  return row->remaining == 0ms || (!owner.text.empty() && row->holder == owner.text);
 }
 
 Result<std::size_t> Client::try_release_all(std::string_view owner) {
@@ -133,7 +133,7 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
     if (!page) return page.error();
     for (const LeaseRow& row : page->leases) {
       if (row.holder != owner || row.remaining == 0ms) continue;
-      const auto found = try_release(row.key, owner);
+      const auto found = try_release(row.key, {owner});
       if (!found) return found.error();
       released += *found == Released::released ? 1 : 0;
     }

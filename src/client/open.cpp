@@ -5,6 +5,7 @@
 #include "holdfast/client.h"
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
+#include "holdfast/store.h"
 #ifdef HOLDFAST_MARIADB
 #include "stores/mariadb/open_url.h"
 #endif

@@ -28,7 +28,7 @@ std::string shown(std::string_view json) {
 
 }  // namespace
 
-namespace json {
+namespace detail::json {
 
 std::string of(bool value) { return value ? "true" : "false"; }
 std::string of(std::int64_t value) { return std::to_string(value); }
@@ -93,11 +93,11 @@ std::string list(const std::vector<std::string>& items) {
   return text + "]";
 }
 
-}  // namespace json
+}  // namespace detail::json
 
 Result<Args> Args::parse(std::string_view array) {
   try {
-    return of_json(json::items(array));
+    return of_json(detail::json::items(array));
   } catch (const Failure& failure) {
     return failure.error();
   }

@@ -10,6 +10,7 @@
 #include "jobs/due_ticks.h"
 #include "jobs/jobs_state.h"
 #include "jobs/running.h"
+#include "jobs/ticks.h"
 #include "jobs/timetable.h"
 
 namespace holdfast {
@@ -88,7 +89,7 @@ Millis Schedule::trouble(const JobsState& state, const std::string& why) const n
 
 Millis Schedule::look(const std::shared_ptr<JobsState>& state) {
   const Jobs jobs = JobSchedules::jobs(state);
-  const auto row = jobs.try_tick(tick_name_);
+  const auto row = Ticks::last(jobs, tick_name_);
   if (!row) return trouble(*state, row.error().detail);
   const auto now = std::chrono::floor<Second>(row->now);
   // One that nobody has kept yet begins now; what others have enqueued is behind us.
@@ -112,12 +113,12 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
     if (const auto definition = state->definition(name)) options = definition->options;
   }
   options = jobs::of_schedule(std::move(options), options_.overlap);
-  const auto told =
-      jobs.at(Micros(tick)).try_enqueue(name, options_.args, options, JobTick{tick_name_, tick.count()});
+  const auto told = Ticks::enqueue(jobs.at(Micros(tick)), name, options_.args, options,
+                                   {.name = tick_name_, .tick = tick.count()});
   if (!told) return told.error();
   if (std::holds_alternative<Enqueued>(*told)) return ok();
   // Left out, as the last one is not over: nobody is to make up for it.  Or somebody has had it already.
-  const auto taken = jobs.try_take_tick({.name = tick_name_, .tick = tick.count()});
+  const auto taken = Ticks::take(jobs, {.name = tick_name_, .tick = tick.count()});
   if (!taken) return taken.error();
   return ok();
 }

@@ -28,7 +28,8 @@ Instant soon();
 // Of a lock without a timeout: it is renewed.
 inline constexpr Millis unfixed_ttl = std::chrono::seconds(30);
 
-// Errc::invalid names what makes no sense.
+// Errc::invalid names what makes no sense.  `what`: "job".
+Status check_name(std::string_view name, const char* what);
 Status check(std::string_view name, const JobOptions& options, Millis lock_ttl);
 
 }  // namespace jobs

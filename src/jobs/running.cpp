@@ -213,7 +213,7 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
     event.what = JobEvent::What::unknown;
     event.detail = finished.error().detail;
     // It is ours no more, and whoever waits for it need not wait for it to end.
-    if (!how.lock.text.empty()) (void)Client(jobs_.client).try_release(how.lock.text, how.holder.text);
+    if (!how.lock.text.empty()) (void)Client(jobs_.client).try_release(how.lock.text, how.holder);
   } else if (!finished->finished) {
     event = not_ours();
   }

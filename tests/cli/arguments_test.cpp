@@ -98,7 +98,7 @@ TEST(CommandLine, run_takes_owner_note_and_exit_code) {
   const auto line = parse({"run", "k", "--owner", "me", "--note", "why not", "-E", "0", "cmd"});
   ASSERT_TRUE(line) << line.error().detail;
   const cli::Run& run = std::get<cli::Run>(line->command);
-  EXPECT_EQ(run.options.owner, "me");
+  EXPECT_EQ(run.options.owner(), "me");
   EXPECT_EQ(run.options.note, "why not");
   EXPECT_EQ(run.busy_code, 0);
   EXPECT_FALSE(run.options.detached);

@@ -99,17 +99,17 @@ TEST_P(Acquire, a_name_that_holds_the_key_does_not_wait_for_itself_behind_anothe
 TEST_P(Acquire, renew_and_release_by_name_work_from_another_client) {
   Client a = new_client(), b = new_client();
   Lease lease = a.acquire("k", {.owner = "me"});
-  EXPECT_TRUE(b.try_renew("k", "me", 1min));
-  EXPECT_TRUE(b.try_extend_by("k", "me", 1min));
+  EXPECT_TRUE(b.try_renew("k", {"me"}, 1min));
+  EXPECT_TRUE(b.try_extend_by("k", {"me"}, 1min));
   EXPECT_GT(by_hand_.list({.prefix = "k"}).leases.at(0).remaining, 119s);
-  EXPECT_GT(b.renew("k", "me", 1s), 119s) << "what is left, not what was asked for";
-  const auto not_mine = b.try_renew("k", "you", 1min);
+  EXPECT_GT(b.renew("k", {"me"}, 1s), 119s) << "what is left, not what was asked for";
+  const auto not_mine = b.try_renew("k", {"you"}, 1min);
   ASSERT_FALSE(not_mine);
   EXPECT_EQ(not_mine.error().code, Errc::lost);
-  EXPECT_EQ(b.release("k", "you"), Released::never_held);
-  EXPECT_EQ(b.release("k", "me"), Released::released);
-  EXPECT_EQ(b.release("k", "me"), Released::already_released);
-  EXPECT_EQ(b.release("absent", "me"), Released::never_held);
+  EXPECT_EQ(b.release("k", {"you"}), Released::never_held);
+  EXPECT_EQ(b.release("k", {"me"}), Released::released);
+  EXPECT_EQ(b.release("k", {"me"}), Released::already_released);
+  EXPECT_EQ(b.release("absent", {"me"}), Released::never_held);
 }
 
 TEST_P(Acquire, releasing_what_ran_out_says_expired_and_what_was_taken_says_stolen) {
@@ -157,7 +157,7 @@ TEST_P(Acquire, a_detached_lease_outlives_its_object_and_its_client) {
   }
   EXPECT_FALSE(is_free("k"));
   EXPECT_TRUE(by_hand_.list({.prefix = "k"}).leases.at(0).detached);
-  EXPECT_EQ(observer_.release("k", owner), Released::released);
+  EXPECT_EQ(observer_.release("k", {owner}), Released::released);
 }
 
 TEST_P(Acquire, uncontended_each_verb_is_one_round_trip) {

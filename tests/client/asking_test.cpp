@@ -33,11 +33,11 @@ TEST_P(Ask, a_key_is_available_if_it_is_free_or_ours) {
   EXPECT_TRUE(client.available("k"));
   Lease lease = client.acquire("k", {.owner = "ann"});
   EXPECT_FALSE(client.available("k"));
-  EXPECT_FALSE(client.available("k", "bob"));
-  EXPECT_TRUE(client.available("k", "ann"));
+  EXPECT_FALSE(client.available("k", {"bob"}));
+  EXPECT_TRUE(client.available("k", {"ann"}));
   EXPECT_TRUE(lease.held()) << "asking takes nothing";
   lease.release();
-  EXPECT_TRUE(client.available("k", "bob"));
+  EXPECT_TRUE(client.available("k", {"bob"}));
   const Lease brief = client.acquire("brief", {.ttl = 50ms, .keep = false});
   EXPECT_TRUE(await([&] { return client.available("brief"); })) << "when it has run out";
 }
@@ -48,7 +48,7 @@ TEST_P(Ask, all_that_an_owner_holds_is_released_and_nothing_else) {
   for (const char* key : {"a", "b", "c"}) {
     old.push_back(client.acquire(key, {.ttl = 1h, .owner = "1", .detached = true}));
   }
-  client.release("c", "1");
+  client.release("c", {"1"});
   const Lease longer = client.acquire("d", {.ttl = 1h, .owner = "11"});
   const Lease starts = client.acquire("e", {.ttl = 1h, .owner = "1_"});
   const Lease fresh = client.acquire("f", {.ttl = 1h});

@@ -133,7 +133,7 @@ TEST_P(Keep, a_stolen_lease_is_told_with_its_thief) {
   Lease lease = a.acquire("k", {.ttl = 300ms, .owner = "me"});
   std::promise<Lost> told;
   lease.on_lost([&](const Lost& lost) { told.set_value(lost); });
-  observer_.release("k", "me");  // behind its back
+  observer_.release("k", {"me"});  // behind its back
   const Lease thief = observer_.acquire("k", {.owner = "thief"});
   const Lost lost = told.get_future().get();
   EXPECT_EQ(lost.reason, Loss::stolen);
@@ -229,7 +229,7 @@ TEST_P(Run, never_reports_success_for_work_that_ended_after_the_loss) {
 
 TEST_P(Run, notices_at_the_end_what_happened_behind_its_back) {
   Client client = new_client();
-  const auto result = client.try_run("k", {.owner = "me"}, [&] { observer_.release("k", "me"); });
+  const auto result = client.try_run("k", {.owner = "me"}, [&] { observer_.release("k", {"me"}); });
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::lost);
 }

@@ -91,14 +91,14 @@ TEST_P(ByHand, a_renewal_of_a_broken_lease_tells_who_broke_it_and_why) {
 TEST_P(ByHand, who_holds_by_name_is_told_who_broke_it_and_why) {
   const Lease lease = client_.acquire("k", {.ttl = 1h, .owner = "ann", .detached = true});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
-  const auto renewed = client_.try_renew("k", "ann", 1h);
+  const auto renewed = client_.try_renew("k", {"ann"}, 1h);
   ASSERT_FALSE(renewed);
   EXPECT_EQ(renewed.error().loss, Loss::broken);
   EXPECT_TRUE(mentions(renewed.error().detail, "broken by olga: stuck")) << renewed.error().detail;
-  EXPECT_EQ(client_.release("k", "ann"), Released::broken);
+  EXPECT_EQ(client_.release("k", {"ann"}), Released::broken);
   // Not those who never had it.
-  EXPECT_EQ(client_.try_renew("k", "bob", 1h).error().loss, Loss::gone);
-  EXPECT_EQ(client_.release("k", "bob"), Released::already_released);
+  EXPECT_EQ(client_.try_renew("k", {"bob"}, 1h).error().loss, Loss::gone);
+  EXPECT_EQ(client_.release("k", {"bob"}), Released::already_released);
 }
 
 TEST_P(ByHand, work_whose_lease_was_broken_is_no_success_and_says_why) {
@@ -113,7 +113,7 @@ TEST_P(ByHand, work_whose_lease_was_broken_is_no_success_and_says_why) {
 
 TEST_P(ByHand, a_lease_that_was_taken_over_says_by_whom_at_its_release) {
   Lease lease = client_.acquire("k", {.ttl = 1h, .owner = "ann"});
-  observer_.release("k", "ann");  // behind its back
+  observer_.release("k", {"ann"});  // behind its back
   const Lease thief = observer_.acquire("k", {.owner = "bob"});
   EXPECT_EQ(lease.release(), Released::stolen);
   EXPECT_EQ(lease.lost().reason, Loss::stolen);

@@ -61,7 +61,8 @@ struct Custom {
 };
 
 TEST(Key, a_typed_job_has_the_same_key) {
-  EXPECT_EQ(job_key(Custom::name, options_of<Custom>(), args_of<Custom>(21, "x")).value(), "lock:Custom:42");
+  EXPECT_EQ(job_key(Custom::name, detail::options_of<Custom>(), detail::args_of<Custom>(21, "x")).value(),
+            "lock:Custom:42");
 }
 
 }  // namespace

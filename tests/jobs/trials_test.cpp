@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "jobs/ticks.h"
 #include "tests/jobs/hooked.h"
 #include "tests/jobs/suite.h"
 
@@ -186,7 +187,7 @@ TEST_P(Trial, what_ends_a_job_frees_its_slot_and_what_does_not_keeps_it) {
   jobs_.cancel(id);
   const JobId second = id_of(jobs_.enqueue("Lonely"));
   ASSERT_NE(second, no_job) << "cancelled";
-  EXPECT_FALSE(jobs_.try_change(id, JobChange::retry).has_value()) << "its slot is the second's";
+  EXPECT_FALSE(jobs_.try_retry(id).has_value()) << "its slot is the second's";
   jobs_.remove(second);
   EXPECT_EQ(jobs_.retry(id).state, JobState::queued) << "removed";
   EXPECT_EQ(duplicate_of(jobs_.enqueue("Lonely")), id);
@@ -316,7 +317,7 @@ TEST_P(Trial, of_five_that_enqueue_the_same_tick_one_does) {
     threads.emplace_back([&] {
       const Jobs jobs{Client(database_->new_client())};
       for (std::int64_t tick = 60; tick <= 300; tick += 60) {
-        const auto told = jobs.try_enqueue("Tick", {}, {}, JobTick{"cron:x", tick}).value();
+        const auto told = Ticks::enqueue(jobs, "Tick", {}, {}, {.name = "cron:x", .tick = tick}).value();
         if (id_of(told) != no_job) ++won;
       }
     });
@@ -325,7 +326,7 @@ TEST_P(Trial, of_five_that_enqueue_the_same_tick_one_does) {
   EXPECT_EQ(static_cast<std::size_t>(won), all("Tick").size());
   EXPECT_GE(won, 1);
   EXPECT_LE(won, 5);
-  EXPECT_EQ(jobs_.try_tick("cron:x").value().tick, 300);
+  EXPECT_EQ(Ticks::last(jobs_, "cron:x").value().tick, 300);
 }
 
 HOLDFAST_ON_STORES(Trial, job_kinds());

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "client/connection.h"
 #include "holdfast/client.h"
+#include "holdfast/store.h"
 
 namespace holdfast::test {
 

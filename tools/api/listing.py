@@ -20,8 +20,17 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FILE = "docs/reference/api.txt"
 ADVICE = f"{FILE} does not show the API that the headers declare. Look whether that change is meant, then run ./dev api"
 TITLE = """The public API, made from include/holdfast/ by ./dev api. A difference here is a change of what users compile against.
-What it all means stands in the headers.
+What it all means stands in the headers. What is under holdfast::detail is not listed and may change with every release.
 """
+# In the order in which one gets to know them.
+PARTS = {
+    "Leases": ["holdfast", "client", "lease", "options", "result", "clock", "lock"],
+    "Jobs": ["jobs", "job", "job_args", "job_type", "job_worker"],
+    "For people: who holds what": ["operate", "rows", "job_rows"],
+    "Stores without a URL": ["sqlite", "postgres", "redis", "mongodb", "mariadb", "memory"],
+    "For those who write a store": ["store", "job_engine"],
+    "The rest": ["version", "export"],
+}
 
 COMMENT_OR_LITERAL = re.compile(r'//[^\n]*|/\*.*?\*/|(?P<literal>"(?:\\.|[^"\\\n])*"|(?<![0-9a-fA-F])\'(?:\\.|[^\'\\\n])*\')',
                                 re.DOTALL)
@@ -154,9 +163,12 @@ class Parser:
         head = tidied(self.text[start:at])
         if head.startswith("namespace"):
             name = head[len("namespace "):]
+            listed = len(self.listing.lines)
             if depth is not None:
                 self.listing.lines.append(head)
             self.scope(at + 1, end, Scope(prefix=f"{scope.prefix}{name}::"), depth)
+            if "detail" in name.split("::"):  # the library has it, but nobody is to call it
+                del self.listing.lines[listed:]
             return True
         if head.startswith("enum "):
             values = tidied(self.text[at + 1:end]).rstrip(",")
@@ -182,6 +194,8 @@ class Parser:
         called = re.search(r"([\w~:]+)\s*\(", bare(text)) if is_function(text) else None
         if called and "::" in called[1] and scope.kind == "namespace":
             return  # the definition of what was declared before
+        if not body and re.fullmatch(r"(class|struct) \w+", text):
+            return  # the definition stands elsewhere, or is nobody's business
         self.listing.lines.append("  " * depth + text)
         elsewhere = not body and not re.search(r"= (0|default|delete)$", text)
         if called and elsewhere and not scope.template and not text.startswith(("template", "using", "typedef")):
@@ -200,11 +214,20 @@ def add(listing, text):
 
 
 def listing_of(root):
+    placed = [name for part in PARTS.values() for name in part]
+    if sorted(placed) != [os.path.basename(header)[:-2] for header in headers(root)]:
+        raise SystemExit(f"PARTS of {__file__} does not name each header of include/holdfast once")
     listing = Listing(lines=[TITLE])
-    for header in headers(root):
-        listing.lines.append(f"\n{header}\n")
-        with open(os.path.join(root, "include", header), encoding="utf-8") as file:
-            add(listing, file.read())
+    for part, names in PARTS.items():
+        listing.lines.append(f"\n==== {part} ====\n")
+        for name in names:
+            before = len(listing.lines)
+            with open(os.path.join(root, "include", "holdfast", name + ".h"), encoding="utf-8") as file:
+                add(listing, file.read())
+            if listing.lines[before:] not in ([], ["namespace holdfast"]):
+                listing.lines.insert(before, f"\nholdfast/{name}.h\n")
+            else:
+                del listing.lines[before:]
     return listing
 
 

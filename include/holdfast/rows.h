@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// rows.h - what a store tells people: who holds what, who waits, what happened.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/clock.h"
+
+namespace holdfast {
+
+// The fencing token: comes with every grant and rises with every grant of a key, for ever.  Comparable
+// only within one key.  63 bits; zero is no token.
+enum class Token : std::uint64_t {};
+inline constexpr Token no_token{0};
+constexpr std::uint64_t number(Token t) noexcept { return static_cast<std::uint64_t>(t); }
+
+// Strong types: no two arguments of a lease operation can be swapped.
+struct Key {
+  std::string_view text;
+};
+struct Holder {
+  std::string_view text;
+};
+
+// One row for people: who holds what.  Not for decisions.
+struct LeaseRow {
+  std::string key;
+  std::string holder;  // whoever has it, or had it last if it ran out; empty after a release
+  Token token{};       // none: another program, which gives none, holds it
+  Millis remaining{};  // zero: free
+  Micros since{};      // of the grant: wall clock, since 1970; zero: unknown
+  std::string note;
+  bool detached = false;
+  std::uint32_t waiting{};  // live places in its queue
+};
+
+struct PlaceRow {
+  std::string key;
+  std::string client;
+  std::string holder;  // who would hold it: whoever of that client asked last
+  Millis remaining{};
+};
+
+// What the store writes down: not every grant, only what somebody may ask about later.
+struct LogRow {
+  Micros at{};  // wall clock, since 1970
+  std::string key;
+  std::string event;   // "taken-over" (the old holder's lease had run out or its process was dead), "broken"
+  std::string holder;  // who lost it
+  Token token{};       // the token that was lost
+  std::string by;      // who has it now, or who broke it
+  std::string reason;
+};
+
+struct Query {
+  enum class What : std::uint8_t { leases, places, log };
+  What what = What::leases;
+  std::string_view prefix{};  // keys that start so; empty: all
+  bool exact = false;         // `prefix` is the whole key
+  std::string_view after{};   // leases: keys behind this one, for the next page
+  std::size_t limit = 1000;
+};
+
+struct Page {
+  std::vector<LeaseRow> leases;
+  std::vector<PlaceRow> places;  // first in the queue first
+  std::vector<LogRow> log;       // newest first
+};
+
+// What a purge takes away.
+struct Purge {
+  Millis free_for = std::chrono::hours(24);  // keys that nobody has held or waited for since so long
+  Millis log_older_than = never;             // what was written down longer ago
+};
+struct Purged {
+  std::uint64_t keys = 0;
+  std::uint64_t places = 0;  // those that had run out
+  std::uint64_t log = 0;
+};
+
+// What a store says about itself, for the client and for `doctor`.
+struct Traits {
+  std::string name;     // "sqlite"
+  Millis resolution{};  // of its expiry clock; goes into the margin
+  bool push = false;    // it has a bell
+  bool fair = true;     // waiters are served in order
+  bool tidies = false;  // nobody need purge: it does so by itself, or others count on what is there
+  char grade = 'B';     // A consensus, B durable, C best effort, D refuse
+  std::vector<std::string> findings = {};
+  std::vector<std::string> warnings = {};  // findings that every client is told of when it opens the store
+};
+
+}  // namespace holdfast

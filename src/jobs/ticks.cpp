@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jobs/ticks.h"
+
+#include "base/text.h"
+#include "jobs/jobs_state.h"
+
+namespace holdfast {
+namespace {
+
+constexpr std::size_t longest_tick = 512;
+
+}  // namespace
+
+// It stands before a key, perhaps, and in a column.
+Status jobs::check_tick(std::string_view name) {
+  if (name.size() <= longest_tick) return ok();
+  return Error{Errc::invalid, "\"" + printable(name) +
+                                  "\" is too long: with a window or a tick a key has at most 505 bytes"};
+}
+
+Result<TickRow> Ticks::take(const Jobs& of, const Tick& tick) {
+  if (Status s = jobs::check_tick(tick.name); !s) return std::move(s).error();
+  const Instant until = jobs::soon();
+  return of.state_->ask(until, [&](JobEngine& engine) { return engine.take_tick(tick, until); });
+}
+
+Result<TickRow> Ticks::last(const Jobs& of, std::string_view name) {
+  const Instant until = jobs::soon();
+  return of.state_->ask(until, [&](JobEngine& engine) { return engine.tick(name, until); });
+}
+
+Status Ticks::note_success(const Jobs& of, std::string_view name, std::string_view by) {
+  if (Status s = jobs::check_tick(name); !s) return s;
+  const Instant until = jobs::soon();
+  return of.state_->ask(until, [&](JobEngine& engine) { return engine.note_success(name, by, until); });
+}
+
+}  // namespace holdfast
