@@ -13,8 +13,7 @@
 #                 [LABELS label...]                # fast sanitize slow cli
 #                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
 #                 [NEEDS servers]                  # ctest starts the servers that tests share; HOLDFAST_TEST_SERVERS says where
-#                 [RUN_SERIAL]                     # no other test runs beside these
-#                 [COMPUTES]                       # they do not wait: two of such at a time, beside those that do
+#                 [COMPUTES]                       # they do not wait, or read clocks: two of such at a time
 #                 [TIMEOUT seconds])               # for each case; 120 unless given
 #     makes the program test_NAME and one ctest test NAME.Suite.case for each of its cases. It sees include/, src/ and the
 #     root of the repository: #include "tests/support/await.h". Does nothing when HOLDFAST_TESTS is off.
@@ -27,8 +26,8 @@ include(GoogleTest)
 # The file that says where the servers of a run of tests are; tests/support/servers makes it.
 set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 
-# Most tests wait most of the time, so the presets run four at once on two cores. What computes all the time is told to ctest as
-# two of those.
+# Most tests wait most of the time, so the presets run four at once on two cores. What computes all the time, or reads clocks,
+# is told to ctest as two of those.
 set(HOLDFAST_TEST_COMPUTES 2)
 
 # The language, the warnings, the hardening, the visibility and the private include folder of everything we compile.
@@ -67,7 +66,7 @@ function(holdfast_layer name)
 endfunction()
 
 function(holdfast_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;RUN_SERIAL;COMPUTES" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;COMPUTES" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
   holdfast_refuse_unparsed(holdfast_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT HOLDFAST_TESTS)
     return()
@@ -111,7 +110,7 @@ function(holdfast_test name)
     TEST_PREFIX "${name}."
     TEST_LIST ${target}_cases
     DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} RUN_SERIAL ${arg_RUN_SERIAL} PROCESSORS ${processors})
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors})
   # gtest_discover_tests() flattens lists, so properties that are lists have to be set by a file that ctest reads after its own.
   set(labels "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
   file(WRITE "${labels}" "foreach(case IN LISTS ${target}_cases)\n"

@@ -41,16 +41,29 @@ TEST_P(Faults, at_every_step_of_acquire_renew_release_leave_no_ghost) {
 }
 
 TEST_P(Faults, at_every_step_of_waiting_leave_no_ghost_and_no_place) {
+  const auto key_of = [](Fault::Kind kind, int n) {
+    return "k" + std::to_string(static_cast<int>(kind)) + "-" + std::to_string(n);
+  };
+  std::vector<std::jthread> threads;  // side by side, as they only wait
+  for (const Fault::Kind kind : kinds) {
+    threads.emplace_back([&, kind] {
+      for (int n = 1; n <= 5; ++n) {
+        const std::string key = key_of(kind, n);
+        SCOPED_TRACE(key);
+        Lease blocker = observer_.acquire(key);
+        {
+          Client client = failing_at(n, kind);
+          EXPECT_FALSE(client.try_acquire(key, {.ttl = 1min, .wait = 150ms}));
+        }
+        blocker.release();
+      }
+    });
+  }
+  threads.clear();
   for (const Fault::Kind kind : kinds) {
     for (int n = 1; n <= 5; ++n) {
-      const std::string key = "k" + std::to_string(static_cast<int>(kind)) + "-" + std::to_string(n);
+      const std::string key = key_of(kind, n);
       SCOPED_TRACE(key);
-      Lease blocker = observer_.acquire(key);
-      {
-        Client client = failing_at(n, kind);
-        EXPECT_FALSE(client.try_acquire(key, {.ttl = 1min, .wait = 150ms}));
-      }
-      blocker.release();
       EXPECT_TRUE(await([&] { return is_free(key) && waiting(key) == 0; }));
       EXPECT_TRUE(observer_.try_acquire(key));
     }

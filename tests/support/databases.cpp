@@ -49,8 +49,10 @@ Kind mongodb_kind(const std::string& name, const std::string& parameters) {
 }
 #endif
 
-std::vector<Candidate> candidates() {
-  return {
+// Every suite asks, in every process of a run, and there are thousands: the folders are searched for servers
+// once.
+const std::vector<Candidate>& candidates() {
+  static const std::vector<Candidate> all{
       {{"memory", [] { return std::make_unique<MemoryDatabase>(); }}},
       {{"sqlite", [] { return std::make_unique<SqliteDatabase>(); }}},
 #ifdef HOLDFAST_POSTGRES
@@ -70,6 +72,7 @@ std::vector<Candidate> candidates() {
       {{"mysql", make_mysql_database, true, false}, mysql_missing(), true},
 #endif
   };
+  return all;
 }
 
 std::vector<std::string> missing(bool extra) {
@@ -86,8 +89,8 @@ std::vector<std::string> missing(bool extra) {
 
 std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
-  for (Candidate& candidate : candidates())
-    if (candidate.missing.empty()) kinds.push_back(std::move(candidate.kind));
+  for (const Candidate& candidate : candidates())
+    if (candidate.missing.empty()) kinds.push_back(candidate.kind);
   return kinds;
 }
 

@@ -70,13 +70,7 @@ class OwnMaria final : public Owned<MariaServer> {
 };
 #endif
 
-}  // namespace
-
-void OwnServer::make_tables() const {
-  (void)try_origin(url()).value()->steward()->init(BootClock::now() + std::chrono::seconds(20)).value();
-}
-
-std::vector<ServerKind> server_kinds() {
+std::vector<ServerKind> find_server_kinds() {
   std::vector<ServerKind> kinds;
 #ifdef HOLDFAST_POSTGRES
   if (postgres_missing().empty())
@@ -95,6 +89,17 @@ std::vector<ServerKind> server_kinds() {
   if (mysql_missing().empty()) kinds.push_back({"mysql", [] { return std::make_unique<OwnMaria>(true); }});
 #endif
   return kinds;
+}
+
+}  // namespace
+
+void OwnServer::make_tables() const {
+  (void)try_origin(url()).value()->steward()->init(BootClock::now() + std::chrono::seconds(20)).value();
+}
+
+std::vector<ServerKind> server_kinds() {
+  static const std::vector<ServerKind> found = find_server_kinds();
+  return found;
 }
 
 std::vector<ServerKind> strict_server_kinds() {
