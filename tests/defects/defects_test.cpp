@@ -92,12 +92,12 @@ TEST_P(Defects, there_an_exception_leaks_the_lock_here_no_scope_does) {
   Client client = new_client();
   const auto fail = [](auto&&...) { throw std::logic_error("mine"); };
   EXPECT_THROW(fail(client.acquire("k", {.ttl = 1h})), std::logic_error);
-  EXPECT_TRUE(is_free("k"));
+  ASSERT_TRUE(is_free("k"));
   Lock lock(client, "k", {.ttl = 1h});
   EXPECT_THROW(fail(std::scoped_lock(lock)), std::logic_error);
-  EXPECT_TRUE(is_free("k"));
+  ASSERT_TRUE(is_free("k"));
   EXPECT_THROW(fail(std::unique_lock(lock)), std::logic_error);
-  EXPECT_TRUE(is_free("k"));
+  ASSERT_TRUE(is_free("k"));
   EXPECT_TRUE(lock.try_lock()) << "and the object is as new";
 }
 
@@ -114,13 +114,13 @@ TEST_P(Defects, there_an_object_and_its_store_disagree_here_they_say_the_same_af
     EXPECT_EQ(row("k").token, lock.lease().token());
     EXPECT_GT(lock.lease().token(), last);
     lock.unlock();
-    EXPECT_TRUE(is_free("k"));
+    ASSERT_TRUE(is_free("k"));
     lease = client.acquire("k", {.ttl = 1h});
     EXPECT_EQ(row("k").token, lease.token());
     last = lease.token();
     EXPECT_EQ(lease.release(), Released::released);
     EXPECT_FALSE(lease.held());
-    EXPECT_TRUE(is_free("k"));
+    ASSERT_TRUE(is_free("k"));
   }
 }
 
