@@ -58,11 +58,9 @@ class Lock {
   bool attempt(Millis wait) {
     check_unlocked();
     auto result = client_.try_acquire(key_, with_wait(std::max(wait, Millis::zero())));
-    if (result)
-      lease_ = *std::move(result);
-    else if (!result.error().busy())
-      raise(std::move(result).error());
-    return lease_.has_value();
+    if (!result && !result.error().busy()) raise(std::move(result).error());
+    if (result) lease_ = *std::move(result);
+    return result.has_value();  // not whether we have a lease: one that was lost is still there
   }
 
   Client client_;

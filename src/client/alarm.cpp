@@ -2,6 +2,7 @@
 // The keeper's thread that does no I/O: it tells of jeopardy and loss on time.
 #include "base/duration.h"
 #include "client/keeper_state.h"
+#include "client/tell.h"
 
 namespace holdfast {
 namespace {
@@ -84,7 +85,7 @@ void Keeper::State::close() {
 
 void Keeper::State::log(std::string_view line) {
   const std::lock_guard lock(log_mutex);
-  if (!silent && options.log) options.log(line);
+  if (!silent) tell(options, line);
 }
 
 void Keeper::State::be_silent() {

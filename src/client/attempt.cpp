@@ -5,6 +5,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "client/tell.h"
 #include "core/deadline.h"
 
 namespace holdfast {
@@ -125,7 +126,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
 void Attempt::tell_trouble(const Error& error) {
   if (terms_.wait == 0ms || !client_.options().log || !error.retryable()) return;
   if (std::exchange(told_, error.detail) != error.detail)
-    client_.options().log("cannot ask for " + printable(key_) + " just now: " + error.detail);
+    tell(client_.options(), "cannot ask for " + printable(key_) + " just now: " + error.detail);
 }
 
 // Whether our name holds the key: a renewal finds out without touching the queue.

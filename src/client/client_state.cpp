@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "base/text.h"
 #include "client/attempt.h"
+#include "client/tell.h"
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
@@ -33,9 +34,7 @@ Status ClientState::open() {
   auto traits = batched_.examine(after(BootClock::now(), opening));
   if (!traits) return std::move(traits).error();
   traits_ = *std::move(traits);
-  if (options_.log) {
-    for (const std::string& warning : traits_.warnings) options_.log(warning);
-  }
+  for (const std::string& warning : traits_.warnings) tell(options_, warning);
   if (!traits_.tidies) keeper_.purge_every(options_.purge_every);
   return ok();
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Defect 9 of the ancestors (reference/ancestors.md 8), and the trap of the same name: the client's clock
+// decided when a lock had expired (mongo-lock), in whole seconds (active_job_lock).  That ours end in less is
+// seen by Conformance.a_token_rises_across_expiry.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <ctime>
+
+#include "base/wall_clock.h"
+#include "tests/defects/suite.h"
+
+namespace {
+
+// How wrong the wall clock of this process is.  The servers have their own.
+std::atomic<long> wrong_by_seconds = 0;
+
+}  // namespace
+
+// In place of the C library's, for us and for every driver.
+#pragma GCC visibility push(default)
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const auto status = static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+  if (status == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+    time->tv_sec += wrong_by_seconds;
+  }
+  return status;
+}
+extern "C" time_t time(time_t* also) noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (also != nullptr) *also = now.tv_sec;
+  return now.tv_sec;
+}
+#pragma GCC visibility pop
+
+namespace holdfast::test {
+namespace {
+
+class ClockDefects : public AsTheAncestors {
+ protected:
+  // While it lives our clock is wrong.
+  struct Wrong {
+    explicit Wrong(std::chrono::seconds by) {
+      const Micros before = wall_now();
+      wrong_by_seconds = by.count();
+      EXPECT_NE(wall_now() > before + 1h, wall_now() < before - 1h);
+    }
+    ~Wrong() { wrong_by_seconds = 0; }
+  };
+};
+
+TEST_P(ClockDefects, there_a_client_whose_clock_is_ahead_steals_here_the_stores_clock_decides) {
+  Client right = new_client();
+  Lease lease = right.acquire("k", {.ttl = 1h});
+  for (const std::chrono::seconds by : {48h, -48h}) {
+    const Wrong clock(by);
+    Client wrong = new_client();
+    const auto busy = wrong.try_acquire("k");
+    ASSERT_FALSE(busy);
+    EXPECT_EQ(busy.error().holder, lease.owner());
+    EXPECT_GT(busy.error().remaining, 50min);
+    EXPECT_LE(busy.error().remaining, 1h);
+    EXPECT_TRUE(wrong.try_renew("k", lease.owner(), 1h));
+    EXPECT_LE(row("k").remaining, 1h);
+  }
+  EXPECT_TRUE(lease.try_renew());
+}
+
+TEST_P(ClockDefects, there_the_lock_of_a_client_whose_clock_is_behind_is_nobodys_here_it_is_held) {
+  for (const std::chrono::seconds by : {48h, -48h}) {
+    const std::string key = "k" + std::to_string(by.count());
+    std::optional<Lease> lease;
+    {
+      const Wrong clock(by);
+      lease = new_client().acquire(key, {.ttl = 1h});
+      EXPECT_TRUE(lease->held());
+    }
+    EXPECT_TRUE(lease->held());
+    EXPECT_EQ(observer_.try_acquire(key).error().holder, lease->owner());
+    const Token token = lease->token();
+    EXPECT_EQ(lease->release(), Released::released);
+    EXPECT_GT(observer_.acquire(key).token(), token) << "tokens rise all the same";
+  }
+}
+
+HOLDFAST_ON_EVERY_STORE(ClockDefects);
+
+}  // namespace
+}  // namespace holdfast::test
