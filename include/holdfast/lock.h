@@ -50,6 +50,10 @@ class Lock {
   AcquireOptions with_wait(Millis wait) const {
     AcquireOptions options = options_;
     options.wait = wait;
+    if (wait == Millis::zero()) {  // once: by no schedule, neither ours nor the client's
+      options.attempts = 0;
+      options.interval = {};
+    }
     return options;
   }
   void check_unlocked() const {

@@ -128,6 +128,17 @@ TEST_P(Ask, a_lock_that_is_locked_twice_says_so_and_waits_for_nobody) {
   EXPECT_TRUE(lock.try_lock());
 }
 
+TEST_P(Ask, a_lock_that_is_only_tried_is_tried_once_whatever_schedule_its_client_has) {
+  int slept = 0;
+  const auto at_once = [&](int) { return Millis(0 * ++slept); };
+  Client client = new_client({.defaults = {.attempts = 3, .interval = at_once}});
+  const Lease other = client.acquire("k");
+  Lock lock(client, "k"), scheduled(client, "k", {.attempts = 3, .interval = at_once});
+  EXPECT_FALSE(lock.try_lock());
+  EXPECT_FALSE(scheduled.try_lock());
+  EXPECT_EQ(slept, 0);
+}
+
 HOLDFAST_ON_EVERY_STORE(Ask);
 
 }  // namespace

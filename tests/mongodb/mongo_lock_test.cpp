@@ -92,6 +92,15 @@ TEST_F(MongoLock, what_we_hold_is_taken_for_ruby) {
   EXPECT_TRUE(ruby_.acquire("k"));
 }
 
+// The gem makes such texts of ['a', 1, [2, :c]] and {b: 2, a: 1}.
+TEST_F(MongoLock, a_list_or_a_hash_of_rubys_is_the_text_that_it_makes_of_it) {
+  Caller caller(beside());
+  for (const char* key : {"a/1/2/c", "a=1&b=2"}) {
+    ASSERT_TRUE(ruby_.acquire(key));
+    EXPECT_EQ(caller.acquire(key, "ann").holder, "web1:123:456");
+  }
+}
+
 TEST_F(MongoLock, our_document_is_as_the_gem_writes_it) {
   Caller caller(beside());
   caller.acquire("k", "ann", 1min);
