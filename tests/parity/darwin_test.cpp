@@ -30,7 +30,7 @@ TEST_P(Darwin, a_lease_is_renewed_page_by_page_and_a_page_after_its_loss_is_not_
   int pages = 0;
   const auto work = [&] {
     while (true) {
-      if (++pages == 3) observer_.release("myProcess", lease.owner());  // as if it had run out
+      if (++pages == 3) observer_.release("myProcess", {lease.owner()});  // as if it had run out
       lease.renew(time_until(in(Millis(10min) * (pages + 1))));
       EXPECT_GT(client_.look("myProcess").remaining, Millis(10min) * (pages + 1) - 1min);
     }
@@ -43,20 +43,20 @@ TEST_P(Darwin, a_lease_is_renewed_page_by_page_and_a_page_after_its_loss_is_not_
 TEST_P(Darwin, the_unlock_key_renews_and_releases_and_another_does_not) {
   const std::string key(
       client_.acquire("myProcess", {.ttl = 10min, .detached = true}).owner());  // all that is kept of it
-  EXPECT_EQ(observer_.try_renew("myProcess", "another key", 30min).error().code, Errc::lost);
-  EXPECT_EQ(observer_.release("myProcess", "another key"), Released::never_held);
-  EXPECT_GT(observer_.renew("myProcess", key, time_until(in(30min))), 29min);
-  EXPECT_EQ(observer_.release("myProcess", key), Released::released);
-  EXPECT_EQ(observer_.release("myProcess", key), Released::already_released);
+  EXPECT_EQ(observer_.try_renew("myProcess", {"another key"}, 30min).error().code, Errc::lost);
+  EXPECT_EQ(observer_.release("myProcess", {"another key"}), Released::never_held);
+  EXPECT_GT(observer_.renew("myProcess", {key}, time_until(in(30min))), 29min);
+  EXPECT_EQ(observer_.release("myProcess", {key}), Released::released);
+  EXPECT_EQ(observer_.release("myProcess", {key}), Released::already_released);
   EXPECT_TRUE(client_.available("myProcess"));
 }
 
 TEST_P(Darwin, nobody_renews_what_has_run_out_nor_releases_it_with_another_key) {
   Lease lease = client_.acquire("myProcess", {.ttl = 300ms, .owner = "mine", .keep = false});
   ASSERT_TRUE(await([&] { return is_free("myProcess"); }));
-  EXPECT_EQ(client_.try_renew("myProcess", "mine", 30min).error().code, Errc::lost);
+  EXPECT_EQ(client_.try_renew("myProcess", {"mine"}, 30min).error().code, Errc::lost);
   EXPECT_TRUE(client_.available("myProcess"));
-  EXPECT_EQ(client_.release("myProcess", "another key"), Released::never_held);
+  EXPECT_EQ(client_.release("myProcess", {"another key"}), Released::never_held);
   EXPECT_EQ(lease.release(), Released::expired);
 }
 

@@ -111,7 +111,7 @@ TEST_P(RedisExpLock, an_unlock_that_does_not_get_through_leaves_no_object_locked
 TEST_P(RedisExpLock, each_acquisition_has_a_name_of_its_own) {
   const Lease first = client_.acquire("lock_key"), second = client_.acquire("other_key");
   EXPECT_NE(first.owner(), second.owner());
-  EXPECT_EQ(client_.release("lock_key", second.owner()), Released::never_held);
+  EXPECT_EQ(client_.release("lock_key", {second.owner()}), Released::never_held);
   EXPECT_EQ(client_.look("lock_key").holder, first.owner());
 }
 
