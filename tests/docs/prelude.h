@@ -3,6 +3,7 @@
 // here has a body.  Only what a reader guesses from its name belongs here.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <iostream>

@@ -147,6 +147,25 @@ TEST_F(BesideTheGem, its_key_is_shown_although_nobody_of_us_ever_had_it) {
   EXPECT_TRUE(ours_.list({}).leases.empty()) << "the list is of what we have granted";
 }
 
+TEST_F(BesideTheGem, a_client_that_asks_is_told_that_the_key_is_locked_and_by_whom) {
+  Client client = open(server_.url());
+  EXPECT_TRUE(client.available("nightly"));
+  ASSERT_TRUE(gem_.try_lock(60'000));
+  EXPECT_FALSE(client.available("nightly"));
+  EXPECT_EQ(client.look("nightly").holder, gem_.uuid());
+  EXPECT_EQ(client.look("nightly").token, no_token);
+  ASSERT_TRUE(gem_.unlock());
+  EXPECT_TRUE(client.available("nightly"));
+}
+
+TEST_F(BesideTheGem, an_expiry_is_that_of_the_key_from_the_moment_it_is_set) {
+  Client client = open(server_.url());
+  const Lease lease = client.acquire("nightly", {.ttl = 60s, .keep = false});
+  const int left_ms = std::stoi(redis({"pttl", "nightly"}));
+  EXPECT_GT(left_ms, 50'000);
+  EXPECT_LE(left_ms, 60'000);
+}
+
 TEST_F(BesideTheGem, its_lease_is_shown_with_nothing_that_was_told_of_ours_before) {
   ours_.ask({.verb = Verb::acquire,
              .key = {"nightly"},

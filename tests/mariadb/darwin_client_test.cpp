@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// layout=darwin: what a client asks and does there beside nodes of Java's.
+#include "tests/mariadb/darwin_suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class DarwinClient : public DarwinTable {
+ protected:
+  Client client_ = open(darwin() + "&unsafe=allow");
+};
+
+TEST_P(DarwinClient, an_instance_that_starts_again_releases_its_own_and_nothing_of_javas) {
+  Node java = node("node-7"), other = node("DEFAULT");
+  for (const char* name : {"a", "b"})
+    (void)client_.acquire(name, {.ttl = 10min, .owner = "node-7", .detached = true});
+  const Lease longer = client_.acquire("c", {.ttl = 10min, .owner = "node-77"});
+  ASSERT_TRUE(java.lease("d", 600));
+  ASSERT_TRUE(other.lease("e", 600));
+  EXPECT_EQ(client_.release_all("node-7"), 2u);
+  EXPECT_EQ(query("SELECT GROUP_CONCAT(processName ORDER BY processName) FROM DARWIN_LOCK"), "c,d,e");
+  EXPECT_EQ(client_.release_all("node-7"), 0u);
+  EXPECT_EQ(client_.release_all(client_.look("d").holder), 0u) << "that name is for people";
+  EXPECT_TRUE(java.renew("d", 600));
+  EXPECT_TRUE(other.renew("e", 600));
+  EXPECT_EQ(client_.look("c").token, longer.token());
+  EXPECT_TRUE(java.lease("a", 600)) << "what is released Java may lease";
+}
+
+TEST_P(DarwinClient, whether_a_process_can_be_leased_is_the_same_for_java_and_us) {
+  Node java = node();
+  EXPECT_TRUE(client_.available("nightly"));
+  ASSERT_TRUE(java.lease("nightly", 600));
+  EXPECT_FALSE(client_.available("nightly"));
+  ASSERT_TRUE(java.release("nightly"));
+  EXPECT_TRUE(client_.available("nightly"));
+  Lease lease = client_.acquire("nightly");
+  EXPECT_FALSE(java.can_lease("nightly"));
+  EXPECT_FALSE(client_.available("nightly"));
+  lease.release();
+  EXPECT_TRUE(java.can_lease("nightly"));
+}
+
+HOLDFAST_ON_BOTH(DarwinClient);
+
+}  // namespace
+}  // namespace holdfast::test
