@@ -16,8 +16,8 @@ namespace holdfast {
 // while working, and check lease().token() where it matters.
 //
 // Unlike std::mutex, lock() can fail: it throws Failure.  try_lock() false means busy; for a broken store
-// it throws.  Whoever locks it twice waits for nobody: that is Errc::invalid, also after the lease was lost,
-// until it is unlocked.  unlock() never throws.  Use one Lock in one thread, as one would a std::unique_lock.
+// it throws.  Whoever locks what it holds waits for nobody: that is Errc::invalid.  unlock() never throws.
+// Use one Lock in one thread, as one would a std::unique_lock.
 class Lock {
  public:
   Lock(Client client, std::string key, AcquireOptions options = {})
@@ -57,7 +57,7 @@ class Lock {
     return options;
   }
   void check_unlocked() const {
-    if (lease_) raise({Errc::invalid, "this lock on " + key_ + " is locked already: unlock it first"});
+    if (held()) raise({Errc::invalid, "this lock on " + key_ + " is locked already: unlock it first"});
   }
   bool attempt(Millis wait) {
     check_unlocked();

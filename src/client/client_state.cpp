@@ -143,6 +143,14 @@ void ClientState::let_go(const std::shared_ptr<Hold>& hold) noexcept {
   }
 }
 
+void ClientState::forget(const std::shared_ptr<Hold>& hold) noexcept {
+  try {
+    hold->release();
+    keeper_.drop(*hold);
+  } catch (...) {  // the keeper goes on renewing what is held anyway
+  }
+}
+
 std::shared_ptr<ClientState> ClientState::in(std::string_view table) const {
   const std::lock_guard lock(tables_mutex_);
   const auto known = tables_.find(table);

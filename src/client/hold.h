@@ -45,6 +45,10 @@ struct Hold {
   std::function<void(const Lost&)> on_lost;
   std::function<void(Instant)> on_renewed;
 
+  bool is_grant_of(const Hold& other) const noexcept {
+    return key == other.key && holder == other.holder && token == other.token;
+  }
+
   Instant believed_until() const noexcept {
     return Instant(Instant::duration(deadline.load(std::memory_order_acquire)));
   }

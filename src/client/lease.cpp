@@ -31,7 +31,11 @@ Lease::Lease(Lease&& other) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  let_go();
+  // What a name has acquired again is the same grant: it goes on, and is not to be released with the old one.
+  if (hold_ && other.hold_ && client_ == other.client_ && hold_->is_grant_of(*other.hold_))
+    client_->forget(hold_);
+  else
+    let_go();
   hold_ = std::move(other.hold_);
   client_ = std::move(other.client_);
   return *this;

@@ -128,6 +128,18 @@ TEST_P(Ask, a_lock_that_is_locked_twice_says_so_and_waits_for_nobody) {
   EXPECT_TRUE(lock.try_lock());
 }
 
+TEST_P(Ask, a_lease_that_is_acquired_again_into_the_same_object_goes_on) {
+  Client client = new_client();
+  Lease lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
+  const Token token = lease.token();
+  lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
+  EXPECT_EQ(lease.token(), token);
+  EXPECT_TRUE(lease.held());
+  EXPECT_FALSE(client.available("k")) << "not released with what was there before";
+  lease = client.acquire("l", {.ttl = 1h, .owner = "me"});
+  EXPECT_TRUE(client.available("k")) << "another key: the old one is let go";
+}
+
 TEST_P(Ask, a_lock_that_is_only_tried_is_tried_once_whatever_schedule_its_client_has) {
   int slept = 0;
   const auto at_once = [&](int) { return Millis(0 * ++slept); };

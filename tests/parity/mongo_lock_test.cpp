@@ -136,8 +136,8 @@ TEST_P(MongoLock, nobody_extends_what_was_released_has_expired_is_anothers_or_wa
   EXPECT_EQ(refused(stolen), Errc::lost);
   EXPECT_EQ(client_.look("stolen").holder, "thief");
   EXPECT_EQ(refused(never), Errc::lost);
-  EXPECT_EQ(client_.try_extend_by("absent", "me", 10s).error().code, Errc::lost);
-  EXPECT_THROW(client_.extend_by("absent", "me", 10s), LeaseLost);
+  EXPECT_EQ(client_.try_extend_by("absent", {"me"}, 10s).error().code, Errc::lost);
+  EXPECT_THROW(client_.extend_by("absent", {"me"}, 10s), LeaseLost);
 }
 
 TEST_P(MongoLock, acquired_expired_and_released_are_told_apart) {
@@ -156,7 +156,7 @@ TEST_P(MongoLock, acquired_expired_and_released_are_told_apart) {
 TEST_P(MongoLock, a_release_is_false_if_it_was_never_acquired_and_true_if_it_was_released_or_has_expired) {
   Counts counts;
   Client client = counted_client(counts);
-  const auto release = [&] { return client.release("my_key", "me") != Released::never_held; };
+  const auto release = [&] { return client.release("my_key", {"me"}) != Released::never_held; };
   EXPECT_FALSE(release());
   Lease other = client_.acquire("my_key", {.ttl = 1h});
   EXPECT_FALSE(release());
@@ -169,7 +169,7 @@ TEST_P(MongoLock, a_release_is_false_if_it_was_never_acquired_and_true_if_it_was
   EXPECT_TRUE(release()) << "already released";
   const Lease brief = client_.acquire("my_key", {.ttl = 300ms, .owner = "me", .keep = false});
   ASSERT_TRUE(await([&] { return is_free("my_key"); }));
-  EXPECT_EQ(client.release("my_key", "me"), Released::expired);
+  EXPECT_EQ(client.release("my_key", {"me"}), Released::expired);
   EXPECT_TRUE(release());
 }
 
