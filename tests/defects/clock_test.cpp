@@ -61,7 +61,7 @@ TEST_P(ClockDefects, there_a_client_whose_clock_is_ahead_steals_here_the_stores_
     EXPECT_EQ(busy.error().holder, lease.owner());
     EXPECT_GT(busy.error().remaining, 50min);
     EXPECT_LE(busy.error().remaining, 1h);
-    EXPECT_TRUE(wrong.try_renew("k", lease.owner(), 1h));
+    EXPECT_TRUE(wrong.try_renew("k", {lease.owner()}, 1h));
     EXPECT_LE(row("k").remaining, 1h);
   }
   EXPECT_TRUE(lease.try_renew());

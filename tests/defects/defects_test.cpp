@@ -18,15 +18,15 @@ TEST_P(Defects, there_extending_takes_the_lock_of_another_here_it_is_lost_and_st
   Client a = new_client(), b = new_client();
   Lease taken = a.acquire("k", {.ttl = 1h, .owner = "ann"});
   Lease vanished = a.acquire("l", {.ttl = 1h, .owner = "ann"});
-  observer_.release("k", "ann");
-  observer_.release("l", "ann");
+  observer_.release("k", {"ann"});
+  observer_.release("l", {"ann"});
   const Lease theirs = b.acquire("k", {.ttl = 1h, .owner = "bob"});
   const Status extended = taken.try_extend_by(30s);
   ASSERT_FALSE(extended);
   EXPECT_EQ(extended.error().loss, Loss::stolen);
   EXPECT_FALSE(taken.held());
-  EXPECT_EQ(a.try_extend_by("k", "ann", 30s).error().code, Errc::lost);
-  EXPECT_EQ(a.try_renew("k", "ann", 30s).error().code, Errc::lost);
+  EXPECT_EQ(a.try_extend_by("k", {"ann"}, 30s).error().code, Errc::lost);
+  EXPECT_EQ(a.try_renew("k", {"ann"}, 30s).error().code, Errc::lost);
   EXPECT_EQ(row("k").holder, "bob");
   EXPECT_EQ(row("k").token, theirs.token());
   EXPECT_EQ(vanished.try_extend_by(30s).error().loss, Loss::gone);
@@ -37,16 +37,16 @@ TEST_P(Defects, there_extending_takes_the_lock_of_another_here_it_is_lost_and_st
 TEST_P(Defects, there_a_release_deletes_whatever_is_there_here_only_its_own_grant) {
   Client a = new_client(), b = new_client();
   Lease late = a.acquire("k", {.ttl = 1h, .owner = "ann"});
-  observer_.release("k", "ann");
+  observer_.release("k", {"ann"});
   Lease theirs = b.acquire("k", {.ttl = 1h, .owner = "bob"});
   EXPECT_EQ(late.release(), Released::stolen);
-  EXPECT_EQ(a.release("k", "ann"), Released::never_held);
+  EXPECT_EQ(a.release("k", {"ann"}), Released::never_held);
   EXPECT_EQ(row("k").token, theirs.token());
   EXPECT_GT(row("k").remaining, 0ms);
   EXPECT_TRUE(theirs.try_renew());
   // Nor an old grant that of its own name.
   Lease old = a.acquire("l", {.ttl = 1h, .owner = "ann"});
-  observer_.release("l", "ann");
+  observer_.release("l", {"ann"});
   Lease anew = b.acquire("l", {.ttl = 1h, .owner = "ann"});
   EXPECT_EQ(old.release(), Released::stolen);
   EXPECT_TRUE(anew.try_renew());
@@ -57,7 +57,7 @@ TEST_P(Defects, there_anybody_releases_what_has_expired_here_it_is_the_last_hold
   Client a = new_client(), b = new_client();
   Lease expired = short_lease(a, "k", {.ttl = 200ms, .owner = "ann", .keep = false});
   ASSERT_TRUE(await([&] { return is_free("k"); }));
-  EXPECT_EQ(b.release("k", "bob"), Released::never_held);
+  EXPECT_EQ(b.release("k", {"bob"}), Released::never_held);
   EXPECT_EQ(row("k").holder, "ann");
   EXPECT_EQ(expired.release(), Released::expired);
 }
@@ -212,11 +212,11 @@ TEST_P(Defects, there_a_name_is_a_pattern_here_it_is_only_itself) {
   }
   for (const char* pattern : {"%", "_", "*", "?", "n%", "node__", ".*"}) {
     EXPECT_EQ(listed(pattern), pattern == std::string_view("%") ? 1u : 0u) << pattern;
-    EXPECT_EQ(client.release("nodeX1", pattern), Released::never_held) << pattern;
-    EXPECT_EQ(client.release(pattern, "nodeX1"), Released::never_held) << pattern;
+    EXPECT_EQ(client.release("nodeX1", {pattern}), Released::never_held) << pattern;
+    EXPECT_EQ(client.release(pattern, {"nodeX1"}), Released::never_held) << pattern;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
-    EXPECT_EQ(client.release(names[i], names[i]), Released::released) << names[i];
+    EXPECT_EQ(client.release(names[i], {names[i]}), Released::released) << names[i];
     for (std::size_t other = i + 1; other < names.size(); ++other) {
       EXPECT_FALSE(is_free(names[other])) << names[other] << " went with " << names[i];
     }

@@ -68,7 +68,7 @@ TEST_P(Traps, there_a_missing_else_means_success_here_only_a_grant_does) {
     SCOPED_TRACE(key);
     Lease lease = client.acquire(key, {.ttl = 1h});
     say(Verb::renew, what);
-    EXPECT_FALSE(client.try_renew(key, lease.owner(), 1h));
+    EXPECT_FALSE(client.try_renew(key, {lease.owner()}, 1h));
     EXPECT_FALSE(lease.try_renew());
     EXPECT_FALSE(lease.try_extend_by(1h));
     say(Verb::acquire, what);
@@ -112,6 +112,11 @@ TEST(Words, there_two_strings_are_swapped_here_they_do_not_compile) {
   static_assert(!Breakable<Token, Text, Break> && !Breakable<Text, Text, Break>);
   static_assert(!Breakable<Text, Token, Text> && !Breakable<Text, std::uint64_t, Break>);
   static_assert(!std::is_invocable_v<decltype(&Client::try_acquire), Client&, Text, Text>);
+  using Release = decltype(&Client::try_release);
+  static_assert(std::is_invocable_v<Release, Client&, Text, Holder>);
+  static_assert(!std::is_invocable_v<Release, Client&, Holder, Text> &&
+                !std::is_invocable_v<Release, Client&, Text, Text>);
+  static_assert(!std::is_invocable_v<decltype(&Client::try_renew), Client&, Text, Text, Millis>);
 }
 
 TEST_P(Traps, there_a_destructor_throws_or_hangs_here_it_does_neither) {

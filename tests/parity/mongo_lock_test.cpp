@@ -131,7 +131,7 @@ TEST_P(MongoLock, nobody_extends_what_was_released_has_expired_is_anothers_or_wa
   EXPECT_EQ(refused(expired), Errc::lost);
   EXPECT_TRUE(is_free("expired"));
   Lease stolen = client_.acquire("stolen", {.ttl = 1h, .owner = "me"});
-  observer_.release("stolen", "me");  // behind its back
+  observer_.release("stolen", {"me"});  // behind its back
   const Lease thief = observer_.acquire("stolen", {.owner = "thief"});
   EXPECT_EQ(refused(stolen), Errc::lost);
   EXPECT_EQ(client_.look("stolen").holder, "thief");
