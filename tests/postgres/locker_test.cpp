@@ -1,57 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ruby's locker 0.6 and ours on one table: its statements, played by hand as the gem sends them.
+// Ruby's locker 0.6 and ours on one table.
+#include <future>
+
 #include "holdfast/holdfast.h"
-#include "tests/postgres/suite.h"
+#include "tests/postgres/ruby.h"
 
 namespace holdfast::test {
 namespace {
-
-// What a Locker object does, statement for statement.
-class Ruby {
- public:
-  Ruby(std::unique_ptr<Psql> psql, std::string key) : psql_(std::move(psql)), key_(std::move(key)) {
-    ensure();
-  }
-
-  void ensure() {
-    if (psql_->run("SELECT 1 FROM locks WHERE key = $1 LIMIT 1", {key_}) == 0)
-      psql_->run("INSERT INTO locks (key) VALUES ($1)", {key_});
-  }
-  bool get(const std::string& seconds = "30.0") {
-    return psql_->run(
-               "UPDATE locks SET locked_by = $1, locked_at = clock_timestamp() at time zone 'UTC', "
-               "locked_until = clock_timestamp() at time zone 'UTC' + interval '" +
-                   seconds +
-                   " seconds', sequence = sequence + 1 WHERE key = $2 AND (locked_by IS NULL OR locked_by = "
-                   "$1 "
-                   "OR locked_until < clock_timestamp() at time zone 'UTC')",
-               {name_, key_}) > 0;
-  }
-  bool renew() {
-    return psql_->run(
-               "UPDATE locks SET locked_until = clock_timestamp() at time zone 'UTC' + interval '30.0 "
-               "seconds' "
-               "WHERE key = $1 AND locked_by = $2",
-               {key_, name_}) > 0;
-  }
-  bool release() {
-    return psql_->run("UPDATE locks SET locked_by = NULL WHERE key = $1 AND locked_by = $2", {key_, name_}) >
-           0;
-  }
-  int prune() {
-    return psql_->run("DELETE FROM locks WHERE locked_until < clock_timestamp() at time zone 'UTC'");
-  }
-  std::string sequence() {
-    return psql_->value("SELECT sequence FROM locks WHERE key = $1 AND locked_by = $2", {key_, name_});
-  }
-  const std::string& name() const { return name_; }
-  Psql& psql() { return *psql_; }
-
- private:
-  const std::unique_ptr<Psql> psql_;
-  const std::string key_;
-  const std::string name_ = "host:ruby pid:1 guid:" + random_hex(32);
-};
 
 class Locker : public PostgresTest {
  protected:
@@ -169,6 +124,34 @@ TEST_F(Locker, a_prune_that_deletes_our_row_is_a_loss_and_the_key_can_be_had_aga
   const Reply again = ours.acquire("k", "ann");
   EXPECT_EQ(again.verdict, Verdict::granted);
   EXPECT_GT(again.token, mine.token);
+}
+
+TEST_F(Locker, who_waits_for_a_key_whose_row_is_pruned_gets_it) {
+  Ruby ruby = this->ruby("k");
+  ASSERT_TRUE(ruby.get("3600.0"));
+  auto waiter =
+      std::async(std::launch::async, [this] { return open(url()).acquire("k", {.wait = 20s}).held(); });
+  EXPECT_TRUE(await([&] { return ruby.psql().value("SELECT count(*) FROM holdfast_waiters") == "1"; }));
+  EXPECT_EQ(ruby.prune("clock_timestamp() at time zone 'UTC' + interval '1 day'"), 1);
+  EXPECT_TRUE(waiter.get());
+}
+
+TEST_F(Locker, times_are_utc_by_the_servers_clock_whatever_zone_a_session_is_in) {
+  Ours tokyo(url() + "&options=-ctimezone%3DAsia/Tokyo");
+  Ruby ruby = this->ruby("k");
+  ruby.psql().run("SET timezone = 'America/New_York'");
+  ASSERT_EQ(tokyo.acquire("k", "ann", 1h).verdict, Verdict::granted);
+  EXPECT_FALSE(ruby.get());
+  EXPECT_EQ(ruby.psql().value("SELECT locked_at BETWEEN now - interval '1 minute' AND now AND "
+                              "locked_until BETWEEN now + interval '59 minutes' AND now + interval '1 hour' "
+                              "FROM locks, (SELECT clock_timestamp() at time zone 'UTC' AS now) AS utc"),
+            "t");
+  tokyo.release("k", "ann");
+  ASSERT_TRUE(ruby.get());
+  const Reply busy = tokyo.acquire("k", "ann");
+  EXPECT_EQ(busy.verdict, Verdict::busy);
+  EXPECT_LE(busy.remaining, 30s);
+  EXPECT_GT(busy.remaining, 0s);
 }
 
 TEST_F(Locker, we_take_over_what_ruby_let_run_out_and_it_is_written_down) {
