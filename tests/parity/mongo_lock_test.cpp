@@ -16,6 +16,17 @@ class MongoLock : public ClientTest {
     text << "web1:" << getpid() << ':' << std::this_thread::get_id();
     return text.str();
   }
+  // Acquired and run out; asked for again if the machine was too slow for one so short.
+  Lease run_out(const std::string& key, const Owner& owner = {}) {
+    Lease lease;
+    EXPECT_TRUE(await([&] {
+      auto result = client_.try_acquire(key, {.ttl = 100ms, .owner = owner, .keep = false});
+      if (result) lease = *std::move(result);
+      return result.has_value();
+    }));
+    EXPECT_TRUE(await([&] { return is_free(key); }));
+    return lease;
+  }
 
   Client client_ = new_client();
 };
@@ -126,8 +137,7 @@ TEST_P(MongoLock, nobody_extends_what_was_released_has_expired_is_anothers_or_wa
   Lease released = client_.acquire("released"), never;
   released.release();
   EXPECT_EQ(refused(released), Errc::lost);
-  Lease expired = client_.acquire("expired", {.ttl = 300ms, .keep = false});
-  ASSERT_TRUE(await([&] { return is_free("expired"); }));
+  Lease expired = run_out("expired");
   EXPECT_EQ(refused(expired), Errc::lost);
   EXPECT_TRUE(is_free("expired"));
   Lease stolen = client_.acquire("stolen", {.ttl = 1h, .owner = "me"});
@@ -142,7 +152,7 @@ TEST_P(MongoLock, nobody_extends_what_was_released_has_expired_is_anothers_or_wa
 
 TEST_P(MongoLock, acquired_expired_and_released_are_told_apart) {
   Lease never, released = client_.acquire("released");
-  const Lease expired = client_.acquire("expired", {.ttl = 300ms, .keep = false});
+  const Lease expired = run_out("expired");
   EXPECT_FALSE(never.held());
   EXPECT_TRUE(released.held());
   ASSERT_TRUE(await([&] { return expired.stop_token().stop_requested(); }));
@@ -167,8 +177,7 @@ TEST_P(MongoLock, a_release_is_false_if_it_was_never_acquired_and_true_if_it_was
   EXPECT_TRUE(release());
   EXPECT_TRUE(is_free("my_key"));
   EXPECT_TRUE(release()) << "already released";
-  const Lease brief = client_.acquire("my_key", {.ttl = 300ms, .owner = "me", .keep = false});
-  ASSERT_TRUE(await([&] { return is_free("my_key"); }));
+  const Lease brief = run_out("my_key", "me");
   EXPECT_EQ(client.release("my_key", {"me"}), Released::expired);
   EXPECT_TRUE(release());
 }
