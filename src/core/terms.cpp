@@ -40,6 +40,8 @@ Terms settle(const AcquireOptions& said, const AcquireOptions& defaults) {
   terms.max_renewals = first(said.max_renewals, defaults.max_renewals);
   terms.finished = first(said.finished, defaults.finished);
   terms.detached = first(said.detached, defaults.detached).value_or(terms.detached);
+  // Whoever says that it does not wait is not made to by a schedule of its client.
+  if (said.wait == Millis::zero() && !said.attempts) terms.attempts = 0;
   // A default that was made for another ttl, or for those who wait, is not the call's mistake.
   if (!said.renew_every && terms.renew_every >= terms.ttl) terms.renew_every = Millis::zero();
   if (!said.interval && terms.attempts == 0 && terms.wait == Millis::zero()) terms.interval = {};

@@ -97,6 +97,14 @@ TEST(Terms, a_default_that_does_not_fit_the_call_is_left_out) {
   EXPECT_TRUE(settle({.interval = 1s}, {}).interval) << "to be refused";
 }
 
+TEST(Terms, a_call_that_does_not_wait_is_not_made_to_by_the_schedule_of_its_client) {
+  const AcquireOptions defaults{.attempts = 100, .interval = 1s};
+  EXPECT_EQ(settle({}, defaults).attempts, 100);
+  EXPECT_EQ(settle({.wait = 0s}, defaults).attempts, 0);
+  EXPECT_FALSE(settle({.wait = 0s}, defaults).interval);
+  EXPECT_EQ(settle({.wait = 0s, .attempts = 3}, defaults).attempts, 3);
+}
+
 TEST(Terms, whoever_is_asked_whether_it_is_finished_is_asked_at_70_percent_and_ten_times) {
   const auto no = [] { return false; };
   EXPECT_EQ(settle({.ttl = 10min, .finished = no}, {}).renew_every, 7min);
