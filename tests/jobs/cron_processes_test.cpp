@@ -3,6 +3,7 @@
 // and each process makes up for all of them.
 #include <gmock/gmock.h>
 
+#include "jobs/ticks.h"
 #include "tests/jobs/suite.h"
 #include "tests/processes/process.h"
 
@@ -16,9 +17,9 @@ class CronProcesses : public JobsOn {
  protected:
   // As if the tick of so long ago had been the last.
   void begin(minutes ago) {
-    const Micros now = jobs_.try_tick("cron:Trial").value().now;
+    const Micros now = Ticks::last(jobs_, "cron:Trial").value().now;
     last_ = std::chrono::floor<minutes>(now) - ago;
-    ASSERT_TRUE(jobs_.try_take_tick({.name = "cron:Trial", .tick = last_ / 1s}).value().taken);
+    ASSERT_TRUE(Ticks::take(jobs_, {.name = "cron:Trial", .tick = last_ / 1s}).value().taken);
   }
   Process keeper() { return Process({database_->url(), "cron", "before-enqueue", "* * * * *"}); }
   // Which ticks were enqueued, counted from the one that was the last, in their order.

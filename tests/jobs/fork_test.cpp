@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "jobs/ticks.h"
 #include "tests/jobs/callbacks.h"
 
 namespace holdfast::test {
@@ -53,9 +54,9 @@ TEST_P(ForkedJobs, every_call_of_a_child_is_refused_and_nothing_is_sent) {
       {"cancel", [&] { jobs_.cancel(id); }},
       {"remove", [&] { jobs_.remove(id); }},
       {"purge", [&] { jobs_.try_purge().value(); }},
-      {"take_tick", [&] { jobs_.try_take_tick({.name = "t", .tick = 1}).value(); }},
-      {"tick", [&] { jobs_.try_tick("t").value(); }},
-      {"note_success", [&] { jobs_.try_note_success("t", "me").value(); }},
+      {"take_tick", [&] { Ticks::take(jobs_, {.name = "t", .tick = 1}).value(); }},
+      {"tick", [&] { Ticks::last(jobs_, "t").value(); }},
+      {"note_success", [&] { Ticks::note_success(jobs_, "t", "me").value(); }},
       {"define", [&] { jobs_.define("Other", {}, runs); }},
       {"define_others", [&] { jobs_.define_others(runs); }},
       {"cron", [&] { jobs_.cron("Job", "@daily", "UTC"); }},
@@ -72,7 +73,7 @@ TEST_P(ForkedJobs, every_call_of_a_child_is_refused_and_nothing_is_sent) {
   }));
   EXPECT_EQ(jobs_.list().size(), 1u);
   EXPECT_EQ(state(id), JobState::queued);
-  EXPECT_EQ(jobs_.try_tick("t").value().tick, -1);
+  EXPECT_EQ(Ticks::last(jobs_, "t").value().tick, -1);
 }
 
 TEST_P(ForkedJobs, a_worker_ends_in_a_child_without_a_word_and_goes_on_in_the_parent) {

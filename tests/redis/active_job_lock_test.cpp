@@ -61,7 +61,7 @@ TEST_F(BesideActiveJobLock, its_lock_without_timeout_is_held_without_end) {
 
 // It would itself read a zero there too.
 TEST_F(BesideActiveJobLock, a_value_that_is_no_time_is_held_without_end) {
-  for (const std::string value : {"soon", "", "-5", " 1", "e5"}) {
+  for (const std::string value : {"soon", "", "-5", "e5"}) {
     redis({"SET", "lock:Job:1", value});
     const Reply busy = ours_.acquire("lock:Job:1", "ann");
     EXPECT_EQ(busy.verdict, Verdict::busy) << value;
