@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "holdfast/job_engine.h"
 #include "holdfast/job_worker.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
