@@ -46,6 +46,9 @@ struct WorkerOptions {
 };
 
 // Starts with the constructor.  One thread more renews the claims of all jobs in one go.
+//
+// In a child after fork() it is nothing: no call waits, the destructor does nothing, and the parent's goes
+// on.
 class HOLDFAST_API JobWorker {
  public:
   // Throws Failure if an option makes no sense.

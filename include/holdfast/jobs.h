@@ -58,6 +58,8 @@ class Enqueuer;  // a transaction of the caller's own: postgres.h, sqlite.h
 struct JobsState;
 
 // Cheap to copy; all copies share one state.  Any thread may call anything.
+//
+// In a child after fork() every call fails with Errc::forked and nothing is sent: open a new one there.
 class HOLDFAST_API Jobs {
  public:
   // Jobs are kept in the client's store, and their locks are leases of its table.

@@ -18,12 +18,18 @@ std::string_view JobContext::queue() const noexcept { return state_.job.queue; }
 const Args& JobContext::args() const noexcept { return state_.args; }
 int JobContext::attempt() const noexcept { return state_.job.attempt; }
 Micros JobContext::run_at() const noexcept { return state_.job.run_at; }
-std::stop_token JobContext::stop_token() const { return state_.source.get_token(); }
 bool JobContext::held() const noexcept { return state_.held(); }
 Token JobContext::token() const noexcept { return state_.lock.token(); }
 std::string_view JobContext::lock_key() const noexcept { return state_.lock.key(); }
 std::string_view JobContext::holder() const noexcept { return state_.job.holder; }
 std::string_view JobContext::blocker() const noexcept { return state_.blocker; }
+
+std::stop_token JobContext::stop_token() const {
+  // In a child after fork() nobody is left to request it.
+  const Lease& ours = state_.claimed ? state_.claim : state_.lock;
+  if (!ours.held() && ours.lost().reason == Loss::forked) return ours.stop_token();
+  return state_.source.get_token();
+}
 
 Instant JobContext::deadline() const noexcept {
   if (state_.draining) return Instant::min();
@@ -41,8 +47,8 @@ void JobContext::check() const {
 
 // One whose claim is lost has lost its lock too, whatever the store says of that.
 bool JobContext::refresh_lock() {
-  const std::lock_guard lock(state_.refreshing);
   if (!state_.locked() || !state_.held()) return false;
+  const std::lock_guard lock(state_.refreshing);
   return state_.lock.try_renew(state_.timeout).has_value();
 }
 

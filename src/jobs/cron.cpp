@@ -126,6 +126,7 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
 }  // namespace
 
 void Jobs::cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options) {
+  Adoption::check_not_forked(state_->client).value();
   if (options.deadline < 0ms)
     raise({Errc::invalid, "the deadline of the schedule " + printable(name) + " is negative"});
   Timetable table = Timetable::make(schedule, zone).value();

@@ -66,7 +66,8 @@ Jobs::Jobs(Client client) : state_(std::make_shared<JobsState>(std::move(client)
 const Client& Jobs::client() const { return state_->client; }
 
 Jobs& Jobs::define(std::string name, JobOptions options, JobFunction function) {
-  if (Status s = jobs::check_name(name, "job"); !s) raise(std::move(s).error());
+  Adoption::check_not_forked(state_->client).value();
+  jobs::check_name(name, "job").value();
   auto definition =
       std::make_shared<const jobs::Definition>(jobs::Definition{std::move(options), std::move(function)});
   const std::lock_guard lock(state_->mutex);
@@ -75,6 +76,7 @@ Jobs& Jobs::define(std::string name, JobOptions options, JobFunction function) {
 }
 
 Jobs& Jobs::define_others(JobFunction function) {
+  Adoption::check_not_forked(state_->client).value();
   auto definition = std::make_shared<const jobs::Definition>(jobs::Definition{{}, std::move(function)});
   const std::lock_guard lock(state_->mutex);
   state_->others = std::move(definition);
@@ -101,6 +103,7 @@ Jobs Jobs::in(Enqueuer& transaction) const {
 }
 
 Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args) const {
+  if (Status s = Adoption::check_not_forked(state_->client); !s) return std::move(s).error();
   const auto definition = state_->definition(name);
   return try_enqueue(name, args, definition ? definition->options : JobOptions{});
 }
@@ -132,7 +135,9 @@ Result<std::vector<JobRow>> Jobs::try_list(const JobQuery& query) const {
   return state_->ask(until, [&](JobEngine& engine) { return engine.list(query, until); });
 }
 
-bool Jobs::refresh_lock(const std::string& key) const { return state_->refresh(key); }
+bool Jobs::refresh_lock(const std::string& key) const {
+  return !Adoption::forked(state_->client) && state_->refresh(key);
+}
 
 Result<std::string> Jobs::try_unlock(const std::string& key, const Break& why,
                                      const JobOptions& options) const {

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, const JobOptions& options,
                                       const JobFunction& function) const {
+  Adoption::check_not_forked(state_->client).value();
   const Millis timeout = jobs::timeout_of(options, args);
   const Millis ttl = timeout > 0ms ? timeout : jobs::unfixed_ttl;
   jobs::check(name, options, ttl).value();

@@ -197,6 +197,7 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
 }
 
 void JobWorker::State::drain(Millis grace) {
+  if (forked()) return;
   const std::lock_guard lock(mutex);
   const Instant enough = after(BootClock::now(), grace);
   if (draining && enough >= stop_at) return;
@@ -209,7 +210,8 @@ void JobWorker::State::drain(Millis grace) {
 }
 
 JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
-  if (Status s = check(options); !s) raise(std::move(s).error());
+  check(options).value();
+  Adoption::check_not_forked(jobs.client()).value();
   state_ = std::make_shared<State>(std::move(jobs), std::move(options));
   try {
     state_->heartbeat = Worker([state = state_] { state->beat(); });
@@ -224,7 +226,7 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
 }
 
 JobWorker::~JobWorker() {
-  if (Adoption::forked(state_->jobs.client())) {  // the threads are the parent's
+  if (state_->forked()) {
     new (std::nothrow) std::shared_ptr<State>(std::move(state_));
     return;
   }
@@ -236,6 +238,7 @@ void JobWorker::drain() { state_->drain(state_->options.grace); }
 void JobWorker::stop() { state_->drain(Millis::zero()); }
 
 void JobWorker::wait() {
+  if (state_->forked()) return;
   for (Worker& thread : state_->threads) thread.finish(patience);
   state_->threads.clear();
   {
@@ -247,11 +250,13 @@ void JobWorker::wait() {
 }
 
 bool JobWorker::idle() const {
+  if (state_->forked()) return false;
   const std::lock_guard lock(state_->mutex);
   return state_->empty_look != 0 && state_->busy == 0;
 }
 
 void JobWorker::wait_until_idle(std::stop_token stop) {
+  if (state_->forked()) return;
   std::unique_lock lock(state_->mutex);
   const std::uint64_t before = state_->looks;  // what these have found may be out of date
   if (state_->lookout != nullptr) state_->lookout->ring();

@@ -48,6 +48,8 @@ struct JobWorker::State {
   void work(Wakeup& wakeup);
   void beat();
   void drain(Millis grace);
+  // The threads are the parent's; and what they were in the midst of, nobody here will ever end.
+  bool forked() const noexcept { return Adoption::forked(jobs.client()); }
 
   const Jobs jobs;
   JobsState& shared;

@@ -3,6 +3,7 @@
 //
 //   job_peer URL enqueue POINT KEY              enqueues one loner
 //   job_peer URL work POINT LOG CLAIM_MS        works until it is killed
+//   job_peer URL cron POINT SCHEDULE            enqueues each tick of "Trial", also those that were missed
 //
 // POINT is STEP-KIND: before-, after- and one of enqueue, claim, finish; or mid-job; or none.  There it says
 // "at POINT" and waits for a line; "pass:POINT" says so and goes on.  Of what became of a job it says "event
@@ -75,6 +76,12 @@ int work(Jobs jobs, Point& point, const std::string& log, Millis claim) {
   while (true) ::pause();
 }
 
+int keep(Jobs jobs, const std::string& schedule) {
+  jobs.cron("Trial", schedule, "UTC",
+            {.misfire = CronOptions::Misfire::all, .overlap = CronOptions::Overlap::allow});
+  while (true) ::pause();
+}
+
 }  // namespace
 }  // namespace holdfast::test
 
@@ -88,6 +95,7 @@ int main(int count, char** words) {
                                  .after = [&](test::Step step) { return point.reached("after", step); }}))};
   if (std::string(words[2]) == "work" && count == 6)
     return test::work(jobs, point, words[4], Millis(std::stol(words[5])));
+  if (std::string(words[2]) == "cron" && count == 5) return test::keep(jobs, words[4]);
   if (std::string(words[2]) != "enqueue" || count != 5) return 64;
   (void)jobs.try_enqueue("Trial", test::trial_args(words[4]), test::trial_options(true)).value();
   return 0;

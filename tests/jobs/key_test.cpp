@@ -48,6 +48,16 @@ TEST(Key, a_list_makes_no_key_by_itself) {
             "argument 2 of Job is a list or an object, which makes no key; give the job an identifier");
 }
 
+TEST(Key, an_object_makes_no_key_by_itself) {
+  EXPECT_EQ(job_key("Job", {}, Args::of(Json{R"({"a":1})"})).error().code, Errc::invalid);
+  EXPECT_EQ(key(Args::of(Json{R"({"a":1})"}), {.identifier = [](const Args&) { return "a1"; }}),
+            "lock:Job:a1");
+}
+
+TEST(Key, a_name_keeps_the_colons_of_its_namespace) {
+  EXPECT_EQ(job_key("Graph::Update", {}, Args::of(1)).value(), "lock:Graph::Update:1");
+}
+
 TEST(Key, one_that_is_too_long_is_refused_and_never_cut) {
   EXPECT_EQ(job_key("Job", {}, Args::of(std::string(600, 'x'))).error().code, Errc::invalid);
 }

@@ -258,13 +258,7 @@ TEST_P(Kill, a_storm_of_deaths_loses_no_job_and_lets_no_two_in) {
   for (const char* key : {"k0", "k1", "k2"}) expect_free(key);
 }
 
-std::vector<Kind> kinds_that_processes_share() {
-  std::vector<Kind> kinds = job_kinds();
-  std::erase_if(kinds, [](const Kind& kind) { return kind.name == "memory"; });
-  return kinds;
-}
-
-HOLDFAST_ON_STORES(Kill, kinds_that_processes_share());
+HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Kill);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "holdfast/job_engine.h"
 #include "holdfast/job_worker.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
@@ -53,6 +54,26 @@ TEST_P(WorkEnds, the_end_of_a_lock_with_a_timeout_is_not_the_end_of_the_job) {
   worker.wait_until_idle();
   EXPECT_TRUE(lock_ended);
   EXPECT_TRUE(may_go_on);
+}
+
+TEST_P(WorkEnds, a_lock_without_a_timeout_is_renewed_as_long_as_the_job_runs) {
+  std::atomic<bool> renewed = false, ours = false;
+  jobs_.define("Long", {}, [&](JobContext& context, const Args&) {
+    const Instant would_have_ended = context.deadline();
+    renewed = await([&] { return BootClock::now() > would_have_ended + 500ms; }) && context.held();
+    const auto lock = jobs_.locked("lock:Long:");
+    ours = lock && lock->token == context.token();
+  });
+  // As every such job, but of a lease that does not take thirty seconds.
+  const auto origin = database_->new_client();
+  const Instant soon = BootClock::now() + 20s;
+  const NewJob job{.name = "Long", .args = "[]", .key = "lock:Long:", .lock_ttl = 500ms};
+  origin->jobs(soon).value()->enqueue(job, soon).value();
+  JobWorker worker(jobs_, {.poll = 10ms});
+  worker.wait_until_idle();
+  EXPECT_TRUE(renewed);
+  EXPECT_TRUE(ours);
+  EXPECT_FALSE(jobs_.locked("lock:Long:"));
 }
 
 TEST_P(WorkEnds, a_worker_is_not_idle_before_it_has_done_what_its_jobs_have_added) {

@@ -59,6 +59,17 @@ TEST_F(BesideActiveJobLock, its_lock_without_timeout_is_held_without_end) {
   EXPECT_EQ(ruby_.value(), "true");
 }
 
+// It would itself read a zero there too.
+TEST_F(BesideActiveJobLock, a_value_that_is_no_time_is_held_without_end) {
+  for (const std::string value : {"soon", "", "-5", "e5"}) {
+    redis({"SET", "lock:Job:1", value});
+    const Reply busy = ours_.acquire("lock:Job:1", "ann");
+    EXPECT_EQ(busy.verdict, Verdict::busy) << value;
+    EXPECT_EQ(busy.remaining, never) << value;
+    EXPECT_EQ(ruby_.value(), value);
+  }
+}
+
 TEST_F(BesideActiveJobLock, its_lock_is_ours_when_its_second_is_over_and_not_in_it) {
   for (const int ago : {0, 1, 2}) {
     const long long until = ruby_.now() - ago;
