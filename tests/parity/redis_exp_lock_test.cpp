@@ -51,6 +51,15 @@ TEST_P(RedisExpLock, the_body_is_passed_as_many_attempts_as_were_sent) {
   EXPECT_GT(outcome.value.value_or(0), 3);
 }
 
+TEST_P(RedisExpLock, try_lock_asks_once_whatever_the_retries_are) {
+  const Lease other = client_.acquire("lock_key");
+  Counts counts;
+  Client counted = counted_client(counts);
+  Lock lock(counted, "lock_key", {.attempts = 5, .interval = 10ms});
+  EXPECT_FALSE(lock.try_lock());
+  EXPECT_EQ(counts.requests, 1u);
+}
+
 TEST_P(RedisExpLock, locked_is_known_without_a_word_to_redis) {
   Counts counts;
   Client counted = counted_client(counts);
