@@ -14,6 +14,7 @@ namespace {
 
 Millis ttl_of(const char* option, const Text& given) {
   if (!given) return core::Terms{}.ttl;
+  if (*given == "never") return never;
   const Millis ttl = duration(option, *given);
   if (Status s = core::check_ttl(ttl); !s)
     refuse(std::string(option) + " " + *given + ": " + s.error().detail);
@@ -71,6 +72,8 @@ Turn turn_of(const Given& given) {
 Command run_command(const Given& given, Words cmd) {
   Run run{key_of(given, "run"), acquire_options(given), busy_code_of(given.busy_code), turn_of(given),
           std::move(cmd)};
+  if (run.options.ttl == never)
+    refuse("--ttl never is not for run, which renews its lease: without an end it would outlive a dead host");
   if (run.command.empty()) refuse("CMD is missing behind the key " + shown(run.key) + ": " + usage_of("run"));
   if (run.command.front().empty()) refuse("CMD is \"\": give the name of a program");
   return run;
@@ -87,6 +90,7 @@ Command renew_command(const Given& given) {
     refuse("--ttl " + printable(redacted(*given.ttl)) + " and --by " + printable(redacted(*given.by)) +
            " exclude each other: give one of them");
   }
+  if (given.by && *given.by == "never") refuse("--by never: give --ttl never");
   const Millis ttl = given.by ? ttl_of("--by", given.by) : ttl_of("--ttl", given.ttl);
   return Renew{key_of(given, "renew"), owner_of(given, "renew"), ttl, given.by.has_value()};
 }

@@ -26,7 +26,7 @@ Exit code: CMD's own, 128+N if it died of signal N; 75 busy, 76 lease lost, 69 s
   holdfast run -n -E 0 --tick 15m mirror -- ./mirror.sh)"},
     {"acquire", "[OPTION]... KEY", "Take KEY and leave it taken, for scripts",
      R"(Prints owner and token. The lease is detached: it lives until released or until its ttl has passed,
-whatever becomes of the process that took it. Waits for ever unless -n or -w.
+whatever becomes of the process that took it; --ttl never: until released. Waits for ever unless -n or -w.
 
   holdfast acquire deploy --owner "$USER" --ttl 10m -w 30s)"},
     {"renew", "[OPTION]... KEY --owner OWNER", "Let a lease last longer",

@@ -61,12 +61,16 @@ std::string age_of(const LeaseRow& row, Micros now) {
   return format_duration(std::chrono::floor<Millis>(std::max(now - row.since, Micros::zero())));
 }
 
+std::string left_of(const LeaseRow& row) {
+  return row.remaining == never ? "no end" : format_duration(row.remaining);
+}
+
 Row cells_of(const LeaseRow& row, Micros now) {
   const bool held = is_held(row);
   return {row.key,
           held ? short_holder(row.holder) + (row.detached ? " (detached)" : "") : "-",
           held && row.since > Micros::zero() ? age_of(row, now) : "-",
-          held ? format_duration(row.remaining) : "-",
+          held ? left_of(row) : "-",
           row.waiting == 0 ? "-" : std::to_string(row.waiting),
           row.token == no_token ? "-" : std::to_string(number(row.token)),
           row.note};

@@ -127,7 +127,7 @@ void build_options(CLI::App& app, Given& given) {
   CLI::App& renew = add_command(app, "renew");
   text(renew, "--owner", "OWNER", given.owner, "who holds it");
   text(renew, "--ttl", "DURATION", given.ttl,
-       "from now on it lasts at least so long (30s); never shorter than before");
+       "from now on it lasts at least so long (30s), or `never` ends; not shorter than before");
   text(renew, "--by", "DURATION", given.by, "add this to what it has left, instead");
   text(renew, "KEY", "", given.key, "");
 

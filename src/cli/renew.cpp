@@ -16,9 +16,10 @@ int execute(const Renew& command, const Common& common) {
                                    : client->try_renew(command.key, {command.owner}, command.ttl);
   if (!left) return fail(left.error());
   if (common.json)
-    say(json_of_renewal(command.key, {command.owner}, *left));
+    say(json_of_renewal(command.key, command.owner, *left));
   else
-    say(printable(command.key) + " lasts for another " + format_duration(*left));
+    say(printable(command.key) +
+        (*left == never ? " lasts until it is released" : " lasts for another " + format_duration(*left)));
   return exit_ok;
 }
 

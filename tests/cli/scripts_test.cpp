@@ -33,6 +33,23 @@ TEST_P(Scripts, acquire_names_a_holder_by_itself) {
   EXPECT_EQ(holdfast({"release", "k", "--owner", lease["owner"]}).code, 0);
 }
 
+TEST_P(Scripts, a_lease_without_end_is_had_by_asking_and_seen_by_everybody) {
+  EXPECT_EQ(holdfast({"acquire", "k", "--owner", "me", "--ttl", "never"}).code, 0);
+  EXPECT_THAT(holdfast({"ls"}).out, HasSubstr("no end"));
+  EXPECT_THAT(holdfast({"show", "k"}).out, HasSubstr("without end"));
+  EXPECT_TRUE(json::parse(holdfast({"show", "k", "--json"}).out)["remaining_ms"].is_null());
+  EXPECT_EQ(holdfast({"acquire", "-n", "k"}).code, 75);
+  EXPECT_EQ(holdfast({"release", "k", "--owner", "me"}).code, 0);
+  EXPECT_TRUE(is_free("k"));
+  holdfast({"acquire", "l", "--owner", "me"});
+  EXPECT_EQ(holdfast({"renew", "l", "--owner", "me", "--ttl", "never"}).out,
+            "l lasts until it is released\n");
+  EXPECT_THAT(holdfast({"renew", "l", "--owner", "me", "--by", "never"}).err, HasSubstr("give --ttl never"));
+  const Ended run = holdfast({"run", "--ttl", "never", "k", "--", "true"});
+  EXPECT_EQ(run.code, 64);
+  EXPECT_THAT(run.err, HasSubstr("--ttl never is not for run"));
+}
+
 TEST_P(Scripts, acquire_tells_busy_from_granted) {
   EXPECT_EQ(holdfast({"acquire", "k"}).code, 0);
   const Ended busy = holdfast({"acquire", "-n", "k"});
