@@ -46,7 +46,8 @@ class HOLDFAST_API Client {
   //
   // Returns by the end of `wait` or of one attempt (between 50 ms and 2 s, a sixth of the ttl), whichever
   // is later.  Busy is an ordinary answer.  An answer that got lost is asked for again; if that does not
-  // help the error is in_doubt, and a lease perhaps granted is given back behind the scenes.
+  // help the error is in_doubt, and a lease perhaps granted is given back behind the scenes (not one of an
+  // `owner` that was named: others may hold it by that name).
   Lease acquire(std::string_view key, AcquireOptions options = {}) {
     return try_acquire(key, std::move(options)).value();
   }
@@ -78,9 +79,9 @@ class HOLDFAST_API Client {
   Result<std::size_t> try_release_all(std::string_view owner);
   std::size_t release_all(std::string_view owner) { return try_release_all(owner).value(); }
 
-  // Who holds `key`, since when and how long yet: one round trip, takes nothing.  Whether a key is free, or
-  // would be granted to `owner`.  For people and logs: it may be otherwise when the answer is read, so who is
-  // to work is decided by try_acquire.
+  // Who holds `key`, since when and how long yet: takes nothing.  Whether a key is free and nobody waits for
+  // it, or is held by `owner` (none: that of the client's defaults).  For people and logs: it may be
+  // otherwise when the answer is read, so who is to work is decided by try_acquire.
   Result<LeaseRow> try_look(std::string_view key);
   LeaseRow look(std::string_view key) { return try_look(key).value(); }
   Result<bool> try_available(std::string_view key, Holder owner = {});
@@ -117,8 +118,9 @@ class HOLDFAST_API Client {
 };
 
 // Opens a store by its URL: "sqlite:PATH", "postgres://USER@HOST/DATABASE", "redis://HOST", "rediss://HOST",
-// "memory:".  Parameters stand behind `?`; each store's page says which (docs/stores).  Throws Failure:
-// Errc::invalid for a URL that means nothing, refused or unavailable for a store that cannot be opened.
+// "mongodb://HOST/DATABASE", "mariadb://USER@HOST/DATABASE", "mysql://…", "memory:".  Parameters stand behind
+// `?`; each store's page says which (docs/stores).  Throws Failure: Errc::invalid for a URL that means
+// nothing, refused or unavailable for a store that cannot be opened.
 HOLDFAST_API Client open(std::string_view url, ClientOptions options = {});
 HOLDFAST_API Result<Client> try_open(std::string_view url, ClientOptions options = {});
 

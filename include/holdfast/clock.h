@@ -26,8 +26,8 @@ struct HOLDFAST_API BootClock {
 
 using Instant = BootClock::time_point;
 
-// How long it is until that moment on the wall, for a ttl: {.ttl = time_until(half_past_two)}.  Zero or less:
-// it has passed.
+// How long it is until that moment on the wall, for a ttl: {.ttl = time_until(half_past_two), .keep = false}.
+// Zero or less: it has passed.
 HOLDFAST_API Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept;
 
 // A ttl without end, and a wait without end.

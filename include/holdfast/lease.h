@@ -3,6 +3,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -59,6 +60,7 @@ class HOLDFAST_API Lease {
   // Until the deadline; zero when lost or released.
   Millis remaining() const noexcept;
 
+  // Valid until this object is assigned to, moved from or gone.
   std::string_view key() const noexcept;
   std::string_view owner() const noexcept;
   // Pass it to whatever the lease protects.
@@ -87,8 +89,8 @@ class HOLDFAST_API Lease {
   void on_renewed(std::function<void(Instant)>);
 
   // Renews now.  Without a ttl: the one it was acquired with; with one, that is its ttl from now on.
-  void renew(Millis ttl = {}) { try_renew(ttl).value(); }
-  Status try_renew(Millis ttl = {});
+  void renew(std::optional<Millis> ttl = {}) { try_renew(ttl).value(); }
+  Status try_renew(std::optional<Millis> ttl = {});
 
   // Adds to what the store has stored.
   void extend_by(Millis more) { try_extend_by(more).value(); }
@@ -103,6 +105,7 @@ class HOLDFAST_API Lease {
   friend struct Adoption;
   Lease(std::shared_ptr<Hold> hold, std::shared_ptr<ClientState> client) noexcept;
   Status renew_by(Millis ttl, bool extend);
+  void go_on_from(Hold& earlier);
   void let_go() noexcept;
 
   std::shared_ptr<Hold> hold_;

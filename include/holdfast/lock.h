@@ -12,6 +12,8 @@ namespace holdfast {
 // A mutex shared by every process that names it.  Meets TimedLockable, so std::scoped_lock,
 // std::unique_lock and std::lock work on it.
 //
+// Of its options `wait` does not count: lock() waits for ever, the others as long as they say.
+//
 // Holding the lock is a belief with an end: it can be lost while locked.  Look at lease().stop_token()
 // while working, and check lease().token() where it matters.
 //
@@ -28,7 +30,13 @@ class Lock {
     lease_ = client_.acquire(key_, with_wait(forever));
   }
   bool try_lock() { return attempt(Millis::zero()); }
-  void unlock() noexcept { lease_.reset(); }
+  void unlock() noexcept {
+    try {
+      if (lease_) (void)lease_->try_release();  // also what is detached
+    } catch (...) {                             // it runs out
+    }
+    lease_.reset();
+  }
 
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> wait) {

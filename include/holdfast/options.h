@@ -5,9 +5,12 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
@@ -36,17 +39,30 @@ class Interval {
 class HOLDFAST_API Owner {
  public:
   Owner() = default;  // a name that is new for each acquisition
+  Owner(std::nullptr_t) = delete;
   template <class Text>
   requires std::convertible_to<Text, std::string_view> Owner(const Text& text)  // NOLINT: implicit on purpose
-      : Owner([name = std::string(std::string_view(text))] { return name; }) {}
-  Owner(std::initializer_list<std::string_view> list);  // NOLINT
+      : name_([name = copy(text)] { return name; }) {}
+  Owner(std::initializer_list<std::string_view> list)  // NOLINT
+      : Owner(std::span(list.begin(), list.size())) {}
+  Owner(const std::vector<std::string>& list)  // NOLINT
+      : Owner(std::span<const std::string_view>(std::vector<std::string_view>(list.begin(), list.end()))) {}
   template <class F>
-  requires std::is_invocable_r_v<std::string, F> Owner(F name) : name_(std::move(name)) {}  // NOLINT
+  requires std::convertible_to<std::invoke_result_t<F>, std::string_view> Owner(F name)  // NOLINT
+      : name_([name = std::move(name)] { return std::string(std::string_view(name())); }) {}
 
   explicit operator bool() const noexcept { return static_cast<bool>(name_); }
   std::string operator()() const { return name_(); }
 
  private:
+  explicit Owner(std::span<const std::string_view> list);
+  template <class Text>
+  static std::string copy(const Text& text) {
+    if constexpr (std::is_pointer_v<Text>) {
+      if (text == nullptr) return {};  // and is refused, as every empty name is
+    }
+    return std::string(std::string_view(text));
+  }
   std::function<std::string()> name_;
 };
 
@@ -99,7 +115,8 @@ struct AcquireOptions {
 };
 
 struct ClientOptions {
-  // For all acquisitions of this client, and of those that come from it by in().
+  // For all acquisitions of this client, and of those that come from it by in().  Locks of jobs do not ask
+  // for them.
   AcquireOptions defaults = {};
 
   // We stop believing in a lease so long before the store may give it away: room for clocks that run at

@@ -49,7 +49,7 @@ void Keeper::State::alarm() {
 
 void Keeper::State::announce(const std::shared_ptr<Hold>& hold) {
   const Instant start = BootClock::now();
-  hold->lost_source.request_stop();  // runs the holder's stop_callbacks, here
+  hold->end().request_stop();  // runs the holder's stop_callbacks, here
   const auto took = std::chrono::floor<Millis>(BootClock::now() - start);
   if (took > slow)
     log("a stop_callback of the lease on " + hold->key + " took " + format_duration(took) +

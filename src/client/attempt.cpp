@@ -39,7 +39,20 @@ core::AcquirePlan Attempt::plan() const {
           .push = traits.push};
 }
 
+// An interval of the caller's may throw: what may have been granted is given back all the same.
 Result<std::shared_ptr<Hold>> Attempt::run() {
+  try {
+    return take_turn();
+  } catch (...) {
+    core::Acquiring::Done done{};
+    done.tidy = true;
+    done.tidy_again = after(BootClock::now(), core::attempt_limit(terms_.ttl));
+    tidy(done);
+    throw;
+  }
+}
+
+Result<std::shared_ptr<Hold>> Attempt::take_turn() {
   if (!terms_.queues()) return drive();
   waiter_.emplace(client_.waiting_, key_);
   const std::stop_callback wake(terms_.stop, [this] { waiter_->wake(); });
@@ -141,13 +154,15 @@ bool Attempt::ask_as_owner(Instant until) {
 
 std::shared_ptr<Hold> Attempt::grant(std::optional<Instant> unclear_until) {
   if (waiter_) waiter_->granted();
-  const auto hold = std::make_shared<Hold>(std::string(key_), holder_, reply_.token, acquiring_.attempts());
+  const auto hold =
+      std::make_shared<Hold>(std::string(key_), holder_, reply_.token, std::max(acquiring_.attempts(), 1));
   hold->detached = terms_.detached;
   hold->finished = terms_.finished;
   if (!terms_.owner) hold->unclear_until = unclear_until;
   const core::KeepPlan plan{.ttl = terms_.ttl,
                             .keep = terms_.keep && !terms_.detached,
                             .renew_every = terms_.renew_every,
+                            .late = static_cast<bool>(terms_.finished),
                             .max_renewals = terms_.max_renewals,
                             .margin = client_.options().margin,
                             .resolution = client_.traits().resolution};
@@ -164,8 +179,9 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
     case Errc::exhausted: return busy(*done.failed, acquiring_.last());
     case Errc::stopped: return {Errc::stopped, "asked to stop while waiting for " + printable(key_)};
     case Errc::too_late:
-      return {Errc::too_late,
-              "the lease" + on_key + " was granted too late to be worth having; it was given back"};
+      return {Errc::too_late, "the lease" + on_key + " was granted too late to be worth having; " +
+                                  (terms_.owner ? "it runs out, since others may hold it by the same name"
+                                                : "it was given back")};
     case Errc::in_doubt:
       return {Errc::in_doubt,
               "it is not known whether the lease" + on_key + " was granted: " + failure_->detail};

@@ -21,6 +21,7 @@ class Attempt {
 
  private:
   core::AcquirePlan plan() const;
+  Result<std::shared_ptr<Hold>> take_turn();
   std::optional<Result<std::shared_ptr<Hold>>> wait_for_turn();
   Result<std::shared_ptr<Hold>> drive();
   void send(const core::Acquiring::Send& step);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "holdfast/client.h"
 
+#include <algorithm>
 #include <system_error>
+#include <vector>
 
 #include "base/text.h"
 #include "client/client_state.h"
@@ -17,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_call = 2s;  // for what people ask by hand
-constexpr std::size_t one_page = 1000;
+constexpr std::size_t one_page = 100;
 
 Instant soon() { return after(BootClock::now(), one_call); }
 
@@ -72,7 +74,8 @@ Result<Lease> Client::try_acquire(std::string_view key, AcquireOptions options) 
 Result<Millis> Client::renew_by(std::string_view key, Holder owner, Millis ttl, bool extend) {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
-  if (Status s = core::check_ttl(ttl); !s) return std::move(s).error();
+  if (Status s = core::check_ttl(extend && ttl > 0ms ? std::max(ttl, Millis(20)) : ttl); !s)
+    return std::move(s).error();
   const auto reply = let_.state->send(
       {.verb = Verb::renew, .key = {key}, .holder = owner, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
@@ -120,7 +123,10 @@ Result<LeaseRow> Client::try_look(std::string_view key) {
 Result<bool> Client::try_available(std::string_view key, Holder owner) {
   const auto row = try_look(key);
   if (!row) return row.error();
-  return row->remaining == 0ms || (!owner.text.empty() && row->holder == owner.text);
+  if (row->remaining == 0ms) return row->waiting == 0;
+  const Owner& by_default = let_.state->options().defaults.owner;
+  const std::string name = owner.text.empty() && by_default ? by_default() : std::string(owner.text);
+  return !name.empty() && row->holder == name;
 }
 
 Result<std::size_t> Client::try_release_all(std::string_view owner) {
@@ -131,13 +137,19 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
   while (true) {
     const auto page = let_.state->store().list({.after = after, .limit = one_page}, soon());
     if (!page) return page.error();
+    if (page->leases.empty()) return released;
+    // What was seen, by its token: what is acquired meanwhile under that name stays.
+    std::vector<Request> requests;
     for (const LeaseRow& row : page->leases) {
-      if (row.holder != owner || row.remaining == 0ms) continue;
-      const auto found = try_release(row.key, {owner});
-      if (!found) return found.error();
-      released += *found == Released::released ? 1 : 0;
+      if (row.holder == owner && row.remaining > 0ms)
+        requests.push_back({.verb = Verb::release, .key = {row.key}, .holder = {owner}, .token = row.token});
     }
-    if (page->leases.size() < one_page) return released;
+    std::vector<Reply> replies(requests.size());
+    if (!requests.empty()) {
+      if (Status s = let_.state->store().apply(requests, replies, soon()); !s) return std::move(s).error();
+    }
+    released += static_cast<std::size_t>(std::count_if(
+        replies.begin(), replies.end(), [](const Reply& r) { return r.verdict == Verdict::released; }));
     after = page->leases.back().key;
   }
 }

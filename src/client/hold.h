@@ -35,16 +35,21 @@ struct Hold {
   std::atomic<Instant::rep> deadline = 0;  // of our belief: always before the store's expiry
   std::atomic<Phase> phase = Phase::held;
   std::atomic<Millis::rep> ttl_ms = 0;  // of the next renewal
-  std::stop_source lost_source;
 
-  std::mutex mutex;  // guards what follows
-  Lost lost;         // also by the word of the release itself
+  mutable std::mutex mutex;  // guards what follows
+  std::stop_source lost_source;
+  Lost lost;  // also by the word of the release itself
   bool in_jeopardy = false;
   bool announced = false;  // on_lost has been told, or would have been
   std::function<void()> on_jeopardy;
   std::function<void(const Lost&)> on_lost;
   std::function<void(Instant)> on_renewed;
 
+  // What is asked to stop when it is lost.
+  std::stop_source end() const {
+    const std::lock_guard lock(mutex);
+    return lost_source;
+  }
   bool is_grant_of(const Hold& other) const noexcept {
     return key == other.key && holder == other.holder && token == other.token;
   }

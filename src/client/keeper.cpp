@@ -57,7 +57,7 @@ bool Keeper::renewed(Hold& hold, Instant sent, Millis life, Millis ttl) {
   const std::lock_guard lock(state_->mutex);
   state_->keeping.set_ttl(hold.id, ttl);
   hold.ttl_ms = ttl.count();
-  const auto deadline = state_->keeping.renewed(hold.id, sent, life, BootClock::now());
+  const auto deadline = state_->keeping.renewed(hold.id, sent, life, BootClock::now(), true);
   if (!deadline) return false;
   state_->tell_renewed(hold, *deadline);
   if (state_->keeping.next_renewal() < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();

@@ -32,13 +32,43 @@ Lease::Lease(Lease&& other) noexcept = default;
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
   // What a name has acquired again is the same grant: it goes on, and is not to be released with the old one.
-  if (hold_ && other.hold_ && client_ == other.client_ && hold_->is_grant_of(*other.hold_))
+  const bool same = hold_ && other.hold_ && !client_->forked() && hold_->is_grant_of(*other.hold_) &&
+                    client_->origin()->name() == other.client_->origin()->name();
+  if (same) {
+    other.go_on_from(*hold_);
     client_->forget(hold_);
-  else
+  } else {
     let_go();
+  }
   hold_ = std::move(other.hold_);
   client_ = std::move(other.client_);
   return *this;
+}
+
+// Whoever was handed a stop token, or asked to be told, is told of the end of this one.
+void Lease::go_on_from(Hold& earlier) {
+  std::function<void()> on_jeopardy_before;
+  std::function<void(const Lost&)> on_lost_before;
+  std::function<void(Instant)> on_renewed_before;
+  std::stop_source source(std::nostopstate);
+  {
+    const std::lock_guard lock(earlier.mutex);
+    if (earlier.phase.load() != Hold::Phase::held) return;
+    on_jeopardy_before = earlier.on_jeopardy;
+    on_lost_before = earlier.on_lost;
+    on_renewed_before = earlier.on_renewed;
+    source = earlier.lost_source;
+  }
+  bool lost = false;
+  {
+    const std::lock_guard lock(hold_->mutex);
+    lost = hold_->phase.load() == Hold::Phase::lost;
+    if (!lost) hold_->lost_source = source;
+  }
+  if (lost) source.request_stop();
+  if (on_jeopardy_before) on_jeopardy(std::move(on_jeopardy_before));
+  if (on_lost_before) on_lost(std::move(on_lost_before));
+  if (on_renewed_before) on_renewed(std::move(on_renewed_before));
 }
 
 Lease::~Lease() { let_go(); }
@@ -77,7 +107,7 @@ Token Lease::token() const noexcept { return hold_ ? hold_->token : no_token; }
 int Lease::attempts() const noexcept { return hold_ ? hold_->attempts : 0; }
 
 std::stop_token Lease::stop_token() const {
-  if (hold_ && !client_->forked()) return hold_->lost_source.get_token();
+  if (hold_ && !client_->forked()) return hold_->end().get_token();
   std::stop_source stopped;  // what we do not hold is lost
   stopped.request_stop();
   return stopped.get_token();
@@ -129,11 +159,10 @@ Status Lease::renew_by(Millis ttl, bool extend) {
   return client_->renew(hold_, ttl, extend);
 }
 
-Status Lease::try_renew(Millis ttl) {
+Status Lease::try_renew(std::optional<Millis> ttl) {
   if (!hold_) return holds_nothing();
-  if (ttl == Millis::zero()) ttl = hold_->ttl();
-  if (Status s = core::check_ttl(ttl); !s) return s;
-  return renew_by(ttl, false);
+  if (Status s = core::check_ttl(ttl.value_or(hold_->ttl())); !s) return s;
+  return renew_by(ttl.value_or(hold_->ttl()), false);
 }
 
 Status Lease::try_extend_by(Millis more) {

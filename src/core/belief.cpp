@@ -7,6 +7,11 @@
 #include "core/pause.h"
 
 namespace holdfast::core {
+namespace {
+
+constexpr Millis seventy_percent(Millis ttl) { return ttl / 10 * 7 + ttl % 10 * 7 / 10; }
+
+}  // namespace
 
 Belief::Belief(KeepPlan plan, Instant sent, Millis life) : plan_(plan) { believe(sent, life); }
 
@@ -25,18 +30,26 @@ void Belief::believe(Instant sent, Millis life) {
   const bool enough = plan_.max_renewals && renewals_ >= *plan_.max_renewals;
   if (!plan_.keep || enough)
     renew_at_ = Instant::max();
-  else if (plan_.renew_every > Millis::zero() && plan_.renew_every < plan_.ttl)
-    renew_at_ = sent + plan_.renew_every;
   else
-    renew_at_ = end - (plan_.ttl - plan_.ttl / 3);
+    renew_at_ = next_renewal(sent, end);
   // Who wants to be renewed late is not in jeopardy before that could have failed.
   if (renew_at_ != Instant::max() && renew_at_ > jeopardy_at_ && renew_at_ < deadline_)
     jeopardy_at_ = renew_at_ + (deadline_ - renew_at_) / 2;
 }
 
-bool Belief::renewed(Instant sent, Millis life, Instant now) {
+Instant Belief::next_renewal(Instant sent, Instant end) const {
+  Instant wanted = Instant::max();
+  if (plan_.renew_every > Millis::zero())
+    wanted = sent + plan_.renew_every;
+  else if (plan_.late)
+    wanted = end - (plan_.ttl - seventy_percent(plan_.ttl));
+  // A ttl that was changed by hand may be too short for what was wanted.
+  return wanted < deadline_ ? wanted : end - (plan_.ttl - plan_.ttl / 3);
+}
+
+bool Belief::renewed(Instant sent, Millis life, Instant now, bool by_hand) {
   if (now >= deadline_) return false;
-  ++renewals_;
+  if (!by_hand) ++renewals_;
   believe(sent, life);
   return true;
 }

@@ -11,7 +11,8 @@ namespace holdfast::core {
 struct KeepPlan {
   Millis ttl{};
   bool keep = true;       // false: nobody renews it
-  Millis renew_every{0};  // zero, or not below the ttl: ttl/3
+  Millis renew_every{0};  // zero, or so much that the deadline would pass: ttl/3
+  bool late = false;      // without renew_every: at 70 % of the ttl
   std::optional<int> max_renewals = {};
   std::optional<Millis> margin = {};
   Millis resolution{0};
@@ -38,7 +39,8 @@ class Belief {
   Instant jeopardy_at() const noexcept { return jeopardy_at_; }
 
   // A renewal sent then was granted.  False: too late, the deadline had passed; lost is final.
-  bool renewed(Instant sent, Millis life, Instant now);
+  // By hand it does not count as one of `max_renewals`.
+  bool renewed(Instant sent, Millis life, Instant now, bool by_hand = false);
 
   // A renewal got no answer: that is not a loss.  Tries again, with growing pauses, until the deadline.
   void failed(Instant now, double jitter);
@@ -51,6 +53,7 @@ class Belief {
 
  private:
   void believe(Instant sent, Millis life);
+  Instant next_renewal(Instant sent, Instant end) const;
 
   KeepPlan plan_;
   Instant deadline_ = Instant::min();

@@ -69,7 +69,8 @@ Status check_terms(const Terms& o, std::optional<Millis> margin) {
   if (o.wait < 0ms)
     return invalid("a wait of " + std::to_string(o.wait.count()) + "ms is negative; give 0 or more");
   if (o.attempts < 0)
-    return invalid("a limit of " + std::to_string(o.attempts) + " attempts is negative; give 1 or more");
+    return invalid("a limit of " + std::to_string(o.attempts) +
+                   " attempts is negative; give 1 or more, or 0 for no limit");
   if (o.interval && o.attempts == 0 && o.wait == 0ms) {
     return invalid(
         "an interval between attempts is given, but neither a wait nor a limit of attempts; give one of "

@@ -58,13 +58,13 @@ std::vector<Keeping::Id> Keeping::due(Instant now) {
   return due;
 }
 
-std::optional<Instant> Keeping::renewed(Id id, Instant sent, Millis life, Instant now) {
+std::optional<Instant> Keeping::renewed(Id id, Instant sent, Millis life, Instant now, bool by_hand) {
   const auto it = entries_.find(id);
   if (it == entries_.end()) return std::nullopt;
   Entry& entry = it->second;
   unindex(id, entry);
   entry.in_flight = false;
-  const bool believed = entry.belief.renewed(sent, life, now);
+  const bool believed = entry.belief.renewed(sent, life, now, by_hand);
   if (believed) entry.in_jeopardy = false;
   index(id, entry);
   if (!believed) return std::nullopt;

@@ -33,7 +33,7 @@ class Keeping {
   std::vector<Id> due(Instant now);
 
   // Believes again.  None: the lease is gone, or its deadline had passed; else its deadline.
-  std::optional<Instant> renewed(Id id, Instant sent, Millis life, Instant now);
+  std::optional<Instant> renewed(Id id, Instant sent, Millis life, Instant now, bool by_hand = false);
   void failed(Id id, Instant now, double jitter);
   void set_ttl(Id id, Millis ttl);
   void stop_renewing(Id id);

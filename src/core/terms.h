@@ -21,7 +21,7 @@ struct Terms {
   Interval interval = {};
   bool fair = true;
   bool keep = true;
-  Millis renew_every{0};  // zero: ttl/3
+  Millis renew_every{0};  // zero: ttl/3, or late if it has `finished`
   std::optional<int> max_renewals = {};
   std::function<bool()> finished = {};
   bool detached = false;
@@ -30,7 +30,8 @@ struct Terms {
   bool queues() const noexcept { return fair && wait > Millis::zero() && attempts == 0 && !interval; }
 };
 
-// What the call says, else what the client's defaults say, else ours.  Asks who the owner is.
-Terms settle(const AcquireOptions& said, const AcquireOptions& defaults);
+// `margin` of the client.  What the call says, else what the client's defaults say, else ours.  Asks who the
+// owner is.
+Terms settle(const AcquireOptions& said, const AcquireOptions& defaults, std::optional<Millis> margin = {});
 
 }  // namespace holdfast::core

@@ -38,6 +38,9 @@ TEST_P(Ask, a_key_is_available_if_it_is_free_or_ours) {
   EXPECT_TRUE(lease.held()) << "asking takes nothing";
   lease.release();
   EXPECT_TRUE(client.available("k", {"bob"}));
+  Client mine = new_client({.defaults = {.owner = "ann"}});
+  const Lease theirs = client.acquire("theirs", {.owner = "ann"});
+  EXPECT_TRUE(mine.available("theirs")) << "by the owner of its defaults";
   const Lease brief = client.acquire("brief", {.ttl = 50ms, .keep = false});
   EXPECT_TRUE(await([&] { return client.available("brief"); })) << "when it has run out";
 }
@@ -60,6 +63,41 @@ TEST_P(Ask, all_that_an_owner_holds_is_released_and_nothing_else) {
   EXPECT_EQ(client.release_all("1"), 0u);
   EXPECT_EQ(client.release_all("%"), 0u) << "no pattern";
   EXPECT_EQ(client.try_release_all("").error().code, Errc::invalid);
+}
+
+TEST_P(Ask, a_free_key_that_others_wait_for_is_not_available) {
+  Client client = new_client();
+  Lease lease = client.acquire("k");
+  std::stop_source stop;
+  std::jthread waiter([other = new_client(), &stop]() mutable {
+    (void)other.try_acquire("k", {.ttl = 1h, .wait = forever, .stop = stop.get_token()});
+  });
+  ASSERT_TRUE(await([&] { return waiting("k") == 1 || !is_free("k"); }));
+  lease.release();
+  EXPECT_FALSE(client.available("k")) << "it is for the first of those who wait, or theirs already";
+  stop.request_stop();
+}
+
+TEST_P(Ask, all_of_more_than_a_page_are_released) {
+  Client client = new_client();
+  for (int i = 0; i < 120; ++i) {
+    (void)client.acquire("k" + std::to_string(i),
+                         {.ttl = 1h, .owner = i % 2 == 0 ? "me" : "you", .detached = true});
+  }
+  EXPECT_EQ(client.release_all("me"), 60u);
+  EXPECT_EQ(client.release_all("me"), 0u);
+  EXPECT_EQ(client.release_all("you"), 60u);
+}
+
+TEST_P(Ask, an_interval_that_throws_leaves_nothing_behind) {
+  std::atomic<bool> lose = true;
+  Client client = chosen_client([&](std::span<const Request> requests) {
+    return requests.front().verb == Verb::acquire && lose ? Fault{Fault::Kind::lose_after} : Fault{};
+  });
+  const auto throws = [](int) -> Millis { throw std::runtime_error("no more"); };
+  EXPECT_THROW((void)client.try_acquire("k", {.ttl = 1h, .attempts = 3, .interval = throws}),
+               std::runtime_error);
+  EXPECT_TRUE(await([&] { return is_free("k"); }));
 }
 
 TEST_P(Ask, what_a_call_does_not_say_the_defaults_of_the_client_say) {
@@ -99,6 +137,8 @@ TEST_P(Ask, a_lease_until_a_moment_lasts_until_then) {
   EXPECT_LE(client.look("k").remaining, 10min);
   lease.renew(time_until(soon + 30min));
   EXPECT_GT(lease.remaining(), 35min);
+  EXPECT_EQ(lease.try_renew(time_until(soon - 1h)).error().code, Errc::invalid);
+  EXPECT_EQ(lease.try_renew(0ms).error().code, Errc::invalid) << "a moment that is now";
   const auto past = client.try_acquire("l", {.ttl = time_until(soon - 1h)});
   ASSERT_FALSE(past);
   EXPECT_EQ(past.error().code, Errc::invalid);
@@ -128,6 +168,27 @@ TEST_P(Ask, a_lock_that_is_locked_twice_says_so_and_waits_for_nobody) {
   EXPECT_TRUE(lock.try_lock());
 }
 
+TEST_P(Ask, whoever_was_to_be_told_of_a_loss_is_told_though_the_lease_was_acquired_again) {
+  Client client = new_client();
+  Lease lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
+  const std::stop_token handed_out = lease.stop_token();
+  std::atomic<int> told = 0;
+  lease.on_lost([&](const Lost&) { ++told; });
+  for (int i = 0; i < 3; ++i) lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
+  EXPECT_FALSE(handed_out.stop_requested());
+  observer_.release("k", {"me"});  // behind its back
+  EXPECT_EQ(lease.try_renew().error().code, Errc::lost);
+  EXPECT_TRUE(await([&] { return handed_out.stop_requested() && told == 1; }));
+}
+
+TEST_P(Ask, a_lock_of_a_detached_lease_is_unlocked) {
+  Lock lock(new_client(), "k", {.ttl = 1h, .detached = true});
+  lock.lock();
+  EXPECT_FALSE(is_free("k"));
+  lock.unlock();
+  EXPECT_TRUE(is_free("k"));
+}
+
 TEST_P(Ask, a_lease_that_is_acquired_again_into_the_same_object_goes_on) {
   Client client = new_client();
   Lease lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
@@ -136,6 +197,9 @@ TEST_P(Ask, a_lease_that_is_acquired_again_into_the_same_object_goes_on) {
   EXPECT_EQ(lease.token(), token);
   EXPECT_TRUE(lease.held());
   EXPECT_FALSE(client.available("k")) << "not released with what was there before";
+  Client other = new_client();
+  lease = other.acquire("k", {.ttl = 1h, .owner = "me"});
+  EXPECT_FALSE(client.available("k")) << "nor if it was another client that acquired it again";
   lease = client.acquire("l", {.ttl = 1h, .owner = "me"});
   EXPECT_TRUE(client.available("k")) << "another key: the old one is let go";
 }

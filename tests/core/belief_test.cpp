@@ -26,6 +26,13 @@ TEST(Belief, a_lease_has_its_moments) {
       {"renewed often", {.ttl = 30s, .renew_every = 1s}, 1s, 20s, 29'700ms},
       {"renewed seldom", {.ttl = 30s, .renew_every = 25s}, 25s, 27'350ms, 29'700ms},
       {"less often than it lasts", {.ttl = 30s, .renew_every = 31s}, 10s, 20s, 29'700ms},
+      {"late", {.ttl = 30s, .late = true}, 21s, 25'350ms, 29'700ms},
+      {"late, with a margin that leaves no room for it",
+       {.ttl = 30s, .late = true, .margin = 10s},
+       10s,
+       20s,
+       20s},
+      {"often, though it could be late", {.ttl = 30s, .renew_every = 1s, .late = true}, 1s, 20s, 29'700ms},
   };
   for (const auto& row : table) {
     const Belief belief = believing(row.plan);
@@ -43,6 +50,28 @@ TEST(Belief, one_that_is_not_kept_is_never_renewed_and_runs_out_as_usual) {
     EXPECT_EQ(ms(belief.jeopardy_at()), 20'000);
     EXPECT_EQ(ms(belief.deadline()), 29'700);
   }
+}
+
+TEST(Belief, late_is_70_percent_of_what_each_renewal_gave) {
+  Belief belief = believing({.ttl = 30s, .late = true});
+  belief.set_ttl(10min);
+  EXPECT_TRUE(belief.renewed(at(20s), 10min, at(20s), true));
+  EXPECT_EQ(ms(belief.renew_at()), 20'000 + 420'000);
+}
+
+TEST(Belief, a_renewal_by_hand_is_none_of_those_that_are_allowed) {
+  Belief belief = believing({.ttl = 30s, .max_renewals = 1});
+  EXPECT_TRUE(belief.renewed(at(1s), 30s, at(1s), true));
+  EXPECT_NE(ms(belief.renew_at()), end_of_time);
+  EXPECT_TRUE(belief.renewed(at(2s), 30s, at(2s)));
+  EXPECT_EQ(ms(belief.renew_at()), end_of_time);
+}
+
+TEST(Belief, a_ttl_that_was_made_too_short_for_its_pace_is_renewed_at_a_third) {
+  Belief belief = believing({.ttl = 10s, .renew_every = 9s});
+  belief.set_ttl(9050ms);
+  EXPECT_TRUE(belief.renewed(at(9s), 9050ms, at(9s), true));
+  EXPECT_LT(belief.renew_at(), belief.deadline());
 }
 
 TEST(Belief, one_without_end_is_never_renewed_nor_in_jeopardy) {

@@ -90,6 +90,8 @@ TEST(Terms, a_default_that_does_not_fit_the_call_is_left_out) {
   const AcquireOptions defaults{.interval = 1s, .renew_every = 10s};
   EXPECT_EQ(settle({.ttl = 30s}, defaults).renew_every, 10s);
   EXPECT_EQ(settle({.ttl = 10s}, defaults).renew_every, 0ms) << "every third of the ttl";
+  EXPECT_EQ(settle({.ttl = 10050ms}, defaults).renew_every, 0ms) << "it leaves nothing but the margin";
+  EXPECT_EQ(settle({.ttl = 30s}, defaults, 20s).renew_every, 0ms);
   EXPECT_EQ(settle({.ttl = 10s, .renew_every = 20s}, defaults).renew_every, 20s) << "to be refused";
   EXPECT_FALSE(settle({}, defaults).interval);
   EXPECT_TRUE(settle({.wait = 1s}, defaults).interval);
@@ -103,13 +105,12 @@ TEST(Terms, a_call_that_does_not_wait_is_not_made_to_by_the_schedule_of_its_clie
   EXPECT_EQ(settle({.wait = 0s}, defaults).attempts, 0);
   EXPECT_FALSE(settle({.wait = 0s}, defaults).interval);
   EXPECT_EQ(settle({.wait = 0s, .attempts = 3}, defaults).attempts, 3);
+  EXPECT_EQ(settle({.wait = forever}, defaults).attempts, 0) << "nor does one that waits give up early";
+  EXPECT_TRUE(settle({.wait = forever}, defaults).interval);
 }
 
-TEST(Terms, whoever_is_asked_whether_it_is_finished_is_asked_at_70_percent_and_ten_times) {
+TEST(Terms, whoever_is_asked_whether_it_is_finished_is_asked_ten_times) {
   const auto no = [] { return false; };
-  EXPECT_EQ(settle({.ttl = 10min, .finished = no}, {}).renew_every, 7min);
-  EXPECT_EQ(settle({.ttl = 25ms, .finished = no}, {}).renew_every, 17ms);
-  EXPECT_EQ(settle({.ttl = never, .finished = no}, {}).renew_every, 0ms);
   EXPECT_EQ(settle({.finished = no}, {}).max_renewals, 10);
   EXPECT_EQ(settle({.max_renewals = 3, .finished = no}, {}).max_renewals, 3);
   EXPECT_EQ(settle({.ttl = 10s, .renew_every = 2s, .finished = no}, {}).renew_every, 2s);
@@ -120,6 +121,13 @@ TEST(Terms, an_owner_is_a_text_a_list_or_a_function) {
   EXPECT_EQ(owner_of({.owner = "me"}), "me");
   EXPECT_EQ(owner_of({.owner = std::string("me")}), "me");
   EXPECT_EQ(owner_of({.owner = {"my", "owner", "id"}}), "my:owner:id");
+  EXPECT_EQ(owner_of({.owner = {"", "b"}}), ":b");
+  EXPECT_EQ(owner_of({.owner = std::vector<std::string>{"my", "id"}}), "my:id");
+  EXPECT_EQ(owner_of({.owner = [] { return "text"; }}), "text");
+  EXPECT_EQ(owner_of({.owner = [] { return std::string_view("view"); }}), "view");
+  const char* const unset = nullptr;
+  EXPECT_EQ(owner_of({.owner = unset}), "") << "to be refused";
+  static_assert(!std::is_constructible_v<Owner, std::nullptr_t>);
   int asked = 0;
   const AcquireOptions counted{.owner = [&asked] { return std::to_string(++asked); }};
   EXPECT_EQ(asked, 0) << "only when it is needed";
