@@ -12,7 +12,8 @@ namespace holdfast {
 // A mutex shared by every process that names it.  Meets TimedLockable, so std::scoped_lock,
 // std::unique_lock and std::lock work on it.
 //
-// Of its options `wait` does not count: lock() waits for ever, the others as long as they say.
+// Of its options `wait` does not count: lock() waits for ever, or for so many `attempts` as its options or
+// its client's say; the others as long as they say.
 //
 // Holding the lock is a belief with an end: it can be lost while locked.  Look at lease().stop_token()
 // while working, and check lease().token() where it matters.

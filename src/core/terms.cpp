@@ -41,8 +41,8 @@ Terms settle(const AcquireOptions& said, const AcquireOptions& defaults, std::op
   terms.max_renewals = first(said.max_renewals, defaults.max_renewals);
   terms.finished = first(said.finished, defaults.finished);
   terms.detached = first(said.detached, defaults.detached).value_or(terms.detached);
-  // Whoever says how long it waits is not bound to so many attempts by its client.
-  if (said.wait && !said.attempts) terms.attempts = 0;
+  // Whoever says that it does not wait is not made to by a schedule of its client.
+  if (said.wait == Millis::zero() && !said.attempts) terms.attempts = 0;
   // A default that was made for another ttl, or for those who wait, is not the call's mistake.
   if (!said.renew_every && terms.renew_every >= terms.ttl - margin_of(terms.ttl, margin, Millis::zero()))
     terms.renew_every = Millis::zero();
