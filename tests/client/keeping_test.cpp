@@ -203,6 +203,8 @@ TEST_P(Run, says_whether_it_ran_and_what_it_returned) {
     const auto other = b.run("k", {}, [] { return 1; });
     EXPECT_FALSE(other);
     EXPECT_EQ(other.holder, lease.owner());
+    EXPECT_FALSE(a.run("k", {}, [] { ADD_FAILURE() << "inside of a run of its own client"; }));
+    EXPECT_TRUE(lease.held());
     return 42;
   });
   ASSERT_TRUE(ran);
@@ -256,6 +258,7 @@ class UntidyOrigin final : public Origin {
   int proof_of_life() const override { return inner_->proof_of_life(); }
 
   std::atomic<int> purges = 0;
+  std::atomic<Millis> free_for = 0ms;  // what the last purge was to take
   std::atomic<bool> refuses = false;
   bool tidies = false;
   std::shared_future<void> may_go_on{};  // if there is one, a purge waits for it
@@ -285,6 +288,7 @@ class UntidyOrigin final : public Origin {
     Result<std::vector<std::string>> plan(Instant until) override { return inner_->plan(until); }
     Result<std::vector<std::string>> init(Instant until) override { return inner_->init(until); }
     Result<Purged> purge(const Purge& what, Instant until) override {
+      origin_.free_for = what.free_for;
       ++origin_.purges;
       if (origin_.may_go_on.valid()) origin_.may_go_on.wait();
       if (origin_.refuses) return Error{Errc::refused, "only the owner may delete"};
@@ -304,6 +308,7 @@ TEST_P(Keep, where_the_store_does_not_tidy_the_keeper_purges_again_and_again) {
   Client client(origin, {.purge_every = 20ms});
   const Lease lease = client.acquire("k", {.ttl = 1h});
   EXPECT_TRUE(await([&] { return origin->purges >= 3; }));
+  EXPECT_EQ(origin->free_for.load(), 24h) << "what has been free for a day";
   EXPECT_TRUE(lease.held());
 }
 

@@ -308,6 +308,19 @@ TEST_F(MongoLock, a_purge_clears_what_has_expired) {
   EXPECT_TRUE(mentions(ruby_.all("new"), "owner"));
 }
 
+// As the gem's clean_expired does.
+TEST_F(MongoLock, a_purge_of_all_that_is_free_takes_what_expired_just_now) {
+  Caller caller(beside());
+  ruby_.insert("old", -1ms);
+  ASSERT_TRUE(ruby_.acquire("new"));
+  Operator by_hand(open(beside()));
+  EXPECT_TRUE(await([&] {
+    by_hand.purge({.free_for = 0s});
+    return !mentions(ruby_.all("old"), "owner");
+  }));
+  EXPECT_TRUE(mentions(ruby_.all("new"), "owner"));
+}
+
 TEST_F(MongoLock, examine_says_what_this_layout_cannot_promise) {
   Caller caller(beside());
   const Traits traits = caller.examine();
