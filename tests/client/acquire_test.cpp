@@ -120,6 +120,9 @@ TEST_P(Acquire, releasing_what_ran_out_says_expired_and_what_was_taken_says_stol
   EXPECT_EQ(expired.release(), Released::expired);
   const Lease thief = b.acquire("l");
   EXPECT_EQ(stolen.release(), Released::stolen);
+  EXPECT_EQ(a.release("l", {"somebody"}), Released::never_held);
+  EXPECT_EQ(a.look("l").token, thief.token());
+  EXPECT_GT(a.look("l").remaining, 0ms);
   EXPECT_TRUE(thief.held());
 }
 

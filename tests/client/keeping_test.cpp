@@ -194,51 +194,6 @@ TEST_P(Keep, a_slow_stop_callback_is_logged) {
   EXPECT_NE(logged.get_future().get().find("stop_callback"), std::string::npos);
 }
 
-class Run : public ClientTest {};
-
-TEST_P(Run, says_whether_it_ran_and_what_it_returned) {
-  Client a = new_client(), b = new_client();
-  const auto ran = a.run("k", {}, [&](Lease& lease) {
-    EXPECT_TRUE(lease.held());
-    const auto other = b.run("k", {}, [] { return 1; });
-    EXPECT_FALSE(other);
-    EXPECT_EQ(other.holder, lease.owner());
-    return 42;
-  });
-  ASSERT_TRUE(ran);
-  EXPECT_EQ(ran.value, 42);
-  EXPECT_TRUE(is_free("k"));
-  EXPECT_TRUE(a.run("k", {}, [] {}));
-}
-
-TEST_P(Run, an_exception_releases_and_passes_on) {
-  Client client = new_client();
-  EXPECT_THROW(client.run("k", {}, []() -> int { throw std::logic_error("mine"); }), std::logic_error);
-  EXPECT_TRUE(is_free("k"));
-}
-
-TEST_P(Run, never_reports_success_for_work_that_ended_after_the_loss) {
-  Client client = new_client();
-  const auto outlive = [](Lease& lease) { EXPECT_TRUE(await([&] { return !lease.held(); })); };
-  EXPECT_THROW(client.run("k", {.ttl = 300ms, .keep = false}, outlive), LeaseLost);
-  const auto result = client.try_run("l", {.ttl = 300ms, .keep = false}, outlive);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, Errc::lost);
-  EXPECT_EQ(result.error().loss, Loss::unreachable);
-}
-
-TEST_P(Run, notices_at_the_end_what_happened_behind_its_back) {
-  Client client = new_client();
-  const auto result = client.try_run("k", {.owner = "me"}, [&] { observer_.release("k", {"me"}); });
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, Errc::lost);
-}
-
-TEST_P(Run, a_function_may_release_early) {
-  Client client = new_client();
-  EXPECT_TRUE(client.try_run("k", {}, [](Lease& lease) { lease.release(); }));
-}
-
 // A store that leaves tidying to others, and what it was asked to take away.
 class UntidyOrigin final : public Origin {
  public:
@@ -256,6 +211,7 @@ class UntidyOrigin final : public Origin {
   int proof_of_life() const override { return inner_->proof_of_life(); }
 
   std::atomic<int> purges = 0;
+  std::atomic<Millis> free_for = 0ms;  // what the last purge was to take
   std::atomic<bool> refuses = false;
   bool tidies = false;
   std::shared_future<void> may_go_on{};  // if there is one, a purge waits for it
@@ -285,6 +241,7 @@ class UntidyOrigin final : public Origin {
     Result<std::vector<std::string>> plan(Instant until) override { return inner_->plan(until); }
     Result<std::vector<std::string>> init(Instant until) override { return inner_->init(until); }
     Result<Purged> purge(const Purge& what, Instant until) override {
+      origin_.free_for = what.free_for;
       ++origin_.purges;
       if (origin_.may_go_on.valid()) origin_.may_go_on.wait();
       if (origin_.refuses) return Error{Errc::refused, "only the owner may delete"};
@@ -304,6 +261,7 @@ TEST_P(Keep, where_the_store_does_not_tidy_the_keeper_purges_again_and_again) {
   Client client(origin, {.purge_every = 20ms});
   const Lease lease = client.acquire("k", {.ttl = 1h});
   EXPECT_TRUE(await([&] { return origin->purges >= 3; }));
+  EXPECT_EQ(origin->free_for.load(), 24h) << "what has been free for a day";
   EXPECT_TRUE(lease.held());
 }
 
@@ -391,7 +349,6 @@ TEST_P(Keep, an_outage_is_told_once_and_so_is_its_end) {
 }
 
 HOLDFAST_ON_EVERY_STORE(Keep);
-HOLDFAST_ON_EVERY_STORE(Run);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -57,6 +57,16 @@ class ClientTest : public ::testing::TestWithParam<Kind> {
       return std::make_unique<Counted>(std::move(s), counts);
     }));
   }
+  // For tests that see the end of a lease: it is short, and whoever was paused while it came asks again.
+  static Lease short_lease(Client& client, std::string_view key, const AcquireOptions& options) {
+    Lease lease;
+    EXPECT_TRUE(await([&] {
+      auto result = client.try_acquire(key, options);
+      if (result) lease = *std::move(result);
+      return result.has_value();
+    }));
+    return lease;
+  }
   bool is_free(std::string_view key) {
     const auto rows = by_hand_.list({.prefix = key, .exact = true}).leases;
     return rows.empty() || rows[0].remaining == 0ms;

@@ -186,6 +186,16 @@ TEST(AcquiringWaits, a_schedule_that_would_sleep_past_the_wait_ends_at_once) {
   EXPECT_EQ(wish.answered(busy).sleeps().answered(busy).done().failed, Errc::timeout);
 }
 
+TEST(AcquiringWaits, an_interval_is_slept_between_attempts_as_it_is_given) {
+  Wish wish({.attempts = 4, .interval = 1s});
+  for (int attempt = 1; attempt < 4; ++attempt) {
+    EXPECT_EQ(wish.answered(busy).sleeps_for(), 1000) << attempt;
+    wish.sleeps();
+  }
+  EXPECT_EQ(wish.answered(busy).done().failed, Errc::exhausted);
+  EXPECT_EQ(Wish({.attempts = 2, .interval = 1s}).failed(Errc::unavailable).sleeps_for(), 1000);
+}
+
 TEST(AcquiringWaits, a_negative_interval_is_none) {
   EXPECT_EQ(Wish({.attempts = 2, .interval = -5ms}).answered(busy).answered(granted).done().failed,
             std::nullopt);

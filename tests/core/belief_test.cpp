@@ -19,6 +19,7 @@ TEST(Belief, a_lease_has_its_moments) {
     Millis renew, jeopardy, deadline;
   } table[] = {
       {"thirds", {.ttl = 30s}, 10s, 20s, 29'700ms},
+      {"thirds asked for", {.ttl = 30s, .renew_every = 0ms}, 10s, 20s, 29'700ms},
       {"short", {.ttl = 30ms}, 10ms, 20ms, 25ms},
       {"a margin set", {.ttl = 30s, .margin = 2s}, 10s, 20s, 28s},
       {"a coarse store", {.ttl = 30s, .resolution = 1s}, 10s, 20s, 28'700ms},

@@ -71,6 +71,7 @@ TEST(Check, good_options_pass) {
       {.attempts = 3},
       {.attempts = 3, .interval = [](int n) { return Millis(n); }},
       {.ttl = 10s, .renew_every = 9s},
+      {.ttl = 10s, .renew_every = 0ms},
       {.ttl = never, .renew_every = 9s},
       {.max_renewals = 0},
   };

@@ -92,6 +92,7 @@ TEST(Terms, a_default_that_does_not_fit_the_call_is_left_out) {
   EXPECT_EQ(settle({.ttl = 10s}, defaults).renew_every, 0ms) << "every third of the ttl";
   EXPECT_EQ(settle({.ttl = 10050ms}, defaults).renew_every, 0ms) << "it leaves nothing but the margin";
   EXPECT_EQ(settle({.ttl = 30s}, defaults, 20s).renew_every, 0ms);
+  EXPECT_EQ(settle({.ttl = 30s, .renew_every = 0ms}, defaults).renew_every, 0ms) << "asked for";
   EXPECT_EQ(settle({.ttl = 10s, .renew_every = 20s}, defaults).renew_every, 20s) << "to be refused";
   EXPECT_FALSE(settle({}, defaults).interval);
   EXPECT_TRUE(settle({.wait = 1s}, defaults).interval);

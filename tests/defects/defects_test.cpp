@@ -195,14 +195,43 @@ TEST_P(Defects, there_owners_are_shared_by_accident_here_every_acquisition_has_i
   EXPECT_EQ(other.try_acquire("0-0").error().code, Errc::busy);
 }
 
+// 10. mongo-lock, Darwin and redis_exp_lock slept once more after the last try, and then said no.
+TEST_P(Defects, there_a_sleep_follows_the_last_try_here_the_answer_does) {
+  const Lease other = observer_.acquire("k", {.ttl = 1h});
+  Counts counts;
+  Client client = counted_client(counts);
+  std::vector<int> sleeps;
+  const AcquireOptions options{.attempts = 3, .interval = [&](int attempt) {
+                                 sleeps.push_back(attempt);
+                                 return attempt < 3 ? Millis(1ms) : Millis(1h);
+                               }};
+  const auto tried = [&](const std::function<Errc()>& call) {
+    sleeps.clear();
+    const auto before = counts.requests.load();
+    EXPECT_EQ(call(), Errc::exhausted);
+    EXPECT_EQ(counts.requests, before + 3);
+    EXPECT_EQ(sleeps, (std::vector{1, 2})) << "none after the last";
+  };
+  tried([&] { return client.try_acquire("k", options).error().code; });
+  tried([&] {
+    try {
+      Lock(client, "k", options).lock();
+      return Errc::busy;
+    } catch (const Failure& failure) {
+      return failure.error().code;
+    }
+  });
+}
+
 // 12. Darwin: LIKE '%_1' was to release the locks of instance 1, and released those of 11 and 21.
 TEST_P(Defects, there_a_name_is_a_pattern_here_it_is_only_itself) {
   const std::vector<std::string> names{"node_1", "node_11", "nodeX1",   "node%", "node*",
                                        "node?1", "node[1]", "node\\_1", "n.*",   "%_1"};
   Client client = new_client();
-  for (const std::string& name : names) {
+  const auto acquire = [&](const std::string& name) {
     (void)client.acquire(name, {.ttl = 1h, .owner = name, .detached = true});
-  }
+  };
+  for (const std::string& name : names) acquire(name);
   const auto listed = [&](std::string_view prefix) {
     return by_hand_.list({.prefix = prefix}).leases.size();
   };
@@ -214,9 +243,13 @@ TEST_P(Defects, there_a_name_is_a_pattern_here_it_is_only_itself) {
     EXPECT_EQ(listed(pattern), pattern == std::string_view("%") ? 1u : 0u) << pattern;
     EXPECT_EQ(client.release("nodeX1", {pattern}), Released::never_held) << pattern;
     EXPECT_EQ(client.release(pattern, {"nodeX1"}), Released::never_held) << pattern;
+    EXPECT_EQ(client.release_all(pattern), 0u) << pattern;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     EXPECT_EQ(client.release(names[i], {names[i]}), Released::released) << names[i];
+    acquire(names[i]);
+    EXPECT_EQ(client.release_all(names[i]), 1u) << names[i];
+    EXPECT_TRUE(is_free(names[i])) << names[i];
     for (std::size_t other = i + 1; other < names.size(); ++other) {
       EXPECT_FALSE(is_free(names[other])) << names[other] << " went with " << names[i];
     }
@@ -246,6 +279,25 @@ TEST_P(Defects, there_whoever_waits_never_wakes_after_a_prune_here_it_does) {
     return row("k").token == no_token;
   })) << "the row is gone";
   EXPECT_TRUE(before.try_acquire("k", {.ttl = 1h}));
+}
+
+// 17. active_job_lock: a lock without end was `true`, which was read as the time 0 and was over.
+TEST_P(Defects, there_a_lock_without_end_is_read_as_expired_here_it_is_held) {
+  Client client = new_client();
+  Lease lease = observer_.acquire("k", {.ttl = never});
+  for (const Millis ttl : {Millis(20ms), Millis(1h), never}) {
+    const auto refused = client.try_acquire("k", {.ttl = ttl});
+    ASSERT_FALSE(refused) << "with a ttl of " << ttl.count();
+    EXPECT_EQ(refused.error().code, Errc::busy);
+    EXPECT_EQ(refused.error().holder, lease.owner());
+    EXPECT_EQ(refused.error().remaining, never);
+  }
+  EXPECT_EQ(client.try_acquire("k", {.ttl = 1h, .wait = 50ms}).error().code, Errc::timeout);
+  by_hand_.purge({.free_for = 0ms});
+  EXPECT_EQ(row("k").token, lease.token());
+  EXPECT_EQ(row("k").remaining, never);
+  EXPECT_EQ(lease.release(), Released::released);
+  EXPECT_TRUE(client.try_acquire("k", {.ttl = 1h}));
 }
 
 HOLDFAST_ON_EVERY_STORE(Defects);

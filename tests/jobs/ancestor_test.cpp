@@ -15,6 +15,7 @@ class Ancestor : public JobsOn {};
 struct Desk {
   std::atomic<int> callbacks = 0, expired = 0, runs = 0, refused = 0;
   std::atomic<bool> go = false, inside = false, refreshed = true;
+  std::atomic<Token> token = no_token;
   std::mutex mutex;
   std::vector<JobId> told;
 };
@@ -47,7 +48,8 @@ TEST_P(Ancestor, there_lock_timeout_gets_no_arguments_here_it_gets_those_of_the_
 struct Helped {
   static constexpr std::string_view name = "Helped";
   static constexpr JobLock lock{.timeout = 1h, .loner = true};
-  void perform(JobContext&, int) {
+  void perform(JobContext& context, int) {
+    desk->token = context.token();
     desk->inside = true;
     await([] { return desk->go.load(); });
   }
@@ -69,7 +71,12 @@ TEST_P(Ancestor, there_the_helpers_are_private_here_anybody_may_ask) {
 
   JobWorker worker(jobs_, quick());
   ASSERT_TRUE(await([&] { return at->inside.load(); }));
-  EXPECT_EQ(jobs_.locked<Helped>(1).value().key, "lock:Helped:1");
+  const LeaseRow lock = jobs_.locked<Helped>(1).value();
+  EXPECT_EQ(lock.key, "lock:Helped:1");
+  EXPECT_EQ(lock.holder, row(id).holder);
+  EXPECT_FALSE(lock.holder.empty());
+  EXPECT_EQ(lock.token, at->token.load());
+  EXPECT_NE(lock.token, no_token);
   EXPECT_FALSE(jobs_.enqueued<Helped>(1));
   EXPECT_TRUE(jobs_.loner_locked<Helped>(1));
   EXPECT_TRUE(jobs_.refresh_lock<Helped>(1));

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // layout=darwin: what a client asks and does there beside nodes of Java's.
+#include <atomic>
+#include <barrier>
+#include <thread>
+
 #include "tests/mariadb/darwin_suite.h"
 
 namespace holdfast::test {
@@ -39,6 +43,48 @@ TEST_P(DarwinClient, whether_a_process_can_be_leased_is_the_same_for_java_and_us
   EXPECT_FALSE(client_.available("nightly"));
   lease.release();
   EXPECT_TRUE(java.can_lease("nightly"));
+}
+
+// There the node that loses sees an IllegalStateException.
+TEST_P(DarwinClient, who_loses_a_race_for_an_expired_lock_is_told_that_it_is_busy) {
+  Node java = node();
+  std::vector<Client> ours;
+  for (int i = 0; i < 2; ++i) ours.push_back(open(darwin() + "&unsafe=allow"));
+  int javas = 0, round = 0, won_by_us = 0;
+  EXPECT_TRUE(await([&] {
+    query("DELETE FROM DARWIN_LOCK");
+    EXPECT_TRUE(java.lease("nightly", 600, "expired"));
+    query("UPDATE DARWIN_LOCK SET leaseUntil = NOW() - INTERVAL 10 SECOND");
+    std::atomic<int> got = 0, busy = 0;
+    bool by_java = false;
+    std::barrier start(3);
+    {
+      std::vector<std::jthread> threads;
+      for (Client& client : ours) {
+        threads.emplace_back([&] {
+          start.arrive_and_wait();
+          let_pass(Millis(round % 8));  // Java needs three statements
+          auto lease = client.try_acquire("nightly", {.ttl = 1h, .detached = true});
+          if (!lease) {
+            EXPECT_EQ(lease.error().code, Errc::busy) << lease.error().detail;
+          }
+          ++(lease ? got : busy);
+        });
+      }
+      threads.emplace_back([&] {
+        start.arrive_and_wait();
+        by_java = java.lease("nightly", 600);
+      });
+    }
+    EXPECT_EQ(got + by_java, 1) << "one has it";
+    EXPECT_EQ(got + busy, 2);
+    EXPECT_FALSE(client_.available("nightly"));
+    javas += by_java;
+    won_by_us += got;
+    ++round;
+    return (javas >= 5 && won_by_us >= 5) || HasFailure();
+  })) << javas
+      << " to Java, " << won_by_us << " to us";
 }
 
 HOLDFAST_ON_BOTH(DarwinClient);

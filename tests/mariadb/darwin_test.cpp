@@ -215,6 +215,7 @@ TEST_P(DarwinLayout, no_node_that_releases_its_instance_takes_ours) {
     EXPECT_EQ(java.release_all_of(instance), 0u) << instance;
   EXPECT_EQ(java.release_all_of("1"), 1u) << "as Darwin does: instance 1 takes those of 11 too";
   EXPECT_EQ(query("SELECT COUNT(*) FROM DARWIN_LOCK"), "40");
+  EXPECT_EQ(java.release_all_of("~"), 40u) << "what our keys end in, so that no other id finds them";
 }
 
 TEST_P(DarwinLayout, what_is_one_lock_for_java_is_one_for_us) {

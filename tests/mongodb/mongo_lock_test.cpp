@@ -308,6 +308,16 @@ TEST_F(MongoLock, a_purge_clears_what_has_expired) {
   EXPECT_TRUE(mentions(ruby_.all("new"), "owner"));
 }
 
+// As the gem's clean_expired does.
+TEST_F(MongoLock, a_purge_of_all_that_is_free_takes_what_expired_just_now) {
+  ruby_.insert("old", -1ms);
+  ASSERT_TRUE(ruby_.acquire("new"));
+  Client client = open(beside());
+  Operator(client).purge({.free_for = 0s});
+  EXPECT_FALSE(mentions(ruby_.all("old"), "owner"));
+  EXPECT_TRUE(mentions(ruby_.all("new"), "owner"));
+}
+
 TEST_F(MongoLock, examine_says_what_this_layout_cannot_promise) {
   Caller caller(beside());
   const Traits traits = caller.examine();

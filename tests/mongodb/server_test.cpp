@@ -43,8 +43,10 @@ TEST_F(ServerOfMongo, a_collation_that_makes_two_keys_one_is_refused) {
 
 TEST_F(ServerOfMongo, so_are_a_capped_collection_and_a_view) {
   mongo(R"({"create": "locks", "capped": true, "size": 100000})");
+  EXPECT_EQ(refusal().code, Errc::refused);
   EXPECT_TRUE(mentions(refusal().detail, "capped"));
   mongo(R"({"create": "seen", "viewOn": "locks", "pipeline": []})");
+  EXPECT_EQ(refusal("collection=seen").code, Errc::refused);
   EXPECT_TRUE(mentions(refusal("collection=seen").detail, "is a view"));
 }
 

@@ -81,12 +81,22 @@ TEST_P(RedisExpLock, locked_says_no_when_the_key_may_have_expired) {
 }
 
 TEST_P(RedisExpLock, the_key_is_owned_by_its_owner_only) {
-  const auto owned = [&](const Lease& lease) { return client_.look("lock_key").token == lease.token(); };
-  const Lease first = client_.acquire("lock_key", {.ttl = 300ms, .keep = false});
-  EXPECT_TRUE(owned(first));
-  const Lease second = client_.acquire("lock_key", {.wait = 30s});
+  const auto owned = [&](const Lease& lease) {
+    const LeaseRow row = client_.look("lock_key");
+    return row.remaining > 0ms && row.holder == lease.owner();
+  };
+  const Lease first = short_lease(client_, "lock_key", {.ttl = 300ms, .keep = false});
+  EXPECT_TRUE(owned(first) || !first.held());
+  ASSERT_TRUE(await([&] { return is_free("lock_key"); }));
+  EXPECT_FALSE(owned(first)) << "it expired, and nobody has it";
+  Lease second = client_.acquire("lock_key");
   EXPECT_TRUE(owned(second));
-  EXPECT_FALSE(owned(first)) << "it expired, and another has it";
+  EXPECT_FALSE(owned(first)) << "another has it";
+  EXPECT_EQ(second.release(), Released::released);
+  EXPECT_FALSE(owned(second)) << "it was unlocked, and nobody has it";
+  const Lease third = client_.acquire("lock_key");
+  EXPECT_TRUE(owned(third));
+  EXPECT_FALSE(owned(second));
 }
 
 // As with the gem, which raises AlreadyAcquiredLockError until unlock was called.

@@ -173,7 +173,7 @@ TEST_F(Schema, a_row_without_a_beginning_is_listed_without_one) {
 TEST_F(Schema, without_its_unique_index_a_table_is_not_used) {
   make_tables(url());
   psql()->run("DROP INDEX index_locks_on_key");
-  EXPECT_THAT(refused().detail, HasSubstr("unique index"));
+  EXPECT_THAT(refused().detail, HasSubstr(".locks\" lacks its unique index on \"key\""));
   EXPECT_EQ(steward()->init(soon()).value().size(), 1u);
   Ours(url()).acquire("k", "ann");
 }

@@ -66,6 +66,11 @@ TEST_F(BesideActiveJobLock, a_value_that_is_no_time_is_held_without_end) {
     const Reply busy = ours_.acquire("lock:Job:1", "ann");
     EXPECT_EQ(busy.verdict, Verdict::busy) << value;
     EXPECT_EQ(busy.remaining, never) << value;
+    const auto shown = ours_.list({.prefix = "lock:Job:1", .exact = true}).leases;
+    ASSERT_EQ(shown.size(), 1u) << value;
+    EXPECT_EQ(shown[0].key, "lock:Job:1");
+    EXPECT_EQ(shown[0].holder, stranger) << value;
+    EXPECT_EQ(shown[0].remaining, never) << value;
     EXPECT_EQ(ruby_.value(), value);
   }
 }

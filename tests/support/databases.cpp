@@ -68,7 +68,7 @@ const std::vector<Candidate>& candidates() {
       {mongodb_kind("mongo_lock", "?layout=mongo-lock"), shared_mongodb_missing()},
 #endif
 #ifdef HOLDFAST_MARIADB
-      {{"mariadb", make_mariadb_database, true, false}, mariadb_missing()},
+      {{"mariadb", [] { return make_mariadb_database(""); }, true, false}, mariadb_missing()},
       {{"mysql", make_mysql_database, true, false}, mysql_missing(), true},
 #endif
   };
@@ -108,6 +108,15 @@ std::vector<Kind> kinds_named(std::initializer_list<std::string_view> names) {
   std::erase_if(kinds, [&](const Kind& kind) {
     return std::find(names.begin(), names.end(), kind.name) == names.end();
   });
+  return kinds;
+}
+
+std::vector<Kind> darwin_kinds() {
+  std::vector<Kind> kinds = kinds_named({"mariadb"});
+  if (!kinds.empty()) {
+    kinds.push_back(
+        {"darwin", [] { return make_mariadb_database("?layout=darwin&unsafe=allow"); }, true, false});
+  }
   return kinds;
 }
 

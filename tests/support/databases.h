@@ -49,6 +49,8 @@ std::vector<Kind> job_kinds();
 std::vector<Kind> shared_job_kinds();
 // Those of these names that are installed.
 std::vector<Kind> kinds_named(std::initializer_list<std::string_view> names);
+// What a suite of Darwin's runs on: tables of our own, and its own ("darwin", which no other suite has).
+std::vector<Kind> darwin_kinds();
 std::vector<Kind> kinds_with_bell();
 std::vector<Kind> kinds_without_bell();
 // What to do to have the others, a sentence for each.
@@ -61,7 +63,8 @@ std::unique_ptr<TestDatabase> make_postgres_database();
 // A Redis of its own.  `parameters` of its URL: `?layout=active_job_lock`.
 std::unique_ptr<TestDatabase> make_redis_database(const std::string& parameters);
 // A database of its own in the MariaDB, or the MySQL, that the tests share.
-std::unique_ptr<TestDatabase> make_mariadb_database();
+// `parameters` of its URL: `?layout=darwin`.
+std::unique_ptr<TestDatabase> make_mariadb_database(const std::string& parameters);
 std::unique_ptr<TestDatabase> make_mysql_database();
 // A database of its own in the MongoDB that the tests share, and a MongoDB of its own.  `parameters` of its
 // URL:

@@ -60,7 +60,8 @@ class RedisDatabase final : public TestDatabase {
 
 class MariaDatabase final : public TestDatabase {
  public:
-  explicit MariaDatabase(const MariaAddress& server) : server_(server) {
+  MariaDatabase(const MariaAddress& server, std::string parameters)
+      : server_(server), parameters_(std::move(parameters)) {
     server_.query("CREATE DATABASE " + name_);
     make_tables(url());
   }
@@ -72,7 +73,7 @@ class MariaDatabase final : public TestDatabase {
     }
   }
   std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
-  std::string url() const override { return server_.url("app", name_); }
+  std::string url() const override { return server_.url("app", name_) + parameters_; }
   std::shared_ptr<void> hang() override {
     // Others share the server: only our tables are locked.
     const std::string tables = server_.query(
@@ -84,6 +85,7 @@ class MariaDatabase final : public TestDatabase {
 
  private:
   const MariaAddress& server_;
+  const std::string parameters_;
   const std::string name_ = "t_" + random_hex(16);
 };
 
@@ -127,11 +129,11 @@ std::unique_ptr<TestDatabase> make_postgres_database() { return std::make_unique
 std::unique_ptr<TestDatabase> make_redis_database(const std::string& parameters) {
   return std::make_unique<RedisDatabase>(parameters);
 }
-std::unique_ptr<TestDatabase> make_mariadb_database() {
-  return std::make_unique<MariaDatabase>(shared_mariadb());
+std::unique_ptr<TestDatabase> make_mariadb_database(const std::string& parameters) {
+  return std::make_unique<MariaDatabase>(shared_mariadb(), parameters);
 }
 std::unique_ptr<TestDatabase> make_mysql_database() {
-  return std::make_unique<MariaDatabase>(shared_mysql());
+  return std::make_unique<MariaDatabase>(shared_mysql(), "");
 }
 std::unique_ptr<TestDatabase> make_mongodb_database(const std::string& parameters) {
   return std::make_unique<MongoDatabase>(nullptr, parameters);
