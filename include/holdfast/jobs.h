@@ -98,6 +98,9 @@ class HOLDFAST_API Jobs {
   EnqueueResult enqueue(std::string_view name, const Args& args = {}) const {
     return try_enqueue(name, args).value();
   }
+  EnqueueResult enqueue(std::string_view name, const Args& args, const JobOptions& options) const {
+    return try_enqueue(name, args, options).value();
+  }
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args = {}) const;
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options) const;
 
@@ -149,8 +152,9 @@ class HOLDFAST_API Jobs {
   }
   bool refresh_lock(const std::string& key) const;
 
-  // Takes the lock away from whoever has it, and says who that was; empty: nobody.  Written down, and told to
-  // whoever loses it.  **This breaks what a lock promises**: see Operator::break_lease.
+  // Takes the lock away from whoever has it, and says who that was; empty: nobody.  Of several (limit) the
+  // first: again, until nobody has one.  Written down, and told to whoever loses it.  **This breaks what a
+  // lock promises**: see Operator::break_lease.
   template <class J, class... A>
   std::string unlock(const Break& why, A&&... args) const {
     return unlock(key_of<J>(std::forward<A>(args)...), why, detail::options_of<J>());
@@ -201,7 +205,18 @@ class HOLDFAST_API Jobs {
   };
   Jobs(std::shared_ptr<JobsState> state, When when) : state_(std::move(state)), when_(when) {}
 
-  std::shared_ptr<JobsState> state_;
+  // Leaves all of it alone in a forked child: a thread that only the parent has may have been at it.
+  struct Let {
+    explicit Let(std::shared_ptr<JobsState> s) noexcept : state(std::move(s)) {}
+    Let(const Let&) noexcept = default;
+    Let(Let&&) noexcept = default;
+    Let& operator=(Let) noexcept;
+    ~Let();
+    JobsState* operator->() const noexcept { return state.get(); }
+    JobsState& operator*() const noexcept { return *state; }
+    std::shared_ptr<JobsState> state;
+  };
+  Let state_;
   When when_;
 };
 

@@ -16,6 +16,16 @@ Status Adoption::check_not_forked(const Client& client) { return client.let_.sta
 
 bool Adoption::forked(const Client& client) noexcept { return client.let_.state->forked(); }
 
+Result<Lease> Adoption::acquire(const Client& client, std::string_view key, const core::Terms& terms) {
+  auto hold = client.let_.state->acquire(key, terms);
+  if (!hold) return std::move(hold).error();
+  return Lease(*std::move(hold), client.let_.state);
+}
+
+void Adoption::leak(const Client& client, std::shared_ptr<void> reference) noexcept {
+  client.let_.state->leak(std::move(reference));
+}
+
 Lease Adoption::adopt(const Client& client, const Grant& grant) {
   ClientState& state = *client.let_.state;
   const auto hold = std::make_shared<Hold>(grant.key, grant.holder, grant.token, 1);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "core/terms.h"
 #include "holdfast/client.h"
 #include "holdfast/lease.h"
 #include "holdfast/store.h"
@@ -28,6 +29,12 @@ struct Adoption {
   static const ClientOptions& options(const Client& client);
   static Status check_not_forked(const Client& client);
   static bool forked(const Client& client) noexcept;
+
+  // Client::try_acquire, whatever the client's defaults are: those are for who acquires by hand.
+  static Result<Lease> acquire(const Client& client, std::string_view key, const core::Terms& terms);
+
+  // In a child after fork(): forgets what the client's threads may have been at.
+  static void leak(const Client& client, std::shared_ptr<void> reference) noexcept;
 
   // From now on a lease like any other: watched, and renewed if it is to be kept.
   static Lease adopt(const Client& client, const Grant& grant);

@@ -54,7 +54,12 @@ Result<Reply> ClientState::send(const Request& request, Instant until) {
 Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const AcquireOptions& options) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
-  const core::Terms terms = core::settle(options, options_.defaults, options_.margin);
+  return acquire(key, core::settle(options, options_.defaults, options_.margin));
+}
+
+Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const core::Terms& terms) {
+  if (Status s = check_not_forked(); !s) return std::move(s).error();
+  if (Status s = core::check_key(key); !s) return std::move(s).error();
   if (Status s = core::check_terms(terms, options_.margin); !s) return std::move(s).error();
   try {
     return Attempt(*this, key, terms).run();

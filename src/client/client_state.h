@@ -15,6 +15,7 @@
 #include "client/keeper.h"
 #include "client/waiting.h"
 #include "client/why_lost.h"
+#include "core/terms.h"
 #include "holdfast/options.h"
 #include "holdfast/store.h"
 #include "stores/decorators/batched.h"
@@ -29,6 +30,8 @@ class ClientState {
   Status open();
 
   Result<std::shared_ptr<Hold>> acquire(std::string_view key, const AcquireOptions& options);
+  // Whatever the defaults are.
+  Result<std::shared_ptr<Hold>> acquire(std::string_view key, const core::Terms& terms);
   Status renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool extend);
   Result<Released> release(const std::shared_ptr<Hold>& hold);
   // The destructor's: the same, but does no I/O for a lease that is lost, nor on a thread of ours.

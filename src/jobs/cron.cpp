@@ -141,7 +141,8 @@ void Jobs::cron(std::string name, std::string_view schedule, std::string_view zo
     }
   };
   auto kept = std::make_shared<Kept>();
-  kept->schedule = std::make_shared<Schedule>(state_, std::move(name), std::move(table), std::move(options));
+  kept->schedule =
+      std::make_shared<Schedule>(state_.state, std::move(name), std::move(table), std::move(options));
   kept->thread = Worker([schedule = kept->schedule] { schedule->run(); });
   const std::lock_guard lock(state_->mutex);
   state_->schedules.push_back(std::move(kept));

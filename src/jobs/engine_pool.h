@@ -13,11 +13,6 @@ class EnginePool {
  public:
   explicit EnginePool(std::shared_ptr<Origin> origin) : origin_(std::move(origin)) {}
 
-  // In a child after fork(): the connections are its parent's, and not even to be closed.
-  void abandon() noexcept {
-    for (auto& engine : idle_) (void)engine.release();
-  }
-
   // Calls `call(engine)` on one that nobody uses.  After a call that was not answered or refused its
   // connection is closed: whatever it still has in flight, nobody waits for it any more.
   template <class Call>

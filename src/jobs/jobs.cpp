@@ -2,7 +2,6 @@
 #include "holdfast/jobs.h"
 
 #include <algorithm>
-#include <new>
 
 #include "base/host.h"
 #include "core/job_rule.h"
@@ -54,11 +53,16 @@ bool JobsState::refresh(const std::string& key) {
   return refreshed;
 }
 
-// A child after fork() has neither the threads nor the connections.
-JobsState::~JobsState() {
-  if (!Adoption::forked(client)) return;
-  pool.abandon();
-  for (auto& schedule : schedules) new (std::nothrow) std::shared_ptr<void>(std::move(schedule));
+Jobs::Let::~Let() {
+  if (!state || !Adoption::forked(state->client)) return;
+  const Client& client = state->client;
+  Adoption::leak(client, std::move(state));
+}
+
+// By swapping: what was here goes the way of the destructor.
+Jobs::Let& Jobs::Let::operator=(Let other) noexcept {
+  std::swap(state, other.state);
+  return *this;
 }
 
 Jobs::Jobs(Client client) : state_(std::make_shared<JobsState>(std::move(client))) {}
@@ -70,36 +74,40 @@ Jobs& Jobs::define(std::string name, JobOptions options, JobFunction function) {
   jobs::check_name(name, "job").value();
   auto definition =
       std::make_shared<const jobs::Definition>(jobs::Definition{std::move(options), std::move(function)});
-  const std::lock_guard lock(state_->mutex);
-  state_->definitions[std::move(name)] = std::move(definition);
-  return *this;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->definitions[std::move(name)].swap(definition);
+  }
+  return *this;  // what was there goes now: it is the user's, and may call us
 }
 
 Jobs& Jobs::define_others(JobFunction function) {
   Adoption::check_not_forked(state_->client).value();
   auto definition = std::make_shared<const jobs::Definition>(jobs::Definition{{}, std::move(function)});
-  const std::lock_guard lock(state_->mutex);
-  state_->others = std::move(definition);
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->others.swap(definition);
+  }
   return *this;
 }
 
 Jobs Jobs::at(Micros since_1970) const {
   When changed = when_;
   changed.at = std::max(since_1970, Micros(1));  // zero would be now
-  return Jobs(state_, changed);
+  return Jobs(state_.state, changed);
 }
 
 Jobs Jobs::in(Millis delay) const {
   When changed = when_;
   changed.in = delay;
   changed.at = Micros::zero();
-  return Jobs(state_, changed);
+  return Jobs(state_.state, changed);
 }
 
 Jobs Jobs::in(Enqueuer& transaction) const {
   When changed = when_;
   changed.transaction = &transaction;
-  return Jobs(state_, changed);
+  return Jobs(state_.state, changed);
 }
 
 Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args) const {

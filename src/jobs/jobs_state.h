@@ -36,7 +36,6 @@ Status check(std::string_view name, const JobOptions& options, Millis lock_ttl);
 
 struct JobsState {
   explicit JobsState(Client c) : client(std::move(c)), pool(Adoption::origin(client)) {}
-  ~JobsState();
 
   // One call of an engine.  In a child after fork() it fails, and nothing is sent.
   template <class Call>

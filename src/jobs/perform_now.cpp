@@ -20,7 +20,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   const std::string key = job_key(name, options, args).value();
   const bool waits =
       options.lock.on_conflict == OnConflict::wait || options.lock.on_conflict == OnConflict::replace;
-  Client client = options.lock_store ? *options.lock_store : state_->client;
+  const Client client = options.lock_store ? *options.lock_store : state_->client;
   const auto running = std::make_shared<JobContext::State>(
       JobRow{
           .name = std::string(name), .queue = options.queue, .key = key, .run_at = wall_now(), .attempt = 1},
@@ -32,8 +32,8 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   std::optional<Error> refused;
   for (int n = 1; n <= limit && !state.locked(); ++n) {
     auto lease =
-        client.try_acquire(core::lock_name(key, limit, n),
-                           {.ttl = ttl, .wait = waits && n == limit ? forever : 0ms, .keep = timeout == 0ms});
+        Adoption::acquire(client, core::lock_name(key, limit, n),
+                          {.ttl = ttl, .wait = waits && n == limit ? forever : 0ms, .keep = timeout == 0ms});
     if (lease)
       state.lock = *std::move(lease);
     else if (!lease.error().busy())
@@ -54,6 +54,10 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
     function(context, args);
   } catch (...) {
     thrown = std::current_exception();
+  }
+  if (Status s = Adoption::check_not_forked(state_->client); !s) {  // a child of the function's
+    if (thrown) std::rethrow_exception(thrown);
+    raise(std::move(s).error());
   }
   state_->ended(running);
   Lost lost;

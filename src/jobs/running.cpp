@@ -115,6 +115,7 @@ JobEvent Running::perform() {
     threw = true;
     error = current_exception_text();
   }
+  if (forked()) return {};
   jobs_.ended(state_);
   if (threw && stopped && !state_->draining) return put_off(error);
   if (threw) return failed(error, state_->draining);
@@ -138,9 +139,9 @@ std::optional<Error> Running::take_lock_elsewhere() {
   if (!options.lock_store) return std::nullopt;
   std::optional<Error> refused;
   for (int n = 1; n <= options.lock.limit; ++n) {
-    auto lease = Client(*options.lock_store)
-                     .try_acquire(core::lock_name(claimed_.job.key, options.lock.limit, n),
-                                  {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
+    auto lease =
+        Adoption::acquire(*options.lock_store, core::lock_name(claimed_.job.key, options.lock.limit, n),
+                          {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
     if (lease) {
       state_->lock = *std::move(lease);
       return std::nullopt;
@@ -194,6 +195,7 @@ JobEvent Running::failed(const std::string& why, bool stopped) {
 }
 
 JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) {
+  if (forked()) return {};
   const bool elsewhere = state_->locked() && claimed_.job.lock.empty();
   how.id = claimed_.job.id;
   how.holder = {state_->job.holder};

@@ -25,12 +25,14 @@ class Running {
   Running(JobsState& jobs, Claimed claimed, Millis claim_ttl, Instant sent);
 
   const std::shared_ptr<JobContext::State>& state() const noexcept { return state_; }
-  // Does it, tells the store, calls back.  Does not throw.
+  // Does it, tells the store, calls back.  Does not throw.  In a child that was forked meanwhile it tells
+  // nobody anything, and what it returns means nothing.
   JobEvent run(double jitter);
   // It has not been started: the worker is ending.
   JobEvent hand_back();
 
  private:
+  bool forked() const noexcept { return Adoption::forked(jobs_.client); }
   JobEvent perform();
   JobEvent unknown();
   JobEvent refused();

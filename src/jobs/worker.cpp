@@ -95,8 +95,10 @@ void JobWorker::State::hand_back_unheard(const std::string& holder) {
   }
 }
 
+// A child that a user's function has forked and not ended comes back here, where its thread ends; so does the
+// child, as it has no other.
 void JobWorker::State::work(Wakeup& wakeup) {
-  while (true) {
+  while (!forked()) {
     {
       const std::lock_guard lock(mutex);
       if (draining) return;
@@ -105,6 +107,7 @@ void JobWorker::State::work(Wakeup& wakeup) {
     try {
       pause = look_and_run();
     } catch (...) {  // out of memory, or of descriptors: not for ever
+      if (forked()) return;
       guarded([&] { tell_trouble(jobs::current_exception_text()); });
     }
     if (pause > 0ms) rest(wakeup, pause);
@@ -186,10 +189,13 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
   };
   try {
     if (starts && !too_late) tell({JobEvent::What::started, job.state()->job, ""});
+    if (forked()) return;
     const JobEvent event = runs && too_late ? job.hand_back() : job.run(fraction());
+    if (forked()) return;
     gone();
     tell(event);
   } catch (...) {  // out of memory, or of descriptors: it has not been told of, so it may be tried again
+    if (forked()) return;
     gone();
     guarded([&] { tell(job.hand_back()); });
     throw;

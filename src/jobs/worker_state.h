@@ -104,6 +104,7 @@ class JobWorker::State::Look {
     number_ = ++state_.looks;
   }
   ~Look() {
+    if (state_.forked()) return;
     const std::lock_guard lock(state_.mutex);
     if (looking_) --state_.looking;
     if (found_) --state_.busy;

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "base/wall_clock.h"
+#include "holdfast/job_worker.h"
 #include "tests/defects/suite.h"
 
 namespace {
@@ -85,6 +86,45 @@ TEST_P(ClockDefects, there_the_lock_of_a_client_whose_clock_is_behind_is_nobodys
 }
 
 HOLDFAST_ON_EVERY_STORE(ClockDefects);
+
+class JobClockDefects : public ClockDefects {};
+
+TEST_P(JobClockDefects, there_the_clocks_of_the_workers_decide_here_a_job_whose_clock_is_wrong_is_refused) {
+  const JobOptions options{.lock = {.timeout = 1h}};
+  const JobFunction nothing = [](JobContext&, const Args&) {};
+  int refused = 0;
+  const auto is_refused = [&](const Jobs& wrong) {
+    const LeaseRow lock = wrong.locked("lock:Timed:").value();
+    EXPECT_GT(lock.remaining, 50min);
+    EXPECT_LE(lock.remaining, 1h);
+    const auto ran = wrong.perform_now("Timed", {}, options, nothing);
+    EXPECT_FALSE(ran.ran);
+    EXPECT_EQ(ran.holder, lock.holder);
+    const JobId id = std::get<Enqueued>(wrong.enqueue("Timed", {}, options)).id;
+    JobWorker worker(wrong, {.threads = 1, .poll = 10ms});
+    EXPECT_TRUE(await([&] { return wrong.list({.id = id}).at(0).state == JobState::dropped; }));
+    ++refused;
+  };
+  const Jobs right{new_client()};
+  // Whose lock it is has a clock that is right, then one that is wrong.
+  const auto hold = [&](const std::function<void()>& meanwhile) {
+    (void)right.perform_now("Timed", {}, options, [&](JobContext&, const Args&) { meanwhile(); });
+  };
+  for (const std::chrono::seconds by : {48h, -48h}) {
+    hold([&] {
+      const Wrong clock(by);
+      is_refused(Jobs(new_client()).define("Timed", options, nothing));
+    });
+    std::optional<Wrong> clock(std::in_place, by);
+    hold([&] {
+      clock.reset();
+      is_refused(Jobs(new_client()).define("Timed", options, nothing));
+    });
+  }
+  EXPECT_EQ(refused, 4);
+}
+
+HOLDFAST_ON_STORES(JobClockDefects, job_kinds());
 
 }  // namespace
 }  // namespace holdfast::test

@@ -13,7 +13,7 @@ class Ancestor : public JobsOn {};
 
 // What the jobs below are told by their test, and tell it.  One test runs at a time.
 struct Desk {
-  std::atomic<int> callbacks = 0, expired = 0, runs = 0, refused = 0;
+  std::atomic<int> callbacks = 0, expired = 0, runs = 0, refused = 0, asked = 0;
   std::atomic<bool> go = false, inside = false, refreshed = true;
   std::atomic<Token> token = no_token;
   std::mutex mutex;
@@ -34,15 +34,22 @@ class AtDesk {
 struct Export {
   static constexpr std::string_view name = "Export";
   static Millis lock_timeout(std::int64_t repository, std::int64_t minutes) {
+    ++desk->asked;
     return repository == 1 ? std::chrono::minutes(minutes) : Millis(1min);
   }
   void perform(JobContext&, std::int64_t, std::int64_t) {}
 };
 
 TEST_P(Ancestor, there_lock_timeout_gets_no_arguments_here_it_gets_those_of_the_job) {
+  AtDesk at;
   EXPECT_EQ(row(id_of(jobs_.perform_later<Export>(1, 60))).lock_ttl, 1h);
   EXPECT_EQ(row(id_of(jobs_.perform_later<Export>(1, 720))).lock_ttl, 12h);
   EXPECT_EQ(row(id_of(jobs_.perform_later<Export>(2, 720))).lock_ttl, 1min);
+  EXPECT_EQ(at->asked, 3) << "once for each";
+  jobs_.define<Export>();
+  JobWorker worker(jobs_, quick());
+  ASSERT_TRUE(await([&] { return events_.count(What::done) + events_.count(What::dropped) == 3; }));
+  EXPECT_EQ(at->asked, 3) << "and not when it runs";
 }
 
 struct Helped {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What active_job_lock does and its users rely on (reference/jobs.md 4.2, reference/ancestors.md 4.4), row by
 // row; and where we differ, that we do.
+#include <map>
+
 #include "holdfast/memory.h"
 #include "stores/decorators/faulty.h"
 #include "tests/jobs/callbacks.h"
@@ -129,8 +131,18 @@ TEST_P(Behaviour, a_refresh_by_key_reaches_every_one_that_runs_here) {
   for (int i = 0; i < 3; ++i) jobs_.enqueue("Three");
   JobWorker worker(jobs_, quick(3));
   ASSERT_TRUE(await_inside(3));
+  Client client = jobs_.client();
+  const auto left = [&] {
+    std::map<std::string, Millis> of;
+    for (const JobRow& job : jobs_.list({.name = "Three"})) of[job.lock] = client.look(job.lock).remaining;
+    return of;
+  };
   let_pass(20ms);
+  const auto before = left();
   EXPECT_TRUE(jobs_.refresh_lock("lock:Three:"));
+  const auto after = left();
+  ASSERT_EQ(before.size(), 3u);
+  for (const auto& [lock, remaining] : before) EXPECT_GT(after.at(lock), remaining) << lock;
   go_ = true;
   EXPECT_TRUE(events_.await(What::done, 3));
   EXPECT_FALSE(jobs_.refresh_lock("lock:Three:"));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A child after fork() has neither the threads nor the connections: it does nothing, and its parent goes on.
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include "jobs/ticks.h"
@@ -130,6 +132,103 @@ TEST_P(ForkedJobs, the_child_of_a_job_holds_nothing_of_it) {
   ASSERT_TRUE(await_state(id, JobState::done));
   EXPECT_TRUE(told);
   EXPECT_TRUE(held);
+}
+
+// It says what is told in which process, by a descriptor that both have.
+class Told {
+ public:
+  Told() { EXPECT_EQ(pipe(ends_), 0); }
+  ~Told() {
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
+  void operator()(char what) const {
+    const char in = getpid() == parent_ ? what : static_cast<char>(what - 'a' + 'A');
+    EXPECT_EQ(write(ends_[1], &in, 1), 1);
+  }
+  std::string all() const {
+    (*this)('z');
+    std::string text;
+    for (char c = 0; text.empty() || text.back() != 'z'; text += c) {
+      if (read(ends_[0], &c, 1) != 1) break;
+    }
+    return text;
+  }
+
+ private:
+  const pid_t parent_ = getpid();
+  int ends_[2] = {};
+};
+
+// True if the child ends by itself, and as one that has nothing more to do.
+bool ends_well(pid_t child) {
+  int status = 0;
+  const bool ended = await([&] { return waitpid(child, &status, WNOHANG) == child; });
+  if (!ended) kill(child, SIGKILL), waitpid(child, &status, 0);
+  return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST_P(ForkedJobs, the_child_of_a_job_that_returns_or_throws_ends_there_and_says_nothing) {
+  for (const bool throws : {false, true}) {
+    const Told told;
+    std::atomic<pid_t> child = -1;
+    JobOptions options{.lock = {.timeout = 10min}};
+    options.lock_expired_before_release = [&](JobContext&, const Args&) { told('x'); };
+    jobs_.define("Forks", options, [&](JobContext&, const Args&) {
+      const pid_t forked = fork();
+      if (forked != 0) {
+        child = forked;
+        EXPECT_TRUE(ends_well(forked));
+        return;
+      }
+      std::atexit([] { _exit(0); });  // what is static is the parent's
+      told('f');
+      if (throws) throw std::runtime_error("in the child");
+    });
+    WorkerOptions worker_options = quick();
+    worker_options.on_event = [&](const JobEvent& event) { told(event.what == What::started ? 's' : 'e'); };
+    {
+      JobWorker worker(jobs_, worker_options);
+      const JobId id = id_of(jobs_.enqueue("Forks"));
+      EXPECT_TRUE(await_state(id, JobState::done));
+      EXPECT_EQ(row(id).attempt, 1);
+      EXPECT_EQ(row(id).error, "");
+    }
+    EXPECT_EQ(told.all(), "sFez") << "the child's are capital";
+    EXPECT_GT(child, 0);
+  }
+}
+
+TEST_P(ForkedJobs, the_child_of_a_job_that_runs_here_and_now_is_told_that_it_is_one) {
+  std::atomic<int> expired = 0;
+  JobOptions options{.lock = {.timeout = 10min}};
+  options.lock_expired_before_release = [&](JobContext&, const Args&) { ++expired; };
+  pid_t child = -1;
+  const bool refused = is_refused([&] {
+    EXPECT_TRUE(
+        jobs_.perform_now("Forks", {}, options, [&](JobContext&, const Args&) { child = fork(); }).ran);
+  });
+  if (child == 0) _exit(refused && expired == 0 ? 0 : 1);
+  EXPECT_FALSE(refused);
+  EXPECT_TRUE(ends_well(child));
+}
+
+TEST_P(ForkedJobs, nothing_of_the_users_goes_in_a_child) {
+  struct Goes {
+    int* count;
+    ~Goes() { ++*count; }
+  };
+  int gone = 0;
+  auto jobs = std::make_unique<Jobs>(Client(database_->new_client()));
+  jobs->define("Job", {}, [owned = std::make_shared<Goes>(&gone)](JobContext&, const Args&) {});
+  EXPECT_TRUE(true_in_child([&] {
+    jobs.reset();
+    return gone == 0;
+  })) << "for who else was at it when it was forked?";
+  jobs.reset();
+  EXPECT_EQ(gone, 1);
 }
 
 // Whatever the threads of the parent were in the midst of: nobody in the child will ever end it.

@@ -31,8 +31,8 @@ struct Stay {
 class Kill : public JobsOn {
  protected:
   Process enqueuer(const std::string& point) { return Process({database_->url(), "enqueue", point, "k"}); }
-  Process worker(const std::string& point) {
-    return Process({database_->url(), "work", point, log(), std::to_string(claim.count())});
+  Process worker(const std::string& point, Millis claims = claim) {
+    return Process({database_->url(), "work", point, log(), std::to_string(claims.count())});
   }
   void kill(Process& process) {
     const int pid = process.pid();
@@ -187,6 +187,26 @@ TEST_P(Kill, there_a_crash_without_a_timeout_locks_for_ever_here_it_is_free_afte
   EXPECT_EQ(ends, 2);
   here.wait_until_idle();
   EXPECT_FALSE(jobs_.locked("lock:Trial:k"));
+}
+
+// Whatever became of its worker: its claim lasts an hour, and its lock does not.
+TEST_P(Kill, after_the_timeout_of_one_whose_worker_died_another_runs) {
+  JobOptions options = trial_options(false);
+  options.lock.timeout = 500ms;
+  const JobId crashed = id_of(jobs_.enqueue("Trial", trial_args("k"), options));
+  Process peer = worker("mid-job", 1h);
+  ASSERT_EQ(peer.hear(), "at mid-job");
+  kill(peer);
+  const Token first = row(crashed).token;
+  const JobId next = id_of(jobs_.enqueue("Trial", trial_args("k"), options));
+  std::atomic<std::uint64_t> second = 0;
+  define_trial(jobs_, [&](const JobContext& context, const char*) { second = number(context.token()); });
+  {
+    JobWorker here(jobs_, survivor());
+    EXPECT_TRUE(await_state(next, JobState::done));
+  }
+  EXPECT_GT(second, number(first));
+  EXPECT_EQ(state(crashed), JobState::running) << "nobody has missed it yet";
 }
 
 TEST_P(Kill, a_worker_that_is_stopped_past_its_lease_leaves_the_other_alone_when_it_goes_on) {

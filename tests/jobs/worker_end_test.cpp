@@ -44,16 +44,23 @@ TEST_P(WorkEnds, stop_does_not_wait_for_the_grace_and_the_job_is_handed_back) {
 }
 
 TEST_P(WorkEnds, the_end_of_a_lock_with_a_timeout_is_not_the_end_of_the_job) {
-  std::atomic<bool> lock_ended = false, may_go_on = false;
+  std::atomic<bool> lock_ended = false, was_told = false, may_go_on = false;
   jobs_.define("Slow", {.lock = {.timeout = 50ms}}, [&](JobContext& context, const Args&) {
+    const std::stop_token stop = context.stop_token();
     lock_ended = await([&] { return context.lost(); });
+    was_told = await([&] { return stop.stop_requested() && context.stop_requested(); });
     may_go_on = context.deadline() > BootClock::now();
   });
-  jobs_.enqueue("Slow");
+  const auto told = jobs_.enqueue("Slow");
   JobWorker worker(jobs_, {.poll = 10ms});
   worker.wait_until_idle();
   EXPECT_TRUE(lock_ended);
+  EXPECT_TRUE(was_told);
   EXPECT_TRUE(may_go_on);
+  const JobRow row = jobs_.list({.id = std::get<Enqueued>(told).id}).at(0);
+  EXPECT_EQ(row.state, JobState::done);
+  EXPECT_EQ(row.attempt, 1);
+  EXPECT_EQ(row.error, "");
 }
 
 TEST_P(WorkEnds, a_lock_without_a_timeout_is_renewed_as_long_as_the_job_runs) {
