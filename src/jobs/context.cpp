@@ -49,7 +49,8 @@ void JobContext::check() const {
 bool JobContext::refresh_lock() {
   if (!state_.locked() || !state_.held()) return false;
   const std::lock_guard lock(state_.refreshing);
-  return state_.lock.try_renew(state_.timeout).has_value();
+  const bool timed = state_.timeout > Millis::zero();  // else its own ttl, which is renewed anyway
+  return state_.lock.try_renew(timed ? std::optional(state_.timeout) : std::nullopt).has_value();
 }
 
 }  // namespace holdfast
