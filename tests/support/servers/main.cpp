@@ -140,8 +140,9 @@ int stop(const std::string& path) {
   const Fd life = life_of(pid);
   if (!life) return 0;
   ::kill(pid, SIGTERM);
+  // A database for each test is ten thousands of files to take away.
   pollfd end{life.get(), POLLIN, 0};
-  if (::poll(&end, 1, 30'000) == 1) return 0;
+  if (::poll(&end, 1, 150'000) == 1) return 0;
   std::fprintf(stderr, "servers: process %d does not end\n", pid);
   return 1;
 }
