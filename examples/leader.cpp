@@ -26,10 +26,10 @@ pid_t start(const std::string& name) {
   return pid;
 }
 
-// The next report; waits for it.
+// The next report; waits for it.  Empty: of somebody who was killed before it had closed its end.
 std::string report() {
   std::string line;
-  std::getline(std::ifstream("reports") >> std::ws, line);
+  while (line.empty()) std::getline(std::ifstream("reports") >> std::ws, line);
   return line;
 }
 
