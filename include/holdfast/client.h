@@ -74,8 +74,9 @@ class HOLDFAST_API Client {
   }
   Released release(std::string_view key, Holder owner) { return try_release(key, owner).value(); }
 
-  // Releases whatever `owner` holds, for a process that finds at its start what it held before: {.owner =
-  // "node-7"}.  Says how many there were.  Whole names, no patterns.  Walks through all keys of the table.
+  // Releases whatever `owner` holds, and says how many leases that were: for a process that begins by letting
+  // go of what it held before it was restarted.  Whole names, no patterns.  Walks through all keys of the
+  // table.
   Result<std::size_t> try_release_all(std::string_view owner);
   std::size_t release_all(std::string_view owner) { return try_release_all(owner).value(); }
 

@@ -33,8 +33,8 @@ class Lock {
   bool try_lock() { return attempt(Millis::zero()); }
   void unlock() noexcept {
     try {
-      if (lease_) (void)lease_->try_release();  // also what is detached
-    } catch (...) {                             // it runs out
+      if (lease_) (void)lease_->try_release();  // by hand, for one that is detached would stay
+    } catch (...) {                             // out of memory: it runs out
     }
     lease_.reset();
   }

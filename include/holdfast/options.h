@@ -71,8 +71,8 @@ struct AcquireOptions {
   // How long the store keeps the lease when it hears nothing from us: 30 s.  `never`: until released.
   std::optional<Millis> ttl = {};
 
-  // How long to wait for a busy key.  Zero: do not wait, which is the default (said by the call it also
-  // undoes `attempts` of the client's defaults).  `forever`: do.
+  // How long to wait for a busy key.  Zero: do not wait, which is the default (a call that says so is
+  // not bound by `attempts` of the client's defaults either).  `forever`: do.
   std::optional<Millis> wait = {};
 
   // Stops the wait, not the lease.

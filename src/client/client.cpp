@@ -74,8 +74,7 @@ Result<Lease> Client::try_acquire(std::string_view key, AcquireOptions options) 
 Result<Millis> Client::renew_by(std::string_view key, Holder owner, Millis ttl, bool extend) {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
-  if (Status s = core::check_ttl(extend && ttl > 0ms ? std::max(ttl, Millis(20)) : ttl); !s)
-    return std::move(s).error();
+  if (Status s = extend ? core::check_extension(ttl) : core::check_ttl(ttl); !s) return std::move(s).error();
   const auto reply = let_.state->send(
       {.verb = Verb::renew, .key = {key}, .holder = owner, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();

@@ -166,8 +166,7 @@ Status Lease::try_renew(std::optional<Millis> ttl) {
 }
 
 Status Lease::try_extend_by(Millis more) {
-  if (more <= Millis::zero()) return Error{Errc::invalid, "a lease can be extended by a positive time only"};
-  if (Status s = core::check_ttl(std::max(more, Millis(20))); !s) return s;
+  if (Status s = core::check_extension(more); !s) return s;
   return renew_by(more, true);
 }
 

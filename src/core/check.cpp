@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/check.h"
 
+#include <algorithm>
+
 #include "base/duration.h"
 #include "base/text.h"
 #include "base/url.h"
@@ -51,6 +53,11 @@ Status check_ttl(Millis ttl) {
   if (ttl > longest_ttl)
     return invalid("a ttl of " + format_duration(ttl) + " is too long; give at most 100 years, or never");
   return ok();
+}
+
+Status check_extension(Millis more) {
+  if (more <= 0ms) return invalid("a lease can be extended by a positive time only");
+  return check_ttl(std::max(more, shortest_ttl));
 }
 
 Status check_words(std::string_view words, const char* what) {

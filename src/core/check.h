@@ -16,6 +16,8 @@ Status check_key(std::string_view key);
 Status check_owner(std::string_view owner);
 // A lease lasts between 20 ms and 100 years, or for ever.
 Status check_ttl(Millis ttl);
+// What is added to one is above zero, and no longer than that.
+Status check_extension(Millis more);
 // What people are told: at most 4096 bytes of UTF-8.  `what`: "the note".
 Status check_words(std::string_view words, const char* what);
 Status check_terms(const Terms& terms, std::optional<Millis> margin);

@@ -101,6 +101,8 @@ TEST_P(Acquire, renew_and_release_by_name_work_from_another_client) {
   Lease lease = a.acquire("k", {.owner = "me"});
   EXPECT_TRUE(b.try_renew("k", {"me"}, 1min));
   EXPECT_TRUE(b.try_extend_by("k", {"me"}, 1min));
+  EXPECT_TRUE(b.try_extend_by("k", {"me"}, 1ms)) << "little is enough, as for a lease of one's own";
+  EXPECT_EQ(b.try_extend_by("k", {"me"}, 0ms).error().code, Errc::invalid);
   EXPECT_GT(by_hand_.list({.prefix = "k"}).leases.at(0).remaining, 119s);
   EXPECT_GT(b.renew("k", {"me"}, 1s), 119s) << "what is left, not what was asked for";
   const auto not_mine = b.try_renew("k", {"you"}, 1min);

@@ -61,6 +61,13 @@ TEST(Check, a_lease_lasts_between_20_milliseconds_and_100_years_or_for_ever) {
   for (const auto& row : table) expect_invalid(check_ttl(row.ttl), {"ttl", row.shown, row.right});
 }
 
+TEST(Check, a_lease_is_extended_by_a_positive_time_of_at_most_100_years) {
+  for (const Millis good : {1ms, Millis(20ms), Millis(24h * 36525)})
+    EXPECT_TRUE(check_extension(good)) << ms(good);
+  for (const Millis bad : {0ms, -1ms, Millis::min()}) expect_invalid(check_extension(bad), {"positive"});
+  expect_invalid(check_extension(24h * 36525 + 24h), {"100 years"});
+}
+
 TEST(Check, good_options_pass) {
   const AcquireOptions table[] = {
       {},
