@@ -8,27 +8,21 @@
 
 using namespace std::chrono_literals;
 
-// What the lease protects: a file, a row, a device.  It remembers the highest token it has seen.
+// What the lease protects: a file, a row, a device.
 class Document {
  public:
+  void write(std::string text) { text_ = std::move(text); }
   // First contact, even to read, carries the token: from here on all older holders are refused.
-  bool claim(holdfast::Token token) {
-    if (token < seen_) return false;
-    seen_ = token;
-    return true;
-  }
   bool write_fenced(std::string text, holdfast::Token token) {
-    return claim(token) && write(std::move(text));
-  }
-  bool write(std::string text) {
-    text_ = std::move(text);
-    return true;
+    auto pass = fence_.try_enter(token);  // nobody else is inside until it is gone
+    if (pass) write(std::move(text));
+    return pass.has_value();
   }
   const std::string& text() const { return text_; }
 
  private:
   std::string text_ = "empty";
-  holdfast::Token seen_ = holdfast::no_token;
+  holdfast::FenceGuard fence_;  // remembers the largest token it has seen
 };
 
 int main() {

@@ -4,6 +4,7 @@
 #include "holdfast/client.h"
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
+#include "holdfast/fence.h"
 #include "holdfast/job.h"
 #include "holdfast/job_args.h"
 #include "holdfast/job_engine.h"

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/fence_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "base/text.h"
+#include "base/wakeup.h"
+
+namespace holdfast {
+namespace {
+
+using Stat = struct stat;
+
+constexpr std::string_view title = "holdfast-fence ";
+constexpr std::size_t decimals = 19;  // of the largest token
+constexpr std::size_t hexadecimals = 16;
+constexpr std::size_t line_length = title.size() + decimals + 1 + hexadecimals + 1;
+constexpr Millis look_again_after(20);
+
+Error refused(const std::string& path, const std::string& why) {
+  return {Errc::refused, "cannot keep the mark in " + printable(path) + ": " + why};
+}
+Error refused(const std::string& path, int error) { return refused(path, std::strerror(error)); }
+
+std::string line_of(Token token) {
+  char text[line_length + 1];
+  std::snprintf(text, sizeof text, "%s%019llu %016llx\n", title.data(),
+                static_cast<unsigned long long>(number(token)),
+                static_cast<unsigned long long>(number(token)));
+  return text;
+}
+
+// Nothing: it is no line of ours.
+std::optional<Token> token_in(std::string_view line) {
+  std::uint64_t value = 0;
+  if (line.size() != line_length) return std::nullopt;
+  const char* const digits = line.data() + title.size();
+  std::from_chars(digits, digits + decimals, value);
+  // Whatever was read, only its own line is taken for it.
+  return line == line_of(Token{value}) ? std::optional(Token{value}) : std::nullopt;
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+// Who may write it: FILE, or the folder while there is no FILE.
+struct Fenced {
+  bool exists;
+  Stat stat;
+
+  // Whoever else's the mark is, nobody wrote it who may not write FILE.
+  bool may_be_marked_by_others(const Stat& mark) const {
+    if (!exists)  // who can put a mark into the folder could have made FILE as well
+      return (stat.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (stat.st_mode & S_ISVTX) == 0;
+    if ((stat.st_mode & S_IWOTH) != 0) return true;
+    return (stat.st_mode & S_IWGRP) != 0 && mark.st_gid == stat.st_gid && (mark.st_mode & S_IWOTH) == 0;
+  }
+};
+
+Result<Fenced> look_at(const std::string& file, const std::string& sidecar) {
+  Fenced fenced{true, {}};
+  if (::stat(file.c_str(), &fenced.stat) == 0) return fenced;
+  fenced.exists = false;
+  if (::stat(folder_of(sidecar).c_str(), &fenced.stat) != 0) return refused(sidecar, errno);
+  return fenced;
+}
+
+// Who may write FILE may claim, and nobody else can open the sidecar: to read is enough to lock.
+mode_t mode_for(const Fenced& fenced) {
+  mode_t mode = S_IRUSR | S_IWUSR;
+  if (!fenced.exists) return mode;
+  if ((fenced.stat.st_mode & S_IWGRP) != 0) mode |= S_IRGRP | S_IWGRP;
+  if ((fenced.stat.st_mode & S_IWOTH) != 0) mode |= S_IROTH | S_IWOTH;
+  return mode;
+}
+
+// The sidecar belongs to whom FILE belongs, as far as we may give it away.
+void hand_over(int fd, const Stat& found, const Fenced& fenced) {
+  constexpr mode_t permissions = 07777;
+  mode_t mode = mode_for(fenced);
+  const bool same_group =
+      found.st_gid == fenced.stat.st_gid || ::fchown(fd, static_cast<uid_t>(-1), fenced.stat.st_gid) == 0;
+  if (!same_group) mode &= ~mode_t{S_IRWXG};  // they would be those of another group than is meant
+  if (found.st_uid != fenced.stat.st_uid) (void)!::fchown(fd, fenced.stat.st_uid, static_cast<gid_t>(-1));
+  if ((found.st_mode & permissions) != mode) (void)::fchmod(fd, mode);
+}
+
+// Not what somebody put there for us to fall over.  What it is then follows FILE, which may be new.
+Status settle(int fd, const std::string& path, const Fenced& fenced) {
+  Stat found{};
+  if (::fstat(fd, &found) != 0) return refused(path, errno);
+  if (!S_ISREG(found.st_mode)) return refused(path, "it is no regular file; take it away");
+  if (found.st_nlink > 1) return refused(path, "it has another name besides (a hard link); take it away");
+  const bool trusted = found.st_uid == ::geteuid() || found.st_uid == 0 ||
+                       found.st_uid == fenced.stat.st_uid || fenced.may_be_marked_by_others(found);
+  if (!trusted) return refused(path, "it belongs to somebody who has no business there; take it away");
+  const bool may_change = found.st_uid == ::geteuid() || ::geteuid() == 0;
+  if (fenced.exists && may_change) hand_over(fd, found, fenced);
+  return ok();
+}
+
+Result<Fd> open_sidecar(const std::string& path, const Fenced& fenced) {
+  constexpr int how = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  for (;;) {
+    Fd fd(::open(path.c_str(), how));
+    if (!fd && errno == ENOENT) {
+      fd.reset(::open(path.c_str(), how | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
+      if (!fd && errno == EEXIST) continue;  // somebody was faster
+    }
+    if (!fd && errno == ELOOP) return refused(path, "it is a symbolic link; take it away");
+    if (!fd) return refused(path, errno);
+    if (Status s = settle(fd.get(), path, fenced); !s) return std::move(s).error();
+    return fd;
+  }
+}
+
+// Zero, or errno.
+int set_lock(int fd, int how) {
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  int error = 0;
+  do {
+    error = ::fcntl(fd, how, &whole) == 0 ? 0 : errno;
+  } while (error == EINTR);
+  return error;
+}
+
+Result<Token> read_mark(int fd, const std::string& path) {
+  char text[line_length + 1];
+  const ssize_t got = ::pread(fd, text, sizeof text, 0);
+  if (got < 0) return refused(path, errno);
+  if (got == 0) return no_token;
+  const auto token = token_in({text, static_cast<std::size_t>(got)});
+  if (token) return *token;
+  return refused(
+      path,
+      "what stands there is no mark of ours, or is damaged; delete it when no older holder can be left");
+}
+
+// `end` is when the wait is over.
+Status lock(int fd, const std::string& path, const std::string& file, Millis wait, Instant end) {
+  int error = set_lock(fd, F_OFD_SETLK);
+  if (error == EAGAIN && wait == forever) error = set_lock(fd, F_OFD_SETLKW);
+  if (error == EAGAIN && wait > Millis::zero()) {
+    // The kernel wakes only those who wait for ever.
+    for (Wakeup pause; error == EAGAIN && BootClock::now() < end;) {
+      pause.wait(std::min(end, BootClock::now() + look_again_after));
+      error = set_lock(fd, F_OFD_SETLK);
+    }
+  }
+  if (error == 0) return ok();
+  if (error != EAGAIN) return refused(path, error);
+  const auto inside = read_mark(fd, path);
+  return Error{wait > Millis::zero() ? Errc::timeout : Errc::busy,
+               printable(file) + " is being worked on" +
+                   (inside ? " under token " + std::to_string(number(*inside)) : "")};
+}
+
+Status sync_folder(int fd, const std::string& path) {
+  const Fd folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Who may not read the folder can only have all of its file system written.
+  const bool secluded = !folder && errno == EACCES;
+  if (secluded ? ::syncfs(fd) != 0 : !folder || ::fsync(folder.get()) != 0) return refused(path, errno);
+  return ok();
+}
+
+// Also if it stands there already: the one who wrote it may not have come to the fsync, or failed in it.  So
+// with the folder, whoever made the file in it.
+Status write_mark(int fd, const std::string& path, Token token) {
+  const std::string line = line_of(token);
+  const ssize_t written = ::pwrite(fd, line.data(), line.size(), 0);
+  if (written < 0) return refused(path, errno);
+  if (static_cast<std::size_t>(written) != line.size()) return refused(path, ENOSPC);
+  if (::fsync(fd) != 0) return refused(path, errno);
+  return sync_folder(fd, path);
+}
+
+// Not if it was deleted or moved, or its folder was: another may be there now, which others find.
+bool is_still_there(int fd, const std::string& path) {
+  Stat ours{}, there{};
+  return ::fstat(fd, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
+         ours.st_ino == there.st_ino;
+}
+
+}  // namespace
+
+Status check_claim(Token token, Token seen, const std::string& what) {
+  if (token == no_token || number(token) > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+    return Error{Errc::invalid,
+                 std::to_string(number(token)) + " is no token: give the one that came with the lease"};
+  if (token >= seen) return ok();
+  Error error{Errc::lost, "token " + std::to_string(number(token)) + " is too old: " + what + " has seen " +
+                              std::to_string(number(seen))};
+  error.loss = Loss::stolen;
+  return error;
+}
+
+Result<std::string> fence_path(const std::string& file) {
+  namespace fs = std::filesystem;
+  if (file.empty() || file.find('\0') != std::string::npos)
+    return Error{Errc::invalid, "\"" + printable(file) + "\" is no path: give that of what is fenced"};
+  std::error_code error;
+  fs::path path(file);
+  while (!path.has_filename() && path.has_relative_path()) path = path.parent_path();  // slashes behind it
+  fs::path real = fs::canonical(path, error);
+  if (error && fs::is_symlink(fs::symlink_status(path, error)))
+    return Error{Errc::refused,
+                 printable(file) + " is a symbolic link to nothing: give the name that it stands for"};
+  if (real.empty()) {
+    const fs::path folder = path.parent_path();
+    real = fs::canonical(folder.empty() ? "." : folder, error);
+    if (error)
+      return Error{Errc::refused, "the folder of " + printable(file) + " cannot be used: " + error.message()};
+    if (path.filename() != "." && path.filename() != "..") real /= path.filename();
+  }
+  if (!real.has_filename())
+    return Error{Errc::invalid, printable(file) + " has no folder that a mark could lie in"};
+  return (real.parent_path() / ("." + real.filename().string() + ".fence")).string();
+}
+
+Result<FenceFile> FenceFile::claim(const std::string& file, Token token, Millis wait) {
+  if (Status s = check_claim(token, no_token, file); !s) return std::move(s).error();
+  const Instant end = after(BootClock::now(), wait);
+  for (;;) {
+    const auto path = fence_path(file);
+    if (!path) return path.error();
+    const auto fenced = look_at(file, *path);
+    if (!fenced) return fenced.error();
+    auto fd = open_sidecar(*path, *fenced);
+    if (!fd) return std::move(fd).error();
+    if (Status s = lock(fd->get(), *path, file, wait, end); !s) return std::move(s).error();
+    if (!is_still_there(fd->get(), *path)) continue;  // what we have locked is nobody's any more
+    const auto seen = read_mark(fd->get(), *path);
+    if (!seen) return seen.error();
+    if (Status s = check_claim(token, *seen, printable(file)); !s) return std::move(s).error();
+    if (Status s = write_mark(fd->get(), *path, token); !s) return std::move(s).error();
+    return FenceFile(*std::move(fd));
+  }
+}
+
+}  // namespace holdfast
