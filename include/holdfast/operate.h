@@ -79,9 +79,11 @@ class HOLDFAST_API Operator {
   std::vector<std::string> init() { return try_init().value(); }
   Result<std::vector<std::string>> try_init();
 
-  // What the store says about itself.
+  // What the store says about itself; and what a thorough look finds, also where leases are refused.
   Traits examine() { return try_examine().value(); }
   Result<Traits> try_examine();
+  Diagnosis diagnose() { return try_diagnose().value(); }
+  Result<Diagnosis> try_diagnose();
 
  private:
   struct State;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "holdfast/clock.h"
+#include "holdfast/export.h"
 
 namespace holdfast {
 
@@ -81,7 +82,25 @@ struct Purged {
   std::uint64_t log = 0;
 };
 
-// What a store says about itself, for the client and for `doctor`.
+// How much it matters.
+enum class Weight : std::uint8_t {
+  note,     // good to know
+  warning,  // a second misfortune (a crash, a fail-over) can cost what a lease promises
+  danger,   // so can an ordinary day
+};
+
+HOLDFAST_API const char* to_string(Weight weight) noexcept;
+
+// Something about a store, or about the way to it, that whoever relies on its leases should know.
+struct Finding {
+  Weight weight{};
+  std::string topic;   // "redis.eviction": the row of the page docs/stores/redis.md
+  std::string what;    // what is so, and what can come of it
+  std::string advice;  // what to change; empty: nothing
+  bool told = false;   // to every client, when it opens the store
+};
+
+// What a store says about itself, for the client.  Cheap: every client asks.
 struct Traits {
   std::string name;     // "sqlite"
   Millis resolution{};  // of its expiry clock; goes into the margin
@@ -89,8 +108,14 @@ struct Traits {
   bool fair = true;     // waiters are served in order
   bool tidies = false;  // nobody need purge: it does so by itself, or others count on what is there
   char grade = 'B';     // A consensus, B durable, C best effort, D refuse
-  std::vector<std::string> findings = {};
-  std::vector<std::string> warnings = {};  // findings that every client is told of when it opens the store
+  std::vector<Finding> findings = {};
+};
+
+// What a thorough look has found: those findings, and what costs more to find out.
+struct Diagnosis {
+  std::string server;  // what it is, for people: "PostgreSQL 15.18", "SQLite 3.40.1"
+  char grade = 'B';    // as in Traits
+  std::vector<Finding> findings = {};
 };
 
 }  // namespace holdfast

@@ -126,6 +126,11 @@ class HOLDFAST_API Steward {
   // Tokens rise across it.  A key whose last token is ahead of the store's wall clock stays.  Others can
   // write meanwhile.  If it does not come to the end by `until` it says unavailable; what is gone is gone.
   virtual Result<Purged> purge(const Purge& what, Instant until) = 0;
+
+  // Looks for what can break a lease there, also where no client is let in because of it: whatever connect()
+  // would refuse for the sake of safety is a finding.  Changes nothing.  A store that does not look finds
+  // nothing.
+  virtual Result<Diagnosis> diagnose(Instant until);
 };
 
 class JobEngine;  // job_engine.h

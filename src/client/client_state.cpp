@@ -34,7 +34,9 @@ Status ClientState::open() {
   auto traits = batched_.examine(after(BootClock::now(), opening));
   if (!traits) return std::move(traits).error();
   traits_ = *std::move(traits);
-  for (const std::string& warning : traits_.warnings) tell(options_, warning);
+  for (const Finding& finding : traits_.findings) {
+    if (finding.told) tell(options_, finding.what);
+  }
   if (!traits_.tidies) keeper_.purge_every(options_.purge_every);
   return ok();
 }

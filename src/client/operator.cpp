@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr Millis one_call = 5s;
 constexpr Millis one_look = 500ms;
-constexpr Millis one_purge = 10min;
+constexpr Millis one_purge = 10min, one_diagnosis = 20s;
 constexpr Millis first_pause = 20ms, longest_pause = 500ms;
 constexpr Millis without_answer = 10s;  // a wait outlives a restart of the store, not its end
 
@@ -79,6 +79,11 @@ Result<Page> Operator::try_list(const Query& query) {
 
 Result<Traits> Operator::try_examine() {
   return state_->unless_forked([&] { return state_->store.examine(soon()); });
+}
+
+Result<Diagnosis> Operator::try_diagnose() {
+  return state_->unless_forked(
+      [&] { return state_->origin->steward()->diagnose(after(BootClock::now(), one_diagnosis)); });
 }
 
 Result<Inspection> Operator::try_inspect(std::string_view key) {

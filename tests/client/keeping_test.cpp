@@ -227,7 +227,9 @@ class UntidyOrigin final : public Origin {
     Result<Traits> examine(Instant until) override {
       auto traits = inner_->examine(until);
       if (traits) traits->tidies = tidies_;
-      if (traits) traits->warnings = {"nobody sweeps here"};
+      if (traits)
+        traits->findings = {
+            {.weight = Weight::note, .topic = "", .what = "nobody sweeps here", .advice = "", .told = true}};
       return traits;
     }
 

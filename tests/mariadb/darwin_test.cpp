@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/mariadb/darwin_suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -336,7 +337,7 @@ TEST_P(DarwinLayout, a_purge_leaves_what_java_has_and_takes_ours_from_both_table
 TEST_P(DarwinLayout, it_says_of_itself_that_it_promises_less) {
   const Traits traits = Ours(darwin()).store().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'C');
-  EXPECT_THAT(traits.warnings, ::testing::Contains(HasSubstr("layout=darwin")));
+  EXPECT_THAT(told(traits), ::testing::Contains(HasSubstr("layout=darwin")));
 }
 
 HOLDFAST_ON_BOTH(DarwinLayout);

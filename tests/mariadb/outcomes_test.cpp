@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/mariadb/suite.h"
+#include "tests/support/findings.h"
 #include "tests/support/servers/port.h"
 
 namespace holdfast::test {
@@ -304,10 +305,10 @@ TEST_P(Outcomes, what_is_set_up_unsafely_is_told_to_everybody_who_opens_it) {
   const Traits traits = Ours(own.url()).store().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'C');
   for (const char* word : {"innodb_flush_log_at_trx_commit", "sync_binlog", "sysdate_is_now"})
-    EXPECT_THAT(traits.warnings, Contains(HasSubstr(word)));
+    EXPECT_THAT(told(traits), Contains(HasSubstr(word)));
   const Traits known = Ours(own.url() + "?unsafe=allow").store().examine(soon()).value();
-  EXPECT_TRUE(known.warnings.empty());
-  EXPECT_FALSE(known.findings.empty());
+  EXPECT_TRUE(told(known).empty());
+  EXPECT_FALSE(found(known).empty());
 }
 
 TEST_P(Outcomes, a_server_that_is_set_up_well_has_no_warnings) {
@@ -315,7 +316,7 @@ TEST_P(Outcomes, a_server_that_is_set_up_well_has_no_warnings) {
   make_tables(own.url());
   const Traits traits = Ours(own.url()).store().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'B');
-  EXPECT_TRUE(traits.warnings.empty()) << traits.warnings.front();
+  EXPECT_TRUE(told(traits).empty()) << told(traits).front();
 }
 
 TEST_P(Outcomes, a_binary_log_of_statements_is_refused) {
@@ -343,7 +344,13 @@ TEST(Galera, is_told_to_everybody_who_opens_it) {
   Ours ours(node.url());
   const Traits traits = ours.store().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'C');
-  EXPECT_THAT(traits.warnings, Contains(HasSubstr("Galera")));
+  EXPECT_THAT(told(traits), Contains(HasSubstr("Galera")));
+  const auto diagnosis = [&] { return ours.origin().steward()->diagnose(soon()).value(); };
+  EXPECT_NE(about(diagnosis(), "mariadb.galera"), nullptr);
+  EXPECT_EQ(about(diagnosis(), "mariadb.galera-state"), nullptr);
+  node.query("SET GLOBAL wsrep_desync = ON");
+  EXPECT_NE(about(diagnosis(), "mariadb.galera-state"), nullptr);
+  node.query("SET GLOBAL wsrep_desync = OFF");
   EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
 }
 
@@ -362,8 +369,24 @@ TEST(Replica, is_refused_although_it_takes_writes) {
   Ours allowed(replica.url() + "?unsafe=allow");
   EXPECT_EQ(allowed.acquire("k", "ann").verdict, Verdict::granted);
   const Traits traits = allowed.store().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'C');
-  EXPECT_THAT(traits.findings, Contains(HasSubstr("replica")));
+  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_THAT(found(traits), Contains(HasSubstr("replica")));
+  const auto at = [](const MariaServer& server, const char* topic) {
+    const Diagnosis diagnosis = try_origin(server.url()).value()->steward()->diagnose(soon()).value();
+    const Finding* finding = about(diagnosis, topic);
+    return finding == nullptr ? "" : finding->what;
+  };
+  EXPECT_THAT(at(replica, "mariadb.replica"), HasSubstr("replica"));
+
+  // And of its primary: whether one that is promoted would have the last leases.
+  const char* const topic = "mariadb.semi-sync";
+  EXPECT_THAT(at(primary, topic), HasSubstr("asynchronous"));
+  primary.query("SET GLOBAL rpl_semi_sync_master_enabled = ON");
+  EXPECT_THAT(at(primary, topic), HasSubstr("no replica confirms"));
+  replica.query("STOP SLAVE; SET GLOBAL rpl_semi_sync_slave_enabled = ON; START SLAVE");
+  EXPECT_TRUE(await([&] { return at(primary, topic).starts_with("replicas confirm only after"); }));
+  primary.query("SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_SYNC");
+  EXPECT_TRUE(await([&] { return at(primary, topic).empty(); }));
 }
 
 }  // namespace

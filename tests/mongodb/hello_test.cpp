@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/findings.h"
+
 namespace holdfast::mongodb {
 namespace {
 
@@ -35,7 +37,7 @@ TEST(HelloOfMongo, a_replica_set_is_good) {
   EXPECT_NO_THROW(require_safe(set, site(false)));
   EXPECT_EQ(traits_of(set, site(false)).grade, 'B');
   EXPECT_TRUE(traits_of(set, site(false)).push);
-  EXPECT_TRUE(traits_of(set, site(false)).findings.empty());
+  EXPECT_TRUE(test::found(traits_of(set, site(false))).empty());
 }
 
 }  // namespace

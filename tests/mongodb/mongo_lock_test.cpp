@@ -5,6 +5,7 @@
 
 #include "base/wall_clock.h"
 #include "tests/mongodb/suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -322,7 +323,7 @@ TEST_F(MongoLock, examine_says_what_this_layout_cannot_promise) {
   Caller caller(beside());
   const Traits traits = caller.examine();
   EXPECT_EQ(traits.grade, 'C');
-  EXPECT_TRUE(mentions(traits.findings.front() + traits.findings.back(), "mongo-lock"));
+  EXPECT_TRUE(mentions(found(traits).front() + found(traits).back(), "mongo-lock"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/postgres/suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -84,7 +85,7 @@ TEST_F(Outcomes, a_statement_timeout_changes_nothing_and_is_unavailable) {
 
 TEST_F(Outcomes, at_repeatable_read_statements_that_meet_are_sent_again) {
   const std::string url = url_of_role_with("default_transaction_isolation = 'repeatable read'");
-  EXPECT_THAT(Ours(url).store().examine(soon()).value().findings, Contains(HasSubstr("repeatable read")));
+  EXPECT_THAT(found(Ours(url).store().examine(soon()).value()), Contains(HasSubstr("repeatable read")));
   std::atomic<int> granted = 0;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -6,6 +6,7 @@
 
 #include "holdfast/holdfast.h"
 #include "tests/postgres/suite.h"
+#include "tests/support/findings.h"
 #include "tests/support/servers/pgbouncer.h"
 
 namespace holdfast::test {
@@ -22,8 +23,8 @@ TEST_F(Pooler, it_is_noticed_and_told) {
   Ours ours(pooled());
   const Traits traits = ours.store().examine(soon()).value();
   EXPECT_FALSE(traits.push);
-  EXPECT_THAT(traits.findings, ::testing::Contains(::testing::HasSubstr("pooler")));
-  EXPECT_EQ(traits.warnings.size(), 1u);
+  EXPECT_THAT(found(traits), ::testing::Contains(::testing::HasSubstr("pooler")));
+  EXPECT_EQ(told(traits).size(), 1u);
   EXPECT_FALSE(ours.store().bell());
   EXPECT_TRUE(Ours(url()).store().examine(soon()).value().push);
 }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/postgres/jobs_suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -204,8 +205,8 @@ TEST_F(Schema, an_unlogged_table_and_a_server_without_fsync_are_told) {
   psql()->run("ALTER TABLE locks SET UNLOGGED");
   Ours ours(url());
   const Traits traits = ours.store().examine(soon()).value();
-  EXPECT_THAT(traits.warnings, ::testing::Contains(HasSubstr("unlogged")));
-  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_THAT(told(traits), ::testing::Contains(HasSubstr("unlogged")));
+  EXPECT_EQ(traits.grade, 'D');
 }
 
 TEST_F(Schema, tables_are_two_if_their_names_differ_in_a_letter) {
@@ -298,6 +299,7 @@ TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
     EXPECT_TRUE(ours.store().list({.what = what}, soon()));
   EXPECT_TRUE(ours.store().examine(soon()));
+  EXPECT_TRUE(ours.origin().steward()->diagnose(soon()));
   EXPECT_TRUE(ours.origin().steward()->purge({.free_for = 0ms, .log_older_than = 0ms}, soon()));
   use_all_of_jobs(trapped);
 }

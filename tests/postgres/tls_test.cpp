@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who answers has to prove its name.
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+
+#include <thread>
 
 #include "tests/postgres/suite.h"
+#include "tests/support/listener.h"
 #include "tests/support/servers/certificates.h"
 
 namespace holdfast::test {
@@ -60,6 +64,20 @@ TEST_F(Tls, a_server_without_it_is_refused) {
 }
 
 // A name that is not local by its letters leads to the same server: hostaddr says where.
+// A server that is killed just then: it will be back, and nobody has lied about a name.
+TEST_F(Tls, a_server_that_ends_while_hands_are_shaken_is_unreachable_and_not_refused) {
+  const Listener listener;
+  const std::jthread server([&] {
+    const Fd caller = listener.accept();
+    char question[8];
+    EXPECT_EQ(::recv(caller.get(), question, sizeof question, MSG_WAITALL), 8);
+  });
+  const auto reached = reach("postgres://postgres@" + listener.place() +
+                             "/postgres?sslmode=verify-full&sslrootcert=" + certificates_.authority());
+  ASSERT_FALSE(reached);
+  EXPECT_EQ(reached.error().code, Errc::unavailable) << reached.error().detail;
+}
+
 TEST_F(Tls, a_host_that_is_not_local_has_to_prove_its_name_unless_told_otherwise) {
   const PostgresServer server({.tls = certificates_.right(), .fsync = false});
   const std::string elsewhere = "postgres://postgres:" + std::string(PostgresAddress::superuser_password) +

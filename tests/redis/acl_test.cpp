@@ -1,38 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The least that a user of Redis needs: exactly what docs/stores/redis.md says.
-#include <fstream>
-#include <sstream>
 #include <thread>
 
+#include "tests/redis/documented_acl.h"
 #include "tests/redis/worker.h"
 
 namespace holdfast::test {
 namespace {
 
-std::vector<std::string> words_of(const std::string& line) {
-  std::istringstream in(line);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(word);
-  return words;
-}
-
-// The lines of the page, joined where they are broken by a backslash.
-std::vector<std::string> documented() {
-  std::ifstream page(HOLDFAST_SOURCE "/docs/stores/redis.md");
-  std::string command, line;
-  while (std::getline(page, line)) {
-    if (command.empty() && !line.starts_with("ACL SETUSER")) continue;
-    const bool goes_on = line.ends_with('\\');
-    command += " " + (goes_on ? line.substr(0, line.size() - 1) : line);
-    if (!goes_on) break;
-  }
-  return words_of(command);
-}
-
 class AclOfRedis : public RedisTest {
  protected:
   void SetUp() override {
-    const auto words = documented();
+    const auto words = documented_acl(HOLDFAST_SOURCE "/docs/stores/redis.md");
     ASSERT_GT(words.size(), 10u) << "docs/stores/redis.md has no line ACL SETUSER";
     ASSERT_EQ(words[2], "app");
     ASSERT_EQ(redis(words), "OK");

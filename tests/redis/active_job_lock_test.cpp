@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leases beside Ruby processes with active_job_lock, whose commands are played by hand, on the same keys.
 #include "tests/redis/ruby.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -243,9 +244,9 @@ TEST_F(BesideActiveJobLock, a_client_is_told_that_its_lease_was_taken_over) {
 }
 
 TEST_F(BesideActiveJobLock, what_the_layout_cannot_is_found_by_whoever_examines_it) {
-  const Traits traits = ours_.examine();
+  const std::vector<std::string> sentences = found(ours_.examine());
   const auto tells = [](const std::string& text) { return mentions(text, "layout=active_job_lock"); };
-  EXPECT_TRUE(std::any_of(traits.findings.begin(), traits.findings.end(), tells));
+  EXPECT_TRUE(std::any_of(sentences.begin(), sentences.end(), tells));
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "stores/redis/script.h"
-#include "tests/redis/listener.h"
 #include "tests/redis/suite.h"
+#include "tests/support/listener.h"
 
 namespace holdfast::test {
 namespace {

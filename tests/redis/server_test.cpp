@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/redis/suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -31,8 +32,8 @@ TEST(ServerOfRedis, one_that_throws_keys_away_is_used_by_who_insists_and_graded_
   EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::granted);
   const Traits traits = caller.examine();
   EXPECT_EQ(traits.grade, 'D');
-  EXPECT_TRUE(has(traits.findings, "throws keys away"));
-  EXPECT_TRUE(traits.warnings.empty()) << "who insists knows";
+  EXPECT_TRUE(has(found(traits), "throws keys away"));
+  EXPECT_TRUE(told(traits).empty()) << "who insists knows";
 }
 
 TEST(ServerOfRedis, a_policy_without_a_limit_and_a_limit_without_eviction_are_fine) {
@@ -48,15 +49,15 @@ TEST(ServerOfRedis, one_with_an_append_only_file_and_no_replica_has_nothing_to_w
   EXPECT_EQ(traits.name, "redis");
   EXPECT_EQ(traits.grade, 'C');
   EXPECT_TRUE(traits.push && traits.fair && traits.tidies);
-  EXPECT_TRUE(traits.warnings.empty()) << traits.warnings.front();
-  EXPECT_TRUE(traits.findings.empty());
+  EXPECT_TRUE(told(traits).empty()) << told(traits).front();
+  EXPECT_TRUE(found(traits).empty());
 }
 
 TEST(ServerOfRedis, one_that_forgets_when_restarted_is_warned_of) {
   const RedisServer server({.lines = {"appendonly no"}});
   const Traits traits = Caller(server.url()).examine();
-  EXPECT_TRUE(has(traits.warnings, "append-only"));
-  EXPECT_TRUE(has(traits.findings, "append-only"));
+  EXPECT_TRUE(has(told(traits), "append-only"));
+  EXPECT_TRUE(has(found(traits), "append-only"));
   std::vector<std::string> told;
   const Client client = open(server.url(), {.log = [&](std::string_view line) { told.emplace_back(line); }});
   EXPECT_TRUE(has(told, "append-only"));
@@ -71,7 +72,7 @@ TEST(ServerOfRedis, a_replica_is_refused_and_its_primary_is_warned_of) {
   EXPECT_TRUE(mentions(status.error().detail, "127.0.0.1:" + std::to_string(primary.port())))
       << status.error().detail;
   Caller caller(primary.url());
-  ASSERT_TRUE(await([&] { return has(caller.examine().warnings, "1 replica:"); }));
+  ASSERT_TRUE(await([&] { return has(told(caller.examine()), "1 replica:"); }));
 }
 
 TEST(ServerOfRedis, one_of_a_cluster_is_refused) {
@@ -98,10 +99,10 @@ TEST(ServerOfRedis, nearly_full_memory_and_past_evictions_are_found) {
   server.command({"SET", "filler", std::string(1 << 20, 'x')});
   Caller caller(server.url());
   server.command({"CONFIG", "SET", "maxmemory", "1"});
-  EXPECT_TRUE(has(caller.examine().findings, "nearly full"));
+  EXPECT_TRUE(has(found(caller.examine()), "nearly full"));
   server.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
   server.command({"SET", "one", "more"});
-  EXPECT_TRUE(has(caller.examine().findings, "thrown away"));
+  EXPECT_TRUE(has(found(caller.examine()), "thrown away"));
 }
 
 }  // namespace

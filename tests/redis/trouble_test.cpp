@@ -4,8 +4,8 @@
 #include <csignal>
 #include <thread>
 
-#include "tests/redis/listener.h"
 #include "tests/redis/suite.h"
+#include "tests/support/listener.h"
 #include "tests/support/servers/port.h"
 
 namespace holdfast::test {

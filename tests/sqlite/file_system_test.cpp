@@ -8,6 +8,7 @@
 
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -45,8 +46,8 @@ TEST_F(FileSystems, who_allows_it_has_leases_there_of_the_worst_grade) {
   EXPECT_TRUE(here.granted("k"));
   const Traits traits = here.store().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'D');
-  ASSERT_EQ(traits.findings.size(), 1u);
-  EXPECT_NE(traits.findings[0].find("NFS"), std::string::npos);
+  ASSERT_EQ(found(traits).size(), 1u);
+  EXPECT_NE(found(traits)[0].find("NFS"), std::string::npos);
   EXPECT_TRUE(Caller(here.origin().in("jobs").value()).granted("k")) << "and so has another table of it";
 }
 

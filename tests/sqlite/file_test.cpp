@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tests/sqlite/suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -247,9 +248,9 @@ TEST_F(Files, what_it_says_about_itself) {
   EXPECT_EQ(traits.name, "sqlite");
   EXPECT_TRUE(traits.push && traits.fair);
   EXPECT_EQ(traits.grade, 'B');
-  EXPECT_TRUE(traits.findings.empty());
+  EXPECT_TRUE(found(traits).empty());
   fs::permissions(path_, fs::perms::others_write, fs::perm_options::add);
-  EXPECT_EQ(here.store().examine(soon()).value().findings.size(), 1u);
+  EXPECT_EQ(found(here.store().examine(soon()).value()).size(), 1u);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -126,7 +127,7 @@ TEST_F(Ownership, a_folder_that_everybody_writes_is_refused_with_all_below_it) {
   EXPECT_TRUE(daring.granted("k"));
   const Traits traits = daring.store().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'D');
-  EXPECT_EQ(traits.findings.size(), 1u);
+  EXPECT_EQ(found(traits).size(), 1u);
 }
 
 TEST_F(Ownership, in_a_sticky_folder_our_own_file_is_used_with_a_warning) {
@@ -134,10 +135,10 @@ TEST_F(Ownership, in_a_sticky_folder_our_own_file_is_used_with_a_warning) {
   Caller here(path_);
   EXPECT_TRUE(here.granted("k"));
   const Traits traits = here.store().examine(soon()).value();
-  ASSERT_EQ(traits.findings.size(), 1u);
-  EXPECT_NE(traits.findings[0].find("a folder of its own"), std::string::npos) << traits.findings[0];
+  ASSERT_EQ(found(traits).size(), 1u);
+  EXPECT_NE(traits.findings[0].advice.find("a folder of its own"), std::string::npos) << found(traits)[0];
   EXPECT_EQ(traits.grade, 'B');
-  EXPECT_TRUE(Caller(folder() + "/own/leases.db").store().examine(soon()).value().findings.empty());
+  EXPECT_TRUE(found(Caller(folder() + "/own/leases.db").store().examine(soon()).value()).empty());
 }
 
 TEST_F(Ownership, a_regular_file_in_place_of_a_fifo_is_not_written) {

@@ -18,8 +18,7 @@ std::string refusal(unsigned code) {
   if (takes_no_writes(code))
     return "it does not take writes (a replica, or read_only); leases have to be written down: give the "
            "primary";
-  if (one_of(code, {1044, 1142, 1143, 1227, 1370}))
-    return "this user lacks a privilege; docs/stores/mariadb.md has the grants it needs";
+  if (was_denied(code)) return "this user lacks a privilege; docs/stores/mariadb.md has the grants it needs";
   if (one_of(code, {1045, 1129, 1130, 1251, 1275, 1396, 1524, 1698, 1820, 1862, 3118, 3159, 3955, 4151}))
     return "it does not let this user in";
   if (code == 1049) return "there is no such database";
@@ -65,6 +64,8 @@ bool was_overtaken(unsigned code) noexcept { return one_of(code, {1020, 1062, 12
 bool was_locked(unsigned code) noexcept { return one_of(code, {1205, 1969, 3024, 3572}); }
 
 bool takes_no_writes(unsigned code) noexcept { return one_of(code, {1290, 1792, 1836, 3100}); }
+
+bool was_denied(unsigned code) noexcept { return one_of(code, {1044, 1142, 1143, 1227, 1370}); }
 
 // 1927, 4031: the server's farewell.  1053, 1080: it is going down.
 bool is_connection_lost(unsigned code) noexcept {

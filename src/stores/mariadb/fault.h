@@ -18,6 +18,8 @@ bool was_overtaken(unsigned code) noexcept;
 bool was_locked(unsigned code) noexcept;
 // Whoever was a primary is none now, or somebody has made it read-only.
 bool takes_no_writes(unsigned code) noexcept;
+// This user lacks a privilege.
+bool was_denied(unsigned code) noexcept;
 // The driver's own numbers: no answer came.
 bool is_connection_lost(unsigned code) noexcept;
 

@@ -103,7 +103,11 @@ class Look {
 
   void look() {
     hello_.key_type = key_type();
-    for (const std::string_view word : tables_.words()) look_at(word, hello_.missing, hello_.wrong);
+    for (const std::string_view word : tables_.words()) {
+      const bool first = hello_.wrong.empty();
+      look_at(word, hello_.missing, hello_.wrong);
+      if (first && !hello_.wrong.empty()) hello_.flaw = flaw_of(word);
+    }
     for (const std::string_view word : tables_.job_words())
       look_at(word, hello_.missing_jobs, hello_.wrong_jobs);
     hello_.longest_key = length_in(type_of("locks", "key"));
@@ -123,6 +127,13 @@ class Look {
                                          "survives a crash; ALTER it: ENGINE=InnoDB";
       if (!what.empty()) wrong = "the table \"" + tables_.called(word) + "\" cannot be used: " + what;
     }
+  }
+  Flaw flaw_of(std::string_view word) const {
+    if (engine_of(tables_.called(word)) != "InnoDB") return Flaw::engine;
+    const auto key = find(word, "key");
+    if (!key || columns_.text(*key, collation).empty()) return Flaw::column;
+    const bool as_meant = tables_.darwin() && hello_.key_type.ends_with(columns_.text(*key, collation));
+    return as_meant ? Flaw::column : Flaw::collation;
   }
   static bool same(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -205,12 +216,14 @@ std::string list_of(const Tables& tables) {
 }
 
 // A dump without its data has the table and not the row, and so has an init that was ended in between.
-bool has_state_row(Connection& connection, const Site& site, const Hello& hello, Instant until) {
+bool has_state_row(Connection& connection, const Site& site, Hello& hello, Instant until) {
   if (std::find(hello.missing.begin(), hello.missing.end(), "state") != hello.missing.end()) return false;
   if (!hello.wrong.empty()) return true;  // which is said first
   const Answers answers = connection.run(site.tables.expand("SELECT 1 FROM {state} WHERE one = 1"), until);
-  if (answers.trouble) raise(statement_error(*answers.trouble, site.name));
-  return !answers.back().rows.empty();
+  if (!answers.trouble) return !answers.back().rows.empty();
+  if (!was_denied(answers.trouble->code)) raise(statement_error(*answers.trouble, site.name));
+  hello.denied = answers.trouble;
+  return true;
 }
 
 [[noreturn]] void no_table(std::string_view word, const Hello& hello, const Site& site) {
@@ -263,7 +276,7 @@ std::string no_state_row(const Site& site) {
 }
 
 void require_complete(const Hello& hello, const Site& site) {
-  if (const int oldest = hello.mariadb() ? 1006 : 800; hello.release() < oldest)
+  if (hello.too_old())
     raise({Errc::refused, site.name + " is " + printable(hello.version) +
                               "; leases need MariaDB 10.6 or MySQL 8.0, or later ones"});
   if (hello.replicates && !site.options.allow_unsafe)
@@ -272,10 +285,11 @@ void require_complete(const Hello& hello, const Site& site) {
                               "primary, or say unsafe=allow"});
   if (!hello.is("read_only", "OFF"))
     raise({Errc::refused, site.name + " is read-only; leases have to be written down: give the primary"});
-  if (hello.is("log_bin", "ON") && hello.is("binlog_format", "STATEMENT"))
+  if (hello.logs_statements())
     raise({Errc::refused, site.name + " keeps its binary log by statements, which cannot carry leases; set "
                                       "binlog_format=ROW or MIXED there"});
   if (!hello.wrong.empty()) raise({Errc::refused, site.name + ": " + hello.wrong});
+  if (hello.denied) raise(statement_error(*hello.denied, site.name));
   if (hello.missing.empty()) return;
   if (hello.missing.front() == "state_row") raise({Errc::refused, no_state_row(site)});
   no_table(hello.missing.front(), hello, site);

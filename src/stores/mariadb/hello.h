@@ -2,13 +2,22 @@
 // hello.h - the first words on every connection: how we want it, who answers, and what is there.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "stores/mariadb/connection.h"
 
 namespace holdfast::mariadb {
+
+// What is wrong about a table.
+enum class Flaw : std::uint8_t {
+  column,     // one is missing, or of another type
+  engine,     // it is not kept by InnoDB
+  collation,  // two keys can be one
+};
 
 struct Hello {
   std::string version = {}, database = {};
@@ -19,9 +28,12 @@ struct Hello {
   bool replicates = false;    // another server's log, as far as MariaDB tells everybody
 
   std::string wrong = {};                           // what cannot be used, in a sentence; empty: nothing
+  Flaw flaw = Flaw::column;                         // of what is wrong
   std::vector<std::string> missing = {};            // tables and a row, by the names in schema.sql
   std::string key_type = {};                        // of the column `key` of our tables
   std::size_t longest_key = 0, longest_holder = 0;  // in bytes, or in letters in Darwin's table
+
+  std::optional<Trouble> denied = {};  // what this user may not even look at
 
   // The same of the tables of jobs, which leases do without.
   std::string wrong_jobs = {};
@@ -30,6 +42,8 @@ struct Hello {
   bool mariadb() const { return version.find("MariaDB") != std::string::npos; }
   int release() const;  // 1011 for 10.11
   bool is(std::string_view setting, std::string_view value) const;
+  bool too_old() const { return release() < (mariadb() ? 1006 : 800); }
+  bool logs_statements() const { return is("log_bin", "ON") && is("binlog_format", "STATEMENT"); }
 };
 
 // What is wrong, and who mends it, where the table `state` has not its one row.

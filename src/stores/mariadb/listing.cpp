@@ -2,7 +2,9 @@
 // What the store tells people: its rows, and what it thinks of the server.
 #include <algorithm>
 
+#include "core/grade.h"
 #include "stores/mariadb/darwin.h"
+#include "stores/mariadb/findings.h"
 #include "stores/mariadb/sql/darwin_leases.sql.h"
 #include "stores/mariadb/sql/history.sql.h"
 #include "stores/mariadb/sql/leases.sql.h"
@@ -67,34 +69,6 @@ Error looking_failed(Error error) {
   return error;
 }
 
-std::vector<std::string> dangers(const Hello& hello, bool darwin) {
-  std::vector<std::string> found;
-  if (!hello.is("innodb_flush_log_at_trx_commit", "1"))
-    found.emplace_back(
-        "innodb_flush_log_at_trx_commit is not 1: a crash of the server's machine can lose leases and "
-        "tokens");
-  if (hello.is("log_bin", "ON") && !hello.is("sync_binlog", "1"))
-    found.emplace_back(
-        "sync_binlog is not 1: after a crash of the server's machine its replicas may not have the last "
-        "leases");
-  if (hello.is("wsrep_on", "ON"))
-    found.emplace_back(
-        "this is a node of a Galera cluster: nodes that are parted can both grant; let all clients use one "
-        "node");
-  if (hello.replicates)
-    found.emplace_back(
-        "this is a replica: its primary knows of none of these leases, and what it writes may overwrite "
-        "them");
-  if (hello.clock_stands)
-    found.emplace_back("sysdate_is_now is on: an acquire that waited for a row may be granted too late");
-  if (darwin)
-    found.emplace_back(
-        "layout=darwin: times are local ones in whole seconds, and a Java node can take a lease over when "
-        "its zone "
-        "changes the clock");
-  return found;
-}
-
 }  // namespace
 
 Result<Page> MariaStore::list(const Query& query, Instant until) {
@@ -139,10 +113,9 @@ Result<Traits> MariaStore::examine(Instant until) {
   try {
     ready(until);
     hello_ = say_hello(*connection_, *site_, until);
-    traits.findings = dangers(hello_, site_->tables.darwin());
-    if (!traits.findings.empty()) traits.grade = 'C';
-    if (!site_->options.allow_unsafe) traits.warnings = traits.findings;
-    traits.findings.push_back("the server is " + hello_.version);
+    traits.findings = findings_of(hello_, *site_);
+    traits.grade = core::grade_of('B', traits.findings);
+    if (site_->options.allow_unsafe) core::hush(traits.findings);
   } catch (const Failure& failure) {
     return looking_failed(failure.error());
   }

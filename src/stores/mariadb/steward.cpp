@@ -5,6 +5,7 @@
 
 #include "core/row.h"
 #include "stores/mariadb/darwin.h"
+#include "stores/mariadb/diagnosis.h"
 #include "stores/mariadb/sql/purge_keys.sql.h"
 #include "stores/mariadb/sql/purge_places.sql.h"
 #include "stores/mariadb/sql/schema.sql.h"
@@ -57,6 +58,7 @@ bool MariaSteward::commit(Connection& connection, const std::string& text, Insta
 std::vector<std::string> MariaSteward::missing(const Hello& hello) const {
   for (const std::string& wrong : {hello.wrong, hello.wrong_jobs})
     if (!wrong.empty()) raise({Errc::refused, site_->name + ": " + wrong + "; nothing was changed"});
+  if (hello.denied) raise(statement_error(*hello.denied, site_->name));
   std::vector<std::string> statements;
   for (const auto& words : {hello.missing, hello.missing_jobs})
     for (const std::string& word : words)
@@ -163,6 +165,14 @@ Result<Purged> MariaSteward::purge(const Purge& what, Instant until) {
                        .back()
                        .affected;
     return purged;
+  } catch (const Failure& failure) {
+    return undone(failure.error());
+  }
+}
+
+Result<Diagnosis> MariaSteward::diagnose(Instant until) {
+  try {
+    return mariadb::diagnose(*site_, until);
   } catch (const Failure& failure) {
     return undone(failure.error());
   }

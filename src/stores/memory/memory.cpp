@@ -14,6 +14,13 @@ namespace {
 
 Micros boot_now() { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); }
 
+Finding one_process_only() {
+  return {.weight = Weight::danger,
+          .topic = "memory.process",
+          .what = "one process only: nothing outlives it",
+          .advice = "give a store that others reach too"};
+}
+
 class EventBell final : public Bell {
  public:
   EventBell(std::shared_ptr<Database> database, std::string client)
@@ -61,7 +68,7 @@ class MemoryStore final : public Store {
                   .push = true,
                   .tidies = true,  // with the process
                   .grade = 'D',
-                  .findings = {"one process only: nothing outlives it"}};
+                  .findings = {one_process_only()}};
   }
   std::unique_ptr<Bell> bell() override { return std::make_unique<EventBell>(database_, client_); }
 
@@ -80,6 +87,9 @@ class MemorySteward final : public Steward {
   Result<Purged> purge(const Purge& what, Instant) override {
     const std::lock_guard lock(database_->mutex());
     return database_->purge(what);
+  }
+  Result<Diagnosis> diagnose(Instant) override {
+    return Diagnosis{.server = "memory", .grade = 'D', .findings = {one_process_only()}};
   }
 
  private:

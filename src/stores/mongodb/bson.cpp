@@ -149,6 +149,26 @@ std::vector<std::int64_t> View::numbers(const char* name) const {
   return all;
 }
 
+std::vector<std::string_view> View::texts(const char* name) const {
+  std::vector<std::string_view> all;
+  const View list = (*this)[name];
+  bson_iter_t iter;
+  if (!list || !bson_iter_init_from_data(&iter, list.data_, list.size_)) return all;
+  while (bson_iter_next(&iter)) {
+    std::uint32_t size = 0;
+    if (!BSON_ITER_HOLDS_UTF8(&iter)) continue;
+    const char* text = bson_iter_utf8(&iter, &size);
+    all.emplace_back(text, size);
+  }
+  return all;
+}
+
+std::string_view View::object_id(const char* name) const {
+  const auto at = find(name);
+  if (!at || !BSON_ITER_HOLDS_OID(&*at)) return {};
+  return {reinterpret_cast<const char*>(bson_iter_oid(&*at)->bytes), sizeof(bson_oid_t)};
+}
+
 bson_t View::as_bson() const {
   bson_t bson = BSON_INITIALIZER;
   if (data_) bson_init_static(&bson, data_, size_);

@@ -55,6 +55,8 @@ class View {
   View operator[](const char* name) const;              // a document or an array
   std::vector<View> documents(const char* name) const;  // in that array
   std::vector<std::int64_t> numbers(const char* name) const;
+  std::vector<std::string_view> texts(const char* name) const;  // in that array
+  std::string_view object_id(const char* name) const;           // its twelve bytes
   bool is_null(const char* name) const;
   // As a document of the driver.
   bson_t as_bson() const;

@@ -75,7 +75,7 @@ mongoc_client_t* Connection::client() {
 // The driver would open it anew by itself, but only after a command of ours was lost.
 bool Connection::closed() { return !client_ || deadline_.any_closed(); }
 
-Document Connection::run(Document command, Effect effect, Instant until) {
+Document Connection::run_in(const std::string& database, Document command, Effect effect, Instant until) {
   last_code_ = 0;
   if (BootClock::now() >= until)
     raise({Errc::unavailable, "the time for this call was over before it was sent"});
@@ -92,8 +92,8 @@ Document Connection::run(Document command, Effect effect, Instant until) {
   deadline_.wrote = false;
   Document reply;
   bson_error_t error{};
-  const bool good = mongoc_client_command_simple(server, site_->database.c_str(), &command.get(), nullptr,
-                                                 &reply.raw(), &error);
+  const bool good =
+      mongoc_client_command_simple(server, database.c_str(), &command.get(), nullptr, &reply.raw(), &error);
   if (good) {
     if (auto trouble = trouble_in(View(reply), *site_)) {
       close_if_gone(View(reply)["writeConcernError"].number("code"));

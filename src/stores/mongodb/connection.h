@@ -22,7 +22,11 @@ class Connection {
   // In the site's database.  A write is answered when a majority of the replica set has it in its journal.  A
   // server alone that is asked for a majority only begins to write its journal (seen with kill -9): it is
   // asked for itself.
-  Document run(Document command, Effect effect, Instant until);
+  Document run(Document command, Effect effect, Instant until) {
+    return run_in(site_->database, std::move(command), effect, until);
+  }
+  // In another database.
+  Document run_in(const std::string& database, Document command, Effect effect, Instant until);
 
   void told(bool alone) noexcept { alone_ = alone; }
 

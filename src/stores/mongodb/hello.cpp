@@ -2,6 +2,8 @@
 #include "stores/mongodb/hello.h"
 
 #include "base/text.h"
+#include "core/grade.h"
+#include "stores/mongodb/findings.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -16,26 +18,6 @@ Document described(Connection& connection, const std::string& name, Instant unti
   Document command;
   command.number("listCollections", 1).document("filter", Document().text("name", name));
   return connection.run(std::move(command), Effect::reads, until);
-}
-
-// Keys are compared byte by byte, and stay where they are.  False: there is no such collection yet.
-bool require_plain(Connection& connection, Instant until) {
-  const Site& site = connection.site();
-  const Document reply = described(connection, site.leases(), until);
-  const auto found = View(reply)["cursor"].documents("firstBatch");
-  for (const View collection : found) {
-    if (collection.text("type") != "collection")
-      raise({Errc::refused, about(site) + "is a " + printable(collection.text("type")) +
-                                "; name another one with collection="});
-    const View options = collection["options"];
-    if (options["collation"])
-      raise({Errc::refused, about(site) + "has a collation (" +
-                                printable(options["collation"].text("locale")) +
-                                "), by which two keys could be one; name another one with collection="});
-    if (options.flag("capped"))
-      raise({Errc::refused, about(site) + "is capped and forgets; name another one with collection="});
-  }
-  return !found.empty();
 }
 
 std::string vanishing_index(Connection& connection, Instant until) {
@@ -57,15 +39,21 @@ Micros evaluated_time(Connection& connection, Instant until) {
   raise({Errc::unavailable, connection.site().place + " does not tell the time"});
 }
 
-std::string about_index(const std::string& name) {
-  return "the index " + printable(name) +
-         " lets documents vanish by themselves, and tokens with them: they could fall";
-}
-
-constexpr const char* about_router =
-    "behind mongos the router's clock decides, and two of them may differ: a lease can end early";
-
 }  // namespace
+
+// Keys are compared byte by byte, and stay where they are.
+std::optional<std::string> oddity_of(Connection& connection, const std::string& collection, Instant until) {
+  const Document reply = described(connection, collection, until);
+  for (const View found : View(reply)["cursor"].documents("firstBatch")) {
+    if (found.text("type") != "collection") return "is a " + printable(found.text("type"));
+    const View options = found["options"];
+    if (options["collation"])
+      return "has a collation (" + printable(options["collation"].text("locale")) +
+             "), by which two keys could be one";
+    return options.flag("capped") ? "is capped and forgets" : "";
+  }
+  return std::nullopt;
+}
 
 bool collection_exists(Connection& connection, const std::string& name, Instant until) {
   const Document reply = described(connection, name, until);
@@ -89,8 +77,7 @@ std::int64_t purged_token(Connection& connection, Instant until) {
   return token;
 }
 
-Hello say_hello(Connection& connection, Instant until) {
-  const Site& site = connection.site();
+Hello greet(Connection& connection, Instant until) {
   Hello hello;
   hello.asked = BootClock::now();
   const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until);
@@ -100,18 +87,33 @@ Hello say_hello(Connection& connection, Instant until) {
   hello.answered = BootClock::now();
   hello.set = told.text("setName");
   hello.router = told.text("msg") == "isdbgrid";
+  hello.old = told.number("maxWireVersion") < wire_of_5_0;
+  hello.secondary = !told.flag("isWritablePrimary");
   connection.told(!hello.streams());
-  if (told.number("maxWireVersion") < wire_of_5_0)
-    raise({Errc::refused, site.place + " is older than MongoDB 5.0, the first that can do what leases need"});
-  if (!told.flag("isWritablePrimary"))
+  return hello;
+}
+
+void look_at_collection(Connection& connection, Hello& hello, Instant until) {
+  const auto oddity = oddity_of(connection, connection.site().leases(), until);
+  hello.odd = oddity.value_or("");
+  if (oddity && oddity->empty()) hello.vanishing_index = vanishing_index(connection, until);
+}
+
+Hello say_hello(Connection& connection, Instant until) {
+  const Site& site = connection.site();
+  Hello hello = greet(connection, until);
+  if (hello.old) raise({Errc::refused, site.place + about_age});
+  if (hello.secondary)
     raise({Errc::unavailable, site.place + " is not the primary; name the whole set with replicaSet="});
-  if (require_plain(connection, until)) hello.vanishing_index = vanishing_index(connection, until);
+  look_at_collection(connection, hello, until);
   require_safe(hello, site);
   hello.purged = purged_token(connection, until);
   return hello;
 }
 
 void require_safe(const Hello& hello, const Site& site) {
+  if (!hello.odd.empty())
+    raise({Errc::refused, about(site) + hello.odd + "; name another one with collection="});
   if (site.options.allow_unsafe) return;
   if (hello.router)
     raise({Errc::refused, site.place + " is a router: " + about_router +
@@ -123,28 +125,8 @@ void require_safe(const Hello& hello, const Site& site) {
 
 Traits traits_of(const Hello& hello, const Site& site) {
   Traits traits{.name = "mongodb", .resolution = Millis(1), .push = hello.streams(), .grade = 'B'};
-  const auto warn = [&](std::string text) { traits.warnings.push_back(std::move(text)); };
-  if (!hello.vanishing_index.empty()) {
-    traits.grade = 'D';
-    warn(about_index(hello.vanishing_index));
-  }
-  if (hello.router) {
-    traits.grade = 'D';
-    warn(about_router);
-  }
-  if (!hello.streams())
-    traits.findings.push_back(
-        "the server stands alone: a majority is this one, its disk is all there is, and waiters have to ask "
-        "again and again, as only a replica set tells them");
-  if (site.beside_the_gem()) {
-    traits.grade = traits.grade == 'D' ? 'D' : 'C';
-    traits.findings.push_back(
-        "layout=mongo-lock: a Ruby process may insert its document beside ours at the same moment, extend "
-        "ours "
-        "as its own, or delete all; docs/stores/mongodb.md tells more");
-  }
-  traits.findings.insert(traits.findings.end(), traits.warnings.begin(), traits.warnings.end());
-  if (site.options.allow_unsafe) traits.warnings.clear();
+  traits.findings = findings_of(hello, site);
+  traits.grade = core::grade_of('B', traits.findings);
   return traits;
 }
 

@@ -125,17 +125,22 @@ Status check_parameters(std::string_view uri) {
   return ok();
 }
 
+// By which the server's certificate is not looked at; null: it is.
+const char* lax_option(const mongoc_uri_t* uri) {
+  for (const char* lax :
+       {MONGOC_URI_TLSINSECURE, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, MONGOC_URI_TLSALLOWINVALIDHOSTNAMES,
+        MONGOC_URI_SSLALLOWINVALIDCERTIFICATES, MONGOC_URI_SSLALLOWINVALIDHOSTNAMES})
+    if (mongoc_uri_get_option_as_bool(uri, lax, false)) return lax;
+  return nullptr;
+}
+
 // The driver checks nothing by itself unless it is told to.
 Status check_tls(const mongoc_uri_t* uri, const Options& o) {
   if (o.allow_unsafe) return ok();
-  for (const char* lax :
-       {MONGOC_URI_TLSINSECURE, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, MONGOC_URI_TLSALLOWINVALIDHOSTNAMES,
-        MONGOC_URI_SSLALLOWINVALIDCERTIFICATES, MONGOC_URI_SSLALLOWINVALIDHOSTNAMES}) {
-    if (mongoc_uri_get_option_as_bool(uri, lax, false))
-      return Error{Errc::refused, "mongodb: " + std::string(lax) +
-                                      " lets anybody answer in the server's place; name its authority with "
-                                      "tlsCAFile= (unsafe=allow uses it all the same)"};
-  }
+  if (const char* lax = lax_option(uri))
+    return Error{Errc::refused, "mongodb: " + std::string(lax) +
+                                    " lets anybody answer in the server's place; name its authority with "
+                                    "tlsCAFile= (unsafe=allow uses it all the same)"};
   const bool said = mongoc_uri_has_option(uri, MONGOC_URI_TLS) || mongoc_uri_has_option(uri, MONGOC_URI_SSL);
   if (!said && !mongoc_uri_get_tls(uri) && !all_local(uri))
     return Error{Errc::refused, "mongodb: " + hosts_of(uri) +
@@ -171,7 +176,11 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
             .database = database,
             .place = hosts_of(uri.get()),
             .secrets = {},
-            .client = random_hex(16)};
+            .client = random_hex(16),
+            .local = all_local(uri.get()),
+            .tls = mongoc_uri_get_tls(uri.get()),
+            .verified = lax_option(uri.get()) == nullptr,
+            .logs_in = mongoc_uri_get_username(uri.get()) || mongoc_uri_get_auth_mechanism(uri.get())};
   if (const char* password = mongoc_uri_get_password(uri.get())) site.secrets.emplace_back(password);
   for (std::string& secret : secrets_in(site.options.uri)) site.secrets.push_back(std::move(secret));
   return std::shared_ptr<Origin>(std::make_shared<MongoOrigin>(std::move(site)));

@@ -18,6 +18,10 @@ struct Site {
   std::string place;                 // the hosts, for people
   std::vector<std::string> secrets;  // not to be repeated
   std::string client;
+  bool local = true;  // all of the hosts are this machine
+  bool tls = false;
+  bool verified = true;  // the server's certificate is looked at
+  bool logs_in = false;
 
   bool beside_the_gem() const { return options.layout == Layout::mongo_lock; }
   // Where everything of a key is one document.  Beside the gem that is a collection of ours.

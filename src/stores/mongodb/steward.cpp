@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stores/mongodb/constants.h"
+#include "stores/mongodb/diagnosis.h"
 #include "stores/mongodb/hello.h"
 #include "stores/mongodb/job_indexes.h"
 #include "stores/mongodb/pipelines/purge.json.h"
@@ -91,6 +92,14 @@ Result<Purged> MongoSteward::purge(const Purge& what, Instant until) {
     return error;
   }
   return purged;
+}
+
+Result<Diagnosis> MongoSteward::diagnose(Instant until) {
+  try {
+    return look_closely(connection_, until);
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
 }
 
 std::uint64_t MongoSteward::take_parts(const char* field, std::string_view part, Micros cut, Instant until) {

@@ -19,6 +19,7 @@ class MongoSteward final : public Steward {
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override;
   Result<Purged> purge(const Purge& what, Instant until) override;
+  Result<Diagnosis> diagnose(Instant until) override;
 
  private:
   std::vector<std::string> indexes(bool make, Instant until);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/address.h"
 #include "base/poll.h"
 
 namespace holdfast::postgres {
@@ -43,7 +44,9 @@ bool says_cut(std::string_view message) {
   for (const int error : {ECONNRESET, EPIPE, ETIMEDOUT}) {
     if (message.find(std::strerror(error)) != std::string_view::npos) return true;
   }
-  return message.find("SYSCALL") != std::string_view::npos;
+  // The second: of a line that ended before the first word of TLS.
+  return message.find("SYSCALL") != std::string_view::npos ||
+         message.find("server closed the connection unexpectedly") != std::string_view::npos;
 }
 
 }  // namespace
@@ -140,6 +143,12 @@ bool Connection::ended() {
   const bool gone = PQconsumeInput(connection_.get()) != 1 || PQstatus(connection_.get()) != CONNECTION_OK;
   (void)PQisBusy(connection_.get());  // reads what came
   return gone || dismissed_;
+}
+
+bool Connection::is_local() const {
+  const std::string_view host = PQhost(connection_.get()), address = PQhostaddr(connection_.get());
+  const bool is_socket = host.starts_with('/') || host.starts_with('@');
+  return is_socket || holdfast::is_local(address.empty() ? host : address);
 }
 
 // Then nothing of this call has been sent yet.

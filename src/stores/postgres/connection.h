@@ -79,6 +79,9 @@ class Connection {
 
   int backend() const noexcept { return PQbackendPID(connection_.get()); }
   int fd() const noexcept { return PQsocket(connection_.get()); }
+  bool in_tls() const noexcept { return PQsslInUse(connection_.get()) == 1; }
+  // To this machine, as it came about: whatever name was given for it.
+  bool is_local() const;
 
   // What was notified meanwhile: payloads.  False: the connection is lost.
   bool take_notices(std::vector<std::string>& payloads);

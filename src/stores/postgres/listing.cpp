@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the store tells people: its rows, and what it thinks of the server.
-#include "base/text.h"
+#include "core/grade.h"
 #include "core/row.h"
 #include "stores/postgres/bell.h"
+#include "stores/postgres/findings.h"
 #include "stores/postgres/sql/examine.sql.h"
 #include "stores/postgres/sql/history.sql.h"
 #include "stores/postgres/sql/leases.sql.h"
@@ -58,38 +59,10 @@ void take_log(const Answer& a, Page& page) {
   }
 }
 
-constexpr const char* pooler =
-    "there is a connection pooler in between: statements are not prepared, and waiters poll";
-
 // Only looked: whatever went wrong, nothing was changed.
 Error looking_failed(Error error) {
   if (error.in_doubt()) error.code = Errc::unavailable;
   return error;
-}
-
-std::vector<std::string> dangers(const Answer& a, const Hello& hello) {
-  std::vector<std::string> found;
-  if (a.text(0, 0) == "off")
-    found.emplace_back("fsync is off: a crash of the server's machine can lose leases and tokens");
-  if (a.text(0, 1) == "off")
-    found.emplace_back("full_page_writes is off: a crash of the server's machine can damage the tables");
-  if (hello.unlogged) found.emplace_back("the lock table is unlogged: a crash of the server empties it");
-  return found;
-}
-
-std::vector<std::string> remarks(const Answer& a, const Hello& hello) {
-  std::vector<std::string> found;
-  if (a.text(0, 2) != "read committed")
-    found.push_back("default_transaction_isolation is " + std::string(a.text(0, 2)) +
-                    " for this user: statements that meet are sent again; read committed is faster");
-  if (a.text(0, 3).empty() && a.number(0, 5) > 0)
-    found.emplace_back("its standbys are asynchronous: one that is promoted may not have the last leases");
-  if (!a.text(0, 4).starts_with("PostgreSQL "))
-    found.push_back("this is not PostgreSQL itself but " + printable(a.text(0, 4)));
-  if (a.flag(0, 6))
-    found.emplace_back("the queue of notifications is filling up: somebody listens inside a transaction");
-  if (hello.pooled) found.emplace_back(pooler);
-  return found;
 }
 
 }  // namespace
@@ -127,17 +100,15 @@ Result<Traits> PostgresStore::examine(Instant until) {
     ready(until);
     traits.push = !hello_.pooled;
     parameters_.clear();
-    const Answer answer = connection_->run(hello_.tables.expand(examine_sql), parameters_, until);
+    const std::string question = std::string(examine_sql) + ", (SELECT s.made FROM {state} AS s)";
+    const Answer answer = connection_->run(hello_.tables.expand(question), parameters_, until);
     if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
-    traits.findings = dangers(answer, hello_);
-    if (!traits.findings.empty()) traits.grade = 'C';
+    traits.findings = findings_of(server_in(answer), hello_);
+    traits.grade = core::grade_of('B', traits.findings);
+    if (site_->allow_unsafe) core::hush(traits.findings);
     // Ruby's locker makes a row when it makes an object, and never again: one that is taken away because it
     // has been free for long would lock that object out.  In its table only people purge.
-    traits.tidies = !answer.flag(0, 7);
-    traits.warnings = traits.findings;
-    if (hello_.pooled) traits.warnings.emplace_back(pooler);
-    if (site_->allow_unsafe) traits.warnings.clear();
-    for (std::string& remark : remarks(answer, hello_)) traits.findings.push_back(std::move(remark));
+    traits.tidies = !answer.flag(0, answers_about_server);
   } catch (const Failure& failure) {
     return looking_failed(failure.error());
   }

@@ -152,6 +152,8 @@ Status Settings::look_up() {
     std::erase_if(used, [](const auto& word) { return word.first == "port"; });
   if (auto status = check_words(used); !status) return status;
   if (const std::string secret = find(used, "password"); !secret.empty()) secrets_.push_back(secret);
+  const std::string mode = find(words_, "sslmode").empty() ? find(used, "sslmode") : find(words_, "sslmode");
+  verifies_ = mode.starts_with("verify-");
   name_ = name_from(used);
   database_ = find(used, "dbname");
   return ok();

@@ -27,6 +27,9 @@ class Settings {
   const std::string& name() const noexcept { return name_; }
   const std::string& database() const noexcept { return database_; }
 
+  // A server that speaks TLS has to show a certificate of an authority that we know.
+  bool verifies() const noexcept { return verifies_; }
+
   // Somebody's words, fit for people: one line, nothing that ought to be hidden.
   std::string shown(std::string_view text) const;
 
@@ -37,6 +40,7 @@ class Settings {
   Words words_;
   std::vector<std::string> secrets_;
   std::string name_, database_;
+  bool verifies_ = false;
 };
 
 }  // namespace holdfast::postgres

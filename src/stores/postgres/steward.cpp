@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "core/row.h"
+#include "stores/postgres/diagnosis.h"
 #include "stores/postgres/sql/purge_keys.sql.h"
 #include "stores/postgres/sql/purge_log.sql.h"
 #include "stores/postgres/sql/purge_places.sql.h"
@@ -156,6 +157,16 @@ Result<Purged> PostgresSteward::purge(const Purge& what, Instant until) {
     Error error = failure.error();
     // What is gone is gone, and to ask again does no harm.
     if (error.in_doubt()) error.code = Errc::unavailable;
+    return error;
+  }
+}
+
+Result<Diagnosis> PostgresSteward::diagnose(Instant until) {
+  try {
+    return postgres::diagnose(*site_, until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // only looked
     return error;
   }
 }

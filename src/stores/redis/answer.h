@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // answer.h - what the server said to one command, as hiredis has decoded it.
 #pragma once
-#include <hiredis/hiredis.h>
-
 #include <cstdint>
 #include <memory>
 #include <string_view>
+
+#include "stores/redis/libhiredis.h"
 
 namespace holdfast::redis {
 

@@ -70,11 +70,10 @@ void Link::connect(Instant until) {
     const Answer time = wire->receive(until);
     const Instant received = BootClock::now();
     const Answer info = wire->receive(until);
-    for (const Answer* answer : {&time, &info}) {
-      if ((*answer)->is_error()) raise(to_error((*answer)->text(), *site_));
-    }
+    if (info->is_error()) raise(to_error(info->text(), *site_));
     ServerInfo told(info->text());
     if (Status s = check_server(told, *site_); !s) raise(std::move(s).error());
+    if (time->is_error()) raise(to_error(time->text(), *site_));  // a Sentinel knows none
     offset_ = {};
     learn(sent, received, time_of(*time));
     info_ = std::move(told);

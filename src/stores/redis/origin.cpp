@@ -6,6 +6,8 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "stores/redis/engine.h"
+#include "stores/redis/libhiredis.h"
+#include "stores/redis/openssl.h"
 #include "stores/redis/steward.h"
 #include "stores/redis/store.h"
 
@@ -93,6 +95,8 @@ Status check(const Options& o) {
 
 Result<std::shared_ptr<Origin>> origin(Options options) {
   if (Status s = check(options); !s) return std::move(s).error();
+  if (Status s = load_libhiredis(); !s) return std::move(s).error();
+  if (Status s = options.tls ? load_libssl() : load_libcrypto(); !s) return std::move(s).error();
   std::shared_ptr<TlsContext> tls = options.tls ? std::make_shared<TlsContext>(options) : nullptr;
   return std::shared_ptr<Origin>(std::make_shared<RedisOrigin>(std::move(options), std::move(tls)));
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/redis/script.h"
 
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
-
 #include <array>
 
 #include "stores/redis/lua/apply.lua.h"
@@ -27,11 +24,13 @@
 #include "stores/redis/lua/rule.lua.h"
 #include "stores/redis/lua/swift.lua.h"
 #include "stores/redis/lua/told.lua.h"
+#include "stores/redis/openssl.h"
 
 namespace holdfast::redis {
 namespace {
 
 std::string sha1_of(std::string_view text) {
+  load_libcrypto().value();
   OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);  // as in tls.cpp: whoever comes first decides
   std::array<unsigned char, SHA_DIGEST_LENGTH> digest;
   SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());

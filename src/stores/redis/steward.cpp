@@ -3,6 +3,7 @@
 
 #include <system_error>
 
+#include "stores/redis/diagnosis.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/index.h"
 #include "stores/redis/keys.h"
@@ -43,6 +44,18 @@ Result<Purged> RedisSteward::purge(const Purge& what, Instant until) {
     return Error{Errc::unavailable, e.what()};
   }
   return purged;
+}
+
+Result<Diagnosis> RedisSteward::diagnose(Instant until) {
+  try {
+    return look_closely(link_.shared_site(), until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing was to be changed
+    return error;
+  } catch (const std::system_error& e) {
+    return Error{Errc::unavailable, e.what()};
+  }
 }
 
 void RedisSteward::purge_keys(Millis free_for, Purged& purged, Instant until) {

@@ -16,6 +16,7 @@ class RedisSteward final : public Steward {
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override { return plan(until); }
   Result<Purged> purge(const Purge& what, Instant until) override;
+  Result<Diagnosis> diagnose(Instant until) override;
 
  private:
   void purge_keys(Millis free_for, Purged& purged, Instant until);

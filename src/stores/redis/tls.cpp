@@ -2,14 +2,12 @@
 #include "stores/redis/tls.h"
 
 #include <arpa/inet.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include <array>
 #include <climits>
 
 #include "base/text.h"
+#include "stores/redis/openssl.h"
 
 namespace holdfast::redis {
 namespace {
@@ -52,16 +50,19 @@ void read_files(SSL_CTX* context, const std::string& cacert, const std::string& 
 TlsContext::TlsContext(const Options& options)
     : cacert_(options.cacert), cert_(options.cert), key_(options.key) {}
 
-TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+TlsContext::~TlsContext() {
+  if (context_ != nullptr) SSL_CTX_free(context_);
+}
 
 ssl_ctx_st* TlsContext::get() {
   const std::lock_guard lock(mutex_);
   if (context_ != nullptr) return context_;
+  load_libssl().value();
   // A client may live in a static object, and be used after main(): OpenSSL must not be gone by then.
   OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr);
   ERR_clear_error();
-  const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
-                                                                  SSL_CTX_free);
+  const std::unique_ptr<SSL_CTX, decltype(SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
+                                                                 SSL_CTX_free);
   if (!context) refuse("OpenSSL does not start: " + reason());
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);

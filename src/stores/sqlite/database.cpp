@@ -113,21 +113,15 @@ void use_wal(Connection& connection) {
 }
 
 bool of_this_boot(Connection& connection) {
-  const Machine& machine = connection.machine();
-  Cursor cursor = connection.run(Sql::boot);
-  if (!cursor.next()) {
-    refuse(connection.path(), " does not say of which boot it is; move it away while nobody uses it");
+  switch (era_of(connection)) {
+    case Era::this_boot: return true;
+    case Era::another_boot: return false;
+    case Era::another_clock:
+      refuse(connection.path(),
+             " is used by processes in another time namespace, whose clock is not ours; "
+             "use it from one namespace, or give another path");
   }
-  if (!is_token(cursor.number(2)))
-    cursor.refuse(" has a token at the end of all numbers, which we did not write");
-  const bool same_boot = cursor.text(0) == machine.boot_id;
-  const bool same_clock = static_cast<std::uint64_t>(cursor.number(1)) == machine.time_namespace;
-  if (same_boot && !same_clock) {
-    refuse(connection.path(),
-           " is used by processes in another time namespace, whose clock is not ours; "
-           "use it from one namespace, or give another path");
-  }
-  return same_boot;
+  return false;
 }
 
 void reboot(Connection& connection, const Presence& presence) {
@@ -166,6 +160,20 @@ bool is_prepared(Connection& connection) {
   if (open_ours(connection).empty) return false;
   require_ours(connection);
   return has_our_tables(connection);
+}
+
+Era era_of(Connection& connection) {
+  const Machine& machine = connection.machine();
+  Cursor cursor = connection.run(Sql::boot);
+  if (!cursor.next()) {
+    refuse(connection.path(), " does not say of which boot it is; move it away while nobody uses it");
+  }
+  if (!is_token(cursor.number(2)))
+    cursor.refuse(" has a token at the end of all numbers, which we did not write");
+  const bool same_boot = cursor.text(0) == machine.boot_id;
+  const bool same_clock = static_cast<std::uint64_t>(cursor.number(1)) == machine.time_namespace;
+  if (!same_boot) return Era::another_boot;
+  return same_clock ? Era::this_boot : Era::another_clock;
 }
 
 void open_database(Connection& connection, const Presence& presence) {

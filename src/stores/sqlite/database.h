@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // database.h - opens a file and makes sure that it is a database of ours, of this boot.
 #pragma once
+#include <cstdint>
 #include <memory>
 
 #include "stores/sqlite/connection.h"
@@ -32,6 +33,15 @@ void open_jobs(Connection& connection);
 // Whether nothing is missing: open_database() would find its tables.  Changes nothing; throws as that does.
 // REQUIRES: as open_database().
 bool is_prepared(Connection& connection);
+
+// On whose clock its times were read.
+enum class Era : std::uint8_t {
+  this_boot,
+  another_boot,   // before this machine started, or on another one: no lease of then is worth anything
+  another_clock,  // of this boot, in another time namespace
+};
+// REQUIRES: is_prepared().  Changes nothing; throws Failure.
+Era era_of(Connection& connection);
 
 // A further connection to a file that open_database() has found right.
 void open_again(Connection& connection);

@@ -3,6 +3,8 @@
 
 #include <sys/vfs.h>
 
+#include <span>
+
 namespace holdfast::sqlite {
 namespace {
 
@@ -20,6 +22,16 @@ constexpr FileSystem unsafe[] = {
     {0xAAD7AAEA, "PanFS"}, {0x786F4256, "vboxsf"}, {0xBACBACBC, "vmhgfs"},
 };
 
+constexpr FileSystem passing[] = {
+    {0x01021994, "tmpfs"}, {0x858458F6, "ramfs"}, {0x794C7630, "overlayfs"}, {0x61756673, "aufs"}};
+
+const char* name_in(std::span<const FileSystem> table, std::uint32_t kind) {
+  for (const FileSystem& system : table) {
+    if (system.kind == kind) return system.name;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::uint32_t file_system_of(const std::string& path) {
@@ -27,18 +39,8 @@ std::uint32_t file_system_of(const std::string& path) {
   return ::statfs(path.c_str(), &found) == 0 ? static_cast<std::uint32_t>(found.f_type) : 0;
 }
 
-const char* unsafe_file_system(std::uint32_t kind) noexcept {
-  for (const FileSystem& system : unsafe) {
-    if (system.kind == kind) return system.name;
-  }
-  return nullptr;
-}
+const char* unsafe_file_system(std::uint32_t kind) noexcept { return name_in(unsafe, kind); }
 
-std::string unsafe_sentence(const std::string& path, const char* file_system) {
-  return path + " lies on " + file_system +
-         ", where locks and shared memory may not reach every process, so two could hold one key; keep it on "
-         "a "
-         "local disk";
-}
+const char* passing_file_system(std::uint32_t kind) noexcept { return name_in(passing, kind); }
 
 }  // namespace holdfast::sqlite

@@ -13,7 +13,8 @@ std::uint32_t file_system_of(const std::string& path);
 // us and taken for local.
 const char* unsafe_file_system(std::uint32_t kind) noexcept;
 
-// What is wrong with a file there, for people.
-std::string unsafe_sentence(const std::string& path, const char* file_system);
+// Whether a file there may be another one for every container, or gone when the machine starts again: its
+// name, or null.
+const char* passing_file_system(std::uint32_t kind) noexcept;
 
 }  // namespace holdfast::sqlite

@@ -2,6 +2,7 @@
 // What the store tells people: its rows, and what it thinks of the place it lies in.
 #include <filesystem>
 
+#include "core/grade.h"
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/path.h"
 #include "stores/sqlite/store.h"
@@ -81,9 +82,10 @@ Result<Traits> SqliteStore::examine(Instant until) {
   try {
     leases_.start(until);
     (void)leases_.holder_of({"examined"});  // the file can be read
-    traits.findings = dangers_of(std::filesystem::path(site_->path).parent_path().string(), site_->machine);
-    if (!traits.findings.empty()) traits.grade = 'D';
-    for (std::string& doubt : doubts_about(site_->path)) traits.findings.push_back(std::move(doubt));
+    const std::string folder = std::filesystem::path(site_->path).parent_path().string();
+    traits.findings = dangers_of(folder, site_->machine);
+    for (Finding& doubt : doubts_about(site_->path)) traits.findings.push_back(std::move(doubt));
+    traits.grade = core::grade_of('B', traits.findings);
   } catch (const Failure& failure) {
     return failure.error();
   }

@@ -109,13 +109,17 @@ int obstacle_in(const std::string& folder) {
   return full ? ENOSPC : 0;
 }
 
-std::vector<std::string> doubts_about(const std::string& path) {
-  std::vector<std::string> doubts;
+std::vector<Finding> doubts_about(const std::string& path) {
+  std::vector<Finding> doubts;
   const std::string folder = fs::path(path).parent_path().string();
-  if (everybody_writes(path)) doubts.push_back(path + " may be written by anybody; chmod o-w");
+  if (everybody_writes(path)) {
+    doubts.push_back({Weight::danger, "sqlite.file",
+                      path + " may be written by anybody: whoever does can free any lease", "chmod o-w"});
+  }
   if (everybody_writes(folder) && open_folder(folder).empty()) {
-    doubts.push_back(path + " lies in " + folder +
-                     ", where anybody may put files beside it; keep it in a folder of its own");
+    doubts.push_back({Weight::note, "sqlite.sticky-folder",
+                      path + " lies in " + folder + ", where anybody may put files beside it",
+                      "keep it in a folder of its own"});
   }
   return doubts;
 }

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "holdfast/rows.h"
+
 namespace holdfast::sqlite {
 
 // The checks throw Errc::refused with the path, what is wrong, and what would be right.
@@ -30,8 +32,8 @@ void check_client_folder(const std::string& folder);
 // Why no file can be made in there, as errno(3) has it; zero: nothing is known to stand in the way.
 int obstacle_in(const std::string& folder);
 
-// What people should know about a place that is allowed.
-std::vector<std::string> doubts_about(const std::string& path);
+// What people should know about a file that is used all the same.
+std::vector<Finding> doubts_about(const std::string& path);
 
 // Whether what is made there is for the group as well: a folder like 2770.
 bool is_shared(const std::string& folder);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/sqlite/path.h"
 
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 
+#include "base/folders.h"
 #include "holdfast/result.h"
 #include "holdfast/sqlite.h"
 #include "stores/sqlite/fault.h"
@@ -33,15 +32,6 @@ void make_folder(const fs::path& folder) {
     fail("cannot make the folder " + folder.string(), errno);
 }
 
-std::string home() {
-  if (const char* home = ::secure_getenv("HOME"); home != nullptr && home[0] == '/') return home;
-  std::array<char, 4096> space;
-  passwd entry{};
-  passwd* found = nullptr;
-  ::getpwuid_r(::geteuid(), &entry, space.data(), space.size(), &found);
-  return found != nullptr ? found->pw_dir : "/";
-}
-
 std::string real_path(const fs::path& folder) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(folder.c_str(), nullptr), std::free);
   if (!real) fail("cannot find the folder " + folder.string(), errno);
@@ -58,18 +48,17 @@ std::string nearest(fs::path folder) {
 
 void check_place(const std::string& folder, const Machine& machine, bool allow_unsafe) {
   if (allow_unsafe) return;
-  const std::vector<std::string> dangers = dangers_of(folder, machine);
+  const std::vector<Finding> dangers = dangers_of(folder, machine);
   if (dangers.empty()) return;
-  raise({Errc::refused, dangers.front() + ", or add ?unsafe=allow to the URL and bear the risk"});
+  const Finding& worst = dangers.front();
+  raise({Errc::refused,
+         worst.what + "; " + worst.advice + ", or add ?unsafe=allow to the URL and bear the risk"});
 }
 
 }  // namespace
 
 std::string default_path() {
-  const char* state = ::secure_getenv("XDG_STATE_HOME");
-  const bool given =
-      state != nullptr && state[0] == '/';  // by its specification a relative one does not count
-  return (fs::path(given ? state : home() + "/.local/state") / "holdfast" / "leases.db").string();
+  return (fs::path(user_folder("XDG_STATE_HOME", ".local/state")) / "holdfast" / "leases.db").string();
 }
 
 std::string absolute(const std::string& path) {
@@ -78,14 +67,22 @@ std::string absolute(const std::string& path) {
   return (no_working_directory ? fs::path(path) : whole).lexically_normal().string();
 }
 
-std::vector<std::string> dangers_of(const std::string& folder, const Machine& machine) {
-  std::vector<std::string> dangers;
-  if (const char* const unsafe = unsafe_file_system(machine.file_system(folder)))
-    dangers.push_back(unsafe_sentence(folder, unsafe));
+std::string folder_so_far(const std::string& path) { return nearest(fs::path(path).parent_path()); }
+
+std::vector<Finding> dangers_of(const std::string& folder, const Machine& machine) {
+  std::vector<Finding> dangers;
+  if (const char* const unsafe = unsafe_file_system(machine.file_system(folder))) {
+    dangers.push_back({Weight::danger, "sqlite.file-system",
+                       folder + " lies on " + unsafe +
+                           ", where locks and shared memory may not reach every process, so two could hold "
+                           "one key",
+                       "keep it on a local disk"});
+  }
   if (const std::string open = open_folder(folder); !open.empty()) {
-    dangers.push_back(folder + " is no place for leases: " + open +
-                      " may be written by anybody, who could put another file in place of ours; chmod o-w " +
-                      open);
+    dangers.push_back({Weight::danger, "sqlite.open-folder",
+                       folder + " is no place for leases: " + open +
+                           " may be written by anybody, who could put another file in place of ours",
+                       "chmod o-w " + open});
   }
   return dangers;
 }

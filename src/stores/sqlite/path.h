@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "holdfast/rows.h"
 #include "stores/sqlite/machine.h"
 
 namespace holdfast::sqlite {
@@ -19,8 +20,11 @@ std::string absolute(const std::string& path);
 // `allow_unsafe`, for a place with dangers.  Nothing is made then.
 std::string make_file(const std::string& path, const Machine& machine, bool allow_unsafe);
 
-// What is unsafe about a folder, a sentence each: a file system without dependable locks; a folder, it or one
-// above it, that everybody may write.
-std::vector<std::string> dangers_of(const std::string& folder, const Machine& machine);
+// The folder it lies in, or as much of the way to it as there is, without symbolic links.  Throws Failure.
+std::string folder_so_far(const std::string& path);
+
+// What is unsafe about a folder: a file system without dependable locks; a folder, it or one above it, that
+// everybody may write.
+std::vector<Finding> dangers_of(const std::string& folder, const Machine& machine);
 
 }  // namespace holdfast::sqlite

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "stores/sqlite/database.h"
+#include "stores/sqlite/diagnosis.h"
 #include "stores/sqlite/path.h"
 #include "stores/sqlite/presence.h"
 #include "stores/sqlite/sql/schema.sql.h"
@@ -61,6 +62,14 @@ Result<Purged> SqliteSteward::purge(const Purge& what, Instant until) {
       upkeep.tend();
       connection.stand_back(0);  // others ask for the lock again and again, but they sleep in between
     });
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Result<Diagnosis> SqliteSteward::diagnose(Instant until) {
+  try {
+    return diagnose_file(path_, tables_, machine_, until);
   } catch (const Failure& failure) {
     return failure.error();
   }

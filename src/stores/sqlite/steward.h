@@ -25,6 +25,7 @@ class SqliteSteward final : public Steward {
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override;
   Result<Purged> purge(const Purge& what, Instant until) override;
+  Result<Diagnosis> diagnose(Instant until) override;
 
  private:
   std::vector<std::string> schema() const;

@@ -108,11 +108,10 @@ std::string RedisServer::command(const std::vector<std::string>& words) const {
 
 bool RedisServer::launch() {
   write_configuration();
+  std::vector<std::string> words{find_program("redis-server"), folder_.path() + "/redis.conf"};
+  if (options_.sentinel) words.emplace_back("--sentinel");
   running_ = std::make_unique<Guarded>(
-      Program{.words = {find_program("redis-server"), folder_.path() + "/redis.conf"},
-              .log = log(),
-              .folder = folder_.path(),
-              .end_signal = SIGKILL});
+      Program{.words = std::move(words), .log = log(), .folder = folder_.path(), .end_signal = SIGKILL});
   const auto ready = [&] {
     const Context context = connected(socket(), options_);
     if (context == nullptr) return false;

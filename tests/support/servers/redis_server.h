@@ -21,6 +21,7 @@ struct RedisOptions {
   std::string user{};
   std::optional<Certificate> tls{};  // also listens with TLS, on a port of its own
   int port = 0;                      // zero: a free one
+  bool sentinel = false;             // one that only watches over others
 };
 
 // Listens on a loopback port and on a Unix socket, with its data in a folder of its own.  Every function

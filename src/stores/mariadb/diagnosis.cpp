@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mariadb/diagnosis.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/enough.h"
+#include "core/grade.h"
+#include "stores/mariadb/findings.h"
+#include "stores/mariadb/sql/diagnose.sql.h"
+#include "stores/mariadb/words.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+constexpr int questions = 20;   // on one connection: a proxy hands them to whoever is free
+constexpr int connections = 4;  // besides: an address may lead to several servers in turn
+
+// One of diagnose.sql: "-- NAME: …", up to the next semicolon.
+std::string named(std::string_view name) {
+  const std::size_t from = diagnose_sql.find("\n-- " + std::string(name) + ": ") + 1;
+  const std::size_t line = diagnose_sql.find('\n', from) + 1;
+  return std::string(diagnose_sql.substr(line, diagnose_sql.find(";\n", line) - line));
+}
+
+// What a client needs, as docs/stores/mariadb.md grants it, and a column that it writes.
+struct Need {
+  std::string_view word;
+  std::vector<std::string_view> privileges;
+  std::string_view column;
+};
+const std::vector<Need>& needed() {
+  static const std::vector<Need> all = {
+      {"darwin", {"SELECT", "INSERT", "UPDATE", "DELETE"}, "unlockKey"},
+      {"locks", {"SELECT", "INSERT", "UPDATE"}, "locked_by"},
+      {"waiters", {"SELECT", "INSERT", "UPDATE", "DELETE"}, "waiter"},
+      {"facts", {"SELECT", "INSERT", "UPDATE"}, "note"},
+      {"log", {"SELECT", "INSERT"}, ""},
+      {"state", {"SELECT"}, ""},
+  };
+  return all;
+}
+
+// Asks for the privilege and does nothing.  What else may be wrong with it is not about privileges.
+std::string probe(std::string_view privilege, const std::string& table, std::string_view column) {
+  if (privilege == "SELECT") return "EXPLAIN SELECT 1 FROM " + table;
+  if (privilege == "INSERT") return "EXPLAIN INSERT INTO " + table + " () VALUES ()";
+  if (privilege == "DELETE") return "EXPLAIN DELETE FROM " + table + " WHERE FALSE";
+  return "EXPLAIN UPDATE " + table + " SET " + std::string(column) + " = '' WHERE FALSE";
+}
+
+class Diagnosing {
+ public:
+  Diagnosing(const Site& site, Instant until)
+      : site_(site),
+        until_(until),
+        enough_(core::enough(BootClock::now(), until)),
+        connection_(site, until),
+        hello_(say_hello(connection_, site, until)) {}
+
+  Diagnosis run() {
+    depth_.settings = pairs("settings");
+    depth_.status = pairs("status");
+    look_at_replication();
+    const Answer grants = ask("grants");
+    for (std::size_t i = 0; i < grants.rows.size(); ++i) depth_.held.emplace_back(grants.text(i, 0));
+    look_at_privileges();
+    look_at_way();
+    Diagnosis diagnosis{.server = name_of(hello_), .findings = findings_of(hello_, site_)};
+    for (Finding& finding : findings_of(depth_, hello_, site_))
+      diagnosis.findings.push_back(std::move(finding));
+    diagnosis.grade = core::grade_of('B', diagnosis.findings);
+    if (site_.options.allow_unsafe) core::hush(diagnosis.findings);
+    return diagnosis;
+  }
+
+ private:
+  // Who may not ask is answered nothing.
+  Answer ask(std::string_view name) {
+    const Answers answers = connection_.run(named(name), until_);
+    return answers.trouble || answers.each.empty() ? Answer{} : answers.back();
+  }
+
+  Depth::Named pairs(std::string_view name) {
+    Depth::Named named;
+    const Answer answer = ask(name);
+    for (std::size_t i = 0; i < answer.rows.size(); ++i) named.emplace(answer.text(i, 0), answer.text(i, 1));
+    return named;
+  }
+
+  void look_at_replication() {
+    constexpr std::size_t receives = 10, applies = 11;  // columns of SHOW REPLICA STATUS
+    const Answer source = ask("source");
+    for (const Answer::Row& row : source.rows) {
+      if (row.size() <= applies) continue;
+      depth_.replicates = depth_.replicates || row[receives] != "No" || row[applies] != "No";
+    }
+    const Answer replicas = ask("replicas");
+    if (!replicas.rows.empty()) depth_.replicas = replicas.number(0, 0);
+    // MariaDB tells it to everybody.
+    if (const auto told = depth_.status.find("Slaves_connected");
+        told != depth_.status.end() && told->second != "0")
+      depth_.replicas = std::max<std::int64_t>(depth_.replicas, 1);
+  }
+
+  void look_at_privileges() {
+    const auto words = site_.tables.words();
+    const Answer self = ask("account");
+    const std::string account = self.rows.empty() ? "…" : std::string(self.text(0, 0));
+    for (const Need& need : needed()) {
+      if (std::find(words.begin(), words.end(), need.word) == words.end()) continue;
+      const std::string table = "`" + site_.tables.called(need.word) + "`";
+      std::string lacks;
+      for (const std::string_view privilege : denied(need, table))
+        lacks += (lacks.empty() ? "" : ", ") + std::string(privilege);
+      if (!lacks.empty()) depth_.lacks.push_back("GRANT " + lacks + " ON " + table + " TO " + account);
+    }
+  }
+
+  // All are tried at once, as the server may be far away; at the first that fails it stops, and we go on
+  // behind it.
+  std::vector<std::string_view> denied(const Need& need, const std::string& table) {
+    std::vector<std::string_view> found;
+    for (std::size_t next = 0; next < need.privileges.size();) {
+      std::string all;
+      for (std::size_t i = next; i < need.privileges.size(); ++i)
+        all += (all.empty() ? "" : "; ") + probe(need.privileges[i], table, need.column);
+      const Answers answers = connection_.run(all, until_);
+      if (!answers.trouble) break;
+      next += answers.each.size();
+      if (was_denied(answers.trouble->code)) found.push_back(need.privileges[next]);
+      ++next;
+    }
+    return found;
+  }
+
+  void look_at_way() {
+    std::set<std::string> servers;
+    const std::string who = named("who");
+    const auto meet = [&](Connection& connection) {
+      const Answers answers = connection.run(who, until_);
+      if (answers.trouble) raise(statement_error(*answers.trouble, site_.name));
+      servers.emplace(answers.back().text(0, 0));
+    };
+    const auto in_time = [&] { return BootClock::now() < enough_; };
+    for (int i = 0; i < questions && (i == 0 || in_time()); ++i) meet(connection_);
+    for (int i = 0; i < connections && in_time(); ++i) {
+      Connection another(site_, until_);
+      meet(another);
+    }
+    depth_.servers = servers.size();
+  }
+
+  const Site& site_;
+  const Instant until_;
+  const Instant enough_;  // then nothing is asked again only to be sure
+  Connection connection_;
+  const Hello hello_;
+  Depth depth_;
+};
+
+}  // namespace
+
+Diagnosis diagnose(const Site& site, Instant until) { return Diagnosing(site, until).run(); }
+
+}  // namespace holdfast::mariadb

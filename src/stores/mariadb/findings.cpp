@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mariadb/findings.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/found.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+using core::Found;
+
+std::string in_a_row(const std::vector<std::string>& texts) {
+  std::string row;
+  for (const std::string& text : texts) row += (row.empty() ? "" : "; ") + text;
+  return row;
+}
+
+// By either of its names: MySQL has changed them.
+std::string either(const Depth::Named& named, std::string_view name, std::string_view other) {
+  const auto found = named.find(name);
+  if (found != named.end()) return found->second;
+  const auto second = named.find(other);
+  return second == named.end() ? "" : second->second;
+}
+
+void look_at_replica(bool replicates, Found& found) {
+  if (replicates)
+    found.danger("mariadb.replica",
+                 "this is a replica: its primary knows of none of these leases, and what it writes may "
+                 "overwrite them",
+                 "name the primary");
+}
+
+// What connect() refuses, but for the tables.
+void look_at_refusals(const Hello& hello, Found& found) {
+  if (hello.too_old())
+    found.danger("mariadb.version", name_of(hello) + " is too old: leases need MariaDB 10.6 or MySQL 8.0",
+                 "use a later one");
+  if (!hello.is("read_only", "OFF"))
+    found.danger("mariadb.read-only", "the server is read-only: no lease can be written down",
+                 "name the primary");
+  if (hello.logs_statements())
+    found.danger("mariadb.binlog-format", "the binary log is kept by statements, which cannot carry leases",
+                 "set binlog_format = ROW or MIXED");
+}
+
+const char* topic_of(Flaw flaw) {
+  switch (flaw) {
+    case Flaw::column: return "mariadb.columns";
+    case Flaw::engine: return "mariadb.engine";
+    case Flaw::collation: return "mariadb.collation";
+  }
+  return "";
+}
+
+void look_at_tables(const Depth& depth, const Hello& hello, const Site& site, Found& found) {
+  const std::string init = "holdfast init";
+  if (!hello.wrong.empty())
+    found.danger(topic_of(hello.flaw), hello.wrong, "make it as docs/stores/mariadb.md describes it");
+  // Who lacks every grant on a table does not see it.
+  else if (!hello.missing.empty() && depth.lacks.empty())
+    found.warn("mariadb.tables",
+               "what keeps leases is not there, or not all of it (\"" + site.tables.name() +
+                   "\" and what lies beside it)",
+               init);
+  if (!hello.wrong_jobs.empty())
+    found.note("mariadb.jobs", "no jobs are kept: " + hello.wrong_jobs, "mend that table, or drop it");
+  else if (hello.missing.empty() && !hello.missing_jobs.empty())
+    found.note("mariadb.jobs",
+               "the tables of jobs are not there, or this user has no grant on them; leases do without",
+               init + ", and the grants of docs/stores/mariadb.md");
+  if (!depth.lacks.empty())
+    found.danger("mariadb.privileges", "this user lacks what a client needs: no lease can be taken",
+                 printable(in_a_row(depth.lacks)));
+}
+
+// Replicas that may be promoted.
+void look_at_replicas(const Depth& depth, Found& found) {
+  constexpr const char* topic = "mariadb.semi-sync";
+  if (depth.replicas == 0) return;
+  const std::string enabled =
+      either(depth.settings, "rpl_semi_sync_source_enabled", "rpl_semi_sync_master_enabled");
+  const std::string point =
+      either(depth.settings, "rpl_semi_sync_source_wait_point", "rpl_semi_sync_master_wait_point");
+  const std::string confirm =
+      either(depth.status, "Rpl_semi_sync_source_clients", "Rpl_semi_sync_master_clients");
+  const std::string works =
+      either(depth.status, "Rpl_semi_sync_source_status", "Rpl_semi_sync_master_status");
+  if (enabled != "ON")
+    found.warn(topic, "its replicas are asynchronous: one that is promoted may not have the last leases",
+               "switch on semi-synchronous replication (rpl_semi_sync_…), with the wait point AFTER_SYNC");
+  else if (confirm == "0")
+    found.warn(topic,
+               "no replica confirms what it was sent: one that is promoted may not have the last leases",
+               "switch on semi-synchronous replication at the replicas too (rpl_semi_sync_…_enabled)");
+  else if (works == "OFF")
+    found.warn(topic,
+               "replicas were too slow to confirm, and it goes on without waiting for them: one that is "
+               "promoted may not have the last leases",
+               "see to the replicas and the way to them; a longer rpl_semi_sync_…_timeout");
+  else if (point == "AFTER_COMMIT")
+    found.warn(
+        topic,
+        "replicas confirm only after others have seen a commit: a lease that was seen may be gone after "
+        "a fail-over",
+        "set rpl_semi_sync_…_wait_point = AFTER_SYNC");
+}
+
+// Who lacks PROCESS sees only itself; MariaDB counts replicas for everybody.
+bool sees_replicas(const Depth& depth) {
+  if (depth.status.contains("Slaves_connected")) return true;
+  return std::any_of(depth.held.begin(), depth.held.end(), [](std::string_view grant) {
+    const std::string_view words = grant.substr(0, grant.find(" ON *.* "));
+    return words.size() < grant.size() &&
+           (words.starts_with("GRANT ALL PRIVILEGES") || words.find("PROCESS") != std::string_view::npos);
+  });
+}
+
+bool is_powerful(std::string_view grant) {
+  if (grant.find(" ON *.* ") == std::string_view::npos) return false;
+  const std::string_view words = grant.substr(0, grant.find(" ON *.* "));
+  return words.starts_with("GRANT ALL PRIVILEGES") || words.find("SUPER") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::vector<Finding> findings_of(const Hello& hello, const Site& site) {
+  Found found;
+  if (!hello.is("innodb_flush_log_at_trx_commit", "1"))
+    found.warn("mariadb.flush-log",
+               "innodb_flush_log_at_trx_commit is not 1: a crash of the server's machine can lose leases and "
+               "tokens",
+               "set innodb_flush_log_at_trx_commit = 1");
+  if (hello.is("log_bin", "ON") && !hello.is("sync_binlog", "1"))
+    found.warn(
+        "mariadb.sync-binlog",
+        "sync_binlog is not 1: after a crash of the server's machine its replicas may not have the last "
+        "leases",
+        "set sync_binlog = 1");
+  if (hello.is("wsrep_on", "ON"))
+    found.warn(
+        "mariadb.galera",
+        "this is a node of a Galera cluster: nodes that are parted can both grant; let all clients use "
+        "one node",
+        "let all clients use one node");
+  look_at_replica(hello.replicates, found);
+  if (hello.clock_stands)
+    found.warn("mariadb.sysdate",
+               "sysdate_is_now is on: an acquire that waited for a row may be granted too late",
+               "start the server without sysdate-is-now");
+  if (site.tables.darwin())
+    found.warn("mariadb.layout",
+               "layout=darwin: times are local ones in whole seconds, and a Java node can take a lease over "
+               "when its zone changes the clock",
+               "move on to the native layout when the last Java process has gone");
+  look_at_refusals(hello, found);
+  found.tell_all();
+  return found.take();
+}
+
+std::vector<Finding> findings_of(const Depth& depth, const Hello& hello, const Site& site) {
+  Found found;
+  look_at_tables(depth, hello, site, found);
+  look_at_replica(depth.replicates && !hello.replicates, found);
+  look_at_replicas(depth, found);
+  if (hello.is("log_bin", "ON") && !sees_replicas(depth))
+    found.note("mariadb.unseen",
+               "whether it has replicas, and whether they confirm, was not told: this user lacks PROCESS",
+               "ask again as a user who has it");
+  if (depth.servers > 1)
+    found.danger(
+        "mariadb.several-servers",
+        std::to_string(depth.servers) +
+            " servers answer by this one address: a lease of one is not known to the other, or not yet",
+        "name one server, or give the proxy a rule that keeps this user on the primary");
+  const std::string cluster = either(depth.status, "wsrep_cluster_status", ""),
+                    state = either(depth.status, "wsrep_local_state_comment", "");
+  if (hello.is("wsrep_on", "ON") && (cluster != "Primary" || state != "Synced"))
+    found.warn("mariadb.galera-state",
+               "this node of the cluster is not in step: " + printable(cluster) + ", " + printable(state),
+               "use another node until it is");
+  if (either(depth.settings, "innodb_snapshot_isolation", "") == "ON")
+    found.note(
+        "mariadb.snapshot-isolation",
+        "innodb_snapshot_isolation is on: leases do not mind, but a transaction of yours that checks a "
+        "token at REPEATABLE READ is ended by error 1020",
+        "check tokens at READ COMMITTED");
+  if (std::any_of(depth.held.begin(), depth.held.end(), is_powerful))
+    found.note("mariadb.superuser", "this user has all privileges everywhere: far more than leases need",
+               "use one that has the grants of docs/stores/mariadb.md and no more");
+  return found.take();
+}
+
+std::string name_of(const Hello& hello) {
+  return (hello.mariadb() ? "MariaDB " : "MySQL ") +
+         printable(hello.version.substr(0, hello.version.find('-')));
+}
+
+}  // namespace holdfast::mariadb

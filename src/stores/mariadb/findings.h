@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// findings.h - what is to be thought of a server: pure functions of what it has said.  The topics are the
+// rows of the table in docs/stores/mariadb.md, for MySQL too.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "holdfast/rows.h"
+#include "stores/mariadb/hello.h"
+#include "stores/mariadb/site.h"
+
+namespace holdfast::mariadb {
+
+// What only a diagnosis looks for.  By the names in sql/diagnose.sql.
+struct Depth {
+  using Named = std::map<std::string, std::string, std::less<>>;
+  Named settings = {}, status = {};
+  std::int64_t replicas = 0;            // that fetch its log
+  bool replicates = false;              // another server's log
+  std::vector<std::string> held = {};   // grants of this user
+  std::vector<std::string> lacks = {};  // grants that a client needs besides
+  std::size_t servers = 1;              // that have answered by this address
+};
+
+// What every client finds.
+std::vector<Finding> findings_of(const Hello& hello, const Site& site);
+// What a diagnosis finds besides.
+std::vector<Finding> findings_of(const Depth& depth, const Hello& hello, const Site& site);
+
+// For people: "MariaDB 10.11.14".
+std::string name_of(const Hello& hello);
+
+}  // namespace holdfast::mariadb

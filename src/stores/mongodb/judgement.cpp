@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a thorough look has brought, judged.
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/grade.h"
+#include "stores/mongodb/findings.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Of a lease of ten seconds a holder does not believe in the last tenth of a second.
+constexpr Micros much = 100ms;
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + printable(word);
+  return text;
+}
+
+void judge_collections(const Facts& facts, const Site& site, std::vector<Finding>& found) {
+  for (const std::string& index : facts.vanishing)
+    found.push_back({Weight::danger, "mongodb.ttl-index",
+                     "the index " + printable(index) +
+                         " lets what lies beside the leases vanish by itself: jobs, ticks, or how far tokens "
+                         "had come",
+                     "drop it"});
+  for (const std::string& index : facts.unique)
+    found.push_back({Weight::warning, "mongodb.unique-index",
+                     "the index " + printable(index) +
+                         " is unique: documents of leases that are alike in it are refused, and their keys "
+                         "cannot be acquired",
+                     "drop it"});
+  if (!facts.odd_gem.empty())
+    found.push_back(
+        {Weight::danger, "mongodb.collection",
+         "the collection \"" + printable(site.options.collection) + "\" of the gem " + facts.odd_gem,
+         "name another one with collection="});
+  if (facts.sharded)
+    found.push_back({Weight::warning, "mongodb.sharded",
+                     "the collection \"" + printable(site.leases()) +
+                         "\" is sharded: by anything but _id one key could have two documents",
+                     "shard it by _id, or keep it on one shard"});
+}
+
+void judge_durability(const Facts& facts, std::vector<Finding>& found) {
+  if (facts.unjournaled)
+    found.push_back({Weight::warning, "mongodb.journal",
+                     "writeConcernMajorityJournalDefault is false: a majority may have what it confirmed in "
+                     "memory only, and a power cut takes it",
+                     "set it true with rs.reconfig"});
+  if (!facts.engine.empty())
+    found.push_back({Weight::warning, "mongodb.in-memory",
+                     "the server keeps documents in memory only (" + printable(facts.engine) +
+                         "): a restart forgets the leases that are held",
+                     "give leases a server with the engine wiredTiger"});
+  if (facts.weak_default)
+    found.push_back({Weight::note, "mongodb.write-concern",
+                     "writes that ask for nothing are confirmed by less than a majority: ours ask, but what "
+                     "is written under a lease may be undone by a fail-over",
+                     "set the default with setDefaultRWConcern to {w: \"majority\"}"});
+  if (!facts.arbiters.empty())
+    found.push_back({Weight::note, "mongodb.arbiters",
+                     "the set has arbiters (" + listed(facts.arbiters) +
+                         "), which keep nothing: with one of the others down there may be no majority that "
+                         "keeps a grant, and then nothing is granted",
+                     "replace them by members that keep data"});
+}
+
+// The least by which two of them differ for certain.
+void judge_clocks(const Facts& facts, std::vector<Finding>& found) {
+  Micros most = much;
+  std::string pair;
+  for (const Clock& one : facts.clocks) {
+    for (const Clock& other : facts.clocks) {
+      const Micros apart = one.ahead - (other.ahead + other.or_more);
+      if (apart <= most) continue;
+      most = apart;
+      pair = printable(one.member) + " is ahead of " + printable(other.member) + " by " +
+             std::to_string(std::chrono::floor<Millis>(apart).count()) + " ms";
+    }
+  }
+  if (!pair.empty())
+    found.push_back({Weight::warning, "mongodb.clocks",
+                     "the clocks of the members differ: " + pair + "; a fail-over can cut a lease short",
+                     "run a time server on each"});
+}
+
+void judge_doors(const Facts& facts, const Site& site, std::vector<Finding>& found) {
+  if (!site.logs_in && facts.let_in && (!site.local || facts.open))
+    found.push_back(
+        {Weight::warning, "mongodb.no-password",
+         "the server wants nobody to log in, and others than this machine reach it: anybody there "
+         "can free a lease, or take everything away",
+         "switch on security.authorization, or let it listen on this machine only"});
+  if (!facts.powers.empty())
+    found.push_back({Weight::note, "mongodb.account",
+                     "the user may do more than leases need (" + listed(facts.powers) +
+                         "): whoever learns the password may, too",
+                     "give leases a user with the rights that docs/stores/mongodb.md lists"});
+  if (!facts.lacks.empty())
+    found.push_back({Weight::danger, "mongodb.rights", "the user lacks rights: " + listed(facts.lacks),
+                     "grant them, or the role readWrite; docs/stores/mongodb.md lists what is enough"});
+  if (!facts.lacks_for_jobs.empty())
+    found.push_back(
+        {Weight::note, "mongodb.rights-of-jobs",
+         "the user lacks rights for jobs: " + listed(facts.lacks_for_jobs) + "; leases can be kept",
+         "for jobs grant them, or the role readWrite"});
+  if (!facts.unseen.empty())
+    found.push_back({Weight::note, "mongodb.unseen",
+                     "some was not told, as the user may not ask or the server does not know the command: " +
+                         listed(facts.unseen),
+                     "ask again as a user with the role clusterMonitor"});
+}
+
+std::string name_of(const Hello& hello, const Facts& facts) {
+  const std::string what = hello.router        ? "router"
+                           : hello.set.empty() ? "standalone"
+                                               : "replica set " + printable(hello.set);
+  return "MongoDB" + (facts.version.empty() ? "" : " " + printable(facts.version)) + ", " + what;
+}
+
+}  // namespace
+
+Diagnosis diagnosis_of(const Hello& hello, const Facts& facts, const Site& site) {
+  Diagnosis diagnosis{.server = name_of(hello, facts), .findings = findings_of(hello, site)};
+  std::vector<Finding>& found = diagnosis.findings;
+  if (std::any_of(facts.processes.begin(), facts.processes.end(),
+                  [&](const std::string& one) { return one != facts.processes.front(); }))
+    found.push_back({Weight::danger, "mongodb.identity",
+                     "different servers answer on one connection: what one has granted another may not know",
+                     "name the members of one set, and no proxy before several"});
+  judge_collections(facts, site, found);
+  judge_durability(facts, found);
+  judge_clocks(facts, found);
+  judge_doors(facts, site, found);
+  diagnosis.grade = core::grade_of('B', found);
+  if (site.options.allow_unsafe) core::hush(found);
+  return diagnosis;
+}
+
+}  // namespace holdfast::mongodb

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/diagnosis.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "base/poll.h"
+#include "core/enough.h"
+#include "core/grade.h"
+#include "stores/postgres/findings.h"
+#include "stores/postgres/sql/diagnose.sql.h"
+#include "stores/postgres/sql/examine.sql.h"
+#include "stores/postgres/sql/privileges.sql.h"
+
+namespace holdfast::postgres {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int questions = 20;   // on one connection: a pooler hands them to whoever is free
+constexpr int connections = 4;  // besides: an address may lead to several servers in turn
+constexpr Millis longest_echo = 2s;
+
+// What a client needs, as docs/stores/postgres.md grants it.
+constexpr std::pair<const char*, const char*> needed[] = {{"{locks}", "SELECT,INSERT,UPDATE"},
+                                                          {"{waiters}", "SELECT,INSERT,UPDATE,DELETE"},
+                                                          {"{facts}", "SELECT,INSERT,UPDATE"},
+                                                          {"{log}", "SELECT,INSERT"},
+                                                          {"{state}", "SELECT"}};
+
+class Diagnosing {
+ public:
+  Diagnosing(const Site& site, Instant until)
+      : site_(site),
+        until_(until),
+        enough_(core::enough(BootClock::now(), until)),
+        connection_(site.settings, until),
+        hello_{.tables = site.tables} {}
+
+  Diagnosis run() {
+    const bool inside = may_enter();
+    if (inside) hello_ = say_hello(connection_, site_.tables, until_);
+    Parameters none;
+    const Server server = server_in(ask(connection_, hello_.tables.expand(examine_sql), none));
+    look_deeper();
+    look_at_way();
+    Diagnosis diagnosis{.server = name_in(server.version), .findings = findings_of(server, hello_)};
+    for (Finding& finding : findings_of(depth_, hello_)) {
+      // Who may not look does not know what is missing.
+      if (inside || (finding.topic != "postgres.tables" && finding.topic != "postgres.columns"))
+        diagnosis.findings.push_back(std::move(finding));
+    }
+    diagnosis.grade = core::grade_of('B', diagnosis.findings);
+    if (site_.allow_unsafe) core::hush(diagnosis.findings);
+    return diagnosis;
+  }
+
+ private:
+  Answer ask(Connection& connection, const std::string& sql, Parameters& parameters) const {
+    Answer answer = connection.run(sql, parameters, until_);
+    if (answer.trouble()) raise(statement_error(*answer.trouble(), site_.name()));
+    return answer;
+  }
+
+  // The same where nothing of somebody else's is in sight, and nothing stays behind for the next one who is
+  // given this connection by a pooler.
+  Answer ask_alone(std::string_view sql, Parameters& parameters) {
+    const Statement path{"", "SET LOCAL search_path = pg_catalog"}, question{"", std::string(sql)};
+    std::array<std::uint8_t, 2> times{};
+    Parameters none;
+    const std::array<Step, 2> steps{Step{path, times[0], none}, Step{question, times[1], parameters}};
+    std::vector<Answer> answers = connection_.run(steps, until_);
+    if (answers.back().trouble()) raise(statement_error(*answers.back().trouble(), site_.name()));
+    return std::move(answers.back());
+  }
+
+  // To look for a table in a schema that one may not enter is an error.
+  bool may_enter() {
+    if (site_.tables.schema().empty()) return true;
+    Parameters schema;
+    schema.text(site_.tables.schema());
+    const Answer answer = ask_alone(
+        "SELECT format('GRANT USAGE ON SCHEMA %I TO %I', n.nspname, current_user) FROM pg_namespace AS n "
+        "WHERE n.nspname = $1::text AND NOT has_schema_privilege(n.oid, 'USAGE')",
+        schema);
+    if (answer.rows() == 0) return true;
+    depth_.grants.emplace_back(answer.text(0, 0));
+    return false;
+  }
+
+  void look_deeper() {
+    Parameters none, parameters;
+    const Answer path =
+        ask(connection_, "SELECT s FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) AS s", none);
+    const bool inside = depth_.grants.empty();
+    const std::string table = inside ? hello_.tables.quoted() : "";
+    inside ? parameters.text(table) : parameters.nothing();
+    parameters.texts();
+    for (const char* word : {"waiters", "facts", "log", "state"}) parameters.add(hello_.tables.beside(word));
+    parameters.texts();
+    for (int i = 0; i < path.rows(); ++i) parameters.add(path.text(i, 0));
+    const Answer answer = ask_alone(diagnose_sql, parameters);
+    depth_.synchronous_commit = answer.text(0, 0);
+    depth_.superuser = answer.flag(0, 1);
+    if (!answer.is_null(0, 2)) depth_.fillfactor = answer.number(0, 2);
+    depth_.dead = answer.number(0, 3);
+    depth_.live = answer.number(0, 4);
+    depth_.unlogged = answer.text(0, 5);
+    depth_.writable = answer.text(0, 6);
+    depth_.namesakes = answer.number(0, 7);
+    depth_.aurora = answer.flag(0, 8);
+    depth_.several_primaries = answer.flag(0, 9);
+    if (inside) look_at_privileges();
+  }
+
+  void look_at_privileges() {
+    std::vector<std::string> tables;
+    Parameters parameters;
+    parameters.texts();
+    const auto is_there = [&](std::string_view word) {
+      const auto& missing = hello_.missing;
+      return word == "{locks}" ? hello_.table
+                               : std::find(missing.begin(), missing.end(), word.substr(1, word.size() - 2)) ==
+                                     missing.end();
+    };
+    for (const auto& [word, privileges] : needed)
+      if (is_there(word)) parameters.add(hello_.tables.expand(word));
+    parameters.texts();
+    for (const auto& [word, privileges] : needed)
+      if (is_there(word)) parameters.add(privileges);
+    const Answer answer = ask_alone(privileges_sql, parameters);
+    for (int i = 0; i < answer.rows(); ++i) depth_.grants.emplace_back(answer.text(i, 0));
+  }
+
+  void look_at_way() {
+    depth_.far = !connection_.is_local();
+    depth_.in_tls = connection_.in_tls();
+    depth_.verified = site_.settings.verifies();
+    std::set<std::string> processes, servers;
+    const auto who = [&](Connection& connection) {
+      Parameters none;
+      const Answer answer = ask(connection,
+                                "SELECT pg_catalog.pg_backend_pid(), pg_catalog.date_part('epoch', "
+                                "pg_catalog.pg_postmaster_start_time())",
+                                none);
+      servers.emplace(answer.text(0, 1));
+      return std::string(answer.text(0, 0));
+    };
+    for (int i = 0; i < questions && (i == 0 || in_time()); ++i) processes.insert(who(connection_));
+    if (processes.size() > 1) hello_.pooled = true;
+    for (int i = 0; i < connections && in_time(); ++i) {
+      Connection another(site_.settings, until_);
+      (void)who(another);
+    }
+    depth_.servers = servers.size();
+    // A standby takes no LISTEN, and behind a pooler nobody relies on it.
+    depth_.hears = hello_.pooled || hello_.standby || !in_time() || echoes();
+  }
+
+  bool in_time() const { return BootClock::now() < enough_; }
+
+  // What one connection notifies another one hears.
+  bool echoes() const {
+    Connection listening(site_.settings, until_), telling(site_.settings, until_);
+    const Instant end = std::min(until_, BootClock::now() + longest_echo);
+    const std::string channel = "holdfast_doctor_" + site_.client;
+    try {
+      Parameters none;
+      if (listening.run("LISTEN " + channel, none, end).trouble()) return false;
+      if (telling.run("NOTIFY " + channel, none, end).trouble()) return false;
+      std::vector<std::string> heard;
+      while (heard.empty()) {
+        if (!listening.take_notices(heard)) return false;
+        if (heard.empty() && !await(listening.fd(), POLLIN, end)) return false;
+      }
+      return true;
+    } catch (const Failure&) {
+      return false;
+    }
+  }
+
+  const Site& site_;
+  const Instant until_;
+  const Instant enough_;  // then nothing is asked again only to be sure
+  Connection connection_;
+  Hello hello_;
+  Depth depth_;
+};
+
+}  // namespace
+
+Diagnosis diagnose(const Site& site, Instant until) { return Diagnosing(site, until).run(); }
+
+}  // namespace holdfast::postgres

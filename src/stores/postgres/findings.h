@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// findings.h - what is to be thought of a server: pure functions of what it has said.  The topics are the
+// rows of the table in docs/stores/postgres.md.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "holdfast/rows.h"
+#include "stores/postgres/connection.h"
+#include "stores/postgres/hello.h"
+
+namespace holdfast::postgres {
+
+// How it is set up: what every client asks, by sql/examine.sql.
+struct Server {
+  bool fsync = true, full_page_writes = true;
+  std::string isolation = "read committed";
+  std::string version = "PostgreSQL 0";
+  std::int64_t asynchronous = 0;  // standbys that do not confirm
+  bool hidden = false;            // how those are who receive its log
+  bool queue_fills = false;       // that of notifications
+};
+inline constexpr int answers_about_server = 7;
+Server server_in(const Answer& answer);
+
+// What only a diagnosis looks for.
+struct Depth {
+  std::string synchronous_commit = "on";
+  bool superuser = false;
+  std::int64_t fillfactor = 100, dead = 0, live = 0;  // of the lock table
+  std::string unlogged = {};                          // tables beside it
+  std::string writable = {};                          // schemas of the search path that everybody may fill
+  std::int64_t namesakes = 0;  // functions and operators there, called as PostgreSQL's own
+  bool aurora = false, several_primaries = false;
+  std::vector<std::string> grants = {};  // that are missing
+  std::size_t servers = 1;               // that have answered by this address
+  bool hears = true;                     // notifications arrive
+  bool far = false, in_tls = false, verified = false;
+};
+
+// What every client finds.
+std::vector<Finding> findings_of(const Server& server, const Hello& hello);
+// What a diagnosis finds besides.
+std::vector<Finding> findings_of(const Depth& depth, const Hello& hello);
+
+// For people: "PostgreSQL 15.18".
+std::string name_in(std::string_view version);
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/redis/diagnosis.h"
+
+#include <cctype>
+
+#include "base/text.h"
+#include "stores/redis/fault.h"
+#include "stores/redis/findings.h"
+#include "stores/redis/lua/rights.lua.h"
+#include "stores/redis/wire.h"
+
+namespace holdfast::redis {
+namespace {
+
+// Some proxies send each command somewhere else.
+constexpr int times_asked_who = 20;
+
+// Also where a script that writes would be refused: on a replica, when the memory is full.
+constexpr std::string_view reads_only = "#!lua flags=no-writes,allow-stale\n";
+
+constexpr const char* settings[] = {"appendfsync", "maxmemory-clients", "protected-mode", "bind"};
+
+// As lua/*.lua, link.cpp and bell.cpp use them.  LEASE is the key of one, BESIDE what lies beside it, BELL a
+// channel.
+constexpr std::string_view for_leases[] = {"evalsha 0 1 LEASE",
+                                           "time",
+                                           "get LEASE",
+                                           "set LEASE v",
+                                           "del LEASE BESIDE",
+                                           "exists LEASE",
+                                           "type LEASE",
+                                           "pttl LEASE",
+                                           "pexpire LEASE 1",
+                                           "persist LEASE",
+                                           "expireat BESIDE 1",
+                                           "hmget BESIDE f",
+                                           "hget BESIDE f",
+                                           "hset BESIDE f v",
+                                           "hdel BESIDE f",
+                                           "hincrby BESIDE f 1",
+                                           "zadd BESIDE 1 m",
+                                           "zrem BESIDE m",
+                                           "zcard BESIDE",
+                                           "zcount BESIDE 0 1",
+                                           "zrange BESIDE 0 1",
+                                           "zrangebylex BESIDE - +",
+                                           "zrangebyscore BESIDE 0 1",
+                                           "zrank BESIDE m",
+                                           "zscore BESIDE m",
+                                           "xadd BESIDE * f v",
+                                           "xrevrange BESIDE + -",
+                                           "xtrim BESIDE MINID 0",
+                                           "publish BELL m",
+                                           "subscribe BELL"};
+constexpr std::string_view for_jobs[] = {"incr BESIDE", "hgetall BESIDE", "zrevrangebyscore BESIDE 1 0"};
+constexpr std::string_view for_nobody = "flushall";
+
+std::vector<std::string> words_of(std::string_view command, const Naming& naming) {
+  const std::string lease = naming.prefix() + "doctor";
+  std::vector<std::string> words;
+  while (!command.empty()) {
+    const std::string_view word = command.substr(0, command.find(' '));
+    command.remove_prefix(std::min(word.size() + 1, command.size()));
+    if (word == "LEASE")
+      words.push_back(lease);
+    else if (word == "BESIDE")
+      words.push_back("holdfast:facts:{" + lease + "}");
+    else if (word == "BELL")
+      words.emplace_back("holdfast:bell:doctor");
+    else
+      words.emplace_back(word);
+  }
+  return words;
+}
+
+std::string name_of(std::string_view command) { return std::string(command.substr(0, command.find(' '))); }
+
+struct Asked {
+  std::string_view command;
+  std::vector<std::string>* lacks;  // where it goes if it is forbidden; null: nobody needs it
+};
+
+std::vector<Asked> asked(const Site& site, Facts& facts) {
+  std::vector<Asked> all;
+  for (const std::string_view command : for_leases) all.push_back({command, &facts.lacks});
+  if (site.options.db != 0) all.push_back({"select 1", &facts.lacks});
+  for (const std::string_view command : for_jobs) all.push_back({command, &facts.lacks_for_jobs});
+  all.push_back({for_nobody, nullptr});
+  return all;
+}
+
+void ask_rights(Wire& wire, const std::vector<Asked>& all, const Site& site) {
+  std::vector<std::string> words;
+  for (const Asked& one : all) {
+    const auto command = words_of(one.command, site.naming);
+    words.push_back(std::to_string(command.size()));
+    words.insert(words.end(), command.begin(), command.end());
+  }
+  Command eval = wire.command(3 + words.size());
+  eval.word("EVAL").word(reads_only, rights_lua).word("0");
+  for (const std::string& word : words) eval.word(word);
+}
+
+bool is_forbidden(const Value& answer) { return answer.is_error() && answer.text().starts_with("NOPERM"); }
+
+void read_rights(const Value& answer, const std::vector<Asked>& all, const Site& site, Facts& facts) {
+  if (is_forbidden(answer)) {
+    facts.lacks.emplace_back("eval");
+    return;
+  }
+  if (answer.is_error() || answer.is_nil()) {
+    facts.unseen.push_back(
+        "which rights the user has was not told, as Redis 7.0 does: " +
+        (answer.is_error() ? to_error(answer.text(), site).detail : std::string("the server is older")));
+    return;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool forbidden = answer[i].number() == 1;
+    if (all[i].lacks && forbidden) all[i].lacks->push_back(name_of(all[i].command));
+    if (!all[i].lacks) facts.almighty = !forbidden;
+  }
+}
+
+void read_setting(const Value& answer, const std::string& name, Facts& facts) {
+  if (answer.is_error() || answer.size() < 2) return;
+  const std::string value(answer[1].text());
+  if (name == "appendfsync") facts.appendfsync = value;
+  if (name == "maxmemory-clients") facts.maxmemory_clients = value;
+  if (name == "protected-mode") facts.protected_mode = value;
+  if (name == "bind") facts.bind = value;
+}
+
+}  // namespace
+
+Diagnosis look_closely(const std::shared_ptr<const Site>& site, Instant until) {
+  Wire wire(site, until, false);
+  Facts facts;
+  const std::vector<Asked> rights = asked(*site, facts);
+  wire.command(1).word("INFO");
+  for (const char* setting : settings) wire.command(3).word("CONFIG").word("GET").word(setting);
+  ask_rights(wire, rights, *site);
+  for (int i = 0; i < times_asked_who; ++i) wire.command(2).word("INFO").word("server");
+  wire.send(until);
+
+  wire.check_welcome(until);
+  const Answer told = wire.receive(until);
+  if (is_forbidden(*told))
+    facts.lacks.emplace_back("info");
+  else if (told->is_error())
+    raise(to_error(told->text(), *site));
+  const ServerInfo info(told->is_error() ? "" : told->text());
+  for (const char* setting : settings) {
+    const Answer answer = wire.receive(until);
+    read_setting(*answer, setting, facts);
+    if (answer->is_error() && setting == settings[0])
+      facts.unseen.push_back("how often the server writes to disk, and where it listens, was not told: " +
+                             to_error(answer->text(), *site).detail);
+  }
+  read_rights(*wire.receive(until), rights, *site, facts);
+  for (int i = 0; i < times_asked_who; ++i) {
+    const Answer again = wire.receive(until);
+    if (!again->is_error()) facts.run_ids.emplace_back(ServerInfo(again->text())["run_id"]);
+  }
+  return diagnosis_of(info, facts, *site);
+}
+
+}  // namespace holdfast::redis

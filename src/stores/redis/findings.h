@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// findings.h - what can break a lease on a server, each with what to change.  Pure: the rows of the table in
+// docs/stores/redis.md.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "holdfast/rows.h"
+#include "stores/redis/server_info.h"
+#include "stores/redis/site.h"
+
+namespace holdfast::redis {
+
+std::string about_eviction(const ServerInfo& info);
+std::string about_replica(const ServerInfo& info);
+inline constexpr const char* about_cluster = "the server is one of a Cluster, which is not supported";
+inline constexpr const char* about_sentinel = "the server is a Sentinel, which keeps no leases";
+
+bool evicts(const ServerInfo& info);
+
+// By INFO alone.  Cheap: every client asks for that.
+std::vector<Finding> findings_of(const ServerInfo& info, const Site& site);
+
+// What a thorough look brings beside INFO.
+struct Facts {
+  std::string appendfsync = {};         // empty: it was not told
+  std::string maxmemory_clients = {};   // empty: it was not told, or there is none before 7.0
+  std::string protected_mode = {};      // empty: it was not told
+  std::string bind = {};                // the addresses on which it listens; empty: it was not told
+  std::vector<std::string> lacks = {};  // commands that leases need and that are forbidden
+  std::vector<std::string> lacks_for_jobs = {};
+  bool almighty = false;                  // the user may delete everything
+  std::vector<std::string> unseen = {};   // what was not told, and why
+  std::vector<std::string> run_ids = {};  // of the servers that answered on one connection
+};
+Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& site);
+
+}  // namespace holdfast::redis

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/diagnosis.h"
+
+#include <fcntl.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/grade.h"
+#include "stores/sqlite/database.h"
+#include "stores/sqlite/ownership.h"
+#include "stores/sqlite/path.h"
+#include "stores/sqlite/surroundings.h"
+
+namespace holdfast::sqlite {
+namespace {
+
+namespace fs = std::filesystem;
+using Findings = std::vector<Finding>;
+
+// Less than a log may grow to before it is written back.
+constexpr std::uint64_t little_room = 16 << 20, few_files = 64;
+
+// A refusal says what is wrong and, behind its last semicolon, what would be right.
+Finding refusal(const char* topic, const Error& error) {
+  const std::size_t end = error.detail.rfind("; ");
+  if (end == std::string::npos) return {Weight::danger, topic, error.detail, ""};
+  return {Weight::danger, topic, error.detail.substr(0, end), error.detail.substr(end + 2)};
+}
+
+// What `check` refuses is found; anything else goes on its way.
+template <class Check>
+void find_refusal(Findings& found, const char* topic, Check check) {
+  try {
+    check();
+  } catch (const Failure& failure) {
+    if (failure.error().code != Errc::refused) throw;
+    found.push_back(refusal(topic, failure.error()));
+  }
+}
+
+bool has_danger(const Findings& found) {
+  return std::any_of(found.begin(), found.end(),
+                     [](const Finding& finding) { return finding.weight == Weight::danger; });
+}
+
+void find_in_place(Findings& found, const std::string& folder, const Machine& machine) {
+  for (Finding& danger : dangers_of(folder, machine)) found.push_back(std::move(danger));
+  if (const char* const passing = passing_file_system(machine.file_system(folder))) {
+    found.push_back({Weight::warning, "sqlite.passing",
+                     folder + " lies on " + passing +
+                         ": each container may have one of its own, and what lies there may be gone with it",
+                     "keep it on a disk, or a volume, that all who use it share"});
+  }
+}
+
+// What is there already and can be written needs no folder that can.
+bool is_all_made(const std::string& file) {
+  for (const char* const end : {"", "-wal", "-shm", ".d"}) {
+    if (::faccessat(AT_FDCWD, (file + end).c_str(), W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) != 0)
+      return false;
+  }
+  return true;
+}
+
+void find_no_way_in(Findings& found, const std::string& folder, int error, bool all_made) {
+  const std::string what = folder + " cannot be written (" + std::strerror(error) + "): ";
+  if (all_made && error != EROFS)
+    found.push_back({Weight::warning, "sqlite.read-only",
+                     what + "leases are granted as long as all files are there, and none can be made again",
+                     "let all who use it write the folder"});
+  else
+    found.push_back({Weight::danger, "sqlite.read-only", what + "no lease is granted",
+                     "run as one who may, or give another path"});
+}
+
+void find_no_room(Findings& found, const std::string& folder, bool all_made) {
+  if (const int error = obstacle_in(folder); error == ENOSPC) {
+    found.push_back({Weight::danger, "sqlite.room", "the disk of " + folder + " is full: no lease is granted",
+                     "make room there"});
+    return;
+  } else if (error != 0) {
+    find_no_way_in(found, folder, error, all_made);
+    return;
+  }
+  struct statvfs room {};
+  if (::statvfs(folder.c_str(), &room) != 0) return;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(room.f_bavail) * room.f_frsize;
+  if (bytes < little_room || (room.f_files != 0 && room.f_favail < few_files)) {
+    found.push_back({Weight::warning, "sqlite.room",
+                     "the disk of " + folder + " is nearly full (" + std::to_string(bytes >> 10) +
+                         " KiB left): once it is, no lease is granted or renewed",
+                     "make room there"});
+  }
+}
+
+void find_in_process(Findings& found) {
+  if (auto note = about_library(sqlite3_libversion_number())) found.push_back(*std::move(note));
+  for (const std::string& other : other_sqlites()) {
+    found.push_back({Weight::warning, "sqlite.copies",
+                     "this process has another copy of SQLite (" + other +
+                         "): if it opens the same file, closing it drops our locks",
+                     "open the file of leases with one of them only"});
+  }
+  found.push_back({Weight::note, "sqlite.power-loss",
+                   "commits of leases are not awaited on the disk (synchronous=NORMAL): a power cut may lose "
+                   "the last of them, when every lease is void anyway; tokens go on from the clock",
+                   ""});
+}
+
+void find_in_era(Findings& found, Connection& connection) {
+  switch (era_of(connection)) {
+    case Era::this_boot: return;
+    case Era::another_boot:
+      found.push_back({Weight::note, "sqlite.boot",
+                       connection.path() + " was last used before this machine started: its leases are void",
+                       ""});
+      return;
+    case Era::another_clock:
+      found.push_back(
+          {Weight::danger, "sqlite.time-namespace",
+           connection.path() + " is used by processes in another time namespace: their clock is not ours",
+           "use it from one namespace, or give another path"});
+  }
+}
+
+void find_in_contents(Findings& found, const std::string& file, const Tables& tables, const Machine& machine,
+                      Instant until) {
+  try {
+    find_refusal(found, "sqlite.contents", [&] {
+      Connection connection(file, tables, machine);
+      connection.set_end(until);
+      if (is_prepared(connection)) find_in_era(found, connection);
+    });
+  } catch (const Failure&) {
+    if (!has_danger(found)) throw;  // else that is why: there is no room for a log
+  }
+}
+
+void find_in_file(Findings& found, const std::string& file) {
+  const auto found_before = found.size();
+  if (::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) != 0) {
+    found.push_back({Weight::danger, "sqlite.read-only",
+                     file + " cannot be read and written (" + std::strerror(errno) + "): no lease is granted",
+                     "it takes permission to write the file and its folder"});
+  }
+  if (found.size() == found_before) find_refusal(found, "sqlite.file", [&] { check_files(file); });
+  std::error_code unknown;
+  if (fs::exists(fs::symlink_status(file + ".d", unknown)))
+    find_refusal(found, "sqlite.file", [&] { check_client_folder(file + ".d"); });
+  if (found.size() == found_before) {
+    for (Finding& doubt : doubts_about(file)) found.push_back(std::move(doubt));
+  }
+  for (const std::string& user : users_of_a_deleted_file(file)) {
+    found.push_back({Weight::danger, "sqlite.replaced",
+                     user + " still has a file open that was " + file +
+                         " and is deleted: whoever opens the path now does not see its leases",
+                     "end that process, and do not delete the file while it is used"});
+  }
+}
+
+}  // namespace
+
+std::optional<Finding> about_library(int version) {
+  if (version >= 3051003) return std::nullopt;
+  return Finding{Weight::note, "sqlite.library",
+                 "this version of SQLite can damage a file when two connections write its log back at once: "
+                 "Holdfast does so only while it holds the write lock, another program may not",
+                 "let no other program write the file, or install SQLite 3.51.3 or newer"};
+}
+
+Diagnosis diagnose_file(const std::string& path, const Tables& tables, const Machine& machine,
+                        Instant until) {
+  Diagnosis diagnosis{.server = std::string("SQLite ") + sqlite3_libversion()};
+  Findings& found = diagnosis.findings;
+  const std::string folder = folder_so_far(path);
+  // Where the folder is yet to be made, there is none of that name.
+  std::error_code unknown;
+  const std::string file = (fs::path(folder) / fs::path(path).filename()).string();
+  const bool all_the_way = fs::equivalent(fs::path(path).parent_path(), folder, unknown);
+  find_in_place(found, folder, machine);
+  find_no_room(found, folder, all_the_way && is_all_made(file));
+  find_in_process(found);
+  if (all_the_way && fs::exists(fs::symlink_status(file, unknown))) {
+    find_in_file(found, file);
+    const bool trusted = std::none_of(found.begin(), found.end(), [](const Finding& finding) {
+      return finding.topic == "sqlite.file" ||
+             (finding.topic == "sqlite.read-only" && finding.weight == Weight::danger);
+    });
+    if (trusted) find_in_contents(found, file, tables, machine, until);
+  }
+  diagnosis.grade = core::grade_of('B', found);
+  return diagnosis;
+}
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thorough look at servers that are set up well, and at some that are not.  Each topic is a row of the
+// table in docs/stores/postgres.md.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "stores/postgres/findings.h"
+#include "tests/postgres/suite.h"
+#include "tests/support/findings.h"
+#include "tests/support/servers/pgbouncer.h"
+#include "tests/support/servers/relay.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+
+Diagnosis diagnosis_of(const std::string& url) {
+  return try_origin(url).value()->steward()->diagnose(soon()).value();
+}
+
+std::vector<std::string> topics_at(const std::string& url) { return topics_of(diagnosis_of(url).findings); }
+
+class Diagnosed : public PostgresTest {
+ protected:
+  ~Diagnosed() override {
+    if (has_role_) shared_postgres().execute("DROP OWNED BY " + role_ + "; DROP ROLE " + role_);
+  }
+  // Of a role that may do what a client does, and no more.
+  std::string least() {
+    make_tables(url());
+    shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'p'");
+    has_role_ = true;
+    psql()->run("GRANT USAGE ON SCHEMA " + schema_ + " TO " + role_ +
+                "; GRANT SELECT, INSERT, UPDATE ON locks TO " + role_ +
+                "; GRANT USAGE ON SEQUENCE locks_id_seq TO " + role_ +
+                "; GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_waiters TO " + role_ +
+                "; GRANT SELECT, INSERT, UPDATE ON holdfast_facts TO " + role_ +
+                "; GRANT SELECT, INSERT ON holdfast_log TO " + role_ +
+                "; GRANT SELECT ON holdfast_state TO " + role_);
+    return shared_postgres().url(role_, "postgres", "p") + "?table=" + schema_ + ".locks";
+  }
+  const std::string role_ = "r_" + random_hex(16);
+  bool has_role_ = false;
+};
+
+TEST_F(Diagnosed, a_server_that_is_set_up_well_has_nothing_to_be_said_about) {
+  const Diagnosis diagnosis = diagnosis_of(least());
+  EXPECT_TRUE(diagnosis.findings.empty()) << found(diagnosis).front();
+  EXPECT_EQ(diagnosis.grade, 'B');
+  EXPECT_THAT(diagnosis.server, ::testing::MatchesRegex("PostgreSQL [0-9.]+"));
+}
+
+TEST_F(Diagnosed, a_superuser_is_more_than_leases_need) {
+  make_tables(url());
+  EXPECT_THAT(topics_at(url()), ::testing::ElementsAre("note postgres.superuser"));
+}
+
+TEST_F(Diagnosed, tables_that_are_missing_are_no_danger_and_are_not_made) {
+  const Diagnosis diagnosis = diagnosis_of(url());
+  EXPECT_THAT(topics_of(diagnosis.findings), Contains("warning postgres.tables"));
+  EXPECT_THAT(the(diagnosis, "postgres.tables").advice, HasSubstr("init"));
+  EXPECT_EQ(diagnosis.grade, 'C');
+  EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 0);
+  make_tables(url());
+  psql()->run("DROP TABLE holdfast_ticks");
+  EXPECT_THAT(topics_at(url()), Contains("note postgres.jobs"));
+  psql()->run("DROP INDEX index_locks_on_key");
+  EXPECT_THAT(found(diagnosis_of(url())), Contains(HasSubstr("unique index")));
+}
+
+TEST_F(Diagnosed, a_time_that_depends_on_the_time_zone_is_a_danger) {
+  psql()->run(
+      "CREATE TABLE locks (key varchar PRIMARY KEY, locked_by varchar, locked_at timestamp, "
+      "locked_until timestamptz, sequence bigint)");
+  const Diagnosis diagnosis = diagnosis_of(url());
+  EXPECT_EQ(the(diagnosis, "postgres.columns").weight, Weight::danger);
+  EXPECT_THAT(the(diagnosis, "postgres.columns").what, HasSubstr("\"locked_until\""));
+  EXPECT_EQ(diagnosis.grade, 'D');
+}
+
+TEST_F(Diagnosed, tables_that_a_crash_empties_are_a_danger) {
+  make_tables(url());
+  psql()->run("ALTER TABLE holdfast_state SET UNLOGGED");
+  EXPECT_THAT(topics_at(url()), Contains("danger postgres.unlogged"));
+  EXPECT_THAT(found(diagnosis_of(url())), Contains(HasSubstr("holdfast_state")));
+  psql()->run("ALTER TABLE holdfast_state SET LOGGED; ALTER TABLE locks SET UNLOGGED");
+  EXPECT_THAT(topics_at(url()), Contains("danger postgres.unlogged"));
+}
+
+TEST_F(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
+  const std::string url = least();
+  psql()->run("REVOKE UPDATE ON locks FROM " + role_ + "; REVOKE ALL ON holdfast_facts FROM " + role_ +
+              "; REVOKE USAGE ON SEQUENCE locks_id_seq FROM " + role_);
+  const Diagnosis diagnosis = diagnosis_of(url);
+  EXPECT_THAT(topics_of(diagnosis.findings), ::testing::ElementsAre("danger postgres.privileges"));
+  const std::string advice = the(diagnosis, "postgres.privileges").advice;
+  psql()->run(advice);  // it is SQL
+  EXPECT_TRUE(diagnosis_of(url).findings.empty()) << advice;
+  EXPECT_EQ(Ours(url).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Diagnosed, a_schema_that_one_may_not_enter_is_told_too) {
+  const std::string url = least();
+  psql()->run("REVOKE USAGE ON SCHEMA " + schema_ + " FROM " + role_);
+  const Diagnosis diagnosis = diagnosis_of(url);
+  EXPECT_THAT(topics_of(diagnosis.findings), ::testing::ElementsAre("danger postgres.privileges"));
+  psql()->run(the(diagnosis, "postgres.privileges").advice);
+  EXPECT_TRUE(diagnosis_of(url).findings.empty());
+}
+
+TEST_F(Diagnosed, a_user_who_may_only_read_is_a_danger_where_connecting_refuses) {
+  const std::string url = least() + "&options=-cdefault_transaction_read_only%3Don";
+  EXPECT_FALSE(try_origin(url).value()->connect(soon()));
+  EXPECT_THAT(topics_at(url), Contains("danger postgres.read-only"));
+}
+
+TEST_F(Diagnosed, commits_that_are_not_waited_for_and_another_isolation_are_notes) {
+  const std::string url = least() +
+                          "&options=-csynchronous_commit%3Doff%20"
+                          "-cdefault_transaction_isolation%3Dserializable";
+  const Diagnosis diagnosis = diagnosis_of(url);
+  EXPECT_THAT(topics_of(diagnosis.findings),
+              ::testing::UnorderedElementsAre("note postgres.synchronous-commit", "note postgres.isolation"));
+  EXPECT_EQ(diagnosis.grade, 'B');
+}
+
+TEST_F(Diagnosed, dead_rows_and_full_pages_are_notes) {
+  const std::string url = least();
+  psql()->run("ALTER TABLE locks SET (autovacuum_enabled = off, fillfactor = 100)");
+  psql()->run("INSERT INTO locks (key) SELECT 'k' || i FROM generate_series(1, 12000) AS i");
+  psql()->run("DELETE FROM locks");
+  EXPECT_TRUE(await([&] {
+    const auto topics = topics_at(url);
+    return std::find(topics.begin(), topics.end(), "note postgres.bloat") != topics.end();
+  }));
+  EXPECT_THAT(topics_at(url), Contains("note postgres.fillfactor"));
+}
+
+TEST_F(Diagnosed, what_everybody_may_put_into_the_search_path_is_told) {
+  const std::string url = least() + "&options=-csearch_path%3D" + schema_;
+  psql()->run("GRANT CREATE ON SCHEMA " + schema_ + " TO PUBLIC");
+  EXPECT_THAT(topics_at(url), ::testing::ElementsAre("note postgres.search-path"));
+  psql()->run("CREATE FUNCTION lower(integer) RETURNS integer LANGUAGE sql AS 'SELECT 1'");
+  EXPECT_THAT(topics_at(url), ::testing::ElementsAre("warning postgres.search-path"));
+  psql()->run("REVOKE CREATE ON SCHEMA " + schema_ + " FROM PUBLIC");
+  EXPECT_TRUE(diagnosis_of(url).findings.empty());
+}
+
+TEST_F(Diagnosed, a_pooler_is_noticed_and_nothing_stays_behind_in_it) {
+  make_tables(url());
+  const PgBouncer bouncer{shared_postgres(), {"default_pool_size = 1"}};
+  EXPECT_THAT(topics_at(bouncer.url() + "?table=" + schema_ + ".locks"), Contains("note postgres.pooler"));
+  EXPECT_EQ(Psql(bouncer.url()).value("SHOW search_path"), "\"$user\", public");
+}
+
+// Linux takes 0.0.0.0 for this machine; by its letters it is none that we know.
+TEST_F(Diagnosed, another_machine_without_tls_is_a_warning) {
+  least();
+  const std::string far = "postgres://" + role_ + ":p@0.0.0.0:" + std::to_string(shared_postgres().port) +
+                          "/postgres?sslmode=disable&table=" + schema_ + ".locks";
+  EXPECT_THAT(topics_at(far), ::testing::ElementsAre("warning postgres.tls"));
+}
+
+TEST_F(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_the_same_address) {
+  make_tables(url());
+  const Certificates certificates;
+  const PostgresServer other({.authentication = "trust",
+                              .lines = {"full_page_writes = off", "synchronous_commit = off"},
+                              .tls = certificates.right(),
+                              .fsync = false});
+  make_tables(other.url());
+  const Diagnosis diagnosis = diagnosis_of(other.url());
+  const auto topics = topics_of(diagnosis.findings);
+  EXPECT_THAT(topics, IsSupersetOf({"danger postgres.fsync", "danger postgres.full-page-writes",
+                                    "note postgres.synchronous-commit"}));
+  EXPECT_EQ(diagnosis.grade, 'D');
+  // What every client finds is among it, in the same words.
+  const auto all = found(diagnosis);
+  const auto cheap = found(Ours(other.url()).store().examine(soon()).value());
+  EXPECT_EQ(cheap.size(), 2u);
+  for (const std::string& sentence : cheap) EXPECT_THAT(all, Contains(sentence));
+
+  const Relay relay({shared_postgres().port, other.port});
+  const std::string both = "postgres://postgres@127.0.0.1:" + std::to_string(relay.port()) + "/postgres";
+  EXPECT_THAT(topics_at(both), Contains("danger postgres.several-servers"));
+  // On one connection too, if who stands in between changes the server behind it.
+  PostgresAddress behind = shared_postgres();
+  behind.port = relay.port();
+  const PgBouncer bouncer(behind, {"server_lifetime = 0"});
+  EXPECT_THAT(topics_at(bouncer.url()), Contains("danger postgres.several-servers"));
+  const Relay same({other.port});
+  const std::string one = "postgres://postgres@127.0.0.1:" + std::to_string(same.port()) + "/postgres";
+  EXPECT_EQ(about(diagnosis_of(one), "postgres.several-servers"), nullptr);
+
+  const std::string far = "postgres://postgres@0.0.0.0:" + std::to_string(other.port) + "/postgres?sslmode=";
+  EXPECT_THAT(found(diagnosis_of(far + "require")), Contains(HasSubstr("prove its name")));
+  const std::string known = far + "verify-ca&sslrootcert=" + certificates.authority();
+  EXPECT_EQ(about(diagnosis_of(known), "postgres.tls"), nullptr);
+
+  // A commit that waits for a standby, with a notification in it, holds up those of everybody else.
+  other.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  other.execute("SELECT pg_reload_conf()");
+  std::jthread stuck([&] {
+    Psql psql(other.url());
+    psql.run("SET synchronous_commit = on");
+    psql.run("BEGIN; CREATE TABLE t (i int); NOTIFY x; COMMIT");
+  });
+  EXPECT_TRUE(await([&] {
+    return other.execute("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1";
+  }));
+  EXPECT_THAT(topics_at(other.url()), Contains("note postgres.listen"));
+  other.execute("ALTER SYSTEM RESET synchronous_standby_names");
+  other.execute("SELECT pg_reload_conf()");
+  stuck.join();
+  EXPECT_EQ(about(diagnosis_of(other.url()), "postgres.listen"), nullptr);
+}
+
+TEST_F(Diagnosed, a_server_that_is_far_away_is_asked_less_often_and_judged_in_time) {
+  make_tables(url());
+  const Relay far({shared_postgres().port}, 150ms);
+  const std::string there = "postgres://postgres@127.0.0.1:" + std::to_string(far.port()) + "/postgres";
+  const auto diagnosis = try_origin(there).value()->steward()->diagnose(BootClock::now() + 5s);
+  ASSERT_TRUE(diagnosis) << diagnosis.error().detail;
+  EXPECT_NE(diagnosis->server, "");
+}
+
+TEST(Receivers, of_the_log_that_nobody_can_promote_are_no_standbys) {
+  const PostgresServer primary({.authentication = "trust", .fsync = false});
+  primary.execute("CREATE ROLE ordinary LOGIN");
+  const Scratch scratch;
+  const Guarded receiver({.words = {find_program("pg_receivewal"), "-h", "127.0.0.1", "-U", "postgres", "-p",
+                                    std::to_string(primary.port), "-D", scratch.path()},
+                          .log = scratch.path() + "/log"});
+  EXPECT_TRUE(await([&] { return primary.execute("SELECT state FROM pg_stat_replication") == "streaming"; }));
+  EXPECT_EQ(about(diagnosis_of(primary.url()), "postgres.standby"), nullptr);
+  EXPECT_EQ(about(diagnosis_of(primary.url("ordinary", "postgres")), "postgres.standby"), nullptr);
+}
+
+TEST(Standby, is_a_danger_and_warns_of_its_primary_unless_it_confirms) {
+  const PostgresServer primary({.authentication = "trust", .fsync = false});
+  PostgresServer standby({.authentication = "trust",
+                          .lines = {"primary_conninfo = 'host=127.0.0.1 user=postgres port=" +
+                                    std::to_string(primary.port) + "'"},
+                          .fsync = false});
+  // Both begin as copies of one folder, so it can follow from there.
+  standby.stop();
+  std::filesystem::remove_all(standby.data());
+  run_to_end({.words = {"cp", "-a", postgres_template(), standby.data()}});
+  write_file(standby.data() + "/standby.signal", "");
+  standby.start();
+  make_tables(primary.url());
+  EXPECT_TRUE(await([&] { return primary.execute("SELECT count(*) FROM pg_stat_replication") == "1"; }));
+  EXPECT_TRUE(await([&] { return about(diagnosis_of(primary.url()), "postgres.standby") != nullptr; }));
+  EXPECT_EQ(about(diagnosis_of(primary.url()), "postgres.unseen"), nullptr);
+  primary.execute("CREATE ROLE ordinary LOGIN");
+  const Diagnosis unseen = diagnosis_of(primary.url("ordinary", "postgres"));
+  EXPECT_THAT(the(unseen, "postgres.standby").what, HasSubstr("receivers of its log"));
+  EXPECT_THAT(topics_of(unseen.findings), Contains("note postgres.unseen"));
+  EXPECT_FALSE(try_origin(standby.url()).value()->connect(soon()));
+  EXPECT_THAT(topics_at(standby.url()), Contains("danger postgres.recovery"));
+
+  primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  primary.execute("SELECT pg_reload_conf()");
+  EXPECT_TRUE(await([&] { return about(diagnosis_of(primary.url()), "postgres.standby") == nullptr; }));
+}
+
+// What no server here can be made to say.
+TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
+  const postgres::Hello hello{.tables = postgres::Tables::named("locks").value()};
+  const auto of = [&](postgres::Server server) { return topics_of(postgres::findings_of(server, hello)); };
+  EXPECT_TRUE(of({.version = "PostgreSQL 15.18 (Debian 15.18-1)"}).empty());
+  EXPECT_THAT(of({.version = "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)"}),
+              ::testing::ElementsAre("warning postgres.kind"));
+  EXPECT_THAT(of({.version = "PostgreSQL 11.2-YB-2.18.0.0-b0 on x86_64"}),
+              ::testing::ElementsAre("warning postgres.kind"));
+  EXPECT_THAT(of({.version = "Greenplum 7"}), ::testing::ElementsAre("note postgres.kind"));
+  EXPECT_THAT(of({.queue_fills = true}), ::testing::ElementsAre("warning postgres.notify-queue"));
+  const auto deep = [&](postgres::Depth depth) { return topics_of(postgres::findings_of(depth, hello)); };
+  EXPECT_THAT(deep({.several_primaries = true}), Contains("warning postgres.kind"));
+  EXPECT_THAT(deep({.aurora = true}), Contains("note postgres.kind"));
+  EXPECT_THAT(deep({.far = true, .in_tls = true}), Contains("warning postgres.tls"));
+  EXPECT_THAT(deep({.far = true, .in_tls = true, .verified = true}),
+              ::testing::Not(Contains("warning postgres.tls")));
+  EXPECT_EQ(postgres::name_in("PostgreSQL 15.18 (Debian 15.18-1) on x86_64"), "PostgreSQL 15.18");
+  EXPECT_EQ(postgres::name_in("odd"), "odd");
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `doctor` is told of a server that is configured so.
+#include <filesystem>
+
+#include "tests/redis/documented_acl.h"
+#include "tests/redis/suite.h"
+#include "tests/support/findings.h"
+
+namespace holdfast::test {
+namespace {
+
+Result<Diagnosis> try_diagnose(const std::string& url) {
+  return try_origin(url).value()->steward()->diagnose(soon());
+}
+Diagnosis diagnose(const std::string& url) { return try_diagnose(url).value(); }
+
+class DiagnosisOfRedis : public RedisTest {
+ protected:
+  Diagnosis now(const std::string& parameters = "") { return diagnose(server_.url() + parameters); }
+  void set(const std::string& name, const std::string& value) {
+    ASSERT_EQ(redis({"CONFIG", "SET", name, value}), "OK") << name;
+  }
+};
+
+TEST_F(DiagnosisOfRedis, says_what_the_server_is_and_changes_nothing) {
+  const Diagnosis diagnosis = now("?prefix=locks:");
+  const std::string version(redis({"INFO", "server"}));
+  const std::size_t at = version.find("redis_version:") + 14;
+  EXPECT_EQ(diagnosis.server, "Redis " + version.substr(at, version.find('\r', at) - at));
+  EXPECT_EQ(redis({"DBSIZE"}), "0");
+  EXPECT_EQ(redis({"PUBSUB", "CHANNELS"}), "");
+}
+
+TEST_F(DiagnosisOfRedis, a_server_that_evicts_is_a_danger_though_no_client_is_let_in) {
+  set("maxmemory", "100mb");
+  set("maxmemory-policy", "allkeys-lru");
+  ASSERT_FALSE(try_connect(server_.url()));
+  const Diagnosis diagnosis = now();
+  EXPECT_TRUE(has(diagnosis, "redis.eviction", Weight::danger));
+  EXPECT_EQ(diagnosis.grade, 'D');
+  EXPECT_EQ(redis({"DBSIZE"}), "0");
+}
+
+TEST_F(DiagnosisOfRedis, what_every_client_finds_is_found_here_too) {
+  redis({"SET", "filler", std::string(1 << 20, 'x')});
+  set("appendonly", "no");
+  set("maxmemory", "1");
+  EXPECT_TRUE(has(now(), "redis.memory", Weight::warning));
+  set("maxmemory-policy", "allkeys-lru");
+  redis({"SET", "one", "more"});
+  const std::string url = server_.url() + "?unsafe=allow&layout=active_job_lock";
+  const Traits traits = Caller(url).examine();
+  const Diagnosis diagnosis = diagnose(url);
+  EXPECT_TRUE(has(diagnosis, "redis.evicted", Weight::warning));
+  EXPECT_TRUE(has(diagnosis, "redis.appendonly", Weight::warning));
+  EXPECT_TRUE(has(diagnosis, "redis.layout", Weight::warning));
+  for (const Finding& finding : traits.findings) {
+    const Finding* again = about(diagnosis, finding.topic);
+    ASSERT_TRUE(again) << finding.topic;
+    EXPECT_EQ(again->weight, finding.weight) << finding.topic;
+  }
+}
+
+TEST_F(DiagnosisOfRedis, what_a_power_cut_can_take_is_warned_of_and_without_it_the_server_is_b) {
+  const Diagnosis usual = now();
+  EXPECT_TRUE(has(usual, "redis.appendfsync", Weight::warning));
+  EXPECT_TRUE(has(usual, "redis.restarted", Weight::warning));
+  EXPECT_EQ(usual.grade, 'C');
+  set("appendfsync", "always");
+  const Diagnosis best = now();
+  EXPECT_FALSE(about(best, "redis.appendfsync"));
+  EXPECT_FALSE(about(best, "redis.restarted"));
+  EXPECT_EQ(best.grade, 'B');
+  set("appendfsync", "no");
+  EXPECT_TRUE(has(now(), "redis.appendfsync", Weight::warning));
+}
+
+TEST_F(DiagnosisOfRedis, an_append_only_file_that_cannot_be_written_anew_is_a_danger) {
+  EXPECT_FALSE(about(now(), "redis.rewrite-errors"));
+  std::filesystem::rename(server_.folder() + "/appendonlydir", server_.folder() + "/away");
+  write_file(server_.folder() + "/appendonlydir", "no folder");
+  redis({"BGREWRITEAOF"});
+  EXPECT_TRUE(await([&] { return has(now(), "redis.rewrite-errors", Weight::danger); }));
+}
+
+TEST_F(DiagnosisOfRedis, a_replica_and_a_primary_that_has_one_are_found) {
+  const RedisServer primary;
+  redis({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+  EXPECT_TRUE(has(now(), "redis.replica", Weight::danger));
+  EXPECT_EQ(now().grade, 'D');
+  EXPECT_TRUE(await([&] { return has(diagnose(primary.url()), "redis.replicas", Weight::warning); }));
+  EXPECT_FALSE(about(diagnose(primary.url()), "redis.replica"));
+}
+
+TEST_F(DiagnosisOfRedis, clients_that_may_be_thrown_out_are_noted) {
+  EXPECT_FALSE(about(now(), "redis.client-eviction"));
+  set("maxmemory-clients", "100mb");
+  EXPECT_TRUE(has(now(), "redis.client-eviction", Weight::note));
+}
+
+TEST_F(DiagnosisOfRedis, a_server_that_anybody_reaches_without_a_password_is_warned_of) {
+  set("protected-mode", "no");
+  EXPECT_FALSE(about(now(), "redis.no-password")) << "it listens on this machine only";
+  set("bind", "127.0.0.1 -192.0.2.1");  // an address for examples, which no machine has
+  EXPECT_TRUE(has(now(), "redis.no-password", Weight::warning));
+  set("protected-mode", "yes");
+  EXPECT_FALSE(about(now(), "redis.no-password"));
+}
+
+TEST(DiagnosisOfOtherRedis, one_of_a_cluster_is_a_danger) {
+  const RedisServer server({.lines = {"cluster-enabled yes"}});
+  const Diagnosis diagnosis = diagnose(server.url() + "/3");
+  EXPECT_TRUE(has(diagnosis, "redis.cluster", Weight::danger));
+  EXPECT_EQ(diagnosis.grade, 'D');
+}
+
+TEST(DiagnosisOfOtherRedis, a_sentinel_is_a_danger_and_refused_by_name) {
+  const RedisServer server({.sentinel = true});
+  EXPECT_TRUE(has(diagnose(server.url()), "redis.sentinel", Weight::danger));
+  const Status status = try_connect(server.url());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::refused);
+  EXPECT_TRUE(mentions(status.error().detail, "Sentinel")) << status.error().detail;
+}
+
+TEST(DiagnosisOfOtherRedis, where_nobody_answers_or_lets_us_in_there_is_none) {
+  RedisServer server({.password = "canary"});
+  const auto stranger = try_diagnose("redis://127.0.0.1:" + std::to_string(server.port()));
+  ASSERT_FALSE(stranger);
+  EXPECT_EQ(stranger.error().code, Errc::refused) << stranger.error().detail;
+  const auto wrong = try_diagnose("redis://:wrong@127.0.0.1:" + std::to_string(server.port()));
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Errc::refused) << wrong.error().detail;
+  const Diagnosis let_in = diagnose(server.url());
+  for (const Finding& finding : let_in.findings)
+    EXPECT_FALSE(mentions(finding.what + finding.advice, "canary"));
+  server.kill();
+  const auto gone = try_diagnose(server.url());
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, Errc::unavailable) << gone.error().detail;
+}
+
+class RightsOfRedis : public DiagnosisOfRedis {
+ protected:
+  void SetUp() override { ASSERT_EQ(redis(documented_acl(HOLDFAST_SOURCE "/docs/stores/redis.md")), "OK"); }
+  Diagnosis as_app(const std::string& parameters = "?prefix=locks:") {
+    return diagnose("redis://app:secret@127.0.0.1:" + std::to_string(server_.port()) + parameters);
+  }
+  void change(const std::string& rule) { ASSERT_EQ(redis({"ACL", "SETUSER", "app", rule}), "OK") << rule; }
+};
+
+TEST_F(RightsOfRedis, what_is_documented_is_enough_and_what_it_hides_is_noted) {
+  const Diagnosis diagnosis = as_app();
+  EXPECT_FALSE(about(diagnosis, "redis.rights"));
+  EXPECT_FALSE(about(diagnosis, "redis.rights-of-jobs"));
+  EXPECT_FALSE(about(diagnosis, "redis.account"));
+  EXPECT_TRUE(has(diagnosis, "redis.unseen", Weight::note));
+  EXPECT_EQ(diagnosis.grade, 'C');
+}
+
+TEST_F(RightsOfRedis, a_user_who_may_do_everything_is_noted) {
+  const Diagnosis diagnosis = now();
+  EXPECT_TRUE(has(diagnosis, "redis.account", Weight::note));
+  EXPECT_TRUE(mentions(about(diagnosis, "redis.account")->what, "whoever reaches the server may"));
+  EXPECT_FALSE(about(diagnosis, "redis.unseen"));
+  EXPECT_TRUE(has(diagnosis, "redis.known-holes", Weight::note)) << "Debian's 7.0, by its number";
+}
+
+TEST_F(RightsOfRedis, each_right_that_is_documented_is_missed_when_it_is_taken_away) {
+  const std::vector<std::string> jobs{"+incr", "+hgetall", "+zrevrangebyscore"};
+  int taken = 0;
+  for (const std::string& rule : documented_acl(HOLDFAST_SOURCE "/docs/stores/redis.md")) {
+    if (!rule.starts_with('+') || rule == "+client|setname") continue;
+    change("-" + rule.substr(1));
+    const bool of_jobs = std::find(jobs.begin(), jobs.end(), rule) != jobs.end();
+    const char* topic = of_jobs ? "redis.rights-of-jobs" : "redis.rights";
+    const Diagnosis diagnosis = as_app("/1?prefix=locks:");
+    EXPECT_TRUE(has(diagnosis, topic, of_jobs ? Weight::note : Weight::danger)) << rule;
+    if (const Finding* finding = about(diagnosis, topic)) {
+      EXPECT_TRUE(mentions(finding->what, rule.substr(1))) << finding->what;
+      EXPECT_FALSE(mentions(finding->what, "info on the keys")) << "it has none: " << finding->what;
+      EXPECT_TRUE(mentions(finding->advice, "ACL SETUSER app ~locks:* ")) << finding->advice;
+      EXPECT_TRUE(mentions(finding->advice, rule)) << finding->advice;
+    }
+    EXPECT_EQ(diagnosis.grade, of_jobs ? 'C' : 'D') << rule;
+    change(rule);
+    ++taken;
+  }
+  EXPECT_GT(taken, 30);
+}
+
+TEST_F(RightsOfRedis, keys_and_channels_that_are_out_of_reach_are_missed) {
+  EXPECT_TRUE(has(as_app("?prefix=others:"), "redis.rights", Weight::danger));
+  change("resetchannels");
+  const Diagnosis diagnosis = as_app();
+  ASSERT_TRUE(has(diagnosis, "redis.rights", Weight::danger));
+  EXPECT_TRUE(mentions(about(diagnosis, "redis.rights")->what, "publish, subscribe"));
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `holdfast doctor` finds about a file: each row of the table in docs/stores/sqlite.md.
+#include "stores/sqlite/diagnosis.h"
+
+#include <dlfcn.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "base/fd.h"
+#include "stores/sqlite/surroundings.h"
+#include "tests/sqlite/apart.h"
+#include "tests/sqlite/suite.h"
+#include "tests/support/findings.h"
+
+namespace holdfast::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DiagnosisOfSqlite : public SqliteTest {
+ protected:
+  static Diagnosis diagnose(const std::string& path,
+                            const sqlite::Machine& machine = sqlite::this_machine().value()) {
+    return sqlite::origin({.path = path}, machine).value()->steward()->diagnose(soon()).value();
+  }
+  Diagnosis diagnose() { return diagnose(path_); }
+
+  // "danger D" for what is found about a topic, with the class; empty: nothing.
+  static std::string weight_of(const Diagnosis& diagnosis, const char* topic) {
+    const Finding* const finding = about(diagnosis, topic);
+    return finding == nullptr ? "" : std::string(to_string(finding->weight)) + " " + diagnosis.grade;
+  }
+  // What is said, and what is advised.
+  static std::string words_about(const Diagnosis& diagnosis, const char* topic) {
+    const Finding* const finding = about(diagnosis, topic);
+    return finding == nullptr ? "" : finding->what + "; " + finding->advice;
+  }
+  static sqlite::Machine on(std::uint32_t kind) {
+    sqlite::Machine machine = sqlite::this_machine().value();
+    machine.file_system = [kind](const std::string&) { return kind; };
+    return machine;
+  }
+  static constexpr std::uint32_t a_disk = 0xEF53;
+};
+
+TEST_F(DiagnosisOfSqlite, a_file_in_use_on_a_disk_is_class_b_with_notes_only) {
+  Caller here(path_);
+  ASSERT_TRUE(here.granted("k"));
+  const Diagnosis diagnosis = diagnose(path_, on(a_disk));
+  EXPECT_EQ(diagnosis.grade, 'B');
+  EXPECT_EQ(diagnosis.server, std::string("SQLite ") + sqlite3_libversion());
+  for (const Finding& finding : diagnosis.findings) EXPECT_EQ(finding.weight, Weight::note) << finding.what;
+  EXPECT_EQ(weight_of(diagnosis, "sqlite.power-loss"), "note B");
+  EXPECT_TRUE(here.granted("another")) << "and it goes on working";
+}
+
+TEST_F(DiagnosisOfSqlite, of_a_file_that_is_not_there_the_place_is_judged_and_nothing_is_made) {
+  EXPECT_EQ(diagnose(scratch_.path() + "/new/leases.db", on(a_disk)).grade, 'B');
+  EXPECT_EQ(weight_of(diagnose(scratch_.path() + "/new/leases.db", on(0x6969)), "sqlite.file-system"),
+            "danger D");
+  EXPECT_TRUE(fs::is_empty(scratch_.path()));
+}
+
+TEST_F(DiagnosisOfSqlite, a_file_system_that_machines_share_is_a_danger_also_to_who_insists) {
+  const struct {
+    std::uint32_t kind;
+    const char* name;
+  } table[] = {{0x6969, "NFS"},        {0xFF534D42, "SMB"},  {0x65735546, "FUSE"},   {0x01021997, "9p"},
+               {0x786F4256, "vboxsf"}, {0x47504653, "GPFS"}, {0x0BD00BD0, "Lustre"}, {0x00C36400, "Ceph"}};
+  for (const auto& row : table) {
+    const Diagnosis diagnosis = diagnose(path_, on(row.kind));
+    EXPECT_EQ(weight_of(diagnosis, "sqlite.file-system"), "danger D") << row.name;
+    EXPECT_NE(words_about(diagnosis, "sqlite.file-system").find(row.name), std::string::npos);
+  }
+  const auto daring = sqlite::origin({.path = path_, .allow_unsafe = true}, on(0x6969)).value();
+  EXPECT_EQ(daring->steward()->diagnose(soon()).value().grade, 'D');
+}
+
+TEST_F(DiagnosisOfSqlite, memory_and_overlays_are_a_warning_for_real) {
+  const std::string said = apart([&]() -> std::string {
+    if (!keep_mounts_to_ourselves()) return "no mounts";
+    const std::string base = scratch_.path() + "/base", over = scratch_.path() + "/over";
+    fs::create_directory(base);
+    fs::create_directory(over);
+    mount_memory(base, "size=64m,mode=700");
+    if (weight_of(diagnose(base + "/leases.db"), "sqlite.passing") != "warning C") return "not in memory";
+    for (const char* const part : {"/low", "/up", "/work"}) fs::create_directory(base + part);
+    const std::string options =
+        "lowerdir=" + base + "/low,upperdir=" + base + "/up,workdir=" + base + "/work";
+    if (::mount("none", over.c_str(), "overlay", 0, options.c_str()) != 0) return "";  // a kernel without
+    return weight_of(diagnose(over + "/leases.db"), "sqlite.passing") == "warning C" ? ""
+                                                                                     : "not on an overlay";
+  });
+  if (said == "no mounts") GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(said, "");
+  EXPECT_EQ(weight_of(diagnose(path_, on(a_disk)), "sqlite.passing"), "");
+}
+
+TEST_F(DiagnosisOfSqlite, a_disk_that_is_full_is_a_danger_and_one_that_nearly_is_a_warning) {
+  const std::string said = apart([&]() -> std::string {
+    if (!keep_mounts_to_ourselves()) return "no mounts";
+    const std::string folder = scratch_.path() + "/small", path = folder + "/leases.db";
+    fs::create_directory(folder);
+    mount_memory(folder, "size=8m,mode=700");
+    if (!Caller(path).granted("k")) return "not granted";
+    if (weight_of(diagnose(path), "sqlite.room") != "warning C") return "8 MB are not said to be little";
+    std::ofstream(folder + "/rubbish") << std::string(9 << 20, 'x');
+    if (weight_of(diagnose(path), "sqlite.room") != "danger D") return "not said to be full";
+    fs::remove(folder + "/rubbish");
+    change_memory(folder, "size=64m");
+    return weight_of(diagnose(path), "sqlite.room").empty() ? "" : "64 MB are said to be little";
+  });
+  if (said == "no mounts") GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(DiagnosisOfSqlite, what_we_may_not_write_is_a_danger) {
+  ASSERT_TRUE(Caller(path_).granted("k"));
+  const std::string said = apart([&]() -> std::string {
+    if (!keep_mounts_to_ourselves()) return "no mounts";
+    mount_read_only(scratch_.path());
+    return weight_of(diagnose(), "sqlite.read-only");
+  });
+  EXPECT_TRUE(said == "danger D" || said == "no mounts") << said;
+  ::chmod(scratch_.path().c_str(), 0755);
+  ::chmod(path_.c_str(), 0444);
+  EXPECT_EQ(apart([&] {
+              become_ordinary();
+              return weight_of(diagnose(), "sqlite.read-only");
+            }),
+            "danger D");
+  EXPECT_EQ(weight_of(diagnose(), "sqlite.read-only"), ::geteuid() == 0 ? "" : "danger D");
+}
+
+TEST_F(DiagnosisOfSqlite, a_folder_that_we_may_not_write_is_a_danger_only_if_something_is_yet_to_be_made) {
+  const Caller holder(path_);
+  ASSERT_TRUE(Caller(path_).granted("k"));
+  const auto seen = [&] {
+    return apart([&] {
+      become_ordinary();
+      return weight_of(diagnose(), "sqlite.read-only");
+    });
+  };
+  ::chmod(scratch_.path().c_str(), 0755);
+  for (const char* const end : {"", "-wal", "-shm"}) {
+    ASSERT_TRUE(fs::exists(path_ + end)) << end;
+    ::chmod((path_ + end).c_str(), 0666);
+  }
+  ::chmod((path_ + ".d").c_str(), 0777);
+  EXPECT_TRUE(seen().starts_with("warning")) << seen();
+  EXPECT_EQ(apart([&] {
+              become_ordinary();
+              return weight_of(diagnose(scratch_.path() + "/another.db"), "sqlite.read-only");
+            }),
+            "danger D");
+}
+
+TEST_F(DiagnosisOfSqlite, a_folder_that_everybody_writes_is_a_danger_unless_it_is_sticky) {
+  ASSERT_TRUE(Caller(path_).granted("k"));
+  ::chmod(scratch_.path().c_str(), 0777);
+  EXPECT_EQ(weight_of(diagnose(), "sqlite.open-folder"), "danger D");
+  EXPECT_TRUE(words_about(diagnose(), "sqlite.open-folder").ends_with("; chmod o-w " + scratch_.path()));
+  ::chmod(scratch_.path().c_str(), 01777);
+  const Diagnosis sticky = diagnose(path_, on(a_disk));
+  EXPECT_EQ(weight_of(sticky, "sqlite.open-folder"), "");
+  EXPECT_EQ(weight_of(sticky, "sqlite.sticky-folder"), "note B");
+}
+
+TEST_F(DiagnosisOfSqlite, a_file_with_two_names_or_of_everybody_or_behind_a_link_is_a_danger) {
+  ASSERT_TRUE(Caller(path_).granted("k"));
+  fs::create_hard_link(path_, scratch_.path() + "/second.db");
+  EXPECT_EQ(weight_of(diagnose(), "sqlite.file"), "danger D");
+  EXPECT_NE(words_about(diagnose(), "sqlite.file").find("hard links"), std::string::npos);
+  fs::remove(scratch_.path() + "/second.db");
+  EXPECT_EQ(weight_of(diagnose(), "sqlite.file"), "");
+
+  fs::create_symlink(path_, scratch_.path() + "/link.db");
+  EXPECT_EQ(weight_of(diagnose(scratch_.path() + "/link.db"), "sqlite.file"), "danger D");
+
+  ::chmod(path_.c_str(), 0606);
+  EXPECT_EQ(weight_of(diagnose(), "sqlite.file"), "danger D");
+  EXPECT_NE(words_about(diagnose(), "sqlite.file").find("chmod o-w"), std::string::npos);
+  ::chmod(path_.c_str(), 0600);
+  ::chmod((path_ + ".d").c_str(), 0777);
+  EXPECT_EQ(weight_of(diagnose(), "sqlite.file"), "danger D");
+}
+
+TEST_F(DiagnosisOfSqlite, a_file_that_was_replaced_while_somebody_uses_it_is_a_danger) {
+  Caller here(path_);
+  ASSERT_TRUE(here.granted("k"));
+  for (const char* const suffix : {"", "-wal", "-shm"}) fs::remove(path_ + suffix);
+  ASSERT_TRUE(Caller(path_).granted("k")) << "two have it now";
+  const Diagnosis diagnosis = diagnose();
+  ASSERT_EQ(weight_of(diagnosis, "sqlite.replaced"), "danger D");
+  EXPECT_NE(words_about(diagnosis, "sqlite.replaced").find("pid " + std::to_string(::getpid())),
+            std::string::npos);
+}
+
+TEST_F(DiagnosisOfSqlite, another_time_namespace_is_a_danger_and_another_boot_is_a_note) {
+  sqlite::Machine machine = on(a_disk);
+  ASSERT_TRUE(Caller(sqlite::origin({.path = path_}, machine).value()).granted("k"));
+  machine.time_namespace += 1;
+  EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.time-namespace"), "danger D");
+  machine.boot_id = "another";
+  const Diagnosis rebooted = diagnose(path_, machine);
+  EXPECT_EQ(weight_of(rebooted, "sqlite.time-namespace"), "");
+  EXPECT_EQ(weight_of(rebooted, "sqlite.boot"), "note B");
+}
+
+TEST_F(DiagnosisOfSqlite, what_is_not_ours_is_a_danger_and_stays_as_it_is) {
+  std::ofstream(path_) << "dear diary";
+  ::chmod(path_.c_str(), 0600);
+  EXPECT_EQ(weight_of(diagnose(), "sqlite.contents"), "danger D");
+  EXPECT_EQ(bytes_of(path_), "dear diary");
+
+  const std::string planted = scratch_.path() + "/planted.db";
+  ASSERT_TRUE(Caller(planted).granted("k"));
+  RawDatabase(planted).ask("CREATE TRIGGER t AFTER UPDATE ON locks BEGIN SELECT 1; END");
+  EXPECT_EQ(weight_of(diagnose(planted), "sqlite.contents"), "danger D");
+}
+
+TEST_F(DiagnosisOfSqlite, an_old_library_is_a_note_and_no_more) {
+  for (const int version : {3040001, 3051002}) {
+    const auto finding = sqlite::about_library(version);
+    ASSERT_TRUE(finding) << version;
+    EXPECT_EQ(finding->weight, Weight::note);
+    EXPECT_EQ(finding->topic, "sqlite.library");
+  }
+  for (const int version : {3051003, 3053000}) EXPECT_FALSE(sqlite::about_library(version)) << version;
+  EXPECT_EQ(about(diagnose(), "sqlite.library") != nullptr, sqlite3_libversion_number() < 3051003);
+}
+
+TEST_F(DiagnosisOfSqlite, a_second_copy_of_sqlite_in_the_process_is_a_warning) {
+  std::istringstream maps(
+      "7f00-7f01 r-xp 0 08:01 1 /usr/lib/libsqlite3.so.0.8.6\n"
+      "7f01-7f02 r--p 0 08:01 1 /usr/lib/libsqlite3.so.0.8.6\n"
+      "7f02-7f03 r-xp 0 08:01 2 /opt/lib/libsqlite3.so.0\n"
+      "7f03-7f04 r-xp 0 08:01 2 /opt/lib/libsqlite3.so.0\n"
+      "7f04-7f05 rw-s 0 08:01 3 /var/libsqlite3.db\n"
+      "7f05-7f06 rw-p 0 00:00 0 [heap]\n");
+  EXPECT_EQ(sqlite::other_sqlites(maps, "/usr/lib/libsqlite3.so.0.8.6"),
+            std::vector<std::string>{"/opt/lib/libsqlite3.so.0"});
+  EXPECT_EQ(weight_of(diagnose(path_, on(a_disk)), "sqlite.copies"), "");
+
+  Dl_info ours{};
+  ASSERT_NE(::dladdr(reinterpret_cast<const void*>(&sqlite3_libversion), &ours), 0);
+  const std::string copy = scratch_.path() + "/libsqlite3-copy.so";
+  fs::copy_file(fs::canonical(ours.dli_fname), copy);
+  void* const loaded = ::dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) GTEST_SKIP() << "SQLite is no library of its own here: " << ::dlerror();
+  EXPECT_EQ(weight_of(diagnose(path_, on(a_disk)), "sqlite.copies"), "warning C");
+  ::dlclose(loaded);
+}
+
+}  // namespace
+}  // namespace holdfast::test

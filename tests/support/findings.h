@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// findings.h - what a store says about itself, as sentences.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/rows.h"
+
+namespace holdfast::test {
+
+// What was found, of Traits or of a Diagnosis.
+template <class Examined>
+std::vector<std::string> found(const Examined& examined) {
+  std::vector<std::string> sentences;
+  for (const Finding& finding : examined.findings) sentences.push_back(finding.what);
+  return sentences;
+}
+
+// Of that, what every client is told.
+inline std::vector<std::string> told(const Traits& traits) {
+  std::vector<std::string> sentences;
+  for (const Finding& finding : traits.findings) {
+    if (finding.told) sentences.push_back(finding.what);
+  }
+  return sentences;
+}
+
+// "danger postgres.fsync", one for each.
+inline std::vector<std::string> topics_of(const std::vector<Finding>& findings) {
+  std::vector<std::string> topics;
+  for (const Finding& finding : findings) topics.push_back(to_string(finding.weight) + (" " + finding.topic));
+  return topics;
+}
+
+// The finding about `topic`, or null.
+template <class Examined>
+const Finding* about(const Examined& examined, std::string_view topic) {
+  for (const Finding& finding : examined.findings) {
+    if (finding.topic == topic) return &finding;
+  }
+  return nullptr;
+}
+
+// What was found about it; nothing: an empty one.
+inline Finding the(const Diagnosis& diagnosis, std::string_view topic) {
+  const Finding* const finding = about(diagnosis, topic);
+  return finding == nullptr ? Finding{} : *finding;
+}
+
+// It was found, weighs so much, and says what to change.
+inline ::testing::AssertionResult has(const Diagnosis& diagnosis, std::string_view topic, Weight weight) {
+  const Finding* const finding = about(diagnosis, topic);
+  if (finding == nullptr) return ::testing::AssertionFailure() << "nothing was found about " << topic;
+  if (finding->weight != weight)
+    return ::testing::AssertionFailure() << "it is a " << to_string(finding->weight);
+  if (finding->what.empty() || finding->advice.empty())
+    return ::testing::AssertionFailure() << "it says nothing, or not what to change";
+  return ::testing::AssertionSuccess();
+}
+
+}  // namespace holdfast::test
