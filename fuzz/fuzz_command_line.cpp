@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/command_line.h"
+#include "cli/words/command_line.h"
 #include "fuzz/target.h"
 
 namespace {

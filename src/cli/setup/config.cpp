@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.cpp - `holdfast config [KEY]`: what the configuration says, and where.
+#include "base/url.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/setup/secrets.h"
+#include "cli/setup/store_url.h"
+#include "cli/words/settings.h"
+
+namespace holdfast::cli {
+namespace {
+
+std::string shown_url(const std::string& url, const std::string& password, const std::string& password_file) {
+  if (!password.empty()) return redacted(with_password(url, password));
+  return redacted(url) + (password_file.empty() ? "" : ", password in " + password_file);
+}
+
+Row row_of_store(const Setup& setup) {
+  const StoreChoice& store = setup.store;
+  if (setup.no_store) return {"store", setup.no_store->detail, store.from};
+  return {"store", shown_url(store.url, store.password, store.password_file), store.from};
+}
+
+std::string quoted(const std::string& prefix) {
+  std::string out = "\"";
+  for (const char c : prefix) out += (c == '"' || c == '\\') ? std::string("\\") + c : std::string(1, c);
+  return out + "\"";
+}
+
+void add_rows_of(const ConfigFile& file, Rows& rows) {
+  for (const StoreEntry& store : file.stores)
+    rows.push_back(
+        {"stores." + store.name, shown_url(store.url, store.password, store.password_file), store.from});
+  for (const Section& section : file.sections) {
+    const std::string where = section.prefix.empty() ? "defaults." : "keys." + quoted(section.prefix) + ".";
+    for (const Entry& entry : section.entries) rows.push_back({where + entry.name, entry.text, entry.from});
+  }
+}
+
+Rows all_of(const Setup& setup) {
+  Rows rows;
+  for (const ConfigFile& file : setup.configuration.files)
+    rows.push_back({"file", file.path, file.there ? "read" : "not there"});
+  rows.push_back(row_of_store(setup));
+  for (const ConfigFile& file : setup.configuration.files) add_rows_of(file, rows);
+  return rows;
+}
+
+Rows of_key(const Setup& setup, const std::string& key) {
+  Rows rows{row_of_store(setup)};
+  for (const Setting& setting : settings) {
+    const Entry* const entry = setup.configuration.setting(key, setting.name);
+    const std::string name(setting.name);
+    const bool waits = entry == nullptr || entry->text != "true" || entry->name != "nonblock";
+    // One of the two is said.
+    if ((name == "wait" && !waits) || (name == "nonblock" && waits)) continue;
+    const bool said = entry != nullptr && (entry->name == name);
+    rows.push_back({name, said ? entry->text : std::string(setting.otherwise),
+                    entry != nullptr ? entry->from : "default"});
+  }
+  return rows;
+}
+
+}  // namespace
+
+int execute(const Config& command, const Common& common) {
+  Rows rows = command.key.empty() ? all_of(*common.setup) : of_key(*common.setup, command.key);
+  if (common.json) {
+    for (const Row& row : rows) say(json_of_texts({{"name", row[0]}, {"value", row[1]}, {"from", row[2]}}));
+  } else {
+    rows.insert(rows.begin(), {"NAME", "VALUE", "FROM"});
+    say(aligned(rows, true, wants_colour(stdout)));
+  }
+  return common.setup->no_store ? fail(*common.setup->no_store) : exit_ok;
+}
+
+}  // namespace holdfast::cli

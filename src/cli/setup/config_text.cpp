@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/setup/config_text.h"
+
+// Version 3.3 asserts, and without assertions assumes, that a name follows a [, whatever the file says.
+namespace {
+struct Misread {};
+[[noreturn]] void misread() { throw Misread{}; }
+}  // namespace
+#undef NDEBUG
+#define TOML_ASSERT(expression) static_cast<void>((expression) || (misread(), true))
+
+// All of the library is compiled here, and only here.
+#define TOML_EXCEPTIONS 1
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+#include "base/url.h"
+#include "cli/words/nearest.h"
+#include "cli/words/settings.h"
+#include "core/check.h"
+
+namespace holdfast::cli {
+namespace {
+
+// What the library quotes may be a password.  A letter or two cannot hurt.
+std::string without_quotations(std::string_view sentence) {
+  std::string out;
+  while (!sentence.empty()) {
+    const std::size_t open = sentence.find('\'');
+    const std::size_t close = open == std::string_view::npos ? open : sentence.find('\'', open + 1);
+    if (close == std::string_view::npos) break;
+    const std::string_view quoted = sentence.substr(open + 1, close - open - 1);
+    out.append(sentence.substr(0, open + 1)).append(quoted.size() <= 2 ? quoted : "…").append("'");
+    sentence.remove_prefix(close + 1);
+  }
+  return out.append(sentence.substr(0, sentence.find('\'')));
+}
+
+bool is_plain(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  });
+}
+
+// Whatever is wrong is thrown as a Failure.
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path) { out_.path = path; }
+
+  ConfigFile read(const toml::table& all) {
+    for (auto&& [key, node] : all) {
+      if (key == "store") {
+        out_.store = {"store", text_of(key, node, "\"prod\""), place(key)};
+        check_store(key, out_.store->text, true);
+      } else if (key == "stores") {
+        for (auto&& [name, store] : table_of(key, node)) out_.stores.push_back(store_of(name, store));
+      } else if (key == "defaults") {
+        out_.sections.push_back({"", entries_of(table_of(key, node))});
+      } else if (key == "keys") {
+        for (auto&& [prefix, section] : table_of(key, node)) add_section(prefix, section);
+      } else {
+        unknown(key, "known are ", {"store", "stores", "defaults", "keys"});
+      }
+    }
+    std::sort(out_.sections.begin(), out_.sections.end(),
+              [](const Section& a, const Section& b) { return a.prefix.size() > b.prefix.size(); });
+    out_.there = true;
+    return std::move(out_);
+  }
+
+ private:
+  std::string place(const toml::key& key) const {
+    return path_ + ":" + std::to_string(key.source().begin.line);
+  }
+  [[noreturn]] void wrong(const toml::key& key, const std::string& sentence) const {
+    refuse(printable(place(key)) + ": " + sentence);
+  }
+  [[noreturn]] void unknown(const toml::key& key, const char* here,
+                            const std::vector<std::string>& known) const {
+    std::string all;
+    for (const std::string& name : known)
+      all += (all.empty() ? "" : &name == &known.back() ? " and " : ", ") + name;
+    wrong(key, shown(std::string(key.str())) + " is nothing that can be said here" +
+                   suggestion(key.str(), known) + here + all);
+  }
+
+  const toml::table& table_of(const toml::key& key, const toml::node& node) const {
+    if (node.as_table() != nullptr) return *node.as_table();
+    wrong(key, shown(std::string(key.str())) +
+                   " is no table: write [stores], [defaults] or [keys.\"PREFIX\"], and "
+                   "below it what it holds");
+  }
+  std::string text_of(const toml::key& key, const toml::node& node, const char* example) const {
+    if (node.as_string() == nullptr)
+      wrong(key, printable(key.str()) + " is no text: write it in quotes, as " + printable(key.str()) +
+                     " = " + example);
+    const std::string& text = node.as_string()->get();
+    if (text.find('\0') != std::string::npos)
+      wrong(key, printable(key.str()) + " holds a NUL byte: leave it out");
+    return text;
+  }
+
+  // What stands there instead may be a password in the wrong place: it is not shown.
+  [[noreturn]] void no_url(const toml::key& key) const {
+    wrong(key, printable(key.str()) + " is not the URL of a store: write for example sqlite:/PATH");
+  }
+
+  // A relative path would be another store in every folder.
+  void check_store(const toml::key& key, const std::string& word, bool may_be_name) const {
+    if (word.starts_with("@")) {
+      if (!word.starts_with("@/"))
+        wrong(key, shown(word) + " depends on the folder one is in: give the whole path, as @/etc/store.url");
+    } else if (is_store_name(word)) {
+      if (!may_be_name || !is_plain(word)) no_url(key);
+    } else if (const auto url = parse_url(word); !url) {
+      no_url(key);
+    } else if (url->scheme == "sqlite" && !url->rest.starts_with("/")) {
+      wrong(key, shown(word) + " depends on the folder one is in: give the whole path, as sqlite:/PATH");
+    }
+  }
+
+  void read_store_part(const toml::key& key, const toml::node& node, StoreEntry& store) const {
+    if (key == "url") {
+      store.url = text_of(key, node, "\"redis://cache.example.org\"");
+      check_store(key, store.url, false);
+    } else if (key == "password") {
+      store.password = text_of(key, node, "\"…\"");
+    } else if (key == "password-file") {
+      store.password_file = text_of(key, node, "\"/etc/holdfast/cache.secret\"");
+      if (!store.password_file.starts_with("/"))
+        wrong(key, shown(store.password_file) + " depends on the folder one is in: give the whole path");
+    } else {
+      unknown(key, "a store has ", {"url", "password-file", "password"});
+    }
+  }
+
+  StoreEntry store_of(const toml::key& name, const toml::node& node) const {
+    if (!is_plain(name.str()))
+      wrong(name, shown(std::string(name.str())) + " is no name of a store: give letters, digits, - _ and .");
+    StoreEntry store{std::string(name.str()), {}, {}, {}, place(name)};
+    const std::string example = R"({ url = "redis://cache.example.org", password-file = "/FILE" })";
+    if (const toml::table* const parts = node.as_table(); parts != nullptr) {
+      for (auto&& [key, part] : *parts) read_store_part(key, part, store);
+      if (store.url.empty()) wrong(name, store.name + " has no url: write " + store.name + " = " + example);
+    } else {
+      store.url = text_of(name, node, "\"postgres://app@db.example.org/app\"");
+      check_store(name, store.url, false);
+    }
+    check_password(name, store);
+    return store;
+  }
+  void check_password(const toml::key& name, const StoreEntry& store) const {
+    const bool beside = !store.password.empty() || !store.password_file.empty();
+    const bool twice = !store.password.empty() && !store.password_file.empty();
+    if (twice || (beside && redacted(store.url) != store.url))
+      wrong(name, store.name + " has more than one password: leave it in one place, best in password-file");
+    if (beside && store.url.find("://") == std::string::npos)
+      wrong(name, store.name + " has a password, for which there is no place in " + shown(store.url));
+  }
+
+  void add_section(const toml::key& prefix, const toml::node& node) {
+    const std::string keys(prefix.str());
+    if (keys.empty()) wrong(prefix, "every key begins with \"\": write [defaults]");
+    if (Status s = core::check_key(keys); !s) wrong(prefix, s.error().detail);
+    out_.sections.push_back({keys, entries_of(table_of(prefix, node))});
+  }
+
+  std::vector<Entry> entries_of(const toml::table& table) const {
+    std::vector<Entry> entries;
+    for (auto&& [key, node] : table) entries.push_back(entry_of(key, node));
+    const auto has = [&](std::string_view name) { return table.contains(name); };
+    if (has("wait") && has("nonblock"))
+      wrong(table.find("nonblock")->first, "wait and nonblock exclude each other: give one of them");
+    return entries;
+  }
+
+  Entry entry_of(const toml::key& key, const toml::node& node) const {
+    const Setting* const setting = setting_of(key);
+    Entry entry{std::string(key.str()), {}, place(key)};
+    if (setting->into == nullptr) {
+      if (node.as_boolean() == nullptr) wrong(key, entry.name + " is true or false: write it without quotes");
+      entry.text = node.as_boolean()->get() ? "true" : "false";
+      return entry;
+    }
+    const bool number = entry.name == "conflict-exit-code" && node.as_integer() != nullptr;
+    entry.text = number ? std::to_string(node.as_integer()->get())
+                        : text_of(key, node, entry.name == "on-lost" ? "\"term\"" : "\"30s\"");
+    try {
+      check_setting(*setting, entry.text);
+    } catch (const Failure& failure) {
+      wrong(key, failure.error().detail);
+    }
+    return entry;
+  }
+  const Setting* setting_of(const toml::key& key) const {
+    if (key == "owner")
+      wrong(key, "owner is not for a configuration: all who use one name are one holder; give --owner");
+    std::vector<std::string> known;
+    for (const Setting& setting : settings) {
+      if (setting.name == key.str()) return &setting;
+      known.emplace_back(setting.name);
+    }
+    unknown(key, "known are ", known);
+  }
+
+  const std::string& path_;
+  ConfigFile out_;
+};
+
+}  // namespace
+
+bool StoreEntry::has_secret() const { return !password.empty() || redacted(url) != url; }
+
+const Entry* Section::find(std::string_view name) const {
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.name == name; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+bool ConfigFile::has_secret() const {
+  return (store && redacted(store->text) != store->text) ||
+         std::any_of(stores.begin(), stores.end(),
+                     [](const StoreEntry& entry) { return entry.has_secret(); });
+}
+
+Result<ConfigFile> parse_config(std::string_view text, const std::string& path) {
+  try {
+    return Reader(path).read(toml::parse(text));
+  } catch (const toml::parse_error& error) {
+    const toml::source_position& at = error.source().begin;
+    return Error{Errc::invalid,
+                 printable(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column)) +
+                     " is no TOML: " + printable(without_quotations(error.description()))};
+  } catch (const Misread&) {
+    return Error{Errc::invalid, printable(path) + " is no TOML: look for a [ without a name behind it"};
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+}  // namespace holdfast::cli

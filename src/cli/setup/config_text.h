@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// config_text.h - one file of the configuration, understood.
+//
+//   store = "prod"                   # a name of [stores], a URL or @/FILE
+//   [stores]
+//   prod = "postgres://app@db/app"
+//   cache = { url = "redis://cache", password-file = "/etc/holdfast/cache.secret" }
+//   [defaults]                       # of every key
+//   ttl = "30s"
+//   [keys."nightly/"]                # of keys that begin so
+//   wait = "1h"
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/result.h"
+
+namespace holdfast::cli {
+
+struct Entry {
+  std::string name;
+  std::string text;
+  std::string from;  // FILE:LINE
+};
+
+struct StoreEntry {
+  std::string name;
+  std::string url;  // or @/FILE
+  std::string password;
+  std::string password_file;
+  std::string from;
+
+  bool has_secret() const;  // in the file itself
+};
+
+struct Section {
+  std::string prefix;  // of keys; empty: of all
+  std::vector<Entry> entries;
+
+  const Entry* find(std::string_view name) const;
+};
+
+struct ConfigFile {
+  std::string path;
+  bool there = false;
+  std::optional<Entry> store;
+  std::vector<StoreEntry> stores;
+  std::vector<Section> sections;  // the longest prefix first
+
+  bool has_secret() const;
+};
+
+// Every value is checked as its option would be.  The error is Errc::invalid, one sentence that begins with
+// FILE:LINE, says what would be right, and holds no password.
+Result<ConfigFile> parse_config(std::string_view text, const std::string& path);
+
+// A URL has a colon, and the name of a store has none.
+inline bool is_store_name(std::string_view word) {
+  return word.find(':') == std::string_view::npos && !word.starts_with('@');
+}
+
+}  // namespace holdfast::cli

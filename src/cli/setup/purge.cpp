@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// purge.cpp - `holdfast purge [--older-than D]`: forget what nobody has used for long.
+#include "base/duration.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/look.h"
+#include "cli/output.h"
+
+namespace holdfast::cli {
+namespace {
+
+std::string counted(std::uint64_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+}  // namespace
+
+int execute(const Purge& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  holdfast::Purge what;
+  if (command.older_than) what = {*command.older_than, *command.older_than};
+  const auto purged = looked->unused ? Purged{} : looked->by_hand.try_purge(what);
+  if (!purged) return fail(purged.error());
+  if (common.json)
+    say(json_of(*purged));
+  else
+    say("purged " + counted(purged->keys, "key", "keys") + " free for " + format_duration(what.free_for) +
+        ", " + counted(purged->places, "lapsed place", "lapsed places") + ", " +
+        counted(purged->log, "log entry", "log entries"));
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

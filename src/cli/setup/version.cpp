@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// version.cpp - `holdfast version` and `holdfast help`: what needs no store.
+#include "holdfast/version.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/setup/libraries.h"
+
+namespace holdfast::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void say_all() {
+  say(std::string("holdfast ") + version());
+  say("compiled by " + compiler() + ", " HOLDFAST_BUILD_TYPE);
+  Rows rows{{"STORE", "LIBRARY", "VERSION"}};
+  for (const Library& library : libraries())
+    rows.push_back({library.store.empty() ? "-" : library.store, library.name,
+                    library.version.empty() ? "not installed" : library.version});
+  say(aligned(rows, true, wants_colour(stdout)));
+}
+
+void say_all_as_json() {
+  Json all{{"version", version()}, {"compiler", compiler()}, {"build", HOLDFAST_BUILD_TYPE}};
+  all["libraries"] = Json::array();
+  for (const Library& library : libraries())
+    all["libraries"].push_back({{"store", library.store.empty() ? Json() : Json(library.store)},
+                                {"name", library.name},
+                                {"version", library.version.empty() ? Json() : Json(library.version)}});
+  say(all.dump());
+}
+
+}  // namespace
+
+int execute(const Version& command, const Common& common) {
+  if (command.verbose && common.json)
+    say_all_as_json();
+  else if (command.verbose)
+    say_all();
+  else if (common.json)
+    say(json_of_texts({{"version", version()}}));
+  else
+    say(std::string("holdfast ") + version());
+  return exit_ok;
+}
+
+int execute(const Help& command, const Common&) {
+  std::fputs(command.text.c_str(), stdout);
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

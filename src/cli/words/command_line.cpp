@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/words/command_line.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/text.h"
+#include "base/url.h"
+#include "cli/words/choices.h"
+#include "cli/words/completions.h"
+#include "cli/words/given.h"
+#include "cli/words/help.h"
+#include "cli/words/man.h"
+#include "cli/words/nearest.h"
+#include "cli/words/option_table.h"
+#include "cli/words/table.h"
+
+namespace holdfast::cli {
+namespace {
+
+const CLI::App* find(const CLI::App& app, const std::string& command) {
+  for (const CLI::App* candidate : app.get_subcommands({})) {
+    if (candidate->get_name() == command) return candidate;
+  }
+  return nullptr;
+}
+
+// ---- where CMD begins
+
+// Words of ours that stand before CMD; none: the command has no CMD.
+std::size_t words_before_cmd(const CLI::App* command) {
+  if (command == nullptr) return 0;
+  return command->get_name() == "run" ? 1 : command->get_name() == "fence" ? 2 : 0;
+}
+
+// Goes over the words once, by CLI11's own table of options.  CLI11 itself would go on looking for options
+// of ours among CMD's arguments: it gets only what stands before CMD.
+class Scan {
+ public:
+  Scan(const CLI::App& app, const Words& words) : app_(app), words_(words) {}
+
+  bool at_end() const { return next_ == words_.size(); }
+  bool at(std::string_view word) const { return !at_end() && words_[next_] == word; }
+  const std::string& take() { return words_[next_++]; }
+  Words rest() const { return {words_.begin() + static_cast<std::ptrdiff_t>(next_), words_.end()}; }
+
+  // The options that stand here, with their values.
+  Words options(const CLI::App& command) {
+    Words out;
+    while (at_option() && !(numbers_are_words_ && is_number(words_[next_]))) {
+      const std::string& word = take();
+      // CLI11 would take it for KEY, and CMD for one word too many.
+      if (words_before_cmd(&command) > 0 && is_number(word))
+        refuse(shown(word) + " is no option here: holdfast help " + command.get_name() +
+               " tells what may be given; a word that begins with - stands behind --");
+      const std::size_t equals = word.find('=');
+      if (equals != std::string::npos && takes_value(command, word.substr(0, equals))) {
+        // As two words, because CLI11 takes "--note=" to want the next word for its value.
+        out.insert(out.end(), {word.substr(0, equals), word.substr(equals + 1)});
+        continue;
+      }
+      out.push_back(word);
+      if (!wants_next_word(command, word)) continue;
+      if (at_end()) refuse(shown(word) + " wants a value behind it");
+      out.push_back(take());
+    }
+    return out;
+  }
+
+  // From now on "-5" is no option.
+  void take_numbers_for_words() { numbers_are_words_ = true; }
+
+ private:
+  bool at_option() const {
+    return !at_end() && words_[next_].size() > 1 && words_[next_][0] == '-' && !at("--");
+  }
+  static bool is_number(const std::string& word) { return word[1] >= '0' && word[1] <= '9'; }
+  // "--ttl", "-w", "-nw" do; "--json", "-w5s", "-n" do not.
+  bool wants_next_word(const CLI::App& command, const std::string& word) const {
+    if (word[1] == '-') return takes_value(command, word);
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      if (takes_value(command, std::string("-") + word[i])) return i + 1 == word.size();
+    }
+    return false;
+  }
+  bool takes_value(const CLI::App& command, const std::string& name) const {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    if (option == nullptr) option = app_.get_option_no_throw(name);  // everyone's
+    return option != nullptr && option->get_items_expected_max() > 0;
+  }
+
+  const CLI::App& app_;
+  const Words& words_;
+  std::size_t next_ = 0;
+  bool numbers_are_words_ = false;
+};
+
+void append(Words& to, const Words& words) { to.insert(to.end(), words.begin(), words.end()); }
+
+struct Split {
+  Words ours;
+  Words
+      words;  // of `run` and `fence`: CMD and its arguments; of `jobs …` and `explain`: all that is no option
+};
+
+// The options go to CLI11; whatever the words look like, they are words.
+void split_words(Scan& scan, const CLI::App& command, Split& out) {
+  scan.take_numbers_for_words();
+  while (!scan.at_end() && !scan.at("--")) {
+    append(out.ours, scan.options(command));
+    if (!scan.at_end() && !scan.at("--")) out.words.push_back(scan.take());
+  }
+  if (scan.at("--")) scan.take();
+  append(out.words, scan.rest());
+}
+
+Split split(const CLI::App& app, const Words& words) {
+  Scan scan(app, words);
+  Split out{scan.options(app), {}};
+  const CLI::App* const command = scan.at_end() ? nullptr : find(app, out.ours.emplace_back(scan.take()));
+  if (command != nullptr && command->get_name() == "jobs") {
+    append(out.ours, scan.options(*command));
+    if (scan.at_end()) return out;
+    const CLI::App* const sub = find(*command, out.ours.emplace_back(scan.take()));
+    if (sub != nullptr) split_words(scan, *sub, out);
+    return out;
+  }
+  if (command != nullptr && command->get_name() == "explain") {
+    split_words(scan, *command, out);
+    return out;
+  }
+  const std::size_t leading = words_before_cmd(command);
+  if (leading == 0) {
+    while (!scan.at_end() && !scan.at("--")) {
+      append(out.ours, scan.options(command != nullptr ? *command : app));
+      if (!scan.at_end() && !scan.at("--")) out.ours.push_back(scan.take());
+    }
+    append(out.ours, scan.rest());
+    return out;
+  }
+  append(out.ours, scan.options(*command));
+  const bool options_ended = scan.at("--");
+  if (options_ended) scan.take();
+  Words before;
+  while (before.size() < leading && !scan.at_end() && (options_ended || !scan.at("--"))) {
+    before.push_back(scan.take());
+    if (!options_ended) append(out.ours, scan.options(*command));
+  }
+  if (scan.at("--")) scan.take();
+  out.words = scan.rest();
+  if (before.empty()) return out;
+  out.ours.emplace_back("--");
+  append(out.ours, before);
+  return out;
+}
+
+// ---- the rest
+
+// The innermost; the program itself, if there is none.
+const CLI::App& chosen_command(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  return chosen.empty() ? app : chosen_command(*chosen.front());
+}
+
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+const CLI::App& topic_of(const CLI::App& app, const Given& given) {
+  if (!given.topic) return app;
+  const CLI::App* const command = find(app, *given.topic);
+  if (command == nullptr)
+    refuse(shown(*given.topic) + " is no command" + suggestion(*given.topic, commands_of(app)) +
+           "holdfast help lists them");
+  if (!given.subtopic) return *command;
+  const CLI::App* const sub = find(*command, *given.subtopic);
+  if (sub == nullptr)
+    refuse(shown(*given.subtopic) + " is no command of " + *given.topic +
+           suggestion(*given.subtopic, commands_of(*command)) + "holdfast help " + *given.topic +
+           " tells what may be given");
+  return *sub;
+}
+
+std::string page_of(const CLI::App& root, const CLI::App& app, bool man) {
+  const Table table = table_of(root);
+  const CommandEntry& entry = entry_of(table, full_name(app));
+  return man ? man_page(table, entry) : help_text(table, entry);
+}
+
+std::string shell_script(const CLI::App& app, const Given& given) {
+  const std::vector<std::string> shells = choices_of("SHELL");
+  if (!given.shell) refuse("SHELL is missing: give " + one_of_these(shells));
+  if (auto script = completions(*given.shell, table_of(app))) return *std::move(script);
+  refuse(shown(*given.shell) + " is no shell known here" + suggestion(*given.shell, shells) + "give " +
+         one_of_these(shells));
+}
+
+Command command_of(const CLI::App& app, Given& given, const FillIn& fill_in, Words words) {
+  const std::string name = full_name(chosen_command(app));
+  if (given.verbose && name != "version" && !given.version)
+    refuse("--verbose is for version only: holdfast version --verbose");
+  if (name == "fence" && !given.stores.empty() && !given.version)
+    refuse("--store is not for fence, which asks no store: leave it out");
+  if (name == "help") return Help{page_of(app, topic_of(app, given), given.man)};
+  if (name == "completions") return Help{shell_script(app, given)};
+  if (fill_in && !given.version && (name == "run" || name == "acquire")) fill_in(name, given);
+  return command_from(name, given, std::move(words));
+}
+
+// Those that may stand behind the command.
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* level = &command; level != nullptr; level = level->get_parent()) {
+    for (const CLI::Option* option : level->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+// CLI11's own complaints, in ours.
+Error not_expected(const CLI::App& app) {
+  const Words words = app.remaining(true);
+  const CLI::App& command = chosen_command(app);
+  const std::string name = full_name(command);
+  const std::string word = words.empty() ? "" : words.front();
+  const std::string page = "holdfast help" + (name.empty() ? "" : " " + name);
+  if (word.size() > 1 && word[0] == '-') {
+    // Of "--tll=5s" the name.
+    const std::string option = word.substr(0, word.find('='));
+    return {Errc::invalid, shown(word) + " is no option here" + suggestion(option, option_names(command)) +
+                               page + " tells what may be given"};
+  }
+  const std::vector<std::string> below = commands_of(command);
+  if (below.empty())
+    return {Errc::invalid, shown(word) + " is one word too many: " + page + " tells what may be given"};
+  return {Errc::invalid, shown(word) + " is no command" + (name.empty() ? "" : " of " + name) +
+                             suggestion(word, below) + page + " lists them"};
+}
+
+}  // namespace
+
+Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& fill_in) {
+  Given given;
+  CLI::App app("", "holdfast");
+  const Words said(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
+  build_options(app, given, said.empty() ? std::string_view() : said.front());
+  try {
+    Split words = split(app, said);
+    app.parse(Words(words.ours.rbegin(), words.ours.rend()));  // CLI11 takes them from the end
+    Command command = command_of(app, given, fill_in, std::move(words.words));
+    const std::string store = given.stores.empty() ? "" : given.stores.back();
+    if (!given.stores.empty() && store.empty())
+      refuse("--store is empty: give the URL of a store, as sqlite:PATH");
+    return CommandLine{{store, given.json}, std::move(command), std::move(given.stores)};
+  } catch (const CLI::CallForHelp&) {
+    return CommandLine{{}, Help{page_of(app, chosen_command(app), false)}};
+  } catch (const CLI::ExtrasError&) {
+    return not_expected(app);
+  } catch (const CLI::ParseError& e) {
+    return Error{Errc::invalid, printable(redacted(e.what()))};  // it quotes what was given
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// given_jobs.cpp - what was given to the commands of jobs.
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "base/url.h"
+#include "cli/words/choices.h"
+#include "cli/words/given.h"
+#include "cli/words/help.h"
+#include "cli/words/moment.h"
+#include "cli/words/nearest.h"
+#include "core/check.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// ---- words as JSON
+
+bool is_inexact(const nlohmann::json& value, const std::string& word) {
+  return value.is_number_float() && word.find_first_of(".eE") == std::string::npos;
+}
+
+std::string argument(const std::string& word) {
+  const nlohmann::json value = nlohmann::json::parse(word, nullptr, false);
+  const bool padded = !word.empty() && (word.front() <= ' ' || word.back() <= ' ');
+  if (value.is_discarded() || padded) {
+    if (!is_utf8(word)) refuse("the argument " + shown(word) + " is not UTF-8");
+    return detail::json::of(std::string_view(word));
+  }
+  // It would become another number on its way.
+  if (is_inexact(value, word))
+    refuse("the argument " + shown(word) + " is too large for a number; give it as a text, '\"" +
+           printable(word) + "\"'");
+  return word;
+}
+
+Args arguments_of(const Given& given, const Words& words) {
+  if (!given.args) {
+    std::vector<std::string> values;
+    for (std::size_t i = 1; i < words.size(); ++i) values.push_back(argument(words[i]));
+    return Args::of_json(std::move(values));
+  }
+  if (words.size() > 1)
+    refuse("--args and the argument " + shown(words[1]) + " exclude each other: give one of them");
+  auto args = Args::parse(*given.args);
+  if (!args) refuse("--args " + shown(*given.args) + " is no JSON array: write it as '[1, \"a\"]'");
+  return *std::move(args);
+}
+
+// ---- one option each
+
+int number_of(const char* option, const Text& given, int least, int most, int otherwise) {
+  if (!given) return otherwise;
+  const auto number = whole_number<int>(*given);
+  if (!number || *number < least || *number > most)
+    refuse(std::string(option) + " " + shown(*given) + " is no number from " + std::to_string(least) +
+           " to " + std::to_string(most));
+  return *number;
+}
+
+template <class Enum, std::size_t N>
+Enum one_of(const char* option, const std::string& given, const Enum (&all)[N]) {
+  std::vector<std::string> names;
+  for (const Enum value : all) {
+    if (given == to_string(value)) return value;
+    names.emplace_back(to_string(value));
+  }
+  refuse(std::string(option) + " " + shown(given) + " means nothing" + suggestion(given, names) + "give " +
+         one_of_these(names));
+}
+
+Unique unique_of(const Given& given) {
+  constexpr Unique all[] = {Unique::loner, Unique::until_start, Unique::until_success};
+  if (!given.unique) return given.loner ? Unique::loner : Unique::no;
+  const Unique unique = one_of("--unique", *given.unique, all);
+  if (given.loner && unique != Unique::loner)
+    refuse("--loner and --unique " + *given.unique + " exclude each other: give one of them");
+  return unique;
+}
+
+std::string queue_of(const Given& given) {
+  if (given.queues.size() > 1) refuse("--queue is given twice: a job is in one queue");
+  return given.queues.empty() ? JobOptions{}.queue : given.queues.front();
+}
+
+JobOptions job_options(const Given& given) {
+  constexpr OnConflict conflicts[] = {OnConflict::drop, OnConflict::wait, OnConflict::raise,
+                                      OnConflict::replace};
+  JobOptions options{.queue = queue_of(given)};
+  options.lock.unique = unique_of(given);
+  if (given.timeout) {
+    options.lock.timeout = duration("--timeout", *given.timeout);
+    if (Status s = core::check_ttl(options.lock.timeout); !s)
+      refuse("--timeout " + printable(*given.timeout) + ": " + s.error().detail);
+  }
+  if (given.window) options.lock.window = some_duration("--window", *given.window);
+  options.lock.limit = number_of("--limit", given.limit, 0, 1000, 1);
+  if (given.on_conflict) options.lock.on_conflict = one_of("--on-conflict", *given.on_conflict, conflicts);
+  options.priority = number_of("--priority", given.priority, std::numeric_limits<int>::min(),
+                               std::numeric_limits<int>::max(), 0);
+  options.max_attempts = number_of("--attempts", given.attempts, 1, 1'000'000, 1);
+  if (given.key) options.lock_key = [key = *given.key](const Args&) { return key; };
+  return options;
+}
+
+std::string name_of(const Words& words, const char* command) {
+  if (words.empty()) refuse("NAME is missing: " + usage_of(command));
+  if (words.front().empty()) refuse("the name of the job is empty: " + usage_of(command));
+  return words.front();
+}
+
+std::string lock_key_of(const std::string& name, const JobOptions& options, const Args& args) {
+  auto key = job_key(name, options, args);
+  if (key) return *std::move(key);
+  const bool structured = !options.lock_key && key.error().detail.find("makes no key") != std::string::npos;
+  refuse(structured ? "an argument of " + shown(name) +
+                          " is a list or an object, which makes no key: give one with --key"
+                    : key.error().detail);
+}
+
+JobId id_of(const std::string& word) {
+  const auto number = whole_number<std::uint64_t>(word.starts_with("job:") ? word.substr(4) : word);
+  if (!number || *number == 0)
+    refuse(shown(word) + " is no job: give the number that holdfast jobs ls tells");
+  return JobId{*number};
+}
+
+std::vector<JobId> ids_of(const Words& words, const char* command) {
+  if (words.empty()) refuse("ID is missing: " + usage_of(command));
+  std::vector<JobId> ids;
+  for (const std::string& word : words) ids.push_back(id_of(word));
+  return ids;
+}
+
+void refuse_more(const Words& words, std::size_t most, const char* command) {
+  if (words.size() > most)
+    refuse(shown(words[most]) + " is one word too many: holdfast help " + command +
+           " tells what may be given");
+}
+
+// ---- the commands
+
+Command enqueue_command(const Given& given, const Words& words) {
+  const std::string name = name_of(words, "jobs enqueue");
+  if (given.at && given.in)
+    refuse("--at " + shown(*given.at) + " and --in " + shown(*given.in) +
+           " exclude each other: give one of them");
+  JobsEnqueue job{.name = name, .args = arguments_of(given, words), .options = job_options(given)};
+  job.key = lock_key_of(name, job.options, job.args);
+  if (given.in) job.in = duration("--in", *given.in);
+  if (given.at) {
+    auto at = parse_moment(*given.at);
+    if (!at) refuse("--at: " + at.error().detail);
+    job.at = *at;
+  }
+  return job;
+}
+
+// What stands for a name comes from whoever enqueues: it may choose a file of one folder, not a program of
+// the whole machine.
+std::string exec_of(const Given& given) {
+  if (!given.exec || given.exec->empty())
+    refuse("--exec is missing: say what to run for a job, as --exec 'handlers/{name}'");
+  const std::size_t placeholder = std::min(given.exec->find("{name}"), given.exec->find("{queue}"));
+  if (placeholder != std::string::npos && given.exec->rfind('/', placeholder) == std::string::npos)
+    refuse("--exec " + shown(*given.exec) +
+           " would let a job run any program in PATH: put a folder before it, as handlers/{name}");
+  return *given.exec;
+}
+
+Command work_command(const Given& given, const Words& words) {
+  refuse_more(words, 0, "jobs work");
+  JobsWork work{.queues = given.queues,
+                .exec = exec_of(given),
+                .threads = number_of("--threads", given.threads, 1, 1000, 4),
+                .once = given.once,
+                .claim = given.claim ? duration("--claim", *given.claim) : 30s,
+                .grace = given.grace ? duration("--grace", *given.grace) : 10s,
+                .kill_after = given.kill_after ? duration("--kill-after", *given.kill_after) : 10s};
+  if (work.queues.empty()) work.queues = {"default"};
+  if (work.claim < 100ms || work.claim > 24h)
+    refuse("--claim " + printable(*given.claim) + ": a claim lasts from 100ms to 1d");
+  return work;
+}
+
+Command ls_command(const Given& given, const Words& words) {
+  constexpr JobState states[] = {JobState::queued, JobState::running, JobState::done,
+                                 JobState::dead,   JobState::dropped, JobState::cancelled};
+  refuse_more(words, 0, "jobs ls");
+  JobsLs ls{.state = {},
+            .queue = queue_of(given),
+            .name = given.name.value_or(""),
+            .key = given.key.value_or(""),
+            .limit = static_cast<std::size_t>(number_of("--limit", given.limit, 1, 1'000'000, 100))};
+  if (given.queues.empty()) ls.queue.clear();
+  if (given.state) ls.state = one_of("--state", *given.state, states);
+  return ls;
+}
+
+// Of the job that NAME and its arguments mean, or of --key.
+std::string asked_key(const Given& given, const Words& words, const char* command) {
+  if (!given.key) {
+    const std::string name = name_of(words, command);
+    return lock_key_of(name, {}, arguments_of(given, words));
+  }
+  if (!words.empty())
+    refuse("--key " + shown(*given.key) + " and " + shown(words.front()) +
+           " exclude each other: give one of them");
+  core::check_key(*given.key).value();
+  return *given.key;
+}
+
+Command explain_command(const Words& words) {
+  if (words.empty()) refuse("KEY or JOB is missing: " + usage_of("explain"));
+  refuse_more(words, 1, "explain");
+  core::check_key(words.front()).value();
+  return Explain{words.front()};
+}
+
+}  // namespace
+
+Command jobs_command_from(const std::string& name, const Given& given, const Words& words) {
+  if (name == "explain") return explain_command(words);
+  if (name == "jobs enqueue") return enqueue_command(given, words);
+  if (name == "jobs work") return work_command(given, words);
+  if (name == "jobs ls") return ls_command(given, words);
+  if (name == "jobs show") {
+    const std::vector<JobId> ids = ids_of(words, "jobs show");
+    refuse_more(words, 1, "jobs show");
+    return JobsShow{ids.front()};
+  }
+  if (name == "jobs retry") return JobsChange{JobChange::retry, ids_of(words, "jobs retry")};
+  if (name == "jobs cancel") return JobsChange{JobChange::cancel, ids_of(words, "jobs cancel")};
+  if (name == "jobs rm") return JobsChange{JobChange::remove, ids_of(words, "jobs rm")};
+  if (name == "jobs locked")
+    return JobsLocked{asked_key(given, words, "jobs locked"), number_of("--limit", given.limit, 1, 1000, 1)};
+  if (name == "jobs enqueued") return JobsEnqueued{asked_key(given, words, "jobs enqueued")};
+  refuse("no command of jobs is given: holdfast help jobs lists them");
+}
+
+}  // namespace holdfast::cli

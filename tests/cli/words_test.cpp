@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of the command: which was meant, what the pages say, what may be given.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+
+#include "cli/words/choices.h"
+#include "cli/words/command_line.h"
+#include "cli/words/completions.h"
+#include "cli/words/given.h"
+#include "cli/words/help.h"
+#include "cli/words/layout.h"
+#include "cli/words/man.h"
+#include "cli/words/nearest.h"
+#include "cli/words/option_table.h"
+
+namespace holdfast::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Result<CommandLine> parse(Words words) {
+  words.insert(words.begin(), "holdfast");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  return parse_command_line(argv);
+}
+
+Table whole_table() {
+  Given given;
+  CLI::App app("", "holdfast");
+  build_options(app, given);
+  return table_of(app);
+}
+
+// ---- the nearest word
+
+TEST(Nearest, a_letter_left_out_added_mistaken_or_swapped_counts_once) {
+  struct {
+    const char *a, *b;
+    std::size_t away;
+  } const rows[] = {
+      {"", "", 0},       {"", "run", 3},    {"run", "run", 0}, {"rn", "run", 1},        {"ruun", "run", 1},
+      {"ran", "run", 1}, {"rnu", "run", 1}, {"urn", "run", 1}, {"release", "renew", 4}, {"ca", "abc", 3}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(distance(row.a, row.b), row.away) << row.a << " " << row.b;
+    EXPECT_EQ(distance(row.b, row.a), row.away) << row.b << " " << row.a;
+  }
+}
+
+TEST(Nearest, a_third_of_the_letters_may_be_wrong) {
+  const Words known{"run", "renew", "release", "ls", "completions"};
+  EXPECT_EQ(nearest("rnu", known), "run");
+  EXPECT_EQ(nearest("sl", known), "ls");
+  EXPECT_EQ(nearest("relaese", known), "release");
+  EXPECT_EQ(nearest("complitons", known), "completions");
+  for (const char* const far : {"", "x", "frobnicate", "rrrr", "lessen"})
+    EXPECT_EQ(nearest(far, known), "") << far;
+  EXPECT_EQ(nearest(std::string(1'000'000, 'r'), known), "");
+  EXPECT_EQ(nearest("bat", {"cat", "hat"}), "cat") << "among equals the first";
+  EXPECT_EQ(nearest("hat", {"cat", "hat"}), "hat");
+}
+
+TEST(Nearest, wrong_words_are_told_the_nearest_and_far_ones_are_not) {
+  struct {
+    Words words;
+    const char* sentence;
+  } const rows[] = {
+      {{"rnu", "k", "--", "true"}, "\"rnu\" is no command; did you mean run? holdfast help lists them"},
+      {{"frobnicate"}, "\"frobnicate\" is no command: holdfast help lists them"},
+      {{"run", "--tll", "5s", "k", "true"},
+       "\"--tll\" is no option here; did you mean --ttl? holdfast help run tells what may be given"},
+      {{"run", "--tll=5s", "k", "true"}, "did you mean --ttl? "},
+      {{"--jsno", "ls"}, "did you mean --json? "},
+      {{"show", "--ttl", "k"}, "\"--ttl\" is no option here: holdfast help show"},
+      {{"jobs", "enqeue", "X"},
+       "\"enqeue\" is no command of jobs; did you mean enqueue? holdfast help jobs lists them"},
+      {{"help", "shwo"}, "\"shwo\" is no command; did you mean show? "},
+      {{"help", "jobs", "cancle"}, "\"cancle\" is no command of jobs; did you mean cancel? "},
+      {{"ls", "--sort", "sinse"}, "is no order; did you mean since? give key, since, remaining or waiting"},
+      {{"run", "--on-lost", "trem", "k", "true"},
+       "did you mean term? give term, kill, ignore or exec:PROGRAM"},
+      {{"jobs", "ls", "--state", "queud"},
+       "did you mean queued? give queued, running, done, dead, dropped or cancelled"},
+      {{"completions", "fihs"}, "\"fihs\" is no shell known here; did you mean fish? give bash, zsh or fish"},
+      {{"completions", "powershell"}, "\"powershell\" is no shell known here: give bash, zsh or fish"},
+      {{"completions"}, "SHELL is missing: give bash, zsh or fish"},
+      {{"run", "--verbose", "k", "true"}, "--verbose is for version only: holdfast version --verbose"},
+  };
+  for (const auto& row : rows) {
+    const auto parsed = parse(row.words);
+    ASSERT_FALSE(parsed) << ::testing::PrintToString(row.words);
+    EXPECT_THAT(parsed.error().detail, HasSubstr(row.sentence));
+  }
+}
+
+TEST(Choices, each_may_be_given) {
+  for (const std::string& sort : choices_of("--sort")) EXPECT_TRUE(parse({"ls", "--sort", sort})) << sort;
+  for (const std::string& what : choices_of("--on-lost"))
+    EXPECT_TRUE(parse({"run", "--on-lost", what == "exec:" ? "exec:program" : what, "k", "true"})) << what;
+  for (const char* const option : {"--unique", "--on-conflict"}) {
+    for (const std::string& word : choices_of(option))
+      EXPECT_TRUE(parse({"jobs", "enqueue", "X", option, word})) << word;
+  }
+  for (const std::string& state : choices_of("--state"))
+    EXPECT_TRUE(parse({"jobs", "ls", "--state", state})) << state;
+  for (const std::string& shell : choices_of("SHELL")) EXPECT_TRUE(parse({"completions", shell})) << shell;
+}
+
+// ---- pages
+
+TEST(Layout, lines_are_broken_within_their_column) {
+  EXPECT_EQ(wrapped("one two", 0, 0), "one two");
+  EXPECT_EQ(wrapped(std::string(60, 'a') + " " + std::string(30, 'b'), 0, 2),
+            std::string(60, 'a') + "\n  " + std::string(30, 'b'));
+  EXPECT_EQ(wrapped(std::string(79, 'a') + " b", 0, 0), std::string(79, 'a') + "\nb");
+  EXPECT_EQ(wrapped(std::string(78, 'a') + " b", 0, 0), std::string(78, 'a') + " b")
+      << "80 columns are there";
+  EXPECT_EQ(two_columns({{"-n", "short"}, {"--much-longer", "word"}}),
+            "  -n             short\n  --much-longer  word\n");
+  const std::vector<Paragraph> found = paragraphs_of("a\nb\n\n  x\n  y\n\nc");
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].text, "a b");
+  EXPECT_EQ(found[1].text, "  x\n  y");
+  EXPECT_TRUE(found[1].is_example);
+  EXPECT_EQ(found[2].text, "c");
+}
+
+Words lines_of(const std::string& text) {
+  Words lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+Words words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// As a shell would, in which HOLDFAST_TOKEN is set, up to where the command ends: at |, >, && or ||.
+Words shell_words(const std::string& line) {
+  Words words;
+  std::string word;
+  char quote = 0;
+  for (const char letter : replaced(line, "$HOLDFAST_TOKEN", "7") + " ") {
+    if (quote != 0 ? letter == quote : letter == '"' || letter == '\'') {
+      quote = quote != 0 ? '\0' : letter;
+    } else if (quote == 0 && letter == ' ') {
+      if (word == "|" || word == "||" || word == "&&" || word == ">") return words;
+      if (!word.empty()) words.push_back(std::exchange(word, ""));
+    } else {
+      word += letter;
+    }
+  }
+  return words;
+}
+
+// What has a dozen options does not fit the smallest of screens.
+std::ptrdiff_t most_lines(const std::string& command) {
+  const bool long_one =
+      command.empty() || command == "run" || command == "jobs enqueue" || command == "jobs work";
+  return long_one ? 40 : 24;
+}
+
+TEST(Pages, each_fits_a_screen_and_has_two_examples_that_are_understood) {
+  for (const CommandEntry& command : whole_table()) {
+    SCOPED_TRACE(command.name);
+    Words asked = words_of(command.name);
+    asked.insert(asked.begin(), "help");
+    const auto page = parse(asked);
+    ASSERT_TRUE(page) << page.error().detail;
+    const Words lines = lines_of(std::get<Help>(page->command).text);
+    EXPECT_LE(static_cast<std::ptrdiff_t>(lines.size()), most_lines(command.name));
+    int examples = 0;
+    for (const std::string& line : lines) {
+      EXPECT_LE(line.size(), screen_width) << line;
+      if (!line.starts_with("  holdfast ")) continue;
+      ++examples;
+      Words words = shell_words(line);
+      words.erase(words.begin());
+      const auto understood = parse(words);
+      EXPECT_TRUE(understood) << line << "\n" << understood.error().detail;
+    }
+    EXPECT_GE(examples, 2);
+  }
+}
+
+TEST(Pages, each_is_for_man_too) {
+  const Table table = whole_table();
+  for (const CommandEntry& command : table) {
+    const std::string page = man_page(table, command);
+    for (const char* const section :
+         {".TH HOLDFAST", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH OPTIONS", ".SH EXAMPLES"})
+      EXPECT_THAT(page, HasSubstr(section)) << command.name;
+    for (const OptionEntry& option : command.options) {
+      if (option.names.back() == "--version" || option.names.back() == "--verbose") continue;
+      std::string name = option.names.back();
+      EXPECT_THAT(page, HasSubstr("\\fB" + replaced(std::move(name), "-", "\\-") + "\\fR")) << command.name;
+    }
+  }
+}
+
+// ---- what shells are told
+
+TEST(Completions, an_option_takes_a_value_for_every_command_or_for_none) {
+  const Table table = whole_table();
+  const Words valued = valued_names(table);
+  for (const CommandEntry& command : table) {
+    for (const OptionEntry& option : command.options) {
+      for (const std::string& name : option.names)
+        EXPECT_EQ(std::find(valued.begin(), valued.end(), name) != valued.end(), !option.value.empty())
+            << name;
+    }
+  }
+}
+
+TEST(Completions, the_words_of_a_command_are_those_of_its_usage) {
+  const Table table = whole_table();
+  const auto names = [&](const char* command) {
+    Words found;
+    for (const Completion& argument : arguments_of(table, entry_of(table, command)))
+      found.push_back(argument.name);
+    return found;
+  };
+  EXPECT_THAT(names("run"), ElementsAre("KEY", "CMD"));
+  EXPECT_THAT(names("fence"), ElementsAre("FILE", "TOKEN", "CMD"));
+  EXPECT_THAT(names("break"), ElementsAre("KEY"));
+  EXPECT_THAT(names("ls"), ElementsAre("PREFIX"));
+  EXPECT_THAT(names("jobs locked"), ElementsAre("NAME", "ARG"));
+  EXPECT_THAT(names("completions"), ElementsAre("SHELL"));
+  EXPECT_THAT(names("jobs"), ElementsAre());
+}
+
+}  // namespace
+}  // namespace holdfast::cli
