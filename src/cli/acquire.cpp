@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/wait_for_lease.h"
+#include "cli/run/wait_for_lease.h"
 
 namespace holdfast::cli {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // commands.h - what each command does.  Each returns the exit code.
 #pragma once
-#include "cli/command_line.h"
+#include "cli/words/command_line.h"
 
 namespace holdfast::cli {
 
@@ -11,10 +11,15 @@ int execute(const Renew& command, const Common& common);
 int execute(const Release& command, const Common& common);
 int execute(const Show& command, const Common& common);
 int execute(const Ls& command, const Common& common);
+int execute(const Watch& command, const Common& common);
+int execute(const Top& command, const Common& common);
 int execute(const Wait& command, const Common& common);
 int execute(const Break& command, const Common& common);
 int execute(const Purge& command, const Common& common);
 int execute(const Init& command, const Common& common);
+int execute(const Doctor& command, const Common& common);
+int execute(const Config& command, const Common& common);
+int execute(const Fence& command, const Common& common);
 int execute(const JobsEnqueue& command, const Common& common);
 int execute(const JobsWork& command, const Common& common);
 int execute(const JobsLs& command, const Common& common);

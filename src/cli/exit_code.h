@@ -13,6 +13,7 @@ inline constexpr int exit_unreachable = 69;
 inline constexpr int exit_busy = 75;  // `run -E` changes it
 inline constexpr int exit_lost = 76;
 inline constexpr int exit_refused = 77;
+inline constexpr int exit_timed_out = 124;  // as timeout(1) has it
 inline constexpr int exit_cannot_run = 126;
 inline constexpr int exit_not_found = 127;
 

@@ -3,6 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/output.h"
+#include "cli/words/given.h"
+
 namespace holdfast::cli {
 namespace {
 
@@ -13,15 +16,30 @@ std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::e
 
 Json millis(Millis duration) { return duration == never ? Json() : Json(duration.count()); }
 
+Json token_of(Token token) { return token == no_token ? Json() : Json(number(token)); }
+
+Json host_of(const std::string& holder) {
+  const auto where = whereabouts(holder);
+  return where ? Json(where->host) : Json();
+}
+
+Json pid_of(const std::string& holder) {
+  const auto where = whereabouts(holder);
+  const auto pid = where ? whole_number<std::uint64_t>(where->pid) : std::nullopt;
+  return pid ? Json(*pid) : Json();
+}
+
 Json object_of(const LeaseRow& row) {
   return {{"key", row.key},
           {"holder", row.holder},
-          {"token", row.token == no_token ? Json() : Json(number(row.token))},
+          {"token", token_of(row.token)},
           {"remaining_ms", millis(row.remaining)},
           {"since_us", row.since == Micros::zero() ? Json() : Json(row.since.count())},
           {"note", row.note},
           {"detached", row.detached},
-          {"waiting", row.waiting}};
+          {"waiting", row.waiting},
+          {"host", host_of(row.holder)},
+          {"pid", pid_of(row.holder)}};
 }
 
 Json object_of(const PlaceRow& row) {
@@ -52,6 +70,22 @@ std::string json_of(const Inspection& found) {
   json["places"] = array_of(found.places);
   json["log"] = array_of(found.log);
   return line_of(json);
+}
+
+std::string json_of(const Look& look) {
+  return line_of({{"at_us", look.at.count()}, {"leases", array_of(look.leases)}});
+}
+
+std::string json_of(const Change& change) {
+  return line_of({{"at_us", change.at.count()},
+                  {"event", to_string(change.event)},
+                  {"key", change.key},
+                  {"holder", change.holder},
+                  {"token", token_of(change.token)},
+                  {"by", change.by},
+                  {"remaining_ms", millis(change.remaining)},
+                  {"waiting", change.waiting},
+                  {"detail", change.detail}});
 }
 
 std::string json_of(const Purged& purged) {

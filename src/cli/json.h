@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/see/changes.h"
 #include "holdfast/operate.h"
 
 namespace holdfast::cli {
@@ -15,6 +16,9 @@ namespace holdfast::cli {
 std::string json_of(const LeaseRow& row);
 // A lease with the key's queue and log inside: "places", "log".
 std::string json_of(const Inspection& found);
+// All rows of one look at the store: "at_us", "leases".
+std::string json_of(const Look& look);
+std::string json_of(const Change& change);
 std::string json_of(const Purged& purged);
 std::string json_of(const Lease& lease);
 std::string json_of_renewal(const std::string& key, const std::string& owner, Millis remaining);

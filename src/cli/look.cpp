@@ -14,16 +14,16 @@ std::string not_there(const Origin& origin) {
                               : " has no tables for leases, or not all of them: `holdfast init` makes them");
 }
 
-bool keeps_leases(Origin& origin) {
-  return origin.connect(BootClock::now() + std::chrono::seconds(10)).has_value();
+// Each store that lacks tables says by what command they are made.
+bool says_to_make_tables(const Error& error) {
+  return error.code == Errc::refused && error.detail.find(" init") != std::string::npos;
 }
 
 Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
   Looked looked{origin, Operator(origin)};
-  auto missing = looked.by_hand.try_plan();
-  if (!missing) return std::move(missing).error();
-  // What jobs need is not missed here: a server where leases can be kept has all that one can look at.
-  looked.unused = !missing->empty() && (is_file(*origin) || !keeps_leases(*origin));
+  const auto unused = is_unused(origin);
+  if (!unused) return unused.error();
+  looked.unused = *unused;
   // A file that nobody has used yet is as good as an empty one.  But whoever points at a server means tables
   // that are there: a mistyped name must not look as if everything were free.
   if (looked.unused && !is_file(*origin)) return Error{Errc::refused, not_there(*origin)};
@@ -32,11 +32,28 @@ Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
 
 }  // namespace
 
-Result<Looked> look_at_store(const Common& common) {
+Result<bool> is_unused(const std::shared_ptr<Origin>& origin) {
+  auto missing = Operator(origin).try_plan();
+  if (!missing) return std::move(missing).error();
+  if (missing->empty()) return false;
+  // A file that nobody has used yet would be made by whoever connects.
+  if (is_file(*origin)) return true;
+  // What jobs need is not missed here: a server where leases can be kept has all that one can look at.
+  const auto store = origin->connect(after(BootClock::now(), std::chrono::seconds(10)));
+  if (store) return false;
+  if (says_to_make_tables(store.error())) return true;
+  return store.error();
+}
+
+Result<Looked> look_quietly(const Common& common) {
   auto origin = try_origin(common.store);
   if (!origin) return std::move(origin).error();
-  auto looked = look_at(*origin);
-  if (looked && looked->unused) complain(not_there(**origin));
+  return look_at(*origin);
+}
+
+Result<Looked> look_at_store(const Common& common) {
+  auto looked = look_quietly(common);
+  if (looked && looked->unused) complain(not_there(*looked->origin));
   return looked;
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 #include <memory>
 
-#include "cli/command_line.h"
+#include "cli/words/command_line.h"
 #include "holdfast/client.h"
 #include "holdfast/job_engine.h"
 #include "holdfast/operate.h"
@@ -20,8 +20,13 @@ struct Looked {
   bool unused = false;  // nothing is there: nobody holds or waits for anything
 };
 
+// Nobody has used it yet: its tables are not there.  Makes nothing.
+Result<bool> is_unused(const std::shared_ptr<Origin>& origin);
+
 // Says so on stderr of a store that nobody has used yet.
 Result<Looked> look_at_store(const Common& common);
+// The same without a word.
+Result<Looked> look_quietly(const Common& common);
 
 // Its jobs, for one who looks or changes what is there; null where nobody has used it yet.  Errc::refused if
 // it keeps none.

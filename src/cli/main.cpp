@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/auxv.h>
 
 #include <cerrno>
@@ -7,13 +8,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
-#include "cli/store_url.h"
+#include "cli/setup/store_url.h"
+#include "cli/words/given.h"
 
 namespace holdfast::cli {
 namespace {
@@ -28,20 +32,57 @@ void fill_standard_descriptors() {
   if (fd > 2) ::close(fd);
 }
 
-bool needs_store(const Command& command) {
-  return !std::holds_alternative<Version>(command) && !std::holds_alternative<Help>(command);
+bool knows_a_store(const Command& command) {
+  return !std::holds_alternative<Version>(command) && !std::holds_alternative<Help>(command) &&
+         !std::holds_alternative<Fence>(command);
 }
 
+// `config` shows what would be used, and reads no secret for it.
+bool needs_store(const Command& command) { return !std::holds_alternative<Config>(command); }
+
+void choose(Setup& setup, const StoreWord& said, const Command& command) {
+  auto choice = choose_store(said, setup.configuration);
+  if (choice)
+    setup.store = *std::move(choice);
+  else if (needs_store(command))
+    raise(std::move(choice).error());
+  else
+    setup.no_store = std::move(choice).error();
+  setup.store.from = setup.no_store ? said.from : setup.store.from;
+}
+
+// Read when it is first asked for: a file that is wrong does not stand in the way of `help`.
+class LazyConfiguration {
+ public:
+  const Configuration& get() {
+    if (!read_) read_ = read_configuration(configuration_paths()).value();
+    return *read_;
+  }
+
+ private:
+  std::optional<Configuration> read_;
+};
+
 int holdfast_main(std::span<char* const> argv) {
-  auto parsed = parse_command_line(argv);
-  if (!parsed) return fail(parsed.error());
+  LazyConfiguration configuration;
+  std::vector<Entry> filled_in;
+  auto parsed = parse_command_line(argv, [&](const std::string& command, Given& given) {
+    filled_in = fill_in(configuration.get(), command, given);
+  });
+  if (!parsed) return fail(blamed(std::move(parsed).error(), filled_in));
   try {
-    if (needs_store(parsed->command)) {
-      auto url = take_store_url(parsed->common.store, argv);
-      if (!url) return fail(url.error());
-      parsed->common.store = *std::move(url);
+    Setup setup;
+    hide_secrets_of(parsed->stores, argv);
+    const std::optional<std::string> inherited = take_from_environment();
+    if (knows_a_store(parsed->command)) {
+      setup.configuration = configuration.get();
+      choose(setup, store_word(parsed->common.store, inherited, setup.configuration), parsed->command);
+      if (needs_store(parsed->command)) parsed->common.store = url_of(setup.store).value();
+      parsed->common.setup = &setup;
     }
     return std::visit([&](const auto& command) { return execute(command, parsed->common); }, parsed->command);
+  } catch (const Failure& failure) {
+    return fail(failure.error());
   } catch (const std::exception& e) {  // out of memory, descriptors or processes
     complain(e.what());
     return exit_unreachable;
@@ -61,6 +102,8 @@ int main(int argc, char** argv) {
         "bit off (chmod ug-s)");
     std::_Exit(holdfast::cli::exit_refused);
   }
+  // Our few threads hardly allocate: an arena for each would cost a short command more than it could gain.
+  ::mallopt(M_ARENA_MAX, 1);
   holdfast::cli::fill_standard_descriptors();
   int code = holdfast::cli::holdfast_main({argv, static_cast<std::size_t>(argc)});
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/duration.h"
 #include "base/text.h"
@@ -50,6 +52,8 @@ std::vector<std::string>& secrets() {
   return all;
 }
 
+}  // namespace
+
 std::string without_secrets(std::string_view text) {
   std::string out(text);
   for (const std::string& secret : secrets()) {
@@ -61,8 +65,6 @@ std::string without_secrets(std::string_view text) {
   return out;
 }
 
-}  // namespace
-
 void never_say(const std::string& secret) {
   if (secret.size() >= shortest_secret) secrets().push_back(secret);
 }
@@ -70,6 +72,22 @@ void never_say(const std::string& secret) {
 void say(std::string_view line) {
   const std::string text = without_secrets(line) + '\n';
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+Status say_now(std::string_view line) {
+  const std::string text = without_secrets(line) + '\n';
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      return Error{Errc::stopped, "nobody reads the answer any more"};
+    } else if (errno != EINTR) {
+      return Error{Errc::refused, std::string("cannot write the answer: ") + std::strerror(errno)};
+    }
+  }
+  return ok();
 }
 
 void complain(std::string_view sentence) noexcept {
@@ -83,6 +101,15 @@ int fail(const Error& error) {
       error.busy() && !error.holder.empty() && error.remaining > Millis::zero() && error.remaining != never;
   complain(error.detail + (known ? " (" + format_duration(error.remaining) + " left)" : ""));
   return exit_code(error.code);
+}
+
+int cannot_run(const std::string& program, int error) {
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  const char* const right = missing           ? "; give a program that is in PATH, or the path of one"
+                            : error == EACCES ? "; give one that is executable"
+                                              : "";
+  complain("cannot run \"" + printable(program) + "\": " + std::strerror(error) + right);
+  return missing ? exit_not_found : exit_cannot_run;
 }
 
 bool wants_colour(std::FILE* stream) noexcept {
@@ -102,14 +129,19 @@ std::string aligned(const Rows& rows, bool headed, bool colour) {
   return text;
 }
 
-std::string short_holder(std::string_view holder) {
+std::optional<Whereabouts> whereabouts(std::string_view holder) {
   const std::size_t pid = holder.find(" pid:");
   const std::size_t guid = holder.find(" guid:");
   const bool ours = holder.starts_with("host:") && pid != std::string_view::npos &&
                     guid != std::string_view::npos && pid < guid;
-  if (!ours) return std::string(holder);
-  return std::string(holder.substr(5, pid - 5)) + " pid " +
-         std::string(holder.substr(pid + 5, guid - pid - 5));
+  if (!ours) return std::nullopt;
+  return Whereabouts{std::string(holder.substr(5, pid - 5)),
+                     std::string(holder.substr(pid + 5, guid - pid - 5))};
+}
+
+std::string short_holder(std::string_view holder) {
+  const auto where = whereabouts(holder);
+  return where ? where->host + " pid " + where->pid : std::string(holder);
 }
 
 }  // namespace holdfast::cli

@@ -4,6 +4,7 @@
 // stdout is for answers, stderr for everything else; text from a store goes through printable() first.
 #pragma once
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +16,22 @@ namespace holdfast::cli {
 // One line on stdout.
 void say(std::string_view line);
 
+// The same for one who waits for it: it is written when this returns.  Errc::stopped if nobody reads it any
+// more, which is no failure; Errc::refused if it cannot be written.
+Status say_now(std::string_view line);
+
 // "holdfast: SENTENCE" on stderr, as one write: lines of several threads and processes stay whole.
 void complain(std::string_view sentence) noexcept;
 
 // Complains, and returns the exit code for it.
 int fail(const Error& error);
 
+// CMD could not be executed, for that errno: says so, and returns the exit code for it.
+int cannot_run(const std::string& program, int error);
+
 // That text is never written by say() or complain(), whoever put it into a message: *** is.
 void never_say(const std::string& secret);
+std::string without_secrets(std::string_view text);
 
 // A terminal is there and NO_COLOR is not.
 bool wants_colour(std::FILE* stream) noexcept;
@@ -33,6 +42,13 @@ using Rows = std::vector<Row>;
 // Lines of cells, each column as wide as its widest cell.  The first row is the heading if `headed`.
 // Cells are escaped here.
 std::string aligned(const Rows& rows, bool headed, bool colour);
+
+// What the default name of a holder, "host:H pid:P guid:G", is made of; none of any other.
+struct Whereabouts {
+  std::string host;
+  std::string pid;
+};
+std::optional<Whereabouts> whereabouts(std::string_view holder);
 
 // The default name of a holder, "host:H pid:P guid:G", as "H pid P"; any other as it is.
 std::string short_holder(std::string_view holder);

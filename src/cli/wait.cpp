@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/look.h"
 #include "cli/output.h"
-#include "cli/waiting_line.h"
+#include "cli/run/waiting_line.h"
 
 namespace holdfast::cli {
 

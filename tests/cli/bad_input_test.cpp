@@ -25,6 +25,7 @@ const Mistake mistakes[] = {
     {{"frobnicate"}, "\"frobnicate\"", "holdfast help"},
     {{"--frob", "run", "k", "true"}, "\"--frob\"", "holdfast help run"},
     {{"run", "-x", "k", "true"}, "\"-x\"", "holdfast help run"},
+    {{"run", "-5", "--", "true"}, "\"-5\"", "holdfast help run"},
     {{"show", "a", "b"}, "\"b\"", "holdfast help show"},
     {{"help", "me"}, "\"me\"", "holdfast help"},
     {{"run"}, "KEY", "holdfast run [OPTION]... KEY"},

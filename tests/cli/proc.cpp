@@ -37,14 +37,36 @@ bool runs(pid_t pid) {
 
 bool is_stopped(pid_t pid) { return status_line(pid, "State:").starts_with("T"); }
 
-std::vector<pid_t> session_of(pid_t leader) {
+namespace {
+
+template <class Condition>
+std::vector<pid_t> processes_that(Condition condition) {
   std::vector<pid_t> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name[0] < '1' || name[0] > '9') continue;
     const pid_t pid = std::stoi(name);
-    if (::getsid(pid) == leader) found.push_back(pid);
+    if (condition(pid)) found.push_back(pid);
   }
+  return found;
+}
+
+}  // namespace
+
+std::vector<pid_t> session_of(pid_t leader) {
+  return processes_that([leader](pid_t pid) { return ::getsid(pid) == leader; });
+}
+
+std::vector<pid_t> marked_with(const std::string& mark) {
+  const std::string variable = '\0' + ("HOLDFAST_TEST_MARK=" + mark) + '\0';
+  return processes_that([&](pid_t pid) {
+    return ('\0' + proc_file(pid, "environ")).find(variable) != std::string::npos && runs(pid);
+  });
+}
+
+std::vector<pid_t> family_of(const std::string& mark) {
+  std::vector<pid_t> found = marked_with(mark);
+  std::erase_if(found, [](pid_t pid) { return proc_file(pid, "comm") != "test_family\n"; });
   return found;
 }
 

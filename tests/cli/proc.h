@@ -23,4 +23,9 @@ pid_t guard_of(pid_t main);
 // CMD of a `holdfast run`, 0 before it has exec'ed and after it has ended.
 pid_t command_of(pid_t main);
 
+// Those that run with HOLDFAST_TEST_MARK=MARK in their environment.
+std::vector<pid_t> marked_with(const std::string& mark);
+// Those of them that are of a tree of family.cpp.
+std::vector<pid_t> family_of(const std::string& mark);
+
 }  // namespace holdfast::test

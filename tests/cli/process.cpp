@@ -5,6 +5,7 @@
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -96,6 +97,7 @@ Process::Process(const Plan& plan) {
     err = pipe_from_them();
   }
   if (plan.full_err) fill(err.theirs);
+  if (plan.out >= 0) out.theirs.reset(::fcntl(plan.out, F_DUPFD_CLOEXEC, 0));
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error("no process");
   if (pid_ == 0) become(plan, in.theirs.get(), out.theirs.get(), err.theirs.get());
@@ -123,6 +125,19 @@ Process::~Process() {
 void Process::type(std::string_view text) { (void)!::write(input_.get(), text.data(), text.size()); }
 
 void Process::signal(int number) const { ::kill(pid_, number); }
+
+void Process::resize(int rows, int columns) const {
+  const winsize size{.ws_row = static_cast<unsigned short>(rows),
+                     .ws_col = static_cast<unsigned short>(columns),
+                     .ws_xpixel = 0,
+                     .ws_ypixel = 0};
+  ::ioctl(out_.get(), TIOCSWINSZ, &size);
+}
+
+bool Process::terminal_is_as_ever() const {
+  termios mode{};
+  return ::tcgetattr(out_.get(), &mode) == 0 && (mode.c_lflag & ECHO) != 0 && (mode.c_lflag & ICANON) != 0;
+}
 
 void Process::read_all() {
   read_into(out_, out_text_);

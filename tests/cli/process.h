@@ -22,9 +22,10 @@ class Process {
     std::vector<std::string> command;
     std::map<std::string, std::string> environment = {};  // all of it
     std::string folder = "/";
-    bool on_terminal = false;  // a new one controls it; else it has none
+    bool on_terminal = false;  // a new one controls it, of 24 rows and 120 columns; else it has none
     bool keep_input = false;   // type() is possible; else stdin is at its end
     bool full_err = false;     // its first write to stderr blocks until we look at err()
+    int out = -1;              // its stdout; else one that out() reads
   };
 
   // A session of its own.
@@ -38,6 +39,10 @@ class Process {
   void type(std::string_view text);
   void end_input() { input_.reset(); }
   void signal(int number) const;
+  // Of its terminal.
+  void resize(int rows, int columns) const;
+  // What is typed is shown and comes line by line, as a shell has it.
+  bool terminal_is_as_ever() const;
 
   // What came so far.  On a terminal everything comes to out().
   const std::string& out();

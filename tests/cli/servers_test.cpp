@@ -26,12 +26,19 @@ class Servers : public ::testing::TestWithParam<ServerKind>, protected Household
     EXPECT_THAT(ended.err, HasSubstr("127.0.0.1")) << "names the store";
     EXPECT_THAT(ended.err, Not(HasSubstr(OwnServer::password)));
   }
+  void write_private(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
+    std::ofstream(path(name)) << text;
+    std::filesystem::permissions(path(name), std::filesystem::perms(0600));
+  }
   // Each way to use a store, none of which waits for a key.
   const std::vector<Words> all_commands_ = {{"run", "k", "--", "touch", path("ran")},
                                             {"acquire", "k"},
                                             {"renew", "k", "--owner", "me"},
                                             {"release", "k", "--owner", "me"},
                                             {"ls"},
+                                            {"ls", "--watch"},
+                                            {"watch"},
                                             {"show", "k"},
                                             {"wait", "k"},
                                             {"break", "k", "--token", "1", "--reason", "x"},
@@ -82,7 +89,7 @@ TEST_F(Home, PGPASSWORD_is_used_and_not_handed_on) {
   std::string url = server->url();
   const std::string secret = std::string(":") + OwnServer::password;
   url.erase(url.find(secret), secret.size());
-  for (const char* more : {"", "?passfile=/nowhere"}) {
+  for (const char* more : {"", "?passfile=/nowhere", "?sslpassword=of-a-key"}) {
     environment_["HOLDFAST_STORE"] = url + more;
     environment_["PGPASSWORD"] = OwnServer::password;
     const Ended ended = holdfast({"run", "k", "--", "env"});
@@ -102,6 +109,33 @@ TEST_P(StrictServers, that_do_not_know_our_password_are_77_and_one_sentence) {
     EXPECT_THAT(ended.err, Not(HasSubstr(wrong)));
   }
   EXPECT_FALSE(exists("ran"));
+}
+
+// The password stands in a configuration or beside it, and not in the URL.
+TEST_P(StrictServers, are_opened_with_the_password_of_a_configuration_and_nobody_sees_it) {
+  server_->make_tables();
+  environment_.erase("HOLDFAST_STORE");
+  std::string url = server_->url();
+  const std::string inside = std::string(":") + OwnServer::password;
+  url.erase(url.find(inside), inside.size());
+  const std::string wrong = "swordfish-canary";
+  for (const std::string& password : {std::string(OwnServer::password), wrong}) {
+    write_private("secret", password + "\n");
+    for (const std::string& more :
+         {"password = '" + password + "'", "password-file = '" + path("secret") + "'"}) {
+      SCOPED_TRACE(more);
+      write_private(".config/holdfast/config.toml",
+                    "store = 'mine'\n[stores]\nmine = { url = '" + url + "', " + more + " }\n");
+      const Ended ended = holdfast({"run", "k", "--", "sh", "-c", "env; exec \"$0\" ls", HOLDFAST_BINARY});
+      EXPECT_EQ(ended.code, password == wrong ? 77 : 0) << ended.err;
+      EXPECT_THAT(ended.out + ended.err, Not(HasSubstr(password)));
+      if (password != wrong) {
+        EXPECT_THAT(ended.out, HasSubstr("HOLDFAST_STORE=mine\n"));
+        EXPECT_THAT(ended.out, HasSubstr("\nk ")) << "the inner one sees the same store";
+      }
+      EXPECT_THAT(holdfast({"config"}).out, Not(HasSubstr(password)));
+    }
+  }
 }
 
 TEST_P(Servers, without_tables_are_77_and_init_makes_them) {
@@ -210,6 +244,8 @@ TEST_P(StrictServers, see_the_password_and_nobody_else_does) {
   EXPECT_THAT(process.out() + process.err(), Not(HasSubstr(OwnServer::password)));
 
   std::vector<Words> commands = all_commands_;
+  std::erase_if(commands,
+                [](const Words& words) { return words.back().ends_with("watch"); });  // they do not end
   commands.insert(commands.end(), {{"init"}, {"init", "--dry-run"}});
   for (Words words : commands) {
     SCOPED_TRACE(::testing::PrintToString(words));

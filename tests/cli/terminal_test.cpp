@@ -107,6 +107,57 @@ TEST_F(Terminal, stopped_for_longer_than_the_lease_it_is_killed_and_fg_says_so) 
   expect_code(bash, 76);
 }
 
+TEST_F(Terminal, fg_does_not_move_a_command_whose_lease_somebody_else_has) {
+  Process bash = shell();
+  // It moves all the time, and forks nobody: a shell in vfork() whose child is stopped cannot be.  When it is
+  // continued, it would also say so.
+  run_in(bash, "--ttl 1h --owner me", "while :; do echo >> moves; read now < /proc/uptime; done",
+         "trap \"\" TERM; trap \"echo conti\"\"nued\" CONT");
+  const pid_t command = command_of(main_of(bash));
+  bash.type(ctrl_z);
+  EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
+  EXPECT_EQ(holdfast({"release", "k", "--owner", "me"}).code, 0);
+  const Process other = hold("k");
+  const std::string moves = text_of("moves");
+  EXPECT_TRUE(is_stopped(command));
+  bash.type("fg\n");
+  EXPECT_TRUE(bash.await_out("the lease on k was lost: ")) << bash.out();
+  expect_code(bash, 76);
+  EXPECT_FALSE(runs(command));
+  EXPECT_EQ(text_of("moves"), moves);
+  EXPECT_EQ(bash.out().find("continued"), std::string::npos);
+}
+
+TEST_F(Terminal, stopped_until_somebody_else_has_the_lease_it_is_dead_before_and_fg_says_so) {
+  Process bash = shell();
+  run_in(bash, "--ttl 600ms", "while :; do echo >> moves; read now < /proc/uptime; done",
+         "trap \"\" TERM; trap \"echo conti\"\"nued\" CONT");
+  const pid_t command = command_of(main_of(bash));
+  bash.type(ctrl_z);
+  EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
+  const std::string moves = text_of("moves");
+  const Process other = hold("k");
+  EXPECT_FALSE(runs(command));
+  bash.type("fg\n");
+  EXPECT_TRUE(bash.await_out("the lease on k was lost: ")) << bash.out();
+  expect_code(bash, 76);
+  EXPECT_EQ(text_of("moves"), moves);
+  EXPECT_EQ(bash.out().find("continued"), std::string::npos);
+}
+
+TEST_F(Terminal, fg_moves_a_command_whose_loss_is_to_be_ignored) {
+  Process bash = shell();
+  run_in(bash, "--ttl 600ms --on-lost ignore", "read line; echo \"<$line>\"");
+  bash.type(ctrl_z);
+  EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
+  const Process other = hold("k");
+  bash.type("fg\n");
+  EXPECT_TRUE(await([&] { return !is_stopped(command_of(main_of(bash))); }));
+  bash.type("typed\n");
+  EXPECT_TRUE(bash.await_out("<typed>")) << bash.out();
+  expect_code(bash, 76);
+}
+
 TEST_F(Terminal, bg_continues_without_the_keyboard_and_reading_stops_it_again) {
   Process bash = shell();
   run_in(bash, "", "until read line; do :; done; echo \"<$line>\"", "trap \"echo conti\"\"nued\" CONT");

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/clock_rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+#include "base/duration.h"
+#include "cli/doctor/round_trips.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr double tolerated_ppm = 500;
+constexpr double vague_ppm = 1000;        // a clock that counts milliseconds is known better in two seconds
+constexpr Micros least_step = Millis(5);  // between two samples no drift worth the name comes so far
+constexpr Micros tolerated_offset = std::chrono::seconds(1);
+
+struct Bounds {
+  Micros least, most;
+};
+
+Micros micros(Instant t) { return std::chrono::floor<Micros>(t.time_since_epoch()); }
+
+// When it was read, as far as we know.
+Micros middle_of(const ClockSample& sample) {
+  return micros(sample.sent) + (micros(sample.received) - micros(sample.sent)) / 2;
+}
+
+// The store's clock minus ours.
+Bounds bounds_of(const ClockSample& sample, Micros resolution) {
+  return {sample.store - micros(sample.received) - Micros(1),
+          sample.store + resolution - micros(sample.sent)};
+}
+
+// By how much it has changed at least; below zero: it has fallen.
+Micros sure_change(const Bounds& before, const Bounds& now) {
+  if (now.least > before.most) return now.least - before.most;
+  if (now.most < before.least) return now.most - before.least;
+  return Micros::zero();
+}
+
+double ppm(Micros change, Micros in) {
+  return 1e6 * static_cast<double>(change.count()) /
+         static_cast<double>(std::max(in.count(), std::int64_t{1}));
+}
+
+std::string ppm_words(double much) { return std::to_string(std::lround(std::abs(much))) + " ppm"; }
+
+}  // namespace
+
+bool ClockRate::is_meaningful() const noexcept {
+  return step == Micros::zero() && (give_or_take_ppm <= vague_ppm || std::abs(drift_ppm) > give_or_take_ppm);
+}
+
+std::optional<ClockRate> clock_rate_of(std::span<const ClockSample> samples, Micros resolution) {
+  if (samples.size() < 2 || samples.front().store == Micros::zero()) return std::nullopt;
+  ClockRate rate;
+  // Each pair leaves some drifts possible; what all leave is mostly the word of the samples that took least.
+  double least = -1e6, most = 1e6;
+  const auto bounds = [&](std::size_t i) { return bounds_of(samples[i], resolution); };
+  for (std::size_t j = 1; j < samples.size(); ++j) {
+    if (const Micros step = sure_change(bounds(j - 1), bounds(j)); std::chrono::abs(step) >= least_step)
+      rate.step += step;
+    for (std::size_t i = 0; i < j; ++i) {
+      const Micros in = middle_of(samples[j]) - middle_of(samples[i]);
+      least = std::max(least, ppm(bounds(j).least - bounds(i).most, in));
+      most = std::min(most, ppm(bounds(j).most - bounds(i).least, in));
+    }
+  }
+  // A clock that changed its pace meanwhile fits no single drift: then it is the largest that was seen.
+  if (least > most) least = most = (least > -most ? least : most);
+  rate.drift_ppm = (least + most) / 2;
+  rate.give_or_take_ppm = (most - least) / 2;
+  return rate;
+}
+
+std::optional<Finding> judge(const ClockRate& rate) {
+  constexpr const char* advice = "see to the time service of the store's machine, and of this one";
+  if (rate.step != Micros::zero()) {
+    return Finding{Weight::warning, "all.clock-drift",
+                   "the store's clock was set " +
+                       std::string(rate.step > Micros::zero() ? "forward" : "back") + " by " +
+                       in_millis(std::chrono::abs(rate.step)) +
+                       " while we looked: so much earlier, or later, than its holder believes a lease ends",
+                   advice};
+  }
+  if (std::abs(rate.drift_ppm) - rate.give_or_take_ppm <= tolerated_ppm) return std::nullopt;
+  return Finding{Weight::warning, "all.clock-drift",
+                 "the store's clock runs " + ppm_words(rate.drift_ppm) +
+                     (rate.drift_ppm > 0 ? " faster" : " slower") + " than ours, give or take " +
+                     ppm_words(rate.give_or_take_ppm) +
+                     ": leases end at another moment than their holders believe",
+                 advice};
+}
+
+ClockOffset clock_offset_of(Micros before, Micros granted, Micros after) {
+  return {granted - (before + (after - before) / 2), after - before};
+}
+
+std::optional<Finding> judge(const ClockOffset& offset) {
+  const Micros surely = std::chrono::abs(offset.offset) - offset.width / 2;
+  if (surely < tolerated_offset) return std::nullopt;
+  return Finding{Weight::note, "all.clock-offset",
+                 "the store's wall clock is " +
+                     format_duration(std::chrono::floor<Millis>(std::chrono::abs(offset.offset))) +
+                     (offset.offset > Micros::zero() ? " ahead of ours" : " behind ours") +
+                     ": no lease minds, but moments that people read, and when jobs are due, are the store's",
+                 "set the clock that is wrong"};
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "cli/exit_code.h"
+#include "core/grade.h"
+
+namespace holdfast::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::size_t count(const Report& report, Weight weight) {
+  const auto& all = report.diagnosis.findings;
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const Finding& f) { return f.weight == weight; }));
+}
+
+std::string class_words(char grade) {
+  switch (grade) {
+    case 'A': return "class A, consensus";
+    case 'B': return "class B, durable";
+    case 'C': return "class C, best effort";
+  }
+  return "class D, unsafe";
+}
+
+// What comes first in the worst finding, before what can come of it.
+std::string reason_of(const Report& report) {
+  const auto& all = report.diagnosis.findings;
+  if (all.empty() || all.front().weight == Weight::note) return "";
+  const std::string& what = all.front().what;
+  std::size_t end = what.size();
+  for (const char* const mark : {": ", "; ", ", "}) end = std::min(end, what.find(mark));
+  return what.substr(0, end);
+}
+
+std::string first_line(const Report& report) {
+  const std::string reason = reason_of(report);
+  const std::string& server = report.diagnosis.server;
+  return printable(report.store) + (server.empty() ? "" : " " + printable(server)) + ": " +
+         class_words(report.diagnosis.grade) + (reason.empty() ? "" : ": " + printable(reason));
+}
+
+std::string coloured(Weight weight, bool colour) {
+  const std::string word = to_string(weight);
+  if (!colour || weight == Weight::note) return word;
+  return (weight == Weight::danger ? "\033[1;31m" : "\033[1;33m") + word + "\033[0m";
+}
+
+std::string finding_words(const Finding& finding, bool colour) {
+  constexpr std::size_t widest = 7;  // "warning"
+  const std::string word = to_string(finding.weight);
+  std::string text = coloured(finding.weight, colour) + std::string(widest - word.size() + 2, ' ') +
+                     finding.topic + "  " + printable(finding.what);
+  if (!finding.advice.empty()) text += "\n" + std::string(widest + 2, ' ') + "→ " + printable(finding.advice);
+  return text;
+}
+
+std::string rate_words(const ClockRate& rate) {
+  if (!rate.is_meaningful())
+    return "not known: it takes too long to ask, or the clock was set, for a look of two seconds";
+  const long ppm = std::lround(rate.drift_ppm);
+  return (ppm >= 0 ? "+" : "") + std::to_string(ppm) + " ppm against ours, give or take " +
+         std::to_string(std::lround(std::ceil(rate.give_or_take_ppm))) + " ppm";
+}
+
+std::string offset_words(const ClockOffset& offset) {
+  return std::string(offset.offset < Micros::zero() ? "-" : "+") +
+         in_millis(std::chrono::abs(offset.offset)) + " to ours, give or take " + in_millis(offset.width / 2);
+}
+
+std::string also(std::size_t number, const char* what) {
+  return number == 0 ? "" : ", " + std::to_string(number) + " " + what;
+}
+
+std::string test_words(const SelfTest& test) {
+  const Faults faults = faults_in(test.grants);
+  return std::to_string(test.grants.size()) + " grants by " + std::to_string(test.threads) + " threads in " +
+         format_duration(test.took) + ", " + std::to_string(faults.overlaps) + " overlaps" +
+         also(faults.falls, "tokens that did not rise") + also(faults.taken, "vanished") +
+         also(test.failures, "without an answer");
+}
+
+std::string numbers(const Report& report) {
+  std::string text;
+  if (const auto& trips = report.round_trips) {
+    text += "round trip    median " + in_millis(trips->median) + ", p99 " + in_millis(trips->p99) +
+            ": enough for a ttl of " + format_duration(least_ttl(*trips)) + "\n";
+  }
+  if (report.clock_rate) text += "clock drift   " + rate_words(*report.clock_rate) + "\n";
+  if (report.clock_offset) text += "clock offset  " + offset_words(*report.clock_offset) + "\n";
+  if (report.self_test) text += "self-test     " + test_words(*report.self_test) + "\n";
+  return text.empty() ? text : text + "\n";
+}
+
+std::string how_many(std::size_t number, const char* of) {
+  return number == 0 ? "" : std::to_string(number) + " " + of + (number == 1 ? "" : "s");
+}
+
+// Until it is mended nobody gets a lease.
+bool stops_all(const Finding& finding) {
+  const std::string_view topic = finding.topic;
+  if (topic.ends_with(".tables")) return true;
+  return finding.weight == Weight::danger && (topic == "all.unmeasured" || topic == "all.refused" ||
+                                              topic.ends_with(".room") || topic.ends_with(".read-only"));
+}
+
+std::string consequence(const Report& report, bool strict) {
+  const auto& all = report.diagnosis.findings;
+  if (std::any_of(all.begin(), all.end(), stops_all)) return ": nothing is granted until that is mended";
+  if (count(report, Weight::danger) > 0) return ": do not rely on leases here";
+  return strict ? ": not good enough (--strict)" : ": leases hold until something else fails too";
+}
+
+std::string verdict(const Report& report, bool strict) {
+  const std::string dangers = how_many(count(report, Weight::danger), "danger");
+  const std::string warnings = how_many(count(report, Weight::warning), "warning");
+  if (dangers.empty() && warnings.empty()) return "all is well";
+  return dangers + (dangers.empty() || warnings.empty() ? "" : ", ") + warnings + consequence(report, strict);
+}
+
+template <class Value>
+Json or_null(const std::optional<Value>& value, auto field) {
+  return value ? Json(field(*value)) : Json();
+}
+
+}  // namespace
+
+// If something dangerous was found, that is why.
+Finding refused(const Report& report, const Error& error) {
+  const bool known = count(report, Weight::danger) > 0;
+  return {known ? Weight::note : Weight::danger, "all.refused",
+          "the store does not let us have leases, so not all was measured: " + error.detail,
+          known ? "mend what is dangerous first" : "see to what it says, or give another user or store"};
+}
+
+Finding unmeasured(const Error& error, bool still) {
+  return {still ? Weight::danger : Weight::warning, "all.unmeasured",
+          still
+              ? "the store answers and grants nothing, so not all was measured: " + error.detail
+              : "the store did not do what it was asked, and then did: not all was measured: " + error.detail,
+          still ? "see to what it says, and try again" : "try again"};
+}
+
+void settle(Report& report) {
+  auto& all = report.diagnosis.findings;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Finding& a, const Finding& b) { return a.weight > b.weight; });
+  report.diagnosis.grade = core::grade_of(report.diagnosis.grade, all);
+}
+
+int exit_code_of(const Report& report, bool strict) noexcept {
+  if (count(report, Weight::danger) > 0) return exit_refused;
+  if (count(report, Weight::warning) > 0) return strict ? exit_refused : exit_no;
+  return exit_ok;
+}
+
+std::string words_of(const Report& report, bool strict, bool colour) {
+  std::string text = first_line(report) + "\n\n";
+  for (const Finding& finding : report.diagnosis.findings) text += finding_words(finding, colour) + "\n";
+  if (!report.diagnosis.findings.empty()) text += "\n";
+  return text + numbers(report) + verdict(report, strict);
+}
+
+std::vector<std::string> json_of(const Report& report, bool strict) {
+  std::vector<std::string> lines;
+  for (const Finding& finding : report.diagnosis.findings) {
+    lines.push_back(line_of({{"weight", to_string(finding.weight)},
+                             {"topic", finding.topic},
+                             {"what", finding.what},
+                             {"advice", finding.advice}}));
+  }
+  const auto& test = report.self_test;
+  const auto faults = test ? faults_in(test->grants) : Faults{};
+  Json whole = {{"store", report.store},
+                {"server", report.diagnosis.server},
+                {"grade", std::string(1, report.diagnosis.grade)},
+                {"reason", reason_of(report)},
+                {"exit", exit_code_of(report, strict)},
+                {"dangers", count(report, Weight::danger)},
+                {"warnings", count(report, Weight::warning)},
+                {"notes", count(report, Weight::note)}};
+  whole["round_trip_median_us"] = or_null(report.round_trips, [](auto& t) { return t.median.count(); });
+  whole["round_trip_p99_us"] = or_null(report.round_trips, [](auto& t) { return t.p99.count(); });
+  whole["clock_drift_ppm"] = or_null(report.clock_rate, [](auto& rate) {
+    return rate.is_meaningful() ? Json(std::lround(rate.drift_ppm)) : Json();
+  });
+  whole["clock_offset_us"] = or_null(report.clock_offset, [](auto& o) { return o.offset.count(); });
+  whole["grants"] = or_null(test, [](auto& t) { return t.grants.size(); });
+  whole["threads"] = or_null(test, [](auto& t) { return t.threads; });
+  whole["took_ms"] = or_null(test, [](auto& t) { return t.took.count(); });
+  whole["overlaps"] = or_null(test, [&](auto&) { return faults.overlaps; });
+  whole["falls"] = or_null(test, [&](auto&) { return faults.falls; });
+  whole["vanished"] = or_null(test, [&](auto&) { return faults.taken; });
+  whole["failures"] = or_null(test, [](auto& t) { return t.failures; });
+  lines.push_back(line_of(whole));
+  return lines;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/self_test.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "base/text.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr Millis ttl(10'000);       // longer than the test: nothing runs out, however slow the machine
+constexpr Millis least_wait(2000);  // so much later the test may end: no call is cut short by its end
+
+class Trial {
+ public:
+  Trial(const SelfTestPlan& plan, Instant end) : plan_(plan), end_(end) {}
+
+  void work(Client client, std::size_t thread) {
+    std::vector<Grant> grants;
+    for (std::size_t i = 0; grants.size() < plan_.grants_each && BootClock::now() < end_; ++i) {
+      if (!take(client, (thread + i) % plan_.keys, grants)) break;
+    }
+    const std::lock_guard lock(mutex_);
+    test_.grants.insert(test_.grants.end(), grants.begin(), grants.end());
+  }
+
+  SelfTest result() && { return std::move(test_); }
+
+ private:
+  // False: there is no sense in going on.
+  bool take(Client& client, std::size_t key, std::vector<Grant>& grants) {
+    const Millis left = std::chrono::ceil<Millis>(end_ - BootClock::now());
+    auto lease = client.try_acquire(doctors_key + ("/" + std::to_string(key + 1)),
+                                    {.ttl = ttl, .wait = std::max(left, least_wait), .keep = false});
+    if (!lease) return lease.error().busy() || note(lease.error());
+    Grant grant{.key = key, .token = lease->token(), .from = BootClock::now()};
+    // A call in between, so that there is time for another holder to appear.
+    const Status renewed = lease->try_renew();
+    const Instant now = BootClock::now(), deadline = lease->deadline();
+    grant.to = std::min(now, deadline);
+    grant.taken = was_taken(lease->lost().reason);
+    const auto released = lease->try_release();
+    if (released && *released != Released::released && now < deadline) grant.taken = true;
+    grants.push_back(grant);
+    if (!renewed && !grant.taken) return note(renewed.error());
+    return released.has_value() || note(released.error());
+  }
+
+  static bool was_taken(Loss loss) { return loss == Loss::stolen || loss == Loss::gone; }
+
+  bool note(const Error& error) {
+    const std::lock_guard lock(mutex_);
+    if (test_.failures++ == 0) test_.failure = error.detail;
+    return false;
+  }
+
+  const SelfTestPlan plan_;
+  const Instant end_;
+  std::mutex mutex_;
+  SelfTest test_;
+};
+
+std::string count(std::size_t number, const char* of) {
+  return std::to_string(number) + " " + of + (number == 1 ? "" : "s");
+}
+
+}  // namespace
+
+Faults faults_in(std::vector<Grant> grants) {
+  Faults faults;
+  std::sort(grants.begin(), grants.end(),
+            [](const Grant& a, const Grant& b) { return a.key != b.key ? a.key < b.key : a.from < b.from; });
+  const Grant* longest = nullptr;  // of this key, the one that was believed in for longest
+  const Grant* last = nullptr;     // the one before
+  for (const Grant& grant : grants) {
+    if (last != nullptr && last->key != grant.key) longest = last = nullptr;
+    if (longest != nullptr && grant.from < longest->to) ++faults.overlaps;
+    if (last != nullptr && grant.token != no_token && number(grant.token) <= number(last->token))
+      ++faults.falls;
+    faults.taken += static_cast<std::size_t>(grant.taken);
+    if (longest == nullptr || grant.to > longest->to) longest = &grant;
+    last = &grant;
+  }
+  return faults;
+}
+
+Result<SelfTest> test_leases(const std::function<Result<Client>()>& new_client, const SelfTestPlan& plan) {
+  std::vector<Client> clients;
+  for (std::size_t i = 0; i < plan.clients; ++i) {
+    auto client = new_client();
+    if (!client) return std::move(client).error();
+    clients.push_back(*std::move(client));
+  }
+  // Threads of one client stand side by side, so that those who want the same key come from different ones.
+  const Instant began = BootClock::now();
+  Trial trial(plan, after(began, plan.longest));
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < plan.clients * plan.threads_each; ++i)
+      threads.emplace_back([&, i] { trial.work(clients[i / plan.threads_each], i); });
+  }
+  SelfTest test = std::move(trial).result();
+  test.threads = plan.clients * plan.threads_each;
+  test.took = std::chrono::ceil<Millis>(BootClock::now() - began);
+  return test;
+}
+
+std::optional<Finding> judge(const SelfTest& test) {
+  const Faults faults = faults_in(test.grants);
+  if (faults.overlaps + faults.falls + faults.taken > 0) {
+    return Finding{
+        Weight::danger, "all.self-test",
+        "of " + count(test.grants.size(), "grant") + " of scratch keys " + std::to_string(faults.overlaps) +
+            " overlapped another, " + std::to_string(faults.falls) + " had a token that did not rise, " +
+            std::to_string(faults.taken) + " vanished before their time: this store does not keep leases",
+        "give another store, and tell us about this one"};
+  }
+  if (test.failures > 0) {
+    return Finding{Weight::warning, "all.self-test",
+                   count(test.failures, "call") + " had no answer: " + printable(test.failure),
+                   "see to the store and the way to it"};
+  }
+  if (!test.grants.empty()) return std::nullopt;
+  return Finding{Weight::warning, "all.self-test",
+                 "no scratch key was granted in " + std::to_string(test.took.count()) +
+                     "ms: somebody else holds " + doctors_key + "/1 and so on, or the store is very slow",
+                 "holdfast ls " + std::string(doctors_key)};
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// ask.cpp - `holdfast jobs locked` and `holdfast jobs enqueued`: yes or no, by the exit code.
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/jobs/job_json.h"
+#include "cli/json.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "core/job_rule.h"
+
+namespace holdfast::cli {
+
+int execute(const JobsLocked& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  if (looked->unused) return exit_no;
+  for (int n = 1; n <= command.limit; ++n) {
+    const auto found = looked->by_hand.try_inspect(core::lock_name(command.key, command.limit, n));
+    if (!found) return fail(found.error());
+    if (found->lease.remaining == Millis::zero()) continue;
+    say(common.json ? json_of(found->lease) : printable(found->lease.holder));
+    return exit_ok;
+  }
+  return exit_no;
+}
+
+int execute(const JobsEnqueued& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  const auto engine = jobs_of(*looked);
+  if (!engine) return fail(engine.error());
+  if (!*engine) return exit_no;
+  const auto jobs = (*engine)->list({.key = command.key, .state = JobState::queued, .limit = 1}, soon());
+  if (!jobs) return fail(jobs.error());
+  if (jobs->empty()) return exit_no;
+  say(common.json ? json_of(jobs->front()) : std::to_string(number(jobs->front().id)));
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// enqueue.cpp - `holdfast jobs enqueue NAME [ARG]...`: add a job.
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/commands.h"
+#include "cli/jobs/job_json.h"
+#include "cli/output.h"
+#include "holdfast/jobs.h"
+
+namespace holdfast::cli {
+namespace {
+
+int answer(const Enqueued& enqueued, const JobsEnqueue&, bool quiet) {
+  if (!quiet) say(std::to_string(number(enqueued.id)));
+  return exit_ok;
+}
+
+int answer(const Duplicate& duplicate, const JobsEnqueue& command, bool quiet) {
+  const std::string id = std::to_string(number(duplicate.id)), key = printable(command.key);
+  if (!quiet) say(id);
+  std::fflush(stdout);  // who reads both shall read this first
+  const JobLock& lock = command.options.lock;
+  const bool by_window = lock.window > Millis::zero() && lock.unique == Unique::no && !lock.loner;
+  complain("not enqueued: " +
+           (by_window ? "this window of " + key + " has had job " + id
+                      : "job " + id + " of " + key + " is " + to_string(duplicate.state)) +
+           (duplicate.since > Micros::zero() ? ", enqueued at " + format_wall(duplicate.since) : ""));
+  return exit_duplicate;
+}
+
+int answer(const Locked& locked, const JobsEnqueue& command, bool) {
+  complain("not enqueued: " + printable(command.key) + " is held by " +
+           printable(short_holder(locked.holder)));
+  return exit_busy;
+}
+
+}  // namespace
+
+int execute(const JobsEnqueue& command, const Common& common) {
+  auto client = try_open(common.store, {.log = [](std::string_view line) { complain(printable(line)); }});
+  if (!client) return fail(client.error());
+  const Jobs all(*client);
+  const Jobs jobs = command.at > Micros::zero() ? all.at(command.at) : all.in(command.in);
+  const auto result = jobs.try_enqueue(command.name, command.args, command.options);
+  if (!result) return fail(result.error());
+  if (common.json) say(json_of(*result, command.key));
+  return std::visit([&](const auto& what) { return answer(what, command, common.json); }, *result);
+}
+
+}  // namespace holdfast::cli

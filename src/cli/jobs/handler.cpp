@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/jobs/handler.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <stop_token>
+#include <system_error>
+
+#include "base/text.h"
+#include "base/wakeup.h"
+#include "base/wall_clock.h"
+#include "cli/run/process_group.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often we look whether a group that was killed is dead.
+constexpr Millis look_again = 5ms;
+
+[[noreturn]] void failed(std::string text) { raise({Errc::refused, std::move(text)}); }
+// It is no fault of the job's, which is handed back and not counted.
+[[noreturn]] void stopped(std::string text) { raise({Errc::stopped, std::move(text)}); }
+
+// The machine's, and not the program's: soon, or elsewhere, it may be run.
+bool is_shortage(int error) {
+  return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+void check_file_name(std::string_view word, const char* what) {
+  const bool plain = !word.empty() && word.front() != '.' && word.find('/') == std::string_view::npos &&
+                     word.find('\0') == std::string_view::npos;
+  if (!plain)
+    failed("\"" + printable(word) + "\" is no " + what +
+           " that a program can be found by: it is no plain file name");
+}
+
+void replace_all(std::string& text, std::string_view mark, std::string_view with) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size()))
+    text.replace(at, mark.size(), with);
+}
+
+// A file of its own: nobody need be there to write while the program reads.
+Fd input_of(const Args& args) {
+  Fd file(::memfd_create("arguments", MFD_CLOEXEC));
+  if (!file) throw std::system_error(errno, std::generic_category(), "no room for its arguments");
+  const std::string text = args.text() + "\n";
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(file.get(), text.data() + done, text.size() - done);
+    if (written < 0) throw std::system_error(errno, std::generic_category(), "no room for its arguments");
+    done += static_cast<std::size_t>(written);
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+template <std::size_t N>
+void copy_to(std::array<char, N>& into, std::string_view text) {
+  if (text.size() >= N) failed("\"" + printable(text.substr(0, 60)) + "…\" is too long");
+  text.copy(into.data(), text.size());
+}
+
+class Handler {
+ public:
+  Handler(const HandlerOptions& options, MainEnd link, const JobContext& context)
+      : options_(options), link_(std::move(link)), context_(context) {}
+
+  void start(const Fd& input, const Fd& proof);
+  void see_through();
+  // Throws unless it is done: Errc::stopped if that is not the program's doing.
+  void conclude(const std::string& program) const;
+
+ private:
+  void hear_guard();
+  void on(const Started& started) { group_ = Group(started.group); }
+  void on(const CannotRun& failure);
+  void on(const ProgramFailed&) {}  // none of --on-lost here
+  void on(const Stopped&) {}        // by somebody's hand, who may let it go on
+  void on(const GroupGone&) { group_.is_gone(); }
+  void on(const CannotEnd&) {}  // it is waited for
+  void on(const Ended& ended);
+  void look_at_job(Instant now);
+  void bury();
+
+  const HandlerOptions& options_;
+  MainEnd link_;
+  const JobContext& context_;
+  Wakeup wakeup_;
+  Instant told_deadline_ = Instant::min();
+  Group group_;
+  bool told_to_stop_ = false;
+  bool guard_lives_ = true;
+  bool over_ = false;
+  std::optional<int> status_;
+  int cannot_run_ = 0;
+  bool forced_ = false;
+};
+
+void Handler::start(const Fd& input, const Fd& proof) {
+  const Instant deadline = context_.deadline();
+  const Instant now = BootClock::now();
+  if (now >= deadline) stopped("it was not started any more");
+  const Micros wall_deadline = wall_now() + std::chrono::floor<Micros>(deadline - now);
+  Start start{.deadline = deadline,
+              .ttl = options_.claim,
+              .token = context_.token(),
+              .wall_deadline_s = std::chrono::floor<std::chrono::seconds>(wall_deadline).count(),
+              .owner = {},
+              .foreground = false};
+  copy_to(start.owner, context_.holder());
+  told_deadline_ = deadline;
+  link_.send(Input{}, input.get());
+  link_.send(start, proof.get());
+}
+
+void Handler::see_through() {
+  const auto ring = [this] { wakeup_.ring(); };
+  const std::stop_callback on_stop(context_.stop_token(), ring);
+  const Millis glance = std::min<Millis>(options_.claim / 10, 1s);
+  while (!over_) {
+    wakeup_.wait(after(BootClock::now(), guard_lives_ ? glance : look_again), guard_lives_ ? link_.fd() : -1);
+    hear_guard();
+    look_at_job(BootClock::now());
+    bury();
+  }
+}
+
+void Handler::hear_guard() {
+  while (const auto message = link_.receive()) {
+    std::visit([this](const auto& m) { on(m); }, *message);
+  }
+  if (!link_.closed()) return;
+  guard_lives_ = false;
+  if (group_.number() == 0) over_ = true;  // what it has not told us about, it has not let go
+}
+
+void Handler::on(const CannotRun& failure) {
+  cannot_run_ = failure.error;
+  over_ = true;
+}
+
+void Handler::on(const Ended& ended) {
+  status_ = ended.status;
+  forced_ = ended.cause != Cause::none;
+  over_ = true;
+}
+
+void Handler::look_at_job(Instant now) {
+  if (over_ || told_to_stop_) return;
+  const Instant deadline = context_.deadline();
+  if (now >= deadline) {
+    told_to_stop_ = true;
+    link_.send(Stop{.at_once = false, .grace = options_.kill_after});
+  } else if (deadline > told_deadline_) {
+    told_deadline_ = deadline;
+    link_.send(Renewed{deadline});
+  }
+}
+
+void Handler::bury() {
+  if (over_ || guard_lives_) return;
+  group_.signal(SIGKILL);
+  over_ = group_.is_dead();
+}
+
+void Handler::conclude(const std::string& program) const {
+  if (cannot_run_ != 0)
+    (is_shortage(cannot_run_) ? stopped : failed)("cannot run \"" + printable(program) +
+                                                  "\": " + std::strerror(cannot_run_));
+  if (!status_ && group_.number() == 0) stopped("there was no process to be had for it");
+  if (!status_ && !told_to_stop_) failed("its guard was killed, and it was too");
+  if (!status_) stopped("it was stopped, and its guard was killed");
+  const bool by_signal = WIFSIGNALED(*status_);
+  const std::string how = by_signal ? "killed by signal " + std::to_string(WTERMSIG(*status_))
+                                    : "exit " + std::to_string(WEXITSTATUS(*status_));
+  // Whatever it says then: very many programs end with 0 when they get TERM, done or not.
+  if (told_to_stop_) stopped("it was stopped: " + how);
+  if (forced_) stopped("its claim could not be renewed in time, so it was stopped: " + how);
+  if (by_signal || WEXITSTATUS(*status_) != 0) failed(how);
+}
+
+void run_program(const HandlerOptions& options, const Errand& errand, Nursery& nursery, const Client& client,
+                 const JobContext& context) {
+  const Fd input = input_of(context.args());
+  const Fd proof(client.proof_of_life());
+  Handler handler(options, nursery.send(errand), context);
+  handler.start(input, proof);
+  handler.see_through();
+  handler.conclude(errand.program.data());
+}
+
+}  // namespace
+
+std::string program_of(const std::string& exec, std::string_view name, std::string_view queue) {
+  std::string program = exec;
+  // Either may look like the mark of the other: what comes of it is still no way out of the folder.
+  if (exec.find("{name}") != std::string::npos) check_file_name(name, "name");
+  if (exec.find("{queue}") != std::string::npos) check_file_name(queue, "queue");
+  replace_all(program, "{queue}", queue);
+  replace_all(program, "{name}", name);
+  return program;
+}
+
+void run_handler(const HandlerOptions& options, Nursery& nursery, const Client& client,
+                 const JobContext& context) {
+  const std::string program = program_of(options.exec, context.name(), context.queue());
+  Errand errand{
+      .job = number(context.id()), .attempt = context.attempt(), .key = {}, .name = {}, .program = {}};
+  copy_to(errand.key, context.lock_key());
+  copy_to(errand.name, context.name());
+  copy_to(errand.program, program);
+  try {
+    run_program(options, errand, nursery, client, context);
+  } catch (const std::system_error& shortage) {  // of descriptors or memory
+    stopped(shortage.what());
+  }
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/jobs/job_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace holdfast::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json moment(Micros at) { return at == Micros::zero() ? Json() : Json(at.count()); }
+Json token_of(Token token) { return token == no_token ? Json() : Json(number(token)); }
+
+Json arguments(const std::string& text) {
+  Json args = Json::parse(text, nullptr, false);
+  return args.is_discarded() ? Json(text) : args;
+}
+
+Json trail_of(const std::string& text) {
+  Json lines = Json::array();
+  for (const Moment& moment : trail(text))
+    lines.push_back({{"at_us", moment.at.count()}, {"event", moment.event}, {"detail", moment.detail}});
+  return lines;
+}
+
+}  // namespace
+
+std::string json_of(const JobRow& job) {
+  return line_of({{"id", number(job.id)},
+                  {"name", job.name},
+                  {"queue", job.queue},
+                  {"args", arguments(job.args)},
+                  {"key", job.key},
+                  {"priority", job.priority},
+                  {"state", to_string(job.state)},
+                  {"enqueued_at_us", moment(job.enqueued_at)},
+                  {"run_at_us", moment(job.run_at)},
+                  {"due_at_us", moment(job.due_at)},
+                  {"started_at_us", moment(job.started_at)},
+                  {"finished_at_us", moment(job.finished_at)},
+                  {"attempt", job.attempt},
+                  {"crashes", job.crashes},
+                  {"max_attempts", job.max_attempts},
+                  {"lock_ttl_ms", job.lock_ttl.count()},
+                  {"lock_fixed", job.lock_fixed},
+                  {"limit", job.limit},
+                  {"on_conflict", to_string(job.on_conflict)},
+                  {"unique", to_string(job.unique)},
+                  {"slotted", job.slotted},
+                  {"parked", job.parked},
+                  {"holder", job.holder},
+                  {"lock", job.lock},
+                  {"token", token_of(job.token)},
+                  {"claim_remaining_ms", job.claim_remaining.count()},
+                  {"error", job.error},
+                  {"duplicates", job.duplicates},
+                  {"trail", trail_of(job.trail)}});
+}
+
+std::string json_of(const EnqueueResult& result, const std::string& key) {
+  if (const auto* enqueued = std::get_if<Enqueued>(&result))
+    return line_of(
+        {{"what", enqueued->replaced ? "replaced" : "enqueued"}, {"id", number(enqueued->id)}, {"key", key}});
+  if (const auto* duplicate = std::get_if<Duplicate>(&result))
+    return line_of({{"what", "duplicate"},
+                    {"id", number(duplicate->id)},
+                    {"key", key},
+                    {"state", to_string(duplicate->state)},
+                    {"since_us", moment(duplicate->since)}});
+  return line_of({{"what", "locked"}, {"key", key}, {"holder", std::get<Locked>(result).holder}});
+}
+
+std::string json_of(const JobEvent& event, Millis took) {
+  return line_of({{"event", to_string(event.what)},
+                  {"id", number(event.job.id)},
+                  {"name", event.job.name},
+                  {"queue", event.job.queue},
+                  {"key", event.job.key},
+                  {"attempt", event.job.attempt},
+                  {"detail", event.detail},
+                  {"took_ms", took.count()}});
+}
+
+std::string json_of(const Moment& moment) {
+  return line_of({{"at_us", moment.at == now_and_here ? Json() : Json(moment.at.count())},
+                  {"key", moment.key},
+                  {"job", moment.job == no_job ? Json() : Json(number(moment.job))},
+                  {"event", moment.event},
+                  {"holder", moment.holder},
+                  {"by", moment.by},
+                  {"token", token_of(moment.token)},
+                  {"detail", moment.detail}});
+}
+
+}  // namespace holdfast::cli

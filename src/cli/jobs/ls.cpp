@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// ls.cpp - `holdfast jobs ls`: which jobs there are.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/duration.h"
+#include "base/wall_clock.h"
+#include "cli/commands.h"
+#include "cli/jobs/job_json.h"
+#include "cli/jobs/job_words.h"
+#include "cli/look.h"
+#include "cli/output.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::size_t page_size = 500;
+
+Result<std::vector<JobRow>> wanted_jobs(JobEngine& engine, const JobsLs& command) {
+  std::vector<JobRow> wanted;
+  JobId before = no_job;
+  while (wanted.size() < command.limit) {
+    const std::size_t limit = std::min(page_size, command.limit - wanted.size());
+    auto page = engine.list({.key = command.key,
+                             .name = command.name,
+                             .queue = command.queue,
+                             .state = command.state,
+                             .before = before,
+                             .limit = limit},
+                            soon());
+    if (!page) return page;
+    const bool last = page->size() < limit;
+    if (!page->empty()) before = page->back().id;
+    for (JobRow& row : *page) wanted.push_back(std::move(row));
+    if (last) break;
+  }
+  return wanted;
+}
+
+std::string attempts(const JobRow& job) {
+  const std::string text = std::to_string(attempts_of(job)) + "/" + std::to_string(job.max_attempts);
+  if (job.crashes == 0) return text;
+  return text + ", " + std::to_string(job.crashes) + (job.crashes == 1 ? " crash" : " crashes");
+}
+
+Row cells_of(const JobRow& job, Micros now) {
+  const Micros age = std::max(now - job.enqueued_at, Micros::zero());
+  return {std::to_string(number(job.id)),
+          to_string(job.state),
+          job.name,
+          job.key,
+          job.queue,
+          format_duration(std::chrono::floor<Millis>(age)),
+          attempts(job),
+          note_of(job, now)};
+}
+
+}  // namespace
+
+int execute(const JobsLs& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  const auto engine = jobs_of(*looked);
+  if (!engine) return fail(engine.error());
+  if (!*engine) return exit_ok;
+  const auto jobs = wanted_jobs(**engine, command);
+  if (!jobs) return fail(jobs.error());
+  if (common.json) {
+    for (const JobRow& job : *jobs) say(json_of(job));
+    return exit_ok;
+  }
+  if (jobs->empty()) {
+    if (::isatty(STDOUT_FILENO) == 1) complain("there is no such job in " + looked->origin->name());
+    return exit_ok;
+  }
+  Rows rows{{"ID", "STATE", "NAME", "KEY", "QUEUE", "AGE", "ATTEMPT", "NOTE"}};
+  for (const JobRow& job : *jobs) rows.push_back(cells_of(job, wall_now()));
+  say(aligned(rows, true, wants_colour(stdout)));
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/jobs/nursery.h"
+
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+#include <system_error>
+
+#include "base/wakeup.h"
+#include "cli/run/any_of.h"
+#include "cli/run/guard.h"
+#include "cli/run/process_group.h"
+
+namespace holdfast::cli {
+namespace {
+
+[[noreturn]] void fail_with(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+Work work_of(const Errand& errand) {
+  return {.key = errand.key.data(),
+          .command = {errand.program.data()},
+          .environment = {{"HOLDFAST_JOB", std::to_string(errand.job)},
+                          {"HOLDFAST_NAME", errand.name.data()},
+                          {"HOLDFAST_ATTEMPT", std::to_string(errand.attempt)}}};
+}
+
+}  // namespace
+
+Nursery::Pair Nursery::make_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail_with("socketpair");
+  return {Ours(Fd(ends[0])), Theirs(Fd(ends[1]))};
+}
+
+Nursery::Nursery(const Signals& signals, bool out_to_err) : Nursery(make_pair(), signals, out_to_err) {}
+
+Nursery::Nursery(Pair pair, const Signals& signals, bool out_to_err) : link_(std::move(pair.ours)) {
+  const pid_t pid = ::fork();
+  if (pid < 0) fail_with("cannot start the process that starts programs");
+  if (pid != 0) return;
+  { const Ours closed_here = std::move(link_); }
+  if (out_to_err) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  try {
+    be_nursery(std::move(pair.theirs), signals);
+  } catch (const std::exception&) {  // out of descriptors: the worker sees us die
+    ::_exit(EXIT_FAILURE);
+  }
+}
+
+void Nursery::be_nursery(Theirs link, const Signals& signals) {
+  block_all_signals();
+  // Whoever signals the worker's group means the worker.
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_NAME, "holdfast-nursery");
+  // What a guard leaves behind when it is killed comes to us.
+  become_subreaper();
+  const Terminal terminal;
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  const Fd children(signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!children) fail_with("signalfd");
+  const AnyOf sources{link.fd(), children.get()};
+  Wakeup wakeup;
+  while (!link.closed()) {
+    wakeup.wait(Instant::max(), sources.fd());
+    signalfd_siginfo info{};
+    while (::read(children.get(), &info, sizeof info) == sizeof info) {
+    }
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    while (const auto errand = link.receive()) {
+      Fd guard_end = link.take_passed();
+      if (::fork() != 0) continue;  // none to be had: the link is closed with guard_end, and so they know
+      { const Theirs closed_here = std::move(link); }
+      be_guard(GuardEnd(std::move(guard_end)), work_of(*errand), signals, terminal);
+    }
+  }
+  // The guards have links of their own to know that the worker is gone.
+  ::_exit(EXIT_SUCCESS);
+}
+
+MainEnd Nursery::send(const Errand& errand) {
+  LinkPair pair = make_link();
+  const std::lock_guard lock(mutex_);
+  link_.send_patiently(errand, pair.guard.fd());
+  return std::move(pair.main);
+}
+
+bool Nursery::is_dead() noexcept {
+  (void)link_.receive();
+  return link_.closed();
+}
+
+}  // namespace holdfast::cli

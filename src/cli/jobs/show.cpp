@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// show.cpp - `holdfast jobs show ID`: all about a job, and who stands in its way.
+#include "base/duration.h"
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/commands.h"
+#include "cli/jobs/job_json.h"
+#include "cli/jobs/job_words.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/see/timeline.h"
+#include "core/job_rule.h"
+
+namespace holdfast::cli {
+namespace {
+
+std::string lock_of(const JobRow& job) {
+  if (job.limit == 0) return "none";
+  return job.key + (job.limit > 1 ? ", " + std::to_string(job.limit) + " at once" : "") +
+         (job.lock_fixed ? ", for " + format_duration(job.lock_ttl) : "") + ", else " +
+         to_string(job.on_conflict);
+}
+
+void add(Rows& rows, const char* what, Micros at) {
+  if (at > Micros::zero()) rows.push_back({what, format_wall(at)});
+}
+
+Rows rows_of(const JobRow& job) {
+  const std::string note = note_of(job, wall_now());
+  Rows rows{{"job", std::to_string(number(job.id))},
+            {"name", job.name},
+            {"arguments", job.args},
+            {"state", std::string(to_string(job.state)) + (note.empty() ? "" : ", " + note)},
+            {"queue", job.queue},
+            {"priority", std::to_string(job.priority)},
+            {"attempt", std::to_string(attempts_of(job)) + " of " + std::to_string(job.max_attempts)}};
+  if (job.crashes > 0) rows.push_back({"crashes", std::to_string(job.crashes)});
+  rows.push_back({"lock", lock_of(job)});
+  if (job.unique != Unique::no)
+    rows.push_back(
+        {"unique", std::string(to_string(job.unique)) + (job.slotted ? ", and has its slot" : "")});
+  if (job.duplicates > 0) rows.push_back({"duplicates", std::to_string(job.duplicates)});
+  add(rows, "enqueued", job.enqueued_at);
+  add(rows, "not before", job.run_at);
+  add(rows, "started", job.started_at);
+  add(rows, "ended", job.finished_at);
+  if (!job.holder.empty())
+    rows.push_back({job.state == JobState::running ? "worker" : "last worker", job.holder});
+  if (job.token != no_token) rows.push_back({"token", std::to_string(number(job.token))});
+  for (const Moment& moment : trail(job.trail))
+    rows.push_back(
+        {format_wall(moment.at), moment.event + (moment.detail.empty() ? "" : ": " + moment.detail)});
+  return rows;
+}
+
+// Who holds each of its leases, if that is not the job itself.
+Status add_blockers(Rows& rows, const JobRow& job, Operator& by_hand) {
+  if (job.state != JobState::queued) return ok();
+  for (int n = 1; n <= job.limit; ++n) {
+    const std::string lock = core::lock_name(job.key, job.limit, n);
+    const auto found = by_hand.try_inspect(lock);
+    if (!found) return found.error();
+    if (found->lease.remaining > Millis::zero())
+      rows.push_back({"blocked by", found->lease.holder + ", who holds " + lock});
+  }
+  return ok();
+}
+
+}  // namespace
+
+std::string note_of(const JobRow& job, Micros now) {
+  switch (job.state) {
+    case JobState::queued:
+      if (job.parked) return "waiting for its lock";
+      if (job.due_at > now)
+        return (job.attempt > 0 ? "to be tried again " : "scheduled ") + format_wall(job.due_at) +
+               (job.error.empty() ? "" : ": " + job.error);
+      return job.error;
+    case JobState::running:
+      return job.claim_remaining > Millis::zero() ? "by " + short_holder(job.holder)
+                                                  : "its worker is not heard of any more";
+    case JobState::dropped: return "held by " + short_holder(job.error);
+    case JobState::dead:
+    case JobState::done:
+    case JobState::cancelled: break;
+  }
+  return job.error;
+}
+
+int execute(const JobsShow& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  const auto engine = jobs_of(*looked);
+  if (!engine) return fail(engine.error());
+  Result<std::vector<JobRow>> found = std::vector<JobRow>();
+  if (*engine) found = (*engine)->list({.id = command.id}, soon());
+  if (!found) return fail(found.error());
+  if (found->empty())
+    return fail({Errc::invalid, "there is no job " + std::to_string(number(command.id)) +
+                                    " here: holdfast jobs ls lists them"});
+  const JobRow& job = found->front();
+  if (common.json) {
+    say(json_of(job));
+    return exit_ok;
+  }
+  Rows rows = rows_of(job);
+  if (Status s = add_blockers(rows, job, looked->by_hand); !s) return fail(s.error());
+  say(aligned(rows, false, false));
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// work.cpp - `holdfast jobs work --exec PROGRAM`: do jobs until told to end.
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "base/wakeup.h"
+#include "base/worker.h"
+#include "cli/commands.h"
+#include "cli/jobs/handler.h"
+#include "cli/jobs/job_json.h"
+#include "cli/output.h"
+#include "cli/run/any_of.h"
+#include "holdfast/job_worker.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis a_second = 1s;
+
+std::string sentence_of(const JobEvent& event, Millis took) {
+  const std::string job =
+      "job " + std::to_string(number(event.job.id)) + " " + printable(event.job.name) + " ";
+  const std::string detail = printable(event.detail);
+  switch (event.what) {
+    case JobEvent::What::started:
+      return job + "started" +
+             (event.job.attempt > 1 ? ", attempt " + std::to_string(event.job.attempt) : "");
+    case JobEvent::What::done: return job + "done in " + format_duration(took);
+    case JobEvent::What::failed: return job + "failed: " + detail + "; it will be tried again";
+    case JobEvent::What::died: return job + "is dead: " + detail;
+    case JobEvent::What::dropped:
+      return job + "dropped: " + printable(event.job.key) + " is held by " +
+             printable(short_holder(event.detail));
+    case JobEvent::What::lost: return job + "is somebody else's now: " + detail;
+    case JobEvent::What::expired:
+      return job + "done in " + format_duration(took) + ", but its lock had ended before";
+    case JobEvent::What::handed_back: return job + "handed back: " + detail;
+    case JobEvent::What::unknown: return job + "has ended, and the store could not be told: " + detail;
+    case JobEvent::What::cancelled: return job + "was cancelled";
+  }
+  return job;
+}
+
+// Called by all threads of the worker.
+class Telling {
+ public:
+  explicit Telling(bool as_json) : as_json_(as_json) {}
+
+  void operator()(const JobEvent& event) {
+    const std::lock_guard lock(mutex_);
+    const Millis took = took_of(event);
+    if (!as_json_) return complain(sentence_of(event, took));
+    say(json_of(event, took));
+    std::fflush(stdout);
+  }
+
+ private:
+  // A job that was lost may have been begun again, here too, before the first run of it has ended.
+  using Run = std::pair<JobId, std::string>;
+
+  Millis took_of(const JobEvent& event) {
+    const Instant now = BootClock::now();
+    const Run run{event.job.id, event.job.holder};
+    if (event.what == JobEvent::What::started) {
+      began_[run] = now;
+      return {};
+    }
+    const auto found = began_.find(run);
+    if (found == began_.end()) return {};
+    const Millis took = std::chrono::floor<Millis>(now - found->second);
+    began_.erase(found);
+    return took;
+  }
+
+  const bool as_json_;
+  std::mutex mutex_;
+  std::map<Run, Instant> began_;
+};
+
+// The worker, and a thread that waits for its end while the main one listens to signals.
+class Shift {
+ public:
+  Shift(Jobs jobs, WorkerOptions options) : worker_(std::move(jobs), std::move(options)) {}
+
+  // Ends by itself when nothing is due.
+  void end_when_idle() {
+    await_end([this] { worker_.wait_until_idle(); });
+  }
+  // Told again: at once.
+  void end() {
+    if (std::exchange(told_, true))
+      worker_.stop();
+    else
+      worker_.drain();
+    if (!waiting_.started()) await_end([] {});
+  }
+  void stop() {
+    told_ = true;
+    worker_.stop();
+    end();
+  }
+  bool over() const { return over_; }
+  Wakeup& wakeup() { return wakeup_; }
+  void join() { waiting_.finish(a_second); }
+
+ private:
+  template <class First>
+  void await_end(First first) {
+    waiting_ = Worker([this, first] {
+      first();
+      worker_.drain();
+      worker_.wait();
+      over_ = true;
+      wakeup_.ring();
+    });
+  }
+
+  JobWorker worker_;
+  Wakeup wakeup_;
+  std::atomic<bool> over_ = false;
+  bool told_ = false;
+  Worker waiting_;
+};
+
+int attend(Shift& shift, Signals& signals, Nursery& nursery) {
+  AnyOf sources{signals.fd(), nursery.fd()};
+  int code = exit_ok;
+  while (!shift.over()) {
+    shift.wakeup().wait(Instant::max(), sources.fd());
+    while (const auto signal = signals.next()) {
+      switch (meaning_of(*signal)) {
+        case Meaning::ends: shift.end(); break;
+        case Meaning::stops: Signals::stop_own_group(); break;
+        case Meaning::passes:
+        case Meaning::continues:
+        case Meaning::child: break;
+      }
+    }
+    if (code == exit_ok && nursery.is_dead()) {
+      complain("the process that starts programs was killed");
+      code = exit_signalled(SIGKILL);
+      sources.drop(nursery.fd());
+      shift.stop();
+    }
+  }
+  shift.join();
+  return code;
+}
+
+}  // namespace
+
+int execute(const JobsWork& command, const Common& common) {
+  Signals signals;
+  // First of all: it must share nothing with us that a store or a thread has touched.
+  Nursery nursery(signals, common.json);
+
+  auto client = try_open(common.store, {.log = [](std::string_view line) { complain(printable(line)); }});
+  if (!client) return fail(client.error());
+  Jobs jobs(*client);
+  if (const auto any = jobs.try_list({.limit = 1}); !any) return fail(any.error());
+
+  const HandlerOptions options{command.exec, command.claim, command.kill_after};
+  jobs.define_others(
+      [&](JobContext& context, const Args&) { run_handler(options, nursery, *client, context); });
+  Telling telling(common.json);
+  try {
+    Shift shift(jobs, {.queues = command.queues,
+                       .threads = command.threads,
+                       .claim = command.claim,
+                       .grace = command.grace,
+                       .on_event = [&](const JobEvent& event) { telling(event); }});
+    if (command.once) shift.end_when_idle();
+    return attend(shift, signals, nursery);
+  } catch (const Failure& failure) {
+    return fail(failure.error());
+  }
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/guard.h"
+
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <system_error>
+
+#include "base/wakeup.h"
+#include "cli/run/any_of.h"
+#include "cli/run/process_group.h"
+#include "cli/run/schedule.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often we look whether a group that was told to end is dead: the last of it may be no child of ours,
+// and then nobody tells us.
+constexpr Millis look_again = 5ms;
+
+Fd child_signals() {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  Fd fd(signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!fd) throw std::system_error(errno, std::generic_category(), "signalfd");
+  return fd;
+}
+
+class Guard {
+ public:
+  Guard(GuardEnd link, const Work& work, const Signals& signals, const Terminal& terminal)
+      : link_(std::move(link)), work_(work), signals_(signals), terminal_(terminal) {}
+
+  void watch() {
+    while (state_ != State::gone) {
+      wakeup_.wait(next_look(BootClock::now()), sources_.fd());
+      hear_main();
+      hear_command();
+      hear_program();
+      bury(BootClock::now());
+      enforce(BootClock::now());
+    }
+  }
+
+ private:
+  enum class State { idle, running, ending, gone };
+
+  Instant next_look(Instant now) const;
+  void hear_main();
+  void on(const Input&);
+  void on(const Start& start);
+  void on(const Renewed& renewed) { schedule_.renewed(renewed.deadline); }
+  void on(const Signal& signal);
+  void on(const Continue& go);
+  void on(const Stop& stop);
+  void hear_command();
+  void hear_program();
+  void command_stopped(int by);
+  void command_ended(int status);
+  void bury(Instant now);
+  void enforce(Instant now);
+  void run_program(Instant now);
+  void do_without_program(int error);
+  void term(Instant now);
+  void kill_all(Instant now);
+  void look_for_strangers();
+
+  bool lives() const { return state_ == State::running || state_ == State::ending; }
+
+  GuardEnd link_;
+  const Work& work_;
+  const Signals& signals_;
+  const Terminal& terminal_;
+  Wakeup wakeup_;
+  Fd children_ = child_signals();
+  AnyOf sources_{link_.fd(), children_.get()};
+
+  State state_ = State::idle;
+  Schedule schedule_;
+  CommandProcess command_{};
+  Group group_;
+  Fd input_;
+  bool input_lost_ = false;
+  Fd proof_;                  // ours too: while we have a group to end, the key is not free
+  CommandProcess program_{};  // of --on-lost; pid 0: it does not run
+  Loss reason_ = Loss::unreachable;
+  bool signalled_ = false;  // CMD was, by TERM or KILL
+  bool killed_ = false;
+  bool all_ = false;          // also what has left the group
+  bool said_gone_ = false;    // that the group is
+  bool said_cannot_ = false;  // that there is somebody whom we may not end
+  int exec_error_ = 0;
+  int status_ = 0;
+};
+
+Instant Guard::next_look(Instant now) const {
+  if (!lives()) return Instant::max();
+  const Instant program = program_.pid != 0 ? schedule_.kill_program_at() : Instant::max();
+  const Instant next = std::min(schedule_.next_at(), program);
+  return state_ == State::ending || now >= next ? now + look_again : next;
+}
+
+void Guard::hear_main() {
+  while (const auto message = link_.receive()) {
+    std::visit([this](const auto& m) { on(m); }, *message);
+  }
+  if (!link_.closed()) return;
+  sources_.drop(link_.fd());  // it stays readable for ever
+  schedule_.main_gone();
+  if (lives()) terminal_.take_back_from(command_.pid);  // first: whoever waited for main goes on already
+  if (state_ == State::idle) state_ = State::gone;
+}
+
+void Guard::on(const Input&) {
+  input_ = link_.take_passed();
+  input_lost_ = !input_;  // it did travel, but we may have no more: CMD must not read something else
+}
+
+void Guard::on(const Start& start) {
+  proof_ = link_.take_passed();
+  schedule_ = Schedule(start.deadline, start.ttl, work_.ending);
+  if (!schedule_.may_start(BootClock::now())) {
+    link_.send_patiently(Ended{.status = 0, .cause = Cause::lease});
+    state_ = State::gone;
+    return;
+  }
+  try {
+    if (input_lost_) throw std::system_error(EMFILE, std::generic_category(), "input");
+    command_ = prepare_command({work_, signals_, terminal_, start, proof_.get(), input_.get()});
+    input_.reset();
+    sources_.add(command_.line.get());
+  } catch (const std::system_error& e) {
+    link_.send_patiently(CannotRun{e.code().value()});
+    state_ = State::gone;
+    return;
+  }
+  group_ = Group(command_.pid);
+  // In this order: from the moment CMD can do anything, main knows its group and can end it without us.
+  link_.send_patiently(Started{command_.pid});
+  let_go(command_);
+  schedule_.started(BootClock::now(), work_.ending.at_most);
+  state_ = State::running;
+}
+
+void Guard::on(const Signal& signal) {
+  if (lives()) group_.signal(signal.number);
+}
+
+void Guard::on(const Continue& go) {
+  if (!lives()) return;
+  if (go.foreground) terminal_.give_to(command_.pid);
+  group_.signal(SIGCONT);
+}
+
+void Guard::on(const Stop& stop) {
+  if (stop.reason != Loss::none) reason_ = stop.reason;
+  if (stop.at_once)
+    schedule_.at_once();
+  else
+    schedule_.lost(BootClock::now(), stop.grace.value_or(schedule_.grace()));
+}
+
+void Guard::hear_command() {
+  signalfd_siginfo info{};
+  while (::read(children_.get(), &info, sizeof info) == sizeof info) {
+  }
+  int status = 0;
+  // Orphans of CMD come to us too: collected and forgotten.
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+    if (pid == program_.pid && !WIFSTOPPED(status)) program_.pid = 0;
+    if (pid != command_.pid) continue;
+    if (WIFSTOPPED(status))
+      command_stopped(WSTOPSIG(status));
+    else
+      command_ended(status);
+  }
+  if (const auto error = exec_outcome(command_)) {
+    exec_error_ = *error;
+    command_.line.reset();
+  }
+}
+
+void Guard::command_stopped(int by) {
+  const bool had_keyboard = terminal_.belongs_to(command_.pid);
+  terminal_.take_back_from(command_.pid);
+  link_.send(Stopped{by, had_keyboard});
+}
+
+void Guard::command_ended(int status) {
+  status_ = status;
+  state_ = State::ending;
+  // One that was killed had no chance to leave anybody on purpose.
+  all_ = schedule_.done() != Step::none || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  schedule_.ended(BootClock::now());
+  (void)group_.is_empty();  // first of all: nothing keeps its number any more
+}
+
+void Guard::bury(Instant now) {
+  if (state_ != State::ending) return;
+  const bool gone = group_.is_empty();
+  const bool rest = !gone && !(killed_ && group_.is_dead());
+  const bool others = program_.pid != 0 && now < schedule_.kill_program_at();
+  if (rest || others || (all_ && kill_children()) || program_.pid != 0) {
+    if (gone && !said_gone_) said_gone_ = link_.send(GroupGone{});
+    return;
+  }
+  terminal_.take_back_from(command_.pid);
+  if (exec_error_ != 0)
+    link_.send_patiently(CannotRun{exec_error_});
+  else
+    link_.send_patiently(Ended{status_, schedule_.cause(), signalled_});
+  state_ = State::gone;
+}
+
+void Guard::enforce(Instant now) {
+  if (!lives()) return;
+  switch (schedule_.due(now)) {
+    case Step::none: break;
+    case Step::program: run_program(now); break;
+    case Step::term: term(now); break;
+    case Step::kill: kill_all(now); break;
+  }
+  if (program_.pid != 0 && now >= schedule_.kill_program_at()) Group(program_.pid).signal(SIGKILL);
+}
+
+void Guard::term(Instant now) {
+  schedule_.did(Step::term, now);
+  signalled_ |= state_ == State::running;
+  group_.signal(SIGTERM);
+}
+
+void Guard::kill_all(Instant now) {
+  schedule_.did(Step::kill, now);
+  signalled_ |= state_ == State::running;
+  all_ |= state_ == State::running;
+  group_.signal(SIGKILL);
+  // PROGRAM has a time of its own if CMD has ended.
+  const bool spare = state_ == State::ending && program_.pid != 0 && now < schedule_.kill_program_at();
+  if (all_ && !spare) kill_children();
+  if (killed_ && !said_cannot_) look_for_strangers();
+  killed_ = true;
+}
+
+// Whoever is still there when KILL is sent once more.
+void Guard::look_for_strangers() {
+  const pid_t stranger = group_.whom_we_may_not_end();
+  if (stranger != 0) said_cannot_ = link_.send(CannotEnd{stranger});
+}
+
+void Guard::run_program(Instant now) {
+  schedule_.did(Step::program, now);
+  if (program_.pid != 0) return;  // it still runs, from last time
+  program_ = sound_alarm({work_.ending.program.c_str(), to_string(reason_), command_.pid}, signals_);
+  if (program_.pid < 0) return do_without_program(errno);
+  try {
+    sources_.add(program_.line.get());
+  } catch (const std::system_error& e) {  // nobody would tell us that it cannot be run
+    do_without_program(e.code().value());
+  }
+}
+
+// It is of no use: CMD is told in the usual way, unless it was called off meanwhile.
+void Guard::do_without_program(int error) {
+  if (program_.pid < 0) program_.pid = 0;
+  program_.line.reset();
+  if (state_ == State::running && schedule_.done() == Step::program) term(BootClock::now());
+  link_.send(ProgramFailed{error});
+}
+
+void Guard::hear_program() {
+  const auto error = exec_outcome(program_);
+  if (!error) return;
+  program_.line.reset();
+  if (*error != 0) do_without_program(*error);
+}
+
+}  // namespace
+
+void be_guard(GuardEnd link, const Work& work, const Signals& signals, const Terminal& terminal) {
+  block_all_signals();
+  // Whoever stops or kills main's group shall not get us too.  And if we are stopped when main dies, our
+  // group becomes an orphaned one then, and the kernel continues those.
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_NAME, "holdfast-guard");
+  become_subreaper();
+  try {
+    Guard(std::move(link), work, signals, terminal).watch();
+  } catch (const std::exception&) {  // out of memory or descriptors: main sees us die, and CMD dies with us
+    ::_exit(EXIT_FAILURE);
+  }
+  ::_exit(EXIT_SUCCESS);
+}
+
+GuardProcess fork_guard(const Work& work, const Signals& signals, const Terminal& terminal) {
+  LinkPair link = make_link();
+  const pid_t pid = ::fork();
+  if (pid < 0) throw std::system_error(errno, std::generic_category(), "cannot start the guard process");
+  if (pid == 0) {
+    { const MainEnd closed_here = std::move(link.main); }
+    be_guard(std::move(link.guard), work, signals, terminal);
+  }
+  return {pid, std::move(link.main)};
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// run.cpp - `holdfast run KEY -- CMD`: acquire, run CMD under a guard, release, end as CMD did.
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <system_error>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run/find_program.h"
+#include "cli/run/guard.h"
+#include "cli/run/keep_key.h"
+#include "cli/run/process_group.h"
+#include "cli/run/supervision.h"
+#include "cli/run/turn.h"
+#include "cli/run/wait_for_lease.h"
+#include "core/terms.h"
+
+namespace holdfast::cli {
+namespace {
+
+int code_of(int status) {
+  return WIFSIGNALED(status) ? exit_signalled(WTERMSIG(status)) : WEXITSTATUS(status);
+}
+
+// What stays the same from the fork of the guard to the end.
+struct Scene {
+  const Run& command;
+  const Work& work;
+  Signals& signals;
+  const Terminal& terminal;
+  bool childless;  // before there was a guard
+};
+
+// `how` it came about, and what was done.
+int lost(const Lease& lease, const std::string& how, const Scene& scene, const CommandEnd& end) {
+  const std::string program = "; \"" + printable(scene.work.ending.program) + "\" was run";
+  complain("the lease on " + printable(lease.key()) + " " + how +
+           (!end.forced ? "; the command may not have been alone"
+            : !end.signalled && scene.work.ending.on_lost == OnLost::exec ? program
+                                                                          : "; the command was stopped"));
+  return exit_lost;
+}
+
+int over_time(const Work& work) {
+  const std::string& from = work.ending.at_most_from;
+  complain("\"" + printable(work.command.front()) + "\" took longer than " + (from.empty() ? "--" : "") +
+           "at-most " + format_duration(work.ending.at_most) +
+           (from.empty() ? "" : " of " + printable(from)) + "; it was stopped");
+  return exit_timed_out;
+}
+
+// Of --on-lost, before it is needed: when the lease is lost, nobody is there to put it right.  0: it is
+// there.
+int look_for_program(const Ending& ending) {
+  const int error = ending.on_lost == OnLost::exec ? why_not_run(ending.program) : 0;
+  if (error == 0) return 0;
+  const bool missing = error == ENOENT || error == ENOTDIR;
+  const bool words = ending.program.find(' ') != std::string::npos;
+  complain("cannot run \"" + printable(ending.program) + "\" of --on-lost: " + std::strerror(error) +
+           (missing && words ? "; exec: takes no arguments: give the path of a script"
+            : missing        ? "; give a program that is in PATH, or the path of one"
+                             : "; give one that is executable"));
+  return missing ? exit_not_found : exit_cannot_run;
+}
+
+bool succeeded(const CommandEnd& end) {
+  return end.status && WIFEXITED(*end.status) && WEXITSTATUS(*end.status) == 0 && !end.forced &&
+         !end.over_time && end.cannot_run == 0;
+}
+
+// True: CMD had the lease to its end, so that what becomes of the key behind it does not undo its work.
+bool keep_for_the_rest(Lease& lease, Instant granted_at, const Scene& scene, const CommandEnd& end) {
+  const Instant until = after(granted_at, scene.command.ending.at_least);
+  if (!end.status || end.forced || end.asked || BootClock::now() >= until) return false;
+  keep_key(lease, until, scene.signals);
+  return true;
+}
+
+// Of a lease that was held until CMD had ended.  None: all is well, or as well as it can be.
+std::optional<int> give_back(Lease& lease, const Scene& scene, const CommandEnd& end, bool kept) {
+  const auto released = lease.try_release();
+  const Lost loss = lease.lost();
+  const std::string late = "could not be renewed in time";
+  if (end.forced && loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, scene, end);
+  if (end.forced && !released) return lost(lease, "was lost: it " + late, scene, end);
+  if (end.forced) return lost(lease, late, scene, end);  // the store came back in time, but too late for CMD
+  if (kept && loss.reason != Loss::none)
+    complain("the lease on " + printable(lease.key()) + " was lost: " + loss.detail +
+             "; the command had ended before, but --at-least was not kept");
+  else if (!released && end.cannot_run == 0)
+    complain("the lease could not be released, it runs out by itself: " + released.error().detail);
+  else if (released && *released != Released::released && end.cannot_run == 0)
+    return lost(lease, "was lost: " + loss.detail, scene, end);
+  return std::nullopt;
+}
+
+// The lease is let go here, with nothing of CMD left.  Work that ended after the loss is never a success.
+int conclude(Granted& granted, Instant granted_at, const Scene& scene, const CommandEnd& end) {
+  Lease& lease = granted.lease;
+  const Lost loss = lease.lost();
+  if (loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, scene, end);
+  // First, so that whoever gets the key next sees it.
+  if (succeeded(end)) note_success(scene.command.turn, granted.client, lease);
+  const bool kept = keep_for_the_rest(lease, granted_at, scene, end);
+  if (const auto code = give_back(lease, scene, end, kept)) return *code;
+  if (end.cannot_run != 0) return cannot_run(scene.work.command.front(), end.cannot_run);
+  if (end.over_time) return over_time(scene.work);
+  if (end.status) return code_of(*end.status);
+  complain("the guard process was killed, and the command with it");
+  return exit_signalled(SIGKILL);
+}
+
+int supervise(Granted granted, GuardProcess guard, const Scene& scene) {
+  const Instant granted_at = BootClock::now();
+  CommandEnd end;
+  {
+    const Fd proof(granted.client.proof_of_life());
+    const Charge charge{core::settle(scene.command.options, {}).ttl, scene.command.ending, scene.childless};
+    Supervision supervision(granted.lease, charge, std::move(guard), scene.signals, scene.terminal);
+    end = supervision.see_through(proof.get());
+  }
+  return conclude(granted, granted_at, scene, end);
+}
+
+}  // namespace
+
+int execute(const Run& command, const Common& common) {
+  if (const int error = look_for_program(command.ending)) return error;
+  const Work work{.key = command.key, .command = command.command, .ending = command.ending};
+  Signals signals;
+  const Terminal terminal;
+  const bool childless = !has_children();
+  become_subreaper();
+  // First of all: it must share nothing with us that a store or a thread has touched.
+  GuardProcess guard = fork_guard(work, signals, terminal);
+
+  Waited waited =
+      wait_for_lease({common.store, command.key, command.options, admission(command.turn)}, signals);
+  if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
+  if (const auto* error = std::get_if<Error>(&waited)) {
+    // Who takes busy for success does not want to hear of it: cron would send a mail.
+    if (error->busy() && command.busy_code == exit_ok) return exit_ok;
+    const int code = fail(*error);
+    return error->busy() ? command.busy_code : code;
+  }
+  return supervise(std::get<Granted>(std::move(waited)), std::move(guard),
+                   {command, work, signals, terminal, childless});
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/signals.h"
+
+#include <sys/signalfd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace holdfast::cli {
+namespace {
+
+struct Row {
+  int signal;
+  Meaning meaning;
+};
+constexpr Row table[] = {
+    {SIGINT, Meaning::ends},     {SIGTERM, Meaning::ends},   {SIGHUP, Meaning::ends},
+    {SIGQUIT, Meaning::ends},    {SIGUSR1, Meaning::passes}, {SIGUSR2, Meaning::passes},
+    {SIGWINCH, Meaning::passes}, {SIGTSTP, Meaning::stops},  {SIGCONT, Meaning::continues},
+};
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t only(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+Meaning meaning_of(int signal) noexcept {
+  for (const Row& row : table) {
+    if (row.signal == signal) return row.meaning;
+  }
+  return Meaning::child;
+}
+
+Signals::Signals() {
+  sigset_t taken;
+  sigemptyset(&taken);
+  for (const Row& row : table) {
+    // A blocked signal is kept even if it is ignored: taking it would undo a nohup.
+    if (!is_ignored(row.signal)) sigaddset(&taken, row.signal);
+  }
+  sigaddset(&taken, SIGCHLD);
+  sigset_t blocked = taken;
+  for (const int signal : {SIGPIPE, SIGTTOU, SIGTTIN}) sigaddset(&blocked, signal);
+  pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_);
+  // Had it been ignored, the kernel would collect our children itself, and their exit codes with them.
+  struct sigaction plain {};
+  plain.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &plain, &child_before_);
+  fd_.reset(signalfd(-1, &taken, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!fd_) throw std::system_error(errno, std::generic_category(), "signalfd");
+}
+
+std::optional<int> Signals::next() noexcept {
+  signalfd_siginfo info{};
+  if (::read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+  return static_cast<int>(info.ssi_signo);
+}
+
+void Signals::restore() const noexcept {
+  sigaction(SIGCHLD, &child_before_, nullptr);
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+void Signals::stop_own_group() noexcept {
+  const sigset_t stop = only(SIGTSTP);
+  const sigset_t go_on = only(SIGCONT);
+  ::kill(0, SIGTSTP);
+  // Pending until here.  Only this thread takes it: all others block it too.
+  pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+  const timespec at_once{};
+  sigtimedwait(&go_on, nullptr, &at_once);
+}
+
+void block_all_signals() noexcept {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/supervision.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/output.h"
+#include "cli/run/process_group.h"
+#include "cli/run/schedule.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often we look whether a group that was killed is dead.
+constexpr Millis look_again = 5ms;
+
+Start start_message(const Lease& lease, Millis ttl, bool foreground) {
+  const Micros wall_deadline = wall_now() + lease.remaining();
+  Start start{.deadline = lease.deadline(),
+              .ttl = ttl,
+              .token = lease.token(),
+              .wall_deadline_s = std::chrono::floor<std::chrono::seconds>(wall_deadline).count(),
+              .owner = {},
+              .foreground = foreground};
+  lease.owner().copy(start.owner.data(), start.owner.size() - 1);
+  return start;
+}
+
+}  // namespace
+
+Supervision::Supervision(Lease& lease, const Charge& charge, GuardProcess guard, Signals& signals,
+                         const Terminal& terminal)
+    : lease_(lease),
+      charge_(charge),
+      guard_(guard.pid),
+      link_(std::make_shared<MainEnd>(std::move(guard.link))),
+      signals_(signals),
+      terminal_(terminal),
+      sources_{link_->fd(), signals_.fd()} {}
+
+CommandEnd Supervision::see_through(int proof) {
+  start(proof);
+  while (!over_) {
+    wakeup_->wait(next_look(BootClock::now()), sources_.fd());
+    // What the guard had to say comes first: when it is dead, its last words decide what there is to do.
+    hear_guard();
+    hear_signals();
+    look_after_children();
+    look_at_lease(BootClock::now());
+  }
+  return end_;
+}
+
+void Supervision::start(int proof) {
+  link_->send(start_message(lease_, charge_.ttl, terminal_.is_ours()), proof);
+  lease_.on_lost([wakeup = wakeup_](const Lost&) { wakeup->ring(); });
+  lease_.on_renewed([link = link_](Instant deadline) { link->send(Renewed{deadline}); });
+  // For a renewal between reading the deadline and setting the function.
+  link_->send(Renewed{lease_.deadline()});
+}
+
+void Supervision::hear_guard() {
+  while (const auto message = link_->receive()) {
+    std::visit([this](const auto& m) { on(m); }, *message);
+  }
+  if (!link_->closed()) return;
+  sources_.drop(link_->fd());  // it stays readable for ever
+  guard_lives_ = false;
+  if (group_.number() == 0) over_ = true;  // what it has not told us about, it has not let go
+}
+
+void Supervision::on(const CannotRun& failure) {
+  end_.cannot_run = failure.error;
+  over_ = true;
+}
+
+void Supervision::on(const Ended& ended) {
+  end_.status = ended.status;
+  const bool by_us = killed_ && WIFSIGNALED(ended.status) && WTERMSIG(ended.status) == SIGKILL;
+  end_.forced = ended.cause == Cause::lease || by_us;
+  end_.signalled = ended.signalled || by_us;
+  end_.over_time = ended.cause == Cause::time;
+  over_ = true;
+}
+
+void Supervision::on(const ProgramFailed& failure) {
+  complain("cannot run \"" + printable(charge_.ending.program) +
+           "\" of --on-lost: " + std::strerror(failure.error) + "; the command was sent TERM instead");
+}
+
+// Ctrl-Z reaches the group that has the keyboard, and that is CMD's: the shell that started us must see us
+// stop, or it would wait for ever.  One that was stopped by hand, far from a terminal, stops alone: its lease
+// is still renewed.
+void Supervision::on(const Stopped& stopped) {
+  const bool by_terminal = stopped.by == SIGTSTP || stopped.by == SIGTTIN || stopped.by == SIGTTOU;
+  if (!stopped.had_keyboard && !(terminal_ && by_terminal)) return;
+  Signals::stop_own_group();
+  go_on();
+}
+
+void Supervision::hear_signals() {
+  while (const auto signal = signals_.next()) {
+    switch (meaning_of(*signal)) {
+      case Meaning::ends: end_.asked = true; [[fallthrough]];
+      case Meaning::passes:
+      case Meaning::stops: link_->send(Signal{*signal}); break;
+      case Meaning::continues: go_on(); break;
+      case Meaning::child: break;
+    }
+  }
+}
+
+// Nobody knows how long we were stopped: the lease is looked at before CMD moves.
+void Supervision::go_on() {
+  const bool renewed = lease_.try_renew().has_value();
+  if (renewed || lease_.held() || charge_.ending.on_lost == OnLost::ignore) {
+    link_->send(Continue{terminal_.is_ours()});
+  } else {
+    told_loss_ = true;
+    link_->send(Stop{.at_once = true, .reason = lease_.lost().reason});
+  }
+}
+
+// The guard; and, when that is dead, CMD and its orphans.
+void Supervision::look_after_children() {
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+    if (pid == guard_ && WIFSTOPPED(status))
+      ::kill(guard_, SIGCONT);
+    else if (pid == guard_)
+      guard_collected_ = true;
+    else if (pid == group_.number() && !WIFSTOPPED(status))
+      end_.status = status;
+  }
+  if (!guard_lives_ && !over_) end_the_rest();
+}
+
+// Without the guard.  CMD died with it; what CMD had started is ours when the guard is dead, and not yet when
+// its end of the link is closed: a process that dies gives up its files before its children.
+void Supervision::end_the_rest() {
+  group_.signal(SIGKILL);
+  const bool all_are_ours = guard_collected_ || !runs(guard_);  // asked before we look for them
+  const bool left = charge_.childless && kill_children();
+  over_ = all_are_ours && !left && group_.is_dead();
+  if (over_)
+    terminal_.take_back_from(group_.number());
+  else if (!said_cannot_)
+    say_cannot_end(group_.whom_we_may_not_end());
+}
+
+void Supervision::say_cannot_end(pid_t stranger) {
+  if (stranger == 0 || said_cannot_) return;
+  said_cannot_ = true;
+  complain("process " + std::to_string(stranger) + " belongs to another user and cannot be ended; " +
+           printable(lease_.key()) +
+           (lease_.held() ? " stays held until it ends" : " is lost, and it may not be alone"));
+}
+
+Schedule Supervision::schedule() const { return {lease_.deadline(), charge_.ttl, charge_.ending}; }
+
+void Supervision::look_at_lease(Instant now) {
+  if (over_ || !guard_lives_) return;
+  if (const Loss loss = lease_.lost().reason; loss != Loss::none && !told_loss_) {
+    told_loss_ = true;
+    link_->send(Stop{.at_once = false, .reason = loss});
+  }
+  const Schedule due = schedule();
+  if (now < due.kill_at()) return;
+  if (group_) {
+    end_.forced = end_.signalled = killed_ = true;
+    group_.signal(SIGKILL);
+  }
+  if (now >= due.doubt_at()) ::kill(guard_, SIGKILL);
+}
+
+Instant Supervision::next_look(Instant now) const {
+  if (!guard_lives_) return now + look_again;
+  const Instant kill = schedule().kill_at();
+  return now < kill ? kill : now + look_again;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/turn.h"
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/output.h"
+#include "holdfast/jobs.h"
+#include "jobs/ticks.h"
+
+namespace holdfast::cli {
+namespace {
+
+std::string name_of(const Lease& lease) { return "run:" + std::string(lease.key()); }
+
+std::string ago(Micros then, Micros now) {
+  return format_duration(std::chrono::floor<Millis>(std::max(now - then, Micros::zero()))) + " ago";
+}
+
+Error not_now(const Lease& lease, const std::string& why) {
+  return {Errc::busy, printable(lease.key()) + " is not run: " + why};
+}
+
+// Nobody else asks between the two calls: we hold the key.
+Status take_tick(Millis period, const Client& client, const Lease& lease) {
+  const Jobs jobs(client);
+  const std::string name = name_of(lease);
+  const auto before = Ticks::last(jobs, name);
+  if (!before) return before.error();
+  const Millis begins = before->now / Micros(period) * period;
+  const auto row =
+      Ticks::take(jobs, {.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
+  if (!row) return row.error();
+  if (row->taken) return ok();
+  return not_now(lease, "the " + format_duration(period) + " since " + format_wall(begins) +
+                            " have had their run, by " + printable(short_holder(row->by)) + " at " +
+                            format_wall(row->at));
+}
+
+Status look_at_success(Millis every, const Client& client, const Lease& lease) {
+  const auto row = Ticks::last(Jobs(client), name_of(lease));
+  if (!row) return row.error();
+  // One far ahead was noted while the store's clock was wrong.
+  const Micros age = row->success < row->now ? row->now - row->success : row->success - row->now;
+  if (row->success == Micros::zero() || age >= every) return ok();
+  return not_now(lease, "it succeeded at " + format_wall(row->success) + ", " + ago(row->success, row->now) +
+                            ", and is wanted every " + format_duration(every));
+}
+
+}  // namespace
+
+std::function<Status(const Client&, const Lease&)> admission(const Turn& turn) {
+  if (turn.tick > Millis::zero())
+    return [period = turn.tick](const Client& c, const Lease& l) { return take_tick(period, c, l); };
+  if (turn.every > Millis::zero())
+    return [every = turn.every](const Client& c, const Lease& l) { return look_at_success(every, c, l); };
+  return {};
+}
+
+void note_success(const Turn& turn, const Client& client, const Lease& lease) {
+  if (turn.every == Millis::zero()) return;
+  const Status noted = Ticks::note_success(Jobs(client), name_of(lease), lease.owner());
+  if (!noted)
+    complain("the success could not be written down, so that it will be run again: " + noted.error().detail);
+}
+
+}  // namespace holdfast::cli

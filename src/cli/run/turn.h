@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// turn.h - `run --tick` and `run --every`: whoever has the key may still not be the one to run.
+//
+// What has been run is one row of the store beside the leases, "run:KEY", and its clock decides.  A tick is
+// named by the moment it begins, so that one may be given another length later.
+#pragma once
+#include "cli/run/wait_for_lease.h"
+#include "cli/words/command_line.h"
+#include "holdfast/client.h"
+
+namespace holdfast::cli {
+
+// For Wish::admit; none if no turn is asked for.  Errc::busy: it is not its turn.
+std::function<Status(const Client&, const Lease&)> admission(const Turn& turn);
+
+// For --every, while the lease is held.  Says so if it cannot.
+void note_success(const Turn& turn, const Client& client, const Lease& lease);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// wait_for_lease.h - the wait for a key, which a signal can end.
+#pragma once
+#include <functional>
+#include <string>
+#include <variant>
+
+#include "cli/run/signals.h"
+#include "holdfast/client.h"
+
+namespace holdfast::cli {
+
+struct Wish {
+  std::string url;
+  std::string key;
+  AcquireOptions options;
+  // Asked when it is granted; an error gives it back, and is what came of the wait.
+  std::function<Status(const Client&, const Lease&)> admit = {};
+};
+
+struct Granted {
+  Client client;
+  Lease lease;
+};
+struct Interrupted {
+  int signal;
+};
+using Waited = std::variant<Granted, Error, Interrupted>;
+
+// Opens the store and acquires, on a thread of its own; this one listens to signals.  On a terminal it says
+// for whom it waits.  Interrupted: the place in the queue is given up, and what may have been granted is
+// given back; should the store hang, we do not wait for that longer than a second.
+Waited wait_for_lease(Wish wish, Signals& signals);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/see/changes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/output.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool is_about(const LogRow& line, const LeaseRow& row) {
+  return line.key == row.key && line.token == row.token && line.holder == row.holder;
+}
+
+LeaseRow nobody(const std::string& key) {
+  LeaseRow row;
+  row.key = key;
+  return row;
+}
+
+// One key between two looks.
+class OneKey {
+ public:
+  OneKey(LeaseRow before, std::optional<LeaseRow> now, std::vector<LogRow> news, Micros at, Millis elapsed)
+      : before_(std::move(before)),
+        gone_(!now),
+        now_(std::move(now).value_or(nobody(before_.key))),
+        news_(std::move(news)),
+        at_(at),
+        elapsed_(elapsed) {}
+
+  std::vector<Change> changes() && {
+    if (is_held(before_) && is_held(now_) && is_same_grant(before_, now_) && news_.empty()) {
+      add_same_grant();
+    } else {
+      if (is_held(before_) && !is_same_as_now() && !is_written_down()) add_end();
+      for (const LogRow& line : news_) add_written(line);
+      if (is_held(now_) && !is_same_as_before() && !is_taken_over()) add_acquired();
+    }
+    add_queue();
+    return std::move(all_);
+  }
+
+ private:
+  bool is_same_as_now() const { return is_held(now_) && is_same_grant(before_, now_); }
+  bool is_same_as_before() const { return is_held(before_) && is_same_grant(before_, now_); }
+  bool is_written_down() const {
+    return std::any_of(news_.begin(), news_.end(), [&](const LogRow& n) { return is_about(n, before_); });
+  }
+  bool is_taken_over() const {
+    return !news_.empty() && news_.back().event == "taken-over" && news_.back().by == now_.holder;
+  }
+
+  void add(Event event, Micros at, const LeaseRow& row) {
+    if (!all_.empty()) at = std::max(at, all_.back().at);
+    all_.push_back({.at = at,
+                    .event = event,
+                    .key = row.key,
+                    .holder = row.holder,
+                    .token = row.token,
+                    .remaining = row.remaining,
+                    .waiting = now_.waiting,
+                    .detail = row.note});
+  }
+
+  void add_same_grant() {
+    if (was_renewed(before_, now_, elapsed_)) add(Event::renewed, at_, now_);
+    if (before_.note != now_.note) add(Event::note, at_, now_);
+  }
+
+  // Whoever lets go is forgotten by the store; whoever is late is not.
+  void add_end() {
+    const bool remembered =
+        !now_.holder.empty() && now_.holder == before_.holder && now_.token == before_.token;
+    const bool ran_out = before_.remaining != never && before_.remaining <= elapsed_;
+    const bool expired = is_held(now_) || gone_ ? ran_out : remembered;
+    Micros at = is_held(now_) && now_.since > 0us ? now_.since : at_;
+    if (expired && ran_out) at = std::min(at, at_ - elapsed_ + before_.remaining);
+    LeaseRow row = before_;
+    row.remaining = 0ms;
+    add(expired ? Event::expired : Event::released, at, row);
+  }
+
+  void add_written(const LogRow& line) {
+    const Event event = line.event == "broken" ? Event::broken : Event::taken_over;
+    LeaseRow lost = nobody(line.key);
+    lost.holder = line.holder;
+    lost.token = line.token;
+    lost.note = line.reason;
+    add(event, line.at, lost);
+    all_.back().by = line.by;
+    if (event == Event::taken_over) ++granted_;
+  }
+
+  void add_acquired() {
+    add(Event::acquired, now_.since > 0us ? std::min(now_.since, at_) : at_, now_);
+    ++granted_;
+  }
+
+  void add_queue() {
+    const std::uint32_t expected = before_.waiting - std::min(before_.waiting, granted_);
+    if (now_.waiting > before_.waiting) add(Event::waiting, at_, now_);
+    if (now_.waiting < expected) add(Event::left, at_, now_);
+  }
+
+  const LeaseRow before_;
+  const bool gone_;
+  const LeaseRow now_;
+  const std::vector<LogRow> news_;
+  const Micros at_;
+  const Millis elapsed_;
+  std::uint32_t granted_ = 0;
+  std::vector<Change> all_;
+};
+
+std::vector<Change> standing(const Look& look) {
+  std::vector<Change> all;
+  for (const LeaseRow& row : look.leases) {
+    if (!is_held(row) && row.waiting == 0) continue;
+    all.push_back({.at = look.at,
+                   .event = is_held(row) ? Event::holds : Event::waiting,
+                   .key = row.key,
+                   .holder = is_held(row) ? row.holder : "",
+                   .token = row.token,
+                   .remaining = row.remaining,
+                   .waiting = row.waiting,
+                   .detail = row.note});
+  }
+  return all;
+}
+
+struct Pair {
+  LeaseRow before;
+  std::optional<LeaseRow> now;
+  std::vector<LogRow> news;
+};
+
+std::map<std::string, Pair> by_key(const Look& before, const Look& now) {
+  std::map<std::string, Pair> pairs;
+  for (const LeaseRow& row : before.leases) pairs[row.key].before = row;
+  for (const LeaseRow& row : now.leases) pairs[row.key].now = row;
+  for (const LogRow& line : now.news) pairs[line.key].news.push_back(line);
+  for (auto& [key, pair] : pairs) pair.before.key = key;
+  return pairs;
+}
+
+std::string who(const std::string& holder) { return printable(short_holder(holder)); }
+std::string and_note(const std::string& note) { return note.empty() ? "" : " (" + printable(note) + ")"; }
+std::string because(const std::string& why) { return why.empty() ? "" : ": " + printable(why); }
+std::string with_token(Token token) {
+  return token == no_token ? "" : ", token " + std::to_string(number(token));
+}
+std::string left_of(Millis remaining) {
+  return remaining == never ? "without end" : format_duration(remaining) + " left";
+}
+std::string how_many(std::uint32_t waiting) {
+  if (waiting == 0) return "nobody waits";
+  return std::to_string(waiting) + (waiting == 1 ? " waits" : " wait");
+}
+
+}  // namespace
+
+bool is_held(const LeaseRow& row) noexcept { return row.remaining > Millis::zero(); }
+
+bool is_same_grant(const LeaseRow& a, const LeaseRow& b) noexcept {
+  return a.holder == b.holder && a.token == b.token && (a.token != no_token || a.since == b.since);
+}
+
+const char* to_string(Event event) noexcept {
+  switch (event) {
+    case Event::holds: return "holds";
+    case Event::acquired: return "acquired";
+    case Event::renewed: return "renewed";
+    case Event::released: return "released";
+    case Event::expired: return "expired";
+    case Event::taken_over: return "taken-over";
+    case Event::broken: return "broken";
+    case Event::waiting: return "waiting";
+    case Event::left: return "left";
+    case Event::note: return "note";
+  }
+  return "unknown";
+}
+
+std::string sentence_of(const Change& c) {
+  switch (c.event) {
+    case Event::holds:
+      return "held by " + who(c.holder) + ", " + left_of(c.remaining) + with_token(c.token) +
+             (c.waiting == 0 ? "" : ", " + how_many(c.waiting)) + and_note(c.detail);
+    case Event::acquired: return "by " + who(c.holder) + with_token(c.token) + and_note(c.detail);
+    case Event::renewed: return "by " + who(c.holder) + ", " + left_of(c.remaining);
+    case Event::released: return "by " + who(c.holder) + with_token(c.token);
+    case Event::expired: return "of " + who(c.holder) + with_token(c.token) + "; nobody has it";
+    case Event::taken_over:
+      return "by " + who(c.by) + " from " + who(c.holder) + with_token(c.token) + because(c.detail);
+    case Event::broken:
+      return "by " + who(c.by) + because(c.detail) + " (was held by " + who(c.holder) + with_token(c.token) +
+             ")";
+    case Event::waiting: return how_many(c.waiting) + (c.holder.empty() ? "" : " for " + who(c.holder));
+    case Event::left: return how_many(c.waiting);
+    case Event::note: return c.detail.empty() ? "none any more" : printable(c.detail);
+  }
+  return "";
+}
+
+bool was_renewed(const LeaseRow& before, const LeaseRow& after, Millis elapsed) noexcept {
+  if (before.remaining == never || after.remaining == never) return before.remaining != after.remaining;
+  // What answers take on the way is no renewal.
+  const Millis slack = std::max(500ms, elapsed / 4);
+  return after.remaining > before.remaining || after.remaining > before.remaining - elapsed + slack;
+}
+
+std::vector<Change> Chronicle::tell(Look look) {
+  // A line about a grant that the listing still has was written after the listing was made: the next has it.
+  const std::size_t known = early_.size();
+  std::vector<LogRow> news = std::exchange(early_, {});
+  news.insert(news.end(), look.news.begin(), look.news.end());
+  std::map<std::string, const LeaseRow*> held;
+  for (const LeaseRow& row : look.leases) {
+    if (is_held(row)) held[row.key] = &row;
+  }
+  look.news.clear();
+  std::set<std::string> put_off;  // with all that came behind it
+  for (std::size_t i = 0; i < news.size(); ++i) {
+    const auto row = held.find(news[i].key);
+    if (i >= known && row != held.end() && is_about(news[i], *row->second)) put_off.insert(news[i].key);
+    (i >= known && put_off.contains(news[i].key) ? early_ : look.news).push_back(std::move(news[i]));
+  }
+  std::vector<Change> all;
+  if (!began_) {
+    all = standing(look);
+  } else {
+    const auto elapsed = std::chrono::floor<Millis>(look.when - before_.when);
+    for (auto& [key, pair] : by_key(before_, look)) {
+      for (Change& change :
+           OneKey(std::move(pair.before), std::move(pair.now), std::move(pair.news), look.at, elapsed)
+               .changes())
+        all.push_back(std::move(change));
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+  }
+  began_ = true;
+  before_ = std::move(look);
+  return all;
+}
+
+}  // namespace holdfast::cli

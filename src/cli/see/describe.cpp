@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/see/describe.h"
+
+#include <algorithm>
+
+#include "base/duration.h"
+#include "base/wall_clock.h"
+#include "cli/see/changes.h"
+
+namespace holdfast::cli {
+namespace {
+
+std::string lasts(const LeaseRow& row) {
+  if (row.remaining == never) return "without end";
+  return "for another " + format_duration(row.remaining) +
+         (row.detached ? ", detached: nobody renews it" : ", unless renewed");
+}
+
+std::string since_of(const LeaseRow& row, Micros now) {
+  if (row.since == Micros::zero()) return "unknown";
+  return format_wall(row.since) + (now < row.since ? "" : ", " + age_of(row, now) + " ago");
+}
+
+std::string event_of(const LogRow& row) {
+  return row.event + (row.by.empty() ? "" : " by " + short_holder(row.by)) +
+         (row.reason.empty() ? "" : ": " + row.reason) + " (was held by " + short_holder(row.holder) + ")";
+}
+
+void add_holder(Rows& rows, const LeaseRow& lease, Micros now) {
+  rows.push_back({"held by", lease.holder});
+  if (const auto where = whereabouts(lease.holder)) {
+    rows.push_back({"host", where->host});
+    rows.push_back({"pid", where->pid});
+  }
+  rows.push_back({"since", since_of(lease, now)});
+  rows.push_back({"lasts", lasts(lease)});
+}
+
+}  // namespace
+
+std::string age_of(const LeaseRow& row, Micros now) {
+  if (!is_held(row) || row.since == Micros::zero()) return "-";
+  return format_duration(std::chrono::floor<Millis>(std::max(now - row.since, Micros::zero())));
+}
+
+std::string left_of(const LeaseRow& row) {
+  if (!is_held(row)) return "-";
+  return row.remaining == never ? "no end" : format_duration(row.remaining);
+}
+
+Rows rows_of(const Inspection& found, Micros now) {
+  const LeaseRow& lease = found.lease;
+  const bool held = is_held(lease);
+  Rows rows{{"key", lease.key}};
+  if (held)
+    add_holder(rows, lease, now);
+  else
+    rows.push_back({"free", lease.holder.empty() ? "nobody holds it"
+                                                 : "it ran out; the last holder was " + lease.holder});
+  if (lease.token != no_token)
+    rows.push_back({held ? "token" : "last token", std::to_string(number(lease.token))});
+  else if (held)
+    rows.push_back({"token", "none: another program holds it"});
+  if (!lease.note.empty()) rows.push_back({"note", lease.note});
+  for (std::size_t i = 0; i < found.places.size(); ++i)
+    rows.push_back({"waiting " + std::to_string(i + 1), short_holder(found.places[i].holder)});
+  for (const LogRow& row : found.log) rows.push_back({format_wall(row.at), event_of(row)});
+  return rows;
+}
+
+}  // namespace holdfast::cli

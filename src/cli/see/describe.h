@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// describe.h - what a store knows, in cells and lines for people.
+#pragma once
+#include "cli/output.h"
+#include "holdfast/operate.h"
+
+namespace holdfast::cli {
+
+// "12m", the time since it was granted; "-" if it is not held or nobody knows.  The wall clock of whoever
+// looks may be another than the store's.
+std::string age_of(const LeaseRow& row, Micros now);
+std::string left_of(const LeaseRow& row);
+
+// All about one key: what it is, and how it is.
+Rows rows_of(const Inspection& found, Micros now);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// explain.cpp - `holdfast explain KEY|JOB`: what happened, the oldest first, and how it stands now.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/wall_clock.h"
+#include "cli/commands.h"
+#include "cli/jobs/job_json.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/see/timeline.h"
+#include "cli/words/given.h"
+#include "core/job_rule.h"
+
+namespace holdfast::cli {
+namespace {
+
+// The newest of them; of one key that is plenty to read.
+constexpr std::size_t most_jobs = 1000;
+
+struct Subject {
+  std::string key;
+  std::vector<JobRow> jobs;
+  std::optional<std::uint64_t> not_a_job = {};  // though it looks like one
+};
+
+std::string no_job_here(std::uint64_t id) { return "there is no job " + std::to_string(id) + " here"; }
+
+// Which job is meant, if it can be one.
+struct JobWord {
+  explicit JobWord(const std::string& what)
+      : marked(what.starts_with("job:")), id(whole_number<std::uint64_t>(marked ? what.substr(4) : what)) {}
+
+  bool marked;
+  std::optional<std::uint64_t> id;
+};
+
+// "job:7" is job 7; "7" is too, if there is one; else it is a key, as everything else.
+Result<Subject> subject_of(const std::string& what, JobEngine* engine) {
+  if (engine == nullptr) return Subject{what, {}};
+  const JobWord word(what);
+  if (word.id) {
+    Result<std::vector<JobRow>> rows = std::vector<JobRow>();
+    if (*word.id != 0) rows = engine->list({.id = JobId{*word.id}}, soon());
+    if (!rows) return std::move(rows).error();
+    if (!rows->empty()) {
+      std::string key = rows->front().key;
+      return Subject{std::move(key), *std::move(rows)};
+    }
+    if (word.marked) return Error{Errc::invalid, no_job_here(*word.id) + ": holdfast jobs ls lists them"};
+  }
+  auto rows = engine->list({.key = what, .limit = most_jobs}, soon());
+  if (!rows) return std::move(rows).error();
+  const auto not_a_job = rows->empty() ? word.id : std::nullopt;
+  return Subject{what, *std::move(rows), not_a_job};
+}
+
+// A job that may run several times at once has a lease for each.
+std::set<std::string> leases_of(const Subject& subject) {
+  std::set<std::string> keys;
+  for (const JobRow& job : subject.jobs) {
+    for (int n = 1; n <= job.limit; ++n) keys.insert(core::lock_name(job.key, job.limit, n));
+  }
+  if (keys.empty()) keys.insert(subject.key);
+  return keys;
+}
+
+bool is_used(const Inspection& found) {
+  return found.lease.remaining > Millis::zero() || !found.log.empty() || !found.places.empty();
+}
+
+bool is_known(const Inspection& found) {
+  return is_used(found) || !found.lease.holder.empty() || found.lease.token != no_token;
+}
+
+Result<std::vector<Moment>> all_moments(const Subject& subject, Operator& by_hand) {
+  std::vector<Moment> all;
+  for (const JobRow& job : subject.jobs) {
+    for (Moment& moment : moments_of(job)) all.push_back(std::move(moment));
+  }
+  const std::set<std::string> keys = leases_of(subject);
+  for (const std::string& key : keys) {
+    const auto found = by_hand.try_inspect(key);
+    if (!found) return found.error();
+    if (subject.not_a_job && !is_known(*found))
+      return Error{Errc::invalid, no_job_here(*subject.not_a_job) + ", and nothing is known of a key " + key +
+                                      ": holdfast jobs ls and holdfast ls list what there is"};
+    if (keys.size() > 1 && !is_used(*found)) continue;
+    std::vector<Moment> of_lease = moments_of(*found);
+    std::reverse(of_lease.begin(), std::find_if(of_lease.begin(), of_lease.end(),
+                                                [](const Moment& m) { return m.at == now_and_here; }));
+    for (Moment& moment : of_lease) all.push_back(std::move(moment));
+  }
+  // What happened at the same moment stays in the order in which it was told.
+  std::multimap<Micros, Moment> by_time;
+  for (Moment& moment : all) by_time.emplace(moment.at, std::move(moment));
+  all.clear();
+  for (auto& [at, moment] : by_time) all.push_back(std::move(moment));
+  return all;
+}
+
+}  // namespace
+
+int execute(const Explain& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  if (looked->unused) return exit_ok;
+  auto engine = jobs_of(*looked);
+  // One that keeps no jobs has leases to tell of.
+  const bool has_jobs = engine.has_value();
+  if (!has_jobs && engine.error().code != Errc::refused) return fail(engine.error());
+  if (const JobWord word(command.what); !has_jobs && word.marked && word.id) return fail(engine.error());
+  if (!has_jobs) complain(engine.error().detail);
+  const auto subject = subject_of(command.what, has_jobs ? engine->get() : nullptr);
+  if (!subject) return fail(subject.error());
+  const auto moments = all_moments(*subject, looked->by_hand);
+  if (!moments) return fail(moments.error());
+  Rows rows;
+  for (const Moment& moment : *moments) {
+    if (common.json)
+      say(json_of(moment));
+    else
+      rows.push_back({moment.at == now_and_here ? "now" : format_wall(moment.at), sentence_of(moment)});
+  }
+  if (!common.json) say(aligned(rows, false, false));
+  if (subject->jobs.size() == most_jobs)
+    complain("only the last " + std::to_string(most_jobs) + " jobs of this key are told");
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/see/eye.h"
+
+#include "base/host.h"
+#include "base/wall_clock.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::size_t page_size = 1000;
+
+Error never_used() { return {Errc::lost, "nobody has used this store yet"}; }
+
+}  // namespace
+
+Result<std::vector<LeaseRow>> all_leases(Operator& store, const std::string& prefix) {
+  std::vector<LeaseRow> all;
+  while (true) {
+    const std::string after = all.empty() ? "" : all.back().key;
+    auto page = store.try_list({.prefix = prefix, .after = after, .limit = page_size});
+    if (!page) return std::move(page).error();
+    const bool last = page->leases.size() < page_size;
+    for (LeaseRow& row : page->leases) all.push_back(std::move(row));
+    if (last) return all;
+  }
+}
+
+Eye::Eye(Looked looked, Common common, std::string prefix)
+    : common_(std::move(common)), prefix_(std::move(prefix)), looked_(std::move(looked)) {}
+
+Status Eye::open() {
+  if (!looked_.unused) return ok();
+  auto looked = look_quietly(common_);
+  if (!looked) return std::move(looked).error();
+  looked_ = *std::move(looked);
+  return ok();
+}
+
+// Of all keys: with a prefix the store may have to search all of its log for the newest lines.
+Result<std::vector<LogRow>> Eye::read_log() {
+  return log_.next([&](std::size_t limit) -> Result<std::vector<LogRow>> {
+    if (looked_.unused) return std::vector<LogRow>();
+    auto page = looked_.by_hand.try_list({.what = Query::What::log, .limit = limit});
+    if (!page) return std::move(page).error();
+    return std::move(page->log);
+  });
+}
+
+Result<Look> Eye::look() {
+  if (Status s = open(); !s) return std::move(s).error();
+  // What was written down before the first listing is in it; what comes later is not lost, though.
+  if (!began_) {
+    if (auto old = read_log(); !old) return std::move(old).error();
+    began_ = true;
+  }
+  Look look{.when = BootClock::now(), .at = wall_now()};
+  if (looked_.unused) return look;
+  auto leases = all_leases(looked_.by_hand, prefix_);
+  if (!leases) return std::move(leases).error();
+  look.leases = *std::move(leases);
+  auto news = read_log();
+  if (!news) return std::move(news).error();
+  for (LogRow& row : *news) {
+    if (row.key.starts_with(prefix_)) look.news.push_back(std::move(row));
+  }
+  return look;
+}
+
+Result<Inspection> Eye::inspect(const std::string& key) {
+  if (Status s = open(); !s) return std::move(s).error();
+  if (looked_.unused) return never_used();
+  return looked_.by_hand.try_inspect(key);
+}
+
+Result<std::string> Eye::break_lease(const std::string& key, Token token, const std::string& reason) {
+  if (Status s = open(); !s) return std::move(s).error();
+  if (looked_.unused) return never_used();
+  return looked_.by_hand.try_break_lease(key, token, {user_at_host(), reason});
+}
+
+}  // namespace holdfast::cli

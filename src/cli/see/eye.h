@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// eye.h - a store that is looked at again and again.
+#pragma once
+#include <string>
+
+#include "cli/look.h"
+#include "cli/see/changes.h"
+#include "cli/see/unread.h"
+
+namespace holdfast::cli {
+
+// Every lease below `prefix`, page by page; in the order of keys.
+Result<std::vector<LeaseRow>> all_leases(Operator& store, const std::string& prefix);
+
+// One thread at a time.  A store that nobody has used yet has nothing in it, until somebody does.
+class Eye {
+ public:
+  Eye(Looked looked, Common common, std::string prefix);
+
+  Result<Look> look();
+
+  // Which store it is, for people: without a password.
+  std::string name() const { return looked_.origin->name(); }
+
+  // Errc::lost where nobody has used the store yet.
+  Result<Inspection> inspect(const std::string& key);
+  Result<std::string> break_lease(const std::string& key, Token token, const std::string& reason);
+
+ private:
+  Status open();
+  Result<std::vector<LogRow>> read_log();
+
+  const Common common_;
+  const std::string prefix_;
+  Looked looked_;
+  Unread log_;
+  bool began_ = false;
+};
+
+}  // namespace holdfast::cli

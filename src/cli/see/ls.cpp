@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// ls.cpp - `holdfast ls [PREFIX]`: which keys are held or waited for.
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/see/describe.h"
+#include "cli/see/in_place.h"
+#include "cli/see/rounds.h"
+
+namespace holdfast::cli {
+namespace {
+
+// A row outlives its lease: those that nobody holds or wants are not worth a line.
+bool is_wanted(const Ls& command, const LeaseRow& row) {
+  return is_held(row) || (!command.held && row.waiting > 0);
+}
+
+// They come in the order of their keys, which stays the order among equals.
+void sort(std::vector<LeaseRow>& rows, Ls::Sort by) {
+  const auto order = [&](auto before) { std::stable_sort(rows.begin(), rows.end(), before); };
+  switch (by) {
+    case Ls::Sort::key: return;
+    case Ls::Sort::since:
+      return order([](const LeaseRow& a, const LeaseRow& b) {
+        return is_held(a) != is_held(b) ? is_held(a) : a.since < b.since;
+      });
+    case Ls::Sort::remaining:
+      return order([](const LeaseRow& a, const LeaseRow& b) {
+        return is_held(a) != is_held(b) ? is_held(a) : a.remaining < b.remaining;
+      });
+    case Ls::Sort::waiting:
+      return order([](const LeaseRow& a, const LeaseRow& b) { return a.waiting > b.waiting; });
+  }
+}
+
+void select(std::vector<LeaseRow>& rows, const Ls& command) {
+  std::erase_if(rows, [&](const LeaseRow& row) { return !is_wanted(command, row); });
+  sort(rows, command.sort);
+}
+
+Row cells_of(const LeaseRow& row, Micros now) {
+  return {row.key,
+          is_held(row) ? short_holder(row.holder) + (row.detached ? " (detached)" : "") : "-",
+          age_of(row, now),
+          left_of(row),
+          row.waiting == 0 ? "-" : std::to_string(row.waiting),
+          row.token == no_token ? "-" : std::to_string(number(row.token)),
+          row.note};
+}
+
+std::string table_of(const std::vector<LeaseRow>& leases, bool colour) {
+  Rows rows{{"KEY", "HOLDER", "HELD FOR", "REMAINING", "WAITING", "TOKEN", "NOTE"}};
+  for (const LeaseRow& row : leases) rows.push_back(cells_of(row, wall_now()));
+  return aligned(rows, true, colour);
+}
+
+// ---- again and again
+
+std::string heading_of(const Look& look, const std::string& store) {
+  std::size_t held = 0, waiting = 0;
+  for (const LeaseRow& row : look.leases) {
+    if (is_held(row)) ++held;
+    waiting += row.waiting;
+  }
+  return format_wall(look.at) + "  " + printable(store) + "  " + std::to_string(held) + " held, " +
+         std::to_string(waiting) + " waiting";
+}
+
+std::string text_of(const Look& look, const std::string& store) {
+  return heading_of(look, store) + (look.leases.empty() ? "" : "\n" + table_of(look.leases, false));
+}
+
+int watch(const Ls& command, const Common& common, Looked looked) {
+  Eye eye(std::move(looked), common, command.prefix);
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+  if (terminal) count_as_utf8();
+  bool first = true;
+  return Rounds(eye, *command.watch).go([&](Look look) -> Status {
+    select(look.leases, command);
+    if (common.json) return say_now(json_of(look));
+    const std::string text = text_of(look, eye.name());
+    const bool again = !std::exchange(first, false);
+    if (terminal) return say_now(in_place(text, size_of_terminal(STDOUT_FILENO), wants_colour(stdout)));
+    return say_now(again ? "\n" + text : text);
+  });
+}
+
+}  // namespace
+
+int execute(const Ls& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  if (command.watch) return watch(command, common, *std::move(looked));
+  if (looked->unused) return exit_ok;
+  auto leases = all_leases(looked->by_hand, command.prefix);
+  if (!leases) return fail(leases.error());
+  select(*leases, command);
+  if (common.json) {
+    for (const LeaseRow& row : *leases) say(json_of(row));
+    return exit_ok;
+  }
+  if (leases->empty()) {
+    if (::isatty(STDOUT_FILENO) == 1) complain("nobody holds or waits for anything in " + common.store);
+    return exit_ok;
+  }
+  say(table_of(*leases, wants_colour(stdout)));
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

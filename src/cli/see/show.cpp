@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// show.cpp - `holdfast show KEY`: all that the store knows about a key.
+#include "base/wall_clock.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/look.h"
+#include "cli/output.h"
+#include "cli/see/describe.h"
+
+namespace holdfast::cli {
+
+int execute(const Show& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  Result<Inspection> found = Inspection{};
+  if (looked->unused)
+    found->lease.key = command.key;
+  else
+    found = looked->by_hand.try_inspect(command.key);
+  if (!found) return fail(found.error());
+  say(common.json ? json_of(*found) : aligned(rows_of(*found, wall_now()), false, false));
+  return exit_ok;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/see/timeline.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/output.h"
+
+namespace holdfast::cli {
+namespace {
+
+Moment of_job(const JobRow& job, Micros at, std::string event) {
+  return {.at = at, .key = job.key, .job = job.id, .name = job.name, .event = std::move(event)};
+}
+
+// Its time was set anew, and when it was to be first is not known any more.
+bool was_put_off(const JobRow& job) {
+  const std::vector<Moment> lines = trail(job.trail);
+  return job.attempt > 0 || std::any_of(lines.begin(), lines.end(), [](const Moment& line) {
+           return line.event == "retried" || line.event == "handed-back" || line.event == "failed";
+         });
+}
+
+std::string how_often(const JobRow& job) {
+  std::string text;
+  if (job.unique != Unique::no) text = to_string(job.unique);
+  if (job.run_at > job.enqueued_at && !was_put_off(job))
+    text += (text.empty() ? "" : ", ") + ("for " + format_wall(job.run_at));
+  if (job.duplicates > 0)
+    text += (text.empty() ? "" : "; ") + std::to_string(job.duplicates) +
+            (job.duplicates == 1 ? " more of its kind was not enqueued because of it"
+                                 : " more of its kind were not enqueued because of it");
+  return text;
+}
+
+std::string who(const std::string& holder) { return printable(short_holder(holder)); }
+std::string because(const std::string& detail) { return detail.empty() ? "" : ": " + printable(detail); }
+std::string in_brackets(const std::string& detail) {
+  return detail.empty() ? "" : " (" + printable(detail) + ")";
+}
+std::string with_token(Token token) {
+  return token == no_token ? "" : ", token " + std::to_string(number(token));
+}
+
+std::string of_the_lease(const Moment& m) {
+  const std::string key = printable(m.key);
+  if (m.event == "holds")
+    return key + " is held by " + who(m.holder) + with_token(m.token) + in_brackets(m.detail);
+  if (m.event == "waits") return who(m.holder) + " waits for " + key;
+  if (m.event == "free") return key + " is free" + in_brackets(m.detail);
+  return key + " " + printable(m.event) + (m.by.empty() ? "" : " by " + who(m.by)) + because(m.detail) +
+         " (was held by " + who(m.holder) + with_token(m.token) + ")";
+}
+
+}  // namespace
+
+std::vector<Moment> trail(std::string_view text) {
+  std::vector<Moment> moments;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::int64_t at = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), at);
+    if (error != std::errc{}) continue;
+    std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
+    rest.remove_prefix(std::min<std::size_t>(1, rest.size()));
+    const std::string_view event = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(event.size() + 1, rest.size()));
+    moments.push_back({.at = Micros(at), .event = std::string(event), .detail = std::string(rest)});
+  }
+  return moments;
+}
+
+std::vector<Moment> moments_of(const JobRow& job) {
+  std::vector<Moment> all;
+  Moment enqueued = of_job(job, job.enqueued_at, "enqueued");
+  enqueued.detail = how_often(job);
+  all.push_back(std::move(enqueued));
+  bool told_cancelled = false;
+  for (const Moment& line : trail(job.trail)) {
+    Moment moment = of_job(job, line.at, line.event);
+    const bool names_holder = line.event == "crashed";
+    const bool names_person = line.event == "retried" || line.event == "cancelled";
+    (names_holder ? moment.holder : names_person ? moment.by : moment.detail) = line.detail;
+    told_cancelled = told_cancelled || line.event == "cancelled";
+    all.push_back(std::move(moment));
+  }
+  if (job.started_at > Micros::zero()) {
+    Moment started = of_job(job, job.started_at, "started");
+    started.holder = job.holder;
+    started.token = job.token;
+    if (job.attempt > 1) started.detail = "attempt " + std::to_string(job.attempt);
+    all.push_back(std::move(started));
+  }
+  const bool over = job.state != JobState::queued && job.state != JobState::running;
+  if (over && !(job.state == JobState::cancelled && told_cancelled)) {
+    Moment ended = of_job(job, job.finished_at, to_string(job.state));
+    (job.state == JobState::dropped ? ended.by : ended.detail) = job.error;
+    all.push_back(std::move(ended));
+  }
+  if (job.state == JobState::running && job.claim_remaining == Millis::zero()) {
+    Moment expired = of_job(job, now_and_here, "expired");
+    expired.holder = job.holder;
+    all.push_back(std::move(expired));
+  }
+  return all;
+}
+
+std::vector<Moment> moments_of(const Inspection& found) {
+  const LeaseRow& lease = found.lease;
+  std::vector<Moment> all;
+  for (const LogRow& row : found.log)
+    all.push_back({.at = row.at,
+                   .key = row.key,
+                   .event = row.event,
+                   .holder = row.holder,
+                   .by = row.by,
+                   .token = row.token,
+                   .detail = row.reason});
+  const bool held = lease.remaining > Millis::zero();
+  Moment now{.at = now_and_here, .key = lease.key, .event = held ? "holds" : "free", .token = lease.token};
+  if (held) {
+    now.holder = lease.holder;
+    now.detail = (lease.since > Micros::zero() ? "since " + format_wall(lease.since) + ", " : "") +
+                 (lease.remaining == never ? "without end" : format_duration(lease.remaining) + " left") +
+                 (lease.note.empty() ? "" : ", " + lease.note);
+  } else if (!lease.holder.empty()) {
+    now.detail = "it ran out; the last holder was " + short_holder(lease.holder);
+  }
+  all.push_back(std::move(now));
+  for (const PlaceRow& place : found.places)
+    all.push_back({.at = now_and_here, .key = place.key, .event = "waits", .holder = place.holder});
+  return all;
+}
+
+std::string sentence_of(const Moment& m) {
+  if (m.job == no_job) return of_the_lease(m);
+  const std::string job = "job " + std::to_string(number(m.job)) + " " + printable(m.name) + " ";
+  if (m.event == "enqueued") return job + "enqueued" + in_brackets(m.detail);
+  if (m.event == "started")
+    return job + "started by " + who(m.holder) + with_token(m.token) + in_brackets(m.detail);
+  if (m.event == "dropped") return job + "dropped because " + who(m.by) + " held " + printable(m.key);
+  if (m.event == "crashed")
+    return job + "was not finished by " + who(m.holder) + ", which was not heard of again";
+  if (m.event == "parked") return job + "waits for " + printable(m.key);
+  if (m.event == "handed-back") return job + "handed back" + because(m.detail);
+  if (m.event == "expired")
+    return job + "is claimed by " + who(m.holder) + ", which is not heard of any more";
+  if (m.event == "dead") return job + "is dead" + because(m.detail);
+  return job + printable(m.event) + (m.by.empty() ? "" : " by " + who(m.by)) + because(m.detail);
+}
+
+}  // namespace holdfast::cli

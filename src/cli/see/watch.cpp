@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// watch.cpp - `holdfast watch [PREFIX]`: a line for each event.
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/see/rounds.h"
+
+namespace holdfast::cli {
+namespace {
+
+std::string line_of(const Change& change) {
+  std::string event = to_string(change.event);
+  event.resize(10, ' ');
+  return format_wall(change.at) + "  " + event + "  " + printable(change.key) + ": " + sentence_of(change);
+}
+
+}  // namespace
+
+int execute(const Watch& command, const Common& common) {
+  auto looked = look_at_store(common);
+  if (!looked) return fail(looked.error());
+  Eye eye(*std::move(looked), common, command.prefix);
+  Chronicle chronicle;
+  return Rounds(eye, command.interval).go([&](Look look) -> Status {
+    for (const Change& change : chronicle.tell(std::move(look))) {
+      if (change.event == Event::renewed) continue;  // what lives renews: that is no news
+      if (Status said = say_now(common.json ? json_of(change) : line_of(change)); !said) return said;
+    }
+    return ok();
+  });
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// desk.h - asks the store for `top`, so that keys are answered also while the store is not.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/wakeup.h"
+#include "base/worker.h"
+#include "cli/see/eye.h"
+#include "cli/top/model.h"
+
+namespace holdfast::cli {
+
+struct Broken {
+  std::string key;
+  std::string holder;  // who lost it
+};
+
+// A thread of its own does what is asked, one after the other.
+class Desk {
+ public:
+  using Answer = std::variant<Result<Look>, Result<Inspection>, Result<Broken>>;
+
+  // `bell` rings with every answer, and outlives this.
+  Desk(Eye eye, std::shared_ptr<Wakeup> bell);
+  ~Desk();
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  // REQUIRES: it is a look, an inspection or a break.
+  void ask(Wish wish);
+  std::optional<Answer> next();
+  // A look has been asked for, and is not answered yet.
+  bool is_looking() const;
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+  Worker worker_;
+};
+
+}  // namespace holdfast::cli

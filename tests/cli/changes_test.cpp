@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told from two listings and the log: pure, and a table.
+#include "cli/see/changes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <clocale>
+
+#include "cli/see/in_place.h"
+#include "cli/see/unread.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::IsEmpty;
+using Texts = std::vector<std::string>;
+
+constexpr Micros noon = 1'763'208'000s;
+constexpr auto start = Instant(1h);
+
+struct Held {
+  std::string holder = "";
+  std::uint64_t token = 0;
+  Millis remaining = 0ms;
+  std::uint32_t waiting = 0;
+  std::string note = "";
+};
+LeaseRow row(const std::string& key, const Held& held) {
+  return {.key = key,
+          .holder = held.holder,
+          .token = Token{held.token},
+          .remaining = held.remaining,
+          .since = {},
+          .note = held.note,
+          .detached = false,
+          .waiting = held.waiting};
+}
+LogRow line(const std::string& event, const std::string& holder, std::uint64_t token, const std::string& by,
+            const std::string& reason = "") {
+  return {.at = noon + 1s,
+          .key = "k",
+          .event = event,
+          .holder = holder,
+          .token = Token{token},
+          .by = by,
+          .reason = reason};
+}
+Look look(int round, std::vector<LeaseRow> rows, std::vector<LogRow> news = {}) {
+  return {.when = start + round * 2s,
+          .at = noon + round * 2s,
+          .leases = std::move(rows),
+          .news = std::move(news)};
+}
+
+std::string words(const Change& change) {
+  return std::string(to_string(change.event)) + " " + change.key + ": " + sentence_of(change);
+}
+Texts words(const std::vector<Change>& changes) {
+  Texts all;
+  for (const Change& change : changes) all.push_back(words(change));
+  return all;
+}
+
+struct Case {
+  std::string name;
+  std::vector<LeaseRow> before;
+  std::vector<LeaseRow> now;
+  std::vector<LogRow> news;
+  Texts told;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+const Case cases[] = {
+    {"nothing", {}, {}, {}, {}},
+    {"acquired", {}, {row("k", {"a", 1, 30s})}, {}, {"acquired k: by a, token 1"}},
+    {"acquired_what_was_free",
+     {row("k", {"", 1})},
+     {row("k", {"b", 2, 30s, 0, "why"})},
+     {},
+     {"acquired k: by b, token 2 (why)"}},
+    {"grows_older", {row("k", {"a", 1, 30s})}, {row("k", {"a", 1, 28s})}, {}, {}},
+    {"grows_older_and_the_answer_was_slow", {row("k", {"a", 1, 30s})}, {row("k", {"a", 1, 28400ms})}, {}, {}},
+    {"renewed", {row("k", {"a", 1, 21s})}, {row("k", {"a", 1, 30s})}, {}, {"renewed k: by a, 30s left"}},
+    {"renewed_and_yet_less_is_left",
+     {row("k", {"a", 1, 6s})},
+     {row("k", {"a", 1, 5500ms})},
+     {},
+     {"renewed k: by a, 5.5s left"}},
+    {"without_end", {row("k", {"a", 1, never})}, {row("k", {"a", 1, never})}, {}, {}},
+    {"released", {row("k", {"a", 1, 30s})}, {row("k", {"", 1})}, {}, {"released k: by a, token 1"}},
+    {"released_and_the_row_is_gone", {row("k", {"a", 1, 30s})}, {}, {}, {"released k: by a, token 1"}},
+    {"expired",
+     {row("k", {"a", 1, 1s})},
+     {row("k", {"a", 1})},
+     {},
+     {"expired k: of a, token 1; nobody has it"}},
+    {"died_long_before_its_time",
+     {row("k", {"a", 1, 1h})},
+     {row("k", {"a", 1})},
+     {},
+     {"expired k: of a, token 1; nobody has it"}},
+    {"expired_and_the_row_is_gone",
+     {row("k", {"a", 1, 1s})},
+     {},
+     {},
+     {"expired k: of a, token 1; nobody has it"}},
+    {"handed_on",
+     {row("k", {"a", 1, 30s})},
+     {row("k", {"b", 2, 30s})},
+     {},
+     {"released k: by a, token 1", "acquired k: by b, token 2"}},
+    {"taken_again_under_the_same_name",
+     {row("k", {"a", 1, 30s})},
+     {row("k", {"a", 2, 30s})},
+     {},
+     {"released k: by a, token 1", "acquired k: by a, token 2"}},
+    {"taken_over",
+     {row("k", {"a", 1, 1s})},
+     {row("k", {"b", 2, 30s})},
+     {line("taken-over", "a", 1, "b", "expired")},
+     {"taken-over k: by b from a, token 1: expired"}},
+    {"taken_over_after_it_was_seen_to_have_run_out",
+     {row("k", {"a", 1})},
+     {row("k", {"b", 2, 30s})},
+     {line("taken-over", "a", 1, "b")},
+     {"taken-over k: by b from a, token 1"}},
+    {"taken_over_twice_between_two_looks",
+     {row("k", {"a", 1, 1s})},
+     {row("k", {"c", 3, 30s})},
+     {line("taken-over", "a", 1, "b"), line("taken-over", "b", 2, "c")},
+     {"taken-over k: by b from a, token 1", "taken-over k: by c from b, token 2"}},
+    {"taken_over_from_one_who_was_never_seen",
+     {row("k", {"a", 1, 30s})},
+     {row("k", {"c", 3, 30s})},
+     {line("taken-over", "b", 2, "c")},
+     {"released k: by a, token 1", "taken-over k: by c from b, token 2"}},
+    {"broken",
+     {row("k", {"a", 1, 30s})},
+     {row("k", {"", 1})},
+     {line("broken", "a", 1, "olga", "stuck")},
+     {"broken k: by olga: stuck (was held by a, token 1)"}},
+    {"broken_and_acquired",
+     {row("k", {"a", 1, 30s, 1})},
+     {row("k", {"b", 2, 30s})},
+     {line("broken", "a", 1, "olga", "stuck")},
+     {"broken k: by olga: stuck (was held by a, token 1)", "acquired k: by b, token 2"}},
+    {"waits", {row("k", {"a", 1, 30s})}, {row("k", {"a", 1, 28s, 2})}, {}, {"waiting k: 2 wait for a"}},
+    {"left", {row("k", {"a", 1, 30s, 2})}, {row("k", {"a", 1, 28s, 1})}, {}, {"left k: 1 waits"}},
+    {"who_is_granted_the_key_has_not_left",
+     {row("k", {"a", 1, 30s, 2})},
+     {row("k", {"b", 2, 30s, 1})},
+     {},
+     {"released k: by a, token 1", "acquired k: by b, token 2"}},
+    {"one_is_granted_and_one_left",
+     {row("k", {"a", 1, 30s, 2})},
+     {row("k", {"b", 2, 30s})},
+     {},
+     {"released k: by a, token 1", "acquired k: by b, token 2", "left k: nobody waits"}},
+    {"who_has_taken_over_has_not_left",
+     {row("k", {"a", 1, 1s, 2})},
+     {row("k", {"b", 2, 30s, 1})},
+     {line("taken-over", "a", 1, "b")},
+     {"taken-over k: by b from a, token 1"}},
+    {"note",
+     {row("k", {"a", 1, 30s, 0, "one"})},
+     {row("k", {"a", 1, 28s, 0, "two\n"})},
+     {},
+     {"note k: two\\x0a"}},
+    {"of_two_keys",
+     {row("a", {"x", 1, 30s})},
+     {row("a", {"", 1}), row("b", {"y", 2, 30s})},
+     {},
+     {"released a: by x, token 1", "acquired b: by y, token 2"}},
+};
+
+class Changes : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Changes, are_told) {
+  Chronicle chronicle;
+  chronicle.tell(look(0, GetParam().before));
+  EXPECT_THAT(words(chronicle.tell(look(1, GetParam().now, GetParam().news))),
+              ElementsAreArray(GetParam().told));
+  EXPECT_THAT(chronicle.tell(look(1, GetParam().now)), IsEmpty()) << "once";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Changes, ::testing::ValuesIn(cases),
+                         [](const auto& param_info) { return param_info.param.name; });
+
+TEST(Chronicle, begins_with_what_is_so) {
+  Chronicle chronicle;
+  EXPECT_THAT(words(chronicle.tell(
+                  look(0, {row("a", {"x", 1, 30s, 1, "why"}), row("b", {"", 4}),
+                           row("c", {"host:h pid:7 guid:00", 3, never}), row("d", {"was", 2, 0ms, 2})}))),
+              ElementsAre("holds a: held by x, 30s left, token 1, 1 waits (why)",
+                          "holds c: held by h pid 7, without end, token 3", "waiting d: 2 wait"));
+}
+
+// The log is read after the listing, and somebody may break the lease in between.
+TEST(Chronicle, tells_a_line_that_is_ahead_of_the_listing_with_the_next_one_and_once) {
+  Chronicle chronicle;
+  chronicle.tell(look(0, {row("k", {"a", 1, 30s})}));
+  EXPECT_THAT(chronicle.tell(look(1, {row("k", {"a", 1, 28s})}, {line("broken", "a", 1, "olga", "x")})),
+              IsEmpty());
+  EXPECT_THAT(words(chronicle.tell(look(2, {row("k", {"b", 2, 30s})}))),
+              ElementsAre("broken k: by olga: x (was held by a, token 1)", "acquired k: by b, token 2"));
+  EXPECT_THAT(chronicle.tell(look(3, {row("k", {"b", 2, 28s})})), IsEmpty());
+}
+
+TEST(Chronicle, tells_when_the_store_says_it_was) {
+  Chronicle chronicle;
+  chronicle.tell(look(0, {row("a", {"x", 1, 500ms}), row("k", {"y", 2, 1s})}));
+  LeaseRow later = row("k", {"z", 3, 30s});
+  later.since = noon + 1500ms;
+  const auto told = chronicle.tell(look(1, {row("a", {"x", 1}), later}));
+  ASSERT_EQ(told.size(), 3u);
+  EXPECT_EQ(told[0].at, noon + 500ms) << words(told[0]);
+  EXPECT_EQ(told[1].at, noon + 1s) << words(told[1]);
+  EXPECT_EQ(told[2].at, noon + 1500ms) << words(told[2]);
+}
+
+TEST(Chronicle, tells_when_it_was_handed_on_and_what_was_first_first) {
+  Chronicle chronicle;
+  chronicle.tell(look(0, {row("a", {"x", 1, 30s}), row("k", {"y", 2, 500ms})}));
+  LeaseRow later = row("a", {"z", 3, 30s});
+  later.since = noon + 1500ms;
+  const auto told = chronicle.tell(look(1, {later, row("k", {"y", 2})}));
+  EXPECT_THAT(words(told), ElementsAre("expired k: of y, token 2; nobody has it", "released a: by x, token 1",
+                                       "acquired a: by z, token 3"));
+  EXPECT_EQ(told.at(1).at, noon + 1500ms);
+}
+
+TEST(Chronicle, knows_grants_without_a_token_by_when_they_began) {
+  Chronicle chronicle;
+  LeaseRow foreign = row("k", {"a", 0, 30s});
+  foreign.since = noon - 1s;
+  chronicle.tell(look(0, {foreign}));
+  EXPECT_THAT(chronicle.tell(look(1, {foreign})),
+              ElementsAre(::testing::Field(&Change::event, Event::renewed)));
+  foreign.since = noon + 3s;
+  EXPECT_THAT(words(chronicle.tell(look(2, {foreign}))), ElementsAre("released k: by a", "acquired k: by a"));
+}
+
+// ---- which lines of the log are new
+
+class Log : public ::testing::Test {
+ protected:
+  void write(int number, Micros at = noon) {
+    LogRow written = line("taken-over", "a", static_cast<std::uint64_t>(number), "b");
+    written.at = at;
+    log_.insert(log_.begin(), written);
+  }
+  std::vector<int> news() {
+    std::vector<int> tokens;
+    const auto rows = unread_.next([&](std::size_t limit) -> Result<std::vector<LogRow>> {
+      const auto many = static_cast<std::ptrdiff_t>(std::min(limit, log_.size()));
+      return std::vector<LogRow>(log_.begin(), log_.begin() + many);
+    });
+    for (const LogRow& found : *rows) tokens.push_back(static_cast<int>(number(found.token)));
+    return tokens;
+  }
+  std::vector<LogRow> log_;  // newest first
+  Unread unread_;
+};
+
+TEST_F(Log, begins_with_none_and_hands_out_each_line_once) {
+  write(1);
+  EXPECT_THAT(news(), IsEmpty());
+  write(2);
+  write(3);
+  EXPECT_THAT(news(), ElementsAre(2, 3));
+  EXPECT_THAT(news(), IsEmpty());
+}
+
+TEST_F(Log, that_was_empty_at_first_is_new_altogether) {
+  EXPECT_THAT(news(), IsEmpty());
+  for (int i = 1; i <= 250; ++i) write(i);
+  EXPECT_EQ(news().size(), 250u);
+}
+
+TEST_F(Log, of_thousands_of_lines_between_two_looks_loses_and_doubles_none) {
+  for (int i = 1; i <= 600; ++i) write(i);
+  EXPECT_THAT(news(), IsEmpty());
+  for (int i = 601; i <= 2000; ++i) write(i);
+  const auto found = news();
+  ASSERT_EQ(found.size(), 1400u);
+  EXPECT_EQ(found.front(), 601);
+  EXPECT_EQ(found.back(), 2000);
+  EXPECT_THAT(news(), IsEmpty());
+}
+
+TEST_F(Log, whose_clock_goes_back_or_that_says_the_same_twice_is_read_right) {
+  write(1, noon);
+  EXPECT_THAT(news(), IsEmpty());
+  write(2, noon - 1h);
+  write(2, noon - 1h);
+  EXPECT_THAT(news(), ElementsAre(2, 2));
+  write(2, noon - 1h);
+  EXPECT_THAT(news(), ElementsAre(2));
+}
+
+TEST_F(Log, that_was_purged_tells_nothing_again) {
+  for (int i = 1; i <= 5; ++i) write(i, noon + i * 1s);
+  EXPECT_THAT(news(), IsEmpty());
+  log_.resize(2);
+  EXPECT_THAT(news(), IsEmpty());
+  log_.clear();
+  write(6, noon + 6s);
+  EXPECT_THAT(news(), ElementsAre(6));
+}
+
+// As when all of one busy key is purged: what lay further back than we ever read is no news.
+TEST_F(Log, of_which_only_old_lines_are_left_tells_nothing) {
+  for (int i = 1; i <= 150; ++i) write(i, noon + i * 1s);
+  EXPECT_THAT(news(), IsEmpty());
+  log_.erase(log_.begin(), log_.begin() + 100);
+  EXPECT_THAT(news(), IsEmpty());
+}
+
+// ---- on a terminal
+
+TEST(InPlace, cuts_lines_between_characters_and_says_how_many_there_is_no_room_for) {
+  std::setlocale(LC_CTYPE, "C.UTF-8");
+  EXPECT_EQ(in_place("one\ntwo", {24, 80}, false), "\033[Hone\033[K\ntwo\033[K\033[J");
+  EXPECT_EQ(in_place("één", {24, 4}, false), "\033[Héén\033[K\033[J");
+  EXPECT_EQ(in_place("één", {24, 3}, false), "\033[Hé~\033[K\033[J") << "one in the last column could wrap";
+  EXPECT_EQ(in_place("東京東京", {24, 6}, false), "\033[H東京~\033[K\033[J");
+  EXPECT_EQ(in_place("1\n2\n3\n4", {4, 80}, false), "\033[H1\033[K\n2\033[K\nand 2 more\033[K\033[J");
+  EXPECT_EQ(in_place("1\n2\n3", {1, 1}, true), "\033[H\033[K\033[J");
+}
+
+}  // namespace
+}  // namespace holdfast::cli

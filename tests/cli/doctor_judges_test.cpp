@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the doctor makes of its measurements, and that a store that breaks its promise is caught.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/doctor/clock_rate.h"
+#include "cli/doctor/round_trips.h"
+#include "cli/doctor/self_test.h"
+#include "holdfast/memory.h"
+#include "tests/support/await.h"
+#include "tests/support/databases.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+constexpr Instant start{1000s};
+
+// "danger TOPIC"; empty: nothing was found.
+std::string weight_of(const std::optional<Finding>& finding) {
+  return finding ? std::string(to_string(finding->weight)) + " " + finding->topic : "";
+}
+std::string what_of(const std::optional<Finding>& finding) { return finding ? finding->what : ""; }
+
+// -- round trips
+
+TEST(DoctorsRoundTrips, the_median_and_the_longest_of_twenty_are_told) {
+  std::vector<Micros> all;
+  for (int i = 20; i >= 1; --i) all.push_back(Micros(i * 100));
+  EXPECT_EQ(round_trips_of(all).median, 1100us);
+  EXPECT_EQ(round_trips_of(all).p99, 2000us);
+  EXPECT_EQ(round_trips_of({7us}).p99, 7us);
+}
+
+TEST(DoctorsRoundTrips, a_ttl_leaves_time_for_ten_calls_and_two_pauses) {
+  const RoundTrips near{.median = 200us, .p99 = 1ms}, far{.median = 80ms, .p99 = 300ms};
+  EXPECT_EQ(least_ttl(near), 510ms);
+  EXPECT_EQ(least_ttl(far), 3500ms);
+  EXPECT_FALSE(judge(near, 30s));
+  EXPECT_FALSE(judge(far, 3500ms));
+  EXPECT_FALSE(judge(far, never));
+  const auto finding = judge(far, 3s);
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->topic, "all.round-trip");
+  EXPECT_EQ(finding->weight, Weight::warning);
+  EXPECT_THAT(finding->what, HasSubstr("300.0ms"));
+  EXPECT_THAT(finding->advice, HasSubstr("3.5s"));
+}
+
+// -- clocks
+
+// Eight looks in two seconds, each of which takes `trip`, at a clock that shows `store(t)`.
+std::vector<ClockSample> samples(Micros trip, const std::function<Micros(Micros)>& store) {
+  std::vector<ClockSample> all;
+  for (int i = 0; i < 8; ++i) {
+    const Micros at = 2'000'000us * i / 7;
+    all.push_back({start + at, start + at + trip, 5'000'000us + store(at + trip / 2)});
+  }
+  return all;
+}
+
+TEST(DoctorsClocks, one_that_runs_as_ours_does_is_not_blamed_however_far_away_it_is) {
+  for (const Micros trip : {100us, 30'000us, 400'000us}) {
+    const auto rate = clock_rate_of(samples(trip, [](Micros t) { return t; }), 1ms);
+    ASSERT_TRUE(rate);
+    EXPECT_EQ(rate->step, 0us);
+    EXPECT_FALSE(judge(*rate)) << trip.count();
+  }
+}
+
+TEST(DoctorsClocks, one_whose_answers_are_late_by_chance_is_not_blamed) {
+  auto all = samples(100us, [](Micros t) { return t; });
+  all[2].received += 900ms;  // we were not let run
+  all[5].sent -= 900ms;
+  EXPECT_FALSE(judge(clock_rate_of(all, 1ms).value()));
+}
+
+TEST(DoctorsClocks, one_that_runs_faster_or_slower_is_a_warning) {
+  const struct {
+    double rate;
+    const char* word;
+  } table[] = {{1.003, "faster"}, {0.997, "slower"}};
+  for (const auto& row : table) {
+    const auto rate = clock_rate_of(
+        samples(200us,
+                [&](Micros t) { return Micros(std::llround(static_cast<double>(t.count()) * row.rate)); }),
+        1ms);
+    const auto finding = judge(rate.value());
+    ASSERT_TRUE(finding) << row.word;
+    EXPECT_EQ(finding->topic, "all.clock-drift");
+    EXPECT_EQ(finding->weight, Weight::warning);
+    EXPECT_THAT(finding->what,
+                MatchesRegex("the store's clock runs (29|30)[0-9]+ ppm " + std::string(row.word) + ".*"));
+  }
+  // Within what a time service may do.
+  EXPECT_FALSE(judge(clock_rate_of(samples(20us, [](Micros t) { return t + t / 2500; }), 0us).value()));
+}
+
+TEST(DoctorsClocks, what_is_told_of_one_is_what_the_quickest_answers_leave_open) {
+  auto all = samples(50us, [](Micros t) { return t; });
+  all.back().received += 40ms;  // late by chance: the rest knows better
+  all.front().sent -= 40ms;
+  const auto rate = clock_rate_of(all, 1us).value();
+  EXPECT_LE(std::abs(rate.drift_ppm), rate.give_or_take_ppm);
+  EXPECT_LT(rate.give_or_take_ppm, 100);
+  EXPECT_TRUE(rate.is_meaningful());
+  EXPECT_FALSE(clock_rate_of(samples(400ms, [](Micros t) { return t; }), 1us)->is_meaningful());
+  EXPECT_FALSE(
+      clock_rate_of(samples(50us, [](Micros t) { return t + (t > 1s ? 9s : 0s); }), 1us)->is_meaningful());
+}
+
+TEST(DoctorsClocks, one_that_is_set_while_we_look_is_a_warning) {
+  for (const Micros by : {60s, -60s}) {
+    const auto rate =
+        clock_rate_of(samples(200us, [&](Micros t) { return t + (t > 1s ? by : 0us); }), 1ms).value();
+    EXPECT_NEAR(static_cast<double>(rate.step.count()), static_cast<double>(by.count()), 5'000);
+    const auto finding = judge(rate);
+    ASSERT_TRUE(finding);
+    EXPECT_EQ(finding->topic, "all.clock-drift");
+    EXPECT_THAT(finding->what, HasSubstr(by > 0us ? "set forward by" : "set back by"));
+  }
+}
+
+TEST(DoctorsClocks, one_that_tells_no_time_is_not_judged) {
+  EXPECT_FALSE(clock_rate_of({}, 1ms));
+  const std::vector<ClockSample> silent(8, ClockSample{start, start + 1ms, 0us});
+  EXPECT_FALSE(clock_rate_of(silent, 1ms));
+}
+
+TEST(DoctorsClocks, another_time_on_the_wall_is_a_note) {
+  EXPECT_FALSE(judge(clock_offset_of(100s, 100s + 5ms, 100s + 10ms)));
+  EXPECT_FALSE(judge(clock_offset_of(100s, 100s, 104s))) << "it may as well be right";
+  const auto behind = judge(clock_offset_of(100s, 40s, 100s + 10ms));
+  ASSERT_TRUE(behind);
+  EXPECT_EQ(behind->topic, "all.clock-offset");
+  EXPECT_EQ(behind->weight, Weight::note);
+  EXPECT_THAT(behind->what, HasSubstr("behind ours"));
+  EXPECT_THAT(what_of(judge(clock_offset_of(100s, 160s, 100s + 10ms))), HasSubstr("ahead of ours"));
+}
+
+// -- the self-test
+
+Grant grant(std::size_t key, std::uint64_t token, Millis from, Millis to) {
+  return {.key = key, .token = Token{token}, .from = start + from, .to = start + to};
+}
+
+TEST(DoctorsSelfTest, grants_that_follow_each_other_have_no_fault) {
+  const Faults faults =
+      faults_in({grant(1, 12, 20ms, 30ms), grant(0, 7, 0ms, 90ms), grant(1, 11, 0ms, 20ms)});
+  EXPECT_EQ(faults.overlaps + faults.falls + faults.taken, 0u);
+}
+
+TEST(DoctorsSelfTest, each_fault_is_counted) {
+  EXPECT_EQ(faults_in({grant(0, 1, 0ms, 20ms), grant(0, 2, 19ms, 30ms)}).overlaps, 1u);
+  EXPECT_EQ(faults_in({grant(0, 1, 0ms, 90ms), grant(0, 2, 10ms, 20ms), grant(0, 3, 30ms, 40ms)}).overlaps,
+            2u)
+      << "one that lasts long overlaps all";
+  EXPECT_EQ(faults_in({grant(0, 5, 0ms, 1ms), grant(0, 5, 2ms, 3ms), grant(0, 4, 4ms, 5ms)}).falls, 2u);
+  EXPECT_EQ(faults_in({grant(0, 0, 0ms, 1ms), grant(0, 0, 2ms, 3ms)}).falls, 0u) << "a layout without tokens";
+  Grant vanished = grant(0, 1, 0ms, 1ms);
+  vanished.taken = true;
+  EXPECT_EQ(faults_in({vanished}).taken, 1u);
+}
+
+TEST(DoctorsSelfTest, a_fault_is_a_danger_and_a_failure_a_warning) {
+  SelfTest test{.grants = {grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
+  EXPECT_FALSE(judge(test));
+  test.failures = 2;
+  test.failure = "the line is dead";
+  EXPECT_EQ(weight_of(judge(test)), "warning all.self-test");
+  EXPECT_THAT(what_of(judge(test)), HasSubstr("2 calls had no answer: the line is dead"));
+  test.grants.push_back(grant(0, 1, 2ms, 3ms));
+  EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
+  EXPECT_EQ(weight_of(judge(SelfTest{})), "warning all.self-test") << "nothing granted at all";
+}
+
+// A store that lies in one way.
+class Liar final : public Store {
+ public:
+  using Lie = std::function<void(const Request&, Reply&)>;
+  Liar(std::unique_ptr<Store> store, Lie lie) : store_(std::move(store)), lie_(std::move(lie)) {}
+
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    // Whatever tokens it has given out, it takes back what a holder has.
+    std::vector<Request> asked(requests.begin(), requests.end());
+    for (Request& request : asked) request.token = no_token;
+    Status status = store_->apply(asked, replies, until);
+    // Memory answers at once; so somebody else wants the key while it is held.
+    if (requests.front().verb == Verb::renew) test::let_pass(2ms);
+    for (std::size_t i = 0; status && i < requests.size(); ++i) lie_(requests[i], replies[i]);
+    return status;
+  }
+  Result<Page> list(const Query& query, Instant until) override { return store_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return store_->examine(until); }
+  std::unique_ptr<Bell> bell() override { return store_->bell(); }
+
+ private:
+  const std::unique_ptr<Store> store_;
+  const Lie lie_;
+};
+
+// The self-test on such a store.
+SelfTest test_on_liar(const Liar::Lie& lie) {
+  const auto database = memory::make_database();
+  const auto new_client = [&]() -> Result<Client> {
+    return Client::try_make(test::wrapped(memory::origin(database), [&](std::unique_ptr<Store> store) {
+      return std::make_unique<Liar>(std::move(store), lie);
+    }));
+  };
+  return test_leases(new_client, {.grants_each = 50, .longest = 20s}).value();
+}
+
+TEST(DoctorsSelfTest, an_honest_store_passes_with_all_its_grants) {
+  const SelfTest test = test_on_liar([](const Request&, Reply&) {});
+  EXPECT_EQ(test.grants.size(), 8u * 50);
+  EXPECT_EQ(test.threads, 8u);
+  EXPECT_EQ(test.failures, 0u) << test.failure;
+  EXPECT_FALSE(judge(test));
+}
+
+TEST(DoctorsSelfTest, a_store_that_grants_a_key_twice_is_caught) {
+  std::atomic<std::uint64_t> token = 1ull << 60;
+  const SelfTest test = test_on_liar([&](const Request& request, Reply& reply) {
+    if (request.verb != Verb::acquire || reply.verdict != Verdict::busy) return;
+    reply = {
+        .verdict = Verdict::granted, .token = Token{++token}, .remaining = request.ttl, .now = reply.now};
+  });
+  const Faults faults = faults_in(test.grants);
+  EXPECT_GT(faults.overlaps, 0u);
+  EXPECT_GT(faults.taken, 0u);
+  EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
+}
+
+TEST(DoctorsSelfTest, a_store_whose_tokens_stand_still_is_caught) {
+  const SelfTest test = test_on_liar([](const Request&, Reply& reply) {
+    if (reply.verdict == Verdict::granted) reply.token = Token{7};
+  });
+  EXPECT_GT(faults_in(test.grants).falls, 0u);
+  EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
+}
+
+TEST(DoctorsSelfTest, a_store_that_forgets_a_lease_is_caught) {
+  const SelfTest test = test_on_liar([](const Request& request, Reply& reply) {
+    if (request.verb == Verb::release && reply.verdict == Verdict::released)
+      reply = {.verdict = Verdict::lost, .now = reply.now};
+  });
+  EXPECT_GT(faults_in(test.grants).taken, 0u);
+  EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
+}
+
+// So far away that each call takes `trip`, and what would come too late does not come.
+class Far final : public Store {
+ public:
+  Far(std::unique_ptr<Store> store, Millis trip) : store_(std::move(store)), trip_(trip) {}
+
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    test::let_pass(trip_);
+    if (BootClock::now() > until) return Error{Errc::unavailable, "no answer in time"};
+    return store_->apply(requests, replies, until);
+  }
+  Result<Page> list(const Query& query, Instant until) override { return store_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return store_->examine(until); }
+  std::unique_ptr<Bell> bell() override { return nullptr; }
+
+ private:
+  const std::unique_ptr<Store> store_;
+  const Millis trip_;
+};
+
+TEST(DoctorsSelfTest, the_end_of_its_own_time_is_no_failure_of_the_store) {
+  const auto database = memory::make_database();
+  const auto new_client = [&]() -> Result<Client> {
+    return Client::try_make(test::wrapped(memory::origin(database), [](std::unique_ptr<Store> store) {
+      return std::make_unique<Far>(std::move(store), 100ms);
+    }));
+  };
+  const SelfTest test = test_leases(new_client, {.longest = 50ms}).value();
+  EXPECT_EQ(test.failures, 0u) << test.failure;
+  EXPECT_FALSE(test.grants.empty());
+}
+
+// -- memory, which only the library has
+
+TEST(DoctorsMemory, it_says_that_it_is_one_processs_only) {
+  const auto origin = memory::origin(memory::make_database());
+  const auto diagnosis = origin->steward()->diagnose(BootClock::now() + 5s).value();
+  ASSERT_EQ(diagnosis.findings.size(), 1u);
+  EXPECT_EQ(weight_of(diagnosis.findings.front()), "danger memory.process");
+  EXPECT_EQ(diagnosis.grade, 'D');
+}
+
+}  // namespace
+}  // namespace holdfast::cli

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who else ends with CMD, who cannot be ended, and what is done without memory.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tests/cli/ending.h"
+
+namespace holdfast::test {
+namespace {
+
+// ---- who has left the group
+
+TEST_F(Ending, with_the_lease_reaches_what_has_left_the_group) {
+  Process process = hold("k", {"--ttl", "900ms", "--owner", "me"}, leaver);
+  const pid_t away = pid_behind(process, "away");
+  lose();
+  EXPECT_EQ(process.wait(), 76);
+  EXPECT_FALSE(runs(away));
+}
+
+TEST_F(Ending, with_the_time_reaches_what_has_left_the_group) {
+  Process process = hold("k", {"--at-most", "500ms"}, leaver);
+  const pid_t away = pid_behind(process, "away");
+  EXPECT_EQ(process.wait(), 124);
+  EXPECT_FALSE(runs(away));
+}
+
+TEST_F(Ending, of_main_reaches_what_has_left_the_group) {
+  Process process = hold("k", {"--ttl", "1h"}, leaver);
+  const pid_t away = pid_behind(process, "away");
+  process.signal(SIGKILL);
+  EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0);
+  EXPECT_FALSE(runs(away));
+}
+
+TEST_F(Ending, of_the_guard_reaches_what_has_left_the_group) {
+  Process process = hold("k", {"--ttl", "1h"}, leaver);
+  const pid_t away = pid_behind(process, "away");
+  ::kill(guard_of(process.pid()), SIGKILL);
+  EXPECT_EQ(process.wait(), 128 + SIGKILL);
+  EXPECT_FALSE(runs(away));
+}
+
+TEST_F(Ending, of_the_guard_spares_who_was_our_child_before) {
+  Process process(
+      plan({"sh", "-c",
+            "sleep 1000 & echo before $!; exec " HOLDFAST_BINARY " run k -- sh -c 'echo held; sleep 1000'"}));
+  const pid_t before = pid_behind(process, "before");
+  EXPECT_TRUE(process.await_out("held"));
+  ::kill(guard_of(process.pid()), SIGKILL);
+  EXPECT_EQ(process.wait(), 128 + SIGKILL);
+  EXPECT_TRUE(runs(before));
+}
+
+TEST_F(Ending, of_a_command_that_is_killed_reaches_what_has_left_the_group) {
+  Process process = hold("k", {}, leaver);
+  const pid_t away = pid_behind(process, "away");
+  ::kill(command_of(process.pid()), SIGKILL);
+  EXPECT_EQ(process.wait(), 128 + SIGKILL);
+  EXPECT_FALSE(runs(away));
+}
+
+TEST_F(Ending, of_a_command_that_was_asked_to_spares_what_has_left_the_group) {
+  Process process = hold("k", {}, leaver);
+  const pid_t away = pid_behind(process, "away");
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 128 + SIGTERM);
+  EXPECT_TRUE(runs(away));
+  ::kill(away, SIGKILL);
+}
+
+// ---- who is not ours to end
+
+TEST_F(Ending, of_what_belongs_to_another_user_cannot_be_had_and_is_said) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  // Root without the right to signal others, which is what everybody else is.
+  for (const std::string guard : {"lives", "is killed"}) {
+    Process process(
+        plan({"setpriv", "--bounding-set=-kill", HOLDFAST_BINARY, "run", "--at-most", "500ms", "--kill-after",
+              "100ms", "k", "--", "setpriv", "--reuid=65534", "sh", "-c", "echo held $$; exec sleep 1000"}));
+    const pid_t command = pid_behind(process, "held");
+    if (guard == "is killed") ::kill(guard_of(process.pid()), SIGKILL);
+    const std::string words = "process " + std::to_string(command) +
+                              " belongs to another user and cannot be ended; k stays held until it ends\n";
+    EXPECT_TRUE(await([&] { return process.err().find(words) != std::string::npos; })) << process.err();
+    EXPECT_FALSE(is_free("k"));
+    EXPECT_FALSE(process.has_ended());
+    ::kill(command, SIGKILL);
+    EXPECT_EQ(process.wait(), guard == "lives" ? 124 : 128 + SIGKILL);
+    EXPECT_EQ(process.err().find(words), process.err().rfind(words));
+    EXPECT_TRUE(is_free("k"));
+  }
+}
+
+// ---- out of memory
+
+// From now on it gets none.
+void starve(pid_t pid) {
+  const rlimit nothing{.rlim_cur = 0, .rlim_max = 0};
+  EXPECT_EQ(::prlimit(pid, RLIMIT_AS, &nothing, nullptr), 0);
+  EXPECT_EQ(::prlimit(pid, RLIMIT_DATA, &nothing, nullptr), 0);
+}
+
+TEST_F(Ending, comes_in_time_from_a_guard_without_memory) {
+  Process process = hold("k", {"--ttl", "2s"}, leaver);
+  const pid_t away = pid_behind(process, "away");
+  const pid_t command = command_of(process.pid());
+  starve(guard_of(process.pid()));
+  process.signal(SIGSTOP);
+  EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0);
+  EXPECT_FALSE(runs(command));
+  EXPECT_FALSE(runs(away));
+  process.signal(SIGCONT);
+  EXPECT_EQ(process.wait(), 76);
+}
+
+TEST_F(Ending, comes_in_time_when_main_has_no_memory) {
+  Process process = hold("k", {"--ttl", "2s"}, leaver);
+  const pid_t away = pid_behind(process, "away");
+  const pid_t command = command_of(process.pid());
+  starve(process.pid());
+  process.signal(SIGUSR1);  // it ends the command, and there is something to do
+  EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0);
+  EXPECT_FALSE(runs(command));
+  ::kill(away, SIGKILL);  // the command ended as it was asked to
+}
+
+}  // namespace
+}  // namespace holdfast::test

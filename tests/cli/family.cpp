@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// family.cpp - a command that is hard to end, and one that looks whether it was.
+//
+//   family tree SEED     says "held" and becomes a tree of processes.  Some do not listen to TERM, some leave
+//                        the group or the session, some are orphans from the start, some fork without end.
+//   family witness MARK  says "alone", or who of the tree of that mark is still alive.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/random.h"
+#include "tests/cli/proc.h"
+#include "tests/support/await.h"
+
+namespace holdfast::test {
+namespace {
+
+[[noreturn]] void live() {
+  while (true) ::pause();
+}
+
+// A child of it lives at any time, but none for long.
+[[noreturn]] void breed() {
+  ::signal(SIGCHLD, SIG_IGN);
+  while (true) {
+    if (::fork() == 0) {
+      let_pass(Millis(20));
+      ::_exit(0);
+    }
+    let_pass(Millis(5));
+  }
+}
+
+void raise_children(Jitter dice, int generation);
+
+[[noreturn]] void be_child(Jitter dice, int generation) {
+  if (dice.below(2) == 0) ::signal(SIGTERM, SIG_IGN);
+  switch (dice.below(4)) {
+    case 0: ::setsid(); break;
+    case 1: ::setpgid(0, 0); break;
+    case 2:
+      if (::fork() != 0) ::_exit(0);  // an orphan
+      if (dice.below(2) == 0) ::setsid();
+      break;
+    default: break;
+  }
+  if (generation < 2) raise_children(Jitter(dice.next()), generation + 1);
+  if (dice.below(8) == 0) breed();
+  live();
+}
+
+void raise_children(Jitter dice, int generation) {
+  const std::uint64_t count = dice.below(3) + (generation == 0 ? 1 : 0);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t seed = dice.next();
+    if (::fork() == 0) be_child(Jitter(seed), generation);
+  }
+}
+
+[[noreturn]] void be_tree(std::uint64_t seed) {
+  Jitter dice(seed);
+  if (dice.below(2) == 0) ::signal(SIGTERM, SIG_IGN);
+  std::puts("held");
+  std::fflush(stdout);
+  raise_children(Jitter(dice.next()), 0);
+  live();
+}
+
+int witness(const char* mark) {
+  const std::vector<pid_t> alive = family_of(mark);
+  for (const pid_t pid : alive) std::printf("alive %d: %s\n", pid, proc_file(pid, "stat").c_str());
+  if (alive.empty()) std::puts("alone");
+  return 0;
+}
+
+}  // namespace
+}  // namespace holdfast::test
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 64;
+  if (std::string_view(argv[1]) == "tree") holdfast::test::be_tree(std::strtoull(argv[2], nullptr, 10));
+  return holdfast::test::witness(argv[2]);
+}

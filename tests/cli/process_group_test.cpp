@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/process_group.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace holdfast::cli {
+namespace {
+
+// Does nothing, in a group of its own, until this object goes.
+class Idler {
+ public:
+  Idler() : pid_(::fork()) {
+    if (pid_ == 0) {
+      for (;;) ::pause();
+    }
+    move_to(pid_);
+  }
+  ~Idler() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Idler(const Idler&) = delete;
+  Idler& operator=(const Idler&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void move_to(pid_t group) const { EXPECT_EQ(::setpgid(pid_, group), 0); }
+  bool is_dead() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid_;
+  }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(ProcessGroup, that_was_seen_empty_is_not_signalled_any_more_even_if_its_number_is_used_again) {
+  const Idler other;
+  const Idler leader;
+  Group group(leader.pid());
+  EXPECT_FALSE(group.is_empty());
+  EXPECT_TRUE(group);
+  leader.move_to(other.pid());
+  EXPECT_TRUE(group.is_empty());
+  EXPECT_FALSE(group);
+  leader.move_to(leader.pid());  // as a stranger would that has got the number
+  EXPECT_TRUE(group.is_empty());
+  EXPECT_TRUE(group.is_dead());
+  group.signal(SIGKILL);
+  EXPECT_EQ(::kill(-leader.pid(), 0), 0);
+  Group again(leader.pid());  // and whoever knows of nothing would have
+  again.signal(SIGKILL);
+  EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(leader.pid()), nullptr, WEXITED | WNOWAIT), 0);
+}
+
+TEST(ProcessGroup, that_a_signal_found_empty_is_gone) {
+  const Idler other;
+  const Idler leader;
+  leader.move_to(other.pid());
+  Group group(leader.pid());
+  group.signal(SIGTERM);
+  EXPECT_FALSE(group);
+}
+
+TEST(ProcessGroup, that_somebody_else_saw_empty_is_gone) {
+  const Idler leader;
+  Group group(leader.pid());
+  group.is_gone();
+  group.signal(SIGKILL);
+  EXPECT_TRUE(group.is_empty());
+  EXPECT_FALSE(leader.is_dead());
+}
+
+TEST(ProcessGroup, none_is_signalled_where_there_is_none) {
+  Group none;
+  EXPECT_FALSE(none);
+  none.signal(SIGKILL);  // would be our own
+  EXPECT_EQ(none.number(), 0);
+}
+
+TEST(ProcessGroup, has_nobody_whom_we_may_not_end_if_all_are_ours) {
+  const Idler leader;
+  EXPECT_EQ(Group(leader.pid()).whom_we_may_not_end(), 0);
+}
+
+}  // namespace
+}  // namespace holdfast::cli
