@@ -14,6 +14,7 @@
 #                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
 #                 [NEEDS servers]                  # ctest starts the servers that tests share; HOLDFAST_TEST_SERVERS says where
 #                 [COMPUTES]                       # they do not wait, or read clocks: two of such at a time
+#                 [ALONE]                          # nothing beside: what they see happen must happen by the clock
 #                 [TIMEOUT seconds])               # for each case; 120 unless given
 #     makes the program test_NAME and one ctest test NAME.Suite.case for each of its cases. It sees include/, src/ and the
 #     root of the repository: #include "tests/support/await.h". Does nothing when HOLDFAST_TESTS is off.
@@ -29,6 +30,7 @@ set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 # Most tests wait most of the time, so the presets run four at once on two cores. What computes all the time, or reads clocks,
 # is told to ctest as two of those.
 set(HOLDFAST_TEST_COMPUTES 2)
+set(HOLDFAST_TEST_ALL 4)
 
 # The language, the warnings, the hardening, the visibility and the private include folder of everything we compile.
 function(holdfast_ours target)
@@ -66,7 +68,7 @@ function(holdfast_layer name)
 endfunction()
 
 function(holdfast_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;COMPUTES" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;COMPUTES;ALONE" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
   holdfast_refuse_unparsed(holdfast_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT HOLDFAST_TESTS)
     return()
@@ -75,7 +77,9 @@ function(holdfast_test name)
     set(arg_TIMEOUT 120)
   endif()
   set(processors 1)
-  if(arg_COMPUTES)
+  if(arg_ALONE)
+    set(processors ${HOLDFAST_TEST_ALL})
+  elseif(arg_COMPUTES)
     set(processors ${HOLDFAST_TEST_COMPUTES})
   endif()
 

@@ -139,6 +139,30 @@ def the_command_runs(place):
 
 
 @case
+def man_finds_a_page_of_each_command(place):
+    command = place.path("bin", "holdfast")
+    pages = [file for file in place.installed() if file.startswith("share/man/")]
+    listed = re.findall(r"^  ([a-z]+)  ", run([command, "help"], place.own), re.MULTILINE)
+    of_jobs = re.findall(r"^  ([a-z]+)  ", run([command, "help", "jobs"], place.own), re.MULTILINE)
+    names = ["holdfast", *(f"holdfast-{name}" for name in listed), *(f"holdfast-jobs-{name}" for name in of_jobs)]
+    check(len(listed) > 15 and len(of_jobs) > 5, f"these commands are listed: {names}")
+    check(pages == sorted(f"share/man/man1/{name}.1" for name in names), f"these pages are installed: {pages}")
+    for page in pages:
+        words = run(["groff", "-man", "-Tutf8", "-ww", "-z", place.path(page)], place.own)
+        check(words == "", f"{page}: {words}")
+
+
+@case
+def shells_find_their_completions(place):
+    for shell, file in (("bash", "bash-completion/completions/holdfast"), ("zsh", "zsh/vendor-completions/_holdfast"),
+                        ("fish", "fish/vendor_completions.d/holdfast.fish")):
+        path = place.path("share", file)
+        run([shell, "-n", path], place.own)
+        with open(path, encoding="utf-8") as script:
+            check(script.read() == run([place.path("bin", "holdfast"), "completions", shell], place.own), f"{file} is another")
+
+
+@case
 def it_can_be_staged(place):
     run(["cmake", "--install", place.build, "--prefix", "/usr"], place.own, DESTDIR=place.own)
     staged = sorted(os.path.relpath(os.path.join(folder, file), os.path.join(place.own, "usr"))
