@@ -84,6 +84,11 @@ class Checker:
     def _ini(self, block):
         tables.unit(block, self.story)
 
+    def _toml(self, block):
+        """The configuration from here on, of the user that the page has."""
+        self.story.write(".toml", block.text)
+        self._succeeds('mkdir -p ~/.config/holdfast && install -m 600 .toml ~/.config/holdfast/config.toml && holdfast config >.shown', block)
+
     def _sql(self, block):
         self.story.write(".sql", block.text)
         if block.words.get("db") == "postgres":

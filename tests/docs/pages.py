@@ -11,6 +11,7 @@ KINDS = {
     "sh": {"syntax", "file"},
     "crontab": set(),
     "ini": set(),
+    "toml": set(),
     "sql": {"db"},
     "json": {"db"},
     "ruby": set(),

@@ -4,8 +4,9 @@ import os
 import re
 
 from headers import headers_alone
+from topics import topics
 
-RULES = {"headers_alone": headers_alone}
+RULES = {"headers_alone": headers_alone, "topics": topics}
 
 # A test may really sleep only if it is listed here, with the reason.
 MAY_SLEEP = {}

@@ -8,6 +8,7 @@ from tree import Tree
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 SCRIPT = "# SPDX-License-Identifier: Apache-2.0\n"
+TOPIC_ROW = "| `sqlite.known` | danger | what it means | what to change |\n"
 
 # A tree without offence, full of what a careless rule would take for one.
 CLEAN = {
@@ -15,6 +16,7 @@ CLEAN = {
     "README.md": "# Title\n[one](docs/one.md), [heading](docs/one.md#a-heading-with-code), [here](#title), `[no](link)`\n"
                  "[web](https://example.org/nowhere)\n```\n[no](link)\n```\n",
     "docs/one.md": "# One\n## A heading, with `code`\nsrc/home/x and ~/work/x are no machine's paths\n",
+    "docs/stores/sqlite.md": TOPIC_ROW,
     "include/holdfast/clock.h": LICENCE + "#pragma once\n#include <chrono>\nusing Other = std::chrono::steady_clock;\n",
     "include/holdfast/all.h": LICENCE + '#pragma once\n#include <vector>\n#include "holdfast/clock.h"\n',
     "src/base/CMakeLists.txt": SCRIPT + "holdfast_layer(base SOURCES late.cpp now.cpp)\n",
@@ -35,9 +37,10 @@ CLEAN = {
     "src/stores/b/b.cpp": LICENCE + '#include "stores/b/b.h"\n#include "base/now.h"\n',
     "src/client/CMakeLists.txt": SCRIPT + "holdfast_layer(client SOURCES client.cpp)\n",
     "src/client/client.h": LICENCE + "#pragma once\n",
-    "src/client/client.cpp": LICENCE + '#include "client/client.h"\n#include "stores/a/a.h"\n#include "stores/b/b.h"\n',
+    "src/client/client.cpp": LICENCE + '#include "client/client.h"\n#include "stores/a/a.h"\n#include "stores/b/b.h"\n'
+                                       'auto topic = "sqlite.known"; // "sqlite.unknown"\n',
     "tests/CMakeLists.txt": SCRIPT + "holdfast_test(core SOURCES core/core_test.cpp)\nadd_test(tool tool.py)\n",
-    "tests/core/core_test.cpp": LICENCE + '#include "core/core.h"\n#include "tests/support.h"\n',
+    "tests/core/core_test.cpp": LICENCE + '#include "core/core.h"\n#include "tests/support.h"\n"sqlite.known"\n',
     "tests/support.h": LICENCE + "#pragma once\n",
     "tests/tool.py": "#!/usr/bin/env python3\n" + SCRIPT + "import part\n",
     "tests/part.py": SCRIPT,
@@ -95,6 +98,12 @@ PLANTS = [
     *(("machine_paths", file, f"cd {words}\n", 1)
       for file in ("README.md", "dev", "src/base/now.cpp")
       for words in ("/" "work/main", '"/' 'home/me"', "https://deb." "debian.org/x", "pypi." "org")),
+    ("topics", "src/stores/sqlite/new.cpp", LICENCE + 'auto topic = "sqlite.new";\n', 2),
+    ("topics", "src/cli/new.cpp", LICENCE + 'auto topic = "all.new";\n', 2),
+    ("topics", "docs/stores/sqlite.md", "| `sqlite.gone` | danger | means | change |\n", 1),
+    ("topics", "docs/stores/sqlite.md", TOPIC_ROW + "| `redis.known` | note | means | change |\n", 2),
+    ("topics", "docs/stores/sqlite.md", TOPIC_ROW + TOPIC_ROW, 2),
+    ("topics", "docs/stores/sqlite.md", "| `sqlite.known` | bad | means | change |\n", 1),
     ("switches", "src/core/core.cpp", LICENCE + "switch (x) {\n  default:\n    break;\n}\n", 3),
     ("spdx", "src/core/core.h", "#pragma once\n", 1),
     ("spdx", "src/core/core.h", "\n" + LICENCE, 1),

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the doctor can find is written down: each topic has a row in a page, and a test that has seen it."""
+import re
+
+STORES = ("sqlite", "postgres", "redis", "mongodb", "mariadb")
+# Whose topics are not a store's own page.
+ELSEWHERE = {"all": "docs/reference/doctor.md", "memory": "docs/reference/doctor.md"}
+
+NAMES = "|".join((*STORES, *ELSEWHERE))
+IN_CODE = rf'"((?:{NAMES})\.[a-z][a-z0-9-]*)"'
+ROW = rf"^\| `((?:{NAMES})\.[a-z][a-z0-9-]*)` \|(.*)\|(.*)\|(.*)\| *$"
+
+
+def page_of(topic):
+    store = topic.split(".")[0]
+    return ELSEWHERE.get(store, f"docs/stores/{store}.md")
+
+
+def topics(tree):
+    """Each topic of a finding has one row in its page and is named in a test; no row has lost its topic."""
+    said = {}  # topic -> where a finding of it is made
+    for path in tree.cpp("src/"):
+        for _, line, match in tree.find(IN_CODE, path, tree.uncommented(path)):
+            said.setdefault(match[1], (path, line))
+    rows = {}  # topic -> where its row is
+    for page in sorted({page_of(store + ".") for store in (*STORES, *ELSEWHERE)} & set(tree.files)):
+        for _, line, match in tree.find(ROW, page, tree.text(page)):
+            if page_of(match[1]) != page:
+                yield page, line, f"the row of {match[1]} belongs into {page_of(match[1])}"
+            elif match[1] in rows:
+                yield page, line, f"{match[1]} has a row already"
+            elif not re.search(r"note|warning|danger", match[2]):
+                yield page, line, f"the second cell of {match[1]} is its weight: note, warning or danger"
+            elif match[1] not in said:
+                yield page, line, f"nothing in src/ finds {match[1]}: take the row away"
+            rows.setdefault(match[1], (page, line))
+    tests = "".join(tree.text(path) for path in tree.cpp("tests/"))
+    for topic, (path, line) in sorted(said.items()):
+        if topic not in rows:
+            yield path, line, f"{topic} has no row | `{topic}` | weight | what it means | what to change | in {page_of(topic)}"
+        if not re.search(rf"\b{re.escape(topic)}(?![\w-])", tests):
+            yield path, line, f"no test names {topic}: show that it is found"
