@@ -30,10 +30,11 @@ struct Options {
   std::string ssl_cert{}, ssl_key{};
   // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
+  bool mysql = false;  // messages name it mysql://, as whoever wrote the URL did
 };
 
 // A new client of that database.  Its tables are not made by connecting but by Steward::init(), or
-// `holdfast init`: one that is missing is Errc::refused.
+// `holdfast init`: one that is missing is Errc::unprepared.
 //
 // Expiry is measured on the server's clock.  Connections are the client's own.  Waiters poll: the database
 // has no bell.

@@ -23,7 +23,7 @@ struct Options {
 
 // A new client of that database.  The table is that of Ruby's `locker`: a Ruby process and ours on one table
 // exclude each other.  It is not made by connecting but by Steward::init(), or `holdfast init`: one that is
-// missing is Errc::refused.
+// missing is Errc::unprepared.
 //
 // Where no sslmode is given and the host is not local, the server has to prove its name: verify-full, with
 // the system's certificates.
@@ -42,7 +42,7 @@ HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
 // in an open transaction is not held up by it, and not counted.
 //
 // Errc::invalid for a connection that is nonblocking, in pipeline mode, in the middle of a statement, or in
-// a transaction that has failed; Errc::refused where `init` has not been.
+// a transaction that has failed; Errc::unprepared where `init` has not been.
 //
 // REQUIRES: `connection` outlives the result, and nobody else uses it during a call.
 HOLDFAST_API Result<std::unique_ptr<Enqueuer>> enqueuer(::pg_conn* connection, std::string table = "locks");

@@ -27,6 +27,7 @@ enum class Errc : std::uint8_t {
   unavailable,  // the store was not reached: nothing was applied
   in_doubt,     // the store was reached and did not answer: the request may have been applied
   refused,      // the store or the system does not let us: permission, unsafe or foreign database
+  unprepared,   // the store lacks tables that Operator::init() makes, and with them leases or jobs
   invalid,      // the caller's mistake: the text names the input and what would be right
   forked,       // this process is the child of the one that holds the client
 };

@@ -24,6 +24,7 @@ const char* to_string(Errc code) noexcept {
     case Errc::unavailable: return "unavailable";
     case Errc::in_doubt: return "in_doubt";
     case Errc::refused: return "refused";
+    case Errc::unprepared: return "unprepared";
     case Errc::invalid: return "invalid";
     case Errc::forked: return "forked";
   }
@@ -53,6 +54,7 @@ bool Error::retryable() const noexcept {
     case Errc::stopped:
     case Errc::lost:
     case Errc::refused:
+    case Errc::unprepared:
     case Errc::invalid:
     case Errc::forked: return false;
   }

@@ -31,7 +31,8 @@ constexpr int exit_code(Errc code) noexcept {
     case Errc::unavailable:
     case Errc::in_doubt:
     case Errc::forked: return exit_unreachable;  // forked: cannot happen, we never fork behind a client
-    case Errc::refused: return exit_refused;
+    case Errc::refused:
+    case Errc::unprepared: return exit_refused;
     case Errc::invalid: return exit_usage;
   }
   return exit_unreachable;

@@ -14,11 +14,6 @@ std::string not_there(const Origin& origin) {
                               : " has no tables for leases, or not all of them: `holdfast init` makes them");
 }
 
-// Each store that lacks tables says by what command they are made.
-bool says_to_make_tables(const Error& error) {
-  return error.code == Errc::refused && error.detail.find(" init") != std::string::npos;
-}
-
 Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
   Looked looked{origin, Operator(origin)};
   const auto unused = is_unused(origin);
@@ -26,7 +21,7 @@ Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
   looked.unused = *unused;
   // A file that nobody has used yet is as good as an empty one.  But whoever points at a server means tables
   // that are there: a mistyped name must not look as if everything were free.
-  if (looked.unused && !is_file(*origin)) return Error{Errc::refused, not_there(*origin)};
+  if (looked.unused && !is_file(*origin)) return Error{Errc::unprepared, not_there(*origin)};
   return looked;
 }
 
@@ -41,7 +36,7 @@ Result<bool> is_unused(const std::shared_ptr<Origin>& origin) {
   // What jobs need is not missed here: a server where leases can be kept has all that one can look at.
   const auto store = origin->connect(after(BootClock::now(), std::chrono::seconds(10)));
   if (store) return false;
-  if (says_to_make_tables(store.error())) return true;
+  if (store.error().code == Errc::unprepared) return true;
   return store.error();
 }
 

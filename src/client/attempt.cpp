@@ -187,6 +187,7 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
               "it is not known whether the lease" + on_key + " was granted: " + failure_->detail};
     case Errc::unavailable:
     case Errc::refused:
+    case Errc::unprepared:
     case Errc::invalid:
     case Errc::lost:
     case Errc::forked: break;

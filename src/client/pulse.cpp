@@ -136,7 +136,7 @@ void Keeper::State::purge() {
   try {
     const auto purged = origin->steward()->purge({}, after(BootClock::now(), one_purge));
     if (purged) return;
-    purge_refused = purged.error().code == Errc::refused;
+    purge_refused = !purged.error().retryable();
     log("what nobody needs any more could not be purged: " + purged.error().detail);
   } catch (const std::exception& error) {
     log(std::string("what nobody needs any more could not be purged: ") + error.what());

@@ -13,9 +13,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Errc every_code[] = {Errc::busy,     Errc::timeout, Errc::exhausted,   Errc::stopped,
-                               Errc::too_late, Errc::lost,    Errc::unavailable, Errc::in_doubt,
-                               Errc::refused,  Errc::invalid, Errc::forked};
+constexpr Errc every_code[] = {Errc::busy,     Errc::timeout,    Errc::exhausted,   Errc::stopped,
+                               Errc::too_late, Errc::lost,       Errc::unavailable, Errc::in_doubt,
+                               Errc::refused,  Errc::unprepared, Errc::invalid,     Errc::forked};
 
 TEST(Result, holds_a_value) {
   Result<int> result = 7;
@@ -72,8 +72,8 @@ TEST(Result, an_error_answers_questions) {
       {Errc::exhausted, true, true, false},    {Errc::stopped, false, false, false},
       {Errc::too_late, true, false, false},    {Errc::lost, false, false, false},
       {Errc::unavailable, true, false, false}, {Errc::in_doubt, true, false, true},
-      {Errc::refused, false, false, false},    {Errc::invalid, false, false, false},
-      {Errc::forked, false, false, false},
+      {Errc::refused, false, false, false},    {Errc::unprepared, false, false, false},
+      {Errc::invalid, false, false, false},    {Errc::forked, false, false, false},
   };
   static_assert(std::size(table) == std::size(every_code));
   for (const auto& row : table) {

@@ -46,7 +46,7 @@ TEST_P(Jobs, tables_of_an_older_version_keep_leases_and_are_completed_for_jobs) 
   query("DROP TABLE holdfast_jobs, holdfast_ticks");
   EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
   const Error error = refused_jobs(url());
-  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_EQ(error.code, Errc::unprepared);
   EXPECT_THAT(error.detail, AllOf(HasSubstr("no table \"holdfast_jobs\""), HasSubstr("holdfast --store"),
                                   HasSubstr(" init")));
   EXPECT_EQ(try_origin(url()).value()->steward()->init(soon()).value().size(), 2u);

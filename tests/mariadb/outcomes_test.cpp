@@ -77,7 +77,7 @@ TEST_P(Outcomes, tables_that_vanish_are_refused_with_who_makes_them) {
   query("DROP TABLE holdfast_waiters");
   const auto reply = ours.ask(acquire("k"));
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, Errc::refused);
+  EXPECT_EQ(reply.error().code, Errc::unprepared);
   EXPECT_THAT(reply.error().detail, HasSubstr("init"));
 }
 

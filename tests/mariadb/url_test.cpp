@@ -14,7 +14,7 @@ std::string name_of(const std::string& url) { return try_origin(url).value()->na
 TEST(MariaUrl, is_shown_without_its_password) {
   EXPECT_EQ(name_of("mariadb://app:secret@db.example/app"), "mariadb://app@db.example/app");
   EXPECT_EQ(name_of("mysql://app@localhost:3307/app?password=secret&table=orders"),
-            "mariadb://app@localhost:3307/app?table=orders");
+            "mysql://app@localhost:3307/app?table=orders");
   EXPECT_EQ(name_of("mariadb://app@localhost/app?layout=darwin"),
             "mariadb://app@localhost/app?layout=darwin");
   EXPECT_EQ(name_of("mariadb:///app?socket=/run/my.sock"), "mariadb:///app?socket=/run/my.sock");
@@ -27,7 +27,8 @@ TEST(MariaUrl, says_what_is_wrong_with_it) {
     EXPECT_EQ(made.error().code, Errc::invalid);
     EXPECT_THAT(made.error().detail, AllOf(HasSubstr(words), Not(HasSubstr("secret"))));
   };
-  wrong("mariadb://app@localhost", "names no database");
+  wrong("mariadb://app@localhost", "names no database; write mariadb://");
+  wrong("mysql://app@localhost", "mysql: names no database; write mysql://");
   wrong("mariadb://app@localhost/a/b", "one database");
   wrong("mariadb://app@localhost/app?layout=other", "layout=darwin");
   wrong("mariadb://app@localhost/app?tls=off", "tls=require");

@@ -208,7 +208,7 @@ TEST_F(InTheirTransaction, a_connection_that_cannot_be_waited_on_is_refused_in_w
   EXPECT_EQ(postgres::enqueuer(nullptr).error().code, Errc::invalid);
   const auto elsewhere = postgres::enqueuer(a.connection, "nowhere");
   ASSERT_FALSE(elsewhere);
-  EXPECT_EQ(elsewhere.error().code, Errc::refused);
+  EXPECT_EQ(elsewhere.error().code, Errc::unprepared);
   EXPECT_THAT(elsewhere.error().detail, HasSubstr("init"));
 }
 

@@ -40,7 +40,7 @@ TEST_F(Jobs, their_tables_are_asked_for_by_those_who_need_them) {
   const auto origin = try_origin(url()).value();
   const auto jobs = origin->jobs(soon());
   ASSERT_FALSE(jobs);
-  EXPECT_EQ(jobs.error().code, Errc::refused);
+  EXPECT_EQ(jobs.error().code, Errc::unprepared);
   EXPECT_THAT(jobs.error().detail, AllOf(HasSubstr("holdfast_jobs"), HasSubstr(" init")));
   EXPECT_EQ(origin->steward()->plan(soon())->size(), 9u);
   EXPECT_EQ(origin->steward()->init(soon())->size(), 9u);

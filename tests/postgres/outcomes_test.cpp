@@ -187,7 +187,7 @@ TEST_F(Outcomes, a_table_that_goes_away_is_refused) {
   psql()->run("DROP TABLE locks");
   const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, Errc::refused);
+  EXPECT_EQ(reply.error().code, Errc::unprepared);
   EXPECT_THAT(reply.error().detail, HasSubstr("init"));
 }
 

@@ -25,7 +25,7 @@ class Schema : public PostgresTest {
 
 TEST_F(Schema, connecting_makes_nothing_and_says_who_does) {
   const Error error = refused();
-  EXPECT_EQ(error.code, Errc::refused);
+  EXPECT_EQ(error.code, Errc::unprepared);
   EXPECT_THAT(error.detail,
               AllOf(HasSubstr("\"" + schema_ + ".locks\""), HasSubstr("database \"postgres\""),
                     HasSubstr("holdfast --store postgres://postgres@127.0.0.1"), HasSubstr(" init")));

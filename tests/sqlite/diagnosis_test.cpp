@@ -3,6 +3,8 @@
 #include "stores/sqlite/diagnosis.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -10,6 +12,7 @@
 #include <sstream>
 
 #include "base/fd.h"
+#include "stores/sqlite/reach.h"
 #include "stores/sqlite/surroundings.h"
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/suite.h"
@@ -77,6 +80,47 @@ TEST_F(DiagnosisOfSqlite, a_file_system_that_machines_share_is_a_danger_also_to_
   }
   const auto daring = sqlite::origin({.path = path_, .allow_unsafe = true}, on(0x6969)).value();
   EXPECT_EQ(daring->steward()->diagnose(soon()).value().grade, 'D');
+}
+
+TEST_F(DiagnosisOfSqlite, a_lock_and_shared_memory_are_tried_with_a_second_process) {
+  const auto reach = sqlite::reach_in(scratch_.path());
+  ASSERT_TRUE(reach);
+  EXPECT_TRUE(reach->locks);
+  EXPECT_TRUE(reach->memory);
+  EXPECT_TRUE(fs::is_empty(scratch_.path()));
+  EXPECT_FALSE(sqlite::reach_in(scratch_.path() + "/nowhere"));
+}
+
+// A file system on which each process has a file of its own.
+TEST_F(DiagnosisOfSqlite, a_place_where_processes_do_not_meet_is_a_danger) {
+  sqlite::Machine machine = on(a_disk);
+  machine.reach = [](const std::string& folder) {
+    const Fd ours(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    const Fd theirs(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    return sqlite::reach_between(ours.get(), theirs.get());
+  };
+  const auto reach = machine.reach(scratch_.path());
+  ASSERT_TRUE(reach);
+  EXPECT_FALSE(reach->locks);
+  EXPECT_FALSE(reach->memory);
+  EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.processes"), "danger D");
+  EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("locks"), std::string::npos);
+  machine.reach = [](const std::string&) { return sqlite::Reach{.locks = true}; };
+  EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("memory"), std::string::npos);
+  machine.reach = [](const std::string&) { return sqlite::Reach{.error = ENOLCK}; };
+  EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("cannot be locked"),
+            std::string::npos);
+  machine.reach = [](const std::string&) { return std::optional<sqlite::Reach>(); };
+  EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.processes"), "") << "it could not be tried";
+}
+
+// Someone who reaps all children of the process, or has them reaped, takes nothing from the answer.
+TEST_F(DiagnosisOfSqlite, a_program_that_ignores_its_children_gets_the_same_answer) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);
+  const auto reach = sqlite::reach_in(scratch_.path());
+  ::signal(SIGCHLD, before);
+  ASSERT_TRUE(reach);
+  EXPECT_TRUE(reach->locks && reach->memory);
 }
 
 TEST_F(DiagnosisOfSqlite, memory_and_overlays_are_a_warning_for_real) {

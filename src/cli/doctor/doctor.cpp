@@ -164,8 +164,8 @@ Result<Report> examine(const Doctor& command, const std::string& url) {
   Report report{.store = (*origin)->name(), .diagnosis = *std::move(diagnosis)};
   if (Status s = look_closer(*origin, command, url, report); !s) {
     const Error& error = s.error();
-    report.add(error.code == Errc::refused ? refused(report, error)
-                                           : unmeasured(error, still_fails(*origin, command, url)));
+    report.add(exit_code(error.code) == exit_refused ? refused(report, error)
+                                                     : unmeasured(error, still_fails(*origin, command, url)));
   }
   settle(report);
   return report;

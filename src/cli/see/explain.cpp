@@ -110,7 +110,7 @@ int execute(const Explain& command, const Common& common) {
   auto engine = jobs_of(*looked);
   // One that keeps no jobs has leases to tell of.
   const bool has_jobs = engine.has_value();
-  if (!has_jobs && engine.error().code != Errc::refused) return fail(engine.error());
+  if (!has_jobs && exit_code(engine.error().code) != exit_refused) return fail(engine.error());
   if (const JobWord word(command.what); !has_jobs && word.marked && word.id) return fail(engine.error());
   if (!has_jobs) complain(engine.error().detail);
   const auto subject = subject_of(command.what, has_jobs ? engine->get() : nullptr);

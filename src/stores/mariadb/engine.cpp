@@ -203,7 +203,7 @@ Reply MariaEngine::lease(const Request& r) {
     throw;
   }
   const std::span<const Answer> read = std::span(answers).first(Seen::answers);
-  if (!has_state(read)) raise({Errc::refused, no_state_row(*site_)});
+  if (!has_state(read)) raise({Errc::unprepared, no_state_row(*site_)});
   Seen seen = seen_in(read, {r.key.text}, false);
   Kept& kept = seen.keys.begin()->second;
   const Micros now = seen.moment.now;

@@ -13,6 +13,8 @@ bool one_of(unsigned code, std::initializer_list<unsigned> codes) {
   return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
+bool lacks_tables(unsigned code) { return one_of(code, {1051, 1146, 1932}); }
+
 // What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
 std::string refusal(unsigned code) {
   if (takes_no_writes(code))
@@ -22,7 +24,7 @@ std::string refusal(unsigned code) {
   if (one_of(code, {1045, 1129, 1130, 1251, 1275, 1396, 1524, 1698, 1820, 1862, 3118, 3159, 3955, 4151}))
     return "it does not let this user in";
   if (code == 1049) return "there is no such database";
-  if (one_of(code, {1051, 1146, 1932}))
+  if (lacks_tables(code))
     return "its tables are not there, or not complete; `holdfast --store … init` makes them";
   if (code == 1665)
     return "its binary log is kept by statements, which cannot carry leases; set binlog_format=ROW or MIXED";
@@ -42,6 +44,8 @@ bool may_pass(unsigned code) noexcept {
   return was_overtaken(code) || was_locked(code) ||
          one_of(code, {1021, 1037, 1040, 1041, 1114, 1135, 1153, 1203, 1206, 1226, 1242, 1047, 3170});
 }
+
+Errc code_of_refusal(unsigned code) { return lacks_tables(code) ? Errc::unprepared : Errc::refused; }
 
 // The driver ends its own words by the number of the system's error.
 std::string system_error_in(const Trouble& trouble) {
@@ -75,14 +79,14 @@ bool is_connection_lost(unsigned code) noexcept {
 
 Error statement_error(const Trouble& trouble, const std::string& where) {
   if (const std::string why = refusal(trouble.code); !why.empty())
-    return {Errc::refused, where + ": " + why + ": " + words(trouble)};
+    return {code_of_refusal(trouble.code), where + ": " + why + ": " + words(trouble)};
   if (may_pass(trouble.code)) return {Errc::unavailable, where + " changed nothing: " + words(trouble)};
   return {Errc::in_doubt, where + " did not say what it did: " + words(trouble)};
 }
 
 Error connect_error(const Trouble& trouble, const std::string& where) {
   if (const std::string why = refusal(trouble.code); !why.empty())
-    return {Errc::refused, where + ": " + why + ": " + words(trouble)};
+    return {code_of_refusal(trouble.code), where + ": " + why + ": " + words(trouble)};
   return {Errc::unavailable, "cannot connect to " + where + ": " + words(trouble)};
 }
 

@@ -227,9 +227,9 @@ bool has_state_row(Connection& connection, const Site& site, Hello& hello, Insta
 }
 
 [[noreturn]] void no_table(std::string_view word, const Hello& hello, const Site& site) {
-  raise({Errc::refused, "there is no table \"" + site.tables.called(word) + "\" in the database \"" +
-                            printable(hello.database) + "\"; make it with: holdfast --store " + site.name +
-                            " init"});
+  raise({Errc::unprepared, "there is no table \"" + site.tables.called(word) + "\" in the database \"" +
+                               printable(hello.database) + "\"; make it with: holdfast --store " + site.name +
+                               " init"});
 }
 
 }  // namespace
@@ -291,7 +291,7 @@ void require_complete(const Hello& hello, const Site& site) {
   if (!hello.wrong.empty()) raise({Errc::refused, site.name + ": " + hello.wrong});
   if (hello.denied) raise(statement_error(*hello.denied, site.name));
   if (hello.missing.empty()) return;
-  if (hello.missing.front() == "state_row") raise({Errc::refused, no_state_row(site)});
+  if (hello.missing.front() == "state_row") raise({Errc::unprepared, no_state_row(site)});
   no_table(hello.missing.front(), hello, site);
 }
 

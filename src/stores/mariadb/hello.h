@@ -52,7 +52,7 @@ std::string no_state_row(const Site& site);
 // Throws Failure.
 Hello say_hello(Connection& connection, const Site& site, Instant until);
 
-// Errc::refused, if leases cannot be kept there; throws Failure.
+// Errc::refused or unprepared, if leases cannot be kept there; throws Failure.
 void require_complete(const Hello& hello, const Site& site);
 // The same of jobs, where leases can be kept.
 void require_jobs(const Hello& hello, const Site& site);

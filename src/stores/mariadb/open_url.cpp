@@ -74,7 +74,7 @@ Status read_parameter(const std::string& name, const std::string& value, const U
 }  // namespace
 
 Result<std::shared_ptr<Origin>> open_url(const Url& url) {
-  Options options;
+  Options options{.mysql = url.scheme == "mysql"};
   if (Status s = read_address(url, options); !s) return std::move(s).error();
   for (const auto& [name, value] : url.parameters) {
     if (Status s = read_parameter(name, value, url, options); !s) return std::move(s).error();

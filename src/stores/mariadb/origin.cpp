@@ -49,9 +49,12 @@ class MariaOrigin final : public Origin {
 };
 
 Status check(const Options& o) {
-  const auto invalid = [](std::string text) { return Error{Errc::invalid, "mariadb: " + std::move(text)}; };
+  const std::string scheme = o.mysql ? "mysql" : "mariadb";
+  const auto invalid = [&](std::string text) {
+    return Error{Errc::invalid, scheme + ": " + std::move(text)};
+  };
   if (o.host.empty() && o.socket.empty()) return invalid("names no host");
-  if (o.database.empty()) return invalid("names no database; write mariadb://user@host/database");
+  if (o.database.empty()) return invalid("names no database; write " + scheme + "://user@host/database");
   if (!o.socket.empty() && o.tls) return invalid("a Unix socket needs no TLS");
   if (o.ssl_cert.empty() != o.ssl_key.empty())
     return invalid("ssl-cert and ssl-key are given both or not at all");

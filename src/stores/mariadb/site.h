@@ -28,7 +28,7 @@ struct Site {
     const std::string user = options.user.empty() ? "" : options.user + "@";
     std::string host = options.socket.empty() ? host_and_port(options.host, options.port) : "";
     if (host.ends_with(":3306")) host.resize(host.size() - 5);  // as people write it
-    std::string text = "mariadb://" + user + host + "/" + options.database;
+    std::string text = (options.mysql ? "mysql://" : "mariadb://") + user + host + "/" + options.database;
     const auto add = [&](const std::string& word) {
       text += (text.find('?') == std::string::npos ? "?" : "&") + word;
     };

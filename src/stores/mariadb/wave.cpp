@@ -64,7 +64,7 @@ MariaStore::Settled MariaStore::send_wave(Call& call, Indices& wave, Millis pati
   const std::span<const Answer> read = std::span(answers.each).subspan(leases, Seen::answers);
   if (!has_state(read)) {
     roll_back(call.until);
-    raise({Errc::refused, no_state_row(*site_)});
+    raise({Errc::unprepared, no_state_row(*site_)});
   }
   Seen seen = seen_in(read, keys, site_->tables.darwin());
   offset_.learn(sent, BootClock::now(), seen.moment.now);

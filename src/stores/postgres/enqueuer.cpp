@@ -29,8 +29,8 @@ class CallersTransaction final : public Enqueuer {
             which);
     if (found.trouble()) raise(statement_error(*found.trouble(), where));
     if (found.rows() == 0)
-      raise({Errc::refused, "there is no table \"" + table + "\" where " + where +
-                                " leads; make it with: holdfast --store … init"});
+      raise({Errc::unprepared, "there is no table \"" + table + "\" where " + where +
+                                   " leads; make it with: holdfast --store … init"});
     longest_key_ = limit_in(found.text(0, 1));
     sql_ = enqueue_text(tables.in_schema(found.text(0, 0)));
   }

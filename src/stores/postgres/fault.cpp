@@ -4,6 +4,8 @@
 namespace holdfast::postgres {
 namespace {
 
+bool lacks_tables(std::string_view state) noexcept { return state == "42P01" || state == "3F000"; }
+
 // What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
 std::string refusal(std::string_view state) {
   if (state == "25006")
@@ -12,7 +14,7 @@ std::string refusal(std::string_view state) {
   if (state == "42501") return "this user lacks a privilege; docs/stores/postgres.md has the grants it needs";
   if (state == "42703" || state == "42P10")
     return "a column or an index of its tables is not there; what is missing is said when one connects anew";
-  if (state == "42P01" || state == "3F000")
+  if (lacks_tables(state))
     return "its tables are not there, or not complete; `holdfast --store … init` makes them";
   if (state == "3D000") return "there is no such database";
   if (state == "22001") return "a column of its tables is too narrow for this key or holder";
@@ -32,6 +34,10 @@ bool may_pass(std::string_view state) noexcept {
          || state.starts_with("53");               // out of disk, memory or connections
 }
 
+Errc code_of_refusal(std::string_view state) noexcept {
+  return lacks_tables(state) ? Errc::unprepared : Errc::refused;
+}
+
 std::string words(const Trouble& trouble) {
   return trouble.state.empty() ? trouble.text : trouble.text + " (" + trouble.state + ")";
 }
@@ -44,14 +50,14 @@ bool is_contention(std::string_view state) noexcept {
 
 Error statement_error(const Trouble& trouble, const std::string& where) {
   if (const std::string why = refusal(trouble.state); !why.empty())
-    return {Errc::refused, where + ": " + why + ": " + words(trouble)};
+    return {code_of_refusal(trouble.state), where + ": " + why + ": " + words(trouble)};
   if (may_pass(trouble.state)) return {Errc::unavailable, where + " changed nothing: " + words(trouble)};
   return {Errc::in_doubt, where + " did not say what it did: " + words(trouble)};
 }
 
 Error connect_error(const Trouble& trouble, const std::string& where) {
   if (const std::string why = refusal(trouble.state); !why.empty())
-    return {Errc::refused, where + ": " + why + ": " + words(trouble)};
+    return {code_of_refusal(trouble.state), where + ": " + why + ": " + words(trouble)};
   return {Errc::unavailable, "cannot connect to " + where + ": " + words(trouble)};
 }
 

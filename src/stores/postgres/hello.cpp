@@ -100,18 +100,18 @@ void require_complete(const Hello& hello, const std::string& where) {
                                ? "the table " + table + " lacks its unique index on \"key\""
                                : "what we keep beside the table " + table + " is missing (" +
                                      hello.tables.beside(hello.missing.front()) + ")";
-  raise({Errc::refused, what + " in the database \"" + printable(hello.database) +
-                            "\"; make it with: holdfast --store " + where + " init"});
+  raise({Errc::unprepared, what + " in the database \"" + printable(hello.database) +
+                               "\"; make it with: holdfast --store " + where + " init"});
 }
 
 void require_jobs(const Hello& hello, const std::string& where) {
   require_complete(hello, where);
   if (!hello.wrong_jobs.empty()) raise({Errc::refused, where + ": " + hello.wrong_jobs});
   if (hello.missing_jobs.empty()) return;
-  raise({Errc::refused, "what jobs need beside the table \"" + hello.tables.name() + "\" is missing (" +
-                            hello.tables.beside(hello.missing_jobs.front()) + ") in the database \"" +
-                            printable(hello.database) + "\"; make it with: holdfast --store " + where +
-                            " init"});
+  raise({Errc::unprepared, "what jobs need beside the table \"" + hello.tables.name() + "\" is missing (" +
+                               hello.tables.beside(hello.missing_jobs.front()) + ") in the database \"" +
+                               printable(hello.database) + "\"; make it with: holdfast --store " + where +
+                               " init"});
 }
 
 }  // namespace holdfast::postgres

@@ -38,7 +38,7 @@ struct Hello {
 // Throws Failure.
 Hello say_hello(Connection& connection, const Tables& tables, Instant until);
 
-// Errc::refused, if leases cannot be kept there; throws Failure.
+// Errc::refused or unprepared, if leases cannot be kept there; throws Failure.
 void require_complete(const Hello& hello, const std::string& where);
 // The same for jobs, whose locks are leases.
 void require_jobs(const Hello& hello, const std::string& where);

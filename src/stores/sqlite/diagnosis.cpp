@@ -58,6 +58,24 @@ void find_in_place(Findings& found, const std::string& folder, const Machine& ma
   }
 }
 
+void find_apart(Findings& found, const std::string& folder, const Machine& machine) {
+  const auto reach = machine.reach(folder);
+  if (!reach || (reach->locks && reach->memory)) return;
+  if (reach->error != 0) {
+    found.push_back({Weight::danger, "sqlite.processes",
+                     "files in " + folder + " cannot be locked or mapped (" + std::strerror(reach->error) +
+                         "): no lease can be kept there",
+                     "keep it on a local disk"});
+    return;
+  }
+  found.push_back({Weight::danger, "sqlite.processes",
+                   "in " + folder + " " +
+                       (reach->locks ? "one process does not see what another one writes into shared memory"
+                                     : "what one process locks another one can lock as well") +
+                       ": two could hold one key",
+                   "keep it on a local disk"});
+}
+
 // What is there already and can be written needs no folder that can.
 bool is_all_made(const std::string& file) {
   for (const char* const end : {"", "-wal", "-shm", ".d"}) {
@@ -184,6 +202,8 @@ Diagnosis diagnose_file(const std::string& path, const Tables& tables, const Mac
   const bool all_the_way = fs::equivalent(fs::path(path).parent_path(), folder, unknown);
   find_in_place(found, folder, machine);
   find_no_room(found, folder, all_the_way && is_all_made(file));
+  // A file system that is known to be dangerous may never answer.
+  if (!has_danger(found)) find_apart(found, folder, machine);
   find_in_process(found);
   if (all_the_way && fs::exists(fs::symlink_status(file, unknown))) {
     find_in_file(found, file);

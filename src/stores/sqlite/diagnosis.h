@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// diagnosis.h - what can break a lease in a file, found by looking.  Nothing is made or changed.
+// diagnosis.h - what can break a lease in a file, found by looking.  Nothing is changed, and nothing made
+// that stays.
 #pragma once
 #include <optional>
 #include <string>

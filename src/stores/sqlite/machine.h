@@ -3,11 +3,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "holdfast/clock.h"
 #include "holdfast/result.h"
 #include "stores/sqlite/file_system.h"
+#include "stores/sqlite/reach.h"
 
 namespace holdfast::sqlite {
 
@@ -19,6 +21,8 @@ struct Machine {
   std::function<Micros()> walltime = {};  // for people, and the clock part of tokens
   // Of a folder, as file_system_of() counts.
   std::function<std::uint32_t(const std::string&)> file_system = file_system_of;
+  // In a folder, between two processes.
+  std::function<std::optional<Reach>(const std::string&)> reach = reach_in;
 };
 
 Result<Machine> this_machine();
