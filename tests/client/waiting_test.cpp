@@ -153,7 +153,7 @@ TEST_P(Wait, when_all_threads_of_a_client_give_up_no_place_is_left) {
     ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
     stop.request_stop();  // all at once: whoever leaves last leaves the queue
     threads.clear();
-    EXPECT_TRUE(await_no_place("k"));
+    ASSERT_TRUE(await_no_place("k"));
   }
 }
 
