@@ -26,6 +26,10 @@ void Adoption::leak(const Client& client, std::shared_ptr<void> reference) noexc
   client.let_.state->leak(std::move(reference));
 }
 
+std::size_t Adoption::waiters(const Client& client, std::string_view key) {
+  return client.let_.state->waiters(key);
+}
+
 Lease Adoption::adopt(const Client& client, const Grant& grant) {
   ClientState& state = *client.let_.state;
   const auto hold = std::make_shared<Hold>(grant.key, grant.holder, grant.token, 1);

@@ -4,6 +4,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/terms.h"
 #include "holdfast/client.h"
@@ -38,6 +39,10 @@ struct Adoption {
 
   // From now on a lease like any other: watched, and renewed if it is to be kept.
   static Lease adopt(const Client& client, const Grant& grant);
+
+  // How many threads of this process wait for `key`, also those behind the first of them, of whom the store
+  // knows nothing: for tests.
+  static std::size_t waiters(const Client& client, std::string_view key);
 
   // -- for what is renewed and released by somebody else
 

@@ -59,6 +59,7 @@ class ClientState {
   const std::shared_ptr<Origin>& origin() const noexcept { return origin_; }
   const ClientOptions& options() const noexcept { return options_; }
   Keeper& keeper() noexcept { return keeper_; }
+  std::size_t waiters(std::string_view key) const { return waiting_.waiters(key); }
   const Traits& traits() const noexcept { return traits_; }
 
   bool forked() const noexcept { return page_.in_child(); }

@@ -101,6 +101,12 @@ std::optional<Reply> Waiting::queue_at(std::string_view key) const {
   return door->second.last;
 }
 
+std::size_t Waiting::waiters(std::string_view key) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto door = state_->doors.find(key);
+  return door == state_->doors.end() ? 0 : door->second.gate.size();
+}
+
 std::function<bool(std::string_view)> Waiting::who_waits() const {
   return [state = state_](std::string_view key) {
     const std::lock_guard lock(state->mutex);

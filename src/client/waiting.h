@@ -72,6 +72,9 @@ class Waiting {
   // What the first at that gate heard last; nothing if nobody waits here.
   std::optional<Reply> queue_at(std::string_view key) const;
 
+  // How many threads of this process wait for it.
+  std::size_t waiters(std::string_view key) const;
+
   // Answers whether somebody of this process waits for a key, also after this object has gone.
   std::function<bool(std::string_view key)> who_waits() const;
 

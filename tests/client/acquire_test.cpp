@@ -49,7 +49,7 @@ TEST_P(Acquire, the_destructor_releases) {
 }
 
 TEST_P(Acquire, a_lease_keeps_alive_what_it_needs) {
-  Lease lease = new_client().acquire("k", {.ttl = 200ms});
+  Lease lease = new_client().acquire("k", {.ttl = 3s});
   const Instant first = lease.deadline();
   EXPECT_TRUE(await([&] { return lease.deadline() > first; }));  // renewed, though the client is gone
   EXPECT_EQ(lease.release(), Released::released);
@@ -116,8 +116,8 @@ TEST_P(Acquire, renew_and_release_by_name_work_from_another_client) {
 
 TEST_P(Acquire, releasing_what_ran_out_says_expired_and_what_was_taken_says_stolen) {
   Client a = new_client(), b = new_client();
-  Lease expired = a.acquire("k", {.ttl = 300ms, .keep = false});
-  Lease stolen = a.acquire("l", {.ttl = 300ms, .keep = false});
+  Lease expired = short_lease(a, "k", {.ttl = 300ms, .keep = false});
+  Lease stolen = short_lease(a, "l", {.ttl = 300ms, .keep = false});
   ASSERT_TRUE(await([&] { return is_free("k") && is_free("l"); }));
   EXPECT_EQ(expired.release(), Released::expired);
   const Lease thief = b.acquire("l");

@@ -41,7 +41,7 @@ TEST_P(Ask, a_key_is_available_if_it_is_free_or_ours) {
   Client mine = new_client({.defaults = {.owner = "ann"}});
   const Lease theirs = client.acquire("theirs", {.owner = "ann"});
   EXPECT_TRUE(mine.available("theirs")) << "by the owner of its defaults";
-  const Lease brief = client.acquire("brief", {.ttl = 50ms, .keep = false});
+  const Lease brief = short_lease(client, "brief", {.ttl = 300ms, .keep = false});
   EXPECT_TRUE(await([&] { return client.available("brief"); })) << "when it has run out";
 }
 

@@ -136,7 +136,7 @@ TEST_P(ByHand, waiting_ends_when_the_holder_releases_and_takes_nothing) {
 }
 
 TEST_P(ByHand, waiting_ends_when_the_lease_runs_out) {
-  const Lease lease = client_.acquire("k", {.ttl = 100ms, .keep = false});
+  const Lease lease = short_lease(client_, "k", {.ttl = 300ms, .keep = false});
   EXPECT_TRUE(by_hand_.try_wait_until_free("k", {.wait = 20s}));
   EXPECT_TRUE(is_free("k"));
 }

@@ -13,6 +13,7 @@
 #include "stores/decorators/faulty.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
+#include "tests/support/leases.h"
 
 namespace holdfast::test {
 
@@ -56,16 +57,6 @@ class ClientTest : public ::testing::TestWithParam<Kind> {
     return Client(wrapped(database_->new_client(), [&counts](std::unique_ptr<Store> s) {
       return std::make_unique<Counted>(std::move(s), counts);
     }));
-  }
-  // For tests that see the end of a lease: it is short, and whoever was paused while it came asks again.
-  static Lease short_lease(Client& client, std::string_view key, const AcquireOptions& options) {
-    Lease lease;
-    EXPECT_TRUE(await([&] {
-      auto result = client.try_acquire(key, options);
-      if (result) lease = *std::move(result);
-      return result.has_value();
-    }));
-    return lease;
   }
   bool is_free(std::string_view key) {
     const auto rows = by_hand_.list({.prefix = key, .exact = true}).leases;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What active_job_lock does and its users rely on (reference/jobs.md 4.2, reference/ancestors.md 4.4), row by
 // row; and where we differ, that we do.
+#include <algorithm>
 #include <map>
 
 #include "holdfast/memory.h"
@@ -72,12 +73,12 @@ TEST_P(Behaviour, the_lock_is_released_by_success_and_by_failure) {
 TEST_P(Behaviour, after_its_timeout_a_second_one_runs_and_the_first_ends_without_touching_its_lock) {
   std::atomic<bool> first_go = false;
   jobs_.define("Timed", told({.timeout = 300ms, .on_conflict = OnConflict::wait}),
-               [&](JobContext& context, const Args&) {
+               [&](JobContext&, const Args&) {
                  const int mine = ++inside_;
                  if (mine == 1)
                    await([&] { return first_go.load(); });
                  else
-                   await([&] { return !context.held() || go_; });
+                   await([&] { return go_.load(); });
                  ++ran_;
                });
   const JobId first = id_of(jobs_.enqueue("Timed"));
@@ -113,12 +114,11 @@ TEST_P(Behaviour, one_that_throws_after_its_timeout_has_failed_all_the_same) {
 TEST_P(Behaviour, a_refresh_moves_the_end_of_the_lock) {
   std::atomic<bool> moved = false;
   jobs_.define("Moved", {.lock = {.timeout = 10min}}, [&](JobContext& context, const Args&) {
-    const Millis before = jobs_.locked("lock:Moved:").value().remaining;
-    let_pass(20ms);
-    const Millis later = jobs_.locked("lock:Moved:").value().remaining;
-    const bool refreshed = context.refresh_lock();
-    const Millis after = jobs_.locked("lock:Moved:").value().remaining;
-    moved = refreshed && later < before && after > later;
+    const auto left = [&] { return jobs_.locked("lock:Moved:").value().remaining; };
+    await([&] { return left() < Millis(10min) - 500ms; });
+    const Millis before = left();
+    // What is left is seen a little later, on a slow machine perhaps too late: then again.
+    moved = await([&] { return context.refresh_lock() && left() > before; });
   });
   jobs_.enqueue("Moved");
   JobWorker worker(jobs_, quick());
@@ -137,12 +137,16 @@ TEST_P(Behaviour, a_refresh_by_key_reaches_every_one_that_runs_here) {
     for (const JobRow& job : jobs_.list({.name = "Three"})) of[job.lock] = client.look(job.lock).remaining;
     return of;
   };
-  let_pass(20ms);
+  let_pass(500ms);
   const auto before = left();
-  EXPECT_TRUE(jobs_.refresh_lock("lock:Three:"));
-  const auto after = left();
   ASSERT_EQ(before.size(), 3u);
-  for (const auto& [lock, remaining] : before) EXPECT_GT(after.at(lock), remaining) << lock;
+  // What is left is seen a little later, on a slow machine perhaps too late: then again.
+  EXPECT_TRUE(await([&] {
+    EXPECT_TRUE(jobs_.refresh_lock("lock:Three:"));
+    const auto after = left();
+    return std::all_of(before.begin(), before.end(),
+                       [&](const auto& lock) { return after.at(lock.first) > lock.second; });
+  }));
   go_ = true;
   EXPECT_TRUE(events_.await(What::done, 3));
   EXPECT_FALSE(jobs_.refresh_lock("lock:Three:"));

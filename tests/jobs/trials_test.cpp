@@ -132,7 +132,7 @@ TEST_P(Conflict, those_that_raise_are_dead_with_a_reason) {
 
 // A worker that crashes here has claimed and does not know it.
 TEST_P(Trial, a_limit_of_three_holds_through_crashes_and_leaves_three_free) {
-  std::atomic<int> inside = 0, most = 0, crashes = 0;
+  std::atomic<int> inside = 0, most = 0, crashes = 0, lost = 0;
   std::atomic<bool> crashing = true;
   std::mutex mutex;
   std::minstd_rand random(1);
@@ -152,17 +152,20 @@ TEST_P(Trial, a_limit_of_three_holds_through_crashes_and_leaves_three_free) {
                 // The first waits for a second: short jobs on a slow machine would run one after the other.
                 await([&] { return most >= 2 || !context.held(); }, 60s);
                 let_pass(2ms);
-                if (context.held()) --inside;
+                --inside;
+                if (!context.held()) ++lost;  // another may have been let in beside it
               });
   for (int i = 0; i < 60; ++i) jobs.enqueue("Three");
   WorkerOptions options = quick(6);
   options.claim = 1s;
   options.max_crashes = 1000;
-  JobWorker worker(jobs, options);
-  ASSERT_TRUE(await([&] { return crashes >= 3; }, 60s));
-  crashing = false;
-  ASSERT_TRUE(await([&] { return count("Three", JobState::done) == 60; }, 60s));
-  EXPECT_LE(most, 3);
+  {
+    const JobWorker worker(jobs, options);
+    ASSERT_TRUE(await([&] { return crashes >= 3; }, 60s));
+    crashing = false;
+    ASSERT_TRUE(await([&] { return count("Three", JobState::done) == 60; }, 60s));
+  }
+  EXPECT_LE(most, 3 + lost);
   EXPECT_GE(most, 2) << "they did run at once";
   Client other(database_->new_client());
   std::vector<Lease> leases;

@@ -183,16 +183,19 @@ TEST_P(Faults, a_store_that_cannot_be_told_of_the_end_makes_it_unknown_and_it_ru
 TEST_P(Faults, one_whose_heart_stood_still_knows_it_and_leaves_the_other_alone) {
   std::atomic<bool> still = true, go = false, second_go = false, told = false;
   std::atomic<std::uint64_t> tokens[2] = {0, 0};
+  std::atomic<Instant> first_ends{Instant::max()}, second_begins{Instant::min()};
   Jobs paused = with({.before = [&](Step step) -> Status {
     if (still && step == Step::renew) return no_store;
     return ok();
   }});
   paused.define("Heavy", {}, [&](JobContext& context, const Args&) {
     tokens[0] = number(context.token());
+    first_ends = context.deadline();
     told = await([&] { return context.stop_requested() && context.lost(); });
     await([&] { return go.load(); });
   });
   jobs_.define("Heavy", {}, [&](JobContext& context, const Args&) {
+    second_begins = BootClock::now();
     tokens[1] = number(context.token());
     await([&] { return second_go.load(); });
   });
@@ -204,7 +207,8 @@ TEST_P(Faults, one_whose_heart_stood_still_knows_it_and_leaves_the_other_alone) 
   ASSERT_TRUE(firsts.await(What::started));
   JobWorker second(jobs_, quick(1));
   ASSERT_TRUE(await([&] { return tokens[1] != 0; }));
-  EXPECT_TRUE(told) << "before the other was let in";
+  EXPECT_TRUE(await([&] { return told.load(); }));
+  EXPECT_GT(second_begins.load(), first_ends.load()) << "it was to stop before the other was let in";
   EXPECT_GT(tokens[1], tokens[0]);
   still = false;
   go = true;

@@ -103,22 +103,25 @@ TEST_P(Locker, is_got_renewed_and_released_by_hand) {
 
 TEST_P(Locker, a_lease_of_less_than_ten_seconds_needs_no_interval) {
   EXPECT_TRUE(client_.try_acquire("lock_for: 10", {.ttl = 10s}));
-  const Lease lease = client_.acquire("lock_for: 0.3", {.ttl = 300ms});
+  const Lease lease = client_.acquire("lock_for: 3", {.ttl = 3s});
   const Instant deadline = lease.deadline();
   EXPECT_TRUE(await([&] { return lease.deadline() > deadline; })) << "and is renewed";
 }
 
 TEST_P(Locker, who_is_robbed_is_told_in_the_running_code) {
+  std::atomic<bool> robbed = false;
   std::promise<Loss> told;
   const auto work = [&](Lease& lease) {
     lease.on_lost([&](const Lost& lost) { told.set_value(lost.reason); });
     const Lease thief = rob("k");
+    robbed = true;
     EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
     lease.check();
     ADD_FAILURE() << "the work went on";
   };
   try {
-    client_.run("k", {.ttl = 300ms, .owner = "me"}, work);
+    client_that_renews_later(database_->new_client(), robbed)
+        .run("k", {.owner = "me", .renew_every = 100ms}, work);
     ADD_FAILURE() << "and was taken for done";
   } catch (const LeaseLost& lost) {
     EXPECT_EQ(lost.reason(), Loss::stolen);

@@ -2,6 +2,7 @@
 // Leases beside Ruby processes with active_job_lock, whose commands are played by hand, on the same keys.
 #include "tests/redis/ruby.h"
 #include "tests/support/findings.h"
+#include "tests/support/leases.h"
 
 namespace holdfast::test {
 namespace {
@@ -234,10 +235,12 @@ TEST_F(BesideActiveJobLock, its_lock_is_shown_with_nothing_that_was_told_of_ours
 }
 
 TEST_F(BesideActiveJobLock, a_client_is_told_that_its_lease_was_taken_over) {
-  Client client = open(url());
-  const Lease lease = client.acquire("lock:Job:1", {.ttl = 300ms});
+  std::atomic<bool> taken = false;
+  Client client = client_that_renews_later(try_origin(url()).value(), taken);
+  const Lease lease = client.acquire("lock:Job:1", {.renew_every = 100ms});
   ruby_.release();
   ASSERT_TRUE(ruby_.acquire());
+  taken = true;
   ASSERT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
   EXPECT_EQ(lease.lost().reason, Loss::stolen);
   EXPECT_TRUE(mentions(lease.lost().detail, stranger)) << lease.lost().detail;

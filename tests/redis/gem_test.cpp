@@ -104,7 +104,7 @@ TEST_F(BesideTheGem, it_takes_over_our_expired_lease_and_we_learn_it) {
 
 TEST_F(BesideTheGem, a_client_is_told_that_its_lease_was_taken_over) {
   Client client = open(server_.url());
-  const Lease lease = client.acquire("nightly", {.ttl = 300ms});
+  const Lease lease = client.acquire("nightly", {.renew_every = 100ms});
   redis({"set", "nightly", "some-uuid", "PX", "60000"});  // as if it had run out and the gem had come
   ASSERT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
   EXPECT_EQ(lease.lost().reason, Loss::stolen);

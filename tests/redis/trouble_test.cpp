@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/redis/suite.h"
+#include "tests/support/leases.h"
 #include "tests/support/listener.h"
 #include "tests/support/servers/port.h"
 
@@ -48,7 +49,7 @@ TEST_F(TroubleOfRedis, a_connection_that_was_closed_while_idle_is_made_anew_and_
 
 TEST_F(TroubleOfRedis, a_frozen_server_makes_the_loss_fire_at_the_deadline_and_not_at_the_thaw) {
   Client client = open(server_.url());
-  const Lease lease = client.acquire("k", {.ttl = 400ms});
+  const Lease lease = short_lease(client, "k", {.ttl = 400ms});
   server_.pause();
   EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); })) << "while it is still frozen";
   EXPECT_FALSE(lease.held());

@@ -150,7 +150,7 @@ TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_told_and_nothing_was_done)
     EXPECT_EQ(error.code, Errc::unavailable);
     EXPECT_NE(error.detail.find(path_ + " was being written by others"), std::string::npos) << error.detail;
   };
-  const auto now = [] { return BootClock::now() + 20ms; };
+  const auto now = [] { return BootClock::now() + 500ms; };
   const std::string queues[] = {"default"};
   expect(worker.engine().enqueue(Worker::named("k"), now()).error());
   expect(worker.engine().claim({.queues = queues, .holder = {"w"}}, now()).error());

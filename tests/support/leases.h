@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// leases.h - leases that end while a test looks on, on a machine of any speed.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "holdfast/client.h"
+#include "holdfast/store.h"
+#include "stores/decorators/faulty.h"
+#include "tests/support/await.h"
+#include "tests/support/databases.h"
+
+namespace holdfast::test {
+
+// One call for a short lease gets 50 ms, and an answer that leaves less than half of it is too late.  So it
+// is asked for until it comes, and each time for longer.  REQUIRES: a ttl, and a test that does not count
+// calls.
+inline Lease short_lease(Client& client, std::string_view key, AcquireOptions options) {
+  Lease lease;
+  std::string why;
+  EXPECT_TRUE(await([&] {
+    auto result = client.try_acquire(key, options);
+    if (result) {
+      lease = *std::move(result);
+      return true;
+    }
+    why = result.error().detail;
+    if (!result.error().busy() && *options.ttl < std::chrono::seconds(3)) *options.ttl *= 2;
+    return false;
+  })) << why;
+  return lease;
+}
+
+// No renewal of this client reaches the store before `may_renew`: the first that does sees all that was done
+// to the lease until then, and not half of it.  REQUIRES: `may_renew` outlives the client.
+inline Client client_that_renews_later(std::shared_ptr<Origin> origin, const std::atomic<bool>& may_renew) {
+  return Client(wrapped(std::move(origin), [&may_renew](std::unique_ptr<Store> store) {
+    return std::make_unique<Faulty>(std::move(store), [&may_renew](std::span<const Request> requests) {
+      const bool refused = requests[0].verb == Verb::renew && !may_renew;
+      return Fault{refused ? Fault::Kind::refuse_before : Fault::Kind::none};
+    });
+  }));
+}
+
+}  // namespace holdfast::test
