@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file of the configuration, by anybody.
-#include <algorithm>
 #include <string>
 
 #include "base/text.h"
@@ -43,8 +42,6 @@ void require_sound(const cli::ConfigFile& file) {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input = fuzz::text_of(data, size);
   if (input.find("4n4") != std::string_view::npos) return -1;  // not as a password
-  // toml++ 3.3 reaches what it holds for unreachable at some letters outside of quotes that are not ASCII.
-  if (std::any_of(input.begin(), input.end(), [](char c) { return (c & 0x80) != 0; })) return -1;
   const auto file = cli::parse_config(planted(input), path);
   if (file) {
     require_sound(*file);

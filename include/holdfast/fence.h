@@ -38,8 +38,8 @@ class HOLDFAST_API FenceGuard {
 
   // The mark lies beside `file`, in `.NAME.fence`, and outlives us, the machine's crash and any program that
   // writes the file.  It is the mark of `holdfast fence FILE TOKEN -- CMD`: both guard one file together, and
-  // so do all processes that can reach it.  `file` may be a folder, or not exist yet; any name will do, if
-  // only the mark is wanted.  Claims wait for the disk.
+  // so do all processes that can reach it.  `file` may be a folder, or not exist yet, and is no symbolic
+  // link; any name will do, if only the mark is wanted.  Claims wait for the disk.
   static FenceGuard beside(std::string file);
 
   // Claims, and keeps everybody else out until the pass is gone: an older holder that comes meanwhile waits

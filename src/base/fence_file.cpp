@@ -213,18 +213,23 @@ Result<std::string> fence_path(const std::string& file) {
     return Error{Errc::invalid, "\"" + printable(file) + "\" is no path: give that of what is fenced"};
   std::error_code error;
   fs::path path(file);
-  while (!path.has_filename() && path.has_relative_path()) path = path.parent_path();  // slashes behind it
-  fs::path real = fs::canonical(path, error);
-  if (error && fs::is_symlink(fs::symlink_status(path, error)))
-    return Error{Errc::refused,
-                 printable(file) + " is a symbolic link to nothing: give the name that it stands for"};
-  if (real.empty()) {
-    const fs::path folder = path.parent_path();
-    real = fs::canonical(folder.empty() ? "." : folder, error);
-    if (error)
-      return Error{Errc::refused, "the folder of " + printable(file) + " cannot be used: " + error.message()};
-    if (path.filename() != "." && path.filename() != "..") real /= path.filename();
+  const auto adds_nothing = [](const fs::path& name) { return name.empty() || name == "."; };
+  while (adds_nothing(path.filename()) && path.has_relative_path() && path.has_parent_path())
+    path = path.parent_path();
+  // Its mark would be that of what it stands for today: once it is switched, an old token would be let in.
+  if (fs::is_symlink(fs::symlink_status(path, error))) {
+    const fs::path target = fs::canonical(path, error);
+    return Error{Errc::refused, printable(file) + " is a symbolic link" +
+                                    (error ? " to nothing: give the name that it stands for"
+                                           : ", which can be switched: give what it stands for, " +
+                                                 printable(target.string()))};
   }
+  const bool is_name = !path.filename().empty() && path.filename() != "." && path.filename() != "..";
+  const fs::path folder = is_name ? path.parent_path() : path;
+  fs::path real = fs::canonical(folder.empty() ? "." : folder, error);
+  if (error)
+    return Error{Errc::refused, "the folder of " + printable(file) + " cannot be used: " + error.message()};
+  if (is_name) real /= path.filename();
   if (!real.has_filename())
     return Error{Errc::invalid, printable(file) + " has no folder that a mark could lie in"};
   return (real.parent_path() / ("." + real.filename().string() + ".fence")).string();

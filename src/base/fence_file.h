@@ -21,8 +21,9 @@ namespace holdfast {
 // What a guard of any kind says.  Nothing: the token may claim over that mark.
 Status check_claim(Token token, Token seen, const std::string& what);
 
-// Where the mark of `file` lies.  Symbolic links are followed first: two names by which one thing can be
-// opened have one mark.  (Hard links are not seen through.)
+// Where the mark of `file` lies: beside its name.  A symbolic link is refused, for it can be switched to what
+// has no mark yet.  Folders above may be links, and all ways to one folder have one mark; a folder link that
+// is switched leads to another file, with a mark of its own.  (Hard links are not seen through.)
 Result<std::string> fence_path(const std::string& file);
 
 // A claim that was let in.  Until this object, and every copy of its descriptor that a child inherited, is

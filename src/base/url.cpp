@@ -30,7 +30,8 @@ bool names_a_secret(std::string_view parameter) {
   std::string lower = decoded ? *decoded : std::string(parameter);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (lower == "passfile") return false;  // says where it is, not what
+  if (lower == "passfile") return false;                // says where it is, not what
+  if (lower == "authmechanismproperties") return true;  // of MongoDB: a token may be among them
   return lower.find("pass") != std::string::npos || lower.find("pwd") != std::string::npos ||
          lower.find("secret") != std::string::npos || lower.find("token") != std::string::npos;
 }

@@ -50,8 +50,8 @@ Json object_of(const PlaceRow& row) {
 }
 
 Json object_of(const LogRow& row) {
-  return {{"at_us", row.at.count()},    {"key", row.key}, {"event", row.event},  {"holder", row.holder},
-          {"token", number(row.token)}, {"by", row.by},   {"reason", row.reason}};
+  return {{"at_us", row.at.count()},      {"key", row.key}, {"event", row.event},  {"holder", row.holder},
+          {"token", token_of(row.token)}, {"by", row.by},   {"reason", row.reason}};
 }
 
 template <class Row>

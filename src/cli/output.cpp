@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,28 +55,40 @@ std::vector<std::string>& secrets() {
 
 }  // namespace
 
+// One may begin with another or overlap it: what any of them takes for secret is hidden, and then as one.
 std::string without_secrets(std::string_view text) {
-  std::string out(text);
-  for (const std::string& secret : secrets()) {
-    for (std::size_t at = out.find(secret); at != std::string::npos;
-         at = out.find(secret, at + hidden.size())) {
-      out.replace(at, secret.size(), hidden);
+  std::vector<bool> secret(text.size());
+  for (const std::string& word : secrets()) {
+    for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+      for (std::size_t i = at; i < at + word.size(); ++i) secret[i] = true;
     }
+  }
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!secret[i])
+      out.push_back(text[i]);
+    else if (i == 0 || !secret[i - 1])
+      out.append(hidden);
   }
   return out;
 }
 
 void never_say(const std::string& secret) {
-  if (secret.size() >= shortest_secret) secrets().push_back(secret);
+  if (secret.size() < shortest_secret) return;
+  std::vector<std::string>& all = secrets();
+  // Most sentences are made of what was escaped before.
+  for (const std::string& written : {secret, printable(secret)}) {
+    if (std::find(all.begin(), all.end(), written) == all.end()) all.push_back(written);
+  }
 }
 
 void say(std::string_view line) {
-  const std::string text = without_secrets(line) + '\n';
+  const std::string text = std::string(line) + '\n';
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 Status say_now(std::string_view line) {
-  const std::string text = without_secrets(line) + '\n';
+  const std::string text = std::string(line) + '\n';
   std::string_view rest = text;
   while (!rest.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
@@ -83,6 +96,9 @@ Status say_now(std::string_view line) {
       rest.remove_prefix(static_cast<std::size_t>(written));
     } else if (errno == EPIPE) {
       return Error{Errc::stopped, "nobody reads the answer any more"};
+    } else if (errno == EAGAIN) {  // whoever shares it with us has set O_NONBLOCK
+      pollfd room{STDOUT_FILENO, POLLOUT, 0};
+      (void)::poll(&room, 1, -1);
     } else if (errno != EINTR) {
       return Error{Errc::refused, std::string("cannot write the answer: ") + std::strerror(errno)};
     }

@@ -29,8 +29,10 @@ int fail(const Error& error);
 // CMD could not be executed, for that errno: says so, and returns the exit code for it.
 int cannot_run(const std::string& program, int error);
 
-// That text is never written by say() or complain(), whoever put it into a message: *** is.
+// That text is never written by complain(), whoever put it into a message: *** is.
 void never_say(const std::string& secret);
+// An answer is said as it is: rows are for programs, and a key may be somebody's password.  So what a driver,
+// a server or an error says goes through here before it becomes a part of one; before it is escaped.
 std::string without_secrets(std::string_view text);
 
 // A terminal is there and NO_COLOR is not.

@@ -136,6 +136,8 @@ constexpr std::string_view places[] = {
     "postgres://host/db?sslpassword=SECRET",
     "postgres://host/db?p%61ssword=SECRET",
     "mongodb://host/db?tlsCertificateKeyFilePassword=SECRET",
+    "mongodb://host/db?authMechanism=MONGODB-AWS&authMechanismProperties=AWS_SESSION_TOKEN:SECRET",
+    "mongodb://host/db?authmechanismpropertie%73=A:b,AWS_SESSION_TOKEN:SECRET",
     "redis://host?auth_token=SECRET",
     "sqlite:x?secret=SECRET",
     "//user:SECRET@host/db",

@@ -152,16 +152,5 @@ TEST(CommandLine, an_address_in_a_wrong_place_does_not_tell_its_password) {
   }
 }
 
-TEST(CommandLine, every_command_has_a_page) {
-  for (const std::string name : {"run", "acquire", "renew", "release", "show", "ls", "version", "help"}) {
-    const auto by_word = parse({"help", name});
-    const auto by_option = parse({name, "--help"});
-    ASSERT_TRUE(by_word && by_option);
-    EXPECT_THAT(std::get<Help>(by_word->command).text, HasSubstr("usage: holdfast " + name));
-    EXPECT_EQ(std::get<Help>(by_word->command).text, std::get<Help>(by_option->command).text);
-    EXPECT_THAT(std::get<Help>(parse({"help"})->command).text, HasSubstr("\n  " + name + " "));
-  }
-}
-
 }  // namespace
 }  // namespace holdfast::cli

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <clocale>
+#include <nlohmann/json.hpp>
 
+#include "cli/json.h"
 #include "cli/see/in_place.h"
 #include "cli/see/unread.h"
 
@@ -118,6 +120,11 @@ const Case cases[] = {
      {row("k", {"a", 2, 30s})},
      {},
      {"released k: by a, token 1", "acquired k: by a, token 2"}},
+    {"ran_out_and_taken_again_under_the_same_name",
+     {row("k", {"a", 1, 1s})},
+     {row("k", {"a", 2, 30s})},
+     {},
+     {"expired k: of a, token 1", "acquired k: by a, token 2"}},
     {"taken_over",
      {row("k", {"a", 1, 1s})},
      {row("k", {"b", 2, 30s})},
@@ -318,6 +325,18 @@ TEST_F(Log, of_which_only_old_lines_are_left_tells_nothing) {
   EXPECT_THAT(news(), IsEmpty());
   log_.erase(log_.begin(), log_.begin() + 100);
   EXPECT_THAT(news(), IsEmpty());
+}
+
+// ---- as JSON
+
+TEST(AsJson, a_token_that_nobody_knows_is_null_in_the_log_too) {
+  Inspection found;
+  found.lease = row("k", {});
+  found.log = {line("broken", "a", 0, "me"), line("broken", "b", 7, "me")};
+  const auto json = nlohmann::json::parse(json_of(found));
+  EXPECT_TRUE(json["token"].is_null());
+  EXPECT_TRUE(json["log"][0]["token"].is_null());
+  EXPECT_EQ(json["log"][1]["token"], 7);
 }
 
 // ---- on a terminal

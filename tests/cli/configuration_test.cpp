@@ -212,14 +212,15 @@ const Mistake mistakes[] = {
     {"store = ''", "/u:1: ", "sqlite:/PATH"},
     {"store = 'a b'", "/u:1: store is not the URL of a store", "sqlite:/PATH"},
     {"store = 'sqlite:x.db'", "/u:1: \"sqlite:x.db\" depends on the folder", "the whole path"},
-    {"store = '@x'", "/u:1: \"@x\" depends on the folder", "the whole path"},
+    {"store = '@x'", "/u:1: the file of store depends on the folder", "the whole path"},
     {"stores = 'x'", "/u:1: \"stores\" is no table", "[stores]"},
     {"[stores]\np = 5", "/u:2: p is no text", "in quotes"},
     {"[stores]\np = 'other'", "/u:2: p is not the URL", "sqlite:/PATH"},
     {"[stores]\n'a:b' = 'redis://x'", "/u:2: \"a:b\" is no name of a store", "letters"},
     {"[stores]\np = {}", "/u:2: p has no url", "p = { url ="},
     {"[stores]\np = {uri = 'redis://x'}", "/u:2: \"uri\"", "a store has url, password-file and password"},
-    {"[stores]\np = {url = 'redis://x', password-file = 'y'}", "/u:2: \"y\" depends", "the whole path"},
+    {"[stores]\np = {url = 'redis://x', password-file = 'y'}", "/u:2: the file of password-file depends",
+     "the whole path"},
     {"[stores]\np = {url = 'redis://x', password-file = '/y', password = 'z'}", "/u:2: p has more than one",
      "password-file"},
     {"[stores]\np = {url = 'redis://:a@x', password = 'z'}", "/u:2: p has more than one", "password-file"},
@@ -240,6 +241,13 @@ const Mistake mistakes[] = {
     {"[stores]\np = {ulr = 'redis://x'}", "/u:2: \"ulr\"", "did you mean url?"},
     {"[keys]\nttl = '5s'", "/u:2: \"ttl\" is no table", "[keys.\"PREFIX\"]"},
     {"[keys.'']\nttl = '5s'", "/u:1: ", "[defaults]"},
+    {"[keys.n\u00e4chtlich]\nttl = '5s'", "/u:1 is no TOML: a letter that is not ASCII", "[keys.\"PREFIX\"]"},
+    {"\n# \u00e4\nx = \"\u00e4\" \u00e4", "/u:3 is no TOML: a letter", "outside of quotes"},
+    {"x = \"a\\\"\" \u00e4", "/u:1 is no TOML: a letter", "outside of quotes"},
+    {"x = \"a\n\u00e4", "/u:2 is no TOML: a letter", "outside of quotes"},
+    {"x = 'a\\' \u00e4", "/u:1 is no TOML: a letter", "outside of quotes"},
+    {"x = '''a\n'''' \u00e4 '", "/u:2 is no TOML: a letter", "outside of quotes"},
+    {"x = \"\"\"a\\\"\"\"\n\"\"\"\"\" \u00e4 \"", "/u:2 is no TOML: a letter", "outside of quotes"},
     {"[keys.\"a\\u0000b\"]\nttl = '5s'", "/u:1: ", "NUL"},
 };
 
@@ -255,6 +263,19 @@ TEST(Configuration, a_mistake_is_one_sentence_with_its_place_and_what_would_be_r
   }
 }
 
+TEST(Configuration, letters_of_all_alphabets_may_stand_in_quotes_and_comments) {
+  for (const char* const text :
+       {"\ufeff# \u00e4\n[keys.\"n\u00e4\"]\nnote = 'x'", "[keys.'n\u00e4']\nnote = \"\\\"\u00e4\"",
+        "[keys.'n\u00e4']\nnote = \"\"\"\"\"\u00e4\n\"\"\"\"\"",
+        "[keys.'n\u00e4']\nnote = ''''\u00e4'\n''''"}) {
+    SCOPED_TRACE(text);
+    const auto file = parse_config(text, "/u");
+    ASSERT_TRUE(file) << file.error().detail;
+    ASSERT_EQ(file->sections.size(), 1U);
+    EXPECT_EQ(file->sections[0].prefix, "n\u00e4");
+  }
+}
+
 TEST(Configuration, a_mistake_beside_a_password_does_not_show_it) {
   const std::string canary = "hunter2-canary";
   for (const std::string& text :
@@ -264,7 +285,9 @@ TEST(Configuration, a_mistake_beside_a_password_does_not_show_it) {
         "[stores]\np = {url='redis://h', password=" + canary + "}",
         "[defaults]\nttl = 'redis://:" + canary + "@h'", "[defaults]\nttl = 'x'\n[x]\ny='" + canary + "'",
         "[stores]\npassword = '" + canary + "'", "store = '" + canary + " '",
-        "[stores]\np = '1:" + canary + "'", "password = 12" + canary,
+        "[stores]\np = '1:" + canary + "'", "store = '@" + canary + "'",
+        "[stores]\np = {url='redis://h', password-file='" + canary + "'}",
+        "[stores]\np = {url='@" + canary + "'}", "password = 12" + canary,
         "[stores]\np = 'redis://h' " + canary}) {
     SCOPED_TRACE(text);
     const auto file = parse_config(text, "/u");

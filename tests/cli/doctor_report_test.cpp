@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/doctor/report.h"
+#include "cli/output.h"
 
 namespace holdfast::cli {
 namespace {
@@ -159,6 +160,29 @@ TEST(DoctorsReport, json_has_a_line_per_finding_and_one_for_the_whole) {
 TEST(DoctorsReport, what_a_store_says_cannot_steer_the_terminal) {
   const Report report = report_with({{Weight::danger, "redis.kind", "\033[2Jclean", "\033[0m"}});
   EXPECT_THAT(words_of(report, false, false), Not(HasSubstr("\033")));
+}
+
+// In JSON a quote is written as two letters: what is hidden must be hidden before.
+TEST(DoctorsReport, holds_no_password_whatever_a_server_says) {
+  never_say("hun\"ter2\x01");
+  const Report report = report_with({{Weight::danger, "redis.kind", "cannot log in with hun\"ter2\x01: no",
+                                      "take another one than hun\"ter2\x01"}});
+  std::string all = words_of(report, false, false);
+  for (const std::string& line : json_of(report, false)) all += line + "\n";
+  EXPECT_THAT(all, Not(HasSubstr("ter2")));
+  EXPECT_THAT(all, HasSubstr("cannot log in with ***"));
+  EXPECT_THAT(all, HasSubstr("another one than ***"));
+}
+
+TEST(WithoutSecrets, no_part_of_a_password_is_left_where_another_begins_or_ends_it) {
+  for (const char* const secret : {"swordfish", "swordfish-prod", "fish-prod-too", "e\x01\xff!"})
+    never_say(secret);
+  EXPECT_EQ(without_secrets("swordfish-prod"), "***");
+  EXPECT_EQ(without_secrets("(swordfish)"), "(***)");
+  EXPECT_EQ(without_secrets("swordfish-prod-too"), "***");
+  EXPECT_EQ(without_secrets("swordfishswordfish, fish"), "***, fish");
+  EXPECT_EQ(without_secrets("e\x01\xff! and e\\x01\\xff! as complain() is given it"),
+            "*** and *** as complain() is given it");
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ class Examples : public Home {
     std::string text{std::istreambuf_iterator<char>(stream), {}};
     EXPECT_NE(text, "") << name;
     text = std::regex_replace(text, std::regex("/usr/local/bin"), path("bin"));
+    text = std::regex_replace(text, std::regex("/etc/holdfast"), path("etc"));
     return std::regex_replace(text, std::regex("/var/lib/holdfast"), path("."));
   }
   void write_program(const std::string& name, const std::string& script) const {
@@ -101,6 +102,8 @@ TEST_F(Unit, is_one_that_systemd_reads) {
 class Crontab : public Examples {
  protected:
   Crontab() {
+    std::filesystem::create_directory(path("etc"));
+    std::ofstream(path("etc/store")) << "sqlite:" << path("shared.db") << "\n";
     const std::regex setting("([A-Z_]+)=(.*)"), entry("((?:\\S+\\s+){5})(.*)");
     for (const std::string& line : lines_of(example("cron/nightly.cron"))) {
       std::smatch match;
@@ -133,6 +136,7 @@ TEST_F(Crontab, every_line_runs_its_job_and_says_nothing_when_it_is_not_its_turn
     EXPECT_EQ(again.wait(), 0) << again.err();
     EXPECT_EQ(again.out() + again.err(), "") << "cron would mail it";
   }
+  EXPECT_TRUE(exists("shared.db")) << "all hosts together use the store that they are told of";
 }
 
 TEST_F(Crontab, a_run_that_meets_the_last_one_is_left_out) {

@@ -185,11 +185,27 @@ TEST_F(FenceCommand, the_mark_is_that_of_the_name_whatever_becomes_of_the_file) 
   EXPECT_EQ(holdfast({"fence", "doc/.", "5", "true"}).code, 76);
 }
 
-TEST_F(FenceCommand, two_names_of_one_file_have_one_mark) {
-  put("doc", "");
-  std::filesystem::create_symlink("doc", path("name"));
-  EXPECT_EQ(holdfast({"fence", "name", "6", "true"}).code, 0);
-  EXPECT_EQ(fence("5", "true").code, 76);
+// Bob, who is younger, switches it; ann's token must not be let at what it stands for then.
+TEST_F(FenceCommand, a_symbolic_link_is_refused_before_and_after_it_is_switched) {
+  for (const char* const name : {"v1", "v2"}) std::filesystem::create_directory(path(name));
+  std::filesystem::create_directory_symlink("v1", path("current"));
+  const Ended bob = holdfast({"fence", "current", "20", "--", "ln", "-sfn", "v2", "current"});
+  EXPECT_EQ(bob.code, 77);
+  EXPECT_THAT(bob.err, HasSubstr("current is a symbolic link, which can be switched"));
+  EXPECT_THAT(bob.err, HasSubstr("give what it stands for, /"));
+  EXPECT_THAT(bob.err, HasSubstr("/v1\n"));
+  std::filesystem::remove(path("current"));
+  // Nor if it became one only under the fence.
+  EXPECT_EQ(holdfast({"fence", "current", "20", "--", "ln", "-sfn", "v2", "current"}).code, 0);
+  EXPECT_EQ(holdfast({"fence", "current", "10", "--", "touch", "ran"}).code, 77);
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_F(FenceCommand, two_ways_to_one_file_have_one_mark) {
+  std::filesystem::create_directory(path("folder"));
+  std::filesystem::create_directory_symlink("folder", path("way"));
+  EXPECT_EQ(holdfast({"fence", "way/doc", "6", "true"}).code, 0);
+  EXPECT_EQ(holdfast({"fence", "folder/doc", "5", "true"}).code, 76);
   std::filesystem::create_symlink("nothing", path("dangling"));
   const Ended dangling = holdfast({"fence", "dangling", "6", "true"});
   EXPECT_EQ(dangling.code, 77);

@@ -17,6 +17,7 @@ struct Document {
   std::string install;
   std::string session{};  // the client, reading statements; empty: it has no transactions
   std::string begin{}, claim{}, write{}, read{}, commit{}, rollback{};
+  std::string waiting{};  // how many transactions wait for another; empty: nobody can tell
   // Those that have no transactions: both steps in one.
   std::string fenced_write{}, fenced_read{}, plain_write{}, plain_read{};
 };
@@ -154,16 +155,31 @@ class Fenced : public ::testing::TestWithParam<std::string>, protected Household
     if (GetParam() == "postgres") {
       shared_postgres().execute("CREATE SCHEMA " + name_);
       environment_["PGOPTIONS"] = "-csearch_path=" + name_;
-      return in_sql("postgres", "psql -XqAt -v ON_ERROR_STOP=1 " + shared_postgres().url(), "BEGIN;\n",
-                    "DO $$ BEGIN IF NOT holdfast_fence('doc', TOKEN) THEN RAISE 'TOKEN is too old'; END IF; "
-                    "END $$;\n");
+      environment_["PGAPPNAME"] = name_;
+      Document doc =
+          in_sql("postgres", "psql -XqAt -v ON_ERROR_STOP=1 " + shared_postgres().url(), "BEGIN;\n",
+                 "DO $$ BEGIN IF NOT holdfast_fence('doc', TOKEN) THEN RAISE 'TOKEN is too old'; END IF; "
+                 "END $$;\n");
+      doc.waiting =
+          "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = '" +
+          name_ + "';\n";
+      return doc;
     }
     maria_ = GetParam() == "mysql" ? &shared_mysql() : &shared_mariadb();
     maria_->query("CREATE DATABASE " + name_);
-    return in_sql("mariadb",
-                  "mariadb --no-defaults --unbuffered --batch --skip-column-names --user=root --socket=" +
-                      maria_->socket() + " " + name_,
-                  "START TRANSACTION;\n", "CALL holdfast_fence('doc', TOKEN);\n");
+    Document doc =
+        in_sql("mariadb",
+               "mariadb --no-defaults --unbuffered --batch --skip-column-names --user=root --socket=" +
+                   maria_->socket() + " " + name_,
+               "START TRANSACTION;\n", "CALL holdfast_fence('doc', TOKEN);\n");
+    // What that table says is renewed when nobody has read it for 0.1 s.
+    doc.waiting =
+        "SELECT SLEEP(0.2); SELECT count(*) FROM information_schema.innodb_trx t JOIN "
+        "information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' "
+        "AND "
+        "p.db = '" +
+        name_ + "';\n";
+    return doc;
   }
 
   const std::string name_ = "f_" + random_hex(16);
@@ -265,8 +281,13 @@ TEST_P(FencedInTransactions, a_younger_claim_waits_for_the_end_of_the_transactio
   Process::Plan younger_plan = plan({"sh", "-c", doc_.session});
   younger_plan.keep_input = true;
   Process younger(younger_plan);
+  younger.type("SELECT 'here';\n");
+  ASSERT_TRUE(younger.await_out("here\n")) << younger.err();
   younger.type(replaced(doc_.begin + doc_.claim + doc_.read + doc_.commit, "6", ""));
   younger.end_input();
+  ASSERT_TRUE(await([&] { return doc_.waiting.empty() || last_line(sql(doc_.waiting).out) == "1"; }))
+      << younger.out() << younger.err();
+  EXPECT_EQ(last_line(younger.out()), "here");
   older.type(replaced(doc_.write + doc_.commit, "5", "by-ann"));
   older.end_input();
   EXPECT_EQ(older.wait(), 0) << older.err();

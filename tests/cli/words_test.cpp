@@ -190,6 +190,25 @@ TEST(Pages, each_fits_a_screen_and_has_two_examples_that_are_understood) {
   }
 }
 
+TEST(Pages, every_command_has_one_and_is_listed) {
+  std::size_t commands = 0;
+  for (const CommandEntry& command : whole_table()) {
+    if (command.name.empty()) continue;
+    SCOPED_TRACE(command.name);
+    ++commands;
+    Words by_word = words_of(command.name), by_option = by_word, list = by_word;
+    by_word.insert(by_word.begin(), "help");
+    by_option.emplace_back("--help");
+    list.back() = "--help";  // of the program, or of what it is below
+    const auto page = parse(by_word), same = parse(by_option), above = parse(list);
+    ASSERT_TRUE(page && same && above);
+    EXPECT_THAT(std::get<Help>(page->command).text, HasSubstr("usage: holdfast " + command.name));
+    EXPECT_EQ(std::get<Help>(page->command).text, std::get<Help>(same->command).text);
+    EXPECT_THAT(std::get<Help>(above->command).text, HasSubstr("\n  " + by_word.back() + " "));
+  }
+  EXPECT_GE(commands, 20U);
+}
+
 TEST(Pages, each_is_for_man_too) {
   const Table table = whole_table();
   for (const CommandEntry& command : table) {

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <fstream>
@@ -71,10 +72,28 @@ TEST_P(Guards, let_nobody_in_while_somebody_is_inside) {
   EXPECT_TRUE(fence_.admits(Token{5}));
 }
 
+// 'S': it waits for something.
+char state_of_thread(pid_t thread) {
+  std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
+  const std::string text{std::istreambuf_iterator<char>(stat), {}};
+  const std::size_t name_end = text.rfind(')');
+  return name_end == std::string::npos ? '?' : text[name_end + 2];
+}
+
 TEST_P(Guards, refuse_an_older_holder_that_waited_behind_a_younger_one) {
   std::optional<FenceGuard::Pass> pass = fence_.enter(Token{6});
   std::atomic<bool> was_admitted = true;
-  std::jthread older([&] { was_admitted = fence_.admits(Token{5}); });
+  std::atomic<pid_t> thread = 0;
+  // As another process has it.  What is in memory is only this one's.
+  FenceGuard behind = GetParam() ? FenceGuard::beside(scratch_.path() + "/thing") : fence_;
+  std::jthread older([&] {
+    thread = ::gettid();
+    was_admitted = behind.admits(Token{5});
+  });
+  EXPECT_TRUE(await([&] {
+    return GetParam() ? is_waited_for(scratch_.path() + "/.thing.fence")
+                      : thread != 0 && state_of_thread(thread) == 'S';
+  }));
   pass.reset();
   older.join();
   EXPECT_FALSE(was_admitted);
@@ -126,6 +145,29 @@ TEST(GuardOfAFile, excludes_another_guard_of_the_same_file) {
                                     scratch.path().substr(scratch.path().rfind('/') + 1) + "/thing");
   const auto pass = one.enter(Token{5});
   EXPECT_EQ(another.try_enter(Token{6}, 0ms).error().code, Errc::busy);
+}
+
+TEST(GuardOfAFile, is_not_had_by_a_link_that_could_be_switched_to_what_has_no_mark) {
+  const Scratch scratch;
+  const std::string current = scratch.path() + "/current";
+  for (const char* const name : {"v1", "v2"}) std::filesystem::create_directory(scratch.path() + "/" + name);
+  std::filesystem::create_directory_symlink("v1", current);
+  for (const std::string& way : {current, current + "/", current + "/.", current + "/./"}) {
+    auto fence = FenceGuard::beside(way);
+    const auto refused = fence.try_enter(Token{20});
+    ASSERT_FALSE(refused) << way;
+    EXPECT_EQ(refused.error().code, Errc::refused);
+    EXPECT_THAT(refused.error().detail, HasSubstr("give what it stands for, "));
+    EXPECT_THAT(refused.error().detail, HasSubstr("/v1"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/.v1.fence"));
+  // A link above it is a way like others.
+  EXPECT_TRUE(FenceGuard::beside(current + "/thing").admits(Token{20}));
+  EXPECT_FALSE(FenceGuard::beside(scratch.path() + "/v1/thing").admits(Token{10}));
+  EXPECT_TRUE(FenceGuard::beside(current + "/..").admits(Token{20}));
+  EXPECT_FALSE(FenceGuard::beside(scratch.path()).admits(Token{10}));
+  std::filesystem::remove(std::filesystem::path(scratch.path()).parent_path() /
+                          ("." + std::filesystem::path(scratch.path()).filename().string() + ".fence"));
 }
 
 TEST(GuardOfAFile, is_refused_a_mark_that_cannot_be_believed_or_kept) {

@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "cli/exit_code.h"
+#include "cli/output.h"
 #include "core/grade.h"
 
 namespace holdfast::cli {
@@ -152,6 +153,11 @@ Finding unmeasured(const Error& error, bool still) {
 
 void settle(Report& report) {
   auto& all = report.diagnosis.findings;
+  for (std::string* const text : {&report.store, &report.diagnosis.server}) *text = without_secrets(*text);
+  for (Finding& finding : all) {
+    finding.what = without_secrets(finding.what);
+    finding.advice = without_secrets(finding.advice);
+  }
   std::stable_sort(all.begin(), all.end(),
                    [](const Finding& a, const Finding& b) { return a.weight > b.weight; });
   report.diagnosis.grade = core::grade_of(report.diagnosis.grade, all);

@@ -32,7 +32,7 @@ Finding refused(const Report& report, const Error& error);
 // ... or that failed, and again (`still`).
 Finding unmeasured(const Error& error, bool still);
 
-// The heaviest first, and the class that all of them together leave.
+// The heaviest first, none with a password in it, and the class that all of them together leave.
 void settle(Report& report);
 
 // REQUIRES, of all below: settle() has been called.

@@ -57,7 +57,10 @@ class Telling {
     const std::lock_guard lock(mutex_);
     const Millis took = took_of(event);
     if (!as_json_) return complain(sentence_of(event, took));
-    say(json_of(event, took));
+    JobEvent told = event;
+    // Else it is a row's holder.
+    if (told.what != JobEvent::What::dropped) told.detail = without_secrets(told.detail);
+    say(json_of(told, took));
     std::fflush(stdout);
   }
 

@@ -88,6 +88,7 @@ class OneKey {
     LeaseRow row = before_;
     row.remaining = 0ms;
     add(expired ? Event::expired : Event::released, at, row);
+    all_.back().free_since = !is_held(now_);
   }
 
   void add_written(const LogRow& line) {
@@ -199,7 +200,8 @@ std::string sentence_of(const Change& c) {
     case Event::acquired: return "by " + who(c.holder) + with_token(c.token) + and_note(c.detail);
     case Event::renewed: return "by " + who(c.holder) + ", " + left_of(c.remaining);
     case Event::released: return "by " + who(c.holder) + with_token(c.token);
-    case Event::expired: return "of " + who(c.holder) + with_token(c.token) + "; nobody has it";
+    case Event::expired:
+      return "of " + who(c.holder) + with_token(c.token) + (c.free_since ? "; nobody has it" : "");
     case Event::taken_over:
       return "by " + who(c.by) + " from " + who(c.holder) + with_token(c.token) + because(c.detail);
     case Event::broken:

@@ -9,8 +9,9 @@
 //   held            | free, the holder remembered  | expired
 //   held by A       | held by B                    | A released or expired, B acquired
 //   any             | the log has a line about it  | taken-over, broken: as the store has written it down
-//   N wait          | more wait, fewer wait        | waiting, left (who was granted the key is not told as
-//   left) the same grant  | another note                 | note
+//   N wait          | more wait                    | waiting
+//   N wait          | fewer wait                   | left, but for those who were granted the key
+//   the same grant  | another note                 | note
 #pragma once
 #include <cstdint>
 #include <string>
@@ -37,7 +38,7 @@ enum class Event : std::uint8_t {
   acquired,
   renewed,
   released,
-  expired,  // it ran out, and nobody has it
+  expired,  // it ran out
   taken_over,
   broken,
   waiting,  // more than before
@@ -56,6 +57,7 @@ struct Change {
   Millis remaining{};
   std::uint32_t waiting{};
   std::string detail{};  // the note; of what the store has written down: why
+  bool free_since{};     // released, expired: nobody has it at this look either
 };
 
 // For people, without time, event and key.

@@ -18,7 +18,7 @@ std::string shown_url(const std::string& url, const std::string& password, const
 
 Row row_of_store(const Setup& setup) {
   const StoreChoice& store = setup.store;
-  if (setup.no_store) return {"store", setup.no_store->detail, store.from};
+  if (setup.no_store) return {"store", without_secrets(setup.no_store->detail), store.from};
   return {"store", shown_url(store.url, store.password, store.password_file), store.from};
 }
 

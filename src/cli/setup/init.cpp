@@ -11,7 +11,7 @@ namespace holdfast::cli {
 int execute(const Init& command, const Common& common) {
   auto origin = try_origin(common.store);
   if (!origin) return fail(origin.error());
-  const std::string store = printable((*origin)->name());
+  const std::string store = printable(without_secrets((*origin)->name()));
   Operator by_hand(*std::move(origin));
   const auto statements = command.dry_run ? by_hand.try_plan() : by_hand.try_init();
   if (!statements) return fail(statements.error());

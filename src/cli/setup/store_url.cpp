@@ -68,7 +68,15 @@ Result<std::string> line_in(const std::string& path, const char* what,
   return line;
 }
 
-Result<std::string> url_in(const std::string& path) { return line_in(path, "URL of the store", &has_secret); }
+Result<std::string> url_in(const std::string& path) {
+  auto line = line_in(path, "URL of the store", &has_secret);
+  if (!line) return line;
+  // Whoever names the file means one store, in whatever folder.
+  if (const auto url = parse_url(*line); url && url->scheme == "sqlite" && !url->rest.starts_with("/"))
+    return Error{Errc::invalid, "the URL in " + printable(path) +
+                                    " depends on the folder one is in: give the whole path, as sqlite:/PATH"};
+  return line;
+}
 
 Result<std::string> password_in(const std::string& path) {
   return line_in(path, "password of the store", [](const std::string&) { return true; });
