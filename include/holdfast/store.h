@@ -52,7 +52,7 @@ struct Reply {
   std::string holder{};   // whom the row names; that holder has the key only if `remaining` is not zero
   Millis remaining{};     // of whoever holds the key now.  Busy with no holder: of the queue's first place
   std::uint32_t ahead{};  // busy: live places before ours
-  StoreTime now{};        // the store's clock when it answered
+  StoreTime now{};  // the store's clock when it answered; zero: it did not tell, as of a lease not there
 };
 
 // Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it

@@ -129,6 +129,28 @@ TEST(DoctorsReport, the_verdict_says_where_nothing_is_granted) {
   EXPECT_THAT(words_of(report_with({unmeasured(error, false)}), false, false), Not(HasSubstr(nothing)));
 }
 
+TEST(DoctorsReport, what_no_client_gets_past_has_that_verdict_too) {
+  constexpr const char* nothing = "nothing is granted until that is mended";
+  for (const char* const topic :
+       {"postgres.privileges", "mariadb.privileges", "redis.rights", "mongodb.rights", "postgres.columns",
+        "mariadb.columns", "postgres.recovery", "mariadb.version"}) {
+    EXPECT_THAT(words_of(report_with({{Weight::danger, topic, "it does not do", "mend it"}}), false, false),
+                EndsWith(nothing))
+        << topic;
+  }
+  const Finding of_jobs{Weight::note, "redis.rights-of-jobs", "no jobs can be kept", "grant"};
+  EXPECT_THAT(words_of(report_with({of_jobs, warning}), false, false), Not(HasSubstr(nothing)));
+  Report report = report_with({danger});
+  report.add(refused(report, {Errc::refused, "it evicts"}));
+  EXPECT_THAT(words_of(report, false, false), EndsWith(nothing)) << "the refusal is a note, and is one";
+}
+
+TEST(DoctorsReport, a_clock_that_told_no_time_is_told_so) {
+  Report report = report_with({});
+  report.clock_untold = true;
+  EXPECT_THAT(words_of(report, false, false), HasSubstr("\nclock drift   not measured: "));
+}
+
 TEST(DoctorsReport, a_refusal_says_whom_it_concerns_and_what_to_do) {
   const Error error{Errc::refused, "the user may not"};
   const Finding alone = refused(report_with({}), error), beside = refused(report_with({danger}), error);

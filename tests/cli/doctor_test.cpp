@@ -93,6 +93,22 @@ TEST_P(DoctorOn, a_store_that_works_passes_the_self_test_and_has_the_class_of_it
   EXPECT_NE(told.whole["server"].get<std::string>(), "");
 }
 
+// All of it is this machine's: nothing refuses us, and every clock runs as ours does.
+TEST_P(DoctorOn, a_store_that_works_gives_no_false_alarm) {
+  for (const Words& words : {Words{"doctor", "--quick", "--json"}, Words{"doctor", "--json"}}) {
+    const Ended ended = holdfast(words);
+    const Told told(ended.out);
+    ASSERT_TRUE(told.whole.is_object()) << ended.err;
+    for (const char* const topic : {"all.refused", "all.unmeasured", "all.no-tables", "all.clock-drift"})
+      EXPECT_EQ(told.weight_of(topic), "") << ended.out;
+  }
+}
+
+// Some stores tell the time only of a lease that is there, and --quick takes none.
+TEST_P(DoctorOn, a_clock_that_was_not_looked_at_is_told_so) {
+  EXPECT_THAT(holdfast({"doctor", "--quick"}).out, HasSubstr("\nclock drift   "));
+}
+
 TEST_P(DoctorOn, people_read_the_class_first_and_the_verdict_last) {
   const Ended ended = holdfast({"doctor", "--quick"});
   EXPECT_THAT(ended.code, AnyOf(0, 1, 77));

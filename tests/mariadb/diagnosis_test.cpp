@@ -2,10 +2,12 @@
 // A thorough look at servers that are set up well, and at some that are not.  Each topic is a row of the
 // table in docs/stores/mariadb.md.
 #include <filesystem>
+#include <optional>
 
 #include "stores/mariadb/findings.h"
 #include "tests/mariadb/suite.h"
 #include "tests/support/findings.h"
+#include "tests/support/servers/port.h"
 #include "tests/support/servers/relay.h"
 
 namespace holdfast::test {
@@ -41,13 +43,17 @@ class Diagnosed : public MariaTest {
       query("GRANT " + std::string(grant) + " TO " + user_);
     return server().url(user_, database_);
   }
+  // What such a user is always told: MySQL does not say whether it is a replica.
+  std::vector<std::string> usual() const {
+    return mysql() ? std::vector<std::string>{"note mariadb.unseen"} : std::vector<std::string>{};
+  }
   const std::string user_ = "u_" + random_hex(16);
   bool has_user_ = false;
 };
 
 TEST_P(Diagnosed, a_server_that_is_set_up_well_has_nothing_to_be_said_about) {
   const Diagnosis diagnosis = diagnosis_of(least());
-  EXPECT_TRUE(diagnosis.findings.empty()) << found(diagnosis).front();
+  EXPECT_EQ(topics_of(diagnosis.findings), usual());
   EXPECT_EQ(diagnosis.grade, 'B');
   EXPECT_THAT(diagnosis.server,
               ::testing::MatchesRegex(mysql() ? "MySQL [0-9]+[.][0-9.]+" : "MariaDB [0-9]+[.][0-9.]+"));
@@ -95,13 +101,35 @@ TEST_P(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
   query("REVOKE DELETE ON holdfast_waiters FROM " + user_);
   query("GRANT INSERT ON holdfast_state TO " + user_ + "; REVOKE SELECT ON holdfast_state FROM " + user_);
   const Diagnosis diagnosis = diagnosis_of(url);
-  EXPECT_THAT(topics_of(diagnosis.findings), ElementsAre("danger mariadb.privileges"));
+  EXPECT_TRUE(has(diagnosis, "mariadb.privileges", Weight::danger));
   const std::string advice = the(diagnosis, "mariadb.privileges").advice;
   EXPECT_THAT(advice, HasSubstr("GRANT UPDATE ON `locks`"));
   query(advice);  // it is SQL
-  EXPECT_TRUE(diagnosis_of(url).findings.empty()) << advice;
+  EXPECT_EQ(topics_at(url), usual()) << advice;
   for (const char* table : {"locks", "holdfast_waiters", "holdfast_facts", "holdfast_log"})
     EXPECT_EQ(query("SELECT COUNT(*) FROM " + std::string(table)), "0") << "only looked";
+}
+
+TEST_P(Diagnosed, whether_it_is_a_replica_is_told_to_who_may_ask) {
+  const std::string url = least();
+  const std::string unseen = the(diagnosis_of(url), "mariadb.unseen").what;
+  EXPECT_EQ(unseen.find("REPLICATION CLIENT") != std::string::npos, mysql()) << unseen;
+  query("GRANT " + std::string(mysql() ? "REPLICATION CLIENT" : "REPLICA MONITOR") + " ON *.* TO " + user_);
+  EXPECT_TRUE(topics_at(url).empty());
+}
+
+TEST_P(Diagnosed, a_user_that_may_have_few_connections_is_told_so_with_all_that_was_found) {
+  const std::string url = least();
+  query("REVOKE UPDATE ON locks FROM " + user_);
+  query("ALTER USER " + user_ + "@'%' WITH MAX_USER_CONNECTIONS 1");
+  std::optional<Diagnosis> diagnosis;
+  ASSERT_TRUE(await([&] {
+    auto told = try_origin(url).value()->steward()->diagnose(soon());
+    if (told) diagnosis = *std::move(told);
+    return diagnosis.has_value();
+  }));
+  EXPECT_TRUE(has(*diagnosis, "mariadb.connections", Weight::warning));
+  EXPECT_TRUE(has(*diagnosis, "mariadb.privileges", Weight::danger));
 }
 
 TEST_P(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_the_same_address) {
@@ -176,6 +204,32 @@ TEST(Replicas, of_mysql_that_do_not_confirm_are_a_warning_about_their_primary) {
   EXPECT_THAT(said(), HasSubstr("only after others have seen"));
 }
 
+// A group of one is one, too.
+TEST(Groups, of_mysql_with_several_primaries_are_a_warning) {
+  const MariaServer member({.lines = {"log_bin=log", "server_id=7", "gtid_mode=ON", "report_host=127.0.0.1",
+                                      "enforce_gtid_consistency=ON", "performance_schema=ON"},
+                            .mysql = true});
+  member.query("CREATE USER ordinary@'%' IDENTIFIED BY ''; GRANT SELECT ON app.* TO ordinary@'%'");
+  member.query(
+      "INSTALL PLUGIN group_replication SONAME 'group_replication.so'; SET GLOBAL "
+      "group_replication_group_name = 'aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa', "
+      "group_replication_single_primary_mode = OFF, group_replication_bootstrap_group = ON");
+  EXPECT_EQ(about(diagnosis_of(member.url()), "mariadb.group"), nullptr) << "it has not begun";
+  ASSERT_TRUE(await([&] {  // somebody else may have taken the port meanwhile
+    try {
+      member.query("SET GLOBAL group_replication_local_address = '127.0.0.1:" + std::to_string(free_port()) +
+                   "'; START GROUP_REPLICATION");
+      return true;
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+  }));
+  const Diagnosis diagnosis = diagnosis_of(member.url());
+  EXPECT_TRUE(has(diagnosis, "mariadb.group", Weight::warning));
+  EXPECT_EQ(about(diagnosis, "mariadb.replica"), nullptr);
+  EXPECT_TRUE(has(diagnosis_of(member.url("ordinary", "app")), "mariadb.group", Weight::warning));
+}
+
 // What no server here can be made to say, or not soon.
 TEST(Findings, of_replicas_that_have_been_too_slow_to_confirm) {
   const mariadb::Site site({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
@@ -200,6 +254,31 @@ TEST(Findings, of_replicas_that_this_user_may_not_see) {
   EXPECT_TRUE(topics({.held = {"GRANT USAGE ON *.* TO `u`@`%`"}}, {}).empty()) << "nobody can fetch a log";
   EXPECT_TRUE(topics({.held = {"GRANT PROCESS, RELOAD ON *.* TO `u`@`%`"}}, hello).empty());
   EXPECT_TRUE(topics({.status = {{"Slaves_connected", "0"}}}, hello).empty()) << "MariaDB tells everybody";
+}
+
+TEST(Findings, of_a_replica_that_this_user_may_not_see) {
+  const mariadb::Site site({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const auto topics = [&](const std::string& version) {
+    return topics_of(mariadb::findings_of({.source_untold = true}, {.version = version}, site));
+  };
+  EXPECT_THAT(topics("8.4.6"), ElementsAre("note mariadb.unseen"));
+  EXPECT_TRUE(topics("10.11.14-MariaDB").empty()) << "it tells everybody";
+}
+
+TEST(Findings, of_a_group_with_several_primaries) {
+  const mariadb::Site site({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  mariadb::Depth depth{
+      .settings = {{"group_replication_single_primary_mode", "OFF"},
+                   {"group_replication_group_name", "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"}}};
+  const auto topics = [&] { return topics_of(mariadb::findings_of(depth, {}, site)); };
+  EXPECT_THAT(topics(), ElementsAre("warning mariadb.group"));
+  depth.in_group = false;
+  EXPECT_TRUE(topics().empty()) << "it is not in it now";
+  depth.in_group = true;
+  depth.settings["group_replication_single_primary_mode"] = "ON";
+  EXPECT_TRUE(topics().empty());
+  depth.settings = {{"group_replication_single_primary_mode", "OFF"}, {"group_replication_group_name", ""}};
+  EXPECT_TRUE(topics().empty()) << "the plugin is there, and no more";
 }
 
 TEST(Findings, of_a_server_that_is_too_old) {

@@ -84,7 +84,12 @@ TEST_F(AnswersOfMongo, the_default_write_concern_is_weak_below_a_majority) {
   EXPECT_TRUE(weak(R"({"defaultWriteConcern": {"w": 1, "wtimeout": 0}})"));
   EXPECT_TRUE(weak(R"({"defaultWriteConcern": {"w": 0}})"));
   EXPECT_FALSE(weak(R"({"defaultWriteConcern": {"w": "majority", "wtimeout": 0}})"));
-  EXPECT_FALSE(weak(R"({"defaultReadConcern": {"level": "local"}})"));
+  EXPECT_FALSE(weak(R"({"defaultWriteConcern": {"w": "majority", "wtimeout": 0},
+                        "defaultWriteConcernSource": "implicit"})"));
+  EXPECT_TRUE(weak(R"({"defaultReadConcern": {"level": "local"}, "defaultWriteConcernSource": "implicit",
+                       "defaultReadConcernSource": "implicit"})"))
+      << "as a set with arbiters says it";
+  EXPECT_FALSE(weak(R"({"defaultReadConcern": {"level": "local"}})")) << "it does not say";
 }
 
 TEST_F(AnswersOfMongo, the_role_that_is_documented_lacks_nothing) {

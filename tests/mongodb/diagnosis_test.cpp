@@ -2,6 +2,8 @@
 // What `doctor` is told of a server and its collections.
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
+#include "tests/support/servers/port.h"
+#include "tests/support/servers/relay.h"
 
 namespace holdfast::test {
 namespace {
@@ -119,6 +121,20 @@ TEST_F(DiagnosisOfMongo, what_every_client_finds_is_found_here_too) {
     ASSERT_TRUE(about(diagnosis, finding.topic)) << finding.topic;
     EXPECT_EQ(about(diagnosis, finding.topic)->weight, finding.weight);
   }
+}
+
+// The engine of the tests does not say who it is: that others answer is in judgement_test.cpp.
+TEST(DiagnosisOfOneMongo, that_lets_one_connection_in_is_told_so_with_all_that_was_found) {
+  const MongoServer server;
+  const auto behind = [](const Relay& relay) {
+    return try_diagnose("mongodb://127.0.0.1:" + std::to_string(relay.port()) + "/app").value();
+  };
+  std::vector<int> ports(10, free_port());  // at which nobody is
+  ports.front() = server.port();
+  const Diagnosis diagnosis = behind(Relay(ports));
+  EXPECT_TRUE(has(diagnosis, "mongodb.connections", Weight::warning));
+  EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Weight::warning));
+  EXPECT_FALSE(about(behind(Relay({server.port()})), "mongodb.connections"));
 }
 
 TEST(DiagnosisOfNoMongo, where_nobody_answers_there_is_none) {

@@ -47,6 +47,10 @@ TEST(JudgementOfMongo, a_server_that_no_client_uses_is_a_danger) {
   expect(judged({.processes = {"a", "b"}}), "mongodb.identity", Weight::danger);
 }
 
+TEST(JudgementOfMongo, a_server_that_lets_no_further_connection_in_is_warned_of) {
+  expect(judged({.crowded = "too many"}), "mongodb.connections", Weight::warning);
+}
+
 TEST(JudgementOfMongo, a_collection_that_is_sharded_is_warned_of) {
   EXPECT_EQ(about(judged({.sharded = true}), "mongodb.sharded")->weight, Weight::warning);
 }

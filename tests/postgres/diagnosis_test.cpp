@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "stores/postgres/findings.h"
@@ -103,6 +104,23 @@ TEST_F(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
   psql()->run(advice);  // it is SQL
   EXPECT_TRUE(diagnosis_of(url).findings.empty()) << advice;
   EXPECT_EQ(Ours(url).acquire("k", "ann").verdict, Verdict::granted);
+}
+
+TEST_F(Diagnosed, a_role_that_may_have_few_connections_is_told_so_with_all_that_was_found) {
+  const std::string url = least();
+  psql()->run("REVOKE UPDATE ON locks FROM " + role_);
+  for (const char* const limit : {"1", "2"}) {
+    shared_postgres().execute("ALTER ROLE " + role_ + " CONNECTION LIMIT " + limit);
+    std::optional<Diagnosis> diagnosis;
+    // The server may not have seen yet that the last one has gone.
+    ASSERT_TRUE(await([&] {
+      auto told = try_origin(url).value()->steward()->diagnose(soon());
+      if (told) diagnosis = *std::move(told);
+      return diagnosis.has_value();
+    }));
+    EXPECT_TRUE(has(*diagnosis, "postgres.connections", Weight::warning)) << limit;
+    EXPECT_TRUE(has(*diagnosis, "postgres.privileges", Weight::danger)) << limit;
+  }
 }
 
 TEST_F(Diagnosed, a_schema_that_one_may_not_enter_is_told_too) {

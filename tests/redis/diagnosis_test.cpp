@@ -5,6 +5,7 @@
 #include "tests/redis/documented_acl.h"
 #include "tests/redis/suite.h"
 #include "tests/support/findings.h"
+#include "tests/support/servers/relay.h"
 
 namespace holdfast::test {
 namespace {
@@ -105,6 +106,40 @@ TEST_F(DiagnosisOfRedis, a_server_that_anybody_reaches_without_a_password_is_war
   EXPECT_TRUE(has(now(), "redis.no-password", Weight::warning));
   set("protected-mode", "yes");
   EXPECT_FALSE(about(now(), "redis.no-password"));
+}
+
+// AUTH default x is answered with OK where the default user needs no password.
+TEST_F(DiagnosisOfRedis, a_password_that_nobody_asks_for_hides_nothing) {
+  set("protected-mode", "no");
+  set("bind", "127.0.0.1 -192.0.2.1");
+  const std::string url = "redis://default:x@127.0.0.1:" + std::to_string(server_.port());
+  const Diagnosis open = diagnose(url);
+  EXPECT_TRUE(has(open, "redis.no-password", Weight::warning));
+  EXPECT_TRUE(mentions(the(open, "redis.account").what, "whoever reaches the server may"));
+  ASSERT_EQ(redis({"ACL", "SETUSER", "app", "on", ">secret", "+@all", "~*", "&*"}), "OK");
+  const std::string app = "redis://app:secret@127.0.0.1:" + std::to_string(server_.port());
+  EXPECT_TRUE(has(diagnose(app), "redis.no-password", Weight::warning)) << "others need no user";
+  set("requirepass", "x");
+  EXPECT_FALSE(about(diagnose(url), "redis.no-password"));
+  EXPECT_FALSE(about(diagnose(app), "redis.no-password"));
+}
+
+TEST_F(DiagnosisOfRedis, two_servers_behind_one_address_are_a_danger) {
+  const RedisServer other;
+  const auto behind = [](const Relay& relay) {
+    return diagnose("redis://127.0.0.1:" + std::to_string(relay.port()));
+  };
+  EXPECT_TRUE(has(behind(Relay({server_.port(), other.port()})), "redis.identity", Weight::danger));
+  EXPECT_FALSE(about(behind(Relay({server_.port()})), "redis.identity"));
+}
+
+TEST(DiagnosisOfOtherRedis, one_that_lets_one_connection_in_is_told_so_with_all_that_was_found) {
+  const RedisServer server({.lines = {"maxclients 1"}});
+  EXPECT_TRUE(await([&] {  // it may not have seen yet that the last one has gone
+    const auto diagnosis = try_diagnose(server.url());
+    return diagnosis && has(*diagnosis, "redis.connections", Weight::warning) &&
+           has(*diagnosis, "redis.appendfsync", Weight::warning);
+  }));
 }
 
 TEST(DiagnosisOfOtherRedis, one_of_a_cluster_is_a_danger) {

@@ -29,7 +29,7 @@ TEST(JudgementOfRedis, an_append_only_file_that_cannot_be_written_is_a_danger) {
   EXPECT_FALSE(about(judged("aof_enabled:1\r\naof_last_write_status:ok\r\n"), "redis.append-errors"));
 }
 
-TEST(JudgementOfRedis, two_servers_on_one_connection_are_a_danger) {
+TEST(JudgementOfRedis, two_servers_that_answer_are_a_danger) {
   EXPECT_EQ(weight_of(judged("", {.run_ids = {"a", "a", "b", "a"}}), "redis.identity"), Weight::danger);
   EXPECT_FALSE(about(judged("", {.run_ids = {"a", "a"}}), "redis.identity"));
   EXPECT_FALSE(about(judged(""), "redis.identity"));

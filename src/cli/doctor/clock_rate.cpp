@@ -55,7 +55,8 @@ bool ClockRate::is_meaningful() const noexcept {
 }
 
 std::optional<ClockRate> clock_rate_of(std::span<const ClockSample> samples, Micros resolution) {
-  if (samples.size() < 2 || samples.front().store == Micros::zero()) return std::nullopt;
+  const auto untold = [](const ClockSample& sample) { return sample.store == Micros::zero(); };
+  if (samples.size() < 2 || std::any_of(samples.begin(), samples.end(), untold)) return std::nullopt;
   ClockRate rate;
   // Each pair leaves some drifts possible; what all leave is mostly the word of the samples that took least.
   double least = -1e6, most = 1e6;

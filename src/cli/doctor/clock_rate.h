@@ -19,7 +19,7 @@ namespace holdfast::cli {
 
 struct ClockSample {
   Instant sent, received;
-  Micros store;  // its clock, on a scale of its own
+  Micros store;  // its clock, on a scale of its own; zero: it did not tell
 };
 
 struct ClockRate {
@@ -31,7 +31,7 @@ struct ClockRate {
   bool is_meaningful() const noexcept;
 };
 
-// `resolution` is that of the store's clock.  None: fewer than two samples, or the store does not tell time.
+// `resolution` is that of the store's clock.  None: fewer than two samples, or the store did not tell time.
 std::optional<ClockRate> clock_rate_of(std::span<const ClockSample> samples, Micros resolution);
 
 std::optional<Finding> judge(const ClockRate& rate);

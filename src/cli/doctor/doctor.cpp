@@ -64,6 +64,7 @@ Status watch_clock(Store& store, const Patient& patient, Report& report) {
     samples.push_back(*sample);
   }
   report.clock_rate = clock_rate_of(samples, traits->resolution);
+  report.clock_untold = !report.clock_rate;
   if (report.clock_rate) report.add(judge(*report.clock_rate));
   return ok();
 }
@@ -135,7 +136,7 @@ Status look_closer(const std::shared_ptr<Origin>& origin, const Doctor& command,
   if (!unused) return unused.error();
   if (*unused) {
     report.add(Finding{Weight::note, "all.no-tables",
-                       "nobody has used it yet: there is nothing to measure, and looking makes nothing",
+                       "its tables are not all there: there is nothing to measure, and looking makes nothing",
                        "holdfast init, or the first who uses it"});
     return ok();
   }
@@ -147,8 +148,10 @@ Status look_closer(const std::shared_ptr<Origin>& origin, const Doctor& command,
 
 // Asked once more: what failed for a moment only does not keep everybody from leases.
 bool still_fails(const std::shared_ptr<Origin>& origin, const Doctor& command, const std::string& url) {
-  auto store = origin->connect(soon());
-  if (!store || !ask(**store, {})) return true;
+  {
+    auto store = origin->connect(soon());
+    if (!store || !ask(**store, {})) return true;
+  }  // who may have few connections needs this one
   if (command.quick) return false;
   auto client = new_client(url);
   if (!client) return true;

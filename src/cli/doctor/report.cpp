@@ -97,6 +97,10 @@ std::string numbers(const Report& report) {
             ": enough for a ttl of " + format_duration(least_ttl(*trips)) + "\n";
   }
   if (report.clock_rate) text += "clock drift   " + rate_words(*report.clock_rate) + "\n";
+  if (report.clock_untold)
+    text +=
+        "clock drift   not measured: this store tells its time only of a key that it knows, and --quick "
+        "makes none\n";
   if (report.clock_offset) text += "clock offset  " + offset_words(*report.clock_offset) + "\n";
   if (report.self_test) text += "self-test     " + test_words(*report.self_test) + "\n";
   return text.empty() ? text : text + "\n";
@@ -109,9 +113,13 @@ std::string how_many(std::size_t number, const char* of) {
 // Until it is mended nobody gets a lease.
 bool stops_all(const Finding& finding) {
   const std::string_view topic = finding.topic;
-  if (topic.ends_with(".tables")) return true;
-  return finding.weight == Weight::danger && (topic == "all.unmeasured" || topic == "all.refused" ||
-                                              topic.ends_with(".room") || topic.ends_with(".read-only"));
+  const auto is_about = [&](const char* what) { return topic.ends_with(what); };
+  constexpr const char* always[] = {"all.refused", ".tables"};
+  constexpr const char* as_dangers[] = {"all.unmeasured", ".room",    ".read-only",        ".privileges",
+                                        ".rights",        ".columns", "postgres.recovery", "mariadb.version"};
+  return std::any_of(std::begin(always), std::end(always), is_about) ||
+         (finding.weight == Weight::danger &&
+          std::any_of(std::begin(as_dangers), std::end(as_dangers), is_about));
 }
 
 std::string consequence(const Report& report, bool strict) {

@@ -19,6 +19,7 @@ struct Report {
   Diagnosis diagnosis;  // with the findings that are the same for every store
   std::optional<RoundTrips> round_trips = {};
   std::optional<ClockRate> clock_rate = {};
+  bool clock_untold = false;  // we asked, and were told no time
   std::optional<ClockOffset> clock_offset = {};
   std::optional<SelfTest> self_test = {};
 

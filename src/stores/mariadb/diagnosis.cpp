@@ -60,6 +60,8 @@ class Diagnosing {
 
   Diagnosis run() {
     depth_.settings = pairs("settings");
+    // Who may not see the members takes one that knows its group for one of them.
+    if (const Answer group = ask("group"); !group.rows.empty()) depth_.in_group = group.number(0, 0) > 0;
     depth_.status = pairs("status");
     look_at_replication();
     const Answer grants = ask("grants");
@@ -88,13 +90,22 @@ class Diagnosing {
     return named;
   }
 
-  void look_at_replication() {
-    constexpr std::size_t receives = 10, applies = 11;  // columns of SHOW REPLICA STATUS
-    const Answer source = ask("source");
-    for (const Answer::Row& row : source.rows) {
-      if (row.size() <= applies) continue;
-      depth_.replicates = depth_.replicates || row[receives] != "No" || row[applies] != "No";
+  void look_at_source() {
+    constexpr std::size_t receives = 10, applies = 11;  // columns of either
+    for (const char* const name : {"source", "master"}) {
+      const Answers answers = connection_.run(named(name), until_);
+      depth_.source_untold = answers.trouble || answers.each.empty();
+      if (depth_.source_untold) continue;
+      for (const Answer::Row& row : answers.back().rows) {
+        if (row.size() <= applies) continue;
+        depth_.replicates = depth_.replicates || row[receives] != "No" || row[applies] != "No";
+      }
+      return;
     }
+  }
+
+  void look_at_replication() {
+    look_at_source();
     const Answer replicas = ask("replicas");
     if (!replicas.rows.empty()) depth_.replicas = replicas.number(0, 0);
     // MariaDB tells it to everybody.
@@ -144,9 +155,13 @@ class Diagnosing {
     };
     const auto in_time = [&] { return BootClock::now() < enough_; };
     for (int i = 0; i < questions && (i == 0 || in_time()); ++i) meet(connection_);
-    for (int i = 0; i < connections && in_time(); ++i) {
-      Connection another(site_, until_);
-      meet(another);
+    try {
+      for (int i = 0; i < connections && in_time(); ++i) {
+        Connection another(site_, until_);
+        meet(another);
+      }
+    } catch (const Failure& failure) {
+      depth_.crowded = failure.error().detail;
     }
     depth_.servers = servers.size();
   }

@@ -108,6 +108,18 @@ void look_at_replicas(const Depth& depth, Found& found) {
         "set rpl_semi_sync_…_wait_point = AFTER_SYNC");
 }
 
+// MySQL's group replication.
+void look_at_group(const Depth& depth, Found& found) {
+  const bool knows_one = !either(depth.settings, "group_replication_group_name", "").empty();
+  if (knows_one && depth.in_group &&
+      either(depth.settings, "group_replication_single_primary_mode", "") == "OFF")
+    found.warn("mariadb.group",
+               "several servers of its group take writes: each goes by its own clock, and may not know yet "
+               "what another has granted",
+               "let all clients use one of them, or give the group one primary "
+               "(group_replication_switch_to_single_primary_mode)");
+}
+
 // Who lacks PROCESS sees only itself; MariaDB counts replicas for everybody.
 bool sees_replicas(const Depth& depth) {
   if (depth.status.contains("Slaves_connected")) return true;
@@ -165,6 +177,11 @@ std::vector<Finding> findings_of(const Depth& depth, const Hello& hello, const S
   look_at_tables(depth, hello, site, found);
   look_at_replica(depth.replicates && !hello.replicates, found);
   look_at_replicas(depth, found);
+  look_at_group(depth, found);
+  // MariaDB tells it to everybody.
+  if (depth.source_untold && !hello.mariadb())
+    found.note("mariadb.unseen", "whether it is a replica was not told: this user lacks REPLICATION CLIENT",
+               "ask again as a user who has it");
   if (hello.is("log_bin", "ON") && !sees_replicas(depth))
     found.note("mariadb.unseen",
                "whether it has replicas, and whether they confirm, was not told: this user lacks PROCESS",
@@ -175,6 +192,10 @@ std::vector<Finding> findings_of(const Depth& depth, const Hello& hello, const S
         std::to_string(depth.servers) +
             " servers answer by this one address: a lease of one is not known to the other, or not yet",
         "name one server, or give the proxy a rule that keeps this user on the primary");
+  if (!depth.crowded.empty())
+    found.warn("mariadb.connections",
+               "no further connection was let in, and a client needs up to two: " + printable(depth.crowded),
+               "a higher MAX_USER_CONNECTIONS of the user, or max_connections, or fewer clients");
   const std::string cluster = either(depth.status, "wsrep_cluster_status", ""),
                     state = either(depth.status, "wsrep_local_state_comment", "");
   if (hello.is("wsrep_on", "ON") && (cluster != "Primary" || state != "Synced"))

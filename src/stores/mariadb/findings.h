@@ -19,9 +19,12 @@ struct Depth {
   Named settings = {}, status = {};
   std::int64_t replicas = 0;            // that fetch its log
   bool replicates = false;              // another server's log
+  bool source_untold = false;           // whether it does
+  bool in_group = true;                 // of MySQL's group replication, if it knows one
   std::vector<std::string> held = {};   // grants of this user
   std::vector<std::string> lacks = {};  // grants that a client needs besides
   std::size_t servers = 1;              // that have answered by this address
+  std::string crowded = {};             // why it let no further connection in; empty: it did
 };
 
 // What every client finds.

@@ -36,10 +36,14 @@ void read_set(View answer, Facts& facts) {
   facts.unjournaled = settings.has(journaled) && !settings.flag(journaled);
 }
 
-// A number of members, or "majority", or a name that was given to some.
+// A number of members, or "majority", or a name that was given to some.  Nobody has given one, and none is
+// told: with arbiters that is one member.
 void read_default_concern(View answer, Facts& facts) {
   const View concern = answer["defaultWriteConcern"];
-  facts.weak_default = concern.has("w") && concern.text("w").empty() && concern.number("w") <= 1;
+  if (concern.has("w"))
+    facts.weak_default = concern.text("w").empty() && concern.number("w") <= 1;
+  else
+    facts.weak_default = answer.text("defaultWriteConcernSource") == "implicit";
 }
 
 }  // namespace holdfast::mongodb

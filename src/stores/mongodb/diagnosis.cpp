@@ -13,6 +13,7 @@ namespace {
 
 // Some proxies send each command somewhere else.
 constexpr int times_asked_who = 20;
+constexpr int connections = 4;  // besides: an address may lead to several servers in turn
 
 constexpr std::int64_t no_such_collection = 26, not_allowed = 13;
 
@@ -85,9 +86,20 @@ class Look {
   }
 
   void who_answers() {
-    for (int i = 0; i < times_asked_who && (i == 0 || BootClock::now() < enough_); ++i) {
-      const Document reply = connection_.run(std::move(Document().number("hello", 1)), Effect::reads, until_);
+    const auto ask = [&](Connection& connection) {
+      const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until_);
       read_hello(View(reply), facts_);
+    };
+    const auto in_time = [&] { return BootClock::now() < enough_; };
+    for (int i = 0; i < times_asked_who && (i == 0 || in_time()); ++i) ask(connection_);
+    if (hello_.router) return;  // of those there may be several, as mongodb.router tells
+    try {
+      for (int i = 0; i < connections && in_time(); ++i) {
+        Connection another(connection_.shared_site());
+        ask(another);
+      }
+    } catch (const Failure& failure) {
+      facts_.crowded = failure.error().detail;
     }
   }
 

@@ -41,7 +41,8 @@ struct Facts {
   std::vector<std::string> lacks = {};  // "insert on app.locks"
   std::vector<std::string> lacks_for_jobs = {};
   std::vector<std::string> powers = {};     // roles of the user that reach further than leases need
-  std::vector<std::string> processes = {};  // that answered on one connection
+  std::vector<std::string> processes = {};  // that answered
+  std::string crowded = {};                 // why it let no further connection in; empty: it did
   std::vector<std::string> unseen = {};     // what was not told
 };
 Diagnosis diagnosis_of(const Hello& hello, const Facts& facts, const Site& site);

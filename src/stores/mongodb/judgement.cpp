@@ -129,9 +129,15 @@ Diagnosis diagnosis_of(const Hello& hello, const Facts& facts, const Site& site)
   std::vector<Finding>& found = diagnosis.findings;
   if (std::any_of(facts.processes.begin(), facts.processes.end(),
                   [&](const std::string& one) { return one != facts.processes.front(); }))
-    found.push_back({Weight::danger, "mongodb.identity",
-                     "different servers answer on one connection: what one has granted another may not know",
-                     "name the members of one set, and no proxy before several"});
+    found.push_back(
+        {Weight::danger, "mongodb.identity",
+         "different servers answer by this one address: what one has granted another may not know",
+         "name the members of one set, and no proxy before several"});
+  if (!facts.crowded.empty())
+    found.push_back(
+        {Weight::warning, "mongodb.connections",
+         "no further connection was let in, and a client needs up to three: " + printable(facts.crowded),
+         "a higher net.maxIncomingConnections, or fewer clients"});
   judge_collections(facts, site, found);
   judge_durability(facts, found);
   judge_clocks(facts, found);

@@ -141,7 +141,6 @@ MongoStore::Settled MongoStore::settle(const Request& r, Instant until, std::opt
       continue;
     }
     Reply reply = frees(r) ? judged_before(r, seen) : judged_after(r, connection_.site().client, seen);
-    if (!seen.now) reply.now = StoreTime{offset_.at_least(BootClock::now()).count()};
     return {.reply = std::move(reply), .seen = std::move(seen)};
   }
   raise({Errc::unavailable, connection_.site().place + ": the server's clock does not stand still"});
@@ -244,7 +243,6 @@ void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
     Reply& reply = call.replies[wave[k]];
     learn(asked, seen[k]);
     reply = frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.site().client, seen[k]);
-    if (!seen[k].now) reply.now = StoreTime{offset_.at_least(BootClock::now()).count()};
     // It may have come too late for the server's clock, also to prolong; one that left no token has.
     const bool unclear =
         r.verb == Verb::acquire && (seen[k].record.token == no_token || within.late(seen[k]));

@@ -152,20 +152,33 @@ class Diagnosing {
     };
     for (int i = 0; i < questions && (i == 0 || in_time()); ++i) processes.insert(who(connection_));
     if (processes.size() > 1) hello_.pooled = true;
-    for (int i = 0; i < connections && in_time(); ++i) {
-      Connection another(site_.settings, until_);
-      (void)who(another);
+    try {
+      for (int i = 0; i < connections && in_time(); ++i) {
+        Connection another(site_.settings, until_);
+        (void)who(another);
+      }
+    } catch (const Failure& failure) {
+      depth_.crowded = failure.error().detail;
     }
     depth_.servers = servers.size();
     // A standby takes no LISTEN, and behind a pooler nobody relies on it.
-    depth_.hears = hello_.pooled || hello_.standby || !in_time() || echoes();
+    depth_.hears = hello_.pooled || hello_.standby || !depth_.crowded.empty() || !in_time() || echoes();
   }
 
   bool in_time() const { return BootClock::now() < enough_; }
 
   // What one connection notifies another one hears.
-  bool echoes() const {
-    Connection listening(site_.settings, until_), telling(site_.settings, until_);
+  bool echoes() {
+    try {
+      Connection listening(site_.settings, until_), telling(site_.settings, until_);
+      return hears(listening, telling);
+    } catch (const Failure& failure) {
+      depth_.crowded = failure.error().detail;
+      return true;
+    }
+  }
+
+  bool hears(Connection& listening, Connection& telling) const {
     const Instant end = std::min(until_, BootClock::now() + longest_echo);
     const std::string channel = "holdfast_doctor_" + site_.client;
     try {

@@ -122,6 +122,11 @@ void look_at_way(const Depth& depth, const Hello& hello, Found& found) {
                  std::to_string(depth.servers) +
                      " servers answer by this one address: a lease of one is not known to the other",
                  "name one server, or several with target_session_attrs=read-write");
+  if (!depth.crowded.empty())
+    found.warn(
+        "postgres.connections",
+        "no further connection was let in, and a client needs up to three: " + printable(depth.crowded),
+        "a higher CONNECTION LIMIT of the role, or max_connections, or fewer clients");
   if (depth.far && !(depth.in_tls && depth.verified))
     found.warn("postgres.tls",
                depth.in_tls

@@ -35,6 +35,7 @@ struct Depth {
   bool aurora = false, several_primaries = false;
   std::vector<std::string> grants = {};  // that are missing
   std::size_t servers = 1;               // that have answered by this address
+  std::string crowded = {};              // why it let no further connection in; empty: it did
   bool hears = true;                     // notifications arrive
   bool far = false, in_tls = false, verified = false;
 };

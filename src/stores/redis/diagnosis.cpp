@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/text.h"
+#include "core/enough.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/findings.h"
 #include "stores/redis/lua/rights.lua.h"
@@ -14,6 +15,7 @@ namespace {
 
 // Some proxies send each command somewhere else.
 constexpr int times_asked_who = 20;
+constexpr int connections = 4;  // besides: an address may lead to several servers in turn
 
 // Also where a script that writes would be refused: on a replica, when the memory is full.
 constexpr std::string_view reads_only = "#!lua flags=no-writes,allow-stale\n";
@@ -130,9 +132,41 @@ void read_setting(const Value& answer, const std::string& name, Facts& facts) {
   if (name == "bind") facts.bind = value;
 }
 
+void meet_others(const std::shared_ptr<const Site>& site, Instant enough, Instant until, Facts& facts) {
+  try {
+    for (int i = 0; i < connections && BootClock::now() < enough; ++i) {
+      Wire another(site, until, false);
+      another.command(2).word("INFO").word("server");
+      another.send(until);
+      another.check_welcome(until);
+      const Answer told = another.receive(until);
+      if (!told->is_error()) facts.run_ids.emplace_back(ServerInfo(told->text())["run_id"]);
+    }
+  } catch (const Failure& failure) {
+    facts.crowded = failure.error().detail;
+  }
+}
+
+// A server that wants no password takes any (AUTH default x).
+void try_the_door(const Site& site, Instant until, Facts& facts) {
+  if (site.options.password.empty()) return;
+  Options nobody = site.options;
+  nobody.user.clear();
+  nobody.password.clear();
+  try {
+    Wire stranger(std::make_shared<const Site>(std::move(nobody), site.tls, site.client), until, false);
+    stranger.command(1).word("PING");
+    stranger.send(until);
+    stranger.check_welcome(until);
+    facts.unlocked = stranger.receive(until)->text() == "PONG";
+  } catch (const Failure&) {  // it is locked
+  }
+}
+
 }  // namespace
 
 Diagnosis look_closely(const std::shared_ptr<const Site>& site, Instant until) {
+  const Instant enough = core::enough(BootClock::now(), until);
   Wire wire(site, until, false);
   Facts facts;
   const std::vector<Asked> rights = asked(*site, facts);
@@ -161,6 +195,8 @@ Diagnosis look_closely(const std::shared_ptr<const Site>& site, Instant until) {
     const Answer again = wire.receive(until);
     if (!again->is_error()) facts.run_ids.emplace_back(ServerInfo(again->text())["run_id"]);
   }
+  meet_others(site, enough, until, facts);
+  try_the_door(*site, until, facts);
   return diagnosis_of(info, facts, *site);
 }
 

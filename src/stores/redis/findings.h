@@ -31,7 +31,9 @@ struct Facts {
   std::vector<std::string> lacks_for_jobs = {};
   bool almighty = false;                  // the user may delete everything
   std::vector<std::string> unseen = {};   // what was not told, and why
-  std::vector<std::string> run_ids = {};  // of the servers that answered on one connection
+  std::vector<std::string> run_ids = {};  // of the servers that answered
+  std::string crowded = {};               // why it let no further connection in; empty: it did
+  bool unlocked = false;                  // whoever gives no password is let in, though we give one
 };
 Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& site);
 

@@ -86,7 +86,8 @@ bool listens_to_others(const Facts& facts) {
 }
 
 void judge_doors(const Facts& facts, const Site& site, std::vector<Finding>& found) {
-  const bool shows_who = !site.options.password.empty() || !site.options.cert.empty();
+  const bool has_password = !site.options.password.empty() && !facts.unlocked;
+  const bool shows_who = has_password || !site.options.cert.empty();
   const bool open = !site.local() || (facts.protected_mode == "no" && listens_to_others(facts));
   if (!shows_who && open)
     found.push_back({Weight::warning, "redis.no-password",
@@ -142,9 +143,15 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& s
   std::vector<Finding>& found = diagnosis.findings;
   if (std::any_of(facts.run_ids.begin(), facts.run_ids.end(),
                   [&](const std::string& id) { return id != facts.run_ids.front(); }))
-    found.push_back({Weight::danger, "redis.identity",
-                     "different servers answer on one connection: what one has granted another does not know",
-                     "name one server, and no proxy before several"});
+    found.push_back(
+        {Weight::danger, "redis.identity",
+         "different servers answer by this one address: what one has granted another does not know",
+         "name one server, and no proxy before several"});
+  if (!facts.crowded.empty())
+    found.push_back(
+        {Weight::warning, "redis.connections",
+         "no further connection was let in, and a client needs up to three: " + printable(facts.crowded),
+         "a higher maxclients, or fewer clients"});
   judge_rights(facts, site, found);
   judge_durability(info, facts, found);
   judge_doors(facts, site, found);

@@ -3,7 +3,8 @@
 
 -- settings: how it replicates, and how it isolates.
 SHOW GLOBAL VARIABLES WHERE Variable_name IN ('rpl_semi_sync_master_enabled', 'rpl_semi_sync_master_wait_point',
-    'rpl_semi_sync_source_enabled', 'rpl_semi_sync_source_wait_point', 'innodb_snapshot_isolation', 'super_read_only');
+    'rpl_semi_sync_source_enabled', 'rpl_semi_sync_source_wait_point', 'innodb_snapshot_isolation',
+    'group_replication_single_primary_mode', 'group_replication_group_name');
 
 -- status: of its cluster, and of the replicas that confirm.
 SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_master_clients', 'Rpl_semi_sync_source_clients',
@@ -14,6 +15,12 @@ SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog D
 
 -- source: whose log it replays itself.
 SHOW REPLICA STATUS;
+
+-- master: the same, for MySQL before 8.0.22.
+SHOW SLAVE STATUS;
+
+-- group: whether MySQL's group replication runs there.
+SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE <> 'OFFLINE';
 
 -- grants: what this user may.
 SHOW GRANTS;
