@@ -7,13 +7,17 @@
 
 #include "tests/cli/ending.h"
 
+#ifndef HOLDFAST_FAMILY
+#define HOLDFAST_FAMILY "test_family"  // no build says which, so the one in PATH
+#endif
+
 namespace holdfast::test {
 namespace {
 
 // ---- who has left the group
 
 TEST_F(Ending, with_the_lease_reaches_what_has_left_the_group) {
-  Process process = hold("k", {"--ttl", "900ms", "--owner", "me"}, leaver);
+  Process process = hold("k", {"--ttl", "3s", "--owner", "me"}, leaver);
   const pid_t away = pid_behind(process, "away");
   lose();
   EXPECT_EQ(process.wait(), 76);
@@ -21,7 +25,7 @@ TEST_F(Ending, with_the_lease_reaches_what_has_left_the_group) {
 }
 
 TEST_F(Ending, with_the_time_reaches_what_has_left_the_group) {
-  Process process = hold("k", {"--at-most", "500ms"}, leaver);
+  Process process = hold("k", {"--at-most", "3s"}, leaver);
   const pid_t away = pid_behind(process, "away");
   EXPECT_EQ(process.wait(), 124);
   EXPECT_FALSE(runs(away));
@@ -71,14 +75,38 @@ TEST_F(Ending, of_a_command_that_was_asked_to_spares_what_has_left_the_group) {
   ::kill(away, SIGKILL);
 }
 
+TEST_F(Ending, reaches_what_has_left_the_group_and_lost_its_first_thread) {
+  for (const std::string killed : {"main", "guard", "command"}) {
+    Process process = hold("k", {"--ttl", "1h"}, HOLDFAST_FAMILY " thread away & sleep 1000 & wait");
+    ASSERT_TRUE(await([&] { return exists("away"); }));
+    const pid_t away = std::stoi(text_of("away"));
+    ASSERT_TRUE(runs(away)) << "or the test sees nothing";
+    const pid_t main = process.pid();
+    ::kill(killed == "main" ? main : killed == "guard" ? guard_of(main) : command_of(main), SIGKILL);
+    EXPECT_EQ(process.wait(), 128 + SIGKILL) << killed;
+    EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0) << killed;
+    EXPECT_FALSE(runs(away)) << killed;
+    if (runs(away)) ::kill(away, SIGKILL);
+    std::filesystem::remove(path("away"));
+  }
+}
+
 // ---- who is not ours to end
+
+// It wakes once for each.
+long looks_within_half_a_second(pid_t watcher) {
+  const auto wakes = [&] { return std::stol("0" + status_line(watcher, "voluntary_ctxt_switches:")); };
+  const long before = wakes();
+  let_pass(std::chrono::milliseconds(500));
+  return wakes() - before;
+}
 
 TEST_F(Ending, of_what_belongs_to_another_user_cannot_be_had_and_is_said) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   // Root without the right to signal others, which is what everybody else is.
   for (const std::string guard : {"lives", "is killed"}) {
     Process process(
-        plan({"setpriv", "--bounding-set=-kill", HOLDFAST_BINARY, "run", "--at-most", "500ms", "--kill-after",
+        plan({"setpriv", "--bounding-set=-kill", HOLDFAST_BINARY, "run", "--at-most", "3s", "--kill-after",
               "100ms", "k", "--", "setpriv", "--reuid=65534", "sh", "-c", "echo held $$; exec sleep 1000"}));
     const pid_t command = pid_behind(process, "held");
     if (guard == "is killed") ::kill(guard_of(process.pid()), SIGKILL);
@@ -87,6 +115,8 @@ TEST_F(Ending, of_what_belongs_to_another_user_cannot_be_had_and_is_said) {
     EXPECT_TRUE(await([&] { return process.err().find(words) != std::string::npos; })) << process.err();
     EXPECT_FALSE(is_free("k"));
     EXPECT_FALSE(process.has_ended());
+    const pid_t watcher = guard == "lives" ? guard_of(process.pid()) : process.pid();
+    EXPECT_TRUE(await([&] { return looks_within_half_a_second(watcher) < 20; })) << "it looks without end";
     ::kill(command, SIGKILL);
     EXPECT_EQ(process.wait(), guard == "lives" ? 124 : 128 + SIGKILL);
     EXPECT_EQ(process.err().find(words), process.err().rfind(words));

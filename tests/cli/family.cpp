@@ -2,14 +2,22 @@
 // family.cpp - a command that is hard to end, and one that looks whether it was.
 //
 //   family tree SEED     says "held" and becomes a tree of processes.  Some do not listen to TERM, some leave
-//                        the group or the session, some are orphans from the start, some fork without end.
+//                        the group or the session, some are orphans from the start, some fork without end,
+//                        some have lost their first thread, so that they look like a zombie.
+//   family thread PATH   leaves for a session of its own, where only its second thread lives; then its number
+//                        is in that file.
 //   family witness MARK  says "alone", or who of the tree of that mark is still alive.
+#include <pthread.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <string_view>
+#include <thread>
 
 #include "base/random.h"
 #include "tests/cli/proc.h"
@@ -20,6 +28,12 @@ namespace {
 
 [[noreturn]] void live() {
   while (true) ::pause();
+}
+
+// Another thread does, and this one, the first, ends.
+[[noreturn]] void live_on_in_a_thread() {
+  std::thread(live).detach();
+  ::pthread_exit(nullptr);
 }
 
 // A child of it lives at any time, but none for long.
@@ -49,6 +63,7 @@ void raise_children(Jitter dice, int generation);
   }
   if (generation < 2) raise_children(Jitter(dice.next()), generation + 1);
   if (dice.below(8) == 0) breed();
+  if (dice.below(3) == 0) live_on_in_a_thread();
   live();
 }
 
@@ -66,7 +81,19 @@ void raise_children(Jitter dice, int generation) {
   std::puts("held");
   std::fflush(stdout);
   raise_children(Jitter(dice.next()), 0);
+  if (dice.below(8) == 0) live_on_in_a_thread();
   live();
+}
+
+[[noreturn]] void be_thread(const std::string& path) {
+  ::setsid();
+  std::thread([path] {
+    await([] { return proc_file(::getpid(), "stat").find(") Z ") != std::string::npos; });
+    std::ofstream(path + ".new") << ::getpid() << '\n';
+    std::filesystem::rename(path + ".new", path);
+    live();
+  }).detach();
+  ::pthread_exit(nullptr);
 }
 
 int witness(const char* mark) {
@@ -82,5 +109,6 @@ int witness(const char* mark) {
 int main(int argc, char** argv) {
   if (argc != 3) return 64;
   if (std::string_view(argv[1]) == "tree") holdfast::test::be_tree(std::strtoull(argv[2], nullptr, 10));
+  if (std::string_view(argv[1]) == "thread") holdfast::test::be_thread(argv[2]);
   return holdfast::test::witness(argv[2]);
 }

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/cli/proc.h"
@@ -75,6 +77,21 @@ class Household {
     EXPECT_TRUE(process.await_out("held\n")) << process.err();
     return process;
   }
+  // The lease on that key is renewed so often from now on: what is left of it has grown.
+  bool is_renewed(const std::string& key, int times) const {
+    long last = std::numeric_limits<long>::max();
+    return await(
+        [&] {
+          const std::string shown = holdfast({"show", key, "--json"}).out;
+          const std::string name = "\"remaining_ms\":";
+          const std::size_t at = shown.find(name);
+          if (at == std::string::npos) return false;  // the store does not answer
+          const long now = std::stol(shown.substr(at + name.size()));
+          if (now > std::exchange(last, now)) --times;
+          return times <= 0;
+        },
+        long_enough);
+  }
   bool is_free(const std::string& key) const { return holdfast({"run", "-n", key, "true"}).code == 0; }
 
   std::map<std::string, std::string> environment_{{"PATH", "/usr/bin:/bin"}, {"HOME", scratch_.path()}};
@@ -95,7 +112,7 @@ class HomeOn : public ::testing::TestWithParam<Kind>, protected Household {
   // Of a holder that is going to be killed.  The embedded store sees that at once; a server has to wait.
   static std::string ttl_of_the_dead() { return is_server() ? "1s" : "1h"; }
   // That is renewed a few times in a test; a server on a busy machine may take a while to answer.
-  static std::string short_ttl() { return is_server() ? "1s" : "500ms"; }
+  static std::string short_ttl() { return is_server() ? "3s" : "2s"; }
 
   std::unique_ptr<TestDatabase> database_;  // a server's
 };

@@ -40,7 +40,7 @@ class Operating : public HomeOn {
 using OperatingHere = Home;
 
 TEST_P(Operating, break_ends_a_run_and_tells_it_who_and_why) {
-  Process holder = hold("k", {"--ttl", "1s"});
+  Process holder = hold("k", {"--ttl", "3s"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "stuck since noon"});
   EXPECT_EQ(broken.code, 0) << broken.err;
   EXPECT_THAT(broken.out, MatchesRegex("k is taken away from .* pid " + std::to_string(holder.pid()) + "\n"));

@@ -32,7 +32,10 @@ std::string status_line(pid_t pid, const std::string& name) {
 
 bool runs(pid_t pid) {
   const std::string state = pid > 0 ? status_line(pid, "State:") : "";
-  return !state.empty() && state[0] != 'Z' && state[0] != 'X';
+  if (state.empty()) return false;
+  if (state[0] != 'Z' && state[0] != 'X') return true;
+  const std::string threads = status_line(pid, "Threads:");
+  return !threads.empty() && std::stoi(threads) > 1;
 }
 
 bool is_stopped(pid_t pid) { return status_line(pid, "State:").starts_with("T"); }
@@ -51,6 +54,17 @@ std::vector<pid_t> processes_that(Condition condition) {
   return found;
 }
 
+// Of its first thread that lives: one that has ended has none.
+std::string environment_of(pid_t pid) {
+  std::string text = proc_file(pid, "environ");
+  std::error_code gone;
+  for (std::filesystem::directory_iterator task("/proc/" + std::to_string(pid) + "/task", gone), end;
+       !gone && text.empty() && task != end; task.increment(gone)) {
+    text = proc_file(pid, "task/" + task->path().filename().string() + "/environ");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<pid_t> session_of(pid_t leader) {
@@ -60,7 +74,7 @@ std::vector<pid_t> session_of(pid_t leader) {
 std::vector<pid_t> marked_with(const std::string& mark) {
   const std::string variable = '\0' + ("HOLDFAST_TEST_MARK=" + mark) + '\0';
   return processes_that([&](pid_t pid) {
-    return ('\0' + proc_file(pid, "environ")).find(variable) != std::string::npos && runs(pid);
+    return ('\0' + environment_of(pid)).find(variable) != std::string::npos && runs(pid);
   });
 }
 

@@ -8,7 +8,7 @@
 
 namespace holdfast::test {
 
-// Not gone, and no zombie.
+// Not gone, and no zombie.  One whose first thread has ended runs as long as another does.
 bool runs(pid_t pid);
 bool is_stopped(pid_t pid);
 // One or all of "State:", "PPid:" … of /proc/PID/status; empty if it is gone.

@@ -2,10 +2,15 @@
 #include "cli/run/process_group.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <thread>
+
+#include "tests/cli/proc.h"
+#include "tests/support/await.h"
 
 namespace holdfast::cli {
 namespace {
@@ -73,6 +78,49 @@ TEST(ProcessGroup, that_somebody_else_saw_empty_is_gone) {
   group.signal(SIGKILL);
   EXPECT_TRUE(group.is_empty());
   EXPECT_FALSE(leader.is_dead());
+}
+
+// Its first thread ends, another lives on: the kernel calls it a zombie.
+class Headless {
+ public:
+  Headless() : pid_(::fork()) {
+    if (pid_ == 0) {
+      std::thread([] {
+        for (;;) ::pause();
+      }).detach();
+      ::syscall(SYS_exit, 0);
+    }
+    EXPECT_EQ(::setpgid(pid_, pid_), 0);
+    EXPECT_TRUE(test::await([this] { return test::status_line(pid_, "State:").starts_with("Z"); }));
+  }
+  ~Headless() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Headless(const Headless&) = delete;
+  Headless& operator=(const Headless&) = delete;
+
+  pid_t pid() const { return pid_; }
+  // And is not collected.
+  void end() const {
+    ::kill(pid_, SIGKILL);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+  }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(ProcessGroup, of_one_whose_first_thread_has_ended_is_not_dead_while_another_lives) {
+  const Headless headless;
+  Group group(headless.pid());
+  EXPECT_TRUE(runs(headless.pid()));
+  EXPECT_FALSE(group.is_dead());
+  headless.end();
+  EXPECT_FALSE(runs(headless.pid()));
+  EXPECT_TRUE(group.is_dead());
+  EXPECT_FALSE(group.is_empty()) << "nobody has collected it";
 }
 
 TEST(ProcessGroup, none_is_signalled_where_there_is_none) {

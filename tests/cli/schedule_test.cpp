@@ -54,6 +54,32 @@ TEST(Schedule, told_kills_after_its_grace_but_never_later_than_the_deadline_asks
   EXPECT_EQ(late.kill_at(), start + 30s - 1s);
 }
 
+TEST(Schedule, lets_a_stopped_command_move_while_the_lease_is_ours) {
+  Schedule schedule(start + 30s, 30s);
+  EXPECT_TRUE(schedule.may_move(start));
+  EXPECT_FALSE(schedule.may_move(start + 29s)) << "it is killed then";
+  schedule.started(start, 10s);
+  schedule.did(Step::term, start + 10s);
+  EXPECT_EQ(schedule.cause(), Cause::time);
+  EXPECT_TRUE(schedule.may_move(start + 10s));
+  schedule.lost(start + 11s, 5s);
+  EXPECT_FALSE(schedule.may_move(start + 11s));
+  Schedule orphan(start + 30s, 30s);
+  orphan.main_gone();
+  EXPECT_FALSE(orphan.may_move(start));
+  Schedule careless(start + 30s, 30s, {.on_lost = OnLost::ignore});
+  careless.lost(start, 5s);
+  EXPECT_TRUE(careless.may_move(start + 1h));
+}
+
+TEST(Schedule, looks_less_and_less_often_at_one_that_does_not_end) {
+  EXPECT_EQ(look_again_after(0ms), 5ms);
+  EXPECT_EQ(look_again_after(999ms), 5ms);
+  EXPECT_EQ(look_again_after(1s), 100ms);
+  EXPECT_EQ(look_again_after(10s), 1s);
+  EXPECT_EQ(look_again_after(24h), 1s);
+}
+
 TEST(Schedule, the_first_telling_counts) {
   Schedule schedule(start + 30s, 30s);
   schedule.tell(start + 1s, 5s);

@@ -74,12 +74,26 @@ TEST_P(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
   const pid_t command = command_of(process.pid());
   ::kill(command, SIGSTOP);
   ASSERT_TRUE(await([&] { return is_stopped(command); }));
-  let_pass(Millis(1500));
+  EXPECT_TRUE(is_renewed("k", 2));
   EXPECT_FALSE(is_stopped(process.pid()));
   EXPECT_TRUE(runs(command));
   EXPECT_FALSE(is_free("k"));
   process.signal(SIGCONT);
   EXPECT_TRUE(await([&] { return !is_stopped(command); }));
+}
+
+TEST_F(SignalsHere, that_end_continue_a_stopped_command_or_it_would_not_hear_them) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    Process process =
+        hold("k", {}, "trap 'echo told; exit 3' TERM INT HUP QUIT; echo ready; while :; do :; done");
+    EXPECT_TRUE(process.await_out("ready"));
+    const pid_t command = command_of(process.pid());
+    ::kill(-command, SIGSTOP);
+    ASSERT_TRUE(await([&] { return is_stopped(command); }));
+    process.signal(signal);
+    EXPECT_EQ(process.wait(), 3);
+    EXPECT_TRUE(process.await_out("told"));
+  }
 }
 
 HOLDFAST_ON_EVERY_SHARED_STORE(Signals);

@@ -70,7 +70,7 @@ TEST_F(Terminal, ctrl_c_while_waiting_ends_the_wait) {
   const Process holder = hold("k");
   Process bash = shell();
   bash.type(std::string(HOLDFAST_BINARY) + " run k touch ran\n");
-  EXPECT_TRUE(bash.await_out("waiting for k"));
+  EXPECT_TRUE(bash.await_out("for k, held by "));
   bash.type(ctrl_c);
   expect_code(bash, 128 + SIGINT);
   EXPECT_FALSE(exists("ran"));
@@ -96,7 +96,7 @@ TEST_F(Terminal, ctrl_z_stops_both_and_fg_continues_them_with_the_keyboard) {
 
 TEST_F(Terminal, stopped_for_longer_than_the_lease_it_is_killed_and_fg_says_so) {
   Process bash = shell();
-  run_in(bash, "--ttl 600ms", "read line");
+  run_in(bash, "--ttl 2s", "read line");
   const pid_t command = command_of(main_of(bash));
   bash.type(ctrl_z);
   EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
@@ -130,7 +130,7 @@ TEST_F(Terminal, fg_does_not_move_a_command_whose_lease_somebody_else_has) {
 
 TEST_F(Terminal, stopped_until_somebody_else_has_the_lease_it_is_dead_before_and_fg_says_so) {
   Process bash = shell();
-  run_in(bash, "--ttl 600ms", "while :; do echo >> moves; read now < /proc/uptime; done",
+  run_in(bash, "--ttl 2s", "while :; do echo >> moves; read now < /proc/uptime; done",
          "trap \"\" TERM; trap \"echo conti\"\"nued\" CONT");
   const pid_t command = command_of(main_of(bash));
   bash.type(ctrl_z);

@@ -64,6 +64,22 @@ TEST_P(Turns, every_runs_again_after_a_failure_and_not_after_a_success) {
   EXPECT_EQ(holdfast({"run", "--every", "1ms", "k", "true"}).code, 0);
 }
 
+TEST_P(Turns, a_success_under_a_lease_that_was_taken_away_does_not_count) {
+  for (const std::string least : {"0s", "1h"}) {  // the key is not kept for it either
+    Process::Plan plan = holdfast_plan({"run", "--ttl", "1h", "--every", "1d", "--at-least", least, "k", "--",
+                                        "sh", "-c", "echo held; read line"});
+    plan.keep_input = true;
+    Process holder(plan);
+    ASSERT_TRUE(holder.await_out("held\n")) << holder.err();
+    const auto shown = nlohmann::json::parse(holdfast({"show", "k", "--json"}).out);
+    ASSERT_EQ(holdfast({"break", "k", "--token", shown["token"].dump(), "--reason", "in doubt"}).code, 0);
+    holder.type("done\n");  // its next renewal is far away
+    EXPECT_EQ(holder.wait(), 76);
+    EXPECT_THAT(holder.err(), HasSubstr("in doubt"));
+  }
+  EXPECT_EQ(holdfast({"run", "--every", "1d", "k", "true"}).code, 0);
+}
+
 TEST_P(Turns, E_changes_the_code_and_the_key_is_free_after_a_refusal) {
   ASSERT_EQ(holdfast({"run", "--every", "1d", "k", "true"}).code, 0);
   EXPECT_EQ(holdfast({"run", "-E", "9", "--every", "1d", "k", "true"}).code, 9);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A key that somebody else has: waiting for it, giving up, being told to.
 #include <csignal>
+#include <regex>
 
 #include "tests/cli/home.h"
 
@@ -8,6 +9,7 @@ namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -82,7 +84,7 @@ TEST_P(Waiting, ends_at_once_on_a_signal_and_never_starts_the_command) {
     const Instant told = BootClock::now();
     waiter.signal(signal);
     EXPECT_EQ(waiter.wait(), 128 + signal);
-    EXPECT_LT(BootClock::now() - told, 2s);
+    EXPECT_LT(BootClock::now() - told, 10s);
     EXPECT_TRUE(await([&] { return !runs(guard); }));
     EXPECT_FALSE(is_waited_for("k"));
   }
@@ -124,9 +126,14 @@ TEST_F(WaitingHere, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
   Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
   on_terminal.on_terminal = true;
   Process waiter(on_terminal);
-  EXPECT_TRUE(waiter.await_out("holdfast: waiting for k, held by "));
-  EXPECT_THAT(waiter.out(), HasSubstr(" pid " + std::to_string(holder.pid())));
-  EXPECT_TRUE(waiter.await_out("\r\033[Kholdfast: waiting 1s for k"));  // written anew, in place
+  // The first may be late, and then it says how late.
+  const std::regex line("\r\033\\[Kholdfast: waiting ([0-9]+s )?for k, held by .* pid " +
+                        std::to_string(holder.pid()));
+  const auto lines = [&] {
+    const std::string& out = waiter.out();
+    return std::distance(std::sregex_iterator(out.begin(), out.end(), line), std::sregex_iterator());
+  };
+  EXPECT_TRUE(await([&] { return lines() > 1; })) << waiter.out();  // written anew, in place
   holder.signal(SIGTERM);
   EXPECT_EQ(waiter.wait(), 0);
   EXPECT_TRUE(waiter.out().ends_with("\r\033[Kmine\r\n")) << waiter.out();
@@ -136,15 +143,22 @@ TEST_F(WaitingHere, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
 
 TEST_F(WaitingHere, says_nothing_without_a_terminal) {
   Process holder = hold("k");
-  EXPECT_EQ(holdfast({"run", "-w", "1500ms", "-E", "0", "k", "true"}).out, "");
+  const Ended ended = holdfast({"run", "-w", "1500ms", "-E", "0", "k", "true"});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_EQ(ended.err, "");
 }
 
 TEST_F(WaitingHere, says_nothing_on_a_terminal_when_the_key_is_free) {
   Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
   on_terminal.on_terminal = true;
-  Process process(on_terminal);
-  EXPECT_EQ(process.wait(), 0);
-  EXPECT_EQ(process.out(), "mine\r\n");
+  // Where to have it takes longer than the blink of an eye, that is said; but it is not always so.
+  EXPECT_TRUE(await([&] {
+    Process process(on_terminal);
+    EXPECT_EQ(process.wait(), 0);
+    EXPECT_THAT(process.out(), EndsWith("mine\r\n"));
+    return process.out() == "mine\r\n";
+  }));
 }
 
 HOLDFAST_ON_EVERY_SHARED_STORE(Waiting);

@@ -22,9 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often we look whether a group that was killed is dead.
-constexpr Millis look_again = 5ms;
-
 [[noreturn]] void failed(std::string text) { raise({Errc::refused, std::move(text)}); }
 // It is no fault of the job's, which is handed back and not counted.
 [[noreturn]] void stopped(std::string text) { raise({Errc::stopped, std::move(text)}); }
@@ -97,6 +94,7 @@ class Handler {
   Group group_;
   bool told_to_stop_ = false;
   bool guard_lives_ = true;
+  Instant alone_since_ = Instant::max();  // it does not
   bool over_ = false;
   std::optional<int> status_;
   int cannot_run_ = 0;
@@ -125,7 +123,9 @@ void Handler::see_through() {
   const std::stop_callback on_stop(context_.stop_token(), ring);
   const Millis glance = std::min<Millis>(options_.claim / 10, 1s);
   while (!over_) {
-    wakeup_.wait(after(BootClock::now(), guard_lives_ ? glance : look_again), guard_lives_ ? link_.fd() : -1);
+    const Instant now = BootClock::now();
+    wakeup_.wait(after(now, guard_lives_ ? glance : look_again_after(now - alone_since_)),
+                 guard_lives_ ? link_.fd() : -1);
     hear_guard();
     look_at_job(BootClock::now());
     bury();
@@ -137,6 +137,7 @@ void Handler::hear_guard() {
     std::visit([this](const auto& m) { on(m); }, *message);
   }
   if (!link_.closed()) return;
+  if (guard_lives_) alone_since_ = BootClock::now();
   guard_lives_ = false;
   if (group_.number() == 0) over_ = true;  // what it has not told us about, it has not let go
 }
@@ -175,6 +176,7 @@ void Handler::conclude(const std::string& program) const {
     (is_shortage(cannot_run_) ? stopped : failed)("cannot run \"" + printable(program) +
                                                   "\": " + std::strerror(cannot_run_));
   if (!status_ && group_.number() == 0) stopped("there was no process to be had for it");
+  if (group_.number() == 0) stopped("it was not started any more");
   if (!status_ && !told_to_stop_) failed("its guard was killed, and it was too");
   if (!status_) stopped("it was stopped, and its guard was killed");
   const bool by_signal = WIFSIGNALED(*status_);

@@ -21,12 +21,6 @@
 namespace holdfast::cli {
 namespace {
 
-using namespace std::chrono_literals;
-
-// How often we look whether a group that was told to end is dead: the last of it may be no child of ours,
-// and then nobody tells us.
-constexpr Millis look_again = 5ms;
-
 Fd child_signals() {
   sigset_t child;
   sigemptyset(&child);
@@ -96,18 +90,22 @@ class Guard {
   Loss reason_ = Loss::unreachable;
   bool signalled_ = false;  // CMD was, by TERM or KILL
   bool killed_ = false;
-  bool all_ = false;          // also what has left the group
-  bool said_gone_ = false;    // that the group is
-  bool said_cannot_ = false;  // that there is somebody whom we may not end
+  bool program_killed_ = false;
+  Instant told_at_ = Instant::max();  // when that of which the end is awaited, the latest of it, was told to
+  bool all_ = false;                  // also what has left the group
+  bool said_gone_ = false;            // that the group is
+  bool said_cannot_ = false;          // that there is somebody whom we may not end
   int exec_error_ = 0;
   int status_ = 0;
 };
 
 Instant Guard::next_look(Instant now) const {
   if (!lives()) return Instant::max();
-  const Instant program = program_.pid != 0 ? schedule_.kill_program_at() : Instant::max();
-  const Instant next = std::min(schedule_.next_at(), program);
-  return state_ == State::ending || now >= next ? now + look_again : next;
+  const bool spared = program_.pid != 0 && !program_killed_;
+  const Instant program = spared ? schedule_.kill_program_at() : Instant::max();
+  const Instant next = std::min(killed_ ? Instant::max() : schedule_.next_at(), program);
+  const bool awaited = state_ == State::ending || killed_ || (program_.pid != 0 && program_killed_);
+  return awaited ? std::min(next, now + look_again_after(now - told_at_)) : next;
 }
 
 void Guard::hear_main() {
@@ -153,7 +151,11 @@ void Guard::on(const Start& start) {
 }
 
 void Guard::on(const Signal& signal) {
-  if (lives()) group_.signal(signal.number);
+  if (!lives()) return;
+  group_.signal(signal.number);
+  // Or a stopped one would never hear of it.
+  if (meaning_of(signal.number) == Meaning::ends && schedule_.may_move(BootClock::now()))
+    group_.signal(SIGCONT);
 }
 
 void Guard::on(const Continue& go) {
@@ -199,6 +201,7 @@ void Guard::command_stopped(int by) {
 void Guard::command_ended(int status) {
   status_ = status;
   state_ = State::ending;
+  told_at_ = BootClock::now();
   // One that was killed had no chance to leave anybody on purpose.
   all_ = schedule_.done() != Step::none || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   schedule_.ended(BootClock::now());
@@ -230,17 +233,23 @@ void Guard::enforce(Instant now) {
     case Step::term: term(now); break;
     case Step::kill: kill_all(now); break;
   }
-  if (program_.pid != 0 && now >= schedule_.kill_program_at()) Group(program_.pid).signal(SIGKILL);
+  if (program_.pid == 0 || now < schedule_.kill_program_at()) return;
+  if (!program_killed_) told_at_ = now;
+  program_killed_ = true;
+  Group(program_.pid).signal(SIGKILL);
 }
 
 void Guard::term(Instant now) {
   schedule_.did(Step::term, now);
   signalled_ |= state_ == State::running;
   group_.signal(SIGTERM);
+  // A stopped one hears it too; but one that has lost its lease does not move any more.
+  if (schedule_.cause() == Cause::time && schedule_.may_move(now)) group_.signal(SIGCONT);
 }
 
 void Guard::kill_all(Instant now) {
   schedule_.did(Step::kill, now);
+  if (!killed_) told_at_ = now;
   signalled_ |= state_ == State::running;
   all_ |= state_ == State::running;
   group_.signal(SIGKILL);
@@ -260,6 +269,7 @@ void Guard::look_for_strangers() {
 void Guard::run_program(Instant now) {
   schedule_.did(Step::program, now);
   if (program_.pid != 0) return;  // it still runs, from last time
+  program_killed_ = false;
   program_ = sound_alarm({work_.ending.program.c_str(), to_string(reason_), command_.pid}, signals_);
   if (program_.pid < 0) return do_without_program(errno);
   try {

@@ -13,11 +13,12 @@
 //   idle      | Start, too late                    | Ended{lease}                              | gone
 //   idle      | main gone                          |                                           | gone
 //   running   | Renewed                            | moves its alarms; calls PROGRAM off       | running
-//   running   | Signal                             | to the group                              | running
+//   running   | Signal                             | to the group; CONT too if it is to end    | running
 //   running   | exec failed                        | CannotRun                                 | gone
 //   running   | CMD stops                          | takes the keyboard back; Stopped          | running
 //   running   | Continue                           | keyboard and CONT to the group            | running
 //   running   | the alarm of TERM; Stop            | TERM to the group; for exec PROGRAM       | running
+//   running   | its time is over                   | TERM, and CONT: the lease is ours         | running
 //   running   | PROGRAM cannot be run              | TERM to the group; ProgramFailed          | running
 //   running   | the alarm of KILL; main gone       | KILL to all, until nothing is left        | running
 //   running   | PROGRAM has had its grace          | KILL to that                              | running

@@ -27,20 +27,29 @@ struct Stat {
   char state = 'X';
   pid_t parent = 0;
   pid_t group = 0;
-  bool runs() const noexcept { return state != 'Z' && state != 'X'; }
+  int threads = 0;
+  // The state is that of its first thread, which may end long before the others.
+  bool runs() const noexcept { return (state != 'Z' && state != 'X') || threads > 1; }
 };
 
-// PID (NAME) STATE PARENT GROUP …, where NAME may hold anything.
+// PID (NAME) STATE PARENT GROUP … THREADS …, where NAME may hold anything.
 Stat stat_in(std::string_view text) noexcept {
   const std::size_t name_end = text.rfind(") ");
   if (name_end == std::string_view::npos) return {};
-  const std::string_view rest = text.substr(name_end + 2);
-  const std::size_t parent_end = rest.find(' ', 2);
-  if (parent_end == std::string_view::npos) return {};
-  Stat stat{.state = rest[0]};
-  std::from_chars(rest.data() + 2, rest.data() + parent_end, stat.parent);
-  std::from_chars(rest.data() + parent_end + 1, rest.data() + rest.size(), stat.group);
-  return stat;
+  std::string_view rest = text.substr(name_end + 2);
+  constexpr int fields = 18;  // as far as THREADS
+  std::string_view field[fields];
+  for (std::string_view& each : field) {
+    each = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(each.size() + 1, rest.size()));
+  }
+  if (field[0].empty()) return {};
+  const auto number = [&](int at) {
+    int value = 0;
+    std::from_chars(field[at].data(), field[at].data() + field[at].size(), value);
+    return value;
+  };
+  return {.state = field[0][0], .parent = number(1), .group = number(2), .threads = number(fields - 1)};
 }
 
 // As of a dead one if it is gone meanwhile.

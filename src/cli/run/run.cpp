@@ -41,7 +41,8 @@ struct Scene {
 int lost(const Lease& lease, const std::string& how, const Scene& scene, const CommandEnd& end) {
   const std::string program = "; \"" + printable(scene.work.ending.program) + "\" was run";
   complain("the lease on " + printable(lease.key()) + " " + how +
-           (!end.forced ? "; the command may not have been alone"
+           (!end.began || end.cannot_run != 0 ? "; the command was not started"
+            : !end.forced                     ? "; the command may not have been alone"
             : !end.signalled && scene.work.ending.on_lost == OnLost::exec ? program
                                                                           : "; the command was stopped"));
   return exit_lost;
@@ -74,12 +75,10 @@ bool succeeded(const CommandEnd& end) {
          !end.over_time && end.cannot_run == 0;
 }
 
-// True: CMD had the lease to its end, so that what becomes of the key behind it does not undo its work.
-bool keep_for_the_rest(Lease& lease, Instant granted_at, const Scene& scene, const CommandEnd& end) {
-  const Instant until = after(granted_at, scene.command.ending.at_least);
-  if (!end.status || end.forced || end.asked || BootClock::now() >= until) return false;
-  keep_key(lease, until, scene.signals);
-  return true;
+// The key is kept for so long, though CMD has ended.
+Instant kept_until(Instant granted_at, const Scene& scene, const CommandEnd& end) {
+  if (!end.status || end.forced || end.asked) return Instant::min();
+  return after(granted_at, scene.command.ending.at_least);
 }
 
 // Of a lease that was held until CMD had ended.  None: all is well, or as well as it can be.
@@ -100,20 +99,32 @@ std::optional<int> give_back(Lease& lease, const Scene& scene, const CommandEnd&
   return std::nullopt;
 }
 
+int guard_was_killed(const CommandEnd& end) {
+  const bool killed = !end.status || (WIFSIGNALED(*end.status) && WTERMSIG(*end.status) == SIGKILL);
+  complain(std::string("the guard process was killed") + (!end.began ? "; the command was not started"
+                                                          : killed   ? ", and the command with it"
+                                                                     : ""));
+  return end.status ? code_of(*end.status) : exit_signalled(SIGKILL);
+}
+
 // The lease is let go here, with nothing of CMD left.  Work that ended after the loss is never a success.
 int conclude(Granted& granted, Instant granted_at, const Scene& scene, const CommandEnd& end) {
   Lease& lease = granted.lease;
+  const bool noted = succeeded(end) && scene.command.turn.every > Millis::zero();
+  const Instant until = kept_until(granted_at, scene, end);
+  const bool kept = BootClock::now() < until;
+  // Broken since the last renewal, it was no lease to the end of CMD, and nobody has told us.
+  Status confirmed = noted || kept ? lease.try_renew() : ok();
   const Lost loss = lease.lost();
   if (loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, scene, end);
   // First, so that whoever gets the key next sees it.
-  if (succeeded(end)) note_success(scene.command.turn, granted.client, lease);
-  const bool kept = keep_for_the_rest(lease, granted_at, scene, end);
+  if (noted) note_success(granted.client, lease, std::move(confirmed));
+  if (kept) keep_key(lease, until, scene.signals);
   if (const auto code = give_back(lease, scene, end, kept)) return *code;
   if (end.cannot_run != 0) return cannot_run(scene.work.command.front(), end.cannot_run);
   if (end.over_time) return over_time(scene.work);
-  if (end.status) return code_of(*end.status);
-  complain("the guard process was killed, and the command with it");
-  return exit_signalled(SIGKILL);
+  if (end.guard_died || !end.status) return guard_was_killed(end);
+  return code_of(*end.status);
 }
 
 int supervise(Granted granted, GuardProcess guard, const Scene& scene) {

@@ -39,6 +39,14 @@ enum class Cause : std::uint8_t { none, lease, time };
 // What is done about it.
 enum class Step : std::uint8_t { none, program, term, kill };
 
+// Whoever was told or made to end `since` is looked at again after so long.  Nobody tells us that one is dead
+// who is no child of ours; but each look reads all of /proc, and one that is stuck in the kernel may stay for
+// days.
+constexpr Millis look_again_after(Instant::duration since) noexcept {
+  if (since < std::chrono::seconds(1)) return Millis(5);
+  return since < std::chrono::seconds(10) ? Millis(100) : Millis(1'000);
+}
+
 class Schedule {
  public:
   Schedule() = default;
@@ -128,6 +136,8 @@ class Schedule {
                ? Step::program
                : Step::term;
   }
+  // Nothing that we know of speaks against a CMD that goes on for a while, if only to hear that it is to end.
+  bool may_move(Instant now) const noexcept { return told_ == Instant::max() && now < kill_for_the_lease(); }
   // The moment at which something more is due.
   Instant next_at() const noexcept {
     if (done_ >= Step::term) return kill_at();

@@ -12,7 +12,7 @@ namespace holdfast::cli {
 //
 //   signal                 | waiting for the lease      | CMD runs
 //   -----------------------+----------------------------+---------------------------------------
-//   INT TERM HUP QUIT      | leave the queue, 128+N     | goes to CMD's group
+//   INT TERM HUP QUIT      | leave the queue, 128+N     | goes to CMD's group, and then CONT
 //   USR1 USR2 WINCH        | nobody to give it to       | goes to CMD's group
 //   TSTP                   | stop                       | goes to CMD's group; if it stops, so do we
 //   CONT                   | -                          | renew, then CMD's group continues

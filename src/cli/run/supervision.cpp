@@ -16,11 +16,6 @@
 namespace holdfast::cli {
 namespace {
 
-using namespace std::chrono_literals;
-
-// How often we look whether a group that was killed is dead.
-constexpr Millis look_again = 5ms;
-
 Start start_message(const Lease& lease, Millis ttl, bool foreground) {
   const Micros wall_deadline = wall_now() + lease.remaining();
   Start start{.deadline = lease.deadline(),
@@ -72,7 +67,9 @@ void Supervision::hear_guard() {
   }
   if (!link_->closed()) return;
   sources_.drop(link_->fd());  // it stays readable for ever
+  if (guard_lives_) alone_since_ = BootClock::now();
   guard_lives_ = false;
+  end_.guard_died = !over_;
   if (group_.number() == 0) over_ = true;  // what it has not told us about, it has not let go
 }
 
@@ -181,9 +178,9 @@ void Supervision::look_at_lease(Instant now) {
 }
 
 Instant Supervision::next_look(Instant now) const {
-  if (!guard_lives_) return now + look_again;
+  if (!guard_lives_) return now + look_again_after(now - alone_since_);
   const Instant kill = schedule().kill_at();
-  return now < kill ? kill : now + look_again;
+  return now < kill ? kill : now + look_again_after(now - kill);
 }
 
 }  // namespace holdfast::cli

@@ -34,11 +34,13 @@ namespace holdfast::cli {
 // How CMD ended, with nothing of its group left.
 struct CommandEnd {
   std::optional<int> status;  // as waitpid() has it; none if it never ran or nobody knows
+  bool began = false;         // there was a process for it
   int cannot_run = 0;         // errno
   bool forced = false;        // it was ended because the lease was lost, or nearly
   bool signalled = false;     // with TERM or KILL, and not only by PROGRAM
   bool over_time = false;     // it was ended because it had had its time
   bool asked = false;         // somebody told us to end while it ran, and it was passed on
+  bool guard_died = false;    // before it could say how CMD ended
 };
 
 // What the main process knows of the run it supervises.
@@ -60,7 +62,10 @@ class Supervision {
  private:
   void start(int proof);
   void hear_guard();
-  void on(const Started& started) { group_ = Group(started.group); }
+  void on(const Started& started) {
+    group_ = Group(started.group);
+    end_.began = true;
+  }
   void on(const CannotRun& failure);
   void on(const Stopped& stopped);
   void on(const ProgramFailed& failure);
@@ -89,8 +94,9 @@ class Supervision {
   Group group_;
   bool killed_ = false;  // by us
   bool said_cannot_ = false;
-  bool guard_lives_ = true;       // it may still have something to say
-  bool guard_collected_ = false;  // its number may be somebody else's
+  bool guard_lives_ = true;               // it may still have something to say
+  Instant alone_since_ = Instant::max();  // it has not
+  bool guard_collected_ = false;          // its number may be somebody else's
   bool told_loss_ = false;
   bool over_ = false;
   CommandEnd end_;

@@ -57,9 +57,9 @@ std::function<Status(const Client&, const Lease&)> admission(const Turn& turn) {
   return {};
 }
 
-void note_success(const Turn& turn, const Client& client, const Lease& lease) {
-  if (turn.every == Millis::zero()) return;
-  const Status noted = Ticks::note_success(Jobs(client), name_of(lease), lease.owner());
+void note_success(const Client& client, const Lease& lease, Status confirmed) {
+  const Status noted =
+      confirmed ? Ticks::note_success(Jobs(client), name_of(lease), lease.owner()) : std::move(confirmed);
   if (!noted)
     complain("the success could not be written down, so that it will be run again: " + noted.error().detail);
 }

@@ -13,7 +13,8 @@ namespace holdfast::cli {
 // For Wish::admit; none if no turn is asked for.  Errc::busy: it is not its turn.
 std::function<Status(const Client&, const Lease&)> admission(const Turn& turn);
 
-// For --every, while the lease is held.  Says so if it cannot.
-void note_success(const Turn& turn, const Client& client, const Lease& lease);
+// For --every, while the lease is held.  Says so if it cannot, or if the store has not `confirmed` just now
+// that it is: a success that is written down keeps others from their turn.
+void note_success(const Client& client, const Lease& lease, Status confirmed);
 
 }  // namespace holdfast::cli
