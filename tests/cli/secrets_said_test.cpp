@@ -16,6 +16,7 @@ struct Address {
   const char* before;
   const char* behind;
 };
+void PrintTo(const Address& address, std::ostream* out) { *out << address.name; }
 constexpr Address addresses[] = {
     {"postgres", "postgres://me:", "@127.0.0.1:1/db"},
     {"redis", "redis://:", "@127.0.0.1:1"},
@@ -44,6 +45,7 @@ TEST_P(SecretsIn, no_command_says_it_whatever_happens) {
                                        {"init", "--dry-run"},
                                        {"purge"},
                                        {"break", "k", "--token", "1", "--reason", "x"},
+                                       {"config"},
                                        {"help"},
                                        {"version"}};
   std::ofstream(path("letter password=") + canary)

@@ -3,6 +3,7 @@
 
 #include "base/host.h"
 #include "base/wall_clock.h"
+#include "cli/output.h"
 
 namespace holdfast::cli {
 namespace {
@@ -12,6 +13,8 @@ constexpr std::size_t page_size = 1000;
 Error never_used() { return {Errc::lost, "nobody has used this store yet"}; }
 
 }  // namespace
+
+std::string Eye::name() const { return without_secrets(looked_.origin->name()); }
 
 Result<std::vector<LeaseRow>> all_leases(Operator& store, const std::string& prefix) {
   std::vector<LeaseRow> all;

@@ -20,7 +20,7 @@ class Eye {
   Result<Look> look();
 
   // Which store it is, for people: without a password.
-  std::string name() const { return looked_.origin->name(); }
+  std::string name() const;
 
   // Errc::lost where nobody has used the store yet.
   Result<Inspection> inspect(const std::string& key);
