@@ -143,6 +143,9 @@ TEST(DoctorsReport, what_no_client_gets_past_has_that_verdict_too) {
   Report report = report_with({danger});
   report.add(refused(report, {Errc::refused, "it evicts"}));
   EXPECT_THAT(words_of(report, false, false), EndsWith(nothing)) << "the refusal is a note, and is one";
+  report.self_test =
+      SelfTest{.grants = {grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
+  EXPECT_THAT(words_of(report, false, false), Not(HasSubstr(nothing))) << "something was";
 }
 
 TEST(DoctorsReport, a_clock_that_told_no_time_is_told_so) {
