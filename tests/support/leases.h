@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "holdfast/client.h"
 #include "holdfast/store.h"
