@@ -94,7 +94,8 @@ class Guard {
   Fd proof_;                  // ours too: while we have a group to end, the key is not free
   CommandProcess program_{};  // of --on-lost; pid 0: it does not run
   Loss reason_ = Loss::unreachable;
-  bool signalled_ = false;  // CMD was, by TERM or KILL
+  bool signalled_ = false;     // CMD was, by TERM or KILL
+  bool had_keyboard_ = false;  // CMD, when it ended
   bool killed_ = false;
   bool all_ = false;          // also what has left the group
   bool said_gone_ = false;    // that the group is
@@ -198,6 +199,7 @@ void Guard::command_stopped(int by) {
 
 void Guard::command_ended(int status) {
   status_ = status;
+  had_keyboard_ = terminal_.belongs_to(command_.pid);
   state_ = State::ending;
   // One that was killed had no chance to leave anybody on purpose.
   all_ = schedule_.done() != Step::none || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -218,7 +220,7 @@ void Guard::bury(Instant now) {
   if (exec_error_ != 0)
     link_.send_patiently(CannotRun{exec_error_});
   else
-    link_.send_patiently(Ended{status_, schedule_.cause(), signalled_});
+    link_.send_patiently(Ended{status_, schedule_.cause(), signalled_, had_keyboard_});
   state_ = State::gone;
 }
 
