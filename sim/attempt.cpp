@@ -191,6 +191,7 @@ void Attempt::note_failure(const Acquiring::Done& done) {
     case Errc::stopped:
     case Errc::lost:
     case Errc::refused:
+    case Errc::unprepared:
     case Errc::invalid:
     case Errc::forked:
       scene_.violated("known outcomes", "an acquire ended with one that nothing here can cause");

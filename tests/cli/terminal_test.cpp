@@ -44,6 +44,18 @@ class Terminal : public Home {
     }
     return 0;
   }
+  // A line for the shell, with the command in place of the word holdfast.
+  static void say_to(Process& shell, std::string line) {
+    const std::string word = "holdfast ";
+    for (std::size_t at = 0; (at = line.find(word, at)) != std::string::npos; at += sizeof HOLDFAST_BINARY)
+      line.replace(at, word.size(), HOLDFAST_BINARY " ");
+    shell.type(line + "\n");
+  }
+  // Which process CMD is, by its own word.
+  pid_t noted_pid() const {
+    EXPECT_TRUE(await([&] { return text_of("pid").ends_with('\n'); }, long_enough));
+    return std::stoi("0" + text_of("pid"));
+  }
   void expect_code(Process& shell, int code) const {
     shell.type("echo co''de $?.\n");
     EXPECT_TRUE(shell.await_out("code " + std::to_string(code) + ".")) << shell.out();
@@ -188,7 +200,134 @@ TEST_F(Terminal, in_a_script_ctrl_z_stops_the_script_too) {
   bash.type("fg\n");
   EXPECT_TRUE(await([&] { return !is_stopped(command); }));
   bash.type(ctrl_c);
+  expect_code(bash, 128 + SIGINT);
+}
+
+TEST_F(Terminal, ctrl_c_ends_a_script_and_a_loop_as_well) {
+  const std::string run = " run k sh -c 'echo sta\"\"rted; exec sleep 1000'; echo af\"\"ter $?.\n";
+  std::ofstream(path("script")) << HOLDFAST_BINARY << run;
+  for (const char* line : {"sh ./script", "bash ./script", "for i in 1 2; do . ./script; done",
+                           "for i in 1 2; do ${BASH:-} ./script; done"}) {
+    Process bash = shell();
+    say_to(bash, line);
+    EXPECT_TRUE(bash.await_out("started")) << bash.out();
+    bash.type(ctrl_c);
+    expect_code(bash, 128 + SIGINT);
+    EXPECT_EQ(bash.out().find("after"), std::string::npos) << line << bash.out();
+    EXPECT_TRUE(is_free("k"));
+  }
+}
+
+TEST_F(Terminal, ctrl_backslash_ends_a_script_as_well) {
+  Process bash = shell();
+  std::ofstream(path("script")) << HOLDFAST_BINARY << " run k sh -c 'echo sta\"\"rted; exec sleep 1000'\n"
+                                << "echo af\"\"ter $?.\n";
+  bash.type("ulimit -c 0; sh ./script\n");
+  EXPECT_TRUE(bash.await_out("started")) << bash.out();
+  bash.type("\x1c");
+  expect_code(bash, 128 + SIGQUIT);
+  EXPECT_EQ(bash.out().find("after"), std::string::npos) << bash.out();
+}
+
+TEST_F(Terminal, ctrl_c_while_waiting_ends_a_loop_as_well) {
+  const Process holder = hold("k");
+  Process bash = shell();
+  say_to(bash, "for i in 1 2; do holdfast run k true; done");
+  EXPECT_TRUE(bash.await_out("waiting for k"));
+  bash.type(ctrl_c);
+  expect_code(bash, 128 + SIGINT);
+}
+
+TEST_F(Terminal, ctrl_c_ends_a_key_that_is_kept_for_its_time_too) {
+  Process bash = shell();
+  run_in(bash, "--at-least 1h", "exec sleep 1000");
+  bash.type(ctrl_c);
+  expect_code(bash, 128 + SIGINT);
+  EXPECT_TRUE(is_free("k"));
+}
+
+// Whoever sends us a signal means us, and not the script.
+TEST_F(Terminal, a_signal_that_nobody_typed_does_not_end_the_script) {
+  Process bash = shell();
+  std::ofstream(path("script")) << HOLDFAST_BINARY << " run k sh -c 'echo sta\"\"rted; exec sleep 1000'\n"
+                                << "echo af\"\"ter $?.\n";
+  bash.type("sh ./script\n");
+  EXPECT_TRUE(bash.await_out("started")) << bash.out();
+  ::kill(main_in_script(bash), SIGINT);
   EXPECT_TRUE(bash.await_out("after 130.")) << bash.out();
+}
+
+TEST_F(Terminal, a_command_that_survives_ctrl_c_ends_as_it_likes_and_the_script_goes_on) {
+  Process bash = shell();
+  std::ofstream(path("script")) << HOLDFAST_BINARY
+                                << " run k sh -c 'trap \"exit 3\" INT; echo sta\"\"rted; read line'\n"
+                                << "echo af\"\"ter $?.\n";
+  bash.type("sh ./script\n");
+  EXPECT_TRUE(bash.await_out("started")) << bash.out();
+  bash.type(ctrl_c);
+  EXPECT_TRUE(bash.await_out("after 3.")) << bash.out();
+}
+
+TEST_F(Terminal, in_a_pipeline_the_keyboard_is_for_who_reads_it) {
+  Process bash = shell();
+  // As less and fzf do.
+  say_to(bash,
+         "holdfast run k yes | sh -c 'head -n 1 > first; echo rea\"\"dy; read line < /dev/tty; echo "
+         "\"<$line>\"'");
+  EXPECT_TRUE(bash.await_out("ready")) << bash.out();
+  bash.type("typed\n");
+  EXPECT_TRUE(bash.await_out("<typed>")) << bash.out();
+  expect_code(bash, 0);
+  EXPECT_TRUE(is_free("k"));
+}
+
+TEST_F(Terminal, in_a_pipeline_a_command_that_asks_for_the_keyboard_gets_it) {
+  for (const char* line : {"holdfast run k sh ./asks | cat", ": | holdfast run k sh ./asks",
+                           "said=$(holdfast run k sh ./asks 2>&1); echo $said"}) {
+    Process bash = shell();
+    std::ofstream(path("asks")) << "echo sta\"\"rted > /dev/tty\n"
+                                << "read line < /dev/tty; echo \"<$line>\"\n";
+    say_to(bash, line);
+    EXPECT_TRUE(bash.await_out("started")) << bash.out();
+    bash.type("typed\n");
+    EXPECT_TRUE(bash.await_out("<typed>")) << line << bash.out();
+    expect_code(bash, 0);
+  }
+}
+
+TEST_F(Terminal, in_a_pipeline_ctrl_z_and_fg_and_ctrl_c_reach_all_of_it) {
+  Process bash = shell();
+  say_to(bash, "for i in 1 2; do holdfast run k sh -c 'echo $$ > pid; exec sleep 1000' | cat; done");
+  const pid_t command = noted_pid();
+  bash.type(ctrl_z);
+  EXPECT_TRUE(bash.await_out("Stopped")) << bash.out();
+  EXPECT_TRUE(await([&] { return is_stopped(command); }));
+  bash.type("fg\n");
+  EXPECT_TRUE(await([&] { return !is_stopped(command); }));
+  bash.type(ctrl_c);
+  bash.type("echo piped ${PIPESTATUS[0]}.\n");
+  EXPECT_TRUE(bash.await_out("piped 130.")) << bash.out();
+  EXPECT_FALSE(runs(command));
+}
+
+// Nobody can bring it to the foreground: its shell has forgotten it.
+TEST_F(Terminal, a_forgotten_command_that_asks_for_the_keyboard_is_hung_up_on) {
+  Process bash = shell();
+  say_to(bash, "(holdfast run k sh -c 'echo $$ > pid; read line < /dev/tty' &)");
+  const pid_t command = noted_pid();
+  EXPECT_TRUE(await([&] { return !runs(command); }, long_enough));
+  EXPECT_TRUE(bash.await_out("wants the terminal")) << bash.out();
+  EXPECT_TRUE(await([&] { return is_free("k"); }, long_enough));
+}
+
+TEST_F(Terminal, a_forgotten_command_that_survives_that_stays_stopped) {
+  Process bash = shell();
+  say_to(bash,
+         "(trap '' HUP; holdfast run k sh -c 'echo $$ > pid; until read line < /dev/tty; do :; done' &)");
+  const pid_t command = noted_pid();
+  EXPECT_TRUE(bash.await_out("stays stopped")) << bash.out();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(is_stopped(command));
+  EXPECT_FALSE(is_free("k"));
 }
 
 TEST_F(Terminal, the_keyboard_comes_back_whoever_is_killed) {

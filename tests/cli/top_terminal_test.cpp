@@ -164,6 +164,71 @@ TEST_F(TopTerminal, ctrl_z_gives_the_terminal_back_and_fg_takes_it_again) {
   EXPECT_TRUE(screen.process().await_out("code 0."));
 }
 
+TEST_F(TopTerminal, in_the_background_it_leaves_the_terminal_alone_until_fg) {
+  holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"});
+  Process bash(on_terminal(plan({"bash", "--norc", "--noprofile", "-i"})));
+  std::size_t seen = 0;
+  const auto comes = [&](const char* words) {
+    const auto found = [&] { return bash.out().find(words, seen) != std::string::npos; };
+    EXPECT_TRUE(await(found, long_enough)) << words << bash.out();
+    const bool painted = bash.out().find("1 held", seen) != std::string::npos;
+    seen = bash.out().size();
+    return painted;
+  };
+  // The shell hears of it a little later.
+  const std::string until_stopped = "until [ \"$(jobs -s)\" ]; do :; done; echo no''ticed\n";
+  bash.type("PS1='ready> '; " + std::string(HOLDFAST_BINARY) + " top --interval 100ms & " + until_stopped);
+  EXPECT_FALSE(comes("noticed"));
+  for (const bool typed : {true, false}) {
+    bash.type("fg\n");
+    comes("1 held");
+    if (typed)
+      bash.type("\x1a");
+    else
+      ::kill(children_of(bash.pid()).front(), SIGSTOP);
+    comes("Stopped");
+    bash.type("bg; " + until_stopped);
+    EXPECT_FALSE(comes("noticed")) << typed;
+  }
+  bash.type("fg\n");
+  comes("1 held");
+  bash.type("q");
+  bash.type("echo co''de $?.\n");
+  comes("code 0.");
+}
+
+TEST_F(TopTerminal, in_a_background_that_nobody_can_bring_forward_it_ends) {
+  Process bash(on_terminal(plan({"bash", "--norc", "--noprofile", "-i"})));
+  bash.type("(sh -c '" + std::string(HOLDFAST_BINARY) + " top < /dev/tty; echo co\"\"de $?.' &)\n");
+  EXPECT_TRUE(bash.await_out("code 64.")) << bash.out();
+  EXPECT_THAT(bash.out(), HasSubstr("top needs the terminal"));
+}
+
+TEST_F(TopTerminal, a_break_that_was_confirmed_is_done_and_told_though_somebody_leaves) {
+  Process holder = hold("nightly", {"--ttl", "3s"});
+  Screened screen = top();
+  screen.await_words("nightly");
+  screen.type("bstuck\r");
+  screen.await_words("type yes to break it:");
+  screen.type("yes\rq");
+  EXPECT_EQ(screen.process().wait(), 0);
+  EXPECT_THAT(screen.process().out(), HasSubstr("holdfast: nightly is taken away from "));
+  EXPECT_TRUE(screen.process().terminal_is_as_ever());
+  EXPECT_EQ(holder.wait(), 76);
+}
+
+TEST_F(TopTerminal, a_break_that_failed_is_told_though_somebody_leaves) {
+  holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"});
+  Screened screen = top();
+  screen.await_words("ann");
+  screen.type("bstuck\r");
+  screen.await_words("type yes to break it:");
+  holdfast({"release", "k", "--owner", "ann"});
+  screen.type("yes\rq");
+  EXPECT_EQ(screen.process().wait(), 76);
+  EXPECT_THAT(screen.process().out(), HasSubstr("holdfast: "));
+}
+
 TEST_F(TopTerminal, has_colours_unless_somebody_wants_none) {
   holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"});
   const Process holder = hold("held", {"--ttl", "1h"});
@@ -209,6 +274,19 @@ TEST_P(TopServers, that_go_away_leave_their_last_rows_and_a_line_until_they_are_
   screen.await_words("q quit");
   screen.type("\r");
   screen.await_words("held by");
+}
+
+TEST_P(TopServers, that_do_not_answer_a_break_leave_nobody_in_the_dark) {
+  server_->make_tables();
+  holdfast({"acquire", "k", "--owner", "me", "--ttl", "1h"});
+  Screened screen(on_terminal(holdfast_plan({"top", "--interval", "100ms"})));
+  screen.await_words("me");
+  screen.type("bstuck\r");
+  screen.await_words("type yes to break it:");
+  server_->kill();
+  screen.type("yes\rq");
+  EXPECT_EQ(screen.process().wait(), 69);
+  EXPECT_THAT(screen.process().out(), HasSubstr("holdfast: "));
 }
 
 HOLDFAST_ON_EVERY_SERVER(TopServers);

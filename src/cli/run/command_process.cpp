@@ -44,6 +44,10 @@ void become_command(const Stage& stage, char* const* argv, pid_t guard, int line
   if (stage.input >= 0 && ::dup2(stage.input, STDIN_FILENO) < 0) return;
   if (!keep_descriptors(stage.proof)) return;
   stage.signals.restore();
+  // Ignored, reading would fail instead: a shell's $(...) is found so.
+  if (stage.start.may_ask) {
+    for (const int signal : {SIGTTIN, SIGTTOU}) ::signal(signal, SIG_DFL);
+  }
   ::execvp(argv[0], argv);
 }
 

@@ -88,7 +88,8 @@ class Guard {
   Fd proof_;                  // ours too: while we have a group to end, the key is not free
   CommandProcess program_{};  // of --on-lost; pid 0: it does not run
   Loss reason_ = Loss::unreachable;
-  bool signalled_ = false;  // CMD was, by TERM or KILL
+  bool signalled_ = false;     // CMD was, by TERM or KILL
+  bool had_keyboard_ = false;  // CMD, when it ended
   bool killed_ = false;
   bool program_killed_ = false;
   Instant told_at_ = Instant::max();  // when that of which the end is awaited, the latest of it, was told to
@@ -200,6 +201,7 @@ void Guard::command_stopped(int by) {
 
 void Guard::command_ended(int status) {
   status_ = status;
+  had_keyboard_ = terminal_.belongs_to(command_.pid);
   state_ = State::ending;
   told_at_ = BootClock::now();
   // One that was killed had no chance to leave anybody on purpose.
@@ -221,7 +223,7 @@ void Guard::bury(Instant now) {
   if (exec_error_ != 0)
     link_.send_patiently(CannotRun{exec_error_});
   else
-    link_.send_patiently(Ended{status_, schedule_.cause(), signalled_});
+    link_.send_patiently(Ended{status_, schedule_.cause(), signalled_, had_keyboard_});
   state_ = State::gone;
 }
 

@@ -35,6 +35,7 @@ struct Start {
   std::int64_t wall_deadline_s;  // the same for people: Unix seconds
   std::array<char, 513> owner;   // ends in NUL
   bool foreground;               // CMD gets the keyboard
+  bool may_ask = false;          // not yet, but as soon as it is stopped for want of it
 };
 // The lease was renewed.
 struct Renewed {
@@ -83,6 +84,7 @@ struct Ended {
   int status;   // as waitpid() has it
   Cause cause;  // the guard made it end, or told it to: the lease was or would be lost, its time was over
   bool signalled = false;  // by TERM or KILL, and not only by PROGRAM
+  bool had_keyboard = false;
 };
 
 using ToGuard = std::variant<Input, Start, Renewed, Signal, Continue, Stop>;

@@ -127,9 +127,8 @@ int conclude(Granted& granted, Instant granted_at, const Scene& scene, const Com
   return code_of(*end.status);
 }
 
-int supervise(Granted granted, GuardProcess guard, const Scene& scene) {
+int supervise(Granted granted, GuardProcess guard, const Scene& scene, CommandEnd& end) {
   const Instant granted_at = BootClock::now();
-  CommandEnd end;
   {
     const Fd proof(granted.client.proof_of_life());
     const Charge charge{core::settle(scene.command.options, {}).ttl, scene.command.ending, scene.childless};
@@ -137,6 +136,12 @@ int supervise(Granted granted, GuardProcess guard, const Scene& scene) {
     end = supervision.see_through(proof.get());
   }
   return conclude(granted, granted_at, scene, end);
+}
+
+// Somebody typed Ctrl-C or Ctrl-\, and means the script around us too.  Had CMD not had the keyboard for
+// itself, all of our group would have got it.
+void end_as_typed(int signal, Signals::Whom whom) {
+  if (signal == SIGINT || signal == SIGQUIT) Signals::die_of(signal, whom);
 }
 
 }  // namespace
@@ -153,15 +158,22 @@ int execute(const Run& command, const Common& common) {
 
   Waited waited =
       wait_for_lease({common.store, command.key, command.options, admission(command.turn)}, signals);
-  if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
+  if (const auto* interrupted = std::get_if<Interrupted>(&waited)) {
+    if (interrupted->typed) end_as_typed(interrupted->signal, Signals::Whom::us);
+    return exit_signalled(interrupted->signal);
+  }
   if (const auto* error = std::get_if<Error>(&waited)) {
     // Who takes busy for success does not want to hear of it: cron would send a mail.
     if (error->busy() && command.busy_code == exit_ok) return exit_ok;
     const int code = fail(*error);
     return error->busy() ? command.busy_code : code;
   }
-  return supervise(std::get<Granted>(std::move(waited)), std::move(guard),
-                   {command, work, signals, terminal, childless});
+  CommandEnd end;
+  const int code = supervise(std::get<Granted>(std::move(waited)), std::move(guard),
+                             {command, work, signals, terminal, childless}, end);
+  if (code == exit_signalled(end.typed))
+    end_as_typed(end.typed, end.typed_to_it ? Signals::Whom::our_group : Signals::Whom::us);
+  return code;
 }
 
 }  // namespace holdfast::cli

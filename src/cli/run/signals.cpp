@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/signals.h"
 
+#include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
@@ -62,6 +64,7 @@ Signals::Signals() {
 std::optional<int> Signals::next() noexcept {
   signalfd_siginfo info{};
   if (::read(fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+  typed_ = info.ssi_code == SI_KERNEL;
   return static_cast<int>(info.ssi_signo);
 }
 
@@ -70,7 +73,7 @@ void Signals::restore() const noexcept {
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
-void Signals::stop_own_group() noexcept {
+bool Signals::stop_own_group() noexcept {
   const sigset_t stop = only(SIGTSTP);
   const sigset_t go_on = only(SIGCONT);
   ::kill(0, SIGTSTP);
@@ -78,7 +81,16 @@ void Signals::stop_own_group() noexcept {
   pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   const timespec at_once{};
-  sigtimedwait(&go_on, nullptr, &at_once);
+  // One that came before was forgotten when the stop was sent: this is an answer to it.
+  return sigtimedwait(&go_on, nullptr, &at_once) == SIGCONT;
+}
+
+void Signals::die_of(int signal, Whom whom) noexcept {
+  const rlimit none{};
+  ::setrlimit(RLIMIT_CORE, &none);  // of QUIT; we know passwords
+  const sigset_t it = only(signal);
+  ::kill(whom == Whom::us ? ::getpid() : 0, signal);
+  pthread_sigmask(SIG_UNBLOCK, &it, nullptr);
 }
 
 void block_all_signals() noexcept {

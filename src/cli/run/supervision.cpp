@@ -16,14 +16,14 @@
 namespace holdfast::cli {
 namespace {
 
-Start start_message(const Lease& lease, Millis ttl, bool foreground) {
+Start start_message(const Lease& lease, Millis ttl) {
   const Micros wall_deadline = wall_now() + lease.remaining();
   Start start{.deadline = lease.deadline(),
               .ttl = ttl,
               .token = lease.token(),
               .wall_deadline_s = std::chrono::floor<std::chrono::seconds>(wall_deadline).count(),
               .owner = {},
-              .foreground = foreground};
+              .foreground = false};
   lease.owner().copy(start.owner.data(), start.owner.size() - 1);
   return start;
 }
@@ -38,7 +38,8 @@ Supervision::Supervision(Lease& lease, const Charge& charge, GuardProcess guard,
       link_(std::make_shared<MainEnd>(std::move(guard.link))),
       signals_(signals),
       terminal_(terminal),
-      sources_{link_->fd(), signals_.fd()} {}
+      sources_{link_->fd(), signals_.fd()},
+      in_background_(Terminal::is_in_pipeline()) {}
 
 CommandEnd Supervision::see_through(int proof) {
   start(proof);
@@ -54,7 +55,10 @@ CommandEnd Supervision::see_through(int proof) {
 }
 
 void Supervision::start(int proof) {
-  link_->send(start_message(lease_, charge_.ttl, terminal_.is_ours()), proof);
+  Start start = start_message(lease_, charge_.ttl);
+  start.foreground = may_have_keyboard();
+  start.may_ask = in_background_ && terminal_.is_ours();
+  link_->send(start, proof);
   lease_.on_lost([wakeup = wakeup_](const Lost&) { wakeup->ring(); });
   lease_.on_renewed([link = link_](Instant deadline) { link->send(Renewed{deadline}); });
   // For a renewal between reading the deadline and setting the function.
@@ -84,6 +88,13 @@ void Supervision::on(const Ended& ended) {
   end_.forced = ended.cause == Cause::lease || by_us;
   end_.signalled = ended.signalled || by_us;
   end_.over_time = ended.cause == Cause::time;
+  const int signal = WIFSIGNALED(ended.status) ? WTERMSIG(ended.status) : 0;
+  const bool sent = signal == ending_signal_;  // to us, and passed on
+  if ((signal == SIGINT || signal == SIGQUIT) && (sent ? ending_typed_ : ended.had_keyboard)) {
+    end_.asked = true;
+    end_.typed = signal;
+    end_.typed_to_it = !sent;
+  }
   over_ = true;
 }
 
@@ -96,16 +107,39 @@ void Supervision::on(const ProgramFailed& failure) {
 // stop, or it would wait for ever.  One that was stopped by hand, far from a terminal, stops alone: its lease
 // is still renewed.
 void Supervision::on(const Stopped& stopped) {
-  const bool by_terminal = stopped.by == SIGTSTP || stopped.by == SIGTTIN || stopped.by == SIGTTOU;
-  if (!stopped.had_keyboard && !(terminal_ && by_terminal)) return;
-  Signals::stop_own_group();
-  go_on();
+  const bool wants = !stopped.had_keyboard && (stopped.by == SIGTTIN || stopped.by == SIGTTOU);
+  if (!stopped.had_keyboard && !(terminal_ && (wants || stopped.by == SIGTSTP))) return;
+  if (wants && terminal_.is_ours()) {
+    in_background_ = false;
+    return go_on();
+  }
+  if (Signals::stop_own_group() || !wants)
+    go_on();
+  else
+    hang_up();
+}
+
+// CMD is stopped for want of a keyboard that it never gets: whoever could bring us to the foreground has
+// forgotten us.  Without us, reading would have failed there, or the kernel would have done this.  Left alone
+// it would keep the key for ever; continued it would only stop again.
+void Supervision::hang_up() {
+  const std::string what = "the command under " + printable(lease_.key()) +
+                           " wants the terminal, which no shell can give it any more";
+  if (hung_up_) return complain(what + "; it has survived HUP and stays stopped");
+  complain(what + "; it was sent HUP");
+  hung_up_ = true;
+  link_->send(Signal{SIGHUP});
+  link_->send(Continue{.foreground = false});
 }
 
 void Supervision::hear_signals() {
   while (const auto signal = signals_.next()) {
     switch (meaning_of(*signal)) {
-      case Meaning::ends: end_.asked = true; [[fallthrough]];
+      case Meaning::ends:
+        end_.asked = true;
+        ending_signal_ = *signal;
+        ending_typed_ = signals_.was_typed();
+        [[fallthrough]];
       case Meaning::passes:
       case Meaning::stops: link_->send(Signal{*signal}); break;
       case Meaning::continues: go_on(); break;
@@ -118,7 +152,7 @@ void Supervision::hear_signals() {
 void Supervision::go_on() {
   const bool renewed = lease_.try_renew().has_value();
   if (renewed || lease_.held() || charge_.ending.on_lost == OnLost::ignore) {
-    link_->send(Continue{terminal_.is_ours()});
+    link_->send(Continue{may_have_keyboard()});
   } else {
     told_loss_ = true;
     link_->send(Stop{.at_once = true, .reason = lease_.lost().reason});

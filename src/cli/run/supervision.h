@@ -11,6 +11,8 @@
 //   a signal                       | see signals.h
 //   Stopped, by the terminal       | stop too; when continued: renew, then Continue, or if lost Stop at once:
 //                                  | CMD is killed and does not move before
+//   Stopped, for want of the       | if we have it: renew, then Continue with it.  If nobody can stop us and
+//   keyboard                       | bring us to the foreground: HUP and Continue, once
 //   the guard is stopped           | continue it: nobody has a reason to stop it
 //   the guard is dead              | KILL the group, and what has left it; over only when nothing runs
 //   the deadline is near           | KILL the group; nearer still and no word of the guard: KILL that too
@@ -39,8 +41,10 @@ struct CommandEnd {
   bool forced = false;        // it was ended because the lease was lost, or nearly
   bool signalled = false;     // with TERM or KILL, and not only by PROGRAM
   bool over_time = false;     // it was ended because it had had its time
-  bool asked = false;         // somebody told us to end while it ran, and it was passed on
+  bool asked = false;         // somebody told us to end while it ran, and it was passed on; or typed it
   bool guard_died = false;    // before it could say how CMD ended
+  int typed = 0;              // it died of this, INT or QUIT, which somebody typed
+  bool typed_to_it = false;   // and our own group has not heard of that
 };
 
 // What the main process knows of the run it supervises.
@@ -74,10 +78,12 @@ class Supervision {
   void on(const Ended& ended);
   void hear_signals();
   void go_on();
+  void hang_up();
   void look_after_children();
   void look_at_lease(Instant now);
   void end_the_rest();
   void say_cannot_end(pid_t stranger);
+  bool may_have_keyboard() const { return !in_background_ && terminal_.is_ours(); }
   Schedule schedule() const;
   Instant next_look(Instant now) const;
 
@@ -92,6 +98,10 @@ class Supervision {
   AnyOf sources_;
 
   Group group_;
+  bool in_background_;     // CMD, until it asks for the keyboard
+  bool hung_up_ = false;   // CMD was sent HUP
+  int ending_signal_ = 0;  // that was sent to us
+  bool ending_typed_ = false;
   bool killed_ = false;  // by us
   bool said_cannot_ = false;
   bool guard_lives_ = true;               // it may still have something to say

@@ -21,6 +21,9 @@ class Terminal {
   bool is_ours() const noexcept { return belongs_to(home_); }
   bool belongs_to(pid_t group) const noexcept;
 
+  // What we read or write is a pipe: others of our group, a pager for one, may want the keyboard.
+  static bool is_in_pipeline() noexcept;
+
   // Safe between fork and exec.
   void give_to(pid_t group) const noexcept;
   // Only if `group` has it: else somebody, a shell, has already taken it.

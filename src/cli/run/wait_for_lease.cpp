@@ -81,6 +81,7 @@ Waited wait_for_lease(Wish wish, Signals& signals) {
     attempt->wakeup.wait(Instant::max(), signals.fd());
     signal = ending_signal(signals);
   }
+  const bool typed = signals.was_typed();
   if (signal != 0) {
     attempt->stop.request_stop();
     const Instant enough = after(BootClock::now(), patience);
@@ -89,7 +90,7 @@ Waited wait_for_lease(Wish wish, Signals& signals) {
     }
     // By hand: a detached lease would outlive its object.
     if (attempt->done && *attempt->outcome) (void)(*attempt->outcome)->lease.try_release();
-    return Interrupted{signal};
+    return Interrupted{signal, typed};
   }
   worker.finish(patience);
   if (!*attempt->outcome) return std::move(*attempt->outcome).error();

@@ -24,6 +24,7 @@ struct Granted {
 };
 struct Interrupted {
   int signal;
+  bool typed;  // on the keyboard
 };
 using Waited = std::variant<Granted, Error, Interrupted>;
 

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <clocale>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #define NCURSES_NOMACROS 1
 #define NCURSES_WIDECHAR 1
@@ -108,6 +110,8 @@ Status Canvas::check() {
 Canvas::Canvas(bool colour) {
   use_own_locale();
   newterm(nullptr, stdout, stdin);
+  // When we stop is not for ncurses to see to: continued, its handler would paint, in the background too.
+  std::signal(SIGTSTP, SIG_DFL);
   cbreak();
   noecho();
   nonl();
@@ -118,7 +122,9 @@ Canvas::Canvas(bool colour) {
   if (colour_) begin_colours();
 }
 
-Canvas::~Canvas() { endwin(); }
+Canvas::~Canvas() {
+  if (!left_) endwin();
+}
 
 TerminalSize Canvas::size() const {
   const int rows = getmaxy(stdscr), columns = getmaxx(stdscr);
@@ -150,11 +156,19 @@ std::optional<Press> Canvas::next() {
 }
 
 void Canvas::repaint() {
+  left_ = false;
+  // It is as others have left it, and ncurses does not know: now it sets everything again.
+  if (std::exchange(given_up_, false)) endwin();
   const TerminalSize now = size_of_terminal(STDOUT_FILENO);
   resizeterm(static_cast<int>(now.rows), static_cast<int>(now.columns));
   clearok(stdscr, true);
 }
 
-void Canvas::leave() { endwin(); }
+void Canvas::leave() {
+  endwin();
+  left_ = true;
+}
+
+void Canvas::give_up() { given_up_ = left_ = true; }
 
 }  // namespace holdfast::cli

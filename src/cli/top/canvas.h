@@ -26,11 +26,15 @@ class Canvas {
   std::optional<Press> next();
   // The terminal has another size now, or somebody has written over it.
   void repaint();
-  // While we are stopped the terminal is as it was.
+  // While we are stopped the terminal is as it was, until repaint().
   void leave();
+  // The same, if somebody else has it already: nothing of theirs is touched.
+  void give_up();
 
  private:
   bool colour_ = false;
+  bool left_ = false;
+  bool given_up_ = false;
 };
 
 }  // namespace holdfast::cli

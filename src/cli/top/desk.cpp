@@ -49,7 +49,8 @@ struct Desk::Shared {
   std::mutex mutex;
   std::deque<Wish> wishes;
   std::deque<Answer> answers;
-  bool looking = false;
+  bool looking = false;    // one was asked for, and is not answered
+  std::size_t breaks = 0;  // that many were, and their answers were not taken
   bool over = false;
 };
 
@@ -74,6 +75,7 @@ void Desk::ask(Wish wish) {
     if (wish.kind == Wish::Kind::look) {
       if (std::exchange(shared_->looking, true)) return;
     }
+    if (wish.kind == Wish::Kind::break_lease) ++shared_->breaks;
     shared_->wishes.push_back(std::move(wish));
   }
   shared_->wakeup.ring();
@@ -84,12 +86,18 @@ std::optional<Desk::Answer> Desk::next() {
   if (shared_->answers.empty()) return std::nullopt;
   Answer answer = std::move(shared_->answers.front());
   shared_->answers.pop_front();
+  if (std::holds_alternative<Result<Broken>>(answer)) --shared_->breaks;
   return answer;
 }
 
-bool Desk::is_looking() const {
+void Desk::drop_all_but_breaks() {
   const std::lock_guard lock(shared_->mutex);
-  return shared_->looking;
+  std::erase_if(shared_->wishes, [](const Wish& wish) { return wish.kind != Wish::Kind::break_lease; });
+}
+
+std::size_t Desk::breaks() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->breaks;
 }
 
 }  // namespace holdfast::cli

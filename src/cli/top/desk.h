@@ -32,8 +32,11 @@ class Desk {
   // REQUIRES: it is a look, an inspection or a break.
   void ask(Wish wish);
   std::optional<Answer> next();
-  // A look has been asked for, and is not answered yet.
-  bool is_looking() const;
+
+  // Of all that waits to be done, only breaks will be.
+  void drop_all_but_breaks();
+  // So many were asked for, and next() has not had their answers.
+  std::size_t breaks() const;
 
  private:
   struct Shared;

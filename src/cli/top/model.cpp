@@ -79,7 +79,7 @@ bool TopRow::is_kept() const noexcept {
 }
 
 void Model::take(Look look) {
-  const auto elapsed = std::chrono::floor<Millis>(look.when - last_.when);
+  const auto elapsed = std::chrono::floor<Millis>(look.when - last_look_);
   std::map<std::string, TopRow> all;
   held_ = waiting_ = 0;
   for (const LeaseRow& row : look.leases) {
@@ -91,7 +91,7 @@ void Model::take(Look look) {
   }
   all_ = std::move(all);
   at_ = look.at;
-  last_.when = look.when;
+  last_look_ = look.when;
   away_.clear();
   arrange();
 }

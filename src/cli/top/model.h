@@ -101,7 +101,7 @@ class Model {
   void arrange();
 
   const std::string store_;
-  Look last_;
+  Instant last_look_{};
   std::map<std::string, TopRow> all_;
   std::vector<TopRow> rows_;  // those that are shown, in order
   std::size_t selected_ = 0;

@@ -3,6 +3,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include "base/text.h"
 #include "base/wall_clock.h"
 #include "cli/commands.h"
@@ -21,6 +23,19 @@ bool is_hung_up(int fd) {
   return ::poll(&about, 1, 0) == 1 && (about.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
+// A shell has put us into the background, and the terminal is its own or another's.
+bool is_in_background() {
+  const pid_t group = ::tcgetpgrp(STDIN_FILENO);
+  return group > 0 && group != ::getpgrp();
+}
+
+// What may hang before a break is answered: the look before it, and the break.
+constexpr Millis patience = 2 * std::chrono::seconds(5);
+
+std::string sentence_of(const Broken& broken) {
+  return printable(broken.key) + " is taken away from " + printable(short_holder(broken.holder));
+}
+
 // Connects the keyboard, the store and the screen.
 class OnScreen {
  public:
@@ -33,13 +48,19 @@ class OnScreen {
   }
 
   int go() {
+    if (const auto signal = come_forward()) return end_by(*signal);
+    return settle(attend());
+  }
+
+ private:
+  int attend() {
     Canvas canvas(wants_colour(stdout));
     AnyOf news{STDIN_FILENO, signals_.fd()};
     Instant next_look = after(BootClock::now(), interval_);
     while (true) {
       draw(canvas);
       bell_->wait(model_.paused() ? Instant::max() : next_look, news.fd());
-      if (const auto signal = take_signals(canvas)) return exit_signalled(*signal);
+      if (const auto signal = take_signals(canvas)) return end_by(*signal);
       if (!take_keys(canvas) || is_hung_up(STDIN_FILENO)) return exit_ok;
       if (take_answers()) next_look = after(BootClock::now(), interval_);
       if (!model_.paused() && BootClock::now() >= next_look) {
@@ -49,7 +70,6 @@ class OnScreen {
     }
   }
 
- private:
   void draw(Canvas& canvas) {
     const Screen screen = screen_of(model_, canvas.size(), model_.paused() ? model_.at() : wall_now());
     model_.limit_scroll(screen.most_scroll);
@@ -60,14 +80,64 @@ class OnScreen {
   std::optional<int> take_signals(Canvas& canvas) {
     while (const auto signal = signals_.next()) {
       const Meaning meaning = meaning_of(*signal);
+      if (is_in_background()) canvas.give_up();
       if (meaning == Meaning::ends) return signal;
-      if (meaning == Meaning::stops) {
+      if (meaning == Meaning::stops && !is_in_background()) {
         canvas.leave();
         Signals::stop_own_group();
       }
+      if (const auto end = come_forward()) return end;
       canvas.repaint();
     }
     return std::nullopt;
+  }
+
+  // Stopped, until the terminal is ours.  The signal that ends us before; TTIN: nobody can bring us forward.
+  std::optional<int> come_forward() {
+    while (is_in_background()) {
+      while (const auto signal = signals_.next()) {
+        if (meaning_of(*signal) == Meaning::ends) return signal;
+      }
+      if (!Signals::stop_own_group()) return SIGTTIN;
+    }
+    return std::nullopt;
+  }
+
+  int end_by(int signal) {
+    if (signal != SIGTTIN) return exit_signalled(signal);
+    return fail({Errc::invalid, "top needs the terminal, and no shell can bring it to the foreground"});
+  }
+
+  // Whoever confirmed a break and leaves before it is answered shall know what came of it.
+  int settle(int code) {
+    desk_.drop_all_but_breaks();
+    const Instant enough = after(BootClock::now(), patience);
+    while (desk_.breaks() > 0) {
+      if (const auto answer = desk_.next()) {
+        const auto* const broken = std::get_if<Result<Broken>>(&*answer);
+        if (broken != nullptr) code = told(*broken, code);
+      } else if (BootClock::now() >= enough || is_told_to_end()) {
+        return told(
+            Error{Errc::in_doubt, "the store does not answer: nobody knows whether the lease was broken"},
+            code);
+      } else {
+        bell_->wait(enough, signals_.fd());
+      }
+    }
+    return code;
+  }
+
+  static int told(const Result<Broken>& broken, int code) {
+    if (broken) return complain(sentence_of(*broken)), code;
+    const int failed = fail(broken.error());
+    return code == exit_ok ? failed : code;
+  }
+
+  bool is_told_to_end() {
+    while (const auto signal = signals_.next()) {
+      if (meaning_of(*signal) == Meaning::ends) return true;
+    }
+    return false;
   }
 
   // False: somebody has had enough.
@@ -107,7 +177,7 @@ class OnScreen {
   }
   void take(Result<Broken> broken) {
     if (!broken) return model_.tell(without_secrets(broken.error().detail));
-    model_.tell(printable(broken->key) + " is taken away from " + printable(short_holder(broken->holder)));
+    model_.tell(sentence_of(*broken));
     desk_.ask({.kind = Wish::Kind::look});
   }
 
