@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `top` in front of somebody: keys in, screen out.
 #include <csignal>
+#include <sstream>
 
 #include "tests/cli/glass.h"
 #include "tests/cli/home.h"
@@ -152,6 +153,13 @@ TEST_F(TopTerminal, ctrl_z_gives_the_terminal_back_and_fg_takes_it_again) {
   Screened screen(on_terminal(plan({"bash", "--norc", "--noprofile", "-i"})));
   screen.type("PS1='ready> '; " + std::string(HOLDFAST_BINARY) + " top\n");
   screen.await_words("1 held");
+  // ncurses must have no hand in it: a Ctrl-Z that came while it paints would be lost.
+  std::istringstream caught(proc_file(children_of(screen.process().pid()).front(), "status"));
+  std::string word;
+  while (caught >> word && word != "SigCgt:") {
+  }
+  caught >> word;
+  EXPECT_EQ(std::stoull(word, nullptr, 16) >> (SIGTSTP - 1) & 1, 0U) << word;
   screen.type("\x1a");
   EXPECT_TRUE(screen.process().await_out("Stopped"));
   screen.type("echo still''here\n");

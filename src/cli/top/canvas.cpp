@@ -109,9 +109,11 @@ Status Canvas::check() {
 
 Canvas::Canvas(bool colour) {
   use_own_locale();
+  // ncurses keeps its hands off TSTP if somebody has a handler.  Its own paints when continued, in the
+  // background too; and it ignores TSTP while it paints, which forgets one that waits to be taken.
+  auto* const before = std::signal(SIGTSTP, [](int) {});
   newterm(nullptr, stdout, stdin);
-  // When we stop is not for ncurses to see to: continued, its handler would paint, in the background too.
-  std::signal(SIGTSTP, SIG_DFL);
+  std::signal(SIGTSTP, before);
   cbreak();
   noecho();
   nonl();
