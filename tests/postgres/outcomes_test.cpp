@@ -71,7 +71,7 @@ TEST_F(Outcomes, a_read_only_role_is_refused) {
 }
 
 TEST_F(Outcomes, a_statement_timeout_changes_nothing_and_is_unavailable) {
-  Ours ours(url_of_role_with("statement_timeout = '1s'"));
+  Ours ours(url_of_role_with("statement_timeout = '300ms'"));
   ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   const auto guard = psql();
   guard->run("BEGIN; SELECT 1 FROM locks FOR UPDATE");

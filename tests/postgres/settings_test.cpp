@@ -182,9 +182,9 @@ TEST(Faults, every_state_says_whether_it_can_have_happened) {
   for (const char* nothing_happened :
        {"40001", "40P01", "55P03", "57014", "57P03", "53100", "53300", "0A000"})
     EXPECT_EQ(code(nothing_happened), Errc::unavailable) << nothing_happened;
-  for (const char* refused :
-       {"25006", "42501", "42P01", "42703", "28000", "28P01", "3D000", "22001", "23505"})
+  for (const char* refused : {"25006", "42501", "42703", "28000", "28P01", "3D000", "22001", "23505"})
     EXPECT_EQ(code(refused), Errc::refused) << refused;
+  for (const char* no_tables : {"42P01", "3F000"}) EXPECT_EQ(code(no_tables), Errc::unprepared) << no_tables;
   for (const char* unclear : {"57P01", "57P02", "08006", "XX000", "58030", "99999", ""})
     EXPECT_EQ(code(unclear), Errc::in_doubt) << unclear;
 }
