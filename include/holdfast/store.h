@@ -146,7 +146,7 @@ class HOLDFAST_API Origin {
   virtual std::unique_ptr<Steward> steward() = 0;
 
   // A connection of its own for jobs, whose locks are leases of this table.  Errc::refused where none are
-  // kept.
+  // kept, unprepared where init() would make what they need.
   virtual Result<std::unique_ptr<JobEngine>> jobs(Instant until);
 
   // The same database, another table or collection.

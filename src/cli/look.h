@@ -29,7 +29,7 @@ Result<Looked> look_at_store(const Common& common);
 Result<Looked> look_quietly(const Common& common);
 
 // Its jobs, for one who looks or changes what is there; null where nobody has used it yet.  Errc::refused if
-// it keeps none.
+// it keeps none, unprepared if it lacks tables for them.
 Result<std::unique_ptr<JobEngine>> jobs_of(const Looked& looked);
 
 // For one question of such an engine.
