@@ -183,8 +183,8 @@ class HOLDFAST_API Jobs {
 
   // Enqueues the job of that name (or options.job) at each tick of `schedule`: five fields as in a crontab,
   // in the time zone `zone` ("Europe/Berlin", "UTC").  Every process that calls this does so, and one of all
-  // of them wins each tick, by the store's clock.  It goes on as long as a copy of this object lives.  What
-  // is invalid throws.
+  // of them wins each tick, by the store's clock.  It goes on as long as a copy of this object lives; the
+  // last of them waits up to 10 s for what the schedule is doing just then.  What is invalid throws.
   void cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options = {});
 
   const Client& client() const;

@@ -131,21 +131,35 @@ void Jobs::cron(std::string name, std::string_view schedule, std::string_view zo
     raise({Errc::invalid, "the deadline of the schedule " + printable(name) + " is negative"});
   Timetable table = Timetable::make(schedule, zone).value();
   if (name.empty()) raise({Errc::invalid, "a schedule needs a name"});
-  // It ends with the last Jobs: the thread owns the schedule, and the schedule only looks at the state.
-  struct Kept {
-    std::shared_ptr<Schedule> schedule;
-    Worker thread;
-    ~Kept() {
-      schedule->stop();
-      thread.finish(patience);
-    }
-  };
-  auto kept = std::make_shared<Kept>();
-  kept->schedule =
-      std::make_shared<Schedule>(state_.state, std::move(name), std::move(table), std::move(options));
-  kept->thread = Worker([schedule = kept->schedule] { schedule->run(); });
+  // It ends with the last Jobs (JobsState::for_copies).  The thread owns the schedule, and has the state for
+  // as long as it looks.
+  const auto kept = std::make_shared<Schedule>(state_->weak_from_this(), std::move(name), std::move(table),
+                                               std::move(options));
   const std::lock_guard lock(state_->mutex);
-  state_->schedules.push_back(std::move(kept));
+  state_->schedules.reserve(state_->schedules.size() + 1);  // a thread that runs is one that is known
+  state_->schedules.push_back({.stop = [kept] { kept->stop(); }, .thread = Worker([kept] { kept->run(); })});
+}
+
+std::shared_ptr<JobsState> JobsState::for_copies(Client client) {
+  struct Copies {
+    explicit Copies(Client c) : state(std::make_shared<JobsState>(std::move(c))) {}
+    ~Copies() { state->end_schedules(); }
+    const std::shared_ptr<JobsState> state;
+  };
+  const auto copies = std::make_shared<const Copies>(std::move(client));
+  return {copies, copies->state.get()};
+}
+
+void JobsState::end_schedules() noexcept {
+  std::vector<jobs::KeptSchedule> ending;
+  {
+    const std::lock_guard lock(mutex);
+    ending.swap(schedules);
+  }
+  for (const auto& kept : ending) kept.stop();
+  const Instant until = after(BootClock::now(), patience);
+  for (auto& kept : ending)
+    kept.thread.finish(std::max(std::chrono::ceil<Millis>(until - BootClock::now()), Millis::zero()));
 }
 
 }  // namespace holdfast

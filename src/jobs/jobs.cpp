@@ -65,7 +65,7 @@ Jobs::Let& Jobs::Let::operator=(Let other) noexcept {
   return *this;
 }
 
-Jobs::Jobs(Client client) : state_(std::make_shared<JobsState>(std::move(client))) {}
+Jobs::Jobs(Client client) : state_(JobsState::for_copies(std::move(client))) {}
 
 const Client& Jobs::client() const { return state_->client; }
 

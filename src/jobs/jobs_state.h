@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs_state.h - what the copies of a Jobs, its workers and its schedules share.
 #pragma once
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/worker.h"
 #include "client/adoption.h"
 #include "holdfast/jobs.h"
 #include "jobs/context.h"
@@ -22,6 +24,11 @@ struct Definition {
   JobFunction function = {};
 };
 
+struct KeptSchedule {
+  std::function<void()> stop = {};  // and return
+  Worker thread = {};
+};
+
 // For what people ask by hand, and for one step of a job.
 Instant soon();
 
@@ -34,8 +41,12 @@ Status check(std::string_view name, const JobOptions& options, Millis lock_ttl);
 
 }  // namespace jobs
 
-struct JobsState {
+struct JobsState : std::enable_shared_from_this<JobsState> {
   explicit JobsState(Client c) : client(std::move(c)), pool(Adoption::origin(client)) {}
+
+  // What the copies of a Jobs share, and the threads of its schedules do not: with the last of them the
+  // schedules end, on the thread that lets go.
+  static std::shared_ptr<JobsState> for_copies(Client client);
 
   // One call of an engine.  In a child after fork() it fails, and nothing is sent.
   template <class Call>
@@ -62,7 +73,10 @@ struct JobsState {
   std::map<std::string, std::shared_ptr<const jobs::Definition>, std::less<>> definitions;
   std::shared_ptr<const jobs::Definition> others;
   std::multimap<std::string, Context> running;
-  std::vector<std::shared_ptr<void>> schedules;
+  std::vector<jobs::KeptSchedule> schedules;
+
+ private:
+  void end_schedules() noexcept;
 };
 
 }  // namespace holdfast

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <future>
 #include <mutex>
+#include <optional>
 
 #include "holdfast/job_worker.h"
 #include "holdfast/memory.h"
@@ -39,7 +41,7 @@ class Schedules : public ::testing::Test {
       jobs.cron("Hourly", "0 * * * *", "UTC", std::move(options));
       EXPECT_TRUE(await([&] { return looks_ > before; }));
     }
-    EXPECT_TRUE(await([&] { return alive.expired(); })) << "its thread may be the last to let go";
+    EXPECT_TRUE(alive.expired()) << "its thread has ended";
   }
   Jobs process() {
     return Jobs(Client(hooked(memory::origin(database_), {.after = [this](Step step) {
@@ -195,6 +197,25 @@ TEST_F(Schedules, a_job_whose_functions_throw_does_not_end_the_schedule) {
   ASSERT_TRUE(await([&] { return asked > 0; }));
   throws = false;
   ASSERT_TRUE(await([&] { return !hours().empty(); })) << "it looks again";
+}
+
+TEST_F(Schedules, the_last_copy_waits_for_what_its_schedule_is_doing) {
+  std::atomic<bool> inside = false, go = false;
+  std::optional<Jobs> jobs(Client(hooked(memory::origin(database_), {.after = [&](Step) {
+                                           inside = true;
+                                           EXPECT_TRUE(await([&] { return go.load(); }));
+                                           inside = false;
+                                           return ok();
+                                         }})));
+  jobs->cron("Hourly", "0 * * * *", "UTC");
+  ASSERT_TRUE(await([&] { return inside.load(); }));
+  auto last = std::async(std::launch::async, [&] {
+    jobs.reset();
+    return inside.load();
+  });
+  EXPECT_EQ(last.wait_for(100ms), std::future_status::timeout);
+  go = true;
+  EXPECT_FALSE(last.get()) << "the process may end now, and its time zones with it";
 }
 
 TEST_F(Schedules, the_stores_clock_decides_and_not_ours) {
