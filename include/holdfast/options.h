@@ -107,7 +107,8 @@ struct AcquireOptions {
   // Stop renewing after so many times; the lease then runs out.  With `finished`: 10, else there is no limit.
   std::optional<int> max_renewals = {};
 
-  // Asked before each renewal, on the keeper's thread: true (or an exception) ends the renewing.
+  // Asked before each renewal, on the keeper's thread: true (or an exception) ends the renewing.  Not any
+  // more once the lease has been released or destroyed, which waits up to 10 s for it.
   std::function<bool()> finished = {};
 
   // The lease outlives this process on purpose: nobody renews it, its destructor does not release it.

@@ -83,14 +83,25 @@ void Keeper::State::close() {
   alarm_wakeup.ring();
 }
 
+// One line at a time, and unlocked: whoever ends the client may hold what the user's function waits for.
 void Keeper::State::log(std::string_view line) {
-  const std::lock_guard lock(log_mutex);
-  if (!silent) tell(options, line);
+  std::unique_lock lock(log_mutex);
+  logged.wait(lock, [this] { return silent || logging == std::thread::id(); });
+  if (silent) return;
+  logging = std::this_thread::get_id();
+  lock.unlock();
+  tell(options, line);
+  lock.lock();
+  logging = {};
+  logged.notify_all();
 }
 
-void Keeper::State::be_silent() {
-  const std::lock_guard lock(log_mutex);
+void Keeper::State::be_silent(Millis patience) {
+  std::unique_lock lock(log_mutex);
   silent = true;
+  logged.notify_all();
+  logged.wait_for(lock, patience,
+                  [this] { return logging == std::thread::id() || logging == std::this_thread::get_id(); });
 }
 
 }  // namespace holdfast

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/callbacks.h"
 
+#include <utility>
+
 namespace holdfast {
 namespace {
 
@@ -10,10 +12,10 @@ constexpr Millis patience = 1s;  // with a function of the user's that runs whil
 
 }  // namespace
 
-Callbacks::~Callbacks() {
+void Callbacks::close() {
   {
     const std::lock_guard lock(queue_->mutex);
-    queue_->closed = true;
+    if (std::exchange(queue_->closed, true)) return;
     queue_->changed.notify_one();
   }
   worker_.finish(patience);
@@ -21,6 +23,7 @@ Callbacks::~Callbacks() {
 
 void Callbacks::run(std::function<void()> function) {
   const std::lock_guard lock(queue_->mutex);
+  if (queue_->closed) return;
   queue_->functions.push_back(std::move(function));
   if (!worker_.started()) worker_ = Worker([queue = queue_] { work(*queue); });
   queue_->changed.notify_one();

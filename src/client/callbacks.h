@@ -16,9 +16,11 @@ namespace holdfast {
 class Callbacks {
  public:
   Callbacks() : queue_(std::make_shared<Queue>()) {}
-  ~Callbacks();
+  ~Callbacks() { close(); }
 
   void run(std::function<void()> function);
+  // What has been given is run, and nothing from now on.  Waits for that, but no longer than a second.
+  void close();
 
  private:
   struct Queue {
@@ -30,7 +32,7 @@ class Callbacks {
   static void work(Queue& queue);
 
   const std::shared_ptr<Queue> queue_;  // shared with the thread, which may outlive us
-  Worker worker_;                       // guarded by queue_->mutex
+  Worker worker_;                       // guarded by queue_->mutex until that is closed
 };
 
 }  // namespace holdfast

@@ -8,7 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis patience = 1s;  // with a store that hangs while the client goes
+constexpr Millis patience = 1s;              // with a store that hangs while the client goes
+constexpr Millis patience_with_users = 10s;  // with a `finished` that is asked while its lease goes
 
 }  // namespace
 
@@ -20,7 +21,8 @@ Keeper::~Keeper() {
   state_->close();
   pulse_.finish(patience);
   alarm_.finish(patience);
-  state_->be_silent();
+  callbacks_->close();
+  state_->be_silent(patience);
 }
 
 void Keeper::purge_every(Millis interval) {
@@ -48,9 +50,11 @@ void Keeper::keep(const std::shared_ptr<Hold>& hold, core::Belief belief) {
 }
 
 void Keeper::drop(const Hold& hold) {
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   state_->keeping.remove(hold.id);
   state_->holds.erase(hold.id);
+  const auto answered = [&] { return state_->asking != hold.id; };
+  if (!answered() && !pulse_.is_this_thread()) state_->answered.wait_for(lock, patience_with_users, answered);
 }
 
 bool Keeper::renewed(Hold& hold, Instant sent, Millis life, Millis ttl) {

@@ -36,7 +36,7 @@ class Keeper {
   void get_ready();
 
   void keep(const std::shared_ptr<Hold>& hold, core::Belief belief);
-  // The lease is being released: nobody renews it or tells of its loss any more.
+  // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.
   void drop(const Hold& hold);
 
   // A renewal by hand was granted.  False: too late.

@@ -2,10 +2,13 @@
 // keeper_state.h - what the keeper's two threads share, and what each of them does.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/random.h"
@@ -46,7 +49,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
 
   // The user's, and not after the client has gone: a thread may be left behind with a store that hangs.
   void log(std::string_view line);
-  void be_silent();
+  void be_silent(Millis patience);
 
   const std::shared_ptr<Origin> origin;
   const ClientOptions options;
@@ -58,6 +61,8 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   core::Keeping keeping;
   std::map<core::Keeping::Id, std::shared_ptr<Hold>> holds;  // those in `keeping`
   core::Keeping::Id last_id = 0;
+  std::optional<core::Keeping::Id> asking;  // whose `finished` runs just now
+  std::condition_variable answered;         // it does not any more
   Instant pulse_sleeps_until = Instant::max(), alarm_sleeps_until = Instant::max();
   std::multimap<Instant, Errand> errands;
   Holds told;  // lost by the store's word; for the alarm thread
@@ -67,6 +72,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
 
  private:
   Holds take_due(Instant now);
+  bool is_finished(const Hold& hold);
   void renew(Store& store, const Holds& due);
   void settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
   void run_errands(Store& store, Instant now);
@@ -74,8 +80,10 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void purge_if_due(Instant now);
   Instant time_for_a_call(Instant now);
 
-  std::recursive_mutex log_mutex;  // the user may end the client from there
+  std::mutex log_mutex;  // guards what follows
   bool silent = false;
+  std::thread::id logging;  // in the user's function just now, which may end the client
+  std::condition_variable logged;
 
   // The pulse's own.
   std::string trouble;  // why the last renewal failed; empty: it did not

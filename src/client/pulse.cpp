@@ -25,8 +25,8 @@ void Keeper::State::pulse() {
   plan_first_purge(BootClock::now());
   while (true) {
     const Instant now = BootClock::now();
-    const Holds due = take_due(now);
-    if (!due.empty()) renew(store, due);
+    // Perhaps the last references to leases: not while asleep.
+    if (const Holds due = take_due(now); !due.empty()) renew(store, due);
     run_errands(store, now);
     purge_if_due(now);
     Instant next;
@@ -51,20 +51,29 @@ Keeper::State::Holds Keeper::State::take_due(Instant now) {
     const std::lock_guard lock(mutex);
     for (const auto id : keeping.due(now)) due.push_back(holds.at(id));
   }
-  // The user's `finished` is asked unlocked; an exception counts as yes, as it did in Darwin's Locker.
-  std::erase_if(due, [&](const std::shared_ptr<Hold>& hold) {
-    bool finished = false;
-    try {
-      finished = hold->finished && hold->finished();
-    } catch (...) {
-      finished = true;
-    }
-    if (!finished) return false;
-    const std::lock_guard lock(mutex);
-    keeping.stop_renewing(hold->id);
-    return true;
-  });
+  std::erase_if(due, [this](const std::shared_ptr<Hold>& hold) { return is_finished(*hold); });
   return due;
+}
+
+// The user is asked unlocked, and drop() waits for the answer.  An exception counts as yes, as it did in
+// Darwin's Locker.
+bool Keeper::State::is_finished(const Hold& hold) {
+  if (!hold.finished) return false;
+  {
+    const std::lock_guard lock(mutex);
+    if (!holds.contains(hold.id)) return true;  // dropped since
+    asking = hold.id;
+  }
+  bool finished = true;
+  try {
+    finished = hold.finished();
+  } catch (...) {
+  }
+  const std::lock_guard lock(mutex);
+  asking.reset();
+  answered.notify_all();
+  if (finished) keeping.stop_renewing(hold.id);
+  return finished;
 }
 
 void Keeper::State::renew(Store& store, const Holds& due) {

@@ -65,7 +65,7 @@ namespace {
 void Schedule::run() {
   while (!stopped_) {
     Millis pause = longest_sleep;
-    if (const auto state = state_.lock()) {
+    if (const auto state = state_.lock(); state && !Adoption::forked(state->client)) {
       try {
         pause = look(state);
       } catch (...) {  // a function of the job's, or no memory: not for ever
@@ -99,6 +99,7 @@ Millis Schedule::look(const std::shared_ptr<JobsState>& state) {
   for (const Second tick : jobs::due_ticks(next_tick, options_, *last_, now)) {
     if (Status s = enqueue(jobs, tick); !s) return trouble(*state, s.error().detail);
     last_ = tick;
+    if (stopped_) return longest_sleep;  // whoever keeps it next makes up for the others
   }
   const auto next = table_.next(std::max(*last_, now));
   if (!next) return longest_sleep;

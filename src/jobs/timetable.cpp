@@ -3,6 +3,8 @@
 
 #include <date/tz.h>
 
+#include <mutex>
+#include <shared_mutex>
 #include <stdexcept>
 #include <string>
 
@@ -15,13 +17,40 @@ using namespace std::chrono_literals;
 
 constexpr int days_to_look = 366 * 8;
 
+// The zones are a static object of their library, and go when the process ends: a schedule of a static Jobs,
+// or one that nobody could wait for, may look at them even then.  Never destroyed itself.
+class Zones {
+ public:
+  static Zones& all() {
+    static Zones& zones = *new Zones;
+    return zones;
+  }
+  static const date::time_zone* find(std::string_view name) {
+    const date::time_zone* const zone = date::locate_zone(std::string(name));
+    static const End before_theirs;  // made after them
+    return zone;
+  }
+
+  bool gone() const { return gone_; }
+  std::shared_mutex mutex;  // guards the zones and gone()
+
+ private:
+  struct End {
+    ~End() {
+      const std::unique_lock lock(all().mutex);
+      all().gone_ = true;
+    }
+  };
+  bool gone_ = false;
+};
+
 }  // namespace
 
 Result<Timetable> Timetable::make(std::string_view schedule, std::string_view zone) {
   auto spec = CronSpec::parse(schedule);
   if (!spec) return std::move(spec).error();
   try {
-    return Timetable(*std::move(spec), date::locate_zone(std::string(zone)));
+    return Timetable(*std::move(spec), Zones::find(zone));
   } catch (const std::runtime_error&) {
     return Error{Errc::invalid, "\"" + printable(zone) +
                                     "\" is no time zone known here; write one like Europe/Berlin, or UTC"};
@@ -29,6 +58,8 @@ Result<Timetable> Timetable::make(std::string_view schedule, std::string_view zo
 }
 
 std::optional<Second> Timetable::next(Second then) const {
+  const std::shared_lock lock(Zones::all().mutex);
+  if (Zones::all().gone()) return std::nullopt;
   const auto local = date::floor<date::days>(zone_->to_local(date::sys_seconds(then)));
   // From the day before: an hour that was left out may put a tick on another day.
   for (int i = -1; i <= days_to_look; ++i) {

@@ -228,6 +228,10 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
     drain();
     wait();
     raise({Errc::unavailable, std::string("cannot start a worker: ") + e.what()});
+  } catch (...) {  // out of memory
+    drain();
+    wait();
+    throw;
   }
 }
 

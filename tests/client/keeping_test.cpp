@@ -333,6 +333,32 @@ TEST_P(Keep, a_purge_that_outlives_its_client_tells_nobody) {
   EXPECT_EQ(told, 0);
 }
 
+TEST_P(Keep, a_purge_that_outlives_its_client_keeps_no_other_thread) {
+  static std::atomic<bool> ended;
+  struct End {
+    ~End() { ended = true; }
+  };
+  ended = false;
+  auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
+  std::promise<void> go, ran;
+  origin->may_go_on = go.get_future().share();
+  {
+    Client client(origin, {.purge_every = 1ms});
+    Lease lease = client.acquire("k", {.ttl = 1h});
+    lease.on_renewed([&](Instant) {
+      thread_local const End end;
+      (void)end;
+      ran.set_value();
+    });
+    lease.renew();
+    ASSERT_TRUE(await([&] { return origin->purges == 1; }));
+    ran.get_future().wait();
+  }
+  EXPECT_TRUE(await([] { return ended.load(); })) << "the thread of the callbacks";
+  go.set_value();
+  EXPECT_TRUE(await([&] { return origin.use_count() == 1; }));
+}
+
 TEST_P(Keep, an_outage_is_told_once_and_so_is_its_end) {
   Trouble trouble;
   std::mutex mutex;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <ctime>
+#include <optional>
 
 #include "jobs/timetable.h"
 
@@ -88,6 +90,21 @@ TEST(Cron, what_means_nothing_is_refused_by_name) {
     EXPECT_NE(why(bad), "") << bad;
   EXPECT_EQ(why("@daily", "Mars/Base"),
             "\"Mars/Base\" is no time zone known here; write one like Europe/Berlin, or UTC");
+}
+
+// The library's zones have gone by then.
+TEST(Cron, there_is_no_tick_while_the_process_ends) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto end = [] {
+    struct Last {
+      std::optional<Timetable> table;
+      ~Last() { std::_Exit(table->next(Second(0)) ? 1 : 0); }
+    };
+    static Last last;  // made before the zones, so destroyed after them
+    last.table = Timetable::make("0 2 * * *", "Europe/Berlin").value();
+    std::exit(2);
+  };
+  EXPECT_EXIT(end(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

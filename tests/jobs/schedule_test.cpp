@@ -91,7 +91,34 @@ TEST_F(Schedules, what_was_missed_is_made_up_for_as_it_is_told) {
 TEST_F(Schedules, all_are_made_up_for_within_the_deadline) {
   begin();
   at(9h + 30min);
-  keep({.misfire = Misfire::all, .deadline = 4h, .overlap = Overlap::allow});
+  Jobs jobs = process();
+  jobs.cron("Hourly", "0 * * * *", "UTC",
+            {.misfire = Misfire::all, .deadline = 4h, .overlap = Overlap::allow});
+  ASSERT_TRUE(await([&] { return hours().size() == 4; }));
+  EXPECT_THAT(hours(), ElementsAre(6, 7, 8, 9));
+}
+
+TEST_F(Schedules, one_that_ends_leaves_the_rest_to_whoever_keeps_it_next) {
+  begin();
+  at(9h + 30min);
+  std::atomic<bool> go = false, inside = false;
+  std::optional<Jobs> jobs(Client(hooked(memory::origin(database_), {.before = [&](Step step) {
+                                           if (step != Step::enqueue) return ok();
+                                           inside = true;
+                                           EXPECT_TRUE(await([&] { return go.load(); }));
+                                           return ok();
+                                         }})));
+  const CronOptions all{.misfire = Misfire::all, .deadline = 4h, .overlap = Overlap::allow};
+  jobs->cron("Hourly", "0 * * * *", "UTC", all);
+  ASSERT_TRUE(await([&] { return inside.load(); }));
+  auto last = std::async(std::launch::async, [&] { jobs.reset(); });
+  EXPECT_EQ(last.wait_for(100ms), std::future_status::timeout);
+  go = true;
+  last.get();
+  EXPECT_THAT(hours(), ElementsAre(6));
+  Jobs next = process();
+  next.cron("Hourly", "0 * * * *", "UTC", all);
+  ASSERT_TRUE(await([&] { return hours().size() == 4; }));
   EXPECT_THAT(hours(), ElementsAre(6, 7, 8, 9));
 }
 

@@ -145,18 +145,24 @@ TEST_F(JobRaces, a_job_that_is_set_aside_while_its_lock_is_freed_does_not_sleep)
 TEST_F(JobRaces, a_lease_that_somebodys_transaction_has_locked_holds_up_no_other_job) {
   Worker worker(url());
   Ours ours(url());
-  ours.acquire("k", "ann");
-  ours.release("k", "ann");
+  std::vector<JobId> stuck;
+  for (const char* key : {"k", "l", "m", "n"}) {
+    ours.acquire(key, "ann");
+    ours.release(key, "ann");
+    stuck.push_back(worker.enqueue(job_of(key, {.on_conflict = OnConflict::wait})).id);
+  }
   const auto guard = psql();
-  guard->run("BEGIN; SELECT 1 FROM locks WHERE key = 'k' FOR SHARE");
-  const JobId stuck = worker.enqueue(job_of("k", {.on_conflict = OnConflict::wait})).id;
+  guard->run("BEGIN; SELECT 1 FROM locks FOR SHARE");
   const JobId other = worker.enqueue(job_of("other")).id;
-  EXPECT_EQ(worker.claim("w1").job.id, other);
-  EXPECT_TRUE(worker.row(stuck).parked);
-  guard->run("COMMIT");
   Claimed got;
-  ASSERT_TRUE(await([&] { return (got = worker.claim("w2")).what == Got::running; }));
-  EXPECT_EQ(got.job.id, stuck);
+  ASSERT_TRUE(await([&] { return (got = worker.claim("w1")).what == Got::running; }));
+  EXPECT_EQ(got.job.id, other);
+  for (const JobId id : stuck) EXPECT_TRUE(worker.row(id).parked);
+  guard->run("COMMIT");
+  for (const JobId id : stuck) {
+    ASSERT_TRUE(await([&] { return (got = worker.claim("w2")).what == Got::running; }));
+    EXPECT_EQ(got.job.id, id);
+  }
 }
 
 TEST_F(JobRaces, a_backend_that_is_ended_in_a_claim_or_a_finish_leaves_nothing_stuck) {

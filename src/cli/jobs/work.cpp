@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis a_second = 1s;
+constexpr Millis for_ever = 24h * 365;
 
 std::string sentence_of(const JobEvent& event, Millis took) {
   const std::string job =
@@ -91,6 +91,10 @@ class Telling {
 class Shift {
  public:
   Shift(Jobs jobs, WorkerOptions options) : worker_(std::move(jobs), std::move(options)) {}
+  ~Shift() {
+    worker_.drain();
+    join();
+  }
 
   // Ends by itself when nothing is due.
   void end_when_idle() {
@@ -111,7 +115,7 @@ class Shift {
   }
   bool over() const { return over_; }
   Wakeup& wakeup() { return wakeup_; }
-  void join() { waiting_.finish(a_second); }
+  void join() { waiting_.finish(for_ever); }
 
  private:
   template <class First>

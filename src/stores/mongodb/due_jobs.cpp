@@ -20,7 +20,7 @@ constexpr int most_priorities = 8;
 
 // What makes a job due, whatever it waited for.
 const Document& due_now() {
-  static const Document text = Document::from_json(job_due_json);
+  static const Document& text = Document::for_ever(job_due_json);
   return text;
 }
 
@@ -53,7 +53,7 @@ void Jobs::make_due(const std::vector<JobId>& due) {
 
 std::optional<KeptJob> Jobs::take(const Document& filter, const char* hint, std::string_view taker,
                                   Millis length) {
-  static const Document text = Document::from_json(job_take_json);
+  static const Document& text = Document::for_ever(job_take_json);
   Document command;
   command.text("findAndModify", name()).document("query", filter);
   if (hint != nullptr) command.text("hint", hint).document("sort", in_order());
@@ -129,7 +129,7 @@ std::optional<KeptJob> Jobs::first_waiting(std::string_view key) {
 
 void Jobs::send_out(const KeptJob& waiting) {
   if (waiting.record.row.due_at <= waiting.now + core::scout_pause) return;  // it does already
-  static const Document text = Document::from_json(job_scout_json);
+  static const Document& text = Document::for_ever(job_scout_json);
   Document match = by_id(waiting.record.row.id);
   match.text("waits_for", waiting.record.row.key);
   (void)update(match, text, Constants(false).length("pause", core::scout_pause).all(), false);

@@ -179,7 +179,7 @@ std::optional<KeptJob> Jobs::count_duplicate(const Document& filter) {
 }
 
 std::size_t Jobs::prolong(std::span<const ClaimRef> claims, Millis ttl) {
-  static const Document text = Document::from_json(job_renew_json);
+  static const Document& text = Document::for_ever(job_renew_json);
   std::vector<Document> updates;
   for (const ClaimRef& claim : claims) {
     Document& one = updates.emplace_back();

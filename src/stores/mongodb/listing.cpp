@@ -98,7 +98,7 @@ void MongoStore::list_documents(const Query& query, Page& page, Instant until) {
 }
 
 void MongoStore::list_log(const Query& query, Page& page, Instant until) {
-  static const Document text = Document::from_json(log_json);
+  static const Document& text = Document::for_ever(log_json);
   std::vector<Document> stages;
   for (const View stage : View(text).documents("of_leases")) stages.push_back(Document::copy_of(stage));
   stages.push_back(std::move(Document().text("$unionWith", connection_.site().remains())));

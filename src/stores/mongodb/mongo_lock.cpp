@@ -24,7 +24,7 @@ constexpr Micros far_away{std::int64_t{1} << 57};
 
 // Neither ours nor asked for by one who calls himself the same.
 Document rivals_of(const Constants& let, std::string_view collection, std::int64_t limit) {
-  static const Document text = Document::from_json(rivals_json);
+  static const Document& text = Document::for_ever(rivals_json);
   Document command;
   command.text("find", collection)
       .document("filter", Document::copy_of(View(text)["filter"]))

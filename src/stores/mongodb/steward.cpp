@@ -103,7 +103,7 @@ Result<Diagnosis> MongoSteward::diagnose(Instant until) {
 }
 
 std::uint64_t MongoSteward::take_parts(const char* field, std::string_view part, Micros cut, Instant until) {
-  static const Document text = Document::from_json(purge_json);
+  static const Document& text = Document::for_ever(purge_json);
   const std::string collection = connection_.site().leases();
   Document match;
   match.document(field, Document().moment("$lte", cut));

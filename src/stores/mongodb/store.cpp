@@ -18,8 +18,9 @@ namespace {
 constexpr std::size_t most_at_once = 500;
 
 const Document& pipeline_of(Verb verb) {
-  static const Document acquire = Document::from_json(acquire_json), renew = Document::from_json(renew_json),
-                        release = Document::from_json(release_json);
+  static const Document& acquire = Document::for_ever(acquire_json);
+  static const Document& renew = Document::for_ever(renew_json);
+  static const Document& release = Document::for_ever(release_json);
   switch (verb) {
     case Verb::acquire: return acquire;
     case Verb::renew: return renew;

@@ -13,8 +13,9 @@ namespace {
 
 using core::length_of;
 
-// How long a claim waits for a lease whose row somebody has locked: other jobs must not wait for that.
-constexpr Millis claim_patience{400};
+// How long a claim waits for a lease whose row somebody has locked: other jobs must not wait for that.  Half
+// as long for the next such lease, so that a second is enough to pass by many: then the first is tried again.
+constexpr Millis claim_patience{400}, least_claim_patience{10};
 constexpr Millis a_century = std::chrono::hours(24 * 36525);
 
 // What is thrown inside comes out as a value.
@@ -149,8 +150,9 @@ Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until
   return guarded<Result<Claimed>>([&]() -> Result<Claimed> {
     require_fit(request.holder.text, hello_.longest_holder, "locked_by", site_->tables.name());
     Manner manner;
+    Millis patience = claim_patience;
     for (int parked = 0; parked < core::parked_per_claim;) {
-      const std::vector<Answer> got = ask_claim(request, manner, until);
+      const std::vector<Answer> got = ask_claim(request, manner, patience, until);
       if (const auto& trouble = got.back().trouble()) {
         if (is_of_one_job(trouble->state)) {
           // Which one it is only the careful way tells.
@@ -163,6 +165,7 @@ Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until
         }
         if (manner.skip) raise(contended(site_->name(), *trouble));
         manner.skip = true;
+        patience = std::max(patience / 2, least_claim_patience);
         continue;
       }
       if (is_set_aside(got.back().text(0, 0))) ++parked;
@@ -172,10 +175,11 @@ Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until
   });
 }
 
-std::vector<Answer> PostgresEngine::ask_claim(const ClaimRequest& request, Manner manner, Instant until) {
+std::vector<Answer> PostgresEngine::ask_claim(const ClaimRequest& request, Manner manner, Millis longest,
+                                              Instant until) {
   return answers(until, [&] {
     const std::int64_t void_after = offset_.at_least(until).count();
-    const Millis patience = std::min(claim_patience, std::max(Millis(1), patience_for(until) / 4));
+    const Millis patience = std::min(longest, std::max(Millis(1), patience_for(until) / 4));
     const auto put_queues = [&](Parameters& p) {
       p.clear();
       p.texts();

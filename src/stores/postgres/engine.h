@@ -53,7 +53,7 @@ class PostgresEngine final : public JobEngine {
   Answer look(const Statement& statement, Instant until);
 
   // Throws Failure; an answer with trouble is one about locked rows, or about this job alone.
-  std::vector<Answer> ask_claim(const ClaimRequest& request, Manner manner, Instant until);
+  std::vector<Answer> ask_claim(const ClaimRequest& request, Manner manner, Millis longest, Instant until);
   // Its lock cannot be written, whoever tries: it is dead, and in nobody's way.  False: it is not as it was.
   bool spoil(std::int64_t id, const Trouble& why, Instant until);
   // None: another one has to be tried, in that manner.

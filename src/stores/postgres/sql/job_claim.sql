@@ -86,7 +86,8 @@ WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
                             THEN coalesce(f.now + $3::bigint::float8 * interval '1us', {last_day}) END,
          parked = f.outcome = 'parked',
          due_at = CASE WHEN f.outcome <> 'parked' THEN f.due_at
-                       WHEN NOT f.first AND NOT {skip} THEN f.now + {parked_pause}
+                       WHEN {skip} THEN f.now + {scout_pause}  -- when the row is let go, its lease does not say
+                       WHEN NOT f.first THEN f.now + {parked_pause}
                        ELSE f.now + greatest(interval '10ms', least(coalesce(f.free_at - f.now, {scout_pause}),
                                                                     {scout_pause})) END,
          slot = CASE WHEN f.outcome = 'dropped' OR (f.outcome = 'poisoned' AND f.uniqueness <> 'until_success')
