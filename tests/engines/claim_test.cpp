@@ -185,7 +185,7 @@ TEST_P(Engine, when_the_first_that_waits_has_started_the_next_looks_in_its_place
 }
 
 TEST_P(Engine, when_a_running_job_is_cancelled_the_next_that_waits_looks_for_itself) {
-  const NewJob timed{.lock_ttl = 1500ms, .lock_fixed = true, .on_conflict = OnConflict::wait};
+  const NewJob timed{.lock_ttl = 3s, .lock_fixed = true, .on_conflict = OnConflict::wait};
   const JobId one = a_.enqueue("k", timed).id;
   a_.enqueue("k", timed);
   const JobId three = a_.enqueue("k", timed).id;

@@ -152,14 +152,14 @@ TEST_P(Ancestor, there_lock_failed_that_raises_leaves_the_loner_here_the_next_is
 
 struct Refreshing {
   static constexpr std::string_view name = "Refreshing";
-  static constexpr JobLock lock{.timeout = 2s};
+  static constexpr JobLock lock{.timeout = 5s};
   void perform(JobContext& context) {
     const Instant began = BootClock::now();
     for (int i = 0; i < 2; ++i) {
-      let_pass(1200ms);
+      let_pass(2700ms);
       if (!context.refresh_lock()) desk->refreshed = false;
     }
-    if (BootClock::now() - began < 2s || !context.held()) desk->refreshed = false;
+    if (BootClock::now() - began < 5s || !context.held()) desk->refreshed = false;
     ++desk->runs;
   }
   void lock_expired_before_release(JobContext&) { ++desk->expired; }

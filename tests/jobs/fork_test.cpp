@@ -82,7 +82,7 @@ TEST_P(ForkedJobs, a_worker_ends_in_a_child_without_a_word_and_goes_on_in_the_pa
   jobs_.define("Job", {}, stays());
   const JobId first = id_of(jobs_.enqueue("Job"));
   WorkerOptions options = quick();
-  options.claim = 1s;
+  options.claim = 3s;
   auto worker = std::make_unique<JobWorker>(jobs_, options);
   ASSERT_TRUE(await_inside());
   EXPECT_TRUE(true_in_child([&] {

@@ -7,7 +7,8 @@
 //
 // POINT is STEP-KIND: before-, after- and one of enqueue, claim, finish; or mid-job; or none.  There it says
 // "at POINT" and waits for a line; "pass:POINT" says so and goes on.  Of what became of a job it says "event
-// WHAT".  LOG gets a line when a job starts and one when it ends: "PID JOB KEY TOKEN start|end MICROS".
+// WHAT".  LOG gets a line when a job starts and one when it ends: "PID JOB KEY TOKEN start|end MICROS UNTIL",
+// where UNTIL is how long it may believe in its claim.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -62,10 +63,12 @@ class Point {
 int work(Jobs jobs, Point& point, const std::string& log, Millis claim) {
   const int file = ::open(log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   define_trial(jobs, [&](const JobContext& context, const char* what) {
-    const auto now = std::chrono::floor<Micros>(BootClock::now().time_since_epoch());
+    const auto micros = [](Instant at) {
+      return std::to_string(std::chrono::floor<Micros>(at.time_since_epoch()).count());
+    };
     write_line(file, std::to_string(getpid()) + " " + std::to_string(number(context.id())) + " " +
                          std::string(context.lock_key()) + " " + std::to_string(number(context.token())) +
-                         " " + what + " " + std::to_string(now.count()));
+                         " " + what + " " + micros(BootClock::now()) + " " + micros(context.deadline()));
     if (what == std::string("start")) point.reached("mid-job");
   });
   const auto say = [](const JobEvent& event) {

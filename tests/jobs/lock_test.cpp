@@ -48,8 +48,8 @@ TEST_P(JobLocks, each_that_runs_has_a_token_above_the_last) {
 
 TEST_P(JobLocks, what_is_left_of_one_with_a_timeout_only_falls) {
   std::atomic<int> rises = 0, falls = 0;
-  jobs_.define("Timed", told({.timeout = 600ms}), [&](JobContext&, const Args&) {
-    Millis left = 600ms;
+  jobs_.define("Timed", told({.timeout = 3s}), [&](JobContext&, const Args&) {
+    Millis left = 3s;
     EXPECT_TRUE(await([&] {
       const auto lock = jobs_.locked("lock:Timed:");
       const Millis now = lock ? lock->remaining : 0ms;
@@ -103,7 +103,7 @@ TEST_P(JobLocks, a_definition_that_is_replaced_goes_when_others_may_ask_again) {
         jobs_.refresh_lock("lock:Job:");
         *asked = true;
       });
-      in_time += await([&] { return asked->load(); }, 2s);
+      in_time += await([&] { return asked->load(); });
     });
     return JobFunction([owned](JobContext&, const Args&) {});
   };

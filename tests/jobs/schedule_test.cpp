@@ -257,15 +257,15 @@ TEST_F(Schedules, the_stores_clock_decides_and_not_ours) {
   EXPECT_EQ(row.run_at, noon + 1h);
   Events events;
   JobWorker worker(
-      jobs_, {.threads = 1, .claim = 1s, .poll = 5ms, .on_event = [&](const JobEvent& e) { events(e); }});
+      jobs_, {.threads = 1, .claim = 4s, .poll = 5ms, .on_event = [&](const JobEvent& e) { events(e); }});
   worker.wait_until_idle();
   EXPECT_EQ(events.count(What::started), 0u);
   at(1h);
   ASSERT_TRUE(events.await(What::started));
   at(-24h * 365);
-  let_pass(400ms);  // a heartbeat
+  let_pass(1700ms);  // a heartbeat
   at(24h * 365);
-  let_pass(400ms);
+  let_pass(1700ms);
   go = true;
   ASSERT_TRUE(events.await(What::done));
   EXPECT_TRUE(held);

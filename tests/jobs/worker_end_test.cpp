@@ -74,7 +74,7 @@ TEST_P(WorkEnds, a_lock_without_a_timeout_is_renewed_as_long_as_the_job_runs) {
   // As every such job, but of a lease that does not take thirty seconds.
   const auto origin = database_->new_client();
   const Instant soon = BootClock::now() + 20s;
-  const NewJob job{.name = "Long", .args = "[]", .key = "lock:Long:", .lock_ttl = 3s};
+  const NewJob job{.name = "Long", .args = "[]", .key = "lock:Long:", .lock_ttl = 6s};
   origin->jobs(soon).value()->enqueue(job, soon).value();
   JobWorker worker(jobs_, {.poll = 10ms});
   worker.wait_until_idle();

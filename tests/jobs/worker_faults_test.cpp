@@ -147,13 +147,13 @@ TEST_P(Faults, a_heartbeat_does_not_take_the_end_of_a_job_for_its_loss) {
     if (step == Step::renew) ++renewals;
     if (step != Step::finish || ++finishes > 1) return ok();
     const int seen = renewals;
-    await([&] { return renewals >= seen + 2; }, 5s);
+    await([&] { return renewals >= seen + 2; });
     return lost_answer;
   }});
   jobs.define("Quick", {}, [](JobContext&, const Args&) {});
   jobs.enqueue("Quick");
   WorkerOptions options = quick(1);
-  options.claim = 3s;
+  options.claim = 6s;
   JobWorker worker(jobs, options);
   ASSERT_TRUE(await([&] { return events_.count(What::done) + events_.count(What::unknown) > 0; }));
   EXPECT_EQ(events_.count(What::done), 1u);

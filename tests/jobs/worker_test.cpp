@@ -112,7 +112,7 @@ TEST_P(Work, a_cancelled_job_is_asked_to_stop) {
   });
   const JobId id = id_of(jobs_.enqueue("Long"));
   WorkerOptions options = quick();
-  options.claim = 300ms;
+  options.claim = 6s;
   JobWorker worker(jobs_, options);
   ASSERT_TRUE(await_events(What::started));
   jobs_.cancel(id);

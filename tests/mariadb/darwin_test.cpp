@@ -58,7 +58,7 @@ TEST_P(DarwinLayout, what_we_have_is_locked_for_java_until_we_release_it) {
   EXPECT_EQ(ours.renew("nightly", "ann", mine.token, 20min).verdict, Verdict::granted)
       << "in the same second";
   EXPECT_EQ(
-      query("SELECT leaseUntil BETWEEN NOW() + INTERVAL 1200 SECOND AND NOW() + INTERVAL 1203 SECOND FROM "
+      query("SELECT leaseUntil BETWEEN NOW() + INTERVAL 1190 SECOND AND NOW() + INTERVAL 1203 SECOND FROM "
             "DARWIN_LOCK"),
       "1");
   EXPECT_EQ(ours.release("nightly", "ann", mine.token).verdict, Verdict::released);

@@ -108,7 +108,7 @@ TEST_F(TroubleOfMongo, a_frozen_server_holds_nobody_up) {
   caller.acquire("k", "ann");
   server_->pause();
   const Instant before = BootClock::now();
-  const auto reply = caller.try_acquire("k", "bob", before + 1s);  // so that it is sent, however busy we are
+  const auto reply = caller.try_acquire("k", "bob", before + 2s);  // so that it is sent, however busy we are
   const auto fresh = try_connect(url(), BootClock::now() + 300ms);
   const auto listed = caller.store().list({}, BootClock::now() + 300ms);
   const Instant after = BootClock::now();
@@ -132,7 +132,7 @@ TEST_F(TroubleOfMongo, an_acquire_that_a_frozen_server_reads_too_late_grants_not
       requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ghost"}, .ttl = 1h});
     std::vector<Reply> replies(requests.size());
     server_->pause();
-    const Status status = caller.store().apply(requests, replies, BootClock::now() + 1s);
+    const Status status = caller.store().apply(requests, replies, BootClock::now() + 2500ms);
     server_->resume();
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, Errc::in_doubt) << status.error().detail;

@@ -85,7 +85,7 @@ TEST_P(Darwin, who_is_asked_whether_it_is_finished_keeps_its_lease_from_a_rival_
   for (int round = 0; paused && round < 10; ++round) {
     asked = 0;
     const Lease lease =
-        short_lease(client_, "myProcess", {.ttl = 1s, .max_renewals = 3, .finished = finished});
+        short_lease(client_, "myProcess", {.ttl = 2s, .max_renewals = 3, .finished = finished});
     Instant last = BootClock::now();
     paused = false;
     ASSERT_TRUE(await([&] {
@@ -102,11 +102,11 @@ TEST_P(Darwin, who_is_asked_whether_it_is_finished_keeps_its_lease_from_a_rival_
 TEST_P(Darwin, it_is_extended_ten_times_and_then_told_that_it_ran_out) {
   std::atomic<bool> counting = false;
   std::atomic<int> asked = 0, extended = 0;
-  Lease lease = client_.acquire("myProcess", {.ttl = 3s, .renew_every = 20ms, .finished = [&] {
-                                                await([&] { return counting.load(); });
-                                                ++asked;
-                                                return false;
-                                              }});
+  Lease lease = short_lease(client_, "myProcess", {.ttl = 3s, .renew_every = 20ms, .finished = [&] {
+                                                     await([&] { return counting.load(); });
+                                                     ++asked;
+                                                     return false;
+                                                   }});
   lease.on_renewed([&](Instant) { ++extended; });
   counting = true;
   ASSERT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));

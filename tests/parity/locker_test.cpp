@@ -103,7 +103,7 @@ TEST_P(Locker, is_got_renewed_and_released_by_hand) {
 
 TEST_P(Locker, a_lease_of_less_than_ten_seconds_needs_no_interval) {
   EXPECT_TRUE(client_.try_acquire("lock_for: 10", {.ttl = 10s}));
-  const Lease lease = client_.acquire("lock_for: 3", {.ttl = 3s});
+  const Lease lease = short_lease(client_, "lock_for: 3", {.ttl = 3s});
   const Instant deadline = lease.deadline();
   EXPECT_TRUE(await([&] { return lease.deadline() > deadline; })) << "and is renewed";
 }

@@ -104,7 +104,7 @@ TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_an
   const Theirs winner = theirs(), second = theirs();
   winner.run("BEGIN");
   EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
-  const auto engine = worker_->enqueue(loner_of("k"), BootClock::now() + 500ms);
+  const auto engine = worker_->enqueue(loner_of("k"), BootClock::now() + 2s);
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().code, Errc::unavailable) << engine.error().detail;
   EXPECT_THAT(engine.error().detail, HasSubstr("contended"));

@@ -346,7 +346,7 @@ TEST_F(JobsOfRedis, what_lay_in_a_socket_too_long_is_void) {
   server_.pause();
   const std::vector<std::string> queues{"default"};
   const auto claimed =
-      worker_.engine().claim({.queues = queues, .holder = {"w"}, .ttl = 1h}, BootClock::now() + 300ms);
+      worker_.engine().claim({.queues = queues, .holder = {"w"}, .ttl = 1h}, BootClock::now() + 2s);
   ASSERT_FALSE(claimed);
   EXPECT_EQ(claimed.error().code, Errc::in_doubt) << claimed.error().detail;
   server_.resume();

@@ -90,7 +90,7 @@ TEST_F(TlsOfRedis, a_server_without_tls_is_refused_and_not_spoken_to_in_the_clea
   const RedisServer server({.password = "canary"});
   const Error error = refusal(
       "rediss://:canary@localhost:" + std::to_string(server.port()) + "?cacert=" + certificates_.authority(),
-      BootClock::now() + 500ms);
+      BootClock::now() + 2s);
   EXPECT_FALSE(mentions(error.detail, "canary"));
   // It takes the greeting for the beginning of a long line, and waits for its end.
   EXPECT_EQ(error.code, Errc::unavailable);
