@@ -42,7 +42,7 @@ TEST_F(Ending, of_main_reaches_what_has_left_the_group) {
 TEST_F(Ending, of_the_guard_reaches_what_has_left_the_group) {
   Process process = hold("k", {"--ttl", "1h"}, leaver);
   const pid_t away = pid_behind(process, "away");
-  ::kill(guard_of(process.pid()), SIGKILL);
+  ASSERT_TRUE(send_signal(guard_of(process.pid()), SIGKILL));
   EXPECT_EQ(process.wait(), 128 + SIGKILL);
   EXPECT_FALSE(runs(away));
 }
@@ -53,7 +53,7 @@ TEST_F(Ending, of_the_guard_spares_who_was_our_child_before) {
             "sleep 1000 & echo before $!; exec " HOLDFAST_BINARY " run k -- sh -c 'echo held; sleep 1000'"}));
   const pid_t before = pid_behind(process, "before");
   EXPECT_TRUE(process.await_out("held"));
-  ::kill(guard_of(process.pid()), SIGKILL);
+  ASSERT_TRUE(send_signal(guard_of(process.pid()), SIGKILL));
   EXPECT_EQ(process.wait(), 128 + SIGKILL);
   EXPECT_TRUE(runs(before));
 }
@@ -61,7 +61,7 @@ TEST_F(Ending, of_the_guard_spares_who_was_our_child_before) {
 TEST_F(Ending, of_a_command_that_is_killed_reaches_what_has_left_the_group) {
   Process process = hold("k", {}, leaver);
   const pid_t away = pid_behind(process, "away");
-  ::kill(command_of(process.pid()), SIGKILL);
+  ASSERT_TRUE(send_signal(command_of(process.pid()), SIGKILL));
   EXPECT_EQ(process.wait(), 128 + SIGKILL);
   EXPECT_FALSE(runs(away));
 }
@@ -72,7 +72,7 @@ TEST_F(Ending, of_a_command_that_was_asked_to_spares_what_has_left_the_group) {
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait(), 128 + SIGTERM);
   EXPECT_TRUE(runs(away));
-  ::kill(away, SIGKILL);
+  EXPECT_TRUE(send_signal(away, SIGKILL));
 }
 
 TEST_F(Ending, reaches_what_has_left_the_group_and_lost_its_first_thread) {
@@ -82,11 +82,12 @@ TEST_F(Ending, reaches_what_has_left_the_group_and_lost_its_first_thread) {
     const pid_t away = std::stoi(text_of("away"));
     ASSERT_TRUE(runs(away)) << "or the test sees nothing";
     const pid_t main = process.pid();
-    ::kill(killed == "main" ? main : killed == "guard" ? guard_of(main) : command_of(main), SIGKILL);
+    const pid_t victim = killed == "main" ? main : killed == "guard" ? guard_of(main) : command_of(main);
+    ASSERT_TRUE(send_signal(victim, SIGKILL)) << killed;
     EXPECT_EQ(process.wait(), 128 + SIGKILL) << killed;
     EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0) << killed;
     EXPECT_FALSE(runs(away)) << killed;
-    if (runs(away)) ::kill(away, SIGKILL);
+    if (runs(away)) send_signal(away, SIGKILL);
     std::filesystem::remove(path("away"));
   }
 }
@@ -109,7 +110,9 @@ TEST_F(Ending, of_what_belongs_to_another_user_cannot_be_had_and_is_said) {
         plan({"setpriv", "--bounding-set=-kill", HOLDFAST_BINARY, "run", "--at-most", "3s", "--kill-after",
               "100ms", "k", "--", "setpriv", "--reuid=65534", "sh", "-c", "echo held $$; exec sleep 1000"}));
     const pid_t command = pid_behind(process, "held");
-    if (guard == "is killed") ::kill(guard_of(process.pid()), SIGKILL);
+    if (guard == "is killed") {
+      ASSERT_TRUE(send_signal(guard_of(process.pid()), SIGKILL));
+    }
     const std::string words = "process " + std::to_string(command) +
                               " belongs to another user and cannot be ended; k stays held until it ends\n";
     EXPECT_TRUE(await([&] { return process.err().find(words) != std::string::npos; })) << process.err();
@@ -117,7 +120,7 @@ TEST_F(Ending, of_what_belongs_to_another_user_cannot_be_had_and_is_said) {
     EXPECT_FALSE(process.has_ended());
     const pid_t watcher = guard == "lives" ? guard_of(process.pid()) : process.pid();
     EXPECT_TRUE(await([&] { return looks_within_half_a_second(watcher) < 20; })) << "it looks without end";
-    ::kill(command, SIGKILL);
+    EXPECT_TRUE(send_signal(command, SIGKILL));
     EXPECT_EQ(process.wait(), guard == "lives" ? 124 : 128 + SIGKILL);
     EXPECT_EQ(process.err().find(words), process.err().rfind(words));
     EXPECT_TRUE(is_free("k"));
@@ -128,17 +131,18 @@ TEST_F(Ending, of_what_belongs_to_another_user_cannot_be_had_and_is_said) {
 
 // From now on it gets none.
 void starve(pid_t pid) {
+  ASSERT_GT(pid, 0) << "0 would be ourselves";
   const rlimit nothing{.rlim_cur = 0, .rlim_max = 0};
   EXPECT_EQ(::prlimit(pid, RLIMIT_AS, &nothing, nullptr), 0);
   EXPECT_EQ(::prlimit(pid, RLIMIT_DATA, &nothing, nullptr), 0);
 }
 
 TEST_F(Ending, comes_in_time_from_a_guard_without_memory) {
-  Process process = hold("k", {"--ttl", "2s"}, leaver);
+  Process process = hold("k", {"--ttl", "4s"}, leaver);
   const pid_t away = pid_behind(process, "away");
   const pid_t command = command_of(process.pid());
   starve(guard_of(process.pid()));
-  process.signal(SIGSTOP);
+  stop(process);
   EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0);
   EXPECT_FALSE(runs(command));
   EXPECT_FALSE(runs(away));
@@ -147,14 +151,14 @@ TEST_F(Ending, comes_in_time_from_a_guard_without_memory) {
 }
 
 TEST_F(Ending, comes_in_time_when_main_has_no_memory) {
-  Process process = hold("k", {"--ttl", "2s"}, leaver);
+  Process process = hold("k", {"--ttl", "4s"}, leaver);
   const pid_t away = pid_behind(process, "away");
   const pid_t command = command_of(process.pid());
   starve(process.pid());
   process.signal(SIGUSR1);  // it ends the command, and there is something to do
   EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0);
   EXPECT_FALSE(runs(command));
-  ::kill(away, SIGKILL);  // the command ended as it was asked to
+  send_signal(away, SIGKILL);  // the command ended as it was asked to
 }
 
 }  // namespace

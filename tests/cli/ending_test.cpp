@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST_F(Ending, by_kill_does_not_tell_the_command_of_a_lost_lease) {
-  Process process = hold("k", {"--ttl", "900ms", "--owner", "me", "--on-lost", "kill"}, stubborn);
+  Process process = hold("k", {"--ttl", "3s", "--owner", "me", "--on-lost", "kill"}, stubborn);
   EXPECT_TRUE(process.await_out("ready"));
   lose();
   EXPECT_EQ(process.wait(), 76);
@@ -22,10 +22,10 @@ TEST_F(Ending, by_kill_does_not_tell_the_command_of_a_lost_lease) {
 }
 
 TEST_F(Ending, by_kill_ends_it_in_time_when_main_is_stopped) {
-  Process process = hold("k", {"--ttl", "2s", "--on-lost", "kill"}, stubborn);
+  Process process = hold("k", {"--ttl", "4s", "--on-lost", "kill"}, stubborn);
   EXPECT_TRUE(process.await_out("ready"));
   const pid_t command = command_of(process.pid());
-  process.signal(SIGSTOP);
+  stop(process);
   EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0);
   EXPECT_FALSE(runs(command));
   EXPECT_FALSE(exists("told"));
@@ -34,7 +34,7 @@ TEST_F(Ending, by_kill_ends_it_in_time_when_main_is_stopped) {
 }
 
 TEST_F(Ending, ignored_leaves_the_command_alone_and_still_says_that_the_lease_was_lost) {
-  Process process = hold("k", {"--ttl", "600ms", "--owner", "me", "--on-lost", "ignore"},
+  Process process = hold("k", {"--ttl", "3s", "--owner", "me", "--on-lost", "ignore"},
                          "trap 'touch told' TERM; while ! test -e enough; do sleep 0.05; done; exit 3");
   lose();
   EXPECT_TRUE(is_free("k"));
@@ -47,7 +47,7 @@ TEST_F(Ending, ignored_leaves_the_command_alone_and_still_says_that_the_lease_wa
 }
 
 TEST_F(Ending, ignored_leaves_the_command_alone_when_main_is_killed_and_the_guard_stays_with_it) {
-  Process process = hold("k", {"--ttl", "600ms", "--on-lost", "ignore"},
+  Process process = hold("k", {"--ttl", "2s", "--on-lost", "ignore"},
                          "sleep 1000 & echo child $!; while ! test -e enough; do sleep 0.05; done");
   const pid_t child = pid_behind(process, "child");
   const pid_t guard = guard_of(process.pid());
@@ -61,17 +61,17 @@ TEST_F(Ending, ignored_leaves_the_command_alone_when_main_is_killed_and_the_guar
 }
 
 TEST_F(Ending, ignored_leaves_the_command_alone_when_main_and_guard_are_killed) {
-  Process process = hold("k", {"--ttl", "600ms", "--on-lost", "ignore"}, "exec sleep 1000");
+  Process process = hold("k", {"--ttl", "12s", "--on-lost", "ignore"}, "exec sleep 1000");
   const pid_t guard = guard_of(process.pid());
   const pid_t command = command_of(process.pid());
   process.signal(SIGSTOP);  // or it would notice the guard's death in time
-  ::kill(guard, SIGKILL);
+  ASSERT_TRUE(send_signal(guard, SIGKILL));
   process.signal(SIGKILL);
   process.wait();
   EXPECT_TRUE(await([&] { return !runs(guard); }));
   let_pass(300ms);
   EXPECT_TRUE(runs(command));
-  ::kill(command, SIGKILL);
+  EXPECT_TRUE(send_signal(command, SIGKILL));
 }
 
 TEST_F(Ending, by_a_program_runs_it_once_instead_of_telling_the_command) {
@@ -95,10 +95,10 @@ TEST_F(Ending, by_a_program_runs_it_once_instead_of_telling_the_command) {
 TEST_F(Ending, by_a_program_kills_both_in_time) {
   write_program(
       "alarm", "trap '' TERM; sleep 1000 & echo $! > child; echo $$ > alarmed; while :; do sleep 0.05; done");
-  Process process = hold("k", {"--ttl", "2s", "--on-lost", "exec:" + path("alarm")}, stubborn);
+  Process process = hold("k", {"--ttl", "4s", "--on-lost", "exec:" + path("alarm")}, stubborn);
   EXPECT_TRUE(process.await_out("ready"));
   const pid_t command = command_of(process.pid());
-  process.signal(SIGSTOP);
+  stop(process);
   EXPECT_EQ(holdfast({"run", "-w", "20s", "k", "true"}).code, 0);
   EXPECT_FALSE(runs(command));
   ASSERT_TRUE(exists("alarmed"));
@@ -110,11 +110,11 @@ TEST_F(Ending, by_a_program_kills_both_in_time) {
 TEST_F(Ending, by_a_program_is_called_off_when_the_lease_is_renewed_after_all) {
   write_program("alarm", "echo alarmed >> alarmed");
   Process process =
-      hold("k", {"--ttl", "6s", "--kill-after", "2s", "--on-lost", "exec:" + path("alarm")},
+      hold("k", {"--ttl", "9s", "--kill-after", "3s", "--on-lost", "exec:" + path("alarm")},
            "setsid sleep 1000 >/dev/null 2>&1 & echo daemon $!; while ! test -e enough; do sleep 0.05; done");
   const pid_t daemon = pid_behind(process, "daemon");
   come_near_to_loss("alarmed");
-  let_pass(4s);  // it would have been lost long ago
+  let_pass(4500ms);  // it would have been lost long ago
   EXPECT_FALSE(process.has_ended()) << process.err();
   EXPECT_EQ(text_of("alarmed"), "alarmed\n");
   std::ofstream(path("enough"));
@@ -122,23 +122,23 @@ TEST_F(Ending, by_a_program_is_called_off_when_the_lease_is_renewed_after_all) {
   EXPECT_THAT(process.err(), Not(HasSubstr("lost")));
   EXPECT_THAT(process.err(), Not(HasSubstr("stopped")));
   EXPECT_TRUE(runs(daemon));
-  ::kill(daemon, SIGKILL);
+  EXPECT_TRUE(send_signal(daemon, SIGKILL));
 }
 
 TEST_F(Ending, comes_when_its_time_is_over_though_a_program_was_run_before) {
   write_program("alarm", "touch alarmed");
   Process process = hold(
-      "k", {"--ttl", "6s", "--kill-after", "2s", "--at-most", "7s", "--on-lost", "exec:" + path("alarm")},
+      "k", {"--ttl", "9s", "--kill-after", "3s", "--at-most", "10s", "--on-lost", "exec:" + path("alarm")},
       "trap 'echo told; exit 0' TERM; while :; do sleep 0.05; done");
   come_near_to_loss("alarmed");
   EXPECT_EQ(process.wait(), 124);
   EXPECT_THAT(process.out(), HasSubstr("told"));
-  EXPECT_THAT(process.err(), HasSubstr("--at-most 7s; it was stopped"));
+  EXPECT_THAT(process.err(), HasSubstr("--at-most 10s; it was stopped"));
   EXPECT_THAT(process.err(), Not(HasSubstr("lost")));
 }
 
 TEST_F(Ending, begun_is_brought_to_an_end_though_the_lease_is_renewed_after_all) {
-  Process process = hold("k", {"--ttl", "6s", "--kill-after", "1s"}, stubborn);
+  Process process = hold("k", {"--ttl", "9s", "--kill-after", "3s"}, stubborn);
   come_near_to_loss("told");
   EXPECT_EQ(process.wait(), 76);
   EXPECT_THAT(process.err(),
@@ -148,12 +148,12 @@ TEST_F(Ending, begun_is_brought_to_an_end_though_the_lease_is_renewed_after_all)
 }
 
 TEST_F(Ending, by_a_program_leaves_it_its_time_though_the_command_has_ended) {
-  // Four seconds; what a command leaves behind has two.
-  write_program("alarm", "kill -USR1 -$HOLDFAST_GROUP; sleep 2.5; touch finished");
-  Process process = hold("k", {"--ttl", "24s", "--on-lost", "exec:" + path("alarm")},
+  // Four and a half seconds; what a command leaves behind has two.
+  write_program("alarm", "kill -USR1 -$HOLDFAST_GROUP; sleep 2.3; touch finished");
+  Process process = hold("k", {"--ttl", "27s", "--on-lost", "exec:" + path("alarm")},
                          "trap 'exit 0' USR1; while :; do sleep 0.05; done");
   const Process lock = lock_store();
-  EXPECT_EQ(process.wait(), 76);
+  EXPECT_EQ(process.wait(60s), 76);
   EXPECT_TRUE(exists("finished"));
 }
 
@@ -200,10 +200,10 @@ TEST_F(Ending, by_a_program_that_is_gone_tells_the_command_and_says_so) {
 }
 
 TEST_F(Ending, grants_what_was_asked_for_between_telling_and_killing) {
-  // With the usual grace it would have been killed after 2 s.
+  // With the usual grace it would have been killed after 3 s.
   Process process =
-      hold("k", {"--ttl", "12s", "--owner", "me", "--kill-after", "4s"},
-           "trap 'sleep 2.5; echo done; exit 0' TERM; echo ready; while :; do sleep 0.05; done");
+      hold("k", {"--ttl", "18s", "--owner", "me", "--kill-after", "6s"},
+           "trap 'sleep 3.3; echo done; exit 0' TERM; echo ready; while :; do sleep 0.05; done");
   EXPECT_TRUE(process.await_out("ready"));
   lose();
   EXPECT_EQ(process.wait(), 76);
@@ -274,7 +274,7 @@ TEST_F(Ending, by_time_is_told_to_a_stopped_command_too) {
   Process process = hold("k", {"--at-most", "3s", "--kill-after", "10s"},
                          "trap 'echo told; exit 0' TERM; echo ready; while :; do :; done");
   EXPECT_TRUE(process.await_out("ready"));
-  ::kill(-command_of(process.pid()), SIGSTOP);
+  ASSERT_TRUE(send_signal_to_group(command_of(process.pid()), SIGSTOP));
   EXPECT_EQ(process.wait(), 124);
   EXPECT_THAT(process.out(), HasSubstr("told"));
 }
@@ -284,7 +284,7 @@ TEST_F(Ending, by_loss_does_not_move_a_stopped_command) {
                          "trap 'echo > moved' CONT TERM; echo ready; while :; do :; done");
   EXPECT_TRUE(process.await_out("ready"));
   const pid_t command = command_of(process.pid());
-  ::kill(-command, SIGSTOP);
+  ASSERT_TRUE(send_signal_to_group(command, SIGSTOP));
   ASSERT_TRUE(await([&] { return is_stopped(command); }));
   lose();
   EXPECT_EQ(process.wait(), 76);
@@ -293,11 +293,11 @@ TEST_F(Ending, by_loss_does_not_move_a_stopped_command) {
 
 TEST_F(Ending, early_the_key_is_kept_for_what_is_left_of_its_time) {
   const Instant begun = BootClock::now();
-  Process process = hold("k", {"--ttl", "2s", "--at-least", "6s"}, "exit 3");
-  let_pass(2100ms);  // more than the ttl: it is renewed
+  Process process = hold("k", {"--ttl", "4s", "--at-least", "8s"}, "exit 3");
+  let_pass(4100ms);  // more than the ttl: it is renewed
   EXPECT_EQ(holdfast({"run", "-n", "k", "true"}).code, 75);
   EXPECT_EQ(process.wait(), 3);
-  EXPECT_GE(BootClock::now() - begun, 6s);
+  EXPECT_GE(BootClock::now() - begun, 8s);
   EXPECT_EQ(process.err(), "");
   EXPECT_TRUE(is_free("k"));
 }

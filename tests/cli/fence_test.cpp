@@ -137,7 +137,7 @@ TEST_F(FenceCommand, what_the_command_leaves_running_holds_on_to_the_file) {
   ASSERT_EQ(process.wait(), 0) << process.err();
   const pid_t left = std::stoi(process.out());
   EXPECT_EQ(fence("7", "true", {"-n"}).code, 75);
-  EXPECT_EQ(::kill(left, SIGKILL), 0);
+  EXPECT_TRUE(send_signal(left, SIGKILL));
   EXPECT_EQ(fence("7", "true", {"-w", "20s"}).code, 0);
 }
 

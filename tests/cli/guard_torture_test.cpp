@@ -44,9 +44,6 @@ const char* name_of(Deed deed) {
   return names[static_cast<int>(deed)];
 }
 
-// False: there is none, it has not begun or is over.
-bool send(pid_t pid, int signal) { return pid > 0 && ::kill(pid, signal) == 0; }
-
 void starve(pid_t pid) {
   const rlimit nothing{.rlim_cur = 0, .rlim_max = 0};
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
@@ -87,7 +84,7 @@ class Round : protected Household {
     if (!await([&] { return marked_with(mark_).empty(); }, 5s)) wrong += failure("somebody is left");
     for (const pid_t pid : marked_with(mark_)) {
       wrong += "left: " + proc_file(pid, "stat");
-      ::kill(pid, SIGKILL);
+      send_signal(pid, SIGKILL);
     }
     return wrong;
   }
@@ -126,15 +123,15 @@ void Round::act(Process& holder) {
   bool ends = false;  // and not only goes on as if nothing were
   switch (deed_) {
     case Deed::kill_main: break;
-    case Deed::kill_guard: ends = send(guard_of(main), SIGKILL); break;
-    case Deed::kill_command: ends = send(command_of(main), SIGKILL); break;
-    case Deed::kill_one: send(one_of_family(), SIGKILL); break;
-    case Deed::stop_guard: send(guard_of(main), SIGSTOP); break;
-    case Deed::stop_command: send(command_of(main), SIGSTOP); break;
-    case Deed::stop_one: send(one_of_family(), SIGSTOP); break;
+    case Deed::kill_guard: ends = send_signal(guard_of(main), SIGKILL); break;
+    case Deed::kill_command: ends = send_signal(command_of(main), SIGKILL); break;
+    case Deed::kill_one: send_signal(one_of_family(), SIGKILL); break;
+    case Deed::stop_guard: send_signal(guard_of(main), SIGSTOP); break;
+    case Deed::stop_command: send_signal(command_of(main), SIGSTOP); break;
+    case Deed::stop_one: send_signal(one_of_family(), SIGSTOP); break;
     case Deed::starve_main: starve(main); break;
     case Deed::starve_guard: starve(guard_of(main)); [[fallthrough]];
-    case Deed::stop_main: ends = send(main, SIGSTOP); break;
+    case Deed::stop_main: ends = send_signal(main, SIGSTOP); break;
     case Deed::lock_store: return lock_store(holder);
     case Deed::count: break;
   }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -92,6 +93,27 @@ class Household {
         },
         long_enough);
   }
+  // Stops it, and says when it was.  Not in the middle of a write to the embedded store, whose file it would
+  // keep until it goes on: then it goes on, and is stopped again.
+  Instant stop(const Process& process) const {
+    Instant stopped{};
+    EXPECT_TRUE(await([&] {
+      process.signal(SIGSTOP);
+      EXPECT_TRUE(await([&] { return is_stopped(process.pid()); }));
+      stopped = BootClock::now();
+      if (environment_.contains("HOLDFAST_STORE") || is_writable()) return true;
+      process.signal(SIGCONT);
+      let_pass(Millis(20));
+      return false;
+    }));
+    return stopped;
+  }
+  // Nobody is in the middle of a write to the embedded store, or not for long.
+  bool is_writable() const {
+    Process sqlite(plan(
+        {"sqlite3", path(".local/state/holdfast/leases.db"), ".timeout 100", "BEGIN IMMEDIATE", "ROLLBACK"}));
+    return sqlite.wait() == 0;
+  }
   bool is_free(const std::string& key) const { return holdfast({"run", "-n", key, "true"}).code == 0; }
 
   std::map<std::string, std::string> environment_{{"PATH", "/usr/bin:/bin"}, {"HOME", scratch_.path()}};
@@ -110,9 +132,9 @@ class HomeOn : public ::testing::TestWithParam<Kind>, protected Household {
   }
   static bool is_server() { return GetParam().server; }
   // Of a holder that is going to be killed.  The embedded store sees that at once; a server has to wait.
-  static std::string ttl_of_the_dead() { return is_server() ? "1s" : "1h"; }
-  // That is renewed a few times in a test; a server on a busy machine may take a while to answer.
-  static std::string short_ttl() { return is_server() ? "3s" : "2s"; }
+  static std::string ttl_of_the_dead() { return is_server() ? "3s" : "1h"; }
+  // That is renewed a few times in a test, also by one who is kept waiting for three seconds.
+  static constexpr const char* short_ttl = "5s";
 
   std::unique_ptr<TestDatabase> database_;  // a server's
 };

@@ -121,12 +121,12 @@ TEST_P(Working, only_the_queues_that_are_asked_for) {
 TEST_P(Working, a_killed_worker_takes_its_program_with_it_and_another_does_the_job) {
   handler("Long", std::string(says_pid) + "test $HOLDFAST_ATTEMPT = 2 || { sleep 1000 & wait; }");
   const std::string id = enqueue({"Long", "--timeout", "1h"});
-  Process first = start(work({"--claim", "1s"}));
+  Process first = start(work({"--claim", "2s"}));
   const pid_t program = pid_of_handler();
   first.signal(SIGKILL);
   first.wait();
   EXPECT_TRUE(await([&] { return !runs(program); }));
-  Process second = start(work({"--claim", "1s"}));
+  Process second = start(work());  // as soon as the claim of the first has run out
   EXPECT_TRUE(second.await_err("job " + id + " Long done"));
   EXPECT_EQ(job(id)["attempt"], 2);
   EXPECT_EQ(job(id)["crashes"], 1);
@@ -256,7 +256,7 @@ TEST_F(Home, a_worker_whose_nursery_is_killed_ends) {
   ASSERT_TRUE(await([&] { return children_of(worker.pid()).size() == 1; }));
   const pid_t nursery = children_of(worker.pid()).front();
   ASSERT_TRUE(await([&] { return proc_file(nursery, "comm") == "holdfast-nurser\n"; }));
-  ::kill(nursery, SIGKILL);
+  ASSERT_TRUE(send_signal(nursery, SIGKILL));
   EXPECT_EQ(worker.wait(), 137);
   EXPECT_THAT(worker.err(), HasSubstr("was killed"));
 }

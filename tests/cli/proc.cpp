@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
@@ -38,7 +39,22 @@ bool runs(pid_t pid) {
   return !threads.empty() && std::stoi(threads) > 1;
 }
 
-bool is_stopped(pid_t pid) { return status_line(pid, "State:").starts_with("T"); }
+bool is_stopped(pid_t pid) {
+  bool some = false;
+  std::error_code gone;
+  for (std::filesystem::directory_iterator task("/proc/" + std::to_string(pid) + "/task", gone), end;
+       !gone && task != end; task.increment(gone)) {
+    const std::string status = proc_file(pid, "task/" + task->path().filename().string() + "/status");
+    if (status.find("\nState:\tT") == std::string::npos) return false;
+    some = true;
+  }
+  return some && !gone;
+}
+
+bool send_signal(pid_t pid, int number) { return pid > 1 && ::kill(pid, number) == 0; }
+
+// -1 would be everybody.
+bool send_signal_to_group(pid_t leader, int number) { return leader > 1 && ::kill(-leader, number) == 0; }
 
 namespace {
 

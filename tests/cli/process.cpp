@@ -118,13 +118,15 @@ Process::Process(Process&& other) noexcept
 
 Process::~Process() {
   if (pid_ < 0) return;
-  for (const pid_t pid : session_of(pid_)) ::kill(pid, SIGKILL);
+  for (const pid_t pid : session_of(pid_)) send_signal(pid, SIGKILL);
   if (!ended_) ::waitpid(pid_, nullptr, 0);
 }
 
 void Process::type(std::string_view text) { (void)!::write(input_.get(), text.data(), text.size()); }
 
-void Process::signal(int number) const { ::kill(pid_, number); }
+void Process::signal(int number) const {
+  if (!ended_) send_signal(pid_, number);  // or its number may be somebody else's by now
+}
 
 void Process::resize(int rows, int columns) const {
   const winsize size{.ws_row = static_cast<unsigned short>(rows),

@@ -25,7 +25,7 @@ class Idler {
     move_to(pid_);
   }
   ~Idler() {
-    ::kill(pid_, SIGKILL);
+    test::send_signal(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
   Idler(const Idler&) = delete;
@@ -94,7 +94,7 @@ class Headless {
     EXPECT_TRUE(test::await([this] { return test::status_line(pid_, "State:").starts_with("Z"); }));
   }
   ~Headless() {
-    ::kill(pid_, SIGKILL);
+    test::send_signal(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
   Headless(const Headless&) = delete;
@@ -103,7 +103,7 @@ class Headless {
   pid_t pid() const { return pid_; }
   // And is not collected.
   void end() const {
-    ::kill(pid_, SIGKILL);
+    test::send_signal(pid_, SIGKILL);
     siginfo_t info{};
     ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
   }

@@ -167,11 +167,11 @@ TEST_P(Running, lets_a_daemon_that_left_the_group_live_on) {
   const pid_t daemon = std::stoi(process.out());
   EXPECT_TRUE(runs(daemon));
   EXPECT_TRUE(is_free("k"));
-  ::kill(daemon, SIGKILL);
+  EXPECT_TRUE(send_signal(daemon, SIGKILL));
 }
 
 TEST_P(Running, renews_as_long_as_its_command_runs) {
-  Process process = hold("k", {"--ttl", short_ttl()});
+  Process process = hold("k", {"--ttl", short_ttl});
   EXPECT_TRUE(is_renewed("k", 2));
   EXPECT_FALSE(process.has_ended()) << process.err();
   EXPECT_FALSE(is_free("k"));

@@ -162,7 +162,7 @@ TEST_P(Servers, without_tables_are_77_and_init_makes_them) {
 
 TEST_P(Servers, that_freeze_under_a_run_end_its_command_before_the_lease_does) {
   server_->make_tables();
-  Process process = hold("k", {"--ttl", "5s"}, listening);
+  Process process = hold("k", {"--ttl", "7s", "--kill-after", "2s"}, listening);
   server_->pause();
   EXPECT_EQ(process.wait(), 76);
   EXPECT_THAT(process.out(), HasSubstr("told"));
@@ -173,7 +173,7 @@ TEST_P(Servers, that_freeze_under_a_run_end_its_command_before_the_lease_does) {
 
 TEST_P(Servers, that_die_under_a_run_end_its_command_before_the_lease_does) {
   server_->make_tables();
-  Process process = hold("k", {"--ttl", "5s"}, listening);
+  Process process = hold("k", {"--ttl", "7s", "--kill-after", "2s"}, listening);
   server_->kill();
   EXPECT_EQ(process.wait(), 76);
   EXPECT_THAT(process.out(), HasSubstr("told"));
@@ -204,7 +204,7 @@ TEST_P(Servers, that_come_back_in_time_are_not_noticed_by_the_command) {
 TEST_P(Servers, that_are_stopped_while_somebody_waits_are_waited_for_no_longer_than_told) {
   server_->make_tables();
   const Process holder = hold("k", {"--ttl", "1m"});
-  Process waiter = start({"run", "-w", "2s", "k", "true"});
+  Process waiter = start({"run", "-w", "5s", "k", "true"});
   ASSERT_TRUE(await([&] {
     return holdfast({"show", "k", "--json"}).out.find("\"waiting\":1") != std::string::npos;
   }));

@@ -27,12 +27,12 @@ class EightShells : public HomeOn {
   }
 
   // `loop` is the head of a loop around `holdfast run`.
-  std::vector<Process> start_shells(const std::string& loop) {
+  std::vector<Process> start_shells(const std::string& loop, const std::string& ttl) {
     std::vector<Process> started;
     for (int i = 0; i < shells; ++i) {
       environment_["SHELL_NAME"] = "shell" + std::to_string(i);
       started.emplace_back(
-          plan({"sh", "-c", loop + " do " HOLDFAST_BINARY " run --ttl 3s k -- sh ./update; done"}));
+          plan({"sh", "-c", loop + " do " HOLDFAST_BINARY " run --ttl " + ttl + " k -- sh ./update; done"}));
     }
     return started;
   }
@@ -57,7 +57,8 @@ class EightShells : public HomeOn {
 TEST_P(EightShells, eight_shells_lose_no_update) {
   // Where nothing rings a turn begins with the next poll, and nobody computes until then.
   const int turns = !GetParam().bell ? 8 : is_server() ? 20 : 50;
-  for (Process& shell : start_shells("i=0; while [ $((i += 1)) -le " + std::to_string(turns) + " ];")) {
+  const std::string loop = "i=0; while [ $((i += 1)) -le " + std::to_string(turns) + " ];";
+  for (Process& shell : start_shells(loop, "30s")) {
     EXPECT_EQ(shell.wait(100s), 0) << shell.err();
     EXPECT_EQ(shell.err(), "");
   }
@@ -90,9 +91,9 @@ pid_t some_main(const std::vector<Process>& started, std::mt19937_64& random) {
 void strike(pid_t main, const Victims& victims) {
   const pid_t guard = guard_of(main);
   const pid_t command = command_of(main);
-  if (victims.main) ::kill(main, SIGKILL);
-  if (victims.guard && guard != 0) ::kill(guard, SIGKILL);
-  if (victims.command && command != 0) ::kill(command, SIGKILL);
+  if (victims.main) send_signal(main, SIGKILL);
+  if (victims.guard) send_signal(guard, SIGKILL);
+  if (victims.command) send_signal(command, SIGKILL);
 }
 
 TEST_P(EightShells, eight_shells_lose_no_finished_update_whoever_is_killed) {
@@ -102,7 +103,7 @@ TEST_P(EightShells, eight_shells_lose_no_finished_update_whoever_is_killed) {
   std::mt19937_64 random(seed);
 
   // At a server the lease of a killed holder has to run out, but far behind the last write of its orphan.
-  std::vector<Process> started = start_shells("while ! test -e stop;");
+  std::vector<Process> started = start_shells("while ! test -e stop;", "3s");
   const Instant end = BootClock::now() + 12s;
   const Instant enough = end + 60s;
   int struck = 0;

@@ -21,11 +21,14 @@ TEST_P(Signals, that_end_are_forwarded_and_we_end_as_the_command_did) {
 
 TEST_P(Signals, are_waited_out_and_the_commands_own_code_counts) {
   Process process =
-      hold("k", {}, "trap 'echo told; sleep 0.2; exit 3' TERM; echo ready; while :; do :; done");
+      hold("k", {},
+           "trap 'echo told; while ! test -e go; do sleep 0.05; done; exit 3' TERM; echo ready; "
+           "while :; do :; done");
   EXPECT_TRUE(process.await_out("ready"));
   process.signal(SIGTERM);
   EXPECT_TRUE(process.await_out("told"));
   EXPECT_FALSE(is_free("k"));
+  std::ofstream(path("go"));
   EXPECT_EQ(process.wait(), 3);
   EXPECT_TRUE(is_free("k"));
 }
@@ -63,16 +66,16 @@ TEST_F(SignalsHere, that_were_ignored_when_we_were_started_stay_ignored) {
 
 TEST_P(Signals, to_the_command_alone_end_it_alone) {
   Process process = hold("k");
-  ::kill(command_of(process.pid()), SIGKILL);
+  ASSERT_TRUE(send_signal(command_of(process.pid()), SIGKILL));
   EXPECT_EQ(process.wait(), 128 + SIGKILL);
   EXPECT_TRUE(is_free("k"));
 }
 
 // Stopped by hand, far from a terminal: it keeps its lease, because we go on renewing.
 TEST_P(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
-  Process process = hold("k", {"--ttl", short_ttl()});
+  Process process = hold("k", {"--ttl", short_ttl});
   const pid_t command = command_of(process.pid());
-  ::kill(command, SIGSTOP);
+  ASSERT_TRUE(send_signal(command, SIGSTOP));
   ASSERT_TRUE(await([&] { return is_stopped(command); }));
   EXPECT_TRUE(is_renewed("k", 2));
   EXPECT_FALSE(is_stopped(process.pid()));
@@ -88,7 +91,7 @@ TEST_F(SignalsHere, that_end_continue_a_stopped_command_or_it_would_not_hear_the
         hold("k", {}, "trap 'echo told; exit 3' TERM INT HUP QUIT; echo ready; while :; do :; done");
     EXPECT_TRUE(process.await_out("ready"));
     const pid_t command = command_of(process.pid());
-    ::kill(-command, SIGSTOP);
+    ASSERT_TRUE(send_signal_to_group(command, SIGSTOP));
     ASSERT_TRUE(await([&] { return is_stopped(command); }));
     process.signal(signal);
     EXPECT_EQ(process.wait(), 3);

@@ -190,10 +190,13 @@ TEST_F(TopTerminal, in_the_background_it_leaves_the_terminal_alone_until_fg) {
   for (const bool typed : {true, false}) {
     bash.type("fg\n");
     comes("1 held");
-    if (typed)
+    if (typed) {
       bash.type("\x1a");
-    else
-      ::kill(children_of(bash.pid()).front(), SIGSTOP);
+    } else {
+      const std::vector<pid_t> children = children_of(bash.pid());
+      ASSERT_FALSE(children.empty());
+      ASSERT_TRUE(send_signal(children.front(), SIGSTOP));
+    }
     comes("Stopped");
     bash.type("bg; " + until_stopped);
     EXPECT_FALSE(comes("noticed")) << typed;

@@ -38,7 +38,9 @@ Process::Process(Process&& other) noexcept
 
 Process::~Process() { kill(); }
 
-void Process::signal(int number) const { ::kill(pid_, number); }
+void Process::signal(int number) const {
+  if (pid_ > 0) ::kill(pid_, number);  // -1 would be everybody
+}
 
 void Process::kill() {
   if (pid_ <= 0) return;
