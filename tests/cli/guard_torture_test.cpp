@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The promise of guard_test.cpp at random: who is killed or stopped, when, and what the command is made of.
 //
-//   HOLDFAST_ROUNDS=1000 HOLDFAST_SEED=7 test_cli_torture
+//   ./dev torture 1000, or HOLDFAST_ROUNDS=1000 HOLDFAST_SEED=7 test_cli_torture
 #include <sys/resource.h>
 
 #include <atomic>
@@ -51,16 +51,37 @@ void starve(pid_t pid) {
   }
 }
 
+// What a server's rounds share.
+class Server {
+ public:
+  explicit Server(const Kind& kind) : kind_(kind), database_(kind.alone()) {}
+  std::string url() const { return database_->url(); }
+  // For one round.  One at a time: it looks for a free port.
+  std::unique_ptr<TestDatabase> another() const {
+    const std::lock_guard lock(mutex_);
+    return kind_.alone();
+  }
+
+ private:
+  const Kind kind_;
+  const std::unique_ptr<TestDatabase> database_;
+  mutable std::mutex mutex_;
+};
+
 // One command, one deed, and two who wait for the same key.  In a home of its own.
 class Round : protected Household {
  public:
-  Round(std::uint64_t seed, const std::string& server_url)
-      : dice_(seed), mark_(std::to_string(seed)), embedded_(server_url.empty()) {
-    if (!embedded_) environment_["HOLDFAST_STORE"] = server_url;
+  // On the embedded store if there is no server.
+  Round(std::uint64_t seed, const Server* server)
+      : dice_(seed), mark_(std::to_string(seed)), embedded_(server == nullptr) {
     deed_ = static_cast<Deed>(dice_.below(static_cast<std::uint64_t>(Deed::count)));
     ttl_ = Millis(1500 + 250 * dice_.below(3));
     from_the_start_ = dice_.below(5) == 0;
-    if (deed_ == Deed::lock_store && (!embedded_ || from_the_start_)) deed_ = Deed::stop_main;
+    if (deed_ == Deed::lock_store && from_the_start_) deed_ = Deed::stop_main;
+    if (embedded_) return;
+    // Others share the server: one that is going to freeze is this round's own.
+    if (deed_ == Deed::lock_store) own_ = server->another();
+    environment_["HOLDFAST_STORE"] = own_ ? own_->url() : server->url();
   }
 
   // What went wrong; empty if nothing did.
@@ -100,6 +121,8 @@ class Round : protected Household {
     // Main was stopped while it wrote, and keeps the file until it goes on or is killed: nobody gets in.
     const bool locked = witness.err().find("was being written by others") != std::string::npos;
     if (embedded_ && stops_main() && locked) return kept_out_ = true, "";
+    // Its server was frozen.
+    if (own_ && witness.wait() == 69) return kept_out_ = true, "";
     return failure("the next one saw: " + witness.out() + witness.err());
   }
   pid_t one_of_family() {
@@ -114,6 +137,7 @@ class Round : protected Household {
   const bool embedded_;
   Deed deed_;
   Millis ttl_;
+  std::unique_ptr<TestDatabase> own_;
   bool from_the_start_;  // else it has begun when it happens
   bool kept_out_ = false;
 };
@@ -136,12 +160,21 @@ void Round::act(Process& holder) {
     case Deed::count: break;
   }
   if (ends) return;
-  if (deed_ != Deed::kill_main) let_pass(Millis(dice_.below(500)));
+  // In half of the rounds it lasts longer than the lease would without a renewal.
+  if (deed_ != Deed::kill_main) {
+    const Millis longer = dice_.below(2) == 0 ? ttl_ : Millis(0);
+    let_pass(longer + Millis(dice_.below(500)));
+  }
   holder.signal(SIGKILL);
 }
 
 // Until the lease is lost and the holder has ended.
 void Round::lock_store(Process& holder) {
+  if (own_) {
+    const auto silence = own_->hang();
+    holder.wait();
+    return;
+  }
   Process::Plan sqlite = plan({"sqlite3", path(".local/state/holdfast/leases.db")});
   sqlite.keep_input = true;
   Process lock(sqlite);
@@ -153,8 +186,7 @@ class GuardTorture : public ::testing::Test {
  protected:
   static constexpr int at_a_time = 4;
 
-  // On the embedded store if there is no URL.
-  static void torture(const std::string& url) {
+  static void torture(const Server* server) {
     const std::uint64_t seed = number_from("HOLDFAST_SEED", random_bits());
     const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", 100);
     std::printf("HOLDFAST_SEED=%llu repeats this\n", static_cast<unsigned long long>(seed));
@@ -169,7 +201,7 @@ class GuardTorture : public ::testing::Test {
     for (int i = 0; i < at_a_time; ++i) {
       players.emplace_back([&] {
         for (std::size_t round = 0; (round = begun++) < seeds.size();) {
-          const std::string failure = Round(seeds[round], url).play();
+          const std::string failure = Round(seeds[round], server).play();
           const std::lock_guard lock(mutex);
           wrong += failure;
           std::printf("%s", failure.c_str());
@@ -182,13 +214,13 @@ class GuardTorture : public ::testing::Test {
   }
 };
 
-TEST_F(GuardTorture, nobody_is_alive_when_the_next_one_begins_on_the_embedded_store) { torture(""); }
+TEST_F(GuardTorture, nobody_is_alive_when_the_next_one_begins_on_the_embedded_store) { torture(nullptr); }
 
 TEST_F(GuardTorture, nobody_is_alive_when_the_next_one_begins_on_a_server) {
   const auto kinds = kinds_named({"redis"});
   ASSERT_EQ(kinds.size(), 1u);
-  const auto database = kinds.front().make();
-  torture(database->url());
+  const Server server(kinds.front());
+  torture(&server);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ SECTIONS = {
     "redis_exp_lock": 39,
     "Darwin's Locker": 40,
     "active_job_lock": 80,
-    "The command": 25,
+    "The command": 33,
     "The eighteen defects": 18,
     "Traps of lock libraries": 16,
 }
