@@ -20,7 +20,7 @@ struct Unit {
 };
 constexpr Unit units[] = {{"ms", 1ms}, {"s", 1s}, {"m", 1min}, {"h", 1h}, {"d", 24h}};
 
-Error bad(std::string_view text, const char* why) {
+Error bad(std::string_view text, const std::string& why) {
   return {Errc::invalid, "\"" + printable(redacted(text)) + "\" is not a duration: " + why +
                              "; write 250ms, 30s, 5m, 1.5h or 2d"};
 }
@@ -48,7 +48,12 @@ Result<Millis> parse_duration(std::string_view text) {
   if (failure != std::errc{} || !std::isfinite(number)) return bad(text, "it does not start with a number");
   if (std::signbit(number)) return bad(text, "it is negative");
   const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-  if (suffix.empty()) return bad(text, "it has no unit");
+  if (suffix.empty()) {
+    // Elsewhere (flock, timeout, sleep) it would be seconds.
+    const std::string seconds = std::string(text) + "s";
+    return bad(text,
+               "it has no unit" + (parse_duration(seconds) ? ": in seconds it would be " + seconds : ""));
+  }
   for (const Unit& unit : units) {
     if (suffix != unit.name) continue;
     const double millis = number * static_cast<double>(unit.length.count());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // acquire.cpp - `holdfast acquire KEY`: take a lease that outlives this process.
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -19,7 +20,7 @@ int execute(const Acquire& command, const Common& common) {
     say(aligned({{"owner", std::string(lease.owner())}, {"token", std::to_string(number(lease.token()))}},
                 false, false));
   // Nobody could give back what nobody was told of; main says that it could not be told.
-  if (std::fflush(stdout) != 0) (void)lease.try_release();
+  if (!answered()) (void)lease.try_release();
   return exit_ok;
 }
 

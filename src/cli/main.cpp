@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <malloc.h>
 #include <sys/auxv.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -22,16 +19,6 @@
 namespace holdfast::cli {
 namespace {
 
-// If we were started without one of 0, 1, 2, the next thing we open would take its place, and CMD would
-// write its output into our database.
-void fill_standard_descriptors() {
-  int fd = 0;
-  do {
-    fd = ::open("/dev/null", O_RDWR);
-  } while (fd >= 0 && fd <= 2);
-  if (fd > 2) ::close(fd);
-}
-
 bool knows_a_store(const Command& command) {
   return !std::holds_alternative<Version>(command) && !std::holds_alternative<Help>(command) &&
          !std::holds_alternative<Fence>(command);
@@ -39,6 +26,12 @@ bool knows_a_store(const Command& command) {
 
 // `config` shows what would be used, and reads no secret for it.
 bool needs_store(const Command& command) { return !std::holds_alternative<Config>(command); }
+
+// What CMD, or a job's program, prints is no answer of ours.
+bool lends_stdout(const CommandLine& line) {
+  return std::holds_alternative<Run>(line.command) || std::holds_alternative<Fence>(line.command) ||
+         (std::holds_alternative<JobsWork>(line.command) && !line.common.json);
+}
 
 void choose(Setup& setup, const StoreWord& said, const Command& command) {
   auto choice = choose_store(said, setup.configuration);
@@ -70,6 +63,7 @@ int holdfast_main(std::span<char* const> argv) {
     filled_in = fill_in(configuration.get(), command, given);
   });
   if (!parsed) return fail(blamed(std::move(parsed).error(), filled_in));
+  if (lends_stdout(*parsed)) let_stdout_take_all();
   try {
     Setup setup;
     hide_secrets_of(parsed->stores, argv);
@@ -106,10 +100,8 @@ int main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 1);
   holdfast::cli::fill_standard_descriptors();
   int code = holdfast::cli::holdfast_main({argv, static_cast<std::size_t>(argc)});
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    code = holdfast::cli::fail(
-        {holdfast::Errc::refused, std::string("cannot write the answer: ") + std::strerror(errno)});
-  }
+  if (const holdfast::Status told = holdfast::cli::answered(); !told)
+    code = holdfast::cli::fail(told.error());
   // Not by return: a thread may be stuck in a store, and nothing static must be torn down under it.
   std::_Exit(code);
 }

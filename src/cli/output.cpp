@@ -11,6 +11,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/exit_code.h"
 
 namespace holdfast::cli {
@@ -84,7 +85,7 @@ void never_say(const std::string& secret) {
 
 void say(std::string_view line) {
   const std::string text = std::string(line) + '\n';
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  note_written(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 
 Status say_now(std::string_view line) {
@@ -100,7 +101,7 @@ Status say_now(std::string_view line) {
       pollfd room{STDOUT_FILENO, POLLOUT, 0};
       (void)::poll(&room, 1, -1);
     } else if (errno != EINTR) {
-      return Error{Errc::refused, std::string("cannot write the answer: ") + std::strerror(errno)};
+      return unwritten(errno);
     }
   }
   return ok();

@@ -81,6 +81,51 @@ TEST_F(Answers, of_config_hold_no_password_that_a_mistake_shows) {
   }
 }
 
+// -- that cannot be written
+
+// What a shell does to stdout, behind the command.
+class Unheard : public Home {
+ protected:
+  Ended in_shell(const std::string& words) const {
+    Process process(plan({"sh", "-c", HOLDFAST_BINARY " " + words}));
+    const int code = process.wait();
+    return {code, process.out(), process.err()};
+  }
+};
+
+TEST_F(Unheard, an_answer_to_a_closed_stdout_is_77_and_acquire_gives_back) {
+  ASSERT_EQ(holdfast({"acquire", "held", "--owner", "me", "--ttl", "1h"}).code, 0);
+  for (const char* const words : {"acquire k --ttl 5m", "acquire k --ttl 5m --json", "ls", "ls --watch",
+                                  "show k", "watch", "config", "renew held --owner me", "explain held",
+                                  "jobs enqueue Some", "version", "help", "completions bash"}) {
+    SCOPED_TRACE(words);
+    for (const char* const closed : {" >&-", " 1</dev/null"}) {
+      const Ended ended = in_shell(std::string(words) + closed);
+      EXPECT_EQ(ended.code, 77);
+      EXPECT_EQ(ended.err, "holdfast: cannot write the answer: stdout is not open for writing\n");
+      EXPECT_TRUE(is_free("k"));
+    }
+  }
+}
+
+TEST_F(Unheard, what_says_nothing_does_not_miss_a_closed_stdout) {
+  EXPECT_EQ(in_shell("wait k >&-").code, 0);
+  EXPECT_EQ(in_shell("run k -- sh -c 'echo to nowhere' >&-").code, 0);
+  EXPECT_EQ(in_shell("fence f 7 -- sh -c 'echo to nowhere' >&-").code, 0);
+}
+
+// The lease is given back in between, and calls of the system with it.
+TEST_F(Unheard, an_answer_is_told_to_be_lost_for_the_reason_that_it_was_lost) {
+  for (int i = 0; i < 8; ++i) {
+    const Ended ended = in_shell("acquire k >/dev/full");
+    EXPECT_EQ(ended.code, 77);
+    EXPECT_EQ(ended.err, "holdfast: cannot write the answer: No space left on device\n");
+    EXPECT_TRUE(is_free("k"));
+  }
+  EXPECT_EQ(in_shell("completions bash >/dev/full").err,
+            "holdfast: cannot write the answer: No space left on device\n");
+}
+
 // Whoever shares our stdout may have made it so: a full pipe is no failure.
 TEST_F(Answers, wait_for_a_reader_who_is_slow_and_whose_pipe_does_not_block) {
   const std::string note(900, 'n');

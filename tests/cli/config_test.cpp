@@ -275,6 +275,15 @@ TEST_F(Configured, what_is_no_regular_file_is_refused_at_once) {
   std::ofstream(path("elsewhere.toml")) << "store = '" << database("linked.db") << "'\n";
   std::filesystem::create_symlink(path("elsewhere.toml"), file());
   EXPECT_EQ(config_of({}, "store")["value"], database("linked.db"));
+  // To go on without it would be another store.
+  std::filesystem::remove(path("elsewhere.toml"));
+  expect_refused(holdfast({"config"}), file(), "leads nowhere");
+  expect_refused(holdfast({"run", "k", "true"}), file(), "mend or remove the link");
+  std::filesystem::remove_all(path(".config"));
+  std::filesystem::create_symlink(path("not-mounted"), path(".config"));
+  expect_refused(holdfast({"config"}), file(), "leads nowhere");
+  std::filesystem::create_directory(path("not-mounted"));
+  EXPECT_EQ(holdfast({"config"}).code, 0) << "a folder without the file";
 }
 
 TEST_F(Configured, config_tells_every_value_and_where_it_stands) {

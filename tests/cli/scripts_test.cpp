@@ -142,8 +142,25 @@ TEST_P(Scripts, show_knows_who_was_taken_over) {
 TEST_P(Scripts, show_of_a_key_nobody_ever_had) {
   const Ended ended = holdfast({"show", "nothing"});
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.out, HasSubstr("nobody holds it"));
+  EXPECT_THAT(ended.out, HasSubstr("nobody holds it, and nothing is known of it: it was never held here"));
   EXPECT_EQ(json::parse(holdfast({"show", "nothing", "--json"}).out)["remaining_ms"], 0);
+}
+
+TEST_P(Scripts, a_key_nobody_ever_had_may_be_meant_for_one_that_is_held) {
+  ASSERT_EQ(holdfast({"run", "known", "true"}).code, 0);
+  ASSERT_EQ(holdfast({"acquire", "job", "--owner", "me", "--ttl", "1h"}).code, 0);
+  const std::string hint = "holdfast: nothing is known of \"jbo\"; did you mean \"job\", which is held?\n";
+  for (const char* const command : {"show", "explain"}) {
+    SCOPED_TRACE(command);
+    const Ended near = holdfast({command, "jbo"});
+    EXPECT_EQ(near.code, 0);
+    EXPECT_THAT(near.err, HasSubstr(hint));
+    EXPECT_THAT(holdfast({command, "jbo", "--json"}).err, HasSubstr(hint));
+    for (const char* const other : {"elsewhere", "job", "known"})
+      EXPECT_THAT(holdfast({command, other}).err, Not(HasSubstr("did you mean"))) << other;
+    EXPECT_THAT(near.out, HasSubstr("nothing is known of it: it was never held here"));
+    EXPECT_THAT(holdfast({command, "known"}).out, Not(HasSubstr("nothing is known")));
+  }
 }
 
 TEST_P(Scripts, ls_lists_what_is_held_aligned) {

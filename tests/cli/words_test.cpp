@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Result<CommandLine> parse(Words words) {
   words.insert(words.begin(), "holdfast");
@@ -77,6 +78,23 @@ TEST(Nearest, wrong_words_are_told_the_nearest_and_far_ones_are_not) {
       {{"run", "--tll=5s", "k", "true"}, "did you mean --ttl? "},
       {{"--jsno", "ls"}, "did you mean --json? "},
       {{"show", "--ttl", "k"}, "\"--ttl\" is no option here: holdfast help show"},
+      {{"RUN", "k", "true"}, "\"RUN\" is no command; did you mean run? "},
+      {{"run", "--TTL", "5s", "k", "true"}, "did you mean --ttl? "},
+      {{"list"}, "\"list\" is no command; did you mean ls? holdfast help lists them"},
+      {{"Status", "k"}, "did you mean show? "},
+      {{"inspect", "k"}, "did you mean show? "},
+      {{"lock", "k"}, "did you mean acquire? "},
+      {{"unlock", "k"}, "did you mean release? "},
+      {{"steal", "k"}, "did you mean break? "},
+      {{"exec", "k", "true"}, "did you mean run? "},
+      {{"jobs", "list"}, "\"list\" is no command of jobs; did you mean ls? "},
+      {{"jobs", "lock"}, "did you mean locked? "},
+      {{"help", "list"}, "did you mean ls? "},
+      {{"remove", "k"}, "\"remove\" is no command: holdfast help lists them"},
+      {{"run", "-k", "5s", "k", "true"}, "\"-k\" is no option here; did you mean --kill-after? "},
+      {{"run", "-k5s", "k", "true"}, "did you mean --kill-after? "},
+      {{"run", "-c", "ls -l", "k"}, "\"-c\" is no option here; did you mean -- sh -c? "},
+      {{"doctor", "--selftest"}, "\"--selftest\" is no option here; did you mean doctor without --quick? "},
       {{"jobs", "enqeue", "X"},
        "\"enqeue\" is no command of jobs; did you mean enqueue? holdfast help jobs lists them"},
       {{"help", "shwo"}, "\"shwo\" is no command; did you mean show? "},
@@ -207,6 +225,24 @@ TEST(Pages, every_command_has_one_and_is_listed) {
     EXPECT_THAT(std::get<Help>(above->command).text, HasSubstr("\n  " + by_word.back() + " "));
   }
   EXPECT_GE(commands, 20U);
+}
+
+TEST(Pages, what_does_nothing_for_a_command_is_not_offered) {
+  const auto page = [](const char* command) {
+    return std::get<Help>(parse({command, "--help"})->command).text;
+  };
+  for (const char* const silent : {"run", "wait", "fence"})
+    EXPECT_THAT(page(silent), Not(HasSubstr("--json"))) << silent;
+  EXPECT_THAT(page("fence"), Not(HasSubstr("--store ")));
+  EXPECT_THAT(page("run"), HasSubstr("--store "));
+  EXPECT_THAT(page("ls"), HasSubstr("--json "));
+  EXPECT_TRUE(parse({"--json", "run", "k", "true"})) << "it may be given to all";
+}
+
+TEST(Pages, run_names_all_that_its_command_finds) {
+  const std::string page = std::get<Help>(parse({"help", "run"})->command).text;
+  for (const char* const name : {"HOLDFAST_KEY", "_TOKEN", "_OWNER", "_DEADLINE", "_STORE"})
+    EXPECT_THAT(page, HasSubstr(name));
 }
 
 TEST(Pages, each_is_for_man_too) {

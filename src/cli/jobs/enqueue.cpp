@@ -2,6 +2,7 @@
 // enqueue.cpp - `holdfast jobs enqueue NAME [ARG]...`: add a job.
 #include "base/text.h"
 #include "base/wall_clock.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
 #include "cli/output.h"
@@ -18,7 +19,7 @@ int answer(const Enqueued& enqueued, const JobsEnqueue&, bool quiet) {
 int answer(const Duplicate& duplicate, const JobsEnqueue& command, bool quiet) {
   const std::string id = std::to_string(number(duplicate.id)), key = printable(command.key);
   if (!quiet) say(id);
-  std::fflush(stdout);  // who reads both shall read this first
+  (void)answered();  // who reads both shall read this first
   const JobLock& lock = command.options.lock;
   const bool by_window = lock.window > Millis::zero() && lock.unique == Unique::no && !lock.loner;
   complain("not enqueued: " +

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/jobs/handler.h"
 #include "cli/jobs/job_json.h"
@@ -61,7 +62,7 @@ class Telling {
     // Else it is a row's holder.
     if (told.what != JobEvent::What::dropped) told.detail = without_secrets(told.detail);
     say(json_of(told, took));
-    std::fflush(stdout);
+    (void)answered();
   }
 
  private:

@@ -5,7 +5,10 @@
 
 #include "base/duration.h"
 #include "base/wall_clock.h"
+#include "cli/answer.h"
 #include "cli/see/changes.h"
+#include "cli/words/given.h"
+#include "cli/words/nearest.h"
 
 namespace holdfast::cli {
 namespace {
@@ -48,6 +51,25 @@ std::string left_of(const LeaseRow& row) {
   return row.remaining == never ? "no end" : format_duration(row.remaining);
 }
 
+bool is_known(const Inspection& found) {
+  return is_held(found.lease) || !found.lease.holder.empty() || found.lease.token != no_token ||
+         !found.log.empty() || !found.places.empty();
+}
+
+void suggest_held_key(Operator& store, const std::string& unknown) {
+  // Whoever holds more than that is not helped by a guess.
+  const auto page = store.try_list({.limit = 1000});
+  if (!page) return;  // the question itself was answered
+  std::vector<std::string> held;
+  for (const LeaseRow& row : page->leases) {
+    if (is_held(row)) held.push_back(row.key);
+  }
+  const std::string meant = nearest(unknown, held);
+  if (meant.empty()) return;
+  (void)answered();  // who reads both shall read that first
+  complain("nothing is known of " + shown(unknown) + "; did you mean " + shown(meant) + ", which is held?");
+}
+
 Rows rows_of(const Inspection& found, Micros now) {
   const LeaseRow& lease = found.lease;
   const bool held = is_held(lease);
@@ -55,8 +77,9 @@ Rows rows_of(const Inspection& found, Micros now) {
   if (held)
     add_holder(rows, lease, now);
   else
-    rows.push_back({"free", lease.holder.empty() ? "nobody holds it"
-                                                 : "it ran out; the last holder was " + lease.holder});
+    rows.push_back({"free", !is_known(found)       ? std::string("nobody holds it, and ") + nothing_known
+                            : lease.holder.empty() ? "nobody holds it"
+                                                   : "it ran out; the last holder was " + lease.holder});
   if (lease.token != no_token)
     rows.push_back({held ? "token" : "last token", std::to_string(number(lease.token))});
   else if (held)

@@ -11,6 +11,14 @@ namespace holdfast::cli {
 std::string age_of(const LeaseRow& row, Micros now);
 std::string left_of(const LeaseRow& row);
 
+// The store has heard of that key.  What has been free for long it forgets, and some layouts at once.
+bool is_known(const Inspection& found);
+inline constexpr const char* nothing_known =
+    "nothing is known of it: it was never held here, or is forgotten";
+
+// Says which key that is held was meant by one that is not known, if one is near.
+void suggest_held_key(Operator& store, const std::string& unknown);
+
 // All about one key: what it is, and how it is.
 Rows rows_of(const Inspection& found, Micros now);
 

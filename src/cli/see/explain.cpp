@@ -10,6 +10,7 @@
 #include "cli/jobs/job_json.h"
 #include "cli/look.h"
 #include "cli/output.h"
+#include "cli/see/describe.h"
 #include "cli/see/timeline.h"
 #include "cli/words/given.h"
 #include "core/job_rule.h"
@@ -71,8 +72,9 @@ bool is_used(const Inspection& found) {
   return found.lease.remaining > Millis::zero() || !found.log.empty() || !found.places.empty();
 }
 
-bool is_known(const Inspection& found) {
-  return is_used(found) || !found.lease.holder.empty() || found.lease.token != no_token;
+// Neither as a key nor by a job.
+bool is_unknown(const Subject& subject, const Inspection& found) {
+  return subject.jobs.empty() && !is_known(found);
 }
 
 Result<std::vector<Moment>> all_moments(const Subject& subject, Operator& by_hand) {
@@ -89,6 +91,7 @@ Result<std::vector<Moment>> all_moments(const Subject& subject, Operator& by_han
                                       ": holdfast jobs ls and holdfast ls list what there is"};
     if (keys.size() > 1 && !is_used(*found)) continue;
     std::vector<Moment> of_lease = moments_of(*found);
+    if (is_unknown(subject, *found)) of_lease.front().detail = nothing_known;
     std::reverse(of_lease.begin(), std::find_if(of_lease.begin(), of_lease.end(),
                                                 [](const Moment& m) { return m.at == now_and_here; }));
     for (Moment& moment : of_lease) all.push_back(std::move(moment));
@@ -125,6 +128,8 @@ int execute(const Explain& command, const Common& common) {
       rows.push_back({moment.at == now_and_here ? "now" : format_wall(moment.at), sentence_of(moment)});
   }
   if (!common.json) say(aligned(rows, false, false));
+  if (moments->size() == 1 && moments->front().detail == nothing_known)
+    suggest_held_key(looked->by_hand, subject->key);
   if (subject->jobs.size() == most_jobs)
     complain("only the last " + std::to_string(most_jobs) + " jobs of this key are told");
   return exit_ok;

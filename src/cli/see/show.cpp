@@ -19,6 +19,7 @@ int execute(const Show& command, const Common& common) {
     found = looked->by_hand.try_inspect(command.key);
   if (!found) return fail(found.error());
   say(common.json ? json_of(*found) : aligned(rows_of(*found, wall_now()), false, false));
+  if (!looked->unused && !is_known(*found)) suggest_held_key(looked->by_hand, command.key);
   return exit_ok;
 }
 

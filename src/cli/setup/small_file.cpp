@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "base/fd.h"
 
@@ -17,6 +18,17 @@ namespace {
 
 constexpr std::size_t largest = 1 << 20;
 
+// What is not there may be lost: the path, or a folder of it, is a link that leads nowhere.
+bool leads_nowhere(std::filesystem::path path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (; path.has_relative_path(); path = path.parent_path()) {
+    const fs::file_status found = fs::symlink_status(path, ignored);
+    if (fs::exists(found)) return fs::is_symlink(found) && !fs::exists(path, ignored);
+  }
+  return false;
+}
+
 Error because(int error) { return {Errc::refused, std::strerror(error)}; }
 
 }  // namespace
@@ -24,7 +36,11 @@ Error because(int error) { return {Errc::refused, std::strerror(error)}; }
 Result<std::optional<SmallFile>> read_small_file(const std::string& path) {
   // Nonblocking, for a FIFO without a writer would keep us.
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::optional<SmallFile>();
+  if (!file && (errno == ENOENT || errno == ENOTDIR)) {
+    if (leads_nowhere(path))
+      return Error{Errc::refused, "a symbolic link on the way to it leads nowhere; mend or remove the link"};
+    return std::optional<SmallFile>();
+  }
   struct stat found {};
   if (!file || ::fstat(file.get(), &found) != 0) return because(errno);
   if (!S_ISREG(found.st_mode)) return Error{Errc::refused, "it is no regular file"};

@@ -19,8 +19,8 @@ struct SmallFile {
   bool is_private() const { return (mode & 077) == 0; }
 };
 
-// All of a regular file of at most 1 MiB.  None: it is not there.  The error is Errc::refused and says only
-// why.
+// All of a regular file of at most 1 MiB.  None: it is not there, and no link says that it should be.  The
+// error is Errc::refused and says only why.
 Result<std::optional<SmallFile>> read_small_file(const std::string& path);
 
 // Somebody but us and root could have written it: why, and what would be right.  Empty: nobody could.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
@@ -49,7 +50,7 @@ int execute(const Version& command, const Common& common) {
 }
 
 int execute(const Help& command, const Common&) {
-  std::fputs(command.text.c_str(), stdout);
+  note_written(std::fputs(command.text.c_str(), stdout) >= 0);
   return exit_ok;
 }
 

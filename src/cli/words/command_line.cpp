@@ -167,17 +167,24 @@ std::vector<std::string> commands_of(const CLI::App& app) {
   return names;
 }
 
+// Of a word that is no command.
+std::string suggested_command(const std::string& word, const CLI::App& above) {
+  const std::vector<std::string> known = commands_of(above);
+  const std::string meant = synonym(word, known);
+  return meant.empty() ? suggestion(word, known) : suggestion_of(meant);
+}
+
 const CLI::App& topic_of(const CLI::App& app, const Given& given) {
   if (!given.topic) return app;
   const CLI::App* const command = find(app, *given.topic);
   if (command == nullptr)
-    refuse(shown(*given.topic) + " is no command" + suggestion(*given.topic, commands_of(app)) +
+    refuse(shown(*given.topic) + " is no command" + suggested_command(*given.topic, app) +
            "holdfast help lists them");
   if (!given.subtopic) return *command;
   const CLI::App* const sub = find(*command, *given.subtopic);
   if (sub == nullptr)
     refuse(shown(*given.subtopic) + " is no command of " + *given.topic +
-           suggestion(*given.subtopic, commands_of(*command)) + "holdfast help " + *given.topic +
+           suggested_command(*given.subtopic, *command) + "holdfast help " + *given.topic +
            " tells what may be given");
   return *sub;
 }
@@ -227,16 +234,18 @@ Error not_expected(const CLI::App& app) {
   const std::string word = words.empty() ? "" : words.front();
   const std::string page = "holdfast help" + (name.empty() ? "" : " " + name);
   if (word.size() > 1 && word[0] == '-') {
-    // Of "--tll=5s" the name.
+    // Of "--tll=5s" the name; of "-k5s" too, if it is one.
     const std::string option = word.substr(0, word.find('='));
-    return {Errc::invalid, shown(word) + " is no option here" + suggestion(option, option_names(command)) +
-                               page + " tells what may be given"};
+    const std::string meant = option_synonym(word[1] == '-' ? option : word.substr(0, 2), name);
+    return {Errc::invalid,
+            shown(word) + " is no option here" +
+                (meant.empty() ? suggestion(option, option_names(command)) : suggestion_of(meant)) + page +
+                " tells what may be given"};
   }
-  const std::vector<std::string> below = commands_of(command);
-  if (below.empty())
+  if (commands_of(command).empty())
     return {Errc::invalid, shown(word) + " is one word too many: " + page + " tells what may be given"};
   return {Errc::invalid, shown(word) + " is no command" + (name.empty() ? "" : " of " + name) +
-                             suggestion(word, below) + page + " lists them"};
+                             suggested_command(word, command) + page + " lists them"};
 }
 
 }  // namespace

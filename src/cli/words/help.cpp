@@ -17,7 +17,7 @@ struct Page {
 constexpr Page pages[] = {
     {"run", "[OPTION]... KEY [--] CMD [ARG]...", "Run CMD while holding KEY",
      R"(Waits for ever unless -n or -w. The first word behind KEY that is no option is CMD, and all behind it is CMD's. It finds
-HOLDFAST_KEY, _TOKEN, _OWNER and _DEADLINE in its environment. If the lease is lost, its process group is ended in time.
+HOLDFAST_KEY, _TOKEN, _OWNER, _DEADLINE and _STORE in its environment. If the lease is lost, its process group is ended in time.
 
 Exit code: CMD's own, 128+N if it died of signal N; 75 busy, 76 lease lost, 69 store unreachable,
 64 usage, 77 refused, 124 longer than --at-most, 126 and 127 CMD cannot be run or is not there.

@@ -11,6 +11,30 @@ std::size_t tolerated(std::string_view a, std::string_view b) {
   return length < 2 ? 0 : std::max<std::size_t>(1, length / 3);
 }
 
+std::string lower(std::string_view word) {
+  std::string out(word);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+struct Synonym {
+  std::string_view word, ours;
+};
+constexpr Synonym commands[] = {
+    {"list", "ls"},     {"status", "show"}, {"inspect", "show"}, {"lock", "acquire"}, {"unlock", "release"},
+    {"steal", "break"}, {"exec", "run"},    {"remove", "rm"},    {"delete", "rm"},
+};
+
+struct OptionSynonym {
+  std::string_view command, option, ours;
+};
+constexpr OptionSynonym options[] = {
+    {"run", "-k", "--kill-after"},                       // of timeout
+    {"run", "-c", "-- sh -c"},                           // of flock
+    {"doctor", "--selftest", "doctor without --quick"},  // it is there unless told not to be
+    {"doctor", "--self-test", "doctor without --quick"},
+};
+
 }  // namespace
 
 std::size_t distance(std::string_view a, std::string_view b) {
@@ -38,7 +62,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
     const std::size_t most = tolerated(word, candidate);
     // Whatever the letters: a word may be as long as an argument can be.
     if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) > most) continue;
-    const std::size_t away = distance(word, candidate);
+    const std::size_t away = distance(lower(word), lower(candidate));
     if (away > most || (!best.empty() && away >= least)) continue;
     best = candidate;
     least = away;
@@ -46,8 +70,26 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   return best;
 }
 
+std::string synonym(std::string_view word, const std::vector<std::string>& known) {
+  for (const Synonym& row : commands) {
+    const bool is_known = std::find(known.begin(), known.end(), row.ours) != known.end();
+    if (is_known && row.word == lower(word)) return std::string(row.ours);
+  }
+  return "";
+}
+
+std::string option_synonym(std::string_view option, std::string_view command) {
+  for (const OptionSynonym& row : options) {
+    if (row.command == command && row.option == option) return std::string(row.ours);
+  }
+  return "";
+}
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  const std::string meant = nearest(word, known);
+  return suggestion_of(nearest(word, known));
+}
+
+std::string suggestion_of(const std::string& meant) {
   return meant.empty() ? ": " : "; did you mean " + meant + "? ";
 }
 

@@ -20,6 +20,13 @@ bool is_named(const OptionEntry& option, const char* name) {
   return std::find(option.names.begin(), option.names.end(), name) != option.names.end();
 }
 
+// Not told where it has nothing to do: what CMD prints is CMD's, and `wait` says nothing.
+bool is_for(const OptionEntry& option, const std::string& command) {
+  if (is_named(option, "--json")) return command != "run" && command != "fence" && command != "wait";
+  if (is_named(option, "--store")) return command != "fence";
+  return !is_named(option, "--version") && !is_named(option, "--verbose");
+}
+
 void append(Table& table, const CLI::App& app) {
   CommandEntry& entry = table.emplace_back(CommandEntry{full_name(app), {}, {}});
   for (const CLI::Option* option : app.get_options()) {
@@ -48,7 +55,7 @@ const CommandEntry& entry_of(const Table& table, const std::string& name) {
 std::vector<OptionEntry> options_told(const Table& table, const CommandEntry& command) {
   std::vector<OptionEntry> options = command.name.empty() ? std::vector<OptionEntry>{} : command.options;
   for (const OptionEntry& option : table.front().options) {
-    if (!is_named(option, "--version") && !is_named(option, "--verbose")) options.push_back(option);
+    if (is_for(option, command.name)) options.push_back(option);
   }
   return options;
 }

@@ -30,7 +30,8 @@ Table table_of(const CLI::App& app);
 // The program itself, if there is none of that name.
 const CommandEntry& entry_of(const Table& table, const std::string& name);
 
-// What may be given to a command: its own, then everyone's.  Not --version, which is a command.
+// What may be given to a command: its own, then those of everyone that do something there.  Not --version,
+// which is a command.
 std::vector<OptionEntry> options_told(const Table& table, const CommandEntry& command);
 
 }  // namespace holdfast::cli
