@@ -108,9 +108,15 @@ void complain(std::string_view sentence) noexcept {
 }
 
 int fail(const Error& error) {
+  // The library tells a holder's whole name; in a sentence the part that people know is enough.
+  std::string sentence = error.detail;
+  const std::string holder = printable(error.holder);
+  if (const std::size_t at = holder.empty() ? std::string::npos : sentence.find(" held by " + holder);
+      at != std::string::npos)
+    sentence.replace(at + std::strlen(" held by "), holder.size(), printable(short_holder(error.holder)));
   const bool known =
       error.busy() && !error.holder.empty() && error.remaining > Millis::zero() && error.remaining != never;
-  complain(error.detail + (known ? " (" + format_duration(error.remaining) + " left)" : ""));
+  complain(sentence + (known ? " (" + format_duration(error.remaining) + " left)" : ""));
   return exit_code(error.code);
 }
 

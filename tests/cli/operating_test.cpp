@@ -96,7 +96,7 @@ TEST_P(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
   EXPECT_EQ(holdfast({"wait", "-n", "k"}).code, 75);
   const Ended timeout = holdfast({"wait", "-w", "30ms", "k"});
   EXPECT_EQ(timeout.code, 75);
-  EXPECT_THAT(timeout.err, HasSubstr("k is held by host:"));
+  EXPECT_THAT(timeout.err, MatchesRegex("holdfast: k is held by [^ :]+ pid [0-9]+ \\(.* left\\)\n"));
   EXPECT_FALSE(waiter.has_ended());
   holder.type("done\n");
   EXPECT_EQ(waiter.wait(), 0) << waiter.err();
