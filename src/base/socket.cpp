@@ -12,18 +12,17 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/address.h"
 #include "base/poll.h"
 #include "base/resolve.h"
 #include "base/text.h"
+#include "holdfast/result.h"
 
 namespace holdfast {
 namespace {
 
-Error system_error(const std::string& place, int error) {
+Error system_error(int error) {
   const bool forbidden = error == EACCES || error == EPERM;
-  return {forbidden ? Errc::refused : Errc::unavailable,
-          "no connection to " + printable(place) + ": " + std::strerror(error)};
+  return {forbidden ? Errc::refused : Errc::unavailable, std::strerror(error)};
 }
 
 // The error, or zero.
@@ -37,9 +36,9 @@ int try_to_connect(int fd, const sockaddr* address, socklen_t length, Instant un
   return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-Fd open_socket(int family, const std::string& place) {
+Fd open_socket(int family) {
   Fd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) raise(system_error(place, errno));
+  if (!fd) raise(system_error(errno));
   return fd;
 }
 
@@ -64,15 +63,14 @@ Fd connect_unix(const std::string& path, Instant until) {
     raise({Errc::invalid, "the path of the socket, " + printable(path) + ", is too long: the system takes " +
                               std::to_string(sizeof address.sun_path - 1) + " bytes"});
   std::memcpy(address.sun_path, path.data(), path.size());
-  Fd fd = open_socket(AF_UNIX, path);
+  Fd fd = open_socket(AF_UNIX);
   const int error =
       try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address, until);
-  if (error != 0) raise(system_error(path, error));
+  if (error != 0) raise(system_error(error));
   return fd;
 }
 
 Fd connect_tcp(const std::string& host, std::uint16_t port, Instant until) {
-  const std::string place = host_and_port(host, port);
   const std::vector<Endpoint> endpoints = resolve(host, port, until);
   int error = EHOSTUNREACH;
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
@@ -80,14 +78,14 @@ Fd connect_tcp(const std::string& host, std::uint16_t port, Instant until) {
     if (now >= until) break;
     // One address that swallows everything must leave time for the others.
     const Instant turn = now + (until - now) / static_cast<int>(endpoints.size() - i);
-    Fd fd = open_socket(endpoints[i].address.ss_family, place);
+    Fd fd = open_socket(endpoints[i].address.ss_family);
     tune(fd.get());
     const int failed = try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&endpoints[i].address),
                                       endpoints[i].length, turn);
     if (failed == 0) return fd;
     if (i == 0 || error == EAFNOSUPPORT || error == EADDRNOTAVAIL) error = failed;
   }
-  raise(system_error(place, error));
+  raise(system_error(error));
 }
 
 void block_briefly(int fd, Millis longest) noexcept {

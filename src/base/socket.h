@@ -9,7 +9,8 @@
 
 namespace holdfast {
 
-// Neither blocks.  Both throw Failure: unavailable, or refused where the system does not let us.
+// Neither blocks.  Both throw Failure: unavailable, or refused where the system does not let us.  It says
+// why, and leaves it to the caller to say where to.
 Fd connect_tcp(const std::string& host, std::uint16_t port, Instant until);
 Fd connect_unix(const std::string& path, Instant until);
 

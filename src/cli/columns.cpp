@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cwchar>
+#include <numeric>
 
 #include "base/text.h"
 
@@ -81,6 +82,32 @@ std::string fitted(std::string_view text, std::size_t columns) {
 std::string fitted_right(std::string_view text, std::size_t columns) {
   const std::string shown = cut(text, columns);
   return spaces(columns, columns_of(shown)) + shown;
+}
+
+void fit(std::vector<std::vector<std::string>>& rows, std::initializer_list<std::size_t> yielding,
+         std::size_t columns, std::size_t shortest) {
+  constexpr std::size_t gap = 2;
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+  }
+  if (widths.empty()) return;
+  const std::size_t gaps = gap * (widths.size() - 1);
+  std::size_t whole = std::accumulate(widths.begin(), widths.end(), gaps);
+  while (whole > columns) {
+    const std::size_t widest =
+        *std::max_element(yielding.begin(), yielding.end(),
+                          [&](std::size_t a, std::size_t b) { return widths[a] < widths[b]; });
+    if (widths[widest] <= shortest) break;
+    --widths[widest];
+    --whole;
+  }
+  for (auto& row : rows) {
+    for (const std::size_t i : yielding) {
+      if (i < row.size() && columns_of(row[i]) > widths[i]) row[i] = cut(row[i], widths[i]);
+    }
+  }
 }
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {

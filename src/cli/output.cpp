@@ -12,6 +12,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "cli/answer.h"
+#include "cli/columns.h"
 #include "cli/exit_code.h"
 
 namespace holdfast::cli {
@@ -20,17 +21,11 @@ namespace {
 constexpr std::string_view bold = "\033[1m";
 constexpr std::string_view plain = "\033[0m";
 
-// In code points: near enough for names, and what they are aligned by is only looks.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 std::vector<std::size_t> widths(const Rows& rows) {
   std::vector<std::size_t> columns;
   for (const auto& row : rows) {
     columns.resize(std::max(columns.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) columns[i] = std::max(columns[i], width(printable(row[i])));
+    for (std::size_t i = 0; i < row.size(); ++i) columns[i] = std::max(columns[i], columns_of(row[i]));
   }
   return columns;
 }
@@ -39,7 +34,7 @@ std::string one_line(const Row& row, const std::vector<std::size_t>& columns) {
   std::string line;
   for (std::size_t i = 0; i < row.size(); ++i) {
     const std::string cell = printable(row[i]);
-    line += cell + std::string(columns[i] - width(cell) + 2, ' ');
+    line += cell + std::string(columns[i] - columns_of(cell) + 2, ' ');
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
@@ -114,9 +109,15 @@ void complain(std::string_view sentence) noexcept {
 }
 
 int fail(const Error& error) {
+  // The library tells a holder's whole name; in a sentence the part that people know is enough.
+  std::string sentence = error.detail;
+  const std::string holder = printable(error.holder);
+  if (const std::size_t at = holder.empty() ? std::string::npos : sentence.find(" held by " + holder);
+      at != std::string::npos)
+    sentence.replace(at + std::strlen(" held by "), holder.size(), printable(short_holder(error.holder)));
   const bool known =
       error.busy() && !error.holder.empty() && error.remaining > Millis::zero() && error.remaining != never;
-  complain(error.detail + (known ? " (" + format_duration(error.remaining) + " left)" : ""));
+  complain(sentence + (known ? " (" + format_duration(error.remaining) + " left)" : ""));
   return exit_code(error.code);
 }
 

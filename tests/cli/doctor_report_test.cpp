@@ -79,12 +79,22 @@ TEST(DoctorsReport, numbers_are_told_when_they_were_measured) {
   EXPECT_EQ(words_of(report, false, false),
             "redis://cache Redis 7.0.15: class B, durable\n"
             "\n"
-            "round trip    median 0.2ms, p99 1.4ms: enough for a ttl of 514ms\n"
+            "round trip    median 0.2ms, p99 1.4ms: enough for a ttl of 30s (514ms would do)\n"
             "clock drift   -3 ppm against ours, give or take 41 ppm\n"
             "clock offset  +12.0ms to ours, give or take 0.5ms\n"
             "self-test     1 grants by 8 threads in 1.2s, 0 overlaps\n"
             "\n"
             "all is well");
+}
+
+TEST(DoctorsReport, the_round_trip_is_held_against_the_ttl_that_was_given) {
+  Report report = report_with({});
+  report.round_trips = RoundTrips{.median = 200us, .p99 = 1400us};
+  report.ttl = 100ms;
+  EXPECT_THAT(words_of(report, false, false), HasSubstr(": too long for a ttl of 100ms (514ms would do)\n"));
+  report.ttl = never;
+  EXPECT_THAT(words_of(report, false, false),
+              HasSubstr(": a lease without an end needs no renewal (else a ttl of 514ms would do)\n"));
 }
 
 TEST(DoctorsReport, a_drift_that_cannot_be_told_is_no_number) {

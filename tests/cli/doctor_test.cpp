@@ -105,6 +105,16 @@ TEST_P(DoctorOn, a_store_that_works_gives_no_false_alarm) {
 }
 
 // Some stores tell the time only of a lease that is there, and --quick takes none.
+TEST_P(DoctorOn, each_finding_says_what_to_change) {
+  for (const json& finding : Told(holdfast({"doctor", "--quick", "--json"}).out).findings)
+    EXPECT_NE(finding["advice"], "") << finding;
+}
+
+TEST_P(DoctorOn, the_ttl_that_was_given_is_the_one_that_is_told) {
+  EXPECT_THAT(holdfast({"doctor", "--quick", "--ttl", "1h"}).out, HasSubstr(": enough for a ttl of 1h ("));
+  EXPECT_THAT(holdfast({"doctor", "--quick", "--ttl", "never"}).out, HasSubstr(": a lease without an end "));
+}
+
 TEST_P(DoctorOn, a_clock_that_was_not_looked_at_is_told_so) {
   EXPECT_THAT(holdfast({"doctor", "--quick"}).out, HasSubstr("\nclock drift   "));
 }
@@ -261,6 +271,17 @@ TEST_F(DoctorHere, a_full_disk_is_told_with_all_that_was_found) {
   const Told told(process.out());
   EXPECT_EQ(told.weight_of("sqlite.room"), "danger") << process.out();
   EXPECT_EQ(told.weight_of("all.unmeasured"), "danger") << process.out();
+}
+
+TEST_F(DoctorHere, another_time_namespace_is_a_danger_for_real) {
+  holdfast({"acquire", "k"});
+  Process there(plan({"unshare", "--time", "--fork", HOLDFAST_BINARY, "doctor", "--quick", "--json"}));
+  const int code = there.wait();
+  if (there.out().empty() && there.err().find("unshare: ") != std::string::npos)
+    GTEST_SKIP() << "the system does not let us have a time namespace";
+  EXPECT_EQ(code, 77) << there.err();
+  EXPECT_EQ(Told(there.out()).weight_of("sqlite.time-namespace"), "danger") << there.out();
+  EXPECT_EQ(Told(holdfast({"doctor", "--quick", "--json"}).out).weight_of("sqlite.time-namespace"), "");
 }
 
 TEST_F(DoctorHere, what_is_not_a_store_is_64) {

@@ -99,7 +99,7 @@ TEST_P(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
     timeout = holdfast({"wait", "-w", "30ms", "k"});
     return timeout.code == 75;
   })) << timeout.code;
-  EXPECT_THAT(timeout.err, HasSubstr("k is held by host:"));
+  EXPECT_THAT(timeout.err, MatchesRegex("holdfast: k is held by [^ :]+ pid [0-9]+ \\(.* left\\)\n"));
   EXPECT_FALSE(waiter.has_ended());
   holder.type("done\n");
   EXPECT_EQ(waiter.wait(), 0) << waiter.err();

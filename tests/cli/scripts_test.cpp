@@ -55,7 +55,7 @@ TEST_P(Scripts, acquire_tells_busy_from_granted) {
   const Ended busy = holdfast({"acquire", "-n", "k"});
   EXPECT_EQ(busy.code, 75);
   EXPECT_EQ(busy.out, "");
-  EXPECT_THAT(busy.err, HasSubstr("holdfast: k is held by host:"));
+  EXPECT_THAT(busy.err, MatchesRegex("holdfast: k is held by [^ :]+ pid [0-9]+ \\(.* left\\)\n"));
   EXPECT_EQ(holdfast({"acquire", "-w", "50ms", "k"}).code, 75);
 }
 

@@ -55,7 +55,11 @@ TEST_P(Servers, that_are_dead_are_69_and_one_sentence) {
   server_->kill();
   for (const Words& words : all_commands_) {
     SCOPED_TRACE(::testing::PrintToString(words));
-    expect_one_sentence(holdfast(words), 69);
+    const Ended ended = holdfast(words);
+    expect_one_sentence(ended, 69);
+    EXPECT_THAT(ended.err,
+                MatchesRegex("holdfast: cannot connect to [a-z]+://[^ ]+: Connection refused.*\n"));
+    EXPECT_LT(ended.err.size(), 150u) << "and no more than that: " << ended.err;
   }
   EXPECT_FALSE(exists("ran"));
 }

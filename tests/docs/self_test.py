@@ -19,7 +19,7 @@ GOOD = "\n".join([
           "$ cat <<END", "> text", "> END", "text",
           "$ holdfast run k -- sleep 60 &"),
     "<!-- until: holdfast ls | grep -q ^k -->",
-    block("console", "$ holdfast run -n k -- true", "holdfast: k is held by host:…", "[exit 75]", "$ kill %1; wait %1",
+    block("console", "$ holdfast run -n k -- true", "holdfast: k is held by … pid …", "[exit 75]", "$ kill %1; wait %1",
           "[exit 143]"),
     block("sh", "holdfast run k -- true"),
     block("sh syntax", "./dev test"),

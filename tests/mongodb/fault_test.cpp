@@ -98,6 +98,20 @@ TEST_F(FaultOfMongo, a_certificate_that_is_not_good_does_not_pass_by_itself) {
   EXPECT_EQ(to_error(bad, Effect::writes, true, site()).code, Errc::refused);
 }
 
+TEST_F(FaultOfMongo, a_server_that_is_not_there_is_named_with_the_reason_alone) {
+  const auto said = [](const char* words) {
+    const bson_error_t gone =
+        error_of(MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, words);
+    return to_error(gone, Effect::writes, false, site()).detail;
+  };
+  const std::string begin = "cannot connect to mongodb://db:27017/app?collection=locks: ";
+  EXPECT_EQ(said("No suitable servers found (`serverSelectionTryOnce` set): [Connection refused]"),
+            begin + "Connection refused");
+  EXPECT_EQ(said("No suitable servers found (`serverSelectionTryOnce` set): [a:1: no] [b:2: never]"),
+            begin + "a:1: no; b:2: never");
+  EXPECT_EQ(said("No servers yet eligible for rescan"), begin + "No servers yet eligible for rescan");
+}
+
 TEST_F(FaultOfMongo, no_words_repeat_a_password) {
   for (const std::uint32_t domain : {MONGOC_ERROR_SERVER, MONGOC_ERROR_STREAM, MONGOC_ERROR_CLIENT}) {
     const Error error =

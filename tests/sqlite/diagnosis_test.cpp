@@ -27,7 +27,10 @@ class DiagnosisOfSqlite : public SqliteTest {
  protected:
   static Diagnosis diagnose(const std::string& path,
                             const sqlite::Machine& machine = sqlite::this_machine().value()) {
-    return sqlite::origin({.path = path}, machine).value()->steward()->diagnose(soon()).value();
+    Diagnosis diagnosis =
+        sqlite::origin({.path = path}, machine).value()->steward()->diagnose(soon()).value();
+    for (const Finding& finding : diagnosis.findings) EXPECT_NE(finding.advice, "") << finding.topic;
+    return diagnosis;
   }
   Diagnosis diagnose() { return diagnose(path_); }
 

@@ -46,6 +46,7 @@ Status measure_way(Store& store, Millis ttl, Report& report) {
     trips.push_back(std::chrono::ceil<Micros>(sample->received - sample->sent));
   }
   report.round_trips = round_trips_of(std::move(trips));
+  report.ttl = ttl;
   report.add(judge(*report.round_trips, ttl));
   return ok();
 }

@@ -90,11 +90,18 @@ std::string test_words(const SelfTest& test) {
          also(test.failures, "without an answer");
 }
 
+std::string ttl_words(Millis ttl, Millis least) {
+  const std::string enough = format_duration(least) + " would do";
+  if (ttl == never) return "a lease without an end needs no renewal (else a ttl of " + enough + ")";
+  return (ttl >= least ? "enough for a ttl of " : "too long for a ttl of ") + format_duration(ttl) + " (" +
+         enough + ")";
+}
+
 std::string numbers(const Report& report) {
   std::string text;
   if (const auto& trips = report.round_trips) {
-    text += "round trip    median " + in_millis(trips->median) + ", p99 " + in_millis(trips->p99) +
-            ": enough for a ttl of " + format_duration(least_ttl(*trips)) + "\n";
+    text += "round trip    median " + in_millis(trips->median) + ", p99 " + in_millis(trips->p99) + ": " +
+            ttl_words(report.ttl, least_ttl(*trips)) + "\n";
   }
   if (report.clock_rate) text += "clock drift   " + rate_words(*report.clock_rate) + "\n";
   if (report.clock_untold)

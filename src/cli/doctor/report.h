@@ -18,6 +18,7 @@ struct Report {
   std::string store;    // without secrets
   Diagnosis diagnosis;  // with the findings that are the same for every store
   std::optional<RoundTrips> round_trips = {};
+  Millis ttl{30'000};  // that they were judged by
   std::optional<ClockRate> clock_rate = {};
   bool clock_untold = false;  // we asked, and were told no time
   std::optional<ClockOffset> clock_offset = {};

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/wall_clock.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/look.h"
@@ -56,9 +57,21 @@ Row cells_of(const LeaseRow& row, Micros now) {
           row.note};
 }
 
-std::string table_of(const std::vector<LeaseRow>& leases, bool colour) {
+// Half of a holder's name is of less use than half of a key, so it is cut last.
+void fit_terminal(Rows& rows) {
+  constexpr std::size_t key = 0, holder = 1, note = 6, short_name = 24, shortest = 8;
+  // A character in the last column could wrap.
+  const std::size_t columns = size_of_terminal(STDOUT_FILENO).columns - 1;
+  fit(rows, {key, holder, note}, columns, short_name);
+  fit(rows, {key, note}, columns, shortest);
+  fit(rows, {holder}, columns, shortest);
+}
+
+// In a pipe everything is whole.
+std::string table_of(const std::vector<LeaseRow>& leases, bool colour, bool terminal) {
   Rows rows{{"KEY", "HOLDER", "HELD FOR", "REMAINING", "WAITING", "TOKEN", "NOTE"}};
   for (const LeaseRow& row : leases) rows.push_back(cells_of(row, wall_now()));
+  if (terminal) fit_terminal(rows);
   return aligned(rows, true, colour);
 }
 
@@ -74,8 +87,8 @@ std::string heading_of(const Look& look, const std::string& store) {
          std::to_string(waiting) + " waiting";
 }
 
-std::string text_of(const Look& look, const std::string& store) {
-  return heading_of(look, store) + (look.leases.empty() ? "" : "\n" + table_of(look.leases, false));
+std::string text_of(const Look& look, const std::string& store, bool terminal) {
+  return heading_of(look, store) + (look.leases.empty() ? "" : "\n" + table_of(look.leases, false, terminal));
 }
 
 int watch(const Ls& command, const Common& common, Looked looked) {
@@ -86,7 +99,7 @@ int watch(const Ls& command, const Common& common, Looked looked) {
   return Rounds(eye, *command.watch).go([&](Look look) -> Status {
     select(look.leases, command);
     if (common.json) return say_now(json_of(look));
-    const std::string text = text_of(look, eye.name());
+    const std::string text = text_of(look, eye.name(), terminal);
     const bool again = !std::exchange(first, false);
     if (terminal) return say_now(in_place(text, size_of_terminal(STDOUT_FILENO), wants_colour(stdout)));
     return say_now(again ? "\n" + text : text);
@@ -107,11 +120,13 @@ int execute(const Ls& command, const Common& common) {
     for (const LeaseRow& row : *leases) say(json_of(row));
     return exit_ok;
   }
+  const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   if (leases->empty()) {
-    if (::isatty(STDOUT_FILENO) == 1) complain("nobody holds or waits for anything in " + common.store);
+    if (terminal) complain("nobody holds or waits for anything in " + common.store);
     return exit_ok;
   }
-  say(table_of(*leases, wants_colour(stdout)));
+  if (terminal) count_as_utf8();
+  say(table_of(*leases, wants_colour(stdout), terminal));
   return exit_ok;
 }
 

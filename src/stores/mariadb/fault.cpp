@@ -61,6 +61,13 @@ std::string words(const Trouble& trouble) {
   return trouble.text + system_error_in(trouble) + " (" + std::to_string(trouble.code) + ")";
 }
 
+// Of a server that is not there the driver says again where it was looked for.
+std::string connect_words(const Trouble& trouble) {
+  const std::string why = system_error_in(trouble);
+  const bool not_there = one_of(trouble.code, {2002, 2003}) && !why.empty();
+  return not_there ? why.substr(2) + " (" + std::to_string(trouble.code) + ")" : words(trouble);
+}
+
 }  // namespace
 
 bool was_overtaken(unsigned code) noexcept { return one_of(code, {1020, 1062, 1213, 1412}); }
@@ -87,7 +94,7 @@ Error statement_error(const Trouble& trouble, const std::string& where) {
 Error connect_error(const Trouble& trouble, const std::string& where) {
   if (const std::string why = refusal(trouble.code); !why.empty())
     return {code_of_refusal(trouble.code), where + ": " + why + ": " + words(trouble)};
-  return {Errc::unavailable, "cannot connect to " + where + ": " + words(trouble)};
+  return {Errc::unavailable, "cannot connect to " + where + ": " + connect_words(trouble)};
 }
 
 }  // namespace holdfast::mariadb

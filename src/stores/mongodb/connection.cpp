@@ -58,7 +58,8 @@ mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_h
     if (mongoc_uri_get_tls(uri)) stream = with_tls(stream, uri, host->host, left_ms(turn), error);
     return stream ? mongoc_stream_buffered_new(stream, 1024) : nullptr;
   } catch (const std::exception& e) {
-    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, "%s", e.what());
+    const std::string where = alone ? "" : std::string(host->host_and_port) + ": ";
+    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, "%s%s", where.c_str(), e.what());
     return nullptr;
   }
 }

@@ -61,6 +61,16 @@ std::string without_secrets(std::string_view text, const Site& site) {
   return printable(clean.substr(0, 300));
 }
 
+// The driver says how it looked for a server, and in brackets what came of each.
+std::string reasons_in(const std::string& words) {
+  const std::size_t open = words.find(": [");
+  if (!words.starts_with("No s") || open == std::string::npos) return words;
+  std::string reasons = words.substr(open + 3);
+  for (std::size_t at = 0; (at = reasons.find("] [", at)) != std::string::npos;) reasons.replace(at, 3, "; ");
+  if (reasons.ends_with(']')) reasons.pop_back();
+  return reasons;
+}
+
 Error server_error(std::int64_t code, std::string_view words, Errc otherwise, const Site& site) {
   const std::string begin = site.place + " says no: ";
   const std::string said = without_secrets(words, site) + ", code " + std::to_string(code);
@@ -93,7 +103,7 @@ Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& 
                   "; tlsCAFile= names whom to trust, and the certificate has to name the host"};
   }
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION || !sent)
-    return {Errc::unavailable, site.place + " cannot be reached: " + words};
+    return {Errc::unavailable, "cannot connect to " + site.name() + ": " + reasons_in(words)};
   return {otherwise, site.place + " did not answer: " + words};
 }
 

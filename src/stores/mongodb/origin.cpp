@@ -68,11 +68,7 @@ class MongoOrigin final : public Origin {
     return std::shared_ptr<Origin>(std::make_shared<MongoOrigin>(std::move(other)));
   }
 
-  std::string name() const override {
-    const Options& o = site_->options;
-    return printable("mongodb://" + site_->place + "/" + site_->database + "?collection=" + o.collection +
-                     (site_->beside_the_gem() ? "&layout=mongo-lock" : ""));
-  }
+  std::string name() const override { return site_->name(); }
   const std::string& client() const noexcept override { return site_->client; }
 
  private:

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "holdfast/mongodb.h"
 #include "stores/mongodb/mongoc.h"
 
@@ -23,6 +24,11 @@ struct Site {
   bool verified = true;  // the server's certificate is looked at
   bool logs_in = false;
 
+  // As a URL; holds no secret.
+  std::string name() const {
+    return printable("mongodb://" + place + "/" + database + "?collection=" + options.collection +
+                     (beside_the_gem() ? "&layout=mongo-lock" : ""));
+  }
   bool beside_the_gem() const { return options.layout == Layout::mongo_lock; }
   // Where everything of a key is one document.  Beside the gem that is a collection of ours.
   std::string leases() const { return options.collection + (beside_the_gem() ? ".holdfast" : ""); }

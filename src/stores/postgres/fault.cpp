@@ -42,6 +42,21 @@ std::string words(const Trouble& trouble) {
   return trouble.state.empty() ? trouble.text : trouble.text + " (" + trouble.state + ")";
 }
 
+// The driver says again where to, and asks what people ask themselves.
+Trouble in_short(Trouble trouble) {
+  std::string& text = trouble.text;
+  constexpr std::string_view question = "; Is the server running ";
+  for (std::size_t at = 0; (at = text.find(question, at)) != std::string::npos;) {
+    const std::size_t end = text.find('?', at);
+    text.erase(at, end == std::string::npos ? end : end + 1 - at);
+  }
+  constexpr std::string_view where = "connection to server ", then = " failed: ";
+  const std::size_t why = text.find(then);
+  const bool once = text.starts_with(where) && text.find(where, 1) == std::string::npos;
+  if (once && why != std::string::npos) text.erase(0, why + then.size());
+  return trouble;
+}
+
 }  // namespace
 
 bool is_contention(std::string_view state) noexcept {
@@ -58,7 +73,7 @@ Error statement_error(const Trouble& trouble, const std::string& where) {
 Error connect_error(const Trouble& trouble, const std::string& where) {
   if (const std::string why = refusal(trouble.state); !why.empty())
     return {code_of_refusal(trouble.state), where + ": " + why + ": " + words(trouble)};
-  return {Errc::unavailable, "cannot connect to " + where + ": " + words(trouble)};
+  return {Errc::unavailable, "cannot connect to " + where + ": " + words(in_short(trouble))};
 }
 
 }  // namespace holdfast::postgres

@@ -14,21 +14,6 @@
 namespace holdfast::redis {
 namespace {
 
-std::string name_of(const Options& o) {
-  const std::string db = std::to_string(o.db);
-  std::string name;
-  if (!o.socket.empty())
-    name = "redis+unix://" + o.socket + (o.db == 0 ? "" : "?db=" + db);
-  else
-    name = (o.tls ? "rediss://" : "redis://") + host_and_port(o.host, o.port) + (o.db == 0 ? "" : "/" + db);
-  const auto add = [&](const std::string& parameter) {
-    name += (name.find('?') == std::string::npos ? "?" : "&") + parameter;
-  };
-  if (!o.prefix.empty()) add("prefix=" + o.prefix);
-  if (o.layout == Layout::active_job_lock) add("layout=active_job_lock");
-  return name;
-}
-
 class RedisOrigin final : public Origin {
  public:
   RedisOrigin(Options options, std::shared_ptr<TlsContext> tls)
@@ -68,7 +53,7 @@ class RedisOrigin final : public Origin {
     return std::shared_ptr<Origin>(std::make_shared<RedisOrigin>(std::move(options), site_->tls));
   }
 
-  std::string name() const override { return printable(name_of(site_->options)); }
+  std::string name() const override { return site_->name; }
   const std::string& client() const noexcept override { return site_->client; }
 
  private:

@@ -23,14 +23,19 @@ constexpr Millis briefly = 20ms;
   raise({Errc::unavailable, "the connection to " + printable(site.place) + " " + why});
 }
 
-Fd connect_to(const Options& options, Instant until) {
-  return options.socket.empty() ? connect_tcp(options.host, options.port, until)
-                                : connect_unix(options.socket, until);
+Fd connect_to(const Site& site, Instant until) {
+  const Options& options = site.options;
+  try {
+    return options.socket.empty() ? connect_tcp(options.host, options.port, until)
+                                  : connect_unix(options.socket, until);
+  } catch (const Failure& failure) {
+    raise({failure.error().code, "cannot connect to " + site.name + ": " + failure.error().detail});
+  }
 }
 
 }  // namespace
 
-Stream::Stream(const Site& site, Instant until) : site_(site), socket_(connect_to(site.options, until)) {
+Stream::Stream(const Site& site, Instant until) : site_(site), socket_(connect_to(site, until)) {
   block_briefly(fd(), briefly);
   if (site.tls) shake_hands(until);
 }

@@ -28,7 +28,7 @@ constexpr std::uint64_t little_room = 16 << 20, few_files = 64;
 // A refusal says what is wrong and, behind its last semicolon, what would be right.
 Finding refusal(const char* topic, const Error& error) {
   const std::size_t end = error.detail.rfind("; ");
-  if (end == std::string::npos) return {Weight::danger, topic, error.detail, ""};
+  if (end == std::string::npos) return {Weight::danger, topic, error.detail, "give another path"};
   return {Weight::danger, topic, error.detail.substr(0, end), error.detail.substr(end + 2)};
 }
 
@@ -127,7 +127,7 @@ void find_in_process(Findings& found) {
   found.push_back({Weight::note, "sqlite.power-loss",
                    "commits of leases are not awaited on the disk (synchronous=NORMAL): a power cut may lose "
                    "the last of them, when every lease is void anyway; tokens go on from the clock",
-                   ""});
+                   "nothing to change: no lease outlives the cut"});
 }
 
 void find_in_era(Findings& found, Connection& connection) {
@@ -136,7 +136,7 @@ void find_in_era(Findings& found, Connection& connection) {
     case Era::another_boot:
       found.push_back({Weight::note, "sqlite.boot",
                        connection.path() + " was last used before this machine started: its leases are void",
-                       ""});
+                       "nothing to change: the next one who uses it begins anew"});
       return;
     case Era::another_clock:
       found.push_back(
