@@ -3,12 +3,13 @@
 
 #include <date/tz.h>
 
-#include <mutex>
-#include <shared_mutex>
+#include <atomic>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "base/text.h"
+#include "holdfast/clock.h"
 
 namespace holdfast::jobs {
 namespace {
@@ -18,30 +19,41 @@ using namespace std::chrono_literals;
 constexpr int days_to_look = 366 * 8;
 
 // The zones are a static object of their library, and go when the process ends: a schedule of a static Jobs,
-// or one that nobody could wait for, may look at them even then.  Never destroyed itself.
+// or one that nobody could wait for, may look at them even then.
 class Zones {
  public:
-  static Zones& all() {
-    static Zones& zones = *new Zones;
-    return zones;
-  }
   static const date::time_zone* find(std::string_view name) {
     const date::time_zone* const zone = date::locate_zone(std::string(name));
     static const End before_theirs;  // made after them
     return zone;
   }
 
-  bool gone() const { return gone_; }
-  std::shared_mutex mutex;  // guards the zones and gone()
+  // They stay while there is one, unless they have gone.
+  class Reading {
+   public:
+    Reading() { ++all().readers_; }
+    ~Reading() { --all().readers_; }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    explicit operator bool() const { return !all().gone_; }
+  };
 
  private:
   struct End {
     ~End() {
-      const std::unique_lock lock(all().mutex);
       all().gone_ = true;
+      // A reader takes no longer; in a child after fork() there may be one that never ends.
+      const Instant enough = after(BootClock::now(), 1s);
+      while (all().readers_ > 0 && BootClock::now() < enough) std::this_thread::yield();
     }
   };
-  bool gone_ = false;
+  static Zones& all() {
+    static Zones& never_destroyed = *new Zones;
+    return never_destroyed;
+  }
+
+  std::atomic<int> readers_ = 0;
+  std::atomic<bool> gone_ = false;
 };
 
 }  // namespace
@@ -58,8 +70,8 @@ Result<Timetable> Timetable::make(std::string_view schedule, std::string_view zo
 }
 
 std::optional<Second> Timetable::next(Second then) const {
-  const std::shared_lock lock(Zones::all().mutex);
-  if (Zones::all().gone()) return std::nullopt;
+  const Zones::Reading zones;
+  if (!zones) return std::nullopt;
   const auto local = date::floor<date::days>(zone_->to_local(date::sys_seconds(then)));
   // From the day before: an hour that was left out may put a tick on another day.
   for (int i = -1; i <= days_to_look; ++i) {
