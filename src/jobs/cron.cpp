@@ -20,7 +20,6 @@ using namespace std::chrono_literals;
 using jobs::Second;
 using jobs::Timetable;
 
-constexpr Millis patience = 10s;        // with a store that hangs while the schedule ends
 constexpr Millis longest_sleep = 1min;  // the store's clock may be set
 constexpr Millis after_trouble = 5s;
 
@@ -139,28 +138,6 @@ void Jobs::cron(std::string name, std::string_view schedule, std::string_view zo
   const std::lock_guard lock(state_->mutex);
   state_->schedules.reserve(state_->schedules.size() + 1);  // a thread that runs is one that is known
   state_->schedules.push_back({.stop = [kept] { kept->stop(); }, .thread = Worker([kept] { kept->run(); })});
-}
-
-std::shared_ptr<JobsState> JobsState::for_copies(Client client) {
-  struct Copies {
-    explicit Copies(Client c) : state(std::make_shared<JobsState>(std::move(c))) {}
-    ~Copies() { state->end_schedules(); }
-    const std::shared_ptr<JobsState> state;
-  };
-  const auto copies = std::make_shared<const Copies>(std::move(client));
-  return {copies, copies->state.get()};
-}
-
-void JobsState::end_schedules() noexcept {
-  std::vector<jobs::KeptSchedule> ending;
-  {
-    const std::lock_guard lock(mutex);
-    ending.swap(schedules);
-  }
-  for (const auto& kept : ending) kept.stop();
-  const Instant until = after(BootClock::now(), patience);
-  for (auto& kept : ending)
-    kept.thread.finish(std::max(std::chrono::ceil<Millis>(until - BootClock::now()), Millis::zero()));
 }
 
 }  // namespace holdfast

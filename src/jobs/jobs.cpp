@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_call = 5s;
+constexpr Millis patience = 10s;  // with a store that hangs while a schedule ends
 
 Result<JobRow> changed(JobsState& state, JobId id, JobChange what) {
   const Instant until = jobs::soon();
@@ -51,6 +52,29 @@ bool JobsState::refresh(const std::string& key) {
   bool refreshed = false;
   for (const Context& context : contexts) refreshed = JobContext(*context).refresh_lock() || refreshed;
   return refreshed;
+}
+
+// Not beside the schedules themselves: who has none needs no time zones.
+std::shared_ptr<JobsState> JobsState::for_copies(Client client) {
+  struct Copies {
+    explicit Copies(Client c) : state(std::make_shared<JobsState>(std::move(c))) {}
+    ~Copies() { state->end_schedules(); }
+    const std::shared_ptr<JobsState> state;
+  };
+  const auto copies = std::make_shared<const Copies>(std::move(client));
+  return {copies, copies->state.get()};
+}
+
+void JobsState::end_schedules() noexcept {
+  std::vector<jobs::KeptSchedule> ending;
+  {
+    const std::lock_guard lock(mutex);
+    ending.swap(schedules);
+  }
+  for (const auto& kept : ending) kept.stop();
+  const Instant until = after(BootClock::now(), patience);
+  for (auto& kept : ending)
+    kept.thread.finish(std::max(std::chrono::ceil<Millis>(until - BootClock::now()), Millis::zero()));
 }
 
 Jobs::Let::~Let() {
