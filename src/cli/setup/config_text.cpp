@@ -271,6 +271,12 @@ Result<ConfigFile> parse_config(std::string_view text, const std::string& path) 
                                     " is no TOML: a letter that is not ASCII stands outside of quotes; write "
                                     "for example [keys.\"PREFIX\"]"};
   try {
+    // Where quotes stand in odd places that cannot be told before: first the same text without such letters.
+    std::string ascii(text);
+    if (text.starts_with("\xEF\xBB\xBF")) ascii.replace(0, 3, 3, ' ');
+    std::replace_if(
+        ascii.begin(), ascii.end(), [](char c) { return (c & 0x80) != 0; }, 'x');
+    if (ascii != text) (void)toml::parse(ascii);
     return Reader(path).read(toml::parse(text));
   } catch (const toml::parse_error& error) {
     const toml::source_position& at = error.source().begin;
