@@ -42,6 +42,8 @@ Row read_row(const Cursor& cursor, int column) {
   row.token = Token{static_cast<std::uint64_t>(cursor.number(column + 2))};
   if (!is_token(cursor.number(column + 2)))
     cursor.refuse(" has a token at the end of all numbers, which we did not write");
+  if (!row.holder.empty() && row.token == no_token)
+    cursor.refuse(" has a holder without a token, which we did not write");
   row.client = cursor.is_null(column + 3) ? client_named_in(row.holder) : cursor.text(column + 3);
   return row;
 }
