@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "cli/json_value.h"
 #include "cli/output.h"
 #include "cli/words/given.h"
 
 namespace holdfast::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// Rows may be somebody else's: what is not UTF-8 is replaced, not thrown about.
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 Json millis(Millis duration) { return duration == never ? Json() : Json(duration.count()); }
-
-Json token_of(Token token) { return token == no_token ? Json() : Json(number(token)); }
 
 Json host_of(const std::string& holder) {
   const auto where = whereabouts(holder);

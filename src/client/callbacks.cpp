@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis patience = 1s;  // with a function of the user's that runs while the client goes
+constexpr Millis patience_with_callbacks = 1s;  // with a function of the user's that runs while the client goes
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void Callbacks::close() {
     if (std::exchange(queue_->closed, true)) return;
     queue_->changed.notify_one();
   }
-  worker_.finish(patience);
+  worker_.finish(patience_with_callbacks);
 }
 
 void Callbacks::run(std::function<void()> function) {

@@ -18,13 +18,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis one_call = 5s;
+constexpr Millis one_admin_call = 5s;
 constexpr Millis one_look = 500ms;
 constexpr Millis one_purge = 10min, one_diagnosis = 20s;
 constexpr Millis first_pause = 20ms, longest_pause = 500ms;
 constexpr Millis without_answer = 10s;  // a wait outlives a restart of the store, not its end
 
-Instant soon() { return after(BootClock::now(), one_call); }
+Instant in_one_admin_call() { return after(BootClock::now(), one_admin_call); }
 
 Status check_why(const Break& why) {
   if (Status s = core::check_owner(why.by); !s) return s;
@@ -48,7 +48,7 @@ struct Operator::State {
     if (Status s = check_not_forked(); !s) return std::move(s).error();
     return call();
   }
-  Result<LeaseRow> look(std::string_view key, Instant until = soon()) { return look_at(store, {key}, until); }
+  Result<LeaseRow> look(std::string_view key, Instant until = in_one_admin_call()) { return look_at(store, {key}, until); }
 
   const ForkPage page;
   const std::shared_ptr<Origin> origin;
@@ -74,11 +74,11 @@ Operator::~Operator() {
 }
 
 Result<Page> Operator::try_list(const Query& query) {
-  return state_->unless_forked([&] { return state_->store.list(query, soon()); });
+  return state_->unless_forked([&] { return state_->store.list(query, in_one_admin_call()); });
 }
 
 Result<Traits> Operator::try_examine() {
-  return state_->unless_forked([&] { return state_->store.examine(soon()); });
+  return state_->unless_forked([&] { return state_->store.examine(in_one_admin_call()); });
 }
 
 Result<Diagnosis> Operator::try_diagnose() {
@@ -91,9 +91,9 @@ Result<Inspection> Operator::try_inspect(std::string_view key) {
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   auto lease = state_->look(key);
   if (!lease) return std::move(lease).error();
-  auto places = state_->store.list({.what = Query::What::places, .prefix = key, .exact = true}, soon());
+  auto places = state_->store.list({.what = Query::What::places, .prefix = key, .exact = true}, in_one_admin_call());
   if (!places) return std::move(places).error();
-  auto log = state_->store.list({.what = Query::What::log, .prefix = key, .exact = true}, soon());
+  auto log = state_->store.list({.what = Query::What::log, .prefix = key, .exact = true}, in_one_admin_call());
   if (!log) return std::move(log).error();
   return Inspection{*std::move(lease), std::move(places->places), std::move(log->log)};
 }
@@ -109,7 +109,7 @@ Result<std::string> Operator::try_break_lease(std::string_view key, Token token,
   const Request evict{
       .verb = Verb::evict, .key = {key}, .holder = {why.by}, .token = token, .note = why.reason};
   Reply reply;
-  if (Status s = state_->store.apply({&evict, 1}, {&reply, 1}, soon()); !s) return std::move(s).error();
+  if (Status s = state_->store.apply({&evict, 1}, {&reply, 1}, in_one_admin_call()); !s) return std::move(s).error();
   if (reply.verdict == Verdict::released) return before->token == token ? before->holder : std::string();
   std::string now = "nobody holds it";
   if (before->remaining > 0ms && before->token == no_token)
@@ -140,8 +140,8 @@ Status Operator::try_wait_until_free(std::string_view key, WaitOptions options) 
     if (options.stop.stop_requested())
       return Error{Errc::stopped, "the wait for " + printable(key) + " was stopped"};
     // No call outlives the wait, but each has time enough for an answer.
-    const Instant enough = after(BootClock::now(), options.wait == 0ms ? one_call : one_look);
-    auto found = state_->look(key, std::min(soon(), std::max(give_up, enough)));
+    const Instant enough = after(BootClock::now(), options.wait == 0ms ? one_admin_call : one_look);
+    auto found = state_->look(key, std::min(in_one_admin_call(), std::max(give_up, enough)));
     const Instant now = BootClock::now();
     if (found) {
       row = *std::move(found);
@@ -171,11 +171,11 @@ Result<Purged> Operator::try_purge(const Purge& what) {
 }
 
 Result<std::vector<std::string>> Operator::try_plan() {
-  return state_->unless_forked([&] { return state_->origin->steward()->plan(soon()); });
+  return state_->unless_forked([&] { return state_->origin->steward()->plan(in_one_admin_call()); });
 }
 
 Result<std::vector<std::string>> Operator::try_init() {
-  return state_->unless_forked([&] { return state_->origin->steward()->init(soon()); });
+  return state_->unless_forked([&] { return state_->origin->steward()->init(in_one_admin_call()); });
 }
 
 }  // namespace holdfast

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis patience = 1s;
+constexpr Millis patience_with_listener = 1s;
 constexpr Millis after_failure = 100ms;  // a bell that cannot be read: the waiters' polls stand behind it
 
 }  // namespace
@@ -19,7 +19,7 @@ Waiting::~Waiting() {
     state_->closed = true;
   }
   state_->wakeup.ring();
-  listener_.finish(patience);
+  listener_.finish(patience_with_listener);
 }
 
 Waiting::Waiter::Waiter(Waiting& waiting, std::string_view key) : waiting_(waiting), key_(key) {

@@ -11,7 +11,7 @@
 namespace holdfast {
 namespace {
 
-using Value = nlohmann::json;
+using KeyValue = nlohmann::json;
 
 // As Ruby writes a Float: the shortest digits that read back as the same number, always with a fraction; with
 // an exponent below 0.0001 and from 1e16 on.
@@ -33,7 +33,7 @@ Result<std::string> joined(std::string_view name, const Args& args) {
   std::string identifier;
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (i > 0) identifier += '-';
-    const Value value = Value::parse(args[i], nullptr, false);
+    const KeyValue value = KeyValue::parse(args[i], nullptr, false);
     if (value.is_string()) {
       identifier += value.get<std::string>();
     } else if (value.is_number_float()) {

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/jobs/job_json.h"
 
-#include <nlohmann/json.hpp>
+#include "cli/json_value.h"
 
 namespace holdfast::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 Json moment(Micros at) { return at == Micros::zero() ? Json() : Json(at.count()); }
-Json token_of(Token token) { return token == no_token ? Json() : Json(number(token)); }
 
 Json arguments(const std::string& text) {
   Json args = Json::parse(text, nullptr, false);

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr Millis blink = 250ms;
 constexpr Millis refresh = 1s;
-constexpr std::string_view clear_line = "\r\033[K";
+constexpr std::string_view erase_line = "\r\033[K";
 
 std::size_t terminal_width() {
   winsize size{};
@@ -57,14 +57,14 @@ struct WaitingLine::Shared {
   void show(std::string_view line) {
     const std::lock_guard lock(mutex);
     if (over) return;
-    const std::string text = std::string(clear_line) + std::string(line);
+    const std::string text = std::string(erase_line) + std::string(line);
     shown = true;
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   }
   void end() {
     const std::lock_guard lock(mutex);
     over = true;
-    if (shown) (void)!::write(STDERR_FILENO, clear_line.data(), clear_line.size());
+    if (shown) (void)!::write(STDERR_FILENO, erase_line.data(), erase_line.size());
     wakeup.ring();
   }
   void work() {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/wall_clock.h"
 #include "cli/output.h"
+#include "cli/see/describe.h"
 
 namespace holdfast::cli {
 namespace {
@@ -154,13 +155,8 @@ std::map<std::string, Pair> by_key(const Look& before, const Look& now) {
   return pairs;
 }
 
-std::string who(const std::string& holder) { return printable(short_holder(holder)); }
 std::string and_note(const std::string& note) { return note.empty() ? "" : " (" + printable(note) + ")"; }
-std::string because(const std::string& why) { return why.empty() ? "" : ": " + printable(why); }
-std::string with_token(Token token) {
-  return token == no_token ? "" : ", token " + std::to_string(number(token));
-}
-std::string left_of(Millis remaining) {
+std::string time_left(Millis remaining) {
   return remaining == never ? "without end" : format_duration(remaining) + " left";
 }
 std::string how_many(std::uint32_t waiting) {
@@ -195,10 +191,10 @@ const char* to_string(Event event) noexcept {
 std::string sentence_of(const Change& c) {
   switch (c.event) {
     case Event::holds:
-      return "held by " + who(c.holder) + ", " + left_of(c.remaining) + with_token(c.token) +
+      return "held by " + who(c.holder) + ", " + time_left(c.remaining) + with_token(c.token) +
              (c.waiting == 0 ? "" : ", " + how_many(c.waiting)) + and_note(c.detail);
     case Event::acquired: return "by " + who(c.holder) + with_token(c.token) + and_note(c.detail);
-    case Event::renewed: return "by " + who(c.holder) + ", " + left_of(c.remaining);
+    case Event::renewed: return "by " + who(c.holder) + ", " + time_left(c.remaining);
     case Event::released: return "by " + who(c.holder) + with_token(c.token);
     case Event::expired:
       return "of " + who(c.holder) + with_token(c.token) + (c.free_since ? "; nobody has it" : "");

@@ -51,6 +51,12 @@ std::string left_of(const LeaseRow& row) {
   return row.remaining == never ? "no end" : format_duration(row.remaining);
 }
 
+std::string who(const std::string& holder) { return printable(short_holder(holder)); }
+std::string because(const std::string& detail) { return detail.empty() ? "" : ": " + printable(detail); }
+std::string with_token(Token token) {
+  return token == no_token ? "" : ", token " + std::to_string(number(token));
+}
+
 bool is_known(const Inspection& found) {
   return is_held(found.lease) || !found.lease.holder.empty() || found.lease.token != no_token ||
          !found.log.empty() || !found.places.empty();

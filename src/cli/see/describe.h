@@ -11,6 +11,11 @@ namespace holdfast::cli {
 std::string age_of(const LeaseRow& row, Micros now);
 std::string left_of(const LeaseRow& row);
 
+// Parts of a sentence about a lease.
+std::string who(const std::string& holder);
+std::string because(const std::string& detail);  // ": detail", or nothing
+std::string with_token(Token token);             // ", token 17", or nothing
+
 // The store has heard of that key.  What has been free for long it forgets, and some layouts at once.
 bool is_known(const Inspection& found);
 inline constexpr const char* nothing_known =

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/wall_clock.h"
 #include "cli/output.h"
+#include "cli/see/describe.h"
 
 namespace holdfast::cli {
 namespace {
@@ -36,13 +37,8 @@ std::string how_often(const JobRow& job) {
   return text;
 }
 
-std::string who(const std::string& holder) { return printable(short_holder(holder)); }
-std::string because(const std::string& detail) { return detail.empty() ? "" : ": " + printable(detail); }
 std::string in_brackets(const std::string& detail) {
   return detail.empty() ? "" : " (" + printable(detail) + ")";
-}
-std::string with_token(Token token) {
-  return token == no_token ? "" : ", token " + std::to_string(number(token));
 }
 
 std::string of_the_lease(const Moment& m) {

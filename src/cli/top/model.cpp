@@ -11,7 +11,6 @@ namespace holdfast::cli {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = Press::Kind;
 
 constexpr std::size_t longest_text = 512;
 
@@ -138,25 +137,25 @@ Wish Model::press_in_list(const Press& press, std::size_t page) {
   const auto place = static_cast<std::ptrdiff_t>(selected_);
   const auto step = static_cast<std::ptrdiff_t>(std::max<std::size_t>(page, 2) - 1);
   switch (press.kind) {
-    case Kind::up: move_to(place - 1); return {};
-    case Kind::down: move_to(place + 1); return {};
-    case Kind::page_up: move_to(place - step); return {};
-    case Kind::page_down: move_to(place + step); return {};
-    case Kind::first: move_to(0); return {};
-    case Kind::last: move_to(static_cast<std::ptrdiff_t>(rows_.size())); return {};
-    case Kind::enter:
+    case Press::Kind::up: move_to(place - 1); return {};
+    case Press::Kind::down: move_to(place + 1); return {};
+    case Press::Kind::page_up: move_to(place - step); return {};
+    case Press::Kind::page_down: move_to(place + step); return {};
+    case Press::Kind::first: move_to(0); return {};
+    case Press::Kind::last: move_to(static_cast<std::ptrdiff_t>(rows_.size())); return {};
+    case Press::Kind::enter:
       if (rows_.empty()) return {};
       mode_ = Mode::inspect;
       inspected_ = rows_[selected_].lease.key;
       inspection_.reset();
       scrolled_ = 0;
       return {.kind = Wish::Kind::inspect, .key = inspected_};
-    case Kind::escape:
+    case Press::Kind::escape:
       filter_.clear();
       arrange();
       return {};
-    case Kind::text: return press.text.size() == 1 ? press_letter(press.text[0]) : Wish{};
-    case Kind::erase: return {};
+    case Press::Kind::text: return press.text.size() == 1 ? press_letter(press.text[0]) : Wish{};
+    case Press::Kind::erase: return {};
   }
   return {};
 }
@@ -186,21 +185,21 @@ Wish Model::press_letter(char letter) {
 }
 
 void Model::press_in_filter(const Press& press) {
-  if (press.kind == Kind::escape) filter_.clear();
-  if (press.kind == Kind::enter || press.kind == Kind::escape) mode_ = Mode::list;
-  if (press.kind == Kind::erase) erase_last(filter_);
-  if (press.kind == Kind::text && filter_.size() < longest_text) filter_ += press.text;
+  if (press.kind == Press::Kind::escape) filter_.clear();
+  if (press.kind == Press::Kind::enter || press.kind == Press::Kind::escape) mode_ = Mode::list;
+  if (press.kind == Press::Kind::erase) erase_last(filter_);
+  if (press.kind == Press::Kind::text && filter_.size() < longest_text) filter_ += press.text;
   arrange();
 }
 
 // False: it is no key to scroll with.
 bool Model::scroll(const Press& press, std::size_t page) {
-  const bool letter = press.kind == Kind::text;
-  const bool pages = press.kind == Kind::page_up || press.kind == Kind::page_down;
+  const bool letter = press.kind == Press::Kind::text;
+  const bool pages = press.kind == Press::Kind::page_up || press.kind == Press::Kind::page_down;
   const std::size_t step = pages ? std::max<std::size_t>(page, 1) : 1;
-  const bool up = press.kind == Kind::up || press.kind == Kind::page_up || (letter && press.text == "k");
+  const bool up = press.kind == Press::Kind::up || press.kind == Press::Kind::page_up || (letter && press.text == "k");
   const bool down =
-      press.kind == Kind::down || press.kind == Kind::page_down || (letter && press.text == "j");
+      press.kind == Press::Kind::down || press.kind == Press::Kind::page_down || (letter && press.text == "j");
   if (up) scrolled_ -= std::min(scrolled_, step);
   if (down) scrolled_ += step;
   return up || down;
@@ -208,8 +207,8 @@ bool Model::scroll(const Press& press, std::size_t page) {
 
 Wish Model::press_in_inspection(const Press& press, std::size_t page) {
   if (scroll(press, page)) return {};
-  const std::string letter = press.kind == Kind::text ? press.text : "";
-  if (press.kind == Kind::escape || press.kind == Kind::enter || letter == "q") mode_ = Mode::list;
+  const std::string letter = press.kind == Press::Kind::text ? press.text : "";
+  if (press.kind == Press::Kind::escape || press.kind == Press::Kind::enter || letter == "q") mode_ = Mode::list;
   if (letter == "b" && inspection_) begin_break(inspection_->lease);
   if (letter == "r") return {.kind = Wish::Kind::inspect, .key = inspected_};
   return {};
@@ -227,15 +226,15 @@ void Model::begin_break(const LeaseRow& row) {
 }
 
 void Model::type(const Press& press) {
-  if (press.kind == Kind::erase) erase_last(typed_);
-  if (press.kind == Kind::text && typed_.size() < longest_text) typed_ += press.text;
+  if (press.kind == Press::Kind::erase) erase_last(typed_);
+  if (press.kind == Press::Kind::text && typed_.size() < longest_text) typed_ += press.text;
 }
 
 Wish Model::press_in_break(const Press& press) {
-  if (press.kind == Kind::escape) {
+  if (press.kind == Press::Kind::escape) {
     mode_ = before_break_;
     tell(printable(doomed_.key) + " is left alone");
-  } else if (press.kind != Kind::enter) {
+  } else if (press.kind != Press::Kind::enter) {
     type(press);
   } else if (mode_ == Mode::confirm) {
     return confirmed();

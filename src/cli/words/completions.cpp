@@ -11,21 +11,20 @@
 namespace holdfast::cli {
 namespace {
 
-using Kind = Completion::Kind;
 
-Kind kind_of(const std::string& name) {
-  if (name == "KEY" || name == "PREFIX" || name == "KEY|JOB") return Kind::keys;
-  if (name == "FILE") return Kind::files;
-  if (name == "URL") return Kind::store;
-  if (name == "PROGRAM") return Kind::program;
-  if (name == "CMD") return Kind::command;
-  return Kind::nothing;
+Completion::Kind kind_of(const std::string& name) {
+  if (name == "KEY" || name == "PREFIX" || name == "KEY|JOB") return Completion::Kind::keys;
+  if (name == "FILE") return Completion::Kind::files;
+  if (name == "URL") return Completion::Kind::store;
+  if (name == "PROGRAM") return Completion::Kind::program;
+  if (name == "CMD") return Completion::Kind::command;
+  return Completion::Kind::nothing;
 }
 
 Completion argument_of(const Table& table, const std::string& name) {
-  if (name == "COMMAND") return {name, Kind::words, table.front().commands};
-  if (name == "SUBCOMMAND") return {name, Kind::words, entry_of(table, "jobs").commands};
-  if (name == "bash|zsh|fish") return {"SHELL", Kind::words, choices_of("SHELL")};
+  if (name == "COMMAND") return {name, Completion::Kind::words, table.front().commands};
+  if (name == "SUBCOMMAND") return {name, Completion::Kind::words, entry_of(table, "jobs").commands};
+  if (name == "bash|zsh|fish") return {"SHELL", Completion::Kind::words, choices_of("SHELL")};
   return {name, kind_of(name)};
 }
 
@@ -39,7 +38,7 @@ std::string bare(std::string word) {
 
 Completion value_of(const OptionEntry& option) {
   std::vector<std::string> words = choices_of(option.names.back());
-  const Kind kind = words.empty() ? kind_of(option.value) : Kind::words;
+  const Completion::Kind kind = words.empty() ? kind_of(option.value) : Completion::Kind::words;
   return {option.value, kind, std::move(words)};
 }
 
@@ -54,7 +53,7 @@ std::vector<Completion> arguments_of(const Table& table, const CommandEntry& com
       continue;
     }
     arguments.push_back(argument_of(table, bare(word)));
-    if (arguments.back().kind == Kind::command) break;
+    if (arguments.back().kind == Completion::Kind::command) break;
   }
   return arguments;
 }
@@ -89,7 +88,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   return text;
 }
 
-std::string quoted(const std::string& text) { return "'" + replaced(text, "'", R"('\'')") + "'"; }
+std::string shell_quoted(const std::string& text) { return "'" + replaced(text, "'", R"('\'')") + "'"; }
 
 std::optional<std::string> completions(const std::string& shell, const Table& table) {
   if (shell == "bash") return bash_script(table);

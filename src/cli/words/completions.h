@@ -38,7 +38,7 @@ std::string joined(const std::vector<std::string>& words);
 // With `with` in place of `what`, everywhere.
 std::string replaced(std::string text, std::string_view what, std::string_view with);
 // As sh, bash and zsh read it.
-std::string quoted(const std::string& text);
+std::string shell_quoted(const std::string& text);
 
 std::string bash_script(const Table& table);
 std::string zsh_script(const Table& table);

@@ -5,9 +5,8 @@
 namespace holdfast::cli {
 namespace {
 
-using Kind = Completion::Kind;
 
-constexpr const char* script =
+constexpr const char* bash_template =
     R"script(# What bash completes holdfast with; printed by `holdfast completions bash`.
 
 _holdfast_table() { # COMMAND: what may stand behind it
@@ -116,13 +115,13 @@ complete -F _holdfast holdfast
 
 std::string kind_of(const Completion& completion) {
   switch (completion.kind) {
-    case Kind::nothing: return "''";
-    case Kind::words: return quoted(joined(completion.words));
-    case Kind::keys: return "keys";
-    case Kind::files: return "files";
-    case Kind::store: return "store";
-    case Kind::program: return "program";
-    case Kind::command: return "command";
+    case Completion::Kind::nothing: return "''";
+    case Completion::Kind::words: return shell_quoted(joined(completion.words));
+    case Completion::Kind::keys: return "keys";
+    case Completion::Kind::files: return "files";
+    case Completion::Kind::store: return "store";
+    case Completion::Kind::program: return "program";
+    case Completion::Kind::command: return "command";
   }
   return "''";
 }
@@ -131,8 +130,8 @@ std::string row_of(const Table& table, const CommandEntry& command) {
   std::vector<std::string> names;
   for (const OptionEntry& option : options_told(table, command))
     names.insert(names.end(), option.names.begin(), option.names.end());
-  std::string row = "    " + quoted(command.name) + ") options=" + quoted(joined(names));
-  if (!command.commands.empty()) row += " commands=" + quoted(joined(command.commands));
+  std::string row = "    " + shell_quoted(command.name) + ") options=" + shell_quoted(joined(names));
+  if (!command.commands.empty()) row += " commands=" + shell_quoted(joined(command.commands));
   std::vector<std::string> arguments;
   for (const Completion& argument : arguments_of(table, command)) arguments.push_back(kind_of(argument));
   if (!arguments.empty()) row += " arguments=(" + joined(arguments) + ")";
@@ -143,7 +142,7 @@ std::string values(const Table& table) {
   std::string rows;
   for (const OptionEntry& option : valued_options(table)) {
     const Completion value = value_of(option);
-    if (value.kind == Kind::nothing) continue;
+    if (value.kind == Completion::Kind::nothing) continue;
     rows += "    " + replaced(joined(option.names), " ", " | ") + ") _holdfast_complete \"$2\" " +
             kind_of(value) + " ;;\n";
   }
@@ -155,7 +154,7 @@ std::string values(const Table& table) {
 std::string bash_script(const Table& table) {
   std::string rows;
   for (const CommandEntry& command : table) rows += row_of(table, command);
-  std::string text = replaced(script, "@TABLE@", rows);
+  std::string text = replaced(bash_template, "@TABLE@", rows);
   text = replaced(std::move(text), "@VALUES@", values(table));
   text = replaced(std::move(text), "@KEYS@", list_of_keys);
   text = replaced(std::move(text), "@STORES@", beginnings_of_stores);

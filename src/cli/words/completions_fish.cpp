@@ -6,9 +6,8 @@
 namespace holdfast::cli {
 namespace {
 
-using Kind = Completion::Kind;
 
-constexpr const char* script =
+constexpr const char* fish_template =
     R"script(# What fish completes holdfast with; printed by `holdfast completions fish`.
 
 # Of the line up to the cursor: the command, how many words stand behind it, and, if CMD has begun, CMD's line.
@@ -116,13 +115,13 @@ std::string at(const CommandEntry& command, std::size_t count) {
 
 std::string offered(const Completion& completion) {
   switch (completion.kind) {
-    case Kind::nothing: return "";
-    case Kind::words: return " -a " + fish_quoted(joined(completion.words));
-    case Kind::keys: return " -a '(__holdfast_keys)'";
-    case Kind::files: return " -F";
-    case Kind::store: return " -a '(__holdfast_stores)'";
-    case Kind::program: return " -F";
-    case Kind::command: return " -a '(__holdfast_cmd)'";
+    case Completion::Kind::nothing: return "";
+    case Completion::Kind::words: return " -a " + fish_quoted(joined(completion.words));
+    case Completion::Kind::keys: return " -a '(__holdfast_keys)'";
+    case Completion::Kind::files: return " -F";
+    case Completion::Kind::store: return " -a '(__holdfast_stores)'";
+    case Completion::Kind::program: return " -F";
+    case Completion::Kind::command: return " -a '(__holdfast_cmd)'";
   }
   return "";
 }
@@ -133,7 +132,7 @@ std::string option_line(const std::string& where, const OptionEntry& option) {
     line += name[1] == '-' ? " -l " + name.substr(2) : " -s " + name.substr(1);
   if (!option.value.empty()) {
     const Completion value = value_of(option);
-    const bool is_file = value.kind == Kind::files || value.kind == Kind::program;
+    const bool is_file = value.kind == Completion::Kind::files || value.kind == Completion::Kind::program;
     line += (is_file ? " -r" : " -x") + offered(value);
   }
   return line + " -d " + fish_quoted(option.does) + "\n";
@@ -151,7 +150,7 @@ std::string lines_of(const Table& table, const CommandEntry& command) {
   }
   std::size_t count = 0;
   for (const Completion& argument : arguments_of(table, command)) {
-    if (argument.kind != Kind::nothing) lines += at(command, count) + offered(argument) + "\n";
+    if (argument.kind != Completion::Kind::nothing) lines += at(command, count) + offered(argument) + "\n";
     ++count;
   }
   return lines;
@@ -168,10 +167,10 @@ std::string fish_script(const Table& table) {
     lines += lines_of(table, command);
     if (!command.name.empty()) names.push_back(fish_quoted(command.name));
     const std::vector<Completion> arguments = arguments_of(table, command);
-    if (!arguments.empty() && arguments.back().kind == Kind::command)
+    if (!arguments.empty() && arguments.back().kind == Completion::Kind::command)
       cmds.push_back(fish_quoted(command.name + " " + std::to_string(arguments.size() - 1)));
   }
-  std::string text = replaced(script, "@LINES@", lines);
+  std::string text = replaced(fish_template, "@LINES@", lines);
   text = replaced(std::move(text), "@VALUED@", joined(valued_names(table)));
   text = replaced(std::move(text), "@COMMANDS@", joined(names));
   text = replaced(std::move(text), "@CMDS@", joined(cmds));

@@ -6,9 +6,8 @@
 namespace holdfast::cli {
 namespace {
 
-using Kind = Completion::Kind;
 
-constexpr const char* script = R"script(#compdef holdfast
+constexpr const char* zsh_template = R"script(#compdef holdfast
 # What zsh completes holdfast with; printed by `holdfast completions zsh`.
 
 # Not for a store whose name the shell would have changed first.
@@ -70,13 +69,13 @@ std::string described(std::string text) {
 
 std::string action_of(const Completion& completion) {
   switch (completion.kind) {
-    case Kind::nothing: return " ";
-    case Kind::words: return "(" + replaced(joined(completion.words), ":", "\\:") + ")";
-    case Kind::keys: return "_holdfast_keys";
-    case Kind::files: return "_files";
-    case Kind::store: return "_holdfast_store";
-    case Kind::program: return " _command_names -e";
-    case Kind::command: return " _command_names -e";
+    case Completion::Kind::nothing: return " ";
+    case Completion::Kind::words: return "(" + replaced(joined(completion.words), ":", "\\:") + ")";
+    case Completion::Kind::keys: return "_holdfast_keys";
+    case Completion::Kind::files: return "_files";
+    case Completion::Kind::store: return "_holdfast_store";
+    case Completion::Kind::program: return " _command_names -e";
+    case Completion::Kind::command: return " _command_names -e";
   }
   return " ";
 }
@@ -89,7 +88,7 @@ std::string lines_of(const OptionEntry& option) {
     if (!option.value.empty()) spec += name[1] == '-' ? "=" : "+";
     spec += "[" + described(option.does) + "]";
     if (!option.value.empty()) spec += ":" + option.value + ":" + action_of(value_of(option));
-    lines += "        " + quoted(spec) + " \\\n";
+    lines += "        " + shell_quoted(spec) + " \\\n";
   }
   return lines;
 }
@@ -104,7 +103,7 @@ std::string group_of(const Table& table, const CommandEntry& command) {
   std::string list;
   const std::string before = command.name.empty() ? "" : command.name + " ";
   for (const std::string& name : command.commands)
-    list += "        " + quoted(name + ":" + std::string(purpose_of(before + name))) + "\n";
+    list += "        " + shell_quoted(name + ":" + std::string(purpose_of(before + name))) + "\n";
   std::string text = replaced(group, "@LIST@", list);
   text = replaced(std::move(text), "@OPTIONS@", options_of(table, command));
   return replaced(std::move(text), "@NEXT@", "\"" + before + "$line[1]\"");
@@ -120,8 +119,8 @@ std::string single(const Table& table, const CommandEntry& command) {
   std::string words;
   bool has_cmd = false;
   for (const Completion& argument : arguments_of(table, command)) {
-    has_cmd = argument.kind == Kind::command;
-    words += " " + quoted((has_cmd ? "(-)" : "") + std::to_string(++position) + ":" +
+    has_cmd = argument.kind == Completion::Kind::command;
+    words += " " + shell_quoted((has_cmd ? "(-)" : "") + std::to_string(++position) + ":" +
                           described(argument.name) + ":" + action_of(argument));
   }
   if (has_cmd) words += " '*::ARG:_normal'";
@@ -134,10 +133,10 @@ std::string single(const Table& table, const CommandEntry& command) {
 std::string zsh_script(const Table& table) {
   std::string cases;
   for (const CommandEntry& command : table) {
-    cases += "    " + quoted(command.name) + ")\n";
+    cases += "    " + shell_quoted(command.name) + ")\n";
     cases += command.commands.empty() ? single(table, command) : group_of(table, command);
   }
-  std::string text = replaced(script, "@CASES@", cases);
+  std::string text = replaced(zsh_template, "@CASES@", cases);
   text = replaced(std::move(text), "@KEYS@", list_of_keys);
   return replaced(std::move(text), "@STORES@", beginnings_of_stores);
 }

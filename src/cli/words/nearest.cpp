@@ -20,7 +20,7 @@ std::string lower(std::string_view word) {
 struct Synonym {
   std::string_view word, ours;
 };
-constexpr Synonym commands[] = {
+constexpr Synonym command_synonyms[] = {
     {"list", "ls"},     {"status", "show"}, {"inspect", "show"}, {"lock", "acquire"}, {"unlock", "release"},
     {"steal", "break"}, {"exec", "run"},    {"remove", "rm"},    {"delete", "rm"},
 };
@@ -28,7 +28,7 @@ constexpr Synonym commands[] = {
 struct OptionSynonym {
   std::string_view command, option, ours;
 };
-constexpr OptionSynonym options[] = {
+constexpr OptionSynonym option_synonyms[] = {
     {"run", "-k", "--kill-after"},                       // of timeout
     {"run", "-c", "-- sh -c"},                           // of flock
     {"doctor", "--selftest", "doctor without --quick"},  // it is there unless told not to be
@@ -71,7 +71,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 }
 
 std::string synonym(std::string_view word, const std::vector<std::string>& known) {
-  for (const Synonym& row : commands) {
+  for (const Synonym& row : command_synonyms) {
     const bool is_known = std::find(known.begin(), known.end(), row.ours) != known.end();
     if (is_known && row.word == lower(word)) return std::string(row.ours);
   }
@@ -79,7 +79,7 @@ std::string synonym(std::string_view word, const std::vector<std::string>& known
 }
 
 std::string option_synonym(std::string_view option, std::string_view command) {
-  for (const OptionSynonym& row : options) {
+  for (const OptionSynonym& row : option_synonyms) {
     if (row.command == command && row.option == option) return std::string(row.ours);
   }
   return "";

@@ -198,7 +198,7 @@ struct Row {
   const char* name;
   void (*add_options)(CLI::App& command, Given& given);
 };
-constexpr Row commands[] = {
+constexpr Row command_rows[] = {
     {"run", run_options},
     {"acquire", acquire_options},
     {"renew", renew_options},
@@ -244,10 +244,10 @@ void build_options(CLI::App& app, Given& given, std::string_view first) {
   app.add_flag("--verbose", given.verbose, "with its stores and libraries");
   texts(app, "--store", "URL", given.stores, "the database, as sqlite:PATH, a configured name, or @FILE");
   app.add_flag("--json", given.json, "answer with one JSON object per line");
-  const auto* const alone = std::find_if(std::begin(commands), std::end(commands),
+  const auto* const alone = std::find_if(std::begin(command_rows), std::end(command_rows),
                                          [&](const Row& row) { return is_alone(row, first); });
-  for (const Row& row : commands) {
-    if (alone == std::end(commands) || alone == &row) row.add_options(add_command(app, row.name), given);
+  for (const Row& row : command_rows) {
+    if (alone == std::end(command_rows) || alone == &row) row.add_options(add_command(app, row.name), given);
   }
 }
 

@@ -11,11 +11,11 @@ namespace holdfast::mariadb {
 namespace {
 
 // As sql/schema.sql makes them.  "key": what the layout says.
-struct Need {
+struct NeededColumn {
   std::string_view table, column, type;
   bool primary = false, unique = false;
 };
-constexpr Need needs[] = {
+constexpr NeededColumn needed_columns[] = {
     {"locks", "key", "key", true},
     {"locks", "locked_by", "varbinary"},
     {"locks", "locked_at", "datetime(6)"},
@@ -85,8 +85,6 @@ constexpr Need needs[] = {
     {"darwin", "unlockKey", "varchar"},
 };
 
-enum Column : std::size_t { table, name, type, index, collation, nullable, demanded };
-
 std::size_t length_in(std::string_view text) {
   const std::size_t open = text.find('(');
   std::size_t length = 0;
@@ -115,6 +113,8 @@ class Look {
   }
 
  private:
+  enum Column : std::size_t { table, name, type, index, collation, nullable, demanded };
+
   void look_at(std::string_view word, std::vector<std::string>& missing, std::string& wrong) const {
     const std::string engine = engine_of(tables_.called(word));
     if (engine.empty()) {
@@ -164,7 +164,7 @@ class Look {
     return "VARCHAR(255) CHARACTER SET " + folds.substr(0, folds.find('_')) + " COLLATE " + folds;
   }
   std::string what_is_wrong(std::string_view word) const {
-    for (const Need& need : needs) {
+    for (const NeededColumn& need : needed_columns) {
       if (need.table != word) continue;
       const bool key = need.type == "key";
       const std::string_view wanted = !key ? need.type : tables_.darwin() ? "varchar" : "varbinary";
@@ -190,7 +190,7 @@ class Look {
     for (std::size_t i = 0; i < columns_.rows.size(); ++i) {
       if (!same(columns_.text(i, table), tables_.called(word))) continue;
       const std::string column(columns_.text(i, name));
-      const bool ours = std::any_of(std::begin(needs), std::end(needs), [&](const Need& need) {
+      const bool ours = std::any_of(std::begin(needed_columns), std::end(needed_columns), [&](const NeededColumn& need) {
         return need.table == word && same(need.column, column);
       });
       if (word == "locks" && columns_.text(i, index) == "PRI" && !same(column, "key"))

@@ -15,38 +15,6 @@ using Words = std::vector<std::pair<const char*, std::string>>;
 
 constexpr Micros latest{std::int64_t{1} << 57};
 
-enum Column : std::size_t {
-  id,
-  name,
-  queue,
-  args,
-  key,
-  priority,
-  state,
-  enqueued_at,
-  run_at,
-  due_at,
-  started_at,
-  finished_at,
-  attempt,
-  crashes,
-  max_attempts,
-  lock_ttl_ms,
-  lock_fixed,
-  lock_limit,
-  on_conflict,
-  uniqueness,
-  slotted,
-  parked,
-  holder,
-  lock_key,
-  lock_token,
-  claim_until,
-  error,
-  duplicates,
-  trail
-};
-
 // Of all values of `Enum`, of which there are `count`, the one that is called so; of a word that no version
 // has written: the first.
 template <class Enum>
@@ -120,6 +88,37 @@ const std::string_view job_columns =
     "{us(claim_until)}, error, duplicates, trail";
 
 JobRecord record_in(const Answer& a, std::size_t i) {
+  enum Column : std::size_t {
+    id,
+    name,
+    queue,
+    args,
+    key,
+    priority,
+    state,
+    enqueued_at,
+    run_at,
+    due_at,
+    started_at,
+    finished_at,
+    attempt,
+    crashes,
+    max_attempts,
+    lock_ttl_ms,
+    lock_fixed,
+    lock_limit,
+    on_conflict,
+    uniqueness,
+    slotted,
+    parked,
+    holder,
+    lock_key,
+    lock_token,
+    claim_until,
+    error,
+    duplicates,
+    trail
+  };
   const auto number_of = [&](Column column) { return static_cast<int>(a.number(i, column)); };
   const auto text = [&](Column column) { return std::string(a.text(i, column)); };
   const auto moment = [&](Column column) { return a.moment(i, column).value_or(Micros::zero()); };

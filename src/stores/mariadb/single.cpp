@@ -14,13 +14,15 @@ using core::length_of;
 using core::Row;
 using rows::is_theirs;
 
-enum Column : std::size_t { now_us, token, holder, until_us, ahead };
+struct LookColumn {
+  enum : std::size_t { now_us, token, holder, until_us, ahead };
+};
 
 Row row_in(const Answer& a) {
-  return {.token = a.number(0, token),
-          .holder = a.text(0, holder),
-          .end = a.moment(0, until_us),
-          .now = Micros(a.number(0, now_us))};
+  return {.token = a.number(0, LookColumn::token),
+          .holder = a.text(0, LookColumn::holder),
+          .end = a.moment(0, LookColumn::until_us),
+          .now = Micros(a.number(0, LookColumn::now_us))};
 }
 
 }  // namespace
@@ -52,7 +54,7 @@ MariaStore::Settled MariaStore::settle(Call& call, std::size_t i, Millis patienc
                                 [](const Answer& answer) { return answer.affected > 0; });
   if (answers.trouble && done) raise({Errc::in_doubt, site_->name + ": " + answers.trouble->text});
   if (const Settled settled = check(answers.trouble); settled != Settled::yes) return settled;
-  offset_.learn(sent, BootClock::now(), Micros(answers.back().number(0, now_us)));
+  offset_.learn(sent, BootClock::now(), Micros(answers.back().number(0, LookColumn::now_us)));
   return take(r, call.replies[i], answers);
 }
 
@@ -71,13 +73,13 @@ MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answe
     put(known_, r.key.text);
     return Settled::yes;
   }
-  const bool absent = answers.back().is_null(0, token);
+  const bool absent = answers.back().is_null(0, LookColumn::token);
   if (const auto known = known_.find(r.key.text); absent && known != known_.end()) known_.erase(known);
   if (r.verb == Verb::acquire) {
     const bool taken = row.live() && row.holder != r.holder.text;
     if (!taken || r.place > Millis::zero()) return Settled::not_yet;
     answer(reply, Verdict::busy, row);
-    reply.ahead = static_cast<std::uint32_t>(answers.back().number(0, ahead));
+    reply.ahead = static_cast<std::uint32_t>(answers.back().number(0, LookColumn::ahead));
     return Settled::yes;
   }
   if (is_theirs(row, r)) return Settled::not_yet;        // since a moment ago

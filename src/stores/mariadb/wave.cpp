@@ -21,9 +21,9 @@ enum : std::size_t { leases = 2, more = leases + Seen::answers };
 
 // Somebody has a row locked that everybody sees.
 bool is_locked(const Seen& seen, const Answer& visible) {
-  const auto known =
+  const auto seen_keys =
       std::count_if(seen.keys.begin(), seen.keys.end(), [](const auto& entry) { return entry.second.known; });
-  return static_cast<std::size_t>(known) < visible.rows.size();
+  return static_cast<std::size_t>(seen_keys) < visible.rows.size();
 }
 
 }  // namespace

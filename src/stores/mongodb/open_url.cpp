@@ -5,11 +5,10 @@
 
 #include "base/text.h"
 #include "holdfast/mongodb.h"
+#include "stores/mongodb/site.h"
 
 namespace holdfast::mongodb {
 namespace {
-
-Error invalid(std::string text) { return {Errc::invalid, "mongodb: " + std::move(text)}; }
 
 std::string encoded(std::string_view text) {
   static constexpr char digits[] = "0123456789ABCDEF";

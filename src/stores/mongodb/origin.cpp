@@ -9,13 +9,12 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "stores/mongodb/engine.h"
+#include "stores/mongodb/site.h"
 #include "stores/mongodb/steward.h"
 #include "stores/mongodb/store.h"
 
 namespace holdfast::mongodb {
 namespace {
-
-Error invalid(std::string text) { return {Errc::invalid, "mongodb: " + std::move(text)}; }
 
 // What follows is appended to it, and MongoDB keeps some for itself.
 Status check_collection(std::string_view name) {

@@ -13,20 +13,20 @@ namespace holdfast::mongodb {
 namespace {
 
 // A document's log is up to 100 rows, each of which names the key twice, and a command holds 48 MB.
-constexpr std::int64_t page_size = 50;
+constexpr std::int64_t purge_page = 50;
 
 // `now - by`, or the beginning of time.
 Micros earlier(Micros now, Millis by) {
   return by >= std::chrono::floor<Millis>(now) ? Micros::zero() : now - by;
 }
 
-struct Index {
+struct GemIndex {
   const char* name;
   const char* text;
 };
 
 // As the gem's ensure_indexes makes them.  Never a unique one: it leaves expired documents, and adds another.
-constexpr Index of_the_gem[] = {
+constexpr GemIndex of_the_gem[] = {
     {"key_1_owner_1_expires_at_1",
      R"({"key": {"key": 1, "owner": 1, "expires_at": 1}, "name": "key_1_owner_1_expires_at_1"})"},
     {"ttl_1", R"({"key": {"ttl": 1}, "name": "ttl_1", "expireAfterSeconds": 0})"},
@@ -63,7 +63,7 @@ std::vector<std::string> MongoSteward::indexes(bool make, Instant until) {
     for (const View index : View(reply)["cursor"].documents("firstBatch"))
       there.emplace_back(index.text("name"));
   }
-  for (const Index& index : of_the_gem) {
+  for (const GemIndex& index : of_the_gem) {
     if (std::find(there.begin(), there.end(), index.name) != there.end()) continue;
     const std::string words =
         R"({"createIndexes": ")" + site.options.collection + R"(", "indexes": [)" + index.text + "]}";
@@ -158,7 +158,7 @@ std::uint64_t MongoSteward::purge_keys(Micros cut, Micros now, Instant until) {
     command.text("find", connection_.site().leases())
         .document("filter", match)
         .document("sort", Document().number("_id", 1))
-        .number("batchSize", page_size)
+        .number("batchSize", purge_page)
         .flag("singleBatch", true);
     const Document reply = connection_.run(std::move(command), Effect::reads, until);
     const auto documents = View(reply)["cursor"].documents("firstBatch");

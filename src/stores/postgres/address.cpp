@@ -29,7 +29,7 @@ std::string host_and_port(const std::string& host, const std::string& port) {
   return text;
 }
 
-std::string where(const std::vector<std::string>& hosts, const std::vector<std::string>& ports) {
+std::string hosts_with_ports(const std::vector<std::string>& hosts, const std::vector<std::string>& ports) {
   std::string text;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     // One port is for all of them.
@@ -98,7 +98,7 @@ std::string name_from(const Words& words) {
   const auto hosts = split(host), ports = split(port);
   std::string name = "postgres://" + user + (user.empty() ? "" : "@");
   const bool in_parameters = std::any_of(hosts.begin(), hosts.end(), is_path);
-  name += in_parameters ? host_and_port("", hosts.size() == 1 ? port : "") : where(hosts, ports);
+  name += in_parameters ? host_and_port("", hosts.size() == 1 ? port : "") : hosts_with_ports(hosts, ports);
   name += "/" + find(words, "dbname");
   if (in_parameters && !host.empty()) name += "?host=" + host;
   if (hosts.size() > 1 && in_parameters && !port.empty()) name += "&port=" + port;

@@ -14,7 +14,9 @@ using core::length_of;
 using core::remaining;
 using core::Row;
 
-enum Column : int { n, verdict, token, holder, until_us, now_us, ahead, first_until_us };
+struct BatchColumn {
+  enum : int { n, verdict, token, holder, until_us, now_us, ahead, first_until_us };
+};
 
 constexpr std::size_t many_keys = 10'000;
 
@@ -63,7 +65,7 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   const Instant sent = BootClock::now();
   const Answer answer = connection_->run(statements_.apply, uses_.apply, parameters_, call.until);
   if (const Settled settled = check(answer); settled != Settled::yes) return settled;
-  learn(sent, answer, now_us);
+  learn(sent, answer, BatchColumn::now_us);
   Indices unseen;
   take_answers(call, wave, answer, unseen);
   for (const std::size_t i : unseen) {
@@ -80,14 +82,14 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
 void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a, Indices& unseen) {
   Indices open;
   for (int row = 0; row < a.rows(); ++row) {
-    const std::size_t i = wave[static_cast<std::size_t>(a.number(row, n) - 1)];
+    const std::size_t i = wave[static_cast<std::size_t>(a.number(row, BatchColumn::n) - 1)];
     const Request& request = call.requests[i];
     Reply& reply = call.replies[i];
-    Row told{.token = a.number(row, token),
-             .holder = a.text(row, holder),
-             .end = a.moment(row, until_us),
-             .now = Micros(a.number(row, now_us))};
-    const auto said = verdict_by(a.letter(row, verdict));
+    Row told{.token = a.number(row, BatchColumn::token),
+             .holder = a.text(row, BatchColumn::holder),
+             .end = a.moment(row, BatchColumn::until_us),
+             .now = Micros(a.number(row, BatchColumn::now_us))};
+    const auto said = verdict_by(a.letter(row, BatchColumn::verdict));
     if (!said) {  // somebody was faster, or its time was over by a clock that has been set
       open.push_back(i);
       continue;
@@ -95,9 +97,9 @@ void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a, Ind
     const bool not_our_turn = said == Verdict::busy && !told.live();  // free, but not for us
     if (not_our_turn) told.holder = {};
     answer(reply, *said, told);
-    if (said == Verdict::lost && a.is_null(row, token) && gives_back(request)) unseen.push_back(i);
-    if (said == Verdict::busy) reply.ahead = static_cast<std::uint32_t>(a.number(row, ahead));
-    if (const auto first = a.moment(row, first_until_us); not_our_turn)
+    if (said == Verdict::lost && a.is_null(row, BatchColumn::token) && gives_back(request)) unseen.push_back(i);
+    if (said == Verdict::busy) reply.ahead = static_cast<std::uint32_t>(a.number(row, BatchColumn::ahead));
+    if (const auto first = a.moment(row, BatchColumn::first_until_us); not_our_turn)
       reply.remaining = first ? remaining(*first, told.now) : Millis(1);
     call.applied = true;
     const bool waits = reply.verdict == Verdict::busy && request.place > Millis::zero();

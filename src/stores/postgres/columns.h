@@ -2,6 +2,7 @@
 // columns.h - what the tables have to be like, so that our statements run.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>

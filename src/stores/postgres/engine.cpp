@@ -212,7 +212,7 @@ bool PostgresEngine::spoil(std::int64_t id, const Trouble& why, Instant until) {
 }
 
 std::optional<Claimed> PostgresEngine::take_claim(const Answer& a, Manner& manner) {
-  enum Column : int { outcome, now_us, recovered, lock_until_us, blocker, next_ms, job };
+  enum : int { outcome, now_us, recovered, lock_until_us, blocker, next_ms, job };
   const std::string_view said = a.text(0, outcome);
   if (said == "careful" || said == "again") {
     manner.careful = said == "careful";
@@ -304,7 +304,7 @@ Result<std::vector<JobRow>> PostgresEngine::list(const JobQuery& query, Instant 
 }
 
 Result<JobRow> PostgresEngine::change(JobId id, JobChange what, std::string_view by, Instant until) {
-  enum Column : int { fits, rival, was, job };
+  enum : int { fits, rival, was, job };
   return guarded<Result<JobRow>>([&]() -> Result<JobRow> {
     const auto got = answers(until, [&] {
       parameters_.clear();

@@ -44,7 +44,7 @@ void put_new_job(Parameters& p, const NewJob& job, Millis patience) {
 }
 
 std::optional<EnqueueReply> EnqueueTalk::hear(const Answer& a) {
-  enum Column : int { verdict, id, state, since_us, holder, now_us };
+  enum : int { verdict, id, state, since_us, holder, now_us };
   const auto job = JobId{static_cast<std::uint64_t>(a.number(0, id))};
   EnqueueReply reply{.id = job,
                      .state = state_named(a.text(0, state)),

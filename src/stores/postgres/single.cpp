@@ -12,7 +12,9 @@ using core::length_of;
 using core::Row;
 using rows::is_theirs;
 
-enum Column : int { verdict, token, holder, until_us, now_us, ahead };
+struct SingleColumn {
+  enum : int { verdict, token, holder, until_us, now_us, ahead };
+};
 
 Row row_in(const Answer& a, int first) {
   return {.token = a.number(0, first),
@@ -85,9 +87,9 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
     if (const Settled settled = check(a); settled != Settled::yes) return settled;
   }
   if (a.rows() == 0) return Settled::not_yet;
-  learn(asked_, a, now_us);
-  Row row = row_in(a, token);
-  if (a.letter(0, verdict) == 'g') {
+  learn(asked_, a, SingleColumn::now_us);
+  Row row = row_in(a, SingleColumn::token);
+  if (a.letter(0, SingleColumn::verdict) == 'g') {
     row.holder = r.holder.text;
     answer(reply, Verdict::granted, row);
     return Settled::yes;
@@ -95,7 +97,7 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
   const bool taken = row.live() && row.holder != r.holder.text;
   if (!taken || r.place > Millis::zero()) return Settled::not_yet;
   answer(reply, Verdict::busy, row);
-  reply.ahead = static_cast<std::uint32_t>(a.number(0, ahead));
+  reply.ahead = static_cast<std::uint32_t>(a.number(0, SingleColumn::ahead));
   return Settled::yes;
 }
 
@@ -113,9 +115,9 @@ PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply,
     answer(reply, Verdict::lost, row);
     return Settled::yes;
   }
-  learn(asked_, a, now_us);
-  const bool released = a.letter(0, verdict) == 'r';
-  answer(reply, released ? Verdict::released : Verdict::granted, row_in(a, token));
+  learn(asked_, a, SingleColumn::now_us);
+  const bool released = a.letter(0, SingleColumn::verdict) == 'r';
+  answer(reply, released ? Verdict::released : Verdict::granted, row_in(a, SingleColumn::token));
   if (released) remember(freed_, r.key.text);
   return Settled::yes;
 }

@@ -3,8 +3,11 @@
 #pragma once
 #include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "holdfast/clock.h"
 
 namespace holdfast::redis {
 
@@ -38,5 +41,8 @@ class Command {
   }
   std::string& out_;
 };
+
+// As the scripts want it: in milliseconds, -1 for a lease without an end.
+inline std::int64_t ttl_ms(Millis ttl) { return ttl == never ? -1 : ttl.count(); }
 
 }  // namespace holdfast::redis

@@ -41,7 +41,6 @@ void in_steps(const Step& step) {
   }
 }
 
-std::int64_t count(Millis length) { return length == never ? -1 : length.count(); }
 std::int64_t bounded(Millis length) { return std::clamp(length, Millis::zero(), a_century).count(); }
 Micros moment(const Value& value) { return Micros(value.number()); }
 JobId id_of(const Value& value) { return JobId{static_cast<std::uint64_t>(value.number())}; }
@@ -110,7 +109,7 @@ Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {
     const auto add = [&](Command& command) {
       command.word(job.name).word(job.queue).word(job.args).number(job.priority);
       command.number(job.at.count()).number(bounded(job.in)).number(job.max_attempts);
-      command.word(job.key).number(count(job.lock_ttl)).word(flag(job.lock_fixed)).number(job.limit);
+      command.word(job.key).number(ttl_ms(job.lock_ttl)).word(flag(job.lock_fixed)).number(job.limit);
       command.word(to_string(job.on_conflict)).word(to_string(job.unique));
       command.word(job.tick_name).number(job.tick).number(bounded(job.window));
       command.word(flag(core::minds_holder(job)));

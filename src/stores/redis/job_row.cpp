@@ -25,7 +25,7 @@ struct Field {
 };
 
 // The names of lua/job_enqueue.lua and lua/job.lua.
-constexpr std::array fields{
+constexpr std::array job_fields{
     Field{"name", [](core::JobRecord& j, const Value& v) { j.row.name = v.text(); }},
     Field{"queue", [](core::JobRecord& j, const Value& v) { j.row.queue = v.text(); }},
     Field{"args", [](core::JobRecord& j, const Value& v) { j.row.args = v.text(); }},
@@ -72,7 +72,7 @@ core::JobRecord job_of(const Value& row) {
   job.row.id = JobId{static_cast<std::uint64_t>(row[0].number())};
   for (std::size_t i = 1; i + 1 < row.size(); i += 2) {
     const std::string_view name = row[i].text();
-    for (const Field& field : fields) {
+    for (const Field& field : job_fields) {
       if (field.name != name) continue;
       field.read(job, row[i + 1]);
       break;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t page_size = 200;
 
 // In microseconds, without overflow; no lease is that old.
-std::int64_t count(Millis length) {
+std::int64_t age_us(Millis length) {
   return length > std::chrono::hours(24 * 36525) ? -1 : std::chrono::duration_cast<Micros>(length).count();
 }
 
@@ -67,7 +67,7 @@ void RedisSteward::purge_keys(Millis free_for, Purged& purged, Instant until) {
     const auto add = [&](Command& command) {
       command.word(naming.kept()).word(naming.index()).word(naming.purged());
       for (const std::string& key : keys) LeaseNames(naming, key).add_all(command);
-      command.number(count(free_for)).number(naming.prefix().size());
+      command.number(age_us(free_for)).number(naming.prefix().size());
     };
     const Answer answer = run(link_.ready(until), scripts_for(link_.site().options.layout).purge,
                               3 + 4 * keys.size(), 2, add, until);

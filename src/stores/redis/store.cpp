@@ -23,7 +23,6 @@ constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_ea
 constexpr std::int64_t too_late = 4, foreign = 5;
 
 Millis length(std::int64_t ms) { return ms < 0 ? never : Millis(ms); }
-std::int64_t count(Millis length) { return length == never ? -1 : length.count(); }
 
 char letter(const Request& r) {
   switch (r.verb) {
@@ -38,7 +37,7 @@ char letter(const Request& r) {
 void add_request(Command& command, const Request& r, bool reserved) {
   const char verb = reserved ? 'x' : letter(r);
   command.word(std::string_view(&verb, 1)).word(r.holder.text).number(number(r.token));
-  command.number(count(r.ttl)).number(r.place.count()).word(r.note);
+  command.number(ttl_ms(r.ttl)).number(r.place.count()).word(r.note);
 }
 
 Error not_understood() { return {Errc::in_doubt, "the server gave an answer that was not understood"}; }

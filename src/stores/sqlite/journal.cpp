@@ -45,23 +45,23 @@ class Bytes {
 };
 
 // One record: its page number, the page, a checksum.
-bool has_our_page_1_only(const Bytes& journal, std::uint32_t application_id) {
+bool has_our_page_1_only(const Bytes& journal, std::uint32_t our_id) {
   const std::size_t sector = journal.number(20), page = journal.number(24);
   const bool sound = journal.number(16) != 0 && sector >= header_size && sector <= most_sector &&
                      page >= 512 && page <= most_page;
   return sound && journal.size() <= sector + page + 8 && journal.number(sector) == 1 &&
-         journal.number(sector + 4 + id_in_page) == application_id;
+         journal.number(sector + 4 + id_in_page) == our_id;
 }
 
 }  // namespace
 
-void check_journal(const std::string& path, std::uint32_t application_id) {
+void check_journal(const std::string& path, std::uint32_t our_id) {
   const std::string name = path + "-journal";
   std::error_code unknown;
   if (!std::filesystem::exists(name, unknown)) return;
   const Bytes journal(name);
   // SQLite plays back nothing that does not start so.
-  if (!journal.starts_with_magic() || has_our_page_1_only(journal, application_id)) return;
+  if (!journal.starts_with_magic() || has_our_page_1_only(journal, our_id)) return;
   raise({Errc::refused,
          name + " is not of this database, and would overwrite it; nothing was changed, take it away"});
 }

@@ -21,20 +21,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const std::string& what, int error) { raise(system_error(what, error)); }
+[[noreturn]] void fail_on_path(const std::string& what, int error) { raise(system_error(what, error)); }
 
 void make_folder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
   if (errno != ENOENT || folder == folder.parent_path())
-    fail("cannot make the folder " + folder.string(), errno);
+    fail_on_path("cannot make the folder " + folder.string(), errno);
   make_folder(folder.parent_path());
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    fail("cannot make the folder " + folder.string(), errno);
+    fail_on_path("cannot make the folder " + folder.string(), errno);
 }
 
 std::string real_path(const fs::path& folder) {
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(folder.c_str(), nullptr), std::free);
-  if (!real) fail("cannot find the folder " + folder.string(), errno);
+  if (!real) fail_on_path("cannot find the folder " + folder.string(), errno);
   return real.get();
 }
 
@@ -103,7 +103,7 @@ std::string make_file(const std::string& path, const Machine& machine, bool allo
     return ::mknod(name.c_str(), S_IFREG | mode, 0);
   };
   const int error = is_shared(real) ? make_shared_as(file, 0660, make) : make(file, 0600) == 0 ? 0 : errno;
-  if (error != 0 && error != EEXIST) fail("cannot make " + file, error);
+  if (error != 0 && error != EEXIST) fail_on_path("cannot make " + file, error);
   check_files(file);
   return file;
 }

@@ -41,7 +41,7 @@ void write_byte_quietly(int fd) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-[[noreturn]] void fail(const std::string& what, int error) {
+[[noreturn]] void cannot_make(const std::string& what, int error) {
   // Somebody tidied up between two steps of ours: the next attempt makes it again.
   if (error == ENOENT)
     raise({Errc::unavailable, "cannot make " + what + ": its folder has just been removed"});
@@ -75,12 +75,12 @@ void Presence::appear() {
   const auto make = [](const std::string& name, mode_t mode) { return ::mkdir(name.c_str(), mode); };
   const bool shared = is_shared(std::filesystem::path(folder_).parent_path().string());
   const int failed = shared ? make_shared_as(folder_, 02770, make) : make(folder_, 0700) == 0 ? 0 : errno;
-  if (failed != 0 && failed != EEXIST) fail(folder_, failed);
+  if (failed != 0 && failed != EEXIST) cannot_make(folder_, failed);
   check_client_folder(folder_);
   // Under its final name it has a reader from the first moment on: ENXIO never means "not yet".
   const std::string name = fifo_of(client_);
   const std::string making = folder_ + "/new." + client_;
-  if (::mkfifo(making.c_str(), 0600) != 0) fail(making, errno);
+  if (::mkfifo(making.c_str(), 0600) != 0) cannot_make(making, errno);
   fifo_.reset(::open(making.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   if (fifo_) errno = EEXIST;  // of one that is no FIFO: somebody has put it there
   const bool made = fifo_ && is_fifo(fifo_.get()) && (!shared || ::fchmod(fifo_.get(), 0660) == 0) &&
@@ -89,7 +89,7 @@ void Presence::appear() {
   const int error = errno;
   ::unlink(making.c_str());
   fifo_.reset();
-  fail(name, error);
+  cannot_make(name, error);
 }
 
 int Presence::proof_of_life() const noexcept {
