@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr Millis patience = 60s;     // with a store that has no other way than to enqueue them
 constexpr std::uint64_t seeds = 50;  // that are enqueued, and then copied
 
-const std::string queue = "bench";
+const std::string growing_queue = "bench";
 
 // A lock table, and so many jobs beside it.
 class Grown {
@@ -23,12 +23,12 @@ class Grown {
     const std::string table = "grown_" + std::to_string(count);
     origin_ = try_origin(subject.url()).value()->in(table).value();
     origin_->steward()->init(after(BootClock::now(), 30s)).value();
-    size_ = enqueue_many(*origin_, queue, seeds, patience);
+    size_ = enqueue_many(*origin_, growing_queue, seeds, patience);
     if (subject.copy_jobs(table, count))
       size_ = count;
     else
-      size_ += enqueue_many(*origin_, queue, count - size_, patience);
-    hand_ = std::make_unique<JobHand>(*origin_, queue);
+      size_ += enqueue_many(*origin_, growing_queue, count - size_, patience);
+    hand_ = std::make_unique<JobHand>(*origin_, growing_queue);
   }
 
   std::uint64_t size() const { return size_; }

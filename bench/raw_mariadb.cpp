@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* row = "(?, ?, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6) + INTERVAL 30 SECOND, 1)";
 
-[[noreturn]] void fail(const std::string& why) { throw std::runtime_error("by hand: " + why); }
+[[noreturn]] void mariadb_failed(const std::string& why) { throw std::runtime_error("by hand: " + why); }
 
 std::string repeated(std::string_view text, std::size_t times) {
   std::string all;
@@ -31,7 +31,7 @@ constexpr const char* release_lock = "SELECT RELEASE_LOCK(?)";
 
 void must_be_one(MariaStatement& statement, const std::string& name) {
   statement.run({name});
-  if (statement.field(0) != "1") fail("the lock " + name + " was refused");
+  if (statement.field(0) != "1") mariadb_failed("the lock " + name + " was refused");
 }
 
 }  // namespace
@@ -40,14 +40,14 @@ MariaConnection connect_mariadb(int port) {
   MariaConnection connection(mysql_init(nullptr));
   if (mysql_real_connect(connection.get(), "127.0.0.1", "app", "", "app", static_cast<unsigned int>(port),
                          nullptr, 0) == nullptr)
-    fail(mysql_error(connection.get()));
+    mariadb_failed(mysql_error(connection.get()));
   return connection;
 }
 
 MariaStatement::MariaStatement(MYSQL* connection, std::string_view sql)
     : statement_(mysql_stmt_init(connection)) {
   if (mysql_stmt_prepare(statement_.get(), sql.data(), sql.size()) != 0)
-    fail(mysql_stmt_error(statement_.get()));
+    mariadb_failed(mysql_stmt_error(statement_.get()));
 }
 
 // The server tells only now which columns RETURNING has.
@@ -59,8 +59,8 @@ void MariaStatement::bind_columns() {
     columns[i].buffer_length = texts_[i].size();
     columns[i].length = &sizes_[i];
   }
-  if (mysql_stmt_field_count(statement_.get()) > columns.size()) fail("more columns than are looked at");
-  if (mysql_stmt_bind_result(statement_.get(), columns.data()) != 0) fail(mysql_stmt_error(statement_.get()));
+  if (mysql_stmt_field_count(statement_.get()) > columns.size()) mariadb_failed("more columns than are looked at");
+  if (mysql_stmt_bind_result(statement_.get(), columns.data()) != 0) mariadb_failed(mysql_stmt_error(statement_.get()));
 }
 
 std::uint64_t MariaStatement::run(std::span<const std::string> values) {
@@ -75,14 +75,14 @@ std::uint64_t MariaStatement::run(std::span<const std::string> values) {
     binds[i].length = &sizes[i];
   }
   if (!binds.empty() && mysql_stmt_bind_param(statement, binds.data()) != 0)
-    fail(mysql_stmt_error(statement));
+    mariadb_failed(mysql_stmt_error(statement));
   while (mysql_stmt_execute(statement) != 0)
-    if (mysql_stmt_errno(statement) != ER_LOCK_DEADLOCK) fail(mysql_stmt_error(statement));
+    if (mysql_stmt_errno(statement) != ER_LOCK_DEADLOCK) mariadb_failed(mysql_stmt_error(statement));
   if (mysql_stmt_field_count(statement) == 0) return mysql_stmt_affected_rows(statement);
   bind_columns();
   std::uint64_t rows = 0;
   for (int done = 0; (done = mysql_stmt_fetch(statement)) != MYSQL_NO_DATA; ++rows)
-    if (done != 0) fail(mysql_stmt_error(statement));
+    if (done != 0) mariadb_failed(mysql_stmt_error(statement));
   return rows;
 }
 
@@ -97,8 +97,8 @@ RawMaria::RawMaria(int port)
       unlock_(connection_.get(), release_lock) {}
 
 void RawMaria::acquire_and_release(const std::string& key, const std::string& holder) {
-  if (acquire_.run({key, holder}) != 1 || acquire_.field(0) != holder) fail(key + " was not granted");
-  if (release_.run({key, holder, std::string(acquire_.field(1))}) != 1) fail(key + " was not released");
+  if (acquire_.run({key, holder}) != 1 || acquire_.field(0) != holder) mariadb_failed(key + " was not granted");
+  if (release_.run({key, holder, std::string(acquire_.field(1))}) != 1) mariadb_failed(key + " was not released");
 }
 
 void RawMaria::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
@@ -114,8 +114,8 @@ void RawMaria::acquire_and_release_all(const std::vector<std::string>& keys, con
     wanted.insert(wanted.end(), {key, holder});
     given_back.push_back(key);
   }
-  if (acquire_all_->run(wanted) != batch_ || acquire_all_->field(0) != holder) fail("not all were granted");
-  if (release_all_->run(given_back) != batch_) fail("not all were released");
+  if (acquire_all_->run(wanted) != batch_ || acquire_all_->field(0) != holder) mariadb_failed("not all were granted");
+  if (release_all_->run(given_back) != batch_) mariadb_failed("not all were released");
 }
 
 bool RawMaria::is_held(const std::string& key) { return held_.run({key}) == 1; }

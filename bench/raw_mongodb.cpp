@@ -13,7 +13,7 @@ constexpr const char* database = "app";
 constexpr const char* collection = "locks";
 constexpr std::int64_t ttl_ms = 30'000;
 
-[[noreturn]] void fail(const std::string& why) { throw std::runtime_error("by hand: " + why); }
+[[noreturn]] void mongodb_failed(const std::string& why) { throw std::runtime_error("by hand: " + why); }
 
 // By this machine's clock, as everybody does it.
 std::int64_t now_ms() { return std::chrono::floor<std::chrono::milliseconds>(wall_now()).count(); }
@@ -42,7 +42,7 @@ void append(const Bson& array, std::size_t index, const Bson& update) {
 bson_iter_t Bson::at(const char* path) const {
   bson_iter_t whole, found;
   if (!bson_iter_init(&whole, made_) || !bson_iter_find_descendant(&whole, path, &found))
-    fail(std::string("the answer has no ") + path);
+    mongodb_failed(std::string("the answer has no ") + path);
   return found;
 }
 
@@ -66,7 +66,7 @@ MongoConnection::MongoConnection(const std::string& url) {
   static std::once_flag once;
   std::call_once(once, mongoc_init);
   client_.reset(mongoc_client_new(url.c_str()));
-  if (client_ == nullptr) fail(url + " is no URL of MongoDB");
+  if (client_ == nullptr) mongodb_failed(url + " is no URL of MongoDB");
 }
 
 Bson MongoConnection::ask(Bson command) {
@@ -77,7 +77,7 @@ Bson MongoConnection::ask(Bson command) {
       mongoc_client_command_simple(client_.get(), database, command.get(), nullptr, &answer, &error);
   bson_concat(reply.get(), &answer);
   bson_destroy(&answer);
-  if (!done) fail(error.message);
+  if (!done) mongodb_failed(error.message);
   return reply;
 }
 
@@ -97,7 +97,7 @@ void RawMongo::acquire_and_release(const std::string& key, const std::string& ho
       "findAndModify", BCON_UTF8(collection), "query", "{", "_id", BCON_UTF8(key.c_str()), "owner",
       BCON_UTF8(holder.c_str()), "token", BCON_INT64(token), "}", "update", BCON_DOCUMENT(given_back().get()),
       "fields", "{", "token", BCON_INT32(1), "}", "writeConcern", BCON_DOCUMENT(concern_.get()))));
-  if (released.number("value.token") != token) fail(key + " was not released");
+  if (released.number("value.token") != token) mongodb_failed(key + " was not released");
 }
 
 void RawMongo::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
@@ -119,7 +119,7 @@ void RawMongo::update_all(Bson updates, std::size_t count) {
   const Bson done =
       connection_.ask(Bson(BCON_NEW("update", BCON_UTF8(collection), "updates", BCON_ARRAY(updates.get()),
                                     "writeConcern", BCON_DOCUMENT(concern_.get()))));
-  if (done.number("n") != static_cast<std::int64_t>(count)) fail("not all were changed");
+  if (done.number("n") != static_cast<std::int64_t>(count)) mongodb_failed("not all were changed");
 }
 
 bool RawMongo::is_held(const std::string& key) {

@@ -10,9 +10,9 @@
 namespace holdfast::bench {
 namespace {
 
-constexpr std::string_view ttl_ms = "30000";
+constexpr std::string_view ttl_text = "30000";
 
-[[noreturn]] void fail(const std::string& why) { throw std::runtime_error("by hand: " + why); }
+[[noreturn]] void redis_failed(const std::string& why) { throw std::runtime_error("by hand: " + why); }
 
 // What hiredis wants: no copies, no memory.
 struct Words8 {
@@ -29,7 +29,7 @@ struct Words8 {
 };
 
 void must_be(const Answer& answer, bool good, const std::string& key) {
-  if (!good) fail(key + ": " + (answer->str != nullptr ? answer->str : "not what was asked for"));
+  if (!good) redis_failed(key + ": " + (answer->str != nullptr ? answer->str : "not what was asked for"));
 }
 
 bool is_ok(const Answer& answer) { return answer->type == REDIS_REPLY_STATUS; }
@@ -38,13 +38,13 @@ bool is_one(const Answer& answer) { return answer->type == REDIS_REPLY_INTEGER &
 }  // namespace
 
 RedisConnection::RedisConnection(int port) : context_(redisConnect("127.0.0.1", port)) {
-  if (context_ == nullptr || context_->err != 0) fail("cannot connect to Redis");
+  if (context_ == nullptr || context_->err != 0) redis_failed("cannot connect to Redis");
 }
 
 Answer RedisConnection::checked(void* reply) const {
   Answer answer(static_cast<redisReply*>(reply));
-  if (answer == nullptr) fail(context_->errstr);
-  if (answer->type == REDIS_REPLY_ERROR) fail(answer->str);
+  if (answer == nullptr) redis_failed(context_->errstr);
+  if (answer->type == REDIS_REPLY_ERROR) redis_failed(answer->str);
   return answer;
 }
 
@@ -69,14 +69,14 @@ RawRedis::RawRedis(int port)
     : connection_(port), release_(connection_.ask({"SCRIPT", "LOAD", release_lua})->str) {}
 
 void RawRedis::acquire_and_release(const std::string& key, const std::string& holder) {
-  const Answer granted = connection_.ask({"SET", key, holder, "NX", "PX", ttl_ms});
+  const Answer granted = connection_.ask({"SET", key, holder, "NX", "PX", ttl_text});
   must_be(granted, is_ok(granted), key);
   const Answer released = connection_.ask({"EVALSHA", release_, "1", key, holder});
   must_be(released, is_one(released), key);
 }
 
 void RawRedis::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
-  for (const std::string& key : keys) connection_.send({"SET", key, holder, "NX", "PX", ttl_ms});
+  for (const std::string& key : keys) connection_.send({"SET", key, holder, "NX", "PX", ttl_text});
   for (const std::string& key : keys) {
     const Answer granted = connection_.next();
     must_be(granted, is_ok(granted), key);

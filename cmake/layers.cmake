@@ -89,6 +89,7 @@ function(holdfast_test name)
 
   set(target test_${name})
   add_executable(${target} ${arg_SOURCES})
+  set_target_properties(${target} PROPERTIES HOLDFAST_TEST ON)
   holdfast_ours(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/words/command_line.h"
+#include "tests/cli/parse.h"
 
 namespace holdfast::cli {
 namespace {
@@ -11,12 +11,6 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-Result<CommandLine> parse(Words words) {
-  words.insert(words.begin(), "holdfast");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  return parse_command_line(argv);
-}
 
 // ---- where `run` finds its key, its options and CMD
 

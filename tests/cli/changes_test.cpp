@@ -21,8 +21,8 @@ using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using Texts = std::vector<std::string>;
 
-constexpr Micros noon = 1'763'208'000s;
-constexpr auto start = Instant(1h);
+constexpr Micros first_look = 1'763'208'000s;
+constexpr auto first_instant = Instant(1h);
 
 struct Held {
   std::string holder = "";
@@ -43,7 +43,7 @@ LeaseRow row(const std::string& key, const Held& held) {
 }
 LogRow line(const std::string& event, const std::string& holder, std::uint64_t token, const std::string& by,
             const std::string& reason = "") {
-  return {.at = noon + 1s,
+  return {.at = first_look + 1s,
           .key = "k",
           .event = event,
           .holder = holder,
@@ -52,8 +52,8 @@ LogRow line(const std::string& event, const std::string& holder, std::uint64_t t
           .reason = reason};
 }
 Look look(int round, std::vector<LeaseRow> rows, std::vector<LogRow> news = {}) {
-  return {.when = start + round * 2s,
-          .at = noon + round * 2s,
+  return {.when = first_instant + round * 2s,
+          .at = first_look + round * 2s,
           .leases = std::move(rows),
           .news = std::move(news)};
 }
@@ -221,33 +221,33 @@ TEST(Chronicle, tells_when_the_store_says_it_was) {
   Chronicle chronicle;
   chronicle.tell(look(0, {row("a", {"x", 1, 500ms}), row("k", {"y", 2, 1s})}));
   LeaseRow later = row("k", {"z", 3, 30s});
-  later.since = noon + 1500ms;
+  later.since = first_look + 1500ms;
   const auto told = chronicle.tell(look(1, {row("a", {"x", 1}), later}));
   ASSERT_EQ(told.size(), 3u);
-  EXPECT_EQ(told[0].at, noon + 500ms) << words(told[0]);
-  EXPECT_EQ(told[1].at, noon + 1s) << words(told[1]);
-  EXPECT_EQ(told[2].at, noon + 1500ms) << words(told[2]);
+  EXPECT_EQ(told[0].at, first_look + 500ms) << words(told[0]);
+  EXPECT_EQ(told[1].at, first_look + 1s) << words(told[1]);
+  EXPECT_EQ(told[2].at, first_look + 1500ms) << words(told[2]);
 }
 
 TEST(Chronicle, tells_when_it_was_handed_on_and_what_was_first_first) {
   Chronicle chronicle;
   chronicle.tell(look(0, {row("a", {"x", 1, 30s}), row("k", {"y", 2, 500ms})}));
   LeaseRow later = row("a", {"z", 3, 30s});
-  later.since = noon + 1500ms;
+  later.since = first_look + 1500ms;
   const auto told = chronicle.tell(look(1, {later, row("k", {"y", 2})}));
   EXPECT_THAT(words(told), ElementsAre("expired k: of y, token 2; nobody has it", "released a: by x, token 1",
                                        "acquired a: by z, token 3"));
-  EXPECT_EQ(told.at(1).at, noon + 1500ms);
+  EXPECT_EQ(told.at(1).at, first_look + 1500ms);
 }
 
 TEST(Chronicle, knows_grants_without_a_token_by_when_they_began) {
   Chronicle chronicle;
   LeaseRow foreign = row("k", {"a", 0, 30s});
-  foreign.since = noon - 1s;
+  foreign.since = first_look - 1s;
   chronicle.tell(look(0, {foreign}));
   EXPECT_THAT(chronicle.tell(look(1, {foreign})),
               ElementsAre(::testing::Field(&Change::event, Event::renewed)));
-  foreign.since = noon + 3s;
+  foreign.since = first_look + 3s;
   EXPECT_THAT(words(chronicle.tell(look(2, {foreign}))), ElementsAre("released k: by a", "acquired k: by a"));
 }
 
@@ -255,7 +255,7 @@ TEST(Chronicle, knows_grants_without_a_token_by_when_they_began) {
 
 class Log : public ::testing::Test {
  protected:
-  void write(int number, Micros at = noon) {
+  void write(int number, Micros at = first_look) {
     LogRow written = line("taken-over", "a", static_cast<std::uint64_t>(number), "b");
     written.at = at;
     log_.insert(log_.begin(), written);
@@ -300,28 +300,28 @@ TEST_F(Log, of_thousands_of_lines_between_two_looks_loses_and_doubles_none) {
 }
 
 TEST_F(Log, whose_clock_goes_back_or_that_says_the_same_twice_is_read_right) {
-  write(1, noon);
+  write(1, first_look);
   EXPECT_THAT(news(), IsEmpty());
-  write(2, noon - 1h);
-  write(2, noon - 1h);
+  write(2, first_look - 1h);
+  write(2, first_look - 1h);
   EXPECT_THAT(news(), ElementsAre(2, 2));
-  write(2, noon - 1h);
+  write(2, first_look - 1h);
   EXPECT_THAT(news(), ElementsAre(2));
 }
 
 TEST_F(Log, that_was_purged_tells_nothing_again) {
-  for (int i = 1; i <= 5; ++i) write(i, noon + i * 1s);
+  for (int i = 1; i <= 5; ++i) write(i, first_look + i * 1s);
   EXPECT_THAT(news(), IsEmpty());
   log_.resize(2);
   EXPECT_THAT(news(), IsEmpty());
   log_.clear();
-  write(6, noon + 6s);
+  write(6, first_look + 6s);
   EXPECT_THAT(news(), ElementsAre(6));
 }
 
 // As when all of one busy key is purged: what lay further back than we ever read is no news.
 TEST_F(Log, of_which_only_old_lines_are_left_tells_nothing) {
-  for (int i = 1; i <= 150; ++i) write(i, noon + i * 1s);
+  for (int i = 1; i <= 150; ++i) write(i, first_look + i * 1s);
   EXPECT_THAT(news(), IsEmpty());
   log_.erase(log_.begin(), log_.begin() + 100);
   EXPECT_THAT(news(), IsEmpty());

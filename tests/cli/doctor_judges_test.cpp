@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-constexpr Instant start{1000s};
+constexpr Instant doctor_start{1000s};
 
 // "danger TOPIC"; empty: nothing was found.
 std::string weight_of(const std::optional<Finding>& finding) {
@@ -57,7 +57,7 @@ std::vector<ClockSample> samples(Micros trip, const std::function<Micros(Micros)
   std::vector<ClockSample> all;
   for (int i = 0; i < 8; ++i) {
     const Micros at = 2'000'000us * i / 7;
-    all.push_back({start + at, start + at + trip, 5'000'000us + store(at + trip / 2)});
+    all.push_back({doctor_start + at, doctor_start + at + trip, 5'000'000us + store(at + trip / 2)});
   }
   return all;
 }
@@ -126,7 +126,7 @@ TEST(DoctorsClocks, one_that_is_set_while_we_look_is_a_warning) {
 
 TEST(DoctorsClocks, one_that_tells_no_time_is_not_judged) {
   EXPECT_FALSE(clock_rate_of({}, 1ms));
-  const std::vector<ClockSample> silent(8, ClockSample{start, start + 1ms, 0us});
+  const std::vector<ClockSample> silent(8, ClockSample{doctor_start, doctor_start + 1ms, 0us});
   EXPECT_FALSE(clock_rate_of(silent, 1ms));
   auto at_times = samples(100us, [](Micros t) { return t; });
   at_times[3].store = 0us;  // what it told the time of was gone for a moment
@@ -146,36 +146,36 @@ TEST(DoctorsClocks, another_time_on_the_wall_is_a_note) {
 
 // -- the self-test
 
-Grant grant(std::size_t key, std::uint64_t token, Millis from, Millis to) {
-  return {.key = key, .token = Token{token}, .from = start + from, .to = start + to};
+Grant timed_grant(std::size_t key, std::uint64_t token, Millis from, Millis to) {
+  return {.key = key, .token = Token{token}, .from = doctor_start + from, .to = doctor_start + to};
 }
 
 TEST(DoctorsSelfTest, grants_that_follow_each_other_have_no_fault) {
   const Faults faults =
-      faults_in({grant(1, 12, 20ms, 30ms), grant(0, 7, 0ms, 90ms), grant(1, 11, 0ms, 20ms)});
+      faults_in({timed_grant(1, 12, 20ms, 30ms), timed_grant(0, 7, 0ms, 90ms), timed_grant(1, 11, 0ms, 20ms)});
   EXPECT_EQ(faults.overlaps + faults.falls + faults.taken, 0u);
 }
 
 TEST(DoctorsSelfTest, each_fault_is_counted) {
-  EXPECT_EQ(faults_in({grant(0, 1, 0ms, 20ms), grant(0, 2, 19ms, 30ms)}).overlaps, 1u);
-  EXPECT_EQ(faults_in({grant(0, 1, 0ms, 90ms), grant(0, 2, 10ms, 20ms), grant(0, 3, 30ms, 40ms)}).overlaps,
+  EXPECT_EQ(faults_in({timed_grant(0, 1, 0ms, 20ms), timed_grant(0, 2, 19ms, 30ms)}).overlaps, 1u);
+  EXPECT_EQ(faults_in({timed_grant(0, 1, 0ms, 90ms), timed_grant(0, 2, 10ms, 20ms), timed_grant(0, 3, 30ms, 40ms)}).overlaps,
             2u)
       << "one that lasts long overlaps all";
-  EXPECT_EQ(faults_in({grant(0, 5, 0ms, 1ms), grant(0, 5, 2ms, 3ms), grant(0, 4, 4ms, 5ms)}).falls, 2u);
-  EXPECT_EQ(faults_in({grant(0, 0, 0ms, 1ms), grant(0, 0, 2ms, 3ms)}).falls, 0u) << "a layout without tokens";
-  Grant vanished = grant(0, 1, 0ms, 1ms);
+  EXPECT_EQ(faults_in({timed_grant(0, 5, 0ms, 1ms), timed_grant(0, 5, 2ms, 3ms), timed_grant(0, 4, 4ms, 5ms)}).falls, 2u);
+  EXPECT_EQ(faults_in({timed_grant(0, 0, 0ms, 1ms), timed_grant(0, 0, 2ms, 3ms)}).falls, 0u) << "a layout without tokens";
+  Grant vanished = timed_grant(0, 1, 0ms, 1ms);
   vanished.taken = true;
   EXPECT_EQ(faults_in({vanished}).taken, 1u);
 }
 
 TEST(DoctorsSelfTest, a_fault_is_a_danger_and_a_failure_a_warning) {
-  SelfTest test{.grants = {grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
+  SelfTest test{.grants = {timed_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
   EXPECT_FALSE(judge(test));
   test.failures = 2;
   test.failure = "the line is dead";
   EXPECT_EQ(weight_of(judge(test)), "warning all.self-test");
   EXPECT_THAT(what_of(judge(test)), HasSubstr("2 calls had no answer: the line is dead"));
-  test.grants.push_back(grant(0, 1, 2ms, 3ms));
+  test.grants.push_back(timed_grant(0, 1, 2ms, 3ms));
   EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
   EXPECT_EQ(weight_of(judge(SelfTest{})), "warning all.self-test") << "nothing granted at all";
 }

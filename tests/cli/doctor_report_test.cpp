@@ -16,7 +16,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Grant grant(std::size_t key, std::uint64_t token, Millis from, Millis to) {
+Grant reported_grant(std::size_t key, std::uint64_t token, Millis from, Millis to) {
   constexpr Instant start{1000s};
   return {.key = key, .token = Token{token}, .from = start + from, .to = start + to};
 }
@@ -75,7 +75,7 @@ TEST(DoctorsReport, numbers_are_told_when_they_were_measured) {
   report.clock_rate = ClockRate{.drift_ppm = -3.2, .give_or_take_ppm = 40.1, .step = 0us};
   report.clock_offset = ClockOffset{.offset = 12ms, .width = 1ms};
   report.self_test =
-      SelfTest{.grants = {grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1200ms, .failures = 0, .failure = ""};
+      SelfTest{.grants = {reported_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1200ms, .failures = 0, .failure = ""};
   EXPECT_EQ(words_of(report, false, false),
             "redis://cache Redis 7.0.15: class B, durable\n"
             "\n"
@@ -108,9 +108,9 @@ TEST(DoctorsReport, a_drift_that_cannot_be_told_is_no_number) {
 
 TEST(DoctorsReport, what_the_self_test_saw_besides_overlaps_is_told) {
   Report report = report_with({});
-  Grant vanished = grant(1, 1, 0ms, 1ms);
+  Grant vanished = reported_grant(1, 1, 0ms, 1ms);
   vanished.taken = true;
-  report.self_test = SelfTest{.grants = {grant(0, 2, 0ms, 1ms), grant(0, 1, 2ms, 3ms), vanished},
+  report.self_test = SelfTest{.grants = {reported_grant(0, 2, 0ms, 1ms), reported_grant(0, 1, 2ms, 3ms), vanished},
                               .threads = 8,
                               .took = 1s,
                               .failures = 3,
@@ -154,7 +154,7 @@ TEST(DoctorsReport, what_no_client_gets_past_has_that_verdict_too) {
   report.add(refused(report, {Errc::refused, "it evicts"}));
   EXPECT_THAT(words_of(report, false, false), EndsWith(nothing)) << "the refusal is a note, and is one";
   report.self_test =
-      SelfTest{.grants = {grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
+      SelfTest{.grants = {reported_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
   EXPECT_THAT(words_of(report, false, false), Not(HasSubstr(nothing))) << "something was";
 }
 

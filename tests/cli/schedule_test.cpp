@@ -11,65 +11,65 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant start{1000s};
+constexpr Instant schedule_start{1000s};
 
 TEST(Schedule, kills_a_little_before_the_deadline_and_tells_before_that) {
-  const Schedule schedule(start + 30s, 30s);
-  EXPECT_EQ(schedule.kill_at(), start + 30s - 1s);
-  EXPECT_EQ(schedule.term_at(), start + 30s - 1s - 5s);
+  const Schedule schedule(schedule_start + 30s, 30s);
+  EXPECT_EQ(schedule.kill_at(), schedule_start + 30s - 1s);
+  EXPECT_EQ(schedule.term_at(), schedule_start + 30s - 1s - 5s);
 }
 
 TEST(Schedule, scales_with_the_ttl) {
-  EXPECT_EQ(Schedule(start + 1s, 1s).kill_at(), start + 900ms);
-  EXPECT_EQ(Schedule(start + 60ms, 60ms).kill_at(), start + 54ms);
-  EXPECT_EQ(Schedule(start + 60ms, 60ms).term_at(), start + 44ms);
-  EXPECT_EQ(Schedule(start + 1h, 1h).term_at(), start + 1h - 1s - 10s);
+  EXPECT_EQ(Schedule(schedule_start + 1s, 1s).kill_at(), schedule_start + 900ms);
+  EXPECT_EQ(Schedule(schedule_start + 60ms, 60ms).kill_at(), schedule_start + 54ms);
+  EXPECT_EQ(Schedule(schedule_start + 60ms, 60ms).term_at(), schedule_start + 44ms);
+  EXPECT_EQ(Schedule(schedule_start + 1h, 1h).term_at(), schedule_start + 1h - 1s - 10s);
 }
 
 TEST(Schedule, always_tells_before_it_kills_and_kills_before_the_deadline) {
   for (Millis ttl = 20ms; ttl < 24h; ttl = ttl * 3 / 2) {
-    const Schedule schedule(start + ttl, ttl);
-    EXPECT_LT(start, schedule.term_at()) << ttl.count();
+    const Schedule schedule(schedule_start + ttl, ttl);
+    EXPECT_LT(schedule_start, schedule.term_at()) << ttl.count();
     EXPECT_LT(schedule.term_at(), schedule.kill_at()) << ttl.count();
     EXPECT_LT(schedule.kill_at(), schedule.doubt_at()) << ttl.count();
-    EXPECT_LT(schedule.doubt_at(), start + ttl) << ttl.count();
+    EXPECT_LT(schedule.doubt_at(), schedule_start + ttl) << ttl.count();
   }
 }
 
 TEST(Schedule, moves_with_a_renewal_and_never_back) {
-  Schedule schedule(start + 30s, 30s);
-  schedule.renewed(start + 40s);
-  EXPECT_EQ(schedule.kill_at(), start + 40s - 1s);
-  schedule.renewed(start + 35s);
-  EXPECT_EQ(schedule.kill_at(), start + 40s - 1s);
+  Schedule schedule(schedule_start + 30s, 30s);
+  schedule.renewed(schedule_start + 40s);
+  EXPECT_EQ(schedule.kill_at(), schedule_start + 40s - 1s);
+  schedule.renewed(schedule_start + 35s);
+  EXPECT_EQ(schedule.kill_at(), schedule_start + 40s - 1s);
 }
 
 TEST(Schedule, told_kills_after_its_grace_but_never_later_than_the_deadline_asks) {
-  Schedule early(start + 30s, 30s);
-  early.tell(start + 1s, 5s);
-  EXPECT_EQ(early.term_at(), start + 1s);
-  EXPECT_EQ(early.kill_at(), start + 6s);
-  Schedule late(start + 30s, 30s);
-  late.tell(start + 28s, 5s);
-  EXPECT_EQ(late.kill_at(), start + 30s - 1s);
+  Schedule early(schedule_start + 30s, 30s);
+  early.tell(schedule_start + 1s, 5s);
+  EXPECT_EQ(early.term_at(), schedule_start + 1s);
+  EXPECT_EQ(early.kill_at(), schedule_start + 6s);
+  Schedule late(schedule_start + 30s, 30s);
+  late.tell(schedule_start + 28s, 5s);
+  EXPECT_EQ(late.kill_at(), schedule_start + 30s - 1s);
 }
 
 TEST(Schedule, lets_a_stopped_command_move_while_the_lease_is_ours) {
-  Schedule schedule(start + 30s, 30s);
-  EXPECT_TRUE(schedule.may_move(start));
-  EXPECT_FALSE(schedule.may_move(start + 29s)) << "it is killed then";
-  schedule.started(start, 10s);
-  schedule.did(Step::term, start + 10s);
+  Schedule schedule(schedule_start + 30s, 30s);
+  EXPECT_TRUE(schedule.may_move(schedule_start));
+  EXPECT_FALSE(schedule.may_move(schedule_start + 29s)) << "it is killed then";
+  schedule.started(schedule_start, 10s);
+  schedule.did(Step::term, schedule_start + 10s);
   EXPECT_EQ(schedule.cause(), Cause::time);
-  EXPECT_TRUE(schedule.may_move(start + 10s));
-  schedule.lost(start + 11s, 5s);
-  EXPECT_FALSE(schedule.may_move(start + 11s));
-  Schedule orphan(start + 30s, 30s);
+  EXPECT_TRUE(schedule.may_move(schedule_start + 10s));
+  schedule.lost(schedule_start + 11s, 5s);
+  EXPECT_FALSE(schedule.may_move(schedule_start + 11s));
+  Schedule orphan(schedule_start + 30s, 30s);
   orphan.main_gone();
-  EXPECT_FALSE(orphan.may_move(start));
-  Schedule careless(start + 30s, 30s, {.on_lost = OnLost::ignore});
-  careless.lost(start, 5s);
-  EXPECT_TRUE(careless.may_move(start + 1h));
+  EXPECT_FALSE(orphan.may_move(schedule_start));
+  Schedule careless(schedule_start + 30s, 30s, {.on_lost = OnLost::ignore});
+  careless.lost(schedule_start, 5s);
+  EXPECT_TRUE(careless.may_move(schedule_start + 1h));
 }
 
 TEST(Schedule, looks_less_and_less_often_at_one_that_does_not_end) {
@@ -81,23 +81,23 @@ TEST(Schedule, looks_less_and_less_often_at_one_that_does_not_end) {
 }
 
 TEST(Schedule, the_first_telling_counts) {
-  Schedule schedule(start + 30s, 30s);
-  schedule.tell(start + 1s, 5s);
-  schedule.tell(start + 2s, 5s);
-  EXPECT_EQ(schedule.kill_at(), start + 6s);
+  Schedule schedule(schedule_start + 30s, 30s);
+  schedule.tell(schedule_start + 1s, 5s);
+  schedule.tell(schedule_start + 2s, 5s);
+  EXPECT_EQ(schedule.kill_at(), schedule_start + 6s);
 }
 
 TEST(Schedule, no_renewal_takes_back_what_was_told) {
-  Schedule schedule(start + 30s, 30s);
-  schedule.tell(start + 1s, 5s);
-  schedule.renewed(start + 60s);
-  EXPECT_EQ(schedule.term_at(), start + 1s);
-  EXPECT_EQ(schedule.kill_at(), start + 6s);
+  Schedule schedule(schedule_start + 30s, 30s);
+  schedule.tell(schedule_start + 1s, 5s);
+  schedule.renewed(schedule_start + 60s);
+  EXPECT_EQ(schedule.term_at(), schedule_start + 1s);
+  EXPECT_EQ(schedule.kill_at(), schedule_start + 6s);
 }
 
 // ---- what was asked for
 
-// A lease of 30 s, of which 1 s is the margin and 5 s the usual grace; CMD has started at `start`.
+// A lease of 30 s, of which 1 s is the margin and 5 s the usual grace; CMD has started at `schedule_start`.
 struct Asked {
   const char* what;
   Ending ending;
@@ -108,59 +108,59 @@ struct Asked {
 };
 constexpr Instant never_comes = Instant::max();
 const Asked table[] = {
-    {"term", {}, Asked::nothing, start + 24s, start + 29s, Cause::lease},
-    {"exec", {.on_lost = OnLost::exec}, Asked::nothing, start + 24s, start + 29s, Cause::lease},
-    {"kill", {.on_lost = OnLost::kill}, Asked::nothing, start + 29s, start + 29s, Cause::lease},
+    {"term", {}, Asked::nothing, schedule_start + 24s, schedule_start + 29s, Cause::lease},
+    {"exec", {.on_lost = OnLost::exec}, Asked::nothing, schedule_start + 24s, schedule_start + 29s, Cause::lease},
+    {"kill", {.on_lost = OnLost::kill}, Asked::nothing, schedule_start + 29s, schedule_start + 29s, Cause::lease},
     {"ignore", {.on_lost = OnLost::ignore}, Asked::nothing, never_comes, never_comes, Cause::none},
-    {"term", {}, Asked::lost_at_10, start + 10s, start + 15s, Cause::lease},
-    {"exec", {.on_lost = OnLost::exec}, Asked::lost_at_10, start + 10s, start + 15s, Cause::lease},
+    {"term", {}, Asked::lost_at_10, schedule_start + 10s, schedule_start + 15s, Cause::lease},
+    {"exec", {.on_lost = OnLost::exec}, Asked::lost_at_10, schedule_start + 10s, schedule_start + 15s, Cause::lease},
     {"kill", {.on_lost = OnLost::kill}, Asked::lost_at_10, Instant::min(), Instant::min(), Cause::lease},
     {"ignore", {.on_lost = OnLost::ignore}, Asked::lost_at_10, never_comes, never_comes, Cause::none},
     {"term", {}, Asked::main_gone_at_10, Instant::min(), Instant::min(), Cause::lease},
     {"exec", {.on_lost = OnLost::exec}, Asked::main_gone_at_10, Instant::min(), Instant::min(), Cause::lease},
     {"ignore", {.on_lost = OnLost::ignore}, Asked::main_gone_at_10, never_comes, never_comes, Cause::none},
-    {"kill-after", {.kill_after = 10s}, Asked::nothing, start + 19s, start + 29s, Cause::lease},
-    {"kill-after", {.kill_after = 10s}, Asked::lost_at_10, start + 10s, start + 20s, Cause::lease},
-    {"kill-after", {.kill_after = 10s}, Asked::ended_at_10, start + 10s, start + 20s, Cause::lease},
-    {"kill-after 0", {.kill_after = 0s}, Asked::nothing, start + 29s, start + 29s, Cause::lease},
-    {"ended", {}, Asked::ended_at_10, start + 10s, start + 12s, Cause::lease},
+    {"kill-after", {.kill_after = 10s}, Asked::nothing, schedule_start + 19s, schedule_start + 29s, Cause::lease},
+    {"kill-after", {.kill_after = 10s}, Asked::lost_at_10, schedule_start + 10s, schedule_start + 20s, Cause::lease},
+    {"kill-after", {.kill_after = 10s}, Asked::ended_at_10, schedule_start + 10s, schedule_start + 20s, Cause::lease},
+    {"kill-after 0", {.kill_after = 0s}, Asked::nothing, schedule_start + 29s, schedule_start + 29s, Cause::lease},
+    {"ended", {}, Asked::ended_at_10, schedule_start + 10s, schedule_start + 12s, Cause::lease},
     {"ignore, ended",
      {.on_lost = OnLost::ignore},
      Asked::ended_at_10,
-     start + 10s,
-     start + 12s,
+     schedule_start + 10s,
+     schedule_start + 12s,
      Cause::lease},
-    {"at-most", {.at_most = 7s}, Asked::nothing, start + 7s, start + 12s, Cause::time},
-    {"at-most 0", {.kill_after = 0s, .at_most = 7s}, Asked::nothing, start + 7s, start + 7s, Cause::time},
-    {"at-most", {.at_most = 27s}, Asked::nothing, start + 24s, start + 29s, Cause::lease},
-    {"at-most", {.at_most = 7s}, Asked::lost_at_10, start + 7s, start + 12s, Cause::time},
-    {"at-most", {.at_most = 12s}, Asked::lost_at_10, start + 10s, start + 15s, Cause::lease},
+    {"at-most", {.at_most = 7s}, Asked::nothing, schedule_start + 7s, schedule_start + 12s, Cause::time},
+    {"at-most 0", {.kill_after = 0s, .at_most = 7s}, Asked::nothing, schedule_start + 7s, schedule_start + 7s, Cause::time},
+    {"at-most", {.at_most = 27s}, Asked::nothing, schedule_start + 24s, schedule_start + 29s, Cause::lease},
+    {"at-most", {.at_most = 7s}, Asked::lost_at_10, schedule_start + 7s, schedule_start + 12s, Cause::time},
+    {"at-most", {.at_most = 12s}, Asked::lost_at_10, schedule_start + 10s, schedule_start + 15s, Cause::lease},
     {"at-most, kill",
      {.on_lost = OnLost::kill, .at_most = 7s},
      Asked::nothing,
-     start + 7s,
-     start + 12s,
+     schedule_start + 7s,
+     schedule_start + 12s,
      Cause::time},
     {"at-most, ignore",
      {.on_lost = OnLost::ignore, .at_most = 1h},
      Asked::lost_at_10,
-     start + 1h,
-     start + 1h + 5s,
+     schedule_start + 1h,
+     schedule_start + 1h + 5s,
      Cause::time},
 };
 
 TEST(Schedule, does_what_was_asked_for) {
   for (const Asked& asked : table) {
     SCOPED_TRACE(std::string(asked.what) + ", row " + std::to_string(&asked - table));
-    Schedule schedule(start + 30s, 30s, asked.ending);
-    schedule.started(start, asked.ending.at_most);
-    if (asked.event == Asked::lost_at_10) schedule.lost(start + 10s, schedule.grace());
+    Schedule schedule(schedule_start + 30s, 30s, asked.ending);
+    schedule.started(schedule_start, asked.ending.at_most);
+    if (asked.event == Asked::lost_at_10) schedule.lost(schedule_start + 10s, schedule.grace());
     if (asked.event == Asked::main_gone_at_10) schedule.main_gone();
-    if (asked.event == Asked::ended_at_10) schedule.ended(start + 10s);
+    if (asked.event == Asked::ended_at_10) schedule.ended(schedule_start + 10s);
     EXPECT_EQ(schedule.term_at(), asked.term_at);
     EXPECT_EQ(schedule.kill_at(), asked.kill_at);
-    EXPECT_EQ(schedule.cause(start + 2h), asked.cause);
-    EXPECT_EQ(schedule.cause(start + 6s), asked.term_at < start ? Cause::lease : Cause::none);
+    EXPECT_EQ(schedule.cause(schedule_start + 2h), asked.cause);
+    EXPECT_EQ(schedule.cause(schedule_start + 6s), asked.term_at < schedule_start ? Cause::lease : Cause::none);
   }
 }
 
@@ -240,11 +240,11 @@ const Course courses[] = {
 
 TEST(Schedule, goes_step_by_step) {
   for (const Course& course : courses) {
-    Schedule schedule(start + 30s, 30s, course.ending);
-    schedule.started(start, course.ending.at_most);
+    Schedule schedule(schedule_start + 30s, 30s, course.ending);
+    schedule.started(schedule_start, course.ending.at_most);
     for (const Event& event : course.events) {
       SCOPED_TRACE(std::string(course.what) + ", at " + std::to_string(event.at.count()));
-      const Instant now = start + event.at;
+      const Instant now = schedule_start + event.at;
       switch (event.what) {
         case Event::nothing: break;
         case Event::renewed: schedule.renewed(now + 30s); break;
@@ -254,54 +254,54 @@ TEST(Schedule, goes_step_by_step) {
       }
       EXPECT_EQ(schedule.due(now), event.due);
       if (event.due != Step::none) schedule.did(event.due, now);
-      EXPECT_EQ(std::max(schedule.next_at(), Instant{}), start + event.next);
+      EXPECT_EQ(std::max(schedule.next_at(), Instant{}), schedule_start + event.next);
       EXPECT_EQ(schedule.cause(), event.cause);
     }
   }
 }
 
 TEST(Schedule, leaves_a_program_its_time_though_the_command_has_ended) {
-  Schedule schedule(start + 30s, 30s, {.on_lost = OnLost::exec});
-  schedule.did(Step::program, start + 24s);
-  schedule.ended(start + 24s);
-  EXPECT_EQ(schedule.kill_at(), start + 26s);
-  EXPECT_EQ(schedule.kill_program_at(), start + 29s);
-  schedule.renewed(start + 60s);  // it has its grace and no more
-  EXPECT_EQ(schedule.kill_program_at(), start + 29s);
+  Schedule schedule(schedule_start + 30s, 30s, {.on_lost = OnLost::exec});
+  schedule.did(Step::program, schedule_start + 24s);
+  schedule.ended(schedule_start + 24s);
+  EXPECT_EQ(schedule.kill_at(), schedule_start + 26s);
+  EXPECT_EQ(schedule.kill_program_at(), schedule_start + 29s);
+  schedule.renewed(schedule_start + 60s);  // it has its grace and no more
+  EXPECT_EQ(schedule.kill_program_at(), schedule_start + 29s);
   schedule.main_gone();
-  EXPECT_LT(schedule.kill_program_at(), start);
+  EXPECT_LT(schedule.kill_program_at(), schedule_start);
 }
 
 TEST(Schedule, ends_a_program_in_time_that_came_late) {
-  Schedule schedule(start + 30s, 30s, {.on_lost = OnLost::exec});
-  schedule.did(Step::program, start + 27s);
-  EXPECT_EQ(schedule.kill_program_at(), start + 29s);
+  Schedule schedule(schedule_start + 30s, 30s, {.on_lost = OnLost::exec});
+  schedule.did(Step::program, schedule_start + 27s);
+  EXPECT_EQ(schedule.kill_program_at(), schedule_start + 29s);
 }
 
 TEST(Schedule, leaves_time_to_renew_whatever_grace_is_allowed) {
   for (Millis ttl = 20ms; ttl < 24h; ttl = ttl * 3 / 2) {
-    const Schedule schedule(start + ttl, ttl, {.kill_after = Schedule::longest_grace(ttl)});
-    EXPECT_GT(schedule.term_at(), start + ttl / 2) << ttl.count();  // the keeper begins at a third
+    const Schedule schedule(schedule_start + ttl, ttl, {.kill_after = Schedule::longest_grace(ttl)});
+    EXPECT_GT(schedule.term_at(), schedule_start + ttl / 2) << ttl.count();  // the keeper begins at a third
   }
 }
 
 TEST(Schedule, begins_nothing_when_the_deadline_is_near_whatever_is_done_about_a_loss) {
   for (const OnLost on_lost : {OnLost::term, OnLost::kill, OnLost::ignore, OnLost::exec}) {
-    const Schedule schedule(start + 30s, 30s, {.on_lost = on_lost});
-    EXPECT_TRUE(schedule.may_start(start + 23s));
-    EXPECT_FALSE(schedule.may_start(start + 24s));
+    const Schedule schedule(schedule_start + 30s, 30s, {.on_lost = on_lost});
+    EXPECT_TRUE(schedule.may_start(schedule_start + 23s));
+    EXPECT_FALSE(schedule.may_start(schedule_start + 24s));
   }
 }
 
 TEST(Schedule, at_once_is_at_once) {
-  Schedule schedule(start + 30s, 30s);
+  Schedule schedule(schedule_start + 30s, 30s);
   schedule.at_once();
-  EXPECT_LT(schedule.kill_at(), start);
+  EXPECT_LT(schedule.kill_at(), schedule_start);
 }
 
 TEST(Schedule, a_lease_without_end_is_not_ended) {
   const Schedule schedule(Instant::max(), never);
-  EXPECT_GT(schedule.term_at(), start + 1000h);
+  EXPECT_GT(schedule.term_at(), schedule_start + 1000h);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/words/choices.h"
-#include "cli/words/command_line.h"
+#include "tests/cli/parse.h"
 #include "cli/words/completions.h"
 #include "cli/words/given.h"
 #include "cli/words/help.h"
@@ -24,12 +24,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Result<CommandLine> parse(Words words) {
-  words.insert(words.begin(), "holdfast");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  return parse_command_line(argv);
-}
 
 Table whole_table() {
   Given given;

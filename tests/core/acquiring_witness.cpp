@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/acquiring_witness.h"
 
+#include "tests/core/wish.h"
+
 namespace holdfast::core {
 namespace {
 
@@ -10,7 +12,6 @@ constexpr Millis default_interval = 100ms;
 constexpr Millis longest_pause = 1s;    // after failures
 constexpr Millis longest_poll = 300ms;  // where nothing rings
 constexpr Millis longest_poll_of_strangers = 500ms;
-constexpr const char* one_of_us = "host:h pid:1 guid:0123456789abcdef0123456789abcdef";
 
 std::string text(Errc code) { return to_string(code); }
 
@@ -134,14 +135,14 @@ std::string Witness::sees_sleep_behind_a_holder(Millis length) const {
 }
 
 std::string Witness::sees_done(const Acquiring::Done& done, Instant now) const {
-  const bool granted = last_was(Event::granted) || last_was(Event::stop_and_grant);
+  const bool was_granted = last_was(Event::granted) || last_was(Event::stop_and_grant);
   if (!done.failed) {
-    if (!granted) return "is granted without a grant";
+    if (!was_granted) return "is granted without a grant";
     if (done.tidy) return "gives back what it has taken";
     return done.tidy_again == unclear_until_ ? "" : "forgets that an earlier acquire may still arrive";
   }
   const Errc code = *done.failed;
-  if (granted) return "throws a grant away: " + text(code);
+  if (was_granted) return "throws a grant away: " + text(code);
   if (std::string wrong = sees_tidying(done); !wrong.empty()) return wrong;
   if (last_was(Event::granted_late)) return code == Errc::too_late ? "" : "calls a late grant " + text(code);
   if (last_was(Event::refused)) return code == Errc::refused ? "" : "calls a refusal " + text(code);

@@ -290,8 +290,8 @@ struct Joined {
   static constexpr JobLock lock{.loner = true};
   void perform(JobContext&, std::string, std::string) {}
 };
-struct Told {
-  static constexpr std::string_view name = "Told";
+struct Identified {
+  static constexpr std::string_view name = "Identified";
   static constexpr JobLock lock{.loner = true};
   static std::optional<std::string> identifier(const std::string& a, const std::string& b) {
     return std::to_string(a.size()) + "/" + a + "-" + b;
@@ -303,8 +303,8 @@ struct Told {
 TEST_P(Ancestor, there_the_join_collides_here_too_and_an_identifier_tells_them_apart) {
   const JobId id = id_of(jobs_.perform_later<Joined>("a-b", "c"));
   EXPECT_EQ(duplicate_of(jobs_.perform_later<Joined>("a", "b-c")), id);
-  EXPECT_NE(id_of(jobs_.perform_later<Told>("a-b", "c")), no_job);
-  EXPECT_NE(id_of(jobs_.perform_later<Told>("a", "b-c")), no_job);
+  EXPECT_NE(id_of(jobs_.perform_later<Identified>("a-b", "c")), no_job);
+  EXPECT_NE(id_of(jobs_.perform_later<Identified>("a", "b-c")), no_job);
 }
 
 HOLDFAST_ON_STORES(Ancestor, job_kinds());

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::about;
 
-Site site() {
+Site judged_site() {
   return {.options = {.uri = {}},
           .uri = nullptr,
           .database = "app",
@@ -21,7 +21,7 @@ Site site() {
 }
 const Hello set{.set = "rs0"};
 
-Diagnosis judged(const Facts& facts, const Hello& hello = set) { return diagnosis_of(hello, facts, site()); }
+Diagnosis judged(const Facts& facts, const Hello& hello = set) { return diagnosis_of(hello, facts, judged_site()); }
 
 void expect(const Diagnosis& diagnosis, std::string_view topic, Weight weight) {
   const Finding* finding = about(diagnosis, topic);
@@ -84,7 +84,7 @@ TEST(JudgementOfMongo, rights_that_are_missing_and_rights_that_reach_too_far_are
 }
 
 TEST(JudgementOfMongo, the_way_to_another_machine_is_looked_at) {
-  Site there = site();
+  Site there = judged_site();
   there.local = false;
   expect(diagnosis_of(set, {}, there), "mongodb.tls", Weight::warning);
   there.tls = true;
@@ -92,11 +92,11 @@ TEST(JudgementOfMongo, the_way_to_another_machine_is_looked_at) {
   expect(diagnosis_of(set, {}, there), "mongodb.tls", Weight::warning);
   there.verified = true;
   EXPECT_FALSE(about(diagnosis_of(set, {}, there), "mongodb.tls"));
-  EXPECT_FALSE(about(diagnosis_of(set, {}, site()), "mongodb.tls"));
+  EXPECT_FALSE(about(diagnosis_of(set, {}, judged_site()), "mongodb.tls"));
 }
 
 TEST(JudgementOfMongo, a_server_that_anybody_reaches_without_a_password_is_warned_of) {
-  Site there = site();
+  Site there = judged_site();
   expect(diagnosis_of(set, {.let_in = true, .open = true}, there), "mongodb.no-password", Weight::warning);
   EXPECT_FALSE(about(diagnosis_of(set, {.let_in = true}, there), "mongodb.no-password"));
   there.local = false;

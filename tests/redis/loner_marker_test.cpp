@@ -6,7 +6,6 @@
 namespace holdfast::test {
 namespace {
 
-constexpr std::string_view stranger = "another program (active_job_lock)";
 
 class LonerMarker : public RedisTest {
  protected:

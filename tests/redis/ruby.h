@@ -9,6 +9,9 @@
 
 namespace holdfast::test {
 
+// How we call the holder of what the gem has locked.
+inline constexpr std::string_view stranger = "another program (active_job_lock)";
+
 // String#to_i.
 inline long long to_i(const std::string& text) {
   std::size_t end = 0;

@@ -10,10 +10,10 @@
 namespace holdfast::test {
 namespace {
 
-using Connection = std::unique_ptr<MYSQL, decltype(&mysql_close)>;
+using MariaConnection = std::unique_ptr<MYSQL, decltype(&mysql_close)>;
 
 // Null and the reason in `why` if nobody answers.
-Connection try_connect(const std::string& socket, const std::string& database, std::string& why) {
+MariaConnection try_connect(const std::string& socket, const std::string& database, std::string& why) {
   // mysql_init() of several threads at once would race in the library's first set-up.
   static std::once_flag once;
   std::call_once(once, [] {
@@ -23,7 +23,7 @@ Connection try_connect(const std::string& socket, const std::string& database, s
     (void)mysql_library_init(0, nullptr, nullptr);
     ::sigaction(SIGPIPE, &before, nullptr);
   });
-  Connection connection(mysql_init(nullptr), mysql_close);
+  MariaConnection connection(mysql_init(nullptr), mysql_close);
   const unsigned int patience_s = 20;
   mysql_options(connection.get(), MYSQL_OPT_CONNECT_TIMEOUT, &patience_s);
   if (mysql_real_connect(connection.get(), nullptr, MariaAddress::superuser, "",
@@ -34,9 +34,9 @@ Connection try_connect(const std::string& socket, const std::string& database, s
   return {nullptr, mysql_close};
 }
 
-Connection connect(const MariaAddress& address, const std::string& database) {
+MariaConnection connect(const MariaAddress& address, const std::string& database) {
   std::string why;
-  Connection connection = try_connect(address.socket(), database, why);
+  MariaConnection connection = try_connect(address.socket(), database, why);
   if (connection == nullptr) throw std::runtime_error("cannot connect to MariaDB: " + why);
   return connection;
 }
@@ -78,12 +78,12 @@ std::string MariaAddress::url(const std::string& user, const std::string& databa
 }
 
 std::string MariaAddress::query(const std::string& sql, const std::string& database) const {
-  const Connection connection = connect(*this, database);
+  const MariaConnection connection = connect(*this, database);
   return run(connection.get(), sql);
 }
 
 std::shared_ptr<void> MariaAddress::leave_open(const std::string& sql, const std::string& database) const {
-  Connection connection = connect(*this, database);
+  MariaConnection connection = connect(*this, database);
   run(connection.get(), sql);
   return {connection.release(), [](void* open) { mysql_close(static_cast<MYSQL*>(open)); }};
 }

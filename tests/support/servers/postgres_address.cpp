@@ -9,13 +9,13 @@
 namespace holdfast::test {
 namespace {
 
-using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
+using PgConnection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 
-Connection connect(const PostgresAddress& address, const std::string& database) {
+PgConnection connect(const PostgresAddress& address, const std::string& database) {
   const std::string where = address.socket_url(PostgresAddress::superuser, database) +
                             "&password=" + PostgresAddress::superuser_password +
                             "&connect_timeout=20&application_name=test";
-  Connection connection(PQconnectdb(where.c_str()), PQfinish);
+  PgConnection connection(PQconnectdb(where.c_str()), PQfinish);
   if (PQstatus(connection.get()) != CONNECTION_OK)
     throw std::runtime_error(std::string("cannot connect to PostgreSQL: ") +
                              PQerrorMessage(connection.get()));
@@ -46,12 +46,12 @@ std::string PostgresAddress::socket_url(const std::string& user, const std::stri
 }
 
 std::string PostgresAddress::execute(const std::string& sql, const std::string& database) const {
-  const Connection connection = connect(*this, database);
+  const PgConnection connection = connect(*this, database);
   return run(connection.get(), sql);
 }
 
 std::shared_ptr<void> PostgresAddress::leave_open(const std::string& sql, const std::string& database) const {
-  Connection connection = connect(*this, database);
+  PgConnection connection = connect(*this, database);
   run(connection.get(), sql);
   return {connection.release(), PQfinish};
 }
