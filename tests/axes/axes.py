@@ -79,6 +79,7 @@ ABOVE = {
                       "there_a_lock_without_end_is_read_as_expired_here_it_is_held",
                       "there_whoever_waits_never_wakes_after_a_prune_here_it_does"],
         },
+        "LanguageDefects": {"every": ALL},  # servers that speak German
         "KeepingDefects": {
             "wire": ["there_a_renewer_that_fails_is_not_missed_here_run_says_that_the_lease_was_lost",
                      "there_a_pool_of_one_starves_the_renewer_here_it_has_a_connection_of_its_own",

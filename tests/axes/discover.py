@@ -6,8 +6,7 @@ discover.py NAME PROGRAM --out FOLDER/test_NAME [--isolated] [--isolated-suites 
             [--each-timeout] [--cost N] [--results FOLDER] [--properties TEXT]
 
 Writes test_NAME_tests.cmake, which ctest reads, and test_NAME_cases.txt with a line TEST <tab> PART <tab> CASE for each case:
-the name of its test, its part of the axes (see choice.py), and its full name in GoogleTest. Lines stand in the order of the
-program's own list.
+the name of its test, its part of the axes (see choice.py), and its full name in GoogleTest.
 
 client.Wait/redis         the suite Wait of test_client on Redis
 client.Leaving            a suite without a store
