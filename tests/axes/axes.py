@@ -60,8 +60,8 @@ ABOVE = {
         },
         "Faults": {"smoke": ["at_every_step_of_acquire_renew_release_leave_no_ghost"], "wire": ALL},
         "Keep": {
-            "smoke": ["a_kept_lease_lives_far_longer_than_its_ttl", "a_broken_lease_is_told_with_who_broke_it_and_why"],
-            "wire": ["all_leases_are_renewed_in_one_batch", "an_outage_*", "a_store_that_hangs_does_not_delay_the_loss",
+            "smoke": ["all_leases_are_renewed_in_one_batch", "a_broken_lease_is_told_with_who_broke_it_and_why"],
+            "wire": ["a_kept_lease_lives_far_longer_than_its_ttl", "an_outage_*", "a_store_that_hangs_does_not_delay_the_loss",
                      "a_passing_failure_is_not_a_loss", "a_stolen_lease_is_told_with_its_thief"],
         },
         "Run": {"smoke": ["says_whether_it_ran_and_what_it_returned"]},
@@ -104,7 +104,7 @@ ABOVE = {
             "active_job_lock": ["after_its_timeout_a_second_one_runs_and_the_first_ends_without_touching_its_lock",
                                 "*loner*", "*refresh*", "the_*"],
         },
-        "Conflict": {"smoke": ["those_that_wait_all_run"], "wire": ALL},
+        "Conflict": {"smoke": ["those_that_are_dropped_name_the_holder"], "wire": ALL},
         "Declared": {"active_job_lock": ["*loner*", "a_key_of_ones_own_is_that_of_the_loner_too"]},
         "Faults": {
             "smoke": ["a_claim_whose_answer_got_lost_is_handed_back_and_claimed_again"],
@@ -124,7 +124,7 @@ ABOVE = {
                       "no_two_jobs_of_a_key_run_at_once_and_those_that_wait_all_run"],
             "wire": ALL,
         },
-        "WorkEnds": {"smoke": ["a_lock_without_a_timeout_is_renewed_as_long_as_the_job_runs"], "wire": ALL},
+        "WorkEnds": {"wire": ALL},
     },
     "killed_jobs": {
         "CronProcesses": {"smoke": ["of_two_that_come_for_the_same_tick_at_once_one_enqueues_it"], "wire": ALL},
