@@ -32,6 +32,9 @@ set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 # reads clocks, counts as half of all.
 set(HOLDFAST_TEST_JOBS 8)
 math(EXPR HOLDFAST_TEST_COMPUTES "${HOLDFAST_TEST_JOBS} / 2")
+# ctest starts those with the highest COST first. Quick ones come first, so that a mistake is seen soon: what reads the repository,
+# then programs without servers, those with, the command, and last, the longest before the others, what has no COST.
+set(HOLDFAST_TEST_FIRST 5000)
 
 # Which tests run on which stores.
 set(HOLDFAST_AXES "${PROJECT_SOURCE_DIR}/tests/axes")
@@ -108,7 +111,6 @@ function(holdfast_test name)
   elseif(arg_COMPUTES)
     string(APPEND properties " PROCESSORS ${HOLDFAST_TEST_COMPUTES}")
   endif()
-  # The quick ones first: a mistake is seen soon.
   if(NOT "fast" IN_LIST arg_LABELS)
     set(cost 2)
   elseif(arg_NEEDS)
