@@ -109,7 +109,7 @@ run_tests() { # PRESET [CTEST'S WORDS...]
   # The preset `dev` would leave out what is not fast, and `release` what is chosen for soaking.
   case $#:$preset in
     1:* | *:asan | *:tsan | *:fuzz) ctest+=(--preset "$preset") ;;
-    *) ctest+=(--test-dir "$root/build/$preset" --output-on-failure --no-tests=error) ;;
+    *) ctest+=(--test-dir "$root/build/$preset" --output-on-failure --no-label-summary --no-tests=error) ;;
   esac
   say "testing $preset ..."
   if [[ -t 1 ]]; then
