@@ -10,27 +10,38 @@
 #   holdfast_test(NAME
 #                 SOURCES file.cpp...
 #                 [LINKS target...]                # holdfast::NAME of the layers under test; GoogleTest comes by itself
-#                 [LABELS label...]                # fast sanitize slow cli
+#                 [LABELS label...]                # fast slow cli; tests/axes adds asan, tsan and soak
 #                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
 #                 [NEEDS servers]                  # ctest starts the servers that tests share; HOLDFAST_TEST_SERVERS says where
 #                 [COMPUTES]                       # they do not wait, or read clocks: two of such at a time
 #                 [ALONE]                          # nothing beside: what they see happen must happen by the clock
-#                 [TIMEOUT seconds])               # for each case; 120 unless given
-#     makes the program test_NAME and one ctest test NAME.Suite.case for each of its cases. It sees include/, src/ and the
-#     root of the repository: #include "tests/support/await.h". Does nothing when HOLDFAST_TESTS is off.
+#                 [ISOLATED]                       # each case needs a process of its own
+#                 [ISOLATED_SUITES suite...]       # those of these suites do
+#                 [TIMEOUT seconds])               # for each case; unless given 120 for the first and a few for each further one
+#     makes the program test_NAME and one ctest test NAME.Suite/store for each of its suites on each store, as
+#     tests/axes/discover.py says. It sees include/, src/ and the root of the repository: #include "tests/support/await.h".
+#     Does nothing when HOLDFAST_TESTS is off.
 #
 # A program of ours (src/cli, sim, bench) says holdfast_ours(TARGET) after add_executable. Files are written out one by one,
 # never globbed: the tidy test reads the names here.
 
-include(GoogleTest)
-
 # The file that says where the servers of a run of tests are; tests/support/servers makes it.
 set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 
-# Most tests wait most of the time, so the presets run four at once on two cores. What computes all the time, or reads clocks,
-# is told to ctest as two of those.
-set(HOLDFAST_TEST_COMPUTES 2)
-set(HOLDFAST_TEST_ALL 4)
+# So many tests run at once; ./dev reads the number here. Most of them wait most of the time. One that computes all the time, or
+# reads clocks, counts as half of all.
+set(HOLDFAST_TEST_JOBS 8)
+math(EXPR HOLDFAST_TEST_COMPUTES "${HOLDFAST_TEST_JOBS} / 2")
+# ctest starts those with the highest COST first. Quick ones come first, so that a mistake is seen soon: what reads the repository,
+# then programs without servers, those with, the command, and last, the longest before the others, what has no COST.
+set(HOLDFAST_TEST_FIRST 5000)
+
+# Which tests run on which stores.
+set(HOLDFAST_AXES "${PROJECT_SOURCE_DIR}/tests/axes")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${HOLDFAST_AXES}/axes.py" "${HOLDFAST_AXES}/choice.py")
+if(HOLDFAST_TESTS)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
 
 # The language, the warnings, the hardening, the visibility and the private include folder of everything we compile.
 function(holdfast_ours target)
@@ -72,19 +83,10 @@ function(holdfast_layer name)
 endfunction()
 
 function(holdfast_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;COMPUTES;ALONE" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;COMPUTES;ALONE;ISOLATED" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS;ISOLATED_SUITES")
   holdfast_refuse_unparsed(holdfast_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT HOLDFAST_TESTS)
     return()
-  endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
-  endif()
-  set(processors 1)
-  if(arg_ALONE)
-    set(processors ${HOLDFAST_TEST_ALL})
-  elseif(arg_COMPUTES)
-    set(processors ${HOLDFAST_TEST_COMPUTES})
   endif()
 
   set(target test_${name})
@@ -99,33 +101,85 @@ function(holdfast_test name)
     add_dependencies(${target} holdfast_cli)
     target_compile_definitions(${target} PRIVATE "HOLDFAST_BINARY=\"$<TARGET_FILE:holdfast_cli>\"")
   endif()
-
-  # What the sanitizers' presets build: with them compiling is slow, and the rest would not be run.
-  if(NOT TARGET sanitized_tests)
-    add_custom_target(sanitized_tests)
-  endif()
-  if("sanitize" IN_LIST arg_LABELS)
-    add_dependencies(sanitized_tests ${target})
-  endif()
-  # A test whose store has gone since it was discovered runs nothing, and GoogleTest is content with that.
-  set(properties "LABELS \"${arg_LABELS}\" FAIL_REGULAR_EXPRESSION \"Running 0 tests\"")
   if(arg_NEEDS)
     add_dependencies(${target} ${arg_NEEDS})
-    string(APPEND properties " FIXTURES_REQUIRED \"${arg_NEEDS}\""
-                             " ENVIRONMENT \"HOLDFAST_TEST_SERVERS=${HOLDFAST_TEST_SERVERS}\"")
   endif()
+  holdfast_sanitized_test(${name})
 
-  gtest_discover_tests(
-    ${target}
-    TEST_PREFIX "${name}."
-    TEST_LIST ${target}_cases
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors})
-  # gtest_discover_tests() flattens lists, so properties that are lists have to be set by a file that ctest reads after its own.
-  set(labels "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
-  file(WRITE "${labels}" "foreach(case IN LISTS ${target}_cases)\n"
-                         "  set_tests_properties(\"\${case}\" PROPERTIES ${properties})\nendforeach()\n")
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels}")
+  # A test whose store has gone since it was discovered runs nothing, and GoogleTest is content with that.
+  set(properties "FAIL_REGULAR_EXPRESSION [==[Running 0 tests]==] WORKING_DIRECTORY [==[${CMAKE_CURRENT_BINARY_DIR}]==]")
+  if(arg_NEEDS)
+    string(APPEND properties " FIXTURES_REQUIRED ${arg_NEEDS} ENVIRONMENT [==[HOLDFAST_TEST_SERVERS=${HOLDFAST_TEST_SERVERS}]==]")
+  endif()
+  if(arg_ALONE)
+    string(APPEND properties " RUN_SERIAL ON")
+  elseif(arg_COMPUTES)
+    string(APPEND properties " PROCESSORS ${HOLDFAST_TEST_COMPUTES}")
+  endif()
+  if(NOT "fast" IN_LIST arg_LABELS)
+    set(cost 2)
+  elseif(arg_NEEDS)
+    set(cost 3)
+  else()
+    set(cost 4)
+  endif()
+  set(how --cost ${cost} --labels ${arg_LABELS} --isolated-suites ${arg_ISOLATED_SUITES} --properties "${properties}")
+  if(arg_ISOLATED)
+    list(APPEND how --isolated)
+  endif()
+  if(arg_TIMEOUT)
+    list(APPEND how --timeout ${arg_TIMEOUT} --each-timeout)
+  endif()
+  holdfast_discover(${name} ${how})
+endfunction()
+
+# What the sanitizers' presets build: with them compiling is slow, and the rest would not be run.
+function(holdfast_sanitized_test name)
+  foreach(sanitizer asan tsan)
+    if(NOT TARGET ${sanitizer}_tests)
+      add_custom_target(${sanitizer}_tests)
+      execute_process(
+        COMMAND "${Python3_EXECUTABLE}" -B "${HOLDFAST_AXES}/choice.py" ${sanitizer}
+        OUTPUT_VARIABLE programs
+        OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+      set_target_properties(${sanitizer}_tests PROPERTIES HOLDFAST_PROGRAMS "${programs}")
+    endif()
+    get_target_property(programs ${sanitizer}_tests HOLDFAST_PROGRAMS)
+    if("${name}" IN_LIST programs)
+      add_dependencies(${sanitizer}_tests test_${name})
+    endif()
+  endforeach()
+endfunction()
+
+# Lists the tests of a program when it has been linked; and when ctest starts, if tests/axes has changed since.
+function(holdfast_discover name)
+  set(target test_${name})
+  set(out "${CMAKE_CURRENT_BINARY_DIR}/${target}")
+  set(discover "${Python3_EXECUTABLE}" "${HOLDFAST_AXES}/discover.py" ${name} "$<TARGET_FILE:${target}>" --out "${out}" --results
+               "${PROJECT_BINARY_DIR}/Testing/results" ${ARGN})
+  add_custom_command(
+    TARGET ${target}
+    POST_BUILD
+    COMMAND ${discover}
+    BYPRODUCTS "${out}_tests.cmake" "${out}_cases.txt"
+    VERBATIM)
+  list(JOIN discover "]===] [===[" discover)
+  file(
+    GENERATE
+    OUTPUT "${out}_include.cmake"
+    CONTENT
+      "foreach(file axes choice discover)
+  if(EXISTS \"$<TARGET_FILE:${target}>\" AND \"${HOLDFAST_AXES}/\${file}.py\" IS_NEWER_THAN \"${out}_tests.cmake\")
+    execute_process(COMMAND [===[${discover}]===] COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+endforeach()
+if(EXISTS \"${out}_tests.cmake\")
+  include(\"${out}_tests.cmake\")
+else()
+  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${out}_include.cmake")
 endfunction()
 
 function(holdfast_refuse_unparsed function name words)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The promise of guard_test.cpp at random: who is killed or stopped, when, and what the command is made of.
 //
-//   ./dev torture 1000, or HOLDFAST_ROUNDS=1000 HOLDFAST_SEED=7 test_cli_torture
+//   ./dev soak torture 1000, or HOLDFAST_ROUNDS=1000 HOLDFAST_SEED=7 test_cli_torture
 #include <sys/resource.h>
 
 #include <atomic>

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 sys.dont_write_bytecode = True
 
@@ -15,25 +15,24 @@ from registered import Registered  # noqa: E402
 SUMMARY = os.path.join(ledger.ROOT, "tools", "dev", "summary.py")
 RAN = "parity.every_test_of_the_ledger_ran"
 
-# What CMake and gtest_discover_tests() write, in all its ways; stale_tests.cmake is of a program that is gone.
+# What CMake and tests/axes/discover.py write; stale_tests.cmake is of a program that is gone. On memory Each is for soaking only.
+CASES = {"a.Plain": ["Plain.is_missing_nothing"], "a.Each/redis": ["On/Each.works/redis", "On/Each.goes_on/redis"],
+         "a.Each/mysql": ["On/Each.works/mysql"], "a.Each/memory.soak": ["On/Each.works/memory"]}
+INCLUDE = ('if(EXISTS "{build}/tests/NAME_tests.cmake")\n  include("{build}/tests/NAME_tests.cmake")\n'
+           'else()\n  add_test(NAME_NOT_BUILT NAME_NOT_BUILT)\nendif()\n')
 BUILD = {
-    "CTestTestfile.cmake": '# text\nsubdirs("tests")\n',
+    "CTestTestfile.cmake": '# text\nsubdirs("tests")\nsubdirs("gone")\n',
     "tests/CTestTestfile.cmake":
-        'include("{build}/tests/test_a[1]_include.cmake")\ninclude("{build}/tests/test_later[1]_include.cmake")\n'
+        'include("{build}/tests/test_a_include.cmake")\ninclude("{build}/tests/test_later_include.cmake")\n'
         'add_test([=[docs.docs/one.md]=] "python3" "docs.py")\nset_tests_properties([=[docs.docs/one.md]=] PROPERTIES  LABELS "slow")\n'
         'add_test(plain.test "cmake")\nadd_test([=[plain.off]=] "x")\nset_tests_properties([=[plain.off]=] PROPERTIES  DISABLED "TRUE")\n',
-    "tests/test_a[1]_include.cmake":
-        'if(EXISTS "{build}/tests/test_a[1]_tests.cmake")\n  include("{build}/tests/test_a[1]_tests.cmake")\n'
-        'else()\n  add_test(test_a_NOT_BUILT test_a_NOT_BUILT)\nendif()\n',
-    "tests/test_later[1]_include.cmake":
-        'if(EXISTS "{build}/tests/test_later[1]_tests.cmake")\n  include("{build}/tests/test_later[1]_tests.cmake")\n'
-        'else()\n  add_test(test_later_NOT_BUILT test_later_NOT_BUILT)\nendif()\n',
-    "tests/test_a[1]_tests.cmake": "".join(
-        f"add_test([=[{name}]=]  bin/test_a [==[--gtest_filter=x]==])\nset_tests_properties([=[{name}]=]  PROPERTIES TIMEOUT 1)\n"
-        for name in ("a.Plain.is_missing_nothing", 'a.On/Each.works/redis  # GetParam() = "redis"',
-                     'a.On/Each.works/mysql  # GetParam() = "mysql"', "a.Off.off")) +
-        "set_tests_properties([=[a.Off.off]=]  PROPERTIES DISABLED TRUE)\n",
-    "tests/stale[1]_tests.cmake": "add_test([=[stale.Stale.test]=]  bin/stale)\n",
+    "tests/test_a_include.cmake": INCLUDE.replace("NAME", "test_a"),
+    "tests/test_later_include.cmake": INCLUDE.replace("NAME", "test_later"),
+    "tests/test_a_tests.cmake": "".join(f"add_test([==[{test}]==] [==[bin/test_a]==])\n" for test in CASES),
+    "tests/test_a_cases.txt": "".join(f"{test}\t{'soak only' if 'soak' in test else 'connection'}\t{case}\n"
+                                      for test, cases in CASES.items() for case in cases),
+    "tests/stale_tests.cmake": "add_test([==[stale.Stale]==] bin/stale)\n",
+    "tests/stale_cases.txt": "stale.Stale\tconnection\tStale.test\n",
 }
 
 # Without offence, and full of what a careless reader would take for one.
@@ -55,8 +54,7 @@ PLANTS = [
     ("`Each.works`", "`On/Each.works`", "no test On/Each.works", 0),
     ("`Each.works`", "`a.On/Each.works/redis`", "no test a.On", 0),
     ("`Each.works`", "`Stale.test`", "no test Stale.test", 0),
-    ("`Each.works`", "`test_later_NOT_BUILT`", "not built, so who knows: test_later", 0),
-    ("`Each.works`", "`Off.off`", "a.Off.off is disabled", 0),
+    ("`Each.works`", "`test_later_NOT_BUILT`", "not built, so who knows: later", 0),
     ("`Each.works`", "`plain.off`", "plain.off is disabled", 0),
     ("| there | here | proved by |", "| there | here |", "the columns there, here, proved by", 0),
     ("| there | here | proved by |", "| here | there | proved by |", "the columns", 0),
@@ -80,21 +78,35 @@ PLANTS = [
     (f"## {FIRST}\n", f"## {FIRST}\n```text\n", "has 0 rows", 7),
 ]
 
-PASSED = {"docs.docs/one.md": "run", "plain.test": "run", "a.Plain.is_missing_nothing": "run",
-          'a.On/Each.works/redis  # GetParam() = "redis"': "run", 'a.On/Each.works/mysql  # GetParam() = "mysql"': "run"}
-REDIS = 'a.On/Each.works/redis  # GetParam() = "redis"'
+# What ctest ran -> what became of it.
+PASSED = {"docs.docs/one.md": "run", "plain.test": "run", "a.Plain": "run", "a.Each/redis": "run", "a.Each/mysql": "run"}
 ONE = CLEAN.split("\n\n## ")[0] + "\n## x\n\n| there | here | proved by |\n| --- | --- | --- |\n| a | b | `Each.works` `docs/one.md` |\n"
+WORKS, GOES_ON = CASES["a.Each/redis"]
+BEGUN = "[ RUN      ] {}\n"
+OK = BEGUN + "[       OK ] {} (1 ms)\n"
 
-# (preset, how it ended, what ctest reports, what it reports of those it tried alone, the sentences expected).
+# (preset, how it ended, what ctest reports, what became of cases that did not pass, or what a process without a report printed,
+# the sentences expected). Seven cases run, and the ledger is one more.
 RUNS = [
-    ("release", "0", PASSED, {}, ["6 passed, 0 failed"]),
-    ("release", "8", {**PASSED, "plain.other": "fail"}, {}, ["6 passed, 1 failed"]),
-    ("release", "0", {**PASSED, REDIS: None}, {}, ["4 passed, 1 failed", RAN + "\n", ":{row}: a.On/Each.works/redis did not run"]),
-    ("release", "0", {**PASSED, REDIS: "skipped"}, {}, ["4 passed, 1 failed, 1 skipped", "a.On/Each.works/redis was skipped"]),
-    ("release", "0", {**PASSED, REDIS: "disabled"}, {}, ["4 passed, 1 failed, 1 skipped", "a.On/Each.works/redis was skipped"]),
-    ("release", "8", {**PASSED, REDIS: "fail"}, {}, ["4 passed, 2 failed", "a.On/Each.works/redis failed"]),
-    ("release", "8", {**PASSED, REDIS: "fail"}, {REDIS: "run"}, ["6 passed, 0 failed", "passed only alone"]),
-    ("release", "0", {**PASSED, "docs.docs/one.md": None}, {}, ["4 passed, 1 failed", "docs.docs/one.md did not run"]),
+    ("release", "0", PASSED, {}, ["7 passed, 0 failed", "1 not run"]),
+    ("release", "8", {**PASSED, "plain.other": "fail"}, {}, ["7 passed, 1 failed", "failed: release plain.other\n"]),
+    ("release", "0", {**PASSED, "a.Each/redis": None}, {},
+     ["4 passed, 1 failed", RAN + "\n", ":{row}: a.On/Each.works/redis did not run"]),
+    ("release", "0", PASSED, {WORKS: "skipped"}, ["5 passed, 1 failed, 1 skipped", "a.On/Each.works/redis was skipped"]),
+    ("release", "0", {**PASSED, "docs.docs/one.md": "skipped"}, {}, ["5 passed, 1 failed, 1 skipped", "docs.docs/one.md was skipped"]),
+    ("release", "0", {**PASSED, "docs.docs/one.md": "disabled"}, {}, ["5 passed, 1 failed, 1 skipped", "docs.docs/one.md was skipped"]),
+    ("release", "8", {**PASSED, "a.Each/redis": "fail"}, {WORKS: "failed"}, ["5 passed, 2 failed", "a.On/Each.works/redis failed"]),
+    ("release", "8", {**PASSED, "a.Each/redis": "fail"}, {GOES_ON: "failed"}, ["6 passed, 1 failed", "a.On/Each.goes_on/redis\n"]),
+    ("release", "8", {**PASSED, "a.Each/redis": "fail"}, {"a.Each/redis": OK.replace("{}", WORKS) + BEGUN.replace("{}", GOES_ON)},
+     ["6 passed, 1 failed", "a.On/Each.goes_on/redis (crashed)"]),
+    ("release", "8", {**PASSED, "a.Each/redis": "fail"}, {"a.Each/redis": "no line's end" + BEGUN.replace("{}", WORKS)},
+     ["4 passed, 3 failed", "a.On/Each.works/redis (crashed)", "a.On/Each.goes_on/redis (did not run)"]),
+    ("release", "8", {**PASSED, "a.Each/mysql": "timeout"}, {"a.Each/mysql": BEGUN.replace("{}", "On/Each.works/mysql")},
+     ["5 passed, 2 failed", "a.On/Each.works/mysql (timed out)"]),
+    ("release", "8", {**PASSED, "plain.test": "timeout"}, {}, ["6 passed, 1 failed", "plain.test (timed out)"]),
+    ("release", "8", {**PASSED, "a.Each/redis": "notrun"}, {"a.Each/redis": ""}, ["4 passed, 3 failed", "works/redis (did not run)"]),
+    ("release", "8", {**PASSED, "a.Each/redis": "fail"}, {}, ["7 passed, 1 failed", "a.Each/redis (each case passed, but not the process"]),
+    ("release", "0", {**PASSED, "docs.docs/one.md": None}, {}, ["5 passed, 1 failed", "docs.docs/one.md did not run"]),
     ("release", "0", {}, {}, ["0 passed, 2 failed", "did not run"]),
     ("release", "unbuilt", {}, {}, ["0 passed, 1 failed", "-" + RAN]),
     ("dev", "0", {"plain.test": "run"}, {}, ["1 passed, 0 failed", "-" + RAN]),
@@ -114,11 +126,32 @@ def make_build(folder):
         write(folder, path, text.replace("{build}", folder))
 
 
-def junit(cases):
-    lines = [f'<testcase name={quoteattr(name)} status="{"notrun" if status == "skipped" else status}">' +
-             ('<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>' if status == "skipped" else "") + "</testcase>"
-             for name, status in cases.items() if status]
-    return "<testsuite>" + "\n".join(lines) + "</testsuite>"
+def write_results(folder, tests, told):
+    """What ctest and the GoogleTests leave behind."""
+    lines, log = [], []
+    for test, status in tests.items():
+        if not status:
+            continue
+        if status == "timeout":
+            log.append(f"1/2 Test #1: {test} ...***Timeout 1.0 sec\n")
+        known = {"skipped": "notrun", "timeout": "fail"}.get(status, status)
+        inner = '<skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/>' if status == "skipped" else ""
+        lines.append(f'<testcase name={quoteattr(test)} time="1" status="{known}">{inner}'
+                     f"<system-out>{escape(told.get(test, ''))}</system-out></testcase>")
+        if test in CASES and test not in told:
+            write(folder, f"Testing/results/{test.replace('/', '-')}.xml", report(CASES[test], told))
+    write(folder, "Testing/junit.xml", "<testsuite>" + "\n".join(lines) + "</testsuite>")
+    write(folder, "Testing/ctest.log", "".join(log))
+
+
+def report(cases, told):
+    lines = []
+    for suite, case in (name.split(".") for name in cases):
+        outcome = told.get(f"{suite}.{case}")
+        result = "skipped" if outcome == "skipped" else "completed"
+        lines.append(f'<testcase name="{case}" classname="{suite}" status="run" result="{result}" time="0.1">' +
+                     ("<failure/>" if outcome == "failed" else "") + "</testcase>")
+    return "<testsuites><testsuite>" + "".join(lines) + "</testsuite></testsuites>"
 
 
 def ledgers(registered):
@@ -151,20 +184,19 @@ def summary(root, preset, result):
 def runs(text, those):
     """What is not found out of those runs, of the ledger `text`."""
     row = text.count("\n")
-    for preset, result, cases, alone, expected in those:
+    for preset, result, tests, told, expected in those:
         with tempfile.TemporaryDirectory() as root:
             if text:
                 write(root, ledger.LEDGER, text)
             make_build(os.path.join(root, "build", preset))
-            write(root, f"build/{preset}/Testing/junit.xml", junit(cases))
-            write(root, f"build/{preset}/Testing/alone.xml", junit(alone))
+            write_results(os.path.join(root, "build", preset), tests, told)
             code, said = summary(root, preset, result)
         for words in expected:
             unwanted = words.startswith("-")
             if (words.lstrip("-").replace("{row}", str(row)) in said) == unwanted:
-                yield f"{preset}:{result} {cases}: {'said' if unwanted else 'nobody said'} {words!r}: {said}"
+                yield f"{preset}:{result} {tests} {told}: {'said' if unwanted else 'nobody said'} {words!r}: {said}"
         if code != (", 0 failed" not in said):
-            yield f"{preset}:{result} {cases}: exit code {code}: {said}"
+            yield f"{preset}:{result} {tests} {told}: exit code {code}: {said}"
 
 
 def main():
@@ -174,7 +206,7 @@ def main():
         failures = list(ledgers(registered)) + list(least(registered))
     failures += runs(ONE, RUNS)
     for text, words in (("# Parity\n", "there are no rows"), ("", "No such file"), (ONE.replace("Each.works", "X.y"), "no test X.y")):
-        failures += runs(text, [("release", "0", PASSED, {}, ["5 passed, 1 failed", words])])
+        failures += runs(text, [("release", "0", PASSED, {}, ["6 passed, 1 failed", words])])
     print("\n".join(failures) if failures else f"{len(PLANTS)} wrong ledgers and {len(RUNS)} runs were judged right")
     return 1 if failures else 0
 

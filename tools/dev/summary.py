@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what ctest found: summary.py BUILD PRESET:RESULT...
+"""Counts what ctest found, case by case: summary.py BUILD [--chosen] [--packages SECONDS] PRESET:RESULT[:BUILDING:TESTING]...
 
-RESULT is ctest's exit code, or `unbuilt`. Reads BUILD/PRESET/Testing/junit.xml, and alone.xml: those that failed and were
-tried again with nothing beside them. The last line is `N passed, N failed`, with `, N skipped` if any were. Exits 1 on any
-failure; where CI=true a skipped test is one, but for OPTIONAL. One more test is counted in the preset that runs them all: did
-every test that the ledger BUILD/../docs/parity.md names run and pass?
+RESULT is ctest's exit code, or `unbuilt`; BUILDING and TESTING are seconds. Reads BUILD/PRESET/Testing/junit.xml and the
+reports in results/ beside it. Tells where the time went, and what failed. The last line is `N passed, N failed`, with
+`, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one, but for OPTIONAL. One more test is counted
+in the preset that runs them all, unless only --chosen ones ran: did every test that the ledger BUILD/../docs/parity.md names
+run and pass?
 """
+import argparse
+import collections
 import os
-import re
 import sys
 import xml.etree.ElementTree as xml
 
@@ -16,97 +18,119 @@ sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "parity"))
 
 import ledger  # noqa: E402
+import registered  # noqa: E402
+import results  # noqa: E402
 
 # Counted where every test runs; tests/parity has the others of its name.
 LEDGER = "parity.every_test_of_the_ledger_ran"
 RUNS_ALL = "release"
-SHOWN = 20  # of the tests that did not
+SHOWN = 20  # of the tests that did not, and of the slowest
 
 # Says that a server is missing which nobody can promise: MySQL, that Debian has in unstable only.
 OPTIONAL = "conformance.Stores.that_a_run_may_do_without_are_installed"
 
 
-# A sanitizer's word is no matter of time: passing alone does not take it back.
-REPORTS = ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:")
+def failed(name):
+    return results.Result(name, None, None, "failed", 0, "")
 
 
-def cases(path):
-    """(name, outcome) of every test: passed, failed, skipped, or reported: failed by a sanitizer's word."""
-    with open(path, encoding="utf-8", errors="replace") as file:
-        text = re.sub("[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "?", file.read())  # tests may print anything
-    for case in xml.fromstring(text).iter("testcase"):
-        skipped = case.find("skipped")
-        if case.get("status") == "run":
-            yield case.get("name"), "passed"
-        elif case.get("status") == "disabled" or (skipped is not None and skipped.get("message", "").startswith("SKIP_")):
-            yield case.get("name"), "skipped"
-        elif any(word in (case.findtext("system-out") or "") for word in REPORTS):
-            yield case.get("name"), "reported"
-        else:  # failed, timed out, or never ran because its program or its fixture is missing
-            yield case.get("name"), "failed"
+class Run:
+    """What became of a preset. `found`: a Result for each case. `seconds`: of each program."""
+
+    def __init__(self, build, words, whole):
+        self.preset, self.result, *times = words.split(":")
+        self.building, self.testing = (int(time) for time in times or (0, 0))
+        self.folder = os.path.join(build, self.preset)
+        self.seconds, self.registered = {}, None
+        if self.result == "unbuilt":
+            self.found = [failed("build")]
+            return
+        try:
+            self.registered = registered.Registered(self.folder)
+            self.found, self.seconds = results.collect(self.folder, self.registered)
+        except (OSError, xml.ParseError) as error:
+            self.found = [failed(f"ctest (no report: {error})")]
+        if not self.found:
+            self.found = [failed("ctest (no tests found)")]
+        if self.result != "0" and all(one.outcome != "failed" for one in self.found):
+            self.found.append(failed(f"ctest (exit code {self.result})"))
+        if self.preset == RUNS_ALL and whole:
+            self.found.append(self._ledger(build))
+
+    def _ledger(self, build):
+        unproved = ledger.unproved(os.path.dirname(os.path.abspath(build)), self.folder, {one.name: one.outcome for one in self.found})
+        if not unproved:
+            return failed(LEDGER)._replace(outcome="passed")
+        rest = [f"and {len(unproved) - SHOWN} more"] if len(unproved) > SHOWN else []
+        return failed("\n    ".join([LEDGER] + unproved[:SHOWN] + rest))
 
 
-def passed_alone(build, preset):
-    """Names of tests that failed among others and passed when nothing ran beside them."""
-    path = os.path.join(build, preset, "Testing", "alone.xml")
-    try:
-        return {name for name, outcome in cases(path) if outcome == "passed"}
-    except (OSError, xml.ParseError):
-        return set()
+def table(heading, rows):
+    """Rows of words and numbers, below each other."""
+    if not rows:
+        return
+    wide = [max(len(str(row[column])) for row in rows) for column in range(len(rows[0]))]
+    print(f"\n{heading}")
+    for first, *others in rows:
+        print(f"  {first:<{wide[0]}}" + "".join(f"  {word:>{width}}" for word, width in zip(others, wide[1:])))
 
 
-def outcomes(build, preset, result):
-    if result == "unbuilt":
-        return [("build", "failed")]
-    try:
-        found = list(cases(os.path.join(build, preset, "Testing", "junit.xml")))
-    except (OSError, xml.ParseError) as error:
-        return [(f"ctest (no report: {error})", "failed")]
-    if not found:
-        return [("ctest (no tests found)", "failed")]
-    reported = {name for name, outcome in found if outcome == "reported"}
-    found = [(name, "failed" if outcome == "reported" else outcome) for name, outcome in found]
-    alone = passed_alone(build, preset) - reported
-    if alone:
-        left = [name for name, outcome in found if outcome == "failed" and name not in alone]
-        found = [(name, "alone" if outcome == "failed" and name in alone else outcome) for name, outcome in found]
-        if not left:
-            return found
-    if result != "0" and all(outcome != "failed" for _, outcome in found):
-        found.append((f"ctest (exit code {result})", "failed"))
-    return found
+def tell_times(runs, packages):
+    rows = [("packages", f"{packages / 60:.1f}")] if packages else []
+    for run in runs:
+        rows += [(f"{run.preset}: build", f"{run.building / 60:.1f}"), (f"{run.preset}: test", f"{run.testing / 60:.1f}")]
+    table("minutes", rows)
+    first = runs[0]
+    cases = collections.Counter(results.program_of(one.test) for one in first.found if one.test)
+    table(f"programs of {first.preset}: cases, seconds",
+          [(program, cases[program], f"{seconds:.0f}") for program, seconds in
+           sorted(first.seconds.items(), key=lambda item: -item[1])])
+    slowest = sorted(first.found, key=lambda one: -one.seconds)[:SHOWN]
+    table(f"the slowest cases of {first.preset}: seconds", [(one.name, f"{one.seconds:.1f}") for one in slowest if one.seconds])
+    parts = collections.Counter(one.part for one in first.found if one.part)
+    if first.registered:
+        left = sum(case.part == registered.SOAK for case in first.registered.cases)
+        parts[registered.SOAK] = parts[registered.SOAK] or f"{left} not run"
+    table(f"cases of {first.preset} by axis", sorted(parts.items()))
 
 
-def ledger_ran(build, preset, found):
-    unproved = ledger.unproved(os.path.dirname(os.path.abspath(build)), os.path.join(build, preset), dict(found))
-    if not unproved:
-        return LEDGER, "passed"
-    rest = [f"and {len(unproved) - SHOWN} more"] if len(unproved) > SHOWN else []
-    return "\n    ".join([LEDGER] + unproved[:SHOWN] + rest), "failed"
+def tell_outcomes(run, total, strict):
+    names = {"passed": [], "failed": [], "skipped": []}
+    for one in run.found:
+        name, outcome = one.name + (f" ({one.why})" if one.why else ""), one.outcome
+        if strict and outcome == "skipped" and name != OPTIONAL:
+            name, outcome = name + " (skipped, which CI=true does not allow)", "failed"
+        names[outcome].append(name)
+        total[outcome] += 1
+    print(f"preset {run.preset}: " + ", ".join(f"{len(found)} {outcome}" for outcome, found in names.items()))
+    for outcome in ("failed", "skipped"):
+        for name in names[outcome]:
+            print(f"  {outcome}: {run.preset} {name}")
 
 
-def main(build, results):
-    strict = os.environ.get("CI") == "true"
-    total = {"passed": 0, "failed": 0, "skipped": 0}
+def write_failed(build, runs):
+    """For `./dev test --failed`: PRESET TEST of each that failed, or PRESET alone if it could not be built or run."""
+    lines = {(run.preset, one.test or "") for run in runs for one in run.found
+             if one.outcome == "failed" and (one.test or len(run.found) == 1)}
+    with open(os.path.join(build, "failed"), "w", encoding="utf-8") as file:
+        file.writelines(f"{preset} {test}".strip() + "\n" for preset, test in sorted(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--chosen", action="store_true")
+    parser.add_argument("--packages", type=int, default=0)
+    parser.add_argument("runs", nargs="+")
+    args = parser.parse_args()
+
+    runs = [Run(args.build, words, not args.chosen) for words in args.runs]
+    write_failed(args.build, runs)
+    tell_times(runs, args.packages)
     print()
-    for preset, result in (word.split(":") for word in results):
-        names = {"passed": [], "failed": [], "skipped": [], "alone": []}
-        found = outcomes(build, preset, result)
-        if preset == RUNS_ALL and result != "unbuilt":
-            found.append(ledger_ran(build, preset, found))
-        for name, outcome in found:
-            if strict and outcome == "skipped" and name != OPTIONAL:
-                name, outcome = name + " (skipped, which CI=true does not allow)", "failed"
-            names[outcome].append(name)
-            total["passed" if outcome == "alone" else outcome] += 1
-        alone = names.pop("alone")
-        names["passed"] += alone
-        print(f"preset {preset}: " + ", ".join(f"{len(found)} {outcome}" for outcome, found in names.items()))
-        for name in alone:
-            print(f"  passed only alone: {preset} {name}")
-        for outcome in ("failed", "skipped"):
-            for name in names[outcome]:
-                print(f"  {outcome}: {preset} {name}")
+    total = {"passed": 0, "failed": 0, "skipped": 0}
+    for run in runs:
+        tell_outcomes(run, total, os.environ.get("CI") == "true")
     sys.stdout.flush()
     if total["failed"]:
         print("dev: tests failed, as listed above; full logs are in build/PRESET/Testing", file=sys.stderr, flush=True)
@@ -116,4 +140,4 @@ def main(build, results):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(main())

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+# What ./dev does with tests; it reads this file.
+
+# --- what is asked for ------------------------------------------------------------------------------------------------
+
+test_command() { # [NAME...] [--store STORE] [--preset PRESET] [--failed]
+  local names=() store='' preset='' failed=no chosen
+  while (($# != 0)); do
+    case $1 in
+      --store | --preset)
+        [[ -n ${2-} ]] || die 64 "./dev test: $1 needs a value"
+        printf -v "${1#--}" %s "$2" && shift
+        ;;
+      --store=* | --preset=*) printf -v "$(sed 's/--\([a-z]*\)=.*/\1/' <<<"$1")" %s "${1#*=}" ;;
+      --failed) failed=yes ;;
+      -*) die 64 "./dev test: unknown option $1; it takes names, --store STORE, --preset PRESET and --failed" ;;
+      *) names+=("$1") ;;
+    esac
+    shift
+  done
+  [[ -z $preset || " dev ${PRESETS[*]} " == *" $preset "* ]] || die 64 "./dev test: unknown preset '$preset': it is one of dev ${PRESETS[*]}"
+  if [[ $failed == yes ]]; then
+    [[ ${#names[@]} == 0 && -z $store ]] || die 64 "./dev test --failed takes no names and no store: the last run says which"
+    test_failed "$preset"
+  elif [[ ${#names[@]} == 0 && -z $store ]]; then
+    # shellcheck disable=SC2086 # nothing, or one word
+    test_presets ${preset:-"${PRESETS[@]}"}
+  else
+    chosen=$(python3 "$root/tools/dev/choose.py" ${store:+--store "$store"} "${names[@]}") || exit
+    test_chosen "${preset:-dev}" "$chosen" -LE '^soak$'
+  fi
+}
+
+test_chosen() { # PRESET CHOSEN LABELS...: CHOSEN is what choose.py printed
+  local preset=$1 regex=${2%%$'\n'*} targets=${2##*$'\n'}
+  need_for_tests "$preset"
+  case $preset in
+    asan | tsan) set -- -R "$regex" ;; # the presets say which labels
+    *) set -- -R "$regex" "${@:3}" ;;
+  esac
+  # shellcheck disable=SC2086 # several words
+  test_preset "$preset" "$targets" "$@"
+  summary --chosen
+}
+
+# What failed when tests ran last, as the summary wrote it down: a line PRESET TEST for each, or PRESET alone if it was not built.
+test_failed() { # [PRESET]
+  local list=$root/build/failed preset tests
+  [[ -s $list ]] || { say "nothing failed in the last run" && exit 0; }
+  cp "$list" "$list.last"
+  for preset in $(cut -d ' ' -f 1 "$list.last" | uniq); do
+    [[ -z ${1-} || $preset == "$1" ]] || continue
+    need_for_tests "$preset"
+    tests=$(sed -n "s/^$preset //p" "$list.last" | sed 's/[.+*?()|$]/[&]/g' | paste -sd '|')
+    test_preset "$preset" "$(target_of "$preset")" ${tests:+-R "^($tests)\$"}
+  done
+  ((${#results[@]} != 0)) || { say "nothing failed in the last run of $1" && exit 0; }
+  summary --chosen
+}
+
+# --- running them -----------------------------------------------------------------------------------------------------
+
+results=()
+packages=0
+
+test_presets() { # PRESET...: builds and tests each, whatever becomes of the others; ends with the counts
+  local preset
+  need_for_tests "$@"
+  for preset; do test_preset "$preset" "$(target_of "$preset")"; done
+  summary
+}
+
+need_for_tests() { # PRESET...
+  local start=$EPOCHSECONDS
+  need "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" "${PACKAGES_SERVERS[@]}" "${PACKAGES_BENCH[@]}"
+  [[ " $* " != *" fuzz "* ]] || need "${PACKAGES_FUZZ[@]}"
+  need_engines
+  packages=$((packages + EPOCHSECONDS - start))
+}
+
+target_of() { # PRESET
+  case $1 in
+    asan | tsan) echo "$1_tests" ;;
+    fuzz) echo fuzz_targets ;;
+    *) echo all ;;
+  esac
+}
+
+test_preset() { # PRESET TARGETS [CTEST'S WORDS...]: with none the preset says which tests run
+  local preset=$1 start=$EPOCHSECONDS built result=unbuilt
+  # shellcheck disable=SC2086 # several words
+  build "$preset" ON $2
+  built=$?
+  local building=$((EPOCHSECONDS - start))
+  start=$EPOCHSECONDS
+  if ((built == 0)); then
+    run_tests "$preset" "${@:3}"
+    result=$?
+  fi
+  results+=("$preset:$result:$building:$((EPOCHSECONDS - start))")
+}
+
+run_tests() { # PRESET [CTEST'S WORDS...]
+  local preset=$1 logs=$root/build/$1/Testing jobs ctest boring='^ *Start +[0-9]+:| Passed +[0-9.]+ sec'
+  jobs=$(sed -n 's/^set(HOLDFAST_TEST_JOBS \([0-9]*\))$/\1/p' "$root/cmake/layers.cmake")
+  rm -rf "$logs/results" "$logs/junit.xml"
+  mkdir -p "$logs/results"
+  ctest=(steady "$preset" ctest -j "$jobs" --test-output-size-failed 10000000 --output-junit "$logs/junit.xml" "${@:2}")
+  # The preset `dev` would leave out what is not fast, and `release` what is chosen for soaking.
+  case $#:$preset in
+    1:* | *:asan | *:tsan | *:fuzz) ctest+=(--preset "$preset") ;;
+    *) ctest+=(--test-dir "$root/build/$preset" --output-on-failure --no-label-summary --no-tests=error) ;;
+  esac
+  say "testing $preset ..."
+  if [[ -t 1 ]]; then
+    (cd -- "$root" && "${ctest[@]}" --progress --output-log "$logs/ctest.log") </dev/null
+  else
+    (cd -- "$root" && "${ctest[@]}") </dev/null 2>&1 | tee "$logs/ctest.log" | sed -u -E "/$boring/d"
+    return "${PIPESTATUS[0]}"
+  fi
+}
+
+summary() { # [--chosen]
+  python3 "$root/tools/dev/summary.py" "$root/build" --packages "$packages" "$@" "${results[@]}"
+  exit
+}
+
+# --- soaking ----------------------------------------------------------------------------------------------------------
+
+soak() { # [PART [ARGS...]]: a part of it, or all of them
+  local part parts=(stores torture fuzz sim) start failed=0 told=()
+  if (($# != 0)); then
+    [[ " ${parts[*]} " == *" $1 "* ]] || die 64 "./dev soak: unknown part '$1': it is one of ${parts[*]}"
+    parts=("$1") && shift
+  fi
+  for part in "${parts[@]}"; do
+    start=$EPOCHSECONDS
+    if ("soak_$part" "$@"); then
+      told+=("$part passed in $((EPOCHSECONDS - start)) s")
+    else
+      local code=$?
+      ((code != 64)) || exit 64
+      failed=1
+      told+=("$part FAILED after $((EPOCHSECONDS - start)) s")
+    fi
+  done
+  for part in "${told[@]}"; do say "soak: $part"; done
+  exit "$failed"
+}
+
+soak_stores() { # [NAME...] [--store STORE]: each combination that tests/axes left out of ./dev test
+  local chosen
+  chosen=$(python3 "$root/tools/dev/choose.py" "${@:-*}") || exit
+  test_chosen release "$chosen" -L '^soak$'
+}
+
+soak_torture() { # [ROUNDS]
+  [[ $# -le 1 && ${1-1000} =~ ^[1-9][0-9]{0,6}$ ]] || die 64 "./dev soak torture takes a number of rounds or nothing, not '$*'"
+  need "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" "${PACKAGES_SERVERS[@]}"
+  build release ON test_cli_torture || exit
+  HOLDFAST_ROUNDS=${1-1000} "$root/build/release/bin/test_cli_torture"
+}
+
+soak_sim() { # [SEEDS]: others in every second, and the first of them is printed
+  [[ $# -le 1 && ${1-100000} =~ ^[1-9][0-9]{0,8}$ ]] || die 64 "./dev soak sim takes a number of seeds or nothing, not '$*'"
+  need "${PACKAGES_BUILD[@]}"
+  build release OFF holdfast_sim || exit
+  say "simulating ${1-100000} seeds from $EPOCHSECONDS on ..."
+  "$root/build/release/bin/holdfast_sim" --seeds "${1-100000}" --from "$EPOCHSECONDS"
+}
+
+soak_fuzz() { # [TARGET] [SECONDS]: seeds and known failures first; what is new stays in build/fuzz/corpus
+  local target=all seconds=60 name names found dict=() failed=0
+  [[ ${1-} =~ ^[0-9]*$ ]] || { target=$1 && shift; }
+  [[ ! ${1-} =~ ^[1-9][0-9]*$ ]] || { seconds=$1 && shift; }
+  names=("$root"/fuzz/corpus/*/)
+  names=("${names[@]%/}")
+  names=("${names[@]##*/}")
+  [[ $# == 0 && " all ${names[*]} " == *" $target "* ]] ||
+    die 64 "./dev soak fuzz takes a target (${names[*]}) and a number of seconds, or neither"
+  [[ $target == all ]] || names=("$target")
+  need "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" "${PACKAGES_SERVERS[@]}" "${PACKAGES_FUZZ[@]}"
+  build fuzz ON fuzz_targets || exit
+  for name in "${names[@]}"; do
+    found=$root/build/fuzz/corpus/$name dict=()
+    [[ ! -f $root/fuzz/$name.dict ]] || dict=("-dict=$root/fuzz/$name.dict")
+    say "fuzzing $name for $seconds s ..."
+    "$root/build/fuzz/bin/fuzz_$name" "${dict[@]}" -max_total_time="$seconds" -timeout=20 -print_final_stats=1 \
+      -artifact_prefix="$found-" "$found" "$root/fuzz/corpus/$name" || { say "fuzz_$name failed; its input is $found-*" && failed=1; }
+  done
+  return "$failed"
+}
