@@ -45,14 +45,18 @@ test_chosen() { # PRESET CHOSEN LABELS...: CHOSEN is what choose.py printed
 
 # What failed when tests ran last, as the summary wrote it down: a line PRESET TEST for each, or PRESET alone if it was not built.
 test_failed() { # [PRESET]
-  local list=$root/build/failed preset tests
+  local list=$root/build/failed preset tests target programs
   [[ -s $list ]] || { say "nothing failed in the last run" && exit 0; }
   cp "$list" "$list.last"
   for preset in $(cut -d ' ' -f 1 "$list.last" | uniq); do
     [[ -z ${1-} || $preset == "$1" ]] || continue
     need_for_tests "$preset"
     tests=$(sed -n "s/^$preset //p" "$list.last" | sed 's/[.+*?()|$]/[&]/g' | paste -sd '|')
-    test_preset "$preset" "$(target_of "$preset")" ${tests:+-R "^($tests)\$"}
+    target=$(target_of "$preset")
+    # Only the programs that failed are built, if all of them are known as such.
+    mapfile -t programs < <(sed -n "s/^$preset \([^.]*\)[.].*/\1/p" "$list.last" | sort -u)
+    [[ -z $tests || $preset == fuzz ]] || target=$(python3 "$root/tools/dev/choose.py" "${programs[@]}" | tail -n 1)
+    test_preset "$preset" "${target:-all}" ${tests:+-R "^($tests)\$"}
   done
   ((${#results[@]} != 0)) || { say "nothing failed in the last run of $1" && exit 0; }
   summary --chosen
