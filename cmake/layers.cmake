@@ -43,6 +43,44 @@ if(HOLDFAST_TESTS)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 
+# Most of a small file's compile time goes into reading the same headers again, so a dozen files are compiled as one. Names in unnamed
+# namespaces therefore differ within a folder, and enumerators there stand in a class. CMake's own UNITY_BUILD writes absolute paths,
+# by which ccache would not recognise another clone. A source with the property HOLDFAST_APART is compiled by itself.
+set(HOLDFAST_FILES_TOGETHER 12 CACHE STRING "So many source files are compiled as one")
+
+function(holdfast_compile_together target)
+  get_target_property(sources ${target} SOURCES)
+  set(kept)
+  set(lines)
+  foreach(source IN LISTS sources)
+    get_source_file_property(apart "${source}" HOLDFAST_APART)
+    if(apart OR NOT source MATCHES "[.]cpp$")
+      list(APPEND kept "${source}")
+    else()
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+      cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+      # Layers see src/, and not the root.
+      string(REGEX REPLACE "^src/" "" source "${source}")
+      list(APPEND lines "#include \"${source}\"")
+    endif()
+  endforeach()
+  list(LENGTH lines count)
+  if(count LESS 2)
+    return()
+  endif()
+  math(EXPR files "(${count} + ${HOLDFAST_FILES_TOGETHER} - 1) / ${HOLDFAST_FILES_TOGETHER}")
+  math(EXPR each "(${count} + ${files} - 1) / ${files}")
+  foreach(number RANGE 1 ${files})
+    math(EXPR start "(${number} - 1) * ${each}")
+    list(SUBLIST lines ${start} ${each} some)
+    list(JOIN some "\n" text)
+    set(together "${CMAKE_CURRENT_BINARY_DIR}/${target}_${number}.cpp")
+    file(CONFIGURE OUTPUT "${together}" CONTENT "${text}\n" @ONLY)
+    list(APPEND kept "${together}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES SOURCES "${kept}")
+endfunction()
+
 # The language, the warnings, the hardening, the visibility and the private include folder of everything we compile.
 function(holdfast_ours target)
   target_compile_features(${target} PUBLIC cxx_std_20)
@@ -51,11 +89,8 @@ function(holdfast_ours target)
     PROPERTIES CXX_EXTENSIONS OFF
                POSITION_INDEPENDENT_CODE ON
                CXX_VISIBILITY_PRESET hidden
-               VISIBILITY_INLINES_HIDDEN ON
-               # Most of a small file's time would go into reading the same headers again: a dozen files are compiled as one.  So
-               # names in unnamed namespaces differ within a folder, and enumerators there stand in a class.
-               UNITY_BUILD ON
-               UNITY_BUILD_BATCH_SIZE 12)
+               VISIBILITY_INLINES_HIDDEN ON)
+  holdfast_compile_together(${target})
   # An assert names the file in the tree, and so do debuggers and sanitizers (run gdb in the root); where the tree lay is nobody's
   # business. ccache calls files by their way from the build folder.
   cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY "${CMAKE_BINARY_DIR}" OUTPUT_VARIABLE up)

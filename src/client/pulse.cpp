@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_errand = 500ms;
-constexpr Millis one_purge = 30s;
+constexpr Millis one_keeper_purge = 30s;
 constexpr Millis errand_pause = 100ms;  // before an errand is tried again
 
 }  // namespace
@@ -143,7 +143,7 @@ void Keeper::State::purge_if_due(Instant now) {
 // On a thread and a connection of its own: renewals do not wait for it.
 void Keeper::State::purge() {
   try {
-    const auto purged = origin->steward()->purge({}, after(BootClock::now(), one_purge));
+    const auto purged = origin->steward()->purge({}, after(BootClock::now(), one_keeper_purge));
     if (purged) return;
     purge_refused = !purged.error().retryable();
     log("what nobody needs any more could not be purged: " + purged.error().detail);

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_call = 5s;
-constexpr Millis patience = 10s;  // with a store that hangs while a schedule ends
+constexpr Millis patience_with_schedules = 10s;  // with a store that hangs while a schedule ends
 
 Result<JobRow> changed(JobsState& state, JobId id, JobChange what) {
   const Instant until = jobs::soon();
@@ -72,7 +72,7 @@ void JobsState::end_schedules() noexcept {
     ending.swap(schedules);
   }
   for (const auto& kept : ending) kept.stop();
-  const Instant until = after(BootClock::now(), patience);
+  const Instant until = after(BootClock::now(), patience_with_schedules);
   for (auto& kept : ending)
     kept.thread.finish(std::max(std::chrono::ceil<Millis>(until - BootClock::now()), Millis::zero()));
 }

@@ -16,7 +16,7 @@ using jobs::one_claim;
 using jobs::Running;
 
 constexpr Millis after_trouble = 1s;
-constexpr Millis patience = 24h * 365;  // a job's thread cannot be ended: only waited for
+constexpr Millis patience_with_jobs = 24h * 365;  // a job's thread cannot be ended: only waited for
 
 Status check(const WorkerOptions& o) {
   const auto invalid = [](const char* text) { return Error{Errc::invalid, text}; };
@@ -249,14 +249,14 @@ void JobWorker::stop() { state_->drain(Millis::zero()); }
 
 void JobWorker::wait() {
   if (state_->forked()) return;
-  for (Worker& thread : state_->threads) thread.finish(patience);
+  for (Worker& thread : state_->threads) thread.finish(patience_with_jobs);
   state_->threads.clear();
   {
     const std::lock_guard lock(state_->mutex);
     state_->over = true;
     state_->heart.ring();
   }
-  state_->heartbeat.finish(patience);
+  state_->heartbeat.finish(patience_with_jobs);
 }
 
 bool JobWorker::idle() const {

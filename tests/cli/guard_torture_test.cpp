@@ -188,7 +188,7 @@ class GuardTorture : public ::testing::Test {
 
   static void torture(const Server* server) {
     const std::uint64_t seed = number_from("HOLDFAST_SEED", random_bits());
-    const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", 100);
+    const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", 32);
     std::printf("HOLDFAST_SEED=%llu repeats this\n", static_cast<unsigned long long>(seed));
     std::fflush(stdout);  // whoever is killed for taking too long has said it
     Jitter dice(seed);

@@ -32,12 +32,6 @@ std::string of_jobs(const Tables& tables, std::string_view sql) {
   return tables.expand(with(sql, {{"columns", std::string(job_columns)}}));
 }
 
-// What is not committed is undone.
-Error undone(Error error) {
-  if (error.in_doubt()) error.code = Errc::unavailable;
-  return error;
-}
-
 void require_time(Instant until) {
   if (BootClock::now() >= until)
     raise({Errc::unavailable, "the time for this call was over before it was sent"});

@@ -25,6 +25,11 @@ bool is_connection_lost(unsigned code) noexcept;
 
 // A statement failed.  `where` is the store's name.
 Error statement_error(const Trouble& trouble, const std::string& where);
+// What is not committed is undone, so a failure before COMMIT leaves no doubt.
+inline Error undone(Error error) {
+  if (error.in_doubt()) error.code = Errc::unavailable;
+  return error;
+}
 // No connection came about: nothing was asked.
 Error connect_error(const Trouble& trouble, const std::string& where);
 

@@ -19,19 +19,13 @@ using core::length_of;
 constexpr std::size_t one_part = 500;
 
 // One of schema.sql, with what is said there about it: "-- NAME: …", up to the next semicolon.
-std::string_view named(std::string_view name) {
+std::string_view statement_named(std::string_view name) {
   const std::string start = "\n-- " + std::string(name) + ": ";
   const std::size_t from = schema_sql.find(start) + 1;
   return schema_sql.substr(from, schema_sql.find(";\n", from) + 1 - from);
 }
 
 bool may_try_again(const Trouble& trouble) { return was_overtaken(trouble.code) || was_locked(trouble.code); }
-
-// What is gone is gone, and to ask again does no harm.
-Error undone(Error error) {
-  if (error.in_doubt()) error.code = Errc::unavailable;
-  return error;
-}
 
 }  // namespace
 
@@ -62,7 +56,7 @@ std::vector<std::string> MariaSteward::missing(const Hello& hello) const {
   std::vector<std::string> statements;
   for (const auto& words : {hello.missing, hello.missing_jobs})
     for (const std::string& word : words)
-      statements.push_back(site_->tables.expand_for_people(named(word), hello.key_type));
+      statements.push_back(site_->tables.expand_for_people(statement_named(word), hello.key_type));
   return statements;
 }
 

@@ -44,5 +44,6 @@ class Command {
 
 // As the scripts want it: in milliseconds, -1 for a lease without an end.
 inline std::int64_t ttl_ms(Millis ttl) { return ttl == never ? -1 : ttl.count(); }
+inline Millis ttl_of(std::int64_t ms) { return ms < 0 ? never : Millis(ms); }
 
 }  // namespace holdfast::redis

@@ -11,9 +11,9 @@
 namespace holdfast::redis {
 namespace {
 
-constexpr std::size_t shared_words = 8;
+constexpr std::size_t shared_job_words = 8;
 // More would keep the server from everybody else for milliseconds.
-constexpr std::size_t most_at_once = 256;
+constexpr std::size_t most_claims_at_once = 256;
 constexpr Millis a_century = std::chrono::hours(24 * 36525);
 
 // What is thrown inside comes out as a value.
@@ -46,7 +46,6 @@ Micros moment(const Value& value) { return Micros(value.number()); }
 JobId id_of(const Value& value) { return JobId{static_cast<std::uint64_t>(value.number())}; }
 std::string_view flag(bool value) { return value ? "1" : "0"; }
 
-Error not_understood() { return {Errc::in_doubt, "the server gave an answer that was not understood"}; }
 
 EnqueueReply::What what_of_enqueue(std::string_view word) {
   using What = EnqueueReply::What;
@@ -93,7 +92,7 @@ Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::f
       add(command);
     };
     Answer answer =
-        run(wire, scripts_for(site.options.layout).*script, 0, shared_words + words, add_all, until);
+        run(wire, scripts_for(site.options.layout).*script, 0, shared_job_words + words, add_all, until);
     if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
     link_.learn(sent, BootClock::now(), moment((*answer)[0]));
     const bool late = answer->size() == 2 && (*answer)[1].text() == "late";
@@ -148,7 +147,7 @@ Status RedisEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held
   return guarded<Status>([&]() -> Status {
     std::size_t from = 0;
     in_steps([&] {
-      const auto some = claims.subspan(from, std::min(most_at_once, claims.size() - from));
+      const auto some = claims.subspan(from, std::min(most_claims_at_once, claims.size() - from));
       if (some.empty()) return false;
       const auto add = [&](Command& command) {
         command.number(bounded(ttl));
@@ -244,7 +243,7 @@ Result<std::uint64_t> RedisEngine::purge(const JobPurge& what, Instant until) {
   return guarded<Result<std::uint64_t>>([&]() -> Result<std::uint64_t> {
     std::uint64_t gone = 0;
     in_steps([&] {
-      const std::size_t most = std::min<std::size_t>(most_at_once, what.limit - gone);
+      const std::size_t most = std::min<std::size_t>(most_claims_at_once, what.limit - gone);
       const auto add = [&](Command& command) { command.number(bounded(what.older_than)).number(most); };
       const Answer told = ask(&Scripts::job_purge, 2, add, until);
       const auto jobs = static_cast<std::size_t>((*told)[1].number());

@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "stores/redis/command.h"
+
 namespace holdfast::redis {
 namespace {
 
@@ -16,7 +18,6 @@ Enum word_of(std::string_view word) {
   raise({Errc::in_doubt, "a job has a field that is not understood: \"" + std::string(word) + "\""});
 }
 
-Millis length(std::int64_t ms) { return ms < 0 ? never : Millis(ms); }
 
 using Read = void (*)(core::JobRecord&, const Value&);
 struct Field {
@@ -44,7 +45,7 @@ constexpr std::array job_fields{
           [](core::JobRecord& j, const Value& v) { j.row.crashes = static_cast<int>(v.number()); }},
     Field{"max_attempts",
           [](core::JobRecord& j, const Value& v) { j.row.max_attempts = static_cast<int>(v.number()); }},
-    Field{"lock_ttl", [](core::JobRecord& j, const Value& v) { j.row.lock_ttl = length(v.number()); }},
+    Field{"lock_ttl", [](core::JobRecord& j, const Value& v) { j.row.lock_ttl = ttl_of(v.number()); }},
     Field{"lock_fixed", [](core::JobRecord& j, const Value& v) { j.row.lock_fixed = v.text() == "1"; }},
     Field{"limit", [](core::JobRecord& j, const Value& v) { j.row.limit = static_cast<int>(v.number()); }},
     Field{"on_conflict",

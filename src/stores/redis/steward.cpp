@@ -12,7 +12,7 @@
 namespace holdfast::redis {
 namespace {
 
-constexpr std::size_t page_size = 200;
+constexpr std::size_t purge_page = 200;
 
 // In microseconds, without overflow; no lease is that old.
 std::int64_t age_us(Millis length) {
@@ -62,7 +62,7 @@ void RedisSteward::purge_keys(Millis free_for, Purged& purged, Instant until) {
   const Naming& naming = link_.site().naming;
   std::string after;
   while (true) {
-    const auto keys = keys_of_index(link_, {"", after, page_size}, until);
+    const auto keys = keys_of_index(link_, {"", after, purge_page}, until);
     if (keys.empty()) return;
     const auto add = [&](Command& command) {
       command.word(naming.kept()).word(naming.index()).word(naming.purged());
@@ -74,7 +74,7 @@ void RedisSteward::purge_keys(Millis free_for, Purged& purged, Instant until) {
     if (answer->is_error()) raise(to_error(answer->text(), link_.site()));
     purged.keys += static_cast<std::uint64_t>((*answer)[0].number());
     purged.places += static_cast<std::uint64_t>((*answer)[1].number());
-    if (keys.size() < page_size) return;
+    if (keys.size() < purge_page) return;
     after = keys.back();
   }
 }

@@ -22,7 +22,6 @@ constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_ea
 // As lua/apply.lua has them, behind those of Verdict.
 constexpr std::int64_t too_late = 4, foreign = 5;
 
-Millis length(std::int64_t ms) { return ms < 0 ? never : Millis(ms); }
 
 char letter(const Request& r) {
   switch (r.verb) {
@@ -40,7 +39,6 @@ void add_request(Command& command, const Request& r, bool reserved) {
   command.number(ttl_ms(r.ttl)).number(r.place.count()).word(r.note);
 }
 
-Error not_understood() { return {Errc::in_doubt, "the server gave an answer that was not understood"}; }
 
 // Somebody else's data stands where the lease would: as if held, for ever.
 Reply taken(const Request& r, std::string_view what) {
@@ -131,7 +129,7 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
     const std::int64_t verdict = line.number();
     reply.verdict = static_cast<Verdict>(verdict);
     reply.token = Token{static_cast<std::uint64_t>(line.number())};
-    reply.remaining = length(line.number());
+    reply.remaining = ttl_of(line.number());
     reply.ahead = static_cast<std::uint32_t>(line.number());
     reply.holder = reply.verdict == Verdict::granted ? r.holder.text : line.rest;
     if (verdict == too_late) late.push_back(number_of(i));

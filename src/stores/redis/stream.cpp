@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // How long a receive may block: that saves the poll() before it, and is an error of so much at most.
-constexpr Millis briefly = 20ms;
+constexpr Millis one_block = 20ms;
 
 [[noreturn]] void broken(const Site& site, const std::string& why) {
   raise({Errc::unavailable, "the connection to " + printable(site.place) + " " + why});
@@ -36,7 +36,7 @@ Fd connect_to(const Site& site, Instant until) {
 }  // namespace
 
 Stream::Stream(const Site& site, Instant until) : site_(site), socket_(connect_to(site, until)) {
-  block_briefly(fd(), briefly);
+  block_briefly(fd(), one_block);
   if (site.tls) shake_hands(until);
 }
 
@@ -76,7 +76,7 @@ void Stream::send_plain(std::string_view bytes, Instant until) {
 
 std::string_view Stream::receive(Instant until) {
   while (true) {
-    const bool may_block = BootClock::now() + briefly < until;
+    const bool may_block = BootClock::now() + one_block < until;
     if (!may_block && !await(fd(), POLLIN, until))
       broken(site_, "brought no answer in the time that this call had");
     const std::string_view received = receive_plain(may_block ? 0 : MSG_DONTWAIT);

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_path(const std::string& path, const std::string& why) {
   raise({Errc::refused, path + why});
 }
 
@@ -48,13 +48,13 @@ bool for_our_group(const struct stat& found) {
 }
 
 void check_owner(const std::string& path, const struct stat& found) {
-  if (others_may_write(found)) refuse(path, " may be written by anybody; chmod o-w, if nobody has yet");
+  if (others_may_write(found)) refuse_path(path, " may be written by anybody; chmod o-w, if nobody has yet");
   if (ours(found)) return;
   struct stat folder {};
   const bool shared = for_our_group(found) && look(fs::path(path).parent_path().string(), folder) &&
                       (folder.st_mode & S_IWGRP) != 0 && !others_may_write(folder);
   if (shared) return;
-  refuse(path,
+  refuse_path(path,
          " belongs to another user (uid " + std::to_string(found.st_uid) +
              "); run as that user, or share it: a folder of mode 2770 and files of mode 660 in one of our "
              "groups");
@@ -64,9 +64,9 @@ void check_file(const std::string& path) {
   struct stat found {};
   if (!look(path, found)) return;
   if (S_ISLNK(found.st_mode))
-    refuse(path, " is a symbolic link; give the path of the file itself, or take the link away");
-  if (!S_ISREG(found.st_mode)) refuse(path, " is not a regular file; give the path of one, or of none yet");
-  if (found.st_nlink > 1) refuse(path, " has several names (hard links); keep one of them");
+    refuse_path(path, " is a symbolic link; give the path of the file itself, or take the link away");
+  if (!S_ISREG(found.st_mode)) refuse_path(path, " is not a regular file; give the path of one, or of none yet");
+  if (found.st_nlink > 1) refuse_path(path, " has several names (hard links); keep one of them");
   check_owner(path, found);
   // SQLite would go on with a log that it can only read, until somebody wants to write.
   // A journal goes when its transaction ends, perhaps since we looked.
@@ -97,7 +97,7 @@ void check_files(const std::string& path) {
 void check_client_folder(const std::string& folder) {
   struct stat found {};
   if (!look(folder, found) || !S_ISDIR(found.st_mode))
-    refuse(folder, " is no folder, and our clients' FIFOs belong there; take it away while nobody uses it");
+    refuse_path(folder, " is no folder, and our clients' FIFOs belong there; take it away while nobody uses it");
   check_owner(folder, found);
 }
 

@@ -9,16 +9,16 @@
 namespace holdfast::sqlite {
 namespace {
 
-constexpr std::size_t longest = 48;
+constexpr std::size_t longest_name = 48;
 
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
-bool letter(char c) { return (small(c) >= 'a' && small(c) <= 'z') || c == '_'; }
+bool letter(char c) { return (lower_case(c) >= 'a' && lower_case(c) <= 'z') || c == '_'; }
 
 }  // namespace
 
 Result<Tables> Tables::named(std::string_view table) {
-  const bool formed = !table.empty() && table.size() <= longest && letter(table.front()) &&
+  const bool formed = !table.empty() && table.size() <= longest_name && letter(table.front()) &&
                       std::all_of(table.begin(), table.end(), [](char c) { return letter(c) || digit(c); });
   if (!formed) {
     return Error{Errc::invalid,
@@ -26,7 +26,7 @@ Result<Tables> Tables::named(std::string_view table) {
                      "' is no table name: it takes 1 to 48 letters, digits and _, and no digit first"};
   }
   std::string name(table);
-  std::transform(name.begin(), name.end(), name.begin(), small);
+  std::transform(name.begin(), name.end(), name.begin(), lower_case);
   if (name.starts_with("sqlite_") || name.find("holdfast_") != std::string::npos) {
     return Error{Errc::invalid,
                  "the table name '" + name +
