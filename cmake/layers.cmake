@@ -13,7 +13,7 @@
 #                 [LABELS label...]                # fast slow cli; tests/axes adds asan, tsan and soak
 #                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
 #                 [NEEDS servers]                  # ctest starts the servers that tests share; HOLDFAST_TEST_SERVERS says where
-#                 [COMPUTES]                       # they do not wait, or read clocks: two of such at a time
+#                 [COMPUTES]                       # they compute, or read clocks: one of such for each core at a time
 #                 [ALONE]                          # nothing beside: what they see happen must happen by the clock
 #                 [ISOLATED]                       # each case needs a process of its own
 #                 [ISOLATED_SUITES suite...]       # those of these suites do
@@ -28,13 +28,31 @@
 # The file that says where the servers of a run of tests are; tests/support/servers makes it.
 set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 
-# So many tests run at once; ./dev reads the number here. Most of them wait most of the time. One that computes all the time, or
-# reads clocks, counts as half of all.
-set(HOLDFAST_TEST_JOBS 8)
-math(EXPR HOLDFAST_TEST_COMPUTES "${HOLDFAST_TEST_JOBS} / 2")
+# So many tests run at once; ./dev reads the number here. Most of them wait most of the time. Of those that compute all the time, or
+# read clocks, no more than two run at once: each locks one of these names.
+set(HOLDFAST_TEST_JOBS 10)
+set(HOLDFAST_TEST_CORES first_core second_core)
+
+# Tests that are no GoogleTests and compute.
+function(holdfast_computes)
+  foreach(test IN LISTS ARGN)
+    get_property(count GLOBAL PROPERTY HOLDFAST_COMPUTING_TESTS)
+    math(EXPR count "0${count} + 1")
+    set_property(GLOBAL PROPERTY HOLDFAST_COMPUTING_TESTS ${count})
+    math(EXPR index "${count} % 2")
+    list(GET HOLDFAST_TEST_CORES ${index} core)
+    set_tests_properties(${test} PROPERTIES RESOURCE_LOCK ${core})
+    get_test_property(${test} COST cost)
+    if(NOT cost)
+      set_tests_properties(${test} PROPERTIES COST ${HOLDFAST_TEST_COMPUTES})
+    endif()
+  endforeach()
+endfunction()
 # ctest starts those with the highest COST first. Quick ones come first, so that a mistake is seen soon: what reads the repository,
-# then programs without servers, those with, the command, and last, the longest before the others, what has no COST.
-set(HOLDFAST_TEST_FIRST 5000)
+# then programs without servers. Then those that compute, as there are many for two cores, and beside them those with servers and the
+# command.
+set(HOLDFAST_TEST_FIRST 6000)
+set(HOLDFAST_TEST_COMPUTES 4000)
 
 # Which tests run on which stores.
 set(HOLDFAST_AXES "${PROJECT_SOURCE_DIR}/tests/axes")
@@ -130,8 +148,13 @@ function(holdfast_test name)
   holdfast_ours(${target})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE ${arg_LINKS} GTest::gmock GTest::gtest_main)
-  # What is tested is optimised as users have it. Tests are not: half the time of their compiling would be that.
-  target_compile_options(${target} PRIVATE -Og)
+  # What is tested is optimised as users have it. Tests are not: half the time of their compiling would be that. Nor is undefined
+  # behaviour looked for in the tests themselves: it would be another third.
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(${target} PRIVATE -O0 -fno-sanitize=undefined)
+  else()
+    target_compile_options(${target} PRIVATE -Og)
+  endif()
   if(arg_USES_CLI)
     add_dependencies(${target} holdfast_cli)
     target_compile_definitions(${target} PRIVATE "HOLDFAST_BINARY=\"$<TARGET_FILE:holdfast_cli>\"")
@@ -141,6 +164,7 @@ function(holdfast_test name)
   endif()
   holdfast_sanitized_test(${name})
 
+  set(how)
   # A test whose store has gone since it was discovered runs nothing, and GoogleTest is content with that.
   set(properties "FAIL_REGULAR_EXPRESSION [==[Running 0 tests]==] WORKING_DIRECTORY [==[${CMAKE_CURRENT_BINARY_DIR}]==]")
   if(arg_NEEDS)
@@ -149,16 +173,18 @@ function(holdfast_test name)
   if(arg_ALONE)
     string(APPEND properties " RUN_SERIAL ON")
   elseif(arg_COMPUTES)
-    string(APPEND properties " PROCESSORS ${HOLDFAST_TEST_COMPUTES}")
+    list(APPEND how --computes ${HOLDFAST_TEST_CORES})
   endif()
-  if(NOT "fast" IN_LIST arg_LABELS)
-    set(cost 2)
-  elseif(arg_NEEDS)
+  if("fast" IN_LIST arg_LABELS AND NOT arg_NEEDS)
+    set(cost 5)
+  elseif(arg_COMPUTES)
+    set(cost 4)
+  elseif("fast" IN_LIST arg_LABELS)
     set(cost 3)
   else()
-    set(cost 4)
+    set(cost 2)
   endif()
-  set(how --cost ${cost} --labels ${arg_LABELS} --isolated-suites ${arg_ISOLATED_SUITES} --properties "${properties}")
+  list(APPEND how --cost ${cost} --labels ${arg_LABELS} --isolated-suites ${arg_ISOLATED_SUITES} --properties "${properties}")
   if(arg_ISOLATED)
     list(APPEND how --isolated)
   endif()
