@@ -13,7 +13,7 @@
 #                 [LABELS label...]                # fast slow cli; tests/axes adds asan, tsan and soak
 #                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
 #                 [NEEDS servers]                  # ctest starts the servers that tests share; HOLDFAST_TEST_SERVERS says where
-#                 [COMPUTES]                       # they compute, or read clocks: one of such for each core at a time
+#                 [COMPUTES]                       # they compute, or read clocks: three of such at a time
 #                 [ALONE]                          # nothing beside: what they see happen must happen by the clock
 #                 [ISOLATED]                       # each case needs a process of its own
 #                 [ISOLATED_SUITES suite...]       # those of these suites do
@@ -29,9 +29,9 @@
 set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 
 # So many tests run at once; ./dev reads the number here. Most of them wait most of the time. Of those that compute all the time, or
-# read clocks, no more than two run at once: each locks one of these names.
-set(HOLDFAST_TEST_JOBS 10)
-set(HOLDFAST_TEST_CORES first_core second_core)
+# read clocks, no more than three run at once: each locks one of these names.
+set(HOLDFAST_TEST_JOBS 8)
+set(HOLDFAST_TEST_TURNS first_turn second_turn third_turn)
 
 # Tests that are no GoogleTests and compute.
 function(holdfast_computes)
@@ -39,9 +39,9 @@ function(holdfast_computes)
     get_property(count GLOBAL PROPERTY HOLDFAST_COMPUTING_TESTS)
     math(EXPR count "0${count} + 1")
     set_property(GLOBAL PROPERTY HOLDFAST_COMPUTING_TESTS ${count})
-    math(EXPR index "${count} % 2")
-    list(GET HOLDFAST_TEST_CORES ${index} core)
-    set_tests_properties(${test} PROPERTIES RESOURCE_LOCK ${core})
+    math(EXPR index "${count} % 3")
+    list(GET HOLDFAST_TEST_TURNS ${index} turn)
+    set_tests_properties(${test} PROPERTIES RESOURCE_LOCK ${turn})
     get_test_property(${test} COST cost)
     if(NOT cost)
       set_tests_properties(${test} PROPERTIES COST ${HOLDFAST_TEST_COMPUTES})
@@ -49,7 +49,7 @@ function(holdfast_computes)
   endforeach()
 endfunction()
 # ctest starts those with the highest COST first. Quick ones come first, so that a mistake is seen soon: what reads the repository,
-# then programs without servers. Then those that compute, as there are many for two cores, and beside them those with servers and the
+# then programs without servers. Then those that compute, as there are many of them, and beside them those with servers and the
 # command.
 set(HOLDFAST_TEST_FIRST 6000)
 set(HOLDFAST_TEST_COMPUTES 4000)
@@ -173,7 +173,7 @@ function(holdfast_test name)
   if(arg_ALONE)
     string(APPEND properties " RUN_SERIAL ON")
   elseif(arg_COMPUTES)
-    list(APPEND how --computes ${HOLDFAST_TEST_CORES})
+    list(APPEND how --computes ${HOLDFAST_TEST_TURNS})
   endif()
   if("fast" IN_LIST arg_LABELS AND NOT arg_NEEDS)
     set(cost 5)

@@ -250,6 +250,10 @@ TSAN = {
     "conformance": ["memory", "redis"], "engines": ["memory", "redis"],
 }
 
+# A server that is slow, and shared: word in the name of a store or program -> how many tests may be at it at once. MongoDB's engine
+# for tests writes each answer to disk before it gives it.
+AT_ONCE = {"mongo": 2}
+
 # How many cases each part may have at most; what needs no store may have any number. Who needs more raises the number here,
 # where others see it, or takes some away.
 BUDGET = {

@@ -44,6 +44,19 @@ def listed(patterns):
     return [patterns] if isinstance(patterns, str) else patterns
 
 
+def labels_of(labels, store):
+    """Those of its program's labels that a suite has on a store: the developer's minute starts no server."""
+    return [label for label in labels if label != "fast" or store is None or store in axes.EMBEDDED]
+
+
+def lock_of(program, store, index):
+    """What the test number `index` of a program locks, so that not too many are at a slow server at once; or nothing."""
+    for word, most in axes.AT_ONCE.items():
+        if word in (store or program):
+            return f"{word}_{index % most + 1}"
+    return None
+
+
 def sanitizers_of(program, suite, store):
     return [name for name, chosen in SANITIZERS.items() if sanitized(chosen.get(program), suite, store)]
 

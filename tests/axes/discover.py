@@ -3,7 +3,7 @@
 """Turns the cases of a test program into tests of ctest: one process for each suite on each store.
 
 discover.py NAME PROGRAM --out FOLDER/test_NAME [--isolated] [--isolated-suites S...] [--labels L...] [--timeout S]
-            [--each-timeout] [--cost N] [--computes CORE...] [--results FOLDER] [--properties TEXT]
+            [--each-timeout] [--cost N] [--computes TURN...] [--results FOLDER] [--properties TEXT]
 
 Writes test_NAME_tests.cmake, which ctest reads, and test_NAME_cases.txt with a line TEST <tab> PART <tab> CASE for each case:
 the name of its test, its part of the axes (see choice.py), and its full name in GoogleTest.
@@ -69,14 +69,16 @@ def quoted(text):
 def ctest(args, index, test, members):
     part, first = members[0]
     soak = part == choice.SOAK
-    labels = ["soak"] if soak else args.labels + choice.sanitizers_of(args.name, first.suite, first.store)
+    labels = ["soak"] if soak else choice.labels_of(args.labels, first.store) + choice.sanitizers_of(args.name, first.suite, first.store)
     seconds = timeout_of(args, len(members))
     result = os.path.join(args.results, test.replace("/", "-") + ".xml")
-    core = f" RESOURCE_LOCK {args.computes[index % len(args.computes)]}" if args.computes else ""
+    locks = [args.computes[index % len(args.computes)]] if args.computes else []
+    if (server := choice.lock_of(args.name, first.store, index)):
+        locks.append(server)
     words = [args.program, "--gtest_filter=" + ":".join(case.full for _, case in members), f"--gtest_output=xml:{result}"]
     return (f"add_test({quoted(test)} {' '.join(map(quoted, words))})\n"
             f"set_tests_properties({quoted(test)} PROPERTIES LABELS {quoted(';'.join(labels))}"
-            f" TIMEOUT {seconds} COST {args.cost * 1000 + min(seconds, 999)}{core} {args.properties})\n")
+            f" TIMEOUT {seconds} COST {args.cost * 1000 + min(seconds, 999)} RESOURCE_LOCK {quoted(';'.join(locks))} {args.properties})\n")
 
 
 def write(path, text):
@@ -97,7 +99,7 @@ def main():
     parser.add_argument("--timeout", type=int, default=120)
     parser.add_argument("--each-timeout", action="store_true")
     parser.add_argument("--cost", type=int, default=1)  # ctest starts those that cost more first
-    parser.add_argument("--computes", nargs="*", default=[])  # as many of its tests run at once as there are cores
+    parser.add_argument("--computes", nargs="*", default=[])  # each of its tests locks one of these
     parser.add_argument("--properties", default="")
     args = parser.parse_args()
 
