@@ -18,7 +18,7 @@ std::uint64_t random_bits() {
 
 namespace {
 
-constexpr char hex[] = "0123456789abcdef";
+constexpr char hex_digits[] = "0123456789abcdef";
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string random_hex(std::size_t digits) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < digits; ++i, bits >>= 4) {
     if (i % 16 == 0) bits = random_bits();
-    text.push_back(hex[bits & 15]);
+    text.push_back(hex_digits[bits & 15]);
   }
   return text;
 }
@@ -38,7 +38,7 @@ std::string Serial::next() {
   std::uint64_t bits = count_.fetch_add(1, std::memory_order_relaxed) * 0x9E3779B97F4A7C15ULL;
   std::string text(16, '0');
   for (char& digit : text) {
-    digit = hex[bits >> 60];
+    digit = hex_digits[bits >> 60];
     bits <<= 4;
   }
   return text;
