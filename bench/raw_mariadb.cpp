@@ -59,8 +59,10 @@ void MariaStatement::bind_columns() {
     columns[i].buffer_length = texts_[i].size();
     columns[i].length = &sizes_[i];
   }
-  if (mysql_stmt_field_count(statement_.get()) > columns.size()) mariadb_failed("more columns than are looked at");
-  if (mysql_stmt_bind_result(statement_.get(), columns.data()) != 0) mariadb_failed(mysql_stmt_error(statement_.get()));
+  if (mysql_stmt_field_count(statement_.get()) > columns.size())
+    mariadb_failed("more columns than are looked at");
+  if (mysql_stmt_bind_result(statement_.get(), columns.data()) != 0)
+    mariadb_failed(mysql_stmt_error(statement_.get()));
 }
 
 std::uint64_t MariaStatement::run(std::span<const std::string> values) {
@@ -97,8 +99,10 @@ RawMaria::RawMaria(int port)
       unlock_(connection_.get(), release_lock) {}
 
 void RawMaria::acquire_and_release(const std::string& key, const std::string& holder) {
-  if (acquire_.run({key, holder}) != 1 || acquire_.field(0) != holder) mariadb_failed(key + " was not granted");
-  if (release_.run({key, holder, std::string(acquire_.field(1))}) != 1) mariadb_failed(key + " was not released");
+  if (acquire_.run({key, holder}) != 1 || acquire_.field(0) != holder)
+    mariadb_failed(key + " was not granted");
+  if (release_.run({key, holder, std::string(acquire_.field(1))}) != 1)
+    mariadb_failed(key + " was not released");
 }
 
 void RawMaria::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
@@ -114,7 +118,8 @@ void RawMaria::acquire_and_release_all(const std::vector<std::string>& keys, con
     wanted.insert(wanted.end(), {key, holder});
     given_back.push_back(key);
   }
-  if (acquire_all_->run(wanted) != batch_ || acquire_all_->field(0) != holder) mariadb_failed("not all were granted");
+  if (acquire_all_->run(wanted) != batch_ || acquire_all_->field(0) != holder)
+    mariadb_failed("not all were granted");
   if (release_all_->run(given_back) != batch_) mariadb_failed("not all were released");
 }
 

@@ -8,7 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis patience_with_callbacks = 1s;  // with a function of the user's that runs while the client goes
+constexpr Millis patience_with_callbacks =
+    1s;  // with a function of the user's that runs while the client goes
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis patience_with_threads = 1s;              // with a store that hangs while the client goes
+constexpr Millis patience_with_store = 1s;   // with a store that hangs while the client goes
 constexpr Millis patience_with_users = 10s;  // with a `finished` that is asked while its lease goes
 
 }  // namespace
@@ -19,10 +19,10 @@ Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Wai
 
 Keeper::~Keeper() {
   state_->close();
-  pulse_.finish(patience_with_threads);
-  alarm_.finish(patience_with_threads);
+  pulse_.finish(patience_with_store);
+  alarm_.finish(patience_with_store);
   callbacks_->close();
-  state_->be_silent(patience_with_threads);
+  state_->be_silent(patience_with_store);
 }
 
 void Keeper::purge_every(Millis interval) {

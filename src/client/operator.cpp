@@ -48,7 +48,9 @@ struct Operator::State {
     if (Status s = check_not_forked(); !s) return std::move(s).error();
     return call();
   }
-  Result<LeaseRow> look(std::string_view key, Instant until = in_one_admin_call()) { return look_at(store, {key}, until); }
+  Result<LeaseRow> look(std::string_view key, Instant until = in_one_admin_call()) {
+    return look_at(store, {key}, until);
+  }
 
   const ForkPage page;
   const std::shared_ptr<Origin> origin;
@@ -91,9 +93,11 @@ Result<Inspection> Operator::try_inspect(std::string_view key) {
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   auto lease = state_->look(key);
   if (!lease) return std::move(lease).error();
-  auto places = state_->store.list({.what = Query::What::places, .prefix = key, .exact = true}, in_one_admin_call());
+  auto places =
+      state_->store.list({.what = Query::What::places, .prefix = key, .exact = true}, in_one_admin_call());
   if (!places) return std::move(places).error();
-  auto log = state_->store.list({.what = Query::What::log, .prefix = key, .exact = true}, in_one_admin_call());
+  auto log =
+      state_->store.list({.what = Query::What::log, .prefix = key, .exact = true}, in_one_admin_call());
   if (!log) return std::move(log).error();
   return Inspection{*std::move(lease), std::move(places->places), std::move(log->log)};
 }
@@ -109,7 +113,8 @@ Result<std::string> Operator::try_break_lease(std::string_view key, Token token,
   const Request evict{
       .verb = Verb::evict, .key = {key}, .holder = {why.by}, .token = token, .note = why.reason};
   Reply reply;
-  if (Status s = state_->store.apply({&evict, 1}, {&reply, 1}, in_one_admin_call()); !s) return std::move(s).error();
+  if (Status s = state_->store.apply({&evict, 1}, {&reply, 1}, in_one_admin_call()); !s)
+    return std::move(s).error();
   if (reply.verdict == Verdict::released) return before->token == token ? before->holder : std::string();
   std::string now = "nobody holds it";
   if (before->remaining > 0ms && before->token == no_token)

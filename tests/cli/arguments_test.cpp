@@ -11,7 +11,6 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-
 // ---- where `run` finds its key, its options and CMD
 
 struct Shape {

@@ -151,25 +151,31 @@ Grant timed_grant(std::size_t key, std::uint64_t token, Millis from, Millis to) 
 }
 
 TEST(DoctorsSelfTest, grants_that_follow_each_other_have_no_fault) {
-  const Faults faults =
-      faults_in({timed_grant(1, 12, 20ms, 30ms), timed_grant(0, 7, 0ms, 90ms), timed_grant(1, 11, 0ms, 20ms)});
+  const Faults faults = faults_in(
+      {timed_grant(1, 12, 20ms, 30ms), timed_grant(0, 7, 0ms, 90ms), timed_grant(1, 11, 0ms, 20ms)});
   EXPECT_EQ(faults.overlaps + faults.falls + faults.taken, 0u);
 }
 
 TEST(DoctorsSelfTest, each_fault_is_counted) {
   EXPECT_EQ(faults_in({timed_grant(0, 1, 0ms, 20ms), timed_grant(0, 2, 19ms, 30ms)}).overlaps, 1u);
-  EXPECT_EQ(faults_in({timed_grant(0, 1, 0ms, 90ms), timed_grant(0, 2, 10ms, 20ms), timed_grant(0, 3, 30ms, 40ms)}).overlaps,
-            2u)
+  EXPECT_EQ(
+      faults_in({timed_grant(0, 1, 0ms, 90ms), timed_grant(0, 2, 10ms, 20ms), timed_grant(0, 3, 30ms, 40ms)})
+          .overlaps,
+      2u)
       << "one that lasts long overlaps all";
-  EXPECT_EQ(faults_in({timed_grant(0, 5, 0ms, 1ms), timed_grant(0, 5, 2ms, 3ms), timed_grant(0, 4, 4ms, 5ms)}).falls, 2u);
-  EXPECT_EQ(faults_in({timed_grant(0, 0, 0ms, 1ms), timed_grant(0, 0, 2ms, 3ms)}).falls, 0u) << "a layout without tokens";
+  EXPECT_EQ(faults_in({timed_grant(0, 5, 0ms, 1ms), timed_grant(0, 5, 2ms, 3ms), timed_grant(0, 4, 4ms, 5ms)})
+                .falls,
+            2u);
+  EXPECT_EQ(faults_in({timed_grant(0, 0, 0ms, 1ms), timed_grant(0, 0, 2ms, 3ms)}).falls, 0u)
+      << "a layout without tokens";
   Grant vanished = timed_grant(0, 1, 0ms, 1ms);
   vanished.taken = true;
   EXPECT_EQ(faults_in({vanished}).taken, 1u);
 }
 
 TEST(DoctorsSelfTest, a_fault_is_a_danger_and_a_failure_a_warning) {
-  SelfTest test{.grants = {timed_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
+  SelfTest test{
+      .grants = {timed_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
   EXPECT_FALSE(judge(test));
   test.failures = 2;
   test.failure = "the line is dead";

@@ -74,8 +74,8 @@ TEST(DoctorsReport, numbers_are_told_when_they_were_measured) {
   report.round_trips = RoundTrips{.median = 200us, .p99 = 1400us};
   report.clock_rate = ClockRate{.drift_ppm = -3.2, .give_or_take_ppm = 40.1, .step = 0us};
   report.clock_offset = ClockOffset{.offset = 12ms, .width = 1ms};
-  report.self_test =
-      SelfTest{.grants = {reported_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1200ms, .failures = 0, .failure = ""};
+  report.self_test = SelfTest{
+      .grants = {reported_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1200ms, .failures = 0, .failure = ""};
   EXPECT_EQ(words_of(report, false, false),
             "redis://cache Redis 7.0.15: class B, durable\n"
             "\n"
@@ -110,11 +110,12 @@ TEST(DoctorsReport, what_the_self_test_saw_besides_overlaps_is_told) {
   Report report = report_with({});
   Grant vanished = reported_grant(1, 1, 0ms, 1ms);
   vanished.taken = true;
-  report.self_test = SelfTest{.grants = {reported_grant(0, 2, 0ms, 1ms), reported_grant(0, 1, 2ms, 3ms), vanished},
-                              .threads = 8,
-                              .took = 1s,
-                              .failures = 3,
-                              .failure = "no"};
+  report.self_test =
+      SelfTest{.grants = {reported_grant(0, 2, 0ms, 1ms), reported_grant(0, 1, 2ms, 3ms), vanished},
+               .threads = 8,
+               .took = 1s,
+               .failures = 3,
+               .failure = "no"};
   EXPECT_THAT(words_of(report, false, false),
               HasSubstr(", 0 overlaps, 1 tokens that did not rise, 1 vanished, 3 without an answer\n"));
   const auto whole = nlohmann::json::parse(json_of(report, false).back());
@@ -153,8 +154,8 @@ TEST(DoctorsReport, what_no_client_gets_past_has_that_verdict_too) {
   Report report = report_with({danger});
   report.add(refused(report, {Errc::refused, "it evicts"}));
   EXPECT_THAT(words_of(report, false, false), EndsWith(nothing)) << "the refusal is a note, and is one";
-  report.self_test =
-      SelfTest{.grants = {reported_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
+  report.self_test = SelfTest{
+      .grants = {reported_grant(0, 1, 0ms, 1ms)}, .threads = 8, .took = 1s, .failures = 0, .failure = ""};
   EXPECT_THAT(words_of(report, false, false), Not(HasSubstr(nothing))) << "something was";
 }
 

@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "cli/words/choices.h"
-#include "tests/cli/parse.h"
 #include "cli/words/completions.h"
 #include "cli/words/given.h"
 #include "cli/words/help.h"
@@ -16,6 +15,7 @@
 #include "cli/words/man.h"
 #include "cli/words/nearest.h"
 #include "cli/words/option_table.h"
+#include "tests/cli/parse.h"
 
 namespace holdfast::cli {
 namespace {
@@ -23,7 +23,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
 
 Table whole_table() {
   Given given;

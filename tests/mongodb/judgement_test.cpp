@@ -21,7 +21,9 @@ Site judged_site() {
 }
 const Hello set{.set = "rs0"};
 
-Diagnosis judged(const Facts& facts, const Hello& hello = set) { return diagnosis_of(hello, facts, judged_site()); }
+Diagnosis judged(const Facts& facts, const Hello& hello = set) {
+  return diagnosis_of(hello, facts, judged_site());
+}
 
 void expect(const Diagnosis& diagnosis, std::string_view topic, Weight weight) {
   const Finding* finding = about(diagnosis, topic);

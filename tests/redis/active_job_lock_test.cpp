@@ -7,7 +7,6 @@
 namespace holdfast::test {
 namespace {
 
-
 class BesideActiveJobLock : public RedisTest {
  protected:
   std::string url() const { return server_.url() + "?layout=active_job_lock"; }

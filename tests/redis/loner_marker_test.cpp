@@ -6,7 +6,6 @@
 namespace holdfast::test {
 namespace {
 
-
 class LonerMarker : public RedisTest {
  protected:
   Ruby ruby_{server_, "lock:Job:1"};

@@ -11,11 +11,11 @@
 namespace holdfast::cli {
 namespace {
 
-struct SignalName {
+struct SignalMeaning {
   int signal;
   Meaning meaning;
 };
-constexpr SignalName table[] = {
+constexpr SignalMeaning table[] = {
     {SIGINT, Meaning::ends},     {SIGTERM, Meaning::ends},   {SIGHUP, Meaning::ends},
     {SIGQUIT, Meaning::ends},    {SIGUSR1, Meaning::passes}, {SIGUSR2, Meaning::passes},
     {SIGWINCH, Meaning::passes}, {SIGTSTP, Meaning::stops},  {SIGCONT, Meaning::continues},
@@ -36,7 +36,7 @@ sigset_t only(int signal) {
 }  // namespace
 
 Meaning meaning_of(int signal) noexcept {
-  for (const SignalName& row : table) {
+  for (const SignalMeaning& row : table) {
     if (row.signal == signal) return row.meaning;
   }
   return Meaning::child;
@@ -45,7 +45,7 @@ Meaning meaning_of(int signal) noexcept {
 Signals::Signals() {
   sigset_t taken;
   sigemptyset(&taken);
-  for (const SignalName& row : table) {
+  for (const SignalMeaning& row : table) {
     // A blocked signal is kept even if it is ignored: taking it would undo a nohup.
     if (!is_ignored(row.signal)) sigaddset(&taken, row.signal);
   }

@@ -197,9 +197,10 @@ bool Model::scroll(const Press& press, std::size_t page) {
   const bool letter = press.kind == Press::Kind::text;
   const bool pages = press.kind == Press::Kind::page_up || press.kind == Press::Kind::page_down;
   const std::size_t step = pages ? std::max<std::size_t>(page, 1) : 1;
-  const bool up = press.kind == Press::Kind::up || press.kind == Press::Kind::page_up || (letter && press.text == "k");
-  const bool down =
-      press.kind == Press::Kind::down || press.kind == Press::Kind::page_down || (letter && press.text == "j");
+  const bool up =
+      press.kind == Press::Kind::up || press.kind == Press::Kind::page_up || (letter && press.text == "k");
+  const bool down = press.kind == Press::Kind::down || press.kind == Press::Kind::page_down ||
+                    (letter && press.text == "j");
   if (up) scrolled_ -= std::min(scrolled_, step);
   if (down) scrolled_ += step;
   return up || down;
@@ -208,7 +209,8 @@ bool Model::scroll(const Press& press, std::size_t page) {
 Wish Model::press_in_inspection(const Press& press, std::size_t page) {
   if (scroll(press, page)) return {};
   const std::string letter = press.kind == Press::Kind::text ? press.text : "";
-  if (press.kind == Press::Kind::escape || press.kind == Press::Kind::enter || letter == "q") mode_ = Mode::list;
+  if (press.kind == Press::Kind::escape || press.kind == Press::Kind::enter || letter == "q")
+    mode_ = Mode::list;
   if (letter == "b" && inspection_) begin_break(inspection_->lease);
   if (letter == "r") return {.kind = Wish::Kind::inspect, .key = inspected_};
   return {};

@@ -11,7 +11,6 @@
 namespace holdfast::cli {
 namespace {
 
-
 Completion::Kind kind_of(const std::string& name) {
   if (name == "KEY" || name == "PREFIX" || name == "KEY|JOB") return Completion::Kind::keys;
   if (name == "FILE") return Completion::Kind::files;

@@ -5,7 +5,6 @@
 namespace holdfast::cli {
 namespace {
 
-
 constexpr const char* bash_template =
     R"script(# What bash completes holdfast with; printed by `holdfast completions bash`.
 

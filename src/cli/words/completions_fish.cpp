@@ -6,7 +6,6 @@
 namespace holdfast::cli {
 namespace {
 
-
 constexpr const char* fish_template =
     R"script(# What fish completes holdfast with; printed by `holdfast completions fish`.
 

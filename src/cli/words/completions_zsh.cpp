@@ -6,7 +6,6 @@
 namespace holdfast::cli {
 namespace {
 
-
 constexpr const char* zsh_template = R"script(#compdef holdfast
 # What zsh completes holdfast with; printed by `holdfast completions zsh`.
 
@@ -121,7 +120,7 @@ std::string single(const Table& table, const CommandEntry& command) {
   for (const Completion& argument : arguments_of(table, command)) {
     has_cmd = argument.kind == Completion::Kind::command;
     words += " " + shell_quoted((has_cmd ? "(-)" : "") + std::to_string(++position) + ":" +
-                          described(argument.name) + ":" + action_of(argument));
+                                described(argument.name) + ":" + action_of(argument));
   }
   if (has_cmd) words += " '*::ARG:_normal'";
   return (has_cmd ? without_dashes : "") + std::string("      _arguments -s -S \\\n") +

@@ -25,7 +25,8 @@ bool is_connection_lost(unsigned code) noexcept;
 
 // A statement failed.  `where` is the store's name.
 Error statement_error(const Trouble& trouble, const std::string& where);
-// What is not committed is undone, so a failure before COMMIT leaves no doubt.
+// For calls that may be repeated without harm, or that failed before COMMIT: what was in doubt is only
+// unavailable.
 inline Error undone(Error error) {
   if (error.in_doubt()) error.code = Errc::unavailable;
   return error;

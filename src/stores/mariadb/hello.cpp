@@ -190,9 +190,9 @@ class Look {
     for (std::size_t i = 0; i < columns_.rows.size(); ++i) {
       if (!same(columns_.text(i, table), tables_.called(word))) continue;
       const std::string column(columns_.text(i, name));
-      const bool ours = std::any_of(std::begin(needed_columns), std::end(needed_columns), [&](const NeededColumn& need) {
-        return need.table == word && same(need.column, column);
-      });
+      const bool ours = std::any_of(
+          std::begin(needed_columns), std::end(needed_columns),
+          [&](const NeededColumn& need) { return need.table == word && same(need.column, column); });
       if (word == "locks" && columns_.text(i, index) == "PRI" && !same(column, "key"))
         return "its primary key has \"" + column + "\" in it, and has to be of \"key\" alone";
       if (!ours && columns_.text(i, nullable) == "NO" && columns_.number(i, demanded) == 1)

@@ -97,7 +97,8 @@ void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a, Ind
     const bool not_our_turn = said == Verdict::busy && !told.live();  // free, but not for us
     if (not_our_turn) told.holder = {};
     answer(reply, *said, told);
-    if (said == Verdict::lost && a.is_null(row, BatchColumn::token) && gives_back(request)) unseen.push_back(i);
+    if (said == Verdict::lost && a.is_null(row, BatchColumn::token) && gives_back(request))
+      unseen.push_back(i);
     if (said == Verdict::busy) reply.ahead = static_cast<std::uint32_t>(a.number(row, BatchColumn::ahead));
     if (const auto first = a.moment(row, BatchColumn::first_until_us); not_our_turn)
       reply.remaining = first ? remaining(*first, told.now) : Millis(1);

@@ -58,8 +58,9 @@ class CallersTransaction final : public Enqueuer {
                               " is in nonblocking mode, and enqueueing waits for an answer: give a blocking "
                               "one, or PQsetnonblocking(connection, 0) before"});
     if (PQpipelineStatus != nullptr && PQpipelineStatus(connection_) != PQ_PIPELINE_OFF)
-      raise({Errc::invalid, std::string(their_connection) + " is in pipeline mode, and enqueueing waits for an answer: "
-                                                 "PQexitPipelineMode(connection) before"});
+      raise({Errc::invalid, std::string(their_connection) +
+                                " is in pipeline mode, and enqueueing waits for an answer: "
+                                "PQexitPipelineMode(connection) before"});
     switch (PQtransactionStatus(connection_)) {
       case PQTRANS_IDLE:
       case PQTRANS_INTRANS: return;
@@ -113,7 +114,8 @@ class CallersTransaction final : public Enqueuer {
       }
       if (auto reply = talk.hear(answer)) return *std::move(reply);
       if (BootClock::now() >= until)
-        raise({Errc::unavailable, "the time was over before " + std::string(their_connection) + " was answered"});
+        raise({Errc::unavailable,
+               "the time was over before " + std::string(their_connection) + " was answered"});
     }
   }
 
@@ -131,7 +133,8 @@ class CallersTransaction final : public Enqueuer {
     try {
       EnqueueReply reply = talk(job, until);
       if (reply.what == EnqueueReply::What::duplicate || reply.what == EnqueueReply::What::locked) {
-        if (const Answer undone = undo(); undone.trouble()) raise(statement_error(*undone.trouble(), their_connection));
+        if (const Answer undone = undo(); undone.trouble())
+          raise(statement_error(*undone.trouble(), their_connection));
         return reply;
       }
       const Answer after =

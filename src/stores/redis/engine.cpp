@@ -46,7 +46,6 @@ Micros moment(const Value& value) { return Micros(value.number()); }
 JobId id_of(const Value& value) { return JobId{static_cast<std::uint64_t>(value.number())}; }
 std::string_view flag(bool value) { return value ? "1" : "0"; }
 
-
 EnqueueReply::What what_of_enqueue(std::string_view word) {
   using What = EnqueueReply::What;
   if (word == "enqueued") return What::enqueued;

@@ -21,7 +21,9 @@ Error login_error(std::string_view from_server, const Site& site);
 Error no_lease(std::string_view key, std::string_view what, const Site& site);
 
 // A script of ours answered with something else than it does.
-inline Error not_understood() { return {Errc::in_doubt, "the server gave an answer that was not understood"}; }
+inline Error not_understood() {
+  return {Errc::in_doubt, "the server gave an answer that was not understood"};
+}
 
 // The first bytes are none of Redis's.
 Error wrong_protocol(std::string_view first, const Site& site);

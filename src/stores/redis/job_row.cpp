@@ -18,7 +18,6 @@ Enum word_of(std::string_view word) {
   raise({Errc::in_doubt, "a job has a field that is not understood: \"" + std::string(word) + "\""});
 }
 
-
 using Read = void (*)(core::JobRecord&, const Value&);
 struct Field {
   std::string_view name;

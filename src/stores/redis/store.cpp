@@ -22,7 +22,6 @@ constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_ea
 // As lua/apply.lua has them, behind those of Verdict.
 constexpr std::int64_t too_late = 4, foreign = 5;
 
-
 char letter(const Request& r) {
   switch (r.verb) {
     case Verb::acquire: return r.detached ? 'd' : 'a';
@@ -38,7 +37,6 @@ void add_request(Command& command, const Request& r, bool reserved) {
   command.word(std::string_view(&verb, 1)).word(r.holder.text).number(number(r.token));
   command.number(ttl_ms(r.ttl)).number(r.place.count()).word(r.note);
 }
-
 
 // Somebody else's data stands where the lease would: as if held, for ever.
 Reply taken(const Request& r, std::string_view what) {

@@ -54,10 +54,10 @@ void check_owner(const std::string& path, const struct stat& found) {
   const bool shared = for_our_group(found) && look(fs::path(path).parent_path().string(), folder) &&
                       (folder.st_mode & S_IWGRP) != 0 && !others_may_write(folder);
   if (shared) return;
-  refuse_path(path,
-         " belongs to another user (uid " + std::to_string(found.st_uid) +
-             "); run as that user, or share it: a folder of mode 2770 and files of mode 660 in one of our "
-             "groups");
+  refuse_path(
+      path, " belongs to another user (uid " + std::to_string(found.st_uid) +
+                "); run as that user, or share it: a folder of mode 2770 and files of mode 660 in one of our "
+                "groups");
 }
 
 void check_file(const std::string& path) {
@@ -65,7 +65,8 @@ void check_file(const std::string& path) {
   if (!look(path, found)) return;
   if (S_ISLNK(found.st_mode))
     refuse_path(path, " is a symbolic link; give the path of the file itself, or take the link away");
-  if (!S_ISREG(found.st_mode)) refuse_path(path, " is not a regular file; give the path of one, or of none yet");
+  if (!S_ISREG(found.st_mode))
+    refuse_path(path, " is not a regular file; give the path of one, or of none yet");
   if (found.st_nlink > 1) refuse_path(path, " has several names (hard links); keep one of them");
   check_owner(path, found);
   // SQLite would go on with a log that it can only read, until somebody wants to write.
@@ -97,7 +98,8 @@ void check_files(const std::string& path) {
 void check_client_folder(const std::string& folder) {
   struct stat found {};
   if (!look(folder, found) || !S_ISDIR(found.st_mode))
-    refuse_path(folder, " is no folder, and our clients' FIFOs belong there; take it away while nobody uses it");
+    refuse_path(folder,
+                " is no folder, and our clients' FIFOs belong there; take it away while nobody uses it");
   check_owner(folder, found);
 }
 
