@@ -41,7 +41,8 @@ def wrong_names(programs, unbuilt, cases):
     for program, stores in [*axes.ASAN.items(), *axes.TSAN.items()]:
         yield from wrong_stores(stores)
         if program in programs and program not in unbuilt:
-            yield from (f"{program} has no suite {pair[0]}" for pair in stores if isinstance(pair, tuple) and (program, pair[0]) not in suites)
+            named = [pair[0] for pair in stores if isinstance(pair, tuple)]
+            yield from (f"{program} has no suite {suite}" for suite in named if (program, suite) not in suites)
     for (program, suite, case), parts in cases.items():
         if set(parts) == {choice.SOAK}:
             yield f"{program}: {suite}.{case} runs on no store; choose one"

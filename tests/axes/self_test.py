@@ -92,6 +92,7 @@ CHOSEN = [
     (["client.Wait", "--store=redis"], ["client.Wait/redis.soak", "client.Wait/sqlite"], "test_client"),
     (["--store", "redis"], ["client.Wait/redis", "jobs.Work/redis.2", "docs.docs/stores/redis.md"], "all"),
     (["docs.docs/stores/redis.md"], ["docs.docs/stores/redis.md", "docs.docs/stores/redisXmd"], "all"),
+    (["jobs"], ["jobs.Work/redis", "jobs.a_list_with_an_identifier_does", "killed_jobs.Kill"], "test_jobs"),
     (["api"], ["api.the_listing_is_made_well", "axes.self_test"], "build.ninja"),
     (["*"], ["client.Wait/redis.soak", "api.the_listing_is_made_well", "Wait"], "all"),
     ([], ["client.Wait/redis.soak", "api.the_listing_is_made_well", "Wait"], "all"),

@@ -101,7 +101,7 @@ def main():
     if not tests:
         tests, targets = [f"[a-z_]+[.][A-Z][^/]*/{args.store}"], {"all"}
     print(f"^({'|'.join(tests)})([./].*)?$")
-    print("all" if "all" in targets else " ".join(sorted(targets)))
+    print("all" if "all" in targets else " ".join(sorted(targets - {CONFIGURED})) or CONFIGURED)
     return 0
 
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what ctest found, case by case: summary.py BUILD [--packages SECONDS] PRESET:RESULT[:BUILDING:TESTING[:chosen]]...
 
-RESULT is ctest's exit code, or `unbuilt`; BUILDING and TESTING are seconds; `chosen`: only some of its tests ran. Reads BUILD/PRESET/Testing/junit.xml and the
-reports in results/ beside it. Tells where the time went, and what failed. The last line is `N passed, N failed`, with
-`, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one, but for OPTIONAL. One more test is counted
-in the preset that runs them all, unless only chosen ones ran: did every test that the ledger BUILD/../docs/parity.md names
-run and pass?
+RESULT is ctest's exit code, or `unbuilt`; BUILDING and TESTING are seconds; `chosen`: only some of its tests ran. Reads
+BUILD/PRESET/Testing/junit.xml and the reports in results/ beside it. Tells where the time went, and what failed. The last line
+is `N passed, N failed`, with `, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one, but for
+OPTIONAL. One more test is counted in the preset that runs them all, unless only chosen ones ran: did every test that the ledger
+BUILD/../docs/parity.md names run and pass?
 """
 import argparse
 import collections
