@@ -12,11 +12,10 @@
 #                 [LINKS target...]                # holdfast::NAME of the layers under test; GoogleTest comes by itself
 #                 [LABELS label...]                # fast slow cli; tests/axes adds asan, tsan and soak
 #                 [USES_CLI]                       # builds the command first; HOLDFAST_BINARY is its path, a string literal
-#                 [NEEDS servers]                  # ctest starts the servers that tests share; HOLDFAST_TEST_SERVERS says where
+#                 [NEEDS servers]                  # ctest starts the servers that tests share, but for those on an embedded store;
+#                                                  # HOLDFAST_TEST_SERVERS says where
 #                 [COMPUTES]                       # they compute, or read clocks: three of such at a time
 #                 [ALONE]                          # nothing beside: what they see happen must happen by the clock
-#                 [ISOLATED]                       # each case needs a process of its own
-#                 [ISOLATED_SUITES suite...]       # those of these suites do
 #                 [TIMEOUT seconds])               # for each case; unless given 120 for the first and a few for each further one
 #     makes the program test_NAME and one ctest test NAME.Suite/store for each of its suites on each store, as
 #     tests/axes/discover.py says. It sees include/, src/ and the root of the repository: #include "tests/support/await.h".
@@ -39,7 +38,8 @@ function(holdfast_computes)
     get_property(count GLOBAL PROPERTY HOLDFAST_COMPUTING_TESTS)
     math(EXPR count "0${count} + 1")
     set_property(GLOBAL PROPERTY HOLDFAST_COMPUTING_TESTS ${count})
-    math(EXPR index "${count} % 3")
+    list(LENGTH HOLDFAST_TEST_TURNS turns)
+    math(EXPR index "${count} % ${turns}")
     list(GET HOLDFAST_TEST_TURNS ${index} turn)
     set_tests_properties(${test} PROPERTIES RESOURCE_LOCK ${turn})
     get_test_property(${test} COST cost)
@@ -136,7 +136,7 @@ function(holdfast_layer name)
 endfunction()
 
 function(holdfast_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;COMPUTES;ALONE;ISOLATED" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS;ISOLATED_SUITES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "USES_CLI;COMPUTES;ALONE" "TIMEOUT" "SOURCES;LINKS;LABELS;NEEDS")
   holdfast_refuse_unparsed(holdfast_test ${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT HOLDFAST_TESTS)
     return()
@@ -168,7 +168,8 @@ function(holdfast_test name)
   # A test whose store has gone since it was discovered runs nothing, and GoogleTest is content with that.
   set(properties "FAIL_REGULAR_EXPRESSION [==[Running 0 tests]==] WORKING_DIRECTORY [==[${CMAKE_CURRENT_BINARY_DIR}]==]")
   if(arg_NEEDS)
-    string(APPEND properties " FIXTURES_REQUIRED ${arg_NEEDS} ENVIRONMENT [==[HOLDFAST_TEST_SERVERS=${HOLDFAST_TEST_SERVERS}]==]")
+    list(APPEND how --needs ${arg_NEEDS})
+    string(APPEND properties " ENVIRONMENT [==[HOLDFAST_TEST_SERVERS=${HOLDFAST_TEST_SERVERS}]==]")
   endif()
   if(arg_ALONE)
     string(APPEND properties " RUN_SERIAL ON")
@@ -184,10 +185,7 @@ function(holdfast_test name)
   else()
     set(cost 2)
   endif()
-  list(APPEND how --cost ${cost} --labels ${arg_LABELS} --isolated-suites ${arg_ISOLATED_SUITES} --properties "${properties}")
-  if(arg_ISOLATED)
-    list(APPEND how --isolated)
-  endif()
+  list(APPEND how --cost ${cost} --labels ${arg_LABELS} --properties "${properties}")
   if(arg_TIMEOUT)
     list(APPEND how --timeout ${arg_TIMEOUT} --each-timeout)
   endif()

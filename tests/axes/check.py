@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is axes.py right? check.py names|budget BUILD
 
-names    Each program, suite, case and store that it names exists, each program stands in one place, and each case runs somewhere.
+names    Each program, suite, case and store that it names exists, each program stands in one place, each case runs somewhere, and
+         it names each store that tests run on.
 budget   No part has more cases than its budget; prints how many each has.
 BUILD is the folder of a preset. What is not built there is not judged.
 """
 import collections
 import fnmatch
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -17,6 +19,8 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import axes  # noqa: E402
 import choice  # noqa: E402
 from registered import Registered, short  # noqa: E402
+
+CANDIDATES = "tests/support/databases.cpp"
 
 
 def wrong_names(programs, unbuilt, cases):
@@ -34,8 +38,11 @@ def wrong_names(programs, unbuilt, cases):
         if program in programs and program not in unbuilt:
             for suite, where in chosen.items():
                 yield from wrong_suite(program, suite, where, suites.get((program, suite), []))
-    for stores in [*axes.ASAN.values(), *axes.TSAN.values()]:
+    for program, stores in [*axes.ASAN.items(), *axes.TSAN.items()]:
         yield from wrong_stores(stores)
+        if program in programs and program not in unbuilt:
+            named = [pair[0] for pair in stores if isinstance(pair, tuple)]
+            yield from (f"{program} has no suite {suite}" for suite in named if (program, suite) not in suites)
     for (program, suite, case), parts in cases.items():
         if set(parts) == {choice.SOAK}:
             yield f"{program}: {suite}.{case} runs on no store; choose one"
@@ -60,6 +67,19 @@ def wrong_stores(stores):
                 yield f"there is no store {name}"
 
 
+def wrong_candidates(text):
+    """Sentences. `text`: the file that makes the stores for tests."""
+    body = re.search(r"candidates\(\) \{\n(.*?)\n\}", text, re.DOTALL)
+    made = re.findall(r'^ *\{(?:\{|\w+_kind\()"(\w+)"', body[1] if body else "", re.MULTILINE)
+    yield from (f"STORES lacks {store}, which {CANDIDATES} makes" for store in made if store not in axes.STORES)
+    yield from (f"STORES has {store}, which candidates() in {CANDIDATES} does not make" for store in axes.STORES if store not in made)
+
+
+def candidates():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", CANDIDATES), encoding="utf-8") as file:
+        return file.read()
+
+
 def over_budget(counts):
     for part, most in axes.BUDGET.items():
         if counts[part] > most:
@@ -73,7 +93,7 @@ def main(what, build):
         cases = collections.defaultdict(list)
         for case in registered.cases:
             cases[(case.name.split(".")[0], *short(case.name).split("."))].append(case.part)
-        wrong = list(wrong_names(registered.programs, registered.unbuilt, cases))
+        wrong = [*wrong_names(registered.programs, registered.unbuilt, cases), *wrong_candidates(candidates())]
     else:
         counts = collections.Counter(case.part for case in registered.cases)
         for part in choice.PARTS:

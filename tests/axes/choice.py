@@ -44,9 +44,15 @@ def listed(patterns):
     return [patterns] if isinstance(patterns, str) else patterns
 
 
-def labels_of(labels, store):
+def fixtures_of(needs, store):
+    """What of its program's needs a suite has on a store: embedded ones need no server. Without a store it may use any."""
+    return [] if store in axes.EMBEDDED else needs
+
+
+def labels_of(labels, needs, store):
     """Those of its program's labels that a suite has on a store: the developer's minute starts no server."""
-    return [label for label in labels if label != "fast" or store is None or store in axes.EMBEDDED]
+    fast = not fixtures_of(needs, store) and (store is None or store in axes.EMBEDDED)
+    return [label for label in labels if label != "fast" or fast]
 
 
 def lock_of(program, store, index):

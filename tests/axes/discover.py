@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns the cases of a test program into tests of ctest: one process for each suite on each store.
 
-discover.py NAME PROGRAM --out FOLDER/test_NAME [--isolated] [--isolated-suites S...] [--labels L...] [--timeout S]
-            [--each-timeout] [--cost N] [--computes TURN...] [--results FOLDER] [--properties TEXT]
+discover.py NAME PROGRAM --out FOLDER/test_NAME --results FOLDER [--labels L...] [--needs FIXTURE...] [--timeout S]
+            [--each-timeout] [--cost N] [--computes TURN...] [--properties TEXT]
 
 Writes test_NAME_tests.cmake, which ctest reads, and test_NAME_cases.txt with a line TEST <tab> PART <tab> CASE for each case:
 the name of its test, its part of the axes (see choice.py), and its full name in GoogleTest.
@@ -44,13 +44,12 @@ def parse(listing):
             yield Case(f"{suite}.{line.strip()}", suite.split("/")[-1], name, store)
 
 
-def group(program, cases, isolated):
-    """(test, part, case) of each case. `isolated(suite)`: each of its cases has a process of its own."""
+def group(program, cases):
+    """(test, part, case) of each case."""
     together = collections.defaultdict(list)
     for case in cases:
         part = choice.part_of(program, case.suite, case.name, case.store)
-        test = f"{program}.{case.suite}" + (f".{case.full.split('.', 1)[1]}" if isolated(case.suite)
-                                            else f"/{case.store}" if case.store else "")
+        test = f"{program}.{case.suite}" + (f"/{case.store}" if case.store else "")
         together[test + (".soak" if part == choice.SOAK else "")].append((part, case))
     for test, members in together.items():
         parts = -(-len(members) // MOST_CASES)
@@ -69,7 +68,9 @@ def quoted(text):
 def ctest(args, index, test, members):
     part, first = members[0]
     soak = part == choice.SOAK
-    labels = ["soak"] if soak else choice.labels_of(args.labels, first.store) + choice.sanitizers_of(args.name, first.suite, first.store)
+    labels = ["soak"] if soak else [*choice.labels_of(args.labels, args.needs, first.store),
+                                    *choice.sanitizers_of(args.name, first.suite, first.store)]
+    fixtures = choice.fixtures_of(args.needs, first.store)
     seconds = timeout_of(args, len(members))
     result = os.path.join(args.results, test.replace("/", "-") + ".xml")
     locks = [args.computes[index % len(args.computes)]] if args.computes else []
@@ -78,7 +79,8 @@ def ctest(args, index, test, members):
     words = [args.program, "--gtest_filter=" + ":".join(case.full for _, case in members), f"--gtest_output=xml:{result}"]
     return (f"add_test({quoted(test)} {' '.join(map(quoted, words))})\n"
             f"set_tests_properties({quoted(test)} PROPERTIES LABELS {quoted(';'.join(labels))}"
-            f" TIMEOUT {seconds} COST {args.cost * 1000 + min(seconds, 999)} RESOURCE_LOCK {quoted(';'.join(locks))} {args.properties})\n")
+            f" TIMEOUT {seconds} COST {args.cost * 1000 + min(seconds, 999)} RESOURCE_LOCK {quoted(';'.join(locks))}"
+            f" FIXTURES_REQUIRED {quoted(';'.join(fixtures))} {args.properties})\n")
 
 
 def write(path, text):
@@ -93,9 +95,8 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--out", required=True)
     parser.add_argument("--results", required=True)
-    parser.add_argument("--isolated", action="store_true")
-    parser.add_argument("--isolated-suites", nargs="*", default=[])
     parser.add_argument("--labels", nargs="*", default=[])
+    parser.add_argument("--needs", nargs="*", default=[])  # fixtures of ctest
     parser.add_argument("--timeout", type=int, default=120)
     parser.add_argument("--each-timeout", action="store_true")
     parser.add_argument("--cost", type=int, default=1)  # ctest starts those that cost more first
@@ -108,8 +109,7 @@ def main():
         return f"{args.program} --gtest_list_tests failed with the exit code {listed.returncode}; run it to see why"
     tests = collections.defaultdict(list)
     lines = []
-    for test, part, case in group(args.name, parse(listed.stdout),
-                                  lambda suite: args.isolated or suite in args.isolated_suites):
+    for test, part, case in group(args.name, parse(listed.stdout)):
         tests[test].append((part, case))
         lines.append(f"{test}\t{part}\t{case.full}\n")
     write(args.out + "_cases.txt", "".join(lines))

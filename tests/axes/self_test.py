@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Cases that must be grouped and chosen as expected, and mistakes in axes.py that must be found out."""
+"""Cases that must be grouped and chosen as expected, mistakes in axes.py that must be found out, and what the words behind
+`./dev test` mean."""
 import collections
 import copy
+import os
+import re
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -26,8 +30,11 @@ All/Values.
   are/of_no_store  # GetParam() = 7
 """
 
+CHOOSE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "dev", "choose.py")
+
 # What stands in axes.py for these tests.
 DATA = {
+    "STORES": axes.STORES,
     "CONNECTION": ["store"],
     "WITHOUT_STORES": ["unit"],
     "ABOVE": {"top": {"Wait": {"smoke": ["ends"], "wire": axes.ALL}}},
@@ -56,11 +63,44 @@ MISTAKES = [
     (lambda data: data["TSAN"].update(gone=axes.ALL), "no program gone"),
     (lambda data: data["TSAN"].update(top=["reddis"]), "no store reddis"),
     (lambda data: data["TSAN"].update(top=[("Wait", ["reddis"])]), "no store reddis"),
+    (lambda data: data["TSAN"].update(top=[("Gone", ["redis"])]), "top has no suite Gone"),
+    (lambda data: data["STORES"].remove("mongo_lock"), "STORES lacks mongo_lock"),
+    (lambda data: data["STORES"].append("reddis"), "STORES has reddis"),
     (lambda data: data["ABOVE"]["top"].update(Gone={"wire": axes.ALL}), "top has no suite Gone"),
     (lambda data: data["ABOVE"]["top"]["Wait"].update(reddis=axes.ALL), "Wait is to run on 'reddis'"),
     (lambda data: data["ABOVE"]["top"]["Wait"].update(wire=["gone"]), "Wait has no case gone"),
     (lambda data: data["ABOVE"]["top"]["Wait"].update(wire=["gone_*"]), "Wait has no case gone_*"),
 ]
+
+
+# (the needs of a program with the labels fast and cli, store, the labels of a suite on it, its fixtures)
+LABELS = [
+    ([], None, ["fast", "cli"], []),
+    ([], "sqlite", ["fast", "cli"], []),
+    ([], "redis", ["cli"], []),
+    (["servers"], None, ["cli"], ["servers"]),
+    (["servers"], "memory", ["fast", "cli"], []),
+    (["servers"], "redis", ["cli"], ["servers"]),
+]
+
+# (words behind `./dev test`, tests of which the last is not meant, targets or None)
+CHOSEN = [
+    (["client"], ["client.Wait", "client.Wait/redis", "client.Wait/redis.2", "client.Wait/redis.soak", "cli.Wait"], "test_client"),
+    (["client", "--store", "redis"], ["client.Wait/redis", "client.Wait/redis.2.soak", "client.Wait/redis_lock"], "test_client"),
+    (["client", "--store", "redis"], ["client.Wait"], "test_client"),
+    (["client.Wait"], ["client.Wait", "client.Wait/redis.2", "client.Waiting/redis"], "test_client"),
+    (["client.Wait", "--store=redis"], ["client.Wait/redis.soak", "client.Wait/sqlite"], "test_client"),
+    (["--store", "redis"], ["client.Wait/redis", "jobs.Work/redis.2", "docs.docs/stores/redis.md"], "all"),
+    (["docs.docs/stores/redis.md"], ["docs.docs/stores/redis.md", "docs.docs/stores/redisXmd"], "all"),
+    (["jobs"], ["jobs.Work/redis", "jobs.a_list_with_an_identifier_does", "killed_jobs.Kill"], "test_jobs"),
+    (["api"], ["api.the_listing_is_made_well", "axes.self_test"], "build.ninja"),
+    (["*"], ["client.Wait/redis.soak", "api.the_listing_is_made_well", "Wait"], "all"),
+    ([], ["client.Wait/redis.soak", "api.the_listing_is_made_well", "Wait"], "all"),
+    (["[A-Z]*", "--store", "active_job_lock"], ["client.Wait/active_job_lock", "client.Wait/redis"], None),
+]
+UNCHOSEN = [(["gone"], "is called 'gone'"), (["--store", "reddis"], "unknown store 'reddis'"), (["--store="], "--store needs a value"),
+            (["--store"], "--store: expected one argument"), (["--gone"], "--gone"), (["-h"], "-h"), (["--sto", "redis"], "--sto")]
+MOST_GROUPS = 31  # in a regular expression of ctest
 
 
 def use(data):
@@ -69,8 +109,8 @@ def use(data):
     choice.SANITIZERS.update(asan=axes.ASAN, tsan=axes.TSAN)
 
 
-def grouped(program, listing, isolated=()):
-    return list(discover.group(program, discover.parse(listing), lambda suite: suite in isolated))
+def grouped(program, listing):
+    return list(discover.group(program, discover.parse(listing)))
 
 
 def groups():
@@ -80,20 +120,54 @@ def groups():
         yield f"grouped wrongly: {found}"
     if {part for _, part, case in grouped("store", LISTING) if case.store} != {choice.CONNECTION}:
         yield "a program of CONNECTION does not run on every store"
-    alone = [test for test, _, _ in grouped("store", LISTING, ["Wait"])]
-    if alone[1:3] != ["store.Wait.ends/memory", "store.Wait.ends/redis"] or alone[0] != "store.Leaving":
-        yield f"isolated wrongly: {alone}"
     many = "Many.\n" + "".join(f"  case_{number}\n" for number in range(discover.MOST_CASES * 2 + 1))
     counts = collections.Counter(test for test, _, _ in grouped("unit", many))
     if counts != {"unit.Many.1": 17, "unit.Many.2": 17, "unit.Many.3": 17}:
         yield f"{discover.MOST_CASES * 2 + 1} cases were split wrongly: {counts}"
 
 
+def labels():
+    for needs, store, *expected in LABELS:
+        found = [choice.labels_of(["fast", "cli"], needs, store), choice.fixtures_of(needs, store)]
+        if found != expected:
+            yield f"a program that needs {needs} has on {store} {found}, not {expected}"
+
+
+def choose(words):
+    return subprocess.run([sys.executable, CHOOSE, *words], capture_output=True, text=True)
+
+
+def chosen():
+    for words, (*meant, other), targets in CHOSEN:
+        said = choose(words)
+        if said.returncode != 0:
+            yield f"{words}: exit code {said.returncode}: {said.stderr}"
+            continue
+        regex, found = said.stdout.splitlines()
+        if regex.count("(") > MOST_GROUPS:
+            yield f"{words}: more groups than ctest allows: {regex.count('(')}"
+        for test in meant:
+            if not re.search(regex, test):
+                yield f"{words} do not mean {test}: {regex}"
+        if re.search(regex, other):
+            yield f"{words} mean {other}: {regex}"
+        if targets and found != targets:
+            yield f"{words} need {targets}, and built is {found}"
+    for words, expected in UNCHOSEN:
+        said = choose(words)
+        if said.returncode != 64 or not re.fullmatch(f"dev: .*{re.escape(expected)}.*\n", said.stderr) or said.stdout:
+            yield f"{words}: nobody said {expected!r} with exit code 64, but {said}"
+
+
 def wrong(listing=LISTING):
     cases = collections.defaultdict(list)
     for _, part, case in grouped("top", listing):
         cases["top", case.suite, case.name].append(part)
-    return list(check.wrong_names(["store", "top", "unit"], [], cases))
+    return wrong_with(cases)
+
+
+def wrong_with(cases):
+    return [*check.wrong_names(["store", "top", "unit"], [], cases), *check.wrong_candidates(check.candidates())]
 
 
 def mistakes():
@@ -107,7 +181,7 @@ def mistakes():
         spoil(data)
         use(data)
         cases = {("top", "Wait", name): [choice.WIRE] for name in ("ends", "begins")}
-        found = list(check.wrong_names(["store", "top", "unit"], [], cases))
+        found = wrong_with(cases)
         if not any(words in sentence for sentence in found):
             yield f"nobody said {words!r}, but {found}"
     use(DATA)
@@ -124,8 +198,9 @@ def budgets():
 
 def main():
     use(DATA)
-    failures = [*groups(), *mistakes(), *budgets()]
-    print("\n".join(failures) if failures else f"{len(GROUPS)} cases were grouped right and {len(MISTAKES)} mistakes found")
+    failures = [*groups(), *labels(), *mistakes(), *budgets(), *chosen()]
+    print("\n".join(failures) if failures else f"{len(GROUPS)} cases were grouped right, {len(MISTAKES)} mistakes found and "
+                                               f"{len(CHOSEN) + len(UNCHOSEN)} commands understood")
     return 1 if failures else 0
 
 

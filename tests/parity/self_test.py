@@ -113,6 +113,31 @@ RUNS = [
     ("asan", "0", {"plain.test": "run"}, {}, ["1 passed, 0 failed", "-" + RAN]),
 ]
 
+# (the preset's words, what ctest reports or None if it left no report, what became of cases, CI, what build/failed holds before and
+# after). The last run of another preset is none of this run's business.
+NO_REDIS = {**PASSED, "a.Each/redis": None}
+OPTIONAL = {"conformance.Stores.that_a_run_may_do_without_are_installed": "skipped"}
+FAILED = [
+    ("release:0", PASSED, {}, "", None, ""),
+    ("release:0", PASSED, {}, "", "asan a.Plain\nrelease plain.test\n", "asan a.Plain\n"),
+    ("release:8", {**PASSED, "plain.other": "fail"}, {}, "", "asan\n", "asan\nrelease plain.other\n"),
+    ("release:8", {**PASSED, "a.Each/redis": "fail", "plain.other": "fail"}, {WORKS: "failed", GOES_ON: "failed"}, "", None,
+     "release a.Each/redis\nrelease plain.other\n"),
+    ("release:8", {**PASSED, "a.Each/redis": "fail"}, {}, "", None, "release a.Each/redis\n"),
+    ("dev:0", PASSED, {WORKS: "skipped"}, "", None, ""),
+    ("dev:0", PASSED, {WORKS: "skipped"}, "true", None, "dev a.Each/redis\n"),
+    ("dev:0", {**PASSED, "docs.docs/one.md": "skipped"}, {}, "true", None, "dev docs.docs/one.md\n"),
+    ("dev:0", {**PASSED, **OPTIONAL}, {}, "true", None, ""),
+    ("release:0", None, {}, "", None, "release\n"),
+    ("asan:0", None, {}, "", None, "asan\n"),
+    ("asan:0", {}, {}, "", None, "asan\n"),
+    ("release:8", PASSED, {}, "", "release plain.test\n", "release\n"),
+    ("release:0", NO_REDIS, {}, "", None, "release\n"),
+    ("release:0:1:2", NO_REDIS, {}, "", None, "release\n"),
+    ("release:0:1:2:chosen", NO_REDIS, {}, "", "release a.Plain\n", ""),
+    ("release:unbuilt", {}, {}, "", None, "release\n"),
+]
+
 
 def write(folder, path, text):
     full = os.path.join(folder, path)
@@ -175,9 +200,9 @@ def least(registered):
         yield f"a section with fewer rows than the least: {found}"
 
 
-def summary(root, preset, result):
-    done = subprocess.run([sys.executable, SUMMARY, os.path.join(root, "build"), f"{preset}:{result}"], capture_output=True, text=True,
-                          env={**os.environ, "CI": ""})
+def summary(root, words, ci=""):
+    done = subprocess.run([sys.executable, SUMMARY, os.path.join(root, "build"), words], capture_output=True, text=True,
+                          env={**os.environ, "CI": ci})
     return done.returncode, done.stdout + done.stderr
 
 
@@ -190,7 +215,7 @@ def runs(text, those):
                 write(root, ledger.LEDGER, text)
             make_build(os.path.join(root, "build", preset))
             write_results(os.path.join(root, "build", preset), tests, told)
-            code, said = summary(root, preset, result)
+            code, said = summary(root, f"{preset}:{result}")
         for words in expected:
             unwanted = words.startswith("-")
             if (words.lstrip("-").replace("{row}", str(row)) in said) == unwanted:
@@ -199,15 +224,33 @@ def runs(text, those):
             yield f"{preset}:{result} {tests} {told}: exit code {code}: {said}"
 
 
+def failed():
+    """Where build/failed does not hold what FAILED says, or the exit code says otherwise."""
+    for words, tests, told, ci, before, after in FAILED:
+        preset = words.split(":")[0]
+        with tempfile.TemporaryDirectory() as root:
+            write(root, ledger.LEDGER, ONE)
+            make_build(os.path.join(root, "build", preset))
+            if tests is not None:
+                write_results(os.path.join(root, "build", preset), tests, told)
+            if before is not None:
+                write(root, "build/failed", before)
+            code, said = summary(root, words, ci)
+            with open(os.path.join(root, "build", "failed"), encoding="utf-8") as file:
+                found = file.read()
+        if found != after or code != any(line.split(" ")[0] == preset for line in after.splitlines()):
+            yield f"{words} {tests} {told} CI={ci}: exit code {code}, and build/failed holds {found!r}, not {after!r}: {said}"
+
+
 def main():
     with tempfile.TemporaryDirectory() as build:
         make_build(build)
         registered = Registered(build)
         failures = list(ledgers(registered)) + list(least(registered))
-    failures += runs(ONE, RUNS)
+    failures += [*runs(ONE, RUNS), *failed()]
     for text, words in (("# Parity\n", "there are no rows"), ("", "No such file"), (ONE.replace("Each.works", "X.y"), "no test X.y")):
         failures += runs(text, [("release", "0", PASSED, {}, ["6 passed, 1 failed", words])])
-    print("\n".join(failures) if failures else f"{len(PLANTS)} wrong ledgers and {len(RUNS)} runs were judged right")
+    print("\n".join(failures) if failures else f"{len(PLANTS)} wrong ledgers and {len(RUNS) + len(FAILED)} runs were judged right")
     return 1 if failures else 0
 
 

@@ -3,8 +3,8 @@
 """What the words behind `./dev test` mean: choose.py [--store STORE] [NAME...]
 
 NAME is a program (client), a suite (Wait, client.Wait) or a test that is none of ours (docs.README.md), or a pattern of such
-(cli_*). Prints two lines: a regular expression of ctest's names, and the targets to build. Known is what the tree says, so
-nothing needs to be built. Exits 64 with a sentence if a name means nothing.
+(cli_*). Without a NAME: all that run on STORE, or all there are. Prints two lines: a regular expression of ctest's names, and
+the targets to build. Known is what the tree says, so nothing needs to be built. Exits 64 with a sentence if a word means nothing.
 """
 import argparse
 import fnmatch
@@ -23,6 +23,7 @@ PROGRAM = re.compile(r"holdfast_test\(\s*(\w+)([^)]*)\)")
 SUITE = re.compile(r"^TEST(?:_[FP])?\((\w+),", re.MULTILINE)
 OTHER = re.compile(r"add_test\(\s*NAME ([a-z]+)\.")
 NEED_NOTHING = {"api", "jobs"}  # of the others, those that read or compile sources only; for the rest all is built
+CONFIGURED = "build.ninja"      # the target to build for those
 
 
 def read(path):
@@ -50,49 +51,57 @@ def regex(pattern):
 
 
 def meaning(name, programs, others, store):
-    """(regular expressions of tests, targets) that a name stands for."""
-    on = f"([.][^/]*)?/{store}" if store else "([./].*)?"
+    """(regular expressions of tests, targets) that a name stands for. ctest allows 31 groups in all, so there are none here."""
     tests, targets = [], set()
     for program, suites in programs.items():
         if fnmatch.fnmatchcase(program, name):
-            tests.append(f"{program}[.][^/.]*{on}")
+            tests.append(f"{program}[.][^/]*/{store}" if store else f"{program}[.].*")
             targets.add(f"test_{program}")
             continue
         for suite in sorted(suites):
             if fnmatch.fnmatchcase(suite, name) or fnmatch.fnmatchcase(f"{program}.{suite}", name):
-                tests.append(f"{program}[.]{suite}{on}")
+                tests.append(f"{program}[.]{suite}/{store}" if store else f"{program}[.]{suite}")
                 targets.add(f"test_{program}")
     for other in sorted(others):
         if not store and fnmatch.fnmatchcase(other, name):
             tests.append(f"{other}[.].*")
-            targets.update([] if other in NEED_NOTHING else ["all"])
+            targets.add(needed(other))
         elif not store and name.startswith(other + ".") and not targets:
             tests.append(regex(name))
-            targets.add("all")
+            targets.add(needed(other))
     return tests, targets
 
 
+def needed(other):
+    return CONFIGURED if other in NEED_NOTHING else "all"
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(64, f"dev: {message}\n")
+
+
 def main():
-    parser = argparse.ArgumentParser()
+    parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--store")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
+    if args.store == "":
+        parser.error("--store needs a value")
     if args.store and args.store not in axes.STORES:
-        print(f"dev: unknown store '{args.store}': it is one of {', '.join(axes.STORES)}", file=sys.stderr)
-        return 64
+        parser.error(f"unknown store '{args.store}': it is one of {', '.join(axes.STORES)}")
     programs, others = tree(ROOT)
     tests, targets = [], set()
-    for name in args.names:
+    for name in args.names or ([] if args.store else ["*"]):
         found = meaning(name, programs, others, args.store)
         if not found[0]:
-            print(f"dev: no program, suite or test is called '{name}'; the programs are {', '.join(sorted(programs))}", file=sys.stderr)
-            return 64
+            parser.error(f"no program, suite or test is called '{name}'; the programs are {', '.join(sorted(programs))}")
         tests += found[0]
         targets |= found[1]
-    if not args.names:
-        tests, targets = [f".*/{args.store}"], {"all"}
-    print(f"^({'|'.join(tests)})([.].*)?$")
-    print("all" if "all" in targets or not targets else " ".join(sorted(targets)))
+    if not tests:
+        tests, targets = [f"[a-z_]+[.][A-Z][^/]*/{args.store}"], {"all"}
+    print(f"^({'|'.join(tests)})([./].*)?$")
+    print("all" if "all" in targets else " ".join(sorted(targets - {CONFIGURED})) or CONFIGURED)
     return 0
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what ctest found, case by case: summary.py BUILD [--chosen] [--packages SECONDS] PRESET:RESULT[:BUILDING:TESTING]...
+"""Counts what ctest found, case by case: summary.py BUILD [--packages SECONDS] PRESET:RESULT[:BUILDING:TESTING[:chosen]]...
 
-RESULT is ctest's exit code, or `unbuilt`; BUILDING and TESTING are seconds. Reads BUILD/PRESET/Testing/junit.xml and the
-reports in results/ beside it. Tells where the time went, and what failed. The last line is `N passed, N failed`, with
-`, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one, but for OPTIONAL. One more test is counted
-in the preset that runs them all, unless only --chosen ones ran: did every test that the ledger BUILD/../docs/parity.md names
-run and pass?
+RESULT is ctest's exit code, or `unbuilt`; BUILDING and TESTING are seconds; `chosen`: only some of its tests ran. Reads
+BUILD/PRESET/Testing/junit.xml and the reports in results/ beside it. Tells where the time went, and what failed. The last line
+is `N passed, N failed`, with `, N skipped` if any were. Exits 1 on any failure; where CI=true a skipped test is one, but for
+OPTIONAL. One more test is counted in the preset that runs them all, unless only chosen ones ran: did every test that the ledger
+BUILD/../docs/parity.md names run and pass?
 """
 import argparse
 import collections
@@ -34,12 +34,18 @@ def failed(name):
     return results.Result(name, None, None, "failed", 0, "")
 
 
-class Run:
-    """What became of a preset. `found`: a Result for each case. `seconds`: of each program."""
+def refused(one):
+    if one.outcome != "skipped" or one.name == OPTIONAL:
+        return one
+    return one._replace(outcome="failed", why="skipped, which CI=true does not allow")
 
-    def __init__(self, build, words, whole):
-        self.preset, self.result, *times = words.split(":")
-        self.building, self.testing = (int(time) for time in times or (0, 0))
+
+class Run:
+    """What became of a preset. `strict`: a skipped test has failed. `found`: a Result for each case. `seconds`: of each program."""
+
+    def __init__(self, build, words, strict):
+        self.preset, self.result, *rest = words.split(":")
+        self.building, self.testing = (int(time) for time in rest[:2] or (0, 0))
         self.folder = os.path.join(build, self.preset)
         self.seconds, self.registered = {}, None
         if self.result == "unbuilt":
@@ -54,8 +60,10 @@ class Run:
             self.found = [failed("ctest (no tests found)")]
         if self.result != "0" and all(one.outcome != "failed" for one in self.found):
             self.found.append(failed(f"ctest (exit code {self.result})"))
-        if self.preset == RUNS_ALL and whole:
+        if self.preset == RUNS_ALL and "chosen" not in rest:
             self.found.append(self._ledger(build))
+        if strict:
+            self.found = [refused(one) for one in self.found]
 
     def _ledger(self, build):
         unproved = ledger.unproved(os.path.dirname(os.path.abspath(build)), self.folder, {one.name: one.outcome for one in self.found})
@@ -94,14 +102,11 @@ def tell_times(runs, packages):
     table(f"cases of {first.preset} by axis", sorted(parts.items()))
 
 
-def tell_outcomes(run, total, strict):
+def tell_outcomes(run, total):
     names = {"passed": [], "failed": [], "skipped": []}
     for one in run.found:
-        name, outcome = one.name + (f" ({one.why})" if one.why else ""), one.outcome
-        if strict and outcome == "skipped" and name != OPTIONAL:
-            name, outcome = name + " (skipped, which CI=true does not allow)", "failed"
-        names[outcome].append(name)
-        total[outcome] += 1
+        names[one.outcome].append(one.name + (f" ({one.why})" if one.why else ""))
+        total[one.outcome] += 1
     print(f"preset {run.preset}: " + ", ".join(f"{len(found)} {outcome}" for outcome, found in names.items()))
     for outcome in ("failed", "skipped"):
         for name in names[outcome]:
@@ -109,28 +114,35 @@ def tell_outcomes(run, total, strict):
 
 
 def write_failed(build, runs):
-    """For `./dev test --failed`: PRESET TEST of each that failed, or PRESET alone if it could not be built or run."""
-    lines = {(run.preset, one.test or "") for run in runs for one in run.found
-             if one.outcome == "failed" and (one.test or len(run.found) == 1)}
-    with open(os.path.join(build, "failed"), "w", encoding="utf-8") as file:
-        file.writelines(f"{preset} {test}".strip() + "\n" for preset, test in sorted(lines))
+    """For `./dev test --failed`: PRESET TEST of each test that failed, or PRESET alone if something else of it did. Of a preset that
+    did not run, the lines stay."""
+    path = os.path.join(build, "failed")
+    lines = set()
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            lines = {line for line in file.read().splitlines() if line.split(" ")[0] not in [run.preset for run in runs]}
+    for run in runs:
+        bad = [one for one in run.found if one.outcome == "failed"]
+        tests = {one.test for one in bad if one.test}
+        lines |= {f"{run.preset} {test}" for test in tests} if tests or not bad else {run.preset}
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(line + "\n" for line in sorted(lines))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("--chosen", action="store_true")
     parser.add_argument("--packages", type=int, default=0)
     parser.add_argument("runs", nargs="+")
     args = parser.parse_args()
 
-    runs = [Run(args.build, words, not args.chosen) for words in args.runs]
+    runs = [Run(args.build, words, os.environ.get("CI") == "true") for words in args.runs]
     write_failed(args.build, runs)
     tell_times(runs, args.packages)
     print()
     total = {"passed": 0, "failed": 0, "skipped": 0}
     for run in runs:
-        tell_outcomes(run, total, os.environ.get("CI") == "true")
+        tell_outcomes(run, total)
     sys.stdout.flush()
     if total["failed"]:
         print("dev: tests failed, as listed above; full logs are in build/PRESET/Testing", file=sys.stderr, flush=True)

@@ -11,6 +11,7 @@ test_command() { # [NAME...] [--store STORE] [--preset PRESET] [--failed]
         [[ -n ${2-} ]] || die 64 "./dev test: $1 needs a value"
         printf -v "${1#--}" %s "$2" && shift
         ;;
+      --store= | --preset=) die 64 "./dev test: ${1%=} needs a value" ;;
       --store=* | --preset=*) printf -v "$(sed 's/--\([a-z]*\)=.*/\1/' <<<"$1")" %s "${1#*=}" ;;
       --failed) failed=yes ;;
       -*) die 64 "./dev test: unknown option $1; it takes names, --store STORE, --preset PRESET and --failed" ;;
@@ -26,6 +27,7 @@ test_command() { # [NAME...] [--store STORE] [--preset PRESET] [--failed]
     # shellcheck disable=SC2086 # nothing, or one word
     test_presets ${preset:-"${PRESETS[@]}"}
   else
+    need python3
     chosen=$(python3 "$root/tools/dev/choose.py" ${store:+--store "$store"} "${names[@]}") || exit
     test_chosen "${preset:-dev}" "$chosen" -LE '^soak$'
   fi
@@ -40,12 +42,13 @@ test_chosen() { # PRESET CHOSEN LABELS...: CHOSEN is what choose.py printed
   esac
   # shellcheck disable=SC2086 # several words
   test_preset "$preset" "$targets" "$@"
-  summary --chosen
+  summary
 }
 
-# What failed when tests ran last, as the summary wrote it down: a line PRESET TEST for each, or PRESET alone if it was not built.
+# What failed when tests ran last, as the summary wrote it down: a line PRESET TEST for each, or PRESET alone if no test is to blame.
 test_failed() { # [PRESET]
   local list=$root/build/failed preset tests target programs
+  [[ -e $list ]] || die 64 "./dev test --failed: no run of tests has ended here yet; run ./dev test"
   [[ -s $list ]] || { say "nothing failed in the last run" && exit 0; }
   cp "$list" "$list.last"
   for preset in $(cut -d ' ' -f 1 "$list.last" | uniq); do
@@ -59,7 +62,7 @@ test_failed() { # [PRESET]
     test_preset "$preset" "${target:-all}" ${tests:+-R "^($tests)\$"}
   done
   ((${#results[@]} != 0)) || { say "nothing failed in the last run of $1" && exit 0; }
-  summary --chosen
+  summary
 }
 
 # --- running them -----------------------------------------------------------------------------------------------------
@@ -91,7 +94,8 @@ target_of() { # PRESET
 }
 
 test_preset() { # PRESET TARGETS [CTEST'S WORDS...]: with none the preset says which tests run
-  local preset=$1 start=$EPOCHSECONDS built result=unbuilt
+  local preset=$1 start=$EPOCHSECONDS built result=unbuilt chosen=''
+  (($# == 2)) || chosen=:chosen
   # shellcheck disable=SC2086 # several words
   build "$preset" ON $2
   built=$?
@@ -101,7 +105,7 @@ test_preset() { # PRESET TARGETS [CTEST'S WORDS...]: with none the preset says w
     run_tests "$preset" "${@:3}"
     result=$?
   fi
-  results+=("$preset:$result:$building:$((EPOCHSECONDS - start))")
+  results+=("$preset:$result:$building:$((EPOCHSECONDS - start))$chosen")
 }
 
 run_tests() { # PRESET [CTEST'S WORDS...]
@@ -124,37 +128,39 @@ run_tests() { # PRESET [CTEST'S WORDS...]
   fi
 }
 
-summary() { # [--chosen]
-  python3 "$root/tools/dev/summary.py" "$root/build" --packages "$packages" "$@" "${results[@]}"
+summary() {
+  python3 "$root/tools/dev/summary.py" "$root/build" --packages "$packages" "${results[@]}"
   exit
 }
 
 # --- soaking ----------------------------------------------------------------------------------------------------------
 
 soak() { # [PART [ARGS...]]: a part of it, or all of them
-  local part parts=(stores torture fuzz sim) start failed=0 told=()
+  local part parts=(stores torture fuzz sim) start code=0 worst=0 told=()
   if (($# != 0)); then
     [[ " ${parts[*]} " == *" $1 "* ]] || die 64 "./dev soak: unknown part '$1': it is one of ${parts[*]}"
     parts=("$1") && shift
   fi
   for part in "${parts[@]}"; do
     start=$EPOCHSECONDS
-    if ("soak_$part" "$@"); then
-      told+=("$part passed in $((EPOCHSECONDS - start)) s")
-    else
-      local code=$?
-      ((code != 64)) || exit 64
-      failed=1
-      told+=("$part FAILED after $((EPOCHSECONDS - start)) s")
-    fi
+    ("soak_$part" "$@")
+    code=$?
+    case $code in
+      0) told+=("$part passed in $((EPOCHSECONDS - start)) s") && continue ;;
+      64) exit 64 ;;
+      70) worst=70 ;;
+      *) ((worst == 70)) || worst=1 ;;
+    esac
+    told+=("$part FAILED after $((EPOCHSECONDS - start)) s")
   done
   for part in "${told[@]}"; do say "soak: $part"; done
-  exit "$failed"
+  exit "$worst"
 }
 
 soak_stores() { # [NAME...] [--store STORE]: each combination that tests/axes left out of ./dev test
   local chosen
-  chosen=$(python3 "$root/tools/dev/choose.py" "${@:-*}") || exit
+  need python3
+  chosen=$(python3 "$root/tools/dev/choose.py" "$@") || exit
   test_chosen release "$chosen" -L '^soak$'
 }
 
@@ -167,10 +173,12 @@ soak_torture() { # [ROUNDS]
 
 soak_sim() { # [SEEDS]: others in every second, and the first of them is printed
   [[ $# -le 1 && ${1-100000} =~ ^[1-9][0-9]{0,8}$ ]] || die 64 "./dev soak sim takes a number of seeds or nothing, not '$*'"
+  local from
   need "${PACKAGES_BUILD[@]}"
   build release OFF holdfast_sim || exit
-  say "simulating ${1-100000} seeds from $EPOCHSECONDS on ..."
-  "$root/build/release/bin/holdfast_sim" --seeds "${1-100000}" --from "$EPOCHSECONDS"
+  from=$EPOCHSECONDS
+  say "simulating ${1-100000} seeds from $from on ..."
+  "$root/build/release/bin/holdfast_sim" --seeds "${1-100000}" --from "$from"
 }
 
 soak_fuzz() { # [TARGET] [SECONDS]: seeds and known failures first; what is new stays in build/fuzz/corpus
