@@ -49,8 +49,8 @@ function(holdfast_computes)
   endforeach()
 endfunction()
 # ctest starts those with the highest COST first. Quick ones come first, so that a mistake is seen soon: what reads the repository,
-# then programs without servers. Then those that compute, as there are many of them, and beside them those with servers and the
-# command.
+# then programs without servers. Then those that compute, as there are many of them, and beside them all others, in mixed order: the
+# command waits where a store computes.
 set(HOLDFAST_TEST_FIRST 6000)
 set(HOLDFAST_TEST_COMPUTES 4000)
 
@@ -180,10 +180,8 @@ function(holdfast_test name)
     set(cost 5)
   elseif(arg_COMPUTES)
     set(cost 4)
-  elseif("fast" IN_LIST arg_LABELS)
-    set(cost 3)
   else()
-    set(cost 2)
+    set(cost 3)
   endif()
   list(APPEND how --cost ${cost} --labels ${arg_LABELS} --properties "${properties}")
   if(arg_TIMEOUT)

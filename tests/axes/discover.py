@@ -19,6 +19,7 @@ import os
 import re
 import subprocess
 import sys
+import zlib
 
 sys.dont_write_bytecode = True
 
@@ -79,7 +80,7 @@ def ctest(args, index, test, members):
     words = [args.program, "--gtest_filter=" + ":".join(case.full for _, case in members), f"--gtest_output=xml:{result}"]
     return (f"add_test({quoted(test)} {' '.join(map(quoted, words))})\n"
             f"set_tests_properties({quoted(test)} PROPERTIES LABELS {quoted(';'.join(labels))}"
-            f" TIMEOUT {seconds} COST {args.cost * 1000 + min(seconds, 999)} RESOURCE_LOCK {quoted(';'.join(locks))}"
+            f" TIMEOUT {seconds} COST {args.cost * 1000 + zlib.crc32(test.encode()) % 1000} RESOURCE_LOCK {quoted(';'.join(locks))}"
             f" FIXTURES_REQUIRED {quoted(';'.join(fixtures))} {args.properties})\n")
 
 
@@ -99,7 +100,7 @@ def main():
     parser.add_argument("--needs", nargs="*", default=[])  # fixtures of ctest
     parser.add_argument("--timeout", type=int, default=120)
     parser.add_argument("--each-timeout", action="store_true")
-    parser.add_argument("--cost", type=int, default=1)  # ctest starts those that cost more first
+    parser.add_argument("--cost", type=int, default=1)  # thousands; ctest starts those that cost more first, and programs of one cost are mixed
     parser.add_argument("--computes", nargs="*", default=[])  # each of its tests locks one of these
     parser.add_argument("--properties", default="")
     args = parser.parse_args()
