@@ -29,7 +29,7 @@ set(HOLDFAST_TEST_SERVERS "${PROJECT_BINARY_DIR}/Testing/servers")
 
 # So many tests run at once; ./dev reads the number here. Most of them wait most of the time. Of those that compute all the time, or
 # read clocks, no more than three run at once: each locks one of these names.
-set(HOLDFAST_TEST_JOBS 6)
+set(HOLDFAST_TEST_JOBS 5)
 set(HOLDFAST_TEST_TURNS first_turn second_turn third_turn)
 
 # Tests that are no GoogleTests and compute.

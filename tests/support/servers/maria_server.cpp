@@ -9,7 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "tests/support/await.h"
+#include "tests/support/freeze.h"
 #include "tests/support/servers/engine.h"
 #include "tests/support/servers/port.h"
 #include "tests/support/servers/shared.h"
@@ -96,7 +96,7 @@ void MariaServer::start() {
     throw std::runtime_error("the port of " + program(mysql_) + " stays taken by another");
 }
 
-void MariaServer::pause() { running_->signal(SIGSTOP); }
+void MariaServer::pause() { freeze(running_->pid()); }
 void MariaServer::resume() { running_->signal(SIGCONT); }
 
 bool MariaServer::launch() {

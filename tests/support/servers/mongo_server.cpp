@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "tests/support/await.h"
+#include "tests/support/freeze.h"
 #include "tests/support/servers/engine.h"
 #include "tests/support/servers/port.h"
 
@@ -39,7 +39,7 @@ void MongoServer::start() {
     throw std::runtime_error("the port of MongoDB stays taken by another");
 }
 
-void MongoServer::pause() { running_->signal(SIGSTOP); }
+void MongoServer::pause() { freeze(running_->pid()); }
 void MongoServer::resume() { running_->signal(SIGCONT); }
 
 bool MongoServer::launch() {

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "tests/support/await.h"
+#include "tests/support/freeze.h"
 #include "tests/support/servers/port.h"
 #include "tests/support/servers/shared.h"
 
@@ -93,7 +93,7 @@ void PostgresServer::start() {
 
 void PostgresServer::pause() {
   // The postmaster first, so that none is born meanwhile.
-  running_->signal(SIGSTOP);
+  freeze(pid());
   for (const int child : children_of(pid())) pause_backend(child);
 }
 
@@ -104,7 +104,7 @@ void PostgresServer::resume() {
 
 void PostgresServer::pause_backend(int backend) {
   paused_.insert(backend);
-  ::kill(backend, SIGSTOP);
+  freeze(backend);
 }
 
 void PostgresServer::resume_backend(int backend) {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "tests/support/await.h"
+#include "tests/support/freeze.h"
 #include "tests/support/servers/port.h"
 
 namespace holdfast::test {
@@ -94,7 +94,7 @@ void RedisServer::start() {
     throw std::runtime_error("the port of redis-server stays taken by another");
 }
 
-void RedisServer::pause() { running_->signal(SIGSTOP); }
+void RedisServer::pause() { freeze(running_->pid()); }
 void RedisServer::resume() { running_->signal(SIGCONT); }
 
 std::string RedisServer::command(const std::vector<std::string>& words) const {

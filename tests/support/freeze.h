@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// freeze.h - stops a process, and returns when it stands still.
+#pragma once
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+
+#include "tests/support/await.h"
+
+namespace holdfast::test {
+
+// kill(SIGSTOP) returns before every thread has stopped: on a busy machine one may still answer.
+inline void freeze(int pid) {
+  if (::kill(pid, SIGSTOP) != 0) return;
+  await([&] {
+    std::error_code gone;
+    for (const auto& task :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
+      std::ifstream stat(task.path() / "stat");
+      const std::string text{std::istreambuf_iterator<char>(stat), {}};
+      // PID (NAME) STATE …, and the name may have brackets.  A thread that has ended has no text.
+      const std::size_t state = text.rfind(')');
+      if (state != std::string::npos && text.compare(state, 3, ") T") != 0) return false;
+    }
+    return true;
+  });
+}
+
+}  // namespace holdfast::test
