@@ -53,7 +53,7 @@ def group(program, cases):
         test = f"{program}.{case.suite}" + (f"/{case.store}" if case.store else "")
         together[test + (".soak" if part == choice.SOAK else "")].append((part, case))
     for test, members in together.items():
-        parts = -(-len(members) // MOST_CASES)
+        parts = -(-len(members) // (1 if program in axes.ISOLATED else MOST_CASES))
         for index, (part, case) in enumerate(members):
             yield (f"{test}.{index * parts // len(members) + 1}" if parts > 1 else test), part, case
 

@@ -111,6 +111,8 @@ test_preset() { # PRESET TARGETS [CTEST'S WORDS...]: with none the preset says w
 run_tests() { # PRESET [CTEST'S WORDS...]
   local preset=$1 logs=$root/build/$1/Testing jobs ctest boring='^ *Start +[0-9]+:| Passed +[0-9.]+ sec'
   jobs=$(sed -n 's/^set(HOLDFAST_TEST_JOBS \([0-9]*\))$/\1/p' "$root/cmake/layers.cmake")
+  # Without servers most of them only wait.
+  [[ $preset != dev ]] || jobs=$((2 * jobs))
   rm -rf "$logs/results" "$logs/junit.xml"
   mkdir -p "$logs/results"
   ctest=(steady "$preset" ctest -j "$jobs" --test-output-size-failed 10000000 --output-junit "$logs/junit.xml" "${@:2}")
