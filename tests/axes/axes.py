@@ -36,7 +36,7 @@ WITHOUT_STORES = ["base", "bench", "cli_ending", "cli_terminal", "cli_torture", 
 #   databases  DATABASES
 #   wire       WIRE
 #   STORE      that store
-# On memory and SQLite all cases run, whatever is said here; a suite that is not named here runs on those only.
+# All cases run on memory and SQLite. A suite that is not named here runs on these two only.
 ABOVE = {
     "client": {
         "Acquire": {
@@ -194,7 +194,7 @@ ABOVE = {
         "SecretsOf": {"every": ALL},
     },
     "cli_doctor": {
-        # What a store is found to be is its own; how it is told is the doctor's.
+        # Each store makes its own findings; how the doctor prints them is the same for all.
         "DoctorOn": {
             "every": ["a_store_that_works_passes_the_self_test_and_has_the_class_of_its_findings",
                       "each_finding_says_what_to_change"],

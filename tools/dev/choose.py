@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the words behind `./dev test` mean: choose.py [--store STORE] [NAME...]
 
-NAME is a program (client), a suite (Wait, client.Wait) or a test that is none of ours (docs.README.md), or a pattern of such
+NAME is a program (client), a suite (Wait, client.Wait) or a test that is no GoogleTest (docs.README.md), or a pattern of these
 (cli_*). Without a NAME: all that run on STORE, or all there are. Prints two lines: a regular expression of ctest's names, and
 the targets to build. Known is what the tree says, so nothing needs to be built. Exits 64 with a sentence if a word means nothing.
 """

@@ -71,7 +71,7 @@ def of_group(folder, test, cases, end):
     for case in cases:
         outcome, seconds, why = found.get(case.name, ("failed", 0, "did not run"))
         results.append(Result(case.name, name, case.part, outcome, seconds, why))
-    # A leak, for example, is told when all cases are over.
+    # For example a leak, which the sanitizer reports at the end of the process.
     if outcome_of(test) == "failed" and all(result.outcome != "failed" for result in results):
         results.append(Result(name, name, None, "failed", 0, "each case passed, but not the process; see its output"))
     return results

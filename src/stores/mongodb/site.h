@@ -39,7 +39,7 @@ struct Site {
   std::string ticks() const { return options.collection + ".holdfast_ticks"; }
 };
 
-// For whoever wrote the URL or the options.
+// A mistake in the URL or the options.
 inline Error invalid(std::string text) { return {Errc::invalid, "mongodb: " + std::move(text)}; }
 
 }  // namespace holdfast::mongodb

@@ -20,7 +20,7 @@ Error login_error(std::string_view from_server, const Site& site);
 // Somebody else's data stands where the lease would: `what` is its type, or "name" if the name is ours.
 Error no_lease(std::string_view key, std::string_view what, const Site& site);
 
-// A script of ours answered with something else than it does.
+// The answer does not have the form that our scripts give it.
 inline Error not_understood() {
   return {Errc::in_doubt, "the server gave an answer that was not understood"};
 }
