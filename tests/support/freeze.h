@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -16,7 +17,7 @@ namespace holdfast::test {
 // kill(SIGSTOP) returns before every thread has stopped: on a busy machine one may still answer.
 inline void freeze(int pid) {
   if (::kill(pid, SIGSTOP) != 0) return;
-  await([&] {
+  const bool still = await([&] {
     std::error_code gone;
     for (const auto& task :
          std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
@@ -28,6 +29,7 @@ inline void freeze(int pid) {
     }
     return true;
   });
+  if (!still) throw std::runtime_error("process " + std::to_string(pid) + " does not stand still");
 }
 
 }  // namespace holdfast::test
