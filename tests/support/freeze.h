@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// freeze.h - stops a process, and returns when it stands still.
+// freeze.h - stops a process, and returns when it stands still or has ended.
 #pragma once
 #include <signal.h>
 
@@ -8,6 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "tests/support/await.h"
@@ -23,9 +24,10 @@ inline void freeze(int pid) {
          std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
       std::ifstream stat(task.path() / "stat");
       const std::string text{std::istreambuf_iterator<char>(stat), {}};
-      // PID (NAME) STATE …, and the name may have brackets.  A thread that has ended has no text.
-      const std::size_t state = text.rfind(')');
-      if (state != std::string::npos && text.compare(state, 3, ") T") != 0) return false;
+      // PID (NAME) STATE …, and the name may have brackets.  T is stopped; Z and X have ended, as has what has no text.
+      const std::size_t name_end = text.rfind(')');
+      if (name_end != std::string::npos && std::string_view("TZX").find(text.at(name_end + 2)) == std::string_view::npos)
+        return false;
     }
     return true;
   });

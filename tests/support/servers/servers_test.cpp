@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "tests/support/freeze.h"
 #include "tests/support/servers/pgbouncer.h"
 #include "tests/support/servers/postgres_server.h"
 #include "tests/support/servers/process_checks.h"
@@ -32,6 +33,15 @@ class Postgres : public testing::Test {
     if (const std::string why = postgres_missing(); !why.empty()) GTEST_SKIP() << why;
   }
 };
+
+// A backend of PostgreSQL that ends while its postmaster is frozen stays a zombie: nobody reaps it.
+TEST(Freeze, counts_a_process_that_has_ended_as_still) {
+  const int ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ASSERT_TRUE(await([&] { return state_of(ended) == "Z"; }));
+  freeze(ended);
+  EXPECT_EQ(::waitpid(ended, nullptr, 0), ended);
+}
 
 TEST_F(Redis, keeps_its_port_and_its_data_when_it_is_stopped_and_when_it_is_killed) {
   RedisServer server;
