@@ -10,7 +10,7 @@ the name of its test, its part of the axes (see choice.py), and its full name in
 
 client.Wait/redis         the suite Wait of test_client on Redis
 client.Leaving            a suite without a store
-client.Wait/redis.2       its second part, if it has more than MOST_CASES
+client.Wait/redis.2       its second part, if it has more cases than one process runs
 client.Wait/redis.soak    what of it axes.py did not choose
 """
 import argparse
@@ -27,6 +27,7 @@ import axes  # noqa: E402
 import choice  # noqa: E402
 
 MOST_CASES = 25       # in one process
+MOST_EMBEDDED = 8     # of them without a server: a process costs nothing there, and the cases mostly wait
 FURTHER_SECONDS = 10  # that each case after the first adds to the timeout of its process
 
 Case = collections.namedtuple("Case", "full suite name store")  # full: On/Wait.a_case/redis
@@ -45,6 +46,12 @@ def parse(listing):
             yield Case(f"{suite}.{line.strip()}", suite.split("/")[-1], name, store)
 
 
+def most_cases(program, store):
+    if program in axes.ISOLATED:
+        return 1
+    return MOST_EMBEDDED if store in axes.EMBEDDED else MOST_CASES
+
+
 def group(program, cases):
     """(test, part, case) of each case."""
     together = collections.defaultdict(list)
@@ -53,7 +60,7 @@ def group(program, cases):
         test = f"{program}.{case.suite}" + (f"/{case.store}" if case.store else "")
         together[test + (".soak" if part == choice.SOAK else "")].append((part, case))
     for test, members in together.items():
-        parts = -(-len(members) // (1 if program in axes.ISOLATED else MOST_CASES))
+        parts = -(-len(members) // most_cases(program, members[0][1].store))
         for index, (part, case) in enumerate(members):
             yield (f"{test}.{index * parts // len(members) + 1}" if parts > 1 else test), part, case
 

@@ -124,6 +124,10 @@ def groups():
     counts = collections.Counter(test for test, _, _ in grouped("unit", many))
     if counts != {"unit.Many.1": 17, "unit.Many.2": 17, "unit.Many.3": 17}:
         yield f"{discover.MOST_CASES * 2 + 1} cases were split wrongly: {counts}"
+    embedded = "On/Many.\n" + "".join(f"  case_{number}/memory\n" for number in range(discover.MOST_EMBEDDED + 1))
+    counts = collections.Counter(test for test, _, _ in grouped("store", embedded))
+    if counts != {"store.Many/memory.1": 5, "store.Many/memory.2": 4}:
+        yield f"{discover.MOST_EMBEDDED + 1} cases without a server were split wrongly: {counts}"
 
 
 def labels():

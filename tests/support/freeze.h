@@ -24,9 +24,11 @@ inline void freeze(int pid) {
          std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", gone)) {
       std::ifstream stat(task.path() / "stat");
       const std::string text{std::istreambuf_iterator<char>(stat), {}};
-      // PID (NAME) STATE …, and the name may have brackets.  T is stopped; Z and X have ended, as has what has no text.
+      // PID (NAME) STATE …, and the name may have brackets.  T is stopped; Z and X have ended, as has what
+      // has no text.
       const std::size_t name_end = text.rfind(')');
-      if (name_end != std::string::npos && std::string_view("TZX").find(text.at(name_end + 2)) == std::string_view::npos)
+      if (name_end != std::string::npos &&
+          std::string_view("TZX").find(text.at(name_end + 2)) == std::string_view::npos)
         return false;
     }
     return true;
