@@ -73,6 +73,15 @@ TEST_P(TroubleOn, without_descriptors_each_command_fails_clearly_until_there_are
   EXPECT_FALSE(is_free("k"));
 }
 
+// MongoDB's driver keeps a file for each process; one that was killed while it was loaded leaves it behind.
+TEST_P(TroubleOn, what_a_dead_process_with_our_pid_has_left_behind_is_not_told) {
+  holdfast({"init"});
+  const std::string script = "touch /dev/shm/mongoc-$$ && exec " HOLDFAST_BINARY " acquire -n k --owner me";
+  const Ended ended = run({"sh", "-c", script});
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_EQ(ended.err, "");
+}
+
 TEST_F(Trouble, a_full_disk_is_69_and_nothing_acknowledged_is_lost) {
   fs::create_directory(path("disk"));
   if (run({"unshare", "-m", "mount", "-t", "tmpfs", "none", path("disk")}).code != 0)

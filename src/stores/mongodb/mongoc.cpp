@@ -15,16 +15,20 @@ namespace {
 
 constexpr const char* soname = "libmongoc-1.0.so.0";
 
-// Debian's libmongoc starts itself when it is loaded, and counts in a file of shared memory that stays behind
-// where a process is killed; the next one of that number then complains.  Whoever loaded it before us may
-// want the file.
+// Debian's libmongoc starts itself when it is loaded, and counts in a file of shared memory named after the
+// pid.  A process that is killed leaves it behind, and the next one with that pid complains on stderr: so it
+// is removed before and after.  If somebody loaded the library before us, they may want the file.
 class NoCounters {
  public:
-  ~NoCounters() {
-    if (ours_) ::shm_unlink(("/mongoc-" + std::to_string(::getpid())).c_str());
-  }
+  NoCounters() { remove(); }
+  ~NoCounters() { remove(); }
+  NoCounters(const NoCounters&) = delete;
+  NoCounters& operator=(const NoCounters&) = delete;
 
  private:
+  void remove() const {
+    if (ours_) ::shm_unlink(("/mongoc-" + std::to_string(::getpid())).c_str());
+  }
   static bool is_loaded() {
     void* const library = ::dlopen(soname, RTLD_NOW | RTLD_NOLOAD);
     if (library != nullptr) ::dlclose(library);
