@@ -95,7 +95,7 @@ TEST_F(Ending, by_a_program_runs_it_once_instead_of_telling_the_command) {
 TEST_F(Ending, by_a_program_kills_both_in_time) {
   write_program(
       "alarm", "trap '' TERM; sleep 1000 & echo $! > child; echo $$ > alarmed; while :; do sleep 0.05; done");
-  Process process = hold("k", {"--ttl", "4s", "--on-lost", "exec:" + path("alarm")}, stubborn);
+  Process process = hold("k", {"--ttl", "8s", "--on-lost", "exec:" + path("alarm")}, stubborn);
   EXPECT_TRUE(process.await_out("ready"));
   const pid_t command = command_of(process.pid());
   stop(process);
