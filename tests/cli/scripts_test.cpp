@@ -244,6 +244,47 @@ TEST_P(Scripts, an_acquire_that_cannot_tell_its_owner_takes_nothing) {
   EXPECT_TRUE(is_free("k"));
 }
 
+TEST_P(Scripts, an_acquire_by_a_name_that_cannot_tell_its_token_takes_nothing_from_that_name) {
+  const json first = json::parse(holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h", "--json"}).out);
+  Process process(plan({"sh", "-c", HOLDFAST_BINARY " acquire k --owner ann > /dev/full"}));
+  EXPECT_EQ(process.wait(), 77);
+  EXPECT_EQ(process.err(),
+            "holdfast: k is held by ann all the same; holdfast release gives it back\n"
+            "holdfast: cannot write the answer: No space left on device\n");
+  const json now = json::parse(holdfast({"show", "k", "--json"}).out);
+  EXPECT_EQ(now["holder"], "ann");
+  EXPECT_EQ(now["token"], first["token"]);
+  EXPECT_GT(now["remaining_ms"], 0);
+}
+
+bool has_open(pid_t pid, const std::string& name) {
+  std::error_code gone;
+  for (const auto& link : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone)) {
+    if (std::filesystem::read_symlink(link, gone).filename() == name) return true;
+  }
+  return false;
+}
+
+// It is told to end when the store has the request and has not answered: somebody writes the file just then.
+TEST_F(ScriptsHere, an_interrupted_acquire_by_a_name_takes_nothing_from_that_name) {
+  ASSERT_EQ(holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"}).code, 0);
+  for (int i = 0; i < 3; ++i) {
+    Process::Plan writer = plan({"sqlite3", path(".local/state/holdfast/leases.db")});
+    writer.keep_input = true;
+    Process writing(writer);
+    writing.type("BEGIN IMMEDIATE;\nSELECT 'writing';\n");
+    ASSERT_TRUE(writing.await_out("writing\n")) << writing.err();
+    Process acquiring = start({"acquire", "k", "--owner", "ann"});
+    ASSERT_TRUE(await([&] { return has_open(acquiring.pid(), "leases.db-shm"); }));
+    let_pass(Millis(50));
+    acquiring.signal(SIGTERM);
+    let_pass(Millis(50));
+    writing.type("ROLLBACK;\n");
+    EXPECT_EQ(acquiring.wait(), 128 + SIGTERM);
+    EXPECT_FALSE(is_free("k"));
+  }
+}
+
 TEST_F(ScriptsHere, a_store_that_cannot_be_used_is_77_or_69_and_named) {
   const Ended folder = holdfast({"--store", "sqlite:/proc/none/x.db", "run", "k", "true"});
   EXPECT_TRUE(folder.code == 77 || folder.code == 69) << folder.code;
