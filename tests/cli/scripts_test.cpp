@@ -198,6 +198,37 @@ TEST_P(Scripts, what_others_wrote_cannot_play_with_the_terminal) {
   }
 }
 
+// DEL, CSI as one character, an order that is turned round, nothing at all, and an ordinary letter.
+constexpr const char* playful = "k\x7f\xc2\x9b\xe2\x80\xae\xe2\x80\x8b\xc3\xbc\xf3\xa0\x81\x81";
+
+TEST_P(Scripts, json_is_ascii_and_says_the_same) {
+  const std::string text = playful;
+  const auto expect_plain = [](const Ended& ended) {
+    EXPECT_NE(ended.out, "") << ended.err;
+    for (const char c : ended.out) EXPECT_TRUE((c >= ' ' && c <= '~') || c == '\n') << ended.out;
+  };
+  const Ended acquired = holdfast({"--json", "acquire", text, "--owner", text, "--note", text});
+  expect_plain(acquired);
+  EXPECT_EQ(json::parse(acquired.out)["owner"], text);
+  const Ended listed = holdfast({"--json", "ls"}), shown = holdfast({"--json", "show", text});
+  for (const Ended& ended : {listed, shown}) {
+    expect_plain(ended);
+    for (const char* const field : {"key", "holder", "note"})
+      EXPECT_EQ(json::parse(ended.out)[field], text) << field;
+  }
+  const std::string token = json::parse(acquired.out)["token"].dump();
+  expect_plain(holdfast({"--json", "renew", text, "--owner", text}));
+  expect_plain(holdfast({"--json", "break", text, "--token", token, "--reason", text}));
+  const Ended explained = holdfast({"--json", "explain", text});
+  expect_plain(explained);
+  EXPECT_THAT(explained.out, HasSubstr("broken"));
+  expect_plain(holdfast({"--json", "release", text, "--owner", text}));
+  ASSERT_EQ(holdfast({"acquire", text, "--owner", text}).code, 0);
+  Process watching = start({"--json", "watch"});
+  ASSERT_TRUE(watching.await_out("\n")) << watching.err();
+  expect_plain({0, watching.out(), watching.err()});
+}
+
 TEST_F(ScriptsHere, colours_are_for_terminals_that_want_them) {
   holdfast({"acquire", "k"});
   EXPECT_THAT(holdfast({"ls"}).out, Not(HasSubstr("\033")));
