@@ -85,9 +85,26 @@ mode_t mode_for(const Fenced& fenced) {
   return mode;
 }
 
+// Not what somebody put there for us to fall over.
+Status check_sidecar(int fd, const std::string& path, const Fenced& fenced) {
+  Stat found{};
+  if (::fstat(fd, &found) != 0) return refused(path, errno);
+  if (!S_ISREG(found.st_mode)) return refused(path, "it is no regular file; take it away");
+  if (found.st_nlink > 1) return refused(path, "it has another name besides (a hard link); take it away");
+  const bool trusted = found.st_uid == ::geteuid() || found.st_uid == 0 ||
+                       found.st_uid == fenced.stat.st_uid || fenced.may_be_marked_by_others(found);
+  if (!trusted) return refused(path, "it belongs to somebody who has no business there; take it away");
+  return ok();
+}
+
 // The sidecar belongs to whom FILE belongs, as far as we may give it away.
-void hand_over(int fd, const Stat& found, const Fenced& fenced) {
+// REQUIRES: it is ours to give away, for who may rename in FILE's folder can put any file in its place: we
+// made it, or there is a mark in it and nothing else.
+void hand_over(int fd, const Fenced& fenced) {
   constexpr mode_t permissions = 07777;
+  Stat found{};
+  if (!fenced.exists || ::fstat(fd, &found) != 0) return;
+  if (found.st_uid != ::geteuid() && ::geteuid() != 0) return;
   mode_t mode = mode_for(fenced);
   const bool same_group =
       found.st_gid == fenced.stat.st_gid || ::fchown(fd, static_cast<uid_t>(-1), fenced.stat.st_gid) == 0;
@@ -96,32 +113,23 @@ void hand_over(int fd, const Stat& found, const Fenced& fenced) {
   if ((found.st_mode & permissions) != mode) (void)::fchmod(fd, mode);
 }
 
-// Not what somebody put there for us to fall over.  What it is then follows FILE, which may be new.
-Status settle(int fd, const std::string& path, const Fenced& fenced) {
-  Stat found{};
-  if (::fstat(fd, &found) != 0) return refused(path, errno);
-  if (!S_ISREG(found.st_mode)) return refused(path, "it is no regular file; take it away");
-  if (found.st_nlink > 1) return refused(path, "it has another name besides (a hard link); take it away");
-  const bool trusted = found.st_uid == ::geteuid() || found.st_uid == 0 ||
-                       found.st_uid == fenced.stat.st_uid || fenced.may_be_marked_by_others(found);
-  if (!trusted) return refused(path, "it belongs to somebody who has no business there; take it away");
-  const bool may_change = found.st_uid == ::geteuid() || ::geteuid() == 0;
-  if (fenced.exists && may_change) hand_over(fd, found, fenced);
-  return ok();
-}
+struct Sidecar {
+  Fd fd;
+  bool made;  // by us, just now
+};
 
-Result<Fd> open_sidecar(const std::string& path, const Fenced& fenced) {
+Result<Sidecar> open_sidecar(const std::string& path) {
   constexpr int how = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   for (;;) {
     Fd fd(::open(path.c_str(), how));
-    if (!fd && errno == ENOENT) {
+    const bool missing = !fd && errno == ENOENT;
+    if (missing) {
       fd.reset(::open(path.c_str(), how | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
       if (!fd && errno == EEXIST) continue;  // somebody was faster
     }
     if (!fd && errno == ELOOP) return refused(path, "it is a symbolic link; take it away");
     if (!fd) return refused(path, errno);
-    if (Status s = settle(fd.get(), path, fenced); !s) return std::move(s).error();
-    return fd;
+    return Sidecar{std::move(fd), missing};
   }
 }
 
@@ -243,15 +251,22 @@ Result<FenceFile> FenceFile::claim(const std::string& file, Token token, Millis 
     if (!path) return path.error();
     const auto fenced = look_at(file, *path);
     if (!fenced) return fenced.error();
-    auto fd = open_sidecar(*path, *fenced);
-    if (!fd) return std::move(fd).error();
-    if (Status s = lock(fd->get(), *path, file, wait, end); !s) return std::move(s).error();
-    if (!is_still_there(fd->get(), *path)) continue;  // what we have locked is nobody's any more
-    const auto seen = read_mark(fd->get(), *path);
+    auto sidecar = open_sidecar(*path);
+    if (!sidecar) return std::move(sidecar).error();
+    const int fd = sidecar->fd.get();
+    if (Status s = check_sidecar(fd, *path, *fenced); !s) return std::move(s).error();
+    if (sidecar->made) hand_over(fd, *fenced);
+    if (Status s = lock(fd, *path, file, wait, end); !s) return std::move(s).error();
+    if (!is_still_there(fd, *path)) continue;  // what we have locked is nobody's any more
+    const auto seen = read_mark(fd, *path);
     if (!seen) return seen.error();
+    if (*seen != no_token) {
+      const auto now = look_at(file, *path);  // FILE may be another after the wait
+      if (now) hand_over(fd, *now);
+    }
     if (Status s = check_claim(token, *seen, printable(file)); !s) return std::move(s).error();
-    if (Status s = write_mark(fd->get(), *path, token); !s) return std::move(s).error();
-    return FenceFile(*std::move(fd));
+    if (Status s = write_mark(fd, *path, token); !s) return std::move(s).error();
+    return FenceFile(std::move(sidecar->fd));
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // acquire.cpp - `holdfast acquire KEY`: take a lease that outlives this process.
+#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/json.h"
@@ -19,8 +20,14 @@ int execute(const Acquire& command, const Common& common) {
   else
     say(aligned({{"owner", std::string(lease.owner())}, {"token", std::to_string(number(lease.token()))}},
                 false, false));
-  // Nobody could give back what nobody was told of; main says that it could not be told.
-  if (!answered()) (void)lease.try_release();
+  if (answered()) return exit_ok;
+  // Main says that it could not be told.  Nobody could give back what nobody was told of; but by a name that
+  // was given somebody may have held it before, and can give it back.
+  if (command.options.owner)
+    complain(printable(lease.key()) + " is held by " + printable(lease.owner()) +
+             " all the same; holdfast release gives it back");
+  else
+    (void)lease.try_release();
   return exit_ok;
 }
 

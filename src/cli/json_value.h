@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// json_value.h - what the JSON of leases and the JSON of jobs have in common.
+// json_value.h - what all JSON that we print has in common.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,9 +10,11 @@ namespace holdfast::cli {
 
 using Json = nlohmann::ordered_json;
 
-// Rows may be somebody else's: what is not UTF-8 is replaced, not thrown about.
+// Rows may be somebody else's.  What is not UTF-8 is replaced, not thrown about; what is not ASCII is
+// escaped, for some of it is no text: controls, and characters that reorder or hide others on a terminal.
 inline std::string line_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  constexpr bool as_ascii = true;
+  return json.dump(-1, ' ', as_ascii, Json::error_handler_t::replace);
 }
 
 inline Json token_of(Token token) { return token == no_token ? Json() : Json(number(token)); }

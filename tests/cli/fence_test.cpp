@@ -240,6 +240,50 @@ TEST_F(FenceCommand, does_not_write_through_what_somebody_put_in_the_place_of_th
   EXPECT_EQ(text_of("precious"), "");
 }
 
+// Who may rename in the folder can put any file there: it is not made FILE's before it is known to be a mark.
+TEST_F(FenceCommand, a_private_file_that_was_moved_to_the_place_of_the_mark_stays_private) {
+  put("doc", "");
+  ASSERT_EQ(::chmod(path("").c_str(), 02770), 0);
+  ASSERT_EQ(::chmod(path("doc").c_str(), 0660), 0);
+  for (const std::string text : {"my secret\n", ""}) {  // what is empty may be waiting for its secret
+    put(".doc.fence", text);
+    ASSERT_EQ(::chmod(path(".doc.fence").c_str(), 0600), 0);
+    EXPECT_EQ(fence("9", "true").code, text.empty() ? 0 : 77);
+    EXPECT_EQ(mode_of(".doc.fence"), 0600U) << text;
+  }
+}
+
+TEST_F(FenceCommand, root_s_file_that_was_moved_to_the_place_of_the_mark_stays_root_s) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root has files to give away";
+  put("doc", "");
+  for (const char* const name : {"", "doc"}) ASSERT_EQ(::chown(path(name).c_str(), 12345, 12346), 0);
+  for (const std::string text : {"root's secret\n", ""}) {
+    put(".doc.fence", text);
+    ASSERT_EQ(::chmod(path(".doc.fence").c_str(), 0600), 0);
+    EXPECT_EQ(fence("9", "true").code, text.empty() ? 0 : 77);
+    struct stat mark {};
+    ASSERT_EQ(::stat(path(".doc.fence").c_str(), &mark), 0);
+    EXPECT_EQ(mark.st_uid, 0U) << text;
+    EXPECT_EQ(mark.st_gid, 0U) << text;
+    EXPECT_EQ(mark.st_mode & 0777U, 0600U) << text;
+  }
+}
+
+// FILE has another owner when the wait is over.
+TEST_F(FenceCommand, a_mark_follows_the_file_that_is_there_when_it_is_claimed) {
+  put("doc", "");
+  ASSERT_EQ(::chmod(path("doc").c_str(), 0600), 0);
+  Process older = work("6");
+  ASSERT_TRUE(older.await_out("inside\n"));
+  Process younger = start({"fence", "doc", "7", "true"});
+  ASSERT_TRUE(await([&] { return is_waited_for(); }));
+  ASSERT_EQ(::chmod(path("doc").c_str(), 0660), 0);
+  older.type("\n");
+  EXPECT_EQ(older.wait(), 0);
+  EXPECT_EQ(younger.wait(), 0);
+  EXPECT_EQ(mode_of(".doc.fence"), 0660U);
+}
+
 TEST_F(FenceCommand, refuses_the_mark_of_somebody_who_may_not_write_the_file) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
   put("doc", "");

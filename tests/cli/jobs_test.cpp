@@ -105,6 +105,28 @@ TEST_P(Jobs, ls_tells_what_queued_ones_wait_for) {
   EXPECT_THAT(holdfast({"jobs", "show", parked}).out, HasSubstr("olga, who holds lock:Wait:"));
 }
 
+TEST_P(Jobs, json_is_ascii_and_says_the_same) {
+  const std::string text = "k\x7f\xc2\x9b\xe2\x80\xae\xe2\x80\x8b\xc3\xbc";
+  const auto expect_plain = [](const Ended& ended) {
+    EXPECT_NE(ended.out, "") << ended.err;
+    for (const char c : ended.out) EXPECT_TRUE((c >= ' ' && c <= '~') || c == '\n') << ended.out;
+  };
+  const Ended enqueued =
+      holdfast({"--json", "jobs", "enqueue", text, text, "--queue", text, "--key", text, "--loner"});
+  expect_plain(enqueued);
+  expect_plain(
+      holdfast({"--json", "jobs", "enqueue", text, text, "--queue", text, "--key", text, "--loner"}));
+  const std::string id = nlohmann::json::parse(enqueued.out)["id"].dump();
+  for (const Ended& ended : {holdfast({"--json", "jobs", "ls"}), holdfast({"--json", "jobs", "show", id})}) {
+    expect_plain(ended);
+    const auto job = nlohmann::json::parse(ended.out);
+    for (const char* const field : {"name", "queue", "key"}) EXPECT_EQ(job[field], text) << field;
+    EXPECT_EQ(job["args"], nlohmann::json::array({text}));
+  }
+  expect_plain(holdfast({"--json", "jobs", "work", "--exec", "handlers/none", "--queue", text, "--once"}));
+  expect_plain(holdfast({"--json", "explain", "job:" + id}));
+}
+
 TEST_P(Jobs, ls_shows_what_is_asked_for) {
   const std::string a = enqueue({"A", "--queue", "q"});
   const std::string b = enqueue({"B", "--key", "k"});

@@ -87,6 +87,19 @@ TEST_P(Working, no_name_leads_out_of_the_folder) {
   EXPECT_THAT(job(id)["error"], HasSubstr("no plain file name"));
 }
 
+// Its name was not looked at, for --exec does not ask for it.
+TEST_P(Working, a_queue_that_is_called_as_a_mark_does_not_lead_out_of_the_folder) {
+  std::ofstream(path("outside")) << "#!/bin/sh\ntouch escaped\n";
+  std::filesystem::permissions(path("outside"), std::filesystem::perms::owner_all);
+  const std::string id = enqueue({"../outside", "--queue", "{name}"});
+  ASSERT_EQ(holdfast({"jobs", "work", "--exec", "handlers/{queue}", "--queue", "{name}", "--once"}).code, 0);
+  EXPECT_FALSE(exists("escaped"));
+  EXPECT_EQ(job(id)["error"], "cannot run \"handlers/{name}\": No such file or directory");
+  const std::string other = enqueue({"{queue}", "--queue", "{name}"});
+  ASSERT_EQ(holdfast({"jobs", "work", "--exec", "h/{name}/{queue}", "--queue", "{name}", "--once"}).code, 0);
+  EXPECT_EQ(job(other)["error"], "cannot run \"h/{queue}/{name}\": No such file or directory");
+}
+
 TEST_P(Working, json_tells_events_on_stdout_and_sends_programs_to_stderr) {
   handler("Talk", "echo said");
   const std::string id = enqueue({"Talk"});

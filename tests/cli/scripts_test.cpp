@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands for scripts: acquire, renew, release, show, ls, version.
+#include <unistd.h>
+
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -95,6 +97,21 @@ TEST_P(Scripts, release_tells_what_it_found) {
   EXPECT_EQ(not_mine.code, 76);
   EXPECT_THAT(not_mine.err, HasSubstr("holdfast: k is not held by me"));
   EXPECT_FALSE(is_free("k"));
+}
+
+// A name is all that a release takes, here as with the ancestors, and ls tells it.  Only a break is written
+// down.
+TEST_P(Scripts, whoever_gives_the_name_of_a_holder_releases_as_that_holder_and_leaves_no_record) {
+  Process holder = hold("k");
+  const std::string name = json::parse(holdfast({"ls", "--json"}).out)["holder"];
+  const Ended released = holdfast({"release", "k", "--owner", name});
+  EXPECT_EQ(released.code, 0) << released.err;
+  EXPECT_TRUE(is_free("k"));
+  EXPECT_TRUE(json::parse(holdfast({"show", "k", "--json"}).out)["log"].empty());
+  ASSERT_EQ(holdfast({"acquire", "k", "--owner", "ann"}).code, 0);
+  const std::string token = json::parse(holdfast({"show", "k", "--json"}).out)["token"].dump();
+  ASSERT_EQ(holdfast({"break", "k", "--token", token, "--reason", "why"}).code, 0);
+  EXPECT_EQ(json::parse(holdfast({"show", "k", "--json"}).out)["log"].back()["reason"], "why");
 }
 
 TEST_P(Scripts, release_of_one_that_ran_out_is_fine) {
@@ -232,6 +249,19 @@ TEST_F(ScriptsHere, the_store_comes_from_the_option_then_the_environment_then_th
   EXPECT_TRUE(exists("option.db"));
 }
 
+TEST_F(ScriptsHere, root_makes_nothing_in_the_home_of_another_user) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root could";
+  ASSERT_EQ(::chown(path("").c_str(), 12345, 12345), 0);
+  for (const Words& words :
+       {Words{"run", "k", "true"}, {"acquire", "k"}, {"jobs", "enqueue", "Some"}, {"init"}}) {
+    const Ended ended = holdfast(words);
+    EXPECT_EQ(ended.code, 77);
+    EXPECT_THAT(ended.err, HasSubstr("belongs to another user (uid 12345)"));
+    EXPECT_THAT(ended.err, HasSubstr("sudo -H"));
+  }
+  EXPECT_TRUE(is_empty());
+}
+
 TEST_F(ScriptsHere, an_answer_that_cannot_be_written_is_no_success) {
   Process process(plan({"sh", "-c", HOLDFAST_BINARY " version > /dev/full"}));
   EXPECT_EQ(process.wait(), 77);
@@ -242,6 +272,47 @@ TEST_P(Scripts, an_acquire_that_cannot_tell_its_owner_takes_nothing) {
   Process process(plan({"sh", "-c", HOLDFAST_BINARY " acquire k > /dev/full"}));
   EXPECT_EQ(process.wait(), 77);
   EXPECT_TRUE(is_free("k"));
+}
+
+TEST_P(Scripts, an_acquire_by_a_name_that_cannot_tell_its_token_takes_nothing_from_that_name) {
+  const json first = json::parse(holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h", "--json"}).out);
+  Process process(plan({"sh", "-c", HOLDFAST_BINARY " acquire k --owner ann > /dev/full"}));
+  EXPECT_EQ(process.wait(), 77);
+  EXPECT_EQ(process.err(),
+            "holdfast: k is held by ann all the same; holdfast release gives it back\n"
+            "holdfast: cannot write the answer: No space left on device\n");
+  const json now = json::parse(holdfast({"show", "k", "--json"}).out);
+  EXPECT_EQ(now["holder"], "ann");
+  EXPECT_EQ(now["token"], first["token"]);
+  EXPECT_GT(now["remaining_ms"], 0);
+}
+
+bool has_open(pid_t pid, const std::string& name) {
+  std::error_code gone;
+  for (const auto& link : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd", gone)) {
+    if (std::filesystem::read_symlink(link, gone).filename() == name) return true;
+  }
+  return false;
+}
+
+// It is told to end when the store has the request and has not answered: somebody writes the file just then.
+TEST_F(ScriptsHere, an_interrupted_acquire_by_a_name_takes_nothing_from_that_name) {
+  ASSERT_EQ(holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"}).code, 0);
+  for (int i = 0; i < 3; ++i) {
+    Process::Plan writer = plan({"sqlite3", path(".local/state/holdfast/leases.db")});
+    writer.keep_input = true;
+    Process writing(writer);
+    writing.type("BEGIN IMMEDIATE;\nSELECT 'writing';\n");
+    ASSERT_TRUE(writing.await_out("writing\n")) << writing.err();
+    Process acquiring = start({"acquire", "k", "--owner", "ann"});
+    ASSERT_TRUE(await([&] { return has_open(acquiring.pid(), "leases.db-shm"); }));
+    let_pass(Millis(50));
+    acquiring.signal(SIGTERM);
+    let_pass(Millis(50));
+    writing.type("ROLLBACK;\n");
+    EXPECT_EQ(acquiring.wait(), 128 + SIGTERM);
+    EXPECT_FALSE(is_free("k"));
+  }
 }
 
 TEST_F(ScriptsHere, a_store_that_cannot_be_used_is_77_or_69_and_named) {

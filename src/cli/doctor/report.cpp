@@ -3,20 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/duration.h"
 #include "base/text.h"
 #include "cli/exit_code.h"
+#include "cli/json_value.h"
 #include "cli/output.h"
 #include "core/grade.h"
 
 namespace holdfast::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::size_t count(const Report& report, Weight weight) {
   const auto& all = report.diagnosis.findings;

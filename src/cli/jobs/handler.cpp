@@ -31,17 +31,14 @@ bool is_shortage(int error) {
   return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
 }
 
+constexpr std::string_view name_mark = "{name}", queue_mark = "{queue}";
+
 void check_file_name(std::string_view word, const char* what) {
   const bool plain = !word.empty() && word.front() != '.' && word.find('/') == std::string_view::npos &&
                      word.find('\0') == std::string_view::npos;
   if (!plain)
     failed("\"" + printable(word) + "\" is no " + what +
            " that a program can be found by: it is no plain file name");
-}
-
-void replace_all(std::string& text, std::string_view mark, std::string_view with) {
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + with.size()))
-    text.replace(at, mark.size(), with);
 }
 
 // A file of its own: nobody need be there to write while the program reads.
@@ -201,12 +198,16 @@ void run_program(const HandlerOptions& options, const Errand& errand, Nursery& n
 }  // namespace
 
 std::string program_of(const std::string& exec, std::string_view name, std::string_view queue) {
-  std::string program = exec;
-  // Either may look like the mark of the other: what comes of it is still no way out of the folder.
-  if (exec.find("{name}") != std::string::npos) check_file_name(name, "name");
-  if (exec.find("{queue}") != std::string::npos) check_file_name(queue, "queue");
-  replace_all(program, "{queue}", queue);
-  replace_all(program, "{name}", name);
+  if (exec.find(name_mark) != std::string::npos) check_file_name(name, "name");
+  if (exec.find(queue_mark) != std::string::npos) check_file_name(queue, "queue");
+  // In one pass: a queue that is called {name} brings no mark along.
+  std::string program;
+  for (std::string_view rest = exec; !rest.empty();) {
+    const bool at_name = rest.starts_with(name_mark), at_queue = rest.starts_with(queue_mark);
+    const std::size_t length = at_name ? name_mark.size() : at_queue ? queue_mark.size() : 1;
+    program += at_name ? name : at_queue ? queue : rest.substr(0, length);
+    rest.remove_prefix(length);
+  }
   return program;
 }
 

@@ -88,8 +88,10 @@ Waited wait_for_lease(Wish wish, Signals& signals) {
     while (!attempt->done && BootClock::now() < enough && ending_signal(signals) == 0) {
       attempt->wakeup.wait(enough, signals.fd());
     }
-    // By hand: a detached lease would outlive its object.
-    if (attempt->done && *attempt->outcome) (void)(*attempt->outcome)->lease.try_release();
+    // By hand: a detached lease would outlive its object.  Not by a name that was given: somebody may have
+    // held it before by that name.
+    if (attempt->done && *attempt->outcome && !attempt->wish.options.owner)
+      (void)(*attempt->outcome)->lease.try_release();
     return Interrupted{signal, typed};
   }
   worker.finish(patience);

@@ -2,18 +2,15 @@
 // version.cpp - `holdfast version` and `holdfast help`: what needs no store.
 #include "holdfast/version.h"
 
-#include <nlohmann/json.hpp>
-
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/json_value.h"
 #include "cli/output.h"
 #include "cli/setup/libraries.h"
 
 namespace holdfast::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 void say_all() {
   say(std::string("holdfast ") + version());
@@ -32,7 +29,7 @@ void say_all_as_json() {
     all["libraries"].push_back({{"store", library.store.empty() ? Json() : Json(library.store)},
                                 {"name", library.name},
                                 {"version", library.version.empty() ? Json() : Json(library.version)}});
-  say(all.dump());
+  say(line_of(all));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "base/random.h"
 #include "holdfast/result.h"
@@ -34,6 +35,17 @@ bool look(const std::string& path, struct stat& found) {
 bool ours(const struct stat& found) { return found.st_uid == ::geteuid() || found.st_uid == 0; }
 
 bool others_may_write(const struct stat& found) { return (found.st_mode & S_IWOTH) != 0; }
+
+// In a user namespace all users that have no number there, root of the machine perhaps too, are shown as one.
+bool is_known(uid_t user) {
+  constexpr uid_t no_number = 65534;
+  if (user != no_number) return true;
+  std::ifstream map("/proc/self/uid_map");
+  for (unsigned long first = 0, outside = 0, count = 0; map >> first >> outside >> count;) {
+    if (first <= user && user - first < count) return true;
+  }
+  return false;
+}
 
 bool in_our_groups(gid_t group) {
   if (group == ::getegid()) return true;
@@ -91,6 +103,19 @@ std::string open_folder(const std::string& folder) {
   }
 }
 
+std::optional<ForeignFolder> foreign_folder(const std::string& folder) {
+  uid_t sharer = ::geteuid();
+  for (fs::path at = folder;; at = at.parent_path()) {
+    struct stat found {};
+    if (look(at.string(), found)) {
+      if (for_our_group(found)) sharer = found.st_uid;
+      if (!ours(found) && found.st_uid != sharer && is_known(found.st_uid))
+        return ForeignFolder{at.string(), found.st_uid};
+    }
+    if (at == at.parent_path()) return std::nullopt;
+  }
+}
+
 void check_files(const std::string& path) {
   for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) check_file(path + suffix);
 }
@@ -133,14 +158,16 @@ bool is_shared(const std::string& folder) {
 }
 
 int make_shared_as(const std::string& path, mode_t mode,
-                   const std::function<int(const std::string& name, mode_t mode)>& make) {
+                   const std::function<Fd(const std::string& name)>& make) {
   const std::string making = path + ".new." + random_hex(16);
-  if (make(making, mode) != 0) return errno;
-  const bool made = ::fchmodat(AT_FDCWD, making.c_str(), mode, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    ::renameat2(AT_FDCWD, making.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
-  if (made) return 0;
-  const int error = errno;
-  if (::unlink(making.c_str()) != 0) ::rmdir(making.c_str());
+  Fd made = make(making);
+  if (!made) return errno;
+  int error = ::fchmod(made.get(), mode) == 0 ? 0 : errno;
+  // Before it has its name, and SQLite in this very process a lock on it: closing would drop that.
+  made.reset();
+  if (error == 0 && ::renameat2(AT_FDCWD, making.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0)
+    error = errno;
+  if (error != 0 && ::unlink(making.c_str()) != 0) ::rmdir(making.c_str());
   return error;
 }
 

@@ -9,9 +9,11 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "holdfast/rows.h"
 
 namespace holdfast::sqlite {
@@ -22,6 +24,15 @@ namespace holdfast::sqlite {
 // could put another folder or file in place of ours.  Empty: there is none.
 // REQUIRES: a path without symbolic links.
 std::string open_folder(const std::string& folder);
+
+// The folder, or the next one above it, that belongs to another user than root, who could do the same: sticky
+// or not, a folder's owner may rename what lies in it.  Not if it is shared with us on purpose, nor those
+// above it of the same user. REQUIRES: a path without symbolic links.
+struct ForeignFolder {
+  std::string path;
+  uid_t owner;
+};
+std::optional<ForeignFolder> foreign_folder(const std::string& folder);
 
 // The file and what SQLite keeps beside it, as far as they exist.
 void check_files(const std::string& path);
@@ -39,8 +50,10 @@ std::vector<Finding> doubts_about(const std::string& path);
 bool is_shared(const std::string& folder);
 
 // Makes something for the group, whatever the umask says: under another name first, so that nobody finds it
-// before its mode is right.  Zero, or errno(3) of what failed: EEXIST if somebody was faster.
+// before its mode is right.  `make` makes it for us alone, and opens it: the mode is given to that, for
+// somebody of the group may put a private file of ours in its place meanwhile.  Zero, or errno(3) of what
+// failed: EEXIST if somebody was faster.
 int make_shared_as(const std::string& path, mode_t mode,
-                   const std::function<int(const std::string& name, mode_t mode)>& make);
+                   const std::function<Fd(const std::string& name)>& make);
 
 }  // namespace holdfast::sqlite
