@@ -28,9 +28,10 @@ struct Interrupted {
 };
 using Waited = std::variant<Granted, Error, Interrupted>;
 
-// Opens the store and acquires, on a thread of its own; this one listens to signals.  On a terminal it says
-// for whom it waits.  Interrupted: the place in the queue is given up, and what may have been granted is
-// given back; should the store hang, we do not wait for that longer than a second.
+// Reaches the store and acquires, both within options.wait, on a thread of its own; this one listens to
+// signals.  On a terminal it says for whom it waits.  Interrupted: the place in the queue is given up, and
+// what may have been granted is given back; should the store hang, we do not wait for that longer than a
+// second.
 Waited wait_for_lease(Wish wish, Signals& signals);
 
 }  // namespace holdfast::cli
