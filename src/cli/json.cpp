@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/json.h"
 
+#include "base/wall_clock.h"
 #include "cli/json_value.h"
 #include "cli/output.h"
+#include "cli/see/describe.h"
 #include "cli/words/given.h"
 
 namespace holdfast::cli {
@@ -22,11 +24,13 @@ Json pid_of(const std::string& holder) {
 }
 
 Json object_of(const LeaseRow& row) {
+  const auto held = held_for(row, wall_now());
   return {{"key", row.key},
           {"holder", row.holder},
           {"token", token_of(row.token)},
           {"remaining_ms", millis(row.remaining)},
           {"since_us", row.since == Micros::zero() ? Json() : Json(row.since.count())},
+          {"held_for_ms", held ? Json(held->count()) : Json()},
           {"note", row.note},
           {"detached", row.detached},
           {"waiting", row.waiting},

@@ -2,7 +2,8 @@
 // json.h - the structs of the library as JSON, one object per line.
 //
 // Fields are named as in the structs.  A number whose type carried its unit has the unit as the last word
-// of its name: remaining_ms, since_us.  A lease without end has remaining_ms null.
+// of its name: remaining_ms, since_us.  A lease without end has remaining_ms null.  held_for_ms, host and pid
+// are computed: null if nobody holds the key, or that is not known.
 #pragma once
 #include <string>
 #include <utility>

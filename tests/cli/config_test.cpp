@@ -104,6 +104,30 @@ TEST_F(Configured, the_machine_s_file_says_what_the_user_s_does_not) {
   EXPECT_THAT(both.out, HasSubstr("of the machine"));
 }
 
+TEST_F(Configured, a_machine_that_requires_a_store_does_not_fall_back_to_a_file_of_the_user_s) {
+  write_machines("require-store = true\n");
+  if (on_machine({"version"}).code != 0) GTEST_SKIP() << "the system does not let us mount";
+  for (const Words& words :
+       {Words{"run", "k", "touch", path("ran")}, Words{"run", "--tick", "1d", "k", "touch", path("ran")},
+        Words{"acquire", "k"}, Words{"ls"}, Words{"wait", "k"}, Words{"doctor"}, Words{"init"},
+        Words{"jobs", "enqueue", "X"}, Words{"config"}}) {
+    SCOPED_TRACE(::testing::PrintToString(words));
+    const Ended ended = on_machine(words);
+    EXPECT_EQ(ended.code, 64) << ended.err;
+    EXPECT_THAT(ended.err, AllOf(StartsWith("holdfast: no store is given, and /etc/holdfast/config.toml:1 "
+                                            "requires one: "),
+                                 HasSubstr("HOLDFAST_STORE")));
+  }
+  EXPECT_FALSE(exists("ran"));
+  EXPECT_FALSE(exists(".local/state/holdfast"));
+  EXPECT_THAT(on_machine({"config"}).out, HasSubstr("require-store"));
+  EXPECT_EQ(on_machine({"--store", database("option.db"), "run", "k", "true"}).code, 0);
+  write("store = '" + database("file.db") + "'\n");
+  EXPECT_EQ(on_machine({"run", "k", "true"}).code, 0);
+  environment_["HOLDFAST_STORE"] = database("environment.db");
+  EXPECT_EQ(on_machine({"run", "k", "true"}).code, 0);
+}
+
 TEST_F(Configured, a_name_that_no_file_knows_is_64_and_the_known_are_told) {
   const Ended none = holdfast({"--store", "prod", "ls"});
   EXPECT_EQ(none.code, 64);

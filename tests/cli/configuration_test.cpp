@@ -194,6 +194,20 @@ TEST(Configuration, what_is_wrong_only_together_is_blamed_on_the_place) {
             "--ttl 5s is too short for --owner me; ttl is of /u:2");
 }
 
+TEST(Configuration, of_either_file_requires_a_store_and_neither_takes_that_back) {
+  const auto required = [](const char* of_user, const char* of_machine) {
+    const Configuration configuration = configuration_of(of_user, of_machine);
+    const Entry* const entry = configuration.store_required();
+    return entry == nullptr ? std::string() : entry->from;
+  };
+  const char *const yes = "require-store = true", *const no = "require-store = false";
+  EXPECT_EQ(required("", ""), "");
+  EXPECT_EQ(required("", no), "");
+  EXPECT_EQ(required("", yes), "/m:1");
+  EXPECT_EQ(required(yes, ""), "/u:1");
+  EXPECT_EQ(required(no, yes), "/m:1");
+}
+
 // ---- what is wrong
 
 struct Mistake {
@@ -207,7 +221,8 @@ const Mistake mistakes[] = {
     {"\na = [1,", "/u:2:", "is no TOML"},
     {"[defaults]\n[defaults]\n", "/u:2:", "is no TOML"},
     {"[\np es]\np `ts", "/u is no TOML", "[ without a name"},
-    {"\n\nttl = '5s'", "/u:3: \"ttl\"", "known are store, stores, defaults and keys"},
+    {"\n\nttl = '5s'", "/u:3: \"ttl\"", "known are store, require-store, stores, defaults and keys"},
+    {"require-store = 'true'", "/u:1: require-store is true or false", "without quotes"},
     {"store = 5", "/u:1: store is no text", "store = \"prod\""},
     {"store = ''", "/u:1: ", "sqlite:/PATH"},
     {"store = 'a b'", "/u:1: store is not the URL of a store", "sqlite:/PATH"},

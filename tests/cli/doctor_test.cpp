@@ -228,6 +228,12 @@ TEST_F(DoctorHere, a_file_that_is_not_there_is_judged_by_its_place_and_not_made)
   EXPECT_TRUE(is_empty());
 }
 
+TEST_F(DoctorHere, a_store_that_nobody_named_is_noted) {
+  EXPECT_EQ(Told(holdfast({"doctor", "--quick", "--json"}).out).weight_of("all.implicit-store"), "note");
+  environment_["HOLDFAST_STORE"] = "sqlite:" + path(".local/state/holdfast/leases.db");
+  EXPECT_EQ(Told(holdfast({"doctor", "--quick", "--json"}).out).weight_of("all.implicit-store"), "");
+}
+
 TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_change) {
   std::filesystem::create_directory(path("open"));
   ASSERT_EQ(::chmod(path("open").c_str(), 0777), 0);

@@ -218,7 +218,7 @@ TEST_F(Home, a_store_of_jobs_that_cannot_be_reached_is_69) {
   for (const Words& words :
        {Words{"jobs", "enqueue", "X"}, Words{"jobs", "work", "--exec", "true"}, Words{"jobs", "ls"},
         Words{"jobs", "show", "1"}, Words{"jobs", "retry", "1"}, Words{"jobs", "locked", "X"},
-        Words{"explain", "k"}, Words{"run", "--tick", "1h", "k", "true"}}) {
+        Words{"explain", "k"}, Words{"run", "-n", "--tick", "1h", "k", "true"}}) {
     const Ended ended = holdfast(words);
     EXPECT_EQ(ended.code, 69) << ended.err;
     EXPECT_THAT(ended.err, HasSubstr("127.0.0.1"));

@@ -180,7 +180,7 @@ TEST_P(Running, renews_as_long_as_its_command_runs) {
 TEST_F(RunningHere, takes_a_password_out_of_the_list_of_arguments_and_warns) {
   const std::string url = "postgres://me:hunter2@127.0.0.1:1/db";
   for (const Words& words :
-       {Words{"--store", url, "run", "k", "true"}, Words{"run", "--store=" + url, "k", "true"}}) {
+       {Words{"--store", url, "run", "-n", "k", "true"}, Words{"run", "--store=" + url, "-n", "k", "true"}}) {
     Process::Plan held_up = holdfast_plan(words);
     held_up.full_err = true;  // it cannot go on behind its warning, so that we can look
     Process process(held_up);

@@ -192,7 +192,20 @@ TEST_P(Scripts, ls_lists_what_is_held_aligned) {
                    "a           me \\(detached\\)             [0-9.]+m?s +2[0-9.]+s +-        [0-9]+\n"
                    "a/long/key  somebody else \\(detached\\)  [0-9.]+m?s +2[0-9.]+s +-        [0-9]+  x\n"));
   EXPECT_THAT(holdfast({"ls", "a/"}).out, Not(HasSubstr("\na ")));
-  EXPECT_EQ(holdfast({"ls", "nothing"}).out, "");
+}
+
+TEST_P(Scripts, ls_says_on_stderr_that_nothing_is_held) {
+  holdfast({"acquire", "a", "--owner", "me"});
+  const Ended prefixed = holdfast({"ls", "nothing"});
+  EXPECT_EQ(prefixed.code, 0);
+  EXPECT_EQ(prefixed.out, "");
+  EXPECT_THAT(prefixed.err,
+              MatchesRegex("holdfast: no key that starts with \"nothing\" is held or waited for in .*\n"));
+  holdfast({"release", "a", "--owner", "me"});
+  EXPECT_THAT(holdfast({"ls"}).err, MatchesRegex("holdfast: no key is held or waited for in .*\n"));
+  EXPECT_THAT(holdfast({"ls", "--held"}).err, MatchesRegex("holdfast: no key is held in .*\n"));
+  const Ended objects = holdfast({"ls", "--json"});
+  EXPECT_EQ(objects.out + objects.err, "") << "none is the answer";
 }
 
 TEST_P(Scripts, ls_gives_one_object_per_line) {

@@ -36,11 +36,11 @@ INSTANTIATE_TEST_SUITE_P(Address, SecretsIn, ::testing::ValuesIn(addresses),
 TEST_P(SecretsIn, no_command_says_it_whatever_happens) {
   const std::vector<Words> commands = {{"ls"},
                                        {"show", "k"},
-                                       {"acquire", "k", "--owner", "me"},
+                                       {"acquire", "-w", "100ms", "k", "--owner", "me"},
                                        {"renew", "k", "--owner", "me"},
                                        {"release", "k", "--owner", "me"},
-                                       {"run", "k", "true"},
-                                       {"wait", "k"},
+                                       {"run", "-w", "100ms", "k", "true"},
+                                       {"wait", "-w", "100ms", "k"},
                                        {"init"},
                                        {"init", "--dry-run"},
                                        {"purge"},
@@ -68,9 +68,16 @@ INSTANTIATE_TEST_SUITE_P(Store, SecretsOf, ::testing::Values("postgres", "redis"
 
 // Whoever knows it or not: no command, no store and no way to give it makes it show.
 TEST_P(SecretsOf, however_it_was_given_no_command_says_it_when_the_server_is_dead) {
-  const std::vector<Words> commands = {
-      {"run", "k", "--", "env"}, {"ls", "--json"}, {"show", "k"},  {"doctor"},       {"config"},
-      {"config", "--json"},      {"config", "k"},  {"jobs", "ls"}, {"explain", "k"}, {"help", "run"}};
+  const std::vector<Words> commands = {{"run", "-w", "100ms", "k", "--", "env"},
+                                       {"ls", "--json"},
+                                       {"show", "k"},
+                                       {"doctor"},
+                                       {"config"},
+                                       {"config", "--json"},
+                                       {"config", "k"},
+                                       {"jobs", "ls"},
+                                       {"explain", "k"},
+                                       {"help", "run"}};
   for (const Planted& planted : plants(GetParam())) {
     for (const Words& command : commands) {
       SCOPED_TRACE(std::string(planted.name) + ": " + ::testing::PrintToString(command));

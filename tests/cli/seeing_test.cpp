@@ -84,6 +84,7 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
   const json never_held = show("k");
   EXPECT_TRUE(never_held["host"].is_null());
   EXPECT_TRUE(never_held["pid"].is_null());
+  EXPECT_TRUE(never_held["held_for_ms"].is_null());
   const Process holder = hold("k", {"--ttl", "1h", "--note", "why not"});
   Process waiter = start({"run", "k", "true"});
   json shown;
@@ -97,6 +98,7 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
               HasSubstr("host:" + shown["host"].get<std::string>() + " pid:" + pid + " guid:"));
   EXPECT_GT(shown["remaining_ms"], 3'000'000);
   EXPECT_GT(shown["since_us"], 1'700'000'000'000'000);
+  EXPECT_TRUE(shown["held_for_ms"].is_number()) << shown;
   EXPECT_GT(shown["token"], 0);
   EXPECT_EQ(shown["note"], "why not");
   EXPECT_FALSE(shown["detached"]);

@@ -31,16 +31,16 @@ class Servers : public ::testing::TestWithParam<ServerKind>, protected Household
     std::ofstream(path(name)) << text;
     std::filesystem::permissions(path(name), std::filesystem::perms(0600));
   }
-  // Each way to use a store, none of which waits for a key.
-  const std::vector<Words> all_commands_ = {{"run", "k", "--", "touch", path("ran")},
-                                            {"acquire", "k"},
+  // Each way to use a store, none of which waits, neither for it nor for a key.
+  const std::vector<Words> all_commands_ = {{"run", "-n", "k", "--", "touch", path("ran")},
+                                            {"acquire", "-n", "k"},
                                             {"renew", "k", "--owner", "me"},
                                             {"release", "k", "--owner", "me"},
                                             {"ls"},
                                             {"ls", "--watch"},
                                             {"watch"},
                                             {"show", "k"},
-                                            {"wait", "k"},
+                                            {"wait", "-n", "k"},
                                             {"break", "k", "--token", "1", "--reason", "x"},
                                             {"purge"}};
   // CMD says when it was told to end.
@@ -62,6 +62,22 @@ TEST_P(Servers, that_are_dead_are_69_and_one_sentence) {
     EXPECT_LT(ended.err.size(), 150u) << "and no more than that: " << ended.err;
   }
   EXPECT_FALSE(exists("ran"));
+}
+
+TEST_P(Servers, that_come_back_within_w_are_waited_for) {
+  server_->make_tables();
+  server_->kill();
+  std::vector<Process> all;
+  all.push_back(start({"run", "-w", "10m", "k", "--", "touch", path("ran")}));
+  all.push_back(start({"acquire", "-w", "10m", "j"}));
+  all.push_back(start({"wait", "-w", "10m", "i"}));
+  let_pass(Millis(500));
+  server_->start();
+  for (Process& process : all) {
+    EXPECT_EQ(process.wait(), 0) << process.err();
+    EXPECT_THAT(process.err(), Not(HasSubstr("connect"))) << "cron would send a mail";
+  }
+  EXPECT_TRUE(exists("ran"));
 }
 
 // Without its password the inner one must not take another store, in which the key would be free.
@@ -239,8 +255,6 @@ TEST_P(StrictServers, see_the_password_and_nobody_else_does) {
   commands.insert(commands.end(), {{"init"}, {"init", "--dry-run"}});
   for (Words words : commands) {
     SCOPED_TRACE(::testing::PrintToString(words));
-    if (words[0] == "run" || words[0] == "acquire" || words[0] == "wait")
-      words.insert(words.begin() + 1, "-n");  // what one of them takes does not hold up the others
     words.insert(words.begin() + 1, "--json");
     const Ended ended = holdfast(words);
     EXPECT_THAT(ended.out + ended.err, Not(HasSubstr(OwnServer::password)));

@@ -11,6 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 using Turns = JobsHome;
+using TurnsHere = Home;
 using Explaining = JobsHome;
 
 TEST_P(Turns, of_five_at_once_one_has_the_tick) {
@@ -88,6 +89,22 @@ TEST_P(Turns, E_changes_the_code_and_the_key_is_free_after_a_refusal) {
   EXPECT_EQ(silent.err, "");
   EXPECT_FALSE(exists("ran"));
   EXPECT_TRUE(is_free("k"));
+}
+
+// The other hosts have such a file too, and each of them would run it.
+TEST_F(TurnsHere, on_a_store_that_nobody_named_say_so_once) {
+  for (const std::string option : {"--tick", "--every"}) {
+    const std::string key = "by" + option;
+    const Ended first = holdfast({"run", option, "1ms", key, "true"});
+    EXPECT_EQ(first.code, 0) << first.err;
+    EXPECT_THAT(first.err, MatchesRegex("holdfast: no store is given, so " + option +
+                                        " counts only this user's runs on this host, in sqlite:.*: set "
+                                        "HOLDFAST_STORE .*\n"));
+    EXPECT_EQ(holdfast({"run", option, "1ms", key, "true"}).err, "") << "once";
+  }
+  EXPECT_EQ(holdfast({"run", "k", "true"}).err, "") << "a lease alone is often meant so";
+  environment_["HOLDFAST_STORE"] = "sqlite:" + path(".local/state/holdfast/leases.db");
+  EXPECT_EQ(holdfast({"run", "--tick", "1ms", "other", "true"}).err, "") << "this one is named";
 }
 
 TEST_P(Explaining, a_key_tells_who_was_dropped_because_of_whom_and_who_holds_it_now) {

@@ -44,6 +44,21 @@ class Waiting : public HomeOn {
 
 using WaitingHere = Home;
 
+// A store at whose address nobody listens.
+class WaitingForStore : public Home {
+ protected:
+  WaitingForStore() { environment_["HOLDFAST_STORE"] = "redis://127.0.0.1:1"; }
+  // run, acquire and wait with these options.
+  std::vector<Process> start_all(const Words& options) const {
+    std::vector<Process> all;
+    for (Words words : {Words{"run", "k", "touch", path("ran")}, Words{"acquire", "k"}, Words{"wait", "k"}}) {
+      words.insert(words.begin() + 1, options.begin(), options.end());
+      all.push_back(start(words));
+    }
+    return all;
+  }
+};
+
 TEST_P(Waiting, n_does_not_wait) {
   const Process holder = hold("k");
   const Ended ended = holdfast({"run", "-n", "k", "--", "touch", path("ran")});
@@ -166,6 +181,54 @@ TEST_F(WaitingHere, says_nothing_on_a_terminal_when_the_key_is_free) {
     EXPECT_THAT(process.out(), EndsWith("mine\r\n"));
     return process.out() == "mine\r\n";
   }));
+}
+
+TEST_F(WaitingForStore, takes_as_long_as_w_says_and_is_69) {
+  const Instant began = BootClock::now();
+  for (Process& process : start_all({"-w", "1500ms"})) {
+    EXPECT_EQ(process.wait(), 69) << process.err();
+    EXPECT_THAT(process.err(), MatchesRegex("holdfast: gave up after 1.5s: cannot connect to [^\n]*\n"));
+  }
+  EXPECT_GE(BootClock::now() - began, 1500ms);
+  EXPECT_EQ(holdfast({"run", "-w", "200ms", "-E", "0", "k", "true"}).code, 69) << "the key is not busy";
+  EXPECT_FALSE(exists("ran"));
+}
+
+TEST_F(WaitingForStore, takes_ten_seconds_without_n_or_w_and_none_with_n) {
+  const Instant began = BootClock::now();
+  std::vector<Process> at_once = start_all({"-n"});
+  for (Process& process : start_all({})) {
+    EXPECT_EQ(process.wait(), 69) << process.err();
+    EXPECT_THAT(process.err(), MatchesRegex("holdfast: gave up after 10s: cannot connect to [^\n]*\n"));
+  }
+  EXPECT_GE(BootClock::now() - began, 10s);
+  for (Process& process : at_once) {
+    EXPECT_EQ(process.wait(), 69) << process.err();
+    EXPECT_THAT(process.err(), MatchesRegex("holdfast: cannot connect to [^\n]*\n"));
+  }
+}
+
+TEST_F(WaitingForStore, ends_on_a_signal) {
+  for (Process& process : start_all({"-w", "10m"})) {
+    // Told on the way: it has begun, and does not give up.
+    ASSERT_TRUE(
+        process.await_err("cannot connect to redis://127.0.0.1:1: Connection refused; trying for another 9m"))
+        << process.err();
+    process.signal(SIGTERM);
+    EXPECT_EQ(process.wait(), 128 + SIGTERM);
+  }
+}
+
+TEST_F(WaitingForStore, says_why_on_a_terminal) {
+  Process::Plan on_terminal = holdfast_plan({"run", "-w", "10m", "k", "true"});
+  on_terminal.on_terminal = true;
+  Process process(on_terminal);
+  EXPECT_TRUE(await([&] {
+    return process.out().find("for k: cannot connect to redis://127.0.0.1:1: Connection refused") !=
+           std::string::npos;
+  })) << process.out();
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 128 + SIGTERM);
 }
 
 HOLDFAST_ON_EVERY_SHARED_STORE(Waiting);

@@ -45,6 +45,28 @@ TEST_P(DarwinClient, whether_a_process_can_be_leased_is_the_same_for_java_and_us
   EXPECT_TRUE(java.can_lease("nightly"));
 }
 
+// A key of ours has 1 to 512 bytes; what Java calls otherwise it has for itself.
+TEST_P(DarwinClient, names_of_java_that_are_no_keys_of_ours_are_out_of_reach) {
+  query(
+      "CREATE TABLE EMOJI_LOCK (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, processName VARCHAR(255) NOT "
+      "NULL, "
+      "leaseUntil DATETIME NOT NULL, unlockKey VARCHAR(255) NOT NULL, UNIQUE KEY u (processName)) "
+      "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4");
+  const std::string url = darwin() + "&table=EMOJI_LOCK";
+  make_tables(url);
+  query(
+      "INSERT INTO EMOJI_LOCK (processName, leaseUntil, unlockKey) VALUES "
+      "(REPEAT(_utf8mb4 X'F09F9492', 255), NOW() + INTERVAL 1 HOUR, '1_DEFAULT'), "
+      "('', NOW() + INTERVAL 1 HOUR, '2_DEFAULT')");
+  const Page page = Ours(url).store().list({}, soon()).value();
+  ASSERT_EQ(page.leases.size(), 1u) << "the empty name is not listed";
+  const std::string emoji = page.leases[0].key;
+  EXPECT_EQ(emoji.size(), 1020u);
+  Client client = open(url + "&unsafe=allow");
+  for (const std::string& name : {emoji, std::string()})
+    EXPECT_EQ(client.try_acquire(name).error().code, Errc::invalid);
+}
+
 // There the node that loses sees an IllegalStateException.
 TEST_P(DarwinClient, who_loses_a_race_for_an_expired_lock_is_told_that_it_is_busy) {
   Node java = node();

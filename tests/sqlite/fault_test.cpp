@@ -26,10 +26,18 @@ TEST(Faults, who_is_busy_has_done_nothing) {
 
 TEST(Faults, a_write_that_fails_in_its_commit_is_in_doubt) {
   for (const int code :
-       {SQLITE_IOERR, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_FULL, SQLITE_INTERRUPT, SQLITE_NOMEM}) {
+       {SQLITE_IOERR, SQLITE_IOERR_WRITE, SQLITE_IOERR_FSYNC, SQLITE_INTERRUPT, SQLITE_NOMEM}) {
     EXPECT_EQ(meaning(code, During::begin), Errc::unavailable);
     EXPECT_EQ(meaning(code, During::work), Errc::unavailable);
     EXPECT_EQ(meaning(code, During::commit), Errc::in_doubt);
+  }
+}
+
+TEST(Faults, a_commit_for_which_there_was_no_room_has_done_nothing) {
+  EXPECT_EQ(meaning(SQLITE_FULL, During::commit), Errc::unavailable);
+  EXPECT_EQ(meaning(SQLITE_IOERR_WRITE, During::commit, EDQUOT), Errc::unavailable);
+  for (const int code : {SQLITE_IOERR_FSYNC, SQLITE_IOERR_SHMSIZE}) {
+    EXPECT_EQ(meaning(code, During::commit, ENOSPC), Errc::in_doubt) << "the log has been written";
   }
 }
 

@@ -9,6 +9,7 @@
 #include "cli/doctor/report.h"
 #include "cli/look.h"
 #include "cli/output.h"
+#include "cli/setup/store_url.h"
 #include "holdfast/operate.h"
 
 namespace holdfast::cli {
@@ -160,12 +161,21 @@ bool still_fails(const std::shared_ptr<Origin>& origin, const Doctor& command, c
   return !lease && !lease.error().busy();
 }
 
-Result<Report> examine(const Doctor& command, const std::string& url) {
+Finding implicit_store() {
+  return {Weight::note, "all.implicit-store",
+          "no store is given, so this is the user's own file on this host: leases, --tick and --every keep "
+          "nobody else away",
+          "HOLDFAST_STORE or the configuration says which; require-store = true there refuses to do without"};
+}
+
+Result<Report> examine(const Doctor& command, const Common& common) {
+  const std::string& url = common.store;
   auto origin = try_origin(url);
   if (!origin) return std::move(origin).error();
   auto diagnosis = Operator(*origin).try_diagnose();
   if (!diagnosis) return std::move(diagnosis).error();
   Report report{.store = (*origin)->name(), .diagnosis = *std::move(diagnosis)};
+  if (common.setup->store.implicit) report.add(implicit_store());
   if (Status s = look_closer(*origin, command, url, report); !s) {
     const Error& error = s.error();
     report.add(exit_code(error.code) == exit_refused ? refused(report, error)
@@ -178,7 +188,7 @@ Result<Report> examine(const Doctor& command, const std::string& url) {
 }  // namespace
 
 int execute(const Doctor& command, const Common& common) {
-  const auto report = examine(command, common.store);
+  const auto report = examine(command, common);
   if (!report) return fail(report.error());
   if (common.json) {
     for (const std::string& line : json_of(*report, command.strict)) say(line);

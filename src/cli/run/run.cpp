@@ -19,6 +19,7 @@
 #include "cli/run/supervision.h"
 #include "cli/run/turn.h"
 #include "cli/run/wait_for_lease.h"
+#include "cli/setup/store_url.h"
 #include "core/terms.h"
 
 namespace holdfast::cli {
@@ -156,8 +157,9 @@ int execute(const Run& command, const Common& common) {
   // First of all: it must share nothing with us that a store or a thread has touched.
   GuardProcess guard = fork_guard(work, signals, terminal);
 
-  Waited waited =
-      wait_for_lease({common.store, command.key, command.options, admission(command.turn)}, signals);
+  const bool implicit = common.setup->store.implicit;
+  Waited waited = wait_for_lease(
+      {common.store, command.key, command.options, admission(command.turn, implicit)}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) {
     if (interrupted->typed) end_as_typed(interrupted->signal, Signals::Whom::us);
     return exit_signalled(interrupted->signal);

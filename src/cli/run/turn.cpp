@@ -17,12 +17,18 @@ std::string ago(Micros then, Micros now) {
   return format_duration(std::chrono::floor<Millis>(std::max(now - then, Micros::zero()))) + " ago";
 }
 
+void tell_implicit(const char* option, const Client& client) {
+  complain("no store is given, so " + std::string(option) +
+           " counts only this user's runs on this host, in " + client.store_name() +
+           ": set HOLDFAST_STORE to the store of all hosts, or to this one");
+}
+
 Error not_now(const Lease& lease, const std::string& why) {
   return {Errc::busy, printable(lease.key()) + " is not run: " + why};
 }
 
 // Nobody else asks between the two calls: we hold the key.
-Status take_tick(Millis period, const Client& client, const Lease& lease) {
+Status take_tick(Millis period, bool implicit, const Client& client, const Lease& lease) {
   const Jobs jobs(client);
   const std::string name = name_of(lease);
   const auto before = Ticks::last(jobs, name);
@@ -31,15 +37,19 @@ Status take_tick(Millis period, const Client& client, const Lease& lease) {
   const auto row =
       Ticks::take(jobs, {.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
   if (!row) return row.error();
-  if (row->taken) return ok();
+  if (row->taken) {
+    if (implicit && before->at == Micros::zero()) tell_implicit("--tick", client);
+    return ok();
+  }
   return not_now(lease, "the " + format_duration(period) + " since " + format_wall(begins) +
                             " have had their run, by " + printable(short_holder(row->by)) + " at " +
                             format_wall(row->at));
 }
 
-Status look_at_success(Millis every, const Client& client, const Lease& lease) {
+Status look_at_success(Millis every, bool implicit, const Client& client, const Lease& lease) {
   const auto row = Ticks::last(Jobs(client), name_of(lease));
   if (!row) return row.error();
+  if (implicit && row->success == Micros::zero()) tell_implicit("--every", client);
   // One far ahead was noted while the store's clock was wrong.
   const Micros age = row->success < row->now ? row->now - row->success : row->success - row->now;
   if (row->success == Micros::zero() || age >= every) return ok();
@@ -49,11 +59,11 @@ Status look_at_success(Millis every, const Client& client, const Lease& lease) {
 
 }  // namespace
 
-std::function<Status(const Client&, const Lease&)> admission(const Turn& turn) {
+std::function<Status(const Client&, const Lease&)> admission(const Turn& turn, bool implicit) {
   if (turn.tick > Millis::zero())
-    return [period = turn.tick](const Client& c, const Lease& l) { return take_tick(period, c, l); };
+    return [=](const Client& c, const Lease& l) { return take_tick(turn.tick, implicit, c, l); };
   if (turn.every > Millis::zero())
-    return [every = turn.every](const Client& c, const Lease& l) { return look_at_success(every, c, l); };
+    return [=](const Client& c, const Lease& l) { return look_at_success(turn.every, implicit, c, l); };
   return {};
 }
 

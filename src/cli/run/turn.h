@@ -10,8 +10,9 @@
 
 namespace holdfast::cli {
 
-// For Wish::admit; none if no turn is asked for.  Errc::busy: it is not its turn.
-std::function<Status(const Client&, const Lease&)> admission(const Turn& turn);
+// For Wish::admit; none if no turn is asked for.  Errc::busy: it is not its turn.  Of an `implicit` store it
+// says that other hosts do not know it: once, when that key has its first turn there.
+std::function<Status(const Client&, const Lease&)> admission(const Turn& turn, bool implicit);
 
 // For --every, while the lease is held.  Says so if it cannot, or if the store has not `confirmed` just now
 // that it is: a success that is written down keeps others from their turn.

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
+#include "cli/connecting.h"
 #include "cli/output.h"
 #include "cli/run/waiting_line.h"
 
@@ -32,10 +33,17 @@ struct Attempt {
 };
 
 Result<Granted> acquire(const Wish& wish) {
-  auto client = try_open(wish.url, {.log = [](std::string_view line) { complain(printable(line)); }});
+  auto origin = try_origin(wish.url);
+  if (!origin) return std::move(origin).error();
+  const WaitingLine line{Operator(*origin), wish.key};
+  AcquireOptions options = wish.options;
+  Connecting connecting(options.wait.value_or(Millis::zero()), options.stop);
+  auto client = connecting.reach([&] {
+    return Client::try_make(*origin, {.log = [](std::string_view text) { complain(printable(text)); }});
+  });
   if (!client) return std::move(client).error();
-  const WaitingLine line(Operator(*client), wish.key);
-  auto lease = client->try_acquire(wish.key, wish.options);
+  options.wait = connecting.left();
+  auto lease = client->try_acquire(wish.key, options);
   if (!lease) return std::move(lease).error();
   if (wish.admit) {
     if (Status s = wish.admit(*client, *lease); !s) {

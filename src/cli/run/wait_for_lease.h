@@ -16,6 +16,7 @@ struct Wish {
   AcquireOptions options;
   // Asked when it is granted; an error gives it back, and is what came of the wait.
   std::function<Status(const Client&, const Lease&)> admit = {};
+  bool quiet = false;  // nothing is told of how the store is set up
 };
 
 struct Granted {
@@ -28,10 +29,10 @@ struct Interrupted {
 };
 using Waited = std::variant<Granted, Error, Interrupted>;
 
-// Opens the store and acquires, on a thread of its own; this one listens to signals.  On a terminal it says
-// for whom it waits.  Interrupted: the place in the queue is given up, and what may have been granted is
-// given back, unless an owner was named: others may hold it by that name.  Should the store hang, we do not
-// wait for that longer than a second.
+// Reaches the store and acquires, both within options.wait, on a thread of its own; this one listens to
+// signals.  On a terminal it says for whom it waits.  Interrupted: the place in the queue is given up, and
+// what may have been granted is given back, unless an owner was named: others may hold it by that name.
+// Should the store hang, we do not wait for that longer than a second.
 Waited wait_for_lease(Wish wish, Signals& signals);
 
 }  // namespace holdfast::cli

@@ -39,7 +39,8 @@ std::string describe(const std::string& key, const Result<Page>& page, Millis wa
   const auto seconds = std::chrono::floor<std::chrono::seconds>(waited);
   std::string line =
       "holdfast: waiting " + (seconds >= 1s ? format_duration(seconds) + " " : "") + "for " + printable(key);
-  if (!page || page->leases.empty()) return line;
+  if (!page) return line + ": " + printable(without_secrets(page.error().detail));
+  if (page->leases.empty()) return line;
   const LeaseRow& row = page->leases.front();
   if (row.remaining > Millis::zero()) {
     line += ", held by " + printable(short_holder(row.holder));

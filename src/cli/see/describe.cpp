@@ -41,9 +41,14 @@ void add_holder(Rows& rows, const LeaseRow& lease, Micros now) {
 
 }  // namespace
 
+std::optional<Millis> held_for(const LeaseRow& row, Micros now) {
+  if (!is_held(row) || row.since == Micros::zero()) return std::nullopt;
+  return std::chrono::floor<Millis>(std::max(now - row.since, Micros::zero()));
+}
+
 std::string age_of(const LeaseRow& row, Micros now) {
-  if (!is_held(row) || row.since == Micros::zero()) return "-";
-  return format_duration(std::chrono::floor<Millis>(std::max(now - row.since, Micros::zero())));
+  const auto age = held_for(row, now);
+  return age ? format_duration(*age) : "-";
 }
 
 std::string left_of(const LeaseRow& row) {

@@ -6,9 +6,10 @@
 
 namespace holdfast::cli {
 
-// "12m", the time since it was granted; "-" if it is not held or nobody knows.  The wall clock of whoever
-// looks may be another than the store's.
-std::string age_of(const LeaseRow& row, Micros now);
+// The time since it was granted; none if it is not held or nobody knows.  The wall clock of whoever looks may
+// be another than the store's.
+std::optional<Millis> held_for(const LeaseRow& row, Micros now);
+std::string age_of(const LeaseRow& row, Micros now);  // "12m", or "-"
 std::string left_of(const LeaseRow& row);
 
 // Parts of a sentence about a lease.

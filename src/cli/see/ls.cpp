@@ -15,6 +15,7 @@
 #include "cli/see/describe.h"
 #include "cli/see/in_place.h"
 #include "cli/see/rounds.h"
+#include "cli/words/given.h"
 
 namespace holdfast::cli {
 namespace {
@@ -55,6 +56,11 @@ Row cells_of(const LeaseRow& row, Micros now) {
           row.waiting == 0 ? "-" : std::to_string(row.waiting),
           row.token == no_token ? "-" : std::to_string(number(row.token)),
           row.note};
+}
+
+std::string nothing_of(const Ls& command) {
+  return "no key" + (command.prefix.empty() ? "" : " that starts with " + shown(command.prefix)) +
+         " is held" + (command.held ? "" : " or waited for");
 }
 
 // Half of a holder's name is of less use than half of a key, so it is cut last.
@@ -122,7 +128,7 @@ int execute(const Ls& command, const Common& common) {
   }
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   if (leases->empty()) {
-    if (terminal) complain("nobody holds or waits for anything in " + common.store);
+    complain(nothing_of(command) + " in " + looked->origin->name());
     return exit_ok;
   }
   if (terminal) count_as_utf8();

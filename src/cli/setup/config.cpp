@@ -43,6 +43,8 @@ Rows all_of(const Setup& setup) {
   for (const ConfigFile& file : setup.configuration.files)
     rows.push_back({"file", file.path, file.there ? "read" : "not there"});
   rows.push_back(row_of_store(setup));
+  if (const Entry* const required = setup.configuration.store_required(); required != nullptr)
+    rows.push_back({required->name, required->text, required->from});
   for (const ConfigFile& file : setup.configuration.files) add_rows_of(file, rows);
   return rows;
 }

@@ -90,6 +90,8 @@ class Reader {
       if (key == "store") {
         out_.store = {"store", text_of(key, node, "\"prod\""), place(key)};
         check_store(key, out_.store->text, true);
+      } else if (key == "require-store") {
+        out_.require_store = {"require-store", truth_of(key, node), place(key)};
       } else if (key == "stores") {
         for (auto&& [name, store] : table_of(key, node)) out_.stores.push_back(store_of(name, store));
       } else if (key == "defaults") {
@@ -97,7 +99,7 @@ class Reader {
       } else if (key == "keys") {
         for (auto&& [prefix, section] : table_of(key, node)) add_section(prefix, section);
       } else {
-        unknown(key, "known are ", {"store", "stores", "defaults", "keys"});
+        unknown(key, "known are ", {"store", "require-store", "stores", "defaults", "keys"});
       }
     }
     std::sort(out_.sections.begin(), out_.sections.end(),
@@ -127,6 +129,11 @@ class Reader {
     wrong(key, shown(std::string(key.str())) +
                    " is no table: write [stores], [defaults] or [keys.\"PREFIX\"], and "
                    "below it what it holds");
+  }
+  std::string truth_of(const toml::key& key, const toml::node& node) const {
+    if (node.as_boolean() == nullptr)
+      wrong(key, printable(key.str()) + " is true or false: write it without quotes");
+    return node.as_boolean()->get() ? "true" : "false";
   }
   std::string text_of(const toml::key& key, const toml::node& node, const char* example) const {
     if (node.as_string() == nullptr)
@@ -219,8 +226,7 @@ class Reader {
     const Setting* const setting = setting_of(key);
     Entry entry{std::string(key.str()), {}, place(key)};
     if (setting->into == nullptr) {
-      if (node.as_boolean() == nullptr) wrong(key, entry.name + " is true or false: write it without quotes");
-      entry.text = node.as_boolean()->get() ? "true" : "false";
+      entry.text = truth_of(key, node);
       return entry;
     }
     const bool number = entry.name == "conflict-exit-code" && node.as_integer() != nullptr;

@@ -2,6 +2,7 @@
 // config_text.h - one file of the configuration, understood.
 //
 //   store = "prod"                   # a name of [stores], a URL or @/FILE
+//   require-store = true             # somebody has to say which: the user's own file is not used
 //   [stores]
 //   prod = "postgres://app@db/app"
 //   cache = { url = "redis://cache", password-file = "/etc/holdfast/cache.secret" }
@@ -46,6 +47,7 @@ struct ConfigFile {
   std::string path;
   bool there = false;
   std::optional<Entry> store;
+  std::optional<Entry> require_store;  // "true" or "false"
   std::vector<StoreEntry> stores;
   std::vector<Section> sections;  // the longest prefix first
 

@@ -29,7 +29,7 @@ void keep_secrets_of(const ConfigFile& file) {
 Result<ConfigFile> read_file(const std::string& path) {
   auto read = read_small_file(path);
   if (!read) return unusable(path, read.error().detail);
-  if (!read->has_value()) return ConfigFile{path, false, {}, {}, {}};
+  if (!read->has_value()) return ConfigFile{path, false, {}, {}, {}, {}};
   const SmallFile& file = **read;
   if (const std::string why = distrust(file); !why.empty()) return unusable(path, why);
   auto parsed = parse_config(file.text, path);
@@ -65,6 +65,13 @@ void take(const Entry& entry, const Setting& setting, Given& given) {
 const Entry* Configuration::store() const {
   for (const ConfigFile& file : files) {
     if (file.store) return &*file.store;
+  }
+  return nullptr;
+}
+
+const Entry* Configuration::store_required() const {
+  for (const ConfigFile& file : files) {
+    if (file.require_store && file.require_store->text == "true") return &*file.require_store;
   }
   return nullptr;
 }

@@ -18,6 +18,8 @@ struct Configuration {
   std::vector<ConfigFile> files;  // also those that are not there
 
   const Entry* store() const;
+  // Where it says that somebody has to say which store; null: nowhere.  No file takes back what another says.
+  const Entry* store_required() const;
   const StoreEntry* store_named(std::string_view name) const;
   // As the settings are named; wait and nonblock are one: whichever is said first.
   const Entry* setting(std::string_view key, std::string_view name) const;

@@ -206,7 +206,13 @@ StoreWord store_word(const std::string& given, const std::optional<std::string>&
 }
 
 Result<StoreChoice> choose_store(const StoreWord& said, const Configuration& configuration) {
-  if (said.by == StoreWord::By::nobody) return StoreChoice{.url = said.word, .from = said.from};
+  if (said.by == StoreWord::By::nobody) {
+    if (const Entry* const required = configuration.store_required(); required != nullptr)
+      return Error{Errc::invalid, "no store is given, and " + printable(required->from) +
+                                      " requires one: give --store URL, set HOLDFAST_STORE, or write store = "
+                                      "\"…\" into the configuration"};
+    return StoreChoice{.url = said.word, .from = said.from, .implicit = true};
+  }
   if (said.by == StoreWord::By::environment) {
     if (Status s = check_from_environment(said.word); !s) return std::move(s).error();
   }

@@ -17,6 +17,7 @@ struct StoreChoice {
   std::string password = {};       // of the configuration, beside the URL
   std::string password_file = {};  // where that is
   std::string from;                // --store, HOLDFAST_STORE, FILE:LINE, default
+  bool implicit = false;           // nobody said which: the user's own file
 };
 
 // What is known before the command does anything.
@@ -51,7 +52,8 @@ struct StoreWord {
 StoreWord store_word(const std::string& given, const std::optional<std::string>& inherited,
                      const Configuration& configuration);
 
-// A word without a colon is the name of a store of the configuration.
+// A word without a colon is the name of a store of the configuration.  Errc::invalid also if nobody said
+// which store, and the configuration requires it.
 //
 // HOLDFAST_STORE says the same from now on, for what CMD calls; with *** for a password, which holdfast
 // refuses: to fall back to another store would be worse.  Where the configuration has the password, the name

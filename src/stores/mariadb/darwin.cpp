@@ -14,9 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A node's own renewal comes at the very moment at which its lease ends, and later if it is busy.
-constexpr Micros kindness = 2s;
-
 // What no request can have: a name has no NUL in it.
 const std::string no_owner(1, '\0');
 constexpr Token no_grant{std::numeric_limits<std::uint64_t>::max()};
@@ -47,7 +44,7 @@ Darwin::Darwin(const Answer& row, core::Record& record, Micros now) : there_(!ro
   foreign_ = row.text(0, 0) != unlock_key(record.token);
   if (!foreign_) return;
   record.holder = std::string(row.text(0, 0)) + " (Darwin)";
-  record.end = now + Micros(row.number(0, 1)) + kindness;
+  record.end = now + Micros(row.number(0, 1)) + darwin_grace;
   record.since = Micros::zero();
   // Behind its end the next token follows on ours.
   if (!record.live(now)) return;

@@ -14,8 +14,13 @@
 
 namespace holdfast::mariadb {
 
-// Behind it: no `LIKE '%_ID'` of a node whose instance does not end in ~ finds it.
+// Behind it: no `LIKE '%_ID'` of a node finds it, unless its instance is empty or ends in ~ or a wildcard.
 inline constexpr std::string_view darwin_suffix = "_cpp-holdfast~";
+
+// A lease of Java's is live for so long behind its leaseUntil.  A node's own renewal comes when its lease
+// ends, which is up to two seconds behind leaseUntil: that has lost the fractions of the node's and of the
+// server's time.  So a renewal that is late by a second at most is waited for.
+inline constexpr Micros darwin_grace = std::chrono::seconds(2);
 
 std::string darwin_read(const Tables& tables);
 // What stands in the table for that grant of ours.

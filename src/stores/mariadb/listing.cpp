@@ -92,6 +92,7 @@ Result<Page> MariaStore::list(const Query& query, Instant until) {
                               {{"wanted", wanted},
                                {"after", hex(query.after)},
                                {"suffix", "'" + std::string(darwin_suffix) + "'"},
+                               {"grace", std::to_string(darwin_grace.count())},
                                {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),
                          until);
     if (answers.trouble) raise(statement_error(*answers.trouble, site_->name));

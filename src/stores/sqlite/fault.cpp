@@ -53,12 +53,19 @@ Error cannot_open(const Trouble& trouble, const std::string& path) {
   return system_error(what, trouble.system_errno);
 }
 
+// The commit is the last of what is written: it is not there if there was no room for all of it.  Of a quota
+// SQLite does not say that it is full, and a file beside it may be what could not grow.
+bool lacked_room(const Trouble& trouble) {
+  return primary(trouble.code) == SQLITE_FULL ||
+         (trouble.code == SQLITE_IOERR_WRITE && trouble.system_errno == EDQUOT);
+}
+
 Error cannot_write(const Trouble& trouble, During during, const std::string& path) {
-  const bool full = primary(trouble.code) == SQLITE_FULL;
-  const int error = full ? ENOSPC : trouble.system_errno;
+  const int error = primary(trouble.code) == SQLITE_FULL ? ENOSPC : trouble.system_errno;
   const std::string why = error != 0 ? words(error) : trouble.text;
-  return during == During::commit ? Error{Errc::in_doubt, "writing " + path + " failed half-way: " + why}
-                                  : Error{Errc::unavailable, "cannot read or write " + path + ": " + why};
+  return during == During::commit && !lacked_room(trouble)
+             ? Error{Errc::in_doubt, "writing " + path + " failed half-way: " + why}
+             : Error{Errc::unavailable, "cannot read or write " + path + ": " + why};
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace holdfast::sqlite {
 enum class During : std::uint8_t {
   begin,   // nothing was asked yet
   work,    // it is rolled back: nothing was applied
-  commit,  // a failure to write may have come after the write
+  commit,  // a failure to write may have come after the write, unless there was no room for it
 };
 
 struct Trouble {

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Keys for people, in bytewise order: ours, and those of Darwin's nodes, which have no token.
+-- Keys for people, in bytewise order: ours, and those of Darwin's nodes, which have no token and are live for so long
+-- behind their end as an acquire waits.
 SELECT x.`key`, x.holder, x.token, x.until_us, x.since_us, f.note, f.detached,
        (SELECT COUNT(*) FROM {waiters} AS w WHERE w.`key` = x.`key` AND w.until > {now}), {now_us}
   FROM (SELECT l.`key`, l.locked_by AS holder, l.sequence AS token,
@@ -10,7 +11,7 @@ SELECT x.`key`, x.holder, x.token, x.until_us, x.since_us, f.note, f.detached,
           LEFT JOIN {darwin} AS d ON d.processName = l.`key`
          WHERE d.processName IS NULL OR d.unlockKey = CONCAT(LOWER(HEX(l.sequence)), {suffix})
         UNION ALL
-        SELECT d.processName, CONCAT(d.unlockKey, ' (Darwin)'), 0, {now_us} + TIMESTAMPDIFF(MICROSECOND, NOW(6), d.leaseUntil), 0
+        SELECT d.processName, CONCAT(d.unlockKey, ' (Darwin)'), 0, {now_us} + TIMESTAMPDIFF(MICROSECOND, NOW(6), d.leaseUntil) + {grace}, 0
           FROM {darwin} AS d
           LEFT JOIN {locks} AS l ON l.`key` = d.processName
          WHERE l.`key` IS NULL OR d.unlockKey <> CONCAT(LOWER(HEX(l.sequence)), {suffix})) AS x

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/connecting.h"
+
+#include <algorithm>
+
+#include "base/duration.h"
+#include "base/wakeup.h"
+#include "cli/output.h"
+#include "core/pause.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis a_restart = 10s;
+constexpr Millis first_pause = 20ms, longest_pause = 500ms;
+
+}  // namespace
+
+Connecting::Connecting(Millis wait, std::stop_token stop)
+    : wait_(wait), stop_(std::move(stop)), began_(BootClock::now()), jitter_(random_bits()) {}
+
+Millis Connecting::limit() const { return wait_ == forever ? a_restart : wait_; }
+
+Millis Connecting::left() const {
+  if (wait_ == forever) return forever;
+  const Millis used = std::chrono::floor<std::chrono::seconds>(BootClock::now() - began_);
+  return std::max(wait_ - used, Millis::zero());
+}
+
+bool Connecting::pause(const Error& error) {
+  const Instant now = BootClock::now();
+  const Instant end = after(began_, limit());
+  if (!error.retryable() || now >= end) return false;
+  // Whoever waits for minutes should know why.  A restart is not worth a mail of cron's.
+  if (!told_ && now >= after(began_, a_restart)) {
+    told_ = true;
+    complain(error.detail + "; trying for another " +
+             format_duration(std::chrono::ceil<std::chrono::seconds>(end - now)));
+  }
+  Wakeup wakeup;
+  const std::stop_callback wake(stop_, [&] { wakeup.ring(); });
+  const Millis length = core::growing(first_pause, longest_pause, pauses_++);
+  wakeup.wait(std::min(end, after(now, core::scaled(length, 0.75 + jitter_.fraction() / 4))));
+  return !stop_.stop_requested();
+}
+
+Error Connecting::gave_up(Error error) const {
+  if (pauses_ > 0 && error.retryable())
+    error.detail = "gave up after " + format_duration(limit()) + ": " + error.detail;
+  return error;
+}
+
+}  // namespace holdfast::cli
