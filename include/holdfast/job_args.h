@@ -16,7 +16,8 @@
 
 namespace holdfast {
 
-// Any JSON value, as text: for an argument that is a list or an object of one's own.
+// Any JSON value, as text: for an argument that is a list or an object of one's own.  What lies in each other
+// is at most 100 levels deep, the list of arguments counted.
 struct Json {
   std::string text;
   bool operator==(const Json&) const = default;
@@ -116,7 +117,7 @@ T to(std::string_view text) {
 class HOLDFAST_API Args {
  public:
   Args() = default;
-  // Errc::invalid unless it is a JSON array.
+  // Errc::invalid unless it is a JSON array of at most 100 levels.
   static Result<Args> parse(std::string_view array);
   template <class... T>
   static Args of(const T&... values) {

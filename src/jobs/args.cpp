@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
 #include "base/text.h"
 #include "holdfast/job_args.h"
 
@@ -10,16 +11,17 @@ namespace {
 
 using Value = nlohmann::ordered_json;
 
-Value parsed(std::string_view text) {
-  Value value = Value::parse(text, nullptr, false);
-  if (value.is_discarded()) raise({Errc::invalid, "\"" + printable(text) + "\" is not JSON"});
-  return value;
-}
-
 // A long one is cut: it is a value of somebody's, shown to say which.
 std::string shown(std::string_view json) {
   constexpr std::size_t longest = 60;
   return json.size() <= longest ? printable(json) : printable(json.substr(0, longest)) + "…";
+}
+
+Value parsed(std::string_view text) {
+  check_json_depth(text, shown(text)).value();
+  Value value = Value::parse(text, nullptr, false);
+  if (value.is_discarded()) raise({Errc::invalid, "\"" + shown(text) + "\" is not JSON"});
+  return value;
 }
 
 [[noreturn]] void is_no(std::string_view json, const char* what) {

@@ -47,5 +47,20 @@ TEST(Args, what_is_no_json_array_is_refused) {
   EXPECT_EQ(Args::parse("[1,").error().detail, "\"[1,\" is not JSON");
 }
 
+std::string nested(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
+
+TEST(Args, a_hundred_levels_are_read_and_more_are_refused) {
+  EXPECT_EQ(Args::parse(nested(100)).value().text(), nested(100));
+  for (const std::size_t levels : {101, 100'000}) {
+    const auto read = Args::parse(nested(levels));
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error().code, Errc::invalid);
+    EXPECT_EQ(read.error().detail,
+              std::string(60, '[') + "… is nested deeper than 100 levels; pass its inner part as a text");
+  }
+  const Args args = Args::of(Json{nested(100'000)});
+  EXPECT_NE(refusal([&] { (void)args.get<std::vector<Json>>(0); }), "");
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "cli/words/choices.h"
@@ -46,6 +47,7 @@ Args arguments_of(const Given& given, const Words& words) {
   }
   if (words.size() > 1)
     refuse("--args and the argument " + shown(words[1]) + " exclude each other: give one of them");
+  if (Status s = check_json_depth(*given.args, "--args"); !s) refuse(s.error().detail);
   auto args = Args::parse(*given.args);
   if (!args) refuse("--args " + shown(*given.args) + " is no JSON array: write it as '[1, \"a\"]'");
   return *std::move(args);
