@@ -26,14 +26,14 @@ bool is_inexact(const nlohmann::json& value, const std::string& word) {
 }
 
 std::string argument(const std::string& word) {
-  const nlohmann::json value = nlohmann::json::parse(word, nullptr, false);
+  const nlohmann::json list = nlohmann::json::parse("[" + word + "]", nullptr, false);
   const bool padded = !word.empty() && (word.front() <= ' ' || word.back() <= ' ');
-  if (value.is_discarded() || padded) {
+  if (!list.is_array() || list.size() != 1 || padded) {
     if (!is_utf8(word)) refuse("the argument " + shown(word) + " is not UTF-8");
     return detail::json::of(std::string_view(word));
   }
   // It would become another number on its way.
-  if (is_inexact(value, word))
+  if (is_inexact(list[0], word))
     refuse("the argument " + shown(word) + " is too large for a number; give it as a text, '\"" +
            printable(word) + "\"'");
   return word;
