@@ -225,6 +225,7 @@ ABOVE = {
             "wire": ["ls_shows_what_is_asked_for", "cancel_retry_and_rm_say_what_they_did_and_refuse_what_does_not_fit"],
         },
         "NoRoom": {"wire": ALL},
+        "RefusedWork": {"postgres": ALL},  # it has tables of which one may be forbidden
         "Turns": {"smoke": ["of_five_at_once_one_has_the_tick"],
                   "wire": ["every_runs_again_after_a_failure_and_not_after_a_success"]},
         "Working": {

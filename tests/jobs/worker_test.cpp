@@ -86,11 +86,9 @@ TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_whoever_wrote_th
   std::atomic<int> ran = 0;
   jobs_.define("Deep", {.identifier = [](const Args&) { return "it"; }},
                [&](JobContext&, const Args&) { ++ran; });
-  const auto refused =
-      jobs_.try_enqueue("Deep", Args::of(std::vector{Json{std::string(99, '[') + std::string(99, ']')}}));
-  ASSERT_FALSE(refused.has_value());
-  EXPECT_EQ(refused.error().code, Errc::invalid);
-  EXPECT_EQ(refused.error().detail,
+  const std::string almost = std::string(99, '[') + std::string(99, ']');
+  const auto refused = jobs_.try_enqueue("Deep", Args::of(std::vector{Json{almost}}));
+  EXPECT_EQ(refused ? "" : refused.error().detail,
             "the list of arguments of Deep is nested deeper than 100 levels; pass its inner part as a text");
 
   // As one writes a row who does not ask us.
