@@ -76,7 +76,7 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
   std::string key;
   Millis timeout{};
   try {
-    key = job_key(name, options, args).value();
+    key = of.try_key(name, args, options).value();
     timeout = jobs::timeout_of(options, args);
   } catch (const Failure& failure) {  // arguments that do not fit
     return failure.error();
