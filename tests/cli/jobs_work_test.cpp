@@ -218,9 +218,13 @@ TEST_P(Working, told_twice_it_does_not_wait_and_kills_what_does_not_listen) {
 TEST_P(Working, a_cancelled_job_is_stopped) {
   handler("Long", std::string(says_pid) + "exec sleep 1000");
   const std::string id = enqueue({"Long"});
-  Process worker = start(work({"--claim", "1s"}));
+  Process worker = start(work({"--claim", "3s"}));
   const pid_t program = pid_of_handler();
-  ASSERT_EQ(holdfast({"jobs", "cancel", id}).code, 0);
+  const Ended cancelled = holdfast({"jobs", "cancel", id});
+  EXPECT_EQ(cancelled.code, 0);
+  EXPECT_THAT(cancelled.out,
+              MatchesRegex("job " + id + " Long is cancelled; it still runs on [^ ]+ pid " +
+                           std::to_string(worker.pid()) + ", which will notice within [0-9.]+m?s\n"));
   EXPECT_TRUE(await([&] { return !runs(program); }));
   EXPECT_TRUE(worker.await_err("job " + id + " Long was cancelled")) << worker.err();
   EXPECT_EQ(state(id), "cancelled");
