@@ -201,6 +201,7 @@ ABOVE = {
             "databases": ["a_store_that_works_gives_no_false_alarm"],
             "postgres": ALL,
         },
+        "DamagedJobs": {"postgres": ALL, "mariadb": ALL},  # those that keep jobs in tables that people can change
         "DoctorOnRedis": {"redis": ALL},
         "DoctorOnServers": {"databases": ["that_nobody_has_used_are_looked_at_and_stay_as_they_are"], "wire": ALL},
         "DoctorOnStrictServers": {"wire": ALL},
