@@ -131,8 +131,13 @@ struct JobOptions {
 
 using JobFunction = std::function<void(JobContext&, const Args&)>;
 
-// "lock:NAME:1-a--true": the arguments joined by -, or the identifier; "lock:NAME" if that is nullopt.
-// Errc::invalid if there is no identifier and an argument is a list or an object.
-HOLDFAST_API Result<std::string> job_key(std::string_view name, const JobOptions& options, const Args& args);
+// "lock:NAME:1-a-null-true": the arguments with - between them, or the identifier; "lock:NAME" if that is
+// nullopt.  Errc::invalid if there is no identifier and an argument is a list or an object.
+//
+// Texts are written as in JSON, with quotes, if they could be taken for something else: those that are empty,
+// begin with a digit, have a - : " or \ in them, or are "null", "true" or "false".  So the key tells the
+// arguments.  JobKeyForm::joined is "lock:NAME:1-a--true", never with quotes, and null is nothing.
+HOLDFAST_API Result<std::string> job_key(std::string_view name, const JobOptions& options, const Args& args,
+                                         JobKeyForm form = JobKeyForm::exact);
 
 }  // namespace holdfast

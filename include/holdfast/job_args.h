@@ -16,7 +16,8 @@
 
 namespace holdfast {
 
-// Any JSON value, as text: for an argument that is a list or an object of one's own.
+// One JSON value, as text: for an argument that is a list or an object of one's own.  What lies in each other
+// is at most 100 levels deep, the list of arguments counted.
 struct Json {
   std::string text;
   bool operator==(const Json&) const = default;
@@ -30,6 +31,7 @@ HOLDFAST_API std::string of(std::int64_t value);
 HOLDFAST_API std::string of(std::uint64_t value);
 HOLDFAST_API std::string of(double value);  // throws Failure for what is no number
 HOLDFAST_API std::string of(std::string_view value);
+HOLDFAST_API std::string of(const Json& value);  // throws Failure unless it is one value
 
 // Each throws Failure (Errc::invalid) if the value is another.
 HOLDFAST_API bool is_null(std::string_view json);
@@ -60,7 +62,7 @@ struct is_scalar<std::optional<T>> : is_scalar<T> {};
 template <class T>
 std::string from(const T& value) {
   if constexpr (std::same_as<T, Json>) {
-    return value.text;
+    return of(value);
   } else if constexpr (std::same_as<T, std::nullptr_t>) {
     return "null";
   } else if constexpr (is_optional<T>::value) {
@@ -116,14 +118,17 @@ T to(std::string_view text) {
 class HOLDFAST_API Args {
  public:
   Args() = default;
-  // Errc::invalid unless it is a JSON array.
+  // Errc::invalid unless it is a JSON array of at most 100 levels.
   static Result<Args> parse(std::string_view array);
+  // Throws Failure (Errc::invalid) for a text that is not UTF-8, a Json that is not one JSON value, and a
+  // number that is none.
   template <class... T>
   static Args of(const T&... values) {
     Args args;
     (args.items_.push_back(detail::json::from(values)), ...);
     return args;
   }
+  // Each one JSON value; throws Failure (Errc::invalid) otherwise.
   static Args of_json(std::vector<std::string> values);
 
   std::size_t size() const noexcept { return items_.size(); }

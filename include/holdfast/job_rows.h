@@ -18,6 +18,12 @@ enum class JobId : std::uint64_t {};
 inline constexpr JobId no_job{0};
 constexpr std::uint64_t number(JobId id) noexcept { return static_cast<std::uint64_t>(id); }
 
+// How arguments become the key of a job's lock, if nobody says otherwise; see job_key() in job.h.
+enum class JobKeyForm : std::uint8_t {
+  exact,   // other arguments make another key
+  joined,  // as active_job_lock joins them: those of `a b` and of `a-b` make the same
+};
+
 enum class JobState : std::uint8_t {
   queued,     // it waits for its time, for a worker, or for its lock
   running,    // a worker has claimed it

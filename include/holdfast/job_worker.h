@@ -47,6 +47,10 @@ struct WorkerOptions {
 
 // Starts with the constructor.  One thread more renews the claims of all jobs in one go.
 //
+// While the store cannot be reached, or refuses to let jobs be claimed, it tries again: a second later, and
+// of a refusal, which seldom passes by itself, ever less often, up to a minute.  ClientOptions::log is told
+// once.
+//
 // In a child after fork() it is nothing: no call waits, the destructor does nothing, and the parent's goes
 // on.
 class HOLDFAST_API JobWorker {
@@ -68,8 +72,10 @@ class HOLDFAST_API JobWorker {
 
   // Nothing runs, and nothing was due when it looked last, which was after the last job had ended.
   bool idle() const;
-  // Waits until idle(), draining, or `stop`.
-  void wait_until_idle(std::stop_token stop = {});
+  // Waits until idle(), draining, or `stop`.  Fails if the store refuses to let jobs be claimed, and those
+  // that ran have ended.
+  void wait_until_idle(std::stop_token stop = {}) { try_wait_until_idle(std::move(stop)).value(); }
+  Status try_wait_until_idle(std::stop_token stop = {});
 
  private:
   struct State;

@@ -116,6 +116,8 @@ class HOLDFAST_API Jobs {
 
   // -- looking
 
+  // The key of the lock that such a job runs under: job_key(), in the form of the store where that lock is.
+  Result<std::string> try_key(std::string_view name, const Args& args, const JobOptions& options) const;
   // Who has the lock.
   template <class J, class... A>
   std::optional<LeaseRow> locked(A&&... args) const {
@@ -194,8 +196,8 @@ class HOLDFAST_API Jobs {
   friend struct JobSchedules;
   friend struct Ticks;
   template <class J, class... A>
-  static std::string key_of(A&&... args) {
-    return job_key(J::name, detail::options_of<J>(), detail::args_of<J>(std::forward<A>(args)...)).value();
+  std::string key_of(A&&... args) const {
+    return try_key(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>()).value();
   }
 
   struct When {

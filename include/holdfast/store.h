@@ -133,7 +133,8 @@ class HOLDFAST_API Steward {
   virtual Result<Diagnosis> diagnose(Instant until);
 };
 
-class JobEngine;  // job_engine.h
+class JobEngine;                       // job_engine.h
+enum class JobKeyForm : std::uint8_t;  // job_rows.h
 
 // Where a client's stores come from.  Any thread may call any of it.
 class HOLDFAST_API Origin {
@@ -148,6 +149,9 @@ class HOLDFAST_API Origin {
   // A connection of its own for jobs, whose locks are leases of this table.  Errc::refused where none are
   // kept, unprepared where init() would make what they need.
   virtual Result<std::unique_ptr<JobEngine>> jobs(Instant until);
+
+  // Of the keys of jobs whose locks are here: exact, but where others make them too.
+  virtual JobKeyForm job_key_form() const noexcept;
 
   // The same database, another table or collection.
   virtual Result<std::shared_ptr<Origin>> in(std::string_view table) = 0;

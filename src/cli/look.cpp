@@ -29,8 +29,10 @@ Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
 
 Result<bool> is_unused(const std::shared_ptr<Origin>& origin) {
   auto missing = Operator(origin).try_plan();
-  if (!missing) return std::move(missing).error();
-  if (missing->empty()) return false;
+  // Who would make tables is refused for the sake of those of jobs too.
+  const bool refused = !missing && missing.error().code == Errc::refused;
+  if (!missing && (!refused || is_file(*origin))) return std::move(missing).error();
+  if (!refused && missing->empty()) return false;
   // A file that nobody has used yet would be made by whoever connects.
   if (is_file(*origin)) return true;
   // What jobs need is not missed here: a server where leases can be kept has all that one can look at.

@@ -35,6 +35,8 @@ const char* to_string(OnConflict what) noexcept {
   return "?";
 }
 
+JobKeyForm Origin::job_key_form() const noexcept { return JobKeyForm::exact; }
+
 Result<std::unique_ptr<JobEngine>> Origin::jobs(Instant) {
   return Error{Errc::refused, name() + " keeps no jobs"};
 }

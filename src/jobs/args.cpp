@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
 #include "base/text.h"
 #include "holdfast/job_args.h"
 
@@ -10,20 +11,35 @@ namespace {
 
 using Value = nlohmann::ordered_json;
 
-Value parsed(std::string_view text) {
-  Value value = Value::parse(text, nullptr, false);
-  if (value.is_discarded()) raise({Errc::invalid, "\"" + printable(text) + "\" is not JSON"});
-  return value;
-}
-
 // A long one is cut: it is a value of somebody's, shown to say which.
 std::string shown(std::string_view json) {
   constexpr std::size_t longest = 60;
   return json.size() <= longest ? printable(json) : printable(json.substr(0, longest)) + "…";
 }
 
+// The parser would take a NUL for the end.
+Value value_of(std::string_view text) {
+  if (text.find('\0') != std::string_view::npos) return Value(Value::value_t::discarded);
+  return Value::parse(text, nullptr, false);
+}
+
+Value parsed(std::string_view text) {
+  check_json_depth(text, shown(text)).value();
+  Value value = value_of(text);
+  if (value.is_discarded()) raise({Errc::invalid, "\"" + shown(text) + "\" is not JSON"});
+  return value;
+}
+
 [[noreturn]] void is_no(std::string_view json, const char* what) {
   raise({Errc::invalid, shown(json) + " is not " + what});
+}
+
+// In brackets it is a list of one: then it can neither end the list of arguments nor add to it.
+void check_one_value(std::string_view text) {
+  const std::string list = "[" + std::string(text) + "]";
+  check_json_depth(list, shown(text)).value();
+  const Value value = value_of(list);
+  if (!value.is_array() || value.size() != 1) is_no(text, "one JSON value");
 }
 
 }  // namespace
@@ -42,6 +58,11 @@ std::string of(double value) {
 std::string of(std::string_view value) {
   if (!is_utf8(value)) raise({Errc::invalid, "\"" + shown(value) + "\" is not UTF-8"});
   return Value(value).dump();
+}
+
+std::string of(const Json& value) {
+  check_one_value(value.text);
+  return value.text;
 }
 
 bool is_null(std::string_view json) { return json == "null"; }
@@ -97,13 +118,16 @@ std::string list(const std::vector<std::string>& items) {
 
 Result<Args> Args::parse(std::string_view array) {
   try {
-    return of_json(detail::json::items(array));
+    Args args;
+    args.items_ = detail::json::items(array);
+    return args;
   } catch (const Failure& failure) {
     return failure.error();
   }
 }
 
 Args Args::of_json(std::vector<std::string> values) {
+  for (const std::string& value : values) check_one_value(value);
   Args args;
   args.items_ = std::move(values);
   return args;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/json_depth.h"
 #include "base/text.h"
 #include "core/check.h"
 #include "core/job_rule.h"
@@ -75,7 +76,7 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
   std::string key;
   Millis timeout{};
   try {
-    key = job_key(name, options, args).value();
+    key = of.try_key(name, args, options).value();
     timeout = jobs::timeout_of(options, args);
   } catch (const Failure& failure) {  // arguments that do not fit
     return failure.error();
@@ -109,6 +110,8 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
   if (Status s = jobs::check_tick(job.tick_name); !s) return std::move(s).error();
   if (text.size() > longest_args)
     return invalid("the arguments of " + printable(name) + " are larger than 1 MiB");
+  if (Status s = check_json_depth(text, "the list of arguments of " + printable(name)); !s)
+    return std::move(s).error();
   const Instant until = jobs::soon();
   const auto reply = when.transaction != nullptr
                          ? when.transaction->enqueue(job, until)

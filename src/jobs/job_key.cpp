@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key of a job's lock, letter by letter as active_job_lock makes it.
+// The key of a job's lock: as active_job_lock makes it, letter by letter, or so that it tells the arguments.
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -29,29 +29,39 @@ std::string ruby_float(double value) {
   return digits;
 }
 
-Result<std::string> joined(std::string_view name, const Args& args) {
+// It can be taken neither for another value, nor for several, nor for a part of the name before it.
+bool is_plain(std::string_view text) {
+  const bool is_word = text == "null" || text == "true" || text == "false";
+  const bool is_number = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  return !text.empty() && !is_word && !is_number && text.find_first_of("-:\"\\") == std::string_view::npos;
+}
+
+// REQUIRES: it is neither a list nor an object.
+std::string word_of(const KeyValue& value, JobKeyForm form) {
+  if (value.is_number_float()) return ruby_float(value.get<double>());
+  if (value.is_null() && form == JobKeyForm::joined) return "";
+  if (!value.is_string()) return value.dump();
+  const auto& text = value.get_ref<const std::string&>();
+  return form == JobKeyForm::joined || is_plain(text) ? text : value.dump();
+}
+
+Result<std::string> identifier_of(std::string_view name, const Args& args, JobKeyForm form) {
   std::string identifier;
   for (std::size_t i = 0; i < args.size(); ++i) {
-    if (i > 0) identifier += '-';
     const KeyValue value = KeyValue::parse(args[i], nullptr, false);
-    if (value.is_string()) {
-      identifier += value.get<std::string>();
-    } else if (value.is_number_float()) {
-      identifier += ruby_float(value.get<double>());
-    } else if (value.is_structured() || value.is_discarded()) {
+    if (value.is_structured() || value.is_discarded())
       return Error{Errc::invalid,
                    "argument " + std::to_string(i + 1) + " of " + printable(name) +
                        " is a list or an object, which makes no key; give the job an identifier"};
-    } else if (!value.is_null()) {
-      identifier += args[i];
-    }
+    identifier += (i > 0 ? "-" : "") + word_of(value, form);
   }
   return identifier;
 }
 
 }  // namespace
 
-Result<std::string> job_key(std::string_view name, const JobOptions& options, const Args& args) {
+Result<std::string> job_key(std::string_view name, const JobOptions& options, const Args& args,
+                            JobKeyForm form) {
   std::string key;
   if (options.lock_key) {
     key = options.lock_key(args);
@@ -61,7 +71,7 @@ Result<std::string> job_key(std::string_view name, const JobOptions& options, co
     if (options.identifier) {
       identifier = options.identifier(args);
     } else {
-      auto text = joined(name, args);
+      auto text = identifier_of(name, args, form);
       if (!text) return text;
       identifier = *std::move(text);
     }

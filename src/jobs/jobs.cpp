@@ -145,6 +145,11 @@ Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
   return Ticks::enqueue(*this, name, args, options, {});
 }
 
+Result<std::string> Jobs::try_key(std::string_view name, const Args& args, const JobOptions& options) const {
+  const Client& store = options.lock_store ? *options.lock_store : state_->client;
+  return job_key(name, options, args, Adoption::origin(store)->job_key_form());
+}
+
 Result<std::optional<LeaseRow>> Jobs::try_locked(const std::string& key, const JobOptions& options) const {
   Client client = options.lock_store ? *options.lock_store : state_->client;
   const int limit = std::max(options.lock.limit, 1);

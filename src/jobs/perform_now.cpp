@@ -17,7 +17,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   const Millis timeout = jobs::timeout_of(options, args);
   const Millis ttl = timeout > 0ms ? timeout : jobs::unfixed_ttl;
   jobs::check(name, options, ttl).value();
-  const std::string key = job_key(name, options, args).value();
+  const std::string key = try_key(name, args, options).value();
   const bool waits =
       options.lock.on_conflict == OnConflict::wait || options.lock.on_conflict == OnConflict::replace;
   const Client client = options.lock_store ? *options.lock_store : state_->client;

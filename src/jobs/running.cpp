@@ -53,7 +53,7 @@ Running::Running(JobsState& jobs, Claimed claimed, Millis claim_ttl, Instant sen
     : jobs_(jobs), claimed_(std::move(claimed)), definition_(jobs.definition(claimed_.job.name)) {
   const JobRow& job = claimed_.job;
   auto args = Args::parse(job.args);
-  args_fit_ = args.has_value();
+  if (!args) unfit_args_ = "its arguments cannot be read: " + args.error().detail;
   state_ = std::make_shared<JobContext::State>(job, args ? *std::move(args) : Args());
   state_->timeout = job.lock_fixed ? job.lock_ttl : Millis::zero();
   state_->blocker = claimed_.blocker;
@@ -97,7 +97,7 @@ JobEvent Running::hand_back() { return failed("the worker was ending", true); }
 
 JobEvent Running::perform() {
   if (!definition_ || !definition_->function) return unknown();
-  if (!args_fit_) return failed("its arguments are not a JSON array: " + printable(claimed_.job.args), false);
+  if (!unfit_args_.empty()) return failed(unfit_args_, false);
   if (const auto trouble = take_lock_elsewhere())
     return trouble->busy() ? refused() : put_off(trouble->detail);
   state_->listen();

@@ -53,7 +53,7 @@ class Running {
   const Claimed claimed_;
   const std::shared_ptr<const Definition> definition_;
   std::shared_ptr<JobContext::State> state_;
-  bool args_fit_ = true;
+  std::string unfit_args_;  // why they cannot be read; empty: they can
   double jitter_ = 0;
 };
 

@@ -15,7 +15,7 @@ using jobs::guarded;
 using jobs::one_claim;
 using jobs::Running;
 
-constexpr Millis after_trouble = 1s;
+constexpr Millis after_trouble = 1s, after_refusals = 1min;
 constexpr Millis patience_with_jobs = 24h * 365;  // a job's thread cannot be ended: only waited for
 
 Status check(const WorkerOptions& o) {
@@ -66,7 +66,7 @@ void JobWorker::State::tell_trouble(const std::string& text) {
     const std::lock_guard lock(mutex);
     if (std::exchange(trouble, text) == text) return;
   }
-  log(text.empty() ? "claiming jobs works again" : "cannot claim jobs just now: " + text);
+  log(text.empty() ? "claiming jobs works again" : text);
 }
 
 Result<Claimed> JobWorker::State::claim(const std::string& holder) {
@@ -108,7 +108,7 @@ void JobWorker::State::work(Wakeup& wakeup) {
       pause = look_and_run();
     } catch (...) {  // out of memory, or of descriptors: not for ever
       if (forked()) return;
-      guarded([&] { tell_trouble(jobs::current_exception_text()); });
+      guarded([&] { tell_trouble("cannot claim jobs just now: " + jobs::current_exception_text()); });
     }
     if (pause > 0ms) rest(wakeup, pause);
   }
@@ -119,11 +119,7 @@ Millis JobWorker::State::look_and_run() {
   Look look(*this);
   const Instant sent = BootClock::now();
   auto claimed = claim(holder);
-  if (!claimed) {
-    tell_trouble(claimed.error().detail);
-    if (claimed.error().in_doubt()) hand_back_unheard(holder);
-    return after_trouble;
-  }
+  if (!claimed) return cannot_claim(look, claimed.error(), holder);
   tell_trouble("");
   if (claimed->what == Claimed::What::nothing) {
     look.found_nothing();
@@ -132,6 +128,18 @@ Millis JobWorker::State::look_and_run() {
   look.found_something();
   run(*std::move(claimed), sent);
   return 0ms;
+}
+
+// A refusal may pass too: a replica becomes the primary, somebody grants the right.
+Millis JobWorker::State::cannot_claim(Look& look, const Error& why, const std::string& holder) {
+  if (!why.retryable()) {
+    tell_trouble("cannot claim jobs: " + why.detail);
+    const int doublings = std::min(look.was_refused(why) - 1, 6);
+    return std::min(after_trouble * (1 << doublings), after_refusals);
+  }
+  tell_trouble("cannot claim jobs just now: " + why.detail);
+  if (why.in_doubt()) hand_back_unheard(holder);
+  return after_trouble;
 }
 
 void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
@@ -265,14 +273,19 @@ bool JobWorker::idle() const {
   return state_->empty_look != 0 && state_->busy == 0;
 }
 
-void JobWorker::wait_until_idle(std::stop_token stop) {
-  if (state_->forked()) return;
+Status JobWorker::try_wait_until_idle(std::stop_token stop) {
+  if (state_->forked()) return ok();
   std::unique_lock lock(state_->mutex);
-  const std::uint64_t before = state_->looks;  // what these have found may be out of date
+  // What these have found may be out of date.
+  const std::uint64_t looks = state_->looks, refused = state_->refused;
   if (state_->lookout != nullptr) state_->lookout->ring();
+  bool is_refused = false;
   state_->changed.wait(lock, std::move(stop), [&] {
-    return state_->draining || (state_->empty_look > before && state_->busy == 0);
+    is_refused = state_->refusal && state_->refused > refused && state_->busy == 0;
+    return state_->draining || is_refused || (state_->empty_look > looks && state_->busy == 0);
   });
+  if (is_refused && !state_->draining) return *state_->refusal;
+  return ok();
 }
 
 }  // namespace holdfast

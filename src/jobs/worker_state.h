@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,10 @@ struct JobWorker::State {
   bool draining = false, over = false;
   std::uint64_t looks = 0;  // claims that were asked for
   std::uint64_t empty_look =
-      0;                      // the last that found nothing while all others rested; zero: since then one did
+      0;  // the last that found nothing while all others rested; zero: since then one did
+  std::optional<Error> refusal;  // of the last look; none: it was answered
+  std::uint64_t refused = 0;     // looks that were
+  int refused_in_a_row = 0;
   int looking = 0, busy = 0;  // threads that ask for a claim, and that have one
   Wakeup* lookout = nullptr;  // of who is on it
   std::vector<Wakeup*> asleep;
@@ -83,6 +87,8 @@ struct JobWorker::State {
   class Look;
   // So long nothing will be found; zero: it has found something and done it.
   Millis look_and_run();
+  // Until the next look.
+  Millis cannot_claim(Look& look, const Error& why, const std::string& holder);
   Result<Claimed> claim(const std::string& holder);
   void hand_back_unheard(const std::string& holder);
   void rest(Wakeup& wakeup, Millis length);
@@ -116,6 +122,7 @@ class JobWorker::State::Look {
   void found_something() {
     const std::lock_guard lock(state_.mutex);
     end();
+    state_.refusal.reset();
     found_ = true;
     ++state_.busy;
     state_.empty_look = 0;
@@ -125,7 +132,16 @@ class JobWorker::State::Look {
   void found_nothing() {
     const std::lock_guard lock(state_.mutex);
     end();
+    state_.refusal.reset();
     if (state_.looking == 0 && state_.busy == 0) state_.empty_look = number_;
+  }
+  // How often in a row.
+  int was_refused(const Error& why) {
+    const std::lock_guard lock(state_.mutex);
+    state_.refused_in_a_row = state_.refusal ? state_.refused_in_a_row + 1 : 1;
+    state_.refusal = why;
+    ++state_.refused;
+    return state_.refused_in_a_row;
   }
 
  private:

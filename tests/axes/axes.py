@@ -201,6 +201,7 @@ ABOVE = {
             "databases": ["a_store_that_works_gives_no_false_alarm"],
             "postgres": ALL,
         },
+        "DamagedJobs": {"postgres": ALL, "mariadb": ALL},  # those that keep jobs in tables that people can change
         "DoctorOnRedis": {"redis": ALL},
         "DoctorOnServers": {"databases": ["that_nobody_has_used_are_looked_at_and_stay_as_they_are"], "wire": ALL},
         "DoctorOnStrictServers": {"wire": ALL},
@@ -225,6 +226,7 @@ ABOVE = {
             "wire": ["ls_shows_what_is_asked_for", "cancel_retry_and_rm_say_what_they_did_and_refuse_what_does_not_fit"],
         },
         "NoRoom": {"wire": ALL},
+        "RefusedWork": {"postgres": ALL},  # it has tables of which one may be forbidden
         "Turns": {"smoke": ["of_five_at_once_one_has_the_tick"],
                   "wire": ["every_runs_again_after_a_failure_and_not_after_a_success"]},
         "Working": {

@@ -8,6 +8,7 @@
 
 #include "tests/cli/home.h"
 #include "tests/support/own_servers.h"
+#include "tests/support/servers/shared.h"
 
 namespace holdfast::test {
 namespace {
@@ -301,7 +302,40 @@ TEST_F(DoctorHere, what_is_not_a_store_is_64) {
   EXPECT_TRUE(is_empty());
 }
 
+// A server where a table of jobs lacks a column; leases have tables of their own.
+class DamagedJobs : public DoctorOn {
+ protected:
+  DamagedJobs() {
+    const std::string url = database_->url();
+    if (GetParam().name == "postgres") {
+      const std::string table = url.substr(url.find("?table=") + 7);
+      const std::string schema = table.substr(0, table.find('.'));
+      shared_postgres().execute("ALTER TABLE " + schema + ".holdfast_jobs DROP COLUMN trail");
+    } else {
+      shared_mariadb().query("ALTER TABLE " + url.substr(url.rfind('/') + 1) +
+                             ".holdfast_jobs DROP COLUMN trail");
+    }
+  }
+};
+
+TEST_P(DamagedJobs, are_a_note_and_leases_do_without) {
+  EXPECT_EQ(holdfast({"run", "-n", "k", "true"}).code, 0);
+  const Ended ended = holdfast({"doctor", "--quick", "--json"});
+  const Told told(ended.out);
+  EXPECT_EQ(told.weight_of("all.refused"), "") << ended.out;
+  EXPECT_EQ(told.weight_of(GetParam().name + ".jobs"), "note") << ended.out;
+  EXPECT_THAT(told.what_of(GetParam().name + ".jobs"), HasSubstr("its column \"trail\" is missing"));
+  EXPECT_THAT(ended.out, ::testing::Not(HasSubstr("drop")));
+  EXPECT_NE(ended.code, 77);
+  const Ended ls = holdfast({"ls"});
+  EXPECT_EQ(ls.code, 0) << ls.err;
+  const Ended jobs = holdfast({"jobs", "ls"});
+  EXPECT_EQ(jobs.code, 77);
+  EXPECT_THAT(jobs.err, HasSubstr("its column \"trail\" is missing"));
+}
+
 HOLDFAST_ON_EVERY_SHARED_STORE(DoctorOn);
+HOLDFAST_ON_STORES(DamagedJobs, kinds_named({"postgres", "mariadb"}));
 HOLDFAST_ON_EVERY_SERVER(DoctorOnServers);
 HOLDFAST_ON_EVERY_STRICT_SERVER(DoctorOnStrictServers);
 HOLDFAST_ON_SERVERS(DoctorOnRedis, redis_kinds());

@@ -185,6 +185,28 @@ TEST_P(Jobs, locked_and_enqueued_answer_by_their_exit_codes) {
   EXPECT_EQ(holdfast({"jobs", "locked", "--key", "many", "--limit", "3"}).out, "ben\n");
 }
 
+TEST_F(Home, arguments_that_are_nested_too_deep_are_refused_and_shown_as_a_text) {
+  const std::string deep = std::string(50'000, '[') + std::string(50'000, ']');
+  for (const Words& words : {Words{"jobs", "enqueue", "Deep", "--key", "k", "--args", deep},
+                             Words{"jobs", "enqueue", "Deep", "--key", "k", deep}}) {
+    const Ended refused = holdfast(words);
+    EXPECT_EQ(refused.code, 64);
+    EXPECT_THAT(refused.err, HasSubstr("is nested deeper than 100 levels; pass its inner part as a text\n"));
+    EXPECT_LT(refused.err.size(), 500u);
+  }
+  ASSERT_EQ(holdfast({"jobs", "enqueue", "Deep", "--key", "k"}).code, 0);
+  // As one writes a row who does not ask us.
+  Process sqlite(plan({"sqlite3", path(".local/state/holdfast/leases.db"),
+                       "UPDATE holdfast_jobs SET args = replace(hex(zeroblob(100000)), '00', '[') || "
+                       "replace(hex(zeroblob(100000)), '00', ']')"}));
+  ASSERT_EQ(sqlite.wait(), 0) << sqlite.err();
+  for (const Words& words : {Words{"jobs", "ls", "--json"}, Words{"jobs", "show", "1", "--json"}}) {
+    const Ended shown = holdfast(words);
+    EXPECT_EQ(shown.code, 0) << shown.err;
+    EXPECT_THAT(shown.out, HasSubstr("\"args\":\"[[["));
+  }
+}
+
 TEST_F(Home, a_layout_that_keeps_no_jobs_refuses_them_with_77_and_a_sentence) {
   for (const Kind& kind : shared_kinds()) {
     if (kind.name != "mongo_lock") continue;

@@ -2,7 +2,9 @@
 // Programs that do jobs: what they are given, what comes of how they end, and what ends them.
 #include <csignal>
 
+#include "base/random.h"
 #include "tests/cli/jobs_home.h"
+#include "tests/support/servers/shared.h"
 
 namespace holdfast::test {
 namespace {
@@ -229,9 +231,13 @@ TEST_P(Working, told_twice_it_does_not_wait_and_kills_what_does_not_listen) {
 TEST_P(Working, a_cancelled_job_is_stopped) {
   handler("Long", std::string(says_pid) + "exec sleep 1000");
   const std::string id = enqueue({"Long"});
-  Process worker = start(work({"--claim", "1s"}));
+  Process worker = start(work({"--claim", "3s"}));
   const pid_t program = pid_of_handler();
-  ASSERT_EQ(holdfast({"jobs", "cancel", id}).code, 0);
+  const Ended cancelled = holdfast({"jobs", "cancel", id});
+  EXPECT_EQ(cancelled.code, 0);
+  EXPECT_THAT(cancelled.out,
+              MatchesRegex("job " + id + " Long is cancelled; it still runs on [^ ]+ pid " +
+                           std::to_string(worker.pid()) + ", which will notice within [0-9.]+m?s\n"));
   EXPECT_TRUE(await([&] { return !runs(program); }));
   EXPECT_TRUE(worker.await_err("job " + id + " Long was cancelled")) << worker.err();
   EXPECT_EQ(state(id), "cancelled");
@@ -274,7 +280,48 @@ TEST_F(Home, a_worker_whose_nursery_is_killed_ends) {
   EXPECT_THAT(worker.err(), HasSubstr("was killed"));
 }
 
+// A user who may look at jobs and may not change them.
+class RefusedWork : public JobsHome {
+ protected:
+  RefusedWork() {
+    const std::string url = database_->url();
+    const std::size_t table = url.find("?table=") + 7;
+    schema_ = url.substr(table, url.find('.', table) - table);
+    shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN; GRANT USAGE ON SCHEMA " + schema_ + " TO " +
+                              role_ + "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " + role_ +
+                              "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + schema_ + " TO " + role_);
+    shared_postgres().execute("REVOKE UPDATE ON " + schema_ + ".holdfast_jobs FROM " + role_);
+    enqueued_ = enqueue({"Job"});
+    environment_["HOLDFAST_STORE"] =
+        shared_postgres().url(role_, "postgres", "") + "?table=" + schema_ + ".locks";
+    handler("Job", "exit 0");
+  }
+  ~RefusedWork() override { shared_postgres().execute("DROP OWNED BY " + role_ + "; DROP ROLE " + role_); }
+  std::string schema_, enqueued_;
+  const std::string role_ = "r_" + random_hex(16);
+};
+
+TEST_P(RefusedWork, once_ends_with_77_and_the_reason) {
+  const Ended ended = work_once();
+  EXPECT_EQ(ended.code, 77);
+  EXPECT_THAT(
+      ended.err,
+      MatchesRegex("holdfast: cannot claim jobs: [^\n]*permission denied [^\n]*holdfast_jobs[^\n]*\n"));
+}
+
+TEST_P(RefusedWork, a_worker_says_so_once_and_goes_on_when_it_is_let) {
+  Process worker = start(work({"--threads", "1"}));
+  ASSERT_TRUE(worker.await_err("cannot claim jobs: ")) << worker.err();
+  EXPECT_EQ(work_once().code, 77) << "time passes";
+  shared_postgres().execute("GRANT UPDATE ON " + schema_ + ".holdfast_jobs TO " + role_);
+  EXPECT_TRUE(worker.await_err("job " + enqueued_ + " Job done")) << worker.err();
+  const std::string said = worker.err();
+  EXPECT_THAT(said, HasSubstr("claiming jobs works again\n"));
+  EXPECT_EQ(said.find("cannot claim jobs"), said.rfind("cannot claim jobs"));
+}
+
 HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Working);
+HOLDFAST_ON_STORES(RefusedWork, kinds_named({"postgres"}));
 
 std::vector<Kind> servers_of_jobs() {
   std::vector<Kind> kinds = shared_job_kinds();

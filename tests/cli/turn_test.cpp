@@ -150,6 +150,9 @@ TEST_P(Explaining, a_job_tells_its_failures_and_who_acted) {
   handler("Bad", "exit 3");
   const std::string id = enqueue({"Bad"});
   ASSERT_EQ(work_once().code, 0);
+  EXPECT_THAT(holdfast({"explain", id}).out,
+              MatchesRegex("[^\n]* enqueued\n[^\n]* started by [^\n]*\n[^\n]*Bad failed: exit 3\n"
+                           "[^\n]*Bad is dead: exit 3\nnow [^\n]*\n"));
   ASSERT_EQ(holdfast({"jobs", "retry", id}).code, 0);
   ASSERT_EQ(holdfast({"jobs", "cancel", id}).code, 0);
   EXPECT_THAT(

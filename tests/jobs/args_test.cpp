@@ -47,5 +47,49 @@ TEST(Args, what_is_no_json_array_is_refused) {
   EXPECT_EQ(Args::parse("[1,").error().detail, "\"[1,\" is not JSON");
 }
 
+std::string nested(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
+
+TEST(Args, a_hundred_levels_are_read_and_more_are_refused) {
+  EXPECT_EQ(Args::parse(nested(100)).value().text(), nested(100));
+  for (const std::size_t levels : {101, 100'000}) {
+    const auto read = Args::parse(nested(levels));
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error().code, Errc::invalid);
+    EXPECT_EQ(read.error().detail,
+              std::string(60, '[') + "… is nested deeper than 100 levels; pass its inner part as a text");
+  }
+  EXPECT_NE(refusal([] { (void)Args::of(Json{nested(100'000)}); }), "");
+}
+
+TEST(Args, a_json_text_is_one_value_and_brings_no_other_along) {
+  using namespace std::string_literals;
+  const std::string no_values[] = {"",
+                                   " ",
+                                   "x",
+                                   "1,2",
+                                   "1],[2",
+                                   "1 2",
+                                   "[1",
+                                   "1,[2",
+                                   "3]",
+                                   "\"a",
+                                   "// 1",
+                                   "\"\xff\"",
+                                   "1],",
+                                   "1\0,2"s,
+                                   "1\0],"s,
+                                   "1]\0,[2"s,
+                                   "\xEF\xBB\xBF"
+                                   "1"};
+  for (const std::string& text : no_values) {
+    SCOPED_TRACE(::testing::PrintToString(text));
+    EXPECT_NE(refusal([&] { (void)Args::of(Json{text}); }), "");
+    EXPECT_NE(refusal([&] { (void)Args::of(std::vector{Json{text}}); }), "");
+    EXPECT_NE(refusal([&] { (void)Args::of_json({"1", text}); }), "");
+  }
+  EXPECT_EQ(refusal([] { (void)Args::of(Json{"1],[2"}); }), "1],[2 is not one JSON value");
+  EXPECT_EQ(Args::of(Json{" {\"a\" : [1, 2]}\n"}, 3).text(), "[ {\"a\" : [1, 2]}\n,3]");
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -65,6 +65,7 @@ class HookedOrigin final : public Origin {
     if (!engine) return engine;
     return std::unique_ptr<JobEngine>(new HookedEngine(*std::move(engine), hooks_));
   }
+  JobKeyForm job_key_form() const noexcept override { return inner_->job_key_form(); }
   Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
   std::string name() const override { return inner_->name(); }
   const std::string& client() const noexcept override { return inner_->client(); }

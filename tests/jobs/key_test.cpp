@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of active_job_lock, letter by letter (reference/jobs.md 4.1).
+// The keys of jobs: those that tell the arguments, and those of active_job_lock, letter by letter.
 #include <gtest/gtest.h>
+
+#include <map>
 
 #include "holdfast/jobs.h"
 
@@ -10,12 +12,48 @@ namespace {
 std::string key(const Args& args, const JobOptions& options = {}) {
   return job_key("Job", options, args).value();
 }
+std::string joined(const Args& args) { return job_key("Job", {}, args, JobKeyForm::joined).value(); }
 
-TEST(Key, arguments_are_joined_by_a_hyphen) {
-  EXPECT_EQ(key(Args::of(1, "a", nullptr, true)), "lock:Job:1-a--true");
-  EXPECT_EQ(key(Args::of(false, -7)), "lock:Job:false--7");
-  EXPECT_EQ(key(Args::of("", "")), "lock:Job:-");
-  EXPECT_EQ(key(Args::of(std::optional<int>(), std::optional<int>(3))), "lock:Job:-3");
+TEST(Key, texts_have_quotes_where_they_could_be_taken_for_something_else) {
+  EXPECT_EQ(key(Args::of(1, "a", nullptr, true)), "lock:Job:1-a-null-true");
+  EXPECT_EQ(key(Args::of(false, -7, "ä b")), "lock:Job:false--7-ä b");
+  EXPECT_EQ(key(Args::of("a-b", "1", "null", "")), R"(lock:Job:"a-b"-"1"-"null"-"")");
+  EXPECT_EQ(key(Args::of("a:b", "\"", "\\")), R"(lock:Job:"a:b"-"\""-"\\")");
+  EXPECT_EQ(key(Args::of(Json{" -0 "}, Json{"\"\\u0061\""})), "lock:Job:0-a")
+      << "the same value, however written";
+}
+
+// Every name with every list of up to three of these.
+TEST(Key, other_arguments_make_another_key) {
+  const std::vector<std::string> values = {"1",         "-1",     "5",       "0.5",       "1e-05",
+                                           "null",      "true",   R"("")",   R"("a")",    R"("-")",
+                                           R"("a-b")",  R"("1")", R"("05")", R"("1.0e")", R"("null")",
+                                           R"("true")", R"(":")", R"("a:")", R"("\"")",   R"("\\")"};
+  std::vector<std::vector<std::string>> lists = {{}};
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    for (std::size_t v = 0; v < values.size() && lists[i].size() < 3; ++v) {
+      lists.push_back(lists[i]);
+      lists.back().push_back(values[v]);
+    }
+  }
+  std::map<std::string, std::string> of;
+  for (const char* const name : {"T", "T:", "T::a", "T:a", "T:\"a", "T:\":", "T:1-"}) {
+    for (const auto& list : lists) {
+      const Args args = Args::of_json(list);
+      const std::string job = std::string(name) + " " + args.text();
+      const auto [there, is_new] = of.emplace(job_key(name, {}, args).value(), job);
+      ASSERT_TRUE(is_new) << there->second << " and " << job << " are both " << there->first;
+    }
+  }
+}
+
+TEST(Key, arguments_are_joined_by_a_hyphen_as_in_ruby_if_that_is_asked_for) {
+  EXPECT_EQ(joined(Args::of(1, "a", nullptr, true)), "lock:Job:1-a--true");
+  EXPECT_EQ(joined(Args::of(false, -7)), "lock:Job:false--7");
+  EXPECT_EQ(joined(Args::of("", "")), "lock:Job:-");
+  EXPECT_EQ(joined(Args::of("a-b", "1")), "lock:Job:a-b-1");
+  EXPECT_EQ(joined(Args::of(std::optional<int>(), std::optional<int>(3))), "lock:Job:-3");
+  EXPECT_EQ(joined({}), "lock:Job:");
 }
 
 TEST(Key, without_arguments_it_ends_in_a_colon) { EXPECT_EQ(key({}), "lock:Job:"); }
@@ -31,6 +69,7 @@ TEST(Key, a_key_of_ones_own_is_the_whole_key) {
 }
 
 TEST(Key, floats_look_as_in_ruby) {
+  EXPECT_EQ(joined(Args::of(2.5)), "lock:Job:2.5");
   EXPECT_EQ(key(Args::of(2.5)), "lock:Job:2.5");
   EXPECT_EQ(key(Args::of(1.0)), "lock:Job:1.0");
   EXPECT_EQ(key(Args::of(-0.0)), "lock:Job:-0.0");

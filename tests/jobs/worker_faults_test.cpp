@@ -62,6 +62,27 @@ TEST_P(Faults, a_stop_callback_may_ask_the_worker) {
   EXPECT_EQ(events_.count(What::handed_back), 1u);
 }
 
+TEST_P(Faults, a_worker_that_is_refused_does_not_let_one_wait_for_ever_and_goes_on_when_it_is_let) {
+  std::atomic<bool> refuses = true;
+  Jobs jobs = with({.before = [&](Step step) -> Status {
+    if (step == Step::claim && refuses) return Error{Errc::refused, "you may not"};
+    return ok();
+  }});
+  jobs.define("Quick", {}, [](JobContext&, const Args&) {});
+  const JobId id = id_of(jobs.enqueue("Quick"));
+  JobWorker worker(jobs, quick(2));
+  const Status waited = worker.try_wait_until_idle();
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code, Errc::refused);
+  EXPECT_EQ(waited.error().detail, "you may not");
+  EXPECT_THROW(worker.wait_until_idle(), Failure);
+  EXPECT_FALSE(worker.idle());
+  refuses = false;
+  // One that asked before may be answered now.
+  EXPECT_TRUE(await([&] { return worker.try_wait_until_idle().has_value(); }));
+  EXPECT_EQ(state(id), JobState::done);
+}
+
 // One thread has been given the last job and does not know it yet; the other finds nothing.
 TEST_P(Faults, a_worker_that_is_being_given_a_job_is_not_idle) {
   std::atomic<int> claims = 0, ran = 0;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "holdfast/job_engine.h"
 #include "holdfast/job_worker.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
@@ -78,6 +79,31 @@ TEST_P(Work, a_job_that_throws_is_tried_again_and_then_dead) {
   EXPECT_EQ(row.state, JobState::dead);
   EXPECT_EQ(row.error, "no paper");
   EXPECT_EQ(row.attempt, 3);
+}
+
+TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_whoever_wrote_them_kills_no_worker) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  std::atomic<int> ran = 0;
+  jobs_.define("Deep", {.identifier = [](const Args&) { return "it"; }},
+               [&](JobContext&, const Args&) { ++ran; });
+  const std::string almost = std::string(99, '[') + std::string(99, ']');
+  const auto refused = jobs_.try_enqueue("Deep", Args::of(std::vector{Json{almost}}));
+  EXPECT_EQ(refused ? "" : refused.error().detail,
+            "the list of arguments of Deep is nested deeper than 100 levels; pass its inner part as a text");
+
+  // As one writes a row who does not ask us.
+  const Instant soon = BootClock::now() + 20s;
+  const auto engine = database_->new_client()->jobs(soon).value();
+  const JobId id = engine->enqueue({.name = "Deep", .args = deep, .key = "k"}, soon).value().id;
+  jobs_.enqueue("Deep");
+  JobWorker worker(jobs_, quick(1));
+  ASSERT_TRUE(await_events(What::done));
+  EXPECT_EQ(ran, 1);
+  const JobRow row = jobs_.list({.id = id}).at(0);
+  EXPECT_EQ(row.state, JobState::dead);
+  EXPECT_EQ(row.args, deep);
+  EXPECT_EQ(row.error, "its arguments cannot be read: " + std::string(60, '[') +
+                           "… is nested deeper than 100 levels; pass its inner part as a text");
 }
 
 TEST_P(Work, no_two_jobs_of_a_key_run_at_once_and_those_that_wait_all_run) {

@@ -262,6 +262,18 @@ TEST_F(JobsOfRedis, a_job_that_is_only_set_aside_is_not_read_as_a_whole) {
 
 // -- the server has trouble
 
+TEST_F(JobsOfRedis, the_largest_arguments_of_many_jobs_are_listed_in_several_answers) {
+  const std::string args = "[\"" + std::string((1 << 20) - 4, 'x') + "\"]";
+  for (int i = 0; i < 70; ++i) worker_.enqueue("k" + std::to_string(i), {.args = args});
+  const auto rows = worker_.list({.limit = 100});
+  ASSERT_EQ(rows.size(), 70u);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(number(rows[i].id), 70 - i);
+    EXPECT_TRUE(rows[i].args == args) << i;
+  }
+  EXPECT_EQ(worker_.list({.limit = 9}).size(), 9u);
+}
+
 TEST_F(JobsOfRedis, a_server_that_has_forgotten_the_scripts_is_told_them_again) {
   worker_.loner("k");
   redis({"SCRIPT", "FLUSH"});

@@ -9,13 +9,22 @@
 #include "core/job_rule.h"
 
 namespace holdfast::cli {
+namespace {
+
+Result<std::string> key_of(const LockOfJob& lock, const Origin& store) {
+  return lock.key.empty() ? job_key(lock.name, {}, lock.args, store.job_key_form()) : lock.key;
+}
+
+}  // namespace
 
 int execute(const JobsLocked& command, const Common& common) {
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
+  const auto key = key_of(command.lock, *looked->origin);
+  if (!key) return fail(key.error());
   if (looked->unused) return exit_no;
   for (int n = 1; n <= command.limit; ++n) {
-    const auto found = looked->by_hand.try_inspect(core::lock_name(command.key, command.limit, n));
+    const auto found = looked->by_hand.try_inspect(core::lock_name(*key, command.limit, n));
     if (!found) return fail(found.error());
     if (found->lease.remaining == Millis::zero()) continue;
     say(common.json ? json_of(found->lease) : printable(found->lease.holder));
@@ -27,10 +36,12 @@ int execute(const JobsLocked& command, const Common& common) {
 int execute(const JobsEnqueued& command, const Common& common) {
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
+  const auto key = key_of(command.lock, *looked->origin);
+  if (!key) return fail(key.error());
   const auto engine = jobs_of(*looked);
   if (!engine) return fail(engine.error());
   if (!*engine) return exit_no;
-  const auto jobs = (*engine)->list({.key = command.key, .state = JobState::queued, .limit = 1}, soon());
+  const auto jobs = (*engine)->list({.key = *key, .state = JobState::queued, .limit = 1}, soon());
   if (!jobs) return fail(jobs.error());
   if (jobs->empty()) return exit_no;
   say(common.json ? json_of(jobs->front()) : std::to_string(number(jobs->front().id)));

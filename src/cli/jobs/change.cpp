@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // change.cpp - `holdfast jobs retry|cancel|rm ID...`: what an operator does to jobs.
+#include "base/duration.h"
 #include "base/host.h"
 #include "base/text.h"
 #include "cli/commands.h"
@@ -10,10 +11,26 @@
 namespace holdfast::cli {
 namespace {
 
-std::string sentence_of(const JobRow& job, JobChange what) {
+JobRow as_it_is(JobEngine& engine, JobId id) {
+  auto rows = engine.list({.id = id}, soon());
+  return rows && !rows->empty() ? std::move(rows->front()) : JobRow{};
+}
+
+// Its worker learns of it when it renews the claim next, which it does before that ends.
+std::string who_still_runs(const JobRow& was) {
+  if (was.state != JobState::running) return "";
+  const std::string worker = printable(short_holder(was.holder));
+  if (was.claim_remaining == Millis::zero())
+    return "; " + worker + ", which had it, is not heard of any more";
+  return "; it still runs on " + worker + ", which will notice within " +
+         format_duration(was.claim_remaining);
+}
+
+// `was`: before that.
+std::string sentence_of(const JobRow& job, JobChange what, const JobRow& was) {
   const std::string name = "job " + std::to_string(number(job.id)) + " " + printable(job.name);
   switch (what) {
-    case JobChange::cancel: return name + " is cancelled";
+    case JobChange::cancel: return name + " is cancelled" + who_still_runs(was);
     case JobChange::retry: return name + " is queued again";
     case JobChange::remove: return name + " is removed";
   }
@@ -30,13 +47,15 @@ int execute(const JobsChange& command, const Common& common) {
   int code = exit_ok;
   for (const JobId id : command.ids) {
     Result<JobRow> changed = Error{Errc::invalid, "there is no job " + std::to_string(number(id)) + " here"};
+    JobRow was;
+    if (*engine && command.what == JobChange::cancel) was = as_it_is(**engine, id);
     if (*engine) changed = (*engine)->change(id, command.what, user_at_host(), soon());
     if (!changed) {
       // The others may do; the first failure tells.
       const int failed = fail(changed.error());
       if (code == exit_ok) code = failed;
     } else {
-      say(common.json ? json_of(*changed) : sentence_of(*changed, command.what));
+      say(common.json ? json_of(*changed) : sentence_of(*changed, command.what, was));
     }
   }
   return code;

@@ -11,16 +11,22 @@
 namespace holdfast::cli {
 namespace {
 
-int answer(const Enqueued& enqueued, const JobsEnqueue&, bool quiet) {
+// What is said of a job that was asked for.
+struct Asked {
+  const JobLock& lock;
+  std::string key;
+};
+
+int answer(const Enqueued& enqueued, const Asked&, bool quiet) {
   if (!quiet) say(std::to_string(number(enqueued.id)));
   return exit_ok;
 }
 
-int answer(const Duplicate& duplicate, const JobsEnqueue& command, bool quiet) {
-  const std::string id = std::to_string(number(duplicate.id)), key = printable(command.key);
+int answer(const Duplicate& duplicate, const Asked& asked, bool quiet) {
+  const std::string id = std::to_string(number(duplicate.id)), key = printable(asked.key);
   if (!quiet) say(id);
   (void)answered();  // who reads both shall read this first
-  const JobLock& lock = command.options.lock;
+  const JobLock& lock = asked.lock;
   const bool by_window = lock.window > Millis::zero() && lock.unique == Unique::no && !lock.loner;
   complain("not enqueued: " +
            (by_window ? "this window of " + key + " has had job " + id
@@ -29,9 +35,8 @@ int answer(const Duplicate& duplicate, const JobsEnqueue& command, bool quiet) {
   return exit_duplicate;
 }
 
-int answer(const Locked& locked, const JobsEnqueue& command, bool) {
-  complain("not enqueued: " + printable(command.key) + " is held by " +
-           printable(short_holder(locked.holder)));
+int answer(const Locked& locked, const Asked& asked, bool) {
+  complain("not enqueued: " + printable(asked.key) + " is held by " + printable(short_holder(locked.holder)));
   return exit_busy;
 }
 
@@ -42,10 +47,13 @@ int execute(const JobsEnqueue& command, const Common& common) {
   if (!client) return fail(client.error());
   const Jobs all(*client);
   const Jobs jobs = command.at > Micros::zero() ? all.at(command.at) : all.in(command.in);
+  auto key = jobs.try_key(command.name, command.args, command.options);
+  if (!key) return fail(key.error());
   const auto result = jobs.try_enqueue(command.name, command.args, command.options);
   if (!result) return fail(result.error());
-  if (common.json) say(json_of(*result, command.key));
-  return std::visit([&](const auto& what) { return answer(what, command, common.json); }, *result);
+  if (common.json) say(json_of(*result, *key));
+  const Asked asked{command.options.lock, *std::move(key)};
+  return std::visit([&](const auto& what) { return answer(what, asked, common.json); }, *result);
 }
 
 }  // namespace holdfast::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/jobs/job_json.h"
 
+#include "base/json_depth.h"
 #include "cli/json_value.h"
 
 namespace holdfast::cli {
@@ -8,7 +9,9 @@ namespace {
 
 Json moment(Micros at) { return at == Micros::zero() ? Json() : Json(at.count()); }
 
+// As a text if they are no JSON, or too deep for whoever reads them.
 Json arguments(const std::string& text) {
+  if (json_depth(text) > deepest_json) return text;
   Json args = Json::parse(text, nullptr, false);
   return args.is_discarded() ? Json(text) : args;
 }

@@ -97,9 +97,11 @@ class Shift {
     join();
   }
 
-  // Ends by itself when nothing is due.
+  // Ends by itself when nothing is due, or the store refuses.
   void end_when_idle() {
-    await_end([this] { worker_.wait_until_idle(); });
+    await_end([this] {
+      if (Status s = worker_.try_wait_until_idle(); !s) code_ = exit_code(s.error().code);  // the log has why
+    });
   }
   // Told again: at once.
   void end() {
@@ -115,6 +117,8 @@ class Shift {
     end();
   }
   bool over() const { return over_; }
+  // REQUIRES: over, and joined.
+  int code() const { return code_; }
   Wakeup& wakeup() { return wakeup_; }
   void join() { waiting_.finish(for_ever); }
 
@@ -133,6 +137,7 @@ class Shift {
   JobWorker worker_;
   Wakeup wakeup_;
   std::atomic<bool> over_ = false;
+  int code_ = exit_ok;
   bool told_ = false;
   Worker waiting_;
 };
@@ -159,7 +164,7 @@ int attend(Shift& shift, Signals& signals, Nursery& nursery) {
     }
   }
   shift.join();
-  return code;
+  return code == exit_ok ? shift.code() : code;
 }
 
 }  // namespace

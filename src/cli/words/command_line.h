@@ -126,8 +126,7 @@ struct JobsEnqueue {
   std::string name;
   Args args;
   JobOptions options;
-  std::string key = {};  // of its lock
-  Micros at{};           // since 1970; zero: as `in` says
+  Micros at{};  // since 1970; zero: as `in` says
   Millis in{};
 };
 struct JobsWork {
@@ -151,12 +150,18 @@ struct JobsChange {
   JobChange what{};
   std::vector<JobId> ids;
 };
+// The lock of a job: by its key, or else by what the job is.
+struct LockOfJob {
+  std::string key = {};
+  std::string name = {};
+  Args args = {};
+};
 struct JobsLocked {
-  std::string key;
+  LockOfJob lock;
   int limit = 1;  // as the jobs of that key have
 };
 struct JobsEnqueued {
-  std::string key;
+  LockOfJob lock;
 };
 struct Explain {
   std::string what;  // a key, the number of a job, or job:NUMBER

@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "cli/words/choices.h"
@@ -25,14 +26,14 @@ bool is_inexact(const nlohmann::json& value, const std::string& word) {
 }
 
 std::string argument(const std::string& word) {
-  const nlohmann::json value = nlohmann::json::parse(word, nullptr, false);
+  const nlohmann::json list = nlohmann::json::parse("[" + word + "]", nullptr, false);
   const bool padded = !word.empty() && (word.front() <= ' ' || word.back() <= ' ');
-  if (value.is_discarded() || padded) {
+  if (!list.is_array() || list.size() != 1 || padded) {
     if (!is_utf8(word)) refuse("the argument " + shown(word) + " is not UTF-8");
     return detail::json::of(std::string_view(word));
   }
   // It would become another number on its way.
-  if (is_inexact(value, word))
+  if (is_inexact(list[0], word))
     refuse("the argument " + shown(word) + " is too large for a number; give it as a text, '\"" +
            printable(word) + "\"'");
   return word;
@@ -46,6 +47,7 @@ Args arguments_of(const Given& given, const Words& words) {
   }
   if (words.size() > 1)
     refuse("--args and the argument " + shown(words[1]) + " exclude each other: give one of them");
+  if (Status s = check_json_depth(*given.args, "--args"); !s) refuse(s.error().detail);
   auto args = Args::parse(*given.args);
   if (!args) refuse("--args " + shown(*given.args) + " is no JSON array: write it as '[1, \"a\"]'");
   return *std::move(args);
@@ -113,9 +115,10 @@ std::string name_of(const Words& words, const char* command) {
   return words.front();
 }
 
-std::string lock_key_of(const std::string& name, const JobOptions& options, const Args& args) {
-  auto key = job_key(name, options, args);
-  if (key) return *std::move(key);
+// In which form is for the store to say; this is the shorter one.
+void check_lock_key(const std::string& name, const JobOptions& options, const Args& args) {
+  const auto key = job_key(name, options, args, JobKeyForm::joined);
+  if (key) return;
   const bool structured = !options.lock_key && key.error().detail.find("makes no key") != std::string::npos;
   refuse(structured ? "an argument of " + shown(name) +
                           " is a list or an object, which makes no key: give one with --key"
@@ -150,7 +153,7 @@ Command enqueue_command(const Given& given, const Words& words) {
     refuse("--at " + shown(*given.at) + " and --in " + shown(*given.in) +
            " exclude each other: give one of them");
   JobsEnqueue job{.name = name, .args = arguments_of(given, words), .options = job_options(given)};
-  job.key = lock_key_of(name, job.options, job.args);
+  check_lock_key(name, job.options, job.args);
   if (given.in) job.in = duration("--in", *given.in);
   if (given.at) {
     auto at = parse_moment(*given.at);
@@ -202,16 +205,17 @@ Command ls_command(const Given& given, const Words& words) {
 }
 
 // Of the job that NAME and its arguments mean, or of --key.
-std::string asked_key(const Given& given, const Words& words, const char* command) {
+LockOfJob asked_lock(const Given& given, const Words& words, const char* command) {
   if (!given.key) {
-    const std::string name = name_of(words, command);
-    return lock_key_of(name, {}, arguments_of(given, words));
+    LockOfJob lock{.name = name_of(words, command), .args = arguments_of(given, words)};
+    check_lock_key(lock.name, {}, lock.args);
+    return lock;
   }
   if (!words.empty())
     refuse("--key " + shown(*given.key) + " and " + shown(words.front()) +
            " exclude each other: give one of them");
   core::check_key(*given.key).value();
-  return *given.key;
+  return {.key = *given.key};
 }
 
 Command explain_command(const Words& words) {
@@ -237,8 +241,8 @@ Command jobs_command_from(const std::string& name, const Given& given, const Wor
   if (name == "jobs cancel") return JobsChange{JobChange::cancel, ids_of(words, "jobs cancel")};
   if (name == "jobs rm") return JobsChange{JobChange::remove, ids_of(words, "jobs rm")};
   if (name == "jobs locked")
-    return JobsLocked{asked_key(given, words, "jobs locked"), number_of("--limit", given.limit, 1, 1000, 1)};
-  if (name == "jobs enqueued") return JobsEnqueued{asked_key(given, words, "jobs enqueued")};
+    return JobsLocked{asked_lock(given, words, "jobs locked"), number_of("--limit", given.limit, 1, 1000, 1)};
+  if (name == "jobs enqueued") return JobsEnqueued{asked_lock(given, words, "jobs enqueued")};
   refuse("no command of jobs is given: holdfast help jobs lists them");
 }
 

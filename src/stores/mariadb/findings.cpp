@@ -66,7 +66,7 @@ void look_at_tables(const Depth& depth, const Hello& hello, const Site& site, Fo
                    "\" and what lies beside it)",
                init);
   if (!hello.wrong_jobs.empty())
-    found.note("mariadb.jobs", "no jobs are kept: " + hello.wrong_jobs, "mend that table, or drop it");
+    found.note("mariadb.jobs", "no jobs are kept: " + hello.wrong_jobs, "mend that table; leases do without");
   else if (hello.missing.empty() && !hello.missing_jobs.empty())
     found.note("mariadb.jobs",
                "the tables of jobs are not there, or this user has no grant on them; leases do without",

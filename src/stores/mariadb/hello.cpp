@@ -125,7 +125,9 @@ class Look {
                                    : "it is kept by " + engine +
                                          " and has to be by InnoDB, which alone locks rows and "
                                          "survives a crash; ALTER it: ENGINE=InnoDB";
-      if (!what.empty()) wrong = "the table \"" + tables_.called(word) + "\" cannot be used: " + what;
+      if (!what.empty())
+        wrong = "the table \"" + tables_.called(word) + "\" cannot be used: " + what +
+                (word == "locks" ? "; if it is another program's, name another table with ?table=" : "");
     }
   }
   Flaw flaw_of(std::string_view word) const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "stores/postgres/sql/schema.sql.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -111,6 +112,19 @@ bool is_given(std::string_view table, std::string_view column) {
 
 std::string quoted(std::string_view column) { return "\"" + printable(column) + "\""; }
 
+// As schema.sql has it: "attempt bigint NOT NULL DEFAULT 0".
+std::string definition_of(const Need& need) {
+  const std::size_t table = schema_sql.find("CREATE TABLE {" + std::string(need.table) + "} (");
+  const std::size_t from = schema_sql.find("\n  " + std::string(need.column) + " ", table) + 3;
+  const std::string_view line = schema_sql.substr(from, schema_sql.find('\n', from) - from);
+  return std::string(line.substr(0, line.size() - (line.ends_with(',') ? 1 : 0)));
+}
+
+// Not to drop the table: there may be jobs in it.
+std::string remedy_of(const Need& need, bool is_there) {
+  return is_there ? "; ALTER its type" : "; ALTER it: ADD COLUMN " + definition_of(need);
+}
+
 std::vector<std::string_view> words_in(std::string_view text, char between) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
@@ -146,9 +160,7 @@ std::string what_is_wrong(std::string_view table, const Columns& columns) {
     if (column == columns.end() && locks && std::string_view(need.column) == "sequence") continue;
     return "its column " + quoted(need.column) + " is " +
            (column == columns.end() ? "missing" : printable(column->second.type)) + " and has to be " +
-           name_of(need.kind) +
-           (locks ? ""
-                  : "; mend it, or drop that table, if nothing in it is needed, and let init make it anew");
+           name_of(need.kind) + (locks ? "" : remedy_of(need, column != columns.end()));
   }
   if (const auto by = columns.find("locked_by"); locks && by->second.filled)
     return "its column \"locked_by\" is NOT NULL, and a free row has none there; ALTER it: DROP NOT NULL";

@@ -90,7 +90,8 @@ void look_at_tables(const Hello& hello, Found& found) {
                init);
   }
   if (!hello.wrong_jobs.empty())
-    found.note("postgres.jobs", "no jobs are kept: " + hello.wrong_jobs, "mend that table, or drop it");
+    found.note("postgres.jobs", "no jobs are kept: " + hello.wrong_jobs,
+               "mend that table; leases do without");
   else if (hello.complete() && !hello.missing_jobs.empty())
     found.note("postgres.jobs", "the tables of jobs are not there, or not all of them; leases do without",
                init);

@@ -24,7 +24,9 @@ void look_at_table(Hello& hello, const Answer& answer, const Columns& columns) {
   const std::string_view kind = answer.text(0, 6);
   hello.unlogged = answer.text(0, 7) != "p";
   const std::string wrong = kind == "r" || kind == "p" ? what_is_wrong("locks", columns) : "it is no table";
-  if (!wrong.empty()) hello.wrong = "the table \"" + hello.tables.name() + "\" cannot keep leases: " + wrong;
+  if (!wrong.empty())
+    hello.wrong = "the table \"" + hello.tables.name() + "\" cannot keep leases: " + wrong +
+                  "; if it is another program's, name another table with ?table=";
   hello.sequence = columns.contains("sequence");
   hello.one_row_per_key = answer.flag(0, 8);
   if (!hello.wrong.empty()) return;

@@ -14,11 +14,17 @@ namespace {
 constexpr std::string_view between = " | ";
 
 std::string noted(std::string_view arguments, const Parts& parts) {
-  const std::size_t first = arguments.find(between), second = arguments.find(between, first + 1);
+  const auto next = [&] {
+    const std::size_t end = arguments.find(between);
+    const std::string argument(arguments.substr(0, end));
+    arguments.remove_prefix(end == std::string_view::npos ? arguments.size() : end + between.size());
+    return argument;
+  };
   Parts all = parts;
-  all["trail"] = arguments.substr(0, first);
-  all["event"] = arguments.substr(first + between.size(), second - first - between.size());
-  all["detail"] = arguments.substr(second + between.size());
+  all["trail"] = next();
+  all["at_us"] = "{us " + next() + "}";
+  all["event"] = next();
+  all["detail"] = next();
   all["longest_trail"] = std::to_string(core::longest_trail);
   return weave(part(job_note_sql), all);
 }

@@ -39,6 +39,10 @@ class RedisOrigin final : public Origin {
     }
   }
 
+  JobKeyForm job_key_form() const noexcept override {
+    return site_->options.layout == Layout::active_job_lock ? JobKeyForm::joined : JobKeyForm::exact;
+  }
+
   std::unique_ptr<Steward> steward() override { return std::make_unique<RedisSteward>(site_); }
 
   // What a table is elsewhere is a prefix here: a program that moves between stores finds its keys apart.

@@ -9,7 +9,9 @@
 namespace holdfast::redis {
 namespace {
 
-constexpr std::size_t longest_answer = std::size_t{64} << 20;  // far more than any question of ours brings
+// Far more than any question of ours brings: lists come in pages, and of jobs, which are large, by their
+// bytes.
+constexpr std::size_t longest_answer = std::size_t{64} << 20;
 
 }  // namespace
 

@@ -25,7 +25,7 @@ WITH mine AS MATERIALIZED (
          run_at = CASE $1::text WHEN 'retry' THEN m.now ELSE m.run_at END,
          due_at = CASE $1::text WHEN 'retry' THEN m.now ELSE m.due_at END,
          error = CASE $1::text WHEN 'retry' THEN '' ELSE m.error END,
-         trail = {note m.trail | CASE $1::text WHEN 'cancel' THEN 'cancelled' ELSE 'retried' END | $2::text}
+         trail = {note m.trail | m.now | CASE $1::text WHEN 'cancel' THEN 'cancelled' ELSE 'retried' END | $2::text}
     FROM mine AS m
    WHERE j.id = m.id AND m.fits AND $1::text <> 'remove'
   RETURNING j.*

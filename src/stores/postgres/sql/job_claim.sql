@@ -67,14 +67,14 @@ WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
                               ORDER BY w.priority, w.run_at, w.id LIMIT 1) AS w
                  WHERE (w.priority, w.run_at, w.id) < (j.priority, j.run_at, j.id)) AS first) AS f
 ), noticed AS MATERIALIZED (
-  SELECT f.*, CASE WHEN f.recovered AND f.outcome <> 'passed' THEN {note f.trail | 'crashed' | f.holder} ELSE f.trail END AS told
+  SELECT f.*, CASE WHEN f.recovered AND f.outcome <> 'passed' THEN {note f.trail | f.now | 'crashed' | f.holder} ELSE f.trail END AS told
     FROM fate AS f
 ), written AS (
   UPDATE {jobs} AS j
      SET state = CASE f.outcome WHEN 'parked' THEN 'queued' WHEN 'dropped' THEN 'dropped' WHEN 'poisoned' THEN 'dead'
                                 ELSE 'running' END,
          crashes = f.crashes + CASE WHEN f.recovered AND f.outcome <> 'passed' THEN 1 ELSE 0 END,
-         trail = CASE WHEN f.outcome = 'parked' AND NOT f.parked THEN {note f.told | 'parked' | ''} ELSE f.told END,
+         trail = CASE WHEN f.outcome = 'parked' AND NOT f.parked THEN {note f.told | f.now | 'parked' | ''} ELSE f.told END,
          attempt = f.attempt + CASE WHEN f.outcome IN ('running', 'raised') THEN 1 ELSE 0 END,
          started_at = CASE WHEN f.outcome IN ('running', 'raised') THEN f.now ELSE f.started_at END,
          finished_at = CASE WHEN f.outcome IN ('dropped', 'poisoned') THEN f.now END,

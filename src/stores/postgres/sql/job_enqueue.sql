@@ -67,7 +67,7 @@ WITH clock AS MATERIALIZED (
          crashes = CASE WHEN {replaces} THEN 0 ELSE j.crashes END,
          max_attempts = CASE WHEN {replaces} THEN excluded.max_attempts ELSE j.max_attempts END,
          error = CASE WHEN {replaces} THEN '' ELSE j.error END,
-         trail = CASE WHEN {replaces} THEN {note j.trail | 'replaced' | ''} ELSE j.trail END
+         trail = CASE WHEN {replaces} THEN {note j.trail | excluded.enqueued_at | 'replaced' | ''} ELSE j.trail END
   RETURNING j.id, j.state, j.enqueued_at, j.duplicates = 0 AS is_new, j.duplicates > 0 AND {replaces} AS replaced, j.run_at
 ), ticked AS (
   UPDATE {ticks} AS t

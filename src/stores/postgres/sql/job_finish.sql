@@ -23,7 +23,7 @@ WITH clock AS MATERIALIZED (
          error = $6::text,
          attempt = m.attempt - CASE WHEN $3::text = 'dropped' OR ($3::text = 'queued' AND NOT $5::boolean) THEN 1 ELSE 0 END,
          trail = CASE WHEN $3::text IN ('done', 'dropped') THEN m.trail
-                      ELSE {note m.trail | CASE WHEN $3::text = 'queued' AND NOT $5::boolean THEN 'handed-back' WHEN $3::text = 'cancelled' THEN 'cancelled' ELSE 'failed' END | $6::text} END,
+                      ELSE {note m.trail | m.now | CASE WHEN $3::text = 'queued' AND NOT $5::boolean THEN 'handed-back' WHEN $3::text = 'cancelled' THEN 'cancelled' ELSE 'failed' END | $6::text} END,
          due_at = CASE WHEN $3::text = 'queued' THEN m.now + $4::bigint::float8 * interval '1us' ELSE m.due_at END,
          run_at = CASE WHEN $3::text = 'queued' AND $5::boolean THEN m.now + $4::bigint::float8 * interval '1us'
                        ELSE m.run_at END
