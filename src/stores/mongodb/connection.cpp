@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/socket.h"
+#include "base/text.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -45,13 +46,15 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const
 
 mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_host_list_t* host, void* self,
                                          bson_error_t* error) noexcept {
-  Deadline& deadline = static_cast<Connection*>(self)->deadline_;
+  Connection& connection = *static_cast<Connection*>(self);
+  Deadline& deadline = connection.deadline_;
   const Instant now = BootClock::now();
   const Instant until = std::min(deadline.until, now + longest_dial);
   // One of several that does not answer must not use up the time of the others.
   const bool alone = mongoc_uri_get_hosts(uri) == nullptr || mongoc_uri_get_hosts(uri)->next == nullptr;
   const Instant turn = alone ? until : now + (until - now) / 3;
   try {
+    connection.check_way_to(*host);
     Fd socket =
         host->family == AF_UNIX ? connect_unix(host->host, turn) : connect_tcp(host->host, host->port, turn);
     mongoc_stream_t* stream = stream_on(std::move(socket), deadline);
@@ -62,6 +65,13 @@ mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_h
     bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, "%s%s", where.c_str(), e.what());
     return nullptr;
   }
+}
+
+// A seed was looked at when the URL was read; whatever else the servers call a member is asked for here.
+void Connection::check_way_to(const mongoc_host_list_t& host) {
+  if (site_->tls || site_->plaintext_allowed || is_this_machine(host)) return;
+  stranger_ = printable(host.host_and_port);
+  raise({Errc::refused, stranger_ + about_plaintext});
 }
 
 mongoc_client_t* Connection::client() {
@@ -78,6 +88,7 @@ bool Connection::closed() { return !client_ || deadline_.any_closed(); }
 
 Document Connection::run_in(const std::string& database, Document command, Effect effect, Instant until) {
   last_code_ = 0;
+  stranger_.clear();
   if (BootClock::now() >= until)
     raise({Errc::unavailable, "the time for this call was over before it was sent"});
   const std::int64_t left = left_ms(until);
@@ -109,6 +120,8 @@ Document Connection::run_in(const std::string& database, Document command, Effec
   } else {
     close();
   }
+  if (error.domain == MONGOC_ERROR_SERVER_SELECTION && !stranger_.empty())
+    raise({Errc::refused, site_->place + " sends us to " + stranger_ + ", which" + about_plaintext});
   raise(std::move(told));
 }
 

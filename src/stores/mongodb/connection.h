@@ -52,10 +52,13 @@ class Connection {
   };
   static mongoc_stream_t* open_stream(const mongoc_uri_t* uri, const mongoc_host_list_t* host, void* self,
                                       bson_error_t* error) noexcept;
+  // Throws Failure for another machine, if nothing is encrypted and nobody has said that this is well.
+  void check_way_to(const mongoc_host_list_t& host);
 
   const std::shared_ptr<const Site> site_;
   Deadline deadline_;
   std::int64_t last_code_ = 0;
+  std::string stranger_ = {};  // a member of the set that was not connected to for that reason
   bool alone_ = false;
   std::unique_ptr<mongoc_client_t, Destroy> client_;
 };

@@ -39,6 +39,19 @@ Micros evaluated_time(Connection& connection, Instant until) {
   raise({Errc::unavailable, connection.site().place + " does not tell the time"});
 }
 
+// The driver follows what the servers call members, wherever the URL pointed.
+std::string member_elsewhere(Connection& connection) {
+  std::size_t count = 0;
+  mongoc_server_description_t** members = mongoc_client_get_server_descriptions(connection.client(), &count);
+  std::string found;
+  for (std::size_t i = 0; i < count; ++i) {
+    const mongoc_host_list_t& host = *mongoc_server_description_host(members[i]);
+    if (!is_this_machine(host)) found = printable(host.host_and_port);
+  }
+  mongoc_server_descriptions_destroy_all(members, count);
+  return found;
+}
+
 }  // namespace
 
 // Keys are compared byte by byte, and stay where they are.
@@ -89,6 +102,7 @@ Hello greet(Connection& connection, Instant until) {
   hello.router = told.text("msg") == "isdbgrid";
   hello.old = told.number("maxWireVersion") < wire_of_5_0;
   hello.secondary = !told.flag("isWritablePrimary");
+  hello.elsewhere = member_elsewhere(connection);
   connection.told(!hello.streams());
   return hello;
 }

@@ -85,8 +85,13 @@ std::string hosts_of(const mongoc_uri_t* uri) {
 bool all_local(const mongoc_uri_t* uri) {
   if (mongoc_uri_get_srv_hostname(uri)) return false;
   for (const mongoc_host_list_t* h = mongoc_uri_get_hosts(uri); h; h = h->next)
-    if (h->host[0] != '/' && !is_local(h->host)) return false;
+    if (!is_this_machine(*h)) return false;
   return true;
+}
+
+// Somebody has thought about it.
+bool speaks_of_tls(const mongoc_uri_t* uri) {
+  return mongoc_uri_has_option(uri, MONGOC_URI_TLS) || mongoc_uri_has_option(uri, MONGOC_URI_SSL);
 }
 
 // The driver passes over what it does not know, and whoever mistyped would use another collection than the
@@ -136,11 +141,8 @@ Status check_tls(const mongoc_uri_t* uri, const Options& o) {
     return Error{Errc::refused, "mongodb: " + std::string(lax) +
                                     " lets anybody answer in the server's place; name its authority with "
                                     "tlsCAFile= (unsafe=allow uses it all the same)"};
-  const bool said = mongoc_uri_has_option(uri, MONGOC_URI_TLS) || mongoc_uri_has_option(uri, MONGOC_URI_SSL);
-  if (!said && !mongoc_uri_get_tls(uri) && !all_local(uri))
-    return Error{Errc::refused, "mongodb: " + hosts_of(uri) +
-                                    " is another machine, and nothing is said of TLS: write tls=true, or "
-                                    "tls=false if nobody else can listen"};
+  if (!speaks_of_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
+    return Error{Errc::refused, "mongodb: " + hosts_of(uri) + about_plaintext};
   return ok();
 }
 
@@ -166,6 +168,7 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
   if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
   if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");
+  const bool plaintext_allowed = speaks_of_tls(uri.get()) || options.allow_unsafe;
   Site site{.options = std::move(options),
             .uri = uri,
             .database = database,
@@ -174,6 +177,7 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
             .client = random_hex(16),
             .local = all_local(uri.get()),
             .tls = mongoc_uri_get_tls(uri.get()),
+            .plaintext_allowed = plaintext_allowed,
             .verified = lax_option(uri.get()) == nullptr,
             .logs_in = mongoc_uri_get_username(uri.get()) || mongoc_uri_get_auth_mechanism(uri.get())};
   if (const char* password = mongoc_uri_get_password(uri.get())) site.secrets.emplace_back(password);
