@@ -3,6 +3,7 @@
 #include "tests/mongodb/fake_member.h"
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
+#include "tests/support/servers/port.h"
 
 namespace holdfast::test {
 namespace {
@@ -48,6 +49,27 @@ TEST_F(TopologyOfMongo, doctor_tells_of_a_member_that_is_talked_to_in_plaintext)
   const Diagnosis diagnosis = try_origin(url("&tls=false")).value()->steward()->diagnose(soon()).value();
   ASSERT_TRUE(has(diagnosis, "mongodb.tls", Weight::warning));
   EXPECT_TRUE(mentions(the(diagnosis, "mongodb.tls").what, elsewhere()));
+}
+
+// The driver has asked the first already when it hears of the second.
+TEST_F(TopologyOfMongo, a_member_that_is_down_holds_nobody_up) {
+  const std::string down = "127.0.0.1:" + std::to_string(free_port());
+  std::string place;
+  const FakeMember up([&](const std::string&) { return hello_of_set(place, place, {place, down}); });
+  place = up.place();
+  const Status status = try_connect("mongodb://" + place + "/app?replicaSet=rs0");
+  EXPECT_TRUE(status) << status.error().detail;
+}
+
+TEST_F(TopologyOfMongo, a_primary_that_is_down_is_named_with_the_reason) {
+  const std::string down = "127.0.0.1:" + std::to_string(free_port());
+  std::string place;
+  const FakeMember up([&](const std::string&) { return hello_of_set(place, down, {place, down}); });
+  place = up.place();
+  const Status status = try_connect("mongodb://" + place + "/app?replicaSet=rs0");
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::unavailable);
+  EXPECT_TRUE(mentions(status.error().detail, down + ": Connection refused")) << status.error().detail;
 }
 
 }  // namespace

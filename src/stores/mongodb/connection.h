@@ -54,11 +54,13 @@ class Connection {
                                       bson_error_t* error) noexcept;
   // Throws Failure for another machine, if nothing is encrypted and nobody has said that this is well.
   void check_way_to(const mongoc_host_list_t& host);
+  void note_failure(const std::string& why);
 
   const std::shared_ptr<const Site> site_;
   Deadline deadline_;
   std::int64_t last_code_ = 0;
   std::string stranger_ = {};  // a member of the set that was not connected to for that reason
+  std::string failures_ = {};  // why streams could not be opened for this command
   bool alone_ = false;
   std::unique_ptr<mongoc_client_t, Destroy> client_;
 };
