@@ -45,6 +45,8 @@ class Connection {
   const std::shared_ptr<const Site>& shared_site() const noexcept { return site_; }
   // For what the driver does better than commands.  Connects with the first command.
   mongoc_client_t* client();
+  // Until then whatever is done with client() has to be over; a command sets its own.
+  void set_limit(Instant until) noexcept { deadline_.until = until; }
 
  private:
   struct Destroy {
