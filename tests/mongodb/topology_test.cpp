@@ -36,7 +36,7 @@ TEST_F(TopologyOfMongo, nothing_is_said_in_plaintext_to_a_member_on_another_mach
 }
 
 TEST_F(TopologyOfMongo, whoever_says_tls_false_or_unsafe_follows_it) {
-  for (const char* word : {"&tls=false", "&unsafe=allow"}) {
+  for (const char* word : {"&tls=false", "&unsafe=allow", "&accept=mongodb.tls"}) {
     const std::size_t before = primary_.connections();
     EXPECT_FALSE(try_connect(url(word))) << "this one lets nobody in";
     EXPECT_GT(primary_.connections(), before) << word;

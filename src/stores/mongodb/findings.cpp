@@ -61,7 +61,7 @@ std::vector<Finding> findings_of(const Hello& hello, const Site& site) {
          "layout=mongo-lock: a Ruby process may insert its document beside ours at the same moment, extend "
          "ours as its own, or delete all; docs/stores/mongodb.md tells more",
          "move on to the native layout when the last Ruby process has gone"});
-  if (site.options.allow_unsafe) core::hush(found);
+  core::hush(found, site.accepted());
   return found;
 }
 

@@ -128,13 +128,14 @@ Hello say_hello(Connection& connection, Instant until) {
 void require_safe(const Hello& hello, const Site& site) {
   if (!hello.odd.empty())
     raise({Errc::refused, about(site) + hello.odd + "; name another one with collection="});
-  if (site.options.allow_unsafe) return;
-  if (hello.router)
-    raise({Errc::refused, site.place + " is a router: " + about_router +
-                              "; name a replica set of its own (unsafe=allow uses it all the same)"});
-  if (!hello.vanishing_index.empty())
-    raise({Errc::refused, about(site) + "cannot be used: " + about_index(hello.vanishing_index) +
-                              "; drop it, or name another collection (unsafe=allow uses it all the same)"});
+  if (hello.router && !site.accepted().covers("mongodb.router"))
+    raise(
+        {Errc::refused, site.place + " is a router: " + about_router +
+                            "; name a replica set of its own (accept=mongodb.router uses it all the same)"});
+  if (!hello.vanishing_index.empty() && !site.accepted().covers("mongodb.ttl-index"))
+    raise({Errc::refused,
+           about(site) + "cannot be used: " + about_index(hello.vanishing_index) +
+               "; drop it, or name another collection (accept=mongodb.ttl-index uses it all the same)"});
 }
 
 Traits traits_of(const Hello& hello, const Site& site) {

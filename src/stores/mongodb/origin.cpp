@@ -12,6 +12,7 @@
 #include "stores/mongodb/site.h"
 #include "stores/mongodb/steward.h"
 #include "stores/mongodb/store.h"
+#include "stores/mongodb/topics.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -118,8 +119,8 @@ Status check_parameters(std::string_view uri) {
     const std::string name(one.substr(0, one.find('=')));
     if (!one.empty() && !is_known(name))
       return invalid(printable(name) +
-                     "= means nothing; ours are collection=, collections=, layout= and unsafe=, all others "
-                     "are libmongoc's");
+                     "= means nothing; ours are collection=, collections=, layout=, accept= and unsafe=, all "
+                     "others are libmongoc's");
     list.remove_prefix(one.size());
   }
   return ok();
@@ -136,11 +137,11 @@ const char* lax_option(const mongoc_uri_t* uri) {
 
 // The driver checks nothing by itself unless it is told to.
 Status check_tls(const mongoc_uri_t* uri, const Options& o) {
-  if (o.allow_unsafe) return ok();
+  if (core::Accepted{o.allow_unsafe, o.accept}.covers("mongodb.tls")) return ok();
   if (const char* lax = lax_option(uri))
     return Error{Errc::refused, "mongodb: " + std::string(lax) +
                                     " lets anybody answer in the server's place; name its authority with "
-                                    "tlsCAFile= (unsafe=allow uses it all the same)"};
+                                    "tlsCAFile= (accept=mongodb.tls uses it all the same)"};
   if (!speaks_of_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
     return Error{Errc::refused, "mongodb: " + hosts_of(uri) + about_plaintext};
   return ok();
@@ -165,10 +166,10 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
   if (Status s = check_collection(options.collection); !s) return std::move(s).error();
   for (const auto& [name, collection] : options.collections)
     if (Status s = check_collection(collection); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
   if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
   if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");
-  const bool plaintext_allowed = speaks_of_tls(uri.get()) || options.allow_unsafe;
   Site site{.options = std::move(options),
             .uri = uri,
             .database = database,
@@ -177,9 +178,9 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
             .client = random_hex(16),
             .local = all_local(uri.get()),
             .tls = mongoc_uri_get_tls(uri.get()),
-            .plaintext_allowed = plaintext_allowed,
             .verified = lax_option(uri.get()) == nullptr,
             .logs_in = mongoc_uri_get_username(uri.get()) || mongoc_uri_get_auth_mechanism(uri.get())};
+  site.plaintext_allowed = speaks_of_tls(uri.get()) || site.accepted().covers("mongodb.tls");
   if (const char* password = mongoc_uri_get_password(uri.get())) site.secrets.emplace_back(password);
   for (std::string& secret : secrets_in(site.options.uri)) site.secrets.push_back(std::move(secret));
   return std::shared_ptr<Origin>(std::make_shared<MongoOrigin>(std::move(site)));

@@ -8,6 +8,7 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "core/accepted.h"
 #include "holdfast/mongodb.h"
 #include "stores/mongodb/mongoc.h"
 
@@ -26,6 +27,7 @@ struct Site {
   bool verified = true;            // the server's certificate is looked at
   bool logs_in = false;
 
+  core::Accepted accepted() const { return {options.allow_unsafe, options.accept}; }
   // As a URL; holds no secret.
   std::string name() const {
     return printable("mongodb://" + place + "/" + database + "?collection=" + options.collection +

@@ -158,7 +158,7 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& s
   judge_kind(kind, found);
   // With every grant on disk before it is told, and nobody else to take over, a crash forgets nothing.
   diagnosis.grade = core::grade_of(always(info, facts) ? 'B' : 'C', found);
-  if (site.options.allow_unsafe) core::hush(found);
+  core::hush(found, site.accepted());
   return diagnosis;
 }
 
