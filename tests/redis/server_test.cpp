@@ -77,7 +77,23 @@ TEST(ServerOfRedis, one_that_forgets_when_restarted_is_warned_of) {
   EXPECT_TRUE(has(found(traits), "append-only"));
   std::vector<std::string> told;
   const Client client = open(server.url(), {.log = [&](std::string_view line) { told.emplace_back(line); }});
-  EXPECT_TRUE(has(told, "append-only"));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].starts_with(server.url() + ": the server keeps no append-only file")) << told[0];
+  EXPECT_TRUE(mentions(told[0], "; set appendonly yes, or accept it with accept=redis.appendonly"))
+      << told[0];
+}
+
+TEST(ServerOfRedis, what_is_found_goes_to_who_asks_for_findings_in_place_of_the_log) {
+  const RedisServer server({.lines = {"appendonly no"}});
+  std::vector<std::string> told, topics;
+  const Client client = open(server.url(), {.log = [&](std::string_view line) { told.emplace_back(line); },
+                                            .on_finding =
+                                                [&](const Finding& finding, std::string_view line) {
+                                                  topics.push_back(finding.topic);
+                                                  EXPECT_TRUE(line.starts_with(server.url() + ": ")) << line;
+                                                }});
+  EXPECT_TRUE(told.empty());
+  EXPECT_EQ(topics, std::vector<std::string>{"redis.appendonly"});
 }
 
 TEST(ServerOfRedis, a_replica_is_refused_and_its_primary_is_warned_of) {

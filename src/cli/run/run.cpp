@@ -156,8 +156,8 @@ int execute(const Run& command, const Common& common) {
   // First of all: it must share nothing with us that a store or a thread has touched.
   GuardProcess guard = fork_guard(work, signals, terminal);
 
-  Waited waited =
-      wait_for_lease({common.store, command.key, command.options, admission(command.turn)}, signals);
+  Waited waited = wait_for_lease(
+      {common.store, command.key, command.options, admission(command.turn), common.quiet}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) {
     if (interrupted->typed) end_as_typed(interrupted->signal, Signals::Whom::us);
     return exit_signalled(interrupted->signal);

@@ -7,10 +7,9 @@
 #include <optional>
 #include <stop_token>
 
-#include "base/text.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
-#include "cli/output.h"
+#include "cli/notices.h"
 #include "cli/run/waiting_line.h"
 
 namespace holdfast::cli {
@@ -32,7 +31,7 @@ struct Attempt {
 };
 
 Result<Granted> acquire(const Wish& wish) {
-  auto client = try_open(wish.url, {.log = [](std::string_view line) { complain(printable(line)); }});
+  auto client = try_open(wish.url, with_notices(wish.quiet));
   if (!client) return std::move(client).error();
   const WaitingLine line(Operator(*client), wish.key);
   auto lease = client->try_acquire(wish.key, wish.options);

@@ -16,6 +16,7 @@ struct Wish {
   AcquireOptions options;
   // Asked when it is granted; an error gives it back, and is what came of the wait.
   std::function<Status(const Client&, const Lease&)> admit = {};
+  bool quiet = false;  // nothing is told of how the store is set up
 };
 
 struct Granted {
