@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "holdfast/export.h"
 #include "holdfast/store.h"
@@ -30,6 +31,9 @@ struct Options {
   std::string ssl_cert{}, ssl_key{};
   // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
+  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "mariadb.replica" uses a
+  // replica.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  std::vector<std::string> accept{};
   bool mysql = false;  // messages name it mysql://, as whoever wrote the URL did
 };
 

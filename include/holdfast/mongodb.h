@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "holdfast/export.h"
 #include "holdfast/store.h"
@@ -26,6 +27,9 @@ struct Options {
   // Also what is refused otherwise: a collection with a TTL index, a router (mongos), another machine without
   // a word about TLS; and we know what examine() finds, and need not be told.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
+  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "mongodb.ttl-index" uses
+  // such a collection.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  std::vector<std::string> accept{};
 };
 
 // A new client of that database.  Nothing has to be made: a key is one document, which its first acquire

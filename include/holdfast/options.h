@@ -17,6 +17,8 @@
 
 namespace holdfast {
 
+struct Finding;  // rows.h
+
 // How long to sleep between two attempts: a fixed time, or a function of the number of the attempt that
 // just failed, counted from 1.
 class Interval {
@@ -137,6 +139,10 @@ struct ClientOptions {
   // Told what a person should know: a store set up unsafely, slow callbacks, renewals that fail.  One line,
   // no secrets.  Called on any thread.
   std::function<void(std::string_view)> log = {};
+
+  // Told in place of `log` what was found about the store while it was opened, each with the line that `log`
+  // would have been told.  Called by whoever opens it.
+  std::function<void(const Finding&, std::string_view line)> on_finding = {};
 };
 
 }  // namespace holdfast

@@ -3,6 +3,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "holdfast/export.h"
 #include "holdfast/job_engine.h"
@@ -19,6 +20,9 @@ struct Options {
   std::string table = "locks";  // or "app.locks"; what we keep beside it is named after it
   // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
+  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "postgres.pooler" is not
+  // told of when the store is opened.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  std::vector<std::string> accept{};
 };
 
 // A new client of that database.  The table is that of Ruby's `locker`: a Ruby process and ours on one table

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "holdfast/export.h"
 #include "holdfast/store.h"
@@ -37,6 +38,10 @@ struct Options {
   // Also on a server that throws keys away when memory runs short, leases among them; and we know what
   // examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
+  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "redis.eviction" uses a
+  // server that evicts, "redis.appendonly" is not told of when the store is opened.  Others count as before.
+  // `accept=TOPIC[,TOPIC]` in a URL.
+  std::vector<std::string> accept{};
 };
 
 // A new client of that server.  A lease is a string key with its holder as value and its ttl as PX: what

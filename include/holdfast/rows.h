@@ -94,10 +94,11 @@ HOLDFAST_API const char* to_string(Weight weight) noexcept;
 // Something about a store, or about the way to it, that whoever relies on its leases should know.
 struct Finding {
   Weight weight{};
-  std::string topic;   // "redis.eviction": the row of the page docs/stores/redis.md
-  std::string what;    // what is so, and what can come of it
-  std::string advice;  // what to change; empty: nothing
-  bool told = false;   // to every client, when it opens the store
+  std::string topic;      // "redis.eviction": the row of the page docs/stores/redis.md
+  std::string what;       // what is so, and what can come of it
+  std::string advice;     // what to change; empty: nothing
+  bool told = false;      // to every client, when it opens the store
+  bool accepted = false;  // the user has said so, by its topic: `accept=redis.eviction` in a URL
 };
 
 // What a store says about itself, for the client.  Cheap: every client asks.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "holdfast/export.h"
 #include "holdfast/job_engine.h"
@@ -19,6 +20,9 @@ struct Options {
   // Also where locks may not reach every process (NFS, SMB, FUSE and the like), or in a folder that everybody
   // may write.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
+  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "sqlite.open-folder" uses
+  // a folder that everybody may write.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  std::vector<std::string> accept{};
 };
 
 // A new client of that file.  Processes that use it by whatever path must run under the same kernel.

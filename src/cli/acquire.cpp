@@ -11,7 +11,7 @@ namespace holdfast::cli {
 
 int execute(const Acquire& command, const Common& common) {
   Signals signals;
-  Waited waited = wait_for_lease({common.store, command.key, command.options}, signals);
+  Waited waited = wait_for_lease({common.store, command.key, command.options, {}, common.quiet}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) return exit_signalled(interrupted->signal);
   if (const auto* error = std::get_if<Error>(&waited)) return fail(*error);
   Lease& lease = std::get<Granted>(waited).lease;

@@ -35,7 +35,7 @@ Status ClientState::open() {
   if (!traits) return std::move(traits).error();
   traits_ = *std::move(traits);
   for (const Finding& finding : traits_.findings) {
-    if (finding.told) tell(options_, finding.what);
+    if (finding.told) tell(options_, finding, origin_->name());
   }
   if (!traits_.tidies) keeper_.purge_every(options_.purge_every);
   return ok();

@@ -2,6 +2,7 @@
 // open.cpp - from a URL to a client: a plain table of factories.
 #include "base/text.h"
 #include "base/url.h"
+#include "core/accepted.h"
 #include "holdfast/client.h"
 #include "holdfast/memory.h"
 #include "holdfast/sqlite.h"
@@ -53,8 +54,10 @@ MadeOrigin open_sqlite(const Url& url) {
       options.allow_unsafe = true;
     } else if (name == "unsafe") {
       return Error{Errc::invalid, "unsafe=" + printable(value) + " means nothing; write unsafe=allow"};
+    } else if (name == "accept") {
+      options.accept = core::topics_in(value);
     } else {
-      return unknown_parameter(url, name, "known are table= and unsafe=allow");
+      return unknown_parameter(url, name, "known are table=, accept=TOPIC and unsafe=allow");
     }
   }
   return sqlite::origin(std::move(options));

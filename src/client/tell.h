@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tell.h - a line to the user's log.
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "holdfast/options.h"
+#include "holdfast/rows.h"
 
 namespace holdfast {
 
@@ -11,6 +13,19 @@ namespace holdfast {
 inline void tell(const ClientOptions& options, std::string_view line) noexcept {
   try {
     if (options.log) options.log(line);
+  } catch (...) {
+  }
+}
+
+// What was found about a store: where, what, and what to do about it.
+inline void tell(const ClientOptions& options, const Finding& finding, const std::string& store) noexcept {
+  try {
+    const std::string line = store + ": " + finding.what + "; " + finding.advice +
+                             ", or accept it with accept=" + finding.topic + " in the URL";
+    if (options.on_finding)
+      options.on_finding(finding, line);
+    else
+      tell(options, line);
   } catch (...) {
   }
 }

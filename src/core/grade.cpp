@@ -29,9 +29,5 @@ char grade_of(char best, std::span<const Finding> findings) noexcept {
   return grade;
 }
 
-void hush(std::span<Finding> findings) noexcept {
-  for (Finding& finding : findings) finding.told = false;
-}
-
 }  // namespace core
 }  // namespace holdfast

@@ -10,7 +10,4 @@ namespace holdfast::core {
 // `best` is what such a store is when nothing is wrong with it.  A warning makes it C, a danger D.
 char grade_of(char best, std::span<const Finding> findings) noexcept;
 
-// Who insists (unsafe=allow) knows, and is not told by every client.
-void hush(std::span<Finding> findings) noexcept;
-
 }  // namespace holdfast::core

@@ -69,6 +69,17 @@ TEST(DoctorsReport, the_worst_comes_first_and_is_the_reason_and_the_verdict_last
               HasSubstr("1 warning: not good enough (--strict)"));
 }
 
+TEST(DoctorsReport, what_was_accepted_says_so_and_counts_all_the_same) {
+  Finding accepted = danger;
+  accepted.accepted = true;
+  const Report report = report_with({accepted, warning});
+  EXPECT_THAT(words_of(report, false, false), HasSubstr("danger   redis.eviction (accepted)  it evicts;"));
+  EXPECT_THAT(words_of(report, false, false), HasSubstr("warning  redis.appendonly  no append-only"));
+  EXPECT_EQ(exit_code_of(report, false), 77);
+  EXPECT_EQ(nlohmann::json::parse(json_of(report, false)[0])["accepted"], true);
+  EXPECT_EQ(nlohmann::json::parse(json_of(report, false)[1])["accepted"], false);
+}
+
 TEST(DoctorsReport, numbers_are_told_when_they_were_measured) {
   Report report = report_with({});
   report.round_trips = RoundTrips{.median = 200us, .p99 = 1400us};

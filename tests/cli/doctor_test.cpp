@@ -254,7 +254,11 @@ TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_cha
   EXPECT_EQ(Told(used.out).weight_of("all.refused"), "note") << "why there are no numbers";
   EXPECT_TRUE(Told(used.out).whole["round_trip_p99_us"].is_null());
 
-  environment_["HOLDFAST_STORE"] += "?unsafe=allow";
+  const std::string store = environment_["HOLDFAST_STORE"];
+  environment_["HOLDFAST_STORE"] = store + "?accept=sqlite.open-folder";
+  EXPECT_THAT(holdfast({"doctor", "--quick"}).out, HasSubstr("danger   sqlite.open-folder (accepted)  "));
+
+  environment_["HOLDFAST_STORE"] = store + "?unsafe=allow";
   const Ended daring = holdfast({"doctor", "--json"});
   EXPECT_EQ(daring.code, 77) << "who insists is told all the same";
   EXPECT_EQ(Told(daring.out).weight_of("all.refused"), "");

@@ -230,6 +230,9 @@ TEST(Pages, what_does_nothing_for_a_command_is_not_offered) {
   EXPECT_THAT(page("run"), HasSubstr("--store "));
   EXPECT_THAT(page("ls"), HasSubstr("--json "));
   EXPECT_TRUE(parse({"--json", "run", "k", "true"})) << "it may be given to all";
+  EXPECT_THAT(page("ls"), Not(HasSubstr("--quiet"))) << "it is not told how the store is set up";
+  EXPECT_THAT(page("run"), HasSubstr("--quiet "));
+  EXPECT_TRUE(parse({"ls", "--quiet"})->common.quiet);
 }
 
 TEST(Pages, run_names_all_that_its_command_finds) {

@@ -309,6 +309,10 @@ TEST_P(Outcomes, what_is_set_up_unsafely_is_told_to_everybody_who_opens_it) {
   const Traits known = Ours(own.url() + "?unsafe=allow").store().examine(soon()).value();
   EXPECT_TRUE(told(known).empty());
   EXPECT_FALSE(found(known).empty());
+  const Traits some = Ours(own.url() + "?accept=mariadb.sync-binlog").store().examine(soon()).value();
+  EXPECT_THAT(told(some), Contains(HasSubstr("innodb_flush_log_at_trx_commit")));
+  EXPECT_THAT(told(some), Not(Contains(HasSubstr("sync_binlog"))));
+  EXPECT_TRUE(about(some, "mariadb.sync-binlog")->accepted);
 }
 
 TEST_P(Outcomes, a_server_that_is_set_up_well_has_no_warnings) {
@@ -366,6 +370,7 @@ TEST(Replica, is_refused_although_it_takes_writes) {
   ASSERT_TRUE(await(
       [&] { return replica.query("SHOW GLOBAL STATUS LIKE 'Slaves_running'") == "Slaves_running\t1"; }));
   EXPECT_THAT(refused(replica.url()).detail, HasSubstr("is a replica"));
+  EXPECT_EQ(Ours(replica.url() + "?accept=mariadb.replica").acquire("k", "ann").verdict, Verdict::granted);
   Ours allowed(replica.url() + "?unsafe=allow");
   EXPECT_EQ(allowed.acquire("k", "ann").verdict, Verdict::granted);
   const Traits traits = allowed.store().examine(soon()).value();

@@ -38,6 +38,17 @@ TEST_P(MariaTls, the_right_certificate_is_accepted) {
   EXPECT_THAT(server.query("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app'"), "1");
 }
 
+// What the server itself says: it takes this user over TLS only.
+TEST_P(MariaTls, what_is_sent_there_is_encrypted) {
+  const MariaServer server = with(certificates_.right());
+  server.query("ALTER USER app@'%' REQUIRE SSL");
+  const auto plain = reach("mariadb://app:p@127.0.0.1:" + std::to_string(server.port()) + "/app");
+  ASSERT_FALSE(plain);
+  EXPECT_EQ(plain.error().code, Errc::refused) << plain.error().detail;
+  const auto reached = reach(url(server));
+  EXPECT_TRUE(reached) << reached.error().detail;
+}
+
 TEST_P(MariaTls, another_name_is_refused) { expect_refused(with(certificates_.wrong_name())); }
 
 TEST_P(MariaTls, an_address_that_is_not_in_the_certificate_is_refused) {

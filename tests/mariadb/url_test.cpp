@@ -33,6 +33,8 @@ TEST(MariaUrl, says_what_is_wrong_with_it) {
   wrong("mariadb://app@localhost/app?layout=other", "layout=darwin");
   wrong("mariadb://app@localhost/app?tls=off", "tls=require");
   wrong("mariadb://app@localhost/app?tabel=x", "known are table=");
+  wrong("mariadb://app@localhost/app?accept=mariadb.tls", "known are mariadb.binlog-format, ");
+  wrong("mariadb://app:1?accept=secret@localhost/app", "known are mariadb.");
   wrong("mariadb://app@localhost/app?ssl-ca=/x", "tls=require");
   wrong("mariadb://app@db.example/app?ssl-cert=/x", "ssl-key");
   wrong("mariadb://app@localhost:secret/app?socket=a@b", "port");

@@ -3,7 +3,9 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "tests/mongodb/fake_member.h"
 #include "tests/mongodb/suite.h"
 
 namespace holdfast::test {
@@ -49,6 +51,26 @@ TEST_F(BellOfMongo, a_release_writes_whom_it_rings) {
   bob.acquire("k", "bob", 1h, 1h);
   ann.release("k", "ann");
   EXPECT_TRUE(mentions(document(), "\"ring\" : \"" + bob.origin().client() + " ")) << document();
+}
+
+// A proxy or a firewall forgets the connection, and neither end is told.
+TEST(SilentBellOfMongo, a_stream_that_is_never_answered_is_begun_anew) {
+  ASSERT_TRUE(mongodb::load_mongoc());
+  std::atomic<int> streams = 0;
+  std::string place;
+  const FakeMember member([&](const std::string& message) -> std::optional<std::string> {
+    if (mentions(message, "getMore")) return std::nullopt;
+    if (mentions(message, "$changeStream")) {
+      ++streams;
+      return R"({"ok": 1, "cursor": {"id": {"$numberLong": "7"}, "ns": "app.locks", "firstBatch": []}})";
+    }
+    return hello_of_set(place, place, {place});
+  });
+  place = member.place();
+  Caller caller("mongodb://" + place + "/app?replicaSet=rs0");
+  const auto bell = caller.store().bell();
+  ASSERT_TRUE(bell);
+  EXPECT_TRUE(await([&] { return streams >= 2; }));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace holdfast::mongodb {
 namespace {
 
-Site site(bool allow_unsafe) {
-  return {.options = {.uri = {}, .allow_unsafe = allow_unsafe},
+Site site(bool allow_unsafe, std::vector<std::string> accept = {}) {
+  return {.options = {.uri = {}, .allow_unsafe = allow_unsafe, .accept = std::move(accept)},
           .uri = nullptr,
           .database = "app",
           .place = "db:27017",
@@ -30,6 +30,16 @@ TEST(HelloOfMongo, a_router_is_refused_unless_it_is_allowed) {
   }
   EXPECT_NO_THROW(require_safe(router, site(true)));
   EXPECT_EQ(traits_of(router, site(true)).grade, 'D');
+}
+
+TEST(HelloOfMongo, what_is_accepted_by_its_topic_is_taken_and_nothing_else) {
+  const Hello both{.router = true, .vanishing_index = "tidy"};
+  EXPECT_THROW(require_safe(both, site(false, {"mongodb.router"})), Failure);
+  EXPECT_THROW(require_safe(both, site(false, {"mongodb.ttl-index"})), Failure);
+  const Site daring = site(false, {"mongodb.router", "mongodb.ttl-index"});
+  EXPECT_NO_THROW(require_safe(both, daring));
+  EXPECT_EQ(traits_of(both, daring).grade, 'D');
+  EXPECT_TRUE(test::about(traits_of(both, daring), "mongodb.router")->accepted);
 }
 
 TEST(HelloOfMongo, a_replica_set_is_good) {

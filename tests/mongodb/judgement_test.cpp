@@ -97,6 +97,18 @@ TEST(JudgementOfMongo, the_way_to_another_machine_is_looked_at) {
   EXPECT_FALSE(about(diagnosis_of(set, {}, judged_site()), "mongodb.tls"));
 }
 
+TEST(JudgementOfMongo, the_way_to_a_member_on_another_machine_is_looked_at_too) {
+  Site here = judged_site();
+  const Hello spread{.set = "rs0", .elsewhere = "db.example:27017"};
+  EXPECT_FALSE(about(diagnosis_of(spread, {}, here), "mongodb.tls")) << "it is not talked to";
+  here.plaintext_allowed = true;
+  expect(diagnosis_of(spread, {}, here), "mongodb.tls", Weight::warning);
+  EXPECT_NE(about(diagnosis_of(spread, {}, here), "mongodb.tls")->what.find("db.example:27017"),
+            std::string::npos);
+  here.tls = true;
+  EXPECT_FALSE(about(diagnosis_of(spread, {}, here), "mongodb.tls"));
+}
+
 TEST(JudgementOfMongo, a_server_that_anybody_reaches_without_a_password_is_warned_of) {
   Site there = judged_site();
   expect(diagnosis_of(set, {.let_in = true, .open = true}, there), "mongodb.no-password", Weight::warning);

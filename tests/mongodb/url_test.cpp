@@ -62,6 +62,8 @@ TEST(UrlOfMongo, another_machine_needs_a_word_about_tls) {
   EXPECT_TRUE(try_origin("mongodb://db.example/app?tls=true"));
   EXPECT_TRUE(try_origin("mongodb://db.example/app?tls=false"));
   EXPECT_TRUE(try_origin("mongodb://db.example/app?unsafe=allow"));
+  EXPECT_TRUE(try_origin("mongodb://db.example/app?accept=mongodb.tls"));
+  EXPECT_EQ(refused("mongodb://db.example/app?accept=mongodb.router").code, Errc::refused);
   EXPECT_TRUE(try_origin("mongodb://127.0.0.1,localhost,[::1]/app"));
   EXPECT_TRUE(try_origin("mongodb://%2Ftmp%2Fmongodb.sock/app"));
 }
@@ -72,7 +74,16 @@ TEST(UrlOfMongo, certificates_that_prove_nothing_are_refused) {
     const std::string url = std::string("mongodb://db.example/app?tls=true&") + lax;
     EXPECT_EQ(refused(url).code, Errc::refused) << lax;
     EXPECT_TRUE(try_origin(url + "&unsafe=allow")) << lax;
+    EXPECT_TRUE(try_origin(url + "&accept=mongodb.tls")) << lax;
+    EXPECT_EQ(refused(url + "&accept=mongodb.ttl-index").code, Errc::refused) << lax;
   }
+}
+
+TEST(UrlOfMongo, an_unknown_topic_is_refused_with_the_known_ones) {
+  const Error error = refused("mongodb://localhost/app?accept=mongodb.ssl");
+  EXPECT_EQ(error.code, Errc::invalid);
+  EXPECT_TRUE(mentions(error.detail, "accept=mongodb.ssl")) << error.detail;
+  EXPECT_TRUE(mentions(error.detail, "mongodb.router, ")) << error.detail;
 }
 
 class CollectionsOfMongo : public MongoTest {};

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/redis/suite.h"
+#include "tests/support/servers/relay.h"
 
 namespace holdfast::test {
 namespace {
@@ -66,6 +67,37 @@ TEST_F(BellOfRedis, tries_again_while_the_server_is_away) {
     if (rings(0)) (void)bell_->rung();
     return subscribers() == channel() + "\n1";
   }));
+}
+
+// A proxy or a firewall forgets a connection, and neither end is told: no FIN, no RST.
+TEST_F(BellOfRedis, notices_a_connection_that_was_forgotten_and_subscribes_again) {
+  Relay relay({server_.port()});
+  Caller waiter("redis://127.0.0.1:" + std::to_string(relay.port()));
+  bell_ = waiter.store().bell();
+  const std::string subscribed = "holdfast:bell:" + waiter.origin().client();
+  relay.forget_connections();
+  std::vector<std::string> keys{"not asked yet"};
+  EXPECT_TRUE(await([&] {
+    if (!rings(0)) return false;
+    keys = bell_->rung().value();
+    return keys.empty();
+  })) << "anything may have happened meanwhile";
+  EXPECT_EQ(redis({"PUBSUB", "NUMSUB", subscribed}), subscribed + "\n2") << "the server knows of the old one";
+  redis({"PUBLISH", subscribed, "k"});
+  EXPECT_TRUE(await([&] { return rings(0) && bell_->rung().value() == std::vector<std::string>{"k"}; }));
+}
+
+TEST_F(BellOfRedis, stays_connected_when_nobody_rings_for_long) {
+  redis({"CONFIG", "RESETSTAT"});
+  const std::string before = redis({"CLIENT", "LIST", "TYPE", "pubsub"});
+  ASSERT_TRUE(await([&] {
+    if (rings(0)) {
+      EXPECT_EQ(bell_->rung().value(), std::vector<std::string>{""}) << "nobody needs to look";
+    }
+    return mentions(redis({"INFO", "commandstats"}), "cmdstat_subscribe:calls=2");
+  }));
+  const std::string after = redis({"CLIENT", "LIST", "TYPE", "pubsub"});
+  EXPECT_EQ(after.substr(0, after.find(' ')), before.substr(0, before.find(' '))) << "the same connection";
 }
 
 TEST_F(BellOfRedis, a_client_without_a_bell_still_gets_its_turn) {

@@ -21,7 +21,7 @@ TEST(ServerOfRedis, one_that_throws_keys_away_is_refused_and_says_what_would_be_
     EXPECT_EQ(status.error().code, Errc::refused);
     EXPECT_TRUE(mentions(status.error().detail, policy)) << status.error().detail;
     EXPECT_TRUE(mentions(status.error().detail, "noeviction")) << status.error().detail;
-    EXPECT_TRUE(mentions(status.error().detail, "unsafe=allow")) << status.error().detail;
+    EXPECT_TRUE(mentions(status.error().detail, "accept=redis.eviction")) << status.error().detail;
     EXPECT_EQ(server.command({"DBSIZE"}), "0") << "nothing was written there";
   }
 }
@@ -34,6 +34,23 @@ TEST(ServerOfRedis, one_that_throws_keys_away_is_used_by_who_insists_and_graded_
   EXPECT_EQ(traits.grade, 'D');
   EXPECT_TRUE(has(found(traits), "throws keys away"));
   EXPECT_TRUE(told(traits).empty()) << "who insists knows";
+}
+
+TEST(ServerOfRedis, one_finding_is_accepted_by_its_topic_and_the_others_are_not) {
+  const RedisServer server({.lines = {"maxmemory 100mb", "maxmemory-policy allkeys-lru", "appendonly no"}});
+  EXPECT_EQ(try_connect(server.url() + "?accept=redis.appendonly").error().code, Errc::refused);
+  Caller evicting(server.url() + "?accept=redis.eviction");
+  EXPECT_EQ(evicting.acquire("k", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(evicting.examine().grade, 'D');
+  EXPECT_TRUE(has(told(evicting.examine()), "append-only"));
+  EXPECT_FALSE(has(told(evicting.examine()), "throws keys away"));
+  Caller both(server.url() + "?accept=redis.eviction,redis.appendonly");
+  EXPECT_TRUE(told(both.examine()).empty());
+  const Diagnosis diagnosis = both.origin().steward()->diagnose(soon()).value();
+  EXPECT_EQ(diagnosis.grade, 'D') << "that it is accepted makes it no better";
+  for (const Finding& finding : diagnosis.findings)
+    EXPECT_EQ(finding.accepted, finding.topic == "redis.eviction" || finding.topic == "redis.appendonly")
+        << finding.topic;
 }
 
 TEST(ServerOfRedis, a_policy_without_a_limit_and_a_limit_without_eviction_are_fine) {
@@ -60,7 +77,23 @@ TEST(ServerOfRedis, one_that_forgets_when_restarted_is_warned_of) {
   EXPECT_TRUE(has(found(traits), "append-only"));
   std::vector<std::string> told;
   const Client client = open(server.url(), {.log = [&](std::string_view line) { told.emplace_back(line); }});
-  EXPECT_TRUE(has(told, "append-only"));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].starts_with(server.url() + ": the server keeps no append-only file")) << told[0];
+  EXPECT_TRUE(mentions(told[0], "; set appendonly yes, or accept it with accept=redis.appendonly"))
+      << told[0];
+}
+
+TEST(ServerOfRedis, what_is_found_goes_to_who_asks_for_findings_in_place_of_the_log) {
+  const RedisServer server({.lines = {"appendonly no"}});
+  std::vector<std::string> told, topics;
+  const Client client = open(server.url(), {.log = [&](std::string_view line) { told.emplace_back(line); },
+                                            .on_finding =
+                                                [&](const Finding& finding, std::string_view line) {
+                                                  topics.push_back(finding.topic);
+                                                  EXPECT_TRUE(line.starts_with(server.url() + ": ")) << line;
+                                                }});
+  EXPECT_TRUE(told.empty());
+  EXPECT_EQ(topics, std::vector<std::string>{"redis.appendonly"});
 }
 
 TEST(ServerOfRedis, a_replica_is_refused_and_its_primary_is_warned_of) {

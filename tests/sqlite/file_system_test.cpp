@@ -35,7 +35,8 @@ TEST_F(FileSystems, what_is_shared_by_machines_is_refused_and_nothing_is_made) {
     const auto store = sqlite::origin({.path = path}, on(row.kind)).value()->connect(soon());
     ASSERT_FALSE(store) << row.name;
     EXPECT_EQ(store.error().code, Errc::refused);
-    for (const std::string word : {row.name, "two could hold one key", "local disk", "unsafe=allow"})
+    for (const std::string word :
+         {row.name, "two could hold one key", "local disk", "accept=sqlite.file-system"})
       EXPECT_NE(store.error().detail.find(word), std::string::npos) << store.error().detail;
     EXPECT_TRUE(fs::is_empty(scratch_.path()));
   }
@@ -49,6 +50,31 @@ TEST_F(FileSystems, who_allows_it_has_leases_there_of_the_worst_grade) {
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(found(traits)[0].find("NFS"), std::string::npos);
   EXPECT_TRUE(Caller(here.origin().in("jobs").value()).granted("k")) << "and so has another table of it";
+}
+
+TEST_F(FileSystems, who_accepts_the_file_system_has_not_accepted_an_open_folder) {
+  const auto accepting = [&](std::vector<std::string> topics) {
+    return sqlite::origin({.path = path_, .accept = std::move(topics)}, on(0x6969)).value();
+  };
+  EXPECT_TRUE(Caller(accepting({"sqlite.file-system"})).granted("k"));
+  fs::permissions(scratch_.path(), fs::perms(0777));
+  const auto open = accepting({"sqlite.file-system"})->connect(soon());
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().code, Errc::refused);
+  EXPECT_NE(open.error().detail.find("accept=sqlite.open-folder"), std::string::npos) << open.error().detail;
+  EXPECT_FALSE(accepting({"sqlite.open-folder"})->connect(soon()));
+  const auto both = accepting({"sqlite.file-system", "sqlite.open-folder"});
+  EXPECT_TRUE(Caller(both).granted("k"));
+  for (const Finding& finding : both->steward()->diagnose(soon()).value().findings)
+    EXPECT_EQ(finding.accepted, finding.weight == Weight::danger) << finding.topic;
+  fs::permissions(scratch_.path(), fs::perms(0700));
+}
+
+TEST_F(FileSystems, an_unknown_topic_is_refused_with_the_known_ones) {
+  const auto origin = sqlite::origin({.path = path_, .accept = {"sqlite.nfs"}}, on(0));
+  ASSERT_FALSE(origin);
+  EXPECT_EQ(origin.error().code, Errc::invalid);
+  EXPECT_NE(origin.error().detail.find("sqlite.file-system"), std::string::npos) << origin.error().detail;
 }
 
 TEST_F(FileSystems, local_ones_are_taken_and_unknown_ones_too) {

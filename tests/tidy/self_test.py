@@ -35,9 +35,11 @@ CLEAN = {
     "src/stores/b/CMakeLists.txt": SCRIPT + "holdfast_layer(b SOURCES b.cpp)\n",
     "src/stores/b/b.h": LICENCE + "#pragma once\n",
     "src/stores/b/b.cpp": LICENCE + '#include "stores/b/b.h"\n#include "base/now.h"\n',
+    "src/stores/sqlite/topics.h": LICENCE + '#pragma once\nauto topics = "sqlite.known";\n',
     "src/client/CMakeLists.txt": SCRIPT + "holdfast_layer(client SOURCES client.cpp)\n",
     "src/client/client.h": LICENCE + "#pragma once\n",
     "src/client/client.cpp": LICENCE + '#include "client/client.h"\n#include "stores/a/a.h"\n#include "stores/b/b.h"\n'
+                                       '#include "stores/sqlite/topics.h"\n'
                                        'auto topic = "sqlite.known"; // "sqlite.unknown"\n',
     "tests/CMakeLists.txt": SCRIPT + "holdfast_test(core SOURCES core/core_test.cpp)\nadd_test(tool tool.py)\n",
     "tests/core/core_test.cpp": LICENCE + '#include "core/core.h"\n#include "tests/support.h"\n"sqlite.known"\n',
@@ -100,6 +102,8 @@ PLANTS = [
       for words in ("/" "work/main", '"/' 'home/me"', "https://deb." "debian.org/x", "pypi." "org")),
     ("topics", "src/stores/sqlite/new.cpp", LICENCE + 'auto topic = "sqlite.new";\n', 2),
     ("topics", "src/cli/new.cpp", LICENCE + 'auto topic = "all.new";\n', 2),
+    ("topics", "src/stores/sqlite/topics.h", LICENCE + '#pragma once\nauto topics = "sqlite.known" "sqlite.gone";\n', 1),
+    ("topics", "src/stores/sqlite/topics.h", LICENCE + "#pragma once\n", 1),
     ("topics", "docs/stores/sqlite.md", "| `sqlite.gone` | danger | means | change |\n", 1),
     ("topics", "docs/stores/sqlite.md", TOPIC_ROW + "| `redis.known` | note | means | change |\n", 2),
     ("topics", "docs/stores/sqlite.md", TOPIC_ROW + TOPIC_ROW, 2),

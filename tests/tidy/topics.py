@@ -17,9 +17,11 @@ def page_of(topic):
 
 
 def topics(tree):
-    """Each topic of a finding has one row in its page and is named in a test; no row has lost its topic."""
+    """Each topic of a finding has one row in its page, is named in a test, and can be accepted; no row has lost its topic."""
     said = {}  # topic -> where a finding of it is made
     for path in tree.cpp("src/"):
+        if path.endswith("/topics.h"):
+            continue
         for _, line, match in tree.find(IN_CODE, path, tree.uncommented(path)):
             said.setdefault(match[1], (path, line))
     rows = {}  # topic -> where its row is
@@ -34,6 +36,13 @@ def topics(tree):
             elif match[1] not in said:
                 yield page, line, f"nothing in src/ finds {match[1]}: take the row away"
             rows.setdefault(match[1], (page, line))
+    for store in STORES:
+        path = f"src/stores/{store}/topics.h"
+        listed = [match[1] for _, _, match in tree.find(IN_CODE, path, tree.text(path))] if path in tree.files else []
+        for topic in sorted(set(listed) - set(said)):
+            yield path, 1, f"nothing in src/ finds {topic}: take it away"
+        for topic in sorted(t for t in said if t.startswith(store + ".") and t not in listed):
+            yield path, 1, f"{topic} is missing: accept={topic} would be refused"
     tests = "".join(tree.text(path) for path in tree.cpp("tests/"))
     for topic, (path, line) in sorted(said.items()):
         if topic not in rows:

@@ -56,7 +56,7 @@ std::string finding_words(const Finding& finding, bool colour) {
   constexpr std::size_t widest = 7;  // "warning"
   const std::string word = to_string(finding.weight);
   std::string text = coloured(finding.weight, colour) + std::string(widest - word.size() + 2, ' ') +
-                     finding.topic + "  " + printable(finding.what);
+                     finding.topic + (finding.accepted ? " (accepted)" : "") + "  " + printable(finding.what);
   if (!finding.advice.empty()) text += "\n" + std::string(widest + 2, ' ') + "→ " + printable(finding.advice);
   return text;
 }
@@ -195,7 +195,8 @@ std::vector<std::string> json_of(const Report& report, bool strict) {
     lines.push_back(line_of({{"weight", to_string(finding.weight)},
                              {"topic", finding.topic},
                              {"what", finding.what},
-                             {"advice", finding.advice}}));
+                             {"advice", finding.advice},
+                             {"accepted", finding.accepted}}));
   }
   const auto& test = report.self_test;
   const auto faults = test ? faults_in(test->grants) : Faults{};

@@ -5,6 +5,7 @@
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
+#include "cli/notices.h"
 #include "cli/output.h"
 #include "holdfast/jobs.h"
 
@@ -43,7 +44,7 @@ int answer(const Locked& locked, const Asked& asked, bool) {
 }  // namespace
 
 int execute(const JobsEnqueue& command, const Common& common) {
-  auto client = try_open(common.store, {.log = [](std::string_view line) { complain(printable(line)); }});
+  auto client = try_open(common.store, with_notices(common.quiet));
   if (!client) return fail(client.error());
   const Jobs all(*client);
   const Jobs jobs = command.at > Micros::zero() ? all.at(command.at) : all.in(command.in);

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/jobs/handler.h"
 #include "cli/jobs/job_json.h"
+#include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/run/any_of.h"
 #include "holdfast/job_worker.h"
@@ -174,7 +175,7 @@ int execute(const JobsWork& command, const Common& common) {
   // First of all: it must share nothing with us that a store or a thread has touched.
   Nursery nursery(signals, common.json);
 
-  auto client = try_open(common.store, {.log = [](std::string_view line) { complain(printable(line)); }});
+  auto client = try_open(common.store, with_notices(common.quiet));
   if (!client) return fail(client.error());
   Jobs jobs(*client);
   if (const auto any = jobs.try_list({.limit = 1}); !any) return fail(any.error());

@@ -159,7 +159,7 @@ int execute(const Run& command, const Common& common) {
 
   const bool implicit = common.setup->store.implicit;
   Waited waited = wait_for_lease(
-      {common.store, command.key, command.options, admission(command.turn, implicit)}, signals);
+      {common.store, command.key, command.options, admission(command.turn, implicit), common.quiet}, signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&waited)) {
     if (interrupted->typed) end_as_typed(interrupted->signal, Signals::Whom::us);
     return exit_signalled(interrupted->signal);

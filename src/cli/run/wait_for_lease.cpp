@@ -7,11 +7,10 @@
 #include <optional>
 #include <stop_token>
 
-#include "base/text.h"
 #include "base/wakeup.h"
 #include "base/worker.h"
 #include "cli/connecting.h"
-#include "cli/output.h"
+#include "cli/notices.h"
 #include "cli/run/waiting_line.h"
 
 namespace holdfast::cli {
@@ -38,9 +37,7 @@ Result<Granted> acquire(const Wish& wish) {
   const WaitingLine line{Operator(*origin), wish.key};
   AcquireOptions options = wish.options;
   Connecting connecting(options.wait.value_or(Millis::zero()), options.stop);
-  auto client = connecting.reach([&] {
-    return Client::try_make(*origin, {.log = [](std::string_view text) { complain(printable(text)); }});
-  });
+  auto client = connecting.reach([&] { return Client::try_make(*origin, with_notices(wish.quiet)); });
   if (!client) return std::move(client).error();
   options.wait = connecting.left();
   auto lease = client->try_acquire(wish.key, options);

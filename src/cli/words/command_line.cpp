@@ -262,7 +262,7 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn
     const std::string store = given.stores.empty() ? "" : given.stores.back();
     if (!given.stores.empty() && store.empty())
       refuse("--store is empty: give the URL of a store, as sqlite:PATH");
-    return CommandLine{{store, given.json}, std::move(command), std::move(given.stores)};
+    return CommandLine{{store, given.json, given.quiet}, std::move(command), std::move(given.stores)};
   } catch (const CLI::CallForHelp&) {
     return CommandLine{{}, Help{page_of(app, chosen_command(app), false)}};
   } catch (const CLI::ExtrasError&) {

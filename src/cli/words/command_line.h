@@ -25,6 +25,7 @@ struct Setup;
 struct Common {
   std::string store;  // as it was given, empty if it was not; for execute(): the URL
   bool json = false;
+  bool quiet = false;            // nothing is told of how the store is set up
   const Setup* setup = nullptr;  // for execute(): where that came from
 };
 

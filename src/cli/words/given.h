@@ -25,6 +25,7 @@ struct Given {
   bool loner = false;
   bool once = false;
   bool json = false;
+  bool quiet = false;
   bool no_wait = false;
   bool held = false;
   bool dry_run = false;

@@ -244,6 +244,7 @@ void build_options(CLI::App& app, Given& given, std::string_view first) {
   app.add_flag("--verbose", given.verbose, "with its stores and libraries");
   texts(app, "--store", "URL", given.stores, "the database, as sqlite:PATH, a configured name, or @FILE");
   app.add_flag("--json", given.json, "answer with one JSON object per line");
+  app.add_flag("--quiet", given.quiet, "do not tell how the store is set up; doctor does");
   const auto* const alone = std::find_if(std::begin(command_rows), std::end(command_rows),
                                          [&](const Row& row) { return is_alone(row, first); });
   for (const Row& row : command_rows) {

@@ -20,9 +20,12 @@ bool is_named(const OptionEntry& option, const char* name) {
   return std::find(option.names.begin(), option.names.end(), name) != option.names.end();
 }
 
-// Not told where it has nothing to do: what CMD prints is CMD's, and `wait` says nothing.
+// Not told where it has nothing to do: what CMD prints is CMD's, `wait` says nothing, and who only looks at a
+// store is not told how it is set up.
 bool is_for(const OptionEntry& option, const std::string& command) {
   if (is_named(option, "--json")) return command != "run" && command != "fence" && command != "wait";
+  if (is_named(option, "--quiet"))
+    return command.empty() || command == "run" || command == "acquire" || command == "jobs enqueue" || command == "jobs work";
   if (is_named(option, "--store")) return command != "fence";
   return !is_named(option, "--version") && !is_named(option, "--verbose");
 }

@@ -72,7 +72,7 @@ class Diagnosing {
     for (Finding& finding : findings_of(depth_, hello_, site_))
       diagnosis.findings.push_back(std::move(finding));
     diagnosis.grade = core::grade_of('B', diagnosis.findings);
-    if (site_.options.allow_unsafe) core::hush(diagnosis.findings);
+    core::hush(diagnosis.findings, site_.accepted());
     return diagnosis;
   }
 

@@ -281,10 +281,10 @@ void require_complete(const Hello& hello, const Site& site) {
   if (hello.too_old())
     raise({Errc::refused, site.name + " is " + printable(hello.version) +
                               "; leases need MariaDB 10.6 or MySQL 8.0, or later ones"});
-  if (hello.replicates && !site.options.allow_unsafe)
+  if (hello.replicates && !site.accepted().covers("mariadb.replica"))
     raise({Errc::refused, site.name +
                               " is a replica: a lease that is written here is not on its primary; give the "
-                              "primary, or say unsafe=allow"});
+                              "primary, or say accept=mariadb.replica"});
   if (!hello.is("read_only", "OFF"))
     raise({Errc::refused, site.name + " is read-only; leases have to be written down: give the primary"});
   if (hello.logs_statements())

@@ -5,14 +5,15 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "core/accepted.h"
 #include "holdfast/mariadb.h"
 
 namespace holdfast::mariadb {
 namespace {
 
 constexpr const char* known =
-    "known are table=, layout=darwin, socket=, password=, tls=require, ssl-ca=, ssl-cert=, ssl-key= and "
-    "unsafe=allow";
+    "known are table=, layout=darwin, socket=, password=, tls=require, ssl-ca=, ssl-cert=, ssl-key=, "
+    "accept=TOPIC and unsafe=allow";
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
@@ -65,6 +66,8 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   } else if (name == "unsafe") {
     options.allow_unsafe = true;
     return only("allow");
+  } else if (name == "accept") {
+    options.accept = core::topics_in(value);
   } else {
     return invalid("\"" + shown(name) + "\" is not a parameter of " + url.scheme + ": " + known);
   }

@@ -6,6 +6,7 @@
 #include "stores/mariadb/site.h"
 #include "stores/mariadb/steward.h"
 #include "stores/mariadb/store.h"
+#include "stores/mariadb/topics.h"
 
 namespace holdfast::mariadb {
 namespace {
@@ -54,6 +55,7 @@ Status check(const Options& o) {
     return Error{Errc::invalid, scheme + ": " + std::move(text)};
   };
   if (o.host.empty() && o.socket.empty()) return invalid("names no host");
+  if (Status s = core::check_topics(o.accept, known_topics); !s) return s;
   if (o.database.empty()) return invalid("names no database; write " + scheme + "://user@host/database");
   if (!o.socket.empty() && o.tls) return invalid("a Unix socket needs no TLS");
   if (o.ssl_cert.empty() != o.ssl_key.empty())

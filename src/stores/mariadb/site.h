@@ -5,6 +5,7 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "core/accepted.h"
 #include "holdfast/mariadb.h"
 #include "stores/mariadb/tables.h"
 
@@ -14,6 +15,7 @@ struct Site {
   Site(Options chosen, Tables named, std::string self)
       : options(std::move(chosen)), tables(std::move(named)), client(std::move(self)), name(name_of()) {}
 
+  core::Accepted accepted() const { return {options.allow_unsafe, options.accept}; }
   bool local() const { return !options.socket.empty() || is_local(options.host); }
   // Nobody else is on the line to a server of this machine.
   bool tls() const { return !local() || options.tls; }

@@ -17,6 +17,8 @@ using namespace std::chrono_literals;
 
 constexpr Millis look_up = 500ms;  // so often the listener looks whether it is still wanted
 constexpr Millis after_failure = 2s;
+// The driver would wait for five minutes; a connection that somebody on the way has forgotten never answers.
+constexpr Millis longest_answer = 3s;
 
 // A release writes whom it rings: pipelines/release.json.
 Document rings_of(const std::string& client) {
@@ -69,6 +71,7 @@ void MongoBell::listen(const std::shared_ptr<const Site>& site, Heard& heard) {
         mongoc_collection_destroy);
     const Document pipeline = rings_of(site->client);
     const Document options = std::move(Document().number("maxAwaitTimeMS", look_up.count()));
+    connection.set_limit(BootClock::now() + longest_answer);
     const std::unique_ptr<mongoc_change_stream_t, decltype(mongoc_change_stream_destroy)> stream(
         mongoc_collection_watch(collection.get(), &pipeline.get(), &options.get()),
         mongoc_change_stream_destroy);
@@ -78,6 +81,7 @@ void MongoBell::listen(const std::shared_ptr<const Site>& site, Heard& heard) {
     if (mongoc_change_stream_error_document(stream.get(), &error, &reply)) return;
     heard.add("");  // what rang before, while nobody listened, is lost
     while (!heard.over && !mongoc_change_stream_error_document(stream.get(), &error, &reply)) {
+      connection.set_limit(BootClock::now() + look_up + longest_answer);
       if (mongoc_change_stream_next(stream.get(), &event)) heard.add(View(*event)["documentKey"].text("_id"));
     }
   } catch (const std::exception&) {

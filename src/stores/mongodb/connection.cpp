@@ -2,8 +2,10 @@
 #include "stores/mongodb/connection.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/socket.h"
+#include "base/text.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -44,24 +46,43 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const
 }  // namespace
 
 mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_host_list_t* host, void* self,
-                                         bson_error_t* error) noexcept {
-  Deadline& deadline = static_cast<Connection*>(self)->deadline_;
+                                         bson_error_t*) noexcept {
+  Connection& connection = *static_cast<Connection*>(self);
+  Deadline& deadline = connection.deadline_;
   const Instant now = BootClock::now();
   const Instant until = std::min(deadline.until, now + longest_dial);
   // One of several that does not answer must not use up the time of the others.
-  const bool alone = mongoc_uri_get_hosts(uri) == nullptr || mongoc_uri_get_hosts(uri)->next == nullptr;
+  const mongoc_host_list_t* seeds = mongoc_uri_get_hosts(uri);
+  const bool alone = seeds == nullptr ||
+                     (seeds->next == nullptr && std::strcmp(seeds->host_and_port, host->host_and_port) == 0);
   const Instant turn = alone ? until : now + (until - now) / 3;
+  const std::string where = alone ? "" : std::string(host->host_and_port) + ": ";
+  mongoc_stream_t* stream = nullptr;
   try {
+    connection.check_way_to(*host);
     Fd socket =
         host->family == AF_UNIX ? connect_unix(host->host, turn) : connect_tcp(host->host, host->port, turn);
-    mongoc_stream_t* stream = stream_on(std::move(socket), deadline);
-    if (mongoc_uri_get_tls(uri)) stream = with_tls(stream, uri, host->host, left_ms(turn), error);
-    return stream ? mongoc_stream_buffered_new(stream, 1024) : nullptr;
+    stream = stream_on(std::move(socket), deadline);
+    bson_error_t why{};
+    if (mongoc_uri_get_tls(uri)) stream = with_tls(stream, uri, host->host, left_ms(turn), &why);
+    if (!stream) connection.note_failure(where + &why.message[0]);
   } catch (const std::exception& e) {
-    const std::string where = alone ? "" : std::string(host->host_and_port) + ": ";
-    bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_CONNECT, "%s%s", where.c_str(), e.what());
-    return nullptr;
+    connection.note_failure(where + e.what());
   }
+  // Never null: of a member that another one has named just now, the driver (libmongoc 1.23) takes a lock
+  // twice then, and hangs for ever.
+  return mongoc_stream_buffered_new(stream ? stream : stream_on(Fd(), deadline), 1024);
+}
+
+void Connection::note_failure(const std::string& why) {
+  if (failures_.size() < sizeof(bson_error_t)) failures_ += (failures_.empty() ? "" : "; ") + why;
+}
+
+// A seed was looked at when the URL was read; whatever else the servers call a member is asked for here.
+void Connection::check_way_to(const mongoc_host_list_t& host) {
+  if (site_->tls || site_->plaintext_allowed || is_this_machine(host)) return;
+  stranger_ = printable(host.host_and_port);
+  raise({Errc::refused, stranger_ + about_plaintext});
 }
 
 mongoc_client_t* Connection::client() {
@@ -78,6 +99,8 @@ bool Connection::closed() { return !client_ || deadline_.any_closed(); }
 
 Document Connection::run_in(const std::string& database, Document command, Effect effect, Instant until) {
   last_code_ = 0;
+  stranger_.clear();
+  failures_.clear();
   if (BootClock::now() >= until)
     raise({Errc::unavailable, "the time for this call was over before it was sent"});
   const std::int64_t left = left_ms(until);
@@ -102,6 +125,10 @@ Document Connection::run_in(const std::string& database, Document command, Effec
     }
     return reply;
   }
+  // The driver only knows that a stream was broken.
+  if (!failures_.empty() && (error.domain == MONGOC_ERROR_SERVER_SELECTION || !deadline_.wrote))
+    bson_set_error(&error, MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, "%s",
+                   failures_.c_str());
   Error told = to_error(error, effect, deadline_.wrote, *site_);
   if (error.domain == MONGOC_ERROR_SERVER) {
     last_code_ = error.code;
@@ -109,6 +136,8 @@ Document Connection::run_in(const std::string& database, Document command, Effec
   } else {
     close();
   }
+  if (error.domain == MONGOC_ERROR_SERVER_SELECTION && !stranger_.empty())
+    raise({Errc::refused, site_->place + " sends us to " + stranger_ + ", which" + about_plaintext});
   raise(std::move(told));
 }
 

@@ -45,6 +45,8 @@ class Connection {
   const std::shared_ptr<const Site>& shared_site() const noexcept { return site_; }
   // For what the driver does better than commands.  Connects with the first command.
   mongoc_client_t* client();
+  // Until then whatever is done with client() has to be over; a command sets its own.
+  void set_limit(Instant until) noexcept { deadline_.until = until; }
 
  private:
   struct Destroy {
@@ -52,10 +54,15 @@ class Connection {
   };
   static mongoc_stream_t* open_stream(const mongoc_uri_t* uri, const mongoc_host_list_t* host, void* self,
                                       bson_error_t* error) noexcept;
+  // Throws Failure for another machine, if nothing is encrypted and nobody has said that this is well.
+  void check_way_to(const mongoc_host_list_t& host);
+  void note_failure(const std::string& why);
 
   const std::shared_ptr<const Site> site_;
   Deadline deadline_;
   std::int64_t last_code_ = 0;
+  std::string stranger_ = {};  // a member of the set that was not connected to for that reason
+  std::string failures_ = {};  // why streams could not be opened for this command
   bool alone_ = false;
   std::unique_ptr<mongoc_client_t, Destroy> client_;
 };

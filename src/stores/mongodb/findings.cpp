@@ -23,14 +23,18 @@ void judge_server(const Hello& hello, const Site& site, std::vector<Finding>& fo
          "make it a replica set of one or three"});
 }
 
-void judge_way(const Site& site, std::vector<Finding>& found) {
-  if (site.local || (site.tls && site.verified)) return;
-  found.push_back({Weight::warning, "mongodb.tls",
-                   site.tls ? "the certificate of " + site.place +
-                                  " is not looked at: anybody on the way can answer in its place"
-                            : "everything travels in the clear to " + site.place +
-                                  ", and whoever is on the way can change it",
-                   site.tls ? "name the authority with tlsCAFile=" : "write tls=true"});
+void judge_way(const Hello& hello, const Site& site, std::vector<Finding>& found) {
+  if (site.tls && site.verified) return;
+  // What may not be told in plaintext is not told to a member elsewhere at all.
+  const bool followed = !hello.elsewhere.empty() && (site.tls || site.plaintext_allowed);
+  if (site.local && !followed) return;
+  const std::string place = site.local ? hello.elsewhere : site.place;
+  found.push_back(
+      {Weight::warning, "mongodb.tls",
+       site.tls
+           ? "the certificate of " + place + " is not looked at: anybody on the way can answer in its place"
+           : "everything travels in the clear to " + place + ", and whoever is on the way can change it",
+       site.tls ? "name the authority with tlsCAFile=" : "write tls=true"});
 }
 
 }  // namespace
@@ -50,14 +54,14 @@ std::vector<Finding> findings_of(const Hello& hello, const Site& site) {
   if (!hello.vanishing_index.empty())
     found.push_back({Weight::danger, "mongodb.ttl-index", about_index(hello.vanishing_index),
                      "drop it, or name another collection", true});
-  judge_way(site, found);
+  judge_way(hello, site, found);
   if (site.beside_the_gem())
     found.push_back(
         {Weight::warning, "mongodb.layout",
          "layout=mongo-lock: a Ruby process may insert its document beside ours at the same moment, extend "
          "ours as its own, or delete all; docs/stores/mongodb.md tells more",
          "move on to the native layout when the last Ruby process has gone"});
-  if (site.options.allow_unsafe) core::hush(found);
+  core::hush(found, site.accepted());
   return found;
 }
 

@@ -39,6 +39,19 @@ Micros evaluated_time(Connection& connection, Instant until) {
   raise({Errc::unavailable, connection.site().place + " does not tell the time"});
 }
 
+// The driver follows what the servers call members, wherever the URL pointed.
+std::string member_elsewhere(Connection& connection) {
+  std::size_t count = 0;
+  mongoc_server_description_t** members = mongoc_client_get_server_descriptions(connection.client(), &count);
+  std::string found;
+  for (std::size_t i = 0; i < count; ++i) {
+    const mongoc_host_list_t& host = *mongoc_server_description_host(members[i]);
+    if (!is_this_machine(host)) found = printable(host.host_and_port);
+  }
+  mongoc_server_descriptions_destroy_all(members, count);
+  return found;
+}
+
 }  // namespace
 
 // Keys are compared byte by byte, and stay where they are.
@@ -89,6 +102,7 @@ Hello greet(Connection& connection, Instant until) {
   hello.router = told.text("msg") == "isdbgrid";
   hello.old = told.number("maxWireVersion") < wire_of_5_0;
   hello.secondary = !told.flag("isWritablePrimary");
+  hello.elsewhere = member_elsewhere(connection);
   connection.told(!hello.streams());
   return hello;
 }
@@ -114,13 +128,14 @@ Hello say_hello(Connection& connection, Instant until) {
 void require_safe(const Hello& hello, const Site& site) {
   if (!hello.odd.empty())
     raise({Errc::refused, about(site) + hello.odd + "; name another one with collection="});
-  if (site.options.allow_unsafe) return;
-  if (hello.router)
-    raise({Errc::refused, site.place + " is a router: " + about_router +
-                              "; name a replica set of its own (unsafe=allow uses it all the same)"});
-  if (!hello.vanishing_index.empty())
-    raise({Errc::refused, about(site) + "cannot be used: " + about_index(hello.vanishing_index) +
-                              "; drop it, or name another collection (unsafe=allow uses it all the same)"});
+  if (hello.router && !site.accepted().covers("mongodb.router"))
+    raise(
+        {Errc::refused, site.place + " is a router: " + about_router +
+                            "; name a replica set of its own (accept=mongodb.router uses it all the same)"});
+  if (!hello.vanishing_index.empty() && !site.accepted().covers("mongodb.ttl-index"))
+    raise({Errc::refused,
+           about(site) + "cannot be used: " + about_index(hello.vanishing_index) +
+               "; drop it, or name another collection (accept=mongodb.ttl-index uses it all the same)"});
 }
 
 Traits traits_of(const Hello& hello, const Site& site) {

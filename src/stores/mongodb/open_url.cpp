@@ -50,6 +50,8 @@ Status read_parameter(const std::string& name, const std::string& value, Options
   } else if (name == "unsafe") {
     if (value != "allow") return invalid("unsafe=" + printable(value) + " means nothing; write unsafe=allow");
     options.allow_unsafe = true;
+  } else if (name == "accept") {
+    options.accept = core::topics_in(value);
   } else {
     theirs += (theirs.empty() ? "?" : "&") + encoded(name) + "=" + encoded(value);
   }

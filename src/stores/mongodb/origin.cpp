@@ -12,6 +12,7 @@
 #include "stores/mongodb/site.h"
 #include "stores/mongodb/steward.h"
 #include "stores/mongodb/store.h"
+#include "stores/mongodb/topics.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -85,8 +86,13 @@ std::string hosts_of(const mongoc_uri_t* uri) {
 bool all_local(const mongoc_uri_t* uri) {
   if (mongoc_uri_get_srv_hostname(uri)) return false;
   for (const mongoc_host_list_t* h = mongoc_uri_get_hosts(uri); h; h = h->next)
-    if (h->host[0] != '/' && !is_local(h->host)) return false;
+    if (!is_this_machine(*h)) return false;
   return true;
+}
+
+// Somebody has thought about it.
+bool speaks_of_tls(const mongoc_uri_t* uri) {
+  return mongoc_uri_has_option(uri, MONGOC_URI_TLS) || mongoc_uri_has_option(uri, MONGOC_URI_SSL);
 }
 
 // The driver passes over what it does not know, and whoever mistyped would use another collection than the
@@ -113,8 +119,8 @@ Status check_parameters(std::string_view uri) {
     const std::string name(one.substr(0, one.find('=')));
     if (!one.empty() && !is_known(name))
       return invalid(printable(name) +
-                     "= means nothing; ours are collection=, collections=, layout= and unsafe=, all others "
-                     "are libmongoc's");
+                     "= means nothing; ours are collection=, collections=, layout=, accept= and unsafe=, all "
+                     "others are libmongoc's");
     list.remove_prefix(one.size());
   }
   return ok();
@@ -131,16 +137,13 @@ const char* lax_option(const mongoc_uri_t* uri) {
 
 // The driver checks nothing by itself unless it is told to.
 Status check_tls(const mongoc_uri_t* uri, const Options& o) {
-  if (o.allow_unsafe) return ok();
+  if (core::Accepted{o.allow_unsafe, o.accept}.covers("mongodb.tls")) return ok();
   if (const char* lax = lax_option(uri))
     return Error{Errc::refused, "mongodb: " + std::string(lax) +
                                     " lets anybody answer in the server's place; name its authority with "
-                                    "tlsCAFile= (unsafe=allow uses it all the same)"};
-  const bool said = mongoc_uri_has_option(uri, MONGOC_URI_TLS) || mongoc_uri_has_option(uri, MONGOC_URI_SSL);
-  if (!said && !mongoc_uri_get_tls(uri) && !all_local(uri))
-    return Error{Errc::refused, "mongodb: " + hosts_of(uri) +
-                                    " is another machine, and nothing is said of TLS: write tls=true, or "
-                                    "tls=false if nobody else can listen"};
+                                    "tlsCAFile= (accept=mongodb.tls uses it all the same)"};
+  if (!speaks_of_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
+    return Error{Errc::refused, "mongodb: " + hosts_of(uri) + about_plaintext};
   return ok();
 }
 
@@ -163,6 +166,7 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
   if (Status s = check_collection(options.collection); !s) return std::move(s).error();
   for (const auto& [name, collection] : options.collections)
     if (Status s = check_collection(collection); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
   if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
   if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");
@@ -176,6 +180,7 @@ Result<std::shared_ptr<Origin>> origin(Options options) {
             .tls = mongoc_uri_get_tls(uri.get()),
             .verified = lax_option(uri.get()) == nullptr,
             .logs_in = mongoc_uri_get_username(uri.get()) || mongoc_uri_get_auth_mechanism(uri.get())};
+  site.plaintext_allowed = speaks_of_tls(uri.get()) || site.accepted().covers("mongodb.tls");
   if (const char* password = mongoc_uri_get_password(uri.get())) site.secrets.emplace_back(password);
   for (std::string& secret : secrets_in(site.options.uri)) site.secrets.push_back(std::move(secret));
   return std::shared_ptr<Origin>(std::make_shared<MongoOrigin>(std::move(site)));

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/text.h"
+#include "core/accepted.h"
 #include "holdfast/mongodb.h"
 #include "stores/mongodb/mongoc.h"
 
@@ -21,9 +23,11 @@ struct Site {
   std::string client;
   bool local = true;  // all of the hosts are this machine
   bool tls = false;
-  bool verified = true;  // the server's certificate is looked at
+  bool plaintext_allowed = false;  // to other machines: the URL says tls=false, or accepts it
+  bool verified = true;            // the server's certificate is looked at
   bool logs_in = false;
 
+  core::Accepted accepted() const { return {options.allow_unsafe, options.accept}; }
   // As a URL; holds no secret.
   std::string name() const {
     return printable("mongodb://" + place + "/" + database + "?collection=" + options.collection +
@@ -38,6 +42,12 @@ struct Site {
   std::string jobs() const { return options.collection + ".holdfast_jobs"; }
   std::string ticks() const { return options.collection + ".holdfast_ticks"; }
 };
+
+inline bool is_this_machine(const mongoc_host_list_t& host) {
+  return host.host[0] == '/' || is_local(host.host);
+}
+inline constexpr const char* about_plaintext =
+    " is another machine, and nothing is said of TLS: write tls=true, or tls=false if nobody else can listen";
 
 // A mistake in the URL or the options.
 inline Error invalid(std::string text) { return {Errc::invalid, "mongodb: " + std::move(text)}; }

@@ -69,6 +69,7 @@ ssize_t move_bytes(Stream& self, mongoc_iovec_t* parts, std::size_t count, std::
 
 ssize_t writev(mongoc_stream_t* stream, mongoc_iovec_t* parts, std::size_t count, std::int32_t timeout) {
   Stream& self = ours(stream);
+  if (!self.fd) return fail(self, ENOTCONN);
   const Instant end = self.deadline->end_of(timeout);
   if (BootClock::now() >= self.deadline->until) return fail(self, ETIMEDOUT);
   self.deadline->wrote = true;
@@ -79,6 +80,7 @@ ssize_t writev(mongoc_stream_t* stream, mongoc_iovec_t* parts, std::size_t count
 ssize_t readv(mongoc_stream_t* stream, mongoc_iovec_t* parts, std::size_t count, std::size_t least,
               std::int32_t timeout) {
   Stream& self = ours(stream);
+  if (!self.fd) return fail(self, ENOTCONN);
   return move_bytes(self, parts, count, least, POLLIN, self.deadline->end_of(timeout),
                     [](int fd, msghdr& m) { return ::recvmsg(fd, &m, MSG_DONTWAIT); });
 }
@@ -87,9 +89,11 @@ ssize_t readv(mongoc_stream_t* stream, mongoc_iovec_t* parts, std::size_t count,
 ssize_t poll(mongoc_stream_poll_t* streams, std::size_t count, std::int32_t timeout) {
   std::vector<pollfd> fds;
   Instant end = Instant::max(), until = end;
+  bool broken = false;
   for (std::size_t i = 0; i < count; ++i) {
     Stream& self = ours(streams[i].stream);
     fds.push_back({self.fd.get(), static_cast<short>(streams[i].events), 0});
+    broken = broken || !self.fd;
     end = self.deadline->end_of(timeout);
     until = self.deadline->until;
   }
@@ -98,11 +102,11 @@ ssize_t poll(mongoc_stream_poll_t* streams, std::size_t count, std::int32_t time
     for (std::size_t i = 0; i < count; ++i) streams[i].revents = POLLERR;
     return static_cast<ssize_t>(count);
   }
-  const auto left = std::chrono::ceil<Millis>(end - BootClock::now()).count();
+  const auto left = broken ? 0 : std::chrono::ceil<Millis>(end - BootClock::now()).count();
   const int ready =
       ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<Millis::rep>(left, 0, 60'000)));
-  for (std::size_t i = 0; i < count; ++i) streams[i].revents = fds[i].revents;
-  return ready;
+  for (std::size_t i = 0; i < count; ++i) streams[i].revents = fds[i].fd < 0 ? POLLERR : fds[i].revents;
+  return broken ? static_cast<ssize_t>(count) : ready;
 }
 
 bool check_closed(mongoc_stream_t* stream) {
@@ -138,7 +142,7 @@ mongoc_stream_t* stream_on(Fd socket, Deadline& deadline) {
   };
   base.timed_out = [](mongoc_stream_t* s) { return ours(s).error == ETIMEDOUT; };
   base.should_retry = [](mongoc_stream_t* s) { return ours(s).error == EAGAIN; };
-  deadline.streams.push_back(&base);
+  if (self->fd) deadline.streams.push_back(&base);
   return &base;
 }
 

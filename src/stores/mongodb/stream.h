@@ -21,7 +21,8 @@ struct Deadline {
   bool any_closed() const;
 };
 
-// A stream of the driver on a socket.  `deadline` outlives it.
+// A stream of the driver on a socket.  `deadline` outlives it.  Without a socket it is one that is broken:
+// all that is done with it fails at once.
 mongoc_stream_t* stream_on(Fd socket, Deadline& deadline);
 
 }  // namespace holdfast::mongodb

@@ -55,7 +55,7 @@ class Diagnosing {
         diagnosis.findings.push_back(std::move(finding));
     }
     diagnosis.grade = core::grade_of('B', diagnosis.findings);
-    if (site_.allow_unsafe) core::hush(diagnosis.findings);
+    core::hush(diagnosis.findings, site_.accepted);
     return diagnosis;
   }
 

@@ -105,7 +105,7 @@ Result<Traits> PostgresStore::examine(Instant until) {
     if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
     traits.findings = findings_of(server_in(answer), hello_);
     traits.grade = core::grade_of('B', traits.findings);
-    if (site_->allow_unsafe) core::hush(traits.findings);
+    core::hush(traits.findings, site_->accepted);
     // Ruby's locker makes a row when it makes an object, and never again: one that is taken away because it
     // has been free for long would lock that object out.  In its table only people purge.
     traits.tidies = !answer.flag(0, answers_about_server);

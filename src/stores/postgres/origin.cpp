@@ -6,15 +6,16 @@
 #include "stores/postgres/site.h"
 #include "stores/postgres/steward.h"
 #include "stores/postgres/store.h"
+#include "stores/postgres/topics.h"
 
 namespace holdfast::postgres {
 namespace {
 
 class PostgresOrigin final : public Origin {
  public:
-  PostgresOrigin(Settings settings, Tables tables, bool allow_unsafe)
+  PostgresOrigin(Settings settings, Tables tables, core::Accepted accepted)
       : site_(std::make_shared<const Site>(
-            Site{std::move(settings), std::move(tables), random_hex(16), allow_unsafe})),
+            Site{std::move(settings), std::move(tables), random_hex(16), std::move(accepted)})),
         name_(site_->name()) {}
 
   Result<std::unique_ptr<Store>> connect(Instant until) override {
@@ -48,7 +49,7 @@ class PostgresOrigin final : public Origin {
         Tables::named(bare ? site_->tables.schema() + "." + std::string(table) : std::string(table));
     if (!tables) return std::move(tables).error();
     return std::shared_ptr<Origin>(
-        std::make_shared<PostgresOrigin>(site_->settings, *std::move(tables), site_->allow_unsafe));
+        std::make_shared<PostgresOrigin>(site_->settings, *std::move(tables), site_->accepted));
   }
 
   std::string name() const override { return name_; }
@@ -60,12 +61,13 @@ class PostgresOrigin final : public Origin {
 };
 
 Result<std::shared_ptr<Origin>> make(const Options& options, const Words& more) {
+  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
   auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
   auto settings = Settings::from(options.conninfo, more);
   if (!settings) return std::move(settings).error();
-  return std::shared_ptr<Origin>(
-      std::make_shared<PostgresOrigin>(*std::move(settings), *std::move(tables), options.allow_unsafe));
+  return std::shared_ptr<Origin>(std::make_shared<PostgresOrigin>(
+      *std::move(settings), *std::move(tables), core::Accepted{options.allow_unsafe, options.accept}));
 }
 
 }  // namespace
@@ -82,6 +84,8 @@ Result<std::shared_ptr<Origin>> open_url(const Url& url) {
       options.table = value;
     } else if (name == "unsafe" && value == "allow") {
       options.allow_unsafe = true;
+    } else if (name == "accept") {
+      options.accept = core::topics_in(value);
     } else {
       more.emplace_back(name, value);
     }

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 
+#include "core/accepted.h"
 #include "stores/postgres/settings.h"
 #include "stores/postgres/tables.h"
 
@@ -12,7 +13,7 @@ struct Site {
   const Settings settings;
   const Tables tables;
   const std::string client;
-  const bool allow_unsafe = false;
+  const core::Accepted accepted = {};
 
   std::string name() const {
     if (tables.name() == "locks") return settings.name();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // bell.h - hears when a key may have become free: a connection of its own, subscribed to this client's
-// channel.
+// channel.  After a while of silence it subscribes once more, which the server answers and which needs no
+// right beside (PING would), and if no answer comes the connection is made anew: a proxy or a firewall may
+// have forgotten it without telling anybody.
 #pragma once
 #include <memory>
 #include <string>
@@ -17,18 +19,24 @@ class RedisBell final : public Bell {
   // Subscribed when this returns, if the server can be reached within a second.
   explicit RedisBell(std::shared_ptr<const Site> site);
 
-  // The connection's; while there is none, a timer's that says when to try again.
-  int fd() const noexcept override;
+  // Readable when something came on the connection, or when it is time to ask or to try again.
+  int fd() const noexcept override { return events_.get(); }
   // Never fails.  A connection that was lost, and is made anew if possible, may have lost rings too.
   Result<std::vector<std::string>> rung() override;
 
  private:
   void connect() noexcept;
-  void take(std::vector<std::string>& keys);
+  void disconnect() noexcept;
+  // Whether anything came.
+  bool take(std::vector<std::string>& keys);
+  void subscribe(Wire& wire, Instant until) const;
+  void ask_for_life();
 
   const std::shared_ptr<const Site> site_;
   const Fd timer_;
+  const Fd events_;  // of the timer and of the connection
   std::unique_ptr<Wire> wire_;
+  bool asked_ = false;  // for a sign of life, and none has come yet
   int failures_ = 0;
 };
 

@@ -2,12 +2,15 @@
 #include "stores/redis/diagnosis.h"
 
 #include <cctype>
+#include <utility>
 
 #include "base/text.h"
 #include "core/enough.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/findings.h"
+#include "stores/redis/keys.h"
 #include "stores/redis/lua/rights.lua.h"
+#include "stores/redis/script.h"
 #include "stores/redis/wire.h"
 
 namespace holdfast::redis {
@@ -19,6 +22,9 @@ constexpr int connections = 4;  // besides: an address may lead to several serve
 
 // Also where a script that writes would be refused: on a replica, when the memory is full.
 constexpr std::string_view reads_only = "#!lua flags=no-writes,allow-stale\n";
+
+constexpr int most_pages = 10;
+constexpr int keys_a_page = 1000;
 
 constexpr const char* settings[] = {"appendfsync", "maxmemory-clients", "protected-mode", "bind"};
 
@@ -147,6 +153,61 @@ void meet_others(const std::shared_ptr<const Site>& site, Instant enough, Instan
   }
 }
 
+// As SCAN reads it.
+std::string pattern_of(const std::string& prefix) {
+  std::string pattern;
+  for (const char c : prefix) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "*";
+}
+
+// Of one page of keys.
+void count_others(Wire& wire, const Value& keys, const Site& site, Instant until, Facts& facts) {
+  std::vector<std::string> names;  // without the prefix
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string_view key = keys[i].text().substr(site.naming.prefix().size());
+    if (!site.naming.reserved(key)) names.emplace_back(key);
+  }
+  const auto add = [&](Command& command) {
+    for (const std::string& name : names) {
+      const LeaseNames lease(site.naming, name);
+      lease.add_lease(command);
+      lease.add(command, Beside::facts);
+    }
+  };
+  const Answer others = run(wire, scripts_for(Layout::own).others, 2 * names.size(), 0, add, until);
+  if (others->is_error()) return;
+  facts.others += others->size();
+  if (others->size() > 0) facts.other = names[static_cast<std::size_t>((*others)[0].number())];
+}
+
+// Who may not look counts none.  A server has far more keys of others than leases: a part of them will do.
+void look_for_others(const std::shared_ptr<const Site>& site, Instant enough, Instant until, Facts& facts) {
+  if (site->options.layout != Layout::own) return;
+  try {
+    Wire wire(site, until, true);
+    std::string cursor = "0";
+    bool welcome = false;
+    for (int page = 0; page < most_pages && BootClock::now() < enough; ++page) {
+      Command scan = wire.command(8);
+      scan.word("SCAN").word(cursor).word("MATCH").word(pattern_of(site->naming.prefix()));
+      scan.word("COUNT").number(keys_a_page).word("TYPE").word("string");
+      wire.send(until);
+      if (!std::exchange(welcome, true)) wire.check_welcome(until);
+      const Answer scanned = wire.receive(until);
+      if (scanned->is_error()) return;
+      cursor = (*scanned)[0].text();
+      count_others(wire, (*scanned)[1], *site, until, facts);
+      if (cursor == "0") return;
+    }
+    facts.others_counted = false;
+  } catch (const Failure&) {
+    facts.others_counted = false;
+  }
+}
+
 // A server that wants no password takes any (AUTH default x).
 void try_the_door(const Site& site, Instant until, Facts& facts) {
   if (site.options.password.empty()) return;
@@ -196,6 +257,7 @@ Diagnosis look_closely(const std::shared_ptr<const Site>& site, Instant until) {
     if (!again->is_error()) facts.run_ids.emplace_back(ServerInfo(again->text())["run_id"]);
   }
   meet_others(site, enough, until, facts);
+  look_for_others(site, enough, until, facts);
   try_the_door(*site, until, facts);
   return diagnosis_of(info, facts, *site);
 }

@@ -93,6 +93,11 @@ Error no_lease(std::string_view key, std::string_view what, const Site& site) {
   const std::string begin =
       "the key \"" + printable(site.naming.prefix()) + printable(key) + "\" cannot be leased: ";
   if (what == "name") return {Errc::refused, begin + "names that begin with holdfast: are ours"};
+  if (what == "string without an expiry")
+    return {Errc::refused, begin +
+                               "its value looks like no lease (no expiry, no owner of ours) but like data of "
+                               "some other program; use another key, or keep leases apart with ?prefix= in "
+                               "the URL"};
   return {Errc::refused,
           begin + "it is a " + printable(what) + " of some other program; use another key, or a prefix="};
 }

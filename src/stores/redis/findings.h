@@ -33,6 +33,9 @@ struct Facts {
   std::vector<std::string> unseen = {};   // what was not told, and why
   std::vector<std::string> run_ids = {};  // of the servers that answered
   std::string crowded = {};               // why it let no further connection in; empty: it did
+  std::size_t others = 0;                 // strings that are no leases, where leases are named
+  bool others_counted = true;             // all of them
+  std::string other = {};                 // one of them
   bool unlocked = false;                  // whoever gives no password is let in, though we give one
 };
 Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& site);

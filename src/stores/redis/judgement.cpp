@@ -54,6 +54,17 @@ void judge_kind(const Kind& kind, std::vector<Finding>& found) {
                      "ask your vendor, or update"});
 }
 
+void judge_others(const Facts& facts, const Site& site, std::vector<Finding>& found) {
+  if (facts.others == 0) return;
+  found.push_back({Weight::note, "redis.other-keys",
+                   (facts.others_counted ? "" : "at least ") + std::to_string(facts.others) +
+                       (facts.others == 1 ? " key looks" : " keys look") +
+                       " like no lease (no expiry, no owner of ours), as \"" + printable(facts.other) +
+                       "\": a lease of such a name is refused",
+                   std::string("keep leases apart with ") + (site.options.prefix.empty() ? "a" : "another") +
+                       " prefix= in the URL"});
+}
+
 bool always(const ServerInfo& info, const Facts& facts) {
   return info["aof_enabled"] == "1" && facts.appendfsync == "always";
 }
@@ -152,13 +163,14 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& s
         {Weight::warning, "redis.connections",
          "no further connection was let in, and a client needs up to three: " + printable(facts.crowded),
          "a higher maxclients, or fewer clients"});
+  judge_others(facts, site, found);
   judge_rights(facts, site, found);
   judge_durability(info, facts, found);
   judge_doors(facts, site, found);
   judge_kind(kind, found);
   // With every grant on disk before it is told, and nobody else to take over, a crash forgets nothing.
   diagnosis.grade = core::grade_of(always(info, facts) ? 'B' : 'C', found);
-  if (site.options.allow_unsafe) core::hush(found);
+  core::hush(found, site.accepted());
   return diagnosis;
 }
 

@@ -7,13 +7,14 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "core/accepted.h"
 #include "holdfast/redis.h"
 
 namespace holdfast::redis {
 namespace {
 
 constexpr const char* known =
-    "known are prefix=, db=, layout=, unsafe=allow, and for rediss: cacert=, cert= and key=";
+    "known are prefix=, db=, layout=, accept=TOPIC, unsafe=allow, and for rediss: cacert=, cert= and key=";
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
@@ -100,6 +101,8 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   } else if (name == "unsafe") {
     if (value != "allow") return invalid("unsafe=" + shown(value) + " means nothing; write unsafe=allow");
     options.allow_unsafe = true;
+  } else if (name == "accept") {
+    options.accept = core::topics_in(value);
   } else if (options.tls && name == "cacert") {
     options.cacert = value;
   } else if (options.tls && name == "cert") {

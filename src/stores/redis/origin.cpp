@@ -10,6 +10,7 @@
 #include "stores/redis/openssl.h"
 #include "stores/redis/steward.h"
 #include "stores/redis/store.h"
+#include "stores/redis/topics.h"
 
 namespace holdfast::redis {
 namespace {
@@ -76,6 +77,7 @@ Status check(const Options& o) {
     return invalid("redis: certificates are for TLS; write rediss://");
   if (o.prefix.size() > 512 || !is_utf8(o.prefix) || o.prefix.find('\0') != std::string::npos)
     return invalid("redis: a prefix is UTF-8 without NUL, of at most 512 bytes");
+  if (Status s = core::check_topics(o.accept, known_topics); !s) return s;
   if (o.prefix.starts_with("holdfast:")) return invalid("redis: names that begin with holdfast: are ours");
   return ok();
 }

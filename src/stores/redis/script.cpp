@@ -19,6 +19,7 @@
 #include "stores/redis/lua/lease_beside.lua.h"
 #include "stores/redis/lua/lease_own.lua.h"
 #include "stores/redis/lua/leases.lua.h"
+#include "stores/redis/lua/others.lua.h"
 #include "stores/redis/lua/places.lua.h"
 #include "stores/redis/lua/purge.lua.h"
 #include "stores/redis/lua/rule.lua.h"
@@ -58,6 +59,7 @@ Scripts made_for(std::string_view lease, std::string_view swift) {
   };
   return {.apply = Script({begin_lua, batch_lua, swift, basics_lua, lease, rule_lua, apply_lua, told_lua}),
           .leases = Script({begin_lua, basics_lua, lease, leases_lua}),
+          .others = Script({begin_lua, basics_lua, lease, others_lua}),
           .places = Script({places_lua}),
           .purge = Script({begin_lua, basics_lua, lease, purge_lua}),
           .job_enqueue = job(job_enqueue_lua),

@@ -21,7 +21,7 @@ struct Script {
 
 // All that is asked of leases that lie in one way.
 struct Scripts {
-  Script apply, leases, places, purge;
+  Script apply, leases, others, places, purge;
   Script job_enqueue, job_claim, job_renew, job_finish, job_list, job_change, job_tick, job_purge;
 };
 const Scripts& scripts_for(Layout layout);

@@ -15,10 +15,11 @@ Status check_server(const ServerInfo& info, const Site& site) {
     return Error{Errc::refused, begin + about_cluster + "; use a server of its own"};
   if (info["role"] == "slave")
     return Error{Errc::refused, begin + about_replica(info) + "; leases have to be written on the primary"};
-  if (evicts(info) && !site.options.allow_unsafe)
-    return Error{Errc::refused, begin + about_eviction(info) +
-                                    ": two could hold one key; set maxmemory-policy noeviction, or give "
-                                    "leases a server of their own (unsafe=allow uses it all the same)"};
+  if (evicts(info) && !site.accepted().covers("redis.eviction"))
+    return Error{Errc::refused,
+                 begin + about_eviction(info) +
+                     ": two could hold one key; set maxmemory-policy noeviction, or give "
+                     "leases a server of their own (accept=redis.eviction uses it all the same)"};
   return ok();
 }
 

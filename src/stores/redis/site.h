@@ -6,6 +6,7 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "core/accepted.h"
 #include "holdfast/redis.h"
 #include "stores/redis/naming.h"
 #include "stores/redis/tls.h"
@@ -21,6 +22,7 @@ struct Site {
         place(options.socket.empty() ? host_and_port(options.host, options.port) : options.socket),
         name(name_of()) {}
 
+  core::Accepted accepted() const { return {options.allow_unsafe, options.accept}; }
   bool local() const { return !options.socket.empty() || is_local(options.host); }
 
   const Options options;

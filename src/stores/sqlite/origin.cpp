@@ -10,17 +10,18 @@
 #include "stores/sqlite/steward.h"
 #include "stores/sqlite/store.h"
 #include "stores/sqlite/tables.h"
+#include "stores/sqlite/topics.h"
 
 namespace holdfast::sqlite {
 namespace {
 
 class SqliteOrigin final : public Origin, public std::enable_shared_from_this<SqliteOrigin> {
  public:
-  SqliteOrigin(std::string path, Tables tables, Machine machine, bool allow_unsafe)
+  SqliteOrigin(std::string path, Tables tables, Machine machine, core::Accepted accepted)
       : path_(std::move(path)),
         tables_(std::move(tables)),
         machine_(std::move(machine)),
-        allow_unsafe_(allow_unsafe),
+        accepted_(std::move(accepted)),
         client_(random_hex(16)) {}
 
   Result<std::unique_ptr<Store>> connect(Instant until) override { return open<Store, SqliteStore>(until); }
@@ -30,7 +31,7 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
   }
 
   std::unique_ptr<Steward> steward() override {
-    return std::make_unique<SqliteSteward>(shared_from_this(), path_, tables_, machine_, allow_unsafe_);
+    return std::make_unique<SqliteSteward>(shared_from_this(), path_, tables_, machine_, accepted_);
   }
 
   // A client of its own: its queue, and so the address of its bell, is that table's.
@@ -38,7 +39,7 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
     auto tables = Tables::named(table);
     if (!tables) return std::move(tables).error();
     return std::shared_ptr<Origin>(
-        std::make_shared<SqliteOrigin>(path_, *std::move(tables), machine_, allow_unsafe_));
+        std::make_shared<SqliteOrigin>(path_, *std::move(tables), machine_, accepted_));
   }
 
   std::string name() const override {
@@ -75,8 +76,8 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
   std::shared_ptr<Site> find_site() {
     const std::lock_guard lock(mutex_);
     const std::string file =
-        make_file(path_, machine_, allow_unsafe_);  // each time: it may have been removed since
-    if (!site_) site_ = std::make_shared<Site>(file, tables_, machine_, client_);
+        make_file(path_, machine_, accepted_);  // each time: it may have been removed since
+    if (!site_) site_ = std::make_shared<Site>(file, tables_, machine_, accepted_, client_);
     return site_;
   }
 
@@ -90,7 +91,7 @@ class SqliteOrigin final : public Origin, public std::enable_shared_from_this<Sq
   const std::string path_;
   const Tables tables_;
   const Machine machine_;
-  const bool allow_unsafe_;
+  const core::Accepted accepted_;
   const std::string client_;
   mutable std::mutex mutex_;
   std::shared_ptr<Site> site_;  // since the first attempt to connect
@@ -102,10 +103,12 @@ Result<std::shared_ptr<Origin>> origin(Options options, Machine machine) {
   if (options.path.empty() || options.path.back() == '/' || options.path.find('\0') != std::string::npos) {
     return Error{Errc::invalid, "'" + options.path + "' is no path of a file; give one, like leases.db"};
   }
+  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
   auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
-  return std::shared_ptr<Origin>(std::make_shared<SqliteOrigin>(absolute(options.path), *std::move(tables),
-                                                                std::move(machine), options.allow_unsafe));
+  return std::shared_ptr<Origin>(
+      std::make_shared<SqliteOrigin>(absolute(options.path), *std::move(tables), std::move(machine),
+                                     core::Accepted{options.allow_unsafe, std::move(options.accept)}));
 }
 
 Result<std::shared_ptr<Origin>> origin(Options options) {

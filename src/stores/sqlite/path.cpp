@@ -58,13 +58,12 @@ int make_empty(const std::string& file, bool shared) {
   return ::mknod(file.c_str(), S_IFREG | 0600, 0) == 0 ? 0 : errno;
 }
 
-void check_place(const std::string& folder, const Machine& machine, bool allow_unsafe) {
-  if (allow_unsafe) return;
-  const std::vector<Finding> dangers = dangers_of(folder, machine);
-  if (dangers.empty()) return;
-  const Finding& worst = dangers.front();
-  raise({Errc::refused,
-         worst.what + "; " + worst.advice + ", or add ?unsafe=allow to the URL and bear the risk"});
+void check_place(const std::string& folder, const Machine& machine, const core::Accepted& accepted) {
+  for (const Finding& danger : dangers_of(folder, machine)) {
+    if (accepted.covers(danger.topic)) continue;
+    raise({Errc::refused, danger.what + "; " + danger.advice + ", or add ?accept=" + danger.topic +
+                              " to the URL and bear the risk"});
+  }
 }
 
 }  // namespace
@@ -107,13 +106,13 @@ std::vector<Finding> dangers_of(const std::string& folder, const Machine& machin
   return dangers;
 }
 
-std::string make_file(const std::string& path, const Machine& machine, bool allow_unsafe) {
+std::string make_file(const std::string& path, const Machine& machine, const core::Accepted& accepted) {
   const fs::path folder = fs::path(path).parent_path();
   const std::string before = nearest(folder);
-  check_place(before, machine, allow_unsafe);
+  check_place(before, machine, accepted);
   make_folder(folder);
   const std::string real = real_path(folder);
-  if (real != before) check_place(real, machine, allow_unsafe);
+  if (real != before) check_place(real, machine, accepted);
 
   const std::string file = (fs::path(real) / fs::path(path).filename()).string();
   check_files(file);  // also what lies beside a file that is yet to be made

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/accepted.h"
 #include "holdfast/rows.h"
 #include "stores/sqlite/machine.h"
 
@@ -16,9 +17,9 @@ std::string absolute(const std::string& path);
 // and returns the one name of the file: its folder without symbolic links, so that every way to it leads to
 // the same folder PATH.d.
 //
-// Throws Failure; Errc::refused for a file that is not to be trusted (ownership.h) and, unless
-// `allow_unsafe`, for a place with dangers.  Nothing is made then.
-std::string make_file(const std::string& path, const Machine& machine, bool allow_unsafe);
+// Throws Failure; Errc::refused for a file that is not to be trusted (ownership.h) and, for a
+// place with dangers that are not accepted.  Nothing is made then.
+std::string make_file(const std::string& path, const Machine& machine, const core::Accepted& accepted);
 
 // The folder it lies in, or as much of the way to it as there is, without symbolic links.  Throws Failure.
 std::string folder_so_far(const std::string& path);

@@ -3,6 +3,7 @@
 #pragma once
 #include <string>
 
+#include "core/accepted.h"
 #include "stores/sqlite/bell.h"
 #include "stores/sqlite/machine.h"
 #include "stores/sqlite/presence.h"
@@ -11,16 +12,18 @@
 namespace holdfast::sqlite {
 
 struct Site {
-  Site(std::string file, Tables names, Machine where, std::string client)
+  Site(std::string file, Tables names, Machine where, core::Accepted known, std::string client)
       : path(std::move(file)),
         tables(std::move(names)),
         machine(std::move(where)),
+        accepted(std::move(known)),
         presence(path, tables.name(), std::move(client)),
         waits(presence) {}
 
   const std::string path;  // as make_file() returned it
   const Tables tables;
   const Machine machine;
+  const core::Accepted accepted;
   Presence presence;
   Waits waits;
 };

@@ -32,7 +32,7 @@ Result<std::vector<std::string>> SqliteSteward::plan(Instant until) {
     std::error_code ignored;
     if (std::filesystem::symlink_status(path_, ignored).type() == std::filesystem::file_type::not_found)
       return schema();
-    Connection connection(make_file(path_, machine_, allow_unsafe_), tables_,
+    Connection connection(make_file(path_, machine_, accepted_), tables_,
                           machine_);  // it is there: only looked at
     connection.set_end(until);
     return is_prepared(connection) ? std::vector<std::string>{} : schema();
@@ -52,7 +52,7 @@ Result<Purged> SqliteSteward::purge(const Purge& what, Instant until) {
   const auto looked_at = origin_->connect(until);
   if (!looked_at) return looked_at.error();
   try {
-    const std::string file = make_file(path_, machine_, allow_unsafe_);
+    const std::string file = make_file(path_, machine_, accepted_);
     const Presence nobody(file, tables_.name(), "");  // never appears
     Connection connection(file, tables_, machine_);
     connection.set_end(until);
@@ -69,7 +69,9 @@ Result<Purged> SqliteSteward::purge(const Purge& what, Instant until) {
 
 Result<Diagnosis> SqliteSteward::diagnose(Instant until) {
   try {
-    return diagnose_file(path_, tables_, machine_, until);
+    Diagnosis diagnosis = diagnose_file(path_, tables_, machine_, until);
+    core::hush(diagnosis.findings, accepted_);
+    return diagnosis;
   } catch (const Failure& failure) {
     return failure.error();
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/accepted.h"
 #include "holdfast/store.h"
 #include "stores/sqlite/machine.h"
 #include "stores/sqlite/tables.h"
@@ -15,12 +16,12 @@ class SqliteSteward final : public Steward {
  public:
   // `origin` is that of the file and its table.
   SqliteSteward(std::shared_ptr<Origin> origin, std::string path, Tables tables, Machine machine,
-                bool allow_unsafe)
+                core::Accepted accepted)
       : origin_(std::move(origin)),
         path_(std::move(path)),
         tables_(std::move(tables)),
         machine_(std::move(machine)),
-        allow_unsafe_(allow_unsafe) {}
+        accepted_(std::move(accepted)) {}
 
   Result<std::vector<std::string>> plan(Instant until) override;
   Result<std::vector<std::string>> init(Instant until) override;
@@ -34,7 +35,7 @@ class SqliteSteward final : public Steward {
   const std::string path_;
   const Tables tables_;
   const Machine machine_;
-  const bool allow_unsafe_;
+  const core::Accepted accepted_;
 };
 
 }  // namespace holdfast::sqlite

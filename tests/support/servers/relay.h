@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// relay.h - one address with several servers behind it: connections go to them in turn.  It can be far away.
+// relay.h - one address with several servers behind it: connections go to them in turn.  It can be far away,
+// and forget its connections.
 #pragma once
 #include <chrono>
 #include <map>
@@ -19,21 +20,28 @@ class Relay {
 
   int port() const noexcept { return port_; }
 
+  // From now on nothing is passed on over the connections there are, and neither end is told: as when a proxy
+  // forgets them.  New ones work.  When this returns it has happened.
+  void forget_connections();
+
  private:
   void serve();
   void let_in();
   // What one end has sent to the other; false: it has ended.
   static bool pass_on(int from, int to);
   void drop(int fd);
+  void fall_silent();
 
   const std::vector<int> behind_;
   const std::chrono::milliseconds delay_;
   const Fd door_, end_;
+  const Fd forget_, forgotten_;
   int port_ = 0;
   std::size_t served_ = 0;
   std::map<int, Fd> ends_;     // all that are open
   std::map<int, int> others_;  // of each, the other one
   std::set<int> servers_;      // those of them that lead to a server
+  std::vector<Fd> silent_;     // forgotten: open still, and never looked at
   std::thread thread_;
 };
 

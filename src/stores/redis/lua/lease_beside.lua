@@ -9,6 +9,9 @@
 -- r  lease; of its facts: token, named, till; of who asks: holder
 local stranger = 'another program (active_job_lock)'
 
+-- Ruby's have no expiry either.
+local function is_no_lease() return false end
+
 -- A contender of Ruby's that loses has nevertheless written its own second over ours (GETSET).  Then the facts say who
 -- holds it, as long as that lease lasts.
 local function look_below(r)

@@ -6,6 +6,14 @@
 -- Fills in r.owner.  False: nobody; a table: the error of a key that is no lease.
 local function look(r) r.owner = try('GET', r.lease) end
 
+-- What other programs keep in a string: it has no expiry, and no holder is named so, neither by us nor by
+-- redis_exp_lock, whose lease without an expiry is a UUID.
+local uuid = '^' .. string.rep('%x', 8) .. string.rep('%-' .. string.rep('%x', 4), 3) .. '%-' .. string.rep('%x', 12) .. '$'
+local function is_no_lease(r)
+  return r.owner ~= r.named and r.owner ~= r.holder and call('PTTL', r.lease) == -1
+    and not string.find(r.owner, uuid) and not string.find(r.owner, '^host:.* pid:%d+ guid:%x+$')
+end
+
 -- ms, -1: without end.
 local function left_of(r)
   if not r.owner then return 0 end

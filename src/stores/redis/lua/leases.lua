@@ -10,8 +10,8 @@ for k = 1, #KEYS, 3 do
   local r = { lease = KEYS[k], token = facts[1], named = facts[2], till = facts[6] }
   look(r)
   local owner, left, kind = r.owner, 0, ''
-  if type(owner) == 'table' then
-    kind, left = call('TYPE', r.lease).ok, -1
+  if type(owner) == 'table' or (owner and is_no_lease(r)) then
+    kind, left = type(owner) == 'table' and call('TYPE', r.lease).ok or 'string without an expiry', -1
     owner = '(no lease: a ' .. kind .. ')'
   elseif owner then
     left = left_of(r)

@@ -238,6 +238,7 @@ local function lease_rule(shared)
       if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
       return answer(r, foreign, call('TYPE', r.lease).ok, 0, 0)
     end
+    if r.owner and is_no_lease(r) then return answer(r, foreign, 'string without an expiry', 0, 0) end
     r.key = string.sub(r.lease, #shared.prefix + 1)
     r.kept = r.kept == 'never' and endless or tonumber(r.kept or 0)
     -- The facts tell of this very grant.

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/notices.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/fd.h"
+#include "base/folders.h"
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/output.h"
+#include "holdfast/rows.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Ours, and nobody else may write in it.
+Fd open_own_folder(const std::filesystem::path& path) {
+  Fd folder(::open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
+  struct stat found {};
+  const bool own = folder && ::fstat(folder.get(), &found) == 0 && found.st_uid == ::geteuid() &&
+                   (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return own ? std::move(folder) : Fd();
+}
+
+// Made where it is missing, but only below a folder of ours: root leaves nothing in a home that is a user's.
+Fd make_own_folder(const std::filesystem::path& path) {
+  if (Fd folder = open_own_folder(path)) return folder;
+  if (path == path.parent_path() || ::access(path.c_str(), F_OK) == 0) return {};
+  const Fd above = make_own_folder(path.parent_path());
+  if (!above || (::mkdirat(above.get(), path.filename().c_str(), 0700) != 0 && errno != EEXIST)) return {};
+  return open_own_folder(path);
+}
+
+// The same for the same line and host in every process (FNV-1a).
+std::string name_of(std::string_view line) {
+  utsname host{};
+  ::uname(&host);
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : std::string(&host.nodename[0]) + "\n" + std::string(line))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), hash, 16).ptr;
+  return {digits.data(), end};
+}
+
+}  // namespace
+
+bool is_news(std::string_view line) {
+  const Fd folder = make_own_folder(std::filesystem::path(user_folder("XDG_STATE_HOME", ".local/state")) /
+                                    "holdfast" / "told");
+  if (!folder) return true;
+  const std::string name = name_of(line);
+  struct stat told {};
+  if (::fstatat(folder.get(), name.c_str(), &told, AT_SYMLINK_NOFOLLOW) == 0) {
+    const Micros age = wall_now() - std::chrono::seconds(told.st_mtim.tv_sec);
+    if (age >= 0s && age < 24h) return false;
+  }
+  // For people who wonder what it is.
+  const Fd stamp(
+      ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const std::string text = std::string(line) + "\n";
+  (void)!::write(stamp.get(), text.data(), text.size());
+  return true;
+}
+
+ClientOptions with_notices(bool quiet) {
+  ClientOptions options;
+  options.log = [](std::string_view line) { complain(printable(line)); };
+  options.on_finding = [quiet](const Finding&, std::string_view line) {
+    if (!quiet && is_news(line)) complain(printable(line));
+  };
+  return options;
+}
+
+}  // namespace holdfast::cli
