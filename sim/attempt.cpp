@@ -151,7 +151,7 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   lease->kept = terms.keep && !terms.max_renewals && terms.renew_every == Millis::zero();
   lease->tried = sent_;
   lease->unclear_until = unclear_until;
-  const core::Belief belief(plan, sent_, core::granted_life(terms.ttl, reply_.remaining));
+  const core::Belief belief(plan, sent_, reply_.remaining);
   if (belief.deadline() - process_.now() < terms.ttl / 2) {
     scene_.violated("a grant has half its life left",
                     "wish " + std::to_string(wish_) + " was granted with less");

@@ -50,24 +50,34 @@ void Keeper::drop(const Lease& lease) {
   leases_.erase(lease.id);
 }
 
-bool Keeper::renewed_by_hand(Lease& lease, Instant sent, Millis life, Millis ttl) {
+bool Keeper::renewed_by_hand(Lease& lease, Millis ttl, Instant sent, Millis remaining) {
   keeping_.set_ttl(lease.id, ttl);
   lease.ttl = ttl;
-  const bool believed = renewed(lease, sent, life);
+  const bool believed = renewed(lease, sent, remaining);
   if (believed) ring_if_needed();
   return believed;
 }
 
-bool Keeper::renewed(Lease& lease, Instant sent, Millis life) {
-  const auto deadline = keeping_.renewed(lease.id, sent, life, process_.now());
+bool Keeper::extended_by_hand(Lease& lease, Millis more, Instant sent, Millis remaining) {
+  const bool believed = believe(lease, keeping_.extended(lease.id, more, sent, remaining, process_.now()));
+  if (believed) ring_if_needed();
+  return believed;
+}
+
+bool Keeper::renewed(Lease& lease, Instant sent, Millis remaining) {
+  const bool believed = believe(lease, keeping_.renewed(lease.id, sent, remaining, process_.now()));
+  if (!believed && scene_.is(Mutant::lost_is_not_final) && lease.phase != Lease::Phase::released) {
+    drop(lease);
+    lease.phase = Lease::Phase::held;
+    process_.believes(lease, core::deadline_of(sent, remaining, process_.margin_of(remaining)));
+  }
+  return believed;
+}
+
+bool Keeper::believe(Lease& lease, std::optional<Instant> deadline) {
   if (!deadline) {
     if (lease.phase != Lease::Phase::released)
       scene_.sometimes(Sometimes::renewal_arrived_too_late_to_believe);
-    if (scene_.is(Mutant::lost_is_not_final) && lease.phase != Lease::Phase::released) {
-      drop(lease);
-      lease.phase = Lease::Phase::held;
-      process_.believes(lease, core::deadline_of(sent, life, process_.margin_of(life)));
-    }
     return false;
   }
   if (lease.in_jeopardy) scene_.sometimes(Sometimes::in_jeopardy_and_recovered);

@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/keeping.h"
@@ -25,8 +26,9 @@ class Keeper {
   void keep(const std::shared_ptr<Lease>& lease, const core::Belief& belief);
   void drop(const Lease& lease);
   // A renewal was granted.  False: too late.
-  bool renewed(Lease& lease, Instant sent, Millis life);
-  bool renewed_by_hand(Lease& lease, Instant sent, Millis life, Millis ttl);
+  bool renewed(Lease& lease, Instant sent, Millis remaining);
+  bool renewed_by_hand(Lease& lease, Millis ttl, Instant sent, Millis remaining);
+  bool extended_by_hand(Lease& lease, Millis more, Instant sent, Millis remaining);
   void lose(const std::shared_ptr<Lease>& lease, Loss reason);
   // Sends that at that moment and again until it gets through, or until `give_up`.
   void errand(const Message& message, Instant at, Instant give_up);
@@ -47,6 +49,7 @@ class Keeper {
   Task<> run_errands(Instant now);
   void settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Instant sent);
   void not_renewed(const std::shared_ptr<Lease>& lease);
+  bool believe(Lease& lease, std::optional<Instant> deadline);
   void ring_if_needed();
 
   Process& process_;

@@ -92,7 +92,7 @@ class HOLDFAST_API Lease {
   void renew(std::optional<Millis> ttl = {}) { try_renew(ttl).value(); }
   Status try_renew(std::optional<Millis> ttl = {});
 
-  // Adds to what the store has stored.
+  // Adds to what the store has stored.  It is renewed as often as before, to hear in time if it is broken.
   void extend_by(Millis more) { try_extend_by(more).value(); }
   Status try_extend_by(Millis more);
 

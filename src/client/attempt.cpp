@@ -166,7 +166,7 @@ std::shared_ptr<Hold> Attempt::grant(std::optional<Instant> unclear_until) {
                             .max_renewals = terms_.max_renewals,
                             .margin = client_.options().margin,
                             .resolution = client_.traits().resolution};
-  client_.keeper().keep(hold, core::Belief(plan, sent_, core::granted_life(terms_.ttl, reply_.remaining)));
+  client_.keeper().keep(hold, core::Belief(plan, sent_, reply_.remaining));
   return hold;
 }
 

@@ -90,7 +90,9 @@ Status ClientState::renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool ex
                           until);
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) {
-    if (keeper_.renewed(*hold, sent, reply->remaining, extend ? hold->ttl() : ttl)) return ok();
+    const bool in_time = extend ? keeper_.extended(*hold, ttl, sent, reply->remaining)
+                                : keeper_.renewed(*hold, ttl, sent, reply->remaining);
+    if (in_time) return ok();
     return gone();
   }
   keeper_.lose(hold, why_lost(batched_, *hold, *reply, Instant::max()));

@@ -57,11 +57,20 @@ void Keeper::drop(const Hold& hold) {
   if (!answered() && !pulse_.is_this_thread()) state_->answered.wait_for(lock, patience_with_users, answered);
 }
 
-bool Keeper::renewed(Hold& hold, Instant sent, Millis life, Millis ttl) {
+bool Keeper::renewed(Hold& hold, Millis ttl, Instant sent, Millis remaining) {
   const std::lock_guard lock(state_->mutex);
   state_->keeping.set_ttl(hold.id, ttl);
   hold.ttl_ms = ttl.count();
-  const auto deadline = state_->keeping.renewed(hold.id, sent, life, BootClock::now(), true);
+  return renewed_by_hand(hold, state_->keeping.renewed(hold.id, sent, remaining, BootClock::now(), true));
+}
+
+bool Keeper::extended(Hold& hold, Millis more, Instant sent, Millis remaining) {
+  const std::lock_guard lock(state_->mutex);
+  return renewed_by_hand(hold, state_->keeping.extended(hold.id, more, sent, remaining, BootClock::now()));
+}
+
+// REQUIRES: the state's mutex is held.
+bool Keeper::renewed_by_hand(Hold& hold, std::optional<Instant> deadline) {
   if (!deadline) return false;
   state_->tell_renewed(hold, *deadline);
   if (state_->keeping.next_renewal() < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "base/worker.h"
@@ -39,8 +40,9 @@ class Keeper {
   // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.
   void drop(const Hold& hold);
 
-  // A renewal by hand was granted.  False: too late.
-  bool renewed(Hold& hold, Instant sent, Millis life, Millis ttl);
+  // A renewal by hand was granted, or one that asked for `more` than was left.  False: too late.
+  bool renewed(Hold& hold, Millis ttl, Instant sent, Millis remaining);
+  bool extended(Hold& hold, Millis more, Instant sent, Millis remaining);
   // The store said so.
   void lose(const std::shared_ptr<Hold>& hold, Lost lost);
 
@@ -54,6 +56,7 @@ class Keeper {
 
  private:
   struct State;
+  bool renewed_by_hand(Hold& hold, std::optional<Instant> deadline);
 
   const std::shared_ptr<State> state_;
   const std::shared_ptr<Callbacks> callbacks_;

@@ -58,13 +58,22 @@ std::vector<Keeping::Id> Keeping::due(Instant now) {
   return due;
 }
 
-std::optional<Instant> Keeping::renewed(Id id, Instant sent, Millis life, Instant now, bool by_hand) {
+std::optional<Instant> Keeping::renewed(Id id, Instant sent, Millis remaining, Instant now, bool by_hand) {
+  return believe(id, [&](Belief& belief) { return belief.renewed(sent, remaining, now, by_hand); });
+}
+
+std::optional<Instant> Keeping::extended(Id id, Millis more, Instant sent, Millis remaining, Instant now) {
+  return believe(id, [&](Belief& belief) { return belief.extended(more, sent, remaining, now); });
+}
+
+template <class Change>
+std::optional<Instant> Keeping::believe(Id id, Change change) {
   const auto it = entries_.find(id);
   if (it == entries_.end()) return std::nullopt;
   Entry& entry = it->second;
   unindex(id, entry);
   entry.in_flight = false;
-  const bool believed = entry.belief.renewed(sent, life, now, by_hand);
+  const bool believed = change(entry.belief);
   if (believed) entry.in_jeopardy = false;
   index(id, entry);
   if (!believed) return std::nullopt;

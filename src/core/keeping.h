@@ -33,7 +33,8 @@ class Keeping {
   std::vector<Id> due(Instant now);
 
   // Believes again.  None: the lease is gone, or its deadline had passed; else its deadline.
-  std::optional<Instant> renewed(Id id, Instant sent, Millis life, Instant now, bool by_hand = false);
+  std::optional<Instant> renewed(Id id, Instant sent, Millis remaining, Instant now, bool by_hand = false);
+  std::optional<Instant> extended(Id id, Millis more, Instant sent, Millis remaining, Instant now);
   void failed(Id id, Instant now, double jitter);
   void set_ttl(Id id, Millis ttl);
   void stop_renewing(Id id);
@@ -58,6 +59,8 @@ class Keeping {
     Instant alarm = Instant::max();
   };
   using Index = std::set<std::pair<Instant, Id>>;
+  template <class Change>  // of a Belief; says whether that still holds
+  std::optional<Instant> believe(Id id, Change change);
   void index(Id id, Entry& entry);
   void unindex(Id id, const Entry& entry);
 

@@ -161,6 +161,47 @@ TEST_P(Keep, a_broken_lease_is_told_with_who_broke_it_and_why) {
   EXPECT_NE(lost.detail.find("stuck"), std::string::npos);
 }
 
+// What a store says whose clock was set back by a minute after the grant.
+class SetBack final : public Store {
+ public:
+  explicit SetBack(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    Status status = inner_->apply(requests, replies, until);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i].verb == Verb::renew && replies[i].verdict == Verdict::granted)
+        replies[i].remaining += 1min;
+    }
+    return status;
+  }
+  Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
+
+ private:
+  const std::unique_ptr<Store> inner_;
+};
+
+TEST_P(Keep, a_store_whose_clock_was_set_back_is_asked_as_often_and_believed_no_longer) {
+  Client client(wrapped(database_->new_client(),
+                        [](std::unique_ptr<Store> s) { return std::make_unique<SetBack>(std::move(s)); }));
+  Lease lease = short_lease(client, "k", {.ttl = 6s});
+  const Instant granted = lease.deadline();
+  ASSERT_TRUE(await([&] { return lease.deadline() > granted; }));
+  EXPECT_LE(lease.remaining(), 6s);
+  by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
+  EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
+  EXPECT_EQ(lease.lost().reason, Loss::broken);
+}
+
+TEST_P(Keep, a_lease_that_was_extended_far_hears_of_a_break_as_soon_as_ever) {
+  Client client = new_client();
+  Lease lease = short_lease(client, "k", {.ttl = 6s});
+  lease.extend_by(1min);
+  EXPECT_GT(lease.remaining(), 30s);
+  by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
+  EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
+  EXPECT_EQ(lease.lost().reason, Loss::broken);
+}
+
 TEST_P(Keep, a_function_set_after_the_loss_runs_at_once) {
   Client client = new_client();
   Lease lease = short_lease(client, "k", {.ttl = 300ms, .keep = false});
