@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/batch_size.h"
 #include "core/keeping.h"
 #include "holdfast/lease.h"
 #include "sim/doze.h"
@@ -56,6 +57,7 @@ class Keeper {
   Scene& scene_;
   Line& line_;
   core::Keeping keeping_;
+  core::BatchSize renewals_at_once_{2}, errands_at_once_{2};  // few here keep more
   std::map<core::Keeping::Id, std::shared_ptr<Lease>> leases_;
   core::Keeping::Id last_id_ = 0;
   std::multimap<Instant, Errand> errands_;

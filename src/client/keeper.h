@@ -16,10 +16,10 @@
 
 namespace holdfast {
 
-// Two threads over one core::Keeping.  *Pulse* renews all leases that are due in one batch, on a
-// connection of its own, and runs errands.  *Alarm* does no I/O: it tells of jeopardy and loss on time,
-// also while every connection hangs.  Both start with the first lease.  Where the store does not tidy, a
-// third thread purges now and then and ends.
+// Two threads over one core::Keeping.  *Pulse* renews the leases that are due, as many in one batch as the
+// store manages well within the time for a call, on a connection of its own, and runs errands.  *Alarm* does
+// no I/O: it tells of jeopardy and loss on time, also while every connection hangs.  Both start with the
+// first lease.  Where the store does not tidy, a third thread purges now and then and ends.
 //
 // The threads own what they use, so a client that is destroyed by a callback of its own does no harm.
 class Keeper {

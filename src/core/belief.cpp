@@ -46,6 +46,11 @@ Instant Belief::next_renewal(Instant sent, Millis life) const {
   return wanted < deadline_ ? wanted : end - (plan_.ttl - plan_.ttl / 3);
 }
 
+Instant Belief::renew_by() const noexcept {
+  if (plan_.ttl == never || renew_at_ == Instant::max()) return deadline_;
+  return std::min(deadline_, after(renew_at_, plan_.ttl - plan_.ttl / 3));
+}
+
 bool Belief::renewed(Instant sent, Millis remaining, Instant now, bool by_hand) {
   if (now >= deadline_) return false;
   if (!by_hand) ++renewals_;

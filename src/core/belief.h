@@ -38,6 +38,10 @@ class Belief {
   // When to send the next renewal; the end of time if none is wanted.
   Instant renew_at() const noexcept { return renew_at_; }
   Instant jeopardy_at() const noexcept { return jeopardy_at_; }
+  // Later it is of no use, or so late that a break goes unnoticed for longer than promised.
+  Instant renew_by() const noexcept;
+  // Its last renewal got no answer.
+  bool failing() const noexcept { return failures_ > 0; }
 
   // A renewal sent then was granted.  False: too late, the deadline had passed; lost is final.
   // By hand it does not count as one of `max_renewals`.
