@@ -29,8 +29,11 @@ std::size_t Adoption::waiters(const Client& client, std::string_view key) {
   return client.let_.state->waiters(key);
 }
 
+void Adoption::get_ready(const Client& client) { client.let_.state->keeper().get_ready(); }
+
 Lease Adoption::adopt(const Client& client, const Grant& grant) {
   ClientState& state = *client.let_.state;
+  get_ready(client);
   const auto hold = std::make_shared<Hold>(grant.key, grant.holder, grant.token, 1);
   hold->detached = grant.claim;
   const core::KeepPlan plan{.ttl = grant.ttl,

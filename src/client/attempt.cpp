@@ -129,8 +129,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   reply_ = *reply;
   if (waiter_ && reply_.verdict == Verdict::busy) {
     waiter_->heard(reply_);
-    client_.waiting_.listen();     // between keeping our place and the check that follows
-    client_.keeper().get_ready();  // while there is time, and not when the key comes
+    client_.waiting_.listen();  // between keeping our place and the check that follows
   }
   acquiring_.answered(sent_, BootClock::now(), reply_);
 }

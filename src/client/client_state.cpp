@@ -64,9 +64,10 @@ Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const c
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   if (Status s = core::check_terms(terms, options_.margin); !s) return std::move(s).error();
   try {
+    keeper_.get_ready();  // before anything is asked for: a lease that nobody watches is worth nothing
     return Attempt(*this, key, terms).run();
   } catch (const std::system_error& e) {  // no descriptor or no thread to be had
-    return Error{Errc::unavailable, "cannot wait for " + printable(key) + ": " + e.what()};
+    return Error{Errc::unavailable, "cannot acquire " + printable(key) + ": " + e.what()};
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/keeper.h"
 
+#include <cassert>
+
 #include "client/keeper_state.h"
 
 namespace holdfast {
@@ -31,14 +33,16 @@ void Keeper::purge_every(Millis interval) {
 }
 
 void Keeper::get_ready() {
-  std::call_once(ready_, [this] {
-    if (!alarm_.started()) alarm_ = Worker([state = state_] { state->alarm(); });
-    pulse_ = Worker([state = state_] { state->pulse(); });
-  });
+  if (ready_) return;
+  const std::lock_guard lock(ready_mutex_);
+  if (ready_) return;
+  if (!alarm_.started()) alarm_ = Worker([state = state_] { state->alarm(); });
+  pulse_ = Worker([state = state_] { state->pulse(); });
+  ready_ = true;
 }
 
 void Keeper::keep(const std::shared_ptr<Hold>& hold, core::Belief belief) {
-  get_ready();
+  assert(ready_);
   const std::lock_guard lock(state_->mutex);
   hold->id = ++state_->last_id;
   hold->ttl_ms = belief.ttl().count();
@@ -81,7 +85,7 @@ bool Keeper::renewed_by_hand(Hold& hold, std::optional<Instant> deadline) {
 void Keeper::lose(const std::shared_ptr<Hold>& hold, Lost lost) { state_->lose(hold, std::move(lost)); }
 
 void Keeper::errand(const Request& r, Instant at, Instant give_up) {
-  get_ready();
+  assert(ready_);
   const std::lock_guard lock(state_->mutex);
   state_->errands.emplace(at, State::Errand{r.verb, std::string(r.key.text), std::string(r.holder.text),
                                             r.token, r.place, give_up});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // keeper.h - keeps all leases of a client alive, and says in time which are not.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,9 +34,13 @@ class Keeper {
   // From now on, while leases are kept.  Call before the first.
   void purge_every(Millis interval);
 
-  // Starts the threads, if they do not run yet.
+  // Starts the threads, if they do not run yet.  Throws NoThread: call it before something is asked for that
+  // needs them.
   void get_ready();
+  // The same for the thread of the user's functions.
+  void get_ready_to_call() { callbacks_->get_ready(); }
 
+  // REQUIRES: get_ready() has returned; so does errand().
   void keep(const std::shared_ptr<Hold>& hold, core::Belief belief);
   // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.
   void drop(const Hold& hold);
@@ -60,7 +65,8 @@ class Keeper {
 
   const std::shared_ptr<State> state_;
   const std::shared_ptr<Callbacks> callbacks_;
-  std::once_flag ready_;
+  std::mutex ready_mutex_;  // guards the start of what follows
+  std::atomic<bool> ready_ = false;
   Worker pulse_, alarm_;
 };
 

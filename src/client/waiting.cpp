@@ -2,6 +2,8 @@
 #include "client/waiting.h"
 
 #include <algorithm>
+#include <system_error>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -115,11 +117,13 @@ std::function<bool(std::string_view)> Waiting::who_waits() const {
 }
 
 void Waiting::listen() {
-  std::call_once(listening_, [this] {
+  const std::lock_guard lock(listening_mutex_);
+  if (std::exchange(listening_, true)) return;
+  try {
     std::shared_ptr<Bell> bell = make_bell_();
-    if (!bell) return;  // the waiters poll
-    listener_ = Worker([state = state_, bell] { ring(*state, *bell); });
-  });
+    if (bell) listener_ = Worker([state = state_, bell] { ring(*state, *bell); });
+  } catch (const std::system_error&) {  // no thread or no descriptor to be had
+  }
 }
 
 void Waiting::ring(State& state, Bell& bell) {

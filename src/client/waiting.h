@@ -78,7 +78,8 @@ class Waiting {
   // Answers whether somebody of this process waits for a key, also after this object has gone.
   std::function<bool(std::string_view key)> who_waits() const;
 
-  // Subscribes, if the store can notify.  Call after a place was kept and before the check that follows.
+  // Subscribes, if the store can notify and there is a thread to be had; else the waiters poll.  Call after a
+  // place was kept and before the check that follows.
   void listen();
 
  private:
@@ -92,7 +93,8 @@ class Waiting {
 
   const std::shared_ptr<State> state_;
   const MakeBell make_bell_;
-  std::once_flag listening_;
+  std::mutex listening_mutex_;  // guards what follows
+  bool listening_ = false;
   Worker listener_;
 };
 
