@@ -180,9 +180,9 @@ Task<> Keeper::run_errands(Instant now) {
   for (Errand& e : due) {
     if (e.again) scene_.sometimes(Sometimes::errand_tried_again);
     // Somebody else of this process may have come to the gate since: the place is theirs now.
-    const int others = process_.gates().size(e.message.key);
-    if (others > 0 && !scene_.is(Mutant::errands_leave_blindly)) e.message.place = Millis::zero();
-    process_.check_leaving(e.message, others);
+    const bool inherited = e.message.place > Millis::zero() && process_.gates().inherits(e.message.key);
+    if (inherited && !scene_.is(Mutant::errands_leave_blindly)) e.message.place = Millis::zero();
+    process_.check_leaving(e.message, process_.gates().size(e.message.key));
     messages.push_back(e.message);
   }
   const Instant sent = process_.now();

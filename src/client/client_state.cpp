@@ -28,7 +28,7 @@ ClientState::ClientState(std::shared_ptr<Origin> origin, ClientOptions options)
       connection_(origin_),
       batched_(connection_, options_.batch_limit),
       waiting_([this] { return batched_.bell(); }),
-      keeper_(origin_, options_, waiting_.who_waits()) {}
+      keeper_(origin_, options_, waiting_.heir()) {}
 
 Status ClientState::open() {
   auto traits = batched_.examine(after(BootClock::now(), opening));

@@ -15,8 +15,8 @@ constexpr Millis patience_with_users = 10s;  // with a `finished` that is asked 
 
 }  // namespace
 
-Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, WaitsFor waits_for)
-    : state_(std::make_shared<State>(std::move(origin), options, std::move(waits_for))),
+Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Heir heir)
+    : state_(std::make_shared<State>(std::move(origin), options, std::move(heir))),
       callbacks_(state_->callbacks) {}
 
 Keeper::~Keeper() {

@@ -25,10 +25,11 @@ namespace holdfast {
 // The threads own what they use, so a client that is destroyed by a callback of its own does no harm.
 class Keeper {
  public:
-  // Whether a thread of this process waits for a key.  Any thread may ask, also after the client has gone.
-  using WaitsFor = std::function<bool(std::string_view key)>;
+  // Whether a thread of this process waits for a key and takes over our place in the queue.  Any thread may
+  // ask, also after the client has gone.
+  using Heir = std::function<bool(std::string_view key)>;
 
-  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, WaitsFor waits_for);
+  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Heir heir);
   ~Keeper();
 
   // From now on, while leases are kept.  Call before the first.

@@ -23,10 +23,10 @@
 namespace holdfast {
 
 struct Keeper::State : std::enable_shared_from_this<State> {
-  State(std::shared_ptr<Origin> o, const ClientOptions& opts, WaitsFor w)
+  State(std::shared_ptr<Origin> o, const ClientOptions& opts, Heir h)
       : origin(std::move(o)),
         options(opts),
-        waits_for(std::move(w)),
+        heir(std::move(h)),
         callbacks(std::make_shared<Callbacks>()),
         jitter(random_bits()) {}
 
@@ -54,7 +54,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
 
   const std::shared_ptr<Origin> origin;
   const ClientOptions options;
-  const WaitsFor waits_for;
+  const Heir heir;
   const std::shared_ptr<Callbacks> callbacks;
   Wakeup pulse_wakeup, alarm_wakeup;
 

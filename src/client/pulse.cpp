@@ -173,7 +173,7 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   std::vector<Reply> replies(due.size());
   for (const Errand& e : due) {
     // Somebody of us may have come to the gate since: then the place is theirs.
-    const Millis place = e.place > 0ms && waits_for(e.key) ? 0ms : e.place;
+    const Millis place = e.place > 0ms && heir(e.key) ? 0ms : e.place;
     requests.push_back(
         {.verb = e.verb, .key = {e.key}, .holder = {e.holder}, .token = e.token, .place = place});
   }
