@@ -16,7 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis opening = 5s;
 constexpr Millis longest_goodbye = 1s;
 
 }  // namespace
@@ -31,7 +30,7 @@ ClientState::ClientState(std::shared_ptr<Origin> origin, ClientOptions options)
       keeper_(origin_, options_, waiting_.heir()) {}
 
 Status ClientState::open() {
-  auto traits = batched_.examine(after(BootClock::now(), opening));
+  auto traits = batched_.examine(after(BootClock::now(), options_.connect_wait));
   if (!traits) return std::move(traits).error();
   traits_ = *std::move(traits);
   for (const Finding& finding : traits_.findings) {
