@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 // A server that accepts a connection and says nothing: it hangs, or is behind a firewall that forgets.
 TEST(Opening, takes_no_longer_than_it_may_whatever_the_server_does) {
   const Listener silent;
-  for (const std::string url :
+  for (const std::string& url :
        {"postgres://me@" + silent.place() + "/app", "redis://" + silent.place(),
         "mongodb://" + silent.place() + "/app", "mariadb://me@" + silent.place() + "/app"}) {
     const Instant start = BootClock::now();
