@@ -33,6 +33,7 @@ void Keeper::State::pulse() {
     {
       const std::lock_guard lock(mutex);
       if (closed && errands.empty()) break;
+      if (closed) continue;  // with what did not fit into one batch
       next = keeping.next_renewal();
       if (!errands.empty()) next = std::min(next, errands.begin()->first);
       next = std::min(next, next_purge);
