@@ -19,8 +19,8 @@ namespace holdfast {
 
 // Two threads over one core::Keeping.  *Pulse* renews the leases that are due, as many in one batch as the
 // store manages well within the time for a call, on a connection of its own, and runs errands.  *Alarm* does
-// no I/O: it tells of jeopardy and loss on time, also while every connection hangs.  Both start with the
-// first lease.  Where the store does not tidy, a third thread purges now and then and ends.
+// no I/O: it tells of jeopardy and loss on time, also while every connection hangs.  Both start before the
+// first lease is asked for.  Where the store does not tidy, a third thread purges now and then and ends.
 //
 // The threads own what they use, so a client that is destroyed by a callback of its own does no harm.
 class Keeper {
