@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <future>
 #include <latch>
 
-#include "base/wakeup.h"
 #include "tests/client/suite.h"
 
 namespace holdfast::test {
@@ -163,47 +161,6 @@ TEST_P(Keep, a_broken_lease_is_told_with_who_broke_it_and_why) {
   EXPECT_NE(lost.detail.find("stuck"), std::string::npos);
 }
 
-// What a store says whose clock was set back by a minute after the grant.
-class SetBack final : public Store {
- public:
-  explicit SetBack(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
-  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
-    Status status = inner_->apply(requests, replies, until);
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (requests[i].verb == Verb::renew && replies[i].verdict == Verdict::granted)
-        replies[i].remaining += 1min;
-    }
-    return status;
-  }
-  Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
-  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
-
- private:
-  const std::unique_ptr<Store> inner_;
-};
-
-TEST_P(Keep, a_store_whose_clock_was_set_back_is_asked_as_often_and_believed_no_longer) {
-  Client client(wrapped(database_->new_client(),
-                        [](std::unique_ptr<Store> s) { return std::make_unique<SetBack>(std::move(s)); }));
-  Lease lease = short_lease(client, "k", {.ttl = 6s});
-  const Instant granted = lease.deadline();
-  ASSERT_TRUE(await([&] { return lease.deadline() > granted; }));
-  EXPECT_LE(lease.remaining(), 6s);
-  by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
-  EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
-  EXPECT_EQ(lease.lost().reason, Loss::broken);
-}
-
-TEST_P(Keep, a_lease_that_was_extended_far_hears_of_a_break_as_soon_as_ever) {
-  Client client = new_client();
-  Lease lease = short_lease(client, "k", {.ttl = 6s});
-  lease.extend_by(1min);
-  EXPECT_GT(lease.remaining(), 30s);
-  by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
-  EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
-  EXPECT_EQ(lease.lost().reason, Loss::broken);
-}
-
 TEST_P(Keep, a_function_set_after_the_loss_runs_at_once) {
   Client client = new_client();
   Lease lease = short_lease(client, "k", {.ttl = 300ms, .keep = false});
@@ -248,114 +205,6 @@ TEST_P(Keep, a_slow_stop_callback_is_logged) {
     // If the lease had ended before this line it ran here, where it may be slow: then again.
     return await([&] { return logged.load(); }, lease.remaining() + 2s);
   }));
-}
-
-// Its log does not answer before it may, whatever time it was given.
-class SlowLog final : public Store {
- public:
-  SlowLog(std::unique_ptr<Store> inner, const std::atomic<bool>& answers)
-      : inner_(std::move(inner)), answers_(answers) {}
-  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
-    return inner_->apply(requests, replies, until);
-  }
-  Result<Page> list(const Query& query, Instant until) override {
-    await([this] { return answers_.load(); }, 1min);
-    return inner_->list(query, until);
-  }
-  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
-
- private:
-  const std::unique_ptr<Store> inner_;
-  const std::atomic<bool>& answers_;
-};
-
-TEST_P(Keep, who_was_renewed_is_told_before_anybody_asks_why_another_was_lost) {
-  std::atomic<bool> asked = false, may_renew = false, log_answers = false;
-  Client client(wrapped(database_->new_client(), [&](std::unique_ptr<Store> s) {
-    return std::make_unique<Faulty>(std::make_unique<SlowLog>(std::move(s), log_answers),
-                                    [&](std::span<const Request> requests) {
-                                      if (requests[0].verb == Verb::renew) {
-                                        asked = true;
-                                        await([&] { return may_renew.load(); });
-                                      }
-                                      return Fault{};
-                                    });
-  }));
-  // The keeper is busy with the first until the other two are due: so they travel together.
-  const Lease first = client.acquire("first", {.ttl = 1h, .renew_every = 1ms});
-  ASSERT_TRUE(await([&] { return asked.load(); }));
-  const Lease lost = client.acquire("lost", {.ttl = 1h, .renew_every = 1ms});
-  const Lease renewed = client.acquire("renewed", {.ttl = 1h, .renew_every = 1ms});
-  by_hand_.break_lease("lost", lost.token(), {.by = "olga", .reason = "stuck"});
-  const Instant before = renewed.deadline();
-  let_pass(2ms);
-  may_renew = true;
-  EXPECT_TRUE(await([&] { return renewed.deadline() > before; }));
-  log_answers = true;
-  EXPECT_TRUE(await([&] { return !lost.held(); }));
-}
-
-// Each renewal in a call takes the store so long; a call that does not finish in time was for nothing.
-class Slow final : public Store {
- public:
-  using Cost = std::atomic<Millis>;
-  Slow(std::unique_ptr<Store> inner, const Cost& cost) : inner_(std::move(inner)), cost_(cost) {}
-  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
-    const bool renews = requests[0].verb == Verb::renew;
-    const Instant end =
-        after(BootClock::now(), renews ? cost_.load() * static_cast<Millis::rep>(requests.size()) : 0ms);
-    Wakeup().wait(std::min(end, until));
-    if (end > until) return Error{Errc::in_doubt, "did not answer before the time was over"};
-    return inner_->apply(requests, replies, until);
-  }
-  Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
-  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
-
- private:
-  const std::unique_ptr<Store> inner_;
-  const Cost& cost_;
-};
-
-class KeepMany : public ClientTest {
- protected:
-  std::vector<Lease> leases(std::size_t many, Millis ttl) {
-    std::vector<Lease> leases;
-    while (leases.size() < many)
-      leases.push_back(client_.acquire(std::to_string(leases.size()), {.ttl = ttl}));
-    return leases;
-  }
-  static Instant first_deadline(const std::vector<Lease>& leases) {
-    Instant first = Instant::max();
-    for (const Lease& lease : leases) first = std::min(first, lease.deadline());
-    return first;
-  }
-  static auto lost(const std::vector<Lease>& leases) {
-    return std::count_if(leases.begin(), leases.end(), [](const Lease& lease) { return !lease.held(); });
-  }
-
-  Slow::Cost cost_ = 0ms;
-  Client client_{wrapped(database_->new_client(), [this](std::unique_ptr<Store> s) {
-    return std::make_unique<Slow>(std::move(s), cost_);
-  })};
-};
-
-// A call gets a second.
-TEST_P(KeepMany, none_is_lost_where_all_of_them_are_too_many_for_one_call) {
-  cost_ = 3ms;
-  const auto kept = leases(500, 6s);
-  const Instant end = BootClock::now() + 6s;
-  ASSERT_TRUE(await([&] { return BootClock::now() > end || lost(kept) > 0; }));
-  EXPECT_EQ(lost(kept), 0);
-}
-
-TEST_P(KeepMany, none_is_lost_when_the_store_becomes_too_slow_for_what_it_managed_before) {
-  const auto kept = leases(300, 6s);
-  const Instant first = first_deadline(kept);
-  ASSERT_TRUE(await([&] { return first_deadline(kept) > first; })) << "all were renewed";
-  cost_ = 5ms;
-  const Instant end = BootClock::now() + 6s;
-  ASSERT_TRUE(await([&] { return BootClock::now() > end || lost(kept) > 0; }));
-  EXPECT_EQ(lost(kept), 0);
 }
 
 // A store that leaves tidying to others, and what it was asked to take away.
@@ -541,7 +390,6 @@ TEST_P(Keep, an_outage_is_told_once_and_so_is_its_end) {
 }
 
 HOLDFAST_ON_EVERY_STORE(Keep);
-HOLDFAST_ON_EVERY_STORE(KeepMany);
 
 }  // namespace
 }  // namespace holdfast::test
