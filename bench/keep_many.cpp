@@ -34,10 +34,10 @@ struct Kept {
 };
 
 // In a process of its own, so that what it uses is its own.
-Kept keep_many(const std::string& url, const Crowd& crowd) {
+Kept keep_many(const std::string& store, const Crowd& crowd) {
   const Shared<Kept> kept;
   Child child([&] {
-    Client client = open(url);
+    Client client = open(store);
     std::atomic<long> in_jeopardy = 0, renewals = 0;
     std::vector<Lease> leases(static_cast<std::size_t>(crowd.leases));
     const Instant start = BootClock::now();
