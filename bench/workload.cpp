@@ -85,6 +85,19 @@ constexpr Workload workloads[] = {
     {"jobs-growth-mongodb", "a claim on one MongoDB with more and more jobs queued", "mongodb",
      run_jobs_growth},
     {"jobs-growth-mariadb", "a claim on MariaDB with more and more jobs queued", "mariadb", run_jobs_growth},
+    {"keep-many", "100,000 leases that one client keeps, and how near any comes to its end", "sqlite",
+     run_keep_many},
+    {"keep-many-postgres",
+     "100,000 leases that one client keeps on PostgreSQL, and how near any comes to its end", "postgres",
+     run_keep_many},
+    {"keep-many-redis", "100,000 leases that one client keeps on Redis, and how near any comes to its end",
+     "redis", run_keep_many},
+    {"keep-many-mongodb",
+     "100,000 leases that one client keeps on one MongoDB, and how near any comes to its end", "mongodb",
+     run_keep_many},
+    {"keep-many-mariadb",
+     "100,000 leases that one client keeps on MariaDB, and how near any comes to its end", "mariadb",
+     run_keep_many},
 };
 
 }  // namespace

@@ -68,6 +68,7 @@ Report run_handover(const Effort& effort, Subject& subject);
 Report run_waiting(const Effort& effort, Subject& subject);
 Report run_jobs(const Effort& effort, Subject& subject);
 Report run_jobs_growth(const Effort& effort, Subject& subject);
+Report run_keep_many(const Effort& effort, Subject& subject);
 // On SQLite.
 Report run_processes(const Effort& effort);
 Report run_contended(const Effort& effort);

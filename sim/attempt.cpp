@@ -11,8 +11,6 @@ namespace {
 using namespace std::chrono_literals;
 using core::Acquiring;
 
-constexpr Millis leaving = 250ms;
-
 std::string name_of(Wish wish, bool stranger) {
   char name[64];
   std::snprintf(name, sizeof name, stranger ? "stranger %d" : "host:sim pid:1 guid:%032d", wish);
@@ -59,7 +57,7 @@ Task<bool> Attempt::wait_for_turn() {
     if (process_.now() >= give_up_) {
       scene_.sometimes(Sometimes::wait_over_at_the_gate);
       process_.ledger().over(wish_, true);
-      co_await tidy({});
+      tidy({});
       co_return false;
     }
     co_await waiter_->sleep(give_up_);
@@ -94,14 +92,13 @@ Task<std::shared_ptr<Lease>> Attempt::drive() {
       if (taken_late) co_return grant({});
       process_.ledger().over(wish_, true);
       note_failure(done);
-      if (!scene_.is(Mutant::unknown_is_failure)) co_await tidy(done);
+      if (!scene_.is(Mutant::unknown_is_failure)) tidy(done);
       co_return nullptr;
     }
   }
 }
 
 Task<> Attempt::send(Acquiring::Send step) {
-  unanswered_ = false;
   sent_ = process_.now();
   if (!waiter_) {
     if (const auto queue = process_.gates().queue_at(wants_.key)) {
@@ -121,7 +118,6 @@ Task<> Attempt::send(Acquiring::Send step) {
   if (!reply && scene_.is(Mutant::unknown_is_success))
     reply = Reply{.verdict = Verdict::granted, .token = Token{1}};
   if (!reply) {
-    unanswered_ = true;
     scene_.note({.process = process_.id(),
                  .what = "no answer",
                  .key = wants_.key,
@@ -151,7 +147,7 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   lease->kept = terms.keep && !terms.max_renewals && terms.renew_every == Millis::zero();
   lease->tried = sent_;
   lease->unclear_until = unclear_until;
-  const core::Belief belief(plan, sent_, core::granted_life(terms.ttl, reply_.remaining));
+  const core::Belief belief(plan, sent_, reply_.remaining);
   if (belief.deadline() - process_.now() < terms.ttl / 2) {
     scene_.violated("a grant has half its life left",
                     "wish " + std::to_string(wish_) + " was granted with less");
@@ -200,24 +196,17 @@ void Attempt::note_failure(const Acquiring::Done& done) {
 }
 
 // Gives back what may have been granted, and leaves the queue if nobody else of us waits.
-Task<> Attempt::tidy(Acquiring::Done done) {
-  const bool last = waiter_ && !waiter_->leave_unless_last();
-  if (!done.tidy && !last) co_return;
+void Attempt::tidy(const Acquiring::Done& done) {
+  const bool last = waiter_ && waiter_->leave();
+  if (!done.tidy && !last) return;
   scene_.sometimes(Sometimes::tidied);
   const bool leave = scene_.is(Mutant::queue_left_for_all) || (last && !scene_.is(Mutant::queue_not_left));
   const Message release{
       .verb = Verb::release, .key = wants_.key, .holder = holder_, .place = leave ? 1ms : 0ms, .wish = wish_};
-  const int others = process_.gates().size(wants_.key) - (waiter_ && waiter_->here() ? 1 : 0);
-  process_.check_leaving(release, others);
+  process_.check_leaving(release, process_.gates().size(wants_.key));
   const Instant now = process_.now();
-  bool sent = false;
-  if (!unanswered_) {
-    Message message = release;
-    const auto reply = co_await process_.send(std::move(message), after(now, leaving));
-    sent = reply.has_value();
-  }
-  if (!sent) process_.goodbye(release, now, wants_.terms.ttl);
-  if (!done.tidy_again || *done.tidy_again <= now || scene_.is(Mutant::tidied_once_only)) co_return;
+  process_.goodbye(release, now, wants_.terms.ttl);
+  if (!done.tidy_again || *done.tidy_again <= now || scene_.is(Mutant::tidied_once_only)) return;
   scene_.sometimes(Sometimes::tidied_again);
   process_.goodbye(release, *done.tidy_again + 1ms, wants_.terms.ttl);
 }

@@ -22,7 +22,7 @@ class Attempt {
   Task<bool> wait_for_turn();
   Task<std::shared_ptr<Lease>> drive();
   Task<> send(core::Acquiring::Send step);
-  Task<> tidy(core::Acquiring::Done done);
+  void tidy(const core::Acquiring::Done& done);
   std::shared_ptr<Lease> grant(std::optional<Instant> unclear_until);
   void note_failure(const core::Acquiring::Done& done);
 
@@ -39,7 +39,6 @@ class Attempt {
   Doze doze_;
   Instant sent_{};
   Reply reply_{};
-  bool unanswered_ = false;  // the last send
   bool slept_ = false, rung_ = false;
 };
 

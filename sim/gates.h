@@ -23,7 +23,7 @@ class Gates {
     Waiter(Gates& gates, int key, Doze doze) : gates_(gates), key_(key), doze_(std::move(doze)) {
       door().gate.enter(this);
     }
-    ~Waiter() { leave(); }
+    ~Waiter() { leave_gate(); }
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
 
@@ -31,20 +31,19 @@ class Gates {
     // The store may keep a place for this process from now on; a grant takes it away.
     void queueing() { door().queued = true; }
     void granted() { door().queued = false; }
-    // Leaves the gate.  False: not yet, the last one leaves the store's queue first.
-    bool leave_unless_last() {
-      if (door().queued && door().gate.size() == 1) return false;
-      leave();
-      return true;
+    // Leaves the gate.  True: nobody of us waits any more, and the store may keep a place for us.
+    bool leave() {
+      const bool last = door().queued && door().gate.size() == 1;
+      leave_gate();
+      return last;
     }
-    bool here() const { return !left_; }
     Parking::Stand sleep(Instant until) { return doze_.until(until); }
     void ring() { doze_.ring(); }
     void heard(const Reply& reply) { door().last = reply; }
 
    private:
     friend class Gates;
-    void leave() {
+    void leave_gate() {
       if (std::exchange(left_, true)) return;
       if (const auto next = door().gate.leave(this)) (*next)->ring();
       if (!door().gate.empty()) return;
@@ -67,6 +66,13 @@ class Gates {
   int size(int key) const {
     const auto door = doors_.find(key);
     return door == doors_.end() ? 0 : static_cast<int>(door->second.gate.size());
+  }
+  // Somebody waits for that key, and the place that the store may keep for us is theirs.
+  bool inherits(int key) {
+    const auto door = doors_.find(key);
+    if (door == doors_.end()) return false;
+    door->second.queued = true;
+    return true;
   }
   void listen() { listening_ = true; }
   void ring(int key) {

@@ -50,24 +50,34 @@ void Keeper::drop(const Lease& lease) {
   leases_.erase(lease.id);
 }
 
-bool Keeper::renewed_by_hand(Lease& lease, Instant sent, Millis life, Millis ttl) {
+bool Keeper::renewed_by_hand(Lease& lease, Millis ttl, Instant sent, Millis remaining) {
   keeping_.set_ttl(lease.id, ttl);
   lease.ttl = ttl;
-  const bool believed = renewed(lease, sent, life);
+  const bool believed = renewed(lease, sent, remaining);
   if (believed) ring_if_needed();
   return believed;
 }
 
-bool Keeper::renewed(Lease& lease, Instant sent, Millis life) {
-  const auto deadline = keeping_.renewed(lease.id, sent, life, process_.now());
+bool Keeper::extended_by_hand(Lease& lease, Millis more, Instant sent, Millis remaining) {
+  const bool believed = believe(lease, keeping_.extended(lease.id, more, sent, remaining, process_.now()));
+  if (believed) ring_if_needed();
+  return believed;
+}
+
+bool Keeper::renewed(Lease& lease, Instant sent, Millis remaining) {
+  const bool believed = believe(lease, keeping_.renewed(lease.id, sent, remaining, process_.now()));
+  if (!believed && scene_.is(Mutant::lost_is_not_final) && lease.phase != Lease::Phase::released) {
+    drop(lease);
+    lease.phase = Lease::Phase::held;
+    process_.believes(lease, core::deadline_of(sent, remaining, process_.margin_of(remaining)));
+  }
+  return believed;
+}
+
+bool Keeper::believe(Lease& lease, std::optional<Instant> deadline) {
   if (!deadline) {
     if (lease.phase != Lease::Phase::released)
       scene_.sometimes(Sometimes::renewal_arrived_too_late_to_believe);
-    if (scene_.is(Mutant::lost_is_not_final) && lease.phase != Lease::Phase::released) {
-      drop(lease);
-      lease.phase = Lease::Phase::held;
-      process_.believes(lease, core::deadline_of(sent, life, process_.margin_of(life)));
-    }
     return false;
   }
   if (lease.in_jeopardy) scene_.sometimes(Sometimes::in_jeopardy_and_recovered);
@@ -100,7 +110,7 @@ Task<> Keeper::pulse() {
   while (true) {
     const Instant now = process_.now();
     Leases due;
-    for (const auto id : keeping_.due(now)) due.push_back(leases_.at(id));
+    for (const auto id : keeping_.due(now, renewals_at_once_.now())) due.push_back(leases_.at(id));
     if (!due.empty()) co_await renew(std::move(due));
     co_await run_errands(now);
     Instant next = keeping_.next_renewal();
@@ -112,7 +122,7 @@ Task<> Keeper::pulse() {
 Task<> Keeper::renew(Leases due) {
   std::vector<Message> messages;
   const Instant sent = process_.now();
-  Instant until = Instant::max();
+  Instant until = keeping_.time_for_a_call(sent), last_deadline = Instant::min();
   for (const auto& lease : due) {
     lease->tried = sent;
     messages.push_back({.verb = Verb::renew,
@@ -121,17 +131,20 @@ Task<> Keeper::renew(Leases due) {
                         .token = lease->token,
                         .ttl = lease->ttl,
                         .wish = lease->wish});
-    until = std::min({until, lease->deadline, after(sent, core::attempt_limit(lease->ttl))});
+    until = std::min(until, after(sent, core::attempt_limit(lease->ttl)));
+    last_deadline = std::max(last_deadline, lease->deadline);
   }
+  until = std::min(until, last_deadline);
   in_flight_ = true;
-  const auto replies =
-      co_await line_.apply(std::move(messages), std::min(until, keeping_.time_for_a_call(sent)));
+  const auto replies = co_await line_.apply(std::move(messages), until);
   in_flight_ = false;
   alarm_doze_.ring();
   if (!replies) {
+    renewals_at_once_.failed(due.size());
     for (const auto& lease : due) not_renewed(lease);
     co_return;
   }
+  renewals_at_once_.answered(due.size(), std::chrono::floor<Millis>(until - sent), process_.now() - sent);
   if (due.size() > 1) scene_.sometimes(Sometimes::renewed_in_one_batch_with_others);
   const Instant counted_from = scene_.is(Mutant::deadline_from_the_reply) ? process_.now() : sent;
   for (std::size_t i = 0; i < due.size(); ++i) settle(due[i], (*replies)[i], counted_from);
@@ -158,23 +171,31 @@ void Keeper::settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Ins
 
 Task<> Keeper::run_errands(Instant now) {
   std::vector<Errand> due;
+  auto it = errands_.begin();
   const auto end = errands_.upper_bound(now);
-  for (auto it = errands_.begin(); it != end; ++it) due.push_back(it->second);
-  errands_.erase(errands_.begin(), end);
+  for (; it != end && due.size() < errands_at_once_.now(); ++it) due.push_back(it->second);
+  errands_.erase(errands_.begin(), it);
   if (due.empty()) co_return;
   std::vector<Message> messages;
   for (Errand& e : due) {
     if (e.again) scene_.sometimes(Sometimes::errand_tried_again);
     // Somebody else of this process may have come to the gate since: the place is theirs now.
-    const int others = process_.gates().size(e.message.key);
-    if (others > 0 && !scene_.is(Mutant::errands_leave_blindly)) e.message.place = Millis::zero();
-    process_.check_leaving(e.message, others);
+    const bool inherited = e.message.place > Millis::zero() && process_.gates().inherits(e.message.key);
+    if (inherited && !scene_.is(Mutant::errands_leave_blindly)) e.message.place = Millis::zero();
+    process_.check_leaving(e.message, process_.gates().size(e.message.key));
     messages.push_back(e.message);
   }
   const Instant sent = process_.now();
   const Instant until = std::min(after(sent, last_errands), keeping_.time_for_a_call(sent));
   const auto replies = co_await line_.apply(std::move(messages), until);
-  if (replies) co_return;
+  if (replies) {
+    errands_at_once_.answered(due.size(), std::chrono::floor<Millis>(until - sent), process_.now() - sent);
+    co_return;
+  }
+  errands_at_once_.failed(due.size());
+  const auto waiting = errands_.upper_bound(now);
+  for (auto other = errands_.begin(); other != waiting; ++other) due.push_back(other->second);
+  errands_.erase(errands_.begin(), waiting);
   for (Errand& e : due) {
     e.again = true;
     if (now < e.give_up) errands_.emplace(after(now, errand_pause), std::move(e));

@@ -3,8 +3,10 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "core/batch_size.h"
 #include "core/keeping.h"
 #include "holdfast/lease.h"
 #include "sim/doze.h"
@@ -25,8 +27,9 @@ class Keeper {
   void keep(const std::shared_ptr<Lease>& lease, const core::Belief& belief);
   void drop(const Lease& lease);
   // A renewal was granted.  False: too late.
-  bool renewed(Lease& lease, Instant sent, Millis life);
-  bool renewed_by_hand(Lease& lease, Instant sent, Millis life, Millis ttl);
+  bool renewed(Lease& lease, Instant sent, Millis remaining);
+  bool renewed_by_hand(Lease& lease, Millis ttl, Instant sent, Millis remaining);
+  bool extended_by_hand(Lease& lease, Millis more, Instant sent, Millis remaining);
   void lose(const std::shared_ptr<Lease>& lease, Loss reason);
   // Sends that at that moment and again until it gets through, or until `give_up`.
   void errand(const Message& message, Instant at, Instant give_up);
@@ -47,12 +50,14 @@ class Keeper {
   Task<> run_errands(Instant now);
   void settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Instant sent);
   void not_renewed(const std::shared_ptr<Lease>& lease);
+  bool believe(Lease& lease, std::optional<Instant> deadline);
   void ring_if_needed();
 
   Process& process_;
   Scene& scene_;
   Line& line_;
   core::Keeping keeping_;
+  core::BatchSize renewals_at_once_{2}, errands_at_once_{2};  // few here keep more
   std::map<core::Keeping::Id, std::shared_ptr<Lease>> leases_;
   core::Keeping::Id last_id_ = 0;
   std::multimap<Instant, Errand> errands_;

@@ -92,8 +92,8 @@ Task<Result<std::vector<Reply>>> Process::renew(std::shared_ptr<Lease> lease, Mi
   if (!reply) co_return Result<std::vector<Reply>>(reply.error());
   if (reply->verdict == Verdict::granted) {
     const Instant counted_from = scene().is(Mutant::deadline_from_the_reply) ? now() : sent;
-    const bool believed =
-        keeper_.renewed_by_hand(*lease, counted_from, reply->remaining, extend ? lease->ttl : ttl);
+    const bool believed = extend ? keeper_.extended_by_hand(*lease, ttl, counted_from, reply->remaining)
+                                 : keeper_.renewed_by_hand(*lease, ttl, counted_from, reply->remaining);
     if (believed) scene().sometimes(extend ? Sometimes::extended_by_hand : Sometimes::renewed_by_hand);
   } else {
     keeper_.lose(lease, core::lost_by(*reply, {lease->holder}, lease->token).reason);

@@ -38,7 +38,7 @@ struct Ran {
 // In a child after fork() every call fails with Errc::forked and nothing is sent: open a new one there.
 class HOLDFAST_API Client {
  public:
-  // Throws Failure if the store cannot be opened; try_make returns it.
+  // Throws Failure if the store cannot be opened within ClientOptions::connect_wait; try_make returns it.
   explicit Client(std::shared_ptr<Origin> origin, ClientOptions options = {});
   static Result<Client> try_make(std::shared_ptr<Origin> origin, ClientOptions options = {});
 
@@ -121,7 +121,7 @@ class HOLDFAST_API Client {
 // Opens a store by its URL: "sqlite:PATH", "postgres://USER@HOST/DATABASE", "redis://HOST", "rediss://HOST",
 // "mongodb://HOST/DATABASE", "mariadb://USER@HOST/DATABASE", "mysql://…", "memory:".  Parameters stand behind
 // `?`; each store's page says which (docs/stores).  Throws Failure: Errc::invalid for a URL that means
-// nothing, refused or unavailable for a store that cannot be opened.
+// nothing, refused or unavailable for a store that cannot be opened within ClientOptions::connect_wait, 5 s.
 HOLDFAST_API Client open(std::string_view url, ClientOptions options = {});
 HOLDFAST_API Result<Client> try_open(std::string_view url, ClientOptions options = {});
 

@@ -83,7 +83,7 @@ class HOLDFAST_API Lease {
   // thirds of the lease have passed without a confirmed renewal (with a later `renew_every`: half of what it
   // leaves); when it is lost; when it was renewed (with
   // the new deadline).  One for jeopardy or loss that is set after the event runs at once; one for renewals
-  // hears of the next.  Each replaces the one set before.
+  // hears of the next.  Each replaces the one set before.  Throws std::system_error if no thread can be had.
   void on_jeopardy(std::function<void()>);
   void on_lost(std::function<void(const Lost&)>);
   void on_renewed(std::function<void(Instant)>);
@@ -92,7 +92,7 @@ class HOLDFAST_API Lease {
   void renew(std::optional<Millis> ttl = {}) { try_renew(ttl).value(); }
   Status try_renew(std::optional<Millis> ttl = {});
 
-  // Adds to what the store has stored.
+  // Adds to what the store has stored.  It is renewed as often as before, to hear in time if it is broken.
   void extend_by(Millis more) { try_extend_by(more).value(); }
   Status try_extend_by(Millis more);
 

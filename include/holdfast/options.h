@@ -122,6 +122,10 @@ struct ClientOptions {
   // for them.
   AcquireOptions defaults = {};
 
+  // Opening the store takes no longer, whatever its server does: finding it, connecting, and reading how it
+  // is set up.  Then it fails with Errc::unavailable.
+  Millis connect_wait{std::chrono::seconds(5)};
+
   // We stop believing in a lease so long before the store may give it away: room for clocks that run at
   // different rates.  Not set: the larger of 5 ms and 1 % of the ttl.
   std::optional<Millis> margin = {};

@@ -5,6 +5,11 @@
 
 namespace holdfast {
 
+NoThread::NoThread(std::error_code why)
+    : system_error(why),
+      text_("cannot start a thread: " + why.message() +
+            "; raise the limit of processes (ulimit -u) or of memory (ulimit -v)") {}
+
 Worker::Worker(std::function<void()> work) {
   std::promise<void> end;
   ended_ = end.get_future();
@@ -17,6 +22,9 @@ Worker::Worker(std::function<void()> work) {
       work = nullptr;  // what it owned goes before anyone is told
       end.set_value();
     });
+  } catch (const std::system_error& e) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw NoThread(e.code());
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;

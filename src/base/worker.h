@@ -3,17 +3,29 @@
 #pragma once
 #include <functional>
 #include <future>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "holdfast/clock.h"
 
 namespace holdfast {
 
+// No thread could be had.  what() also says what to do about it.
+class NoThread final : public std::system_error {
+ public:
+  explicit NoThread(std::error_code why);
+  const char* what() const noexcept override { return text_.c_str(); }
+
+ private:
+  std::string text_;
+};
+
 // Blocks all signals in the thread: they are the program's, not ours.
 class Worker {
  public:
   Worker() = default;
-  // `work` must own all that it uses: it may outlive this object.
+  // `work` must own all that it uses: it may outlive this object.  Throws NoThread.
   explicit Worker(std::function<void()> work);
   Worker(Worker&&) = default;
   Worker& operator=(Worker&&) = default;

@@ -2,7 +2,6 @@
 #include "client/adoption.h"
 
 #include "client/client_state.h"
-#include "core/deadline.h"
 
 namespace holdfast {
 
@@ -30,20 +29,23 @@ std::size_t Adoption::waiters(const Client& client, std::string_view key) {
   return client.let_.state->waiters(key);
 }
 
+void Adoption::get_ready(const Client& client) { client.let_.state->keeper().get_ready(); }
+
 Lease Adoption::adopt(const Client& client, const Grant& grant) {
   ClientState& state = *client.let_.state;
+  get_ready(client);
   const auto hold = std::make_shared<Hold>(grant.key, grant.holder, grant.token, 1);
   hold->detached = grant.claim;
   const core::KeepPlan plan{.ttl = grant.ttl,
                             .keep = grant.keep && !grant.claim,
                             .margin = state.options().margin,
                             .resolution = state.traits().resolution};
-  state.keeper().keep(hold, core::Belief(plan, grant.sent, core::granted_life(grant.ttl, grant.remaining)));
+  state.keeper().keep(hold, core::Belief(plan, grant.sent, grant.remaining));
   return Lease(hold, client.let_.state);
 }
 
 bool Adoption::renewed(const Lease& lease, Instant sent, Millis life) {
-  return lease.client_->keeper().renewed(*lease.hold_, sent, life, lease.hold_->ttl());
+  return lease.client_->keeper().renewed(*lease.hold_, lease.hold_->ttl(), sent, life);
 }
 
 void Adoption::lose(const Lease& lease, Lost lost) {

@@ -37,6 +37,9 @@ struct Adoption {
   // In a child after fork(): forgets what the client's threads may have been at.
   static void leak(const Client& client, std::shared_ptr<void> reference) noexcept;
 
+  // Starts what watches leases: before something is claimed.  Throws NoThread.
+  static void get_ready(const Client& client);
+
   // From now on a lease like any other: watched, and renewed if it is to be kept.
   static Lease adopt(const Client& client, const Grant& grant);
 

@@ -9,13 +9,8 @@
 #include "core/deadline.h"
 
 namespace holdfast {
-namespace {
 
 using namespace std::chrono_literals;
-
-constexpr Millis leaving = 250ms;  // for the release that takes us out of a queue
-
-}  // namespace
 
 Attempt::Attempt(ClientState& client, std::string_view key, const core::Terms& terms)
     : client_(client),
@@ -129,8 +124,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   reply_ = *reply;
   if (waiter_ && reply_.verdict == Verdict::busy) {
     waiter_->heard(reply_);
-    client_.waiting_.listen();     // between keeping our place and the check that follows
-    client_.keeper().get_ready();  // while there is time, and not when the key comes
+    client_.waiting_.listen();  // between keeping our place and the check that follows
   }
   acquiring_.answered(sent_, BootClock::now(), reply_);
 }
@@ -166,7 +160,7 @@ std::shared_ptr<Hold> Attempt::grant(std::optional<Instant> unclear_until) {
                             .max_renewals = terms_.max_renewals,
                             .margin = client_.options().margin,
                             .resolution = client_.traits().resolution};
-  client_.keeper().keep(hold, core::Belief(plan, sent_, core::granted_life(terms_.ttl, reply_.remaining)));
+  client_.keeper().keep(hold, core::Belief(plan, sent_, reply_.remaining));
   return hold;
 }
 
@@ -195,14 +189,15 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
   return failure_.value_or(Error{*done.failed, "no lease" + on_key});
 }
 
-// Gives back what may have been granted, and leaves the queue if nobody else of us waits.
+// Gives back what may have been granted, and leaves the queue if nobody else of us waits.  The keeper tells
+// the store: our caller's time is over.
 void Attempt::tidy(const core::Acquiring::Done& done) {
-  const bool last = waiter_ && !waiter_->leave_unless_last();
+  const bool last = waiter_ && waiter_->leave();
   if (!done.tidy && !last) return;
   const Request release{
       .verb = Verb::release, .key = {key_}, .holder = given_back(), .place = last ? 1ms : 0ms};
   const Instant now = BootClock::now();
-  if (failure_ || !client_.send(release, after(now, leaving))) client_.goodbye(release, now, terms_.ttl);
+  client_.goodbye(release, now, terms_.ttl);
   if (done.tidy_again && *done.tidy_again > now) client_.goodbye(release, *done.tidy_again + 1ms, terms_.ttl);
 }
 

@@ -22,11 +22,15 @@ void Callbacks::close() {
   worker_.finish(patience_with_callbacks);
 }
 
+void Callbacks::get_ready() {
+  const std::lock_guard lock(queue_->mutex);
+  if (!queue_->closed && !worker_.started()) worker_ = Worker([queue = queue_] { work(*queue); });
+}
+
 void Callbacks::run(std::function<void()> function) {
   const std::lock_guard lock(queue_->mutex);
   if (queue_->closed) return;
   queue_->functions.push_back(std::move(function));
-  if (!worker_.started()) worker_ = Worker([queue = queue_] { work(*queue); });
   queue_->changed.notify_one();
 }
 

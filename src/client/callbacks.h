@@ -11,13 +11,16 @@
 
 namespace holdfast {
 
-// Runs what it is given, in order, on a thread of its own that starts with the first.  Never under a lock
-// of ours: a function may do anything, also destroy the lease or the client that it came from.
+// Runs what it is given, in order, on a thread of its own.  Never under a lock of ours: a function may do
+// anything, also destroy the lease or the client that it came from.
 class Callbacks {
  public:
   Callbacks() : queue_(std::make_shared<Queue>()) {}
   ~Callbacks() { close(); }
 
+  // Starts the thread, if it does not run yet.  Throws NoThread.
+  void get_ready();
+  // REQUIRES: get_ready() has returned.
   void run(std::function<void()> function);
   // What has been given is run, and nothing from now on.  Waits for that, but no longer than a second.
   void close();

@@ -52,6 +52,8 @@ Client::Client(std::shared_ptr<Origin> origin, ClientOptions options)
 Result<Client> Client::try_make(std::shared_ptr<Origin> origin, ClientOptions options) {
   if (options.margin && *options.margin < 0ms)
     return Error{Errc::invalid, "the margin is negative; give 0 or more"};
+  if (options.connect_wait <= 0ms)
+    return Error{Errc::invalid, "connect_wait is not above 0; give the time that opening may take"};
   if (options.place < 30ms) return Error{Errc::invalid, "a place in the queue must last at least 30ms"};
   if (options.purge_every <= 0ms)
     return Error{Errc::invalid, "purge_every is not above 0; give a time, or `never`"};

@@ -16,7 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis opening = 5s;
 constexpr Millis longest_goodbye = 1s;
 
 }  // namespace
@@ -28,10 +27,10 @@ ClientState::ClientState(std::shared_ptr<Origin> origin, ClientOptions options)
       connection_(origin_),
       batched_(connection_, options_.batch_limit),
       waiting_([this] { return batched_.bell(); }),
-      keeper_(origin_, options_, waiting_.who_waits()) {}
+      keeper_(origin_, options_, waiting_.heir()) {}
 
 Status ClientState::open() {
-  auto traits = batched_.examine(after(BootClock::now(), opening));
+  auto traits = batched_.examine(after(BootClock::now(), options_.connect_wait));
   if (!traits) return std::move(traits).error();
   traits_ = *std::move(traits);
   for (const Finding& finding : traits_.findings) {
@@ -64,9 +63,10 @@ Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const c
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   if (Status s = core::check_terms(terms, options_.margin); !s) return std::move(s).error();
   try {
+    keeper_.get_ready();  // before anything is asked for: a lease that nobody watches is worth nothing
     return Attempt(*this, key, terms).run();
   } catch (const std::system_error& e) {  // no descriptor or no thread to be had
-    return Error{Errc::unavailable, "cannot wait for " + printable(key) + ": " + e.what()};
+    return Error{Errc::unavailable, "cannot acquire " + printable(key) + ": " + e.what()};
   }
 }
 
@@ -90,7 +90,9 @@ Status ClientState::renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool ex
                           until);
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) {
-    if (keeper_.renewed(*hold, sent, reply->remaining, extend ? hold->ttl() : ttl)) return ok();
+    const bool in_time = extend ? keeper_.extended(*hold, ttl, sent, reply->remaining)
+                                : keeper_.renewed(*hold, ttl, sent, reply->remaining);
+    if (in_time) return ok();
     return gone();
   }
   keeper_.lose(hold, why_lost(batched_, *hold, *reply, Instant::max()));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/keeper.h"
 
+#include <cassert>
+
 #include "client/keeper_state.h"
 
 namespace holdfast {
@@ -13,8 +15,8 @@ constexpr Millis patience_with_users = 10s;  // with a `finished` that is asked 
 
 }  // namespace
 
-Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, WaitsFor waits_for)
-    : state_(std::make_shared<State>(std::move(origin), options, std::move(waits_for))),
+Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Heir heir)
+    : state_(std::make_shared<State>(std::move(origin), options, std::move(heir))),
       callbacks_(state_->callbacks) {}
 
 Keeper::~Keeper() {
@@ -31,14 +33,16 @@ void Keeper::purge_every(Millis interval) {
 }
 
 void Keeper::get_ready() {
-  std::call_once(ready_, [this] {
-    if (!alarm_.started()) alarm_ = Worker([state = state_] { state->alarm(); });
-    pulse_ = Worker([state = state_] { state->pulse(); });
-  });
+  if (ready_) return;
+  const std::lock_guard lock(ready_mutex_);
+  if (ready_) return;
+  if (!alarm_.started()) alarm_ = Worker([state = state_] { state->alarm(); });
+  pulse_ = Worker([state = state_] { state->pulse(); });
+  ready_ = true;
 }
 
 void Keeper::keep(const std::shared_ptr<Hold>& hold, core::Belief belief) {
-  get_ready();
+  assert(ready_);
   const std::lock_guard lock(state_->mutex);
   hold->id = ++state_->last_id;
   hold->ttl_ms = belief.ttl().count();
@@ -57,11 +61,20 @@ void Keeper::drop(const Hold& hold) {
   if (!answered() && !pulse_.is_this_thread()) state_->answered.wait_for(lock, patience_with_users, answered);
 }
 
-bool Keeper::renewed(Hold& hold, Instant sent, Millis life, Millis ttl) {
+bool Keeper::renewed(Hold& hold, Millis ttl, Instant sent, Millis remaining) {
   const std::lock_guard lock(state_->mutex);
   state_->keeping.set_ttl(hold.id, ttl);
   hold.ttl_ms = ttl.count();
-  const auto deadline = state_->keeping.renewed(hold.id, sent, life, BootClock::now(), true);
+  return renewed_by_hand(hold, state_->keeping.renewed(hold.id, sent, remaining, BootClock::now(), true));
+}
+
+bool Keeper::extended(Hold& hold, Millis more, Instant sent, Millis remaining) {
+  const std::lock_guard lock(state_->mutex);
+  return renewed_by_hand(hold, state_->keeping.extended(hold.id, more, sent, remaining, BootClock::now()));
+}
+
+// REQUIRES: the state's mutex is held.
+bool Keeper::renewed_by_hand(Hold& hold, std::optional<Instant> deadline) {
   if (!deadline) return false;
   state_->tell_renewed(hold, *deadline);
   if (state_->keeping.next_renewal() < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();
@@ -72,7 +85,7 @@ bool Keeper::renewed(Hold& hold, Instant sent, Millis life, Millis ttl) {
 void Keeper::lose(const std::shared_ptr<Hold>& hold, Lost lost) { state_->lose(hold, std::move(lost)); }
 
 void Keeper::errand(const Request& r, Instant at, Instant give_up) {
-  get_ready();
+  assert(ready_);
   const std::lock_guard lock(state_->mutex);
   state_->errands.emplace(at, State::Errand{r.verb, std::string(r.key.text), std::string(r.holder.text),
                                             r.token, r.place, give_up});

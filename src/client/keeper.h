@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // keeper.h - keeps all leases of a client alive, and says in time which are not.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 
 #include "base/worker.h"
@@ -15,32 +17,38 @@
 
 namespace holdfast {
 
-// Two threads over one core::Keeping.  *Pulse* renews all leases that are due in one batch, on a
-// connection of its own, and runs errands.  *Alarm* does no I/O: it tells of jeopardy and loss on time,
-// also while every connection hangs.  Both start with the first lease.  Where the store does not tidy, a
-// third thread purges now and then and ends.
+// Two threads over one core::Keeping.  *Pulse* renews the leases that are due, as many in one batch as the
+// store manages well within the time for a call, on a connection of its own, and runs errands.  *Alarm* does
+// no I/O: it tells of jeopardy and loss on time, also while every connection hangs.  Both start before the
+// first lease is asked for.  Where the store does not tidy, a third thread purges now and then and ends.
 //
 // The threads own what they use, so a client that is destroyed by a callback of its own does no harm.
 class Keeper {
  public:
-  // Whether a thread of this process waits for a key.  Any thread may ask, also after the client has gone.
-  using WaitsFor = std::function<bool(std::string_view key)>;
+  // Whether a thread of this process waits for a key and takes over our place in the queue.  Any thread may
+  // ask, also after the client has gone.
+  using Heir = std::function<bool(std::string_view key)>;
 
-  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, WaitsFor waits_for);
+  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Heir heir);
   ~Keeper();
 
   // From now on, while leases are kept.  Call before the first.
   void purge_every(Millis interval);
 
-  // Starts the threads, if they do not run yet.
+  // Starts the threads, if they do not run yet.  Throws NoThread: call it before something is asked for that
+  // needs them.
   void get_ready();
+  // The same for the thread of the user's functions.
+  void get_ready_to_call() { callbacks_->get_ready(); }
 
+  // REQUIRES: get_ready() has returned; so does errand().
   void keep(const std::shared_ptr<Hold>& hold, core::Belief belief);
   // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.
   void drop(const Hold& hold);
 
-  // A renewal by hand was granted.  False: too late.
-  bool renewed(Hold& hold, Instant sent, Millis life, Millis ttl);
+  // A renewal by hand was granted, or one that asked for `more` than was left.  False: too late.
+  bool renewed(Hold& hold, Millis ttl, Instant sent, Millis remaining);
+  bool extended(Hold& hold, Millis more, Instant sent, Millis remaining);
   // The store said so.
   void lose(const std::shared_ptr<Hold>& hold, Lost lost);
 
@@ -54,10 +62,12 @@ class Keeper {
 
  private:
   struct State;
+  bool renewed_by_hand(Hold& hold, std::optional<Instant> deadline);
 
   const std::shared_ptr<State> state_;
   const std::shared_ptr<Callbacks> callbacks_;
-  std::once_flag ready_;
+  std::mutex ready_mutex_;  // guards the start of what follows
+  std::atomic<bool> ready_ = false;
   Worker pulse_, alarm_;
 };
 

@@ -17,15 +17,16 @@
 #include "client/callbacks.h"
 #include "client/hold.h"
 #include "client/keeper.h"
+#include "core/batch_size.h"
 #include "core/keeping.h"
 
 namespace holdfast {
 
 struct Keeper::State : std::enable_shared_from_this<State> {
-  State(std::shared_ptr<Origin> o, const ClientOptions& opts, WaitsFor w)
+  State(std::shared_ptr<Origin> o, const ClientOptions& opts, Heir h)
       : origin(std::move(o)),
         options(opts),
-        waits_for(std::move(w)),
+        heir(std::move(h)),
         callbacks(std::make_shared<Callbacks>()),
         jitter(random_bits()) {}
 
@@ -53,7 +54,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
 
   const std::shared_ptr<Origin> origin;
   const ClientOptions options;
-  const WaitsFor waits_for;
+  const Heir heir;
   const std::shared_ptr<Callbacks> callbacks;
   Wakeup pulse_wakeup, alarm_wakeup;
 
@@ -74,7 +75,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   Holds take_due(Instant now);
   bool is_finished(const Hold& hold);
   void renew(Store& store, const Holds& due);
-  void settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
+  void settle_renewed(const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
   void run_errands(Store& store, Instant now);
   void plan_first_purge(Instant now);
   void purge_if_due(Instant now);
@@ -87,6 +88,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
 
   // The pulse's own.
   std::string trouble;  // why the last renewal failed; empty: it did not
+  core::BatchSize renewals_at_once, errands_at_once;
   Instant next_purge = Instant::max();
   Worker purging;
   std::atomic<bool> purge_refused = false;

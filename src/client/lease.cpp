@@ -134,6 +134,7 @@ void Lease::check() const {
 
 void Lease::on_jeopardy(std::function<void()> function) {
   if (!hold_ || client_->forked()) return;
+  client_->keeper().get_ready_to_call();
   const std::lock_guard lock(hold_->mutex);
   hold_->on_jeopardy = std::move(function);
   if (hold_->in_jeopardy && hold_->on_jeopardy) client_->keeper().call(hold_->on_jeopardy);
@@ -141,6 +142,7 @@ void Lease::on_jeopardy(std::function<void()> function) {
 
 void Lease::on_lost(std::function<void(const Lost&)> function) {
   if (!hold_ || client_->forked()) return;
+  client_->keeper().get_ready_to_call();
   const std::lock_guard lock(hold_->mutex);
   hold_->on_lost = std::move(function);
   if (hold_->announced && hold_->on_lost) {
@@ -150,6 +152,7 @@ void Lease::on_lost(std::function<void(const Lost&)> function) {
 
 void Lease::on_renewed(std::function<void(Instant)> function) {
   if (!hold_ || client_->forked()) return;
+  client_->keeper().get_ready_to_call();
   const std::lock_guard lock(hold_->mutex);
   hold_->on_renewed = std::move(function);
 }

@@ -33,6 +33,7 @@ void Keeper::State::pulse() {
     {
       const std::lock_guard lock(mutex);
       if (closed && errands.empty()) break;
+      if (closed) continue;  // with what did not fit into one batch
       next = keeping.next_renewal();
       if (!errands.empty()) next = std::min(next, errands.begin()->first);
       next = std::min(next, next_purge);
@@ -49,7 +50,7 @@ Keeper::State::Holds Keeper::State::take_due(Instant now) {
   Holds due;
   {
     const std::lock_guard lock(mutex);
-    for (const auto id : keeping.due(now)) due.push_back(holds.at(id));
+    for (const auto id : keeping.due(now, renewals_at_once.now())) due.push_back(holds.at(id));
   }
   std::erase_if(due, [this](const std::shared_ptr<Hold>& hold) { return is_finished(*hold); });
   return due;
@@ -80,7 +81,7 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   std::vector<Request> requests;
   std::vector<Reply> replies(due.size());
   const Instant sent = BootClock::now();  // before sending: the store cannot start the ttl earlier
-  Instant until = Instant::max();
+  Instant until = time_for_a_call(sent), last_deadline = Instant::min();
   for (const auto& hold : due) {
     const Millis ttl = hold->ttl();
     requests.push_back({.verb = Verb::renew,
@@ -88,20 +89,27 @@ void Keeper::State::renew(Store& store, const Holds& due) {
                         .holder = {hold->holder},
                         .token = hold->token,
                         .ttl = ttl});
-    until = std::min({until, hold->believed_until(), after(sent, core::attempt_limit(ttl))});
+    until = std::min(until, after(sent, core::attempt_limit(ttl)));
+    last_deadline = std::max(last_deadline, hold->believed_until());
   }
-  const Status status = store.apply(requests, replies, std::min(until, time_for_a_call(sent)));
+  until = std::min(until, last_deadline);  // and not the first: one that dies takes no time from the others
+  const Status status = store.apply(requests, replies, until);
   const Instant now = BootClock::now();
   if (status) {
+    renewals_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), now - sent);
     if (!std::exchange(trouble, {}).empty()) log("renewing leases works again");
     // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
-    for (const bool granted : {true, false}) {
-      for (std::size_t i = 0; i < due.size(); ++i) {
-        if ((replies[i].verdict == Verdict::granted) == granted) settle(store, due[i], replies[i], sent);
-      }
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      if (replies[i].verdict == Verdict::granted) settle_renewed(due[i], replies[i], sent);
+    }
+    const Instant enough = time_for_a_call(now);  // of asking: others are due
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      if (replies[i].verdict != Verdict::granted)
+        lose(due[i], why_lost(store, *due[i], replies[i], std::min(due[i]->believed_until(), enough)));
     }
     return;
   }
+  renewals_at_once.failed(due.size());
   // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.
   // Told once, and not for each attempt: the same trouble for minutes is no news.
   if (std::exchange(trouble, status.error().detail) != status.error().detail) {
@@ -113,15 +121,10 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   for (const auto& hold : due) keeping.failed(hold->id, now, jitter.fraction());
 }
 
-void Keeper::State::settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply,
-                           Instant sent) {
-  if (reply.verdict == Verdict::granted) {
-    const std::lock_guard lock(mutex);
-    const auto deadline = keeping.renewed(hold->id, sent, reply.remaining, BootClock::now());
-    if (deadline) tell_renewed(*hold, *deadline);
-    return;
-  }
-  lose(hold, why_lost(store, *hold, reply, hold->believed_until()));
+void Keeper::State::settle_renewed(const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent) {
+  const std::lock_guard lock(mutex);
+  const auto deadline = keeping.renewed(hold->id, sent, reply.remaining, BootClock::now());
+  if (deadline) tell_renewed(*hold, *deadline);
 }
 
 void Keeper::State::plan_first_purge(Instant now) {
@@ -162,24 +165,31 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   {
     const std::lock_guard lock(mutex);
     const auto end = closed ? errands.end() : errands.upper_bound(now);
-    for (auto it = errands.begin(); it != end; ++it) due.push_back(std::move(it->second));
-    errands.erase(errands.begin(), end);
+    auto it = errands.begin();
+    for (; it != end && due.size() < errands_at_once.now(); ++it) due.push_back(std::move(it->second));
+    errands.erase(errands.begin(), it);
   }
   if (due.empty()) return;
   std::vector<Request> requests;
   std::vector<Reply> replies(due.size());
   for (const Errand& e : due) {
     // Somebody of us may have come to the gate since: then the place is theirs.
-    const Millis place = e.place > 0ms && waits_for(e.key) ? 0ms : e.place;
+    const Millis place = e.place > 0ms && heir(e.key) ? 0ms : e.place;
     requests.push_back(
         {.verb = e.verb, .key = {e.key}, .holder = {e.holder}, .token = e.token, .place = place});
   }
   const Instant sent = BootClock::now();
-  const Status status =
-      store.apply(requests, replies, std::min(after(sent, one_errand), time_for_a_call(sent)));
-  if (status) return;
+  const Instant until = std::min(after(sent, one_errand), time_for_a_call(sent));
+  if (store.apply(requests, replies, until))
+    return errands_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent),
+                                    BootClock::now() - sent);
+  errands_at_once.failed(due.size());
   const std::lock_guard lock(mutex);
-  if (closed) return;  // the leases run out by themselves
+  if (closed) return errands.clear();  // the leases run out by themselves
+  // What else is due waits as long: the store does not answer.
+  const auto end = errands.upper_bound(now);
+  for (auto it = errands.begin(); it != end; ++it) due.push_back(std::move(it->second));
+  errands.erase(errands.begin(), end);
   for (Errand& e : due) {
     if (now < e.give_up) errands.emplace(after(now, errand_pause), std::move(e));
   }

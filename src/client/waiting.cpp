@@ -2,6 +2,8 @@
 #include "client/waiting.h"
 
 #include <algorithm>
+#include <system_error>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -29,10 +31,10 @@ Waiting::Waiter::Waiter(Waiting& waiting, std::string_view key) : waiting_(waiti
 
 Waiting::Waiter::~Waiter() {
   const std::lock_guard lock(waiting_.state_->mutex);
-  leave();
+  leave_gate();
 }
 
-void Waiting::Waiter::leave() {
+void Waiting::Waiter::leave_gate() {
   if (std::exchange(left_, true)) return;
   const auto at = waiting_.state_->doors.find(key_);
   if (const auto next = at->second.gate.leave(this)) (*next)->ring();
@@ -56,11 +58,12 @@ void Waiting::Waiter::granted() {
   door().queued = false;
 }
 
-bool Waiting::Waiter::leave_unless_last() {
+bool Waiting::Waiter::leave() {
   const std::lock_guard lock(waiting_.state_->mutex);
-  if (door().queued && door().gate.size() == 1) return false;
-  leave();
-  return true;
+  if (left_) return false;
+  const bool last = door().queued && door().gate.size() == 1;
+  leave_gate();
+  return last;
 }
 
 void Waiting::Waiter::sleep(Instant until) {
@@ -107,19 +110,24 @@ std::size_t Waiting::waiters(std::string_view key) const {
   return door == state_->doors.end() ? 0 : door->second.gate.size();
 }
 
-std::function<bool(std::string_view)> Waiting::who_waits() const {
+std::function<bool(std::string_view)> Waiting::heir() const {
   return [state = state_](std::string_view key) {
     const std::lock_guard lock(state->mutex);
-    return state->doors.contains(key);
+    const auto door = state->doors.find(key);
+    if (door == state->doors.end()) return false;
+    door->second.queued = true;
+    return true;
   };
 }
 
 void Waiting::listen() {
-  std::call_once(listening_, [this] {
+  const std::lock_guard lock(listening_mutex_);
+  if (std::exchange(listening_, true)) return;
+  try {
     std::shared_ptr<Bell> bell = make_bell_();
-    if (!bell) return;  // the waiters poll
-    listener_ = Worker([state = state_, bell] { ring(*state, *bell); });
-  });
+    if (bell) listener_ = Worker([state = state_, bell] { ring(*state, *bell); });
+  } catch (const std::system_error&) {  // no thread or no descriptor to be had
+  }
 }
 
 void Waiting::ring(State& state, Bell& bell) {

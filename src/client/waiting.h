@@ -45,9 +45,8 @@ class Waiting {
     // The store may keep a place for this client from now on; a grant takes it away.
     void queueing();
     void granted();
-    // Leaves the gate.  False: not yet, we are the last here and the store may keep a place for us: leave
-    // that first, while nobody of us speaks for the key; the destructor does the rest.
-    bool leave_unless_last();
+    // Leaves the gate.  True: nobody of us waits any more, and the store may keep a place for us.
+    bool leave();
     // Sleeps until then, or until the bell rings, wake() is called, or it becomes first.
     void sleep(Instant until);
     // Any thread: wakes it.
@@ -59,8 +58,8 @@ class Waiting {
    private:
     friend class Waiting;
     Waiting& waiting_;
-    void ring();   // REQUIRES: the mutex is held
-    void leave();  // the same
+    void ring();        // REQUIRES: the mutex is held
+    void leave_gate();  // the same
     Door& door() const;
 
     const std::string key_;
@@ -75,10 +74,12 @@ class Waiting {
   // How many threads of this process wait for it.
   std::size_t waiters(std::string_view key) const;
 
-  // Answers whether somebody of this process waits for a key, also after this object has gone.
-  std::function<bool(std::string_view key)> who_waits() const;
+  // Answers whether somebody of this process waits for a key, also after this object has gone.  Then the
+  // place that the store may keep for us is theirs.
+  std::function<bool(std::string_view key)> heir() const;
 
-  // Subscribes, if the store can notify.  Call after a place was kept and before the check that follows.
+  // Subscribes, if the store can notify and there is a thread to be had; else the waiters poll.  Call after a
+  // place was kept and before the check that follows.
   void listen();
 
  private:
@@ -92,7 +93,8 @@ class Waiting {
 
   const std::shared_ptr<State> state_;
   const MakeBell make_bell_;
-  std::once_flag listening_;
+  std::mutex listening_mutex_;  // guards what follows
+  bool listening_ = false;
   Worker listener_;
 };
 

@@ -15,7 +15,9 @@ constexpr std::size_t far_back = 16;  // take-overs and breaks of that key since
 
 void look_up(Lost& lost, Store& store, const Request& of, Instant latest) {
   const Query query{.what = Query::What::log, .prefix = of.key.text, .exact = true, .limit = far_back};
-  const Instant until = std::min(latest, after(BootClock::now(), briefly));
+  const Instant now = BootClock::now();
+  const Instant until = std::min(latest, after(now, briefly));
+  if (until <= now) return;
   if (const auto page = store.list(query, until)) core::look_up(lost, *page, of.holder, of.token);
 }
 

@@ -13,31 +13,30 @@ constexpr Millis seventy_percent(Millis ttl) { return ttl / 10 * 7 + ttl % 10 * 
 
 }  // namespace
 
-Belief::Belief(KeepPlan plan, Instant sent, Millis life) : plan_(plan) { believe(sent, life); }
+Belief::Belief(KeepPlan plan, Instant sent, Millis remaining) : plan_(plan) {
+  believe(sent, granted_life(plan_.ttl, remaining));
+}
 
 void Belief::believe(Instant sent, Millis life) {
-  const Instant deadline = deadline_of(sent, life, margin_of(life, plan_.margin, plan_.resolution));
-  deadline_ = std::max(deadline_, deadline);
+  end_ = std::max(end_, after(sent, life));
+  deadline_ = std::max(deadline_, deadline_of(sent, life, margin_of(life, plan_.margin, plan_.resolution)));
   failures_ = 0;
-  if (deadline_ == Instant::max()) {
-    renew_at_ = jeopardy_at_ = Instant::max();
-    return;
-  }
-  // Counted back from the end, so that a lease that was extended far is not renewed before its time; and
-  // from the end we believe in, which for a long life is earlier by more than a ttl.
-  const Instant end = deadline + margin_of(plan_.ttl, plan_.margin, plan_.resolution);
-  jeopardy_at_ = std::min(end - plan_.ttl / 3, deadline_);
   const bool enough = plan_.max_renewals && renewals_ >= *plan_.max_renewals;
-  if (!plan_.keep || enough)
-    renew_at_ = Instant::max();
-  else
-    renew_at_ = next_renewal(sent, end);
+  renew_at_ = plan_.keep && !enough ? next_renewal(sent, life) : Instant::max();
+  jeopardy_at_ = deadline_;
+  if (plan_.ttl == never || deadline_ == Instant::max()) return;
+  // From the end we believe in, which for a long life is earlier by more than a ttl.
+  const Millis margin = margin_of(plan_.ttl, plan_.margin, plan_.resolution);
+  jeopardy_at_ = std::min(deadline_ + margin - plan_.ttl / 3, deadline_);
   // Who wants to be renewed late is not in jeopardy before that could have failed.
-  if (renew_at_ != Instant::max() && renew_at_ > jeopardy_at_ && renew_at_ < deadline_)
+  if (renew_at_ > jeopardy_at_ && renew_at_ < deadline_)
     jeopardy_at_ = renew_at_ + (deadline_ - renew_at_) / 2;
 }
 
-Instant Belief::next_renewal(Instant sent, Instant end) const {
+// However far away the end is: until we ask, we do not hear that the lease was broken or taken over.
+Instant Belief::next_renewal(Instant sent, Millis life) const {
+  if (plan_.ttl == never) return Instant::max();
+  const Instant end = after(sent, granted_life(plan_.ttl, life));
   Instant wanted = Instant::max();
   if (plan_.renew_every > Millis::zero())
     wanted = sent + plan_.renew_every;
@@ -47,10 +46,22 @@ Instant Belief::next_renewal(Instant sent, Instant end) const {
   return wanted < deadline_ ? wanted : end - (plan_.ttl - plan_.ttl / 3);
 }
 
-bool Belief::renewed(Instant sent, Millis life, Instant now, bool by_hand) {
+Instant Belief::renew_by() const noexcept {
+  if (plan_.ttl == never || renew_at_ == Instant::max()) return deadline_;
+  return std::min(deadline_, after(renew_at_, plan_.ttl - plan_.ttl / 3));
+}
+
+bool Belief::renewed(Instant sent, Millis remaining, Instant now, bool by_hand) {
   if (now >= deadline_) return false;
   if (!by_hand) ++renewals_;
-  believe(sent, life);
+  believe(sent, granted_life(plan_.ttl, remaining));
+  return true;
+}
+
+bool Belief::extended(Millis more, Instant sent, Millis remaining, Instant now) {
+  if (now >= deadline_) return false;
+  const Millis asked = std::chrono::floor<Millis>(after(end_, more) - sent);
+  believe(sent, granted_life(asked, remaining));
   return true;
 }
 

@@ -24,8 +24,9 @@ struct KeepPlan {
 //               and again until it works
 class Belief {
  public:
-  // `life`: how long the store said the lease lasts, counted from `sent` on the safe side.
-  Belief(KeepPlan plan, Instant sent, Millis life);
+  // `remaining`: how long the store said the lease lasts, counted from `sent` on the safe side.  Whatever it
+  // says, we believe in no more than we asked for: its clock may have been set back.
+  Belief(KeepPlan plan, Instant sent, Millis remaining);
 
   Instant deadline() const noexcept { return deadline_; }
   Millis ttl() const noexcept { return plan_.ttl; }
@@ -37,10 +38,16 @@ class Belief {
   // When to send the next renewal; the end of time if none is wanted.
   Instant renew_at() const noexcept { return renew_at_; }
   Instant jeopardy_at() const noexcept { return jeopardy_at_; }
+  // Later it is of no use, or so late that a break goes unnoticed for longer than promised.
+  Instant renew_by() const noexcept;
+  // Its last renewal got no answer.
+  bool failing() const noexcept { return failures_ > 0; }
 
   // A renewal sent then was granted.  False: too late, the deadline had passed; lost is final.
   // By hand it does not count as one of `max_renewals`.
-  bool renewed(Instant sent, Millis life, Instant now, bool by_hand = false);
+  bool renewed(Instant sent, Millis remaining, Instant now, bool by_hand = false);
+  // The same for one that asked for `more` than was left.
+  bool extended(Millis more, Instant sent, Millis remaining, Instant now);
 
   // A renewal got no answer: that is not a loss.  Tries again, with growing pauses, until the deadline.
   void failed(Instant now, double jitter);
@@ -53,9 +60,10 @@ class Belief {
 
  private:
   void believe(Instant sent, Millis life);
-  Instant next_renewal(Instant sent, Instant end) const;
+  Instant next_renewal(Instant sent, Millis life) const;
 
   KeepPlan plan_;
+  Instant end_ = Instant::min();  // of what we asked for; the margin is not taken off
   Instant deadline_ = Instant::min();
   Instant renew_at_{}, jeopardy_at_{};
   int failures_ = 0;

@@ -27,8 +27,8 @@ constexpr Instant deadline_of(Instant sent, Millis life, Millis margin) {
   return life == never ? Instant::max() : after(sent, life - margin);
 }
 
-// What an acquire may believe in: no more than it asked for, and no more than the store says is there.
-constexpr Millis granted_life(Millis ttl, Millis remaining) { return std::min(ttl, remaining); }
+// What may be believed in: no more than was asked for, and no more than the store says is there.
+constexpr Millis granted_life(Millis asked, Millis remaining) { return std::min(asked, remaining); }
 
 // One call of a store never gets more: a longer wish is several attempts.
 inline constexpr Millis shortest_attempt{50}, longest_attempt{2000};

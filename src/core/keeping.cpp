@@ -7,6 +7,15 @@
 #include "core/deadline.h"
 
 namespace holdfast::core {
+namespace {
+
+// A batch gets the time for a call of the shortest-lived in it, and fails as a whole.
+bool travel_together(const Belief& a, const Belief& b) {
+  const Millis call_a = attempt_limit(a.ttl()), call_b = attempt_limit(b.ttl());
+  return call_a <= 2 * call_b && call_b <= 2 * call_a && a.failing() == b.failing();
+}
+
+}  // namespace
 
 void Keeping::add(Id id, Belief belief) {
   const auto [it, added] = entries_.emplace(id, Entry{belief});
@@ -28,27 +37,42 @@ const Belief* Keeping::find(Id id) const {
 
 void Keeping::index(Id id, Entry& entry) {
   entry.renewal = entry.in_flight ? Instant::max() : entry.belief.renew_at();
+  entry.renew_by = entry.belief.renew_by();
   entry.alarm = entry.in_jeopardy ? entry.belief.deadline() : entry.belief.jeopardy_at();
-  if (entry.renewal != Instant::max()) renewals_.emplace(entry.renewal, id);
+  if (entry.renewal != Instant::max()) {
+    renewals_.emplace(entry.renewal, id);
+    urgent_.emplace(entry.renew_by, id);
+  }
   if (entry.alarm != Instant::max()) alarms_.emplace(entry.alarm, id);
 }
 
 void Keeping::unindex(Id id, const Entry& entry) {
   renewals_.erase({entry.renewal, id});
+  urgent_.erase({entry.renew_by, id});
   alarms_.erase({entry.alarm, id});
 }
 
-std::vector<Keeping::Id> Keeping::due(Instant now) {
+std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
   std::vector<Id> due;
   if (next_renewal() > now) return due;
-  // A little early costs a lease nothing, and makes fewer, larger batches.
-  for (const auto& [at, id] : renewals_) {
-    const Entry& entry = entries_.at(id);
-    if (at <= after(now, entry.belief.early()))
-      due.push_back(id);
-    else if (at > now + std::chrono::hours(1))
-      break;
+  const Belief* first = nullptr;
+  for (const auto& [by, id] : urgent_) {
+    const Belief& belief = entries_.at(id).belief;
+    // A little early costs a lease nothing, and makes fewer, larger batches.  But one that is due leads: one
+    // that failed is tried again when its pause is over, and the others have their turn meanwhile.
+    if (belief.renew_at() > (first == nullptr ? now : after(now, belief.early()))) {
+      if (by > now + std::chrono::hours(1)) break;
+      continue;
+    }
+    if (first == nullptr) first = &belief;
+    if (due.size() == most || !travel_together(*first, belief)) break;
+    due.push_back(id);
   }
+  rest_from_ = rest_until_ = now;
+  // More than one call's worth: spread over a fifth of their ttl, and not at all if they are later than that.
+  const Millis spread = 2 * first->early();
+  if (due.size() == most && now < after(first->renew_at(), spread))
+    rest_until_ += spread * due.size() / renewals_.size();
   for (const Id id : due) {
     Entry& entry = entries_.at(id);
     unindex(id, entry);
@@ -58,13 +82,22 @@ std::vector<Keeping::Id> Keeping::due(Instant now) {
   return due;
 }
 
-std::optional<Instant> Keeping::renewed(Id id, Instant sent, Millis life, Instant now, bool by_hand) {
+std::optional<Instant> Keeping::renewed(Id id, Instant sent, Millis remaining, Instant now, bool by_hand) {
+  return believe(id, [&](Belief& belief) { return belief.renewed(sent, remaining, now, by_hand); });
+}
+
+std::optional<Instant> Keeping::extended(Id id, Millis more, Instant sent, Millis remaining, Instant now) {
+  return believe(id, [&](Belief& belief) { return belief.extended(more, sent, remaining, now); });
+}
+
+template <class Change>
+std::optional<Instant> Keeping::believe(Id id, Change change) {
   const auto it = entries_.find(id);
   if (it == entries_.end()) return std::nullopt;
   Entry& entry = it->second;
   unindex(id, entry);
   entry.in_flight = false;
-  const bool believed = entry.belief.renewed(sent, life, now, by_hand);
+  const bool believed = change(entry.belief);
   if (believed) entry.in_jeopardy = false;
   index(id, entry);
   if (!believed) return std::nullopt;
@@ -79,10 +112,16 @@ void Keeping::failed(Id id, Instant now, double jitter) {
   entry.in_flight = false;
   entry.belief.failed(now, jitter);
   index(id, entry);
+  rest_from_ = now;
+  rest_until_ = now + (entry.belief.renew_at() - now) / 2;  // before it is due again: the others come first
 }
 
 void Keeping::set_ttl(Id id, Millis ttl) {
-  if (const auto it = entries_.find(id); it != entries_.end()) it->second.belief.set_ttl(ttl);
+  const auto it = entries_.find(id);
+  if (it == entries_.end()) return;
+  unindex(id, it->second);
+  it->second.belief.set_ttl(ttl);
+  index(id, it->second);
 }
 
 void Keeping::stop_renewing(Id id) {
@@ -114,11 +153,14 @@ std::vector<Keeping::Alarm> Keeping::look(Instant now) {
 }
 
 Instant Keeping::time_for_a_call(Instant now) const {
-  return std::max(next_renewal(), after(now, shortest_attempt));
+  if (urgent_.empty()) return Instant::max();
+  const Belief& next = entries_.at(urgent_.begin()->second).belief;
+  return after(std::max(now, next.renew_at()), attempt_limit(next.ttl()));
 }
 
 Instant Keeping::next_renewal() const {
-  return renewals_.empty() ? Instant::max() : renewals_.begin()->first;
+  if (renewals_.empty()) return Instant::max();
+  return std::max(renewals_.begin()->first, std::min(rest_until_, time_for_a_call(rest_from_)));
 }
 
 Instant Keeping::next_alarm() const { return alarms_.empty() ? Instant::max() : alarms_.begin()->first; }

@@ -28,12 +28,14 @@ class Keeping {
   const Belief* find(Id id) const;
   std::size_t size() const noexcept { return entries_.size(); }
 
-  // Leases to renew in one batch now: those that are due, and with them those that soon will be.  Each is
-  // in flight until renewed(), failed() or remove().
-  std::vector<Id> due(Instant now);
+  // Leases to renew in one batch now, but no more than that: those that are due, and with them those that
+  // soon will be.  The shortest-lived first; only such as want about the same time for a call, and none that
+  // failed with one that did not.  Each is in flight until renewed(), failed() or remove().
+  std::vector<Id> due(Instant now, std::size_t most);
 
   // Believes again.  None: the lease is gone, or its deadline had passed; else its deadline.
-  std::optional<Instant> renewed(Id id, Instant sent, Millis life, Instant now, bool by_hand = false);
+  std::optional<Instant> renewed(Id id, Instant sent, Millis remaining, Instant now, bool by_hand = false);
+  std::optional<Instant> extended(Id id, Millis more, Instant sent, Millis remaining, Instant now);
   void failed(Id id, Instant now, double jitter);
   void set_ttl(Id id, Millis ttl);
   void stop_renewing(Id id);
@@ -41,8 +43,8 @@ class Keeping {
   // What happened by now, each thing once, in order of time.  The lost are no longer kept.
   std::vector<Alarm> look(Instant now);
 
-  // By then a call to the store should be over, so that the next renewal is not late; but no call gets
-  // less than the shortest attempt.
+  // By then a call to the store, or a rest, should be over: it may make the next renewal late by no more than
+  // what that may take itself.
   Instant time_for_a_call(Instant now) const;
 
   // When due() or look() can have something new to say.
@@ -55,14 +57,20 @@ class Keeping {
     bool in_flight = false;
     bool in_jeopardy = false;
     Instant renewal = Instant::max();  // as indexed
+    Instant renew_by = Instant::max();
     Instant alarm = Instant::max();
   };
   using Index = std::set<std::pair<Instant, Id>>;
+  template <class Change>  // of a Belief; says whether that still holds
+  std::optional<Instant> believe(Id id, Change change);
   void index(Id id, Entry& entry);
   void unindex(Id id, const Entry& entry);
 
   std::map<Id, Entry> entries_;
-  Index renewals_, alarms_;
+  Index renewals_, urgent_, alarms_;  // the first two have the same leases
+  // No renewal in that time, as far as the next can wait: many that are due at once are spread, and a store
+  // that does not answer is not asked by the next at once.
+  Instant rest_from_ = Instant::min(), rest_until_ = Instant::min();
 };
 
 }  // namespace holdfast::core

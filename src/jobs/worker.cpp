@@ -228,6 +228,7 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
   Adoption::check_not_forked(jobs.client()).value();
   state_ = std::make_shared<State>(std::move(jobs), std::move(options));
   try {
+    Adoption::get_ready(state_->shared.client);
     state_->heartbeat = Worker([state = state_] { state->beat(); });
     for (int i = 0; i < state_->options.threads; ++i)
       state_->threads.emplace_back(

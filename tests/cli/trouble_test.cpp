@@ -82,6 +82,52 @@ TEST_P(TroubleOn, what_a_dead_process_with_our_pid_has_left_behind_is_not_told) 
   EXPECT_EQ(ended.err, "");
 }
 
+// Threads are what takes the most of it.
+TEST_P(TroubleOn, without_memory_no_command_leaves_a_lease_behind) {
+  holdfast({"init"});
+  for (const Words& words : std::vector<Words>{{"acquire", "-n", "k", "--ttl", "1h"},
+                                               {"run", "-n", "j", "--ttl", "1h", "--", "true"}}) {
+    SCOPED_TRACE(words.front());
+    int failures = 0;
+    for (int megabytes = 10;; ++megabytes) {
+      SCOPED_TRACE(megabytes);
+      const std::string limit = "--as=" + std::to_string(megabytes) + "000000";
+      const Ended ended = run(joined({"prlimit", limit, HOLDFAST_BINARY}, words));
+      if (ended.code == 0) break;
+      EXPECT_THAT(ended.code, ::testing::AnyOf(69, 77, 126, 127)) << ended.err;
+      EXPECT_EQ(holdfast({"ls", "--json"}).out, "") << ended.err;
+      failures += ended.code == 69;
+      ASSERT_LT(megabytes, 500);
+    }
+    EXPECT_GT(failures, 3);
+  }
+}
+
+TEST_F(Trouble, without_threads_no_command_leaves_a_lease_behind) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be a user who has no other processes";
+  const uid_t user = 100'000 + static_cast<uid_t>(::getpid());
+  const std::string id = std::to_string(user);
+  fs::copy_file(HOLDFAST_BINARY, path("holdfast"));
+  ASSERT_EQ(::chown(path("").c_str(), user, user), 0);
+  const Words as_user{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups"};
+  for (const Words& words : std::vector<Words>{{"acquire", "-n", "k", "--ttl", "1h"},
+                                               {"run", "-n", "j", "--ttl", "1h", "--", "true"}}) {
+    SCOPED_TRACE(words.front());
+    int failures = 0;
+    for (int most = 1;; ++most) {
+      SCOPED_TRACE(most);
+      const std::string limit = "--nproc=" + std::to_string(most);
+      const Ended ended = run(joined(joined(as_user, {"prlimit", limit, path("holdfast")}), words));
+      if (ended.code == 0) break;
+      expect_one_sentence(ended, 69, "Resource temporarily unavailable");
+      EXPECT_EQ(run(joined(as_user, {path("holdfast"), "ls", "--json"})).out, "");
+      ++failures;
+      ASSERT_LT(most, 60);
+    }
+    EXPECT_GT(failures, 2);
+  }
+}
+
 TEST_F(Trouble, a_full_disk_is_69_and_nothing_acknowledged_is_lost) {
   fs::create_directory(path("disk"));
   if (run({"unshare", "-m", "mount", "-t", "tmpfs", "none", path("disk")}).code != 0)

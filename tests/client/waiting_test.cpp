@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <future>
 #include <latch>
 #include <mutex>
 
@@ -50,6 +51,49 @@ TEST_P(Wait, waiting_ends_after_the_time_asked_for_and_leaves_the_queue) {
   EXPECT_EQ(result.error().code, Errc::timeout);
   EXPECT_EQ(result.error().holder, lease.owner());
   EXPECT_TRUE(await_no_place("k"));
+}
+
+TEST_P(Wait, whoever_gives_up_does_not_wait_for_the_store_to_hear_that_it_leaves_the_queue) {
+  const Lease lease = observer_.acquire("k");
+  std::atomic<bool> hears = false;
+  Client client = chosen_client(
+      [&](std::span<const Request> requests) {
+        if (requests[0].verb == Verb::release) await([&] { return hears.load(); }, 1min);
+        return Fault{};
+      },
+      {.place = 2min});
+  auto code =
+      std::async(std::launch::async, [&] { return client.try_acquire("k", {.wait = 50ms}).error().code; });
+  EXPECT_EQ(code.wait_for(20s), std::future_status::ready);
+  hears = true;
+  EXPECT_EQ(code.get(), Errc::timeout);
+  EXPECT_TRUE(await_no_place("k"));
+}
+
+TEST_P(Wait, a_place_that_was_to_be_given_up_stays_when_another_thread_has_come_to_wait) {
+  const Lease lease = observer_.acquire("k");
+  std::atomic<bool> hears = false;
+  std::atomic<int> heard = 0;
+  std::atomic<Millis> gave_up = 0ms;
+  Client client = chosen_client(
+      [&](std::span<const Request> requests) {
+        if (requests[0].verb != Verb::release) return Fault{};
+        if (!hears) return Fault{Fault::Kind::refuse_before};
+        gave_up = requests[0].place;
+        ++heard;
+        return Fault{};
+      },
+      {.place = 2min});
+  EXPECT_EQ(client.try_acquire("k", {.wait = 50ms}).error().code, Errc::timeout);
+  std::stop_source stop;
+  std::jthread second(
+      [&] { EXPECT_FALSE(client.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });
+  ASSERT_TRUE(await_at_gate(client, "k", 1));
+  hears = true;
+  EXPECT_TRUE(await([&] { return heard == 1; }));
+  EXPECT_EQ(gave_up.load(), 0ms);
+  EXPECT_EQ(waiting("k"), 1u);
+  stop.request_stop();
 }
 
 TEST_P(Wait, a_stop_token_ends_the_wait_and_leaves_the_queue) {

@@ -112,17 +112,54 @@ TEST(Belief, an_answer_that_comes_out_of_order_shortens_nothing) {
   EXPECT_EQ(ms(belief.deadline()), 44'700);
 }
 
-// Also where the margin, one percent of the long life, is itself longer than the ttl.
-TEST(Belief, one_extended_far_is_renewed_in_its_last_ttl_and_before_its_deadline) {
-  for (const Millis life : {Millis(1min), Millis(10min), Millis(1h), Millis(24h), Millis(24h * 365)}) {
-    Belief belief = believing();
-    EXPECT_TRUE(belief.renewed(at(5s), life, at(5s)));
-    EXPECT_EQ(ms(belief.deadline()), ms(at(5s) + life - life / 100));
-    EXPECT_GE(ms(belief.renew_at()), ms(belief.deadline() - 20s)) << ms(life);
-    EXPECT_LT(ms(belief.renew_at()), ms(belief.deadline() - 10s)) << ms(life);
-    EXPECT_GT(ms(belief.jeopardy_at()), ms(belief.renew_at())) << ms(life);
-    EXPECT_LE(ms(belief.jeopardy_at()), ms(belief.deadline())) << ms(life);
+// Its clock was set back: what it says goes further than what we asked for.
+TEST(Belief, a_store_that_says_more_than_was_asked_for_is_not_believed) {
+  for (const Millis remaining : {Millis(50s), Millis(24h), never}) {
+    Belief belief({.ttl = 30s}, start, remaining);
+    EXPECT_EQ(ms(belief.deadline()), 29'700) << ms(remaining);
+    EXPECT_TRUE(belief.renewed(at(10s), remaining, at(10s)));
+    EXPECT_EQ(ms(belief.deadline()), 39'700) << ms(remaining);
+    EXPECT_EQ(ms(belief.jeopardy_at()), 30'000) << ms(remaining);
+    EXPECT_EQ(ms(belief.renew_at()), 20'000) << ms(remaining);
+    EXPECT_TRUE(belief.extended(60s, at(15s), remaining, at(15s)));
+    EXPECT_LE(ms(belief.deadline()), 100'000) << ms(remaining);
   }
+}
+
+// Also where the margin, one percent of the long life, is itself longer than the ttl.
+TEST(Belief, one_extended_far_is_believed_to_its_end_and_renewed_at_a_third_of_its_ttl_all_the_same) {
+  for (const Millis more : {Millis(1min), Millis(10min), Millis(1h), Millis(24h), Millis(24h * 365)}) {
+    Belief belief = believing();
+    const Millis life = 25s + more;
+    EXPECT_TRUE(belief.extended(more, at(5s), life, at(5s)));
+    const Millis::rep deadline = ms(at(5s) + life - life / 100);
+    EXPECT_EQ(ms(belief.deadline()), deadline);
+    EXPECT_EQ(ms(belief.renew_at()), 15'000) << ms(more);
+    EXPECT_GE(ms(belief.jeopardy_at()), deadline - 10'000) << ms(more);
+    EXPECT_LE(ms(belief.jeopardy_at()), deadline) << ms(more);
+    EXPECT_TRUE(belief.renewed(at(15s), life - 10s, at(15s)));
+    EXPECT_EQ(ms(belief.deadline()), deadline) << "a renewal takes nothing away";
+    EXPECT_EQ(ms(belief.renew_at()), 25'000) << ms(more);
+  }
+}
+
+TEST(Belief, extensions_add_up_and_are_no_more_than_the_store_says) {
+  Belief belief = believing({.ttl = 30s, .margin = 0ms});
+  EXPECT_TRUE(belief.extended(20s, at(1s), 49s, at(1s)));
+  EXPECT_TRUE(belief.extended(20s, at(2s), 68s, at(2s)));
+  EXPECT_EQ(ms(belief.deadline()), 70'000);
+  EXPECT_TRUE(belief.extended(20s, at(3s), 77s, at(3s)));
+  EXPECT_EQ(ms(belief.deadline()), 80'000);
+  EXPECT_FALSE(belief.extended(20s, at(80s), 20s, at(80s))) << "lost is final";
+}
+
+TEST(Belief, an_extended_one_is_renewed_at_the_pace_that_was_asked_for) {
+  Belief often = believing({.ttl = 30s, .renew_every = 1s});
+  EXPECT_TRUE(often.extended(1h, at(5s), 1h + 25s, at(5s)));
+  EXPECT_EQ(ms(often.renew_at()), 6'000);
+  Belief late = believing({.ttl = 30s, .late = true});
+  EXPECT_TRUE(late.extended(1h, at(5s), 1h + 25s, at(5s)));
+  EXPECT_EQ(ms(late.renew_at()), 26'000);
 }
 
 TEST(Belief, one_with_less_life_than_its_ttl_is_renewed_at_once) {
@@ -211,8 +248,7 @@ TEST(Belief, one_that_nobody_renews_any_more_still_runs_out_on_time) {
 TEST(Belief, a_failure_does_not_take_up_a_renewing_that_has_ended) {
   Belief stopped = believing();
   stopped.stop_renewing();
-  Belief without_end = believing();
-  EXPECT_TRUE(without_end.renewed(at(1s), never, at(1s)));
+  Belief without_end = believing({.ttl = never});
   Belief enough = believing({.ttl = 30s, .max_renewals = 1});
   EXPECT_TRUE(enough.renewed(at(1s), 30s, at(1s)));
   for (Belief* belief : {&stopped, &without_end, &enough}) {

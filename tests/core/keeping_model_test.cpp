@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/random.h"
+#include "core/deadline.h"
 #include "core/keeping.h"
 #include "tests/core/moments.h"
 
@@ -22,6 +23,7 @@ class Model {
     bool in_flight = false;
     bool in_jeopardy = false;
     Instant renewal() const { return in_flight ? Instant::max() : belief.renew_at(); }
+    Millis call() const { return attempt_limit(belief.ttl()); }
     Instant alarm() const { return in_jeopardy ? belief.deadline() : belief.jeopardy_at(); }
   };
 
@@ -34,19 +36,32 @@ class Model {
     return it == kept_.end() ? nullptr : &*it;
   }
 
-  std::vector<Id> due(Instant now) {
+  std::vector<Id> due(Instant now, std::size_t most) {
+    std::vector<Id> due;
+    if (next_renewal() > now) return due;
     std::vector<std::pair<Instant, Id>> found;
+    std::size_t renewals = 0;
     for (const Kept& k : kept_) {
+      renewals += k.renewal() != Instant::max();
       if (k.renewal() != Instant::max() && k.renewal() <= now + k.belief.ttl() / 10)
-        found.emplace_back(k.renewal(), k.id);
+        found.emplace_back(k.belief.renew_by(), k.id);
     }
     std::sort(found.begin(), found.end());
-    std::vector<Id> due;
-    if (found.empty() || next_renewal() > now) return due;
-    for (const auto& [when, id] : found) {
+    const auto leads = std::find_if(found.begin(), found.end(),
+                                    [&](const auto& f) { return find(f.second)->renewal() <= now; });
+    const Kept first = *find(leads->second);
+    for (auto f = leads; f != found.end(); ++f) {
+      const Id id = f->second;
+      Kept& next = *find(id);
+      const bool alike = next.call() <= 2 * first.call() && first.call() <= 2 * next.call() &&
+                         next.belief.failing() == first.belief.failing();
+      if (due.size() == most || !alike) break;
       due.push_back(id);
-      find(id)->in_flight = true;
+      next.in_flight = true;
     }
+    rest_from_ = rest_until_ = now;
+    const Millis spread = 2 * first.belief.early();
+    if (due.size() == most && now < first.renewal() + spread) rest_until_ += spread * due.size() / renewals;
     return due;
   }
 
@@ -83,6 +98,8 @@ class Model {
     if (Kept* const k = find(id)) {
       k->in_flight = false;
       k->belief.failed(now, jitter);
+      rest_from_ = now;
+      rest_until_ = now + (k->belief.renew_at() - now) / 2;
     }
   }
 
@@ -95,7 +112,17 @@ class Model {
 
   std::size_t size() const { return kept_.size(); }
   Instant next_renewal() const {
-    return least([](const Kept& k) { return k.renewal(); });
+    const Instant first = least([](const Kept& k) { return k.renewal(); });
+    return first == Instant::max() ? first
+                                   : std::max(first, std::min(rest_until_, time_for_a_call(rest_from_)));
+  }
+  Instant time_for_a_call(Instant now) const {
+    const Kept* next = nullptr;
+    for (const Kept& k : kept_) {
+      const auto rank = [](const Kept& of) { return std::pair(of.belief.renew_by(), of.id); };
+      if (k.renewal() != Instant::max() && (next == nullptr || rank(k) < rank(*next))) next = &k;
+    }
+    return next == nullptr ? Instant::max() : std::max(now, next->renewal()) + next->call();
   }
   Instant next_alarm() const {
     return least([](const Kept& k) { return k.alarm(); });
@@ -110,6 +137,7 @@ class Model {
   }
 
   std::vector<Kept> kept_;
+  Instant rest_from_ = Instant::min(), rest_until_ = Instant::min();
 };
 
 // Does the same to both, and compares all that can be seen.
@@ -137,6 +165,7 @@ class Comparison {
     ASSERT_EQ(keeping_.size(), model_.size());
     ASSERT_EQ(ms(keeping_.next_renewal()), ms(model_.next_renewal()));
     ASSERT_EQ(ms(keeping_.next_alarm()), ms(model_.next_alarm()));
+    ASSERT_EQ(ms(keeping_.time_for_a_call(now_)), ms(model_.time_for_a_call(now_)));
   }
 
  private:
@@ -165,7 +194,10 @@ class Comparison {
     model_.remove(id);
   }
 
-  void take_due() { EXPECT_EQ(keeping_.due(now_), model_.due(now_)); }
+  void take_due() {
+    const std::size_t most = 1 + random_.below(5);
+    EXPECT_EQ(keeping_.due(now_, most), model_.due(now_, most));
+  }
 
   void look() {
     std::vector<std::pair<Id, bool>> happened;

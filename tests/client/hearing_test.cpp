@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// How soon a holder hears what became of its lease.
+#include "tests/client/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class Hearing : public ClientTest {};
+
+// What a store says whose clock was set back by a minute after the grant.
+class SetBack final : public Store {
+ public:
+  explicit SetBack(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    Status status = inner_->apply(requests, replies, until);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i].verb == Verb::renew && replies[i].verdict == Verdict::granted)
+        replies[i].remaining += 1min;
+    }
+    return status;
+  }
+  Result<Page> list(const Query& query, Instant until) override { return inner_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
+
+ private:
+  const std::unique_ptr<Store> inner_;
+};
+
+TEST_P(Hearing, of_a_break_is_no_later_where_the_clock_of_the_store_was_set_back) {
+  Client client(wrapped(database_->new_client(),
+                        [](std::unique_ptr<Store> s) { return std::make_unique<SetBack>(std::move(s)); }));
+  Lease lease = short_lease(client, "k", {.ttl = 6s});
+  const Instant granted = lease.deadline();
+  ASSERT_TRUE(await([&] { return lease.deadline() > granted; }));
+  EXPECT_LE(lease.remaining(), 6s);
+  by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
+  EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
+  EXPECT_EQ(lease.lost().reason, Loss::broken);
+}
+
+TEST_P(Hearing, of_a_break_is_no_later_for_a_lease_that_was_extended_far) {
+  Client client = new_client();
+  Lease lease = short_lease(client, "k", {.ttl = 6s});
+  lease.extend_by(1min);
+  EXPECT_GT(lease.remaining(), 30s);
+  by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
+  EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
+  EXPECT_EQ(lease.lost().reason, Loss::broken);
+}
+
+// Its log does not answer before it may, whatever time it was given.
+class SlowLog final : public Store {
+ public:
+  SlowLog(std::unique_ptr<Store> inner, const std::atomic<bool>& answers)
+      : inner_(std::move(inner)), answers_(answers) {}
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    return inner_->apply(requests, replies, until);
+  }
+  Result<Page> list(const Query& query, Instant until) override {
+    await([this] { return answers_.load(); }, 1min);
+    return inner_->list(query, until);
+  }
+  Result<Traits> examine(Instant until) override { return inner_->examine(until); }
+
+ private:
+  const std::unique_ptr<Store> inner_;
+  const std::atomic<bool>& answers_;
+};
+
+TEST_P(Hearing, of_a_renewal_comes_before_anybody_asks_why_another_was_lost) {
+  std::atomic<bool> asked = false, may_renew = false, log_answers = false;
+  Client client(wrapped(database_->new_client(), [&](std::unique_ptr<Store> s) {
+    return std::make_unique<Faulty>(std::make_unique<SlowLog>(std::move(s), log_answers),
+                                    [&](std::span<const Request> requests) {
+                                      if (requests[0].verb == Verb::renew) {
+                                        asked = true;
+                                        await([&] { return may_renew.load(); });
+                                      }
+                                      return Fault{};
+                                    });
+  }));
+  // The keeper is busy with the first until the other two are due: so they travel together.
+  const Lease first = client.acquire("first", {.ttl = 1h, .renew_every = 1ms});
+  ASSERT_TRUE(await([&] { return asked.load(); }));
+  const Lease lost = client.acquire("lost", {.ttl = 1h, .renew_every = 1ms});
+  const Lease renewed = client.acquire("renewed", {.ttl = 1h, .renew_every = 1ms});
+  by_hand_.break_lease("lost", lost.token(), {.by = "olga", .reason = "stuck"});
+  const Instant before = renewed.deadline();
+  let_pass(2ms);
+  may_renew = true;
+  EXPECT_TRUE(await([&] { return renewed.deadline() > before; }));
+  log_answers = true;
+  EXPECT_TRUE(await([&] { return !lost.held(); }));
+}
+
+HOLDFAST_ON_EVERY_STORE(Hearing);
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "holdfast/holdfast.h"
+#include "tests/support/listener.h"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A server that accepts a connection and says nothing: it hangs, or is behind a firewall that forgets.
+TEST(Opening, takes_no_longer_than_it_may_whatever_the_server_does) {
+  const Listener silent;
+  for (const std::string& url :
+       {"postgres://me@" + silent.place() + "/app", "redis://" + silent.place(),
+        "mongodb://" + silent.place() + "/app", "mariadb://me@" + silent.place() + "/app"}) {
+    const Instant start = BootClock::now();
+    const auto client = try_open(url, {.connect_wait = 200ms});
+    const auto took = BootClock::now() - start;
+    ASSERT_FALSE(client) << url;
+    if (client.error().code == Errc::refused) continue;  // its driver is not installed
+    EXPECT_EQ(client.error().code, Errc::unavailable) << url << ": " << client.error().detail;
+    EXPECT_GE(took, 150ms) << url;
+    EXPECT_LT(took, 2s) << url;
+  }
+}
+
+TEST(Opening, wants_time_above_zero) {
+  EXPECT_EQ(try_open("memory:", {.connect_wait = 0ms}).error().code, Errc::invalid);
+}
+
+}  // namespace
+}  // namespace holdfast::test
