@@ -32,7 +32,7 @@ class Answer {
   char letter(int row, int column) const noexcept { return *PQgetvalue(result_.get(), row, column); }
   bool flag(int row, int column) const noexcept { return letter(row, column) == 't'; }
   std::int64_t number(int row, int column) const noexcept;  // NULL: 0
-  // Microseconds; none: NULL, or the end of time.
+  // Microseconds since 1970, or zero if before; none: NULL.
   std::optional<Micros> moment(int row, int column) const noexcept;
 
  private:

@@ -144,8 +144,8 @@ class Diagnosing {
     const auto who = [&](Connection& connection) {
       Parameters none;
       const Answer answer = ask(connection,
-                                "SELECT pg_catalog.pg_backend_pid(), pg_catalog.date_part('epoch', "
-                                "pg_catalog.pg_postmaster_start_time())",
+                                "SELECT pg_catalog.pg_backend_pid(), (pg_catalog.date_part('epoch', "
+                                "pg_catalog.pg_postmaster_start_time()) * 1000000::float8)::bigint",
                                 none);
       servers.emplace(answer.text(0, 1));
       return std::string(answer.text(0, 0));

@@ -36,10 +36,10 @@ WITH patience AS MATERIALIZED (
   ON CONFLICT (key) DO NOTHING
   RETURNING sequence, locked_until, set_config('synchronous_commit', 'on', true)
 )
-SELECT 'g' AS verdict, sequence AS token, NULL AS holder, date_part('epoch', locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us, NULL AS ahead
+SELECT 'g' AS verdict, sequence AS token, NULL AS holder, {us locked_until} AS until_us, {now_us} AS now_us, NULL AS ahead
   FROM (SELECT sequence, locked_until FROM taken UNION ALL SELECT sequence, locked_until FROM made) AS granted
 UNION ALL
-SELECT '?', l.sequence, l.locked_by::text, date_part('epoch', l.locked_until) * 1000000::float8, {now_us},
+SELECT '?', l.sequence, l.locked_by::text, {us l.locked_until}, {now_us},
        (SELECT count(*)
           FROM {waiters} AS w
          WHERE w.key = $1::text AND w.until > {now}

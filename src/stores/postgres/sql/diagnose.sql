@@ -4,7 +4,7 @@
 WITH writable AS (
   SELECT n.oid, n.nspname::text AS name
     FROM pg_namespace AS n
-   WHERE n.nspname::text = ANY ($3::text[]) AND n.nspname NOT LIKE 'pg\_%'
+   WHERE n.nspname::text = ANY ($3::text[]) AND NOT starts_with(n.nspname::text, 'pg_')
      AND has_schema_privilege('public', n.oid, 'CREATE')
 ), namesakes AS (
   SELECT 'pg_proc'::regclass AS class, p.oid
