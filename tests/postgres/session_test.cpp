@@ -3,6 +3,9 @@
 // setting of a session of ours would stay.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <thread>
+
 #include "tests/postgres/jobs_suite.h"
 #include "tests/support/findings.h"
 #include "tests/support/servers/pgbouncer.h"
@@ -110,6 +113,58 @@ TEST_F(Session, nor_does_it_behind_a_pooler) {
   use_job_times(pooled);
   use_all_of_jobs(pooled);
   EXPECT_TRUE(try_origin(pooled).value()->steward()->diagnose(soon()));
+}
+
+// A wait for a standby that was cancelled is told as a warning behind which stands an ordinary success.
+class UnsureCommit : public ::testing::Test {
+ protected:
+  UnsureCommit() { make_tables(server_.url()); }
+
+  // What a call is told whose wait is cancelled, if it waits at all.
+  template <class Call>
+  std::optional<Errc> outcome(const Call& call) {
+    std::atomic<bool> over = false;
+    std::jthread cancelling([&] {
+      EXPECT_TRUE(await([&] {
+        return over || server_.execute(
+                           "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE "
+                           "wait_event = 'SyncRep'") == "1";
+      }));
+    });
+    const auto result = call();
+    over = true;
+    return result ? std::nullopt : std::optional(result.error().code);
+  }
+  PostgresServer server_{{.fsync = false}};
+};
+
+TEST_F(UnsureCommit, is_in_doubt_whatever_messages_the_role_asks_for) {
+  server_.execute("ALTER ROLE postgres SET client_min_messages = error");
+  Ours ours(server_.url());
+  Worker worker(server_.url());
+  const Reply mine = ours.acquire("k", "ann");
+  worker.enqueue(job_of("j"));
+  worker.enqueue(job_of("j2"));
+  const Claimed claimed = worker.claim("w");
+  server_.execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  server_.execute("SELECT pg_reload_conf()");
+
+  const auto ask = [&](const Request& request) { return outcome([&] { return ours.ask(request); }); };
+  const Request renew{.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .token = mine.token, .ttl = 2h};
+  EXPECT_TRUE(await([&] { return ask(renew) == Errc::in_doubt; })) << "from the moment it waits for standbys";
+  EXPECT_EQ(ask(renew), Errc::in_doubt) << "prepared";
+  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"new"}, .holder = {"ann"}, .ttl = 1h}), Errc::in_doubt);
+  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"noted"}, .holder = {"ann"}, .ttl = 1h, .note = "n"}),
+            Errc::in_doubt);
+  EXPECT_EQ(ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}}), Errc::in_doubt);
+  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h}), Errc::in_doubt);
+
+  EXPECT_EQ(outcome([&] { return worker->enqueue(job_of("j3"), soon()); }), Errc::in_doubt);
+  EXPECT_EQ(outcome([&] { return worker.try_claim("w2"); }), Errc::in_doubt);
+  EXPECT_EQ(outcome([&] { return worker->finish(done(claimed), soon()); }), Errc::in_doubt);
+  EXPECT_EQ(outcome([&] { return worker->take_tick({.name = "t", .tick = 1, .by = "me"}, soon()); }),
+            Errc::in_doubt);
+  EXPECT_EQ(outcome([&] { return worker->note_success("t", "me", soon()); }), Errc::in_doubt);
 }
 
 }  // namespace

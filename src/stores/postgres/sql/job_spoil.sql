@@ -7,5 +7,5 @@ UPDATE {jobs} AS j
        trail = {note j.trail | 'failed' | $2::text}
  WHERE j.id = $1::bigint AND j.state = 'queued'
    AND (SELECT set_config('lock_timeout', greatest(1, $3::bigint)::text, true)) IS NOT NULL
-   AND (SELECT set_config('synchronous_commit', 'on', true)) IS NOT NULL
+   AND (SELECT {durable}) IS NOT NULL
 RETURNING j.id;

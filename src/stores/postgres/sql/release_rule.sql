@@ -12,7 +12,7 @@ UPDATE {locks} AS l
    AND {if}
 RETURNING 'r' AS verdict, l.sequence AS token, l.locked_by::text AS holder,
           {us l.locked_until} AS until_us, {now_us} AS now_us,
-          set_config('synchronous_commit', 'on', true),
+          {durable},
           (SELECT pg_notify('holdfast_' || f.client, {key}) IS NULL
              FROM (SELECT w.client FROM {waiters} AS w WHERE w.key = {key} AND w.until > {now}
                     ORDER BY w.ticket LIMIT 1) AS f) AS rung

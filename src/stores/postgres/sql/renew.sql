@@ -13,4 +13,4 @@ UPDATE {locks} AS l
    AND set_config('lock_timeout', $6::bigint::text, true) IS NOT NULL
 RETURNING 'g' AS verdict, l.sequence AS token, l.locked_by::text AS holder,
           {us l.locked_until} AS until_us, {now_us} AS now_us,
-          set_config('synchronous_commit', 'on', true);
+          {durable};
