@@ -178,10 +178,14 @@ TEST_F(InTheirTransaction, one_that_sees_an_old_state_of_the_rows_is_told_to_beg
 
 TEST_F(InTheirTransaction, their_settings_stay_theirs) {
   const Theirs a = theirs();
-  a.run("BEGIN; SET LOCAL lock_timeout = '7s'; SET LOCAL synchronous_commit = off");
+  a.run(
+      "BEGIN; SET LOCAL lock_timeout = '7s'; SET LOCAL synchronous_commit = off; SET LOCAL "
+      "client_min_messages = "
+      "error");
   EXPECT_TRUE(a.enqueue(loner_of("k")));
   EXPECT_EQ(a.run("SHOW lock_timeout"), "7s");
   EXPECT_EQ(a.run("SHOW synchronous_commit"), "off");
+  EXPECT_EQ(a.run("SHOW client_min_messages"), "error");
   EXPECT_THAT(a.run("RELEASE SAVEPOINT holdfast_enqueue"), HasSubstr("ERROR"));
 }
 

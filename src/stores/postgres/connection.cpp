@@ -64,13 +64,8 @@ std::int64_t Answer::number(int row, int column) const noexcept {
 }
 
 std::optional<Micros> Answer::moment(int row, int column) const noexcept {
-  constexpr double end_of_time = 8e18;
   if (is_null(row, column)) return std::nullopt;
-  const std::string_view digits = text(row, column);
-  double value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (value >= end_of_time) return std::nullopt;
-  return Micros(static_cast<std::int64_t>(std::max(value, 0.0)));
+  return Micros(std::max<std::int64_t>(number(row, column), 0));
 }
 
 Connection::Connection(const Settings& settings, Instant until) : settings_(settings) { connect(until); }
@@ -268,8 +263,17 @@ Answer Connection::run(const Statement& statement, std::uint8_t& times, Paramete
   return run(statement.text, p, until);
 }
 
+bool Connection::ping() {
+  pinged_ = PQsendQueryParams(connection_.get(), "SELECT", 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
+  return pinged_ && PQflush(connection_.get()) >= 0;
+}
+
 bool Connection::take_notices(std::vector<std::string>& payloads) {
   if (PQconsumeInput(connection_.get()) != 1 || PQstatus(connection_.get()) != CONNECTION_OK) return false;
+  while (pinged_ && PQisBusy(connection_.get()) == 0) {
+    const OwnedResult result(PQgetResult(connection_.get()));
+    pinged_ = result != nullptr;
+  }
   while (true) {
     const OwnedNotice notice(PQnotifies(connection_.get()));
     if (!notice) return !dismissed_;

@@ -125,7 +125,7 @@ class CallersTransaction final : public Enqueuer {
   EnqueueReply inside(const NewJob& job, Instant until) const {
     const Answer before = tell(
         "SAVEPOINT holdfast_enqueue; SELECT current_setting('lock_timeout'), "
-        "current_setting('synchronous_commit')");
+        "current_setting('synchronous_commit'), current_setting('client_min_messages')");
     if (before.trouble()) {
       (void)undo();
       raise(statement_error(*before.trouble(), their_connection));
@@ -140,6 +140,7 @@ class CallersTransaction final : public Enqueuer {
       const Answer after =
           tell("SELECT set_config('lock_timeout', '" + std::string(before.text(0, 0)) +
                "', true), set_config('synchronous_commit', '" + std::string(before.text(0, 1)) +
+               "', true), set_config('client_min_messages', '" + std::string(before.text(0, 2)) +
                "', true); RELEASE SAVEPOINT holdfast_enqueue");
       if (after.trouble()) raise(statement_error(*after.trouble(), their_connection));
       return reply;

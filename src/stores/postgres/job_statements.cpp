@@ -149,7 +149,7 @@ JobStatements::JobStatements(const Tables& t)
       finish(statement("finish", t.expand(finish_text()))),
       unpark(statement("unpark", t.expand(unpark_text()))),
       renew(statement("renew_claims", t.expand(job_renew_sql))),
-      tick(statement("tick", t.expand(weave(job_tick_sql, {})))),
+      tick(statement("tick", t.expand(job_tick_sql))),
       success(statement("success", t.expand(job_success_sql))),
       hold_next(statement("hold_next", t.expand(hold_next_text()))),
       claim_held(statement("claim_held", t.expand(claim_text(true)))),
@@ -159,7 +159,7 @@ JobStatements::JobStatements(const Tables& t)
       list(statement("list", t.expand(list_text("$1::bigint IS NULL", "$2::text IS NULL")))),
       list_id(statement("list_id", t.expand(list_text("j.id = $1::bigint", any_key)))),
       list_key(statement("list_key", t.expand(list_text("$1::bigint IS NULL", "j.key = $2::text")))),
-      ticks(statement("ticks", t.expand(weave(job_ticks_sql, {})))),
+      ticks(statement("ticks", t.expand(job_ticks_sql))),
       purge(statement("purge", t.expand(job_purge_sql))) {}
 
 }  // namespace holdfast::postgres

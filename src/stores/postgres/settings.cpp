@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/postgres/settings.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "base/address.h"
 #include "base/text.h"
@@ -64,10 +67,24 @@ std::string system_certificates() {
   return {};
 }
 
-bool has_own_certificates() {
-  const char* home = std::getenv("HOME");
-  return home != nullptr && ::access((std::string(home) + "/.postgresql/root.crt").c_str(), F_OK) == 0;
+// Whom this user trusts, as libpq finds it: without HOME where the system says that the user is at home.
+// Empty: nothing is there.
+std::string own_certificates() {
+  std::array<char, 4096> space;
+  passwd entry{};
+  passwd* user = nullptr;
+  std::string home = is_given("HOME") ? std::getenv("HOME") : "";
+  if (home.empty() && ::getpwuid_r(::geteuid(), &entry, space.data(), space.size(), &user) == 0 &&
+      user != nullptr)
+    home = user->pw_dir;
+  const std::string path = home + "/.postgresql/root.crt";
+  return ::access(path.c_str(), F_OK) == 0 ? path : "";
 }
+
+constexpr std::pair<const char*, const char*> line_checks[] = {{"keepalives_idle", "10"},
+                                                               {"keepalives_interval", "5"},
+                                                               {"keepalives_count", "3"},
+                                                               {"tcp_user_timeout", "15000"}};
 
 // In whatever language: "0" stands there by itself.
 bool is_about_port_0(std::string_view complaint) {
@@ -129,8 +146,10 @@ Status Settings::look_up() {
                           (find(used, "sslmode") != "prefer" && !find(used, "sslmode").empty());
   if (!mode_given && !all_local(used)) put(words_, "sslmode", "verify-full");
   const bool full = find(words_, "sslmode") == "verify-full" || find(used, "sslmode") == "verify-full";
-  if (full && find(used, "sslrootcert").empty() && !has_own_certificates()) {
-    if (std::string path = system_certificates(); !path.empty()) put(words_, "sslrootcert", std::move(path));
+  if (full && find(used, "sslrootcert").empty()) {
+    std::string path = own_certificates();
+    if (path.empty()) path = system_certificates();
+    if (!path.empty()) put(words_, "sslrootcert", std::move(path));
   }
   // Of several servers the one that takes writes.
   const bool several = find(used, "host").find(',') != std::string::npos;
@@ -141,6 +160,10 @@ Status Settings::look_up() {
   const std::string kerberos = find(used, "gssencmode");
   if (!is_given("PGGSSENCMODE") && find(words_, "gssencmode").empty() && kerberos == "prefer")
     put(words_, "gssencmode", "disable");
+  // A line that went dead is noticed within seconds, and not after the two hours of the system.
+  for (const auto& [name, value] : line_checks) {
+    if (is_known(name) && find(used, name).empty()) put(words_, name, value);
+  }
   put(words_, "client_encoding", "UTF8");
   put(words_, "fallback_application_name", "holdfast");
 

@@ -114,6 +114,7 @@ Result<std::vector<std::string>> PostgresSteward::init(Instant until) {
     who.text(lock);
     ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0::bigint))", who, until);
     const Hello hello = say_hello(connection, site_->tables, until);
+    tell(connection, hello.tables.expand("SELECT {durable}"), until);
     std::vector<std::string> statements = missing(hello);
     for (const std::string& statement : statements) make(connection, hello.tables, statement, until);
     tell(connection, "COMMIT", until);

@@ -70,6 +70,18 @@ std::string Tables::put_in(std::string_view word) const {
   // The clock goes on while a statement waits for a row.
   if (word == "now") return "(clock_timestamp() AT TIME ZONE 'UTC')";
   if (word == "now_us") return "(date_part('epoch', clock_timestamp()) * 1000000::float8)::bigint";
+  // As a whole number: how many digits of another one are told is a setting of whoever asks.  NULL: without
+  // end, as what nobody lives to see.
+  if (word.starts_with("us ")) {
+    const std::string moment(word.substr(3));
+    return "CASE WHEN " + moment + " < timestamp '200000-01-01' THEN (date_part('epoch', greatest(" + moment +
+           ", timestamp '0001-01-01')) * 1000000::float8)::bigint END";
+  }
+  // The commit waits for the disk, and for the standbys that are named; it says so if that wait was cut
+  // short, which is a warning that somebody may have switched off.
+  if (word == "durable")
+    return "(set_config('synchronous_commit', 'on', true) || set_config('client_min_messages', 'warning', "
+           "true))";
   // A lease that is extended again and again ends at the latest then, far from where timestamps end.
   if (word == "last_day") return "timestamp '100000-01-01'";
   if (word == "index") return in_quotes("index_" + table_ + "_on_key");

@@ -29,7 +29,7 @@ class Tables {
   std::string beside(std::string_view word) const;
 
   // The SQL with the names of tables and indexes ({locks}, {waiters}, {jobs}, {log_index} …) and the words
-  // for the clock put in.
+  // for the clock, for {us MOMENT} in microseconds since 1970, and for a {durable} commit put in.
   std::string expand(std::string_view sql) const;
 
  private:

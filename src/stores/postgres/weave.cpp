@@ -38,8 +38,6 @@ std::string part(std::string_view sql) {
 
 std::string weave(std::string_view sql, const Parts& parts) {
   return fill_in(sql, [&](std::string_view word) -> std::string {
-    if (word.starts_with("us "))
-      return "(date_part('epoch', " + std::string(word.substr(3)) + ") * 1000000::float8)::bigint";
     if (word.starts_with("note ")) return noted(word.substr(5), parts);
     const auto found = parts.find(word);
     return found == parts.end() ? "{" + std::string(word) + "}" : weave(found->second, parts);

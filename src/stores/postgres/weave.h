@@ -12,8 +12,7 @@ namespace holdfast::postgres {
 using Parts = std::map<std::string, std::string, std::less<>>;
 
 // `sql` with its words put in, as long as `parts` has any; the names of tables are left to Tables::expand.
-// {us MOMENT} is that moment in microseconds since 1970, and {note TRAIL | MOMENT | EVENT | DETAIL} a trail
-// with one more line.
+// {note TRAIL | MOMENT | EVENT | DETAIL} is a trail with one more line.
 std::string weave(std::string_view sql, const Parts& parts);
 
 // The text of such a part: without what its file says about it.

@@ -23,7 +23,7 @@ WITH patience AS MATERIALIZED (
      AND CASE WHEN l.locked_by IS NULL THEN NOT EXISTS (SELECT FROM {waiters} AS w WHERE w.key = $1::text)
               ELSE l.locked_by::text = $2::text AND coalesce(l.locked_until >= {now}, true) END
      AND {now_us} <= $4::bigint
-  RETURNING l.sequence, l.locked_until, set_config('synchronous_commit', 'on', true)
+  RETURNING l.sequence, l.locked_until, {durable}
 ), made AS (
   INSERT INTO {locks} (key, locked_by, locked_at, locked_until, sequence)
   SELECT $1::text, $2::text, {now}, {now} + $3::bigint::float8 * interval '1us',
@@ -34,12 +34,12 @@ WITH patience AS MATERIALIZED (
      AND NOT EXISTS (SELECT FROM {waiters} AS w WHERE w.key = $1::text)
      AND {now_us} <= $4::bigint
   ON CONFLICT (key) DO NOTHING
-  RETURNING sequence, locked_until, set_config('synchronous_commit', 'on', true)
+  RETURNING sequence, locked_until, {durable}
 )
-SELECT 'g' AS verdict, sequence AS token, NULL AS holder, date_part('epoch', locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us, NULL AS ahead
+SELECT 'g' AS verdict, sequence AS token, NULL AS holder, {us locked_until} AS until_us, {now_us} AS now_us, NULL AS ahead
   FROM (SELECT sequence, locked_until FROM taken UNION ALL SELECT sequence, locked_until FROM made) AS granted
 UNION ALL
-SELECT '?', l.sequence, l.locked_by::text, date_part('epoch', l.locked_until) * 1000000::float8, {now_us},
+SELECT '?', l.sequence, l.locked_by::text, {us l.locked_until}, {now_us},
        (SELECT count(*)
           FROM {waiters} AS w
          WHERE w.key = $1::text AND w.until > {now}

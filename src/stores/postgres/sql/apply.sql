@@ -24,9 +24,9 @@ SELECT a.n,
             WHEN a.verb <> 'a' THEN 'l'
             WHEN NOT a.in_time THEN 'v'
             ELSE 'b' END AS verdict,
-       a.sequence AS token, a.locked_by AS holder, date_part('epoch', a.locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us,
+       a.sequence AS token, a.locked_by AS holder, {us a.locked_until} AS until_us, {now_us} AS now_us,
        coalesce(pg_catalog.array_position(a.clients, $9::text) - 1, pg_catalog.cardinality(a.clients), 0) AS ahead,
-       date_part('epoch', a.first_until) * 1000000::float8 AS first_until_us,
+       {us a.first_until} AS first_until_us,
        CASE WHEN q.next IS NOT NULL THEN pg_notify('holdfast_' || q.next, a.key) IS NULL END AS rung
   FROM answered AS a
   LEFT JOIN queue AS q ON q.n = a.n

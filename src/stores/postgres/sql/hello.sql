@@ -18,7 +18,10 @@ SELECT pg_backend_pid(), {now_us}, pg_is_in_recovery(), current_setting('transac
        (SELECT string_agg(CASE WHEN o.oid = c.oid THEN '' ELSE o.relname::text END || '.' || a.attname::text || ' '
                           || CASE WHEN NOT a.attnotnull THEN 'n'
                                   WHEN a.atthasdef OR a.attidentity::text <> ''::text THEN 'd' ELSE 'g' END
-                          || ' ' || format_type(a.atttypid, a.atttypmod), chr(10))
+                          -- Types of PostgreSQL's own without the quotes that quote_all_identifiers puts around some.
+                          || ' ' || CASE WHEN a.atttypid < 16384::oid
+                                         THEN replace(format_type(a.atttypid, a.atttypmod), '"'::text, ''::text)
+                                         ELSE format_type(a.atttypid, a.atttypmod) END, chr(10))
           FROM pg_catalog.pg_class AS o
           JOIN pg_catalog.pg_attribute AS a ON a.attrelid = o.oid
          WHERE (o.oid = c.oid OR (o.relnamespace = m.oid AND o.relname::text = ANY ($3::text[])))

@@ -10,7 +10,7 @@
 -- $11 limit  $12 on conflict  $13 unique  $14 name of its tick, NULL: none  $15 tick
 -- $16 window in microseconds, NULL: none  $17 wait for locked rows at most so many milliseconds
 WITH clock AS MATERIALIZED (
-  SELECT {now} AS now, {now_us} AS now_us, set_config('synchronous_commit', 'on', true) AS synchronous_commit,
+  SELECT {now} AS now, {now_us} AS now_us, {durable} AS durable,
          set_config('lock_timeout', greatest(1, $17::bigint)::text, true) AS lock_timeout
 ), wanted AS MATERIALIZED (
   SELECT c.now, c.now_us, coalesce(c.now_us - c.now_us % $16::bigint, $15::bigint) AS tick,

@@ -4,7 +4,7 @@
 -- $1 id  $2 holder  $3 state  $4 queued: in so many microseconds  $5 the attempt counts  $6 error
 -- $7 lock, empty: none  $8 token  $9 wait for locked rows at most so many milliseconds
 WITH clock AS MATERIALIZED (
-  SELECT {now} AS now, set_config('synchronous_commit', 'on', true) AS synchronous_commit,
+  SELECT {now} AS now, {durable} AS durable,
          set_config('lock_timeout', greatest(1, $9::bigint)::text, true) AS lock_timeout
 ), mine AS MATERIALIZED (
   SELECT j.*, c.now

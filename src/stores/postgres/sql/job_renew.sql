@@ -2,7 +2,7 @@
 -- Many claims are renewed; none is shortened.  Answers those that are still their holders'.
 -- $1 ids  $2 holders  $3 ttl in microseconds  $4 wait for locked rows at most so many milliseconds
 WITH clock AS MATERIALIZED (
-  SELECT set_config('synchronous_commit', 'on', true) AS synchronous_commit,
+  SELECT {durable} AS durable,
          set_config('lock_timeout', greatest(1, $4::bigint)::text, true) AS lock_timeout
 ), held AS MATERIALIZED (
   SELECT a.n, j.id, j.claim_until

@@ -9,5 +9,5 @@ UPDATE {jobs} AS j
   FROM clock AS c
  WHERE j.id = $1::bigint AND j.state = 'queued'
    AND (SELECT set_config('lock_timeout', greatest(1, $3::bigint)::text, true)) IS NOT NULL
-   AND (SELECT set_config('synchronous_commit', 'on', true)) IS NOT NULL
+   AND (SELECT {durable}) IS NOT NULL
 RETURNING j.id;

@@ -4,5 +4,5 @@
 INSERT INTO {ticks} AS t (name, tick, by, success)
 SELECT $1::text, -1, $2::text, {now}
  WHERE set_config('lock_timeout', greatest(1, $3::bigint)::text, true) IS NOT NULL
-   AND set_config('synchronous_commit', 'on', true) IS NOT NULL
+   AND {durable} IS NOT NULL
 ON CONFLICT (name) DO UPDATE SET success = excluded.success, by = excluded.by;

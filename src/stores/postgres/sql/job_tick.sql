@@ -7,7 +7,7 @@ SELECT $1::text, w.tick, $4::text, {now}
   FROM (SELECT coalesce(c.us - c.us % $3::bigint, $2::bigint) AS tick FROM (SELECT {now_us} AS us OFFSET 0) AS c) AS w
  WHERE w.tick > -1
    AND set_config('lock_timeout', greatest(1, $5::bigint)::text, true) IS NOT NULL
-   AND set_config('synchronous_commit', 'on', true) IS NOT NULL
+   AND {durable} IS NOT NULL
 ON CONFLICT (name) DO UPDATE SET tick = excluded.tick, job = 0, by = excluded.by, at = excluded.at
  WHERE t.tick < excluded.tick
 RETURNING t.tick, t.by, {us t.at}, {us t.success}, {now_us};

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Keys for people, in bytewise order.
 -- $1 prefix, or the whole key  $2 it is the whole key  $3 behind this key  $4 so many
-SELECT l.key::text, l.locked_by::text, l.sequence, date_part('epoch', l.locked_until) * 1000000::float8,
-       date_part('epoch', l.locked_at) * 1000000::float8, f.note, f.detached,
+SELECT l.key::text, l.locked_by::text, l.sequence, {us l.locked_until},
+       {us l.locked_at}, f.note, f.detached,
        (SELECT count(*) FROM {waiters} AS w WHERE w.key = l.key::text AND w.until > {now}), {now_us}
   FROM {locks} AS l
   LEFT JOIN {facts} AS f ON f.key = l.key::text AND f.token = l.sequence

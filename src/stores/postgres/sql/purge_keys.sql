@@ -24,4 +24,4 @@ WITH part AS MATERIALIZED (
   DELETE FROM {facts} AS f USING gone AS g WHERE f.key = g.key
 )
 SELECT (SELECT count(*) FROM part), (SELECT max(key) FROM part), (SELECT count(*) FROM gone),
-       set_config('synchronous_commit', 'on', true);
+       {durable};

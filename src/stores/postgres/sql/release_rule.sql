@@ -11,8 +11,8 @@ UPDATE {locks} AS l
    AND coalesce(l.locked_until >= {now}, true)
    AND {if}
 RETURNING 'r' AS verdict, l.sequence AS token, l.locked_by::text AS holder,
-          date_part('epoch', l.locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us,
-          set_config('synchronous_commit', 'on', true),
+          {us l.locked_until} AS until_us, {now_us} AS now_us,
+          {durable},
           (SELECT pg_notify('holdfast_' || f.client, {key}) IS NULL
              FROM (SELECT w.client FROM {waiters} AS w WHERE w.key = {key} AND w.until > {now}
                     ORDER BY w.ticket LIMIT 1) AS f) AS rung

@@ -12,5 +12,5 @@ UPDATE {locks} AS l
    AND coalesce(l.locked_until >= {now}, true)
    AND set_config('lock_timeout', $6::bigint::text, true) IS NOT NULL
 RETURNING 'g' AS verdict, l.sequence AS token, l.locked_by::text AS holder,
-          date_part('epoch', l.locked_until) * 1000000::float8 AS until_us, {now_us} AS now_us,
-          set_config('synchronous_commit', 'on', true);
+          {us l.locked_until} AS until_us, {now_us} AS now_us,
+          {durable};

@@ -4,7 +4,7 @@
 -- {patience}   wait for locked rows at most so many milliseconds
 clock AS MATERIALIZED (
   SELECT {now} AS now, {now_us} <= {void_after} AS in_time,
-         set_config('synchronous_commit', 'on', true) AS synchronous_commit,
+         {durable} AS durable,
          set_config('lock_timeout',
                     greatest(1, least({patience}, ({void_after} - {now_us}) / 1000))::text, true) AS lock_timeout
 )
