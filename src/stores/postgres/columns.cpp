@@ -109,7 +109,7 @@ bool is_given(std::string_view table, std::string_view column) {
   });
 }
 
-std::string quoted(std::string_view column) { return "\"" + printable(column) + "\""; }
+std::string quoted_column(std::string_view column) { return "\"" + printable(column) + "\""; }
 
 std::vector<std::string_view> words_in(std::string_view text, char between) {
   std::vector<std::string_view> words;
@@ -144,7 +144,7 @@ std::string what_is_wrong(std::string_view table, const Columns& columns) {
     const auto column = columns.find(need.column);
     if (column != columns.end() && fits(need.kind, column->second.type)) continue;
     if (column == columns.end() && locks && std::string_view(need.column) == "sequence") continue;
-    return "its column " + quoted(need.column) + " is " +
+    return "its column " + quoted_column(need.column) + " is " +
            (column == columns.end() ? "missing" : printable(column->second.type)) + " and has to be " +
            name_of(need.kind) +
            (locks ? ""
@@ -155,7 +155,7 @@ std::string what_is_wrong(std::string_view table, const Columns& columns) {
   if (table == "state") return {};  // only init inserts
   for (const auto& [name, column] : columns) {
     if (!column.demanded || is_given(table, name)) continue;
-    return "its column " + quoted(name) +
+    return "its column " + quoted_column(name) +
            " is NOT NULL without a default, and we insert rows without it; ALTER it: " +
            "SET DEFAULT …, or DROP NOT NULL";
   }
