@@ -21,8 +21,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize"
   # GCC sees uninitialised values in what its own sanitizers insert; the other builds keep the warning.
   target_compile_options(holdfast_warnings INTERFACE -Wno-maybe-uninitialized)
 endif()
-# Errors for us, by our presets. Who builds with another compiler or other flags is told and not stopped.
-option(HOLDFAST_WERROR "Take warnings for errors" OFF)
+# Errors for us: our presets say so, and it holds where the tests are built too. Who builds only the command and the library, perhaps
+# with a compiler that we have not seen, is told and not stopped.
+include(CMakeDependentOption)
+cmake_dependent_option(HOLDFAST_WERROR "Take warnings for errors, where the tests are built" OFF HOLDFAST_TESTS OFF)
 if(HOLDFAST_WERROR)
   target_compile_options(holdfast_warnings INTERFACE -Werror)
 endif()

@@ -22,7 +22,7 @@ std::optional<Mutant> mutant_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 std::string mutants() {
   std::string names;
@@ -46,12 +46,12 @@ std::string parse(int argc, const char* const* argv, Arguments& arguments) {
       const std::string_view value = argv[i];
       if (word == "--mutant") {
         const auto mutant = mutant_named(value);
-        if (!mutant) return quoted(value) + " is no mutant; these are: " + mutants();
+        if (!mutant) return in_quotes(value) + " is no mutant; these are: " + mutants();
         arguments.mutant = *mutant;
         continue;
       }
       const auto number = number_in(value);
-      if (!number) return std::string(word) + " needs a whole number, not " + quoted(value);
+      if (!number) return std::string(word) + " needs a whole number, not " + in_quotes(value);
       if (word == "--seeds" && *number == 0) return "--seeds needs at least 1";
       (word == "--seeds" ? arguments.seeds : arguments.from) = *number;
       many = true;
@@ -59,7 +59,7 @@ std::string parse(int argc, const char* const* argv, Arguments& arguments) {
     }
     const auto seed = number_in(word);
     if (!seed || one)
-      return quoted(word) +
+      return in_quotes(word) +
              " is not understood; give a SEED, or --seeds N [--from SEED], --mutant NAME, --trace";
     arguments.from = *seed;
     arguments.seeds = 0;

@@ -46,14 +46,14 @@ def configure(place, source, *options, fails=False):
     return run([*command, *options], place.own, fails)
 
 
-def compiler_words(place, source):
-    """The options with which a file of the foreign project is compiled."""
-    with open(os.path.join(place.own, "compile_commands.json"), encoding="utf-8") as file:
+def compiler_words(build, source):
+    """The options with which a file is compiled there."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         return next(entry["command"] for entry in json.load(file) if entry["file"].endswith(source))
 
 
 def no_flag_of_ours(place, source):
-    words = compiler_words(place, source)
+    words = compiler_words(place.own, source)
     for flag in ("FORTIFY", "GLIBCXX_ASSERTIONS", "-fstack", "-fcf", "-ftrivial", "-fvisibility", "-ffile", "NDEBUG", "/src "):
         check(flag not in words, f"{flag} reaches a user's command line: {words}")
 
@@ -127,6 +127,15 @@ def a_project_has_holdfast_inside(place):
     run(["ninja", "-n", "with_holdfast", "with_static"], place.own)
     words = run(["cmake", "--install", ".", "--prefix", os.path.join(place.own, "prefix")], place.own)
     check("Installing" not in words, f"installing the outer project should not install the inner one:\n{words}")
+
+
+@case
+def a_warning_stops_us_and_no_user(place):
+    for tests, is_error in (("OFF", False), ("ON", True)):
+        own = os.path.join(place.own, tests)
+        run(["cmake", "--preset", "release", f"-DHOLDFAST_TESTS={tests}", "-B", own], ROOT)
+        words = compiler_words(own, "src/cli/main.cpp")
+        check(("-Werror" in words) == is_error, f"with HOLDFAST_TESTS={tests}: {words}")
 
 
 @case

@@ -138,7 +138,7 @@ summary() {
 # --- soaking ----------------------------------------------------------------------------------------------------------
 
 soak() { # [PART [ARGS...]]: a part of it, or all of them
-  local part parts=(stores torture fuzz sim) start code=0 worst=0 told=()
+  local part parts=(stores torture fuzz sim debian13) start code=0 worst=0 told=()
   if (($# != 0)); then
     [[ " ${parts[*]} " == *" $1 "* ]] || die 64 "./dev soak: unknown part '$1': it is one of ${parts[*]}"
     parts=("$1") && shift
@@ -203,4 +203,50 @@ soak_fuzz() { # [TARGET] [SECONDS]: seeds and known failures first; what is new 
       -artifact_prefix="$found-" "$found" "$root/fuzz/corpus/$name" || { say "fuzz_$name failed; its input is $found-*" && failed=1; }
   done
   return "$failed"
+}
+
+# What somebody sees who has just installed that Debian and cloned this.
+soak_debian13() { # [NAME...]
+  local fetch=$root/tests/support/servers/engines/fetch.sh where=${TMPDIR:-/var/tmp} cache=${XDG_CACHE_HOME:-$HOME/.cache}/holdfast
+  local archive engine file worst=0
+  ((EUID == 0)) || die 70 "./dev soak debian13: only root can go into another Debian; try: sudo ./dev soak debian13"
+  need debootstrap util-linux mount python3
+  (($# == 0)) || python3 "$root/tools/dev/choose.py" "$@" >/dev/null || exit
+  "$fetch" debian13 || die 70 "could not fetch a bare Debian 13; the reason stands above"
+  archive=$cache/$(sed -n 's/^DEBIAN13=//p' "$fetch")/root.tar
+
+  trap 'exit 130' INT TERM HUP
+  bare=$(mktemp -d "$where/holdfast-debian13-XXXXXX") || die 70 "cannot write to $where"
+  trap 'rm -rf --one-file-system "$bare"' EXIT
+  tar -C "$bare" -xf "$archive" && mkdir -p "$bare/holdfast" "$bare/root/.cache/holdfast" &&
+    tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$bare/holdfast" -xf - || die 70 "could not fill $bare; is the disk full?"
+  # Every machine with a network has these.
+  for file in resolv.conf hosts; do cp -L "/etc/$file" "$bare/etc/" || die 70 "could not copy /etc/$file"; done
+  # Engines run on any Debian. What is not here is fetched there.
+  for engine in MONGODB MYSQL; do
+    engine=$cache/$(sed -n "s/^$engine=//p" "$fetch")
+    [[ ! -d $engine ]] || cp -a "$engine" "$bare/root/.cache/holdfast" || die 70 "could not copy $engine"
+  done
+
+  in_debian13 run hello -- echo "I hold the lease" || return
+  in_debian13 holdfast version --verbose || return
+  in_debian13 || worst=$?
+  (($# == 0)) || in_debian13 test "$@" || worst=$?
+  return "$worst"
+}
+
+# Processes and mounts of its own: they end with it, so that nothing is mounted where the folder is deleted.
+in_debian13() { # ARGS...: of its ./dev
+  local start=$EPOCHSECONDS code environment=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8) name
+  for name in http_proxy https_proxy no_proxy npm_config_registry; do [[ -z ${!name-} ]] || environment+=("$name=${!name}"); done
+  say "debian13: ./dev $* ..."
+  # Tests mount file systems of their own, which needs a root that is a mount itself.
+  # shellcheck disable=SC2016 # for the inner shell
+  unshare --mount --pid --fork --kill-child sh -c '
+    mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount -t tmpfs tmpfs "$1/dev/shm" &&
+      mount -t devpts -o newinstance,ptmxmode=666 devpts "$1/dev/pts" || exit 70
+    bare=$1 && shift && exec chroot "$bare" env -i "$@"' sh "$bare" "${environment[@]}" /holdfast/dev "$@" </dev/null
+  code=$?
+  say "debian13: ./dev $* ended with $code after $((EPOCHSECONDS - start)) s"
+  return "$code"
 }

@@ -296,4 +296,9 @@ Result<ConfigFile> parse_config(std::string_view text, const std::string& path) 
   }
 }
 
+std::string toml_version() {
+  return std::to_string(TOML_LIB_MAJOR) + "." + std::to_string(TOML_LIB_MINOR) + "." +
+         std::to_string(TOML_LIB_PATCH);
+}
+
 }  // namespace holdfast::cli

@@ -58,6 +58,9 @@ struct ConfigFile {
 // FILE:LINE, says what would be right, and holds no password.
 Result<ConfigFile> parse_config(std::string_view text, const std::string& path);
 
+// Of the library that reads it: "3.3.0".
+std::string toml_version();
+
 // A URL has a colon, and the name of a store has none.
 inline bool is_store_name(std::string_view word) {
   return word.find(':') == std::string_view::npos && !word.starts_with('@');

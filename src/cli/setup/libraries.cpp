@@ -10,14 +10,12 @@
 #ifdef HOLDFAST_REDIS
 #include <hiredis/hiredis.h>
 #endif
-#if __has_include(<toml++/toml.h>)
-#include <toml++/impl/version.h>
-#endif
 #if __has_include(<curses.h>)
 #include <curses.h>
 #endif
 
 #include "base/driver.h"
+#include "cli/setup/config_text.h"
 
 namespace holdfast::cli {
 namespace {
@@ -88,9 +86,7 @@ std::vector<Library> libraries() {
   all.push_back(
       {"", "nlohmann-json",
        numbers(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)});
-#ifdef TOML_LIB_MAJOR
-  all.push_back({"", "toml++", numbers(TOML_LIB_MAJOR, TOML_LIB_MINOR, TOML_LIB_PATCH)});
-#endif
+  all.push_back({"", "toml++", toml_version()});
 #ifdef NCURSES_VERSION
   all.push_back({"", "ncurses", NCURSES_VERSION});
 #endif

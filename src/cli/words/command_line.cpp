@@ -191,7 +191,8 @@ const CLI::App& topic_of(const CLI::App& app, const Given& given) {
 
 std::string page_of(const CLI::App& root, const CLI::App& app, bool man) {
   const Table table = table_of(root);
-  const CommandEntry& entry = entry_of(table, full_name(app));
+  const std::string name = full_name(app);
+  const CommandEntry& entry = entry_of(table, name);
   return man ? man_page(table, entry) : help_text(table, entry);
 }
 

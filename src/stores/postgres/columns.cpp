@@ -110,7 +110,7 @@ bool is_given(std::string_view table, std::string_view column) {
   });
 }
 
-std::string quoted(std::string_view column) { return "\"" + printable(column) + "\""; }
+std::string quoted_column(std::string_view column) { return "\"" + printable(column) + "\""; }
 
 // As schema.sql has it: "attempt bigint NOT NULL DEFAULT 0".
 std::string definition_of(const Need& need) {
@@ -158,7 +158,7 @@ std::string what_is_wrong(std::string_view table, const Columns& columns) {
     const auto column = columns.find(need.column);
     if (column != columns.end() && fits(need.kind, column->second.type)) continue;
     if (column == columns.end() && locks && std::string_view(need.column) == "sequence") continue;
-    return "its column " + quoted(need.column) + " is " +
+    return "its column " + quoted_column(need.column) + " is " +
            (column == columns.end() ? "missing" : printable(column->second.type)) + " and has to be " +
            name_of(need.kind) + (locks ? "" : remedy_of(need, column != columns.end()));
   }
@@ -167,7 +167,7 @@ std::string what_is_wrong(std::string_view table, const Columns& columns) {
   if (table == "state") return {};  // only init inserts
   for (const auto& [name, column] : columns) {
     if (!column.demanded || is_given(table, name)) continue;
-    return "its column " + quoted(name) +
+    return "its column " + quoted_column(name) +
            " is NOT NULL without a default, and we insert rows without it; ALTER it: " +
            "SET DEFAULT …, or DROP NOT NULL";
   }

