@@ -92,25 +92,34 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   }
   const Status status = store.apply(requests, replies, std::min(until, time_for_a_call(sent)));
   const Instant now = BootClock::now();
-  if (status) {
-    if (!std::exchange(trouble, {}).empty()) log("renewing leases works again");
-    // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
-    for (const bool granted : {true, false}) {
-      for (std::size_t i = 0; i < due.size(); ++i) {
-        if ((replies[i].verdict == Verdict::granted) == granted) settle(store, due[i], replies[i], sent);
-      }
+  const auto has_answer = [&](std::size_t i) { return status && !replies[i].error; };
+  // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
+  for (const bool granted : {true, false}) {
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      if (has_answer(i) && (replies[i].verdict == Verdict::granted) == granted)
+        settle(store, due[i], replies[i], sent);
     }
+  }
+  Holds failed;
+  std::string why;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (has_answer(i)) continue;
+    failed.push_back(due[i]);
+    why = status ? replies[i].error->detail : status.error().detail;
+  }
+  if (failed.empty()) {
+    if (!std::exchange(trouble, {}).empty()) log("renewing leases works again");
     return;
   }
   // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.
   // Told once, and not for each attempt: the same trouble for minutes is no news.
-  if (std::exchange(trouble, status.error().detail) != status.error().detail) {
-    const std::string what = due.size() == 1 ? "the lease on " + printable(due.front()->key)
-                                             : std::to_string(due.size()) + " leases";
-    log("cannot renew " + what + " just now: " + status.error().detail);
+  if (std::exchange(trouble, why) != why) {
+    const std::string what = failed.size() == 1 ? "the lease on " + printable(failed.front()->key)
+                                                : std::to_string(failed.size()) + " leases";
+    log("cannot renew " + what + " just now: " + why);
   }
   const std::lock_guard lock(mutex);
-  for (const auto& hold : due) keeping.failed(hold->id, now, jitter.fraction());
+  for (const auto& hold : failed) keeping.failed(hold->id, now, jitter.fraction());
 }
 
 void Keeper::State::settle(Store& store, const std::shared_ptr<Hold>& hold, const Reply& reply,
@@ -177,11 +186,11 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   const Instant sent = BootClock::now();
   const Status status =
       store.apply(requests, replies, std::min(after(sent, one_errand), time_for_a_call(sent)));
-  if (status) return;
   const std::lock_guard lock(mutex);
   if (closed) return;  // the leases run out by themselves
-  for (Errand& e : due) {
-    if (now < e.give_up) errands.emplace(after(now, errand_pause), std::move(e));
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (status && !replies[i].error) continue;
+    if (now < due[i].give_up) errands.emplace(after(now, errand_pause), std::move(due[i]));
   }
 }
 
