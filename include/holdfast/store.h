@@ -9,6 +9,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ struct Reply {
   Millis remaining{};     // of whoever holds the key now.  Busy with no holder: of the queue's first place
   std::uint32_t ahead{};  // busy: live places before ours
   StoreTime now{};  // the store's clock when it answered; zero: it did not tell, as of a lease not there
+  std::optional<Error> error{};  // this request failed, by itself; then the rest of the reply means nothing
 };
 
 // Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it
@@ -98,6 +100,10 @@ class HOLDFAST_API Store {
   // Fills replies[i] with the answer to requests[i], returning by `until` or soon after.  `until` binds
   // the store too: an acquire that reaches it later grants nothing.  On failure the replies mean nothing,
   // and the error says whether the batch can have been applied (in_doubt) or cannot (anything else).
+  //
+  // Each request answers for itself: one that the store cannot take (a key that does not fit a column, say)
+  // has that as its reply's `error`, and the others of the batch are answered as if it were not there.  Where
+  // it is the only one, apply() fails by it.
   //
   // REQUIRES: replies.size() == requests.size().
   virtual Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) = 0;

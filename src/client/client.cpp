@@ -149,6 +149,8 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
     if (!requests.empty()) {
       if (Status s = let_.state->store().apply(requests, replies, soon()); !s) return std::move(s).error();
     }
+    for (Reply& reply : replies)
+      if (reply.error) return *std::move(reply.error);
     released += static_cast<std::size_t>(std::count_if(
         replies.begin(), replies.end(), [](const Reply& r) { return r.verdict == Verdict::released; }));
     after = page->leases.back().key;

@@ -95,30 +95,41 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   until = std::min(until, last_deadline);  // and not the first: one that dies takes no time from the others
   const Status status = store.apply(requests, replies, until);
   const Instant now = BootClock::now();
-  if (status) {
+  if (status)
     renewals_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), now - sent);
+  else
+    renewals_at_once.failed(due.size());
+  const auto has_answer = [&](std::size_t i) { return status && !replies[i].error; };
+  // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (has_answer(i) && replies[i].verdict == Verdict::granted) settle_renewed(due[i], replies[i], sent);
+  }
+  const Instant enough = time_for_a_call(now);  // of asking: others are due
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (has_answer(i) && replies[i].verdict != Verdict::granted) {
+      lose(due[i], why_lost(store, *due[i], replies[i], std::min(due[i]->believed_until(), enough)));
+    }
+  }
+  Holds failed;
+  std::string why;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (has_answer(i)) continue;
+    failed.push_back(due[i]);
+    why = status ? replies[i].error->detail : status.error().detail;
+  }
+  if (failed.empty()) {
     if (!std::exchange(trouble, {}).empty()) log("renewing leases works again");
-    // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
-    for (std::size_t i = 0; i < due.size(); ++i) {
-      if (replies[i].verdict == Verdict::granted) settle_renewed(due[i], replies[i], sent);
-    }
-    const Instant enough = time_for_a_call(now);  // of asking: others are due
-    for (std::size_t i = 0; i < due.size(); ++i) {
-      if (replies[i].verdict != Verdict::granted)
-        lose(due[i], why_lost(store, *due[i], replies[i], std::min(due[i]->believed_until(), enough)));
-    }
     return;
   }
-  renewals_at_once.failed(due.size());
   // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.
   // Told once, and not for each attempt: the same trouble for minutes is no news.
-  if (std::exchange(trouble, status.error().detail) != status.error().detail) {
-    const std::string what = due.size() == 1 ? "the lease on " + printable(due.front()->key)
-                                             : std::to_string(due.size()) + " leases";
-    log("cannot renew " + what + " just now: " + status.error().detail);
+  if (std::exchange(trouble, why) != why) {
+    const std::string what = failed.size() == 1 ? "the lease on " + printable(failed.front()->key)
+                                                : std::to_string(failed.size()) + " leases";
+    log("cannot renew " + what + " just now: " + why);
   }
   const std::lock_guard lock(mutex);
-  for (const auto& hold : due) keeping.failed(hold->id, now, jitter.fraction());
+  for (const auto& hold : failed) keeping.failed(hold->id, now, jitter.fraction());
 }
 
 void Keeper::State::settle_renewed(const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent) {
@@ -180,17 +191,24 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   }
   const Instant sent = BootClock::now();
   const Instant until = std::min(after(sent, one_errand), time_for_a_call(sent));
-  if (store.apply(requests, replies, until))
-    return errands_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent),
-                                    BootClock::now() - sent);
-  errands_at_once.failed(due.size());
+  const Status status = store.apply(requests, replies, until);
+  if (status)
+    errands_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), BootClock::now() - sent);
+  else
+    errands_at_once.failed(due.size());
+  std::vector<Errand> again;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (!status || replies[i].error) again.push_back(std::move(due[i]));
+  }
+  if (again.empty()) return;
   const std::lock_guard lock(mutex);
-  if (closed) return errands.clear();  // the leases run out by themselves
-  // What else is due waits as long: the store does not answer.
-  const auto end = errands.upper_bound(now);
-  for (auto it = errands.begin(); it != end; ++it) due.push_back(std::move(it->second));
-  errands.erase(errands.begin(), end);
-  for (Errand& e : due) {
+  if (!status) {  // what else is due waits as long: the store does not answer
+    const auto end = closed ? errands.end() : errands.upper_bound(now);
+    for (auto it = errands.begin(); it != end; ++it) again.push_back(std::move(it->second));
+    errands.erase(errands.begin(), end);
+  }
+  if (closed) return;  // the leases run out by themselves
+  for (Errand& e : again) {
     if (now < e.give_up) errands.emplace(after(now, errand_pause), std::move(e));
   }
 }

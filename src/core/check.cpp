@@ -63,6 +63,8 @@ Status check_extension(Millis more) {
 Status check_words(std::string_view words, const char* what) {
   if (words.size() > longest_words)
     return invalid(std::string(what) + " has " + std::to_string(words.size()) + " bytes; give at most 4096");
+  if (words.find('\0') != std::string_view::npos)
+    return invalid(std::string(what) + " " + shown(words) + " contains a NUL byte; give UTF-8 without NUL");
   if (!is_utf8(words)) return invalid(std::string(what) + " " + shown(words) + " is not valid UTF-8");
   return ok();
 }

@@ -31,22 +31,25 @@ Status RowStore::apply(std::span<const Request> requests, std::span<Reply> repli
   Call call{.requests = requests, .replies = replies, .until = until};
   try {
     ready(until);
-    require_fit(requests);
-    if (requests.size() == 1 && settles_alone()) {
-      apply_alone(call, 0);
-    } else {
+    for (std::size_t i = 0; i < requests.size(); ++i) replies[i].error = misfit(requests[i]);
+    if (requests.size() > 1 || !settles_alone()) {
       for (core::Wave& wave : waves_of(requests)) {
-        // Not before the one that came first.
-        std::erase_if(wave, [&](std::size_t i) { return call.stuck.contains(requests[i].key.text); });
+        std::erase_if(wave, [&](std::size_t i) {
+          if (call.stuck.contains(requests[i].key.text))
+            give_up(call, i);  // not before the one that came first
+          return replies[i].error.has_value();
+        });
         if (!wave.empty()) apply_wave(call, wave);
       }
+    } else if (!replies[0].error) {
+      apply_alone(call, 0);
     }
-    if (call.failed) raise(*std::move(call.failed));
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (call.applied) error.code = Errc::in_doubt;
     return error;
   }
+  if (requests.size() == 1 && replies[0].error) return *std::move(replies[0].error);
   return ok();
 }
 
@@ -71,26 +74,53 @@ void RowStore::apply_alone(Call& call, std::size_t i) {
 }
 
 void RowStore::apply_wave(Call& call, core::Wave& wave) {
+  try {
+    if (!send_together(call, wave)) send_one_by_one(call, wave);
+  } catch (const NotTaken& refusal) {
+    send_halves(call, wave, refusal.error());
+  }
+}
+
+// False: somebody has a row of it locked.
+bool RowStore::send_together(Call& call, core::Wave& wave) {
   while (true) {
     const Settled settled = send_wave(call, wave, part_of(call.until, 4, together), Locked::wait);
-    if (settled == Settled::yes) {
-      call.applied = true;
-      return;
-    }
-    if (settled == Settled::in_the_way) break;
+    if (settled == Settled::yes) call.applied = true;
+    if (settled != Settled::not_yet) return settled == Settled::yes;
     require_time(call.until);
   }
-  // One by one, so that only those that are locked have to be answered without having been asked.
+}
+
+// So that only those that are locked have to be answered without having been asked.
+void RowStore::send_one_by_one(Call& call, const core::Wave& wave) {
   for (std::size_t k = 0; k < wave.size(); ++k) {
     core::Wave one = {wave[k]};
     Settled settled = Settled::not_yet;
     while (settled == Settled::not_yet) {
       require_time(call.until);
       const auto left = static_cast<std::int64_t>(wave.size() - k);
-      settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
+      try {
+        settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
+      } catch (const NotTaken& refusal) {
+        call.replies[wave[k]].error = refusal.error();
+        break;
+      }
     }
     if (settled == Settled::yes) call.applied = true;
     if (settled == Settled::in_the_way) meets_lock(call, wave[k]);
+  }
+}
+
+// Nothing of the wave was done.  For a bad one among five hundred that is 18 statements more, and not 500.
+void RowStore::send_halves(Call& call, const core::Wave& wave, const Error& why) {
+  if (wave.size() == 1) {
+    call.replies[wave.front()].error = why;
+    return;
+  }
+  const auto middle = wave.begin() + static_cast<std::ptrdiff_t>(wave.size() / 2);
+  for (core::Wave half : {core::Wave(wave.begin(), middle), core::Wave(middle, wave.end())}) {
+    require_time(call.until);
+    apply_wave(call, half);
   }
 }
 
@@ -123,9 +153,8 @@ void RowStore::meets_lock(Call& call, std::size_t i) {
 void RowStore::give_up(Call& call, std::size_t i) const {
   const std::string_view key = call.requests[i].key.text;
   call.stuck.insert(key);
-  if (!call.failed)
-    call.failed = {Errc::unavailable, where() + ": the row of " + printable(key) +
-                                          " is locked by an open transaction of somebody"};
+  call.replies[i].error = {Errc::unavailable, where() + ": the row of " + printable(key) +
+                                                  " is locked by an open transaction of somebody"};
 }
 
 void RowStore::require_time(Instant until) {
@@ -133,11 +162,11 @@ void RowStore::require_time(Instant until) {
     raise({Errc::unavailable, "the time for this call was over before it was sent"});
 }
 
-void RowStore::does_not_fit(std::string_view text, std::size_t longest, const char* unit, const char* column,
-                            const std::string& table) {
-  raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) + " " +
-                            unit + " that the column \"" + column + "\" of the table \"" + table +
-                            "\" takes; give a shorter one, or make the column wider"});
+Error RowStore::does_not_fit(std::string_view text, std::size_t longest, const char* unit, const char* column,
+                             const std::string& table) {
+  return {Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) + " " +
+                             unit + " that the column \"" + column + "\" of the table \"" + table +
+                             "\" takes; give a shorter one, or make the column wider"};
 }
 
 bool is_theirs(const core::Row& row, const Request& r) noexcept {

@@ -3,7 +3,8 @@
 //
 // A batch of one is asked in one statement.  What that does not settle, and every larger batch, travels in
 // waves: keys in bytewise order, each once.  A wave that meets a locked row is sent again one by one, and
-// only those that are locked are answered by what everybody else sees, or fail.
+// only those that are locked are answered by what everybody else sees, or fail.  A wave of which the database
+// does not take one was undone by it, and is sent again in halves until that one is alone.
 #pragma once
 #include <optional>
 #include <set>
@@ -14,6 +15,12 @@
 #include "holdfast/store.h"
 
 namespace holdfast::rows {
+
+// The database does not take what a request holds, and has undone the statement that held it.
+class NotTaken final : public Failure {
+ public:
+  using Failure::Failure;
+};
 
 class RowStore : public Store {
  public:
@@ -26,8 +33,7 @@ class RowStore : public Store {
     std::span<Reply> replies;
     Instant until;
     bool applied = false;                   // a part of it may have taken effect
-    std::optional<Error> failed = {};       // one that could not be answered; the others do not wait for it
-    std::set<std::string_view> stuck = {};  // the keys of such
+    std::set<std::string_view> stuck = {};  // keys whose rows are locked: what follows there has to wait too
   };
   enum class Settled : std::uint8_t { yes, not_yet, in_the_way };
   // What to do about rows that somebody has locked.
@@ -42,11 +48,13 @@ class RowStore : public Store {
   virtual void connect(Instant until) = 0;
   // The other end has closed the connection meanwhile: what is sent now arrives nowhere.
   virtual bool ended() const = 0;
-  // Never cut: two keys would become one.
-  virtual void require_fit(std::span<const Request> requests) const = 0;
+  // Why the tables do not take it, as far as that is known before it is sent.  Never cut: two keys would
+  // become one.
+  virtual std::optional<Error> misfit(const Request& request) const = 0;
   // One statement for one request.
   virtual Settled settle(Call& call, std::size_t i, Millis patience) = 0;
-  // Each request of it once.  Those without a final answer stay in `wave`.
+  // Each request of it once.  Those without a final answer stay in `wave`; so do all of them where it throws
+  // NotTaken.
   virtual Settled send_wave(Call& call, core::Wave& wave, Millis patience, Locked locked) = 0;
   // Somebody's transaction has the row of an acquire or a renewal locked: answer_as_seen() what everybody
   // else sees of it.
@@ -64,14 +72,17 @@ class RowStore : public Store {
 
   static void require_time(Instant until);
   // `text` is longer than the `longest` letters or bytes (`unit`) that a column takes.
-  [[noreturn]] static void does_not_fit(std::string_view text, std::size_t longest, const char* unit,
-                                        const char* column, const std::string& table);
+  static Error does_not_fit(std::string_view text, std::size_t longest, const char* unit, const char* column,
+                            const std::string& table);
 
  private:
   void meets_lock(Call& call, std::size_t i);
   void give_up(Call& call, std::size_t i) const;
   void apply_alone(Call& call, std::size_t i);
   void apply_wave(Call& call, core::Wave& wave);
+  bool send_together(Call& call, core::Wave& wave);
+  void send_one_by_one(Call& call, const core::Wave& wave);
+  void send_halves(Call& call, const core::Wave& wave, const Error& why);
 };
 
 bool is_theirs(const core::Row& row, const Request& request) noexcept;

@@ -275,8 +275,8 @@ AT_ONCE = {"mongo": 2}
 # How many cases each part may have at most; what needs no store may have any number. Who needs more raises the number here,
 # where others see it, or takes some away.
 BUDGET = {
-    "connection": 1466,
-    "above, embedded": 601,
-    "above, wire": 362,
+    "connection": 1500,
+    "above, embedded": 620,
+    "above, wire": 370,
     "above, smoke": 240,
 }

@@ -92,6 +92,48 @@ TEST_F(Ending, reaches_what_has_left_the_group_and_lost_its_first_thread) {
   }
 }
 
+// ---- in a pid namespace of its own
+
+class EndingInNamespace : public Ending {
+ protected:
+  void SetUp() override {
+    if (Process(plan({"unshare", "--pid", "--fork", "true"})).wait() != 0)
+      GTEST_SKIP() << "the system does not let us have a pid namespace";
+  }
+  // Its first process is that command.
+  Process::Plan inside(const Words& command, const Words& options = {}) const {
+    Words words{"timeout", "-s", "KILL", "60", "unshare", "--pid", "--fork", "--kill-child"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), command.begin(), command.end());
+    return plan(std::move(words));
+  }
+};
+
+// As in a container, with a /proc of its own and with that of the machine.
+TEST_F(EndingInNamespace, of_its_first_process_comes_with_the_time) {
+  for (const Words& options : {Words{}, Words{"--mount-proc"}}) {
+    Process process(
+        inside({HOLDFAST_BINARY, "run", "--at-most", "500ms", "k", "--", "sh", "-c", leaver}, options));
+    EXPECT_EQ(process.wait(), 124) << process.err();
+    EXPECT_TRUE(is_free("k"));
+  }
+}
+
+// Where the numbers in /proc are those of other processes.
+TEST_F(EndingInNamespace, reaches_what_has_left_the_group_by_the_numbers_that_hold_there) {
+  environment_["HOLDFAST"] = HOLDFAST_BINARY;
+  const std::string script = R"sh(
+      "$HOLDFAST" run --at-most 3s k -- sh -c 'setsid sh -c "echo \$\$ >away; exec sleep 1000" & sleep 1000 & wait'
+      echo "ended $?"
+      [ -s away ] || echo "nobody went away"
+      kill -0 "$(cat away)" 2>/dev/null && echo "it lives on"
+      exit 0
+  )sh";
+  Process process(inside({"sh", "-c", script}));
+  process.wait();
+  EXPECT_EQ(process.out(), "ended 124\n") << process.err();
+}
+
 // ---- who is not ours to end
 
 // It wakes once for each.

@@ -2,6 +2,8 @@
 #include "cli/run/process_group.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,6 +123,60 @@ TEST(ProcessGroup, of_one_whose_first_thread_has_ended_is_not_dead_while_another
   EXPECT_FALSE(runs(headless.pid()));
   EXPECT_TRUE(group.is_dead());
   EXPECT_FALSE(group.is_empty()) << "nobody has collected it";
+}
+
+// ---- without a /proc of our own
+
+enum : int { all_well = 0, not_allowed = 77 };
+
+// What `scene` returns in a process that sees no other in /proc.
+template <class Scene>
+int without_proc(Scene scene) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    const bool hidden = ::unshare(CLONE_NEWNS) == 0 &&
+                        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                        ::mount("none", "/proc", "tmpfs", 0, nullptr) == 0;
+    ::_exit(hidden ? scene() : not_allowed);
+  }
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+TEST(ProcessGroup, children_are_found_without_proc) {
+  const int code = without_proc([] {
+    become_subreaper();
+    for (int i = 0; i < 3; ++i) {
+      if (::fork() == 0) {
+        ::setsid();
+        if (::fork() == 0) ::setsid();  // ours when its parent is dead
+        for (;;) ::pause();
+      }
+    }
+    const bool ended = test::await([] {
+      const bool left = kill_children();
+      while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+      }
+      return !left;
+    });
+    return ended && !has_children() ? all_well : 1;
+  });
+  if (code == not_allowed) GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(code, all_well);
+}
+
+TEST(ProcessGroup, that_is_not_empty_is_not_known_to_be_dead_without_proc) {
+  const int code = without_proc([] {
+    const Idler leader;
+    Group group(leader.pid());
+    if (group.is_dead() || !runs(leader.pid())) return 1;
+    ::kill(leader.pid(), SIGKILL);
+    if (!test::await([&] { return leader.is_dead(); })) return 2;
+    return runs(leader.pid()) || group.is_dead() ? 3 : all_well;
+  });
+  if (code == not_allowed) GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(code, all_well);
 }
 
 TEST(ProcessGroup, none_is_signalled_where_there_is_none) {

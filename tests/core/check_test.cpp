@@ -98,6 +98,7 @@ TEST(Check, bad_options_are_named_with_what_would_be_right) {
       {{.owner = "a\0b"s}, {}, "the owner \"a\\x00b\"", "without NUL"},
       {{.owner = std::string(513, 'o')}, {}, "the owner", "at most 512"},
       {{.note = "a\xff"}, {}, "the note \"a\\xff\"", "UTF-8"},
+      {{.note = "a\0b"s}, {}, "the note \"a\\x00b\"", "without NUL"},
       {{.note = std::string(4097, 'n')}, {}, "the note has 4097 bytes", "at most 4096"},
       {{.wait = -1ms}, {}, "a wait of -1ms", "0 or more"},
       {{.attempts = -2}, {}, "-2 attempts", "1 or more"},

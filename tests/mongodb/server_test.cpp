@@ -2,6 +2,7 @@
 // What a server and a collection have to be like, and what examine() finds.
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
+#include "tests/support/together.h"
 
 namespace holdfast::test {
 namespace {
@@ -60,21 +61,22 @@ TEST_F(ServerOfMongo, a_validator_that_does_not_take_our_documents_is_named) {
   EXPECT_TRUE(mentions(reply.error().detail, "validator")) << reply.error().detail;
 }
 
-// Some may lie there then: nobody is to believe that nothing has happened.
-TEST_F(ServerOfMongo, a_batch_of_which_a_part_was_written_is_in_doubt) {
+TEST_F(ServerOfMongo, a_document_that_a_validator_does_not_take_harms_no_other_of_its_batch) {
   mongo(R"({"create": "locks", "validator": {"_id": {"$ne": "b"}}})");
   Caller caller(url());
-  const auto ask = [&](const std::vector<std::string>& keys) {
-    std::vector<Request> requests;
-    for (const std::string& key : keys)
-      requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
-    std::vector<Reply> replies(keys.size());
-    const Status status = caller.store().apply(requests, replies, soon());
-    return status ? Error{Errc::invalid, "it was not refused"} : status.error();
-  };
-  const Error error = ask({"a", "b", "c"});
-  EXPECT_EQ(error.code, Errc::in_doubt) << error.detail;
-  EXPECT_TRUE(mentions(error.detail, "validator")) << error.detail;
+  std::vector<Request> requests;
+  for (const char* key : {"a", "b", "b", "c"})
+    requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
+  const auto told = ask_together(caller.store(), requests);
+  for (const std::size_t bad : {1u, 2u}) {
+    ASSERT_FALSE(told[bad]);
+    EXPECT_EQ(told[bad].error().code, Errc::refused) << told[bad].error().detail;
+    EXPECT_TRUE(mentions(told[bad].error().detail, "validator")) << told[bad].error().detail;
+  }
+  for (const std::size_t good : {0u, 3u}) {
+    ASSERT_TRUE(told[good]) << told[good].error().detail;
+    EXPECT_EQ(told[good]->verdict, Verdict::granted);
+  }
   EXPECT_EQ(caller.acquire("a", "bob").holder, "ann");
   EXPECT_EQ(caller.acquire("c", "bob").holder, "ann");
   EXPECT_EQ(caller.try_acquire("b").error().code, Errc::refused) << "alone nothing has happened";

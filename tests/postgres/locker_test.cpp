@@ -254,8 +254,13 @@ TEST_F(Locker, a_release_that_meets_a_locked_row_holds_up_nothing_else_of_its_ba
   batch.push_back({.verb = Verb::acquire, .key = {"a"}, .holder = {"bob"}, .ttl = 1h});
   std::vector<Reply> replies(batch.size());
   const Status status = ours.store().apply(batch, replies, BootClock::now() + 2s);
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, Errc::in_doubt) << "a part of it was done";
+  ASSERT_TRUE(status) << status.error().detail;
+  for (const std::size_t locked : {0u, 4u}) {
+    ASSERT_TRUE(replies[locked].error);
+    EXPECT_EQ(replies[locked].error->code, Errc::unavailable) << replies[locked].error->detail;
+  }
+  for (const std::size_t other : {1u, 2u}) EXPECT_EQ(replies[other].verdict, Verdict::released);
+  EXPECT_EQ(replies[3].verdict, Verdict::granted);
   EXPECT_EQ(
       guard->value("SELECT string_agg(key || ' ' || coalesce(locked_by, '-'), ', ' ORDER BY key) FROM locks"),
       "a ann, b -, c bob");
@@ -274,7 +279,10 @@ TEST_F(Locker, a_row_that_is_being_made_is_not_told_as_absent_to_whoever_gives_i
   const Status alone = ours.store().apply(one, {replies, 1}, BootClock::now() + 1s);
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, Errc::unavailable) << alone.error().detail;
-  EXPECT_FALSE(ours.store().apply(two, replies, BootClock::now() + 2s));
+  ASSERT_TRUE(ours.store().apply(two, replies, BootClock::now() + 2s));
+  EXPECT_TRUE(replies[0].error) << "it is not known to be absent";
+  EXPECT_FALSE(replies[1].error);
+  EXPECT_EQ(replies[1].verdict, Verdict::lost);
   ghost->run("COMMIT");
   ASSERT_TRUE(ours.store().apply(two, replies, soon()));
   EXPECT_EQ(replies[0].verdict, Verdict::released);

@@ -4,6 +4,7 @@
 
 #include "tests/redis/documented_acl.h"
 #include "tests/redis/worker.h"
+#include "tests/support/together.h"
 
 namespace holdfast::test {
 namespace {
@@ -156,6 +157,25 @@ TEST_F(AclOfRedis, what_is_refused_behind_a_request_that_was_granted_is_in_doubt
   const Status status = caller.store().apply(batch, replies, soon());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::in_doubt) << status.error().detail;
+}
+
+TEST_F(AclOfRedis, a_key_that_the_user_may_not_have_harms_no_other_of_its_batch) {
+  redis({"ACL", "SETUSER", "app", "resetkeys", "~locks:good*", "~holdfast:*"});
+  redis({"HSET", "locks:good hash", "item", "1"});
+  Caller caller(url());
+  std::vector<Request> requests;
+  for (const char* key : {"good 1", "bad", "good 2", "good 3", "good hash", "bad", "good 4"})
+    requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
+  const auto told = ask_together(caller.store(), requests);
+  for (const std::size_t good : {0u, 2u, 3u, 6u}) {
+    ASSERT_TRUE(told[good]) << told[good].error().detail;
+    EXPECT_EQ(told[good]->verdict, Verdict::granted);
+  }
+  for (const std::size_t bad : {1u, 5u}) {
+    ASSERT_FALSE(told[bad]);
+    EXPECT_EQ(told[bad].error().code, Errc::refused) << told[bad].error().detail;
+  }
+  EXPECT_TRUE(!told[4] || told[4]->verdict == Verdict::busy) << "it is no lease, whoever travels beside it";
 }
 
 TEST_F(AclOfRedis, a_user_who_may_not_ask_about_the_server_is_refused_since_it_may_be_unsafe) {

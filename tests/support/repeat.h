@@ -16,7 +16,10 @@ struct Repeated {
 // On a busy machine a row may stay locked for longer than a call waits.  Every verb may be repeated.
 inline Repeated apply_again(Store& store, std::span<const Request> requests, std::span<Reply> replies) {
   const auto send = [&] {
-    return store.apply(requests, replies, BootClock::now() + std::chrono::seconds(10));
+    Status status = store.apply(requests, replies, BootClock::now() + std::chrono::seconds(10));
+    for (const Reply& reply : replies)
+      if (status && reply.error) status = *reply.error;
+    return status;
   };
   Repeated done{send()};
   for (int tries = 1; tries < 10 && !done.status && done.status.error().code == Errc::unavailable; ++tries)

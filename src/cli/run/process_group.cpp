@@ -63,11 +63,24 @@ Stat stat_of(int proc, std::string_view pid) noexcept {
   return size > 0 ? stat_in({text, static_cast<std::size_t>(size)}) : Stat{};
 }
 
+// None if it does not tell of us: it may be missing, empty, or that of another pid namespace, whose numbers
+// are others' here.
+Fd open_proc() noexcept {
+  Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  char self[16];
+  const ssize_t size = proc ? ::readlinkat(proc.get(), "self", self, sizeof self) : -1;
+  pid_t there = 0;
+  if (size > 0) std::from_chars(self, self + size, there);
+  // In another namespace we may have the same number by chance, but not our parent too.
+  if (there != ::getpid() || stat_of(proc.get(), "self").parent != ::getppid()) proc.reset();
+  return proc;
+}
+
 // Calls `visit(pid, stat)` for every process until it says true; false if none did.  Nothing, if there is
 // nobody to ask.
 template <class Visit>
 std::optional<bool> any_process(Visit visit) noexcept {
-  const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Fd proc = open_proc();
   if (!proc) return std::nullopt;
   alignas(dirent64) char entries[4096];
   for (ssize_t size = 0; (size = ::getdents64(proc.get(), entries, sizeof entries)) > 0;) {
@@ -83,18 +96,24 @@ std::optional<bool> any_process(Visit visit) noexcept {
   return false;
 }
 
-// It runs, or is to be collected by us.  Not so a dead one that somebody else traces: that may take for ever.
-bool is_left(pid_t child, const Stat& stat) noexcept {
-  if (stat.runs()) return true;
+// By the word of the kernel, which needs no /proc.
+enum class Child { none, lives, collectable };
+Child child_of_ours(pid_t pid) noexcept {
   siginfo_t info{};
-  return ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == child;
+  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return Child::none;
+  return info.si_pid == pid ? Child::collectable : Child::lives;
+}
+
+// It runs, or is to be collected by us.  Not so a dead one that somebody else traces: that may take for ever.
+bool is_left(pid_t pid, const Stat& stat) noexcept {
+  const Child child = child_of_ours(pid);
+  return child == Child::collectable || (child == Child::lives && stat.runs());
 }
 
 // Those that the kernel lists for our first thread, which is the one that forks and is given orphans.  The
 // list is short where all of /proc is long; it may miss one while others end.
 bool kill_listed_children() noexcept {
-  const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Fd proc = open_proc();
   char path[64];
   std::snprintf(path, sizeof path, "self/task/%d/children", ::getpid());
   const Fd file(::openat(proc.get(), path, O_RDONLY | O_CLOEXEC));
@@ -122,6 +141,20 @@ bool kill_children_of(pid_t us) noexcept {
     return false;
   });
   return found;
+}
+
+// Without /proc: asks of each number whether it is a child of ours, a second's work for all of them.  Those
+// of children mostly follow on our own; once there are some, what is far behind them can wait for the next
+// time.
+void kill_numbered_children(pid_t us) noexcept {
+  constexpr pid_t all = 1 << 22;  // the kernel's own limit
+  constexpr pid_t far = 1 << 16;
+  for (pid_t n = 0, last = all; n < all && n < last; ++n) {
+    const pid_t pid = (us + n) % all + 1;
+    if (child_of_ours(pid) == Child::none) continue;
+    ::kill(pid, SIGKILL);
+    last = n + far;
+  }
 }
 
 }  // namespace
@@ -160,13 +193,18 @@ pid_t Group::whom_we_may_not_end() noexcept {
 
 bool kill_children() noexcept {
   const pid_t us = ::getpid();
+  if (!open_proc()) {
+    if (!has_children()) return false;
+    kill_numbered_children(us);
+    return true;
+  }
   // Twice: while we read, one may die whom we passed over, and leave us one whom we had passed.
   return kill_listed_children() || kill_children_of(us) || kill_children_of(us);
 }
 
 bool runs(pid_t child) noexcept {
-  const Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return proc && stat_of(proc.get(), std::to_string(child)).runs();
+  if (const Fd proc = open_proc()) return stat_of(proc.get(), std::to_string(child)).runs();
+  return child_of_ours(child) == Child::lives;
 }
 
 bool has_children() noexcept {

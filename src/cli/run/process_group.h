@@ -27,7 +27,8 @@ class Group {
   // The same, on somebody's word.
   void is_gone() noexcept { gone_ = true; }
 
-  // Nothing of it runs any more; a zombie that its parent does not collect may be left.  Reads /proc.
+  // Nothing of it runs any more; a zombie that its parent does not collect may be left.  Reads /proc; without
+  // one of our own, only an empty group is known to be dead.
   // REQUIRES: it was sent SIGKILL before: one that can still fork can hide from us.
   bool is_dead() noexcept;
 
@@ -41,7 +42,9 @@ class Group {
 
 // KILL to each child of this process; true if one was left, if only to be collected.  Their children become
 // ours then (we are a subreaper), so that doing it until it says false, and collecting, ends all descendants,
-// wherever they have gone.  A child's number is nobody else's until we have collected it.
+// wherever they have gone.  A child's number is nobody else's until we have collected it; and only what the
+// kernel calls our child is signalled, whatever /proc says.  Where that is missing, or of another pid
+// namespace, one that has died and is traced by somebody else counts as left.
 // REQUIRES: only the calling thread collects children.
 bool kill_children() noexcept;
 

@@ -25,6 +25,12 @@ Status careful(Store& store, std::span<const Request> requests, std::span<Reply>
   }
 }
 
+// Whoever sent a single request is told what it would have been told alone.
+Status own_status(const Status& batch, std::span<const Reply> replies) {
+  const bool failed = batch && replies.size() == 1 && replies.front().error;
+  return failed ? Status(*replies.front().error) : batch;
+}
+
 }  // namespace
 
 Status Batched::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
@@ -109,7 +115,7 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
     queue_[i]->taken = true;
   }
   lock.unlock();
-  Status status = careful(store_, requests, replies, self->until);
+  const Status status = careful(store_, requests, replies, self->until);
   lock.lock();
 
   auto next = replies.begin();
@@ -118,15 +124,16 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
     const auto end = next + static_cast<std::ptrdiff_t>(t->replies.size());
     std::move(next, end, t->replies.begin());
     next = end;
+    t->status = own_status(status, t->replies);
     if (t == self) continue;
-    t->status = status;
     t->done = true;
     answered.push_back(t->wake);
   }
+  Status own = std::move(self->status);
   queue_.erase(queue_.begin() + 1, queue_.begin() + static_cast<std::ptrdiff_t>(group));
   leave_front(lock);
   for (const Waker& waker : answered) waker->notify_one();
-  return status;
+  return own;
 }
 
 // Wakes after unlocking: whoever is woken needs the mutex at once.

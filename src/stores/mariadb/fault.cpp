@@ -78,6 +78,11 @@ bool takes_no_writes(unsigned code) noexcept { return one_of(code, {1290, 1792, 
 
 bool was_denied(unsigned code) noexcept { return one_of(code, {1044, 1142, 1143, 1227, 1370}); }
 
+// Too long, out of range, letters that a character set lacks, constraints.
+bool was_about_values(unsigned code) noexcept {
+  return one_of(code, {1048, 1264, 1267, 1271, 1292, 1300, 1366, 1406, 1451, 1452, 1690, 3819, 3854, 4025});
+}
+
 // 1927, 4031: the server's farewell.  1053, 1080: it is going down.
 bool is_connection_lost(unsigned code) noexcept {
   return (code >= 2000 && code < 3000) || (code >= 5000 && code < 6000) ||

@@ -20,6 +20,8 @@ bool was_locked(unsigned code) noexcept;
 bool takes_no_writes(unsigned code) noexcept;
 // This user lacks a privilege.
 bool was_denied(unsigned code) noexcept;
+// The statement was undone for the sake of a value, a given one or one in a row; with others it may succeed.
+bool was_about_values(unsigned code) noexcept;
 // The driver's own numbers: no answer came.
 bool is_connection_lost(unsigned code) noexcept;
 

@@ -43,20 +43,17 @@ void MariaStore::connect(Instant until) {
   connection_ = std::move(connection);
 }
 
-// Never cut: two keys would become one.
-void MariaStore::require_fit(std::span<const Request> requests) const {
+std::optional<Error> MariaStore::misfit(const Request& r) const {
   const bool darwin = site_->tables.darwin();
-  const auto refuse = [&](const char* column, std::size_t size, std::string_view text, std::size_t longest,
-                          const char* unit = "bytes") {
-    if (size <= longest) return;
-    does_not_fit(text, longest, unit, column, site_->tables.called("locks"));
+  const auto too_long = [&](std::string_view text, std::size_t longest, const char* unit,
+                            const char* column) {
+    return does_not_fit(text, longest, unit, column, site_->tables.called("locks"));
   };
-  for (const Request& r : requests) {
-    refuse("key", darwin ? rows::letters_in(r.key.text) : r.key.text.size(), r.key.text, hello_.longest_key,
-           darwin ? "letters" : "bytes");
-    if (r.verb == Verb::acquire)
-      refuse("locked_by", r.holder.text.size(), r.holder.text, hello_.longest_holder);
-  }
+  if ((darwin ? rows::letters_in(r.key.text) : r.key.text.size()) > hello_.longest_key)
+    return too_long(r.key.text, hello_.longest_key, darwin ? "letters" : "bytes", "key");
+  if (r.verb == Verb::acquire && r.holder.text.size() > hello_.longest_holder)
+    return too_long(r.holder.text, hello_.longest_holder, "bytes", "locked_by");
+  return std::nullopt;
 }
 
 std::string MariaStore::wait_at_most(Millis patience) const {
@@ -70,7 +67,9 @@ MariaStore::Settled MariaStore::check(const std::optional<Trouble>& trouble) con
   if (!trouble) return Settled::yes;
   if (was_overtaken(trouble->code)) return Settled::not_yet;
   if (was_locked(trouble->code)) return Settled::in_the_way;
-  raise(statement_error(*trouble, site_->name));
+  Error error = statement_error(*trouble, site_->name);
+  if (was_about_values(trouble->code)) throw rows::NotTaken(std::move(error));
+  raise(std::move(error));
 }
 
 std::vector<core::Wave> MariaStore::waves_of(std::span<const Request> requests) const {

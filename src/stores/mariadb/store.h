@@ -36,7 +36,7 @@ class MariaStore final : public rows::RowStore {
   using Indices = core::Wave;
   void connect(Instant until) override;
   bool ended() const override { return connection_->ended(); }
-  void require_fit(std::span<const Request> requests) const override;
+  std::optional<Error> misfit(const Request& request) const override;
   std::vector<core::Wave> waves_of(std::span<const Request> requests) const override;
   bool settles_alone() const override { return !site_->tables.darwin(); }
   std::string where() const override { return site_->name; }

@@ -35,6 +35,8 @@ MongoEngine::MongoEngine(std::shared_ptr<const Site> site, Instant until) : stor
 void MongoEngine::apply(Call& call, std::span<const Request> requests, std::span<Reply> replies) {
   if (Status s = store_.apply(requests, replies, call.until); !s) raise(std::move(s).error());
   call.jobs.has_applied();
+  for (Reply& reply : replies)
+    if (reply.error) raise(*std::move(reply.error));
 }
 
 Reply MongoEngine::lease(Call& call, const Request& request) {

@@ -118,6 +118,8 @@ std::optional<Error> trouble_in(View reply, const Site& site) {
 
 bool is_collision(std::int64_t code) noexcept { return code == 11000 || code == 112; }
 
+bool is_about_document(std::int64_t code) noexcept { return code == 121; }
+
 bool is_departure(std::int64_t code) noexcept {
   constexpr std::int64_t codes[] = {10107, 13435, 10058, 189, 91, 11600, 11602};
   return std::find(std::begin(codes), std::end(codes), code) != std::end(codes);

@@ -23,6 +23,8 @@ std::optional<Error> trouble_in(View reply, const Site& site);
 
 // Somebody else made the same document at the same moment: ask again.
 bool is_collision(std::int64_t code) noexcept;
+// The server does not take this document; others of the same command it does.
+bool is_about_document(std::int64_t code) noexcept;
 // The server is no longer the primary, or is being stopped.
 bool is_departure(std::int64_t code) noexcept;
 // One of a batch failed with that.

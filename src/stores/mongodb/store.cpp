@@ -106,6 +106,7 @@ Status MongoStore::apply(std::span<const Request> requests, std::span<Reply> rep
   assert(requests.size() == replies.size());
   if (requests.empty()) return ok();
   Call call{.requests = requests, .replies = replies, .until = until};
+  for (Reply& reply : replies) reply.error.reset();
   try {
     ready(until);
     if (connection_.site().beside_the_gem()) {
@@ -183,11 +184,13 @@ std::vector<bool> MongoStore::update(Call& call, const core::Wave& wave, const B
   for (const View error : errors) {
     const auto index = static_cast<std::size_t>(error.number("index"));
     const std::int64_t code = error.number("code");
-    if (!is_collision(code) || index >= wave.size()) {
+    const bool own = index < wave.size() && (is_collision(code) || is_about_document(code));
+    if (!own) {
       connection_.close_if_gone(code);
       raise(write_error(error, connection_.site()));
     }
-    again[index] = true;
+    again[index] = is_collision(code);
+    if (is_about_document(code)) call.replies[wave[index]].error = write_error(error, connection_.site());
   }
   return again;
 }
@@ -228,11 +231,7 @@ Document MongoStore::find_some(const std::vector<std::string_view>& keys, Instan
 }
 
 void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
-  if (wave.size() == 1) {
-    call.replies[wave[0]] = settle(call.requests[wave[0]], call.until).reply;
-    call.applied = true;
-    return;
-  }
+  if (wave.size() == 1) return settle_own(call, wave[0]);
   const Bounds within = bounds(call.until);
   const std::int64_t mark = ++marks_;
   const std::vector<bool> again = update(call, wave, within, mark);
@@ -243,11 +242,23 @@ void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
     const Request& r = call.requests[wave[k]];
     Reply& reply = call.replies[wave[k]];
     learn(asked, seen[k]);
+    if (reply.error) continue;
     reply = frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.site().client, seen[k]);
     // It may have come too late for the server's clock, also to prolong; one that left no token has.
     const bool unclear =
         r.verb == Verb::acquire && (seen[k].record.token == no_token || within.late(seen[k]));
-    if (again[k] || unclear) reply = settle(r, call.until).reply;
+    if (again[k] || unclear) settle_own(call, wave[k]);
+  }
+}
+
+// One of several: what the server has against its document is its own affair.
+void MongoStore::settle_own(Call& call, std::size_t i) {
+  try {
+    call.replies[i] = settle(call.requests[i], call.until).reply;
+    call.applied = true;
+  } catch (const Failure& failure) {
+    if (!is_about_document(connection_.last_code())) throw;
+    call.replies[i].error = failure.error();
   }
 }
 

@@ -73,9 +73,13 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   Indices unseen;
   take_answers(call, wave, answer, unseen);
   for (const std::size_t i : unseen) {
-    const Settled sure = make_sure(call.requests[i], call.until, patience);
-    if (sure == Settled::not_yet) wave.push_back(i);
-    if (sure == Settled::in_the_way) answer_locked(call, i);
+    try {
+      const Settled sure = make_sure(call.requests[i], call.until, patience);
+      if (sure == Settled::not_yet) wave.push_back(i);
+      if (sure == Settled::in_the_way) answer_locked(call, i);
+    } catch (const rows::NotTaken& refusal) {
+      call.replies[i].error = refusal.error();
+    }
   }
   std::sort(wave.begin(), wave.end(), [&](std::size_t a, std::size_t b) {
     return call.requests[a].key.text < call.requests[b].key.text;

@@ -63,6 +63,11 @@ bool is_contention(std::string_view state) noexcept {
   return state == "55P03" || state == "40P01" || state == "40001";
 }
 
+// Data exceptions, and constraints.
+bool is_about_values(std::string_view state) noexcept {
+  return state.starts_with("22") || state.starts_with("23");
+}
+
 Error statement_error(const Trouble& trouble, const std::string& where) {
   if (const std::string why = refusal(trouble.state); !why.empty())
     return {code_of_refusal(trouble.state), where + ": " + why + ": " + words(trouble)};

@@ -16,6 +16,9 @@ struct Trouble {
 // Others were in the way and nothing was changed: the same statement may succeed a moment later.
 bool is_contention(std::string_view state) noexcept;
 
+// The statement was undone for the sake of a value, a given one or one in a row; with others it may succeed.
+bool is_about_values(std::string_view state) noexcept;
+
 // A statement failed.  `where` is the store's name.
 Error statement_error(const Trouble& trouble, const std::string& where);
 

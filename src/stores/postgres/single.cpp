@@ -34,7 +34,9 @@ PostgresStore::Settled PostgresStore::check(const Answer& answer) const {
   // Only a transaction that sees an old state of the rows is told so; asked again it sees a new one.
   if (answer.trouble()->state == "40001") return Settled::not_yet;
   if (is_contention(answer.trouble()->state)) return Settled::in_the_way;
-  raise(statement_error(*answer.trouble(), site_->name()));
+  Error error = statement_error(*answer.trouble(), site_->name());
+  if (is_about_values(answer.trouble()->state)) throw rows::NotTaken(std::move(error));
+  raise(std::move(error));
 }
 
 void PostgresStore::learn(Instant sent, const Answer& answer, int column) {

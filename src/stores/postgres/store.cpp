@@ -20,17 +20,15 @@ void PostgresStore::connect(Instant until) {
   connection_ = std::move(connection);
 }
 
-// Never cut: two keys would become one.
-void PostgresStore::require_fit(std::span<const Request> requests) const {
-  if (hello_.longest_key == 0 && hello_.longest_holder == 0) return;
-  const auto refuse = [&](const char* column, std::string_view text, std::size_t longest) {
-    if (longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest) return;
-    does_not_fit(text, longest, "letters", column, site_->tables.name());
+std::optional<Error> PostgresStore::misfit(const Request& r) const {
+  const auto fits = [](std::string_view text, std::size_t longest) {
+    return longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest;
   };
-  for (const Request& r : requests) {
-    refuse("key", r.key.text, hello_.longest_key);
-    if (r.verb == Verb::acquire) refuse("locked_by", r.holder.text, hello_.longest_holder);
-  }
+  if (!fits(r.key.text, hello_.longest_key))
+    return does_not_fit(r.key.text, hello_.longest_key, "letters", "key", site_->tables.name());
+  if (r.verb == Verb::acquire && !fits(r.holder.text, hello_.longest_holder))
+    return does_not_fit(r.holder.text, hello_.longest_holder, "letters", "locked_by", site_->tables.name());
+  return std::nullopt;
 }
 
 }  // namespace holdfast::postgres

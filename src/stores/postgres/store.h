@@ -34,7 +34,7 @@ class PostgresStore final : public rows::RowStore {
   using Indices = core::Wave;
   void connect(Instant until) override;
   bool ended() const override { return connection_->ended(); }
-  void require_fit(std::span<const Request> requests) const override;
+  std::optional<Error> misfit(const Request& request) const override;
   Settled send_wave(Call& call, Indices& wave, Millis patience, Locked) override;
   // Into `unseen` go releases that found no row.
   void take_answers(Call& call, Indices& wave, const Answer& answer, Indices& unseen);

@@ -74,6 +74,11 @@ Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
   return {otherwise, begin + "says no: " + words};
 }
 
+// "… one of the keys used as arguments" before Redis 7, "… to access a key" since.
+bool denies_key(std::string_view from_server) {
+  return code_of(from_server) == "NOPERM" && from_server.find(" key") != std::string_view::npos;
+}
+
 Error login_error(std::string_view from_server, const Site& site) {
   const std::string begin = printable(site.place) + " ";
   if (from_server.starts_with("ERR unknown command"))

@@ -17,6 +17,9 @@ Error to_error(std::string_view from_server, const Site& site, Errc otherwise = 
 // ours.
 Error login_error(std::string_view from_server, const Site& site);
 
+// It does not let the user have a key that the command names, and has not begun it.
+bool denies_key(std::string_view from_server);
+
 // Somebody else's data stands where the lease would: `what` is its type, or "name" if the name is ours.
 Error no_lease(std::string_view key, std::string_view what, const Site& site);
 

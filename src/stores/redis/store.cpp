@@ -45,6 +45,12 @@ Reply taken(const Request& r, std::string_view what) {
           .remaining = never};
 }
 
+// The user may not have a key of the batch: nothing was begun.
+class KeyDenied final : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 // One answer of lua/apply.lua: now verdict token remaining ahead holder.
 struct Line {
   explicit Line(std::string_view text) : rest(text) {}
@@ -66,17 +72,9 @@ Status RedisStore::apply(std::span<const Request> requests, std::span<Reply> rep
   try {
     for (std::size_t from = 0; from < requests.size(); from += most_at_once) {
       const std::size_t size = std::min(most_at_once, requests.size() - from);
-      const auto some = requests.subspan(from, size);
-      const auto theirs = replies.subspan(from, size);
-      Numbers late = ask(some, theirs, nullptr, until);
-      // The server's clock was not where we thought; by now we know better.
-      for (int again = 0; again < 3 && !late.empty(); ++again) {
-        applied = applied || late.size() < size;
-        late = ask(some, theirs, &late, until);
-      }
-      if (!late.empty()) raise({Errc::unavailable, "the server's clock does not stand still"});
-      applied = true;
+      apply_some(requests.subspan(from, size), replies.subspan(from, size), until, applied);
     }
+    if (requests.size() == 1 && replies[0].error) return *std::move(replies[0].error);
     return ok();
   } catch (const Failure& failure) {
     Error error = failure.error();
@@ -85,6 +83,32 @@ Status RedisStore::apply(std::span<const Request> requests, std::span<Reply> rep
   } catch (const std::system_error& e) {  // no thread, no descriptor
     return Error{applied ? Errc::in_doubt : Errc::unavailable, e.what()};
   }
+}
+
+void RedisStore::apply_some(std::span<const Request> requests, std::span<Reply> replies, Instant until,
+                            bool& applied) {
+  Numbers late;
+  try {
+    late = ask(requests, replies, nullptr, until);
+  } catch (const KeyDenied& denied) {
+    // The server looks at all keys before it begins.  Halved until the one that the user may not have is
+    // alone.
+    if (requests.size() == 1) {
+      replies[0].error = denied.error();
+      return;
+    }
+    const std::size_t half = requests.size() / 2;
+    apply_some(requests.first(half), replies.first(half), until, applied);
+    apply_some(requests.subspan(half), replies.subspan(half), until, applied);
+    return;
+  }
+  // The server's clock was not where we thought; by now we know better.
+  for (int again = 0; again < 3 && !late.empty(); ++again) {
+    applied = applied || late.size() < requests.size();
+    late = ask(requests, replies, &late, until);
+  }
+  if (!late.empty()) raise({Errc::unavailable, "the server's clock does not stand still"});
+  applied = true;
 }
 
 // Sends the requests (`which` of them, or all), and says which of them were not looked at: the first came too
@@ -112,7 +136,11 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   };
   const Answer answer = run(wire, scripts_for(link_.site().options.layout).apply, shared_keys + keys_each * n,
                             shared_words + words_each * n, add, until);
-  if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
+  if (answer->is_error()) {
+    Error error = to_error(answer->text(), site, Errc::in_doubt);
+    if (denies_key(answer->text())) throw KeyDenied(std::move(error));
+    raise(std::move(error));
+  }
   const Instant received = BootClock::now();
   const Value lines = *answer;
   if (n > 1 && lines.size() != n) raise(not_understood());
@@ -121,6 +149,7 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
   for (std::size_t i = 0; i < n; ++i) {
     const Request& r = requests[number_of(i)];
     Reply& reply = replies[number_of(i)];
+    reply.error.reset();
     Line line(n == 1 ? lines.text() : lines[i].text());
     const Micros now(line.number());  // of all the same
     if (i == 0) link_.learn(sent, received, now);
@@ -133,8 +162,10 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
     if (verdict == too_late) late.push_back(number_of(i));
     if (verdict == foreign) {
       // Alone it is told why; among others it must not spoil what is theirs.
-      if (requests.size() == 1) raise(no_lease(r.key.text, line.rest, site));
-      reply = taken(r, line.rest);
+      if (requests.size() == 1)
+        reply.error = no_lease(r.key.text, line.rest, site);
+      else
+        reply = taken(r, line.rest);
     }
     reply.now = StoreTime{now.count()};
   }

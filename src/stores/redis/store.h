@@ -22,6 +22,8 @@ class RedisStore final : public Store {
  private:
   using Numbers = std::vector<std::size_t>;  // of requests
 
+  // `applied`: some of it was.
+  void apply_some(std::span<const Request> requests, std::span<Reply> replies, Instant until, bool& applied);
   Numbers ask(std::span<const Request> requests, std::span<Reply> replies, const Numbers* which,
               Instant until);
   void list_leases(const Query& query, Page& page, Instant until);

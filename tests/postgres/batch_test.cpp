@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch with a request in it that the tables do not take: the others are answered as if it were not there.
+#include <gmock/gmock.h>
+
+#include "tests/postgres/suite.h"
+#include "tests/support/together.h"
+
+namespace holdfast::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+Request acquire(std::string_view key, std::string_view holder = "ann", std::string_view note = {}) {
+  return {.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h, .note = note};
+}
+
+// Of many callers at once, those in `bad` are refused because of `why`; all others have their lease.
+void expect_refused(Store& store, const std::vector<Request>& bad, const char* why) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 20; ++i) keys.push_back("good " + std::to_string(i));
+  std::vector<Request> requests;
+  for (const std::string& key : keys) requests.push_back(acquire(key));
+  requests.insert(requests.begin() + 7, bad.begin(), bad.end());
+  const auto told = ask_together(store, requests);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (i < 7 || i >= 7 + bad.size()) {
+      ASSERT_TRUE(told[i]) << requests[i].key.text << ": " << told[i].error().detail;
+      EXPECT_EQ(told[i]->verdict, Verdict::granted);
+      continue;
+    }
+    ASSERT_FALSE(told[i]) << i;
+    EXPECT_EQ(told[i].error().code, Errc::refused) << told[i].error().detail;
+    EXPECT_THAT(told[i].error().detail, HasSubstr(why));
+  }
+}
+
+class Batches : public PostgresTest {
+ protected:
+  Batches() { make_tables(url()); }
+};
+
+TEST_F(Batches, a_key_or_a_holder_that_is_too_long_harms_no_other) {
+  psql()->run("ALTER TABLE locks ALTER key TYPE varchar(255), ALTER locked_by TYPE varchar(255)");
+  Ours ours(url());
+  const std::string longer(256, 'k');
+  expect_refused(ours.store(), {acquire(longer), acquire("k", longer)}, "255 letters");
+  EXPECT_EQ(psql()->value("SELECT count(*) FROM locks"), "20");
+}
+
+TEST_F(Batches, a_note_with_a_nul_harms_no_other) {
+  Ours ours(url());
+  expect_refused(ours.store(), {acquire("bad", "ann", std::string_view("n\0te", 4))}, "22021");
+  EXPECT_EQ(psql()->value("SELECT count(*) FROM locks"), "20");
+}
+
+TEST_F(Batches, letters_that_a_database_does_not_have_harm_no_other) {
+  const std::string latin = "latin_" + random_hex(16);
+  shared_postgres().execute("CREATE DATABASE " + latin +
+                            " TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'");
+  const std::string url = shared_postgres().url(PostgresAddress::superuser, latin);
+  make_tables(url);
+  {
+    Ours ours(url);
+    const std::string snow = "\xe2\x98\x83";
+    expect_refused(ours.store(), {acquire(snow), acquire("k", snow), acquire("l", "ann", snow)},
+                   "its encoding does not have these letters");
+  }
+  EXPECT_EQ(shared_postgres().execute("SELECT count(*) FROM locks", latin), "20");
+  shared_postgres().execute("DROP DATABASE " + latin + " WITH (FORCE)");
+}
+
+TEST_F(Batches, a_row_whose_numbers_are_at_their_end_harms_no_other) {
+  psql()->run("INSERT INTO locks (key, sequence) VALUES ('last', 9223372036854775807)");
+  Ours ours(url());
+  expect_refused(ours.store(), {acquire("last")}, "at the end of all numbers");
+}
+
+TEST_F(Batches, requests_for_one_key_answer_for_themselves_too) {
+  Ours ours(url());
+  const Request batch[] = {acquire("k", "ann"), acquire("k", "bob", std::string_view("\0", 1)),
+                           acquire("k", "eve"), acquire("l", "eve")};
+  const auto told = ask_together(ours.store(), batch);
+  EXPECT_EQ(told[0]->verdict, Verdict::granted);
+  EXPECT_EQ(told[1].error().code, Errc::refused);
+  EXPECT_EQ(told[2]->holder, "ann");
+  EXPECT_EQ(told[3]->verdict, Verdict::granted);
+}
+
+TEST_F(Batches, a_release_of_what_the_table_does_not_take_harms_no_other) {
+  psql()->run("ALTER TABLE locks ADD CHECK (key <> 'bad')");
+  Ours ours(url());
+  ours.acquire("k", "ann");
+  const Request batch[] = {{.verb = Verb::release, .key = {"bad"}, .holder = {"ann"}},
+                           {.verb = Verb::release, .key = {"k"}, .holder = {"ann"}}};
+  const auto told = ask_together(ours.store(), batch);
+  EXPECT_FALSE(told[0]);
+  ASSERT_TRUE(told[1]) << told[1].error().detail;
+  EXPECT_EQ(told[1]->verdict, Verdict::released);
+}
+
+// One that is acquired later is believed in for longer: if the first is still held when the second is lost,
+// it was renewed although the second was not.
+TEST_F(Batches, a_lease_whose_row_cannot_be_written_costs_no_other_its_renewal) {
+  psql()->run(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "RAISE check_violation; END $$; CREATE TRIGGER refuse BEFORE UPDATE ON locks FOR EACH ROW "
+      "WHEN (OLD.key = 'bad') EXECUTE FUNCTION refuse()");
+  Client client = open(url());
+  const AcquireOptions options{.ttl = 2s};
+  const Lease good = client.acquire("good", options), bad = client.acquire("bad", options);
+  ASSERT_TRUE(await([&] { return !bad.held(); }));
+  EXPECT_TRUE(good.held());
+}
+
+}  // namespace
+}  // namespace holdfast::test
