@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace holdfast {
 namespace {
@@ -28,11 +30,41 @@ Decoded decode(std::string_view text) {
   return {length, point};
 }
 
+struct Range {
+  std::uint32_t first, last;
+};
+
+// Controls; what reorders text; what is seen as nothing, or as a space that is none: two names that differ
+// only in it look the same.  Unicode 15 has them as Cc, Zl, Zp, Zs, Default_Ignorable_Code_Point, and most of
+// Cf.
+constexpr Range unseen[] = {
+    {0x0000, 0x001F},    // controls
+    {0x007F, 0x00A0},    // controls, no-break space
+    {0x00AD, 0x00AD},    // soft hyphen
+    {0x034F, 0x034F},    // combining grapheme joiner
+    {0x061C, 0x061C},    // Arabic letter mark
+    {0x115F, 0x1160},    // Hangul fillers
+    {0x1680, 0x1680},    // Ogham space
+    {0x17B4, 0x17B5},    // Khmer inherent vowels
+    {0x180B, 0x180F},    // Mongolian selectors and separator
+    {0x2000, 0x200F},    // spaces, zero width, marks of direction
+    {0x2028, 0x202F},    // separators, embeddings, narrow space
+    {0x205F, 0x206F},    // mathematical space, joiners, isolates
+    {0x2800, 0x2800},    // Braille without dots
+    {0x3000, 0x3000},    // ideographic space
+    {0x3164, 0x3164},    // Hangul filler
+    {0xFE00, 0xFE0F},    // variation selectors
+    {0xFEFF, 0xFEFF},    // byte order mark
+    {0xFFA0, 0xFFA0},    // Hangul filler, half width
+    {0xFFF0, 0xFFFB},    // annotations
+    {0x1BCA0, 0x1BCA3},  // shorthand format
+    {0x1D173, 0x1D17A},  // musical format
+    {0xE0000, 0xE0FFF},  // tags, more variation selectors
+};
+
 bool shown_as_is(std::uint32_t point) {
-  const bool control = point < 0x20 || (point >= 0x7F && point < 0xA0);
-  const bool reorders = point == 0x061C || point == 0x200E || point == 0x200F ||
-                        (point >= 0x2028 && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069);
-  return !control && !reorders;
+  return std::none_of(std::begin(unseen), std::end(unseen),
+                      [&](const Range& range) { return range.first <= point && point <= range.last; });
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace holdfast {
 bool is_utf8(std::string_view text) noexcept;
 
 // Fit for a terminal, a log or a quoted message: control characters and bytes that are not UTF-8 become
-// \xNN, and so do the characters that reorder text.  The rest stays as it is.
+// \xNN, and so do the characters that reorder text and those that cannot be seen.  The rest stays as it is.
 std::string printable(std::string_view text);
 
 }  // namespace holdfast

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "base/duration.h"
 #include "base/text.h"
@@ -17,6 +18,19 @@
 
 namespace holdfast::cli {
 namespace {
+
+// A terminal that is set to another encoding takes bytes of our characters for controls: 9B is CSI.  Which
+// one it is set to, the locale tells that the environment names, also where it is not installed; without a
+// word it is UTF-8.
+bool takes_utf8(int fd) noexcept {
+  if (::isatty(fd) != 1) return true;
+  for (const char* const variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const locale = ::secure_getenv(variable);
+    if (locale != nullptr && *locale != '\0')
+      return ::strcasestr(locale, "utf-8") != nullptr || ::strcasestr(locale, "utf8") != nullptr;
+  }
+  return true;
+}
 
 constexpr std::string_view bold = "\033[1m";
 constexpr std::string_view plain = "\033[0m";
@@ -78,13 +92,22 @@ void never_say(const std::string& secret) {
   }
 }
 
+std::string fit_for(int fd, std::string text) {
+  if (takes_utf8(fd)) return text;
+  const auto is_ascii = [](char c) { return (static_cast<unsigned char>(c) & 0x80) == 0; };
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
+  std::erase_if(text, continues);
+  std::replace_if(text.begin(), text.end(), std::not_fn(is_ascii), '?');
+  return text;
+}
+
 void say(std::string_view line) {
-  const std::string text = std::string(line) + '\n';
+  const std::string text = fit_for(STDOUT_FILENO, std::string(line) + '\n');
   note_written(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
 }
 
 Status say_now(std::string_view line) {
-  const std::string text = std::string(line) + '\n';
+  const std::string text = fit_for(STDOUT_FILENO, std::string(line) + '\n');
   std::string_view rest = text;
   while (!rest.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, rest.data(), rest.size());
@@ -104,7 +127,7 @@ Status say_now(std::string_view line) {
 
 void complain(std::string_view sentence) noexcept {
   // A path in it may be anything.
-  const std::string line = "holdfast: " + printable(without_secrets(sentence)) + '\n';
+  const std::string line = fit_for(STDERR_FILENO, "holdfast: " + printable(without_secrets(sentence)) + '\n');
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -148,18 +171,22 @@ std::string aligned(const Rows& rows, bool headed, bool colour) {
 }
 
 std::optional<Whereabouts> whereabouts(std::string_view holder) {
+  constexpr auto none = std::string_view::npos;
   const std::size_t pid = holder.find(" pid:");
   const std::size_t guid = holder.find(" guid:");
-  const bool ours = holder.starts_with("host:") && pid != std::string_view::npos &&
-                    guid != std::string_view::npos && pid < guid;
-  if (!ours) return std::nullopt;
-  return Whereabouts{std::string(holder.substr(5, pid - 5)),
-                     std::string(holder.substr(pid + 5, guid - pid - 5))};
+  if (!holder.starts_with("host:") || pid == none || guid == none || pid > guid) return std::nullopt;
+  const std::string_view host = holder.substr(5, pid - 5), number = holder.substr(pid + 5, guid - pid - 5);
+  if (host.find(' ') != none || number.find_first_not_of("0123456789") != none) return std::nullopt;
+  return Whereabouts{std::string(host), std::string(number)};
 }
 
 std::string short_holder(std::string_view holder) {
-  const auto where = whereabouts(holder);
-  return where ? where->host + " pid " + where->pid : std::string(holder);
+  if (const auto where = whereabouts(holder)) return where->host + " pid " + where->pid;
+  // Who broke a lease is told as olga@HOST pid N, and no host has an @.
+  const std::size_t pid = holder.find(" pid ");
+  const bool like_a_process =
+      holder.starts_with("host:") || (pid != std::string_view::npos && holder.find('@') > pid);
+  return like_a_process ? '"' + std::string(holder) + '"' : std::string(holder);
 }
 
 }  // namespace holdfast::cli

@@ -13,6 +13,10 @@
 
 namespace holdfast::cli {
 
+// UTF-8 for that descriptor: if it is a terminal that is set to something else, what is not ASCII is a
+// question mark.  say(), say_now() and complain() do so.
+std::string fit_for(int fd, std::string text);
+
 // One line on stdout.
 void say(std::string_view line);
 
@@ -52,7 +56,8 @@ struct Whereabouts {
 };
 std::optional<Whereabouts> whereabouts(std::string_view holder);
 
-// The default name of a holder, "host:H pid:P guid:G", as "H pid P"; any other as it is.
+// The default name of a holder, "host:H pid:P guid:G", as "H pid P"; any other as it is, in quotes if it
+// could be taken for a process.
 std::string short_holder(std::string_view holder);
 
 }  // namespace holdfast::cli

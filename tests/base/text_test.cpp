@@ -66,14 +66,23 @@ TEST(Text, printable_leaves_what_can_be_shown_and_escapes_the_rest) {
       {"\x1b[2J", "\\x1b[2J"},
       {"\x7f", "\\x7f"},
       {"\xc2\x9b", "\\xc2\\x9b"},  // CSI as one character
-      {"\xc2\xa0", "\xc2\xa0"},    // the first behind the controls
+      {"\xc2\xa0", "\\xc2\\xa0"},  // a space that is none
+      {"\xc2\xa1", "\xc2\xa1"},    // the first behind the controls
       {"\xe2\x80\xae"
        "evil",
        "\\xe2\\x80\\xae"
        "evil"},  // writes the rest from right to left
       {"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},
       {"\xd8\x9c", "\\xd8\\x9c"},
-      {"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},  // a line separator
+      {"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},                // a line separator
+      {"night\xe2\x80\x8bly", "night\\xe2\\x80\\x8bly"},  // a space of no width
+      {"nightly\xef\xbb\xbf", "nightly\\xef\\xbb\\xbf"},
+      {"night\xc2\xadly", "night\\xc2\\xadly"},
+      {"night\xe2\x81\xa0ly", "night\\xe2\\x81\\xa0ly"},
+      {"\xe3\x85\xa4", "\\xe3\\x85\\xa4"},
+      {"\xef\xb8\x8f", "\\xef\\xb8\\x8f"},
+      {"\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"},
+      {"\xe3\x80\x80", "\\xe3\\x80\\x80"},
       {"\xff\xc3", "\\xff\\xc3"},
       {"\xe2\x82z", "\\xe2\\x82z"},
   };

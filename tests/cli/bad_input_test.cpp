@@ -57,6 +57,8 @@ const Mistake mistakes[] = {
     {{"run", "-E", "-1", "k", "true"}, "\"-1\"", "from 0 to 255"},
     {{"run", "-E", "1x", "k", "true"}, "\"1x\"", "from 0 to 255"},
     {{"run", "--owner", "", "k", "true"}, "owner is empty", "1 to 512 bytes"},
+    {{"run", "--owner", "host:a pid:1 guid:0", "k", "true"}, "\"host:a pid:1 guid:0\"", "give another name"},
+    {{"acquire", "k", "--owner", "host:a pid:1 guid:0"}, "\"host:a pid:1 guid:0\"", "give another name"},
     {{"run", "--note", "\xff", "k", "true"}, "\"\\xff\"", "UTF-8"},
     {{"acquire"}, "KEY", "holdfast acquire"},
     {{"release", "k"}, "--owner", "holdfast release"},

@@ -94,7 +94,7 @@ TEST_F(TopScreen, has_a_line_for_each_key) {
   EXPECT_THAT(lines[1],
               StartsWith("KEY       HOLDER          HELD                   LEFT  WAIT     LAG  NOTE"));
   EXPECT_THAT(lines[2], StartsWith("b         me                1h  [||||||||||]      30s     1    >0ms"));
-  EXPECT_THAT(lines[3], StartsWith("a         web1:1            1m  [||||||||||]      10s     -    >0ms"));
+  EXPECT_THAT(lines[3], StartsWith("a         web1 pid 1        1m  [||||||||||]      10s     -    >0ms"));
   EXPECT_THAT(lines[4],
               StartsWith("c         you               1s  [||||||||||]      20s     3    >0ms  slow"));
   EXPECT_THAT(lines[5], StartsWith("Enter inspect"));
@@ -132,7 +132,7 @@ TEST_F(TopScreen, of_twenty_columns_has_key_and_what_is_left) {
 
 TEST_F(TopScreen, keeps_the_last_rows_and_says_why_when_the_store_is_away) {
   model_.miss("cannot reach the store");
-  EXPECT_THAT(text(), HasSubstr("web1:1"));
+  EXPECT_THAT(text(), HasSubstr("web1 pid 1"));
   EXPECT_EQ(screen().back(), "cannot reach the store; trying again");
   look({});
   EXPECT_THAT(text(), Not(HasSubstr("trying again")));

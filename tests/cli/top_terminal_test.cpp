@@ -62,7 +62,7 @@ TEST_F(TopTerminal, shows_who_holds_what_and_goes_with_the_time) {
   const Process holder = hold("nightly", {"--ttl", "1h", "--note", "full backup"});
   Screened screen = top();
   screen.await_words("1 held, 0 waiting");
-  screen.await_words(":" + std::to_string(holder.pid()));
+  screen.await_words(" pid " + std::to_string(holder.pid()));
   screen.await_words("full backup");
   holdfast({"acquire", "deploy", "--owner", "olga", "--ttl", "1h"});
   screen.await_words("olga (detached)");

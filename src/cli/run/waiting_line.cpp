@@ -57,7 +57,7 @@ struct WaitingLine::Shared {
   void show(std::string_view line) {
     const std::lock_guard lock(mutex);
     if (over) return;
-    const std::string text = std::string(erase_line) + std::string(line);
+    const std::string text = fit_for(STDERR_FILENO, std::string(erase_line) + std::string(line));
     shown = true;
     (void)!::write(STDERR_FILENO, text.data(), text.size());
   }

@@ -26,9 +26,7 @@ std::string brief(Millis duration) {
 
 std::string holder_of(const TopRow& row) {
   if (!is_held(row.lease)) return "-";
-  const auto where = whereabouts(row.lease.holder);
-  return (where ? where->host + ":" + where->pid : row.lease.holder) +
-         (row.lease.detached ? " (detached)" : "");
+  return short_holder(row.lease.holder) + (row.lease.detached ? " (detached)" : "");
 }
 
 std::string held_of(const TopRow& row, Micros now) {

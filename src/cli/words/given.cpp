@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "cli/fence/code.h"
+#include "cli/output.h"
 #include "cli/run/schedule.h"
 #include "cli/words/choices.h"
 #include "cli/words/help.h"
@@ -60,6 +61,9 @@ AcquireOptions acquire_options(const Given& given) {
       .ttl = ttl_of("--ttl", given.ttl), .wait = wait_of(given), .note = given.note.value_or("")};
   if (given.owner) {
     core::check_owner(*given.owner).value();
+    if (whereabouts(*given.owner))
+      refuse("--owner " + shown(*given.owner) +
+             " is of the form that names a process, and people would look for it there: give another name");
     options.owner = *given.owner;
   }
   core::check_terms(core::settle(options, {}), {}).value();
