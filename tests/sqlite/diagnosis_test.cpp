@@ -216,6 +216,16 @@ TEST_F(DiagnosisOfSqlite, a_folder_that_everybody_writes_is_a_danger_unless_it_i
   EXPECT_EQ(weight_of(sticky, "sqlite.sticky-folder"), "note B");
 }
 
+TEST_F(DiagnosisOfSqlite, a_folder_of_another_user_is_a_danger) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give folders to others";
+  ASSERT_TRUE(Caller(path_).granted("k"));
+  ASSERT_EQ(weight_of(diagnose(path_, on(a_disk)), "sqlite.foreign-folder"), "");
+  ASSERT_EQ(::chown(scratch_.path().c_str(), 12001, 12001), 0);
+  EXPECT_EQ(weight_of(diagnose(), "sqlite.foreign-folder"), "danger D");
+  EXPECT_NE(words_about(diagnose(), "sqlite.foreign-folder").find("uid 12001"), std::string::npos);
+  EXPECT_EQ(weight_of(diagnose(scratch_.path() + "/new/leases.db"), "sqlite.foreign-folder"), "danger D");
+}
+
 TEST_F(DiagnosisOfSqlite, a_file_with_two_names_or_of_everybody_or_behind_a_link_is_a_danger) {
   ASSERT_TRUE(Caller(path_).granted("k"));
   fs::create_hard_link(path_, scratch_.path() + "/second.db");

@@ -2,6 +2,8 @@
 // Files and folders that somebody else could have put there.
 #include "stores/sqlite/ownership.h"
 
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,8 +161,71 @@ TEST_F(Foreign, a_file_of_another_user_is_refused_by_everyone_else_and_by_root) 
   give(path_ + ".d", alice, alice);
   give(folder(), alice, alice);
   EXPECT_EQ(take_as(alice, {}, path_), "busy");
+  expect_refused(take_as(bob, {}, path_), folder(), "uid 12001");
+  expect_refused(take(path_), folder(), "belongs to another user");
+  give(folder(), 0, 0);
   expect_refused(take_as(bob, {}, path_), path_, "uid 12001");
   expect_refused(take(path_), path_, "belongs to another user");
+}
+
+TEST_F(Foreign, a_folder_of_another_user_is_refused_with_all_below_it) {
+  const std::string theirs = folder() + "/theirs", below = theirs + "/below/leases.db";
+  fs::create_directory(theirs);
+  fs::create_directory(theirs + "/below");
+  give(theirs, alice, alice);
+  give(theirs + "/below", bob, bob);
+  for (const mode_t bits : {0755, 01777}) {  // its owner may rename what lies in it, sticky or not
+    mode(theirs, bits);
+    expect_refused(take_as(bob, {}, below), theirs, "uid 12001");
+    expect_refused(take(theirs + "/new/leases.db"), theirs, "uid 12001");
+  }
+  EXPECT_TRUE(fs::is_empty(theirs + "/below")) << "nothing was made";
+  EXPECT_FALSE(fs::exists(theirs + "/new")) << "nothing was made";
+  give(theirs, bob, bob);
+  EXPECT_EQ(take_as(bob, {}, below), "granted");
+  give(theirs, 0, 0);
+  EXPECT_EQ(take_as(bob, {}, below), "granted") << "his process is dead";
+}
+
+TEST_F(Foreign, what_lies_in_a_folder_of_another_user_is_class_d_to_who_insists) {
+  give(folder(), alice, alice);
+  Caller daring(sqlite::origin({.path = path_, .allow_unsafe = true}).value());
+  EXPECT_TRUE(daring.granted("k"));
+  const Traits traits = daring.store().examine(soon()).value();
+  EXPECT_EQ(traits.grade, 'D');
+  ASSERT_EQ(found(traits).size(), 1u);
+  EXPECT_NE(found(traits)[0].find("belongs to another user (uid 12001)"), std::string::npos);
+}
+
+TEST_F(Foreign, who_shares_a_folder_with_us_may_have_those_above_it_and_nobody_else_may) {
+  const std::string home = folder() + "/home", shared = home + "/shared", path = shared + "/own/leases.db";
+  fs::create_directories(shared);
+  give(home, alice, alice);
+  give(shared, alice, team);
+  mode(shared, 02770);
+  EXPECT_EQ(take_as(bob, {team}, path), "granted");
+  EXPECT_EQ(take_as(bob, {team}, path), "granted") << "now that the folder is there";
+  give(home, 12003, 12003);
+  expect_refused(take_as(bob, {team}, path), home, "uid 12003");
+}
+
+// Where nobody has a number but we: whose the folders above are cannot be told, and root's are among them.
+TEST_F(Foreign, in_a_user_namespace_folders_of_nobody_known_are_left_alone) {
+  const std::string said = apart([&]() -> std::string {
+    mode(folder(), 0755);
+    const std::string own = folder() + "/own";
+    fs::create_directory(own);
+    give(own, alice, alice);
+    become(alice);
+    ::prctl(PR_SET_DUMPABLE, 1);  // else root owns the map
+    if (::unshare(CLONE_NEWUSER) != 0) return "no namespaces";
+    std::ofstream("/proc/self/uid_map") << "0 12001 1";
+    struct stat above {};
+    if (::stat(folder().c_str(), &above) != 0 || above.st_uid == 0) return "no namespaces";
+    return take(own + "/leases.db");
+  });
+  if (said == "no namespaces") GTEST_SKIP() << "the system does not let us";
+  EXPECT_EQ(said, "granted");
 }
 
 TEST_F(Foreign, what_another_user_has_put_beside_our_file_is_refused) {
@@ -206,7 +271,7 @@ TEST_F(Foreign, sharing_takes_group_and_permission_on_file_and_folder) {
   mode(shared, 02770);
   ASSERT_EQ(take_as(alice, {team}, path), "granted");
   mode(shared, 02750);
-  expect_refused(take_as(bob, {team}, path), path, "belongs to another user");
+  expect_refused(take_as(bob, {team}, path), shared, "belongs to another user");
   mode(shared, 02770);
   mode(path, 0640);
   expect_refused(take_as(bob, {team}, path), path, "belongs to another user");

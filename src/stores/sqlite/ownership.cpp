@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "base/random.h"
 #include "holdfast/result.h"
@@ -34,6 +35,17 @@ bool look(const std::string& path, struct stat& found) {
 bool ours(const struct stat& found) { return found.st_uid == ::geteuid() || found.st_uid == 0; }
 
 bool others_may_write(const struct stat& found) { return (found.st_mode & S_IWOTH) != 0; }
+
+// In a user namespace all users that have no number there, root of the machine perhaps too, are shown as one.
+bool is_known(uid_t user) {
+  constexpr uid_t no_number = 65534;
+  if (user != no_number) return true;
+  std::ifstream map("/proc/self/uid_map");
+  for (unsigned long first = 0, outside = 0, count = 0; map >> first >> outside >> count;) {
+    if (first <= user && user - first < count) return true;
+  }
+  return false;
+}
 
 bool in_our_groups(gid_t group) {
   if (group == ::getegid()) return true;
@@ -88,6 +100,19 @@ std::string open_folder(const std::string& folder) {
     if (look(at.string(), found) && others_may_write(found) && (found.st_mode & S_ISVTX) == 0)
       return at.string();
     if (at == at.parent_path()) return {};
+  }
+}
+
+std::optional<ForeignFolder> foreign_folder(const std::string& folder) {
+  uid_t sharer = ::geteuid();
+  for (fs::path at = folder;; at = at.parent_path()) {
+    struct stat found {};
+    if (look(at.string(), found)) {
+      if (for_our_group(found)) sharer = found.st_uid;
+      if (!ours(found) && found.st_uid != sharer && is_known(found.st_uid))
+        return ForeignFolder{at.string(), found.st_uid};
+    }
+    if (at == at.parent_path()) return std::nullopt;
   }
 }
 

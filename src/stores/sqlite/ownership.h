@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,15 @@ namespace holdfast::sqlite {
 // could put another folder or file in place of ours.  Empty: there is none.
 // REQUIRES: a path without symbolic links.
 std::string open_folder(const std::string& folder);
+
+// The folder, or the next one above it, that belongs to another user than root, who could do the same: sticky
+// or not, a folder's owner may rename what lies in it.  Not if it is shared with us on purpose, nor those
+// above it of the same user. REQUIRES: a path without symbolic links.
+struct ForeignFolder {
+  std::string path;
+  uid_t owner;
+};
+std::optional<ForeignFolder> foreign_folder(const std::string& folder);
 
 // The file and what SQLite keeps beside it, as far as they exist.
 void check_files(const std::string& path);

@@ -84,6 +84,14 @@ std::vector<Finding> dangers_of(const std::string& folder, const Machine& machin
                            " may be written by anybody, who could put another file in place of ours",
                        "chmod o-w " + open});
   }
+  if (const auto foreign = foreign_folder(folder)) {
+    dangers.push_back({Weight::danger, "sqlite.foreign-folder",
+                       folder + " is no place for leases: " + foreign->path +
+                           " belongs to another user (uid " + std::to_string(foreign->owner) +
+                           "), who could put another file in place of ours",
+                       "run as that user, or keep it in a folder of your own, or share "
+                       "one: mode 2770 and one of our groups"});
+  }
   return dangers;
 }
 

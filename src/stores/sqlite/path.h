@@ -24,7 +24,7 @@ std::string make_file(const std::string& path, const Machine& machine, bool allo
 std::string folder_so_far(const std::string& path);
 
 // What is unsafe about a folder: a file system without dependable locks; a folder, it or one above it, that
-// everybody may write.
+// everybody may write or that belongs to another user.
 std::vector<Finding> dangers_of(const std::string& folder, const Machine& machine);
 
 }  // namespace holdfast::sqlite
