@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands for scripts: acquire, renew, release, show, ls, version.
+#include <unistd.h>
+
+#include <algorithm>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -316,6 +319,19 @@ TEST_F(ScriptsHere, the_store_comes_from_the_option_then_the_environment_then_th
   EXPECT_TRUE(exists("environment.db"));
   EXPECT_EQ(holdfast({"run", "--store", "sqlite:" + path("option.db"), "k", "true"}).code, 0);
   EXPECT_TRUE(exists("option.db"));
+}
+
+TEST_F(ScriptsHere, root_makes_nothing_in_the_home_of_another_user) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root could";
+  ASSERT_EQ(::chown(path("").c_str(), 12345, 12345), 0);
+  for (const Words& words :
+       {Words{"run", "k", "true"}, {"acquire", "k"}, {"jobs", "enqueue", "Some"}, {"init"}}) {
+    const Ended ended = holdfast(words);
+    EXPECT_EQ(ended.code, 77);
+    EXPECT_THAT(ended.err, HasSubstr("belongs to another user (uid 12345)"));
+    EXPECT_THAT(ended.err, HasSubstr("sudo -H"));
+  }
+  EXPECT_TRUE(is_empty());
 }
 
 TEST_F(ScriptsHere, an_answer_that_cannot_be_written_is_no_success) {

@@ -89,7 +89,7 @@ std::vector<Finding> dangers_of(const std::string& folder, const Machine& machin
                        folder + " is no place for leases: " + foreign->path +
                            " belongs to another user (uid " + std::to_string(foreign->owner) +
                            "), who could put another file in place of ours",
-                       "run as that user, or keep it in a folder of your own, or share "
+                       "run as that user, or keep it in a folder of your own (with sudo: sudo -H), or share "
                        "one: mode 2770 and one of our groups"});
   }
   return dangers;
