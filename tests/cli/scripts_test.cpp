@@ -100,6 +100,21 @@ TEST_P(Scripts, release_tells_what_it_found) {
   EXPECT_FALSE(is_free("k"));
 }
 
+// A name is all that a release takes, here as with the ancestors, and ls tells it.  Only a break is written
+// down.
+TEST_P(Scripts, whoever_gives_the_name_of_a_holder_releases_as_that_holder_and_leaves_no_record) {
+  Process holder = hold("k");
+  const std::string name = json::parse(holdfast({"ls", "--json"}).out)["holder"];
+  const Ended released = holdfast({"release", "k", "--owner", name});
+  EXPECT_EQ(released.code, 0) << released.err;
+  EXPECT_TRUE(is_free("k"));
+  EXPECT_TRUE(json::parse(holdfast({"show", "k", "--json"}).out)["log"].empty());
+  ASSERT_EQ(holdfast({"acquire", "k", "--owner", "ann"}).code, 0);
+  const std::string token = json::parse(holdfast({"show", "k", "--json"}).out)["token"].dump();
+  ASSERT_EQ(holdfast({"break", "k", "--token", token, "--reason", "why"}).code, 0);
+  EXPECT_EQ(json::parse(holdfast({"show", "k", "--json"}).out)["log"].back()["reason"], "why");
+}
+
 TEST_P(Scripts, release_of_one_that_ran_out_is_fine) {
   // Slower than its lease is long, it says that it has none.
   ASSERT_TRUE(await([&] { return holdfast({"acquire", "k", "--owner", "me", "--ttl", "1s"}).code == 0; }));
