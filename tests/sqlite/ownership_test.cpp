@@ -2,6 +2,7 @@
 // Files and folders that somebody else could have put there.
 #include "stores/sqlite/ownership.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -153,6 +154,20 @@ TEST_F(Ownership, a_regular_file_in_place_of_a_fifo_is_not_written) {
   here.release("k");  // rings whoever waits
   EXPECT_EQ(bytes_of(planted), "precious");
   EXPECT_EQ(here.acquire("k").verdict, Verdict::busy) << "unknown is not dead: its time decides";
+}
+
+// By somebody of the group, who may rename in a shared folder.
+TEST_F(Ownership, a_private_file_that_takes_the_place_of_what_is_made_for_the_group_stays_private) {
+  const std::string secret = folder() + "/secret";
+  make(secret);
+  mode(secret, 0600);
+  const int failed = sqlite::make_shared_as(path_, 0660, [&](const std::string& name) {
+    Fd made(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    fs::rename(secret, name);
+    return made;
+  });
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(mode_of(path_), 0600u);
 }
 
 TEST_F(Foreign, a_file_of_another_user_is_refused_by_everyone_else_and_by_root) {

@@ -158,14 +158,16 @@ bool is_shared(const std::string& folder) {
 }
 
 int make_shared_as(const std::string& path, mode_t mode,
-                   const std::function<int(const std::string& name, mode_t mode)>& make) {
+                   const std::function<Fd(const std::string& name)>& make) {
   const std::string making = path + ".new." + random_hex(16);
-  if (make(making, mode) != 0) return errno;
-  const bool made = ::fchmodat(AT_FDCWD, making.c_str(), mode, AT_SYMLINK_NOFOLLOW) == 0 &&
-                    ::renameat2(AT_FDCWD, making.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
-  if (made) return 0;
-  const int error = errno;
-  if (::unlink(making.c_str()) != 0) ::rmdir(making.c_str());
+  Fd made = make(making);
+  if (!made) return errno;
+  int error = ::fchmod(made.get(), mode) == 0 ? 0 : errno;
+  // Before it has its name, and SQLite in this very process a lock on it: closing would drop that.
+  made.reset();
+  if (error == 0 && ::renameat2(AT_FDCWD, making.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0)
+    error = errno;
+  if (error != 0 && ::unlink(making.c_str()) != 0) ::rmdir(making.c_str());
   return error;
 }
 

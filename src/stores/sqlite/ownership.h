@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "holdfast/rows.h"
 
 namespace holdfast::sqlite {
@@ -49,8 +50,10 @@ std::vector<Finding> doubts_about(const std::string& path);
 bool is_shared(const std::string& folder);
 
 // Makes something for the group, whatever the umask says: under another name first, so that nobody finds it
-// before its mode is right.  Zero, or errno(3) of what failed: EEXIST if somebody was faster.
+// before its mode is right.  `make` makes it for us alone, and opens it: the mode is given to that, for
+// somebody of the group may put a private file of ours in its place meanwhile.  Zero, or errno(3) of what
+// failed: EEXIST if somebody was faster.
 int make_shared_as(const std::string& path, mode_t mode,
-                   const std::function<int(const std::string& name, mode_t mode)>& make);
+                   const std::function<Fd(const std::string& name)>& make);
 
 }  // namespace holdfast::sqlite

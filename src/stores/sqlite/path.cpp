@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/sqlite/path.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,6 +45,17 @@ std::string nearest(fs::path folder) {
   while (::stat(folder.c_str(), &found) != 0 && errno == ENOENT && folder != folder.parent_path())
     folder = folder.parent_path();
   return real_path(folder);
+}
+
+// Zero, or errno.
+int make_empty(const std::string& file, bool shared) {
+  if (shared)
+    return make_shared_as(file, 0660, [](const std::string& name) {
+      return Fd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    });
+  // Not open() and close(): closing any descriptor of a file drops the locks that SQLite may have on it in
+  // this very process.
+  return ::mknod(file.c_str(), S_IFREG | 0600, 0) == 0 ? 0 : errno;
 }
 
 void check_place(const std::string& folder, const Machine& machine, bool allow_unsafe) {
@@ -105,12 +117,7 @@ std::string make_file(const std::string& path, const Machine& machine, bool allo
 
   const std::string file = (fs::path(real) / fs::path(path).filename()).string();
   check_files(file);  // also what lies beside a file that is yet to be made
-  // Not open() and close(): closing any descriptor of a file drops the locks that SQLite may have on it in
-  // this very process.
-  const auto make = [](const std::string& name, mode_t mode) {
-    return ::mknod(name.c_str(), S_IFREG | mode, 0);
-  };
-  const int error = is_shared(real) ? make_shared_as(file, 0660, make) : make(file, 0600) == 0 ? 0 : errno;
+  const int error = make_empty(file, is_shared(real));
   if (error != 0 && error != EEXIST) fail_on_path("cannot make " + file, error);
   check_files(file);
   return file;

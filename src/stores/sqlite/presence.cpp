@@ -48,6 +48,20 @@ void write_byte_quietly(int fd) {
   raise(system_error("cannot make " + what, error));
 }
 
+// Open.  One that is not empty is not ours: it has been put in its place.
+Fd new_folder(const std::string& name) {
+  if (::mkdir(name.c_str(), 0700) != 0) return Fd();
+  Fd folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const int copy = folder ? ::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0) : -1;
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy), ::closedir);
+  if (!entries) return Fd();
+  std::size_t count = 0;
+  while (::readdir(entries.get()) != nullptr) ++count;
+  if (count <= 2) return folder;  // . and ..
+  errno = EACCES;
+  return Fd();
+}
+
 bool is_fifo(int fd) {
   struct stat found {};
   return ::fstat(fd, &found) == 0 && S_ISFIFO(found.st_mode);
@@ -72,9 +86,10 @@ Presence::~Presence() {
 }
 
 void Presence::appear() {
-  const auto make = [](const std::string& name, mode_t mode) { return ::mkdir(name.c_str(), mode); };
   const bool shared = is_shared(std::filesystem::path(folder_).parent_path().string());
-  const int failed = shared ? make_shared_as(folder_, 02770, make) : make(folder_, 0700) == 0 ? 0 : errno;
+  const int failed = shared                                ? make_shared_as(folder_, 02770, new_folder)
+                     : ::mkdir(folder_.c_str(), 0700) == 0 ? 0
+                                                           : errno;
   if (failed != 0 && failed != EEXIST) cannot_make(folder_, failed);
   check_client_folder(folder_);
   // Under its final name it has a reader from the first moment on: ENXIO never means "not yet".
