@@ -32,10 +32,21 @@ class Connection final : public Store {
       if (!connected) return std::move(connected).error();
       store_ = *std::move(connected);
     }
-    auto result = call(*store_);
+    auto result = answered(call);
     const auto is = [&](Errc code) { return result.error().code == code; };
     if (!result && (is(Errc::unavailable) || is(Errc::in_doubt) || is(Errc::refused))) store_.reset();
     return result;
+  }
+
+  // Without memory an answer may be left half read.
+  template <class Call>
+  auto answered(Call& call) -> decltype(call(std::declval<Store&>())) {
+    try {
+      return call(*store_);
+    } catch (...) {
+      store_.reset();
+      throw;
+    }
   }
 
   const std::shared_ptr<Origin> origin_;

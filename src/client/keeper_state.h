@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -77,6 +78,8 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void renew(Store& store, const Holds& due);
   void settle_renewed(const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
   void run_errands(Store& store, Instant now);
+  static Status apply(Store& store, std::span<const Request> requests, std::span<Reply> replies,
+                      Instant until);
   void plan_first_purge(Instant now);
   void purge_if_due(Instant now);
   Instant time_for_a_call(Instant now);

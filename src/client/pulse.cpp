@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keeper's thread that talks to the store.
+#include <new>
 #include <utility>
 
 #include "base/text.h"
@@ -93,7 +94,7 @@ void Keeper::State::renew(Store& store, const Holds& due) {
     last_deadline = std::max(last_deadline, hold->believed_until());
   }
   until = std::min(until, last_deadline);  // and not the first: one that dies takes no time from the others
-  const Status status = store.apply(requests, replies, until);
+  const Status status = apply(store, requests, replies, until);
   const Instant now = BootClock::now();
   if (status)
     renewals_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), now - sent);
@@ -130,6 +131,16 @@ void Keeper::State::renew(Store& store, const Holds& due) {
   }
   const std::lock_guard lock(mutex);
   for (const auto& hold : failed) keeping.failed(hold->id, now, jitter.fraction());
+}
+
+// Without memory the next try may have more luck; an exception would end the process.
+Status Keeper::State::apply(Store& store, std::span<const Request> requests, std::span<Reply> replies,
+                            Instant until) {
+  try {
+    return store.apply(requests, replies, until);
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::in_doubt, "out of memory"};
+  }
 }
 
 void Keeper::State::settle_renewed(const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent) {
@@ -191,7 +202,7 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   }
   const Instant sent = BootClock::now();
   const Instant until = std::min(after(sent, one_errand), time_for_a_call(sent));
-  const Status status = store.apply(requests, replies, until);
+  const Status status = apply(store, requests, replies, until);
   if (status)
     errands_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), BootClock::now() - sent);
   else

@@ -85,8 +85,8 @@ TEST_P(TroubleOn, what_a_dead_process_with_our_pid_has_left_behind_is_not_told) 
 // Threads are what takes the most of it.
 TEST_P(TroubleOn, without_memory_no_command_leaves_a_lease_behind) {
   holdfast({"init"});
-  for (const Words& words : std::vector<Words>{{"acquire", "-n", "k", "--ttl", "1h"},
-                                               {"run", "-n", "j", "--ttl", "1h", "--", "true"}}) {
+  for (const Words& words : std::vector<Words>{{"run", "-n", "j", "--ttl", "1h", "--", "true"},
+                                               {"acquire", "-n", "k", "--ttl", "1h"}}) {
     SCOPED_TRACE(words.front());
     int failures = 0;
     for (int megabytes = 10;; ++megabytes) {
@@ -110,8 +110,8 @@ TEST_F(Trouble, without_threads_no_command_leaves_a_lease_behind) {
   fs::copy_file(HOLDFAST_BINARY, path("holdfast"));
   ASSERT_EQ(::chown(path("").c_str(), user, user), 0);
   const Words as_user{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups"};
-  for (const Words& words : std::vector<Words>{{"acquire", "-n", "k", "--ttl", "1h"},
-                                               {"run", "-n", "j", "--ttl", "1h", "--", "true"}}) {
+  for (const Words& words : std::vector<Words>{{"run", "-n", "j", "--ttl", "1h", "--", "true"},
+                                               {"acquire", "-n", "k", "--ttl", "1h"}}) {
     SCOPED_TRACE(words.front());
     int failures = 0;
     for (int most = 1;; ++most) {
