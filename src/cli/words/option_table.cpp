@@ -194,11 +194,11 @@ void help_options(CLI::App& help, Given& given) {
   text(help, "SUBCOMMAND", "", given.subtopic, "");
 }
 
-struct Row {
+struct OptionRow {
   const char* name;
   void (*add_options)(CLI::App& command, Given& given);
 };
-constexpr Row command_rows[] = {
+constexpr OptionRow command_rows[] = {
     {"run", run_options},
     {"acquire", acquire_options},
     {"renew", renew_options},
@@ -223,7 +223,7 @@ constexpr Row command_rows[] = {
 
 // Making all options takes longer than a lease does.  Whose first word names the command gets that one alone,
 // unless it tells about others.
-bool is_alone(const Row& row, std::string_view first) {
+bool is_alone(const OptionRow& row, std::string_view first) {
   return first == row.name && first != "help" && first != "completions";
 }
 
@@ -246,8 +246,8 @@ void build_options(CLI::App& app, Given& given, std::string_view first) {
   app.add_flag("--json", given.json, "answer with one JSON object per line");
   app.add_flag("--quiet", given.quiet, "do not tell how the store is set up; doctor does");
   const auto* const alone = std::find_if(std::begin(command_rows), std::end(command_rows),
-                                         [&](const Row& row) { return is_alone(row, first); });
-  for (const Row& row : command_rows) {
+                                         [&](const OptionRow& row) { return is_alone(row, first); });
+  for (const OptionRow& row : command_rows) {
     if (alone == std::end(command_rows) || alone == &row) row.add_options(add_command(app, row.name), given);
   }
 }
