@@ -187,26 +187,5 @@ TEST_F(Racing, a_purge_beside_acquires_takes_no_lease_and_no_token_falls) {
   done = true;
 }
 
-// Its release has seen nobody who waits, and rings nobody; the waiter sees the old holder.  One of them has
-// to wait for the other.
-TEST_F(Racing, who_waits_looks_again_behind_a_release_that_is_being_committed) {
-  Ours ann(url()), bob(url());
-  ASSERT_EQ(ann.acquire("k", "ann").verdict, Verdict::granted);
-  const auto releasing = psql(), watching = psql();
-  releasing->run("BEGIN");
-  ASSERT_EQ(releasing->run("UPDATE locks SET locked_by = NULL WHERE key = 'k'"), 1);
-  ASSERT_EQ(bob.acquire("k", "bob", 1h, 1min).verdict, Verdict::busy) << "its place is kept now";
-
-  std::jthread commits([&] {
-    const auto waits = [&] {
-      return watching->value("SELECT count(*) FROM pg_stat_activity WHERE " +
-                             std::to_string(releasing->backend()) + " = ANY (pg_blocking_pids(pid))") != "0";
-    };
-    EXPECT_TRUE(await(waits, 5s)) << "nobody waits for the release";
-    releasing->run("COMMIT");
-  });
-  EXPECT_EQ(bob.acquire("k", "bob", 1h, 1min).verdict, Verdict::granted);
-}
-
 }  // namespace
 }  // namespace holdfast::test

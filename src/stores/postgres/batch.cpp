@@ -18,8 +18,6 @@ struct BatchColumn {
   enum : int { n, verdict, token, holder, until_us, now_us, ahead, first_until_us };
 };
 
-constexpr std::size_t many_keys = 10'000;
-
 std::optional<Verdict> verdict_by(char letter) {
   if (letter == 'g') return Verdict::granted;
   if (letter == 'r') return Verdict::released;
@@ -33,6 +31,12 @@ std::optional<Verdict> verdict_by(char letter) {
 void PostgresStore::remember(Keys& keys, std::string_view key) {
   if (keys.size() >= many_keys) keys.clear();
   keys.emplace(key);
+}
+
+Millis PostgresStore::place_of(const Request& r) const {
+  if (r.verb != Verb::acquire || r.place > Millis::zero()) return r.place;
+  const auto asked = unplaced_.find(r.key.text);
+  return asked == unplaced_.end() ? Millis::zero() : asked->second;
 }
 
 PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Millis patience, Locked) {
@@ -53,7 +57,7 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   parameters_.numbers();
   each([](const Request& r) { return length_of(r.ttl); });
   parameters_.numbers();
-  each([](const Request& r) { return length_of(std::min(r.place, Millis(std::chrono::hours(24)))); });
+  each([this](const Request& r) { return length_of(std::min(place_of(r), Millis(std::chrono::hours(24)))); });
   parameters_.numbers();
   each([](const Request& r) {
     return std::optional<std::int64_t>((r.extend ? 1 : 0) + (r.detached ? 2 : 0));
@@ -103,7 +107,8 @@ void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a, Ind
     if (const auto first = a.moment(row, BatchColumn::first_until_us); not_our_turn)
       reply.remaining = first ? remaining(*first, told.now) : Millis(1);
     call.applied = true;
-    const bool waits = reply.verdict == Verdict::busy && request.place > Millis::zero();
+    const bool waits = reply.verdict == Verdict::busy && place_of(request) > Millis::zero();
+    if (const auto key = unplaced_.find(request.key.text); key != unplaced_.end()) unplaced_.erase(key);
     if (waits) {
       remember(waited_for_, request.key.text);
     } else if (const auto key = waited_for_.find(request.key.text); !waits && key != waited_for_.end()) {

@@ -270,6 +270,7 @@ Result<Finished> PostgresEngine::finish(const Finish& how, Instant until) {
       parameters_.text(how.error).text(how.lock.text).number(static_cast<std::int64_t>(number(how.token)));
       parameters_.number(patience_for(until).count());
       more_.clear();
+      more_.text(how.lock.text);
       const Step steps[] = {{statements_.finish, uses_.finish, parameters_},
                             {statements_.unpark, uses_.unpark, more_}};
       const std::size_t needed = how.lock.text.empty() ? 1 : 2;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One request in one statement: sql/acquire.sql, renew.sql, release.sql.
+#include <algorithm>
+
 #include "core/row.h"
 #include "stores/postgres/store.h"
 
@@ -11,6 +13,8 @@ using core::gives_back;
 using core::length_of;
 using core::Row;
 using rows::is_theirs;
+
+constexpr Millis again_soon{50};
 
 struct SingleColumn {
   enum : int { verdict, token, holder, until_us, now_us, ahead };
@@ -44,8 +48,9 @@ PostgresStore::Settled PostgresStore::settle(Call& call, std::size_t i, Millis p
   Reply& reply = call.replies[i];
   switch (r.verb) {
     case Verb::acquire:
-      // Where we have a place somebody waits: we do.
-      if (r.detached || !r.note.empty() || waited_for_.contains(r.key.text)) return Settled::not_yet;
+      // Where we have a place, or have asked for one, somebody waits: we do.
+      if (r.detached || !r.note.empty() || waited_for_.contains(r.key.text) || unplaced_.contains(r.key.text))
+        return Settled::not_yet;
       return settle_acquire(r, reply, call.until, patience);
     case Verb::renew:
       ask_about(r).number(length_of(r.ttl)).flag(r.extend).number(patience.count());
@@ -139,8 +144,15 @@ Answer PostgresStore::look(const Request& r, Instant until) {
 }
 
 void PostgresStore::answer_locked(Call& call, std::size_t i) {
-  const Answer a = look(call.requests[i], call.until);
+  const Request& r = call.requests[i];
+  const Answer a = look(r, call.until);
   answer_as_seen(call, i, a.rows() > 0 ? row_in(a, 0) : Row{});
+  if (r.verb != Verb::acquire || place_of(r) <= Millis::zero()) return;
+  // Who has the row locked may be giving it back, and has not seen our place: it was not kept.  It is asked
+  // for again soon.
+  if (unplaced_.size() >= many_keys) unplaced_.clear();
+  unplaced_.insert_or_assign(std::string(r.key.text), place_of(r));
+  call.replies[i].remaining = std::min(call.replies[i].remaining, again_soon);
 }
 
 }  // namespace holdfast::postgres

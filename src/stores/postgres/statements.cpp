@@ -24,7 +24,9 @@ std::string release_text() {
                              {"holder", "$2::text"},
                              {"token", "$3::bigint"},
                              {"from", ""},
-                             {"if", "set_config('lock_timeout', $4::bigint::text, true) IS NOT NULL"}});
+                             {"if",
+                              "set_config('lock_timeout', $4::bigint::text, true) IS NOT NULL AND l.xmin = "
+                              "(SELECT s.xmin FROM {locks} AS s WHERE s.key::text = $1::text)"}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 // settle, and every larger batch, is one statement over arrays (sql/apply.sql): keys in bytewise order, each
 // once; a key that comes twice travels in a second wave.
 #pragma once
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -45,6 +46,8 @@ class PostgresStore final : public rows::RowStore {
   // Begins the parameters of its statement.
   Parameters& ask_about(const Request& request);
   Answer look(const Request& request, Instant until);
+  // For an acquire: what it asks for, or what it asked for when the row was locked.
+  Millis place_of(const Request& request) const;
   // A release found no row: makes sure that none is being made.
   Settled make_sure(const Request& request, Instant until, Millis patience);
   void answer_locked(Call& call, std::size_t i) override;
@@ -65,9 +68,12 @@ class PostgresStore final : public rows::RowStore {
   Parameters parameters_;
   Instant asked_{};
   // Keys in whose queue we probably are, and keys that we have released last: what to try first.
+  static constexpr std::size_t many_keys = 10'000;  // then all are forgotten
   using Keys = std::set<std::string, std::less<>>;
   static void remember(Keys& keys, std::string_view key);
   Keys waited_for_, freed_;
+  // Places that were asked for and not kept, as somebody had the row of their key locked.
+  std::map<std::string, Millis, std::less<>> unplaced_;
 };
 
 }  // namespace holdfast::postgres

@@ -3,7 +3,7 @@
 -- {client} whose places in queues are ours
 wanted AS MATERIALIZED (
   SELECT w.*, w.ttl_us::float8 * interval '1us' AS ttl, c.now, c.in_time,
-         l.key IS NOT NULL AS known, l.locked_by::text AS locked_by, l.locked_until, l.sequence,
+         l.key IS NOT NULL AS known, l.locked_by::text AS locked_by, l.locked_until, l.sequence, l.xmin AS version,
          l.locked_by IS NOT NULL AND coalesce(l.locked_until >= c.now, true) AS live,
          q.places, q.clients, q.first_until
     FROM clock AS c

@@ -12,12 +12,14 @@ made AS (
   ON CONFLICT (key) DO NOTHING
   RETURNING key::text AS key, locked_by::text AS locked_by, sequence, locked_until
 ), locked AS MATERIALIZED (
-  SELECT j.n, j.key, j.verb, j.holder, j.token, j.ttl, j.flags, j.note, j.clients,
+  SELECT j.n, j.key, j.verb, j.holder, j.token, j.ttl, j.place_us, j.flags, j.note, j.clients,
          l.locked_by::text AS locked_by, l.locked_at, l.locked_until, l.sequence
     FROM chosen AS j
     JOIN {locks} AS l ON l.key::text = j.key
-   WHERE (j.likely OR (j.verb = 'a' AND j.place_us > 0 AND j.in_time AND {client} = ANY (j.clients)))
+   WHERE (j.likely OR (j.verb = 'a' AND j.place_us > 0 AND j.in_time))
      AND j.known AND (SELECT count(*) FROM made) IS NOT NULL
+     -- Somebody may have taken a place since the snapshot (touched): asked again we see whom to ring.
+     AND (j.verb NOT IN ('r', 'e') OR l.xmin = j.version)
    ORDER BY j.n
      FOR NO KEY UPDATE OF l
 ), seen AS MATERIALIZED (  -- on the clock again: the locks may have been waited for
@@ -48,6 +50,12 @@ made AS (
     FROM decided AS d
    WHERE l.key::text = d.key AND d.outcome <> 'nothing'
   RETURNING d.n, d.outcome, l.locked_by::text AS locked_by, l.locked_until, l.sequence
+), touched AS (  -- by a place that is new, so that a release which has not seen it has to look again
+  UPDATE {locks} AS l
+     SET locked_by = l.locked_by
+    FROM decided AS d
+   WHERE l.key::text = d.key AND d.outcome = 'nothing' AND d.verb = 'a' AND d.place_us > 0
+     AND NOT coalesce({client} = ANY (d.clients), false)
 ), answered AS MATERIALIZED (
   SELECT j.n, j.verb, j.key, j.holder, j.place_us, j.flags, j.note, j.now, j.in_time, j.likely,
          j.places, j.clients, j.first_until,

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whoever takes a place in a queue learns of every release: it sees it, or it is rung.
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <thread>
+
+#include "holdfast/holdfast.h"
+#include "tests/postgres/jobs_suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class WakeUp : public PostgresTest {
+ protected:
+  WakeUp() { make_tables(url()); }
+
+  // Statements of whoever connects so have read what there is, and stop there before they lock a row, until
+  // open_gate().
+  std::string slow_url() const { return url() + "&application_name=slow"; }
+  void close_gate() {
+    gate_->run(
+        "CREATE FUNCTION wait_at_gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF current_setting('application_name') = 'slow' THEN PERFORM pg_advisory_xact_lock_shared(" +
+        gate_number() + "); END IF; RETURN NULL; END $$; SELECT pg_advisory_lock(" + gate_number() +
+        "); CREATE TRIGGER gate BEFORE UPDATE ON locks FOR EACH STATEMENT EXECUTE FUNCTION " + schema_ +
+        ".wait_at_gate()");
+  }
+  void await_somebody_at_gate() {
+    EXPECT_TRUE(await([&] {
+      return watching_->run(
+                 "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = " +
+                 gate_number()) == 1;
+    }));
+  }
+  void open_gate() { gate_->run("SELECT pg_advisory_unlock_all(); DROP FUNCTION wait_at_gate() CASCADE"); }
+
+  // Somebody takes a place while `release`, which has read that nobody waits, stands at the gate.
+  void expect_rung_by(const std::string& key, const std::function<void()>& release) {
+    Ours bob(url());
+    const auto bell = bob.store().bell();
+    close_gate();
+    std::jthread releasing(release);
+    await_somebody_at_gate();
+    EXPECT_EQ(bob.acquire(key, "bob", 1h, 1h).verdict, Verdict::busy);
+    EXPECT_EQ(bob.acquire(key, "bob", 1h).verdict, Verdict::busy);
+    open_gate();
+    releasing.join();
+    EXPECT_TRUE(await(
+        [&] {
+          const auto keys = bell->rung().value();
+          return std::find(keys.begin(), keys.end(), key) != keys.end();
+        },
+        5s));
+  }
+  std::string gate_number() const { return std::to_string(gate_->backend()); }
+
+  const std::unique_ptr<Psql> gate_ = psql(), watching_ = psql();
+};
+
+TEST_F(WakeUp, who_takes_a_place_sees_a_release_that_is_being_committed) {
+  Ours ann(url()), bob(url());
+  ASSERT_EQ(ann.acquire("k", "ann").verdict, Verdict::granted);
+  const auto releasing = psql();
+  releasing->run("BEGIN");
+  ASSERT_EQ(releasing->run("UPDATE locks SET locked_by = NULL WHERE key = 'k'"), 1);
+  std::atomic<bool> over = false;
+  std::jthread commits([&] {
+    EXPECT_TRUE(await([&] {
+      return over || watching_->run("SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))",
+                                    {std::to_string(releasing->backend())}) == 1;
+    }));
+    releasing->run("COMMIT");
+  });
+  // As a client asks: for a place, and then once more.
+  Reply reply = bob.acquire("k", "bob", 1h, 1h);
+  if (reply.verdict == Verdict::busy) reply = bob.acquire("k", "bob", 1h);
+  over = true;
+  EXPECT_EQ(reply.verdict, Verdict::granted);
+}
+
+// Longer than anybody waits for a locked row: it is looked at again soon, and not when its lease ends.
+TEST_F(WakeUp, behind_a_release_whose_commit_takes_long_one_looks_again_soon) {
+  Ours ann(url());
+  Client bob = open(url(), {.place = 1h});
+  ASSERT_EQ(ann.acquire("k", "ann").verdict, Verdict::granted);
+  const auto releasing = psql();
+  releasing->run("BEGIN");
+  ASSERT_EQ(releasing->run("UPDATE locks SET locked_by = NULL WHERE key = 'k'"), 1);
+  std::jthread waiting([&] { EXPECT_TRUE(bob.try_acquire("k", {.wait = 1min})); });
+  std::set<std::string> looks;
+  EXPECT_TRUE(await([&] {
+    const std::string look =
+        watching_->value("SELECT query_start FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))",
+                         {std::to_string(releasing->backend())});
+    if (!look.empty()) looks.insert(look);
+    return looks.size() > 3;
+  }));
+  releasing->run("COMMIT");
+}
+
+TEST_F(WakeUp, a_release_that_began_before_somebody_took_a_place_rings) {
+  Ours ann(slow_url());
+  const Reply mine = ann.acquire("k", "ann");
+  expect_rung_by("k", [&] { EXPECT_EQ(ann.release("k", "ann", mine.token).verdict, Verdict::released); });
+}
+
+TEST_F(WakeUp, so_does_one_of_many) {
+  Ours ann(slow_url());
+  ann.acquire("k", "ann");
+  ann.acquire("l", "ann");
+  expect_rung_by("k", [&] {
+    const Request both[] = {{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}},
+                            {.verb = Verb::release, .key = {"l"}, .holder = {"ann"}}};
+    Reply replies[2];
+    ASSERT_TRUE(ann.store().apply(both, replies, soon()));
+    EXPECT_EQ(replies[0].verdict, Verdict::released);
+    EXPECT_EQ(replies[1].verdict, Verdict::released);
+  });
+}
+
+TEST_F(WakeUp, so_does_who_breaks_a_lease) {
+  Ours ann(slow_url());
+  const Token token = ann.acquire("k", "ann").token;
+  expect_rung_by("k", [&] {
+    const auto broken = ann.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"olga"}, .token = token});
+    ASSERT_TRUE(broken);
+    EXPECT_EQ(broken->verdict, Verdict::released);
+  });
+}
+
+TEST_F(WakeUp, so_does_a_job_that_ends) {
+  Worker worker(slow_url());
+  worker.enqueue(job_of("k"));
+  const Claimed claimed = worker.claim("w");
+  expect_rung_by("k", [&] { EXPECT_TRUE(worker.finish(claimed).released); });
+}
+
+// The other way round: who takes the place has locked the row first.
+TEST_F(WakeUp, a_release_that_waited_for_whoever_took_a_place_rings) {
+  Ours ann(url()), bob(url());
+  const auto bell = bob.store().bell();
+  for (const char* key : {"k", "l"}) ASSERT_EQ(ann.acquire(key, "ann").verdict, Verdict::granted);
+  const auto placing = psql();
+  placing->run(
+      "BEGIN; UPDATE locks SET locked_by = locked_by WHERE key = 'k'; INSERT INTO holdfast_waiters (key, "
+      "client, "
+      "waiter, until) VALUES ('k', '" +
+      bob.origin().client() + "', 'bob', '9999-01-01')");
+  std::jthread releasing([&] {
+    const Request both[] = {{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}},
+                            {.verb = Verb::release, .key = {"l"}, .holder = {"ann"}}};
+    Reply replies[2];
+    ASSERT_TRUE(ann.store().apply(both, replies, soon()));
+    EXPECT_EQ(replies[0].verdict, Verdict::released);
+  });
+  EXPECT_TRUE(await([&] {
+    return watching_->run("SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))",
+                          {std::to_string(placing->backend())}) == 1;
+  }));
+  placing->run("COMMIT");
+  releasing.join();
+  EXPECT_TRUE(await([&] { return bell->rung().value() == std::vector<std::string>{"k"}; }, 5s));
+}
+
+// A wake-up that is missed costs a third of a place.
+TEST_F(WakeUp, two_who_take_a_key_in_turns_never_wait_while_it_is_free) {
+  constexpr Millis place = 60s, far_too_long = place / 6;
+  constexpr int turns = 150;
+  std::atomic<bool> missed = false;
+  std::atomic<int> taken = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      Client client = open(url(), {.place = place});
+      for (int i = 0; i < turns && !missed; ++i) {
+        const Instant asked = BootClock::now();
+        auto lease = client.try_acquire("k", {.ttl = 5min, .wait = 5min});
+        ASSERT_TRUE(lease) << lease.error().detail;
+        if (BootClock::now() - asked > far_too_long) missed = true;
+        ++taken;
+        ASSERT_TRUE(lease->try_release());
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_FALSE(missed) << "after " << taken << " turns";
+}
+
+}  // namespace
+}  // namespace holdfast::test
