@@ -50,6 +50,16 @@ TEST(Settings, a_host_elsewhere_gets_verify_full_and_a_local_one_does_not) {
   EXPECT_EQ(word(Settings::from("postgres://app@127.example.org/app", {}).value(), "sslmode"), "verify-full");
 }
 
+TEST(Settings, a_dead_line_is_noticed_by_the_system_within_seconds_unless_told_otherwise) {
+  const Settings usual = Settings::from("postgres://app@localhost/app", {}).value();
+  for (const char* name : {"keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"})
+    EXPECT_NE(word(usual, name), "") << name;
+  const Settings given =
+      Settings::from("postgres://app@localhost/app?keepalives_idle=77", {{"tcp_user_timeout", "5"}}).value();
+  EXPECT_EQ(word(given, "keepalives_idle"), "77");
+  EXPECT_EQ(word(given, "tcp_user_timeout"), "5");
+}
+
 TEST(Settings, what_is_given_is_left_as_it_is) {
   EXPECT_EQ(word(Settings::from("postgres://db.example/app", {{"sslmode", "require"}}).value(), "sslmode"),
             "require");

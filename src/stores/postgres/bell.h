@@ -11,20 +11,26 @@
 
 namespace holdfast::postgres {
 
+// A line on which nothing happens may be dead without a word.  So a server that has been silent for a few
+// seconds is asked for a sign of life, and one that gives none is connected to anew.
 class ListenBell final : public Bell {
  public:
   // Does not fail: one that cannot connect tries again whenever it is asked what rang, about once a second.
   explicit ListenBell(std::shared_ptr<const Site> site);
 
-  // Of the connection, or of a timer while there is none.
-  int fd() const noexcept override { return connection_ ? connection_->fd() : timer_.get(); }
+  // Of the connection and of a timer, which says when to ask, or to connect again.
+  int fd() const noexcept override { return either_.get(); }
+  // A key "" where something came but nothing rang.
   Result<std::vector<std::string>> rung() override;
 
  private:
   void listen() noexcept;
+  void hang_up() noexcept;
+  // The server may still be there; `time_is_over`: nothing was heard since the timer was set.
+  bool is_alive(bool time_is_over);
 
   const std::shared_ptr<const Site> site_;
-  const Fd timer_;  // readable when it is time to connect again
+  const Fd timer_, either_;
   std::optional<Connection> connection_;
 };
 

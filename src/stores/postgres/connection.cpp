@@ -263,8 +263,17 @@ Answer Connection::run(const Statement& statement, std::uint8_t& times, Paramete
   return run(statement.text, p, until);
 }
 
+bool Connection::ping() {
+  pinged_ = PQsendQueryParams(connection_.get(), "SELECT", 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
+  return pinged_ && PQflush(connection_.get()) >= 0;
+}
+
 bool Connection::take_notices(std::vector<std::string>& payloads) {
   if (PQconsumeInput(connection_.get()) != 1 || PQstatus(connection_.get()) != CONNECTION_OK) return false;
+  while (pinged_ && PQisBusy(connection_.get()) == 0) {
+    const OwnedResult result(PQgetResult(connection_.get()));
+    pinged_ = result != nullptr;
+  }
   while (true) {
     const OwnedNotice notice(PQnotifies(connection_.get()));
     if (!notice) return !dismissed_;

@@ -86,6 +86,12 @@ class Connection {
   // What was notified meanwhile: payloads.  False: the connection is lost.
   bool take_notices(std::vector<std::string>& payloads);
 
+  // Asks for a sign of life, and does not wait for it: take_notices() reads it.  False: the connection is
+  // lost.
+  bool ping();
+  // That sign has not come yet.
+  bool pinged() const noexcept { return pinged_; }
+
   const Settings& settings() const noexcept { return settings_; }
 
  private:
@@ -109,6 +115,7 @@ class Connection {
   bool prepares_ = true, tuned_ = false;
   bool warned_ = false;     // the server has doubts about what it has just done
   bool dismissed_ = false;  // it has said farewell
+  bool pinged_ = false;
 };
 
 }  // namespace holdfast::postgres

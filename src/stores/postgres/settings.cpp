@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "base/address.h"
 #include "base/text.h"
@@ -68,6 +69,11 @@ bool has_own_certificates() {
   const char* home = std::getenv("HOME");
   return home != nullptr && ::access((std::string(home) + "/.postgresql/root.crt").c_str(), F_OK) == 0;
 }
+
+constexpr std::pair<const char*, const char*> line_checks[] = {{"keepalives_idle", "10"},
+                                                               {"keepalives_interval", "5"},
+                                                               {"keepalives_count", "3"},
+                                                               {"tcp_user_timeout", "15000"}};
 
 // In whatever language: "0" stands there by itself.
 bool is_about_port_0(std::string_view complaint) {
@@ -141,6 +147,10 @@ Status Settings::look_up() {
   const std::string kerberos = find(used, "gssencmode");
   if (!is_given("PGGSSENCMODE") && find(words_, "gssencmode").empty() && kerberos == "prefer")
     put(words_, "gssencmode", "disable");
+  // A line that went dead is noticed within seconds, and not after the two hours of the system.
+  for (const auto& [name, value] : line_checks) {
+    if (is_known(name) && find(used, name).empty()) put(words_, name, value);
+  }
   put(words_, "client_encoding", "UTF8");
   put(words_, "fallback_application_name", "holdfast");
 

@@ -28,7 +28,8 @@ Relay::Relay(std::vector<int> behind, std::chrono::milliseconds delay)
     : behind_(std::move(behind)),
       delay_(delay),
       door_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
-      end_(::eventfd(0, EFD_CLOEXEC)) {
+      end_(::eventfd(0, EFD_CLOEXEC)),
+      forget_(::eventfd(0, EFD_CLOEXEC)) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   if (::bind(door_.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
@@ -42,6 +43,12 @@ Relay::Relay(std::vector<int> behind, std::chrono::milliseconds delay)
 Relay::~Relay() {
   (void)::eventfd_write(end_.get(), 1);
   thread_.join();
+}
+
+void Relay::forget() {
+  forgotten_ = false;
+  (void)::eventfd_write(forget_.get(), 1);
+  forgotten_.wait(false);
 }
 
 void Relay::let_in() {
@@ -81,11 +88,20 @@ void Relay::drop(int fd) {
 
 void Relay::serve() {
   while (true) {
-    std::vector<pollfd> watched = {{end_.get(), POLLIN, 0}, {door_.get(), POLLIN, 0}};
+    std::vector<pollfd> watched = {
+        {end_.get(), POLLIN, 0}, {forget_.get(), POLLIN, 0}, {door_.get(), POLLIN, 0}};
     for (const auto& [fd, other] : others_) watched.push_back({fd, POLLIN, 0});
     if (::poll(watched.data(), watched.size(), -1) < 0) continue;
     if (watched[0].revents != 0) return;
-    for (std::size_t i = 2; i < watched.size(); ++i) {
+    if (eventfd_t count = 0; watched[1].revents != 0) {
+      (void)::eventfd_read(forget_.get(), &count);
+      others_.clear();
+      servers_.clear();
+      forgotten_ = true;
+      forgotten_.notify_all();
+      continue;
+    }
+    for (std::size_t i = 3; i < watched.size(); ++i) {
       const int fd = watched[i].fd;
       if (watched[i].revents == 0 || !others_.contains(fd)) continue;
       // Also the others wait, as who diagnoses asks one after the other.
@@ -94,7 +110,7 @@ void Relay::serve() {
         return;
       if (!pass_on(fd, others_[fd])) drop(fd);
     }
-    if (watched[1].revents != 0) let_in();
+    if (watched[2].revents != 0) let_in();
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // relay.h - one address with several servers behind it: connections go to them in turn.  It can be far away.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <set>
@@ -19,6 +20,10 @@ class Relay {
 
   int port() const noexcept { return port_; }
 
+  // What is connected now is neither passed on nor ended any more, as behind a router that has lost its
+  // state; who comes later is served.
+  void forget();
+
  private:
   void serve();
   void let_in();
@@ -28,7 +33,8 @@ class Relay {
 
   const std::vector<int> behind_;
   const std::chrono::milliseconds delay_;
-  const Fd door_, end_;
+  const Fd door_, end_, forget_;
+  std::atomic<bool> forgotten_ = false;
   int port_ = 0;
   std::size_t served_ = 0;
   std::map<int, Fd> ends_;     // all that are open
