@@ -170,6 +170,48 @@ TEST_F(Diagnosed, what_everybody_may_put_into_the_search_path_is_told) {
   EXPECT_TRUE(diagnosis_of(url).findings.empty());
 }
 
+TEST_F(Diagnosed, a_search_path_that_puts_others_before_pg_catalog_is_a_warning) {
+  const std::string url = least() + "&options=-csearch_path%3D" + schema_ + "%2Cpg_catalog";
+  EXPECT_THAT(topics_at(url), ::testing::ElementsAre("warning postgres.search-path"));
+}
+
+TEST_F(Diagnosed, a_table_that_is_somebody_elses_and_what_runs_there_as_us_is_told) {
+  const std::string url = least();
+  const std::string stranger = role_ + "_x";
+  shared_postgres().execute("CREATE ROLE " + stranger + "; GRANT CREATE, USAGE ON SCHEMA " + schema_ +
+                            " TO " + stranger);
+  psql()->run("ALTER TABLE locks OWNER TO " + stranger);
+  const Diagnosis owned = diagnosis_of(url);
+  EXPECT_TRUE(has(owned, "postgres.owner", Weight::warning));
+  EXPECT_THAT(the(owned, "postgres.owner").what, AllOf(HasSubstr("locks"), HasSubstr(stranger)));
+  EXPECT_EQ(owned.grade, 'C');
+  EXPECT_TRUE(has(diagnosis_of(this->url()), "postgres.owner", Weight::warning)) << "a superuser is told too";
+  // Whoever is that owner, or has its rights, or owns the schema, is no stranger.
+  shared_postgres().execute("GRANT " + stranger + " TO " + role_);
+  EXPECT_TRUE(diagnosis_of(url).findings.empty());
+  shared_postgres().execute("REVOKE " + stranger + " FROM " + role_);
+  psql()->run("ALTER SCHEMA " + schema_ + " OWNER TO " + stranger);
+  EXPECT_TRUE(diagnosis_of(url).findings.empty());
+  psql()->run("ALTER SCHEMA " + schema_ + " OWNER TO postgres; ALTER TABLE locks OWNER TO postgres");
+
+  psql()->run(
+      "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; "
+      "CREATE TRIGGER spy AFTER UPDATE ON holdfast_waiters FOR EACH STATEMENT EXECUTE FUNCTION " +
+      schema_ + ".f()");
+  EXPECT_THAT(the(diagnosis_of(url), "postgres.triggers").what, HasSubstr("spy on holdfast_waiters"));
+  psql()->run(
+      "DROP TRIGGER spy ON holdfast_waiters; CREATE RULE odd AS ON DELETE TO holdfast_log DO ALSO NOTHING");
+  EXPECT_THAT(the(diagnosis_of(url), "postgres.triggers").what, HasSubstr("odd on holdfast_log"));
+  psql()->run("DROP RULE odd ON holdfast_log; ALTER TABLE holdfast_jobs ENABLE ROW LEVEL SECURITY");
+  EXPECT_THAT(the(diagnosis_of(url), "postgres.row-security").what, HasSubstr("holdfast_jobs"));
+  psql()->run(
+      "ALTER TABLE holdfast_jobs DISABLE ROW LEVEL SECURITY; ALTER TABLE holdfast_facts RENAME TO other; "
+      "CREATE VIEW holdfast_facts AS SELECT * FROM other; GRANT ALL ON holdfast_facts TO " +
+      role_);
+  EXPECT_TRUE(has(diagnosis_of(url), "postgres.columns", Weight::danger));
+  shared_postgres().execute("DROP OWNED BY " + stranger + "; DROP ROLE " + stranger);
+}
+
 TEST_F(Diagnosed, a_pooler_is_noticed_and_nothing_stays_behind_in_it) {
   make_tables(url());
   const PgBouncer bouncer{shared_postgres(), {"default_pool_size = 1"}};

@@ -102,7 +102,14 @@ class Diagnosing {
     parameters.texts();
     for (const char* word : {"waiters", "facts", "log", "state"}) parameters.add(hello_.tables.beside(word));
     parameters.texts();
-    for (int i = 0; i < path.rows(); ++i) parameters.add(path.text(i, 0));
+    std::string before;
+    for (int i = 0; i < path.rows(); ++i) {
+      parameters.add(path.text(i, 0));
+      if (path.text(i, 0) == "pg_catalog") depth_.before_catalog = std::exchange(before, {});
+      before += (before.empty() ? "" : ", ") + std::string(path.text(i, 0));
+    }
+    parameters.texts();
+    for (const char* word : {"jobs", "ticks"}) parameters.add(hello_.tables.beside(word));
     const Answer answer = ask_alone(diagnose_sql, parameters);
     depth_.synchronous_commit = answer.text(0, 0);
     depth_.superuser = answer.flag(0, 1);
@@ -114,6 +121,11 @@ class Diagnosing {
     depth_.namesakes = answer.number(0, 7);
     depth_.aurora = answer.flag(0, 8);
     depth_.several_primaries = answer.flag(0, 9);
+    depth_.strangers = answer.text(0, 10);
+    depth_.theirs = answer.text(0, 11);
+    depth_.hooks = answer.text(0, 12);
+    depth_.filtered = answer.text(0, 13);
+    depth_.no_tables = answer.text(0, 14);
     if (inside) look_at_privileges();
   }
 

@@ -103,6 +103,13 @@ void look_at_account(const Depth& depth, Found& found) {
   if (!depth.grants.empty())
     found.danger("postgres.privileges", "this user lacks what a client needs: no lease can be taken",
                  printable(in_a_row(depth.grants)));
+  if (!depth.before_catalog.empty())
+    found.warn(
+        "postgres.search-path",
+        "the search path names " + printable(depth.before_catalog) +
+            " before pg_catalog: what is called there as a function or an operator of PostgreSQL's own is "
+            "taken in its place",
+        "ALTER ROLE … SET search_path, without pg_catalog: then it comes first");
   if (depth.namesakes > 0)
     found.warn("postgres.search-path",
                "everybody may make functions in " + printable(depth.writable) +
@@ -114,6 +121,29 @@ void look_at_account(const Depth& depth, Found& found) {
         "postgres.search-path",
         "everybody may make functions in " + printable(depth.writable) + ", which is in the search path",
         "REVOKE CREATE ON SCHEMA … FROM PUBLIC");
+}
+
+// Whoever owns a table, or may add a trigger, has their SQL run by everybody who writes there.
+void look_at_owners(const Depth& depth, Found& found) {
+  if (!depth.strangers.empty())
+    found.warn("postgres.owner",
+               printable(depth.theirs) + " belongs to " + printable(depth.strangers) +
+                   ", who owns neither the schema nor the database: with a trigger there, an owner runs SQL "
+                   "as whoever takes a lease",
+               "ALTER TABLE … OWNER TO whoever keeps your leases; if it is not yours, name your own with "
+               "?table=SCHEMA.locks");
+  if (!depth.hooks.empty())
+    found.warn("postgres.triggers",
+               "triggers or rules run with our statements, as this user: " + printable(depth.hooks),
+               "DROP what is not yours; know what the others do");
+  if (!depth.filtered.empty())
+    found.warn("postgres.row-security",
+               "row security applies to this user: it may not see every lease, or not be let to write one: " +
+                   printable(depth.filtered),
+               "ALTER TABLE … DISABLE ROW LEVEL SECURITY, or a role with BYPASSRLS");
+  if (!depth.no_tables.empty())
+    found.danger("postgres.columns", "is no table: " + printable(depth.no_tables),
+                 "drop it, and let `holdfast init` make it");
 }
 
 void look_at_way(const Depth& depth, const Hello& hello, Found& found) {
@@ -179,6 +209,7 @@ std::vector<Finding> findings_of(const Depth& depth, const Hello& hello) {
   Found found;
   look_at_tables(hello, found);
   look_at_account(depth, found);
+  look_at_owners(depth, found);
   look_at_way(depth, hello, found);
   if (depth.synchronous_commit != "on" && depth.synchronous_commit != "remote_apply")
     found.note(

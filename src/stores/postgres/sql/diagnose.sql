@@ -1,7 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What costs more to find out.  Asked where the search path is pg_catalog alone.
 -- $1 the lock table, quoted  $2 names of what lies beside it  $3 the schemas of the search path
-WITH writable AS (
+-- $4 names of what only jobs have beside it
+WITH ours AS (
+  SELECT o.oid, o.relname::text AS name, o.relkind, o.relowner, o.relnamespace
+    FROM pg_class AS c
+    JOIN pg_class AS o ON o.relnamespace = c.relnamespace
+                      AND (o.oid = c.oid OR o.relname::text = ANY ($2::text[] || $4::text[]))
+   WHERE c.oid = to_regclass($1::text)::oid
+), strangers AS (  -- owners who are neither over the database or the schema nor ourselves, or one of whom we are
+  SELECT o.name, r.rolname::text AS owner
+    FROM ours AS o
+    JOIN pg_roles AS r ON r.oid = o.relowner
+    JOIN pg_namespace AS n ON n.oid = o.relnamespace
+    JOIN pg_database AS d ON d.datname = current_database()
+    JOIN pg_roles AS me ON me.rolname = current_user
+   WHERE NOT pg_has_role(r.oid, n.nspowner, 'MEMBER') AND NOT pg_has_role(r.oid, d.datdba, 'MEMBER')
+     AND CASE WHEN me.rolsuper THEN r.oid <> me.oid ELSE NOT pg_has_role(r.oid, 'MEMBER') END
+), hooks AS (
+  SELECT t.tgname || ' on ' || o.name AS name
+    FROM ours AS o JOIN pg_trigger AS t ON t.tgrelid = o.oid
+   WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'
+   UNION ALL
+  SELECT w.rulename || ' on ' || o.name
+    FROM ours AS o JOIN pg_rewrite AS w ON w.ev_class = o.oid
+   WHERE o.relkind IN ('r', 'p') AND w.ev_enabled <> 'D'
+), writable AS (
   SELECT n.oid, n.nspname::text AS name
     FROM pg_namespace AS n
    WHERE n.nspname::text = ANY ($3::text[]) AND NOT starts_with(n.nspname::text, 'pg_')
@@ -30,6 +54,11 @@ SELECT current_setting('synchronous_commit'),
        (SELECT count(*) FROM namesakes AS f
          WHERE NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = f.class AND d.objid = f.oid AND d.deptype = 'e')),
        EXISTS (SELECT FROM pg_proc AS p WHERE p.proname = 'aurora_version'),
-       EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'bdr')
+       EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'bdr'),
+       (SELECT string_agg(DISTINCT s.owner, ', ') FROM strangers AS s),
+       (SELECT string_agg(s.name, ', ' ORDER BY s.name) FROM strangers AS s),
+       (SELECT string_agg(h.name, ', ' ORDER BY h.name) FROM hooks AS h),
+       (SELECT string_agg(o.name, ', ' ORDER BY o.name) FROM ours AS o WHERE row_security_active(o.oid)),
+       (SELECT string_agg(o.name, ', ' ORDER BY o.name) FROM ours AS o WHERE o.relkind NOT IN ('r', 'p'))
   FROM (SELECT to_regclass($1::text)::oid AS found) AS t
   LEFT JOIN pg_class AS c ON c.oid = t.found;
