@@ -2,6 +2,8 @@
 // What goes wrong between us and a server, and what a caller is told.
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "tests/postgres/suite.h"
@@ -229,6 +231,43 @@ TEST_F(OwnServer, no_password_where_one_is_asked_for_is_refused) {
   ASSERT_FALSE(without);
   EXPECT_EQ(without.error().code, Errc::refused);
   EXPECT_THAT(without.error().detail, AllOf(HasSubstr("PGPASSWORD"), HasSubstr("@FILE")));
+}
+
+TEST(FullServer, is_unavailable_and_lets_us_in_when_somebody_leaves) {
+  PostgresServer server(
+      {.authentication = "trust",
+       .lines = {"max_connections = 5", "superuser_reserved_connections = 0", "max_wal_senders = 0"},
+       .fsync = false});
+  make_tables(server.url());
+  Client client = open(server.url());
+  std::vector<std::unique_ptr<Psql>> others;
+  others.push_back(std::make_unique<Psql>(server.url()));
+  others[0]->run(
+      "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'holdfast'");
+  const auto is_full = [&] {
+    try {
+      others.push_back(std::make_unique<Psql>(server.url()));
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  };
+  ASSERT_TRUE(await(is_full));
+  const auto connected = try_origin(server.url()).value()->connect(soon());
+  ASSERT_FALSE(connected);
+  EXPECT_EQ(connected.error().code, Errc::unavailable);
+  EXPECT_THAT(connected.error().detail, HasSubstr("53300"));
+  const auto refusals = [&] {
+    std::ifstream file(server.log());
+    const std::string log((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    int count = 0;
+    for (std::size_t at = 0; (at = log.find("too many clients", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  const int before = refusals();
+  std::jthread waiting([&] { EXPECT_TRUE(client.try_acquire("k", {.wait = 1min})); });
+  EXPECT_TRUE(await([&] { return refusals() > before; }));
+  others.clear();
 }
 
 TEST_F(OwnServer, leases_survive_a_server_that_is_killed_and_tokens_rise) {
