@@ -3,9 +3,14 @@
 #include "stores/postgres/settings.h"
 
 #include <gmock/gmock.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "holdfast/client.h"
 #include "stores/postgres/fault.h"
@@ -48,6 +53,40 @@ TEST(Settings, a_host_elsewhere_gets_verify_full_and_a_local_one_does_not) {
   EXPECT_EQ(word(Settings::from("postgres://app@localhost,db.example/app", {}).value(), "sslmode"),
             "verify-full");
   EXPECT_EQ(word(Settings::from("postgres://app@127.example.org/app", {}).value(), "sslmode"), "verify-full");
+}
+
+// Run in a process of its own, in which the home that the system knows of this user is an empty folder.
+template <class Body>
+int at_an_empty_home(const Body& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const passwd* const user = ::getpwuid(::geteuid());
+    const bool ready = user != nullptr && ::unshare(CLONE_NEWNS) == 0 &&
+                       ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                       ::mount("none", user->pw_dir, "tmpfs", 0, nullptr) == 0;
+    ::_exit(ready ? body(std::string(user->pw_dir)) : 77);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Settings, a_certificate_of_ones_own_counts_without_HOME_too) {
+  const int outcome = at_an_empty_home([](const std::string& home) {
+    const std::string path = home + "/.postgresql/root.crt";
+    std::filesystem::create_directories(home + "/.postgresql");
+    write_file(path, "");
+    const auto trusted = [] {
+      return word(Settings::from("postgres://app@db.example/app", {}).value(), "sslrootcert");
+    };
+    const bool with = trusted() == path;
+    ::unsetenv("HOME");
+    const bool without = trusted() == path;
+    ::setenv("HOME", "", 1);
+    return (with ? 0 : 1) + (without ? 0 : 2) + (trusted() == path ? 0 : 4);
+  });
+  if (outcome == 77) GTEST_SKIP() << "it takes a mount of our own";
+  EXPECT_EQ(outcome, 0);
 }
 
 TEST(Settings, a_dead_line_is_noticed_by_the_system_within_seconds_unless_told_otherwise) {

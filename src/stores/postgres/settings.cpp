@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/postgres/settings.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <memory>
@@ -65,9 +67,18 @@ std::string system_certificates() {
   return {};
 }
 
-bool has_own_certificates() {
-  const char* home = std::getenv("HOME");
-  return home != nullptr && ::access((std::string(home) + "/.postgresql/root.crt").c_str(), F_OK) == 0;
+// Whom this user trusts, as libpq finds it: without HOME where the system says that the user is at home.
+// Empty: nothing is there.
+std::string own_certificates() {
+  std::array<char, 4096> space;
+  passwd entry{};
+  passwd* user = nullptr;
+  std::string home = is_given("HOME") ? std::getenv("HOME") : "";
+  if (home.empty() && ::getpwuid_r(::geteuid(), &entry, space.data(), space.size(), &user) == 0 &&
+      user != nullptr)
+    home = user->pw_dir;
+  const std::string path = home + "/.postgresql/root.crt";
+  return ::access(path.c_str(), F_OK) == 0 ? path : "";
 }
 
 constexpr std::pair<const char*, const char*> line_checks[] = {{"keepalives_idle", "10"},
@@ -135,8 +146,10 @@ Status Settings::look_up() {
                           (find(used, "sslmode") != "prefer" && !find(used, "sslmode").empty());
   if (!mode_given && !all_local(used)) put(words_, "sslmode", "verify-full");
   const bool full = find(words_, "sslmode") == "verify-full" || find(used, "sslmode") == "verify-full";
-  if (full && find(used, "sslrootcert").empty() && !has_own_certificates()) {
-    if (std::string path = system_certificates(); !path.empty()) put(words_, "sslrootcert", std::move(path));
+  if (full && find(used, "sslrootcert").empty()) {
+    std::string path = own_certificates();
+    if (path.empty()) path = system_certificates();
+    if (!path.empty()) put(words_, "sslrootcert", std::move(path));
   }
   // Of several servers the one that takes writes.
   const bool several = find(used, "host").find(',') != std::string::npos;
