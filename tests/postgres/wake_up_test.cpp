@@ -136,6 +136,33 @@ TEST_F(WakeUp, so_does_a_job_that_ends) {
   expect_rung_by("k", [&] { EXPECT_TRUE(worker.finish(claimed).released); });
 }
 
+// The other way round: who takes the place has locked the row first.
+TEST_F(WakeUp, a_release_that_waited_for_whoever_took_a_place_rings) {
+  Ours ann(url()), bob(url());
+  const auto bell = bob.store().bell();
+  for (const char* key : {"k", "l"}) ASSERT_EQ(ann.acquire(key, "ann").verdict, Verdict::granted);
+  const auto placing = psql();
+  placing->run(
+      "BEGIN; UPDATE locks SET locked_by = locked_by WHERE key = 'k'; INSERT INTO holdfast_waiters (key, "
+      "client, "
+      "waiter, until) VALUES ('k', '" +
+      bob.origin().client() + "', 'bob', '9999-01-01')");
+  std::jthread releasing([&] {
+    const Request both[] = {{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}},
+                            {.verb = Verb::release, .key = {"l"}, .holder = {"ann"}}};
+    Reply replies[2];
+    ASSERT_TRUE(ann.store().apply(both, replies, soon()));
+    EXPECT_EQ(replies[0].verdict, Verdict::released);
+  });
+  EXPECT_TRUE(await([&] {
+    return watching_->run("SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))",
+                          {std::to_string(placing->backend())}) == 1;
+  }));
+  placing->run("COMMIT");
+  releasing.join();
+  EXPECT_TRUE(await([&] { return bell->rung().value() == std::vector<std::string>{"k"}; }, 5s));
+}
+
 // A wake-up that is missed costs a third of a place.
 TEST_F(WakeUp, two_who_take_a_key_in_turns_never_wait_while_it_is_free) {
   constexpr Millis place = 60s, far_too_long = place / 6;
