@@ -27,6 +27,7 @@ struct Given {
   bool json = false;
   bool no_wait = false;
   bool held = false;
+  bool all = false;
   bool dry_run = false;
   bool version = false;
   bool verbose = false;
