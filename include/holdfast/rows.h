@@ -62,6 +62,7 @@ struct Query {
   std::string_view prefix{};  // keys that start so; empty: all
   bool exact = false;         // `prefix` is the whole key
   std::string_view after{};   // leases: keys behind this one, for the next page
+  bool free = true;           // leases: also keys that were given back and that nobody waits for
   std::size_t limit = 1000;
 };
 

@@ -136,7 +136,7 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
   std::size_t released = 0;
   std::string after;
   while (true) {
-    const auto page = let_.state->store().list({.after = after, .limit = one_page}, soon());
+    const auto page = let_.state->store().list({.after = after, .free = false, .limit = one_page}, soon());
     if (!page) return page.error();
     if (page->leases.empty()) return released;
     // What was seen, by its token: what is acquired meanwhile under that name stays.

@@ -193,6 +193,14 @@ TEST_P(Operating, ls_can_show_only_what_is_held_and_only_a_prefix) {
   EXPECT_THAT(keys({"--held"}), ElementsAre("job/a", "other"));
 }
 
+TEST_P(Operating, ls_lists_keys_that_are_free_only_if_all_are_asked_for) {
+  for (const char* key : {"a", "b"}) holdfast({"acquire", key, "--owner", "me"});
+  holdfast({"release", "a", "--owner", "me"});
+  EXPECT_THAT(keys({}), ElementsAre("b"));
+  EXPECT_THAT(keys({"--all"}), ElementsAre("a", "b"));
+  for (const char* other : {"--held", "--watch"}) EXPECT_EQ(holdfast({"ls", "--all", other}).code, 64);
+}
+
 TEST_P(Operating, ls_sorts_by_what_is_asked) {
   holdfast({"acquire", "b", "--owner", "me", "--ttl", "1h"});
   holdfast({"acquire", "c", "--owner", "me", "--ttl", "1m"});

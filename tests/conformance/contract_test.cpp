@@ -249,6 +249,27 @@ TEST_P(Conformance, listing_shows_what_is_held_in_order_by_prefix_and_by_page) {
   EXPECT_EQ(second[0].key, "job:2");
 }
 
+TEST_P(Conformance, a_list_can_do_without_keys_that_were_given_back_and_that_nobody_waits_for) {
+  a_.acquire("held", "ann");
+  a_.acquire_and_let_expire("late", "ann");
+  for (const char* key : {"given back", "waited for"}) a_.acquire(key, "ann");
+  b_.acquire("waited for", "bob", 1h, 1h);
+  for (const char* key : {"given back", "waited for"}) a_.release(key, "ann");
+  const auto keys = [&](Query q) {
+    std::vector<std::string> found;
+    for (const LeaseRow& row : c_.store().list(q, Caller::soon()).value().leases) found.push_back(row.key);
+    return found;
+  };
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(keys({}), (Keys{"given back", "held", "late", "waited for"}));
+  EXPECT_EQ(keys({.free = false}), (Keys{"held", "late", "waited for"}));
+  EXPECT_EQ(keys({.free = false, .limit = 1}), (Keys{"held"}));
+  EXPECT_EQ(keys({.after = "held", .free = false, .limit = 1}), (Keys{"late"}));
+  EXPECT_EQ(keys({.prefix = "wait", .free = false}), (Keys{"waited for"}));
+  EXPECT_EQ(keys({.prefix = "g", .free = false}), Keys{});
+  EXPECT_EQ(keys({.prefix = "given back", .exact = true, .free = false}), (Keys{"given back"}));
+}
+
 TEST_P(Conformance, a_note_belongs_to_its_grant) {
   a_.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h, .note = "mine"});
   a_.release("k", "ann");

@@ -69,7 +69,7 @@ bool is_known(const Inspection& found) {
 
 void suggest_held_key(Operator& store, const std::string& unknown) {
   // Whoever holds more than that is not helped by a guess.
-  const auto page = store.try_list({.limit = 1000});
+  const auto page = store.try_list({.free = false, .limit = 1000});
   if (!page) return;  // the question itself was answered
   std::vector<std::string> held;
   for (const LeaseRow& row : page->leases) {

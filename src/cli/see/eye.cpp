@@ -8,7 +8,8 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr std::size_t page_size = 1000;
+// For all keys that were ever used the store may have to sort: in few pages, then.
+constexpr std::size_t page_size = 1000, large_page_size = 50'000;
 
 Error never_used() { return {Errc::lost, "nobody has used this store yet"}; }
 
@@ -16,13 +17,14 @@ Error never_used() { return {Errc::lost, "nobody has used this store yet"}; }
 
 std::string Eye::name() const { return without_secrets(looked_.origin->name()); }
 
-Result<std::vector<LeaseRow>> all_leases(Operator& store, const std::string& prefix) {
+Result<std::vector<LeaseRow>> all_leases(Operator& store, const std::string& prefix, Free free) {
+  const std::size_t limit = free == Free::too ? large_page_size : page_size;
   std::vector<LeaseRow> all;
   while (true) {
     const std::string after = all.empty() ? "" : all.back().key;
-    auto page = store.try_list({.prefix = prefix, .after = after, .limit = page_size});
+    auto page = store.try_list({.prefix = prefix, .after = after, .free = free == Free::too, .limit = limit});
     if (!page) return std::move(page).error();
-    const bool last = page->leases.size() < page_size;
+    const bool last = page->leases.size() < limit;
     for (LeaseRow& row : page->leases) all.push_back(std::move(row));
     if (last) return all;
   }

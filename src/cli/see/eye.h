@@ -9,8 +9,11 @@
 
 namespace holdfast::cli {
 
-// Every lease below `prefix`, page by page; in the order of keys.
-Result<std::vector<LeaseRow>> all_leases(Operator& store, const std::string& prefix);
+// Every key below `prefix` that is held, that ran out without having been released, or that is waited for; in
+// the order of keys.  Free::too: also the others that the store remembers.
+enum class Free : bool { not_listed, too };
+Result<std::vector<LeaseRow>> all_leases(Operator& store, const std::string& prefix,
+                                         Free free = Free::not_listed);
 
 // One thread at a time.  A store that nobody has used yet has nothing in it, until somebody does.
 class Eye {

@@ -22,7 +22,7 @@ namespace {
 
 // A row outlives its lease: those that nobody holds or wants are not worth a line.
 bool is_wanted(const Ls& command, const LeaseRow& row) {
-  return is_held(row) || (!command.held && row.waiting > 0);
+  return is_held(row) || command.all || (!command.held && row.waiting > 0);
 }
 
 // They come in the order of their keys, which stays the order among equals.
@@ -119,7 +119,7 @@ int execute(const Ls& command, const Common& common) {
   if (!looked) return fail(looked.error());
   if (command.watch) return watch(command, common, *std::move(looked));
   if (looked->unused) return exit_ok;
-  auto leases = all_leases(looked->by_hand, command.prefix);
+  auto leases = all_leases(looked->by_hand, command.prefix, command.all ? Free::too : Free::not_listed);
   if (!leases) return fail(leases.error());
   select(*leases, command);
   if (common.json) {

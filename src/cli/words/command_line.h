@@ -82,6 +82,7 @@ struct Ls {
   enum class Sort : std::uint8_t { key, since, remaining, waiting };
   std::string prefix;
   bool held = false;  // only what somebody holds
+  bool all = false;   // also what is free and not waited for
   Sort sort = Sort::key;
   std::optional<Millis> watch = {};  // again and again, so far apart
 };

@@ -153,8 +153,11 @@ Ls ls_command(const Given& given) {
   if (given.prefix && given.prefix_option && *given.prefix != *given.prefix_option)
     refuse("--prefix " + shown(*given.prefix_option) + " and " + shown(*given.prefix) +
            " differ: give one of them");
-  Ls ls{.prefix = given.prefix_option.value_or(given.prefix.value_or("")), .held = given.held};
+  Ls ls{.prefix = given.prefix_option.value_or(given.prefix.value_or("")),
+        .held = given.held,
+        .all = given.all};
   if (given.watch || given.interval) ls.watch = interval_of(given);
+  if (ls.all && (ls.held || ls.watch)) refuse("--all goes neither with --held nor with --watch");
   if (!given.sort) return ls;
   for (const auto& [name, sort] : sorts) {
     if (name != *given.sort) continue;

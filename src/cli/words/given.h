@@ -28,6 +28,7 @@ struct Given {
   bool quiet = false;
   bool no_wait = false;
   bool held = false;
+  bool all = false;
   bool dry_run = false;
   bool version = false;
   bool verbose = false;

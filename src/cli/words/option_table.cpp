@@ -138,6 +138,7 @@ void ls_options(CLI::App& ls, Given& given) {
   text(ls, "--prefix", "PREFIX", given.prefix_option,
        "only keys that start so; the same as a word behind ls");
   ls.add_flag("--held", given.held, "only what somebody holds, not what is free and waited for");
+  ls.add_flag("--all", given.all, "also keys that are free and that nobody waits for");
   text(ls, "--sort", "ORDER", given.sort,
        "key, since (held longest first), remaining (ends soonest first) or waiting (most first)");
   ls.add_flag("--watch", given.watch, "again and again, until Ctrl-C");

@@ -90,6 +90,7 @@ Result<Page> MariaStore::list(const Query& query, Instant until) {
     const Answers answers =
         connection_->run(with(tables.expand(sql),
                               {{"wanted", wanted},
+                               {"free", query.free || query.exact ? "TRUE" : "FALSE"},
                                {"after", hex(query.after)},
                                {"suffix", "'" + std::string(darwin_suffix) + "'"},
                                {"grace", std::to_string(darwin_grace.count())},

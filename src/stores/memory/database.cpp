@@ -63,6 +63,7 @@ Page Database::list(const Query& q) {
       }
       continue;
     }
+    if (!q.free && !q.exact && record.holder.empty() && record.queue.empty()) continue;
     page.leases.push_back({.key = key,
                            .holder = record.holder,
                            .token = record.token,

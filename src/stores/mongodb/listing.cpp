@@ -11,20 +11,29 @@ namespace {
 
 constexpr std::size_t page_size = 1000;
 
-void add_lease(Page& page, std::string_view key, const Seen& seen) {
+// The server does not know which places are live: that is looked at here.
+Document given_to_somebody() {
+  std::vector<Document> either(2);
+  either[0].document("owner", Document().text("$gt", ""));
+  either[1].document("queue.0", Document().flag("$exists", true));
+  return std::move(Document().array("$or", either));
+}
+
+void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
   const core::Record& record = seen.record;
   const Micros now = *seen.now;
   if (record.token == no_token) return;  // of a key that only outsiders have had
-  page.leases.push_back(
-      {.key = std::string(key),
-       .holder = record.holder,
-       .token = record.token,
-       .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
-       .since = record.since,
-       .note = record.note,
-       .detached = record.detached,
-       .waiting = static_cast<std::uint32_t>(std::count_if(
-           record.queue.begin(), record.queue.end(), [&](const auto& place) { return place.until > now; }))});
+  const auto waiting = static_cast<std::uint32_t>(std::count_if(
+      record.queue.begin(), record.queue.end(), [&](const auto& place) { return place.until > now; }));
+  if (!free && record.holder.empty() && waiting == 0) return;
+  page.leases.push_back({.key = std::string(key),
+                         .holder = record.holder,
+                         .token = record.token,
+                         .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
+                         .since = record.since,
+                         .note = record.note,
+                         .detached = record.detached,
+                         .waiting = waiting});
 }
 
 void add_places(Page& page, std::string_view key, const Seen& seen, std::size_t limit) {
@@ -75,9 +84,12 @@ void MongoStore::list_documents(const Query& query, Page& page, Instant until) {
     if (!after.empty()) range.text("$gt", after);
     if (query.exact) range.text("$lte", query.prefix);
     const std::size_t size = leases ? std::min(query.limit, page_size) : page_size;
+    const bool free = query.free || query.exact;
+    Document filter = leases && !free ? given_to_somebody() : Document();
+    filter.document("_id", range);
     Document command;
     command.text("find", connection_.site().leases())
-        .document("filter", Document().document("_id", range))
+        .document("filter", filter)
         .document("projection", projection())
         .document("sort", Document().number("_id", 1))
         .number("batchSize", static_cast<std::int64_t>(size))
@@ -90,7 +102,7 @@ void MongoStore::list_documents(const Query& query, Page& page, Instant until) {
       after = key;
       const Seen seen = seen_in(document);
       if (!seen.now) continue;
-      if (leases && page.leases.size() < query.limit) add_lease(page, key, seen);
+      if (leases && page.leases.size() < query.limit) add_lease(page, key, seen, free);
       if (!leases) add_places(page, key, seen, query.limit);
     }
     if (documents.empty() || query.exact) return;

@@ -5,6 +5,7 @@
 #include "stores/postgres/bell.h"
 #include "stores/postgres/findings.h"
 #include "stores/postgres/sql/examine.sql.h"
+#include "stores/postgres/sql/held.sql.h"
 #include "stores/postgres/sql/history.sql.h"
 #include "stores/postgres/sql/leases.sql.h"
 #include "stores/postgres/sql/places.sql.h"
@@ -72,12 +73,15 @@ Result<Page> PostgresStore::list(const Query& query, Instant until) {
   try {
     ready(until);
     const bool log = query.what == Query::What::log;
+    const bool held = query.what == Query::What::leases && !query.free && !query.exact;
     parameters_.clear();
-    parameters_.text(query.prefix).flag(query.exact);
+    parameters_.text(query.prefix);
+    if (!held) parameters_.flag(query.exact);
     if (!log) parameters_.text(query.after);
     parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1'000'000'000)));
     const std::string_view sql = log                                 ? history_sql
                                  : query.what == Query::What::places ? places_sql
+                                 : held                              ? held_sql
                                                                      : leases_sql;
     const Answer answer = connection_->run(hello_.tables.expand(sql), parameters_, until);
     if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));

@@ -77,6 +77,7 @@ Result<Page> RedisStore::list(const Query& query, Instant until) {
 void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
   const Naming& naming = link_.site().naming;
   if (query.exact && naming.reserved(query.prefix)) raise(no_lease(query.prefix, "name", link_.site()));
+  const bool all = query.free || query.exact;
   for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
       for (const std::string& key : keys) {
@@ -85,16 +86,19 @@ void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
         names.add(command, Beside::facts);
         names.add(command, Beside::places);
       }
+      command.number(all ? 1 : 0);
     };
     const Answer rows = run(link_.ready(until), scripts_for(link_.site().options.layout).leases,
-                            3 * keys.size(), 0, add, until);
+                            3 * keys.size(), 1, add, until);
     if (rows->is_error()) raise(to_error(rows->text(), link_.site()));
     for (std::size_t i = 0; i < keys.size() && page.leases.size() < query.limit; ++i) {
       const Value row = (*rows)[i];
       if (row.size() == 0) continue;
       // Whoever asks for this one key must not take it for a lease, nor wait for its end.
       if (query.exact && !row[7].text().empty()) raise(no_lease(keys[i], row[7].text(), link_.site()));
-      page.leases.push_back(lease_row(keys[i], row));
+      LeaseRow lease = lease_row(keys[i], row);
+      // Places that have run out may be all that there is in a queue.
+      if (all || !lease.holder.empty() || lease.waiting > 0) page.leases.push_back(std::move(lease));
     }
     return page.leases.size() < query.limit;
   });

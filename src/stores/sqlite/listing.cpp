@@ -32,7 +32,7 @@ Result<Page> SqliteStore::list(const Query& query, Instant until) {
 }
 
 void SqliteStore::list_leases(const Query& query, Page& page) {
-  Cursor cursor = connection_.run(Sql::leases, query.prefix, query.after);
+  Cursor cursor = connection_.run(Sql::leases, query.prefix, query.after, query.free || query.exact);
   while (page.leases.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(0))) break;  // in the order of keys there is none behind it
     const Row row = read_row(cursor, 1);

@@ -17,5 +17,6 @@ SELECT x.`key`, x.holder, x.token, x.until_us, x.since_us, f.note, f.detached,
          WHERE l.`key` IS NULL OR d.unlockKey <> CONCAT(LOWER(HEX(l.sequence)), {suffix})) AS x
   LEFT JOIN {facts} AS f ON f.`key` = x.`key` AND f.token = x.token
  WHERE {wanted} AND {bytes(x.`key`)} > {after}
+   AND ({free} OR x.holder IS NOT NULL OR x.`key` IN (SELECT w.`key` FROM {waiters} AS w WHERE w.until > {now}))
  ORDER BY {bytes(x.`key`)}
  LIMIT {limit};

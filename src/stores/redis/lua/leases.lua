@@ -2,10 +2,15 @@
 -- Rows for people.  Writes nothing.
 --
 -- KEYS     of each key: lease, facts, places
+-- ARGV     1: also of keys that were given back and that nobody waits for.  0: those are seen with little work
 -- Answers  of each key: owner ('': free), remaining (ms, -1: without end), token, holder, since, about, waiting,
---          type ('': a lease can lie there); an empty list for a key of which nothing is known
-local rows = {}
-for k = 1, #KEYS, 3 do
+--          type ('': a lease can lie there); an empty list for a key of which nothing is known, or wanted
+local function is_free(k)
+  local facts = call('HMGET', KEYS[k + 1], 'holder', 'q')
+  return (facts[1] or '') == '' and not facts[2] and call('EXISTS', KEYS[k]) == 0
+end
+
+local function row_of(k)
   local facts = call('HMGET', KEYS[k + 1], 'token', 'holder', 'since', 'about', 'kept', 'until')
   local r = { lease = KEYS[k], token = facts[1], named = facts[2], till = facts[6] }
   look(r)
@@ -19,10 +24,12 @@ for k = 1, #KEYS, 3 do
   if owner or facts[5] then
     -- Else the facts are those of an earlier grant: of this one nothing is known.
     local told = (not owner or (owner == facts[2] and not r.stranger)) and facts or {}
-    rows[#rows + 1] = { owner or '', left, told[1] or '0', told[2] or '', told[3] or '0', told[4] or '-',
+    return { owner or '', left, told[1] or '0', told[2] or '', told[3] or '0', told[4] or '-',
       call('ZCOUNT', KEYS[k + 2], '(' .. now, '+inf'), kind }
-  else
-    rows[#rows + 1] = {}
   end
+  return {}
 end
+
+local rows, all = {}, ARGV[1] == '1'
+for k = 1, #KEYS, 3 do rows[#rows + 1] = (all or not is_free(k)) and row_of(k) or {} end
 return rows
