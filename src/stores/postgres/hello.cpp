@@ -12,8 +12,6 @@ namespace {
 
 // What lies beside the lock table, by the names in schema.sql.
 constexpr const char* beside[] = {"waiters", "facts", "log", "log_index", "state"};
-// What makes looking cheap: nobody has to have it.
-constexpr const char* helpful[] = {"held"};
 // And what only jobs need.
 constexpr const char* of_jobs[] = {"jobs",   "slots", "due",  "later", "claims",
                                    "parked", "over",  "keys", "ticks"};
@@ -67,7 +65,6 @@ Hello say_hello(Connection& connection, const Tables& tables, Instant until) {
   tables.schema().empty() ? parameters.nothing() : parameters.text(tables.schema());
   parameters.texts();
   for (const char* word : beside) parameters.add(name_of(tables, word));
-  for (const char* word : helpful) parameters.add(name_of(tables, word));
   for (const char* word : of_jobs) parameters.add(name_of(tables, word));
   const Instant asked = BootClock::now();
   const Answer answer = connection.run(tables.expand(hello_sql), parameters, until);
@@ -90,7 +87,6 @@ Hello say_hello(Connection& connection, const Tables& tables, Instant until) {
   const auto own = columns.find("");
   if (hello.table) look_at_table(hello, answer, own == columns.end() ? Columns{} : own->second);
   look_beside_it(hello.tables, beside, answer, columns, hello.missing, hello.wrong);
-  look_beside_it(hello.tables, helpful, answer, columns, hello.missing_help, hello.wrong);
   look_beside_it(hello.tables, of_jobs, answer, columns, hello.missing_jobs, hello.wrong_jobs);
   return hello;
 }

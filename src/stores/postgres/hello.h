@@ -27,7 +27,6 @@ struct Hello {
   bool one_row_per_key = false;  // and a unique index
   std::size_t longest_key = 0, longest_holder = 0;  // in letters; 0: as long as you like
   std::vector<std::string> missing = {};            // of what lies beside it: "waiters"
-  std::vector<std::string> missing_help = {};       // of what only makes looking cheap: "held"
 
   std::string wrong_jobs = {};                 // what cannot be used to keep jobs, in a sentence
   std::vector<std::string> missing_jobs = {};  // of what only they need: "ticks"

@@ -85,7 +85,6 @@ std::vector<std::string> PostgresSteward::missing(const Hello& hello) const {
   if (!hello.table) add("locks");
   if (hello.table && !hello.sequence) add("sequence");
   if (!hello.one_row_per_key) add("index");
-  for (const std::string& word : hello.missing_help) add(word);
   for (const std::string& word : hello.missing) {
     add(word);
     if (word == "state") add(hello.table ? "state_beside" : "state_alone");

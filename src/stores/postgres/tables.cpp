@@ -87,7 +87,7 @@ std::string Tables::put_in(std::string_view word) const {
   if (word == "index") return in_quotes("index_" + table_ + "_on_key");
   if (word == "log_index") return in_quotes(beside("log_key"));
   // An index lies where its table does, and is made by its bare name.
-  for (const char* index : {"held", "slots", "due", "later", "claims", "parked", "over", "keys"}) {
+  for (const char* index : {"slots", "due", "later", "claims", "parked", "over", "keys"}) {
     if (word == index) return in_quotes(beside(word));
   }
   const std::string where = schema_.empty() ? "" : in_quotes(schema_) + ".";

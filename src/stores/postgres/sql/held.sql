@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- As leases.sql, without keys that were given back and that nobody waits for.  Each part has an index, and each row is
--- looked up by one, whatever the planner thinks of the table: most keys of it may be free.
+-- As leases.sql, without keys that were given back and that nobody waits for.  The table is read once, for a page that is
+-- seldom full; an index of the keys that are held would make each acquire and each release dearer.
 -- $1 prefix  $2 behind this key  $3 so many
 WITH held AS MATERIALIZED (
   SELECT l.key::text AS key
@@ -18,8 +18,8 @@ WITH held AS MATERIALIZED (
     FROM {waiters} AS w
    WHERE w.until > {now} AND starts_with(w.key, $1::text) AND w.key COLLATE "C" > $2::text
 )
-SELECT l.key::text, l.locked_by::text, l.sequence, date_part('epoch', l.locked_until) * 1000000::float8,
-       date_part('epoch', l.locked_at) * 1000000::float8, f.note, f.detached,
+SELECT l.key::text, l.locked_by::text, l.sequence, {us l.locked_until},
+       {us l.locked_at}, f.note, f.detached,
        (SELECT count(*) FROM {waiters} AS w WHERE w.key = l.key::text AND w.until > {now}), {now_us}
   FROM wanted AS k
  CROSS JOIN LATERAL (SELECT r.key, r.locked_by, r.sequence, r.locked_until, r.locked_at

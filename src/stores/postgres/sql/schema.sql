@@ -21,9 +21,6 @@ ALTER TABLE {locks} ADD COLUMN sequence bigint DEFAULT 0;
 -- index: one row for each key.
 CREATE UNIQUE INDEX {index} ON {locks} (key);
 
--- held: what people ask for, in the order in which they are told.  A table without it is only read more slowly.
-CREATE INDEX {held} ON {locks} (key COLLATE "C") WHERE locked_by IS NOT NULL;
-
 -- waiters: who waits.  A place is a short lease of its own; the smallest live ticket of a key is next.
 --   waiter  who would hold it, for people
 CREATE TABLE {waiters} (
