@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <charconv>
+#include <cstdlib>
 
 #include "base/poll.h"
 #include "base/text.h"
@@ -84,7 +85,15 @@ void Connection::prepare() {
   set(MYSQL_OPT_SSL_ENFORCE, &yes);
   set(MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
   set(MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
-  set(MYSQL_OPT_SSL_CA, or_null(o.ssl_ca));
+  if (!o.ssl_ca.empty()) {
+    set(MYSQL_OPT_SSL_CA, o.ssl_ca.c_str());
+  } else {
+    // Connector/C 3.4 accepts a certificate that nobody vouches for from a server that knows the password,
+    // but only where no authorities are named.  So the system's are, as OpenSSL would find them.
+    const char* const folder = ::secure_getenv("SSL_CERT_DIR");
+    set(MYSQL_OPT_SSL_CA, ::secure_getenv("SSL_CERT_FILE"));
+    set(MYSQL_OPT_SSL_CAPATH, folder != nullptr ? folder : "/etc/ssl/certs");
+  }
   set(MYSQL_OPT_SSL_CERT, or_null(o.ssl_cert));
   set(MYSQL_OPT_SSL_KEY, or_null(o.ssl_key));
 }

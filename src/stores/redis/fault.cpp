@@ -59,8 +59,9 @@ Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
   for (const Meaning& m : meanings) {
     if (code == m.code) return {m.what, begin + "says no: " + m.advice + " (" + words + ")"};
   }
-  // Inside a script Redis 7.0 says the same without the code.
-  if (from_server.find("The user executing the script") != std::string_view::npos)
+  // Inside a script the same is said without the code: first by Redis 7.0, then by those since 7.2.
+  if (from_server.find("The user executing the script") != std::string_view::npos ||
+      from_server.find("ACL failure in script") != std::string_view::npos)
     return to_error("NOPERM " + std::string(from_server), site, otherwise);
   if (from_server.starts_with("ERR max number of clients"))
     return {Errc::unavailable, begin + "has too many connections already (" + words + ")"};

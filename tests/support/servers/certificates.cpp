@@ -29,19 +29,20 @@ Certificates::Certificates() {
 }
 
 Certificate Certificates::right() const {
-  return issue("right", "/CN=localhost", "DNS:localhost,IP:127.0.0.1", 2);
+  return issue("right", "/CN=localhost", "DNS:localhost,IP:127.0.0.1");
 }
 
 Certificate Certificates::wrong_name() const {
-  return issue("wrong_name", "/CN=elsewhere.example", "DNS:elsewhere.example", 2);
+  return issue("wrong_name", "/CN=elsewhere.example", "DNS:elsewhere.example");
 }
 
 Certificate Certificates::expired() const {
-  return issue("expired", "/CN=localhost", "DNS:localhost,IP:127.0.0.1", -1);
+  return issue("expired", "/CN=localhost", "DNS:localhost,IP:127.0.0.1",
+               {"-startdate", "20200101000000Z", "-enddate", "20200102000000Z"});
 }
 
 Certificate Certificates::client(const std::string& name) const {
-  return issue("client_" + name, "/CN=" + name, "DNS:" + name, 2);
+  return issue("client_" + name, "/CN=" + name, "DNS:" + name);
 }
 
 Certificate Certificates::self_signed() const {
@@ -54,17 +55,28 @@ Certificate Certificates::self_signed() const {
   return made;
 }
 
+// With `openssl ca`: the other commands that sign cannot be given a beginning in the past before OpenSSL 3.4,
+// and since 3.5 no end before the beginning.
 Certificate Certificates::issue(const std::string& file, const std::string& subject, const std::string& names,
-                                int days) const {
+                                const std::vector<std::string>& when) const {
   const std::string path = folder_.path() + "/" + file;
   const Certificate made{path + ".crt", path + ".key"};
   if (std::filesystem::exists(made.certificate)) return made;
   make_key(made.key);
   openssl({"req", "-new", "-key", made.key, "-out", path + ".csr", "-subj", subject});
   write_file(path + ".ext", "subjectAltName=" + names + "\n");
-  openssl({"x509", "-req", "-in", path + ".csr", "-CA", authority(), "-CAkey", folder_.path() + "/ca.key",
-           "-CAcreateserial", "-extfile", path + ".ext", "-days", std::to_string(days), "-out",
-           made.certificate});
+  write_file(path + ".index", "");
+  write_file(path + ".conf",
+             "[ca]\ndefault_ca = ours\n[ours]\nrand_serial = yes\ndefault_md = sha256\npolicy = names\n"
+             "database = " +
+                 path + ".index\nnew_certs_dir = " + folder_.path() + "\n[names]\ncommonName = supplied\n");
+  std::vector<std::string> words = {"ca",          "-batch",       "-notext",
+                                    "-config",     path + ".conf", "-cert",
+                                    authority(),   "-keyfile",     folder_.path() + "/ca.key",
+                                    "-in",         path + ".csr",  "-extfile",
+                                    path + ".ext", "-out",         made.certificate};
+  words.insert(words.end(), when.begin(), when.end());
+  openssl(words);
   return made;
 }
 

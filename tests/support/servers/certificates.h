@@ -2,6 +2,7 @@
 // certificates.h - a certificate authority for one test.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "tests/support/scratch.h"
 
@@ -19,13 +20,13 @@ class Certificates {
   std::string authority() const { return folder_.path() + "/ca.crt"; }
   Certificate right() const;        // for localhost and 127.0.0.1
   Certificate wrong_name() const;   // for elsewhere.example
-  Certificate expired() const;      // for localhost, till yesterday
+  Certificate expired() const;      // for localhost, long ago
   Certificate self_signed() const;  // for localhost, but no authority stands behind it
   Certificate client(const std::string& name) const;
 
  private:
   Certificate issue(const std::string& file, const std::string& subject, const std::string& names,
-                    int days) const;
+                    const std::vector<std::string>& when = {"-days", "2"}) const;
   const Scratch folder_;
 };
 
