@@ -7,6 +7,7 @@
 #include "base/wakeup.h"
 #include "cli/output.h"
 #include "core/pause.h"
+#include "holdfast/options.h"
 
 namespace holdfast::cli {
 namespace {
@@ -22,6 +23,13 @@ Connecting::Connecting(Millis wait, std::stop_token stop)
     : wait_(wait), stop_(std::move(stop)), began_(BootClock::now()), jitter_(random_bits()) {}
 
 Millis Connecting::limit() const { return wait_ == forever ? a_restart : wait_; }
+
+Millis Connecting::for_opening() const {
+  constexpr Millis at_least = 100ms;
+  const Millis usual = ClientOptions{}.connect_wait;
+  if (wait_ == Millis::zero()) return usual;
+  return std::clamp(std::chrono::ceil<Millis>(after(began_, limit()) - BootClock::now()), at_least, usual);
+}
 
 Millis Connecting::left() const {
   if (wait_ == forever) return forever;

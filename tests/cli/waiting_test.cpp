@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "tests/cli/home.h"
+#include "tests/support/listener.h"
 
 namespace holdfast::test {
 namespace {
@@ -206,6 +207,20 @@ TEST_F(WaitingForStore, takes_ten_seconds_without_n_or_w_and_none_with_n) {
     EXPECT_EQ(process.wait(), 69) << process.err();
     EXPECT_THAT(process.err(), MatchesRegex("holdfast: cannot connect to [^\n]*\n"));
   }
+}
+
+TEST_F(WaitingForStore, takes_no_longer_where_a_server_accepts_and_never_answers) {
+  const Listener silent;
+  environment_["HOLDFAST_STORE"] = "redis://" + silent.place();
+  Process patient = start({"run", "-w", "1m", "k", "true"});
+  Process hasty = start({"run", "-w", "200ms", "k", "true"});
+  Process once = start({"run", "-n", "k", "true"});  // that takes as long as one opening may: 5 s
+  EXPECT_EQ(hasty.wait(), 69) << hasty.err();
+  EXPECT_TRUE(runs(once.pid()));
+  EXPECT_EQ(once.wait(), 69) << once.err();
+  EXPECT_TRUE(runs(patient.pid()));
+  patient.signal(SIGTERM);
+  EXPECT_EQ(patient.wait(), 128 + SIGTERM);
 }
 
 TEST_F(WaitingForStore, ends_on_a_signal) {

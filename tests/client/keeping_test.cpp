@@ -241,8 +241,11 @@ class UntidyOrigin final : public Origin {
       auto traits = inner_->examine(until);
       if (traits) traits->tidies = tidies_;
       if (traits)
-        traits->findings = {
-            {.weight = Weight::note, .topic = "", .what = "nobody sweeps here", .advice = "", .told = true}};
+        traits->findings = {{.weight = Weight::note,
+                             .topic = "test.dust",
+                             .what = "nobody sweeps here",
+                             .advice = "sweep",
+                             .told = true}};
       return traits;
     }
 
@@ -302,7 +305,8 @@ TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
                            const std::lock_guard lock(mutex);
                            told.emplace_back(line);
                          }});
-  EXPECT_EQ(told, std::vector<std::string>{"nobody sweeps here"});
+  EXPECT_THAT(told, ::testing::ElementsAre(::testing::EndsWith(
+                        "nobody sweeps here; sweep, or accept it with accept=test.dust in the URL")));
   std::atomic<int> renewed = 0;
   Lease lease = client.acquire("k", {.ttl = 1h, .renew_every = 5ms});
   ASSERT_TRUE(await([&] {

@@ -37,7 +37,11 @@ Result<Granted> acquire(const Wish& wish) {
   const WaitingLine line{Operator(*origin), wish.key};
   AcquireOptions options = wish.options;
   Connecting connecting(options.wait.value_or(Millis::zero()), options.stop);
-  auto client = connecting.reach([&] { return Client::try_make(*origin, with_notices(wish.quiet)); });
+  auto client = connecting.reach([&] {
+    ClientOptions how = with_notices(wish.quiet);
+    how.connect_wait = connecting.for_opening();
+    return Client::try_make(*origin, std::move(how));
+  });
   if (!client) return std::move(client).error();
   options.wait = connecting.left();
   auto lease = client->try_acquire(wish.key, options);
