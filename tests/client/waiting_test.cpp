@@ -73,12 +73,15 @@ TEST_P(Wait, whoever_gives_up_does_not_wait_for_the_store_to_hear_that_it_leaves
 TEST_P(Wait, a_place_that_was_to_be_given_up_stays_when_another_thread_has_come_to_wait) {
   const Lease lease = observer_.acquire("k");
   std::atomic<bool> hears = false;
-  std::atomic<int> heard = 0;
+  std::atomic<int> refused = 0, heard = 0;
   std::atomic<Millis> gave_up = 0ms;
   Client client = chosen_client(
       [&](std::span<const Request> requests) {
         if (requests[0].verb != Verb::release) return Fault{};
-        if (!hears) return Fault{Fault::Kind::refuse_before};
+        if (!hears) {
+          ++refused;
+          return Fault{Fault::Kind::refuse_before};
+        }
         gave_up = requests[0].place;
         ++heard;
         return Fault{};
@@ -89,6 +92,8 @@ TEST_P(Wait, a_place_that_was_to_be_given_up_stays_when_another_thread_has_come_
   std::jthread second(
       [&] { EXPECT_FALSE(client.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });
   ASSERT_TRUE(await_at_gate(client, "k", 1));
+  const int before = refused;
+  ASSERT_TRUE(await([&] { return refused >= before + 2; }));  // one may have been on its way already
   hears = true;
   EXPECT_TRUE(await([&] { return heard == 1; }));
   EXPECT_EQ(gave_up.load(), 0ms);

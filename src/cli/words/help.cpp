@@ -16,7 +16,8 @@ struct Page {
 // In the order in which they are listed.
 constexpr Page pages[] = {
     {"run", "[OPTION]... KEY [--] CMD [ARG]...", "Run CMD while holding KEY",
-     R"(Waits for ever unless -n or -w. The first word behind KEY that is no option is CMD, and all behind it is CMD's. It finds
+     R"(Waits for the key for ever unless -n or -w; a store that cannot be reached is tried for 10 s.
+The first word behind KEY that is no option is CMD, and all behind it is CMD's. It finds
 HOLDFAST_KEY, _TOKEN, _OWNER, _DEADLINE and _STORE in its environment. If the lease is lost, its process group is ended in time.
 
 Exit code: CMD's own, 128+N if it died of signal N; 75 busy, 76 lease lost, 69 store unreachable,
@@ -26,7 +27,8 @@ Exit code: CMD's own, 128+N if it died of signal N; 75 busy, 76 lease lost, 69 s
   holdfast run -n -E 0 --tick 15m mirror -- ./mirror.sh)"},
     {"acquire", "[OPTION]... KEY", "Take KEY and leave it taken, for scripts",
      R"(Prints owner and token. The lease is detached: it lives until released or until its ttl has passed,
-whatever becomes of the process that took it; --ttl never: until released. Waits for ever unless -n or -w.
+whatever becomes of the process that took it; --ttl never: until released. Waits for the key for ever unless -n or -w;
+a store that cannot be reached is tried for 10 s.
 
   holdfast acquire deploy --owner "$USER" --ttl 10m -w 30s
   holdfast acquire maintenance --owner ops --ttl never -n)"},

@@ -107,7 +107,7 @@ void RedisStore::apply_some(std::span<const Request> requests, std::span<Reply> 
     applied = applied || late.size() < requests.size();
     late = ask(requests, replies, &late, until);
   }
-  if (!late.empty()) raise({Errc::unavailable, "the server's clock does not stand still"});
+  if (!late.empty()) raise({Errc::unavailable, "the server's clock jumped during each of several attempts; check its time synchronisation, then try again"});
   applied = true;
 }
 
