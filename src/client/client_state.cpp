@@ -49,6 +49,7 @@ Result<Reply> ClientState::send(const Request& request, Instant until) {
   Reply reply;
   Status status = batched_.apply({&request, 1}, {&reply, 1}, until);
   if (!status) return std::move(status).error();
+  if (reply.error) return *std::move(reply.error);
   return reply;
 }
 

@@ -208,17 +208,16 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   else
     errands_at_once.failed(due.size());
   std::vector<Errand> again;
-  for (std::size_t i = 0; i < due.size(); ++i) {
-    if (!status || replies[i].error) again.push_back(std::move(due[i]));
-  }
-  if (again.empty()) return;
   const std::lock_guard lock(mutex);
-  if (!status) {  // what else is due waits as long: the store does not answer
+  if (!status) {  // what else is due waits as long, since the store does not answer; and comes first then
     const auto end = closed ? errands.end() : errands.upper_bound(now);
     for (auto it = errands.begin(); it != end; ++it) again.push_back(std::move(it->second));
     errands.erase(errands.begin(), end);
   }
   if (closed) return;  // the leases run out by themselves
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (!status || replies[i].error) again.push_back(std::move(due[i]));
+  }
   for (Errand& e : again) {
     if (now < e.give_up) errands.emplace(after(now, errand_pause), std::move(e));
   }

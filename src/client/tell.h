@@ -20,8 +20,9 @@ inline void tell(const ClientOptions& options, std::string_view line) noexcept {
 // What was found about a store: where, what, and what to do about it.
 inline void tell(const ClientOptions& options, const Finding& finding, const std::string& store) noexcept {
   try {
-    const std::string line = store + ": " + finding.what + "; " + finding.advice +
-                             ", or accept it with accept=" + finding.topic + " in the URL";
+    const std::string advice = finding.advice.empty() ? "" : "; " + finding.advice;
+    const std::string line =
+        store + ": " + finding.what + advice + ", or accept it with accept=" + finding.topic + " in the URL";
     if (options.on_finding)
       options.on_finding(finding, line);
     else

@@ -126,7 +126,8 @@ void Waiting::listen() {
   try {
     std::shared_ptr<Bell> bell = make_bell_();
     if (bell) listener_ = Worker([state = state_, bell] { ring(*state, *bell); });
-  } catch (const std::system_error&) {  // no thread or no descriptor to be had
+  } catch (const std::system_error&) {  // no thread or no descriptor to be had: perhaps the next time
+    listening_ = false;
   }
 }
 

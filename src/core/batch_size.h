@@ -24,9 +24,10 @@ class BatchSize {
       size_ = std::min(size_ * 2, most);
   }
 
-  // It was not answered in time, or not at all: with fewer, what makes it fail may be found among them.
+  // It was not answered in time, or not at all: with fewer, what makes it fail may be found among them.  One
+  // that fails alone says nothing about the others.
   void failed(std::size_t requests) noexcept {
-    size_ = std::max(std::min(size_, requests) / 2, std::size_t{1});
+    if (requests > 1) size_ = std::max(std::min(size_, requests) / 2, std::size_t{1});
   }
 
  private:

@@ -61,7 +61,7 @@ std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
     // A little early costs a lease nothing, and makes fewer, larger batches.  But one that is due leads: one
     // that failed is tried again when its pause is over, and the others have their turn meanwhile.
     if (belief.renew_at() > (first == nullptr ? now : after(now, belief.early()))) {
-      if (by > now + std::chrono::hours(1)) break;
+      if (first != nullptr && by > now + std::chrono::hours(1)) break;
       continue;
     }
     if (first == nullptr) first = &belief;
@@ -69,6 +69,7 @@ std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
     due.push_back(id);
   }
   rest_from_ = rest_until_ = now;
+  if (first == nullptr) return due;
   // More than one call's worth: spread over a fifth of their ttl, and not at all if they are later than that.
   const Millis spread = 2 * first->early();
   if (due.size() == most && now < after(first->renew_at(), spread))
@@ -112,6 +113,7 @@ void Keeping::failed(Id id, Instant now, double jitter) {
   entry.in_flight = false;
   entry.belief.failed(now, jitter);
   index(id, entry);
+  if (entry.belief.renew_at() == Instant::max()) return;
   rest_from_ = now;
   rest_until_ = now + (entry.belief.renew_at() - now) / 2;  // before it is due again: the others come first
 }

@@ -141,6 +141,7 @@ class JobWorker::State::Look {
     state_.refused_in_a_row = state_.refusal ? state_.refused_in_a_row + 1 : 1;
     state_.refusal = why;
     ++state_.refused;
+    state_.empty_look = 0;
     return state_.refused_in_a_row;
   }
 

@@ -32,6 +32,20 @@ std::vector<std::string> looks(Keeping& keeping, Instant now) {
   return seen;
 }
 
+// The other one need only be renewed by an earlier moment.
+TEST(Keeping, of_leases_of_several_hours_one_is_due_before_the_other) {
+  Keeping keeping = keeping_of({lease(at(70min), {.ttl = 3h}), lease(start, {.ttl = 6h})});
+  EXPECT_THAT(keeping.due(at(2h), all), ElementsAre(2));
+}
+
+TEST(Keeping, one_that_fails_after_its_renewing_has_ended_holds_up_no_other) {
+  Keeping keeping = keeping_of({lease(), lease(at(1s), {.ttl = 300s})});
+  ASSERT_THAT(keeping.due(at(10s), all), ElementsAre(1));
+  keeping.stop_renewing(1);
+  keeping.failed(1, at(11s), jitter);
+  EXPECT_EQ(keeping.next_renewal(), at(101s));
+}
+
 TEST(Keeping, nothing_is_due_where_nothing_is_kept) {
   Keeping keeping;
   EXPECT_THAT(keeping.due(at(1h), all), IsEmpty());

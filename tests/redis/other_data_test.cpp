@@ -26,16 +26,24 @@ TEST_F(OtherDataOfRedis, a_string_without_an_expiry_and_a_holder_is_no_lease) {
   EXPECT_EQ(apart.acquire("nightly", "ann").verdict, Verdict::granted);
 }
 
-TEST_F(OtherDataOfRedis, among_others_it_counts_as_held_and_harms_no_other) {
+TEST_F(OtherDataOfRedis, among_others_it_is_refused_as_well_and_harms_no_other) {
   redis({"SET", "nightly", "app data"});
   const std::vector<Request> requests{
       {.verb = Verb::acquire, .key = {"nightly"}, .holder = {"ann"}, .ttl = 1h},
       {.verb = Verb::acquire, .key = {"daily"}, .holder = {"ann"}, .ttl = 1h}};
   std::vector<Reply> replies(2);
   ASSERT_TRUE(caller_.store().apply(requests, replies, soon()));
-  EXPECT_EQ(replies[0].verdict, Verdict::busy);
-  EXPECT_EQ(replies[0].holder, "(no lease: a string without an expiry)");
+  ASSERT_TRUE(replies[0].error);
+  EXPECT_EQ(replies[0].error->code, Errc::refused);
   EXPECT_EQ(replies[1].verdict, Verdict::granted);
+}
+
+TEST_F(OtherDataOfRedis, whoever_held_the_key_that_it_replaced_has_lost_it) {
+  caller_.acquire("nightly", "ann");
+  redis({"SET", "nightly", "app data"});
+  EXPECT_EQ(caller_.renew("nightly", "ann").verdict, Verdict::lost);
+  EXPECT_EQ(caller_.release("nightly", "ann").verdict, Verdict::lost);
+  EXPECT_EQ(redis({"GET", "nightly"}), "app data");
 }
 
 // Whoever holds it so: an expiry, a UUID as redis_exp_lock writes it, or a name that we have written down.

@@ -58,8 +58,9 @@ void Supervision::start(int proof) {
   Start start = start_message(lease_, charge_.ttl);
   start.foreground = may_have_keyboard();
   start.may_ask = in_background_ && terminal_.is_ours();
-  link_->send(start, proof);
+  // Before CMD runs: it may need a thread that cannot be had.
   lease_.on_lost([wakeup = wakeup_](const Lost&) { wakeup->ring(); });
+  link_->send(start, proof);
   lease_.on_renewed([link = link_](Instant deadline) { link->send(Renewed{deadline}); });
   // For a renewal between reading the deadline and setting the function.
   link_->send(Renewed{lease_.deadline()});

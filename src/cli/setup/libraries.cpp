@@ -15,6 +15,7 @@
 #endif
 
 #include "base/driver.h"
+#include "base/mongoc_file.h"
 #include "cli/setup/config_text.h"
 
 namespace holdfast::cli {
@@ -46,6 +47,11 @@ std::string text_of(std::optional<const char*> answer) { return answer && *answe
   return text_of(answer_of<const char* (*)(int)>("libcrypto.so.3", "OpenSSL_version", version_only));
 }
 
+[[maybe_unused]] std::string mongoc() {
+  const NoMongocFile no_file;
+  return text_of(answer_of<const char* (*)()>(mongoc_soname, "mongoc_get_version"));
+}
+
 #ifdef HOLDFAST_REDIS
 #define TEXT(word) #word
 #define SONAME(number) TEXT(number)
@@ -68,8 +74,7 @@ std::vector<Library> drivers() {
       {"redis", "OpenSSL", openssl()},
 #endif
 #ifdef HOLDFAST_MONGODB
-      {"mongodb", "libmongoc",
-       text_of(answer_of<const char* (*)()>("libmongoc-1.0.so.0", "mongoc_get_version"))},
+      {"mongodb", "libmongoc", mongoc()},
 #endif
 #ifdef HOLDFAST_MARIADB
       {"mariadb", "libmariadb",

@@ -56,7 +56,6 @@ mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_h
   const bool alone = seeds == nullptr ||
                      (seeds->next == nullptr && std::strcmp(seeds->host_and_port, host->host_and_port) == 0);
   const Instant turn = alone ? until : now + (until - now) / 3;
-  const std::string where = alone ? "" : std::string(host->host_and_port) + ": ";
   mongoc_stream_t* stream = nullptr;
   try {
     connection.check_way_to(*host);
@@ -65,17 +64,22 @@ mongoc_stream_t* Connection::open_stream(const mongoc_uri_t* uri, const mongoc_h
     stream = stream_on(std::move(socket), deadline);
     bson_error_t why{};
     if (mongoc_uri_get_tls(uri)) stream = with_tls(stream, uri, host->host, left_ms(turn), &why);
-    if (!stream) connection.note_failure(where + &why.message[0]);
+    if (!stream) connection.note_failure(alone, *host, &why.message[0]);
   } catch (const std::exception& e) {
-    connection.note_failure(where + e.what());
+    connection.note_failure(alone, *host, e.what());
   }
   // Never null: of a member that another one has named just now, the driver (libmongoc 1.23) takes a lock
   // twice then, and hangs for ever.
   return mongoc_stream_buffered_new(stream ? stream : stream_on(Fd(), deadline), 1024);
 }
 
-void Connection::note_failure(const std::string& why) {
-  if (failures_.size() < sizeof(bson_error_t)) failures_ += (failures_.empty() ? "" : "; ") + why;
+void Connection::note_failure(bool alone, const mongoc_host_list_t& host, const char* why) noexcept {
+  if (failures_.size() >= sizeof(bson_error_t)) return;
+  try {
+    failures_ +=
+        (failures_.empty() ? "" : "; ") + (alone ? "" : std::string(host.host_and_port) + ": ") + why;
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 // A seed was looked at when the URL was read; whatever else the servers call a member is asked for here.

@@ -56,7 +56,7 @@ class Connection {
                                       bson_error_t* error) noexcept;
   // Throws Failure for another machine, if nothing is encrypted and nobody has said that this is well.
   void check_way_to(const mongoc_host_list_t& host);
-  void note_failure(const std::string& why);
+  void note_failure(bool alone, const mongoc_host_list_t& host, const char* why) noexcept;
 
   const std::shared_ptr<const Site> site_;
   Deadline deadline_;

@@ -143,9 +143,10 @@ void look_at_owners(const Depth& depth, Found& found) {
                    printable(depth.filtered),
                "ALTER TABLE … DISABLE ROW LEVEL SECURITY, or a role with BYPASSRLS");
   if (!depth.no_tables.empty())
-    found.danger("postgres.columns",
-                 "a view or another object stands where a table of ours should be: " + printable(depth.no_tables),
-                 "if it is yours, drop it and run `holdfast init`; otherwise name another table with ?table=");
+    found.danger(
+        "postgres.columns",
+        "a view or another object stands where a table of ours should be: " + printable(depth.no_tables),
+        "if it is yours, drop it and run `holdfast init`; otherwise name another table with ?table=");
 }
 
 void look_at_way(const Depth& depth, const Hello& hello, Found& found) {

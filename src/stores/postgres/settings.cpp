@@ -77,6 +77,7 @@ std::string own_certificates() {
   if (home.empty() && ::getpwuid_r(::geteuid(), &entry, space.data(), space.size(), &user) == 0 &&
       user != nullptr)
     home = user->pw_dir;
+  if (home.empty()) return "";
   const std::string path = home + "/.postgresql/root.crt";
   return ::access(path.c_str(), F_OK) == 0 ? path : "";
 }

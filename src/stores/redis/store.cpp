@@ -38,11 +38,9 @@ void add_request(Command& command, const Request& r, bool reserved) {
   command.number(ttl_ms(r.ttl)).number(r.place.count()).word(r.note);
 }
 
-// Somebody else's data stands where the lease would: as if held, for ever.
-Reply taken(const Request& r, std::string_view what) {
-  return {.verdict = r.verb == Verb::acquire ? Verdict::busy : Verdict::lost,
-          .holder = "(no lease: a " + std::string(what) + ")",
-          .remaining = never};
+// Somebody else's data stands where the lease was.
+Reply lost_to(std::string_view what) {
+  return {.verdict = Verdict::lost, .holder = "(no lease: a " + std::string(what) + ")", .remaining = never};
 }
 
 // The user may not have a key of the batch: nothing was begun.
@@ -107,7 +105,10 @@ void RedisStore::apply_some(std::span<const Request> requests, std::span<Reply> 
     applied = applied || late.size() < requests.size();
     late = ask(requests, replies, &late, until);
   }
-  if (!late.empty()) raise({Errc::unavailable, "the server's clock jumped during each of several attempts; check its time synchronisation, then try again"});
+  if (!late.empty())
+    raise({Errc::unavailable,
+           "the server's clock jumped during each of several attempts; check its time synchronisation, then "
+           "try again"});
   applied = true;
 }
 
@@ -161,11 +162,11 @@ RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span
     reply.holder = reply.verdict == Verdict::granted ? r.holder.text : line.rest;
     if (verdict == too_late) late.push_back(number_of(i));
     if (verdict == foreign) {
-      // Alone it is told why; among others it must not spoil what is theirs.
-      if (requests.size() == 1)
-        reply.error = no_lease(r.key.text, line.rest, site);
+      // Whoever held the key has lost it; others are told why it cannot be had.
+      if (r.verb == Verb::renew || r.verb == Verb::release)
+        reply = lost_to(line.rest);
       else
-        reply = taken(r, line.rest);
+        reply.error = no_lease(r.key.text, line.rest, site);
     }
     reply.now = StoreTime{now.count()};
   }
