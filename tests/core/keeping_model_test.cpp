@@ -98,6 +98,7 @@ class Model {
     if (Kept* const k = find(id)) {
       k->in_flight = false;
       k->belief.failed(now, jitter);
+      if (k->belief.renew_at() == Instant::max()) return;
       rest_from_ = now;
       rest_until_ = now + (k->belief.renew_at() - now) / 2;
     }
