@@ -60,8 +60,10 @@ struct JobWorker::State {
   std::condition_variable_any changed;
   bool draining = false, over = false;
   std::uint64_t looks = 0;  // claims that were asked for
-  std::uint64_t empty_look =
-      0;  // the last that found nothing while all others rested; zero: since then one did
+  std::uint64_t finds = 0;  // those that found something
+  // The last that found nothing, if no job has run since it began and nobody else looked when it ended: a job
+  // may add another just after it was looked for.  Zero: since then one has found something.
+  std::uint64_t empty_look = 0;
   std::optional<Error> refusal;  // of the last look; none: it was answered
   std::uint64_t refused = 0;     // looks that were
   int refused_in_a_row = 0;
@@ -108,6 +110,7 @@ class JobWorker::State::Look {
     const std::lock_guard lock(state_.mutex);
     ++state_.looking;
     number_ = ++state_.looks;
+    if (state_.busy == 0) finds_before_ = state_.finds;
   }
   ~Look() {
     if (state_.forked()) return;
@@ -125,6 +128,7 @@ class JobWorker::State::Look {
     state_.refusal.reset();
     found_ = true;
     ++state_.busy;
+    ++state_.finds;
     state_.empty_look = 0;
     state_.call_next();
   }
@@ -133,7 +137,8 @@ class JobWorker::State::Look {
     const std::lock_guard lock(state_.mutex);
     end();
     state_.refusal.reset();
-    if (state_.looking == 0 && state_.busy == 0) state_.empty_look = number_;
+    const bool alone = state_.looking == 0 && state_.busy == 0 && finds_before_ == state_.finds;
+    if (alone) state_.empty_look = number_;
   }
   // How often in a row.
   int was_refused(const Error& why) {
@@ -153,6 +158,7 @@ class JobWorker::State::Look {
 
   State& state_;
   std::uint64_t number_ = 0;
+  std::optional<std::uint64_t> finds_before_;  // none: a job ran when it began
   bool looking_ = true, found_ = false;
 };
 
