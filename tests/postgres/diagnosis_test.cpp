@@ -153,11 +153,16 @@ TEST_F(Diagnosed, dead_rows_and_full_pages_are_notes) {
   psql()->run("ALTER TABLE locks SET (autovacuum_enabled = off, fillfactor = 100)");
   psql()->run("INSERT INTO locks (key) SELECT 'k' || i FROM generate_series(1, 12000) AS i");
   psql()->run("DELETE FROM locks");
-  EXPECT_TRUE(await([&] {
-    const auto topics = topics_at(url);
-    return std::find(topics.begin(), topics.end(), "note postgres.bloat") != topics.end();
+  // Counted before anybody looks: whoever reads the table clears dead rows away and is counted too.
+  ASSERT_TRUE(await([&] {
+    return psql()->value(
+               "SELECT n_dead_tup >= 12000 FROM pg_stat_user_tables WHERE relname = 'locks' AND schemaname = "
+               "$1",
+               {schema_}) == "t";
   }));
-  EXPECT_THAT(topics_at(url), Contains("note postgres.fillfactor"));
+  const auto topics = topics_at(url);
+  EXPECT_THAT(topics, Contains("note postgres.bloat"));
+  EXPECT_THAT(topics, Contains("note postgres.fillfactor"));
 }
 
 TEST_F(Diagnosed, what_everybody_may_put_into_the_search_path_is_told) {
