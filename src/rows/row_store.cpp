@@ -153,8 +153,10 @@ void RowStore::meets_lock(Call& call, std::size_t i) {
 void RowStore::give_up(Call& call, std::size_t i) const {
   const std::string_view key = call.requests[i].key.text;
   call.stuck.insert(key);
-  call.replies[i].error = {Errc::unavailable, where() + ": the row of " + printable(key) +
-                                                  " is locked by an open transaction of somebody"};
+  call.replies[i].error = {Errc::unavailable,
+                           where() + ": the row of " + printable(key) +
+                               " was not free in time: an open transaction has it locked, or "
+                               "the server is slow"};
 }
 
 void RowStore::require_time(Instant until) {

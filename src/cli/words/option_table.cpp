@@ -33,7 +33,8 @@ CLI::App& add_command(CLI::App& app, const char* name) {
 
 void waiting_options(CLI::App& command, Given& given) {
   command.add_flag("-n,--nonblock", given.no_wait, "do not wait for a busy key");
-  text(command, "-w,--wait", "DURATION", given.wait, "wait at most this long for the store and the key (forever)");
+  text(command, "-w,--wait", "DURATION", given.wait,
+       "wait at most this long for the store and the key (forever)");
   text(command, "--ttl", "DURATION", given.ttl, "the lease lasts so long without a renewal (30s)");
   text(command, "--owner", "OWNER", given.owner, "hold it by this name; all who use it are one holder");
   text(command, "--note", "TEXT", given.note, "shown to people beside the key");
@@ -147,7 +148,8 @@ void ls_options(CLI::App& ls, Given& given) {
 
 void wait_options(CLI::App& wait, Given& given) {
   wait.add_flag("-n,--nonblock", given.no_wait, "do not wait: only say by the exit code whether it is free");
-  text(wait, "-w,--wait", "DURATION", given.wait, "wait at most this long for the store and the key (forever)");
+  text(wait, "-w,--wait", "DURATION", given.wait,
+       "wait at most this long for the store and the key (forever)");
   text(wait, "KEY", "", given.key, "");
 }
 

@@ -25,7 +25,8 @@ bool is_named(const OptionEntry& option, const char* name) {
 bool is_for(const OptionEntry& option, const std::string& command) {
   if (is_named(option, "--json")) return command != "run" && command != "fence" && command != "wait";
   if (is_named(option, "--quiet"))
-    return command.empty() || command == "run" || command == "acquire" || command == "jobs enqueue" || command == "jobs work";
+    return command.empty() || command == "run" || command == "acquire" || command == "jobs enqueue" ||
+           command == "jobs work";
   if (is_named(option, "--store")) return command != "fence";
   return !is_named(option, "--version") && !is_named(option, "--verbose");
 }

@@ -145,9 +145,9 @@ MongoStore::Settled MongoStore::settle(const Request& r, Instant until, std::opt
     Reply reply = frees(r) ? judged_before(r, seen) : judged_after(r, connection_.site().client, seen);
     return {.reply = std::move(reply), .seen = std::move(seen)};
   }
-  raise({Errc::unavailable,
-         connection_.site().place + ": the server's clock jumped during each of several attempts; check its "
-                                    "time synchronisation, then try again"});
+  raise({Errc::unavailable, connection_.site().place +
+                                ": the server's clock jumped during each of several attempts; check its "
+                                "time synchronisation, then try again"});
 }
 
 Seen MongoStore::modify(const Request& r, const With& with, Instant until) {
