@@ -130,8 +130,9 @@ struct ClientOptions {
   // different rates.  Not set: the larger of 5 ms and 1 % of the ttl.
   std::optional<Millis> margin = {};
 
-  // A place in a queue is kept so long without word from us; it is refreshed three times as often.
-  Millis place{std::chrono::seconds(3)};
+  // A place in a queue is kept so long without word from us, and is refreshed three times as often.  Behind
+  // more than three others it is kept, and left alone, three times as long.
+  Millis place{std::chrono::seconds(1)};
 
   // At most so many requests travel together.
   std::size_t batch_limit = 512;

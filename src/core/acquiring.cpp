@@ -16,7 +16,8 @@ constexpr Millis default_interval = 100ms;
 constexpr Millis first_pause = 20ms, longest_pause = 1s;  // after failures
 constexpr Millis first_poll = 5ms, longest_poll = 250ms;  // where nothing rings
 constexpr Millis stranger_poll = 500ms;                   // behind a holder that never rings
-constexpr Millis::rep most_ahead = 3;                     // who has more before it polls no less often
+constexpr Millis::rep most_ahead = 3;  // who has more before it looks, and refreshes its place, no less often
+constexpr int far_longer = 3;          // a place behind those is kept so many times as long
 
 // The ancestors of this library never notify; our own names end so.
 bool is_one_of_us(const std::string& holder) {
@@ -61,14 +62,19 @@ Acquiring::Step Acquiring::next(Instant now, double jitter) {
   state_ = State::sent;
   ++attempts_;
   queued_ = queued_ || queues();
-  const bool place = place_is_due(now);
-  placing_ = place ? std::optional(now) : std::nullopt;
-  return Send{*in_flight_until_, place ? plan_.place : Millis::zero()};
+  placing_.reset();
+  if (place_is_due(now)) placing_ = {now, place_to_ask_for()};
+  return Send{*in_flight_until_, placing_ ? placing_->life : Millis::zero()};
 }
 
 // A poll in between only looks, so that the store has nothing to write.
 bool Acquiring::place_is_due(Instant now) const {
-  return queues() && (!placed_ || now - *placed_ >= plan_.place / 3);
+  return queues() && (!placed_ || now - placed_->since >= placed_->life / 4);
+}
+
+// A dead waiter blocks those behind it while its place lasts, but only once everybody before it is gone.
+Millis Acquiring::place_to_ask_for() const {
+  return last_.ahead > most_ahead ? plan_.place * far_longer : plan_.place;
 }
 
 void Acquiring::answered(Instant sent, Instant now, const Reply& reply) {
@@ -77,7 +83,7 @@ void Acquiring::answered(Instant sent, Instant now, const Reply& reply) {
   last_ = reply;
   if (placing_) {
     // Our place may have run out, and be a new one now.
-    if (placed_ && now - *placed_ > plan_.place) checked_ = false;
+    if (placed_ && now - placed_->since > placed_->life) checked_ = false;
     placed_ = placing_;
   }
   if (reply.verdict != Verdict::granted) return busy(now);
@@ -139,8 +145,9 @@ Millis Acquiring::until_worth_looking(double jitter) const {
   const bool rings = plan_.push && queues();
   // Whoever comes later need not look so often: those before it have their turn first.
   const Millis apart = longest_poll * (1 + std::min<Millis::rep>(last_.ahead, most_ahead));
-  Millis length = rings ? plan_.place / 3 : growing(first_poll, apart, polls_ - 1);
-  if (queues()) length = std::min(length, plan_.place / 3);
+  const Millis refresh = placed_ ? placed_->life / 3 : Millis::max();
+  Millis length = rings ? refresh : growing(first_poll, apart, polls_ - 1);
+  length = std::min(length, refresh);
   const bool stranger = rings && !last_.holder.empty() && !is_one_of_us(last_.holder);
   length = std::max(scaled(length, 0.8 + 0.4 * jitter), Millis(1));
   if (stranger) length = std::min(length, stranger_poll);

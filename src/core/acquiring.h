@@ -18,7 +18,7 @@ struct AcquirePlan {
   int attempts = 0;        // zero: no limit
   Interval interval = {};  // with it or with `attempts`: follow that schedule, keep no place
   bool fair = true;
-  Millis place{};     // how long a place in the queue is kept without word from us
+  Millis place{};     // how long a place near the front of the queue is kept without word from us
   bool push = false;  // the store has a bell
 };
 
@@ -73,11 +73,16 @@ class Acquiring {
 
  private:
   enum class State { ready, sent, asleep, done };
+  struct Place {
+    Instant since;
+    Millis life;
+  };
 
   bool scheduled() const { return plan_.attempts > 0 || static_cast<bool>(plan_.interval); }
   bool queues() const { return plan_.fair && !scheduled() && plan_.wait > Millis::zero(); }
   bool waits() const { return plan_.wait > Millis::zero() || plan_.attempts > 1; }
   bool place_is_due(Instant now) const;
+  Millis place_to_ask_for() const;
   void busy(Instant now);
   void pause(Instant now, Millis length);
   void pause_by_schedule(Instant now, Errc if_over);
@@ -93,12 +98,12 @@ class Acquiring {
   Instant asleep_until_{};
   std::optional<Instant> sleep_from_;  // busy: how long is decided with the next jitter
   int attempts_ = 0;
-  int failures_ = 0;                // in a row
-  int polls_ = 0;                   // since the key last gave a sign of life
-  std::optional<Instant> placed_;   // our place was kept, then
-  std::optional<Instant> placing_;  // it is being kept: a Send that says so is on its way
-  bool checked_ = false;            // looked again after our place was kept
-  bool queued_ = false;             // the store may keep a place for us
+  int failures_ = 0;              // in a row
+  int polls_ = 0;                 // since the key last gave a sign of life
+  std::optional<Place> placed_;   // the store keeps it for us
+  std::optional<Place> placing_;  // it is asked to: a Send that says so is on its way
+  bool checked_ = false;          // looked again after our place was kept
+  bool queued_ = false;           // the store may keep a place for us
   bool stopped_ = false;
   std::optional<Instant> in_flight_until_;  // of the Send not yet answered
   std::optional<Instant> unclear_until_;    // of the last Send in doubt

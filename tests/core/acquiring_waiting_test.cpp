@@ -108,6 +108,38 @@ TEST(AcquiringWaits, a_place_whose_keeping_was_not_answered_is_asked_for_again) 
   EXPECT_EQ(wish.send().place, 3s);
 }
 
+TEST(AcquiringWaits, a_place_far_from_the_front_is_kept_longer_and_left_alone_longer) {
+  Reply far = busy;
+  far.ahead = 4;
+  Wish wish(forever_plan);
+  EXPECT_EQ(wish.send().place, 3s);
+  wish.replied(far, 1ms).answered(far).sleeps();
+  EXPECT_EQ(wish.send().place, 9s);
+  wish.replied(far, 1ms);
+  EXPECT_EQ(wish.sleeps_for(), 3000);
+}
+
+TEST(AcquiringWaits, a_place_that_comes_near_the_front_is_kept_for_a_shorter_time_again) {
+  Reply far = busy, near = busy;
+  far.ahead = 4, near.ahead = 3;
+  Wish wish(forever_plan);
+  wish.answered(far).answered(far).sleeps().answered(far).sleeps();
+  wish.answered(near).sleeps();
+  EXPECT_EQ(wish.send().place, 3s);
+  wish.replied(near, 1ms);
+  EXPECT_EQ(wish.sleeps_for(), 1000);
+}
+
+TEST(AcquiringWaits, with_a_bell_each_look_at_rest_refreshes_the_place) {
+  Wish wish(forever_plan);
+  wish.answered(busy).answered(busy).with_jitter(0);
+  for (int i = 0; i < 10; ++i) {
+    wish.sleeps();
+    EXPECT_EQ(wish.send().place, 3s);
+    wish.replied(busy, 1ms);
+  }
+}
+
 TEST(AcquiringWaits, without_a_bell_those_further_back_look_less_often) {
   const struct {
     std::uint32_t ahead;

@@ -6,6 +6,7 @@
 #include "base/wall_clock.h"
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
+#include "tests/support/together.h"
 
 namespace holdfast::test {
 namespace {
@@ -69,6 +70,24 @@ class MongoLock : public MongoTest {
 
   Ruby ruby_{database_, "web1:123:456"}, other_ruby_{database_, "web2:9:9"};
 };
+
+TEST_F(MongoLock, a_document_that_a_validator_does_not_take_harms_no_other_of_its_batch) {
+  mongo(R"({"create": "locks.holdfast", "validator": {"_id": {"$ne": "b"}}})");
+  Caller caller(beside());
+  std::vector<Request> requests;
+  for (const char* key : {"a", "b", "c"})
+    requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
+  const auto told = ask_together(caller.store(), requests);
+  ASSERT_FALSE(told[1]);
+  EXPECT_EQ(told[1].error().code, Errc::refused) << told[1].error().detail;
+  for (const std::size_t good : {0u, 2u}) {
+    ASSERT_TRUE(told[good]) << told[good].error().detail;
+    EXPECT_EQ(told[good]->verdict, Verdict::granted);
+  }
+  EXPECT_FALSE(ruby_.available("a"));
+  EXPECT_TRUE(ruby_.available("b"));
+  EXPECT_FALSE(ruby_.available("c"));
+}
 
 TEST_F(MongoLock, what_ruby_holds_is_busy_for_us_and_named) {
   Caller caller(beside());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/random.h"
 #include "stores/mongodb/bell.h"
@@ -109,10 +110,10 @@ Status MongoStore::apply(std::span<const Request> requests, std::span<Reply> rep
   for (Reply& reply : replies) reply.error.reset();
   try {
     ready(until);
-    if (connection_.site().beside_the_gem()) {
-      for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = settle_beside(call, requests[i]);
-    } else if (requests.size() == 1) {
-      replies[0] = settle(requests[0], until).reply;
+    if (requests.size() == 1) {
+      replies[0] = settle_alone(call, requests[0]);
+    } else if (connection_.site().beside_the_gem()) {
+      for (std::size_t i = 0; i < requests.size(); ++i) settle_own(call, i);
     } else {
       for (const core::Wave& wave : core::waves(requests)) {
         for (std::size_t from = 0; from < wave.size(); from += most_at_once) {
@@ -253,14 +254,23 @@ void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
   }
 }
 
-// One of several: what the server has against its document is its own affair.
+Reply MongoStore::settle_alone(Call& call, const Request& r) {
+  return connection_.site().beside_the_gem() ? settle_beside(call, r) : settle(r, call.until).reply;
+}
+
+// One of several: if the server does not take its document, the others are still settled.
 void MongoStore::settle_own(Call& call, std::size_t i) {
+  const bool applied_before = std::exchange(call.applied, false);
   try {
-    call.replies[i] = settle(call.requests[i], call.until).reply;
+    call.replies[i] = settle_alone(call, call.requests[i]);
     call.applied = true;
   } catch (const Failure& failure) {
+    const bool half_done = call.applied;
+    call.applied = applied_before || half_done;
     if (!is_about_document(connection_.last_code())) throw;
-    call.replies[i].error = failure.error();
+    Error error = failure.error();
+    if (half_done) error.code = Errc::in_doubt;
+    call.replies[i].error = std::move(error);
   }
 }
 

@@ -61,6 +61,7 @@ class MongoStore final : public Store {
   Settled settle(const Request& request, Instant until, std::optional<Micros> rival_until = {});
   Seen modify(const Request& request, const With& with, Instant until);
   void apply_wave(Call& call, const core::Wave& wave);
+  Reply settle_alone(Call& call, const Request& request);
   void settle_own(Call& call, std::size_t i);
   // What the server says of each update: those that have to be asked again one by one.
   std::vector<bool> update(Call& call, const core::Wave& wave, const Bounds& bounds, std::int64_t mark);

@@ -47,7 +47,7 @@ class MariaServer : public MariaAddress {
   void configure() const;
 
   const MariaOptions options_;
-  const Scratch folder_{parent_of_server_folders()};
+  const Scratch folder_;
   std::unique_ptr<Guarded> running_;
 };
 
@@ -58,7 +58,7 @@ class MariaTemplate {
   std::string data() const { return folder_.path() + "/data"; }
 
  private:
-  const Scratch folder_{parent_of_server_folders()};
+  const Scratch folder_;
 };
 
 // Empty, or what to install.

@@ -37,7 +37,7 @@ class MongoServer : public MongoAddress {
   bool launch();  // false: the port was taken
 
   const MongoOptions options_;
-  const Scratch folder_{parent_of_server_folders()};
+  const Scratch folder_;
   int port_ = 0;
   std::unique_ptr<Guarded> running_;
 };

@@ -51,7 +51,7 @@ class PostgresServer : public PostgresAddress {
   void configure() const;
 
   const PostgresOptions options_;
-  const Scratch folder_{parent_of_server_folders()};
+  const Scratch folder_;
   std::unique_ptr<Guarded> running_;
   std::set<int> paused_;
 };
@@ -63,7 +63,7 @@ class PostgresTemplate {
   std::string data() const { return folder_.path() + "/data"; }
 
  private:
-  const Scratch folder_{parent_of_server_folders()};
+  const Scratch folder_;
 };
 
 // Empty, or what to install.

@@ -55,7 +55,7 @@ class RedisServer {
   void write_configuration() const;
 
   const RedisOptions options_;
-  const Scratch folder_{parent_of_server_folders()};
+  const Scratch folder_;
   int port_ = 0, tls_port_ = 0;
   std::unique_ptr<Guarded> running_;
 };

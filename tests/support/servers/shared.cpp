@@ -30,7 +30,12 @@ PostgresOptions shared_postgres_options() {
   return {.authentication = "trust", .lines = {"max_connections = 200"}};
 }
 
-MariaOptions shared_maria_options(bool mysql) { return {.mysql = mysql}; }
+// A small log fills while many tests make their tables, and then every statement waits for up to a second.
+MariaOptions shared_maria_options(bool mysql) {
+  return {.mysql = mysql,
+          .lines = {"innodb_buffer_pool_size = 128M",
+                    mysql ? "innodb_redo_log_capacity = 128M" : "innodb_log_file_size = 128M"}};
+}
 
 const PostgresAddress& shared_postgres() {
   if (const SharedServers* servers = of_this_run()) return servers->postgres;
