@@ -30,7 +30,7 @@ PostgresOptions shared_postgres_options() {
   return {.authentication = "trust", .lines = {"max_connections = 200"}};
 }
 
-// A small log fills while many tests make their tables, and then every statement waits for up to a second.
+// A small log fills while many tests make their tables, and then statements wait for it.
 MariaOptions shared_maria_options(bool mysql) {
   return {.mysql = mysql,
           .lines = {"innodb_buffer_pool_size = 128M",
