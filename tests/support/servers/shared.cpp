@@ -32,9 +32,9 @@ PostgresOptions shared_postgres_options() {
 
 // A small log fills while many tests make their tables, and then statements wait for it.
 MariaOptions shared_maria_options(bool mysql) {
-  return {.mysql = mysql,
-          .lines = {"innodb_buffer_pool_size = 128M",
-                    mysql ? "innodb_redo_log_capacity = 128M" : "innodb_log_file_size = 128M"}};
+  return {.lines = {"innodb_buffer_pool_size = 128M",
+                    mysql ? "innodb_redo_log_capacity = 128M" : "innodb_log_file_size = 128M"},
+          .mysql = mysql};
 }
 
 const PostgresAddress& shared_postgres() {
