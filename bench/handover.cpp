@@ -41,7 +41,7 @@ Series latencies(const Game& game, std::size_t turns) {
 Series hand_overs(const std::string& url, std::size_t turns) {
   const Shared<Game> game;
   const auto player = [&](int me) {
-    Client client = open(url);
+    Client client = open(url, {.connect_wait = 1min});
     while (game->turns < turns) {
       Lease lease = client.acquire("handover", {.wait = forever});
       const Instant now = BootClock::now();

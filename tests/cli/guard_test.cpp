@@ -210,6 +210,7 @@ TEST_F(GuardHere, frozen_when_the_lease_is_granted_does_not_start_the_command_la
     Process holder = hold("k");
     Process waiter = start({"run", "--ttl", "1s", "--on-lost", on_lost, "k", "touch", path("ran")});
     ASSERT_TRUE(await([&] { return holdfast({"ls", "--json"}).out.find("\"waiting\":1") != npos; }));
+    ASSERT_TRUE(await([&] { return guard_of(waiter.pid()) != 0; }));  // it may start after it has queued
     {
       const Frozen frozen(guard_of(waiter.pid()));
       holder.signal(SIGTERM);
