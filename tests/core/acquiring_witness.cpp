@@ -95,7 +95,7 @@ std::string Witness::sees_send(const Acquiring::Send& send, Instant now) const {
   if (send.until > horizon()) return "sends past the end of the wait";
   if (send.until > after(now, attempt_limit(plan_->ttl))) return "gives one call more than an attempt gets";
   // In between it only looks.
-  const bool kept = placed_ && now - *placed_ < plan_->place / 3;
+  const bool kept = placed_ && now - *placed_ < plan_->place / 4;
   if (send.place != (queues() && !kept ? plan_->place : 0ms))
     return "asks for a place of " + std::to_string(ms(send.place)) + " ms";
   if (plan_->attempts > 0 && sends_ > plan_->attempts) return "sends more often than allowed";
