@@ -35,10 +35,10 @@ class Kill : public JobsOn {
   Process worker(const std::string& point, Millis claims = claim) {
     return Process({database_->url(), "work", point, log(), std::to_string(claims.count())});
   }
+  // Known for certain is only until when it lived: SQLite gives its lock away before we hear of its death.
   void kill(Process& process) {
-    const int pid = process.pid();
+    dead_[process.pid()] = boot_now();
     process.kill();
-    dead_[pid] = boot_now();
   }
   JobId enqueue(const std::string& key, bool loner = false) {
     return id_of(jobs_.try_enqueue("Trial", trial_args(key), trial_options(loner)).value());

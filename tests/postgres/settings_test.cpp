@@ -79,6 +79,7 @@ TEST(Settings, a_certificate_of_ones_own_counts_without_HOME_too) {
     const auto trusted = [] {
       return word(Settings::from("postgres://app@db.example/app", {}).value(), "sslrootcert");
     };
+    ::setenv("HOME", home.c_str(), 1);
     const bool with = trusted() == path;
     ::unsetenv("HOME");
     const bool without = trusted() == path;
