@@ -54,7 +54,8 @@ Result<Client> Client::try_make(std::shared_ptr<Origin> origin, ClientOptions op
     return Error{Errc::invalid, "the margin is negative; give 0 or more"};
   if (options.connect_wait <= 0ms)
     return Error{Errc::invalid, "connect_wait is not above 0; give the time that opening may take"};
-  if (options.place < 30ms) return Error{Errc::invalid, "a place in the queue must last at least 30ms"};
+  if (options.place < 30ms || options.place > 24h)
+    return Error{Errc::invalid, "a place in the queue must last from 30ms to 1d"};
   if (options.purge_every <= 0ms)
     return Error{Errc::invalid, "purge_every is not above 0; give a time, or `never`"};
   if (options.batch_limit == 0) return Error{Errc::invalid, "the batch limit is 0; give 1 or more"};

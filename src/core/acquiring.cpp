@@ -16,8 +16,8 @@ constexpr Millis default_interval = 100ms;
 constexpr Millis first_pause = 20ms, longest_pause = 1s;  // after failures
 constexpr Millis first_poll = 5ms, longest_poll = 250ms;  // where nothing rings
 constexpr Millis stranger_poll = 500ms;                   // behind a holder that never rings
-constexpr Millis::rep most_ahead = 3;  // who has more before it looks, and refreshes its place, no less often
-constexpr int far_longer = 3;          // a place behind those is kept so many times as long
+constexpr Millis::rep most_ahead = 3;  // a waiter behind more than these polls as often as one behind these
+constexpr int far_longer = 3;          // a place behind more than these is kept so many times as long
 
 // The ancestors of this library never notify; our own names end so.
 bool is_one_of_us(const std::string& holder) {

@@ -32,5 +32,12 @@ TEST(Opening, wants_time_above_zero) {
   EXPECT_EQ(try_open("memory:", {.connect_wait = 0ms}).error().code, Errc::invalid);
 }
 
+TEST(Opening, a_place_lasts_from_30_milliseconds_to_a_day) {
+  for (const Millis wrong : {Millis(0ms), Millis(29ms), Millis(24h + 1ms), never})
+    EXPECT_EQ(try_open("memory:", {.place = wrong}).error().code, Errc::invalid) << wrong.count();
+  for (const Millis right : {Millis(30ms), Millis(24h)})
+    EXPECT_TRUE(try_open("memory:", {.place = right})) << right.count();
+}
+
 }  // namespace
 }  // namespace holdfast::test

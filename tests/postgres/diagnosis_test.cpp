@@ -153,7 +153,7 @@ TEST_F(Diagnosed, dead_rows_and_full_pages_are_notes) {
   psql()->run("ALTER TABLE locks SET (autovacuum_enabled = off, fillfactor = 100)");
   psql()->run("INSERT INTO locks (key) SELECT 'k' || i FROM generate_series(1, 12000) AS i");
   psql()->run("DELETE FROM locks");
-  // Counted before anybody looks: whoever reads the table clears dead rows away and is counted too.
+  // Await the count first: each read of the table removes dead rows, and the statistics notice it.
   ASSERT_TRUE(await([&] {
     return psql()->value(
                "SELECT n_dead_tup >= 12000 FROM pg_stat_user_tables WHERE relname = 'locks' AND schemaname = "
