@@ -69,20 +69,35 @@ test_failed() { # [PRESET]
 
 results=()
 packages=0
+fetching='' # the process that fetches engines
+later=()    # presets to build while the first is tested
 
-test_presets() { # PRESET...: builds and tests each, whatever becomes of the others; ends with the counts
+test_presets() { # PRESET...: builds and tests each, even if others fail; ends with the counts
   local preset
   need_for_tests "$@"
+  later=("${@:2}")
   for preset; do test_preset "$preset" "$(target_of "$preset")"; done
   summary
 }
 
+# Installs packages, and starts to fetch the engines. That takes minutes on a new machine, so run_tests waits for it, not the build.
 need_for_tests() { # PRESET...
   local start=$EPOCHSECONDS
   need "${PACKAGES_BUILD[@]}" "${PACKAGES_TEST[@]}" "${PACKAGES_SERVERS[@]}" "${PACKAGES_BENCH[@]}"
   [[ " $* " != *" fuzz "* ]] || need "${PACKAGES_FUZZ[@]}"
-  need_engines
   packages=$((packages + EPOCHSECONDS - start))
+  fetch_engines &
+  fetching=$!
+}
+
+# Builds presets in the background, with the processor time that the tests leave idle. A failure shows when test_preset builds again.
+build_ahead() { # PRESET...
+  local preset log
+  chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null 2>&1
+  for preset; do
+    log=$root/build/$preset/Testing
+    mkdir -p "$log" && build "$preset" ON "$(target_of "$preset")" >"$log/build_ahead.log" 2>&1
+  done
 }
 
 target_of() { # PRESET
@@ -102,6 +117,8 @@ test_preset() { # PRESET TARGETS [CTEST'S WORDS...]: with none the preset says w
   local building=$((EPOCHSECONDS - start))
   start=$EPOCHSECONDS
   if ((built == 0)); then
+    build_ahead "${later[@]}" &
+    later=()
     run_tests "$preset" "${@:3}"
     result=$?
   fi
@@ -125,6 +142,8 @@ run_tests() { # PRESET [CTEST'S WORDS...]
   jobs=$(sed -n 's/^set(HOLDFAST_TEST_JOBS \([0-9]*\))$/\1/p' "$root/cmake/layers.cmake")
   # Without servers most of them only wait.
   [[ $preset != dev ]] || jobs=$((2 * jobs))
+  [[ -z $fetching ]] || ! wait "$fetching" || list_tests_again
+  fetching=''
   rm -rf "$logs/results" "$logs/junit.xml"
   mkdir -p "$logs/results"
   ctest=(steady "$preset" env TMPDIR="$(scratch_folder)" ctest -j "$jobs" --test-output-size-failed 10000000 --output-junit "$logs/junit.xml" "${@:2}")
