@@ -10,7 +10,7 @@
 namespace holdfast::cli {
 namespace {
 
-std::string line_of(const Change& change) {
+std::string line_of_change(const Change& change) {
   std::string event = to_string(change.event);
   event.resize(10, ' ');
   return format_wall(change.at) + "  " + event + "  " + printable(change.key) + ": " + sentence_of(change);
@@ -26,7 +26,7 @@ int execute(const Watch& command, const Common& common) {
   return Rounds(eye, command.interval).go([&](Look look) -> Status {
     for (const Change& change : chronicle.tell(std::move(look))) {
       if (change.event == Event::renewed) continue;  // what lives renews: that is no news
-      if (Status said = say_now(common.json ? json_of(change) : line_of(change)); !said) return said;
+      if (Status said = say_now(common.json ? json_of(change) : line_of_change(change)); !said) return said;
     }
     return ok();
   });

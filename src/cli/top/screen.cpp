@@ -17,7 +17,7 @@ using Lines = std::vector<ScreenLine>;
 
 constexpr const char* hint = "Enter inspect  b break  s sort  / filter  p pause  ? help  q quit";
 
-constexpr const char* help[][2] = {
+constexpr const char* key_help[][2] = {
     {"up down j k", "move; also PgUp, PgDn, Home, End"},
     {"s", "sort by age, remaining time, waiters, key, lag"},
     {"/", "filter by a part of key, holder or note; Esc: all"},
@@ -76,7 +76,7 @@ Lines help_page(std::size_t columns) {
   add_words(lines, "holdfast top: arrows scroll, any other key goes back", Style::strong, columns);
   lines.emplace_back();
   Rows rows;
-  for (const auto& [name, text] : help) rows.push_back({name, text});
+  for (const auto& [name, text] : key_help) rows.push_back({name, text});
   add_pairs(lines, rows, columns);
   return lines;
 }
