@@ -24,10 +24,10 @@ ClientState::ClientState(std::shared_ptr<Origin> origin, ClientOptions options)
     : origin_(std::move(origin)),
       options_(std::move(options)),
       holder_start_(holder_name(origin_->client())),
-      connection_(origin_),
-      batched_(connection_, options_.batch_limit),
+      shared_(std::make_shared<SharedConnection>(origin_, options_.batch_limit)),
+      batched_(shared_->batched),
       waiting_([this] { return batched_.bell(); }),
-      keeper_(origin_, options_, waiting_.heir()) {}
+      keeper_(origin_, std::shared_ptr<Store>(shared_, &batched_), options_, waiting_.heir()) {}
 
 Status ClientState::open() {
   auto traits = batched_.examine(after(BootClock::now(), options_.connect_wait));

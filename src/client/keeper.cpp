@@ -15,8 +15,9 @@ constexpr Millis patience_with_users = 10s;  // with a `finished` that is asked 
 
 }  // namespace
 
-Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Heir heir)
-    : state_(std::make_shared<State>(std::move(origin), options, std::move(heir))),
+Keeper::Keeper(std::shared_ptr<Origin> origin, std::shared_ptr<Store> spare, const ClientOptions& options,
+               Heir heir)
+    : state_(std::make_shared<State>(std::move(origin), std::move(spare), options, std::move(heir))),
       callbacks_(state_->callbacks) {}
 
 Keeper::~Keeper() {

@@ -29,7 +29,9 @@ class Keeper {
   // ask, also after the client has gone.
   using Heir = std::function<bool(std::string_view key)>;
 
-  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Heir heir);
+  // `spare` is shared with the client's callers, and used while the keeper's own connection cannot be made.
+  Keeper(std::shared_ptr<Origin> origin, std::shared_ptr<Store> spare, const ClientOptions& options,
+         Heir heir);
   ~Keeper();
 
   // From now on, while leases are kept.  Call before the first.

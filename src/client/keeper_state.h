@@ -24,8 +24,9 @@
 namespace holdfast {
 
 struct Keeper::State : std::enable_shared_from_this<State> {
-  State(std::shared_ptr<Origin> o, const ClientOptions& opts, Heir h)
+  State(std::shared_ptr<Origin> o, std::shared_ptr<Store> s, const ClientOptions& opts, Heir h)
       : origin(std::move(o)),
+        spare(std::move(s)),
         options(opts),
         heir(std::move(h)),
         callbacks(std::make_shared<Callbacks>()),
@@ -54,6 +55,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void be_silent(Millis patience);
 
   const std::shared_ptr<Origin> origin;
+  const std::shared_ptr<Store> spare;
   const ClientOptions options;
   const Heir heir;
   const std::shared_ptr<Callbacks> callbacks;

@@ -22,7 +22,7 @@ constexpr Millis errand_pause = 100ms;  // before an errand is tried again
 }  // namespace
 
 void Keeper::State::pulse() {
-  Connection store(origin);
+  Connection store(origin, spare);
   plan_first_purge(BootClock::now());
   while (true) {
     const Instant now = BootClock::now();
