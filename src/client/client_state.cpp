@@ -126,7 +126,13 @@ Result<Released> ClientState::release(const std::shared_ptr<Hold>& hold) {
 
 // Others wait for it: the keeper goes on trying until the lease has run out by itself, or for a minute.
 void ClientState::goodbye(const Request& release, Instant at, Millis ttl) {
-  keeper_.errand(release, at, after(at, std::min(ttl, Millis(1min))));
+  goodbye(Keeper::room_for(release), at, ttl);
+}
+
+void ClientState::goodbye(Keeper::Errands::node_type release, Instant at, Millis ttl) {
+  Keeper::Errand& errand = release.mapped();
+  errand.give_up = after(std::max(at, errand.again), std::min(ttl, Millis(1min)));
+  keeper_.errand(std::move(release), at);
 }
 
 // Without the token: what an acquire that comes late is granted has another one.

@@ -82,6 +82,7 @@ class ClientState {
  private:
   friend class Attempt;
   void goodbye(const Request& release, Instant at, Millis ttl);
+  void goodbye(Keeper::Errands::node_type release, Instant at, Millis ttl);
   void release_again(const Hold& hold, Instant now);
 
   const ForkPage page_;
