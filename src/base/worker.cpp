@@ -2,6 +2,7 @@
 #include "base/worker.h"
 
 #include <csignal>
+#include <memory>
 
 namespace holdfast {
 
@@ -11,17 +12,17 @@ NoThread::NoThread(std::error_code why)
             "; raise the limit of processes (ulimit -u) or of memory (ulimit -v)") {}
 
 Worker::Worker(std::function<void()> work) {
-  std::promise<void> end;
-  ended_ = end.get_future();
+  const auto end = std::make_shared<std::promise<void>>();
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread([work = std::move(work), end = std::move(end)]() mutable {
+    thread_ = std::thread([work = std::move(work), end]() mutable {
       work();
       work = nullptr;  // what it owned goes before anyone is told
-      end.set_value();
+      end->set_value();
     });
+    ended_ = end->get_future();  // not before: a promise that is broken for want of memory ends the process
   } catch (const std::system_error& e) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw NoThread(e.code());

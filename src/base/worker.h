@@ -21,6 +21,18 @@ class NoThread final : public std::system_error {
   std::string text_;
 };
 
+// Runs a part of such a thread.  What it throws, for want of memory or out of a user's function, has nobody
+// to go to and would end the process.  False: it threw.
+template <class Call>
+bool guarded(const Call& call) noexcept {
+  try {
+    call();
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 // Blocks all signals in the thread: they are the program's, not ours.
 class Worker {
  public:

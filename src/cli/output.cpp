@@ -126,9 +126,15 @@ Status say_now(std::string_view line) {
 }
 
 void complain(std::string_view sentence) noexcept {
-  // A path in it may be anything.
-  const std::string line = fit_for(STDERR_FILENO, "holdfast: " + printable(without_secrets(sentence)) + '\n');
-  (void)!::write(STDERR_FILENO, line.data(), line.size());
+  try {
+    // A path in it may be anything.
+    const std::string line =
+        fit_for(STDERR_FILENO, "holdfast: " + printable(without_secrets(sentence)) + '\n');
+    (void)!::write(STDERR_FILENO, line.data(), line.size());
+  } catch (...) {  // the sentence itself may have a secret in it
+    constexpr std::string_view line = "holdfast: out of memory\n";
+    (void)!::write(STDERR_FILENO, line.data(), line.size());
+  }
 }
 
 int fail(const Error& error) {

@@ -17,33 +17,69 @@ Lost ran_out() { return {Loss::unreachable, "its deadline passed and no renewal 
 
 void Keeper::State::alarm() {
   while (true) {
-    Holds lost, jeopardy;
+    tell_again();
+    const bool well = guarded([this] {
+      while (tell_next()) {
+      }
+    });
     Instant next;
     {
       const std::lock_guard lock(mutex);
-      if (closed) return;
-      lost.swap(told);
-      for (const auto& [id, is_lost] : keeping.look(BootClock::now())) {
-        const auto hold = holds.at(id);
-        (is_lost ? lost : jeopardy).push_back(hold);
-        if (is_lost) holds.erase(id);
-      }
+      if (closed) break;
       next = keeping.next_alarm();
+      if (!well || untold) next = after(BootClock::now(), without_memory);
       alarm_sleeps_until = next;
     }
-    for (const auto& hold : jeopardy) {
-      const std::lock_guard lock(hold->mutex);
-      hold->in_jeopardy = true;
-      if (hold->on_jeopardy) callbacks->run(hold->on_jeopardy);
-    }
-    for (const auto& hold : lost) {
-      if (hold->lose(ran_out()) || hold->phase.load() == Hold::Phase::lost) announce(hold);
-    }
-    lost.clear();  // perhaps the last reference to a lease: not while asleep
-    jeopardy.clear();
     alarm_wakeup.wait(next);
     const std::lock_guard lock(mutex);
     alarm_sleeps_until = Instant::min();
+  }
+  while (untold) untold = std::move(untold->next_untold);
+}
+
+// One at a time, so that nobody is forgotten where there is no memory for a list.  False: there is none.
+bool Keeper::State::tell_next() {
+  std::shared_ptr<Hold> hold;
+  bool lost = true;
+  {
+    const std::lock_guard lock(mutex);
+    if (closed) return false;
+    if (!told.empty()) {
+      hold = std::move(told.front());
+      told.pop_front();
+    } else if (const auto next = keeping.look(BootClock::now(), 1); !next.empty()) {
+      const auto known = holds.find(next[0].id);
+      hold = known->second;
+      lost = next[0].lost;
+      if (lost) holds.erase(known);
+    } else {
+      return false;
+    }
+  }
+  if (lost) {
+    tell_of_loss(hold);
+    return true;
+  }
+  const std::lock_guard lock(hold->mutex);
+  hold->in_jeopardy = true;
+  if (hold->on_jeopardy) callbacks->run(hold->on_jeopardy);
+  return true;
+}
+
+void Keeper::State::tell_of_loss(const std::shared_ptr<Hold>& hold) noexcept {
+  // Without memory for the sentence it is lost all the same.
+  if (!guarded([&] { hold->lose(ran_out()); })) hold->lose({Loss::unreachable, {}});
+  if (hold->phase.load() != Hold::Phase::lost) return;
+  if (guarded([&] { announce(hold); })) return;
+  hold->next_untold = std::move(untold);
+  untold = hold;
+}
+
+void Keeper::State::tell_again() {
+  for (auto hold = std::move(untold); hold;) {
+    const auto next = std::move(hold->next_untold);
+    tell_of_loss(hold);
+    hold = next;
   }
 }
 
@@ -55,16 +91,16 @@ void Keeper::State::announce(const std::shared_ptr<Hold>& hold) {
     log("a stop_callback of the lease on " + hold->key + " took " + format_duration(took) +
         "; it must be short");
   const std::lock_guard lock(hold->mutex);
-  hold->announced = true;
   if (hold->on_lost) callbacks->run([f = hold->on_lost, lost = hold->lost] { f(lost); });
+  hold->announced = true;
 }
 
 void Keeper::State::lose(const std::shared_ptr<Hold>& hold, Lost lost) {
-  if (!hold->lose(std::move(lost))) return;
   const std::lock_guard lock(mutex);
+  told.push_back(hold);  // first: it may throw
+  if (!hold->lose(std::move(lost))) return told.pop_back();
   keeping.remove(hold->id);
   holds.erase(hold->id);
-  told.push_back(hold);
   alarm_wakeup.ring();
 }
 

@@ -34,8 +34,10 @@ core::AcquirePlan Attempt::plan() const {
           .push = traits.push};
 }
 
-// An interval of the caller's may throw: what may have been granted is given back all the same.
+// An interval of the caller's may throw, and memory may be short: what may have been granted is given back
+// all the same.  So the room for that is made before anything is asked for.
 Result<std::shared_ptr<Hold>> Attempt::run() {
+  room_ = Keeper::room_for({.verb = Verb::release, .key = {key_}, .holder = given_back()});
   try {
     return take_turn();
   } catch (...) {
@@ -193,12 +195,10 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
 // the store: our caller's time is over.
 void Attempt::tidy(const core::Acquiring::Done& done) {
   const bool last = waiter_ && waiter_->leave();
-  if (!done.tidy && !last) return;
-  const Request release{
-      .verb = Verb::release, .key = {key_}, .holder = given_back(), .place = last ? 1ms : 0ms};
-  const Instant now = BootClock::now();
-  client_.goodbye(release, now, terms_.ttl);
-  if (done.tidy_again && *done.tidy_again > now) client_.goodbye(release, *done.tidy_again + 1ms, terms_.ttl);
+  if ((!done.tidy && !last) || !room_) return;
+  room_.mapped().place = last ? 1ms : 0ms;
+  if (done.tidy_again) room_.mapped().again = *done.tidy_again + 1ms;
+  client_.goodbye(std::move(room_), BootClock::now(), terms_.ttl);
 }
 
 Error Attempt::busy(Errc code, const Reply& reply) const {

@@ -42,6 +42,7 @@ class Attempt {
   const Instant start_;
   const Instant give_up_;
   core::Acquiring acquiring_;
+  Keeper::Errands::node_type room_;        // for giving back what may have been granted
   std::optional<Waiting::Waiter> waiter_;  // if it waits in the queue
   Jitter jitter_;
   Instant sent_{};

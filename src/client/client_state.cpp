@@ -24,10 +24,10 @@ ClientState::ClientState(std::shared_ptr<Origin> origin, ClientOptions options)
     : origin_(std::move(origin)),
       options_(std::move(options)),
       holder_start_(holder_name(origin_->client())),
-      connection_(origin_),
-      batched_(connection_, options_.batch_limit),
+      shared_(std::make_shared<SharedConnection>(origin_, options_.batch_limit)),
+      batched_(shared_->batched),
       waiting_([this] { return batched_.bell(); }),
-      keeper_(origin_, options_, waiting_.heir()) {}
+      keeper_(origin_, std::shared_ptr<Store>(shared_, &batched_), options_, waiting_.heir()) {}
 
 Status ClientState::open() {
   auto traits = batched_.examine(after(BootClock::now(), options_.connect_wait));
@@ -126,7 +126,13 @@ Result<Released> ClientState::release(const std::shared_ptr<Hold>& hold) {
 
 // Others wait for it: the keeper goes on trying until the lease has run out by itself, or for a minute.
 void ClientState::goodbye(const Request& release, Instant at, Millis ttl) {
-  keeper_.errand(release, at, after(at, std::min(ttl, Millis(1min))));
+  goodbye(Keeper::room_for(release), at, ttl);
+}
+
+void ClientState::goodbye(Keeper::Errands::node_type release, Instant at, Millis ttl) {
+  Keeper::Errand& errand = release.mapped();
+  errand.give_up = after(std::max(at, errand.again), std::min(ttl, Millis(1min)));
+  keeper_.errand(std::move(release), at);
 }
 
 // Without the token: what an acquire that comes late is granted has another one.

@@ -22,6 +22,14 @@
 
 namespace holdfast {
 
+// What all callers travel on.  The keeper's thread, which may outlive the client, has a reference too.
+struct SharedConnection {
+  SharedConnection(std::shared_ptr<Origin> origin, std::size_t batch_limit)
+      : connection(std::move(origin)), batched(connection, batch_limit) {}
+  Connection connection;
+  Batched batched;
+};
+
 class ClientState {
  public:
   ClientState(std::shared_ptr<Origin> origin, ClientOptions options);
@@ -74,6 +82,7 @@ class ClientState {
  private:
   friend class Attempt;
   void goodbye(const Request& release, Instant at, Millis ttl);
+  void goodbye(Keeper::Errands::node_type release, Instant at, Millis ttl);
   void release_again(const Hold& hold, Instant now);
 
   const ForkPage page_;
@@ -83,8 +92,8 @@ class ClientState {
   // whose process it is.  Made once: what does not change need not be asked of the kernel for each lease.
   const std::string holder_start_;
   Serial serial_;
-  Connection connection_;
-  Batched batched_;
+  const std::shared_ptr<SharedConnection> shared_;
+  Batched& batched_;
   Traits traits_;
   Waiting waiting_;
   Keeper keeper_;

@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -44,6 +45,8 @@ struct Hold {
   std::function<void()> on_jeopardy;
   std::function<void(const Lost&)> on_lost;
   std::function<void(Instant)> on_renewed;
+
+  std::shared_ptr<Hold> next_untold;  // the alarm thread's: see there
 
   // What is asked to stop when it is lost.
   std::stop_source end() const {

@@ -15,8 +15,9 @@ constexpr Millis patience_with_users = 10s;  // with a `finished` that is asked 
 
 }  // namespace
 
-Keeper::Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Heir heir)
-    : state_(std::make_shared<State>(std::move(origin), options, std::move(heir))),
+Keeper::Keeper(std::shared_ptr<Origin> origin, std::shared_ptr<Store> spare, const ClientOptions& options,
+               Heir heir)
+    : state_(std::make_shared<State>(std::move(origin), std::move(spare), options, std::move(heir))),
       callbacks_(state_->callbacks) {}
 
 Keeper::~Keeper() {
@@ -47,8 +48,13 @@ void Keeper::keep(const std::shared_ptr<Hold>& hold, core::Belief belief) {
   hold->id = ++state_->last_id;
   hold->ttl_ms = belief.ttl().count();
   hold->deadline = belief.deadline().time_since_epoch().count();
-  state_->keeping.add(hold->id, belief);
-  state_->holds.emplace(hold->id, hold);
+  const auto known = state_->holds.emplace(hold->id, hold).first;
+  try {
+    state_->keeping.add(hold->id, belief);
+  } catch (...) {
+    state_->holds.erase(known);
+    throw;
+  }
   if (state_->keeping.next_alarm() < state_->alarm_sleeps_until) state_->alarm_wakeup.ring();
   if (state_->keeping.next_renewal() < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();
 }
@@ -84,11 +90,17 @@ bool Keeper::renewed_by_hand(Hold& hold, std::optional<Instant> deadline) {
 
 void Keeper::lose(const std::shared_ptr<Hold>& hold, Lost lost) { state_->lose(hold, std::move(lost)); }
 
-void Keeper::errand(const Request& r, Instant at, Instant give_up) {
+Keeper::Errands::node_type Keeper::room_for(const Request& r) {
+  Errands made;
+  return made.extract(made.emplace(
+      Instant(), Errand{r.verb, std::string(r.key.text), std::string(r.holder.text), r.token, r.place}));
+}
+
+void Keeper::errand(Errands::node_type errand, Instant at) {
   assert(ready_);
   const std::lock_guard lock(state_->mutex);
-  state_->errands.emplace(at, State::Errand{r.verb, std::string(r.key.text), std::string(r.holder.text),
-                                            r.token, r.place, give_up});
+  errand.key() = at;
+  state_->errands.insert(std::move(errand));
   if (at < state_->pulse_sleeps_until) state_->pulse_wakeup.ring();
 }
 

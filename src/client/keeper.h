@@ -3,9 +3,11 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/worker.h"
@@ -29,7 +31,9 @@ class Keeper {
   // ask, also after the client has gone.
   using Heir = std::function<bool(std::string_view key)>;
 
-  Keeper(std::shared_ptr<Origin> origin, const ClientOptions& options, Heir heir);
+  // `spare` is shared with the client's callers, and used while the keeper's own connection cannot be made.
+  Keeper(std::shared_ptr<Origin> origin, std::shared_ptr<Store> spare, const ClientOptions& options,
+         Heir heir);
   ~Keeper();
 
   // From now on, while leases are kept.  Call before the first.
@@ -52,8 +56,23 @@ class Keeper {
   // The store said so.
   void lose(const std::shared_ptr<Hold>& hold, Lost lost);
 
-  // Sends `request` (whose texts are copied) at that moment, as well as it can be done, until `give_up`.
-  void errand(const Request& request, Instant at, Instant give_up);
+  // Something to tell the store later, by the time at which it is told.
+  struct Errand {
+    Verb verb;
+    std::string key, holder;
+    Token token;
+    Millis place;
+    Instant give_up = Instant::max();
+    Instant again = Instant::min();  // if the store hears it before then, it is told once more
+    bool heard = false;
+  };
+  using Errands = std::multimap<Instant, Errand>;
+
+  // Makes room for an errand, with the texts of `request`.  Who does so before it asks for a lease can give
+  // it back when no memory is left.
+  static Errands::node_type room_for(const Request& request);
+  // Sends it at that moment, as well as it can be done.
+  void errand(Errands::node_type errand, Instant at);
 
   // Runs on the callbacks' thread.
   void call(std::function<void()> function) { callbacks_->run(std::move(function)); }

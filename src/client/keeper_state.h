@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,21 +25,16 @@
 namespace holdfast {
 
 struct Keeper::State : std::enable_shared_from_this<State> {
-  State(std::shared_ptr<Origin> o, const ClientOptions& opts, Heir h)
+  State(std::shared_ptr<Origin> o, std::shared_ptr<Store> s, const ClientOptions& opts, Heir h)
       : origin(std::move(o)),
+        spare(std::move(s)),
         options(opts),
         heir(std::move(h)),
         callbacks(std::make_shared<Callbacks>()),
         jitter(random_bits()) {}
 
-  struct Errand {
-    Verb verb;
-    std::string key, holder;
-    Token token;
-    Millis place;
-    Instant give_up;
-  };
   using Holds = std::vector<std::shared_ptr<Hold>>;
+  static constexpr Millis without_memory{10};  // before a thread tries again
 
   // The threads.  Each returns after close().
   void pulse();
@@ -54,6 +50,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void be_silent(Millis patience);
 
   const std::shared_ptr<Origin> origin;
+  const std::shared_ptr<Store> spare;
   const ClientOptions options;
   const Heir heir;
   const std::shared_ptr<Callbacks> callbacks;
@@ -66,8 +63,8 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   std::optional<core::Keeping::Id> asking;  // whose `finished` runs just now
   std::condition_variable answered;         // it does not any more
   Instant pulse_sleeps_until = Instant::max(), alarm_sleeps_until = Instant::max();
-  std::multimap<Instant, Errand> errands;
-  Holds told;  // lost by the store's word; for the alarm thread
+  Errands errands;
+  std::deque<std::shared_ptr<Hold>> told;  // lost by the store's word; for the alarm thread
   bool closed = false;
   Jitter jitter;
   Millis purge_every = never;
@@ -78,11 +75,17 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void renew(Store& store, const Holds& due);
   void settle_renewed(const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
   void run_errands(Store& store, Instant now);
+  Errands take_errands(Instant now, std::size_t most);
+  bool send_errands(Store& store, Errands& due);
+  void run_again(Errands due, Instant now);
   static Status apply(Store& store, std::span<const Request> requests, std::span<Reply> replies,
                       Instant until);
   void plan_first_purge(Instant now);
   void purge_if_due(Instant now);
   Instant time_for_a_call(Instant now);
+  bool tell_next();
+  void tell_of_loss(const std::shared_ptr<Hold>& hold) noexcept;
+  void tell_again();
 
   std::mutex log_mutex;  // guards what follows
   bool silent = false;
@@ -95,6 +98,9 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   Instant next_purge = Instant::max();
   Worker purging;
   std::atomic<bool> purge_refused = false;
+  // The alarm's own: those whose functions still have to be told, as no memory was left; a list of their own
+  // links, which takes none.
+  std::shared_ptr<Hold> untold;
   void announce(const std::shared_ptr<Hold>& hold);
   void purge();
 };

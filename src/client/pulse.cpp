@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keeper's thread that talks to the store.
+#include <iterator>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -22,22 +24,26 @@ constexpr Millis errand_pause = 100ms;  // before an errand is tried again
 }  // namespace
 
 void Keeper::State::pulse() {
-  Connection store(origin);
+  Connection store(origin, spare);
   plan_first_purge(BootClock::now());
   while (true) {
     const Instant now = BootClock::now();
-    // Perhaps the last references to leases: not while asleep.
-    if (const Holds due = take_due(now); !due.empty()) renew(store, due);
+    const bool well = guarded([&] {
+      // Perhaps the last references to leases: not while asleep.
+      if (const Holds due = take_due(now); !due.empty()) renew(store, due);
+    });
     run_errands(store, now);
-    purge_if_due(now);
+    guarded([&] { purge_if_due(now); });
     Instant next;
     {
       const std::lock_guard lock(mutex);
       if (closed && errands.empty()) break;
       if (closed) continue;  // with what did not fit into one batch
+      if (!well) keeping.all_failed(now, jitter.fraction());
       next = keeping.next_renewal();
       if (!errands.empty()) next = std::min(next, errands.begin()->first);
       next = std::min(next, next_purge);
+      if (!well) next = std::max(next, after(now, without_memory));
       pulse_sleeps_until = next;
     }
     pulse_wakeup.wait(next);
@@ -182,19 +188,33 @@ Instant Keeper::State::time_for_a_call(Instant now) {
   return keeping.time_for_a_call(now);
 }
 
+// Errands move from one map to the other, which takes no memory: none is forgotten where there is none.
 void Keeper::State::run_errands(Store& store, Instant now) {
-  std::vector<Errand> due;
-  {
-    const std::lock_guard lock(mutex);
-    const auto end = closed ? errands.end() : errands.upper_bound(now);
-    auto it = errands.begin();
-    for (; it != end && due.size() < errands_at_once.now(); ++it) due.push_back(std::move(it->second));
-    errands.erase(errands.begin(), it);
-  }
+  Errands due = take_errands(now, errands_at_once.now());
   if (due.empty()) return;
+  const std::size_t sent = due.size();
+  bool well = false;
+  guarded([&] { well = send_errands(store, due); });
+  if (!well) {  // what else is due waits as long, since the store does not answer; and comes first then
+    errands_at_once.failed(sent);
+    run_again(take_errands(now, std::numeric_limits<std::size_t>::max()), now);
+  }
+  run_again(std::move(due), now);
+}
+
+Keeper::Errands Keeper::State::take_errands(Instant now, std::size_t most) {
+  Errands taken;
+  const std::lock_guard lock(mutex);
+  while (!errands.empty() && taken.size() < most && (closed || errands.begin()->first <= now))
+    taken.insert(errands.extract(errands.begin()));
+  return taken;
+}
+
+// Leaves in `due` what has to be sent again.  False: no answer.
+bool Keeper::State::send_errands(Store& store, Errands& due) {
   std::vector<Request> requests;
   std::vector<Reply> replies(due.size());
-  for (const Errand& e : due) {
+  for (const auto& [at, e] : due) {
     // Somebody of us may have come to the gate since: then the place is theirs.
     const Millis place = e.place > 0ms && heir(e.key) ? 0ms : e.place;
     requests.push_back(
@@ -202,24 +222,26 @@ void Keeper::State::run_errands(Store& store, Instant now) {
   }
   const Instant sent = BootClock::now();
   const Instant until = std::min(after(sent, one_errand), time_for_a_call(sent));
-  const Status status = apply(store, requests, replies, until);
-  if (status)
-    errands_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), BootClock::now() - sent);
-  else
-    errands_at_once.failed(due.size());
-  std::vector<Errand> again;
+  if (!apply(store, requests, replies, until)) return false;
+  errands_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), BootClock::now() - sent);
+  auto e = due.begin();
+  for (const Reply& reply : replies) {
+    if (!reply.error) e->second.heard = true;
+    const bool done = !reply.error && sent >= e->second.again;
+    e = done ? due.erase(e) : std::next(e);
+  }
+  return true;
+}
+
+void Keeper::State::run_again(Errands due, Instant now) {
   const std::lock_guard lock(mutex);
-  if (!status) {  // what else is due waits as long, since the store does not answer; and comes first then
-    const auto end = closed ? errands.end() : errands.upper_bound(now);
-    for (auto it = errands.begin(); it != end; ++it) again.push_back(std::move(it->second));
-    errands.erase(errands.begin(), end);
-  }
   if (closed) return;  // the leases run out by themselves
-  for (std::size_t i = 0; i < due.size(); ++i) {
-    if (!status || replies[i].error) again.push_back(std::move(due[i]));
-  }
-  for (Errand& e : again) {
-    if (now < e.give_up) errands.emplace(after(now, errand_pause), std::move(e));
+  while (!due.empty()) {
+    auto node = due.extract(due.begin());
+    const Errand& e = node.mapped();
+    if (now >= e.give_up) continue;
+    node.key() = e.heard && now < e.again ? e.again : after(now, errand_pause);
+    errands.insert(std::move(node));
   }
 }
 

@@ -2,7 +2,6 @@
 #include "client/waiting.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 namespace holdfast {
@@ -126,7 +125,7 @@ void Waiting::listen() {
   try {
     std::shared_ptr<Bell> bell = make_bell_();
     if (bell) listener_ = Worker([state = state_, bell] { ring(*state, *bell); });
-  } catch (const std::system_error&) {  // no thread or no descriptor to be had: perhaps the next time
+  } catch (...) {  // no thread, descriptor or memory to be had: perhaps the next time
     listening_ = false;
   }
 }
@@ -135,7 +134,8 @@ void Waiting::ring(State& state, Bell& bell) {
   while (true) {
     const auto why = state.wakeup.wait(Instant::max(), bell.fd());
     if (why == Wakeup::Why::extra) {
-      const auto keys = bell.rung();
+      Result<std::vector<std::string>> keys = Error{Errc::unavailable, {}};
+      guarded([&] { keys = bell.rung(); });
       if (!keys) state.wakeup.wait(after(BootClock::now(), after_failure));
       const std::lock_guard lock(state.mutex);
       for (auto& [key, door] : state.doors) {

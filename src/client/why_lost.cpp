@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/why_lost.h"
 
+#include "base/worker.h"
 #include "core/verdicts.h"
 
 namespace holdfast {
@@ -18,7 +19,10 @@ void look_up(Lost& lost, Store& store, const Request& of, Instant latest) {
   const Instant now = BootClock::now();
   const Instant until = std::min(latest, after(now, briefly));
   if (until <= now) return;
-  if (const auto page = store.list(query, until)) core::look_up(lost, *page, of.holder, of.token);
+  // Without memory to read it the loss is told without its story.
+  guarded([&] {
+    if (const auto page = store.list(query, until)) core::look_up(lost, *page, of.holder, of.token);
+  });
 }
 
 Lost why_lost(Store& store, const Hold& hold, const Reply& reply, Instant latest) {

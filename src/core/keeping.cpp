@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "core/deadline.h"
 
@@ -15,10 +16,31 @@ bool travel_together(const Belief& a, const Belief& b) {
   return call_a <= 2 * call_b && call_b <= 2 * call_a && a.failing() == b.failing();
 }
 
+template <class Index>
+typename Index::node_type new_node() {
+  Index made;
+  return made.extract(made.emplace().first);
+}
+
+template <class Index>
+void put(Index& index, typename Index::node_type& node, typename Index::value_type value) {
+  node.value() = value;
+  index.insert(std::move(node));
+}
+
+template <class Index>
+void take(Index& index, typename Index::node_type& node, const typename Index::value_type& value) {
+  if (auto found = index.extract(value)) node = std::move(found);
+}
+
 }  // namespace
 
 void Keeping::add(Id id, Belief belief) {
-  const auto [it, added] = entries_.emplace(id, Entry{belief});
+  Entry entry{.belief = belief,
+              .in_renewals = new_node<Index>(),
+              .in_urgent = new_node<Index>(),
+              .in_alarms = new_node<Index>()};
+  const auto [it, added] = entries_.emplace(id, std::move(entry));
   assert(added);
   index(id, it->second);
 }
@@ -40,16 +62,16 @@ void Keeping::index(Id id, Entry& entry) {
   entry.renew_by = entry.belief.renew_by();
   entry.alarm = entry.in_jeopardy ? entry.belief.deadline() : entry.belief.jeopardy_at();
   if (entry.renewal != Instant::max()) {
-    renewals_.emplace(entry.renewal, id);
-    urgent_.emplace(entry.renew_by, id);
+    put(renewals_, entry.in_renewals, {entry.renewal, id});
+    put(urgent_, entry.in_urgent, {entry.renew_by, id});
   }
-  if (entry.alarm != Instant::max()) alarms_.emplace(entry.alarm, id);
+  if (entry.alarm != Instant::max()) put(alarms_, entry.in_alarms, {entry.alarm, id});
 }
 
-void Keeping::unindex(Id id, const Entry& entry) {
-  renewals_.erase({entry.renewal, id});
-  urgent_.erase({entry.renew_by, id});
-  alarms_.erase({entry.alarm, id});
+void Keeping::unindex(Id id, Entry& entry) {
+  take(renewals_, entry.in_renewals, {entry.renewal, id});
+  take(urgent_, entry.in_urgent, {entry.renew_by, id});
+  take(alarms_, entry.in_alarms, {entry.alarm, id});
 }
 
 std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
@@ -107,8 +129,16 @@ std::optional<Instant> Keeping::believe(Id id, Change change) {
 
 void Keeping::failed(Id id, Instant now, double jitter) {
   const auto it = entries_.find(id);
-  if (it == entries_.end()) return;
-  Entry& entry = it->second;
+  if (it != entries_.end()) failed(id, it->second, now, jitter);
+}
+
+void Keeping::all_failed(Instant now, double jitter) {
+  for (auto& [id, entry] : entries_) {
+    if (entry.in_flight) failed(id, entry, now, jitter);
+  }
+}
+
+void Keeping::failed(Id id, Entry& entry, Instant now, double jitter) {
   unindex(id, entry);
   entry.in_flight = false;
   entry.belief.failed(now, jitter);
@@ -135,9 +165,12 @@ void Keeping::stop_renewing(Id id) {
   index(id, it->second);
 }
 
-std::vector<Keeping::Alarm> Keeping::look(Instant now) {
+std::vector<Keeping::Alarm> Keeping::look(Instant now, std::size_t most) {
   std::vector<Alarm> happened;
-  while (!alarms_.empty() && alarms_.begin()->first <= now) {
+  std::size_t room = 0;
+  for (auto it = alarms_.begin(); room < most && it != alarms_.end() && it->first <= now; ++it) ++room;
+  happened.reserve(room);
+  while (happened.size() < most && !alarms_.empty() && alarms_.begin()->first <= now) {
     const Id id = alarms_.begin()->second;
     Entry& entry = entries_.at(id);
     // Whoever is both is told of the loss only, and in its turn.

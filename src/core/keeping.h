@@ -2,6 +2,7 @@
 // keeping.h - all leases of a client: who is due, who is in jeopardy, who is lost, when to look again.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,9 @@ namespace holdfast::core {
 
 // Two clocks' hands over one set of beliefs: renewals for the thread that talks to the store, alarms for
 // the thread that does not.  Decides; does nothing itself.  All instants are given, none is read.
+//
+// Memory for a lease is taken by add(): after that only due() and look() need some, for what they return, and
+// where there is none they throw and have changed nothing.
 class Keeping {
  public:
   using Id = std::uint64_t;
@@ -37,11 +41,14 @@ class Keeping {
   std::optional<Instant> renewed(Id id, Instant sent, Millis remaining, Instant now, bool by_hand = false);
   std::optional<Instant> extended(Id id, Millis more, Instant sent, Millis remaining, Instant now);
   void failed(Id id, Instant now, double jitter);
+  // The same for all that are in flight.
+  void all_failed(Instant now, double jitter);
   void set_ttl(Id id, Millis ttl);
   void stop_renewing(Id id);
 
-  // What happened by now, each thing once, in order of time.  The lost are no longer kept.
-  std::vector<Alarm> look(Instant now);
+  // What happened by now, but no more than so many things, each once, in order of time.  The lost are no
+  // longer kept.
+  std::vector<Alarm> look(Instant now, std::size_t most = std::numeric_limits<std::size_t>::max());
 
   // By then a call to the store, or a rest, should be over: it may make the next renewal late by no more than
   // what that may take itself.
@@ -52,19 +59,21 @@ class Keeping {
   Instant next_alarm() const;
 
  private:
+  using Index = std::set<std::pair<Instant, Id>>;
   struct Entry {
     Belief belief;
+    Index::node_type in_renewals, in_urgent, in_alarms;  // while they are not in their index
     bool in_flight = false;
     bool in_jeopardy = false;
     Instant renewal = Instant::max();  // as indexed
     Instant renew_by = Instant::max();
     Instant alarm = Instant::max();
   };
-  using Index = std::set<std::pair<Instant, Id>>;
   template <class Change>  // of a Belief; says whether that still holds
   std::optional<Instant> believe(Id id, Change change);
+  void failed(Id id, Entry& entry, Instant now, double jitter);
   void index(Id id, Entry& entry);
-  void unindex(Id id, const Entry& entry);
+  void unindex(Id id, Entry& entry);
 
   std::map<Id, Entry> entries_;
   Index renewals_, urgent_, alarms_;  // the first two have the same leases

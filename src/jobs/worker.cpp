@@ -11,7 +11,6 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-using jobs::guarded;
 using jobs::one_claim;
 using jobs::Running;
 

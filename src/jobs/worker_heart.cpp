@@ -5,8 +5,6 @@
 
 namespace holdfast {
 
-using jobs::guarded;
-
 // True if all is well.
 bool JobWorker::State::renew() {
   std::vector<std::shared_ptr<JobContext::State>> now_running;

@@ -21,15 +21,6 @@ namespace holdfast {
 
 namespace jobs {
 
-// For what a user's function throws: it has nobody else to throw it to, and our threads go on.
-template <class Call>
-void guarded(const Call& call) noexcept {
-  try {
-    call();
-  } catch (...) {
-  }
-}
-
 inline constexpr Millis one_claim = std::chrono::seconds(2);
 
 }  // namespace jobs

@@ -5,6 +5,7 @@
 
 #include "tests/cli/home.h"
 #include "tests/support/own_servers.h"
+#include "tests/support/servers/postgres_server.h"
 
 namespace holdfast::test {
 namespace {
@@ -117,6 +118,23 @@ TEST_F(Home, PGPASSWORD_is_used_and_not_handed_on) {
     EXPECT_THAT(ended.out, HasSubstr("HOLDFAST_KEY=k"));
     EXPECT_THAT(ended.out, Not(HasSubstr(OwnServer::password)));
   }
+}
+
+TEST_F(Home, commands_for_which_a_server_has_no_connection_left_wait_for_one) {
+  const auto kinds = server_kinds();
+  if (std::none_of(kinds.begin(), kinds.end(), [](const ServerKind& k) { return k.name == "postgres"; }))
+    GTEST_SKIP() << "PostgreSQL is missing";
+  const PostgresServer server(
+      {.lines = {"max_connections = 10", "superuser_reserved_connections = 0", "max_wal_senders = 0"},
+       .fsync = false});
+  environment_["HOLDFAST_STORE"] = server.url();
+  ASSERT_EQ(holdfast({"init"}).code, 0);
+  std::vector<Process> all;
+  for (int i = 0; i < 24; ++i) {  // half of them wait for each other too, which takes a second connection
+    const std::string key = i % 2 == 0 ? "k" : "k" + std::to_string(i);
+    all.push_back(start({"run", "-w", "1m", key, "--", "true"}));
+  }
+  for (Process& process : all) EXPECT_EQ(process.wait(), 0) << process.err();
 }
 
 TEST_P(StrictServers, that_do_not_know_our_password_are_77_and_one_sentence) {

@@ -35,6 +35,7 @@ class KeepMany : public ClientTest {
     std::vector<Lease> leases;
     while (leases.size() < many)
       leases.push_back(client_.acquire(std::to_string(leases.size()), {.ttl = ttl}));
+    for (Lease& lease : leases) lease.on_jeopardy([this] { ++in_jeopardy_; });
     return leases;
   }
   static Instant first_deadline(const std::vector<Lease>& leases) {
@@ -47,18 +48,20 @@ class KeepMany : public ClientTest {
   }
 
   Slow::Cost cost_ = 0ms;
+  std::atomic<int> in_jeopardy_ = 0;
   Client client_{wrapped(database_->new_client(), [this](std::unique_ptr<Store> s) {
     return std::make_unique<Slow>(std::move(s), cost_);
   })};
 };
 
 // A call gets a second.
-TEST_P(KeepMany, none_is_lost_where_all_of_them_are_too_many_for_one_call) {
+TEST_P(KeepMany, none_is_lost_or_ever_in_jeopardy_where_all_of_them_are_too_many_for_one_call) {
   cost_ = 3ms;
   const auto kept = leases(500, 6s);
   const Instant end = BootClock::now() + 6s;
   ASSERT_TRUE(await([&] { return BootClock::now() > end || lost(kept) > 0; }));
   EXPECT_EQ(lost(kept), 0);
+  EXPECT_EQ(in_jeopardy_, 0);
 }
 
 TEST_P(KeepMany, none_is_lost_when_the_store_becomes_too_slow_for_what_it_managed_before) {

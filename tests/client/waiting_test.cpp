@@ -273,6 +273,30 @@ TEST_P(Wait, eight_threads_of_four_clients_share_a_counter) {
   EXPECT_EQ(waiting("k"), 0u);
 }
 
+// A wake-up that is missed costs a third of a place.
+TEST_P(Wait, two_who_take_a_key_in_turns_never_wait_while_it_is_free) {
+  constexpr Millis place = 60s, far_too_long = place / 6;
+  const int turns = GetParam().bell ? 150 : 8;
+  std::atomic<bool> missed = false;
+  std::atomic<int> taken = 0;
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([&] {
+      Client client = new_client({.place = place});
+      for (int i = 0; i < turns && !missed; ++i) {
+        const Instant asked = BootClock::now();
+        auto lease = client.try_acquire("k", {.ttl = 5min, .wait = 5min});
+        ASSERT_TRUE(lease) << lease.error().detail;
+        if (BootClock::now() - asked > far_too_long) missed = true;
+        ++taken;
+        ASSERT_TRUE(lease->try_release());
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_FALSE(missed) << "after " << taken << " turns";
+}
+
 HOLDFAST_ON_EVERY_STORE(Wait);
 
 }  // namespace

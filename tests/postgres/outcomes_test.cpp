@@ -233,32 +233,42 @@ TEST_F(OwnServer, no_password_where_one_is_asked_for_is_refused) {
   EXPECT_THAT(without.error().detail, AllOf(HasSubstr("PGPASSWORD"), HasSubstr("@FILE")));
 }
 
-TEST(FullServer, is_unavailable_and_lets_us_in_when_somebody_leaves) {
-  PostgresServer server(
+// Five connections and no more.
+class FullServer : public ::testing::Test {
+ protected:
+  FullServer() { make_tables(server_.url()); }
+  void come() { others_.push_back(std::make_unique<Psql>(server_.url())); }
+  // Others take all that are left.
+  bool fill() {
+    return await([this] {
+      try {
+        come();
+        return false;
+      } catch (const std::exception&) {
+        return true;
+      }
+    });
+  }
+
+  PostgresServer server_{
       {.authentication = "trust",
        .lines = {"max_connections = 5", "superuser_reserved_connections = 0", "max_wal_senders = 0"},
-       .fsync = false});
-  make_tables(server.url());
-  Client client = open(server.url());
-  std::vector<std::unique_ptr<Psql>> others;
-  others.push_back(std::make_unique<Psql>(server.url()));
-  others[0]->run(
+       .fsync = false}};
+  std::vector<std::unique_ptr<Psql>> others_;
+};
+
+TEST_F(FullServer, is_unavailable_and_lets_us_in_when_somebody_leaves) {
+  Client client = open(server_.url());
+  come();
+  others_[0]->run(
       "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'holdfast'");
-  const auto is_full = [&] {
-    try {
-      others.push_back(std::make_unique<Psql>(server.url()));
-      return false;
-    } catch (const std::exception&) {
-      return true;
-    }
-  };
-  ASSERT_TRUE(await(is_full));
-  const auto connected = try_origin(server.url()).value()->connect(soon());
+  ASSERT_TRUE(fill());
+  const auto connected = try_origin(server_.url()).value()->connect(soon());
   ASSERT_FALSE(connected);
   EXPECT_EQ(connected.error().code, Errc::unavailable);
   EXPECT_THAT(connected.error().detail, HasSubstr("53300"));
   const auto refusals = [&] {
-    std::ifstream file(server.log());
+    std::ifstream file(server_.log());
     const std::string log((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     int count = 0;
     for (std::size_t at = 0; (at = log.find("too many clients", at)) != std::string::npos; ++at) ++count;
@@ -267,7 +277,22 @@ TEST(FullServer, is_unavailable_and_lets_us_in_when_somebody_leaves) {
   const int before = refusals();
   std::jthread waiting([&] { EXPECT_TRUE(client.try_acquire("k", {.wait = 1min})); });
   EXPECT_TRUE(await([&] { return refusals() > before; }));
-  others.clear();
+  others_.clear();
+}
+
+// The keeper connects when it first renews, and finds no room: whoever holds the lease is connected.
+TEST_F(FullServer, does_not_take_a_lease_that_is_held) {
+  constexpr Millis ttl = 3s;
+  Client client = open(server_.url());
+  ASSERT_TRUE(fill());
+  std::atomic<int> renewals = 0;
+  Lease lease = client.acquire("k", {.ttl = ttl});
+  lease.on_renewed([&](Instant) { ++renewals; });
+  const Instant twice = BootClock::now() + 2 * ttl;
+  EXPECT_TRUE(await([&] { return (renewals >= 2 && BootClock::now() > twice) || !lease.held(); }));
+  EXPECT_TRUE(lease.held()) << lease.lost().detail;
+  EXPECT_GE(renewals, 2);
+  EXPECT_TRUE(lease.try_release());
 }
 
 TEST_F(OwnServer, leases_survive_a_server_that_is_killed_and_tokens_rise) {

@@ -163,29 +163,5 @@ TEST_F(WakeUp, a_release_that_waited_for_whoever_took_a_place_rings) {
   EXPECT_TRUE(await([&] { return bell->rung().value() == std::vector<std::string>{"k"}; }, 5s));
 }
 
-// A wake-up that is missed costs a third of a place.
-TEST_F(WakeUp, two_who_take_a_key_in_turns_never_wait_while_it_is_free) {
-  constexpr Millis place = 60s, far_too_long = place / 6;
-  constexpr int turns = 150;
-  std::atomic<bool> missed = false;
-  std::atomic<int> taken = 0;
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < 2; ++t) {
-    threads.emplace_back([&] {
-      Client client = open(url(), {.place = place});
-      for (int i = 0; i < turns && !missed; ++i) {
-        const Instant asked = BootClock::now();
-        auto lease = client.try_acquire("k", {.ttl = 5min, .wait = 5min});
-        ASSERT_TRUE(lease) << lease.error().detail;
-        if (BootClock::now() - asked > far_too_long) missed = true;
-        ++taken;
-        ASSERT_TRUE(lease->try_release());
-      }
-    });
-  }
-  threads.clear();
-  EXPECT_FALSE(missed) << "after " << taken << " turns";
-}
-
 }  // namespace
 }  // namespace holdfast::test

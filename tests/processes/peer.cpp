@@ -5,6 +5,7 @@
 //     acquire KEY HOLDER TTL_MS PLACE_MS      HOLDER - : our own name, @ : the same and detached
 //     renew KEY HOLDER TTL_MS
 //     release KEY HOLDER
+//     wait KEY                 acquires with the default options of a client, however long it takes
 //     load KEY TIMES           acquires and releases so often
 //     limit BYTES              no file may grow beyond that, as on a full disk
 //     descend                  leaves a grandchild behind that keeps our proof of life; says its pid
@@ -83,6 +84,12 @@ int obey(const std::string& url) {
       int times = 0;
       words >> times;
       std::cout << load(*peer, key, times) << std::endl;
+      continue;
+    }
+    if (verb == "wait") {
+      Client client = open(url);
+      const Lease lease = client.acquire(key, {.wait = forever});
+      std::cout << "granted " << number(lease.token()) << std::endl;
       continue;
     }
     if (verb == "limit") {

@@ -2,8 +2,11 @@
 // Several processes at one store.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <thread>
 
+#include "holdfast/operate.h"
 #include "tests/processes/fleet.h"
 
 namespace holdfast::test {
@@ -62,6 +65,28 @@ TEST_P(Racing, the_lease_of_a_process_that_was_killed_passes_on_and_what_it_deta
   EXPECT_TRUE(await([&] { return (after = heir.ask("acquire k - 60000 0")).starts_with("granted "); }));
   EXPECT_GT(std::stoull(after.substr(8)), std::stoull(before.substr(8)));
   EXPECT_TRUE(heir.ask("acquire kept - 60000 0").starts_with("busy "));
+}
+
+TEST_P(Racing, the_place_of_a_waiter_that_was_killed_blocks_the_others_for_a_second_at_most) {
+  Client holder(database_->new_client()), live(database_->new_client());
+  Operator by_hand(holder);
+  const auto places = [&] {
+    return by_hand.list({.what = Query::What::places, .prefix = "k", .exact = true}).places;
+  };
+  Lease lease = holder.acquire("k", {.ttl = 1min});
+  PeerProcess dead(url_);
+  dead.send("wait k");
+  std::vector<PlaceRow> seen;
+  ASSERT_TRUE(await([&] { return (seen = places()).size() == 1; }));
+  dead.kill();
+  for (const PlaceRow& place : places()) EXPECT_LE(place.remaining, 1s);
+  std::jthread waiter([&] { EXPECT_TRUE(live.try_acquire("k", {.wait = 1min})); });
+  ASSERT_TRUE(await([&] {
+    const auto now = places();
+    return std::any_of(now.begin(), now.end(),
+                       [&](const PlaceRow& place) { return place.client != seen[0].client; });
+  }));
+  lease.release();
 }
 
 TEST_P(Racing, a_process_that_was_stopped_beyond_its_lease_finds_it_lost) {
