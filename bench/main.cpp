@@ -110,6 +110,8 @@ int bench_main(int argc, char** argv) {
   app.add_option("--out", wish.out, "where the record and the pictures go")->capture_default_str();
   app.add_flag("--quick", wish.effort.quick, "a moment for each: shows that it works, not how fast");
   app.add_option("--seed", wish.effort.seed, "the order in which contestants take their turns");
+  app.add_option("--keys", wish.effort.keys, "how many keys list-many makes known (a million)")
+      ->check(CLI::Range(2'000, 9'999'999));
   app.add_flag("--instructions", wish.instructions, "count instructions instead, by valgrind's callgrind");
   app.add_option("--repeat", wish.repeat, "what runs under callgrind")->group("");
   app.add_option("--times", wish.times, "how often")->group("");

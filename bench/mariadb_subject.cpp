@@ -4,12 +4,22 @@
 #include "bench/disk.h"
 #include "bench/job_copies.h"
 #include "bench/raw_mariadb.h"
+#include "bench/sql_keys.h"
 #include "bench/subject.h"
 #include "bench/workload.h"
 #include "tests/support/servers/maria_server.h"
 
 namespace holdfast::bench {
 namespace {
+
+using MariaRows = std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)>;
+
+// A statement with all that it returns; null: nothing.
+MariaRows run_sql(MYSQL* connection, const std::string& sql) {
+  if (mysql_query(connection, sql.c_str()) != 0)
+    throw std::runtime_error(std::string("by hand: ") + mysql_error(connection));
+  return {mysql_store_result(connection), mysql_free_result};
+}
 
 // With the durability that MariaDB has if nobody changes it: every commit waits for the disk.
 class MariaSubject final : public Subject {
@@ -30,6 +40,23 @@ class MariaSubject final : public Subject {
   std::unique_ptr<ByHand> by_hand() override { return std::make_unique<RawMaria>(server_.port()); }
   std::unique_ptr<Wire> wire() override { return std::make_unique<NamedLockWire>(server_.port()); }
 
+  std::unique_ptr<KeysByHand> keys_by_hand(const std::string& locks) override {
+    SqlWords words{.key = "`key`",
+                   .name = "CONCAT('free-', LPAD(n.i, 7, '0'))",
+                   .numbers =
+                       [](std::uint64_t from, std::uint64_t to) {
+                         return "(SELECT seq AS i FROM seq_" + std::to_string(from) + "_to_" +
+                                std::to_string(to) + ") AS n";
+                       },
+                   .tidy = "ANALYZE TABLE " + locks};
+    return std::make_unique<SqlKeys>(locks, std::move(words),
+                                     [connection = std::make_shared<MariaConnection>(connect_mariadb(
+                                          server_.port()))](const std::string& sql) -> std::size_t {
+                                       const MariaRows rows = run_sql(connection->get(), sql);
+                                       return rows == nullptr ? 0 : mysql_num_rows(rows.get());
+                                     });
+  }
+
   std::vector<Rival> rivals(std::vector<std::string>&) override {
     const auto raw = std::make_shared<RawMaria>(server_.port());
     return {{"GET_LOCK + RELEASE_LOCK", Role::floor,
@@ -42,10 +69,7 @@ class MariaSubject final : public Subject {
   bool copy_jobs(const std::string& locks, std::uint64_t count) override {
     const MariaConnection connection = connect_mariadb(server_.port());
     const auto ask = [&](const std::string& sql) {
-      if (mysql_query(connection.get(), sql.c_str()) != 0)
-        throw std::runtime_error(std::string("copying jobs: ") + mysql_error(connection.get()));
-      const std::unique_ptr<MYSQL_RES, decltype(&mysql_free_result)> rows(
-          mysql_store_result(connection.get()), mysql_free_result);
+      const MariaRows rows = run_sql(connection.get(), sql);
       return rows == nullptr ? std::string() : std::string(mysql_fetch_row(rows.get())[0]);
     };
     const std::string table = jobs_beside(locks);

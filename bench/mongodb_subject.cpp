@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <stdexcept>
+
 #include "bench/disk.h"
 #include "bench/pipe_wire.h"
 #include "bench/raw_mongodb.h"
@@ -8,6 +11,45 @@
 
 namespace holdfast::bench {
 namespace {
+
+class MongoKeys final : public KeysByHand {
+ public:
+  MongoKeys(const std::string& url, std::string locks) : connection_(url), locks_(std::move(locks)) {}
+
+  // Inside the server: the document as often as there are numbers, each with a name of its own.
+  void copy_seed(std::uint64_t count) override {
+    constexpr std::uint64_t at_once = 10'000;
+    for (std::uint64_t from = 0; from < count; from += at_once) {
+      const std::uint64_t to = std::min(count, from + at_once);
+      ask(R"({"aggregate": ")" + locks_ + R"(", "cursor": {}, "pipeline": [{"$match": {"_id": ")" + seed +
+          R"("}}, {"$addFields": {"i": {"$range": [)" + std::to_string(10'000'001 + from) + ", " +
+          std::to_string(10'000'001 + to) +
+          R"(]}}}, {"$unwind": "$i"}, {"$addFields": {"_id": {"$concat": )" +
+          R"(["free-", {"$substrBytes": [{"$toString": "$i"}, 1, 7]}]}}}, {"$project": {"i": 0}}, )" +
+          R"({"$merge": {"into": ")" + locks_ + R"(", "whenMatched": "fail"}}]})");
+    }
+  }
+  std::size_t read_all(std::size_t limit) override { return read("{}", limit); }
+  std::size_t read_held(std::size_t limit) override { return read(R"({"owner": {"$gt": ""}})", limit); }
+
+ private:
+  Bson ask(const std::string& json) {
+    bson_error_t error{};
+    bson_t* const command = bson_new_from_json(reinterpret_cast<const std::uint8_t*>(json.data()),
+                                               static_cast<ssize_t>(json.size()), &error);
+    if (command == nullptr) throw std::runtime_error("by hand: " + std::string(&error.message[0]));
+    return connection_.ask(Bson(command));
+  }
+  std::size_t read(const std::string& filter, std::size_t limit) {
+    const std::string number = std::to_string(limit);
+    return ask(R"({"find": ")" + locks_ + R"(", "filter": )" + filter + R"(, "sort": {"_id": 1}, "limit": )" +
+               number + R"(, "batchSize": )" + number + "}")
+        .count("cursor.firstBatch");
+  }
+
+  MongoConnection connection_;
+  const std::string locks_;
+};
 
 // One server, not a replica set: it tells nobody that a key has become free, so those who wait ask.
 class MongoSubject final : public Subject {
@@ -24,6 +66,10 @@ class MongoSubject final : public Subject {
     return std::make_unique<RawMongo>(url(), RawMongo::Concern::journalled);
   }
   std::unique_ptr<Wire> wire() override { return std::make_unique<PipeWire>(); }
+
+  std::unique_ptr<KeysByHand> keys_by_hand(const std::string& locks) override {
+    return std::make_unique<MongoKeys>(url(), locks);
+  }
 
   std::vector<Rival> rivals(std::vector<std::string>&) override {
     const auto raw = std::make_shared<RawMongo>(url(), RawMongo::Concern::memory);

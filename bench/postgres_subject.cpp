@@ -4,6 +4,7 @@
 #include "bench/disk.h"
 #include "bench/job_copies.h"
 #include "bench/raw_postgres.h"
+#include "bench/sql_keys.h"
 #include "bench/subject.h"
 #include "bench/workload.h"
 #include "tests/support/servers/postgres_server.h"
@@ -26,6 +27,22 @@ class PostgresSubject final : public Subject {
   std::string url() const override { return server_.url(); }
   std::unique_ptr<ByHand> by_hand() override { return std::make_unique<RawPostgres>(url()); }
   std::unique_ptr<Wire> wire() override { return std::make_unique<NotifyWire>(url()); }
+
+  std::unique_ptr<KeysByHand> keys_by_hand(const std::string& locks) override {
+    SqlWords words{.key = "key",
+                   .name = "'free-' || lpad(n.i::text, 7, '0')",
+                   .numbers =
+                       [](std::uint64_t from, std::uint64_t to) {
+                         return "generate_series(" + std::to_string(from) + ", " + std::to_string(to) +
+                                ") AS n(i)";
+                       },
+                   .tidy = "VACUUM ANALYZE " + locks};
+    return std::make_unique<SqlKeys>(
+        locks, std::move(words),
+        [connection = std::make_shared<Connection>(connect_postgres(url()))](const std::string& sql) {
+          return static_cast<std::size_t>(PQntuples(run_sql(connection->get(), sql).get()));
+        });
+  }
 
   std::vector<Rival> rivals(std::vector<std::string>&) override {
     const auto raw = std::make_shared<RawPostgres>(url());

@@ -62,6 +62,15 @@ bool Bson::has(const char* path) const {
   return bson_iter_init(&whole, made_) && bson_iter_find_descendant(&whole, path, &found);
 }
 
+std::size_t Bson::count(const char* path) const {
+  const bson_iter_t found = at(path);
+  bson_iter_t inside;
+  std::size_t count = 0;
+  if (bson_iter_recurse(&found, &inside))
+    while (bson_iter_next(&inside)) ++count;
+  return count;
+}
+
 MongoConnection::MongoConnection(const std::string& url) {
   static std::once_flag once;
   std::call_once(once, mongoc_init);

@@ -25,6 +25,8 @@ class Bson {
   std::int64_t number(const char* path) const;
   std::string text(const char* path) const;
   bool has(const char* path) const;
+  // Elements of the array there.
+  std::size_t count(const char* path) const;
 
  private:
   bson_iter_t at(const char* path) const;

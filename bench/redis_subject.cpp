@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "bench/lua/copy_jobs.lua.h"
+#include "bench/lua/copy_key.lua.h"
 #include "bench/raw_redis.h"
 #include "bench/redis_py.h"
 #include "bench/subject.h"
@@ -19,6 +20,50 @@ std::string field(const std::string& info, const std::string& name) {
   return info.substr(from, info.find_first_of("\r\n", from) - from);
 }
 
+// Of a lock table, which is a prefix here.
+class RedisKeys final : public KeysByHand {
+ public:
+  RedisKeys(int port, const std::string& locks) : connection_(port), prefix_(locks + ":") {}
+
+  void copy_seed(std::uint64_t count) override {
+    constexpr std::uint64_t at_once = 10'000;  // nobody else is served while a script runs
+    for (std::uint64_t from = 1; from <= count; from += at_once) {
+      const std::string last = std::to_string(std::min(count, from + at_once - 1));
+      connection_.ask({"EVAL", copy_key_lua, "0", prefix_, seed, std::to_string(from), last});
+    }
+  }
+
+  // The index, and then what is kept of each in one pipeline.
+  std::size_t read_all(std::size_t limit) override {
+    const Answer keys = connection_.ask(
+        {"ZRANGEBYLEX", "holdfast:index:" + prefix_, "-", "+", "LIMIT", "0", std::to_string(limit)});
+    for (std::size_t i = 0; i < keys->elements; ++i) {
+      const std::string name = prefix_ + std::string(keys->element[i]->str, keys->element[i]->len);
+      connection_.send({"GET", name});
+      connection_.send({"HGETALL", "holdfast:facts:{" + name + "}"});
+    }
+    for (std::size_t i = 0; i < 2 * keys->elements; ++i) connection_.next();
+    return keys->elements;
+  }
+
+  // Redis has no other way to find keys by their names than to look at all of them.
+  std::size_t read_held(std::size_t limit) override {
+    std::size_t count = 0;
+    std::string cursor = "0";
+    do {
+      const Answer part = connection_.ask({"SCAN", cursor, "MATCH", prefix_ + "*", "COUNT", "1000"});
+      cursor = part->element[0]->str;
+      for (std::size_t i = 0; i < part->element[1]->elements; ++i, ++count)
+        connection_.ask({"GET", part->element[1]->element[i]->str});
+    } while (cursor != "0" && count < limit);
+    return count;
+  }
+
+ private:
+  RedisConnection connection_;
+  const std::string prefix_;
+};
+
 // With a log that goes to the disk once a second, as leases want it; nobody waits for that.
 class RedisSubject final : public Subject {
  public:
@@ -31,6 +76,10 @@ class RedisSubject final : public Subject {
   std::string url() const override { return server_.url(); }
   std::unique_ptr<ByHand> by_hand() override { return std::make_unique<RawRedis>(server_.port()); }
   std::unique_ptr<Wire> wire() override { return std::make_unique<PublishWire>(server_.port()); }
+
+  std::unique_ptr<KeysByHand> keys_by_hand(const std::string& locks) override {
+    return std::make_unique<RedisKeys>(server_.port(), locks);
+  }
 
   std::vector<Rival> rivals(std::vector<std::string>& notes) override {
     const auto raw = std::make_shared<RawRedis>(server_.port());

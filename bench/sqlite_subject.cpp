@@ -6,6 +6,7 @@
 #include "bench/job_copies.h"
 #include "bench/pipe_wire.h"
 #include "bench/raw_sqlite.h"
+#include "bench/sql_keys.h"
 #include "bench/subject.h"
 #include "bench/workload.h"
 #include "tests/support/scratch.h"
@@ -27,6 +28,31 @@ class SqliteSubject final : public Subject {
     return std::make_unique<RawSqlite>(path(), RawSqlite::How::same_statements, true);
   }
   std::unique_ptr<Wire> wire() override { return std::make_unique<PipeWire>(); }
+
+  std::unique_ptr<KeysByHand> keys_by_hand(const std::string& locks) override {
+    SqlWords words{.key = "key",
+                   .name = "printf('free-%07d', n.i)",
+                   .numbers =
+                       [](std::uint64_t from, std::uint64_t to) {
+                         return "(WITH RECURSIVE r(i) AS (SELECT " + std::to_string(from) +
+                                " UNION ALL SELECT i + 1 FROM r WHERE i < " + std::to_string(to) +
+                                ") SELECT i FROM r) AS n";
+                       },
+                   .tidy = ""};
+    sqlite3* db = nullptr;
+    sqlite3_open(path().c_str(), &db);
+    return std::make_unique<SqlKeys>(
+        locks, std::move(words),
+        [closing = std::shared_ptr<sqlite3>(db, sqlite3_close)](const std::string& sql) {
+          std::size_t rows = 0;
+          const auto count = [](void* into, int, char**, char**) {
+            return ++*static_cast<std::size_t*>(into), 0;
+          };
+          if (sqlite3_exec(closing.get(), sql.c_str(), count, &rows, nullptr) != SQLITE_OK)
+            throw std::runtime_error(std::string("by hand: ") + sqlite3_errmsg(closing.get()));
+          return rows;
+        });
+  }
 
   std::vector<Rival> rivals(std::vector<std::string>&) override {
     const auto raw = std::make_shared<RawSqlite>(folder_.path() + "/raw.db", RawSqlite::How::returning);

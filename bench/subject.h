@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // subject.h - a store that is measured, and what one would do by hand on its driver.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +25,20 @@ class ByHand {
   virtual bool is_held(const std::string& key) = 0;
   // The least that can be asked.
   virtual void ask() = 0;
+};
+
+// The keys of a lock table, on a connection of its own.  Used by one thread.
+class KeysByHand {
+ public:
+  static constexpr const char* seed = "seed";
+  virtual ~KeysByHand() = default;
+  // So many more keys that are free, with the names free-0000001 and so on, by whatever is fastest there.
+  // REQUIRES: the key `seed` is free; they become like it.
+  virtual void copy_seed(std::uint64_t count) = 0;
+  // By a plain query: the first so many keys with what is kept of them, of all and of those that are held.
+  // How many they were.
+  virtual std::size_t read_all(std::size_t limit) = 0;
+  virtual std::size_t read_held(std::size_t limit) = 0;
 };
 
 // A word from one process to another and back.  Made before the fork; each of the two joins it in its own.
@@ -59,6 +75,7 @@ class Subject {
   // As durable as jobs are kept there.
   virtual std::unique_ptr<ByHand> by_hand_durably() { return by_hand(); }
   virtual std::unique_ptr<Wire> wire() = 0;
+  virtual std::unique_ptr<KeysByHand> keys_by_hand(const std::string& locks) = 0;
   // They live as long as the subject.  Says on `notes` which it cannot have here, and why.
   virtual std::vector<Rival> rivals(std::vector<std::string>& notes) = 0;
   // What the server says it has been asked since it started, without this question; none: there is no server.

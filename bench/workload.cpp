@@ -98,6 +98,19 @@ constexpr Workload workloads[] = {
     {"keep-many-mariadb",
      "100,000 leases that one client keeps on MariaDB, and how near any comes to its end", "mariadb",
      run_keep_many},
+    {"list-many", "what ls, top and watch ask where a million keys are known and few are held", "sqlite",
+     run_list_many},
+    {"list-many-postgres",
+     "what ls, top and watch ask on PostgreSQL where a million keys are known and few are held", "postgres",
+     run_list_many},
+    {"list-many-redis", "what ls, top and watch ask on Redis where a million keys are known and few are held",
+     "redis", run_list_many},
+    {"list-many-mongodb",
+     "what ls, top and watch ask on one MongoDB where a million keys are known and few are held", "mongodb",
+     run_list_many},
+    {"list-many-mariadb",
+     "what ls, top and watch ask on MariaDB where a million keys are known and few are held", "mariadb",
+     run_list_many},
 };
 
 }  // namespace

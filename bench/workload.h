@@ -16,6 +16,7 @@ namespace holdfast::bench {
 struct Effort {
   bool quick = false;  // to see that it works, not how fast
   std::uint64_t seed = 0;
+  std::uint64_t keys = 0;                // that list-many makes known; 0: a million, or few if it is quick
   std::string self = {}, holdfast = {};  // the paths of this program and of the command
 
   int rounds() const { return quick ? 3 : 9; }
@@ -69,6 +70,7 @@ Report run_waiting(const Effort& effort, Subject& subject);
 Report run_jobs(const Effort& effort, Subject& subject);
 Report run_jobs_growth(const Effort& effort, Subject& subject);
 Report run_keep_many(const Effort& effort, Subject& subject);
+Report run_list_many(const Effort& effort, Subject& subject);
 // On SQLite.
 Report run_processes(const Effort& effort);
 Report run_contended(const Effort& effort);

@@ -40,6 +40,9 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const
   }
   if (mongoc_stream_tls_handshake_block(stream, host, timeout, error)) return stream;
   mongoc_stream_destroy(stream);
+  const std::string said = &error->message[0];
+  if (said.find("verif") == std::string::npos)  // a server that shows a certificate speaks it
+    bson_set_error(error, error->domain, error->code, "%s (does the server speak TLS?)", said.c_str());
   return nullptr;
 }
 

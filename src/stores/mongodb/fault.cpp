@@ -96,7 +96,8 @@ Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& 
     return {Errc::unavailable, site.place + " did not answer while we logged in: " + words};
   if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
     return {Errc::refused, site.place + " does not take user and password"};
-  for (const char* distrust : {"certificate verify failed", "TLS cannot be begun"}) {
+  for (const char* distrust : {"certificate verify failed", "Failed certificate verification",
+                               "Failed OCSP verification", "TLS cannot be begun"}) {
     if (words.find(distrust) != std::string::npos)
       return {Errc::refused,
               site.place + " cannot be trusted: " + words +
