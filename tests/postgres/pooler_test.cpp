@@ -25,6 +25,8 @@ TEST_F(Pooler, it_is_noticed_and_told) {
   EXPECT_FALSE(traits.push);
   EXPECT_THAT(found(traits), ::testing::Contains(::testing::HasSubstr("pooler")));
   EXPECT_EQ(told(traits).size(), 1u);
+  ASSERT_NE(about(traits, "postgres.pooler"), nullptr);
+  EXPECT_THAT(about(traits, "postgres.pooler")->advice, ::testing::HasSubstr("server_login_retry"));
   EXPECT_FALSE(ours.store().bell());
   EXPECT_TRUE(Ours(url()).store().examine(soon()).value().push);
 }
