@@ -7,7 +7,6 @@
 #include <optional>
 #include <thread>
 
-#include "stores/postgres/findings.h"
 #include "tests/postgres/suite.h"
 #include "tests/support/findings.h"
 #include "tests/support/servers/pgbouncer.h"
@@ -388,27 +387,6 @@ TEST(Standby, is_a_danger_and_warns_of_its_primary_unless_it_confirms) {
   primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
   primary.execute("SELECT pg_reload_conf()");
   EXPECT_TRUE(await([&] { return about(diagnosis_of(primary.url()), "postgres.standby") == nullptr; }));
-}
-
-// What no server here can be made to say.
-TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
-  const postgres::Hello hello{.tables = postgres::Tables::named("locks").value()};
-  const auto of = [&](postgres::Server server) { return topics_of(postgres::findings_of(server, hello)); };
-  EXPECT_TRUE(of({.version = "PostgreSQL 15.18 (Debian 15.18-1)"}).empty());
-  EXPECT_THAT(of({.version = "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)"}),
-              ::testing::ElementsAre("warning postgres.kind"));
-  EXPECT_THAT(of({.version = "PostgreSQL 11.2-YB-2.18.0.0-b0 on x86_64"}),
-              ::testing::ElementsAre("warning postgres.kind"));
-  EXPECT_THAT(of({.version = "Greenplum 7"}), ::testing::ElementsAre("note postgres.kind"));
-  EXPECT_THAT(of({.queue_fills = true}), ::testing::ElementsAre("warning postgres.notify-queue"));
-  const auto deep = [&](postgres::Depth depth) { return topics_of(postgres::findings_of(depth, hello)); };
-  EXPECT_THAT(deep({.several_primaries = true}), Contains("warning postgres.kind"));
-  EXPECT_THAT(deep({.aurora = true}), Contains("note postgres.kind"));
-  EXPECT_THAT(deep({.far = true, .in_tls = true}), Contains("warning postgres.tls"));
-  EXPECT_THAT(deep({.far = true, .in_tls = true, .verified = true}),
-              ::testing::Not(Contains("warning postgres.tls")));
-  EXPECT_EQ(postgres::name_in("PostgreSQL 15.18 (Debian 15.18-1) on x86_64"), "PostgreSQL 15.18");
-  EXPECT_EQ(postgres::name_in("odd"), "odd");
 }
 
 }  // namespace
