@@ -26,6 +26,23 @@ std::string cut(std::string text) {
   return text;
 }
 
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x80; });
+}
+
+// Every other byte becomes \xNN: a database of any encoding takes it.
+std::string in_ascii(std::string_view text) {
+  static constexpr char hex[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x80 ? std::string(1, c) : std::string("\\x") + hex[byte >> 4] + hex[byte & 15];
+  }
+  return cut(std::move(out));
+}
+
+bool was_not_taken(const Error& error) { return error.code == Errc::refused || error.code == Errc::invalid; }
+
 }  // namespace
 
 Millis timeout_of(const JobOptions& options, const Args& args) {
@@ -240,10 +257,11 @@ JobEvent Running::not_ours() {
   return event;
 }
 
-Result<Finished> Running::tell(const Finish& how) {
+Result<Finished> Running::tell(Finish how) {
   std::optional<Wakeup>
       pause;  // not before it is needed: the job has ended, and there may be no descriptor left
   bool in_doubt = false;
+  std::string ascii;
   while (true) {
     const Instant now = BootClock::now();
     const Instant until = after(now, core::longest_attempt);
@@ -254,6 +272,12 @@ Result<Finished> Running::tell(const Finish& how) {
       return finished;
     }
     in_doubt = in_doubt || finished.error().in_doubt();
+    // Its encoding may lack letters of the error, and the job has to end all the same.
+    if (was_not_taken(finished.error()) && !is_ascii(how.error)) {
+      ascii = in_ascii(how.error);
+      how.error = ascii;
+      continue;
+    }
     if (!finished.error().retryable() || !state_->claim.held()) return finished;
     if (!pause) pause.emplace();
     pause->wait(after(now, between_tries));

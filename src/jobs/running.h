@@ -40,7 +40,7 @@ class Running {
   JobEvent failed(const std::string& why, bool stopped);
   JobEvent conclude(Finish how, JobEvent::What what, std::string detail);
   // Until the claim ends: then nobody can know.
-  Result<Finished> tell(const Finish& how);
+  Result<Finished> tell(Finish how);
   bool is_as_told(const Finish& how);
   // Why not; none: it has it, or needs none.
   std::optional<Error> take_lock_elsewhere();

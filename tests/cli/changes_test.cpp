@@ -9,8 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json.h"
+#include "cli/see/eye.h"
 #include "cli/see/in_place.h"
 #include "cli/see/unread.h"
+#include "holdfast/memory.h"
+#include "tests/support/databases.h"
 
 namespace holdfast::cli {
 namespace {
@@ -349,6 +352,40 @@ TEST(InPlace, cuts_lines_between_characters_and_says_how_many_there_is_no_room_f
   EXPECT_EQ(in_place("東京東京", {24, 6}, false), "\033[H東京~\033[K\033[J");
   EXPECT_EQ(in_place("1\n2\n3\n4", {4, 80}, false), "\033[H1\033[K\n2\033[K\nand 2 more\033[K\033[J");
   EXPECT_EQ(in_place("1\n2\n3", {1, 1}, true), "\033[H\033[K\033[J");
+}
+
+// -- pages
+
+// Of many keys that are held, without their making.
+class Full final : public Store {
+ public:
+  Full(int keys, int& pages) : keys_(keys), pages_(pages) {}
+  Status apply(std::span<const Request>, std::span<Reply>, Instant) override { return ok(); }
+  Result<Page> list(const Query& query, Instant) override {
+    ++pages_;
+    Page page;
+    const int after = query.after.empty() ? 0 : std::stoi(std::string(query.after));
+    for (int i = after + 1; i <= keys_ && page.leases.size() < query.limit; ++i)
+      page.leases.push_back(row(std::to_string(i), {.holder = "ann"}));
+    return page;
+  }
+  Result<Traits> examine(Instant) override { return Traits{}; }
+  std::unique_ptr<Bell> bell() override { return nullptr; }
+
+ private:
+  const int keys_;
+  int& pages_;
+};
+
+TEST(Listed, a_hundred_thousand_held_keys_are_a_few_pages) {
+  int pages = 0;
+  Client client =
+      Client::try_make(test::wrapped(memory::origin(memory::make_database()), [&](std::unique_ptr<Store>) {
+        return std::make_unique<Full>(100'000, pages);
+      })).value();
+  Operator by_hand(client);
+  EXPECT_EQ(all_leases(by_hand, "").value().size(), 100'000u);
+  EXPECT_LE(pages, 3) << "each may cost a reading of the whole table";
 }
 
 }  // namespace

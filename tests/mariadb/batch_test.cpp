@@ -50,6 +50,15 @@ TEST_P(Batches, a_row_that_the_table_does_not_take_harms_no_other) {
   expect_refused(ours.store(), {acquire("bad")}, "its tables are not as this version makes them");
 }
 
+TEST_P(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
+  for (const std::string verb : {"INSERT", "UPDATE"})
+    query("CREATE TRIGGER refuse_" + verb + " BEFORE " + verb +
+          " ON locks FOR EACH ROW BEGIN IF NEW.`key` = 'bad' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "
+          "'not this one'; END IF; END");
+  Ours ours(url());
+  expect_refused(ours.store(), {acquire("bad")}, "a trigger of its tables does not take it");
+}
+
 TEST_P(Batches, a_key_that_is_too_long_for_darwin_harms_no_other) {
   Ours ours(darwin());
   const std::string longer(256, 'k');

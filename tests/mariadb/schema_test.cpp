@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables: made, completed, or refused with what to do; and what is one key in them.
+#include <sstream>
 #include <thread>
 
 #include "tests/mariadb/suite.h"
@@ -114,6 +115,36 @@ TEST_P(Schema, a_column_that_is_missing_or_of_another_type_is_named) {
     EXPECT_THAT(refused(url()).detail, HasSubstr("\"" + std::string(name) + "\"")) << change;
     query("DROP TABLE locks, holdfast_waiters");
   }
+}
+
+// The advice is run as it stands.
+TEST_P(Schema, a_missing_column_can_be_added_where_there_are_rows) {
+  make_tables(url());
+  Ours ours(url());
+  ours.acquire("k", "ann");
+  ours.acquire("k", "bob", 1h, 1h);
+  try_origin(url()).value()->jobs(soon()).value()->enqueue({.name = "Job", .key = "j"}, soon()).value();
+  query(
+      "INSERT INTO holdfast_facts VALUES ('f', 1, 0, 'n'); INSERT INTO holdfast_log (at, `key`, event, "
+      "holder, "
+      "token, `by`, reason) VALUES (NOW(6), 'k', 'broken', 'ann', 1, 'bob', '')");
+  std::istringstream columns(query(
+      "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND "
+      "COLUMN_KEY <> 'PRI' AND TABLE_NAME <> 'holdfast_ticks'"));
+  int tried = 0;
+  for (std::string table, column; columns >> table >> column; ++tried) {
+    query("ALTER TABLE " + table + " DROP COLUMN `" + column + "`");
+    const auto said = steward()->plan(soon());
+    ASSERT_FALSE(said) << table << " " << column;
+    const std::string what = said.error().detail;
+    const std::size_t from = what.find("ADD COLUMN");
+    ASSERT_NE(from, std::string::npos) << what;
+    query("ALTER TABLE " + table + " " + what.substr(from, what.find(';', from) - from) +
+          (column == "slot" ? ", ADD UNIQUE KEY slot (slot)" : ""));
+    EXPECT_EQ(query("SELECT COUNT(*) FROM " + table), "1") << column;
+  }
+  EXPECT_GT(tried, 40);
+  EXPECT_EQ(Ours(url()).acquire("new", "ann").verdict, Verdict::granted);
 }
 
 TEST_P(Schema, a_narrow_column_refuses_by_name_what_it_cannot_take) {

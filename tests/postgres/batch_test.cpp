@@ -54,19 +54,48 @@ TEST_F(Batches, a_note_with_a_nul_harms_no_other) {
 }
 
 TEST_F(Batches, letters_that_a_database_does_not_have_harm_no_other) {
-  const std::string latin = "latin_" + random_hex(16);
-  shared_postgres().execute("CREATE DATABASE " + latin +
-                            " TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'");
-  const std::string url = shared_postgres().url(PostgresAddress::superuser, latin);
-  make_tables(url);
+  const LatinDatabase latin;
+  Ours ours(latin.url());
+  const std::string snow = "\xe2\x98\x83";
+  expect_refused(ours.store(), {acquire(snow), acquire("k", snow), acquire("l", "ann", snow)},
+                 "its encoding does not have these letters");
+  EXPECT_EQ(Psql(latin.url()).value("SELECT count(*) FROM locks"), "20");
+}
+
+TEST_F(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
+  psql()->run(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+      "RAISE EXCEPTION 'not this one'; END $$; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON locks FOR "
+      "EACH ROW WHEN (NEW.key = 'bad') EXECUTE FUNCTION refuse()");
+  Ours ours(url());
+  expect_refused(ours.store(), {acquire("bad")}, "a trigger of its tables does not take it");
+  const auto alone = ours.ask(acquire("bad"));
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, Errc::refused) << "and not in doubt: it was undone";
+}
+
+TEST_F(Batches, a_row_that_row_security_forbids_harms_no_other) {
+  const std::string role = "r_" + random_hex(16);
+  psql()->run("CREATE ROLE " + role + " LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA " + schema_ + " TO " +
+              role + "; GRANT ALL ON ALL TABLES IN SCHEMA " + schema_ + " TO " + role +
+              "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + schema_ + " TO " + role +
+              "; ALTER TABLE locks ENABLE ROW LEVEL SECURITY; "
+              "CREATE POLICY p ON locks USING (true) WITH CHECK (key <> 'bad')");
   {
-    Ours ours(url);
-    const std::string snow = "\xe2\x98\x83";
-    expect_refused(ours.store(), {acquire(snow), acquire("k", snow), acquire("l", "ann", snow)},
-                   "its encoding does not have these letters");
+    Ours ours(shared_postgres().url(role, "postgres", "p") + "?table=" + schema_ + ".locks");
+    expect_refused(ours.store(), {acquire("bad")}, "row security");
+    psql()->run("REVOKE INSERT, UPDATE ON locks FROM " + role);
+    const Request batch[] = {acquire("k"), acquire("l"), acquire("m")};
+    for (const auto& told : ask_together(ours.store(), batch))
+      EXPECT_EQ(told.error().code, Errc::refused) << "who may not write at all is told so, by each";
   }
-  EXPECT_EQ(shared_postgres().execute("SELECT count(*) FROM locks", latin), "20");
-  shared_postgres().execute("DROP DATABASE " + latin + " WITH (FORCE)");
+  psql()->run("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
+TEST_F(Batches, a_key_that_is_too_long_for_the_index_harms_no_other) {
+  Ours ours(url());
+  const std::string longer = random_hex(8000);  // and does not get shorter when it is compressed
+  expect_refused(ours.store(), {acquire(longer)}, "too long for an index");
 }
 
 TEST_F(Batches, a_row_whose_numbers_are_at_their_end_harms_no_other) {

@@ -7,7 +7,6 @@
 #include <optional>
 #include <thread>
 
-#include "stores/postgres/findings.h"
 #include "tests/postgres/suite.h"
 #include "tests/support/findings.h"
 #include "tests/support/servers/pgbouncer.h"
@@ -191,13 +190,15 @@ TEST_F(Diagnosed, a_table_that_is_somebody_elses_and_what_runs_there_as_us_is_to
   EXPECT_THAT(the(owned, "postgres.owner").what, AllOf(HasSubstr("locks"), HasSubstr(stranger)));
   EXPECT_EQ(owned.grade, 'C');
   EXPECT_TRUE(has(diagnosis_of(this->url()), "postgres.owner", Weight::warning)) << "a superuser is told too";
-  // Whoever is that owner, or has its rights, or owns the schema, is no stranger.
+  // Whoever is that owner, or has its rights, is told of no stranger.
   shared_postgres().execute("GRANT " + stranger + " TO " + role_);
   EXPECT_TRUE(diagnosis_of(url).findings.empty());
   shared_postgres().execute("REVOKE " + stranger + " FROM " + role_);
-  psql()->run("ALTER SCHEMA " + schema_ + " OWNER TO " + stranger);
-  EXPECT_TRUE(diagnosis_of(url).findings.empty());
-  psql()->run("ALTER SCHEMA " + schema_ + " OWNER TO postgres; ALTER TABLE locks OWNER TO postgres");
+  psql()->run("ALTER SCHEMA " + schema_ + " OWNER TO " + stranger + "; ALTER TABLE locks OWNER TO postgres");
+  EXPECT_THAT(the(diagnosis_of(url), "postgres.owner").what,
+              HasSubstr("the schema " + schema_ + " belongs to " + stranger))
+      << "who can put another table in its place";
+  psql()->run("ALTER SCHEMA " + schema_ + " OWNER TO postgres");
 
   psql()->run(
       "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'; "
@@ -215,6 +216,59 @@ TEST_F(Diagnosed, a_table_that_is_somebody_elses_and_what_runs_there_as_us_is_to
       role_);
   EXPECT_TRUE(has(diagnosis_of(url), "postgres.columns", Weight::danger));
   shared_postgres().execute("DROP OWNED BY " + stranger + "; DROP ROLE " + stranger);
+}
+
+// By the path "$user", public.
+TEST_F(Diagnosed, a_schema_that_a_stranger_made_in_our_name_is_told) {
+  const std::string victim = role_ + "_v", database = "d_" + random_hex(16);
+  shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'p'");
+  has_role_ = true;
+  shared_postgres().execute("CREATE ROLE " + victim + " LOGIN PASSWORD 'p'");
+  shared_postgres().execute("CREATE DATABASE " + database);
+  shared_postgres().execute("GRANT CREATE ON DATABASE " + database + " TO " + role_);
+  {
+    const std::string theirs = shared_postgres().url(role_, database, "p");
+    Psql stranger(theirs);
+    stranger.run("CREATE SCHEMA " + victim);
+    make_tables(theirs + "?table=" + victim + ".locks");
+    stranger.run("GRANT USAGE ON SCHEMA " + victim + " TO " + victim +
+                 "; GRANT ALL ON ALL TABLES IN SCHEMA " + victim + " TO " + victim +
+                 "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + victim + " TO " + victim);
+    const Diagnosis told = diagnosis_of(shared_postgres().url(victim, database, "p"));
+    EXPECT_TRUE(has(told, "postgres.owner", Weight::warning));
+    EXPECT_THAT(the(told, "postgres.owner").what, AllOf(HasSubstr("locks"), HasSubstr(role_)));
+    EXPECT_TRUE(diagnosis_of(theirs + "?table=" + victim + ".locks").findings.empty()) << "it is their own";
+  }
+  shared_postgres().execute("DROP DATABASE " + database + " WITH (FORCE)");
+  shared_postgres().execute("DROP ROLE " + victim);
+}
+
+TEST_F(Diagnosed, a_function_that_runs_as_us_when_a_row_is_written_is_told) {
+  const std::string url = least();
+  psql()->run(
+      "CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT 'x'::text $$; "
+      "CREATE FUNCTION g(text) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT $1 $$; "
+      "CREATE DOMAIN d AS text CHECK (VALUE <> '')");
+  const auto expect_told = [&](const std::string& change, const std::string& what) {
+    psql()->run("BEGIN; " + change + "; COMMIT");
+    EXPECT_THAT(the(diagnosis_of(url), "postgres.triggers").what, HasSubstr(what)) << change;
+  };
+  const auto expect_calm = [&](const std::string& change) {
+    psql()->run(change);
+    const auto found = diagnosis_of(url).findings;
+    EXPECT_TRUE(found.empty()) << change << ": " << found.front().what;
+  };
+  expect_told("ALTER TABLE locks ADD COLUMN more text DEFAULT f()", schema_ + ".f() on locks");
+  expect_calm("ALTER TABLE locks ALTER more SET DEFAULT lower('X')");
+  expect_told("ALTER TABLE holdfast_facts ADD CONSTRAINT c CHECK (g(note) = note)",
+              schema_ + ".g(pg_catalog.text) on holdfast_facts");
+  expect_calm("ALTER TABLE holdfast_facts DROP CONSTRAINT c");
+  expect_told("CREATE INDEX i ON holdfast_log (g(reason))", schema_ + ".g(pg_catalog.text) on holdfast_log");
+  expect_calm("DROP INDEX i");
+  expect_told("ALTER TABLE locks ADD COLUMN copy text GENERATED ALWAYS AS (g(key)) STORED",
+              schema_ + ".g(pg_catalog.text) on locks");
+  expect_calm("ALTER TABLE locks DROP COLUMN copy");
+  expect_told("ALTER TABLE locks ADD COLUMN fine d", schema_ + ".d on locks");
 }
 
 TEST_F(Diagnosed, a_pooler_is_noticed_and_nothing_stays_behind_in_it) {
@@ -333,27 +387,6 @@ TEST(Standby, is_a_danger_and_warns_of_its_primary_unless_it_confirms) {
   primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");
   primary.execute("SELECT pg_reload_conf()");
   EXPECT_TRUE(await([&] { return about(diagnosis_of(primary.url()), "postgres.standby") == nullptr; }));
-}
-
-// What no server here can be made to say.
-TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
-  const postgres::Hello hello{.tables = postgres::Tables::named("locks").value()};
-  const auto of = [&](postgres::Server server) { return topics_of(postgres::findings_of(server, hello)); };
-  EXPECT_TRUE(of({.version = "PostgreSQL 15.18 (Debian 15.18-1)"}).empty());
-  EXPECT_THAT(of({.version = "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)"}),
-              ::testing::ElementsAre("warning postgres.kind"));
-  EXPECT_THAT(of({.version = "PostgreSQL 11.2-YB-2.18.0.0-b0 on x86_64"}),
-              ::testing::ElementsAre("warning postgres.kind"));
-  EXPECT_THAT(of({.version = "Greenplum 7"}), ::testing::ElementsAre("note postgres.kind"));
-  EXPECT_THAT(of({.queue_fills = true}), ::testing::ElementsAre("warning postgres.notify-queue"));
-  const auto deep = [&](postgres::Depth depth) { return topics_of(postgres::findings_of(depth, hello)); };
-  EXPECT_THAT(deep({.several_primaries = true}), Contains("warning postgres.kind"));
-  EXPECT_THAT(deep({.aurora = true}), Contains("note postgres.kind"));
-  EXPECT_THAT(deep({.far = true, .in_tls = true}), Contains("warning postgres.tls"));
-  EXPECT_THAT(deep({.far = true, .in_tls = true, .verified = true}),
-              ::testing::Not(Contains("warning postgres.tls")));
-  EXPECT_EQ(postgres::name_in("PostgreSQL 15.18 (Debian 15.18-1) on x86_64"), "PostgreSQL 15.18");
-  EXPECT_EQ(postgres::name_in("odd"), "odd");
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 // Jobs: their tables, what a claim costs, and servers that are set up in odd ways.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstdlib>
 
+#include "holdfast/job_worker.h"
 #include "stores/postgres/job_statements.h"
 #include "tests/postgres/jobs_suite.h"
 #include "tests/support/servers/pgbouncer.h"
@@ -119,6 +121,21 @@ TEST_F(Jobs, a_trail_stays_short_and_has_a_line_for_each_event) {
   EXPECT_THAT(trail, HasSubstr(" failed 39 xxx"));
   EXPECT_EQ(trail.back(), '\n');
   EXPECT_NE(trail.substr(0, trail.find('\n')).find(" failed "), std::string::npos) << "whole lines";
+}
+
+TEST_F(Jobs, one_that_fails_in_letters_that_the_database_lacks_has_ended_all_the_same) {
+  const LatinDatabase latin;
+  holdfast::Jobs jobs{open(latin.url())};
+  std::atomic<int> runs = 0;
+  jobs.define("Snow", {.max_attempts = 1}, [&](JobContext&, const Args&) {
+    ++runs;
+    throw std::runtime_error("\xe2\x98\x83 falls");
+  });
+  jobs.enqueue("Snow");
+  const JobWorker worker(jobs, {.claim = 2s, .poll = 10ms});
+  ASSERT_TRUE(await([&] { return !jobs.list({.state = JobState::dead}).empty(); }));
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(jobs.list().at(0).error, "\\xe2\\x98\\x83 falls");
 }
 
 TEST_F(Jobs, one_whose_lock_cannot_be_written_is_dead_and_the_others_go_on) {

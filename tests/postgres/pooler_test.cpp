@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Behind PgBouncer in transaction mode.
+// Behind PgBouncer in transaction mode; and what is found of servers that are not PostgreSQL itself.
 #include <gmock/gmock.h>
 
 #include <thread>
 
 #include "holdfast/holdfast.h"
+#include "stores/postgres/findings.h"
 #include "tests/postgres/suite.h"
 #include "tests/support/findings.h"
 #include "tests/support/servers/pgbouncer.h"
@@ -25,6 +26,8 @@ TEST_F(Pooler, it_is_noticed_and_told) {
   EXPECT_FALSE(traits.push);
   EXPECT_THAT(found(traits), ::testing::Contains(::testing::HasSubstr("pooler")));
   EXPECT_EQ(told(traits).size(), 1u);
+  ASSERT_NE(about(traits, "postgres.pooler"), nullptr);
+  EXPECT_THAT(about(traits, "postgres.pooler")->advice, ::testing::HasSubstr("server_login_retry"));
   EXPECT_FALSE(ours.store().bell());
   EXPECT_TRUE(Ours(url()).store().examine(soon()).value().push);
 }
@@ -61,6 +64,27 @@ TEST_F(Pooler, settings_of_ours_do_not_stay_on_the_servers_connections) {
   Psql other(bouncer_.url());
   EXPECT_EQ(other.value("SHOW lock_timeout"), "0");
   EXPECT_EQ(other.value("SHOW plan_cache_mode"), "auto");
+}
+
+// What no server here can be made to say.
+TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
+  const postgres::Hello hello{.tables = postgres::Tables::named("locks").value()};
+  const auto of = [&](postgres::Server server) { return topics_of(postgres::findings_of(server, hello)); };
+  EXPECT_TRUE(of({.version = "PostgreSQL 15.18 (Debian 15.18-1)"}).empty());
+  EXPECT_THAT(of({.version = "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)"}),
+              ::testing::ElementsAre("warning postgres.kind"));
+  EXPECT_THAT(of({.version = "PostgreSQL 11.2-YB-2.18.0.0-b0 on x86_64"}),
+              ::testing::ElementsAre("warning postgres.kind"));
+  EXPECT_THAT(of({.version = "Greenplum 7"}), ::testing::ElementsAre("note postgres.kind"));
+  EXPECT_THAT(of({.queue_fills = true}), ::testing::ElementsAre("warning postgres.notify-queue"));
+  const auto deep = [&](postgres::Depth depth) { return topics_of(postgres::findings_of(depth, hello)); };
+  EXPECT_THAT(deep({.several_primaries = true}), ::testing::Contains("warning postgres.kind"));
+  EXPECT_THAT(deep({.aurora = true}), ::testing::Contains("note postgres.kind"));
+  EXPECT_THAT(deep({.far = true, .in_tls = true}), ::testing::Contains("warning postgres.tls"));
+  EXPECT_THAT(deep({.far = true, .in_tls = true, .verified = true}),
+              ::testing::Not(::testing::Contains("warning postgres.tls")));
+  EXPECT_EQ(postgres::name_in("PostgreSQL 15.18 (Debian 15.18-1) on x86_64"), "PostgreSQL 15.18");
+  EXPECT_EQ(postgres::name_in("odd"), "odd");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // The tables: made, completed, or refused with what to do.
 #include <gmock/gmock.h>
 
+#include <sstream>
 #include <thread>
 
 #include "tests/postgres/jobs_suite.h"
@@ -127,6 +128,39 @@ TEST_F(Schema, a_column_that_is_missing_beside_it_is_named_by_everybody) {
     EXPECT_EQ(Ours(url()).acquire("k", table).verdict, Verdict::granted) << what;
     EXPECT_EQ(Ours(url()).release("k", table).verdict, Verdict::released);
   }
+}
+
+// The advice is run as it stands.
+TEST_F(Schema, a_missing_column_can_be_added_where_there_are_rows) {
+  make_tables(url());
+  Ours(url()).acquire("k", "ann");
+  Ours(url()).acquire("k", "bob", 1h, 1h);
+  const auto origin = try_origin(url()).value();
+  origin->jobs(soon()).value()->enqueue({.name = "Job", .key = "j"}, soon()).value();
+  psql()->run(
+      "INSERT INTO holdfast_facts VALUES ('f', 1, false, 'n'); INSERT INTO holdfast_log (at, key, event, "
+      "holder, token, by, reason) VALUES (now(), 'k', 'broken', 'ann', 1, 'bob', '')");
+  const auto columns = psql()->value(
+      "SELECT string_agg(table_name || '.' || column_name, ' ') FROM information_schema.columns WHERE "
+      "table_schema = $1 AND table_name IN ('holdfast_waiters', 'holdfast_facts', 'holdfast_log', "
+      "'holdfast_state', 'holdfast_jobs') AND column_name NOT IN ('one', 'key', 'client') ",
+      {schema_});
+  std::istringstream list(columns);
+  int tried = 0;
+  for (std::string column; list >> column; ++tried) {
+    const std::string table = column.substr(0, column.find('.'));
+    psql()->run("ALTER TABLE " + table + " DROP COLUMN " + column.substr(column.find('.') + 1));
+    const auto said = steward()->plan(soon());
+    ASSERT_FALSE(said) << column;
+    const std::string what = said.error().detail;
+    const std::size_t from = what.find("ADD COLUMN");
+    ASSERT_NE(from, std::string::npos) << what;
+    EXPECT_EQ(what.find("DELETE"), std::string::npos) << what;
+    psql()->run("ALTER TABLE " + table + " " + what.substr(from, what.find(';', from) - from));
+    EXPECT_EQ(psql()->value("SELECT count(*) FROM " + table), "1") << column;
+  }
+  EXPECT_GT(tried, 35);
+  EXPECT_EQ(Ours(url()).acquire("new", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Schema, a_column_of_somebodys_own_that_has_to_be_filled_is_refused_by_name) {

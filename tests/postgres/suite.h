@@ -123,4 +123,27 @@ class PostgresTest : public ::testing::Test {
   const std::string schema_ = "t_" + random_hex(16);
 };
 
+// A database of its own, whose encoding lacks most letters.
+class LatinDatabase {
+ public:
+  LatinDatabase() {
+    shared_postgres().execute("CREATE DATABASE " + name_ +
+                              " TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'");
+    make_tables(url());
+  }
+  LatinDatabase(const LatinDatabase&) = delete;
+  LatinDatabase& operator=(const LatinDatabase&) = delete;
+  ~LatinDatabase() {
+    try {
+      shared_postgres().execute("DROP DATABASE " + name_ + " WITH (FORCE)");
+    } catch (const std::exception&) {
+      // It goes with the server.
+    }
+  }
+  std::string url() const { return shared_postgres().url(PostgresAddress::superuser, name_); }
+
+ private:
+  const std::string name_ = "latin_" + random_hex(16);
+};
+
 }  // namespace holdfast::test

@@ -8,8 +8,8 @@
 namespace holdfast::cli {
 namespace {
 
-// For all keys that were ever used the store may have to sort: in few pages, then.
-constexpr std::size_t page_size = 1000, large_page_size = 50'000;
+// For each page a store may have to read and sort all keys that were ever used: in few pages, then.
+constexpr std::size_t page_size = 50'000;
 
 Error never_used() { return {Errc::lost, "nobody has used this store yet"}; }
 
@@ -18,13 +18,13 @@ Error never_used() { return {Errc::lost, "nobody has used this store yet"}; }
 std::string Eye::name() const { return without_secrets(looked_.origin->name()); }
 
 Result<std::vector<LeaseRow>> all_leases(Operator& store, const std::string& prefix, Free free) {
-  const std::size_t limit = free == Free::too ? large_page_size : page_size;
   std::vector<LeaseRow> all;
   while (true) {
     const std::string after = all.empty() ? "" : all.back().key;
-    auto page = store.try_list({.prefix = prefix, .after = after, .free = free == Free::too, .limit = limit});
+    auto page =
+        store.try_list({.prefix = prefix, .after = after, .free = free == Free::too, .limit = page_size});
     if (!page) return std::move(page).error();
-    const bool last = page->leases.size() < limit;
+    const bool last = page->leases.size() < page_size;
     for (LeaseRow& row : page->leases) all.push_back(std::move(row));
     if (last) return all;
   }

@@ -15,6 +15,9 @@ bool one_of(unsigned code, std::initializer_list<unsigned> codes) {
 
 bool lacks_tables(unsigned code) { return one_of(code, {1051, 1146, 1932}); }
 
+// By SIGNAL in a trigger.
+bool was_signalled(unsigned code) { return one_of(code, {1643, 1644}); }
+
 // What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
 std::string refusal(unsigned code) {
   if (takes_no_writes(code))
@@ -31,6 +34,7 @@ std::string refusal(unsigned code) {
   if (code == 1406) return "a column of its tables is too narrow for this key or holder";
   if (one_of(code, {1267, 1271, 1300, 3854}))
     return "the character set of its tables does not have these letters";
+  if (was_signalled(code)) return "a trigger of its tables does not take it";
   if (one_of(code, {1264, 1690})) return "a number in its tables is at the end of all numbers";
   if (one_of(code, {1030, 1286}))
     return "its tables cannot be used as they are; the server's own log says more";
@@ -78,9 +82,10 @@ bool takes_no_writes(unsigned code) noexcept { return one_of(code, {1290, 1792, 
 
 bool was_denied(unsigned code) noexcept { return one_of(code, {1044, 1142, 1143, 1227, 1370}); }
 
-// Too long, out of range, letters that a character set lacks, constraints.
+// Too long, out of range, letters that a character set lacks, constraints, triggers.
 bool was_about_values(unsigned code) noexcept {
-  return one_of(code, {1048, 1264, 1267, 1271, 1292, 1300, 1366, 1406, 1451, 1452, 1690, 3819, 3854, 4025});
+  return was_signalled(code) ||
+         one_of(code, {1048, 1264, 1267, 1271, 1292, 1300, 1366, 1406, 1451, 1452, 1690, 3819, 3854, 4025});
 }
 
 // 1927, 4031: the server's farewell.  1053, 1080: it is going down.

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "stores/mariadb/sql/hello.sql.h"
+#include "stores/mariadb/sql/schema.sql.h"
 #include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {
@@ -93,6 +95,23 @@ std::size_t length_in(std::string_view text) {
   return length;
 }
 
+// What a column that was missing says of jobs that are there already, where zero or nothing means nothing.
+constexpr std::pair<std::string_view, std::string_view> in_old_jobs[] = {
+    {"queue", "'default'"}, {"state", "'dead'"},       {"max_attempts", "1"},
+    {"lock_limit", "1"},    {"on_conflict", "'drop'"}, {"uniqueness", "'no'"},
+};
+
+// As schema.sql has it: "`by` VARBINARY(512) NOT NULL".
+std::string definition_of(const NeededColumn& need) {
+  const std::string column(need.column);
+  const std::size_t table = schema_sql.find("CREATE TABLE IF NOT EXISTS {" + std::string(need.table) + "} (");
+  const std::size_t from = std::min(schema_sql.find("\n  " + column + " ", table),
+                                    schema_sql.find("\n  `" + column + "` ", table)) +
+                           3;
+  const std::string_view line = schema_sql.substr(from, schema_sql.find('\n', from) - from);
+  return std::string(line.substr(0, line.size() - (line.ends_with(',') ? 1 : 0)));
+}
+
 // What is there, and what is to be thought of it.
 class Look {
  public:
@@ -172,7 +191,7 @@ class Look {
       const std::string_view wanted = !key ? need.type : tables_.darwin() ? "varchar" : "varbinary";
       const auto i = find(word, need.column);
       const std::string what = "its column \"" + std::string(need.column) + "\" ";
-      if (!i) return what + "is missing and has to be " + std::string(wanted);
+      if (!i) return what + "is missing and has to be " + std::string(wanted) + remedy_of(need);
       const std::string_view found = columns_.text(*i, type);
       if (!found.starts_with(wanted))
         return what + "is " + std::string(found) + " and has to be " + std::string(wanted) +
@@ -187,6 +206,16 @@ class Look {
         return what + "is NOT NULL, and a free row has none there";
     }
     return extra(word);
+  }
+  // Not to drop the table: there may be jobs in it.  In rows that are there already a column without a
+  // default is zero or empty; of a time that would be none.
+  std::string remedy_of(const NeededColumn& need) const {
+    if (need.primary || need.table == "darwin") return {};
+    std::string definition = definition_of(need);
+    if (definition.ends_with("DATETIME(6) NOT NULL")) definition += " DEFAULT '2000-01-01'";
+    for (const auto& [column, value] : in_old_jobs)
+      if (need.table == "jobs" && need.column == column) definition += " DEFAULT " + std::string(value);
+    return "; ALTER it: ADD COLUMN " + with(definition, {{"key_type", hello_.key_type}});
   }
   std::string extra(std::string_view word) const {
     for (std::size_t i = 0; i < columns_.rows.size(); ++i) {

@@ -19,7 +19,8 @@ struct Need {
   const char* table;
   const char* column;
   Kind kind;
-  bool given = true;  // our INSERTs say it
+  bool given = true;             // our INSERTs say it
+  const char* in_old = nullptr;  // NOT NULL: what rows get that are there already; null: by its kind
 };
 constexpr Need needs[] = {
     {"locks", "key", Kind::text},
@@ -48,11 +49,11 @@ constexpr Need needs[] = {
     {"state", "made", Kind::flag},
     {"jobs", "id", Kind::number, false},
     {"jobs", "name", Kind::text},
-    {"jobs", "queue", Kind::text},
-    {"jobs", "args", Kind::text},
+    {"jobs", "queue", Kind::text, true, "'default'"},
+    {"jobs", "args", Kind::text, true, "'[]'"},
     {"jobs", "key", Kind::text},
     {"jobs", "priority", Kind::number},
-    {"jobs", "state", Kind::text},
+    {"jobs", "state", Kind::text, true, "'dead'"},
     {"jobs", "enqueued_at", Kind::time},
     {"jobs", "run_at", Kind::time},
     {"jobs", "due_at", Kind::time},
@@ -60,12 +61,12 @@ constexpr Need needs[] = {
     {"jobs", "finished_at", Kind::time},
     {"jobs", "attempt", Kind::number, false},
     {"jobs", "crashes", Kind::number, false},
-    {"jobs", "max_attempts", Kind::number},
+    {"jobs", "max_attempts", Kind::number, true, "1"},
     {"jobs", "lock_ttl", Kind::number},
     {"jobs", "lock_fixed", Kind::flag},
-    {"jobs", "lock_limit", Kind::number},
-    {"jobs", "on_conflict", Kind::text},
-    {"jobs", "uniqueness", Kind::text},
+    {"jobs", "lock_limit", Kind::number, true, "1"},
+    {"jobs", "on_conflict", Kind::text, true, "'drop'"},
+    {"jobs", "uniqueness", Kind::text, true, "'no'"},
     {"jobs", "slot", Kind::text},
     {"jobs", "parked", Kind::flag, false},
     {"jobs", "holder", Kind::text, false},
@@ -104,6 +105,18 @@ const char* name_of(Kind kind) {
   return "";
 }
 
+// A time that is over: of a place in a queue, and of a job that is due.
+const char* in_old_rows(const Need& need) {
+  if (need.in_old != nullptr) return need.in_old;
+  switch (need.kind) {
+    case Kind::text: return "''";
+    case Kind::time: return "'2000-01-01'";
+    case Kind::number: return "0";
+    case Kind::flag: return "false";
+  }
+  return "";
+}
+
 bool is_given(std::string_view table, std::string_view column) {
   return std::any_of(std::begin(needs), std::end(needs), [&](const Need& need) {
     return table == need.table && column == need.column && need.given;
@@ -120,9 +133,15 @@ std::string definition_of(const Need& need) {
   return std::string(line.substr(0, line.size() - (line.ends_with(',') ? 1 : 0)));
 }
 
-// Not to drop the table: there may be jobs in it.
+// Not to drop the table: there may be jobs in it, and then NOT NULL needs a default.
 std::string remedy_of(const Need& need, bool is_there) {
-  return is_there ? "; ALTER its type" : "; ALTER it: ADD COLUMN " + definition_of(need);
+  if (is_there) return "; ALTER its type";
+  std::string definition = definition_of(need);
+  const auto has = [&](const char* words) { return definition.find(words) != std::string::npos; };
+  const bool empty_first = has("PRIMARY KEY") && !has("IDENTITY");
+  if (has("NOT NULL") && !has("DEFAULT")) definition += std::string(" DEFAULT ") + in_old_rows(need);
+  return (empty_first ? "; DELETE its rows and ALTER it: ADD COLUMN " : "; ALTER it: ADD COLUMN ") +
+         definition;
 }
 
 std::vector<std::string_view> words_in(std::string_view text, char between) {

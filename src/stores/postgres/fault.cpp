@@ -6,12 +6,17 @@ namespace {
 
 bool lacks_tables(std::string_view state) noexcept { return state == "42P01" || state == "3F000"; }
 
+// By PL/pgSQL: RAISE, ASSERT, INTO STRICT.
+bool was_raised(std::string_view state) noexcept { return state.starts_with("P0"); }
+
 // What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
 std::string refusal(std::string_view state) {
   if (state == "25006")
     return "it does not take writes (a standby, or default_transaction_read_only); leases have to be written "
            "down: give the primary";
-  if (state == "42501") return "this user lacks a privilege; docs/stores/postgres.md has the grants it needs";
+  if (state == "42501")
+    return "this user lacks a privilege, or row security does not let it write that row; "
+           "docs/stores/postgres.md has the grants it needs";
   if (state == "42703" || state == "42P10")
     return "a column or an index of its tables is not there; what is missing is said when one connects anew";
   if (lacks_tables(state))
@@ -20,6 +25,8 @@ std::string refusal(std::string_view state) {
   if (state == "22001") return "a column of its tables is too narrow for this key or holder";
   if (state == "22003" || state == "2200H") return "a number in its tables is at the end of all numbers";
   if (state == "22021" || state == "22P05") return "its encoding does not have these letters";
+  if (state == "54000") return "a key or another value is too long for an index of its tables";
+  if (was_raised(state)) return "a trigger of its tables does not take it";
   if (state.starts_with("28")) return "it does not let this user in";
   if (state.starts_with("42") || state.starts_with("23"))
     return "its tables are not as this version makes them";
@@ -63,9 +70,11 @@ bool is_contention(std::string_view state) noexcept {
   return state == "55P03" || state == "40P01" || state == "40001";
 }
 
-// Data exceptions, and constraints.
+// Data exceptions, constraints, indexes, triggers, and row security (which has the state of a privilege that
+// is missing).
 bool is_about_values(std::string_view state) noexcept {
-  return state.starts_with("22") || state.starts_with("23");
+  return state.starts_with("22") || state.starts_with("23") || state == "54000" || state == "42501" ||
+         was_raised(state);
 }
 
 Error statement_error(const Trouble& trouble, const std::string& where) {

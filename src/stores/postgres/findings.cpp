@@ -129,13 +129,15 @@ void look_at_owners(const Depth& depth, Found& found) {
   if (!depth.strangers.empty())
     found.warn("postgres.owner",
                printable(depth.theirs) + " belongs to " + printable(depth.strangers) +
-                   ", who owns neither the schema nor the database: with a trigger there, an owner runs SQL "
-                   "as whoever takes a lease",
-               "ALTER TABLE … OWNER TO whoever keeps your leases; if it is not yours, name your own with "
-               "?table=SCHEMA.locks");
+                   ", who is neither the owner of the database nor a superuser nor this user: with a "
+                   "trigger there, an owner runs SQL as whoever takes a lease",
+               "ALTER … OWNER TO the owner of the database; if it is not yours, name your own with "
+               "?table=SCHEMA.locks; if you trust its owner as yourself, leave it as it is");
   if (!depth.hooks.empty())
     found.warn("postgres.triggers",
-               "triggers or rules run with our statements, as this user: " + printable(depth.hooks),
+               "triggers, rules, or functions of defaults, constraints and indexes run with our statements, "
+               "as this user: " +
+                   printable(depth.hooks),
                "DROP what is not yours; know what the others do");
   if (!depth.filtered.empty())
     found.warn("postgres.row-security",
@@ -202,7 +204,8 @@ std::vector<Finding> findings_of(const Server& server, const Hello& hello) {
   if (hello.pooled) {
     found.note("postgres.pooler",
                "there is a connection pooler in between: statements are not prepared, and waiters poll",
-               "name the server itself");
+               "name the server itself; or set PgBouncer's server_login_retry to 1: otherwise it keeps "
+               "clients out for 15 s after a restart of the server");
     found.tell();
   }
   return found.take();

@@ -34,14 +34,14 @@ struct Depth {
   std::string before_catalog = {};                    // schemas of it that are named before pg_catalog
   std::int64_t namesakes = 0;  // functions and operators there, called as PostgreSQL's own
   bool aurora = false, several_primaries = false;
-  std::string strangers = {}, theirs = {};  // owners who have no other say here, and the tables that they own
-  std::string hooks = {};                   // triggers and rules of our tables
-  std::string filtered = {};                // tables of which row security shows us a part
-  std::string no_tables = {};               // what bears the name of one of ours, and is none
-  std::vector<std::string> grants = {};     // that are missing
-  std::size_t servers = 1;                  // that have answered by this address
-  std::string crowded = {};                 // why it let no further connection in; empty: it did
-  bool hears = true;                        // notifications arrive
+  std::string strangers = {}, theirs = {};  // owners who have no other say here, and what they own of ours
+  std::string hooks = {};                // triggers and rules of our tables, functions in their defaults …
+  std::string filtered = {};             // tables of which row security shows us a part
+  std::string no_tables = {};            // what bears the name of one of ours, and is none
+  std::vector<std::string> grants = {};  // that are missing
+  std::size_t servers = 1;               // that have answered by this address
+  std::string crowded = {};              // why it let no further connection in; empty: it did
+  bool hears = true;                     // notifications arrive
   bool far = false, in_tls = false, verified = false;
 };
 

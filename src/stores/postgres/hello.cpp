@@ -29,6 +29,7 @@ void look_at_table(Hello& hello, const Answer& answer, const Columns& columns) {
                   "; if it is another program's, name another table with ?table=";
   hello.sequence = columns.contains("sequence");
   hello.one_row_per_key = answer.flag(0, 8);
+  hello.keys_in_order = answer.flag(0, 12);
   if (!hello.wrong.empty()) return;
   hello.longest_key = limit_in(columns.at("key").type);
   hello.longest_holder = limit_in(columns.at("locked_by").type);

@@ -25,6 +25,7 @@ struct Hello {
   std::string wrong = {};        // what cannot be used, in a sentence: not what init mends; empty: nothing
   bool sequence = false;         // it has that column
   bool one_row_per_key = false;  // and a unique index
+  bool keys_in_order = false;    // in bytewise order, as people are told keys
   std::size_t longest_key = 0, longest_holder = 0;  // in letters; 0: as long as you like
   std::vector<std::string> missing = {};            // of what lies beside it: "waiters"
 

@@ -8,17 +8,42 @@ WITH ours AS (
     JOIN pg_class AS o ON o.relnamespace = c.relnamespace
                       AND (o.oid = c.oid OR o.relname::text = ANY ($2::text[] || $4::text[]))
    WHERE c.oid = to_regclass($1::text)::oid
-), strangers AS (  -- owners who are neither over the database or the schema nor ourselves, or one of whom we are
+), owned AS (
+  SELECT o.name, o.relowner AS owner FROM ours AS o
+   UNION ALL  -- who can drop a table there, and put another in its place
+  SELECT 'the schema ' || n.nspname, n.nspowner
+    FROM pg_namespace AS n WHERE n.oid IN (SELECT o.relnamespace FROM ours AS o)
+), strangers AS (  -- owners who are neither over the database nor ourselves, nor one of whom we are
   SELECT o.name, r.rolname::text AS owner
-    FROM ours AS o
-    JOIN pg_roles AS r ON r.oid = o.relowner
-    JOIN pg_namespace AS n ON n.oid = o.relnamespace
+    FROM owned AS o
+    JOIN pg_roles AS r ON r.oid = o.owner
     JOIN pg_database AS d ON d.datname = current_database()
     JOIN pg_roles AS me ON me.rolname = current_user
-   WHERE NOT pg_has_role(r.oid, n.nspowner, 'MEMBER') AND NOT pg_has_role(r.oid, d.datdba, 'MEMBER')
+   WHERE NOT pg_has_role(r.oid, d.datdba, 'MEMBER') AND r.rolname <> 'pg_database_owner'
+     AND NOT EXISTS (SELECT FROM pg_roles AS s WHERE s.rolsuper AND pg_has_role(r.oid, s.oid, 'MEMBER'))
      AND CASE WHEN me.rolsuper THEN r.oid <> me.oid ELSE NOT pg_has_role(r.oid, 'MEMBER') END
+), expressions AS (  -- what is worked out when a row of ours is written; the columns because of their types
+  SELECT o.name, 'pg_attrdef'::regclass AS class, a.oid FROM ours AS o JOIN pg_attrdef AS a ON a.adrelid = o.oid
+   UNION ALL
+  SELECT o.name, 'pg_constraint'::regclass, k.oid FROM ours AS o JOIN pg_constraint AS k ON k.conrelid = o.oid
+   UNION ALL
+  SELECT o.name, 'pg_class'::regclass, i.indexrelid FROM ours AS o JOIN pg_index AS i ON i.indrelid = o.oid
+   UNION ALL
+  SELECT o.name, 'pg_class'::regclass, o.oid FROM ours AS o WHERE o.relkind IN ('r', 'p')
+), used AS MATERIALIZED (
+  SELECT DISTINCT e.name, d.refclassid AS class, d.refobjid AS oid
+    FROM expressions AS e
+    JOIN pg_depend AS d ON d.classid = e.class AND d.objid = e.oid
+   WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass, 'pg_opclass'::regclass, 'pg_type'::regclass)
+     -- What an extension brought was installed by somebody who may.
+     AND NOT EXISTS (SELECT FROM pg_depend AS x
+                      WHERE x.classid = d.refclassid AND x.objid = d.refobjid AND x.deptype = 'e')
 ), hooks AS (
-  SELECT t.tgname || ' on ' || o.name AS name
+  SELECT f.identity || ' on ' || u.name AS name
+    FROM used AS u CROSS JOIN LATERAL pg_identify_object(u.class, u.oid, 0) AS f
+   WHERE f.schema <> 'pg_catalog'
+   UNION ALL
+  SELECT t.tgname || ' on ' || o.name
     FROM ours AS o JOIN pg_trigger AS t ON t.tgrelid = o.oid
    WHERE NOT t.tgisinternal AND t.tgenabled <> 'D'
    UNION ALL

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- As leases.sql, without keys that were given back and that nobody waits for.  The table is read once, for a page that is
--- seldom full; an index of the keys that are held would make each acquire and each release dearer.
+-- As leases.sql, without keys that were given back and that nobody waits for.  The table is read once for a page, unless
+-- its index has the keys in this order (listing.cpp); an index of the keys that are held would make each acquire and each
+-- release dearer.
 -- $1 prefix  $2 behind this key  $3 so many
 WITH held AS MATERIALIZED (
   SELECT l.key::text AS key

@@ -26,7 +26,19 @@ SELECT pg_backend_pid(), {now_us}, pg_is_in_recovery(), current_setting('transac
           JOIN pg_catalog.pg_attribute AS a ON a.attrelid = o.oid
          WHERE (o.oid = c.oid OR (o.relnamespace = m.oid AND o.relname::text = ANY ($3::text[])))
            AND a.attnum > 0::smallint AND NOT a.attisdropped) AS columns,
-       m.oid IS NOT NULL AS schema_is_there
+       m.oid IS NOT NULL AS schema_is_there,
+       -- Their unique index has the keys in bytewise order.  Of a database: by libc's C, or any of PostgreSQL's own.
+       EXISTS (SELECT FROM pg_catalog.pg_index AS i
+                 JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+                 JOIN pg_catalog.pg_collation AS l ON l.oid = i.indcollation[0]
+                 JOIN pg_catalog.pg_database AS d ON d.datname::text = current_database()::text
+                WHERE i.indrelid = c.oid AND a.attname::text = 'key'::text AND i.indnkeyatts = 1::smallint
+                  AND i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
+                  AND i.indcollation[0] = a.attcollation AND l.collnamespace = 'pg_catalog'::regnamespace::oid
+                  AND CASE WHEN l.collname::text <> 'default'::text THEN l.collname::text IN ('C'::text, 'POSIX'::text)
+                           WHEN pg_catalog.to_jsonb(d) ->> 'datlocprovider'::text = 'b'::text THEN true
+                           WHEN pg_catalog.to_jsonb(d) ->> 'datlocprovider'::text <> 'c'::text THEN false
+                           ELSE d.datcollate::text IN ('C'::text, 'POSIX'::text) END) AS keys_in_order
   FROM (SELECT to_regclass($1::text)::oid AS found) AS t
   LEFT JOIN pg_catalog.pg_class AS c ON c.oid = t.found
   LEFT JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
