@@ -17,6 +17,11 @@ struct Place {
   std::string client = {};
   std::string holder = {};
   Micros until{};
+
+  // For that client, to which no place of another counts that ends after `latest`.
+  bool counts(std::string_view for_client, std::optional<Micros> latest) const noexcept {
+    return client == for_client || !latest || until <= *latest;
+  }
 };
 
 // What is kept of a key.  One that was never seen is an empty one.
