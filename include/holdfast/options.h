@@ -131,7 +131,10 @@ struct ClientOptions {
   std::optional<Millis> margin = {};
 
   // A place in a queue is kept so long without word from us, and is refreshed three times as often.  Behind
-  // more than three others it is kept, and left alone, three times as long.
+  // more than three others it is kept, and left alone, three times as long.  So a waiter that has died delays
+  // those behind it for three times as long at the most, also if the store's clock was set back meanwhile: a
+  // place that ends later than that does not count for us.  Therefore give all clients of a store the same
+  // value: one with a shorter place may pass one whose place is more than three times as long.
   Millis place{std::chrono::seconds(1)};
 
   // At most so many requests travel together.

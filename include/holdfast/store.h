@@ -36,11 +36,13 @@ struct Request {
   Verb verb;
   Key key;
   Holder holder;
-  Token token{};        // renew, release: that grant only (none: whichever the holder has); evict: required
-  Millis ttl{};         // acquire, renew
-  Millis place{};       // acquire: if busy, keep this client's place in the queue so long; release: leave the
-                        // queue (with an empty holder: and nothing else)
-  bool extend = false;  // renew: add ttl to what the lease has left, instead of restarting it
+  Token token{};   // renew, release: that grant only (none: whichever the holder has); evict: required
+  Millis ttl{};    // acquire, renew
+  Millis place{};  // acquire: if busy, keep this client's place in the queue so long; release: leave the
+                   // queue (with an empty holder: and nothing else)
+  Millis longest_place{};  // acquire: a place of another client that ends later than so long from now does
+                           // not count, as below; zero: all count
+  bool extend = false;      // renew: add ttl to what the lease has left, instead of restarting it
   bool detached = false;    // acquire: outlives this process
   std::string_view note{};  // acquire: for people; evict: the reason
 };
@@ -91,6 +93,12 @@ class HOLDFAST_API Bell {
 //
 // A place in a queue belongs to (client, key), whoever of that client waits.  A new grant to the client
 // takes its place away.  A release rings the bell of the first live waiter only.
+//
+// The end of a place is kept as a moment of the store's clock.  If that clock is set back, the place of a
+// waiter that has died would block the queue for as long as the clock went back.  So an acquire says how long
+// a place lasts at most (`longest_place`): a place of another client that ends later does not count when it
+// is decided who is first.  It stays, so that a live waiter keeps its order by its next refresh, until the
+// key is granted by such an acquire.  Only the order depends on it, never who holds.
 //
 // A Store is used by one thread at a time and need not lock.  `Batched` lifts that to any number.
 class HOLDFAST_API Store {

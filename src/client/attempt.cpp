@@ -114,6 +114,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
                                    .holder = {holder_},
                                    .ttl = terms_.ttl,
                                    .place = step.place,
+                                   .longest_place = core::longest_place(client_.options().place),
                                    .detached = terms_.detached,
                                    .note = terms_.note},
                                   step.until);

@@ -17,7 +17,6 @@ constexpr Millis first_pause = 20ms, longest_pause = 1s;  // after failures
 constexpr Millis first_poll = 5ms, longest_poll = 250ms;  // where nothing rings
 constexpr Millis stranger_poll = 500ms;                   // behind a holder that never rings
 constexpr Millis::rep most_ahead = 3;  // a waiter behind more than these polls as often as one behind these
-constexpr int far_longer = 3;          // a place behind more than these is kept so many times as long
 
 // The ancestors of this library never notify; our own names end so.
 bool is_one_of_us(const std::string& holder) {
@@ -74,7 +73,7 @@ bool Acquiring::place_is_due(Instant now) const {
 
 // A dead waiter blocks those behind it while its place lasts, but only once everybody before it is gone.
 Millis Acquiring::place_to_ask_for() const {
-  return last_.ahead > most_ahead ? plan_.place * far_longer : plan_.place;
+  return last_.ahead > most_ahead ? longest_place(plan_.place) : plan_.place;
 }
 
 void Acquiring::answered(Instant sent, Instant now, const Reply& reply) {

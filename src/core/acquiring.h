@@ -10,6 +10,9 @@
 
 namespace holdfast::core {
 
+// A place is kept for `place`, or further behind for so long.
+constexpr Millis longest_place(Millis place) noexcept { return place * 3; }
+
 // What was asked for, and what the store can do.
 struct AcquirePlan {
   Millis ttl{};

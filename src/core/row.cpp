@@ -28,6 +28,11 @@ bool gives_back(const Request& r) noexcept {
   return r.verb == Verb::release && r.token == no_token && !r.holder.text.empty();
 }
 
+std::optional<Micros> latest_place_end(const Request& r, Micros now) noexcept {
+  const auto length = length_of(r.longest_place);
+  return length && *length > 0 ? std::optional(now + Micros(*length)) : std::nullopt;
+}
+
 std::optional<std::int64_t> length_of(Millis ttl) noexcept {
   if (ttl == never) return std::nullopt;
   return Micros(std::min(ttl, longest)).count();

@@ -27,6 +27,10 @@ void answer(Reply& reply, Verdict verdict, const Row& row);
 // that there is nothing.
 bool gives_back(const Request& request) noexcept;
 
+// The latest end that a place of another client can have; one that ends later does not count
+// (Request::longest_place).  None: all count.
+std::optional<Micros> latest_place_end(const Request& request, Micros now) noexcept;
+
 // `ttl` in the server's unit; none for `never`.  At most 300 years.
 std::optional<std::int64_t> length_of(Millis ttl) noexcept;
 

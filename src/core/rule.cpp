@@ -14,7 +14,11 @@ constexpr Micros latest_end{std::int64_t{1} << 57};
 class Decision {
  public:
   Decision(const Request& request, std::string_view client, Record& record, const Moment& moment)
-      : request_(request), client_(client), record_(record), moment_(moment) {}
+      : request_(request),
+        client_(client),
+        record_(record),
+        moment_(moment),
+        latest_(latest_place_end(request, moment.now)) {}
 
   Outcome acquire();
   Outcome renew();
@@ -34,11 +38,20 @@ class Decision {
   bool leave() {
     return std::erase_if(record_.queue, [&](const Place& p) { return p.client == client_; }) != 0;
   }
+  bool counts(const Place& place) const { return place.counts(client_, latest_); }
+  // Of those that count; null: there is none.
+  const Place* first_place() const {
+    const auto& queue = record_.queue;
+    const auto at = std::find_if(queue.begin(), queue.end(), [&](const Place& p) { return counts(p); });
+    return at == queue.end() ? nullptr : &*at;
+  }
   std::optional<std::string> first() const {
-    return record_.queue.empty() ? std::nullopt : std::optional(record_.queue.front().client);
+    const Place* place = first_place();
+    return place ? std::optional(place->client) : std::nullopt;
   }
   Reply answer(Verdict verdict) const;
   LogRow event(const char* name) const;
+  void set_end(std::optional<Micros> end);
   void prolong();
   Outcome grant();
   Outcome busy();
@@ -48,6 +61,7 @@ class Decision {
   const std::string_view client_;
   Record& record_;
   const Moment& moment_;
+  const std::optional<Micros> latest_;  // end of a place of another client that counts
 };
 
 Reply Decision::answer(Verdict verdict) const {
@@ -68,11 +82,16 @@ LogRow Decision::event(const char* name) const {
           .reason = request_.verb == Verb::evict ? std::string(request_.note) : std::string()};
 }
 
+void Decision::set_end(std::optional<Micros> end) {
+  record_.end = end;
+  record_.ttl = end ? std::optional(remaining(end, moment_.now)) : std::nullopt;
+}
+
 // Never for less than it had: an acquire that was held up on its way must not take back what a renewal gave.
 void Decision::prolong() {
   if (!record_.end) return;
   const auto end = end_from(request_.extend ? *record_.end : moment_.now);
-  record_.end = end ? std::optional(std::max(*end, *record_.end)) : std::nullopt;
+  if (!end || *end > *record_.end) set_end(end);
 }
 
 Outcome Decision::acquire() {
@@ -80,19 +99,20 @@ Outcome Decision::acquire() {
     prolong();
     return {.reply = answer(Verdict::granted), .changed = true};
   }
-  const bool our_turn = record_.queue.empty() || record_.queue.front().client == client_;
-  return !live() && our_turn ? grant() : busy();
+  const Place* next = first_place();
+  return !live() && (!next || next->client == client_) ? grant() : busy();
 }
 
 Outcome Decision::grant() {
   Outcome outcome{.changed = true};
   if (!record_.holder.empty() && record_.holder != request_.holder.text) outcome.log = event("taken-over");
   if (leave()) outcome.place = Outcome::Place::left;
+  std::erase_if(record_.queue, [&](const Place& p) { return !counts(p); });
   const Token last = record_.token == no_token ? moment_.purged : record_.token;
   const auto wall = static_cast<std::uint64_t>(std::max(moment_.wall, Micros::zero()).count());
   record_.holder = request_.holder.text;
   record_.token = Token{std::max(number(last) + 1, wall)};
-  record_.end = end_from(moment_.now);
+  set_end(end_from(moment_.now));
   record_.since = moment_.wall;
   record_.note = request_.note;
   record_.detached = request_.detached;
@@ -113,7 +133,7 @@ Outcome Decision::busy() {
   }
   if (!live()) {  // free, but not for us
     outcome.reply.holder.clear();
-    outcome.reply.remaining = remaining(queue.front().until, moment_.now);
+    outcome.reply.remaining = remaining(first_place()->until, moment_.now);
   }
   return outcome;
 }

@@ -17,6 +17,11 @@ struct Place {
   std::string client = {};
   std::string holder = {};
   Micros until{};
+
+  // For that client, to which no place of another counts that ends after `latest`.
+  bool counts(std::string_view for_client, std::optional<Micros> latest) const noexcept {
+    return client == for_client || !latest || until <= *latest;
+  }
 };
 
 // What is kept of a key.  One that was never seen is an empty one.
@@ -24,6 +29,7 @@ struct Record {
   std::string holder = {};  // empty: free
   Token token{};
   std::optional<Micros> end = Micros::zero();  // none: without end.  Of a free one: since when it is free
+  std::optional<Millis> ttl = {};  // what remained when `end` was last set; none: without end, or not known
   Micros since{};
   std::string note = {};
   bool detached = false;

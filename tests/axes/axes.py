@@ -275,8 +275,8 @@ AT_ONCE = {"mongo": 2}
 # How many cases each part may have at most; what needs no store may have any number. Who needs more raises the number here,
 # where others see it, or takes some away.
 BUDGET = {
-    "connection": 1500,
-    "above, embedded": 630,
-    "above, wire": 380,
+    "connection": 1527,
+    "above, embedded": 632,
+    "above, wire": 382,
     "above, smoke": 240,
 }

@@ -136,6 +136,20 @@ TEST_P(Wait, clients_are_served_in_the_order_they_came) {
   EXPECT_EQ(order, (std::vector{0, 1, 2, 3, 4}));
 }
 
+TEST_P(Wait, a_dead_waiter_from_before_the_clock_was_set_back_holds_up_nobody) {
+  Client a = new_client(), b = new_client();
+  Lease lease = a.acquire("k");
+  const auto origin = database_->new_client();
+  const auto dead = origin->connect(BootClock::now() + 10s).value();
+  // What its place is like once the store's clock has been set back by an hour.
+  const Request place{.verb = Verb::acquire, .key = {"k"}, .holder = {"dead"}, .ttl = 1h, .place = 1h};
+  Reply reply;
+  ASSERT_TRUE(dead->apply({&place, 1}, {&reply, 1}, BootClock::now() + 10s));
+  std::jthread waiter([&] { EXPECT_TRUE(b.try_acquire("k", {.wait = 30s})); });
+  ASSERT_TRUE(await([&] { return waiting("k") == 2; }));
+  lease.release();
+}
+
 TEST_P(Wait, threads_of_one_client_are_one_waiter_and_served_in_order) {
   Client a = new_client(), b = steady_client();
   std::optional<Lease> lease = a.acquire("k");

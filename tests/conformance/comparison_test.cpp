@@ -65,7 +65,8 @@ class Workload {
       case Verb::acquire:
         d.token = 0;
         d.request.ttl = life;
-        if (random_.below(2) == 0) d.request.place = brief ? 2ms : Millis(1h);
+        if (random_.below(2) == 0) d.request.place = brief ? 2ms : Millis(random_.below(3) == 0 ? 2h : 1h);
+        if (random_.below(4) == 0) d.request.longest_place = 90min;
         d.request.detached = random_.below(6) == 0;
         if (random_.below(4) == 0) d.request.note = "note";
         break;

@@ -13,6 +13,19 @@ class Queue : public Conformance {
         .value()
         .places;
   }
+  // As a client asks whose places are kept for a minute, or for three.
+  static Reply wait_in_line(Caller& caller, std::string_view holder) {
+    return caller.ask({.verb = Verb::acquire,
+                       .key = {"k"},
+                       .holder = {holder},
+                       .ttl = 1h,
+                       .place = 1min,
+                       .longest_place = 3min});
+  }
+  // What its place is like once the store's clock has been set back by an hour.
+  static void wait_in_line_and_set_the_clock_back(Caller& caller, std::string_view holder) {
+    EXPECT_EQ(caller.acquire("k", holder, 1h, 1h + 1min).verdict, Verdict::busy);
+  }
 };
 
 TEST_P(Queue, a_free_key_with_a_live_waiter_is_busy_for_everyone_else) {
@@ -106,6 +119,27 @@ TEST_P(Queue, queues_of_two_keys_are_apart) {
   a_.acquire("x", "ann");
   b_.acquire("x", "bob", 1h, 1h);
   EXPECT_EQ(c_.acquire("y", "cat").verdict, Verdict::granted);
+}
+
+TEST_P(Queue, a_place_written_before_the_clock_was_set_back_blocks_nobody) {
+  a_.acquire("k", "ann");
+  wait_in_line_and_set_the_clock_back(b_, "bob");
+  EXPECT_EQ(wait_in_line(c_, "cat").verdict, Verdict::busy);
+  EXPECT_EQ(places("k").size(), 2u);
+  a_.release("k", "ann");
+  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::busy);  // for who does not say how long places last
+  EXPECT_EQ(wait_in_line(c_, "cat").verdict, Verdict::granted);
+  EXPECT_TRUE(places("k").empty());
+}
+
+TEST_P(Queue, who_refreshes_its_place_after_the_clock_was_set_back_keeps_its_order) {
+  a_.acquire("k", "ann");
+  wait_in_line_and_set_the_clock_back(b_, "bob");
+  wait_in_line(c_, "cat");
+  EXPECT_EQ(wait_in_line(b_, "bob").ahead, 0u);
+  a_.release("k", "ann");
+  EXPECT_EQ(wait_in_line(c_, "cat").verdict, Verdict::busy);
+  EXPECT_EQ(wait_in_line(b_, "bob").verdict, Verdict::granted);
 }
 
 HOLDFAST_ON_EVERY_STORE(Queue);

@@ -74,6 +74,35 @@ TEST(Rule, who_leaves_the_head_of_the_queue_of_a_free_key_rings_the_next) {
   EXPECT_EQ(outcome.ring, "next");
 }
 
+Outcome acquire_of_short_places(Record& record) {
+  return decide({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 5s, .longest_place = 3s},
+                "us", record, at_ten);
+}
+
+TEST(Rule, a_place_that_ends_later_than_any_of_ours_can_does_not_count) {
+  Record record;
+  record.queue = {{"dead", "bob", 14s}};
+  EXPECT_EQ(acquire(record, "ann").reply.verdict, Verdict::busy);
+  EXPECT_EQ(acquire_of_short_places(record).reply.verdict, Verdict::granted);
+  EXPECT_TRUE(record.queue.empty());
+}
+
+TEST(Rule, a_place_that_ends_as_late_as_ours_can_counts) {
+  Record record;
+  record.queue = {{"dead", "bob", 14s}, {"next", "cat", 13s}};
+  const Outcome outcome = acquire_of_short_places(record);
+  EXPECT_EQ(outcome.reply.verdict, Verdict::busy);
+  EXPECT_EQ(outcome.reply.remaining, 3s);
+  EXPECT_EQ(record.queue.size(), 2u);  // it may be alive, and refresh its place
+}
+
+TEST(Rule, our_own_place_counts_however_late_it_ends) {
+  Record record;
+  record.queue = {{"us", "ann", 99s}, {"next", "cat", 13s}};
+  EXPECT_EQ(acquire_of_short_places(record).reply.verdict, Verdict::granted);
+  EXPECT_EQ(record.queue.size(), 1u);
+}
+
 TEST(Rule, a_take_over_is_logged_with_who_lost_it) {
   Record record{.holder = "old", .token = Token{3}, .end = 9s};
   const Outcome outcome = acquire(record, "ann");

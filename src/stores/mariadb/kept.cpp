@@ -59,7 +59,7 @@ void write(Writes& writes, const Request& r, const Kept& before, const Record& r
   if (granted && (record.detached || !record.note.empty())) writes.facts(key, record);
   if (outcome.log) writes.log(*outcome.log);
   if (granted && !before.tickets.empty())
-    writes.no_old_places(key, client, now);
+    writes.no_old_places(key, client, now, core::latest_place_end(r, now));
   else if (outcome.place == Outcome::Place::left)
     writes.no_place(key, client);
   if (outcome.place != Outcome::Place::kept) return;

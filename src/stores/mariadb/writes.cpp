@@ -47,9 +47,10 @@ void Writes::no_place(std::string_view key, std::string_view client) {
   also("DELETE FROM {waiters} WHERE `key` = " + tables_.key(key) + " AND client = " + hex(client) + ";\n");
 }
 
-void Writes::no_old_places(std::string_view key, std::string_view client, Micros now) {
+void Writes::no_old_places(std::string_view key, std::string_view client, Micros now,
+                           std::optional<Micros> latest) {
   also("DELETE FROM {waiters} WHERE `key` = " + tables_.key(key) + " AND (client = " + hex(client) +
-       " OR until <= " + datetime(now) + ");\n");
+       " OR until <= " + datetime(now) + (latest ? " OR until > " + datetime(*latest) : "") + ");\n");
 }
 
 void Writes::log(const LogRow& row) {

@@ -2,6 +2,7 @@
 // writes.h - what a wave has changed, as the statements that end its transaction.
 #pragma once
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ class Writes {
   void place(std::string_view key, const core::Place& place, std::int64_t ticket);
   void no_place(std::string_view key, std::string_view client);
   // Nor of any client whose time is over.
-  void no_old_places(std::string_view key, std::string_view client, Micros now);
+  void no_old_places(std::string_view key, std::string_view client, Micros now, std::optional<Micros> latest);
   void log(const LogRow& row);
   // Any other statement, with its semicolon.
   void also(std::string statement) { also_ += statement; }

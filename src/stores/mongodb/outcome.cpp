@@ -32,7 +32,7 @@ Reply released(const Request& r, const Seen& seen) {
   return reply;
 }
 
-Reply busy(std::string_view client, const Seen& seen) {
+Reply busy(const Request& r, std::string_view client, const Seen& seen) {
   Reply reply = reply_of(Verdict::busy, seen);
   std::vector<core::Place> queue = seen.record.queue;
   std::erase_if(queue, [&](const core::Place& p) { return p.until <= now_of(seen); });
@@ -40,8 +40,11 @@ Reply busy(std::string_view client, const Seen& seen) {
       std::find_if(queue.begin(), queue.end(), [&](const core::Place& p) { return p.client == client; });
   reply.ahead = static_cast<std::uint32_t>(ours - queue.begin());
   if (!live(seen)) {  // free, but not for us
+    const auto latest = core::latest_place_end(r, now_of(seen));
+    const auto first = std::find_if(queue.begin(), queue.end(),
+                                    [&](const core::Place& p) { return p.counts(client, latest); });
     reply.holder.clear();
-    reply.remaining = queue.empty() ? Millis(1) : core::remaining(queue.front().until, now_of(seen));
+    reply.remaining = first == queue.end() ? Millis(1) : core::remaining(first->until, now_of(seen));
   }
   return reply;
 }
@@ -51,7 +54,7 @@ Reply busy(std::string_view client, const Seen& seen) {
 Document projection() {
   Document fields;
   for (const char* name :
-       {"owner", "token", "expires_at", "acquired_at", "note", "detached", "queue", "freed"})
+       {"owner", "token", "expires_at", "ttl", "acquired_at", "note", "detached", "queue", "freed"})
     fields.number(name, 1);
   fields.text("now", "$$NOW");
   return fields;
@@ -65,6 +68,7 @@ Seen seen_in(View document) {
   record.token = Token{static_cast<std::uint64_t>(std::max<std::int64_t>(document.number("token"), 0))};
   record.end = document.moment("expires_at");
   if (!record.end && !document.is_null("expires_at")) record.end = Micros::zero();
+  if (const std::int64_t ttl = document.number("ttl"); ttl > 0) record.ttl = Millis(ttl);
   record.since = document.moment("acquired_at").value_or(Micros::zero());
   record.note = document.text("note");
   record.detached = document.flag("detached");
@@ -77,7 +81,7 @@ Seen seen_in(View document) {
 
 Reply judged_after(const Request& r, std::string_view client, const Seen& after) {
   if (is_theirs(r, after)) return reply_of(Verdict::granted, after);
-  return r.verb == Verb::acquire ? busy(client, after) : reply_of(Verdict::lost, after);
+  return r.verb == Verb::acquire ? busy(r, client, after) : reply_of(Verdict::lost, after);
 }
 
 Reply judged_before(const Request& r, const Seen& before) {

@@ -65,6 +65,10 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   parameters_.texts();
   each([](const Request& r) { return r.note; });
   parameters_.text(site_->client).number(void_after(call.until)).number(patience.count());
+  parameters_.numbers();
+  each([](const Request& r) {
+    return r.longest_place > Millis::zero() ? length_of(r.longest_place) : std::nullopt;
+  });
 
   const Instant sent = BootClock::now();
   const Answer answer = connection_->run(statements_.apply, uses_.apply, parameters_, call.until);

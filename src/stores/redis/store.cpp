@@ -35,7 +35,12 @@ char letter(const Request& r) {
 void add_request(Command& command, const Request& r, bool reserved) {
   const char verb = reserved ? 'x' : letter(r);
   command.word(std::string_view(&verb, 1)).word(r.holder.text).number(number(r.token));
-  command.number(ttl_ms(r.ttl)).number(r.place.count()).word(r.note);
+  command.number(ttl_ms(r.ttl));
+  if (r.longest_place > Millis::zero() && r.longest_place != never)
+    command.word(std::to_string(r.place.count()) + ' ' + std::to_string(r.longest_place.count()));
+  else
+    command.number(r.place.count());
+  command.word(r.note);
 }
 
 // Somebody else's data stands where the lease was.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/row.h"
+
 namespace holdfast::sqlite {
 namespace {
 
@@ -20,13 +22,13 @@ Reply Decision::answer(Verdict verdict, const Row& row) {
           .now = StoreTime{now.count()}};
 }
 
-Reply Decision::busy(const Row& row, const std::vector<Place>& queue, bool taken) {
+Reply Decision::busy(const Row& row, const std::vector<Place>& queue, const Place* first) {
   Reply reply = answer(Verdict::busy, row);
   const auto ours = std::find_if(queue.begin(), queue.end(), [&](const Place& p) { return is_us(p); });
   reply.ahead = static_cast<std::uint32_t>(ours - queue.begin());
-  if (!taken) {  // free, but not for us
+  if (first) {  // free, but not for us
     reply.holder.clear();
-    reply.remaining = remaining(queue.front().until, connection_.boottime());
+    reply.remaining = remaining(first->until, connection_.boottime());
   }
   return reply;
 }
@@ -41,13 +43,18 @@ Reply Decision::acquire(const Request& r) {
   const bool taken = row.live(now) && !dead;
   std::vector<Place> queue = rows_.queue(r.key);
   if (!taken) drop_dead(r, queue);
-  const bool our_turn = queue.empty() || is_us(queue.front());
-  if (!taken && our_turn) return grant(r, row, dead);
-
-  const Reply reply = busy(row, queue, taken);
+  const auto latest = core::latest_place_end(r, now);
+  const auto counts = [&](const Place& p) { return is_us(p) || !latest || p.until <= *latest; };
+  const auto first = std::find_if(queue.begin(), queue.end(), counts);
+  if (!taken && (first == queue.end() || is_us(*first))) {
+    for (const Place& place : queue)
+      if (!counts(place)) rows_.leave(r.key, place.client);
+    return grant(r, row, dead);
+  }
+  const Reply reply = busy(row, queue, taken ? nullptr : &*first);
   if (r.place > Millis::zero()) {
     rows_.keep_place(r.key, site_.presence.client(), r.holder, now + r.place);
-    site_.waits.await(r.key.text, taken ? row.client : queue.front().client);
+    site_.waits.await(r.key.text, taken ? row.client : first->client);
   }
   return reply;
 }

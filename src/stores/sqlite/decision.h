@@ -36,7 +36,8 @@ class Decision {
   bool is_dead(const Row& row) const { return site_.presence.probe(row.client) == Life::dead; }
 
   Reply answer(Verdict verdict, const Row& row);
-  Reply busy(const Row& row, const std::vector<Place>& queue, bool taken);
+  // `first`: whose turn it is, if nobody has the key.
+  Reply busy(const Row& row, const std::vector<Place>& queue, const Place* first = nullptr);
 
   // The statements renew.sql and release.sql; false: the holder does not have it.
   bool try_renew(const Request& request, Reply& reply);

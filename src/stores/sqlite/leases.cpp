@@ -67,7 +67,7 @@ bool Leases::settle_busy(const Request& r, Reply& reply) {
   const Row row = rows_.look(r.key);
   const bool taken = row.holder != r.holder.text && is_held(row);
   if (!taken) return false;
-  reply = decision_.busy(row, rows_.queue(r.key), taken);
+  reply = decision_.busy(row, rows_.queue(r.key));
   return true;
 }
 

@@ -10,10 +10,12 @@
 -- $7 1: add the ttl to what is left, 2: detached  $8 notes, or reasons
 -- $9 client  $10 acquires are void after this moment, in microseconds
 -- $11 wait for locked rows at most so many milliseconds
+-- $12 places of others that end later than so many microseconds from now do not count, NULL: all count
 WITH asked AS (
   SELECT *
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[])
-         WITH ORDINALITY AS w(verb, key, holder, token, ttl_us, place_us, flags, note, n)
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[],
+                $12::bigint[])
+         WITH ORDINALITY AS w(verb, key, holder, token, ttl_us, place_us, flags, note, longest_place_us, n)
 ), {clock}, {judge}, chosen AS NOT MATERIALIZED (
   SELECT j.*, j.fits AS likely FROM judged AS j
 ), {settle}

@@ -28,7 +28,7 @@ WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
   {names}
 ), asked AS MATERIALIZED (
   SELECT 'a'::text AS verb, n.lock AS key, $2::text AS holder, 0::bigint AS token, j.lock_ttl AS ttl_us,
-         0::bigint AS place_us, 0::bigint AS flags, ''::text AS note, n.n
+         0::bigint AS place_us, 0::bigint AS flags, ''::text AS note, NULL::bigint AS longest_place_us, n.n
     FROM job AS j
    CROSS JOIN names AS n
    WHERE NOT j.poisoned AND NOT j.holding AND NOT j.passed

@@ -12,7 +12,7 @@ made AS (
   ON CONFLICT (key) DO NOTHING
   RETURNING key::text AS key, locked_by::text AS locked_by, sequence, locked_until
 ), locked AS MATERIALIZED (
-  SELECT j.n, j.key, j.verb, j.holder, j.token, j.ttl, j.place_us, j.flags, j.note, j.clients,
+  SELECT j.n, j.key, j.verb, j.holder, j.token, j.ttl, j.place_us, j.flags, j.note, j.clients, j.first_client,
          l.locked_by::text AS locked_by, l.locked_at, l.locked_until, l.sequence
     FROM chosen AS j
     JOIN {locks} AS l ON l.key::text = j.key
@@ -27,7 +27,7 @@ made AS (
 ), decided AS MATERIALIZED (
   SELECT s.*, s.locked_by IS NOT NULL AND coalesce(s.locked_until >= s.now, true) AS live,
          CASE WHEN s.locked_by IS NULL OR s.locked_until < s.now
-              THEN CASE WHEN s.verb = 'a' AND s.now_us <= {void_after} AND coalesce(s.clients[1] = {client}, true)
+              THEN CASE WHEN s.verb = 'a' AND s.now_us <= {void_after} AND coalesce(s.first_client = {client}, true)
                         THEN 'grant' ELSE 'nothing' END
               WHEN s.verb = 'e' THEN CASE WHEN s.sequence = s.token THEN 'evict' ELSE 'nothing' END
               WHEN s.locked_by <> s.holder OR s.token NOT IN (0, s.sequence) THEN 'nothing'
@@ -57,7 +57,7 @@ made AS (
    WHERE l.key::text = d.key AND d.outcome = 'nothing' AND d.verb = 'a' AND d.place_us > 0
      AND NOT coalesce({client} = ANY (d.clients), false)
 ), answered AS MATERIALIZED (
-  SELECT j.n, j.verb, j.key, j.holder, j.place_us, j.flags, j.note, j.now, j.in_time, j.likely,
+  SELECT j.n, j.verb, j.key, j.holder, j.place_us, j.longest_place_us, j.flags, j.note, j.now, j.in_time, j.likely,
          j.places, j.clients, j.first_until,
          CASE WHEN m.key IS NOT NULL THEN 'grant' ELSE coalesce(c.outcome, 'nothing') END AS outcome,
          m.key IS NOT NULL OR d.n IS NOT NULL OR NOT j.likely AS certain,
@@ -91,7 +91,8 @@ made AS (
     JOIN {waiters} AS p ON p.key = a.key
    WHERE a.places > 0
      AND CASE WHEN p.client = {client} THEN a.outcome = 'grant' OR (a.verb = 'r' AND a.place_us > 0)
-              ELSE a.outcome = 'grant' AND p.until <= a.now END
+              ELSE a.outcome = 'grant'
+                   AND (p.until <= a.now OR p.until > a.now + a.longest_place_us::float8 * interval '1us') END
    ORDER BY p.key, p.client
      FOR UPDATE OF p SKIP LOCKED
 ), dropped AS (

@@ -7,7 +7,8 @@ local function work()
   for at = k, keys, 4 do
     local r = { lease = KEYS[at], facts = KEYS[at + 1], queue = KEYS[at + 2], places = KEYS[at + 3] }
     r.verb, r.holder, r.wanted, r.words = ARGV[v + 1], ARGV[v + 2], ARGV[v + 3], ARGV[v + 6]
-    decide(r, tonumber(ARGV[v + 4]), tonumber(ARGV[v + 5]))
+    local place, longest = string.match(ARGV[v + 5], '^(%S+) ?(%S*)$')
+    decide(r, tonumber(ARGV[v + 4]), tonumber(place), tonumber(longest))
     answers[#answers + 1] = now .. ' ' .. r.verdict .. ' ' .. (r.token or '0') .. ' ' .. whole(r.remaining) .. ' '
       .. r.ahead .. ' ' .. r.told
     v = v + 6

@@ -3,7 +3,7 @@
 --
 -- KEYS  kept, index, purged, log; then of each request: lease, facts, queue, places
 -- ARGV  client, void (us), length of the prefix; then of each request: verb, holder, token, ttl (ms, -1: without
---       end), place (ms), words (a note or a reason)
+--       end), place (ms; of an acquire it may be followed by a blank and the longest_place), words (a note or a reason)
 -- verb  a acquire, d acquire detached, n renew, e extend, r release, b break, x a key that may not be used
 --
 -- lease   string  who holds it: lease_own.lua, lease_beside.lua

@@ -122,13 +122,28 @@ local function lease_rule(shared)
     for _, who in ipairs(call('ZRANGEBYSCORE', r.places, '-inf', now)) do leave(r, who) end
   end
 
-  -- Who is first, and until when.  One without a place is what an eviction has left of somebody.
-  local function first(r)
+  -- Those of others that end after `latest` do not count (nil: all count).
+  local function drop_uncounted(r, latest)
+    if not (r.waited and latest) then return end
+    for _, who in ipairs(call('ZRANGEBYSCORE', r.places, '(' .. whole(latest), '+inf')) do
+      if who ~= client then leave(r, who) end
+    end
+  end
+
+  -- Who is first of those that count, and until when.  One without a place is what an eviction has left of somebody.
+  local function first(r, latest)
+    local at = 0
     while r.waited do
-      local who = call('ZRANGE', r.queue, 0, 0)[1]
-      local ends = who and call('ZSCORE', r.places, who)
-      if ends then return who, tonumber(ends) end
-      leave(r, who or '')
+      local who = call('ZRANGE', r.queue, at, at)[1]
+      if not who and at > 0 then return end
+      local ends = who and tonumber(call('ZSCORE', r.places, who))
+      if not ends then
+        leave(r, who or '')
+      elseif who == client or not latest or ends <= latest then
+        return who, ends
+      else
+        at = at + 1
+      end
     end
   end
 
@@ -159,7 +174,7 @@ local function lease_rule(shared)
 
   local function is_holders(r) return r.owner and r.owner == r.holder and not r.stranger end
 
-  local function acquire(r, ttl, place)
+  local function acquire(r, ttl, place, longest)
     late = less(shared.void, now)
     if late then return answer(r, too_late, '', 0, 0) end
     drop_dead(r)
@@ -167,7 +182,8 @@ local function lease_rule(shared)
       adopt(r)
       return answer(r, granted, '', lengthen(r, ttl), 0)
     end
-    local head, head_ends = first(r)
+    local latest = longest and now_us + longest * 1000
+    local head, head_ends = first(r, latest)
     if r.owner or (head and head ~= client) then
       if place > 0 then queue_up(r, place) end
       local ahead = r.waited and (call('ZRANK', r.queue, client) or call('ZCARD', r.queue)) or 0
@@ -181,6 +197,7 @@ local function lease_rule(shared)
       'about', about(r))
     keep_for(r, ttl)
     if head then leave(r, client) end
+    drop_uncounted(r, latest)
     if before and before ~= '' and before ~= r.holder then
       write_down({ key = r.key, named = before, token = last, holder = r.holder }, 'taken-over', '')
     end
@@ -228,7 +245,7 @@ local function lease_rule(shared)
 
   -- r  lease, facts, queue, places, verb, holder, wanted (a token), words.  Fills in verdict, told (a holder),
   --    remaining, ahead, and token.
-  return function(r, ttl, place)
+  return function(r, ttl, place, longest)
     r.token, r.named, r.waited, r.kept, r.till =
       unpack(call('HMGET', r.facts, 'token', 'holder', 'q', 'kept', 'until'))
     if late then return answer(r, too_late, '', 0, 0) end
@@ -244,7 +261,7 @@ local function lease_rule(shared)
     -- The facts tell of this very grant.
     r.known = r.token and r.owner and r.owner == r.named and not r.stranger
       and (not r.in_lease or r.in_lease == r.token)
-    if r.verb == 'a' or r.verb == 'd' then return acquire(r, ttl, place) end
+    if r.verb == 'a' or r.verb == 'd' then return acquire(r, ttl, place, longest) end
     if r.verb == 'n' or r.verb == 'e' then return renew(r, ttl) end
     if r.verb == 'r' then return release(r, place) end
     return break_lease(r)
