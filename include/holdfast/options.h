@@ -81,7 +81,8 @@ struct AcquireOptions {
   std::stop_token stop = {};
 
   // Who holds it: a name that is new for each acquisition.  Everyone who gives the same name is the same
-  // holder, and acquires again what it has.
+  // holder, and acquires again what it has.  "host:H pid:P guid:G" is refused: that form tells people of a
+  // process.
   Owner owner = {};
 
   // Shown to people beside the key.

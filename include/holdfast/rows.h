@@ -66,7 +66,7 @@ struct Query {
   bool exact = false;         // `prefix` is the whole key
   std::string_view after{};   // leases: keys behind this one, for the next page
   bool free = true;           // leases: also keys that were given back and that nobody waits for
-  std::size_t limit = 1000;
+  std::size_t limit = 1000;   // a page with fewer rows is the last one
 };
 
 struct Page {

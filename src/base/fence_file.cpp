@@ -15,6 +15,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "base/wakeup.h"
 
@@ -85,12 +86,22 @@ mode_t mode_for(const Fenced& fenced) {
   return mode;
 }
 
+// For more than the moment in which somebody brings it into its place; see move_to_free_name().
+bool keeps_second_name(int fd) {
+  Stat found{};
+  for (int looks = 0; ::fstat(fd, &found) == 0 && found.st_nlink > 1; ++looks) {
+    if (looks == 10) return true;
+    Wakeup().wait(BootClock::now() + look_again_after);
+  }
+  return false;
+}
+
 // Not what somebody put there for us to fall over.
 Status check_sidecar(int fd, const std::string& path, const Fenced& fenced) {
   Stat found{};
   if (::fstat(fd, &found) != 0) return refused(path, errno);
   if (!S_ISREG(found.st_mode)) return refused(path, "it is no regular file; take it away");
-  if (found.st_nlink > 1) return refused(path, "it has another name besides (a hard link); take it away");
+  if (keeps_second_name(fd)) return refused(path, "it has another name besides (a hard link); take it away");
   const bool trusted = found.st_uid == ::geteuid() || found.st_uid == 0 ||
                        found.st_uid == fenced.stat.st_uid || fenced.may_be_marked_by_others(found);
   if (!trusted) return refused(path, "it belongs to somebody who has no business there; take it away");
@@ -113,24 +124,14 @@ void hand_over(int fd, const Fenced& fenced) {
   if ((found.st_mode & permissions) != mode) (void)::fchmod(fd, mode);
 }
 
-struct Sidecar {
-  Fd fd;
-  bool made;  // by us, just now
-};
+constexpr int to_open = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
-Result<Sidecar> open_sidecar(const std::string& path) {
-  constexpr int how = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  for (;;) {
-    Fd fd(::open(path.c_str(), how));
-    const bool missing = !fd && errno == ENOENT;
-    if (missing) {
-      fd.reset(::open(path.c_str(), how | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
-      if (!fd && errno == EEXIST) continue;  // somebody was faster
-    }
-    if (!fd && errno == ELOOP) return refused(path, "it is a symbolic link; take it away");
-    if (!fd) return refused(path, errno);
-    return Sidecar{std::move(fd), missing};
-  }
+// None: there is no sidecar yet.
+Result<Fd> open_sidecar(const std::string& path) {
+  Fd fd(::open(path.c_str(), to_open));
+  if (fd || errno == ENOENT) return fd;
+  if (errno == ELOOP) return refused(path, "it is a symbolic link; take it away");
+  return refused(path, errno);
 }
 
 // Zero, or errno.
@@ -149,7 +150,11 @@ Result<Token> read_mark(int fd, const std::string& path) {
   char text[line_length + 1];
   const ssize_t got = ::pread(fd, text, sizeof text, 0);
   if (got < 0) return refused(path, errno);
-  if (got == 0) return no_token;
+  if (got == 0)
+    return refused(
+        path,
+        "it is an empty file and no mark of ours; delete it if nobody needs it and no older holder "
+        "can be left");
   const auto token = token_in({text, static_cast<std::size_t>(got)});
   if (token) return *token;
   return refused(
@@ -184,15 +189,50 @@ Status sync_folder(int fd, const std::string& path) {
   return ok();
 }
 
-// Also if it stands there already: the one who wrote it may not have come to the fsync, or failed in it.  So
-// with the folder, whoever made the file in it.
-Status write_mark(int fd, const std::string& path, Token token) {
+Status write_line(int fd, const std::string& path, Token token) {
   const std::string line = line_of(token);
   const ssize_t written = ::pwrite(fd, line.data(), line.size(), 0);
   if (written < 0) return refused(path, errno);
   if (static_cast<std::size_t>(written) != line.size()) return refused(path, ENOSPC);
   if (::fsync(fd) != 0) return refused(path, errno);
+  return ok();
+}
+
+// Also if it stands there already: the one who wrote it may not have come to the fsync, or failed in it.  So
+// with the folder, whoever made the file in it.
+Status write_mark(int fd, const std::string& path, Token token) {
+  if (Status s = write_line(fd, path, token); !s) return s;
   return sync_folder(fd, path);
+}
+
+// Zero, or errno: EEXIST if that name is not free.
+int move_to_free_name(const std::string& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  int error = errno;
+  // NFS and a few others cannot do that: there it has two names for a moment.
+  if (error == EINVAL || error == ENOSYS) error = ::link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  (void)::unlink(from.c_str());
+  return error;
+}
+
+// Locked by us and with the mark in it, before anybody can find it: so an empty file that is found was not
+// made by us.  None: somebody was faster.
+Result<Fd> make_sidecar(const std::string& path, const Fenced& fenced, Token token) {
+  const std::string draft = folder_of(path) + ".holdfast-fence." + random_hex(16);
+  Fd fd(::open(draft.c_str(), to_open | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
+  if (!fd) return refused(path, errno);
+  const int unlocked = set_lock(fd.get(), F_OFD_SETLK);
+  hand_over(fd.get(), fenced);
+  const Status written = unlocked == 0 ? write_line(fd.get(), path, token) : Status(refused(path, unlocked));
+  if (!written) {
+    (void)::unlink(draft.c_str());
+    return written.error();
+  }
+  const int error = move_to_free_name(draft, path);
+  if (error == EEXIST) return Fd();
+  if (error != 0) return refused(path, error);
+  if (Status s = sync_folder(fd.get(), path); !s) return std::move(s).error();
+  return fd;
 }
 
 // Not if it was deleted or moved, or its folder was: another may be there now, which others find.
@@ -252,21 +292,24 @@ Result<FenceFile> FenceFile::claim(const std::string& file, Token token, Millis 
     const auto fenced = look_at(file, *path);
     if (!fenced) return fenced.error();
     auto sidecar = open_sidecar(*path);
+    if (sidecar && !*sidecar) {
+      auto made = make_sidecar(*path, *fenced, token);
+      if (!made) return std::move(made).error();
+      if (*made && is_still_there(made->get(), *path)) return FenceFile(*std::move(made));
+      continue;
+    }
     if (!sidecar) return std::move(sidecar).error();
-    const int fd = sidecar->fd.get();
+    const int fd = sidecar->get();
     if (Status s = check_sidecar(fd, *path, *fenced); !s) return std::move(s).error();
-    if (sidecar->made) hand_over(fd, *fenced);
     if (Status s = lock(fd, *path, file, wait, end); !s) return std::move(s).error();
     if (!is_still_there(fd, *path)) continue;  // what we have locked is nobody's any more
     const auto seen = read_mark(fd, *path);
     if (!seen) return seen.error();
-    if (*seen != no_token) {
-      const auto now = look_at(file, *path);  // FILE may be another after the wait
-      if (now) hand_over(fd, *now);
-    }
+    const auto now = look_at(file, *path);  // FILE may be another after the wait
+    if (now) hand_over(fd, *now);
     if (Status s = check_claim(token, *seen, printable(file)); !s) return std::move(s).error();
     if (Status s = write_mark(fd, *path, token); !s) return std::move(s).error();
-    return FenceFile(std::move(sidecar->fd));
+    return FenceFile(*std::move(sidecar));
   }
 }
 

@@ -2,7 +2,10 @@
 // fence_file.h - the mark of a file: the largest token that was ever let at it, in a sidecar beside it.
 //
 //   folder/report.csv           what is fenced: a file, a folder, or nothing yet
-//   folder/.report.csv.fence    "holdfast-fence 0001763193600000000 000643a1c3e2c000\n", or empty: none yet
+//   folder/.report.csv.fence    "holdfast-fence 0001763193600000000 000643a1c3e2c000\n"
+//
+// It is made under another name, folder/.holdfast-fence.16-HEX, and comes into its place with the mark inside
+// or not at all: an empty file that is found there is somebody else's, and is refused.
 //
 // The number stands there twice, decimal and hexadecimal: a line that was torn or typed is found out and
 // refused, never believed.  It is written in place, under a lock on the sidecar (an OFD lock: the open

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/json.h"
 
+#include "base/host.h"
 #include "base/wall_clock.h"
 #include "cli/json_value.h"
 #include "cli/output.h"

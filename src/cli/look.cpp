@@ -14,9 +14,9 @@ std::string not_there(const Origin& origin) {
                               : " has no tables for leases, or not all of them: `holdfast init` makes them");
 }
 
-Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
+Result<Looked> look_at(const std::shared_ptr<Origin>& origin, Millis within = one_look) {
   Looked looked{origin, Operator(origin)};
-  const auto unused = is_unused(origin);
+  const auto unused = is_unused(origin, within);
   if (!unused) return unused.error();
   looked.unused = *unused;
   // A file that nobody has used yet is as good as an empty one.  But whoever points at a server means tables
@@ -27,8 +27,9 @@ Result<Looked> look_at(const std::shared_ptr<Origin>& origin) {
 
 }  // namespace
 
-Result<bool> is_unused(const std::shared_ptr<Origin>& origin) {
-  auto missing = Operator(origin).try_plan();
+Result<bool> is_unused(const std::shared_ptr<Origin>& origin, Millis within) {
+  const Instant until = after(BootClock::now(), within);
+  auto missing = origin->steward()->plan(until);
   // Who would make tables is refused for the sake of those of jobs too.
   const bool refused = !missing && missing.error().code == Errc::refused;
   if (!missing && (!refused || is_file(*origin))) return std::move(missing).error();
@@ -36,20 +37,20 @@ Result<bool> is_unused(const std::shared_ptr<Origin>& origin) {
   // A file that nobody has used yet would be made by whoever connects.
   if (is_file(*origin)) return true;
   // What jobs need is not missed here: a server where leases can be kept has all that one can look at.
-  const auto store = origin->connect(after(BootClock::now(), std::chrono::seconds(10)));
+  const auto store = origin->connect(until);
   if (store) return false;
   if (store.error().code == Errc::unprepared) return true;
   return store.error();
 }
 
-Result<Looked> look_quietly(const Common& common) {
+Result<Looked> look_quietly(const Common& common, Millis within) {
   auto origin = try_origin(common.store);
   if (!origin) return std::move(origin).error();
-  return look_at(*origin);
+  return look_at(*origin, within);
 }
 
-Result<Looked> look_at_store(const Common& common) {
-  auto looked = look_quietly(common);
+Result<Looked> look_at_store(const Common& common, Millis within) {
+  auto looked = look_quietly(common, within);
   if (looked && looked->unused) complain(not_there(*looked->origin));
   return looked;
 }

@@ -20,13 +20,16 @@ struct Looked {
   bool unused = false;  // nothing is there: nobody holds or waits for anything
 };
 
+// How long a store may take to say whether it is used, unless told otherwise.
+inline constexpr Millis one_look = std::chrono::seconds(5);
+
 // Nobody has used it yet: its tables are not there.  Makes nothing.
-Result<bool> is_unused(const std::shared_ptr<Origin>& origin);
+Result<bool> is_unused(const std::shared_ptr<Origin>& origin, Millis within = one_look);
 
 // Says so on stderr of a store that nobody has used yet.
-Result<Looked> look_at_store(const Common& common);
+Result<Looked> look_at_store(const Common& common, Millis within = one_look);
 // The same without a word.
-Result<Looked> look_quietly(const Common& common);
+Result<Looked> look_quietly(const Common& common, Millis within = one_look);
 
 // Its jobs, for one who looks or changes what is there; null where nobody has used it yet.  Errc::refused if
 // it keeps none, unprepared if it lacks tables for them.

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -43,6 +44,16 @@ Fd make_own_folder(const std::filesystem::path& path) {
   return open_own_folder(path);
 }
 
+// That of the state is kept for a day, and that of the session at least until the user logs out.
+Fd told_folder() {
+  if (Fd folder = make_own_folder(std::filesystem::path(user_folder("XDG_STATE_HOME", ".local/state")) /
+                                  "holdfast" / "told"))
+    return folder;
+  const char* const session = ::secure_getenv("XDG_RUNTIME_DIR");
+  if (session == nullptr || session[0] != '/') return {};
+  return make_own_folder(std::filesystem::path(session) / "holdfast" / "told");
+}
+
 // The same for the same line and host in every process (FNV-1a).
 std::string name_of(std::string_view line) {
   utsname host{};
@@ -58,8 +69,7 @@ std::string name_of(std::string_view line) {
 }  // namespace
 
 bool is_news(std::string_view line) {
-  const Fd folder = make_own_folder(std::filesystem::path(user_folder("XDG_STATE_HOME", ".local/state")) /
-                                    "holdfast" / "told");
+  const Fd folder = told_folder();
   if (!folder) return true;
   const std::string name = name_of(line);
   struct stat told {};

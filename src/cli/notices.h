@@ -12,8 +12,8 @@ namespace holdfast::cli {
 ClientOptions with_notices(bool quiet);
 
 // Whether nobody of this user has been told that line on this host for a day; from now on somebody has.  It
-// is remembered by a file in the user's state folder, or not at all where others could have made that folder
-// or written in it.
+// is remembered by a file in the user's state folder, else in that of the session (XDG_RUNTIME_DIR), and not
+// at all where others could have made both or written in them.
 bool is_news(std::string_view line);
 
 }  // namespace holdfast::cli

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "base/duration.h"
+#include "base/host.h"
 #include "base/text.h"
 #include "cli/answer.h"
 #include "cli/columns.h"
@@ -174,16 +175,6 @@ std::string aligned(const Rows& rows, bool headed, bool colour) {
     text += heading && colour ? std::string(bold) + line + std::string(plain) : line;
   }
   return text;
-}
-
-std::optional<Whereabouts> whereabouts(std::string_view holder) {
-  constexpr auto none = std::string_view::npos;
-  const std::size_t pid = holder.find(" pid:");
-  const std::size_t guid = holder.find(" guid:");
-  if (!holder.starts_with("host:") || pid == none || guid == none || pid > guid) return std::nullopt;
-  const std::string_view host = holder.substr(5, pid - 5), number = holder.substr(pid + 5, guid - pid - 5);
-  if (host.find(' ') != none || number.find_first_not_of("0123456789") != none) return std::nullopt;
-  return Whereabouts{std::string(host), std::string(number)};
 }
 
 std::string short_holder(std::string_view holder) {

@@ -49,13 +49,6 @@ using Rows = std::vector<Row>;
 // Cells are escaped here.
 std::string aligned(const Rows& rows, bool headed, bool colour);
 
-// What the default name of a holder, "host:H pid:P guid:G", is made of; none of any other.
-struct Whereabouts {
-  std::string host;
-  std::string pid;
-};
-std::optional<Whereabouts> whereabouts(std::string_view holder);
-
 // The default name of a holder, "host:H pid:P guid:G", as "H pid P"; any other as it is, in quotes if it
 // could be taken for a process.
 std::string short_holder(std::string_view holder);

@@ -10,7 +10,7 @@ namespace holdfast::cli {
 
 int execute(const Wait& command, const Common& common) {
   Connecting connecting(command.wait);
-  auto looked = connecting.reach([&] { return look_at_store(common); });
+  auto looked = connecting.reach([&] { return look_at_store(common, connecting.for_opening()); });
   if (!looked) return fail(looked.error());
   if (looked->unused) return exit_ok;
   const Status free = [&] {

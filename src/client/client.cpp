@@ -139,7 +139,6 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
   while (true) {
     const auto page = let_.state->store().list({.after = after, .free = false, .limit = one_page}, soon());
     if (!page) return page.error();
-    if (page->leases.empty()) return released;
     // What was seen, by its token: what is acquired meanwhile under that name stays.
     std::vector<Request> requests;
     for (const LeaseRow& row : page->leases) {
@@ -154,6 +153,7 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
       if (reply.error) return *std::move(reply.error);
     released += static_cast<std::size_t>(std::count_if(
         replies.begin(), replies.end(), [](const Reply& r) { return r.verdict == Verdict::released; }));
+    if (page->leases.size() < one_page) return released;
     after = page->leases.back().key;
   }
 }

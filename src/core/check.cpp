@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/duration.h"
+#include "base/host.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "core/deadline.h"
@@ -73,6 +74,10 @@ Status check_terms(const Terms& o, std::optional<Millis> margin) {
   if (Status s = check_ttl(o.ttl); !s) return s;
   if (o.owner) {
     if (Status s = check_owner(*o.owner); !s) return s;
+    if (whereabouts(*o.owner))
+      return invalid("the owner " + shown(*o.owner) +
+                     " is of the form that names a process, and people would look for it there; give another "
+                     "name");
   }
   if (Status s = check_words(o.note, "the note"); !s) return s;
   if (o.wait < 0ms)

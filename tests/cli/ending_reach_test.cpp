@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "tests/cli/ending.h"
+#include "tests/support/servers/redis_server.h"
 
 #ifndef HOLDFAST_FAMILY
 #define HOLDFAST_FAMILY "test_family"  // no build says which, so the one in PATH
@@ -90,6 +91,22 @@ TEST_F(Ending, reaches_what_has_left_the_group_and_lost_its_first_thread) {
     if (runs(away)) send_signal(away, SIGKILL);
     std::filesystem::remove(path("away"));
   }
+}
+
+// The store is a server: one in a file asks /proc which boot it is.
+TEST_F(Ending, reaches_what_has_left_the_group_where_there_is_no_proc) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can put something else in the place of /proc";
+  const RedisServer server{{.lines = {"appendonly yes"}}};
+  environment_["HOLDFAST_STORE"] = server.url();
+  environment_["LEAVER"] = leaver;
+  environment_["HOLDFAST"] = HOLDFAST_BINARY;
+  Process process(plan({"unshare", "--mount", "sh", "-c",
+                        "mount -t tmpfs none /proc && ! test -e /proc/self && "
+                        "exec \"$HOLDFAST\" run --at-most 500ms k -- sh -c \"$LEAVER\""}));
+  const pid_t away = pid_behind(process, "away");
+  EXPECT_EQ(holdfast({"wait", "-w", "20s", "k"}).code, 0);
+  EXPECT_FALSE(runs(away)) << "it outlived the lease";
+  EXPECT_EQ(process.wait(), 124) << process.err();
 }
 
 // ---- in a pid namespace of its own

@@ -36,6 +36,17 @@ class FenceCommand : public Home {
   void put(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
   // By somebody who is at it only when this one is gone.
   bool is_waited_for() const { return test::is_waited_for(path(".doc.fence")); }
+  // Twice: a mark that the first claim wrote there would be one for the second.
+  void expect_to_be_refused_and_left_alone(const std::string& text) const {
+    for (int claim = 0; claim < 2; ++claim) {
+      const Ended refused = fence("9", "touch ran");
+      EXPECT_EQ(refused.code, 77);
+      EXPECT_THAT(refused.err, HasSubstr(text.empty() ? "it is an empty file and no mark of ours"
+                                                      : "what stands there is no mark of ours"));
+    }
+    EXPECT_EQ(text_of(".doc.fence"), text);
+    EXPECT_FALSE(exists("ran"));
+  }
   mode_t mode_of(const std::string& name) const {
     struct stat found {};
     return ::stat(path(name).c_str(), &found) == 0 ? found.st_mode & 0777U : 0;
@@ -173,6 +184,8 @@ TEST_F(FenceCommand, of_many_at_once_each_comes_behind_the_older_ones_or_not_at_
   int last = 0;
   for (int token = 0; lines >> token; last = token) EXPECT_GT(token, last);
   EXPECT_EQ(last, 111);
+  for (const auto& entry : std::filesystem::directory_iterator(path("")))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".holdfast-fence.")) << entry.path();
 }
 
 TEST_F(FenceCommand, the_mark_is_that_of_the_name_whatever_becomes_of_the_file) {
@@ -248,7 +261,7 @@ TEST_F(FenceCommand, a_private_file_that_was_moved_to_the_place_of_the_mark_stay
   for (const std::string text : {"my secret\n", ""}) {  // what is empty may be waiting for its secret
     put(".doc.fence", text);
     ASSERT_EQ(::chmod(path(".doc.fence").c_str(), 0600), 0);
-    EXPECT_EQ(fence("9", "true").code, text.empty() ? 0 : 77);
+    expect_to_be_refused_and_left_alone(text);
     EXPECT_EQ(mode_of(".doc.fence"), 0600U) << text;
   }
 }
@@ -260,7 +273,7 @@ TEST_F(FenceCommand, root_s_file_that_was_moved_to_the_place_of_the_mark_stays_r
   for (const std::string text : {"root's secret\n", ""}) {
     put(".doc.fence", text);
     ASSERT_EQ(::chmod(path(".doc.fence").c_str(), 0600), 0);
-    EXPECT_EQ(fence("9", "true").code, text.empty() ? 0 : 77);
+    expect_to_be_refused_and_left_alone(text);
     struct stat mark {};
     ASSERT_EQ(::stat(path(".doc.fence").c_str(), &mark), 0);
     EXPECT_EQ(mark.st_uid, 0U) << text;

@@ -230,6 +230,9 @@ TEST_P(Working, told_twice_it_does_not_wait_and_kills_what_does_not_listen) {
 
 TEST_P(Working, a_cancelled_job_is_stopped) {
   handler("Long", std::string(says_pid) + "exec sleep 1000");
+  const std::string queued = enqueue({"Long", "--in", "1h"});
+  EXPECT_THAT(holdfast({"jobs", "cancel", "--json", queued}).out,
+              HasSubstr("\"still_runs\":false,\"notices_within_ms\":0}"));
   const std::string id = enqueue({"Long"});
   Process worker = start(work({"--claim", "3s"}));
   const pid_t program = pid_of_handler();
@@ -241,6 +244,16 @@ TEST_P(Working, a_cancelled_job_is_stopped) {
   EXPECT_TRUE(await([&] { return !runs(program); }));
   EXPECT_TRUE(worker.await_err("job " + id + " Long was cancelled")) << worker.err();
   EXPECT_EQ(state(id), "cancelled");
+}
+
+TEST_P(Working, a_cancelled_job_that_still_runs_is_told_as_json_too) {
+  handler("Long", std::string(says_pid) + "exec sleep 1000");
+  const std::string id = enqueue({"Long"});
+  Process worker = start(work({"--claim", "3s"}));
+  pid_of_handler();
+  const Ended cancelled = holdfast({"jobs", "cancel", "--json", id});
+  EXPECT_EQ(cancelled.code, 0) << cancelled.err;
+  EXPECT_THAT(cancelled.out, MatchesRegex("[^\n]*\"still_runs\":true,\"notices_within_ms\":[1-9][0-9]*}\n"));
 }
 
 TEST_P(Working, a_job_outlives_a_lock_that_it_was_given_for_a_time) {

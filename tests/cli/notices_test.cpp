@@ -80,6 +80,21 @@ TEST_F(Notices, are_remembered_only_where_nobody_else_can_write) {
   EXPECT_FALSE(std::filesystem::exists(folder())) << "nothing is made there";
 }
 
+TEST_F(Notices, are_remembered_for_the_session_where_there_is_no_folder_for_state) {
+  environment_["HOME"] = "/dev/null";
+  EXPECT_NE(said_by(), "");
+  EXPECT_NE(said_by(), "") << "there is nowhere to remember it";
+  environment_["XDG_RUNTIME_DIR"] = path("session");
+  std::filesystem::create_directory(path("session"));
+  ASSERT_EQ(::chmod(path("session").c_str(), 0777), 0);
+  EXPECT_NE(said_by(), "");
+  EXPECT_NE(said_by(), "") << "anybody could have put a stamp there";
+  ASSERT_EQ(::chmod(path("session").c_str(), 0700), 0);
+  EXPECT_NE(said_by(), "");
+  EXPECT_EQ(said_by(), "");
+  EXPECT_TRUE(exists("session/holdfast/told"));
+}
+
 TEST_F(Notices, leave_nothing_of_roots_in_the_home_of_a_user) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can have the home of another";
   ASSERT_EQ(::chown(path("").c_str(), 65534, 65534), 0);

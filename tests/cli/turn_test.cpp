@@ -95,12 +95,14 @@ TEST_P(Turns, E_changes_the_code_and_the_key_is_free_after_a_refusal) {
 TEST_F(TurnsHere, on_a_store_that_nobody_named_say_so_once) {
   for (const std::string option : {"--tick", "--every"}) {
     const std::string key = "by" + option;
-    const Ended first = holdfast({"run", option, "1ms", key, "true"});
-    EXPECT_EQ(first.code, 0) << first.err;
+    const Ended first = holdfast({"run", option, "1ms", key, "false"});
+    EXPECT_EQ(first.code, 1) << first.err;
     EXPECT_THAT(first.err, MatchesRegex("holdfast: no store is given, so " + option +
                                         " counts only this user's runs on this host, in sqlite:.*: set "
                                         "HOLDFAST_STORE .*\n"));
-    EXPECT_EQ(holdfast({"run", option, "1ms", key, "true"}).err, "") << "once";
+    for (const char* const command : {"false", "true", "true"})
+      EXPECT_EQ(holdfast({"run", option, "1ms", key, command}).err, "") << "once, whether it succeeds or not";
+    EXPECT_EQ(holdfast({"run", option, "1ms", key + " too", "true"}).err, "") << "for all keys";
   }
   EXPECT_EQ(holdfast({"run", "k", "true"}).err, "") << "a lease alone is often meant so";
   environment_["HOLDFAST_STORE"] = "sqlite:" + path(".local/state/holdfast/leases.db");

@@ -124,6 +124,8 @@ TEST_P(Ask, defaults_that_cannot_be_are_named_when_they_are_used) {
 
 TEST_P(Ask, an_owner_without_a_name_is_refused) {
   Client client = new_client();
+  const std::string a_process(client.acquire("l").owner());
+  EXPECT_EQ(client.try_acquire("k", {.owner = a_process}).error().code, Errc::invalid) << a_process;
   EXPECT_EQ(client.try_acquire("k", {.owner = ""}).error().code, Errc::invalid);
   EXPECT_EQ(client.try_acquire("k", {.owner = [] { return std::string(); }}).error().code, Errc::invalid);
 }

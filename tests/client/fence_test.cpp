@@ -3,9 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
+#include <cstddef>
 #include <fstream>
 #include <optional>
 #include <thread>
@@ -179,6 +185,44 @@ TEST(GuardOfAFile, is_refused_a_mark_that_cannot_be_believed_or_kept) {
   EXPECT_THROW(damaged.admits(Token{7}), Failure);
   EXPECT_EQ(FenceGuard::beside(scratch.path() + "/no/thing").try_enter(Token{7}).error().code, Errc::refused);
   EXPECT_EQ(FenceGuard::beside("").try_enter(Token{7}).error().code, Errc::invalid);
+}
+
+// From now on this thread, and those it starts, have a file system that cannot bring a file to a free name in
+// one step, as NFS cannot.
+bool forbid_to_rename_to_a_free_name() {
+  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{.len = std::size(filter), .filter = filter};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST(GuardOfAFile, is_made_by_one_of_many_at_once_and_nothing_else_is_left) {
+  for (const bool can_rename : {true, false}) {
+    const Scratch scratch;
+    std::jthread([&] {
+      ASSERT_TRUE(can_rename || forbid_to_rename_to_a_free_name());
+      for (int file = 0; file < 20; ++file) {
+        const std::string path = scratch.path() + "/thing" + std::to_string(file);
+        std::barrier start(4);
+        std::vector<std::jthread> threads;
+        for (int i = 0; i < 4; ++i) {
+          threads.emplace_back([&] {
+            auto fence = FenceGuard::beside(path);
+            start.arrive_and_wait();
+            const auto pass = fence.try_enter(Token{6});
+            EXPECT_TRUE(pass) << pass.error().detail;
+          });
+        }
+        threads.clear();
+        EXPECT_FALSE(FenceGuard::beside(path).admits(Token{5}));
+      }
+    }).join();
+    const std::filesystem::directory_iterator files(scratch.path());
+    EXPECT_EQ(std::distance(begin(files), end(files)), 20) << can_rename;
+  }
 }
 
 TEST(GuardOfAFile, that_was_deleted_while_one_waited_is_made_again) {

@@ -97,6 +97,7 @@ TEST(Check, bad_options_are_named_with_what_would_be_right) {
       {{.ttl = 0ms}, {}, "a ttl of 0ms", "at least 20ms"},
       {{.owner = "a\0b"s}, {}, "the owner \"a\\x00b\"", "without NUL"},
       {{.owner = std::string(513, 'o')}, {}, "the owner", "at most 512"},
+      {{.owner = "host:a pid:1 guid:0"}, {}, "\"host:a pid:1 guid:0\"", "give another name"},
       {{.note = "a\xff"}, {}, "the note \"a\\xff\"", "UTF-8"},
       {{.note = "a\0b"s}, {}, "the note \"a\\x00b\"", "without NUL"},
       {{.note = std::string(4097, 'n')}, {}, "the note has 4097 bytes", "at most 4096"},

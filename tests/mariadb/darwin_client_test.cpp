@@ -58,11 +58,19 @@ TEST_P(DarwinClient, names_of_java_that_are_no_keys_of_ours_are_out_of_reach) {
       "INSERT INTO EMOJI_LOCK (processName, leaseUntil, unlockKey) VALUES "
       "(REPEAT(_utf8mb4 X'F09F9492', 255), NOW() + INTERVAL 1 HOUR, '1_DEFAULT'), "
       "('', NOW() + INTERVAL 1 HOUR, '2_DEFAULT')");
-  const Page page = Ours(url).store().list({}, soon()).value();
-  ASSERT_EQ(page.leases.size(), 1u) << "the empty name is not listed";
-  const std::string emoji = page.leases[0].key;
+  Ours ours(url);
+  const Page page = ours.store().list({}, soon()).value();
+  ASSERT_EQ(page.leases.size(), 2u);
+  EXPECT_EQ(page.leases[0].key, "");
+  EXPECT_EQ(page.leases[0].holder, "2_DEFAULT (Darwin)");
+  EXPECT_GT(page.leases[0].remaining, 59min);
+  const std::string emoji = page.leases[1].key;
   EXPECT_EQ(emoji.size(), 1020u);
+  const Page behind = ours.store().list({.after = emoji}, soon()).value();
+  EXPECT_TRUE(behind.leases.empty());
   Client client = open(url + "&unsafe=allow");
+  query("DELETE FROM EMOJI_LOCK WHERE processName <> ''");
+  EXPECT_EQ(client.release_all("ann"), 0u) << "a page of only the empty name is the last one";
   for (const std::string& name : {emoji, std::string()})
     EXPECT_EQ(client.try_acquire(name).error().code, Errc::invalid);
 }

@@ -274,6 +274,23 @@ TEST_F(JobsOfRedis, the_largest_arguments_of_many_jobs_are_listed_in_several_ans
   EXPECT_EQ(worker_.list({.limit = 9}).size(), 9u);
 }
 
+// Of somebody who wrote there without us.
+TEST_F(JobsOfRedis, a_job_with_far_too_long_arguments_hides_no_other_and_they_are_not_told) {
+  worker_.enqueue("k", {.args = "[1]"});
+  worker_.enqueue("huge", {.args = "[2]"});
+  worker_.enqueue("l", {.args = "[3]"});
+  const std::string job = redis({"EVAL", "return redis.call('KEYS', '*job:2')[1]", "0"});
+  redis({"EVAL", "redis.call('HSET', KEYS[1], 'args', string.rep('x', 65 * 1024 * 1024))", "1", job});
+  const auto rows = worker_.list({});
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].args, "[3]");
+  EXPECT_EQ(rows[1].args, "(68157440 bytes of arguments, more than a job can have)");
+  EXPECT_EQ(rows[2].args, "[1]");
+  EXPECT_EQ(worker_.row(JobId{2}).key, "huge");
+  EXPECT_EQ(worker_.change(JobId{2}, JobChange::remove).value().key, "huge");
+  EXPECT_EQ(worker_.list({}).size(), 2u);
+}
+
 TEST_F(JobsOfRedis, a_server_that_has_forgotten_the_scripts_is_told_them_again) {
   worker_.loner("k");
   redis({"SCRIPT", "FLUSH"});

@@ -124,13 +124,14 @@ TEST_F(Jobs, the_order_of_claims_is_the_rules_whatever_was_put_off) {
 }
 
 TEST_F(Jobs, after_a_reboot_no_claim_is_left_whoever_opens_the_file_first) {
+  const std::string longest = "[\"" + std::string((1 << 20) - 17, 'x') + "\"]";
   for (const bool lease_first : {false, true}) {
     boot_id_ = lease_first ? "third boot" : "first boot";
     boottime_ = 100h;
     JobId id{};
     {
       Worker worker(client());
-      id = worker.enqueue(Worker::loner("k")).id;
+      id = worker.enqueue(Worker::loner("k", {.args = longest})).id;
       ASSERT_EQ(worker.claim("w1", 1h).job.id, id);
     }
     boot_id_ = lease_first ? "fourth boot" : "second boot";

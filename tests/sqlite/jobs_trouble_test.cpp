@@ -14,6 +14,7 @@
 
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/jobs_suite.h"
+#include "tests/support/findings.h"
 
 namespace holdfast::test {
 namespace {
@@ -162,6 +163,38 @@ TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_told_and_nothing_was_done)
   EXPECT_EQ(worker.list().at(0).state, JobState::queued);
   EXPECT_EQ(worker.engine().tick("t", soon()).value().tick, -1);
   EXPECT_EQ(worker.claim().what, Got::running);
+}
+
+TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_after_a_reboot_too) {
+  JobId id{};
+  {
+    Worker worker(path_);
+    id = worker.enqueue(Worker::named("k")).id;
+    ASSERT_EQ(worker.claim("w1", 1h).job.id, id);
+  }
+  RawDatabase file(path_);
+  const std::string made = file.ask("SELECT sql FROM sqlite_schema WHERE name = 'holdfast_jobs_due'");
+  file.ask("DROP INDEX holdfast_jobs_due");
+
+  sqlite::Machine machine = sqlite::this_machine().value();
+  machine.boot_id = "another boot";
+  const auto origin = sqlite::origin({.path = path_}, machine).value();
+  EXPECT_TRUE(Caller(origin).granted("l"));
+  const auto refused = origin->jobs(soon());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::refused);
+  const Diagnosis diagnosis = origin->steward()->diagnose(soon()).value();
+  const Finding* const jobs = about(diagnosis, "sqlite.jobs");
+  ASSERT_NE(jobs, nullptr);
+  EXPECT_EQ(jobs->weight, Weight::note);
+  EXPECT_NE(jobs->what.find("lacks its index 'holdfast_jobs_due'"), std::string::npos) << jobs->what;
+  EXPECT_EQ(about(diagnosis, "sqlite.contents"), nullptr);
+
+  file.ask(made);
+  EXPECT_EQ(about(origin->steward()->diagnose(soon()).value(), "sqlite.jobs"), nullptr);
+  const Claimed again = Worker(origin).claim("w2");
+  EXPECT_EQ(again.job.id, id) << "its worker was gone with the boot before";
+  EXPECT_TRUE(again.recovered);
 }
 
 #define HOLDFAST_WANT(condition, what) \

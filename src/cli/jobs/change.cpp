@@ -17,13 +17,15 @@ JobRow as_it_is(JobEngine& engine, JobId id) {
 }
 
 // Its worker learns of it when it renews the claim next, which it does before that ends.
+Millis runs_for(const JobRow& was) {
+  return was.state == JobState::running ? was.claim_remaining : Millis::zero();
+}
+
 std::string who_still_runs(const JobRow& was) {
   if (was.state != JobState::running) return "";
   const std::string worker = printable(short_holder(was.holder));
-  if (was.claim_remaining == Millis::zero())
-    return "; " + worker + ", which had it, is not heard of any more";
-  return "; it still runs on " + worker + ", which will notice within " +
-         format_duration(was.claim_remaining);
+  if (runs_for(was) == Millis::zero()) return "; " + worker + ", which had it, is not heard of any more";
+  return "; it still runs on " + worker + ", which will notice within " + format_duration(runs_for(was));
 }
 
 // `was`: before that.
@@ -35,6 +37,10 @@ std::string sentence_of(const JobRow& job, JobChange what, const JobRow& was) {
     case JobChange::remove: return name + " is removed";
   }
   return name;
+}
+
+std::string json_line_of(const JobRow& job, JobChange what, const JobRow& was) {
+  return what == JobChange::cancel ? json_of_cancelled(job, runs_for(was)) : json_of(job);
 }
 
 }  // namespace
@@ -55,7 +61,7 @@ int execute(const JobsChange& command, const Common& common) {
       const int failed = fail(changed.error());
       if (code == exit_ok) code = failed;
     } else {
-      say(common.json ? json_of(*changed) : sentence_of(*changed, command.what, was));
+      say(common.json ? json_line_of(*changed, command.what, was) : sentence_of(*changed, command.what, was));
     }
   }
   return code;

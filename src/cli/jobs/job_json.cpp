@@ -23,38 +23,47 @@ Json trail_of(const std::string& text) {
   return lines;
 }
 
+Json object_of(const JobRow& job) {
+  return {{"id", number(job.id)},
+          {"name", job.name},
+          {"queue", job.queue},
+          {"args", arguments(job.args)},
+          {"key", job.key},
+          {"priority", job.priority},
+          {"state", to_string(job.state)},
+          {"enqueued_at_us", moment(job.enqueued_at)},
+          {"run_at_us", moment(job.run_at)},
+          {"due_at_us", moment(job.due_at)},
+          {"started_at_us", moment(job.started_at)},
+          {"finished_at_us", moment(job.finished_at)},
+          {"attempt", job.attempt},
+          {"crashes", job.crashes},
+          {"max_attempts", job.max_attempts},
+          {"lock_ttl_ms", job.lock_ttl.count()},
+          {"lock_fixed", job.lock_fixed},
+          {"limit", job.limit},
+          {"on_conflict", to_string(job.on_conflict)},
+          {"unique", to_string(job.unique)},
+          {"slotted", job.slotted},
+          {"parked", job.parked},
+          {"holder", job.holder},
+          {"lock", job.lock},
+          {"token", token_of(job.token)},
+          {"claim_remaining_ms", job.claim_remaining.count()},
+          {"error", job.error},
+          {"duplicates", job.duplicates},
+          {"trail", trail_of(job.trail)}};
+}
+
 }  // namespace
 
-std::string json_of(const JobRow& job) {
-  return line_of({{"id", number(job.id)},
-                  {"name", job.name},
-                  {"queue", job.queue},
-                  {"args", arguments(job.args)},
-                  {"key", job.key},
-                  {"priority", job.priority},
-                  {"state", to_string(job.state)},
-                  {"enqueued_at_us", moment(job.enqueued_at)},
-                  {"run_at_us", moment(job.run_at)},
-                  {"due_at_us", moment(job.due_at)},
-                  {"started_at_us", moment(job.started_at)},
-                  {"finished_at_us", moment(job.finished_at)},
-                  {"attempt", job.attempt},
-                  {"crashes", job.crashes},
-                  {"max_attempts", job.max_attempts},
-                  {"lock_ttl_ms", job.lock_ttl.count()},
-                  {"lock_fixed", job.lock_fixed},
-                  {"limit", job.limit},
-                  {"on_conflict", to_string(job.on_conflict)},
-                  {"unique", to_string(job.unique)},
-                  {"slotted", job.slotted},
-                  {"parked", job.parked},
-                  {"holder", job.holder},
-                  {"lock", job.lock},
-                  {"token", token_of(job.token)},
-                  {"claim_remaining_ms", job.claim_remaining.count()},
-                  {"error", job.error},
-                  {"duplicates", job.duplicates},
-                  {"trail", trail_of(job.trail)}});
+std::string json_of(const JobRow& job) { return line_of(object_of(job)); }
+
+std::string json_of_cancelled(const JobRow& job, Millis runs_for) {
+  Json object = object_of(job);
+  object["still_runs"] = runs_for > Millis::zero();
+  object["notices_within_ms"] = runs_for.count();
+  return line_of(object);
 }
 
 std::string json_of(const EnqueueResult& result, const std::string& key) {

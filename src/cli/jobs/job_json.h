@@ -10,6 +10,8 @@
 namespace holdfast::cli {
 
 std::string json_of(const JobRow& job);
+// `runs_for`: its worker may still run it for so long, until it notices; zero: nobody runs it.
+std::string json_of_cancelled(const JobRow& job, Millis runs_for);
 // `what`: enqueued, replaced, duplicate or locked.
 std::string json_of(const EnqueueResult& result, const std::string& key);
 std::string json_of(const JobEvent& event, Millis took);

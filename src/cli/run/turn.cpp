@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "base/wall_clock.h"
+#include "cli/notices.h"
 #include "cli/output.h"
 #include "holdfast/jobs.h"
 #include "jobs/ticks.h"
@@ -17,10 +18,12 @@ std::string ago(Micros then, Micros now) {
   return format_duration(std::chrono::floor<Millis>(std::max(now - then, Micros::zero()))) + " ago";
 }
 
+// At most once a day, as what is told of a store: what fails is run again and again.
 void tell_implicit(const char* option, const Client& client) {
-  complain("no store is given, so " + std::string(option) +
-           " counts only this user's runs on this host, in " + client.store_name() +
-           ": set HOLDFAST_STORE to the store of all hosts, or to this one");
+  const std::string line = "no store is given, so " + std::string(option) +
+                           " counts only this user's runs on this host, in " + client.store_name() +
+                           ": set HOLDFAST_STORE to the store of all hosts, or to this one";
+  if (is_news(line)) complain(line);
 }
 
 Error not_now(const Lease& lease, const std::string& why) {

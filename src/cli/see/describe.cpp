@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/duration.h"
+#include "base/host.h"
 #include "base/text.h"
 #include "base/wall_clock.h"
 #include "cli/answer.h"

@@ -49,7 +49,7 @@ void select(std::vector<LeaseRow>& rows, const Ls& command) {
 }
 
 Row cells_of(const LeaseRow& row, Micros now) {
-  return {row.key,
+  return {row.key.empty() ? "\"\"" : row.key,  // of Java's, in its layout
           is_held(row) ? short_holder(row.holder) + (row.detached ? " (detached)" : "") : "-",
           age_of(row, now),
           left_of(row),

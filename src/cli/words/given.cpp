@@ -61,9 +61,6 @@ AcquireOptions acquire_options(const Given& given) {
       .ttl = ttl_of("--ttl", given.ttl), .wait = wait_of(given), .note = given.note.value_or("")};
   if (given.owner) {
     core::check_owner(*given.owner).value();
-    if (whereabouts(*given.owner))
-      refuse("--owner " + shown(*given.owner) +
-             " is of the form that names a process, and people would look for it there: give another name");
     options.owner = *given.owner;
   }
   core::check_terms(core::settle(options, {}), {}).value();

@@ -92,6 +92,8 @@ Result<Page> MariaStore::list(const Query& query, Instant until) {
                               {{"wanted", wanted},
                                {"free", query.free || query.exact ? "TRUE" : "FALSE"},
                                {"after", hex(query.after)},
+                               // Behind a page of only the empty name the same would come again.
+                               {"first", query.after.empty() && query.limit > 1 ? "TRUE" : "FALSE"},
                                {"suffix", "'" + std::string(darwin_suffix) + "'"},
                                {"grace", std::to_string(darwin_grace.count())},
                                {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),

@@ -22,6 +22,8 @@
 namespace holdfast::sqlite {
 namespace {
 
+constexpr int longest_job_row = 2 << 20;  // in bytes: longer than those of leases
+
 // The first bytes of a database file (sqlite.org/fileformat.html), read without any lock and without
 // SQLite's repairs: a file that is not ours stays as it is, down to its journal.
 struct Header {
@@ -124,11 +126,24 @@ bool of_this_boot(Connection& connection) {
   return false;
 }
 
+// Leases do without jobs: whether their tables are there or damaged, which is refused to whoever wants jobs,
+// is not asked here.  Claims in a damaged table end as well if they can be written: else its jobs would stay
+// claimed once it is mended, for as long as the machine had been up.
+void reboot_jobs(Connection& connection) {
+  const int of_leases = sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, longest_job_row);
+  try {
+    connection.run_script(reboot_jobs_sql);
+  } catch (const Failure& failure) {
+    if (failure.error().code != Errc::refused) throw;
+  }
+  sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, of_leases);
+}
+
 void reboot(Connection& connection, const Presence& presence) {
   Transaction transaction(connection);
   if (of_this_boot(connection)) return;  // somebody was faster
   connection.run_script(reboot_sql);
-  if (has_job_tables(connection)) connection.run_script(reboot_jobs_sql);
+  reboot_jobs(connection);
   presence.forget_all();
   transaction.commit();
 }
@@ -192,8 +207,7 @@ void open_database(Connection& connection, const Presence& presence) {
 }
 
 void open_jobs(Connection& connection) {
-  // The rows of jobs are longer than those of leases.
-  sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, 2 << 20);
+  sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, longest_job_row);
   connection.run_script("PRAGMA synchronous = FULL");
   if (has_job_tables(connection)) return;
   Transaction transaction(connection);

@@ -14,6 +14,7 @@
 #include "stores/sqlite/database.h"
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/path.h"
+#include "stores/sqlite/schema.h"
 #include "stores/sqlite/surroundings.h"
 
 namespace holdfast::sqlite {
@@ -146,13 +147,24 @@ void find_in_era(Findings& found, Connection& connection) {
   }
 }
 
+// Who only has leases has no tables of jobs: that is as good.
+void find_in_jobs(Findings& found, Connection& connection) {
+  Findings refused;
+  find_refusal(refused, "sqlite.jobs", [&] { has_job_tables(connection); });
+  for (const Finding& finding : refused)
+    found.push_back({Weight::note, finding.topic, "no jobs are kept: " + finding.what,
+                     "mend that table; leases do without"});
+}
+
 void find_in_contents(Findings& found, const std::string& file, const Tables& tables, const Machine& machine,
                       Instant until) {
   try {
     find_refusal(found, "sqlite.contents", [&] {
       Connection connection(file, tables, machine);
       connection.set_end(until);
-      if (is_prepared(connection)) find_in_era(found, connection);
+      if (!is_prepared(connection)) return;
+      find_in_era(found, connection);
+      find_in_jobs(found, connection);
     });
   } catch (const Failure&) {
     if (!has_danger(found)) throw;  // else that is why: there is no room for a log

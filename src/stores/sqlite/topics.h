@@ -7,10 +7,11 @@
 namespace holdfast::sqlite {
 
 inline constexpr std::string_view known_topics[] = {
-    "sqlite.boot",        "sqlite.contents",       "sqlite.copies",        "sqlite.file",
-    "sqlite.file-system", "sqlite.foreign-folder", "sqlite.library",       "sqlite.open-folder",
-    "sqlite.passing",     "sqlite.power-loss",     "sqlite.processes",     "sqlite.read-only",
-    "sqlite.replaced",    "sqlite.room",           "sqlite.sticky-folder", "sqlite.time-namespace",
+    "sqlite.boot",           "sqlite.contents",       "sqlite.copies",     "sqlite.file",
+    "sqlite.file-system",    "sqlite.foreign-folder", "sqlite.jobs",       "sqlite.library",
+    "sqlite.open-folder",    "sqlite.passing",        "sqlite.power-loss", "sqlite.processes",
+    "sqlite.read-only",      "sqlite.replaced",       "sqlite.room",       "sqlite.sticky-folder",
+    "sqlite.time-namespace",
 };
 
 }  // namespace holdfast::sqlite

@@ -49,11 +49,20 @@ end
 
 local function add(job, field, n) set(job, field, whole((tonumber(job[field]) or 0) + n)) end
 
+-- Enqueued are at most 1 MiB of them.  Of what somebody else wrote, so much could be more than the client takes for an
+-- answer: then it is told how long they are, which is no JSON, so that such a job fails for itself.
+local longest_args = 2 * 1024 * 1024
+local function args_of(job)
+  local args = call('HGET', named('job', job.id), 'args') or nil
+  if not args or #args <= longest_args then return args end
+  return '(' .. #args .. ' bytes of arguments, more than a job can have)'
+end
+
 -- As the answer: id, then names and values.
 --
 -- REQUIRES: it has not been erased.
 local function told_of(job)
-  job.args = job.args or call('HGET', named('job', job.id), 'args') or nil
+  job.args = job.args or args_of(job)
   local row = { job.id }
   for field, value in pairs(job) do
     if type(value) == 'string' and field ~= 'id' then
