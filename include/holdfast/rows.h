@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,10 +30,12 @@ struct Holder {
 // One row for people: who holds what.  Not for decisions.
 struct LeaseRow {
   std::string key;
-  std::string holder;  // whoever has it, or had it last if it ran out; empty after a release
-  Token token{};       // none: another program, which gives none, holds it
-  Millis remaining{};  // zero: free
-  Micros since{};      // of the grant: wall clock, since 1970; zero: unknown
+  std::string holder;           // whoever has it, or had it last if it ran out; empty after a release
+  Token token{};                // none: another program, which gives none, holds it
+  Millis remaining{};           // zero: free
+  std::optional<Millis> ttl{};  // what remained when its end was last set, by a grant or a renewal; none: the
+                                // key is free, the lease has no end, or the store does not record it
+  Micros since{};  // of the grant: wall clock, since 1970; zero: unknown
   std::string note;
   bool detached = false;
   std::uint32_t waiting{};  // live places in its queue

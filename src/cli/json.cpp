@@ -29,6 +29,7 @@ Json object_of(const LeaseRow& row) {
           {"holder", row.holder},
           {"token", token_of(row.token)},
           {"remaining_ms", millis(row.remaining)},
+          {"ttl_ms", row.ttl ? millis(*row.ttl) : Json()},
           {"since_us", row.since == Micros::zero() ? Json() : Json(row.since.count())},
           {"held_for_ms", held ? Json(held->count()) : Json()},
           {"note", row.note},

@@ -51,6 +51,7 @@ class Decision {
   }
   Reply answer(Verdict verdict) const;
   LogRow event(const char* name) const;
+  void set_end(std::optional<Micros> end);
   void prolong();
   Outcome grant();
   Outcome busy();
@@ -81,11 +82,16 @@ LogRow Decision::event(const char* name) const {
           .reason = request_.verb == Verb::evict ? std::string(request_.note) : std::string()};
 }
 
+void Decision::set_end(std::optional<Micros> end) {
+  record_.end = end;
+  record_.ttl = end ? std::optional(remaining(end, moment_.now)) : std::nullopt;
+}
+
 // Never for less than it had: an acquire that was held up on its way must not take back what a renewal gave.
 void Decision::prolong() {
   if (!record_.end) return;
   const auto end = end_from(request_.extend ? *record_.end : moment_.now);
-  record_.end = end ? std::optional(std::max(*end, *record_.end)) : std::nullopt;
+  if (!end || *end > *record_.end) set_end(end);
 }
 
 Outcome Decision::acquire() {
@@ -106,7 +112,7 @@ Outcome Decision::grant() {
   const auto wall = static_cast<std::uint64_t>(std::max(moment_.wall, Micros::zero()).count());
   record_.holder = request_.holder.text;
   record_.token = Token{std::max(number(last) + 1, wall)};
-  record_.end = end_from(moment_.now);
+  set_end(end_from(moment_.now));
   record_.since = moment_.wall;
   record_.note = request_.note;
   record_.detached = request_.detached;

@@ -29,6 +29,7 @@ struct Record {
   std::string holder = {};  // empty: free
   Token token{};
   std::optional<Micros> end = Micros::zero();  // none: without end.  Of a free one: since when it is free
+  std::optional<Millis> ttl = {};  // what remained when `end` was last set; none: without end, or not known
   Micros since{};
   std::string note = {};
   bool detached = false;

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "tests/cli/home.h"
@@ -85,6 +86,7 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
   EXPECT_TRUE(never_held["host"].is_null());
   EXPECT_TRUE(never_held["pid"].is_null());
   EXPECT_TRUE(never_held["held_for_ms"].is_null());
+  EXPECT_TRUE(never_held.contains("ttl_ms") && never_held["ttl_ms"].is_null());
   const Process holder = hold("k", {"--ttl", "1h", "--note", "why not"});
   Process waiter = start({"run", "k", "true"});
   json shown;
@@ -97,6 +99,8 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
   EXPECT_THAT(shown["holder"],
               HasSubstr("host:" + shown["host"].get<std::string>() + " pid:" + pid + " guid:"));
   EXPECT_GT(shown["remaining_ms"], 3'000'000);
+  const std::set<std::string> record_ttl{"redis", "active_job_lock", "mongodb", "mongo_lock"};
+  EXPECT_EQ(shown["ttl_ms"], record_ttl.contains(GetParam().name) ? json(3'600'000) : json());
   EXPECT_GT(shown["since_us"], 1'700'000'000'000'000);
   EXPECT_TRUE(shown["held_for_ms"].is_number()) << shown;
   EXPECT_GT(shown["token"], 0);

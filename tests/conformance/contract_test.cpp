@@ -270,6 +270,32 @@ TEST_P(Conformance, a_list_can_do_without_keys_that_were_given_back_and_that_nob
   EXPECT_EQ(keys({.prefix = "given back", .exact = true, .free = false}), (Keys{"given back"}));
 }
 
+TEST_P(Conformance, a_list_tells_the_ttl_where_the_store_records_it) {
+  const std::string& store = GetParam().name;
+  const bool records = store == "memory" || store == "redis" || store == "active_job_lock" ||
+                       store == "mongodb" || store == "mongo_lock";
+  const auto ttl = [&](std::string_view key) {
+    return b_.store().list({.prefix = key, .exact = true}, Caller::soon()).value().leases.at(0).ttl;
+  };
+  const auto if_recorded = [&](Millis length) { return records ? std::optional(length) : std::nullopt; };
+  a_.acquire("k", "ann", 1h);
+  EXPECT_EQ(ttl("k"), if_recorded(1h));
+  a_.renew("k", "ann", no_token, 2h);
+  EXPECT_EQ(ttl("k"), if_recorded(2h));
+  a_.renew("k", "ann", no_token, 1h);  // shortens nothing
+  EXPECT_EQ(ttl("k"), if_recorded(2h));
+  a_.acquire("k", "ann", 3h);
+  EXPECT_EQ(ttl("k"), if_recorded(3h));
+  a_.extend("k", "ann", 1h);  // less what has passed
+  EXPECT_EQ(ttl("k").has_value(), records);
+  EXPECT_GT(ttl("k").value_or(4h), 3h);
+  EXPECT_LE(ttl("k").value_or(4h), 4h);
+  a_.release("k", "ann");
+  EXPECT_EQ(ttl("k"), std::nullopt);
+  a_.acquire("endless", "ann", never);
+  EXPECT_EQ(ttl("endless"), std::nullopt);
+}
+
 TEST_P(Conformance, a_note_belongs_to_its_grant) {
   a_.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h, .note = "mine"});
   a_.release("k", "ann");

@@ -68,6 +68,7 @@ Page Database::list(const Query& q) {
                            .holder = record.holder,
                            .token = record.token,
                            .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
+                           .ttl = record.live(now) ? record.ttl : std::nullopt,
                            .since = record.since,
                            .note = record.note,
                            .detached = record.detached,

@@ -30,6 +30,7 @@ void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
                          .holder = record.holder,
                          .token = record.token,
                          .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
+                         .ttl = record.live(now) ? record.ttl : std::nullopt,
                          .since = record.since,
                          .note = record.note,
                          .detached = record.detached,

@@ -54,7 +54,7 @@ Reply busy(const Request& r, std::string_view client, const Seen& seen) {
 Document projection() {
   Document fields;
   for (const char* name :
-       {"owner", "token", "expires_at", "acquired_at", "note", "detached", "queue", "freed"})
+       {"owner", "token", "expires_at", "ttl", "acquired_at", "note", "detached", "queue", "freed"})
     fields.number(name, 1);
   fields.text("now", "$$NOW");
   return fields;
@@ -68,6 +68,7 @@ Seen seen_in(View document) {
   record.token = Token{static_cast<std::uint64_t>(std::max<std::int64_t>(document.number("token"), 0))};
   record.end = document.moment("expires_at");
   if (!record.end && !document.is_null("expires_at")) record.end = Micros::zero();
+  if (const std::int64_t ttl = document.number("ttl"); ttl > 0) record.ttl = Millis(ttl);
   record.since = document.moment("acquired_at").value_or(Micros::zero());
   record.note = document.text("note");
   record.detached = document.flag("detached");

@@ -30,11 +30,12 @@ void for_each_page(Link& link, const Query& query, Instant until, With with) {
 
 LeaseRow lease_row(std::string key, const Value& row) {
   const std::string_view owner = row[0].text(), named = row[3].text(), about = row[5].text();
-  const std::int64_t left = row[1].number();
+  const std::int64_t left = row[1].number(), ttl = row[8].number();
   return {.key = std::move(key),
           .holder = std::string(owner.empty() ? named : owner),
           .token = Token{static_cast<std::uint64_t>(row[2].number())},
           .remaining = left < 0 ? never : Millis(left),
+          .ttl = ttl < 0 ? std::nullopt : std::optional(Millis(ttl)),
           .since = Micros(row[4].number()),
           .note = std::string(about.substr(std::min<std::size_t>(1, about.size()))),
           .detached = about.starts_with('d'),

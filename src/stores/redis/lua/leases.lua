@@ -4,10 +4,17 @@
 -- KEYS     of each key: lease, facts, places
 -- ARGV     1: also of keys that were given back and that nobody waits for.  0: those are seen with little work
 -- Answers  of each key: owner ('': free), remaining (ms, -1: without end), token, holder, since, about, waiting,
---          type ('': a lease can lie there); an empty list for a key of which nothing is known, or wanted
+--          type ('': a lease can lie there), ttl (ms, -1: not known, or without end); an empty list for a key of which
+--          nothing is known, or wanted
 local function is_free(k)
   local facts = call('HMGET', KEYS[k + 1], 'holder', 'q')
   return (facts[1] or '') == '' and not facts[2] and call('EXISTS', KEYS[k]) == 0
+end
+
+-- What was left when its end was last set.  Less than is left now: somebody else has set it since.
+local function ttl_of(till, left)
+  local ttl = tonumber(string.match(till or '', '%+(%d+)$'))
+  return ttl and left > 0 and left <= ttl and ttl or -1
 end
 
 local function row_of(k)
@@ -25,7 +32,7 @@ local function row_of(k)
     -- Else the facts are those of an earlier grant: of this one nothing is known.
     local told = (not owner or (owner == facts[2] and not r.stranger)) and facts or {}
     return { owner or '', left, told[1] or '0', told[2] or '', told[3] or '0', told[4] or '-',
-      call('ZCOUNT', KEYS[k + 2], '(' .. now, '+inf'), kind }
+      call('ZCOUNT', KEYS[k + 2], '(' .. now, '+inf'), kind, ttl_of(told[6], left) }
   end
   return {}
 end
