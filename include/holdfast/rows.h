@@ -35,7 +35,7 @@ struct LeaseRow {
   Millis remaining{};           // zero: free
   std::optional<Millis> ttl{};  // what remained when its end was last set, by a grant or a renewal; none: the
                                 // key is free, the lease has no end, or the store does not record it
-  Micros since{};  // of the grant: wall clock, since 1970; zero: unknown
+  Micros since{};               // of the grant: wall clock, since 1970; zero: unknown
   std::string note;
   bool detached = false;
   std::uint32_t waiting{};  // live places in its queue

@@ -40,8 +40,8 @@ struct Request {
   Millis ttl{};    // acquire, renew
   Millis place{};  // acquire: if busy, keep this client's place in the queue so long; release: leave the
                    // queue (with an empty holder: and nothing else)
-  Millis longest_place{};  // acquire: a place of another client that ends later than so long from now does
-                           // not count, as below; zero: all count
+  Millis longest_place{};   // acquire: a place of another client that ends later than so long from now does
+                            // not count, as below; zero: all count
   bool extend = false;      // renew: add ttl to what the lease has left, instead of restarting it
   bool detached = false;    // acquire: outlives this process
   std::string_view note{};  // acquire: for people; evict: the reason
