@@ -14,12 +14,12 @@ using namespace std::chrono_literals;
 
 constexpr int enqueuers = 8;
 
-Instant soon() { return after(BootClock::now(), 30s); }
+Instant soon() { return clamped_add(BootClock::now(), 30s); }
 
 }  // namespace
 
-JobHand::JobHand(Origin& origin, std::string queue)
-    : queue_(std::move(queue)), engine_(origin.jobs(soon()).value()), name_(random_hex(16)) {}
+JobHand::JobHand(Store& store, std::string queue)
+    : queue_(std::move(queue)), engine_(store.jobs(soon()).value()), name_(random_hex(16)) {}
 
 void JobHand::enqueue() {
   const std::string key = "lock:Bench:" + random_hex(16);
@@ -30,13 +30,13 @@ void JobHand::enqueue() {
 }
 
 bool JobHand::work() {
-  const std::string holder = name_ + "-" + std::to_string(++claims_);
-  const Claimed got = engine_->claim({.queues = {&queue_, 1}, .holder = {holder}}, soon()).value();
+  const std::string owner = name_ + "-" + std::to_string(++claims_);
+  const Claimed got = engine_->claim({.queues = {&queue_, 1}, .owner = {owner}}, soon()).value();
   if (got.what == Claimed::What::nothing) return false;
   if (got.what != Claimed::What::running) throw std::runtime_error("a job of the bench found its lock held");
   const Finished told = engine_
                             ->finish({.id = got.job.id,
-                                      .holder = {holder},
+                                      .owner = {owner},
                                       .to = JobState::done,
                                       .lock = {got.job.lock},
                                       .token = got.job.token},
@@ -46,12 +46,12 @@ bool JobHand::work() {
   return true;
 }
 
-std::uint64_t enqueue_many(Origin& origin, const std::string& queue, std::uint64_t count, Millis patience) {
-  const Instant end = after(BootClock::now(), patience);
+std::uint64_t enqueue_many(Store& store, const std::string& queue, std::uint64_t count, Millis patience) {
+  const Instant end = clamped_add(BootClock::now(), patience);
   std::atomic<std::uint64_t> begun = 0, enqueued = 0;
   std::exception_ptr trouble;
   std::vector<std::unique_ptr<JobHand>> hands;
-  for (int i = 0; i < enqueuers; ++i) hands.push_back(std::make_unique<JobHand>(origin, queue));
+  for (int i = 0; i < enqueuers; ++i) hands.push_back(std::make_unique<JobHand>(store, queue));
   {
     std::atomic_flag failed;
     std::vector<std::jthread> threads;

@@ -12,7 +12,7 @@ namespace holdfast::bench {
 // One connection for jobs.  Used by one thread.
 class JobHand {
  public:
-  JobHand(Origin& origin, std::string queue);
+  JobHand(Store& store, std::string queue);
 
   // A job with a lock of its own, as most have.
   void enqueue();
@@ -27,6 +27,6 @@ class JobHand {
 };
 
 // Enqueues so many, on several connections at once, for at most so long; how many they were.
-std::uint64_t enqueue_many(Origin& origin, const std::string& queue, std::uint64_t count, Millis patience);
+std::uint64_t enqueue_many(Store& store, const std::string& queue, std::uint64_t count, Millis patience);
 
 }  // namespace holdfast::bench

@@ -21,15 +21,15 @@ const std::string queue = "bench", empty_queue = "bench-empty";
 // Workers that find enough to do for as long as they are measured.
 class Crew {
  public:
-  Crew(Origin& origin, int size) : origin_(origin) {
-    for (int i = 0; i < size; ++i) hands_.push_back(std::make_unique<JobHand>(origin, queue));
+  Crew(Store& store, int size) : store_(store) {
+    for (int i = 0; i < size; ++i) hands_.push_back(std::make_unique<JobHand>(store, queue));
   }
 
   double rate(double seconds, std::atomic<std::int64_t>& stock) {
     const auto wanted = std::max<std::int64_t>(least, std::llround(2 * last_rate_ * seconds));
     if (stock < wanted)
       stock += static_cast<std::int64_t>(
-          enqueue_many(origin_, queue, static_cast<std::uint64_t>(wanted - stock), patience));
+          enqueue_many(store_, queue, static_cast<std::uint64_t>(wanted - stock), patience));
     std::atomic<std::int64_t> done = 0;
     std::atomic<bool> ran_out = false;
     const Instant start = BootClock::now();
@@ -50,7 +50,7 @@ class Crew {
   static constexpr std::int64_t least = 64;
   static constexpr Millis patience = 10s;
 
-  Origin& origin_;
+  Store& store_;
   std::vector<std::unique_ptr<JobHand>> hands_;
   double last_rate_ = 0;
 };
@@ -58,9 +58,9 @@ class Crew {
 }  // namespace
 
 Report run_jobs(const Effort& effort, Subject& subject) {
-  const auto origin = try_origin(subject.url()).value();
-  JobHand hand(*origin, queue), idler(*origin, empty_queue);
-  Crew one(*origin, 1), all(*origin, many);
+  const auto store = try_store(subject.url()).value();
+  JobHand hand(*store, queue), idler(*store, empty_queue);
+  Crew one(*store, 1), all(*store, many);
   std::atomic<std::int64_t> stock = 0;
   std::vector<std::unique_ptr<ByHand>> raw;
   std::vector<std::string> keys;

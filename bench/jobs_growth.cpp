@@ -21,14 +21,14 @@ class Grown {
  public:
   Grown(Subject& subject, std::uint64_t count) : wanted_(count) {
     const std::string table = "grown_" + std::to_string(count);
-    origin_ = try_origin(subject.url()).value()->in(table).value();
-    origin_->steward()->init(after(BootClock::now(), 30s)).value();
-    size_ = enqueue_many(*origin_, growing_queue, seeds, patience);
+    store_ = try_store(subject.url()).value()->in(table).value();
+    store_->admin()->init(clamped_add(BootClock::now(), 30s)).value();
+    size_ = enqueue_many(*store_, growing_queue, seeds, patience);
     if (subject.copy_jobs(table, count))
       size_ = count;
     else
-      size_ += enqueue_many(*origin_, growing_queue, count - size_, patience);
-    hand_ = std::make_unique<JobHand>(*origin_, growing_queue);
+      size_ += enqueue_many(*store_, growing_queue, count - size_, patience);
+    hand_ = std::make_unique<JobHand>(*store_, growing_queue);
   }
 
   std::uint64_t size() const { return size_; }
@@ -53,7 +53,7 @@ class Grown {
 
  private:
   const std::uint64_t wanted_;
-  std::shared_ptr<Origin> origin_;
+  std::shared_ptr<Store> store_;
   std::uint64_t size_ = 0;
   std::unique_ptr<JobHand> hand_;
 };

@@ -37,8 +37,8 @@ Cost keep(const std::string& path, int leases, const Period& period) {
   const Shared<Cost> cost;
   Child child([&] {
     Counts counts;
-    Client client(test::wrapped(sqlite::origin({.path = path}).value(), [&](std::unique_ptr<Store> store) {
-      return std::make_unique<Counted>(std::move(store), counts);
+    Client client(test::wrapped(sqlite::store({.path = path}).value(), [&](std::unique_ptr<StoreConnection> connection) {
+      return std::make_unique<Counted>(std::move(connection), counts);
     }));
     std::vector<Lease> kept;
     for (int i = 0; i < leases; ++i)

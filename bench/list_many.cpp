@@ -18,16 +18,16 @@ constexpr std::size_t listed_page = 1000, listed_log = 100;  // as the command a
 constexpr int held_keys = 5;
 constexpr Millis list_patience = 2min;  // the command has less: it is measured how much it would need
 
-Instant list_end() { return after(BootClock::now(), list_patience); }
+Instant list_end() { return clamped_add(BootClock::now(), list_patience); }
 
 // A lock table that knows so many keys.
 class Known {
  public:
   Known(Subject& subject, std::uint64_t count)
-      : origin_(try_origin(subject.url()).value()->in(listed_table).value()),
+      : store_(try_store(subject.url()).value()->in(listed_table).value()),
         by_hand_(subject.keys_by_hand(listed_table)) {
-    origin_->steward()->init(list_end()).value();
-    store_ = origin_->connect(list_end()).value();
+    store_->admin()->init(list_end()).value();
+    connection_ = store_->connect(list_end()).value();
     ask(Verb::acquire, KeysByHand::seed);
     ask(Verb::release, KeysByHand::seed);
     by_hand_->copy_seed(count - held_keys - 1);
@@ -45,11 +45,11 @@ class Known {
   void read_all() { must_be(by_hand_->read_all(listed_page), listed_page); }
 
  private:
-  Page list(const Query& query) { return store_->list(query, list_end()).value(); }
+  Page list(const Query& query) { return connection_->list(query, list_end()).value(); }
   void ask(Verb verb, const std::string& key) {
-    const Request request{.verb = verb, .key = {key}, .holder = {"bench"}, .ttl = 1h};
+    const Request request{.verb = verb, .key = {key}, .owner = {"bench"}, .ttl = 1h};
     Reply reply;
-    store_->apply({&request, 1}, {&reply, 1}, list_end()).value();
+    connection_->apply({&request, 1}, {&reply, 1}, list_end()).value();
   }
   static void must_be(std::size_t found, std::size_t wanted) {
     if (found != wanted)
@@ -57,9 +57,9 @@ class Known {
                                std::to_string(wanted));
   }
 
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   const std::unique_ptr<KeysByHand> by_hand_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<StoreConnection> connection_;
 };
 
 // Milliseconds, on average: again and again for a slice, at least once.

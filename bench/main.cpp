@@ -20,7 +20,7 @@ namespace {
 
 constexpr int exit_failed = 1, exit_usage = 64;
 
-struct Wish {
+struct RunRequest {
   std::vector<std::string> names;
   std::string out = "build/bench";
   bool list = false, instructions = false;
@@ -42,7 +42,7 @@ int list() {
 }
 
 // In the order of the list, each once.
-std::vector<Workload> chosen(const Wish& wish) {
+std::vector<Workload> chosen(const RunRequest& wish) {
   if (wish.instructions) return {instructions_workload};
   std::vector<Workload> result;
   for (const Workload& w : all_workloads()) {
@@ -64,7 +64,7 @@ void name_charts(Run::Done& done, std::string_view store) {
   for (auto& [name, chart] : done.report.charts) name += "-" + std::string(store);
 }
 
-int measure(const Wish& wish) {
+int measure(const RunRequest& wish) {
   Run run{.machine = this_machine(), .effort = wish.effort, .workloads = {}};
   Subjects subjects;
   std::filesystem::create_directories(wish.out);
@@ -98,7 +98,7 @@ int measure(const Wish& wish) {
 }
 
 int bench_main(int argc, char** argv) {
-  Wish wish;
+  RunRequest wish;
   std::vector<std::string> known;
   for (const Workload& w : all_workloads()) known.emplace_back(w.name);
   CLI::App app("Measures Holdfast beside what one would do by hand; every figure is a ratio within one run.");

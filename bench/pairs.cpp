@@ -13,7 +13,7 @@ Report run_pairs(const Effort& effort, Subject& subject) {
   Client in_memory = open("memory:");
   Seam seam(subject.url());
   const auto by_hand = subject.by_hand();
-  const std::string holder = holder_name(random_hex(32));
+  const std::string owner = owner_name(random_hex(32));
   Report report;
   const std::vector<Rival> rivals = subject.rivals(report.notes);
 
@@ -21,7 +21,7 @@ Report run_pairs(const Effort& effort, Subject& subject) {
   std::vector<Contestant> contestants = {
       {"Client", rate([&] { client.acquire("client").release(); })},
       {"Store alone", rate([&] { seam.acquire_and_release("store"); })},
-      {subject.naming().by_hand, rate([&] { by_hand->acquire_and_release("by-hand", holder); })},
+      {subject.naming().by_hand, rate([&] { by_hand->acquire_and_release("by-hand", owner); })},
       {"Client on memory:", rate([&] { in_memory.acquire("key").release(); })},
   };
   const std::size_t first_rival = contestants.size();

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "base/fill_in.h"
+#include "base/substitute.h"
 #include "bench/sql/maria_acquire.sql.h"
 
 namespace holdfast::bench {
@@ -22,7 +22,7 @@ std::string repeated(std::string_view text, std::size_t times) {
 }
 
 std::string acquire_of(std::size_t rows) {
-  return fill_in(maria_acquire_sql, [&](std::string_view) { return repeated(row, rows); });
+  return substitute(maria_acquire_sql, [&](std::string_view) { return repeated(row, rows); });
 }
 
 // Waits so long for it that a run has ended before.
@@ -98,14 +98,14 @@ RawMaria::RawMaria(int port)
       lock_(connection_.get(), get_lock),
       unlock_(connection_.get(), release_lock) {}
 
-void RawMaria::acquire_and_release(const std::string& key, const std::string& holder) {
-  if (acquire_.run({key, holder}) != 1 || acquire_.field(0) != holder)
+void RawMaria::acquire_and_release(const std::string& key, const std::string& owner) {
+  if (acquire_.run({key, owner}) != 1 || acquire_.field(0) != owner)
     mariadb_failed(key + " was not granted");
-  if (release_.run({key, holder, std::string(acquire_.field(1))}) != 1)
+  if (release_.run({key, owner, std::string(acquire_.field(1))}) != 1)
     mariadb_failed(key + " was not released");
 }
 
-void RawMaria::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
+void RawMaria::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) {
   if (batch_ != keys.size()) {
     batch_ = keys.size();
     acquire_all_ = std::make_unique<MariaStatement>(connection_.get(), acquire_of(batch_));
@@ -113,12 +113,12 @@ void RawMaria::acquire_and_release_all(const std::vector<std::string>& keys, con
         connection_.get(),
         "UPDATE locks SET locked_by = NULL WHERE locked_by = ? AND `key` IN (" + repeated("?", batch_) + ")");
   }
-  std::vector<std::string> wanted, given_back{holder};
+  std::vector<std::string> wanted, given_back{owner};
   for (const std::string& key : keys) {
-    wanted.insert(wanted.end(), {key, holder});
+    wanted.insert(wanted.end(), {key, owner});
     given_back.push_back(key);
   }
-  if (acquire_all_->run(wanted) != batch_ || acquire_all_->field(0) != holder)
+  if (acquire_all_->run(wanted) != batch_ || acquire_all_->field(0) != owner)
     mariadb_failed("not all were granted");
   if (release_all_->run(given_back) != batch_) mariadb_failed("not all were released");
 }

@@ -45,9 +45,9 @@ class RawMaria final : public ByHand {
  public:
   explicit RawMaria(int port);  // REQUIRES: the table `locks` is there
 
-  void acquire_and_release(const std::string& key, const std::string& holder) override;
+  void acquire_and_release(const std::string& key, const std::string& owner) override;
   // Two statements with a row for each.
-  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) override;
+  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) override;
   bool is_held(const std::string& key) override;
   void ask() override;
 

@@ -19,14 +19,14 @@ constexpr std::int64_t ttl_ms = 30'000;
 std::int64_t now_ms() { return std::chrono::floor<std::chrono::milliseconds>(wall_now()).count(); }
 
 // What is free, or ours, or has run out.
-Bson free_or_mine(const std::string& key, const std::string& holder, std::int64_t now) {
+Bson free_or_mine(const std::string& key, const std::string& owner, std::int64_t now) {
   return Bson(BCON_NEW("_id", BCON_UTF8(key.c_str()), "$or", "[", "{", "owner", BCON_NULL, "}", "{", "owner",
-                       BCON_UTF8(holder.c_str()), "}", "{", "expires_at", "{", "$lt", BCON_DATE_TIME(now),
+                       BCON_UTF8(owner.c_str()), "}", "{", "expires_at", "{", "$lt", BCON_DATE_TIME(now),
                        "}", "}", "]"));
 }
 
-Bson taken(const std::string& holder, std::int64_t now) {
-  return Bson(BCON_NEW("$set", "{", "owner", BCON_UTF8(holder.c_str()), "expires_at",
+Bson taken(const std::string& owner, std::int64_t now) {
+  return Bson(BCON_NEW("$set", "{", "owner", BCON_UTF8(owner.c_str()), "expires_at",
                        BCON_DATE_TIME(now + ttl_ms), "}", "$inc", "{", "token", BCON_INT64(1), "}"));
 }
 
@@ -95,29 +95,29 @@ RawMongo::RawMongo(const std::string& url, Concern concern)
       concern_(concern == Concern::journalled ? BCON_NEW("w", BCON_INT32(1), "j", BCON_BOOL(true))
                                               : BCON_NEW("w", BCON_INT32(1), "j", BCON_BOOL(false))) {}
 
-void RawMongo::acquire_and_release(const std::string& key, const std::string& holder) {
+void RawMongo::acquire_and_release(const std::string& key, const std::string& owner) {
   const std::int64_t now = now_ms();
   const Bson granted = connection_.ask(Bson(BCON_NEW(
-      "findAndModify", BCON_UTF8(collection), "query", BCON_DOCUMENT(free_or_mine(key, holder, now).get()),
-      "update", BCON_DOCUMENT(taken(holder, now).get()), "fields", "{", "token", BCON_INT32(1), "}", "upsert",
+      "findAndModify", BCON_UTF8(collection), "query", BCON_DOCUMENT(free_or_mine(key, owner, now).get()),
+      "update", BCON_DOCUMENT(taken(owner, now).get()), "fields", "{", "token", BCON_INT32(1), "}", "upsert",
       BCON_BOOL(true), "new", BCON_BOOL(true), "writeConcern", BCON_DOCUMENT(concern_.get()))));
   const std::int64_t token = granted.number("value.token");
   const Bson released = connection_.ask(Bson(BCON_NEW(
       "findAndModify", BCON_UTF8(collection), "query", "{", "_id", BCON_UTF8(key.c_str()), "owner",
-      BCON_UTF8(holder.c_str()), "token", BCON_INT64(token), "}", "update", BCON_DOCUMENT(given_back().get()),
+      BCON_UTF8(owner.c_str()), "token", BCON_INT64(token), "}", "update", BCON_DOCUMENT(given_back().get()),
       "fields", "{", "token", BCON_INT32(1), "}", "writeConcern", BCON_DOCUMENT(concern_.get()))));
   if (released.number("value.token") != token) mongodb_failed(key + " was not released");
 }
 
-void RawMongo::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
+void RawMongo::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) {
   const std::int64_t now = now_ms();
   Bson acquires(bson_new()), releases(bson_new());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     append(acquires, i,
-           Bson(BCON_NEW("q", BCON_DOCUMENT(free_or_mine(keys[i], holder, now).get()), "u",
-                         BCON_DOCUMENT(taken(holder, now).get()), "upsert", BCON_BOOL(true))));
+           Bson(BCON_NEW("q", BCON_DOCUMENT(free_or_mine(keys[i], owner, now).get()), "u",
+                         BCON_DOCUMENT(taken(owner, now).get()), "upsert", BCON_BOOL(true))));
     append(releases, i,
-           Bson(BCON_NEW("q", "{", "_id", BCON_UTF8(keys[i].c_str()), "owner", BCON_UTF8(holder.c_str()), "}",
+           Bson(BCON_NEW("q", "{", "_id", BCON_UTF8(keys[i].c_str()), "owner", BCON_UTF8(owner.c_str()), "}",
                          "u", BCON_DOCUMENT(given_back().get()))));
   }
   update_all(std::move(acquires), keys.size());

@@ -53,9 +53,9 @@ class RawMongo final : public ByHand {
   enum class Concern { journalled, memory };
   RawMongo(const std::string& url, Concern concern);
 
-  void acquire_and_release(const std::string& key, const std::string& holder) override;
+  void acquire_and_release(const std::string& key, const std::string& owner) override;
   // Two update commands with an update for each.
-  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) override;
+  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) override;
   bool is_held(const std::string& key) override;
   void ask() override;
 

@@ -75,16 +75,16 @@ Rows RawPostgres::run(const char* name, std::initializer_list<const char*> value
   return rows;
 }
 
-void RawPostgres::acquire_and_release(const std::string& key, const std::string& holder) {
-  const Rows granted = run("acquire", {key.c_str(), holder.c_str(), ttl_us});
+void RawPostgres::acquire_and_release(const std::string& key, const std::string& owner) {
+  const Rows granted = run("acquire", {key.c_str(), owner.c_str(), ttl_us});
   if (PQntuples(granted.get()) != 1) throw std::runtime_error("by hand: " + key + " was not granted");
-  const Rows released = run("release", {key.c_str(), holder.c_str(), PQgetvalue(granted.get(), 0, 0)});
+  const Rows released = run("release", {key.c_str(), owner.c_str(), PQgetvalue(granted.get(), 0, 0)});
   if (std::string_view(PQcmdTuples(released.get())) != "1")
     throw std::runtime_error("by hand: " + key + " was not released");
 }
 
-void RawPostgres::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
-  const Rows granted = run("acquire_all", {array_of(keys).c_str(), holder.c_str(), ttl_us});
+void RawPostgres::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) {
+  const Rows granted = run("acquire_all", {array_of(keys).c_str(), owner.c_str(), ttl_us});
   if (PQntuples(granted.get()) != static_cast<int>(keys.size()))
     throw std::runtime_error("by hand: not all were granted");
   std::vector<std::string_view> names, tokens;
@@ -93,7 +93,7 @@ void RawPostgres::acquire_and_release_all(const std::vector<std::string>& keys, 
     tokens.emplace_back(PQgetvalue(granted.get(), i, 1));
   }
   const Rows released =
-      run("release_all", {array_of(names).c_str(), holder.c_str(), array_of(tokens).c_str()});
+      run("release_all", {array_of(names).c_str(), owner.c_str(), array_of(tokens).c_str()});
   if (PQcmdTuples(released.get()) != std::to_string(keys.size()))
     throw std::runtime_error("by hand: not all were released");
 }

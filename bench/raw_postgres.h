@@ -29,9 +29,9 @@ class RawPostgres final : public ByHand {
  public:
   explicit RawPostgres(const std::string& url);  // REQUIRES: the table `locks` is there
 
-  void acquire_and_release(const std::string& key, const std::string& holder) override;
+  void acquire_and_release(const std::string& key, const std::string& owner) override;
   // Two statements with arrays.
-  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) override;
+  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) override;
   bool is_held(const std::string& key) override;
   void ask() override;
 

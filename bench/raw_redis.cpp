@@ -68,20 +68,20 @@ Answer RedisConnection::next() {
 RawRedis::RawRedis(int port)
     : connection_(port), release_(connection_.ask({"SCRIPT", "LOAD", release_lua})->str) {}
 
-void RawRedis::acquire_and_release(const std::string& key, const std::string& holder) {
-  const Answer granted = connection_.ask({"SET", key, holder, "NX", "PX", ttl_text});
+void RawRedis::acquire_and_release(const std::string& key, const std::string& owner) {
+  const Answer granted = connection_.ask({"SET", key, owner, "NX", "PX", ttl_text});
   must_be(granted, is_ok(granted), key);
-  const Answer released = connection_.ask({"EVALSHA", release_, "1", key, holder});
+  const Answer released = connection_.ask({"EVALSHA", release_, "1", key, owner});
   must_be(released, is_one(released), key);
 }
 
-void RawRedis::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
-  for (const std::string& key : keys) connection_.send({"SET", key, holder, "NX", "PX", ttl_text});
+void RawRedis::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) {
+  for (const std::string& key : keys) connection_.send({"SET", key, owner, "NX", "PX", ttl_text});
   for (const std::string& key : keys) {
     const Answer granted = connection_.next();
     must_be(granted, is_ok(granted), key);
   }
-  for (const std::string& key : keys) connection_.send({"EVALSHA", release_, "1", key, holder});
+  for (const std::string& key : keys) connection_.send({"EVALSHA", release_, "1", key, owner});
   for (const std::string& key : keys) {
     const Answer released = connection_.next();
     must_be(released, is_one(released), key);

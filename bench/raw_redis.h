@@ -35,9 +35,9 @@ class RedisConnection {
 class RawRedis final : public ByHand {
  public:
   explicit RawRedis(int port);
-  void acquire_and_release(const std::string& key, const std::string& holder) override;
+  void acquire_and_release(const std::string& key, const std::string& owner) override;
   // Two pipelines of singles.
-  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) override;
+  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) override;
   bool is_held(const std::string& key) override;
   void ask() override;
 

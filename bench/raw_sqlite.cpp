@@ -103,39 +103,39 @@ std::int64_t RawSqlite::run(sqlite3_stmt* s) {
   return told_;
 }
 
-std::int64_t RawSqlite::acquire(const std::string& key, const std::string& holder) {
+std::int64_t RawSqlite::acquire(const std::string& key, const std::string& owner) {
   bind(acquire_, 1, key);
-  bind(acquire_, 2, holder);
+  bind(acquire_, 2, owner);
   sqlite3_bind_int64(acquire_, 3, ttl_us);
   if (how_ == How::returning) sqlite3_bind_int64(acquire_, 4, wall_now().count());
   return run(acquire_);
 }
 
-void RawSqlite::release(const std::string& key, const std::string& holder, std::int64_t token) {
+void RawSqlite::release(const std::string& key, const std::string& owner, std::int64_t token) {
   bind(release_, 1, key);
-  bind(release_, 2, holder);
+  bind(release_, 2, owner);
   sqlite3_bind_int64(release_, 3, token);
   run(release_);
 }
 
-void RawSqlite::acquire_and_release(const std::string& key, const std::string& holder) {
-  release(key, holder, acquire(key, holder));
+void RawSqlite::acquire_and_release(const std::string& key, const std::string& owner) {
+  release(key, owner, acquire(key, owner));
 }
 
-void RawSqlite::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) {
+void RawSqlite::acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) {
   std::vector<std::int64_t> tokens;
   exec("BEGIN IMMEDIATE");
-  for (const std::string& key : keys) tokens.push_back(acquire(key, holder));
+  for (const std::string& key : keys) tokens.push_back(acquire(key, owner));
   exec("COMMIT; BEGIN IMMEDIATE");
-  for (std::size_t i = 0; i < keys.size(); ++i) release(keys[i], holder, tokens[i]);
+  for (std::size_t i = 0; i < keys.size(); ++i) release(keys[i], owner, tokens[i]);
   exec("COMMIT");
 }
 
-void RawSqlite::renew(const std::vector<Held>& leases, const std::string& holder) {
+void RawSqlite::renew(const std::vector<Held>& leases, const std::string& owner) {
   exec("BEGIN IMMEDIATE");
   for (const Held& lease : leases) {
     bind(renew_, 1, lease.key);
-    bind(renew_, 2, holder);
+    bind(renew_, 2, owner);
     sqlite3_bind_int64(renew_, 3, lease.token);
     sqlite3_bind_int64(renew_, 4, ttl_us);
     sqlite3_bind_int(renew_, 5, 0);

@@ -24,18 +24,18 @@ class RawSqlite final : public ByHand {
   RawSqlite(const RawSqlite&) = delete;
   RawSqlite& operator=(const RawSqlite&) = delete;
 
-  void acquire_and_release(const std::string& key, const std::string& holder) override;
+  void acquire_and_release(const std::string& key, const std::string& owner) override;
   // Two transactions.
-  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) override;
-  std::int64_t acquire(const std::string& key, const std::string& holder);
-  void release(const std::string& key, const std::string& holder, std::int64_t token);
+  void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) override;
+  std::int64_t acquire(const std::string& key, const std::string& owner);
+  void release(const std::string& key, const std::string& owner, std::int64_t token);
 
   struct Held {
     std::string key;
     std::int64_t token;
   };
   // All in one transaction.  REQUIRES: same_statements.
-  void renew(const std::vector<Held>& leases, const std::string& holder);
+  void renew(const std::vector<Held>& leases, const std::string& owner);
 
   // Whether somebody has the key, by one SELECT.  REQUIRES: same_statements.
   bool is_held(const std::string& key) override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// seam.h - a bare Store, without a client around it.
+// seam.h - a bare StoreConnection, without a client around it.
 #pragma once
 #include <memory>
 #include <string>
@@ -22,9 +22,9 @@ class Seam {
  private:
   Token apply(const Request& request);
 
-  const std::shared_ptr<Origin> origin_;
-  const std::unique_ptr<Store> store_;
-  const std::string holder_;
+  const std::shared_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
+  const std::string owner_;
   struct Held {
     std::string key;
     Token token;

@@ -18,9 +18,9 @@ namespace holdfast::bench {
 class ByHand {
  public:
   virtual ~ByHand() = default;
-  virtual void acquire_and_release(const std::string& key, const std::string& holder) = 0;
+  virtual void acquire_and_release(const std::string& key, const std::string& owner) = 0;
   // First all are acquired, then all released, each in one trip or as near to that as the driver comes.
-  virtual void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& holder) = 0;
+  virtual void acquire_and_release_all(const std::vector<std::string>& keys, const std::string& owner) = 0;
   // Whether somebody has it; what those ask who poll.
   virtual bool is_held(const std::string& key) = 0;
   // The least that can be asked.

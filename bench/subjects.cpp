@@ -57,7 +57,7 @@ Subject& Subjects::of(std::string_view store) {
 }
 
 void make_ready(const std::string& url) {
-  try_origin(url).value()->steward()->init(after(BootClock::now(), 30s)).value();
+  try_store(url).value()->admin()->init(clamped_add(BootClock::now(), 30s)).value();
 }
 
 }  // namespace holdfast::bench

@@ -27,7 +27,7 @@ void until_it_sleeps() { test::let_pass(5ms); }
 double one_take_over(const std::string& path) {
   const std::string url = "sqlite:" + path;
   const Shared<Told> told;
-  Child holder([&] {
+  Child owner([&] {
     const Lease lease = open(url).acquire("key", {.ttl = 30s, .wait = 30s});
     told->ready = true;
     pause();
@@ -38,12 +38,12 @@ double one_take_over(const std::string& path) {
     told->notice();
   });
   {
-    Operator by_hand(try_origin(url).value());
+    Admin by_hand(try_store(url).value());
     test::await([&] { return !by_hand.list({.what = Query::What::places, .prefix = "key"}).places.empty(); });
   }
   until_it_sleeps();
   const Instant killed = BootClock::now();
-  holder.kill();
+  owner.kill();
   waiter.join();
   return micros_between(killed, told->at());
 }
@@ -53,7 +53,7 @@ double one_end_of_file() {
   const Shared<Told> told;
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("no pipe to be had");
-  Child holder([&] {
+  Child owner([&] {
     close(ends[0]);
     told->ready = true;
     pause();
@@ -66,7 +66,7 @@ double one_end_of_file() {
   test::await([&] { return told->ready.load(); });
   until_it_sleeps();
   const Instant killed = BootClock::now();
-  holder.kill();
+  owner.kill();
   waiter.join();
   close(ends[0]);
   return micros_between(killed, told->at());

@@ -44,9 +44,9 @@ void watch_this_process(Books& books, const Counts& counts) {
 void wait_in_threads(Subject& subject, int threads, Books& books) {
   Counts counts;
   // Opening is not what is measured, and may take its time on a busy machine.
-  Client client(test::wrapped(try_origin(subject.url()).value(),
-                              [&](std::unique_ptr<Store> store) {
-                                return std::make_unique<Counted>(std::move(store), counts);
+  Client client(test::wrapped(try_store(subject.url()).value(),
+                              [&](std::unique_ptr<StoreConnection> connection) {
+                                return std::make_unique<Counted>(std::move(connection), counts);
                               }),
                 {.connect_wait = 1min});
   std::stop_source stop;
@@ -100,7 +100,7 @@ Cost watch(Subject& subject, int processes, int waiters, Length length, Wait wai
       throw std::runtime_error("not all of them wait");
   }
   // Queueing and falling asleep is not waiting yet.
-  const Instant start = after(BootClock::now(), length.before), end = after(start, length.watched);
+  const Instant start = clamped_add(BootClock::now(), length.before), end = clamped_add(start, length.watched);
   books->end = end.time_since_epoch().count();
   books->start = start.time_since_epoch().count();
   Wakeup().wait(start);
@@ -121,7 +121,7 @@ Report run_waiting(const Effort& effort, Subject& subject) {
   const Length length = effort.quick ? Length{50ms, 200ms} : Length{std::max(1000ms, subject.lag()), 4s};
 
   const Shared<std::atomic<bool>> held;
-  Child holder([&] {
+  Child owner([&] {
     const Lease lease = open(subject.url()).acquire(wanted, {.ttl = 30s});
     *held = true;
     test::await([] { return false; }, 1h);  // until killed

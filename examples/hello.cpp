@@ -15,7 +15,7 @@ int main() {
 
     // Whoever comes now is told that it is busy, and who holds it.  That is an answer, not an error.
     auto second = client.try_acquire("greeting");
-    if (!second && second.error().busy() && second.error().holder == lease.owner())
+    if (!second && second.error().busy() && second.error().owner == lease.owner())
       std::cout << "a second one is told: busy, and by whom\n";
   }  // released
 

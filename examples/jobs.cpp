@@ -33,7 +33,7 @@ class Diary {
   void write(const holdfast::JobEvent& event) {
     using What = holdfast::JobEvent::What;
     const std::lock_guard lock(mutex_);
-    std::cout << event.job.name << " " << number(event.job.id) << ": " << to_string(event.what)
+    std::cout << event.job.name << " " << to_number(event.job.id) << ": " << to_string(event.what)
               << (event.detail.empty() ? "" : ", " + event.detail) << "\n";
     if (event.what == What::done || event.what == What::died) ++over_;
     changed_.notify_all();
@@ -56,9 +56,9 @@ int main() {
   for (int i = 0; i < 2; ++i) {
     const auto told = jobs.perform_later<Thumbnail>("cat.jpg");
     if (const auto* mine = std::get_if<holdfast::Enqueued>(&told))
-      std::cout << "enqueued as job " << number(mine->id) << "\n";
+      std::cout << "enqueued as job " << to_number(mine->id) << "\n";
     if (const auto* other = std::get_if<holdfast::Duplicate>(&told))
-      std::cout << "job " << number(other->id) << " is " << to_string(other->state) << " already\n";
+      std::cout << "job " << to_number(other->id) << " is " << to_string(other->state) << " already\n";
   }
 
   Diary diary;

@@ -33,13 +33,13 @@ std::string report() {
   return line;
 }
 
-void await_a_waiter(holdfast::Operator& by_hand) {
+void await_a_waiter(holdfast::Admin& by_hand) {
   while (by_hand.inspect("leader").places.empty()) continue;
 }
 
 int main() {
   if (::mkfifo("reports", 0600) != 0) return 1;
-  holdfast::Operator by_hand(holdfast::open("sqlite:leases.db"));
+  holdfast::Admin by_hand(holdfast::open("sqlite:leases.db"));
   const pid_t ann = start("ann");
   std::cout << report() << "\n";
   const pid_t bob = start("bob");

@@ -12,7 +12,7 @@ constexpr const char* names[] = {"ann", "bob", "cat"};
 
 // Returns when so many stand in line for the turn.
 void await_waiters(const holdfast::Client& client, std::size_t count) {
-  holdfast::Operator by_hand(client);
+  holdfast::Admin by_hand(client);
   while (by_hand.inspect("turn").places.size() < count) continue;
 }
 

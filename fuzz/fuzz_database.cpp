@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "fuzz/target.h"
 #include "holdfast/store.h"
-#include "stores/sqlite/origin.h"
+#include "stores/sqlite/store.h"
 
 namespace {
 
@@ -79,20 +79,20 @@ void run_sql(const std::string& path, const std::string& sql) {
 
 // Two lock tables with all that there can be in them, in the file itself.
 std::string real_database(const Folder& folder) {
-  const auto origin = sqlite::origin({.path = folder.file()}, machine()).value();
-  for (const auto& client : {origin, origin->in("jobs").value()}) {
-    const auto store = client->connect(soon()).value();
+  const auto store = sqlite::store({.path = folder.file()}, machine()).value();
+  for (const auto& client : {store, store->in("jobs").value()}) {
+    const auto connection = client->connect(soon()).value();
     for (int i = 0; i < 50; ++i) {
       const std::string key = "key " + std::to_string(i);
       const Request requests[] = {
-          {.verb = Verb::acquire, .key = {key}, .holder = {"me"}, .ttl = 1h, .note = "a note"},
-          {.verb = Verb::acquire, .key = {key}, .holder = {"you"}, .ttl = 1h, .place = 1h},
+          {.verb = Verb::acquire, .key = {key}, .owner = {"me"}, .ttl = 1h, .note = "a note"},
+          {.verb = Verb::acquire, .key = {key}, .owner = {"you"}, .ttl = 1h, .place = 1h},
       };
       Reply replies[2];
-      if (!store->apply(requests, replies, soon())) std::abort();
+      if (!connection->apply(requests, replies, soon())) std::abort();
       const Request evict{
-          .verb = Verb::evict, .key = {key}, .holder = {"op"}, .token = replies[0].token, .note = "why"};
-      if (i % 3 == 0 && !store->apply({&evict, 1}, {replies, 1}, soon())) std::abort();
+          .verb = Verb::evict, .key = {key}, .owner = {"op"}, .token = replies[0].token, .note = "why"};
+      if (i % 3 == 0 && !connection->apply({&evict, 1}, {replies, 1}, soon())) std::abort();
     }
   }
   run_sql(folder.file(), "PRAGMA wal_checkpoint(TRUNCATE)");
@@ -128,35 +128,35 @@ void require_sound(const Error& error) {
   require(printable(error.detail) == error.detail, "an error is fit for a terminal", error.detail);
 }
 
-void ask(Store& store, const Request& request) {
+void ask(StoreConnection& connection, const Request& request) {
   Reply reply;
-  if (const Status status = store.apply({&request, 1}, {&reply, 1}, soon()); !status)
+  if (const Status status = connection.apply({&request, 1}, {&reply, 1}, soon()); !status)
     return require_sound(status.error());
   require(reply.remaining >= Millis::zero(), "no time left is zero");
   if (reply.verdict == Verdict::granted && request.verb == Verb::acquire)
-    require(number(reply.token) > 0 && number(reply.token) >> 63 == 0, "a token has 63 bits");
+    require(to_number(reply.token) > 0 && number(reply.token) >> 63 == 0, "a token has 63 bits");
 }
 
-void use(Origin& origin) {
-  const auto opened = origin.connect(soon());
+void use(Store& store) {
+  const auto opened = store.connect(soon());
   if (!opened) return require_sound(opened.error());
-  Store& store = **opened;
+  StoreConnection& connection = **opened;
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log}) {
-    const auto page = store.list({.what = what}, soon());
+    const auto page = connection.list({.what = what}, soon());
     if (!page) require_sound(page.error());
     if (page)
       require(page->leases.size() <= 1000 && page->places.size() <= 1000 && page->log.size() <= 1000,
               "a page");
   }
-  const std::string name = "host:h pid:1 guid:" + origin.client() + "0123456789abcdef";
+  const std::string name = "host:h pid:1 guid:" + store.client() + "0123456789abcdef";
   for (const char* const key : {"key 1", "key 3", "new"}) {
-    for (const std::string& holder : {name, std::string("me")}) {
-      ask(store, {.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1s, .place = 1s});
-      ask(store, {.verb = Verb::renew, .key = {key}, .holder = {holder}, .ttl = 1s, .extend = true});
-      ask(store, {.verb = Verb::release, .key = {key}, .holder = {holder}, .place = 1ms});
+    for (const std::string& owner : {name, std::string("me")}) {
+      ask(connection, {.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1s, .place = 1s});
+      ask(connection, {.verb = Verb::renew, .key = {key}, .owner = {owner}, .ttl = 1s, .extend = true});
+      ask(connection, {.verb = Verb::release, .key = {key}, .owner = {owner}, .place = 1ms});
     }
   }
-  if (const auto traits = store.examine(soon()); !traits) require_sound(traits.error());
+  if (const auto traits = connection.examine(soon()); !traits) require_sound(traits.error());
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view input = fuzz::text_of(data, size);
   lay_out(folder, real, input.front(), input.substr(1));
-  const auto origin = sqlite::origin({.path = folder.file()}, machine()).value();
-  use(*origin);
+  const auto store = sqlite::store({.path = folder.file()}, machine()).value();
+  use(*store);
   return 0;
 }

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using core::Acquiring;
 
-std::string name_of(Wish wish, bool stranger) {
+std::string name_of(RunRequest wish, bool stranger) {
   char name[64];
   std::snprintf(name, sizeof name, stranger ? "stranger %d" : "host:sim pid:1 guid:%032d", wish);
   return name;
@@ -24,7 +24,7 @@ core::AcquirePlan plan_of(const Process& process, const core::Terms& terms) {
           .attempts = terms.attempts,
           .interval = terms.interval,
           .fair = terms.fair,
-          .place = process.scene().plan.place,
+          .place = process.context().plan.place,
           .push = true};
 }
 
@@ -32,12 +32,12 @@ core::AcquirePlan plan_of(const Process& process, const core::Terms& terms) {
 
 Attempt::Attempt(Process& process, const Wants& wants)
     : process_(process),
-      scene_(process.scene()),
+      context_(process.context()),
       wants_(wants),
       wish_(process.ledger().make_wish(process.id())),
-      holder_(name_of(wish_, wants.stranger)),
+      owner_(name_of(wish_, wants.stranger)),
       start_(process.now()),
-      give_up_(after(start_, wants.terms.wait)),
+      give_up_(clamped_add(start_, wants.terms.wait)),
       acquiring_(plan_of(process, wants.terms), start_),
       doze_(process.doze()) {}
 
@@ -52,29 +52,29 @@ Task<std::shared_ptr<Lease>> Attempt::run() {
 }
 
 Task<bool> Attempt::wait_for_turn() {
-  if (waiter_->first() || scene_.is(Mutant::gate_ignored)) co_return true;
+  if (waiter_->first() || context_.is(Mutant::gate_ignored)) co_return true;
   while (!waiter_->first()) {
     if (process_.now() >= give_up_) {
-      scene_.sometimes(Sometimes::wait_over_at_the_gate);
+      context_.sometimes(Sometimes::wait_over_at_the_gate);
       process_.ledger().over(wish_, true);
       tidy({});
       co_return false;
     }
     co_await waiter_->sleep(give_up_);
   }
-  scene_.sometimes(Sometimes::handed_over_at_the_gate);
+  context_.sometimes(Sometimes::handed_over_at_the_gate);
   co_return true;
 }
 
 Task<std::shared_ptr<Lease>> Attempt::drive() {
   while (true) {
-    const auto step = acquiring_.next(process_.now(), scene_.dice.fraction());
+    const auto step = acquiring_.next(process_.now(), context_.dice.fraction());
     if (const auto* to_send = std::get_if<Acquiring::Send>(&step)) {
       co_await send(*to_send);
     } else if (const auto* to_sleep = std::get_if<Acquiring::Sleep>(&step)) {
       slept_ = true;
       Instant until = to_sleep->until;
-      const bool deaf = scene_.is(Mutant::nothing_but_the_bell) || scene_.is(Mutant::neither_bell_nor_poll);
+      const bool deaf = context_.is(Mutant::nothing_but_the_listener) || context_.is(Mutant::neither_listener_nor_poll);
       if (waiter_ && deaf) until = Instant::max();
       if (waiter_)
         co_await waiter_->sleep(until);
@@ -82,17 +82,17 @@ Task<std::shared_ptr<Lease>> Attempt::drive() {
         co_await doze_.until(until);
       rung_ = process_.now() < until;
       if (waiter_ && rung_) {
-        scene_.sometimes(Sometimes::rung_awake);
-        acquiring_.rung();
+        context_.sometimes(Sometimes::rung_awake);
+        acquiring_.ready();
       }
     } else {
       const auto& done = std::get<Acquiring::Done>(step);
       if (!done.failed) co_return grant(done.tidy_again);
-      const bool taken_late = scene_.is(Mutant::late_grants_taken) && done.failed == Errc::too_late;
+      const bool taken_late = context_.is(Mutant::late_grants_taken) && done.failed == Errc::too_late;
       if (taken_late) co_return grant({});
       process_.ledger().over(wish_, true);
       note_failure(done);
-      if (!scene_.is(Mutant::unknown_is_failure)) tidy(done);
+      if (!context_.is(Mutant::unknown_is_failure)) tidy(done);
       co_return nullptr;
     }
   }
@@ -102,7 +102,7 @@ Task<> Attempt::send(Acquiring::Send step) {
   sent_ = process_.now();
   if (!waiter_) {
     if (const auto queue = process_.gates().queue_at(wants_.key)) {
-      scene_.sometimes(Sometimes::turned_away_by_the_own_queue);
+      context_.sometimes(Sometimes::turned_away_by_the_own_queue);
       acquiring_.answered(sent_, process_.now(), *queue);
       co_return;
     }
@@ -110,15 +110,15 @@ Task<> Attempt::send(Acquiring::Send step) {
   if (waiter_ && step.place > 0ms) waiter_->queueing();
   Message message{.verb = Verb::acquire,
                   .key = wants_.key,
-                  .holder = holder_,
+                  .owner = owner_,
                   .ttl = wants_.terms.ttl,
                   .place = step.place,
                   .wish = wish_};
   auto reply = co_await process_.send(std::move(message), step.until);
-  if (!reply && scene_.is(Mutant::unknown_is_success))
+  if (!reply && context_.is(Mutant::unknown_is_success))
     reply = Reply{.verdict = Verdict::granted, .token = Token{1}};
   if (!reply) {
-    scene_.note({.process = process_.id(),
+    context_.note({.process = process_.id(),
                  .what = "no answer",
                  .key = wants_.key,
                  .wish = wish_,
@@ -129,16 +129,16 @@ Task<> Attempt::send(Acquiring::Send step) {
   reply_ = *reply;
   if (waiter_ && reply_.verdict == Verdict::busy) {
     waiter_->heard(reply_);
-    if (!scene_.is(Mutant::neither_bell_nor_poll)) process_.gates().listen();
+    if (!context_.is(Mutant::neither_listener_nor_poll)) process_.gates().listen();
   }
-  if (scene_.is(Mutant::deadline_from_the_reply)) sent_ = process_.now();
+  if (context_.is(Mutant::deadline_from_the_reply)) sent_ = process_.now();
   acquiring_.answered(sent_, process_.now(), reply_);
 }
 
 std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   const core::Terms& terms = wants_.terms;
   const auto lease = std::make_shared<Lease>(
-      Lease{.wish = wish_, .key = wants_.key, .holder = holder_, .token = reply_.token});
+      Lease{.wish = wish_, .key = wants_.key, .owner = owner_, .token = reply_.token});
   const core::KeepPlan plan{.ttl = terms.ttl,
                             .keep = terms.keep,
                             .renew_every = terms.renew_every,
@@ -149,40 +149,40 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   lease->unclear_until = unclear_until;
   const core::Belief belief(plan, sent_, reply_.remaining);
   if (belief.deadline() - process_.now() < terms.ttl / 2) {
-    scene_.violated("a grant has half its life left",
+    context_.violated("a grant has half its life left",
                     "wish " + std::to_string(wish_) + " was granted with less");
   }
   if (waiter_ && !waiter_->first()) {
-    scene_.violated("first come, first served",
+    context_.violated("first come, first served",
                     "wish " + std::to_string(wish_) + " passed others of its own process");
   }
   if (waiter_) waiter_->granted();
   process_.keeper().keep(lease, belief);
-  scene_.note(
+  context_.note(
       {.process = process_.id(), .what = "has", .key = wants_.key, .wish = wish_, .token = reply_.token});
   if (acquiring_.attempts() == 1)
-    scene_.sometimes(Sometimes::granted_at_the_first_attempt);
+    context_.sometimes(Sometimes::granted_at_the_first_attempt);
   else if (waiter_ && slept_)
-    scene_.sometimes(rung_ ? Sometimes::granted_after_waiting_in_the_queue
+    context_.sometimes(rung_ ? Sometimes::granted_after_waiting_in_the_queue
                            : Sometimes::granted_to_a_waiter_nobody_rang);
   else if (slept_)
-    scene_.sometimes(terms.fair ? Sometimes::granted_on_schedule
+    context_.sometimes(terms.fair ? Sometimes::granted_on_schedule
                                 : Sometimes::granted_out_of_order_on_request);
   return lease;
 }
 
 void Attempt::note_failure(const Acquiring::Done& done) {
-  scene_.note({.process = process_.id(),
+  context_.note({.process = process_.id(),
                .what = "gives up",
                .key = wants_.key,
                .wish = wish_,
                .more = holdfast::to_string(*done.failed)});
   switch (*done.failed) {
-    case Errc::busy: scene_.sometimes(Sometimes::busy_and_not_waited); break;
-    case Errc::timeout: scene_.sometimes(Sometimes::wait_over_in_the_queue); break;
-    case Errc::exhausted: scene_.sometimes(Sometimes::schedule_exhausted); break;
-    case Errc::too_late: scene_.sometimes(Sometimes::too_late_and_given_back); break;
-    case Errc::in_doubt: scene_.sometimes(Sometimes::in_doubt_to_the_end); break;
+    case Errc::busy: context_.sometimes(Sometimes::busy_and_not_waited); break;
+    case Errc::timeout: context_.sometimes(Sometimes::wait_over_in_the_queue); break;
+    case Errc::exhausted: context_.sometimes(Sometimes::schedule_exhausted); break;
+    case Errc::too_late: context_.sometimes(Sometimes::too_late_and_given_back); break;
+    case Errc::in_doubt: context_.sometimes(Sometimes::in_doubt_to_the_end); break;
     case Errc::unavailable: break;
     case Errc::stopped:
     case Errc::lost:
@@ -190,7 +190,7 @@ void Attempt::note_failure(const Acquiring::Done& done) {
     case Errc::unprepared:
     case Errc::invalid:
     case Errc::forked:
-      scene_.violated("known outcomes", "an acquire ended with one that nothing here can cause");
+      context_.violated("known outcomes", "an acquire ended with one that nothing here can cause");
       break;
   }
 }
@@ -199,16 +199,16 @@ void Attempt::note_failure(const Acquiring::Done& done) {
 void Attempt::tidy(const Acquiring::Done& done) {
   const bool last = waiter_ && waiter_->leave();
   if (!done.tidy && !last) return;
-  scene_.sometimes(Sometimes::tidied);
-  const bool leave = scene_.is(Mutant::queue_left_for_all) || (last && !scene_.is(Mutant::queue_not_left));
+  context_.sometimes(Sometimes::tidied);
+  const bool leave = context_.is(Mutant::queue_left_for_all) || (last && !context_.is(Mutant::queue_not_left));
   const Message release{
-      .verb = Verb::release, .key = wants_.key, .holder = holder_, .place = leave ? 1ms : 0ms, .wish = wish_};
+      .verb = Verb::release, .key = wants_.key, .owner = owner_, .place = leave ? 1ms : 0ms, .wish = wish_};
   process_.check_leaving(release, process_.gates().size(wants_.key));
   const Instant now = process_.now();
-  process_.goodbye(release, now, wants_.terms.ttl);
-  if (!done.tidy_again || *done.tidy_again <= now || scene_.is(Mutant::tidied_once_only)) return;
-  scene_.sometimes(Sometimes::tidied_again);
-  process_.goodbye(release, *done.tidy_again + 1ms, wants_.terms.ttl);
+  process_.pending_release(release, now, wants_.terms.ttl);
+  if (!done.tidy_again || *done.tidy_again <= now || context_.is(Mutant::tidied_once_only)) return;
+  context_.sometimes(Sometimes::tidied_again);
+  process_.pending_release(release, *done.tidy_again + 1ms, wants_.terms.ttl);
 }
 
 }  // namespace holdfast::sim

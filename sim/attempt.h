@@ -27,10 +27,10 @@ class Attempt {
   void note_failure(const core::Acquiring::Done& done);
 
   Process& process_;
-  Scene& scene_;
+  RunContext& context_;
   const Wants& wants_;
-  const Wish wish_;
-  const std::string holder_;
+  const RunRequest wish_;
+  const std::string owner_;
   const Instant start_;
   const Instant give_up_;
   core::Acquiring acquiring_;

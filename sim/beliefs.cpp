@@ -5,21 +5,21 @@
 
 namespace holdfast::sim {
 
-void Beliefs::believes(Wish wish, int key, Timeline::Owner process, True until) {
-  std::erase_if(windows_, [&](const Window& w) { return w.wish != wish && w.until <= scene_.now(); });
+void Beliefs::believes(RunRequest wish, int key, Timeline::Owner process, True until) {
+  std::erase_if(windows_, [&](const Window& w) { return w.wish != wish && w.until <= context_.now(); });
   auto mine = std::find_if(windows_.begin(), windows_.end(), [&](const Window& w) { return w.wish == wish; });
   if (mine == windows_.end()) mine = windows_.insert(windows_.end(), {wish, key, process, until});
   mine->until = until;
-  if (excused_.contains(wish) || until <= scene_.now()) return;
+  if (excused_.contains(wish) || until <= context_.now()) return;
   for (const Window& other : windows_) {
     if (other.key != key || other.wish == wish || excused_.contains(other.wish)) continue;
-    scene_.violated("exclusive windows", "k" + std::to_string(key) + ": wish " + std::to_string(wish) +
+    context_.violated("exclusive windows", "k" + std::to_string(key) + ": wish " + std::to_string(wish) +
                                              " and wish " + std::to_string(other.wish) +
                                              " believe in it at once");
   }
 }
 
-void Beliefs::ends(Wish wish) {
+void Beliefs::ends(RunRequest wish) {
   std::erase_if(windows_, [&](const Window& w) { return w.wish == wish; });
 }
 
@@ -27,9 +27,9 @@ void Beliefs::process_died(Timeline::Owner process) {
   std::erase_if(windows_, [&](const Window& w) { return w.process == process; });
 }
 
-bool Beliefs::believed(Wish wish) const {
+bool Beliefs::believed(RunRequest wish) const {
   return std::any_of(windows_.begin(), windows_.end(),
-                     [&](const Window& w) { return w.wish == wish && w.until > scene_.now(); });
+                     [&](const Window& w) { return w.wish == wish && w.until > context_.now(); });
 }
 
 }  // namespace holdfast::sim

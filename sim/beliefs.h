@@ -7,32 +7,32 @@
 #include <vector>
 
 #include "sim/message.h"
-#include "sim/scene.h"
+#include "sim/run_context.h"
 
 namespace holdfast::sim {
 
 class Beliefs {
  public:
-  explicit Beliefs(Scene& scene) : scene_(scene) {}
+  explicit Beliefs(RunContext& context) : context_(context) {}
 
   // Begins to believe, or believes longer.
-  void believes(Wish wish, int key, Timeline::Owner process, True until);
-  void ends(Wish wish);
+  void believes(RunRequest wish, int key, Timeline::Owner process, True until);
+  void ends(RunRequest wish);
   // An operator took it away: what its holder believes from now on is no promise of ours.
-  void excuse(Wish wish) { excused_.insert(wish); }
+  void excuse(RunRequest wish) { excused_.insert(wish); }
   void process_died(Timeline::Owner process);
-  bool believed(Wish wish) const;
+  bool believed(RunRequest wish) const;
 
  private:
   struct Window {
-    Wish wish;
+    RunRequest wish;
     int key;
     Timeline::Owner process;
     True until;
   };
-  Scene& scene_;
+  RunContext& context_;
   std::vector<Window> windows_;
-  std::set<Wish> excused_;
+  std::set<RunRequest> excused_;
 };
 
 }  // namespace holdfast::sim

@@ -19,9 +19,9 @@ class Doze {
   Parking::Stand until(Instant moment) {
     Bed& bed = *bed_;
     ++bed.night;
-    bed.asleep = !bed.rung;
-    bed.parking.open = bed.rung;
-    bed.rung = false;
+    bed.asleep = !bed.ready;
+    bed.parking.open = bed.ready;
+    bed.ready = false;
     if (bed.asleep) wake_at(std::max(clock_.when(moment), timeline_.now()));
     return bed.parking.stand();
   }
@@ -30,14 +30,14 @@ class Doze {
     if (bed_->asleep)
       wake_at(timeline_.now());
     else
-      bed_->rung = true;
+      bed_->ready = true;
   }
 
  private:
   struct Bed {
     Parking parking;
     std::uint64_t night = 0;
-    bool asleep = false, rung = false;
+    bool asleep = false, ready = false;
   };
 
   void wake_at(True when) {

@@ -8,7 +8,7 @@
 #include "core/gate.h"
 #include "holdfast/store.h"
 #include "sim/doze.h"
-#include "sim/scene.h"
+#include "sim/run_context.h"
 
 namespace holdfast::sim {
 
@@ -16,7 +16,7 @@ class Gates {
   struct Door;
 
  public:
-  explicit Gates(Scene& scene) : scene_(scene) {}
+  explicit Gates(RunContext& context) : context_(context) {}
 
   class Waiter {
    public:
@@ -48,7 +48,7 @@ class Gates {
       if (const auto next = door().gate.leave(this)) (*next)->ring();
       if (!door().gate.empty()) return;
       gates_.doors_.erase(key_);
-      gates_.left_[key_] = gates_.scene_.now();
+      gates_.left_[key_] = gates_.context_.now();
     }
     Door& door() const { return gates_.doors_[key_]; }
     Gates& gates_;
@@ -91,7 +91,7 @@ class Gates {
     Reply last{.verdict = Verdict::busy};
     bool queued = false;
   };
-  Scene& scene_;
+  RunContext& context_;
   std::map<int, Door> doors_;
   std::map<int, True> left_;
   bool listening_ = false;

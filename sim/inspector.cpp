@@ -17,7 +17,7 @@ constexpr Millis turns = 40s;
 
 void Inspector::look() {
   nobody_waits_too_long();
-  for (int key = 0; key < scene_.plan.keys; ++key) {
+  for (int key = 0; key < context_.plan.keys; ++key) {
     no_ghost(key);
     no_place_left_behind(key);
   }
@@ -27,8 +27,8 @@ void Inspector::nobody_waits_too_long() {
   for (const auto& [id, process] : processes_) {
     const True since = process->waits_since();
     if (since == never_comes) continue;
-    if (scene_.now() - std::max(since, scene_.plan.calm_from) <= scene_.plan.longest_ttl + turns) continue;
-    scene_.violated("waiters are served once faults stop",
+    if (context_.now() - std::max(since, context_.plan.calm_from) <= context_.plan.longest_ttl + turns) continue;
+    context_.violated("waiters are served once faults stop",
                     "process " + std::to_string(id) + " waits in vain");
   }
 }
@@ -36,11 +36,11 @@ void Inspector::nobody_waits_too_long() {
 // A lease whose release was lost, or of whose grant nobody can know, lives until its ttl; one that was never
 // taken is given back.
 void Inspector::no_ghost(int key) {
-  const Wish holder = ledger_.holder_of(key);
-  if (holder < 0 || !server_.live(key) || !ledger_.gave_up(holder) || ledger_.granted_to_a_copy(key)) return;
-  if (!processes_.contains(ledger_.process_of(holder))) return;
-  if (scene_.now() - ledger_.over_since(holder) <= tidying) return;
-  scene_.violated("no ghost", "k" + std::to_string(key) + " is held by wish " + std::to_string(holder) +
+  const RunRequest owner = ledger_.owner_of(key);
+  if (owner < 0 || !server_.live(key) || !ledger_.gave_up(owner) || ledger_.granted_to_a_copy(key)) return;
+  if (!processes_.contains(ledger_.process_of(owner))) return;
+  if (context_.now() - ledger_.over_since(owner) <= tidying) return;
+  context_.violated("no ghost", "k" + std::to_string(key) + " is held by wish " + std::to_string(owner) +
                                   ", which gave up");
 }
 
@@ -49,24 +49,24 @@ void Inspector::no_place_left_behind(int key) {
     const auto process = processes_.find(id);
     if (process != processes_.end()) {
       Gates& gates = process->second->gates();
-      if (gates.size(key) > 0 || scene_.now() - gates.left(key) <= 500ms) continue;
+      if (gates.size(key) > 0 || context_.now() - gates.left(key) <= 500ms) continue;
     }
-    scene_.violated("no place is left behind", "k" + std::to_string(key) + ": process " + std::to_string(id) +
+    context_.violated("no place is left behind", "k" + std::to_string(key) + ": process " + std::to_string(id) +
                                                    " has one and nobody waits");
   }
 }
 
 void Inspector::look_at_the_end() {
-  if (scene_.violation) return;
-  for (int key = 0; key < scene_.plan.keys; ++key) {
+  if (context_.violation) return;
+  for (int key = 0; key < context_.plan.keys; ++key) {
     if (server_.live(key))
-      scene_.violated("nothing is left at the end", "k" + std::to_string(key) + " is held");
+      context_.violated("nothing is left at the end", "k" + std::to_string(key) + " is held");
     if (!server_.waiting(key).empty())
-      scene_.violated("nothing is left at the end", "somebody has a place for k" + std::to_string(key));
+      context_.violated("nothing is left at the end", "somebody has a place for k" + std::to_string(key));
   }
   for (const auto& [id, process] : processes_) {
     if (!process->done())
-      scene_.violated("everybody comes to an end", "process " + std::to_string(id) + " did not");
+      context_.violated("everybody comes to an end", "process " + std::to_string(id) + " did not");
   }
 }
 

@@ -15,8 +15,8 @@ class Inspector {
   // The last message that was stuck when the faults stopped has arrived by then.
   static constexpr Millis patience = std::chrono::seconds(13);
 
-  Inspector(Scene& scene, Server& server, Ledger& ledger, const Processes& processes)
-      : scene_(scene), server_(server), ledger_(ledger), processes_(processes) {}
+  Inspector(RunContext& context, Server& server, Ledger& ledger, const Processes& processes)
+      : context_(context), server_(server), ledger_(ledger), processes_(processes) {}
 
   void look();
   void look_at_the_end();
@@ -26,7 +26,7 @@ class Inspector {
   void no_ghost(int key);
   void no_place_left_behind(int key);
 
-  Scene& scene_;
+  RunContext& context_;
   Server& server_;
   Ledger& ledger_;
   const Processes& processes_;

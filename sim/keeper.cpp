@@ -12,17 +12,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis last_errands = 500ms;
-constexpr Millis errand_pause = 100ms;
+constexpr Millis last_pending_releases = 500ms;
+constexpr Millis pending_release_pause = 100ms;
 
 }  // namespace
 
 Keeper::Keeper(Process& process, Line& line)
     : process_(process),
-      scene_(process.scene()),
+      context_(process.context()),
       line_(line),
-      pulse_doze_(process.doze()),
-      alarm_doze_(process.doze()),
+      renewal_doze_(process.doze()),
+      deadline_doze_(process.doze()),
       pulse_(pulse()),
       alarm_(alarm()) {}
 
@@ -32,8 +32,8 @@ void Keeper::start() {
 }
 
 void Keeper::ring_if_needed() {
-  pulse_doze_.ring();
-  alarm_doze_.ring();
+  renewal_doze_.ring();
+  deadline_doze_.ring();
 }
 
 void Keeper::keep(const std::shared_ptr<Lease>& lease, const core::Belief& belief) {
@@ -66,7 +66,7 @@ bool Keeper::extended_by_hand(Lease& lease, Millis more, Instant sent, Millis re
 
 bool Keeper::renewed(Lease& lease, Instant sent, Millis remaining) {
   const bool believed = believe(lease, keeping_.renewed(lease.id, sent, remaining, process_.now()));
-  if (!believed && scene_.is(Mutant::lost_is_not_final) && lease.phase != Lease::Phase::released) {
+  if (!believed && context_.is(Mutant::lost_is_not_final) && lease.phase != Lease::Phase::released) {
     drop(lease);
     lease.phase = Lease::Phase::held;
     process_.believes(lease, core::deadline_of(sent, remaining, process_.margin_of(remaining)));
@@ -77,11 +77,11 @@ bool Keeper::renewed(Lease& lease, Instant sent, Millis remaining) {
 bool Keeper::believe(Lease& lease, std::optional<Instant> deadline) {
   if (!deadline) {
     if (lease.phase != Lease::Phase::released)
-      scene_.sometimes(Sometimes::renewal_arrived_too_late_to_believe);
+      context_.sometimes(Sometimes::renewal_arrived_too_late_to_believe);
     return false;
   }
-  if (lease.in_jeopardy) scene_.sometimes(Sometimes::in_jeopardy_and_recovered);
-  if (lease.failed_renewals >= 2) scene_.sometimes(Sometimes::renewed_after_two_failures);
+  if (lease.in_jeopardy) context_.sometimes(Sometimes::in_jeopardy_and_recovered);
+  if (lease.failed_renewals >= 2) context_.sometimes(Sometimes::renewed_after_two_failures);
   lease.in_jeopardy = false;
   lease.failed_renewals = 0;
   process_.believes(lease, *deadline);
@@ -91,9 +91,9 @@ bool Keeper::believe(Lease& lease, std::optional<Instant> deadline) {
 void Keeper::lose(const std::shared_ptr<Lease>& lease, Loss reason) {
   if (lease->phase != Lease::Phase::held) return;
   const bool broken = process_.ledger().was_broken(lease->wish);
-  if (broken) scene_.sometimes(Sometimes::lost_because_broken);
+  if (broken) context_.sometimes(Sometimes::lost_because_broken);
   if (!broken && process_.now() < lease->deadline) {
-    scene_.violated("a belief is backed", "the store says that wish " + std::to_string(lease->wish) +
+    context_.violated("a belief is backed", "the store says that wish " + std::to_string(lease->wish) +
                                               " is lost (" + holdfast::to_string(reason) +
                                               "), and it is believed in");
   }
@@ -101,9 +101,9 @@ void Keeper::lose(const std::shared_ptr<Lease>& lease, Loss reason) {
   drop(*lease);
 }
 
-void Keeper::errand(const Message& message, Instant at, Instant give_up) {
-  errands_.emplace(at, Errand{message, give_up});
-  pulse_doze_.ring();
+void Keeper::pending_release(const Message& message, Instant at, Instant give_up) {
+  pending_releases_.emplace(at, PendingRelease{message, give_up});
+  renewal_doze_.ring();
 }
 
 Task<> Keeper::pulse() {
@@ -112,10 +112,10 @@ Task<> Keeper::pulse() {
     Leases due;
     for (const auto id : keeping_.due(now, renewals_at_once_.now())) due.push_back(leases_.at(id));
     if (!due.empty()) co_await renew(std::move(due));
-    co_await run_errands(now);
+    co_await send_pending_releases(now);
     Instant next = keeping_.next_renewal();
-    if (!errands_.empty()) next = std::min(next, errands_.begin()->first);
-    co_await pulse_doze_.until(next);
+    if (!pending_releases_.empty()) next = std::min(next, pending_releases_.begin()->first);
+    co_await renewal_doze_.until(next);
   }
 }
 
@@ -127,38 +127,38 @@ Task<> Keeper::renew(Leases due) {
     lease->tried = sent;
     messages.push_back({.verb = Verb::renew,
                         .key = lease->key,
-                        .holder = lease->holder,
+                        .owner = lease->owner,
                         .token = lease->token,
                         .ttl = lease->ttl,
                         .wish = lease->wish});
-    until = std::min(until, after(sent, core::attempt_limit(lease->ttl)));
+    until = std::min(until, clamped_add(sent, core::attempt_limit(lease->ttl)));
     last_deadline = std::max(last_deadline, lease->deadline);
   }
   until = std::min(until, last_deadline);
   in_flight_ = true;
   const auto replies = co_await line_.apply(std::move(messages), until);
   in_flight_ = false;
-  alarm_doze_.ring();
+  deadline_doze_.ring();
   if (!replies) {
     renewals_at_once_.failed(due.size());
     for (const auto& lease : due) not_renewed(lease);
     co_return;
   }
   renewals_at_once_.answered(due.size(), std::chrono::floor<Millis>(until - sent), process_.now() - sent);
-  if (due.size() > 1) scene_.sometimes(Sometimes::renewed_in_one_batch_with_others);
-  const Instant counted_from = scene_.is(Mutant::deadline_from_the_reply) ? process_.now() : sent;
+  if (due.size() > 1) context_.sometimes(Sometimes::renewed_in_one_batch_with_others);
+  const Instant counted_from = context_.is(Mutant::deadline_from_the_reply) ? process_.now() : sent;
   for (std::size_t i = 0; i < due.size(); ++i) settle(due[i], (*replies)[i], counted_from);
 }
 
 void Keeper::not_renewed(const std::shared_ptr<Lease>& lease) {
   ++lease->failed_renewals;
-  if (scene_.is(Mutant::renewals_not_repeated)) return keeping_.stop_renewing(lease->id);
-  if (scene_.is(Mutant::one_failure_is_loss) && lease->phase == Lease::Phase::held) {
+  if (context_.is(Mutant::renewals_not_repeated)) return keeping_.stop_renewing(lease->id);
+  if (context_.is(Mutant::one_failure_is_loss) && lease->phase == Lease::Phase::held) {
     process_.told_lost(*lease);
     process_.stops_believing(*lease, Lease::Phase::lost);
     return drop(*lease);
   }
-  keeping_.failed(lease->id, process_.now(), scene_.dice.fraction());
+  keeping_.failed(lease->id, process_.now(), context_.dice.fraction());
 }
 
 void Keeper::settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Instant sent) {
@@ -166,45 +166,45 @@ void Keeper::settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Ins
     renewed(*lease, sent, reply.remaining);
     return;
   }
-  lose(lease, core::lost_by(reply, {lease->holder}, lease->token).reason);
+  lose(lease, core::lost_by(reply, {lease->owner}, lease->token).reason);
 }
 
-Task<> Keeper::run_errands(Instant now) {
-  std::vector<Errand> due;
-  auto it = errands_.begin();
-  const auto end = errands_.upper_bound(now);
-  for (; it != end && due.size() < errands_at_once_.now(); ++it) due.push_back(it->second);
-  errands_.erase(errands_.begin(), it);
+Task<> Keeper::send_pending_releases(Instant now) {
+  std::vector<PendingRelease> due;
+  auto it = pending_releases_.begin();
+  const auto end = pending_releases_.upper_bound(now);
+  for (; it != end && due.size() < releases_at_once_.now(); ++it) due.push_back(it->second);
+  pending_releases_.erase(pending_releases_.begin(), it);
   if (due.empty()) co_return;
   std::vector<Message> messages;
-  for (Errand& e : due) {
-    if (e.again) scene_.sometimes(Sometimes::errand_tried_again);
+  for (PendingRelease& e : due) {
+    if (e.again) context_.sometimes(Sometimes::pending_release_tried_again);
     // Somebody else of this process may have come to the gate since: the place is theirs now.
     const bool inherited = e.message.place > Millis::zero() && process_.gates().inherits(e.message.key);
-    if (inherited && !scene_.is(Mutant::errands_leave_blindly)) e.message.place = Millis::zero();
+    if (inherited && !context_.is(Mutant::pending_releases_leave_blindly)) e.message.place = Millis::zero();
     process_.check_leaving(e.message, process_.gates().size(e.message.key));
     messages.push_back(e.message);
   }
   const Instant sent = process_.now();
-  const Instant until = std::min(after(sent, last_errands), keeping_.time_for_a_call(sent));
+  const Instant until = std::min(clamped_add(sent, last_pending_releases), keeping_.time_for_a_call(sent));
   const auto replies = co_await line_.apply(std::move(messages), until);
   if (replies) {
-    errands_at_once_.answered(due.size(), std::chrono::floor<Millis>(until - sent), process_.now() - sent);
+    releases_at_once_.answered(due.size(), std::chrono::floor<Millis>(until - sent), process_.now() - sent);
     co_return;
   }
-  errands_at_once_.failed(due.size());
-  const auto waiting = errands_.upper_bound(now);
-  for (auto other = errands_.begin(); other != waiting; ++other) due.push_back(other->second);
-  errands_.erase(errands_.begin(), waiting);
-  for (Errand& e : due) {
+  releases_at_once_.failed(due.size());
+  const auto waiting = pending_releases_.upper_bound(now);
+  for (auto other = pending_releases_.begin(); other != waiting; ++other) due.push_back(other->second);
+  pending_releases_.erase(pending_releases_.begin(), waiting);
+  for (PendingRelease& e : due) {
     e.again = true;
-    if (now < e.give_up) errands_.emplace(after(now, errand_pause), std::move(e));
+    if (now < e.give_up) pending_releases_.emplace(clamped_add(now, pending_release_pause), std::move(e));
   }
 }
 
 Task<> Keeper::alarm() {
   while (true) {
-    const bool held_up = scene_.is(Mutant::loss_after_the_renewal) && in_flight_;
+    const bool held_up = context_.is(Mutant::loss_after_the_renewal) && in_flight_;
     if (!held_up) {
       for (const auto& [id, is_lost] : keeping_.look(process_.now())) {
         const auto lease = leases_.at(id);
@@ -212,14 +212,14 @@ Task<> Keeper::alarm() {
           leases_.erase(id);
           process_.told_lost(*lease);
           process_.stops_believing(*lease, Lease::Phase::lost);
-          scene_.note({.process = process_.id(), .what = "lost", .key = lease->key, .wish = lease->wish});
+          context_.note({.process = process_.id(), .what = "lost", .key = lease->key, .wish = lease->wish});
         } else {
           lease->in_jeopardy = true;
-          scene_.sometimes(Sometimes::in_jeopardy);
+          context_.sometimes(Sometimes::in_jeopardy);
         }
       }
     }
-    co_await alarm_doze_.until(held_up ? Instant::max() : keeping_.next_alarm());
+    co_await deadline_doze_.until(held_up ? Instant::max() : keeping_.next_event());
   }
 }
 

@@ -32,12 +32,12 @@ class Keeper {
   bool extended_by_hand(Lease& lease, Millis more, Instant sent, Millis remaining);
   void lose(const std::shared_ptr<Lease>& lease, Loss reason);
   // Sends that at that moment and again until it gets through, or until `give_up`.
-  void errand(const Message& message, Instant at, Instant give_up);
+  void pending_release(const Message& message, Instant at, Instant give_up);
 
-  bool idle() const { return errands_.empty() && leases_.empty(); }
+  bool idle() const { return pending_releases_.empty() && leases_.empty(); }
 
  private:
-  struct Errand {
+  struct PendingRelease {
     Message message;
     Instant give_up;
     bool again = false;
@@ -47,21 +47,21 @@ class Keeper {
   Task<> pulse();
   Task<> alarm();
   Task<> renew(Leases due);
-  Task<> run_errands(Instant now);
+  Task<> send_pending_releases(Instant now);
   void settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Instant sent);
   void not_renewed(const std::shared_ptr<Lease>& lease);
   bool believe(Lease& lease, std::optional<Instant> deadline);
   void ring_if_needed();
 
   Process& process_;
-  Scene& scene_;
+  RunContext& context_;
   Line& line_;
   core::Keeping keeping_;
-  core::BatchSize renewals_at_once_{2}, errands_at_once_{2};  // few here keep more
+  core::BatchSize renewals_at_once_{2}, releases_at_once_{2};  // few here keep more
   std::map<core::Keeping::Id, std::shared_ptr<Lease>> leases_;
   core::Keeping::Id last_id_ = 0;
-  std::multimap<Instant, Errand> errands_;
-  Doze pulse_doze_, alarm_doze_;
+  std::multimap<Instant, PendingRelease> pending_releases_;
+  Doze renewal_doze_, deadline_doze_;
   bool in_flight_ = false;
   Task<> pulse_, alarm_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lease.h - one lease as a simulated process has it.  What Hold is to a real client.
+// lease.h - one lease as a simulated process has it.  What LeaseState is to a real client.
 #pragma once
 #include <optional>
 #include <string>
@@ -14,9 +14,9 @@ namespace holdfast::sim {
 struct Lease {
   enum class Phase : std::uint8_t { held, released, lost };
 
-  Wish wish;
+  RunRequest wish;
   int key;
-  std::string holder;
+  std::string owner;
   Token token;
   Millis ttl{};              // of the next renewal
   core::Keeping::Id id = 0;  // at the keeper

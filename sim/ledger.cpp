@@ -10,32 +10,32 @@ namespace {
 constexpr Millis coming_back(8000);
 constexpr Micros grain(1000);  // what a Reply's `remaining` is rounded down by
 
-std::string named(int key, Wish wish) { return "k" + std::to_string(key) + ", wish " + std::to_string(wish); }
+std::string named(int key, RunRequest wish) { return "k" + std::to_string(key) + ", wish " + std::to_string(wish); }
 
 }  // namespace
 
-Wish Ledger::make_wish(Timeline::Owner process) {
+RunRequest Ledger::make_wish(Timeline::Owner process) {
   wishes_.push_back({.process = process});
-  return static_cast<Wish>(wishes_.size() - 1);
+  return static_cast<RunRequest>(wishes_.size() - 1);
 }
 
-void Ledger::sent(Wish wish, Micros void_at) {
-  WishState& state = wishes_[index(wish)];
+void Ledger::sent(RunRequest wish, Micros void_at) {
+  RequestState& state = wishes_[index(wish)];
   state.void_at = std::max(state.void_at, void_at);
 }
 
-void Ledger::over(Wish wish, bool gave_up) {
-  WishState& state = wishes_[index(wish)];
-  if (!state.over) state.over_since = scene_.now();
+void Ledger::over(RunRequest wish, bool gave_up) {
+  RequestState& state = wishes_[index(wish)];
+  if (!state.over) state.over_since = context_.now();
   state.over = true;
   state.gave_up = gave_up;
 }
 
 void Ledger::broken(int key) {
   Row& row = rows_[index(key)];
-  if (row.holder == nobody) return;
-  wishes_[index(row.holder)].broken = true;
-  row.holder = nobody;
+  if (row.owner == nobody) return;
+  wishes_[index(row.owner)].broken = true;
+  row.owner = nobody;
 }
 
 void Ledger::applied(const Message& m, Timeline::Owner process, const Reply& reply, Micros now) {
@@ -53,10 +53,10 @@ void Ledger::acquired(const Message& m, Row& row, Timeline::Owner process, const
     drop_expired(row, now);
     return turned_away(m, row, process, now);
   }
-  if (row.holder == m.wish && row.token == reply.token) {
-    scene_.sometimes(Sometimes::same_token_when_the_answer_was_lost);
+  if (row.owner == m.wish && row.token == reply.token) {
+    context_.sometimes(Sometimes::same_token_when_the_answer_was_lost);
     if (wishes_[index(m.wish)].closed) {
-      scene_.violated("no ghost",
+      context_.violated("no ghost",
                       "an acquire took effect after its void time and its release: " + named(m.key, m.wish));
     }
   } else {
@@ -70,51 +70,51 @@ void Ledger::granted_anew(const Message& m, Row& row, Timeline::Owner process, c
   const std::string who = named(m.key, m.wish);
   const bool dead_skipped = drop_expired(row, now);
   if (reply.token <= row.last) {
-    scene_.violated("tokens rise", who + " was granted with " + std::to_string(number(reply.token)) +
-                                       " after " + std::to_string(number(row.last)));
+    context_.violated("tokens rise", who + " was granted with " + std::to_string(to_number(reply.token)) +
+                                       " after " + std::to_string(to_number(row.last)));
   }
-  if (number(reply.token) == number(row.last) + 1)
-    scene_.sometimes(Sometimes::token_rose_although_the_clock_fell);
-  if (row.holder != nobody && now < row.until) {
-    scene_.violated("one holder at a time",
-                    who + " was granted what wish " + std::to_string(row.holder) + " holds");
+  if (to_number(reply.token) == to_number(row.last) + 1)
+    context_.sometimes(Sometimes::token_rose_although_the_clock_fell);
+  if (row.owner != nobody && now < row.until) {
+    context_.violated("one holder at a time",
+                    who + " was granted what wish " + std::to_string(row.owner) + " holds");
   }
   if (!row.queue.empty() && row.queue.front().process != process) {
-    scene_.violated(
+    context_.violated(
         "first come, first served",
         who + " was granted while process " + std::to_string(row.queue.front().process) + " waits in front");
   }
-  if (dead_skipped) scene_.sometimes(Sometimes::place_of_the_dead_skipped);
-  if (row.holder != nobody && row.holder != m.wish) scene_.sometimes(Sometimes::taken_over_after_expiry);
+  if (dead_skipped) context_.sometimes(Sometimes::place_of_the_dead_skipped);
+  if (row.owner != nobody && row.owner != m.wish) context_.sometimes(Sometimes::taken_over_after_expiry);
   if (wishes_[index(m.wish)].over) {
-    scene_.sometimes(Sometimes::granted_to_a_caller_that_has_gone);
+    context_.sometimes(Sometimes::granted_to_a_caller_that_has_gone);
     if (!m.copy) must_be_given_back(m.wish);  // nobody can know of a copy; it lives until its ttl
   }
   if (wishes_[index(m.wish)].closed) {
-    scene_.violated("no ghost", who + " was granted after its acquires were void and its release had come");
+    context_.violated("no ghost", who + " was granted after its acquires were void and its release had come");
   }
   leave(row, process);  // a grant that is only repeated leaves the place to others of that process
   row.by_copy = m.copy;
-  row.holder = m.wish;
+  row.owner = m.wish;
   row.token = row.last = reply.token;
 }
 
 // Whoever lives and is awake knows that an acquire of it is still under way, and comes back to it.
-void Ledger::must_be_given_back(Wish wish) {
-  const True granted = scene_.now();
+void Ledger::must_be_given_back(RunRequest wish) {
+  const True granted = context_.now();
   const Timeline::Owner process = wishes_[index(wish)].process;
-  scene_.timeline.at(granted + coming_back, Timeline::world, [this, wish, granted, process] {
-    const bool awake = scene_.timeline.running(process) && scene_.timeline.went_on(process) < granted;
+  context_.timeline.at(granted + coming_back, Timeline::world, [this, wish, granted, process] {
+    const bool awake = context_.timeline.running(process) && context_.timeline.went_on(process) < granted;
     if (!awake || wishes_[index(wish)].release_sent >= granted) return;
-    scene_.violated("no ghost", "wish " + std::to_string(wish) +
+    context_.violated("no ghost", "wish " + std::to_string(wish) +
                                     " was granted after its caller had gone, and nobody gave it back");
   });
 }
 
 void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Micros now) {
-  const bool free = row.holder == nobody || row.until + grain <= now;
+  const bool free = row.owner == nobody || row.until + grain <= now;
   if (free && (row.queue.empty() || row.queue.front().process == process)) {
-    scene_.violated("a free key is granted", named(m.key, m.wish) + " was turned away from it");
+    context_.violated("a free key is granted", named(m.key, m.wish) + " was turned away from it");
   }
   if (m.place == Millis::zero()) return;
   const auto mine =
@@ -123,36 +123,36 @@ void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Mi
     row.queue.push_back({process, now + m.place});
   } else {
     mine->until = now + m.place;
-    scene_.sometimes(Sometimes::place_refreshed);
+    context_.sometimes(Sometimes::place_refreshed);
   }
 }
 
 void Ledger::renewed(const Message& m, Row& row, const Reply& reply, Micros now) {
   if (reply.verdict != Verdict::granted) return;
-  if (row.holder != m.wish || row.token != m.token) {
-    scene_.violated("only the holder", "a renewal of " + named(m.key, m.wish) + " renewed another's grant");
+  if (row.owner != m.wish || row.token != m.token) {
+    context_.violated("only the holder", "a renewal of " + named(m.key, m.wish) + " renewed another's grant");
   }
   row.until = now + reply.remaining;
 }
 
 void Ledger::released(const Message& m, Row& row, Timeline::Owner process, const Reply& reply, Micros now) {
   drop_expired(row, now);
-  if (m.place > Millis::zero() && leave(row, process)) scene_.sometimes(Sometimes::left_the_queue);
-  WishState& wish = wishes_[index(m.wish)];
+  if (m.place > Millis::zero() && leave(row, process)) context_.sometimes(Sometimes::left_the_queue);
+  RequestState& wish = wishes_[index(m.wish)];
   if (wish.over && now > wish.void_at) wish.closed = true;
   if (reply.verdict != Verdict::released) return;
-  if (row.holder != m.wish || (m.token != no_token && m.token != row.token)) {
-    scene_.violated("only the holder",
-                    "a release of " + named(m.key, m.wish) + " freed wish " + std::to_string(row.holder));
+  if (row.owner != m.wish || (m.token != no_token && m.token != row.token)) {
+    context_.violated("only the holder",
+                    "a release of " + named(m.key, m.wish) + " freed wish " + std::to_string(row.owner));
   }
-  if (m.token == no_token) scene_.sometimes(Sometimes::tidying_gave_back_a_grant);
-  row.holder = nobody;
+  if (m.token == no_token) context_.sometimes(Sometimes::tidying_gave_back_a_grant);
+  row.owner = nobody;
 }
 
 // Whether somebody dead was first.
 bool Ledger::drop_expired(Row& row, Micros now) {
   const bool dead_first =
-      !row.queue.empty() && row.queue.front().until <= now && scene_.timeline.dead(row.queue.front().process);
+      !row.queue.empty() && row.queue.front().until <= now && context_.timeline.dead(row.queue.front().process);
   std::erase_if(row.queue, [&](const Ticket& t) { return t.until <= now; });
   return dead_first;
 }

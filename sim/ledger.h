@@ -7,37 +7,37 @@
 #include <vector>
 
 #include "sim/message.h"
-#include "sim/scene.h"
+#include "sim/run_context.h"
 
 namespace holdfast::sim {
 
 class Ledger {
  public:
-  explicit Ledger(Scene& scene) : scene_(scene), rows_(static_cast<std::size_t>(scene.plan.keys)) {}
+  explicit Ledger(RunContext& context) : context_(context), rows_(static_cast<std::size_t>(context.plan.keys)) {}
 
-  Wish make_wish(Timeline::Owner process);
+  RunRequest make_wish(Timeline::Owner process);
   // An acquire of that wish is void after `void_at`.
-  void sent(Wish wish, Micros void_at);
-  void release_sent(Wish wish) { wishes_[index(wish)].release_sent = scene_.now(); }
+  void sent(RunRequest wish, Micros void_at);
+  void release_sent(RunRequest wish) { wishes_[index(wish)].release_sent = context_.now(); }
   // Its caller has stopped asking; `gave_up`: and takes nothing that may still be granted to it.
-  void over(Wish wish, bool gave_up);
+  void over(RunRequest wish, bool gave_up);
 
   // The store has answered; its clock showed `now`.
   void applied(const Message& message, Timeline::Owner process, const Reply& reply, Micros now);
   // An operator broke the lease on that key.
   void broken(int key);
 
-  bool was_broken(Wish wish) const { return wishes_[index(wish)].broken; }
-  bool gave_up(Wish wish) const { return wishes_[index(wish)].gave_up; }
-  True over_since(Wish wish) const { return wishes_[index(wish)].over_since; }
-  Timeline::Owner process_of(Wish wish) const { return wishes_[index(wish)].process; }
+  bool was_broken(RunRequest wish) const { return wishes_[index(wish)].broken; }
+  bool gave_up(RunRequest wish) const { return wishes_[index(wish)].gave_up; }
+  True over_since(RunRequest wish) const { return wishes_[index(wish)].over_since; }
+  Timeline::Owner process_of(RunRequest wish) const { return wishes_[index(wish)].process; }
   // The grant went to a message that the network had doubled: nobody can know of it.
   bool granted_to_a_copy(int key) const { return rows_[index(key)].by_copy; }
-  Wish holder_of(int key) const { return rows_[index(key)].holder; }
+  RunRequest owner_of(int key) const { return rows_[index(key)].owner; }
 
  private:
-  static constexpr Wish nobody = -1;
-  struct WishState {
+  static constexpr RunRequest nobody = -1;
+  struct RequestState {
     Timeline::Owner process;
     Micros void_at{};  // of its last acquire
     bool over = false, gave_up = false, broken = false;
@@ -50,7 +50,7 @@ class Ledger {
     Micros until;
   };
   struct Row {
-    Wish holder = nobody;  // not released; perhaps expired
+    RunRequest owner = nobody;  // not released; perhaps expired
     bool by_copy = false;
     Token token{}, last{};
     Micros until{};  // or up to a millisecond later
@@ -63,13 +63,13 @@ class Ledger {
   void turned_away(const Message& m, Row& row, Timeline::Owner process, Micros now);
   void renewed(const Message& m, Row& row, const Reply& reply, Micros now);
   void released(const Message& m, Row& row, Timeline::Owner process, const Reply& reply, Micros now);
-  void must_be_given_back(Wish wish);
+  void must_be_given_back(RunRequest wish);
   bool drop_expired(Row& row, Micros now);
   static bool leave(Row& row, Timeline::Owner process);
 
-  Scene& scene_;
+  RunContext& context_;
   std::vector<Row> rows_;
-  std::vector<WishState> wishes_;
+  std::vector<RequestState> wishes_;
 };
 
 }  // namespace holdfast::sim

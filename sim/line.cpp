@@ -11,7 +11,7 @@ Task<Result<std::vector<Reply>>> Line::apply(std::vector<Message> messages, Inst
   if (in_flight_.empty())
     lead();
   else
-    scene_.timeline.at(std::max(clock_.when(until), scene_.now()), process_,
+    context_.timeline.at(std::max(clock_.when(until), context_.now()), process_,
                        [this, id = call.id] { give_up(id); });
   co_await call.parking.stand();
   co_return *std::move(call.result);
@@ -23,7 +23,7 @@ void Line::give_up(std::uint64_t id) {
   if (call == queue_.end()) return;
   Call* const late = *call;
   queue_.erase(call);
-  scene_.sometimes(Sometimes::unsent_behind_a_hung_call);
+  context_.sometimes(Sometimes::unsent_behind_a_hung_call);
   late->result = Error{Errc::unavailable, "the store was busy with other calls until the time was over"};
   late->parking.let_go();
 }
@@ -40,7 +40,7 @@ void Line::lead() {
   }
   const auto acquires = std::count_if(messages.begin(), messages.end(),
                                       [](const Message& m) { return m.verb == Verb::acquire; });
-  if (acquires > 1) scene_.sometimes(Sometimes::acquires_of_several_threads_in_one_batch);
+  if (acquires > 1) context_.sometimes(Sometimes::acquires_of_several_threads_in_one_batch);
   transmit(std::move(messages), until);
 }
 
@@ -61,7 +61,7 @@ void Line::transmit(std::vector<Message> messages, Instant until) {
     m.void_at = offset_.at_least(until);
     ledger_.sent(m.wish, m.void_at);
   }
-  scene_.timeline.at(std::max(clock_.when(until), scene_.now()), process_,
+  context_.timeline.at(std::max(clock_.when(until), context_.now()), process_,
                      [this, batch] { failed(batch, Errc::in_doubt); });
   network_.carry(process_, std::move(messages),
                  {.answered = [this, batch](const std::vector<Reply>& replies) { answered(batch, replies); },

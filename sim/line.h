@@ -16,9 +16,9 @@ namespace holdfast::sim {
 
 class Line {
  public:
-  Line(Scene& scene, Network& network, Server& server, Ledger& ledger, Timeline::Owner process,
+  Line(RunContext& context, Network& network, Server& server, Ledger& ledger, Timeline::Owner process,
        const DriftingClock& clock, core::StoreOffset& offset)
-      : scene_(scene),
+      : context_(context),
         network_(network),
         server_(server),
         ledger_(ledger),
@@ -26,7 +26,7 @@ class Line {
         clock_(clock),
         offset_(offset) {}
 
-  // As Store::apply.
+  // As StoreConnection::apply.
   Task<Result<std::vector<Reply>>> apply(std::vector<Message> messages, Instant until);
 
  private:
@@ -37,7 +37,7 @@ class Line {
     std::optional<Result<std::vector<Reply>>> result;
     Parking parking;
   };
-  Instant now() const { return clock_.at(scene_.now()); }
+  Instant now() const { return clock_.at(context_.now()); }
   void lead();
   void connect();
   void transmit(std::vector<Message> messages, Instant until);
@@ -46,7 +46,7 @@ class Line {
   void settle(std::vector<Call*> calls);
   void give_up(std::uint64_t id);
 
-  Scene& scene_;
+  RunContext& context_;
   Network& network_;
   Server& server_;
   Ledger& ledger_;

@@ -8,17 +8,17 @@
 namespace holdfast::sim {
 
 // One acquisition by one thread, granted or not; numbered through the whole seed.
-using Wish = int;
+using RunRequest = int;
 
 struct Message {
   Verb verb;
   int key = 0;
-  std::string holder;
+  std::string owner;
   Token token{};
   Millis ttl{};
   Millis place{};
   bool extend = false;
-  Wish wish = -1;     // for the checks: the store does not see it
+  RunRequest wish = -1;     // for the checks: the store does not see it
   bool copy = false;  // for the checks: the network doubled it
   Micros void_at{};   // acquire: on the store's clock
 };

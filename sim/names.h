@@ -56,7 +56,7 @@ enum class Sometimes : std::uint8_t {
   tidied_again,
   tidying_gave_back_a_grant,
   granted_to_a_caller_that_has_gone,
-  errand_tried_again,
+  pending_release_tried_again,
   renewed_in_one_batch_with_others,
   renewed_after_two_failures,
   renewed_by_hand,
@@ -104,11 +104,11 @@ enum class Mutant : std::uint8_t {
   places_never_end,       // the dead block the queue
   queue_ignored,          // a free key is anybody's
   gate_ignored,           // each thread of a process speaks for itself
-  nothing_but_the_bell,   // no poll behind it
-  neither_bell_nor_poll,
+  nothing_but_the_listener,   // no poll behind it
+  neither_listener_nor_poll,
   queue_not_left,         // by those who give up
   queue_left_for_all,     // by one who gives up, also while others of its process wait
-  errands_leave_blindly,  // they leave the queue although somebody has come to wait since
+  pending_releases_leave_blindly,  // they leave the queue although somebody has come to wait since
   end_,
 };
 

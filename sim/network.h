@@ -8,7 +8,7 @@
 
 #include "holdfast/result.h"
 #include "sim/message.h"
-#include "sim/scene.h"
+#include "sim/run_context.h"
 #include "sim/server.h"
 
 namespace holdfast::sim {
@@ -16,8 +16,8 @@ namespace holdfast::sim {
 class Network {
  public:
   // `pause` stops a process for a while.
-  Network(Scene& scene, Server& server, std::function<void(Timeline::Owner)> pause)
-      : scene_(scene), server_(server), pause_(std::move(pause)) {}
+  Network(RunContext& context, Server& server, std::function<void(Timeline::Owner)> pause)
+      : context_(context), server_(server), pause_(std::move(pause)) {}
 
   using Answered = std::function<void(std::vector<Reply>)>;
   // What a connection may learn of a batch it sent; at most one of them, and perhaps none.
@@ -30,7 +30,7 @@ class Network {
 
   // For so long nothing from or to that process gets through; some of it later.
   void hang(Timeline::Owner process, Micros length);
-  void hang_store(Micros length) { store_hangs_until_ = scene_.now() + length; }
+  void hang_store(Micros length) { store_hangs_until_ = context_.now() + length; }
 
   // Nothing hangs any more.
   void calm_down() {
@@ -39,7 +39,7 @@ class Network {
   }
 
   // How long a message takes if nothing happens to it.
-  Micros usual_delay() { return scene_.dice.spread(Micros(20), scene_.plan.longest_delay); }
+  Micros usual_delay() { return context_.dice.spread(Micros(20), context_.plan.longest_delay); }
 
  private:
   // None: it is lost.
@@ -47,7 +47,7 @@ class Network {
   void set_out(Timeline::Owner process, std::vector<Message> messages, Micros held_up, Answered answered);
   void arrive(Timeline::Owner process, std::vector<Message> messages, Answered answered);
 
-  Scene& scene_;
+  RunContext& context_;
   Server& server_;
   const std::function<void(Timeline::Owner)> pause_;
   std::map<Timeline::Owner, True> hangs_until_;

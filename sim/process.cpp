@@ -12,13 +12,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis longest_goodbye = 1s;
+constexpr Millis longest_pending_release = 1s;
 constexpr Millis one_hung_round = 3s;  // of the keeper: a batch and its errands without an answer
 
-DriftingClock clock_of(Scene& scene) {
-  const int most = scene.plan.client_ppm;
-  const int ppm = static_cast<int>(scene.dice.fraction() * 2 * most);
-  const Micros booted = scene.dice.between(Micros(1h), Micros(100h));
+DriftingClock clock_of(RunContext& context) {
+  const int most = context.plan.client_ppm;
+  const int ppm = static_cast<int>(context.dice.fraction() * 2 * most);
+  const Micros booted = context.dice.between(Micros(1h), Micros(100h));
   return {booted, most < 0 ? std::max(ppm, most) : std::min(ppm, most)};
 }
 
@@ -29,7 +29,7 @@ std::string named(const Lease& lease) {
 Message release_of(const Lease& lease) {
   return {.verb = Verb::release,
           .key = lease.key,
-          .holder = lease.holder,
+          .owner = lease.owner,
           .token = lease.token,
           .wish = lease.wish};
 }
@@ -39,10 +39,10 @@ Message release_of(const Lease& lease) {
 Process::Process(Surroundings world, Timeline::Owner id)
     : world_(world),
       id_(id),
-      clock_(clock_of(world.scene)),
-      callers_(world.scene, world.network, world.server, world.ledger, id, clock_, offset_),
-      keepers_(world.scene, world.network, world.server, world.ledger, id, clock_, offset_),
-      gates_(world.scene),
+      clock_(clock_of(world.context)),
+      callers_(world.context, world.network, world.server, world.ledger, id, clock_, offset_),
+      keepers_(world.context, world.network, world.server, world.ledger, id, clock_, offset_),
+      gates_(world.context),
       keeper_(*this, keepers_) {}
 
 void Process::start(int threads) {
@@ -63,7 +63,7 @@ True Process::waits_since() const {
 }
 
 std::optional<Millis> Process::margin() const {
-  if (scene().is(Mutant::no_margin)) return Millis::zero();
+  if (context().is(Mutant::no_margin)) return Millis::zero();
   return std::nullopt;
 }
 
@@ -79,11 +79,11 @@ Task<Result<Reply>> Process::send(Message message, Instant until) {
 
 Task<Result<std::vector<Reply>>> Process::renew(std::shared_ptr<Lease> lease, Millis ttl, bool extend) {
   const Instant sent = now();
-  const Instant until = std::min(lease->deadline, after(sent, core::attempt_limit(lease->ttl)));
+  const Instant until = std::min(lease->deadline, clamped_add(sent, core::attempt_limit(lease->ttl)));
   lease->tried = sent;
   Message message{.verb = Verb::renew,
                   .key = lease->key,
-                  .holder = lease->holder,
+                  .owner = lease->owner,
                   .token = lease->token,
                   .ttl = ttl,
                   .extend = extend,
@@ -91,12 +91,12 @@ Task<Result<std::vector<Reply>>> Process::renew(std::shared_ptr<Lease> lease, Mi
   const auto reply = co_await send(std::move(message), until);
   if (!reply) co_return Result<std::vector<Reply>>(reply.error());
   if (reply->verdict == Verdict::granted) {
-    const Instant counted_from = scene().is(Mutant::deadline_from_the_reply) ? now() : sent;
+    const Instant counted_from = context().is(Mutant::deadline_from_the_reply) ? now() : sent;
     const bool believed = extend ? keeper_.extended_by_hand(*lease, ttl, counted_from, reply->remaining)
                                  : keeper_.renewed_by_hand(*lease, ttl, counted_from, reply->remaining);
-    if (believed) scene().sometimes(extend ? Sometimes::extended_by_hand : Sometimes::renewed_by_hand);
+    if (believed) context().sometimes(extend ? Sometimes::extended_by_hand : Sometimes::renewed_by_hand);
   } else {
-    keeper_.lose(lease, core::lost_by(*reply, {lease->holder}, lease->token).reason);
+    keeper_.lose(lease, core::lost_by(*reply, {lease->owner}, lease->token).reason);
   }
   co_return Result<std::vector<Reply>>(std::vector<Reply>{*reply});
 }
@@ -104,11 +104,11 @@ Task<Result<std::vector<Reply>>> Process::renew(std::shared_ptr<Lease> lease, Mi
 // An acquire of it that was never answered may still be on its way, and would be granted anew.
 void Process::release_again(const Lease& lease, Instant started) {
   if (!lease.unclear_until || *lease.unclear_until < started ||
-      scene().is(Mutant::doubt_forgotten_by_a_grant))
+      context().is(Mutant::doubt_forgotten_by_a_grant))
     return;
   Message message = release_of(lease);
   message.token = no_token;
-  goodbye(message, *lease.unclear_until + 1ms, lease.ttl);
+  pending_release(message, *lease.unclear_until + 1ms, lease.ttl);
 }
 
 Task<> Process::release(std::shared_ptr<Lease> lease) {
@@ -116,23 +116,23 @@ Task<> Process::release(std::shared_ptr<Lease> lease) {
   keeper_.drop(*lease);
   const Instant started = now();
   Message message = release_of(*lease);
-  const auto reply = co_await send(std::move(message), after(started, core::attempt_limit(lease->ttl)));
+  const auto reply = co_await send(std::move(message), clamped_add(started, core::attempt_limit(lease->ttl)));
   release_again(*lease, started);
   if (!reply) {
-    if (reply.error().in_doubt()) scene().sometimes(Sometimes::release_in_doubt);
-    goodbye(release_of(*lease), started, lease->ttl);
+    if (reply.error().in_doubt()) context().sometimes(Sometimes::release_in_doubt);
+    pending_release(release_of(*lease), started, lease->ttl);
     co_return;
   }
-  switch (core::released_by(*reply, {lease->holder}, lease->token)) {
-    case Released::released: scene().sometimes(Sometimes::released); break;
-    case Released::expired: scene().sometimes(Sometimes::release_found_it_expired); break;
-    case Released::stolen: scene().sometimes(Sometimes::release_found_it_taken); break;
+  switch (core::released_by(*reply, {lease->owner}, lease->token)) {
+    case Released::released: context().sometimes(Sometimes::released); break;
+    case Released::expired: context().sometimes(Sometimes::release_found_it_expired); break;
+    case Released::stolen: context().sometimes(Sometimes::release_found_it_taken); break;
     case Released::already_released:
     case Released::broken: break;  // an operator's work, or our own doubled message's
     case Released::never_held:
-      if (scene().plan.of(Fault::purge) == 0)
-        scene().violated("known outcomes", "a release of " + named(*lease) + " found no trace of it");
-      scene().sometimes(Sometimes::release_found_it_purged);
+      if (context().plan.of(Fault::purge) == 0)
+        context().violated("known outcomes", "a release of " + named(*lease) + " found no trace of it");
+      context().sometimes(Sometimes::release_found_it_purged);
       break;
   }
 }
@@ -144,56 +144,56 @@ Task<> Process::let_go(std::shared_ptr<Lease> lease) {
   if (was_held) stops_believing(*lease, Lease::Phase::released);
   keeper_.drop(*lease);
   release_again(*lease, started);
-  const Instant until = std::min(deadline, after(started, longest_goodbye));
+  const Instant until = std::min(deadline, clamped_add(started, longest_pending_release));
   if (was_held && started < deadline) {
     Message message = release_of(*lease);
     const auto reply = co_await send(std::move(message), until);
     if (reply) co_return;
   }
-  goodbye(release_of(*lease), started, lease->ttl);
+  pending_release(release_of(*lease), started, lease->ttl);
 }
 
-void Process::goodbye(const Message& release, Instant at, Millis ttl) {
-  keeper_.errand(release, at, after(at, std::min(ttl, Millis(1min))));
+void Process::pending_release(const Message& release, Instant at, Millis ttl) {
+  keeper_.pending_release(release, at, clamped_add(at, std::min(ttl, Millis(1min))));
 }
 
 bool Process::held(const Lease& lease) {
   const bool held = lease.phase == Lease::Phase::held && now() < lease.deadline;
   if (held && !ledger().was_broken(lease.wish) &&
-      !world_.server.backs(lease.key, lease.holder, lease.token)) {
-    scene().violated("a belief is backed", named(lease) + " is believed in, and the store has it no more");
+      !world_.server.backs(lease.key, lease.owner, lease.token)) {
+    context().violated("a belief is backed", named(lease) + " is believed in, and the store has it no more");
   }
   const bool untold = lease.phase == Lease::Phase::held && now() >= lease.deadline;
-  if (untold && scene().now() > std::max(clock_.when(lease.deadline), scene().timeline.went_on(id_))) {
-    scene().violated("loss is told by the deadline", named(lease) + " is past it, and nobody said so");
+  if (untold && context().now() > std::max(clock_.when(lease.deadline), context().timeline.went_on(id_))) {
+    context().violated("loss is told by the deadline", named(lease) + " is past it, and nobody said so");
   }
   return held;
 }
 
 void Process::told_lost(const Lease& lease) {
   const True due = clock_.when(lease.deadline);
-  const True woke = scene().timeline.went_on(id_);
-  if (scene().now() > std::max(due, woke))
-    scene().violated("loss is told by the deadline", named(lease) + " was told late");
-  if (scene().now() < due)
-    scene().violated("a passing failure is no loss", named(lease) + " was lost before its deadline");
-  const bool on_time = scene().now() == due;
+  const True woke = context().timeline.went_on(id_);
+  if (context().now() > std::max(due, woke))
+    context().violated("loss is told by the deadline", named(lease) + " was told late");
+  if (context().now() < due)
+    context().violated("a passing failure is no loss", named(lease) + " was lost before its deadline");
+  const bool on_time = context().now() == due;
   const bool tried = clock_.at(woke) > lease.tried || now() - lease.tried <= lease.ttl / 10 + one_hung_round;
   if (lease.kept && lease.ttl > 2 * one_hung_round && !tried) {
-    scene().violated("a renewal is repeated until the deadline",
+    context().violated("a renewal is repeated until the deadline",
                      named(lease) + " was lost, and nobody had tried for long");
   }
-  scene().sometimes(on_time ? Sometimes::lost_at_the_deadline : Sometimes::lost_while_paused);
+  context().sometimes(on_time ? Sometimes::lost_at_the_deadline : Sometimes::lost_while_paused);
   if (on_time && !ledger().was_broken(lease.wish) &&
-      !world_.server.backs(lease.key, lease.holder, lease.token)) {
-    scene().violated("a belief is backed",
+      !world_.server.backs(lease.key, lease.owner, lease.token)) {
+    context().violated("a belief is backed",
                      named(lease) + " was believed in to the end, and the store gave it up before");
   }
 }
 
 void Process::check_leaving(const Message& release, int others) {
   if (release.place == Millis::zero() || others == 0) return;
-  scene().violated("a place is kept while somebody wants it", "the place of process " + std::to_string(id_) +
+  context().violated("a place is kept while somebody wants it", "the place of process " + std::to_string(id_) +
                                                                   " for k" + std::to_string(release.key) +
                                                                   " was given up while others of it wait");
 }

@@ -16,7 +16,7 @@ namespace holdfast::sim {
 
 // What the parts of a world are to a process.
 struct Surroundings {
-  Scene& scene;
+  RunContext& context;
   Server& server;
   Network& network;
   Ledger& ledger;
@@ -36,7 +36,7 @@ class Process {
   Task<> let_go(std::shared_ptr<Lease> lease);   // the destructor's, which tries harder
 
   // The keeper goes on trying from `at`, until the lease has run out by itself, or for a minute.
-  void goodbye(const Message& release, Instant at, Millis ttl);
+  void pending_release(const Message& release, Instant at, Millis ttl);
 
   // Looks at a lease as its holder would, and checks that what it sees is true.
   bool held(const Lease& lease);
@@ -47,12 +47,12 @@ class Process {
   void believes(Lease& lease, Instant deadline);
   void stops_believing(Lease& lease, Lease::Phase phase);
 
-  Instant now() const { return clock_.at(scene().now()); }
-  Doze doze() { return Doze(scene().timeline, id_, clock_); }
+  Instant now() const { return clock_.at(context().now()); }
+  Doze doze() { return Doze(context().timeline, id_, clock_); }
   Millis margin_of(Millis ttl) const;
   std::optional<Millis> margin() const;
 
-  Scene& scene() const { return world_.scene; }
+  RunContext& context() const { return world_.context; }
   Ledger& ledger() const { return world_.ledger; }
   Timeline::Owner id() const { return id_; }
   Gates& gates() { return gates_; }
@@ -68,8 +68,8 @@ class Process {
   // A thread waits in a queue from here on, until destroyed.
   class InQueue {
    public:
-    InQueue(Process& process, Wish wish) : process_(process), wish_(wish) {
-      process.waits_.emplace(wish, process.scene().now());
+    InQueue(Process& process, RunRequest wish) : process_(process), wish_(wish) {
+      process.waits_.emplace(wish, process.context().now());
     }
     ~InQueue() { process_.waits_.erase(wish_); }
     InQueue(const InQueue&) = delete;
@@ -77,7 +77,7 @@ class Process {
 
    private:
     Process& process_;
-    const Wish wish_;
+    const RunRequest wish_;
   };
 
  private:
@@ -91,7 +91,7 @@ class Process {
   Gates gates_;
   Keeper keeper_;
   int holding_ = 0;
-  std::map<Wish, True> waits_;
+  std::map<RunRequest, True> waits_;
   std::vector<Task<>> threads_;  // last: they use all the rest
 };
 

@@ -12,15 +12,15 @@ constexpr Micros wall_at_the_beginning = 1'000h;
 
 }  // namespace
 
-Server::Server(Scene& scene, Ledger& ledger, Beliefs& beliefs, Ring ring)
-    : scene_(scene),
+Server::Server(RunContext& context, Ledger& ledger, Beliefs& beliefs, Ring ring)
+    : context_(context),
       ledger_(ledger),
       beliefs_(beliefs),
-      clock_(77h, scene.plan.store_ppm),
+      clock_(77h, context.plan.store_ppm),
       database_(
           memory::make_database({.expiry = [this] { return now(); }, .wall = [this] { return wall(); }})),
-      last_granted_(static_cast<std::size_t>(scene.plan.keys)),
-      purged_(static_cast<std::size_t>(scene.plan.keys)) {
+      last_granted_(static_cast<std::size_t>(context.plan.keys)),
+      purged_(static_cast<std::size_t>(context.plan.keys)) {
   memory::on_ring(*database_,
                   [this, ring = std::move(ring)](const std::string& client, const std::string& key) {
                     ring(processes_.at(client), key[1] - '0');
@@ -28,18 +28,18 @@ Server::Server(Scene& scene, Ledger& ledger, Beliefs& beliefs, Ring ring)
   welcome(Timeline::world);  // the operator
 }
 
-Micros Server::now() const { return std::chrono::floor<Micros>(clock_.at(scene_.now()).time_since_epoch()); }
+Micros Server::now() const { return std::chrono::floor<Micros>(clock_.at(context_.now()).time_since_epoch()); }
 
 Micros Server::wall() const {
-  return wall_at_the_beginning + wall_step_ + std::chrono::floor<Micros>(scene_.now());
+  return wall_at_the_beginning + wall_step_ + std::chrono::floor<Micros>(context_.now());
 }
 
 void Server::welcome(Timeline::Owner process) {
-  auto origin = memory::origin(database_);
-  auto store = origin->connect(Instant::max());
-  assert(store);
-  processes_.emplace(origin->client(), process);
-  seats_.emplace(process, Seat{std::move(origin), *std::move(store)});
+  auto store = memory::store(database_);
+  auto connection = store->connect(Instant::max());
+  assert(connection);
+  processes_.emplace(store->client(), process);
+  seats_.emplace(process, Seat{std::move(store), *std::move(connection)});
 }
 
 std::optional<std::vector<Reply>> Server::deliver(Timeline::Owner process,
@@ -47,14 +47,14 @@ std::optional<std::vector<Reply>> Server::deliver(Timeline::Owner process,
   std::vector<Reply> replies;
   for (const Message& m : messages) {
     const bool is_void =
-        m.verb == Verb::acquire && now() > m.void_at && !scene_.is(Mutant::void_time_ignored);
+        m.verb == Verb::acquire && now() > m.void_at && !context_.is(Mutant::void_time_ignored);
     if (!is_void) {
       replies.push_back(apply(process, m));
       continue;
     }
-    scene_.note({.process = process, .what = "void on arrival", .key = m.key, .wish = m.wish});
-    scene_.sometimes(Sometimes::void_on_arrival);
-    if (ledger_.gave_up(m.wish)) scene_.sometimes(Sometimes::void_acquire_of_a_caller_that_has_gone);
+    context_.note({.process = process, .what = "void on arrival", .key = m.key, .wish = m.wish});
+    context_.sometimes(Sometimes::void_on_arrival);
+    if (ledger_.gave_up(m.wish)) context_.sometimes(Sometimes::void_acquire_of_a_caller_that_has_gone);
   }
   if (replies.size() != messages.size()) return std::nullopt;
   return replies;
@@ -62,12 +62,12 @@ std::optional<std::vector<Reply>> Server::deliver(Timeline::Owner process,
 
 Reply Server::apply(Timeline::Owner process, const Message& message) {
   const Message m = mutated(message);
-  if (scene_.is(Mutant::queue_ignored) && m.verb == Verb::acquire) let_everybody_leave(m.key, process);
-  Reply reply = ask(*seats_.at(process).store, m);
+  if (context_.is(Mutant::queue_ignored) && m.verb == Verb::acquire) let_everybody_leave(m.key, process);
+  Reply reply = ask(*seats_.at(process).connection, m);
   if (m.verb == Verb::acquire && reply.verdict == Verdict::granted) reply.token = mutated(reply.token, m.key);
   static constexpr const char* verbs[] = {"acquire", "renew", "release", "evict"};
   static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
-  scene_.note({.process = process,
+  context_.note({.process = process,
                .what = verbs[static_cast<int>(m.verb)],
                .key = m.key,
                .wish = m.wish,
@@ -77,26 +77,26 @@ Reply Server::apply(Timeline::Owner process, const Message& message) {
   return reply;
 }
 
-Reply Server::ask(Store& store, const Message& m) const {
+Reply Server::ask(StoreConnection& connection, const Message& m) const {
   const std::string key = text_of(m.key);
   const Request request{.verb = m.verb,
                         .key = {key},
-                        .holder = {m.holder},
+                        .owner = {m.owner},
                         .token = m.token,
                         .ttl = m.ttl,
                         .place = m.place,
                         .extend = m.extend};
   Reply reply;
-  const Status applied = store.apply({&request, 1}, {&reply, 1}, Instant::max());
+  const Status applied = connection.apply({&request, 1}, {&reply, 1}, Instant::max());
   assert(applied);
   return reply;
 }
 
 Message Server::mutated(Message m) {
-  if (scene_.is(Mutant::places_never_end)) m.place *= 10'000;
-  if (scene_.is(Mutant::released_by_key) && m.verb == Verb::release) {
+  if (context_.is(Mutant::places_never_end)) m.place *= 10'000;
+  if (context_.is(Mutant::released_by_key) && m.verb == Verb::release) {
     m.token = no_token;
-    if (const auto held = row(m.key)) m.holder = held->holder;
+    if (const auto held = row(m.key)) m.owner = held->owner;
   }
   return m;
 }
@@ -104,7 +104,7 @@ Message Server::mutated(Message m) {
 void Server::let_everybody_leave(int key, Timeline::Owner but) {
   for (const Timeline::Owner process : waiting(key)) {
     if (process != but)
-      ask(*seats_.at(process).store, {.verb = Verb::release, .key = key, .holder = "?", .place = 1ms});
+      ask(*seats_.at(process).connection, {.verb = Verb::release, .key = key, .owner = "?", .place = 1ms});
   }
 }
 
@@ -116,52 +116,52 @@ Token Server::mutated(Token token, int key) {
   if (!anew || first) return token;
   const bool purged = purged_[static_cast<std::size_t>(key)];
   purged_[static_cast<std::size_t>(key)] = false;
-  if (purged) scene_.sometimes(Sometimes::token_rose_across_a_purge);
-  if (scene_.is(Mutant::token_is_the_clock) || (purged && scene_.is(Mutant::purged_blindly)))
+  if (purged) context_.sometimes(Sometimes::token_rose_across_a_purge);
+  if (context_.is(Mutant::token_is_the_clock) || (purged && context_.is(Mutant::purged_blindly)))
     return Token{static_cast<std::uint64_t>(wall().count())};
-  if (scene_.is(Mutant::token_restarts) && ledger_.holder_of(key) < 0) return Token{1};
+  if (context_.is(Mutant::token_restarts) && ledger_.owner_of(key) < 0) return Token{1};
   return token;
 }
 
 void Server::break_lease(int key) {
   const auto held = row(key);
   if (!held || held->remaining == Millis::zero()) return;
-  scene_.note(
+  context_.note(
       {.process = Timeline::world, .what = "broken by an operator", .key = key, .token = held->token});
-  const Wish holder = ledger_.holder_of(key);
-  beliefs_.excuse(holder);
+  const RunRequest owner = ledger_.owner_of(key);
+  beliefs_.excuse(owner);
   ledger_.broken(key);
-  ask(*seats_.at(Timeline::world).store,
-      {.verb = Verb::evict, .key = key, .holder = "operator", .token = held->token});
+  ask(*seats_.at(Timeline::world).connection,
+      {.verb = Verb::evict, .key = key, .owner = "operator", .token = held->token});
 }
 
 void Server::purge() {
-  scene_.note({.process = Timeline::world, .what = "purges"});
+  context_.note({.process = Timeline::world, .what = "purges"});
   std::vector<std::optional<LeaseRow>> before;
-  for (int key = 0; key < scene_.plan.keys; ++key) before.push_back(row(key));
-  const auto purged = seats_.at(Timeline::world).origin->steward()->purge({.free_for = 0ms}, Instant::max());
+  for (int key = 0; key < context_.plan.keys; ++key) before.push_back(row(key));
+  const auto purged = seats_.at(Timeline::world).store->admin()->purge({.free_for = 0ms}, Instant::max());
   assert(purged);
-  for (int key = 0; key < scene_.plan.keys; ++key) {
+  for (int key = 0; key < context_.plan.keys; ++key) {
     const auto& was = before[static_cast<std::size_t>(key)];
     if (!was || was->remaining > Millis::zero() || was->waiting > 0) continue;
     const bool spared = row(key).has_value();
-    if (spared) scene_.sometimes(Sometimes::spared_by_a_purge);
-    if (!spared || scene_.is(Mutant::purged_blindly)) purged_[static_cast<std::size_t>(key)] = true;
+    if (spared) context_.sometimes(Sometimes::spared_by_a_purge);
+    if (!spared || context_.is(Mutant::purged_blindly)) purged_[static_cast<std::size_t>(key)] = true;
   }
 }
 
 std::optional<LeaseRow> Server::row(int key) {
   const std::string text = text_of(key);
   auto page = seats_.at(Timeline::world)
-                  .store->list({.what = Query::What::leases, .prefix = text, .exact = true}, Instant::max());
+                  .connection->list({.what = Query::What::leases, .prefix = text, .exact = true}, Instant::max());
   assert(page);
   if (page->leases.empty()) return std::nullopt;
   return std::move(page->leases.front());
 }
 
-bool Server::backs(int key, const std::string& holder, Token token) {
+bool Server::backs(int key, const std::string& owner, Token token) {
   const auto held = row(key);
-  return held && held->remaining > Millis::zero() && held->holder == holder && held->token == token;
+  return held && held->remaining > Millis::zero() && held->owner == owner && held->token == token;
 }
 
 bool Server::live(int key) {
@@ -173,7 +173,7 @@ std::vector<Timeline::Owner> Server::waiting(int key) {
   const std::string text = text_of(key);
   const auto page =
       seats_.at(Timeline::world)
-          .store->list({.what = Query::What::places, .prefix = text, .exact = true}, Instant::max());
+          .connection->list({.what = Query::What::places, .prefix = text, .exact = true}, Instant::max());
   assert(page);
   std::vector<Timeline::Owner> processes;
   for (const PlaceRow& place : page->places) processes.push_back(processes_.find(place.client)->second);

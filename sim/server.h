@@ -12,14 +12,14 @@
 #include "sim/beliefs.h"
 #include "sim/ledger.h"
 #include "sim/message.h"
-#include "sim/scene.h"
+#include "sim/run_context.h"
 
 namespace holdfast::sim {
 
 class Server {
  public:
   using Ring = std::function<void(Timeline::Owner process, int key)>;
-  Server(Scene& scene, Ledger& ledger, Beliefs& beliefs, Ring ring);
+  Server(RunContext& context, Ledger& ledger, Beliefs& beliefs, Ring ring);
 
   void welcome(Timeline::Owner process);
 
@@ -34,24 +34,24 @@ class Server {
   Micros wall() const;
   static std::string text_of(int key) { return "k" + std::to_string(key); }
   // Whether the row is live and names that holder and token.
-  bool backs(int key, const std::string& holder, Token token);
+  bool backs(int key, const std::string& owner, Token token);
   bool live(int key);
   // Who has a place in that queue, first first.
   std::vector<Timeline::Owner> waiting(int key);
 
  private:
   struct Seat {
-    std::shared_ptr<Origin> origin;
-    std::unique_ptr<Store> store;
+    std::shared_ptr<Store> store;
+    std::unique_ptr<StoreConnection> connection;
   };
   Reply apply(Timeline::Owner process, const Message& message);
-  Reply ask(Store& store, const Message& message) const;
+  Reply ask(StoreConnection& connection, const Message& message) const;
   std::optional<LeaseRow> row(int key);
   Message mutated(Message message);
   void let_everybody_leave(int key, Timeline::Owner but);
   Token mutated(Token token, int key);
 
-  Scene& scene_;
+  RunContext& context_;
   Ledger& ledger_;
   Beliefs& beliefs_;
   const DriftingClock clock_;

@@ -20,7 +20,7 @@ std::string to_string(const Event& e) {
   add(" %s", e.what);
   if (e.key >= 0) add(" k%d", e.key);
   if (e.wish >= 0) add(" wish %d", e.wish);
-  if (e.token != no_token) add(" token %llu", static_cast<unsigned long long>(number(e.token)));
+  if (e.token != no_token) add(" token %llu", static_cast<unsigned long long>(to_number(e.token)));
   if (*e.more != '\0') add(" %s", e.more);
   text.resize(std::min(static_cast<std::size_t>(n), text.size() - 1));
   return text;
@@ -35,7 +35,7 @@ void Trace::note(const Event& e) {
   mix(e.process);
   mix(static_cast<std::uint64_t>(e.key + 1));
   mix(static_cast<std::uint64_t>(e.wish + 1));
-  mix(number(e.token));
+  mix(to_number(e.token));
   mix(e.what);
   mix(e.more);
   if (printed_) std::puts(to_string(e).c_str());

@@ -3,7 +3,7 @@
 #pragma once
 #include "core/belief.h"
 #include "core/terms.h"
-#include "sim/scene.h"
+#include "sim/run_context.h"
 
 namespace holdfast::sim {
 
@@ -13,6 +13,6 @@ struct Wants {
   bool stranger = false;  // with a holder's name that is not recognisably ours
 };
 
-Wants draw_wants(Scene& scene);
+Wants draw_wants(RunContext& context);
 
 }  // namespace holdfast::sim

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "sim/names.h"
-#include "sim/scene.h"
+#include "sim/run_context.h"
 
 namespace holdfast::sim {
 

@@ -20,14 +20,14 @@
 
 namespace holdfast {
 
-class Origin;  // where a client's connections come from: store.h
+class Store;  // where a client's connections come from: store.h
 
 // What run() says: whether the function ran, and what it returned.
 template <class T>
 struct Ran {
   bool ran = false;
   std::optional<T> value = {};
-  std::string holder = {};  // if it did not run: who holds the key
+  std::string owner = {};  // if it did not run: who holds the key
 
   explicit operator bool() const noexcept { return ran; }
 };
@@ -39,8 +39,8 @@ struct Ran {
 class HOLDFAST_API Client {
  public:
   // Throws Failure if the store cannot be opened within ClientOptions::connect_wait; try_make returns it.
-  explicit Client(std::shared_ptr<Origin> origin, ClientOptions options = {});
-  static Result<Client> try_make(std::shared_ptr<Origin> origin, ClientOptions options = {});
+  explicit Client(std::shared_ptr<Store> store, ClientOptions options = {});
+  static Result<Client> try_make(std::shared_ptr<Store> store, ClientOptions options = {});
 
   // Takes a lease on `key`: valid UTF-8 without NUL, 1 to 512 bytes, compared bytewise.
   //
@@ -65,14 +65,14 @@ class HOLDFAST_API Client {
 
   // By name, from any object or process: whatever grant `owner` has.  client.release("nightly", {"node-7"}).
   // Renewing says how much is left then: at least `ttl`, for no lease is ever shortened.
-  Result<Millis> try_renew(std::string_view key, Holder owner, Millis ttl);
-  Result<Millis> try_extend_by(std::string_view key, Holder owner, Millis more);
-  Result<Released> try_release(std::string_view key, Holder owner);
-  Millis renew(std::string_view key, Holder owner, Millis ttl) { return try_renew(key, owner, ttl).value(); }
-  Millis extend_by(std::string_view key, Holder owner, Millis more) {
+  Result<Millis> try_renew(std::string_view key, OwnerView owner, Millis ttl);
+  Result<Millis> try_extend_by(std::string_view key, OwnerView owner, Millis more);
+  Result<Released> try_release(std::string_view key, OwnerView owner);
+  Millis renew(std::string_view key, OwnerView owner, Millis ttl) { return try_renew(key, owner, ttl).value(); }
+  Millis extend_by(std::string_view key, OwnerView owner, Millis more) {
     return try_extend_by(key, owner, more).value();
   }
-  Released release(std::string_view key, Holder owner) { return try_release(key, owner).value(); }
+  Released release(std::string_view key, OwnerView owner) { return try_release(key, owner).value(); }
 
   // Releases whatever `owner` holds, and says how many leases that were: for a process that begins by letting
   // go of what it held before it was restarted.  Whole names, no patterns.  Walks through all keys of the
@@ -85,8 +85,8 @@ class HOLDFAST_API Client {
   // otherwise when the answer is read, so who is to work is decided by try_acquire.
   Result<LeaseRow> try_look(std::string_view key);
   LeaseRow look(std::string_view key) { return try_look(key).value(); }
-  Result<bool> try_available(std::string_view key, Holder owner = {});
-  bool available(std::string_view key, Holder owner = {}) { return try_available(key, owner).value(); }
+  Result<bool> try_available(std::string_view key, OwnerView owner = {});
+  bool available(std::string_view key, OwnerView owner = {}) { return try_available(key, owner).value(); }
 
   // The same database, another table or collection.  Opened once and kept, so that it may be chosen anew for
   // each call: client.in("other").acquire("k").
@@ -101,10 +101,10 @@ class HOLDFAST_API Client {
   int proof_of_life() const;
 
  private:
-  friend class Operator;
-  friend struct Adoption;
+  friend class Admin;
+  friend struct ClientAccess;
   explicit Client(std::shared_ptr<ClientState> state) noexcept;
-  Result<Millis> renew_by(std::string_view key, Holder owner, Millis ttl, bool extend);
+  Result<Millis> renew_by(std::string_view key, OwnerView owner, Millis ttl, bool extend);
 
   // Leaves `state_` alone in a forked child, where even counting down would touch a foreign lock.
   struct Let {
@@ -125,8 +125,8 @@ class HOLDFAST_API Client {
 HOLDFAST_API Client open(std::string_view url, ClientOptions options = {});
 HOLDFAST_API Result<Client> try_open(std::string_view url, ClientOptions options = {});
 
-// The same without connecting: for an Operator (operate.h), or for several clients.
-HOLDFAST_API Result<std::shared_ptr<Origin>> try_origin(std::string_view url);
+// The same without connecting: for an Admin (operate.h), or for several clients.
+HOLDFAST_API Result<std::shared_ptr<Store>> try_store(std::string_view url);
 
 template <class F>
 auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
@@ -139,7 +139,7 @@ auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
   auto acquired = try_acquire(key, std::move(options));
   if (!acquired) {
     if (!acquired.error().busy()) return Out(std::move(acquired).error());
-    return Out(Ran<Value>{.holder = std::move(acquired).error().holder});
+    return Out(Ran<Value>{.owner = std::move(acquired).error().owner});
   }
   Lease lease = *std::move(acquired);
   const auto call = [&] {

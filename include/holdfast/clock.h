@@ -35,7 +35,7 @@ inline constexpr Millis never = Millis::max();
 inline constexpr Millis forever = Millis::max();
 
 // `t + d`, or the end of time where that would overflow.  `never` after anything is the end of time.
-constexpr Instant after(Instant t, Millis d) noexcept {
+constexpr Instant clamped_add(Instant t, Millis d) noexcept {
   if (d >= std::chrono::duration_cast<Millis>(Instant::max() - std::max(t, Instant{}))) return Instant::max();
   return t + d;
 }

@@ -17,7 +17,7 @@
 #include "holdfast/mariadb.h"
 #include "holdfast/memory.h"
 #include "holdfast/mongodb.h"
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 #include "holdfast/options.h"
 #include "holdfast/postgres.h"
 #include "holdfast/redis.h"

@@ -66,13 +66,13 @@ struct EnqueueReply {
   JobId id{};               // enqueued, replaced, duplicate: whose
   JobState state{};         // duplicate: of that one (of one that was pruned since: done)
   Micros since{};           // duplicate: enqueued at
-  std::string holder = {};  // locked: who
+  std::string owner = {};  // locked: who
   Micros now{};             // the store's wall clock
 };
 
 struct ClaimRequest {
   std::span<const std::string> queues;   // any of them
-  Holder holder;                         // new for each claim: of the claim, and of the lease
+  OwnerView owner;                         // new for each claim: of the claim, and of the lease
   Millis ttl{std::chrono::seconds(30)};  // of the claim
   int max_crashes = 3;                   // a job that took so many workers with it is dead
 };
@@ -96,12 +96,12 @@ struct Claimed {
 
 struct ClaimRef {
   JobId id;
-  Holder holder;
+  OwnerView owner;
 };
 
 struct Finish {
   JobId id{};
-  Holder holder{};     // of the claim
+  OwnerView owner{};     // of the claim
   JobState to{};       // done, queued, dead, dropped, cancelled
   Millis in{};         // queued: not before so long from now
   bool counts = true;  // queued: false if it is handed back: the attempt is taken off

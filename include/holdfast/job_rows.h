@@ -16,7 +16,7 @@ namespace holdfast {
 // Rises with every job of a store.  Zero is no job.
 enum class JobId : std::uint64_t {};
 inline constexpr JobId no_job{0};
-constexpr std::uint64_t number(JobId id) noexcept { return static_cast<std::uint64_t>(id); }
+constexpr std::uint64_t to_number(JobId id) noexcept { return static_cast<std::uint64_t>(id); }
 
 // How arguments become the key of a job's lock, if nobody says otherwise; see job_key() in job.h.
 enum class JobKeyForm : std::uint8_t {
@@ -75,7 +75,7 @@ struct JobRow {
   Unique unique{};
   bool slotted = false;      // it has its slot
   bool parked = false;       // queued: it has found its lock held, and waits for it
-  std::string holder = {};   // running: who has claimed it; the same name holds its lock.  Else: who did last
+  std::string owner = {};   // running: who has claimed it; the same name holds its lock.  Else: who did last
   std::string lock = {};     // the key of the lease it runs under; empty: none
   Token token{};             // of that lease
   Millis claim_remaining{};  // running: zero if the claim has run out

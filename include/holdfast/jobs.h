@@ -21,7 +21,7 @@
 #include "holdfast/export.h"
 #include "holdfast/job.h"
 #include "holdfast/job_type.h"
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 
 namespace holdfast {
 
@@ -31,7 +31,7 @@ struct Enqueued {
 };
 // Somebody who is no job holds the lock of a loner.
 struct Locked {
-  std::string holder;
+  std::string owner;
 };
 using EnqueueResult = std::variant<Enqueued, Duplicate, Locked>;
 
@@ -156,7 +156,7 @@ class HOLDFAST_API Jobs {
 
   // Takes the lock away from whoever has it, and says who that was; empty: nobody.  Of several (limit) the
   // first: again, until nobody has one.  Written down, and told to whoever loses it.  **This breaks what a
-  // lock promises**: see Operator::break_lease.
+  // lock promises**: see Admin::break_lease.
   template <class J, class... A>
   std::string unlock(const Break& why, A&&... args) const {
     return unlock(key_of<J>(std::forward<A>(args)...), why, detail::options_of<J>());

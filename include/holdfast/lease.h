@@ -15,7 +15,7 @@
 
 namespace holdfast {
 
-struct Hold;        // one lease as the client's threads see it
+struct LeaseState;        // one lease as the client's threads see it
 class ClientState;  // what a client and its leases share
 
 // What a release found.
@@ -102,13 +102,13 @@ class HOLDFAST_API Lease {
 
  private:
   friend class Client;
-  friend struct Adoption;
-  Lease(std::shared_ptr<Hold> hold, std::shared_ptr<ClientState> client) noexcept;
+  friend struct ClientAccess;
+  Lease(std::shared_ptr<LeaseState> state, std::shared_ptr<ClientState> client) noexcept;
   Status renew_by(Millis ttl, bool extend);
-  void go_on_from(Hold& earlier);
+  void go_on_from(LeaseState& earlier);
   void let_go() noexcept;
 
-  std::shared_ptr<Hold> hold_;
+  std::shared_ptr<LeaseState> state_;
   std::shared_ptr<ClientState> client_;
 };
 

@@ -66,12 +66,12 @@ class Lock {
     return options;
   }
   void check_unlocked() const {
-    if (held()) raise({Errc::invalid, "this lock on " + key_ + " is locked already: unlock it first"});
+    if (held()) throw_failure({Errc::invalid, "this lock on " + key_ + " is locked already: unlock it first"});
   }
   bool attempt(Millis wait) {
     check_unlocked();
     auto result = client_.try_acquire(key_, with_wait(std::max(wait, Millis::zero())));
-    if (!result && !result.error().busy()) raise(std::move(result).error());
+    if (!result && !result.error().busy()) throw_failure(std::move(result).error());
     if (result) lease_ = *std::move(result);
     return result.has_value();  // not whether we have a lease: one that was lost is still there
   }

@@ -37,11 +37,11 @@ struct Options {
   bool mysql = false;  // messages name it mysql://, as whoever wrote the URL did
 };
 
-// A new client of that database.  Its tables are not made by connecting but by Steward::init(), or
+// A new client of that database.  Its tables are not made by connecting but by StoreAdmin::init(), or
 // `holdfast init`: one that is missing is Errc::unprepared.
 //
 // Expiry is measured on the server's clock.  Connections are the client's own.  Waiters poll: the database
 // has no bell.
-HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::mariadb

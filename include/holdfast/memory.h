@@ -25,6 +25,6 @@ HOLDFAST_API void on_ring(Database&,
                           std::function<void(const std::string& client, const std::string& key)> ring);
 
 // A new client of that database.
-HOLDFAST_API std::shared_ptr<Origin> origin(std::shared_ptr<Database> database);
+HOLDFAST_API std::shared_ptr<Store> store(std::shared_ptr<Database> database);
 
 }  // namespace holdfast::memory

@@ -37,6 +37,6 @@ struct Options {
 //
 // Expiry is measured on the primary's clock.  A grant is told when a majority of a replica set, or a server
 // alone, has it in its journal.  Waiters are woken by a change stream on a replica set, and poll elsewhere.
-HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::mongodb

@@ -26,7 +26,7 @@ struct Options {
 };
 
 // A new client of that database.  The table is that of Ruby's `locker`: a Ruby process and ours on one table
-// exclude each other.  It is not made by connecting but by Steward::init(), or `holdfast init`: one that is
+// exclude each other.  It is not made by connecting but by StoreAdmin::init(), or `holdfast init`: one that is
 // missing is Errc::unprepared.
 //
 // Where no sslmode is given and the host is not local, the server has to prove its name: verify-full, with
@@ -34,7 +34,7 @@ struct Options {
 //
 // Expiry is measured on the server's clock.  Commits are durable whatever the role's synchronous_commit.
 // Connections are the client's own; behind a pooler (PgBouncer) waiters poll.
-HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 // Enqueues on a connection of the caller's own, beside that lock table.  In a transaction that is open there
 // the job is part of it: to be seen when that is committed, gone when it is rolled back.  Never begins one,

@@ -51,6 +51,6 @@ struct Options {
 // Expiry is measured on the server's wall clock.  A grant is as durable as the server: one without
 // append-only file forgets its leases when it is restarted, one with replicas may forget the last ones when
 // another takes over.  Tokens rise across all of this (docs/stores/redis.md).
-HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::redis

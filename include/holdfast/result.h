@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // result.h - the one way anything here fails.
 //
-// A function either returns Result<T> and does not throw for anything a store can do, or it is the
-// throwing spelling of such a function, which is always `try_x(...).value()`.  There is no third way
-// and no second body.
+// `try_x()` returns Result<T> and does not throw for anything that a store can do.  `x()` throws, and is always
+// `try_x().value()`.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -27,7 +28,7 @@ enum class Errc : std::uint8_t {
   unavailable,  // the store was not reached: nothing was applied
   in_doubt,     // the store was reached and did not answer: the request may have been applied
   refused,      // the store or the system does not let us: permission, unsafe or foreign database
-  unprepared,   // the store lacks tables that Operator::init() makes, and with them leases or jobs
+  unprepared,   // the store lacks tables that Admin::init() makes, and with them leases or jobs
   invalid,      // the caller's mistake: the text names the input and what would be right
   forked,       // this process is the child of the one that holds the client
 };
@@ -48,7 +49,7 @@ HOLDFAST_API const char* to_string(Loss) noexcept;
 struct HOLDFAST_API Error {
   Errc code;
   std::string detail;       // for people, never for branching
-  std::string holder = {};  // busy, timeout: who holds the key, if known
+  std::string owner = {};  // busy, timeout: who holds the key, if known
   Millis remaining = {};    // busy, timeout: how long that holder has left at most
   Loss loss = Loss::none;   // lost: why
 
@@ -81,36 +82,100 @@ class HOLDFAST_API LeaseLost : public Failure {
   Loss reason() const noexcept { return error().loss; }
 };
 
-[[noreturn]] HOLDFAST_API void raise(Error);  // throws LeaseLost or Failure
+[[noreturn]] HOLDFAST_API void throw_failure(Error);  // throws LeaseLost or Failure
 
-// A subset of std::expected<T, Error>, by the same names, until the oldest compiler we support has it.
+// A value, or why there is none.  The interface is that of std::expected<T, Error> in C++23; value() throws
+// Failure or LeaseLost where that throws std::bad_expected_access.
 template <class T = std::monostate>
 class [[nodiscard]] Result {
  public:
+  using value_type = T;
+  using error_type = Error;
+
+  Result() requires std::is_default_constructible_v<T> : state_(std::in_place_index<0>) {}
   Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   explicit operator bool() const noexcept { return has_value(); }
   bool has_value() const noexcept { return state_.index() == 0; }
 
+  // REQUIRES: has_value().
   T& operator*() & { return std::get<0>(state_); }
   const T& operator*() const& { return std::get<0>(state_); }
   T&& operator*() && { return std::get<0>(std::move(state_)); }
   T* operator->() { return &std::get<0>(state_); }
   const T* operator->() const { return &std::get<0>(state_); }
+  // REQUIRES: !has_value().
+  Error& error() & { return std::get<1>(state_); }
   const Error& error() const& { return std::get<1>(state_); }
   Error&& error() && { return std::get<1>(std::move(state_)); }
 
+  T& value() & { return check(), **this; }
+  const T& value() const& { return check(), **this; }
   T value() && {
-    if (!has_value()) raise(std::get<1>(std::move(state_)));
+    if (!has_value()) throw_failure(std::get<1>(std::move(state_)));
     return std::get<0>(std::move(state_));
+  }
+  template <class U>
+  T value_or(U&& otherwise) const& {
+    return has_value() ? **this : static_cast<T>(std::forward<U>(otherwise));
+  }
+  template <class U>
+  T value_or(U&& otherwise) && {
+    return has_value() ? *std::move(*this) : static_cast<T>(std::forward<U>(otherwise));
+  }
+
+  // next(value), which returns a Result; or the error.
+  template <class F>
+  auto and_then(F&& next) & { return chain(*this, std::forward<F>(next)); }
+  template <class F>
+  auto and_then(F&& next) const& { return chain(*this, std::forward<F>(next)); }
+  template <class F>
+  auto and_then(F&& next) && { return chain(std::move(*this), std::forward<F>(next)); }
+
+  // Result(change(value)); or the error.
+  template <class F>
+  auto transform(F&& change) & { return map(*this, std::forward<F>(change)); }
+  template <class F>
+  auto transform(F&& change) const& { return map(*this, std::forward<F>(change)); }
+  template <class F>
+  auto transform(F&& change) && { return map(std::move(*this), std::forward<F>(change)); }
+
+  // The value; or mend(error), which returns a Result<T>.
+  template <class F>
+  Result or_else(F&& mend) const& { return has_value() ? *this : std::invoke(std::forward<F>(mend), error()); }
+  template <class F>
+  Result or_else(F&& mend) && {
+    return has_value() ? std::move(*this) : std::invoke(std::forward<F>(mend), std::move(*this).error());
   }
 
  private:
+  void check() const {
+    if (!has_value()) throw_failure(std::get<1>(state_));
+  }
+  template <class Self, class F>
+  static auto chain(Self&& self, F&& next) {
+    using Next = std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::forward<Self>(self))>>;
+    if (!self.has_value()) return Next(std::forward<Self>(self).error());
+    return Next(std::invoke(std::forward<F>(next), *std::forward<Self>(self)));
+  }
+  template <class Self, class F>
+  static auto map(Self&& self, F&& change) {
+    using Changed = std::remove_cvref_t<std::invoke_result_t<F, decltype(*std::forward<Self>(self))>>;
+    if constexpr (std::is_void_v<Changed>) {
+      if (!self.has_value()) return Result<>(std::forward<Self>(self).error());
+      std::invoke(std::forward<F>(change), *std::forward<Self>(self));
+      return Result<>();
+    } else {
+      if (!self.has_value()) return Result<Changed>(std::forward<Self>(self).error());
+      return Result<Changed>(std::invoke(std::forward<F>(change), *std::forward<Self>(self)));
+    }
+  }
+
   std::variant<T, Error> state_;
 };
 
+// Whether it was done: Status{} says yes.
 using Status = Result<>;
-inline Status ok() { return std::monostate{}; }
 
 }  // namespace holdfast

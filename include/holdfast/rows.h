@@ -17,20 +17,20 @@ namespace holdfast {
 // only within one key.  63 bits; zero is no token.
 enum class Token : std::uint64_t {};
 inline constexpr Token no_token{0};
-constexpr std::uint64_t number(Token t) noexcept { return static_cast<std::uint64_t>(t); }
+constexpr std::uint64_t to_number(Token t) noexcept { return static_cast<std::uint64_t>(t); }
 
 // Strong types: no two arguments of a lease operation can be swapped.
 struct Key {
   std::string_view text;
 };
-struct Holder {
+struct OwnerView {
   std::string_view text;
 };
 
 // One row for people: who holds what.  Not for decisions.
 struct LeaseRow {
   std::string key;
-  std::string holder;           // whoever has it, or had it last if it ran out; empty after a release
+  std::string owner;           // whoever has it, or had it last if it ran out; empty after a release
   Token token{};                // none: another program, which gives none, holds it
   Millis remaining{};           // zero: free
   std::optional<Millis> ttl{};  // what remained when its end was last set, by a grant or a renewal; none: the
@@ -44,7 +44,7 @@ struct LeaseRow {
 struct PlaceRow {
   std::string key;
   std::string client;
-  std::string holder;  // who would hold it: whoever of that client asked last
+  std::string owner;  // who would hold it: whoever of that client asked last
   Millis remaining{};
 };
 
@@ -53,7 +53,7 @@ struct LogRow {
   Micros at{};  // wall clock, since 1970
   std::string key;
   std::string event;   // "taken-over" (the old holder's lease had run out or its process was dead), "broken"
-  std::string holder;  // who lost it
+  std::string owner;  // who lost it
   Token token{};       // the token that was lost
   std::string by;      // who has it now, or who broke it
   std::string reason;
@@ -101,7 +101,7 @@ struct Finding {
   std::string topic;      // "redis.eviction": the row of the page docs/stores/redis.md
   std::string what;       // what is so, and what can come of it
   std::string advice;     // what to change; empty: nothing
-  bool told = false;      // to every client, when it opens the store
+  bool at_open = false;   // reported to every client that opens the store
   bool accepted = false;  // the user has said so, by its topic: `accept=redis.eviction` in a URL
 };
 

@@ -37,12 +37,12 @@ struct Options {
 // Commits are WAL with synchronous=NORMAL: nothing acknowledged is lost when a process dies; a power cut
 // may lose the last moments, but then the machine has rebooted and every lease is void anyway.  Jobs are
 // written with synchronous=FULL: what was acknowledged survives a power cut too.
-HOLDFAST_API Result<std::shared_ptr<Origin>> origin(Options options);
+HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 // Enqueues in a transaction of the caller's own: the job is there when they commit, together with what else
 // they write, and is not when they roll back.  `connection` is a connection of theirs (sqlite3_open) to our
 // file, or one to which it is attached under the name `schema`; jobs of this table have been opened there
-// before (Origin::jobs), else Errc::refused.
+// before (Store::jobs), else Errc::refused.
 //
 // It neither begins nor commits: Errc::invalid where no transaction is open.  Begin it with BEGIN IMMEDIATE;
 // one that has read first may have to be rolled back (Errc::unavailable).  How long it waits for others is

@@ -2,10 +2,10 @@
 // store.h - what a database must be able to do to keep leases.  For those who write a store; whoever
 // only uses leases needs client.h.
 //
-//   Store    one connection: applies batches of lease requests, lists what it keeps
-//   Bell     tells a client that a key may have become free
-//   Steward  makes the tables, and takes away what nobody needs any more
-//   Origin   where all of these come from: it opens as many connections as a client needs
+//   StoreConnection    one connection: applies batches of lease requests, lists what it keeps
+//   StoreListener     tells a client that a key may have become free
+//   StoreAdmin  makes the tables, and takes away what nobody needs any more
+//   Store   where all of these come from: it opens as many connections as a client needs
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -35,7 +35,7 @@ enum class Verb : std::uint8_t {
 struct Request {
   Verb verb;
   Key key;
-  Holder holder;
+  OwnerView owner;
   Token token{};   // renew, release: that grant only (none: whichever the holder has); evict: required
   Millis ttl{};    // acquire, renew
   Millis place{};  // acquire: if busy, keep this client's place in the queue so long; release: leave the
@@ -52,7 +52,7 @@ enum class Verdict : std::uint8_t { granted, released, busy, lost };
 struct Reply {
   Verdict verdict{};
   Token token{};          // granted: of the grant.  Else: the last one this key has given out, or none
-  std::string holder{};   // whom the row names; that holder has the key only if `remaining` is not zero
+  std::string owner{};   // whom the row names; that holder has the key only if `remaining` is not zero
   Millis remaining{};     // of whoever holds the key now.  Busy with no holder: of the queue's first place
   std::uint32_t ahead{};  // busy: live places before ours
   StoreTime now{};  // the store's clock when it answered; zero: it did not tell, as of a lease not there
@@ -61,16 +61,16 @@ struct Reply {
 
 // Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it
 // alone.  Used by one thread, which may differ from the store's.
-class HOLDFAST_API Bell {
+class HOLDFAST_API StoreListener {
  public:
-  virtual ~Bell() = default;
+  virtual ~StoreListener() = default;
   // Readable when something rang.
   virtual int fd() const noexcept = 0;
   // Takes what rang: keys.  Empty: anything may have happened.
-  virtual Result<std::vector<std::string>> rung() = 0;
+  virtual Result<std::vector<std::string>> ready() = 0;
 };
 
-// A Store applies batches of lease requests in one round trip.
+// A StoreConnection applies batches of lease requests in one round trip.
 //
 //   the row is                | acquire(h)                      | renew(h)                | release(h)
 //   --------------------------+---------------------------------+-------------------------+------------------
@@ -100,10 +100,10 @@ class HOLDFAST_API Bell {
 // is decided who is first.  It stays, so that a live waiter keeps its order by its next refresh, until the
 // key is granted by such an acquire.  Only the order depends on it, never who holds.
 //
-// A Store is used by one thread at a time and need not lock.  `Batched` lifts that to any number.
-class HOLDFAST_API Store {
+// A StoreConnection is used by one thread at a time and need not lock.  `Batched` lifts that to any number.
+class HOLDFAST_API StoreConnection {
  public:
-  virtual ~Store() = default;
+  virtual ~StoreConnection() = default;
 
   // Fills replies[i] with the answer to requests[i], returning by `until` or soon after.  `until` binds
   // the store too: an acquire that reaches it later grants nothing.  On failure the replies mean nothing,
@@ -122,14 +122,14 @@ class HOLDFAST_API Store {
   virtual Result<Traits> examine(Instant until) = 0;
 
   // This client's bell, or null where the database has none: then waiters poll.
-  virtual std::unique_ptr<Bell> bell() { return nullptr; }
+  virtual std::unique_ptr<StoreListener> listener() { return nullptr; }
 };
 
-// What people do to a store that is no lease operation.  Beside Store, because it must work where no lease
+// What people do to a store that is no lease operation.  Beside StoreConnection, because it must work where no lease
 // can be kept yet.  Connects when it is asked something; used by one thread at a time.
-class HOLDFAST_API Steward {
+class HOLDFAST_API StoreAdmin {
  public:
-  virtual ~Steward() = default;
+  virtual ~StoreAdmin() = default;
 
   // What is missing to keep leases there, as statements in the order in which init() would run them; none:
   // nothing is missing.  Changes nothing, and makes nothing.
@@ -151,14 +151,14 @@ class JobEngine;                       // job_engine.h
 enum class JobKeyForm : std::uint8_t;  // job_rows.h
 
 // Where a client's stores come from.  Any thread may call any of it.
-class HOLDFAST_API Origin {
+class HOLDFAST_API Store {
  public:
-  virtual ~Origin() = default;
+  virtual ~Store() = default;
 
   // A connection of its own, ready for use.
-  virtual Result<std::unique_ptr<Store>> connect(Instant until) = 0;
+  virtual Result<std::unique_ptr<StoreConnection>> connect(Instant until) = 0;
 
-  virtual std::unique_ptr<Steward> steward() = 0;
+  virtual std::unique_ptr<StoreAdmin> admin() = 0;
 
   // A connection of its own for jobs, whose locks are leases of this table.  Errc::refused where none are
   // kept, unprepared where init() would make what they need.
@@ -168,7 +168,7 @@ class HOLDFAST_API Origin {
   virtual JobKeyForm job_key_form() const noexcept;
 
   // The same database, another table or collection.
-  virtual Result<std::shared_ptr<Origin>> in(std::string_view table) = 0;
+  virtual Result<std::shared_ptr<Store>> in(std::string_view table) = 0;
 
   // For people; holds no secret.
   virtual std::string name() const = 0;

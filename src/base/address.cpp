@@ -20,14 +20,14 @@ Status decode(std::string_view text, std::string& into) {
   auto decoded = percent_decoded(text);
   if (!decoded) return invalid("has a % that is not followed by two hex digits");
   into = *std::move(decoded);
-  return ok();
+  return Status{};
 }
 
 Status parse_user(std::string_view text, Address& address) {
   address.has_user = true;
   const std::size_t colon = text.find(':');
   if (Status s = decode(text.substr(0, colon), address.user); !s) return s;
-  if (colon == std::string_view::npos) return ok();
+  if (colon == std::string_view::npos) return Status{};
   address.has_password = true;
   return decode(text.substr(colon + 1), address.password);
 }
@@ -37,7 +37,7 @@ Status parse_port(std::string_view text, Address& address) {
   if (error != std::errc{} || end != text.data() + text.size() || address.port == 0)
     return invalid("has a port" + (address.clear ? " \"" + printable(text) + "\"" : "") +
                    " that is no number from 1 to 65535");
-  return ok();
+  return Status{};
 }
 
 // Without an @ before it, what reads as a host may be the user of somebody who forgot the rest, or wrote %40.
@@ -63,7 +63,7 @@ Status parse_host(std::string_view text, Address& address) {
   const auto odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
   if (std::any_of(address.host.begin(), address.host.end(), odd)) return invalid("has a blank in its host");
   address.clear = address.clear && is_host(address);
-  return end >= text.size() ? ok() : parse_port(text.substr(end + 1), address);
+  return end >= text.size() ? Status{} : parse_port(text.substr(end + 1), address);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ bool passes(const std::string& why) {
 
 Status Driver::load() {
   const std::lock_guard lock(mutex_);
-  if (loaded_) return ok();
+  if (loaded_) return Status{};
   void* const handle = ::dlopen(library_, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* const words = ::dlerror();
@@ -40,7 +40,7 @@ Status Driver::load() {
     std::memcpy(function.pointer, &address, sizeof address);
   }
   loaded_ = true;
-  return ok();
+  return Status{};
 }
 
 }  // namespace holdfast

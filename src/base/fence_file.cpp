@@ -38,8 +38,8 @@ Error refused(const std::string& path, int error) { return refused(path, std::st
 std::string line_of(Token token) {
   char text[line_length + 1];
   std::snprintf(text, sizeof text, "%s%019llu %016llx\n", title.data(),
-                static_cast<unsigned long long>(number(token)),
-                static_cast<unsigned long long>(number(token)));
+                static_cast<unsigned long long>(to_number(token)),
+                static_cast<unsigned long long>(to_number(token)));
   return text;
 }
 
@@ -105,7 +105,7 @@ Status check_sidecar(int fd, const std::string& path, const Fenced& fenced) {
   const bool trusted = found.st_uid == ::geteuid() || found.st_uid == 0 ||
                        found.st_uid == fenced.stat.st_uid || fenced.may_be_marked_by_others(found);
   if (!trusted) return refused(path, "it belongs to somebody who has no business there; take it away");
-  return ok();
+  return Status{};
 }
 
 // The sidecar belongs to whom FILE belongs, as far as we may give it away.
@@ -173,12 +173,12 @@ Status lock(int fd, const std::string& path, const std::string& file, Millis wai
       error = set_lock(fd, F_OFD_SETLK);
     }
   }
-  if (error == 0) return ok();
+  if (error == 0) return Status{};
   if (error != EAGAIN) return refused(path, error);
   const auto inside = read_mark(fd, path);
   return Error{wait > Millis::zero() ? Errc::timeout : Errc::busy,
                printable(file) + " is being worked on" +
-                   (inside ? " under token " + std::to_string(number(*inside)) : "")};
+                   (inside ? " under token " + std::to_string(to_number(*inside)) : "")};
 }
 
 Status sync_folder(int fd, const std::string& path) {
@@ -186,7 +186,7 @@ Status sync_folder(int fd, const std::string& path) {
   // Who may not read the folder can only have all of its file system written.
   const bool secluded = !folder && errno == EACCES;
   if (secluded ? ::syncfs(fd) != 0 : !folder || ::fsync(folder.get()) != 0) return refused(path, errno);
-  return ok();
+  return Status{};
 }
 
 Status write_line(int fd, const std::string& path, Token token) {
@@ -195,7 +195,7 @@ Status write_line(int fd, const std::string& path, Token token) {
   if (written < 0) return refused(path, errno);
   if (static_cast<std::size_t>(written) != line.size()) return refused(path, ENOSPC);
   if (::fsync(fd) != 0) return refused(path, errno);
-  return ok();
+  return Status{};
 }
 
 // Also if it stands there already: the one who wrote it may not have come to the fsync, or failed in it.  So
@@ -245,12 +245,12 @@ bool is_still_there(int fd, const std::string& path) {
 }  // namespace
 
 Status check_claim(Token token, Token seen, const std::string& what) {
-  if (token == no_token || number(token) > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+  if (token == no_token || to_number(token) > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
     return Error{Errc::invalid,
-                 std::to_string(number(token)) + " is no token: give the one that came with the lease"};
-  if (token >= seen) return ok();
-  Error error{Errc::lost, "token " + std::to_string(number(token)) + " is too old: " + what + " has seen " +
-                              std::to_string(number(seen))};
+                 std::to_string(to_number(token)) + " is no token: give the one that came with the lease"};
+  if (token >= seen) return Status{};
+  Error error{Errc::lost, "token " + std::to_string(to_number(token)) + " is too old: " + what + " has seen " +
+                              std::to_string(to_number(seen))};
   error.loss = Loss::stolen;
   return error;
 }
@@ -285,7 +285,7 @@ Result<std::string> fence_path(const std::string& file) {
 
 Result<FenceFile> FenceFile::claim(const std::string& file, Token token, Millis wait) {
   if (Status s = check_claim(token, no_token, file); !s) return std::move(s).error();
-  const Instant end = after(BootClock::now(), wait);
+  const Instant end = clamped_add(BootClock::now(), wait);
   for (;;) {
     const auto path = fence_path(file);
     if (!path) return path.error();

@@ -32,16 +32,16 @@ std::string user_name() {
 
 }  // namespace
 
-std::string holder_name(std::string_view guid) {
+std::string owner_name(std::string_view guid) {
   return "host:" + host_name() + " pid:" + std::to_string(getpid()) + " guid:" + std::string(guid);
 }
 
-std::optional<Whereabouts> whereabouts(std::string_view holder) {
+std::optional<Whereabouts> whereabouts(std::string_view owner) {
   constexpr auto none = std::string_view::npos;
-  const std::size_t pid = holder.find(" pid:");
-  const std::size_t guid = holder.find(" guid:");
-  if (!holder.starts_with("host:") || pid == none || guid == none || pid > guid) return std::nullopt;
-  const std::string_view host = holder.substr(5, pid - 5), number = holder.substr(pid + 5, guid - pid - 5);
+  const std::size_t pid = owner.find(" pid:");
+  const std::size_t guid = owner.find(" guid:");
+  if (!owner.starts_with("host:") || pid == none || guid == none || pid > guid) return std::nullopt;
+  const std::string_view host = owner.substr(5, pid - 5), number = owner.substr(pid + 5, guid - pid - 5);
   if (host.find(' ') != none || number.find_first_not_of("0123456789") != none) return std::nullopt;
   return Whereabouts{std::string(host), std::string(number)};
 }

@@ -36,7 +36,7 @@ Found look_up(const std::string& host, const std::string& port, int flags) {
 }
 
 [[noreturn]] void unknown(const std::string& host, const std::string& why) {
-  raise({Errc::unavailable, "the host \"" + printable(host) + "\" is not found: " + why});
+  throw_failure({Errc::unavailable, "the host \"" + printable(host) + "\" is not found: " + why});
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ bool Error::retryable() const noexcept {
   return false;
 }
 
-void raise(Error error) {
+void throw_failure(Error error) {
   if (error.code == Errc::lost) throw LeaseLost(std::move(error));
   throw Failure(std::move(error));
 }

@@ -38,7 +38,7 @@ int try_to_connect(int fd, const sockaddr* address, socklen_t length, Instant un
 
 Fd open_socket(int family) {
   Fd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) raise(system_error(errno));
+  if (!fd) throw_failure(system_error(errno));
   return fd;
 }
 
@@ -60,13 +60,13 @@ Fd connect_unix(const std::string& path, Instant until) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
-    raise({Errc::invalid, "the path of the socket, " + printable(path) + ", is too long: the system takes " +
+    throw_failure({Errc::invalid, "the path of the socket, " + printable(path) + ", is too long: the system takes " +
                               std::to_string(sizeof address.sun_path - 1) + " bytes"});
   std::memcpy(address.sun_path, path.data(), path.size());
   Fd fd = open_socket(AF_UNIX);
   const int error =
       try_to_connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address, until);
-  if (error != 0) raise(system_error(error));
+  if (error != 0) throw_failure(system_error(error));
   return fd;
 }
 
@@ -85,7 +85,7 @@ Fd connect_tcp(const std::string& host, std::uint16_t port, Instant until) {
     if (failed == 0) return fd;
     if (i == 0 || error == EAFNOSUPPORT || error == EADDRNOTAVAIL) error = failed;
   }
-  raise(system_error(error));
+  throw_failure(system_error(error));
 }
 
 void block_briefly(int fd, Millis longest) noexcept {

@@ -38,22 +38,22 @@ void drain(int fd) {
 
 Wakeup::Wakeup()
     : timer_(opened(timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd_create")),
-      bell_(opened(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")) {}
+      event_(opened(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), "eventfd")) {}
 
 void Wakeup::ring() noexcept {
   const std::uint64_t one = 1;
-  while (::write(bell_.get(), &one, sizeof one) < 0 && errno == EINTR) {
+  while (::write(event_.get(), &one, sizeof one) < 0 && errno == EINTR) {
   }
 }
 
 Wakeup::Why Wakeup::wait(Instant at, int extra_fd) {
   arm(timer_.get(), at);
-  pollfd fds[] = {{bell_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}, {extra_fd, POLLIN, 0}};
+  pollfd fds[] = {{event_.get(), POLLIN, 0}, {timer_.get(), POLLIN, 0}, {extra_fd, POLLIN, 0}};
   while (::poll(fds, 3, -1) < 0 && errno == EINTR) {
   }
   if (fds[0].revents != 0) {
-    drain(bell_.get());
-    return Why::rung;
+    drain(event_.get());
+    return Why::ready;
   }
   if (fds[2].revents != 0) return Why::extra;
   drain(timer_.get());

@@ -12,7 +12,7 @@ namespace holdfast {
 // ring() may be called by any thread, also before the wait; one thread waits.
 class Wakeup {
  public:
-  enum class Why { moment, rung, extra };
+  enum class Why { moment, ready, extra };
 
   Wakeup();  // throws std::system_error when the process is out of descriptors
 
@@ -23,7 +23,7 @@ class Wakeup {
 
  private:
   Fd timer_;
-  Fd bell_;
+  Fd event_;
 };
 
 }  // namespace holdfast

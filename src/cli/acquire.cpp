@@ -18,7 +18,7 @@ int execute(const Acquire& command, const Common& common) {
   if (common.json)
     say(json_of(lease));
   else
-    say(aligned({{"owner", std::string(lease.owner())}, {"token", std::to_string(number(lease.token()))}},
+    say(aligned({{"owner", std::string(lease.owner())}, {"token", std::to_string(to_number(lease.token()))}},
                 false, false));
   if (answered()) return exit_ok;
   // Main says that it could not be told.  Nobody could give back what nobody was told of; but by a name that

@@ -50,7 +50,7 @@ void note_written(bool written) {
 
 Status answered() {
   note_written(std::fflush(stdout) == 0);
-  return trouble() == 0 ? ok() : Status(unwritten(trouble()));
+  return trouble() == 0 ? Status{} : Status(unwritten(trouble()));
 }
 
 Error unwritten(int error) {

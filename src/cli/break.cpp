@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {
@@ -22,7 +22,7 @@ int execute(const Break& command, const Common& common) {
     say(json_of_texts({{"key", command.key}, {"holder", *broken}, {"reason", command.reason}}));
     return exit_ok;
   }
-  say(printable(command.key) + " is taken away from " + printable(short_holder(*broken)));
+  say(printable(command.key) + " is taken away from " + printable(short_owner(*broken)));
   complain(before->lease.detached
                ? "nobody renews it by itself: whoever holds it is told when they renew or release"
                : "it works on until its next renewal, a third of its ttl at most; end it if you can");

@@ -28,7 +28,7 @@ Millis Connecting::for_opening() const {
   constexpr Millis at_least = 100ms;
   const Millis usual = ClientOptions{}.connect_wait;
   if (wait_ == Millis::zero()) return usual;
-  return std::clamp(std::chrono::ceil<Millis>(after(began_, limit()) - BootClock::now()), at_least, usual);
+  return std::clamp(std::chrono::ceil<Millis>(clamped_add(began_, limit()) - BootClock::now()), at_least, usual);
 }
 
 Millis Connecting::left() const {
@@ -39,10 +39,10 @@ Millis Connecting::left() const {
 
 bool Connecting::pause(const Error& error) {
   const Instant now = BootClock::now();
-  const Instant end = after(began_, limit());
+  const Instant end = clamped_add(began_, limit());
   if (!error.retryable() || now >= end) return false;
   // Whoever waits for minutes should know why.  A restart is not worth a mail of cron's.
-  if (!told_ && now >= after(began_, a_restart)) {
+  if (!told_ && now >= clamped_add(began_, a_restart)) {
     told_ = true;
     complain(error.detail + "; trying for another " +
              format_duration(std::chrono::ceil<std::chrono::seconds>(end - now)));
@@ -50,7 +50,7 @@ bool Connecting::pause(const Error& error) {
   Wakeup wakeup;
   const std::stop_callback wake(stop_, [&] { wakeup.ring(); });
   const Millis length = core::growing(first_pause, longest_pause, pauses_++);
-  wakeup.wait(std::min(end, after(now, core::scaled(length, 0.75 + jitter_.fraction() / 4))));
+  wakeup.wait(std::min(end, clamped_add(now, core::scaled(length, 0.75 + jitter_.fraction() / 4))));
   return !stop_.stop_requested();
 }
 

@@ -13,13 +13,13 @@ namespace {
 
 Json millis(Millis duration) { return duration == never ? Json() : Json(duration.count()); }
 
-Json host_of(const std::string& holder) {
-  const auto where = whereabouts(holder);
+Json host_of(const std::string& owner) {
+  const auto where = whereabouts(owner);
   return where ? Json(where->host) : Json();
 }
 
-Json pid_of(const std::string& holder) {
-  const auto where = whereabouts(holder);
+Json pid_of(const std::string& owner) {
+  const auto where = whereabouts(owner);
   const auto pid = where ? whole_number<std::uint64_t>(where->pid) : std::nullopt;
   return pid ? Json(*pid) : Json();
 }
@@ -27,7 +27,7 @@ Json pid_of(const std::string& holder) {
 Json object_of(const LeaseRow& row) {
   const auto held = held_for(row, wall_now());
   return {{"key", row.key},
-          {"holder", row.holder},
+          {"holder", row.owner},
           {"token", token_of(row.token)},
           {"remaining_ms", millis(row.remaining)},
           {"ttl_ms", row.ttl ? millis(*row.ttl) : Json()},
@@ -36,19 +36,19 @@ Json object_of(const LeaseRow& row) {
           {"note", row.note},
           {"detached", row.detached},
           {"waiting", row.waiting},
-          {"host", host_of(row.holder)},
-          {"pid", pid_of(row.holder)}};
+          {"host", host_of(row.owner)},
+          {"pid", pid_of(row.owner)}};
 }
 
 Json object_of(const PlaceRow& row) {
   return {{"key", row.key},
           {"client", row.client},
-          {"holder", row.holder},
+          {"holder", row.owner},
           {"remaining_ms", millis(row.remaining)}};
 }
 
 Json object_of(const LogRow& row) {
-  return {{"at_us", row.at.count()},      {"key", row.key}, {"event", row.event},  {"holder", row.holder},
+  return {{"at_us", row.at.count()},      {"key", row.key}, {"event", row.event},  {"holder", row.owner},
           {"token", token_of(row.token)}, {"by", row.by},   {"reason", row.reason}};
 }
 
@@ -78,7 +78,7 @@ std::string json_of(const Change& change) {
   return line_of({{"at_us", change.at.count()},
                   {"event", to_string(change.event)},
                   {"key", change.key},
-                  {"holder", change.holder},
+                  {"holder", change.owner},
                   {"token", token_of(change.token)},
                   {"by", change.by},
                   {"remaining_ms", millis(change.remaining)},
@@ -93,7 +93,7 @@ std::string json_of(const Purged& purged) {
 std::string json_of(const Lease& lease) {
   return line_of({{"key", lease.key()},
                   {"owner", lease.owner()},
-                  {"token", number(lease.token())},
+                  {"token", to_number(lease.token())},
                   {"remaining_ms", millis(lease.remaining())},
                   {"attempts", lease.attempts()}});
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cli/see/changes.h"
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 
 namespace holdfast::cli {
 

@@ -38,7 +38,7 @@ void choose(Setup& setup, const StoreWord& said, const Command& command) {
   if (choice)
     setup.store = *std::move(choice);
   else if (needs_store(command))
-    raise(std::move(choice).error());
+    throw_failure(std::move(choice).error());
   else
     setup.no_store = std::move(choice).error();
   setup.store.from = setup.no_store ? said.from : setup.store.from;
@@ -60,7 +60,7 @@ int holdfast_main(std::span<char* const> argv) {
   LazyConfiguration configuration;
   std::vector<Entry> filled_in;
   auto parsed = parse_command_line(argv, [&](const std::string& command, Given& given) {
-    filled_in = fill_in(configuration.get(), command, given);
+    filled_in = substitute(configuration.get(), command, given);
   });
   if (!parsed) return fail(blamed(std::move(parsed).error(), filled_in));
   if (lends_stdout(*parsed)) let_stdout_take_all();

@@ -123,7 +123,7 @@ Status say_now(std::string_view line) {
       return unwritten(errno);
     }
   }
-  return ok();
+  return Status{};
 }
 
 void complain(std::string_view sentence) noexcept {
@@ -141,12 +141,12 @@ void complain(std::string_view sentence) noexcept {
 int fail(const Error& error) {
   // The library tells a holder's whole name; in a sentence the part that people know is enough.
   std::string sentence = error.detail;
-  const std::string holder = printable(error.holder);
-  if (const std::size_t at = holder.empty() ? std::string::npos : sentence.find(" held by " + holder);
+  const std::string owner = printable(error.owner);
+  if (const std::size_t at = owner.empty() ? std::string::npos : sentence.find(" held by " + owner);
       at != std::string::npos)
-    sentence.replace(at + std::strlen(" held by "), holder.size(), printable(short_holder(error.holder)));
+    sentence.replace(at + std::strlen(" held by "), owner.size(), printable(short_owner(error.owner)));
   const bool known =
-      error.busy() && !error.holder.empty() && error.remaining > Millis::zero() && error.remaining != never;
+      error.busy() && !error.owner.empty() && error.remaining > Millis::zero() && error.remaining != never;
   complain(sentence + (known ? " (" + format_duration(error.remaining) + " left)" : ""));
   return exit_code(error.code);
 }
@@ -177,13 +177,13 @@ std::string aligned(const Rows& rows, bool headed, bool colour) {
   return text;
 }
 
-std::string short_holder(std::string_view holder) {
-  if (const auto where = whereabouts(holder)) return where->host + " pid " + where->pid;
+std::string short_owner(std::string_view owner) {
+  if (const auto where = whereabouts(owner)) return where->host + " pid " + where->pid;
   // Who broke a lease is told as olga@HOST pid N, and no host has an @.
-  const std::size_t pid = holder.find(" pid ");
+  const std::size_t pid = owner.find(" pid ");
   const bool like_a_process =
-      holder.starts_with("host:") || (pid != std::string_view::npos && holder.find('@') > pid);
-  return like_a_process ? '"' + std::string(holder) + '"' : std::string(holder);
+      owner.starts_with("host:") || (pid != std::string_view::npos && owner.find('@') > pid);
+  return like_a_process ? '"' + std::string(owner) + '"' : std::string(owner);
 }
 
 }  // namespace holdfast::cli

@@ -51,6 +51,6 @@ std::string aligned(const Rows& rows, bool headed, bool colour);
 
 // The default name of a holder, "host:H pid:P guid:G", as "H pid P"; any other as it is, in quotes if it
 // could be taken for a process.
-std::string short_holder(std::string_view holder);
+std::string short_owner(std::string_view owner);
 
 }  // namespace holdfast::cli

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {

@@ -2,7 +2,7 @@
 // wait.cpp - `holdfast wait KEY`: until nobody holds it.
 #include "cli/commands.h"
 #include "cli/connecting.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/run/waiting_line.h"
 
@@ -14,7 +14,7 @@ int execute(const Wait& command, const Common& common) {
   if (!looked) return fail(looked.error());
   if (looked->unused) return exit_ok;
   const Status free = [&] {
-    const WaitingLine line(Operator(try_origin(common.store).value()), command.key);
+    const WaitingLine line(Admin(try_store(common.store).value()), command.key);
     return looked->by_hand.try_wait_until_free(command.key, {.wait = connecting.left()});
   }();
   return free ? exit_ok : fail(free.error());

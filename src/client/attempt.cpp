@@ -5,7 +5,7 @@
 
 #include "base/duration.h"
 #include "base/text.h"
-#include "client/tell.h"
+#include "client/log.h"
 #include "core/deadline.h"
 
 namespace holdfast {
@@ -16,9 +16,9 @@ Attempt::Attempt(ClientState& client, std::string_view key, const core::Terms& t
     : client_(client),
       key_(key),
       terms_(terms),
-      holder_(terms.owner ? *terms.owner : client.new_holder()),
+      owner_(terms.owner ? *terms.owner : client.new_owner()),
       start_(BootClock::now()),
-      give_up_(after(start_, terms.wait)),
+      give_up_(clamped_add(start_, terms.wait)),
       acquiring_(plan(), start_),
       jitter_(static_cast<std::uint64_t>(start_.time_since_epoch().count())) {}
 
@@ -36,20 +36,20 @@ core::AcquirePlan Attempt::plan() const {
 
 // An interval of the caller's may throw, and memory may be short: what may have been granted is given back
 // all the same.  So the room for that is made before anything is asked for.
-Result<std::shared_ptr<Hold>> Attempt::run() {
-  room_ = Keeper::room_for({.verb = Verb::release, .key = {key_}, .holder = given_back()});
+Result<std::shared_ptr<LeaseState>> Attempt::run() {
+  room_ = Keeper::room_for({.verb = Verb::release, .key = {key_}, .owner = given_back()});
   try {
     return take_turn();
   } catch (...) {
     core::Acquiring::Done done{};
     done.tidy = true;
-    done.tidy_again = after(BootClock::now(), core::attempt_limit(terms_.ttl));
+    done.tidy_again = clamped_add(BootClock::now(), core::attempt_limit(terms_.ttl));
     tidy(done);
     throw;
   }
 }
 
-Result<std::shared_ptr<Hold>> Attempt::take_turn() {
+Result<std::shared_ptr<LeaseState>> Attempt::take_turn() {
   if (!terms_.queues()) return drive();
   waiter_.emplace(client_.waiting_, key_);
   const std::stop_callback wake(terms_.stop, [this] { waiter_->wake(); });
@@ -58,10 +58,10 @@ Result<std::shared_ptr<Hold>> Attempt::take_turn() {
 }
 
 // All waiters of this process for this key are one at the store: the first at the gate.
-std::optional<Result<std::shared_ptr<Hold>>> Attempt::wait_for_turn() {
+std::optional<Result<std::shared_ptr<LeaseState>>> Attempt::wait_for_turn() {
   if (waiter_->first()) return std::nullopt;
   // A name of one's own may hold the key already, and must not wait for itself behind another.
-  if (terms_.owner && ask_as_owner(after(start_, core::attempt_limit(terms_.ttl)))) return grant();
+  if (terms_.owner && ask_as_owner(clamped_add(start_, core::attempt_limit(terms_.ttl)))) return grant();
   while (!waiter_->first()) {
     const bool over = BootClock::now() >= give_up_;
     if (over || stopped()) {
@@ -75,7 +75,7 @@ std::optional<Result<std::shared_ptr<Hold>>> Attempt::wait_for_turn() {
   return std::nullopt;
 }
 
-Result<std::shared_ptr<Hold>> Attempt::drive() {
+Result<std::shared_ptr<LeaseState>> Attempt::drive() {
   using core::Acquiring;
   while (true) {
     if (stopped()) acquiring_.stop();
@@ -85,7 +85,7 @@ Result<std::shared_ptr<Hold>> Attempt::drive() {
     } else if (const auto* to_sleep = std::get_if<Acquiring::Sleep>(&step)) {
       if (waiter_) {
         waiter_->sleep(to_sleep->until);
-        if (BootClock::now() < to_sleep->until) acquiring_.rung();
+        if (BootClock::now() < to_sleep->until) acquiring_.ready();
       } else {
         Wakeup wakeup;
         const std::stop_callback wake(terms_.stop, [&] { wakeup.ring(); });
@@ -111,7 +111,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
   if (waiter_ && step.place > 0ms) waiter_->queueing();
   const auto reply = client_.send({.verb = Verb::acquire,
                                    .key = {key_},
-                                   .holder = {holder_},
+                                   .owner = {owner_},
                                    .ttl = terms_.ttl,
                                    .place = step.place,
                                    .longest_place = core::longest_place(client_.options().place),
@@ -136,26 +136,26 @@ void Attempt::send(const core::Acquiring::Send& step) {
 void Attempt::tell_trouble(const Error& error) {
   if (terms_.wait == 0ms || !client_.options().log || !error.retryable()) return;
   if (std::exchange(told_, error.detail) != error.detail)
-    tell(client_.options(), "cannot ask for " + printable(key_) + " just now: " + error.detail);
+    log_line(client_.options(), "cannot ask for " + printable(key_) + " just now: " + error.detail);
 }
 
 // Whether our name holds the key: a renewal finds out without touching the queue.
 bool Attempt::ask_as_owner(Instant until) {
   sent_ = BootClock::now();
   const auto reply =
-      client_.send({.verb = Verb::renew, .key = {key_}, .holder = {holder_}, .ttl = terms_.ttl}, until);
+      client_.send({.verb = Verb::renew, .key = {key_}, .owner = {owner_}, .ttl = terms_.ttl}, until);
   if (!reply || reply->verdict != Verdict::granted) return false;
   reply_ = *reply;
   return true;
 }
 
-std::shared_ptr<Hold> Attempt::grant(std::optional<Instant> unclear_until) {
+std::shared_ptr<LeaseState> Attempt::grant(std::optional<Instant> unclear_until) {
   if (waiter_) waiter_->granted();
-  const auto hold =
-      std::make_shared<Hold>(std::string(key_), holder_, reply_.token, std::max(acquiring_.attempts(), 1));
-  hold->detached = terms_.detached;
-  hold->finished = terms_.finished;
-  if (!terms_.owner) hold->unclear_until = unclear_until;
+  const auto lease =
+      std::make_shared<LeaseState>(std::string(key_), owner_, reply_.token, std::max(acquiring_.attempts(), 1));
+  lease->detached = terms_.detached;
+  lease->finished = terms_.finished;
+  if (!terms_.owner) lease->unclear_until = unclear_until;
   const core::KeepPlan plan{.ttl = terms_.ttl,
                             .keep = terms_.keep && !terms_.detached,
                             .renew_every = terms_.renew_every,
@@ -163,8 +163,8 @@ std::shared_ptr<Hold> Attempt::grant(std::optional<Instant> unclear_until) {
                             .max_renewals = terms_.max_renewals,
                             .margin = client_.options().margin,
                             .resolution = client_.traits().resolution};
-  client_.keeper().keep(hold, core::Belief(plan, sent_, reply_.remaining));
-  return hold;
+  client_.keeper().keep(lease, core::Belief(plan, sent_, reply_.remaining));
+  return lease;
 }
 
 Error Attempt::give_up(const core::Acquiring::Done& done) {
@@ -199,15 +199,15 @@ void Attempt::tidy(const core::Acquiring::Done& done) {
   if ((!done.tidy && !last) || !room_) return;
   room_.mapped().place = last ? 1ms : 0ms;
   if (done.tidy_again) room_.mapped().again = *done.tidy_again + 1ms;
-  client_.goodbye(std::move(room_), BootClock::now(), terms_.ttl);
+  client_.pending_release(std::move(room_), BootClock::now(), terms_.ttl);
 }
 
 Error Attempt::busy(Errc code, const Reply& reply) const {
-  std::string text = printable(key_) + (reply.holder.empty() ? " is waited for by others"
-                                                             : " is held by " + printable(reply.holder));
+  std::string text = printable(key_) + (reply.owner.empty() ? " is waited for by others"
+                                                             : " is held by " + printable(reply.owner));
   if (code == Errc::timeout) text += ", also after waiting " + format_duration(terms_.wait);
   if (code == Errc::exhausted) text += ", also after " + std::to_string(acquiring_.attempts()) + " attempts";
-  return {.code = code, .detail = std::move(text), .holder = reply.holder, .remaining = reply.remaining};
+  return {.code = code, .detail = std::move(text), .owner = reply.owner, .remaining = reply.remaining};
 }
 
 }  // namespace holdfast

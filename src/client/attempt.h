@@ -17,28 +17,28 @@ class Attempt {
  public:
   Attempt(ClientState& client, std::string_view key, const core::Terms& terms);
 
-  Result<std::shared_ptr<Hold>> run();
+  Result<std::shared_ptr<LeaseState>> run();
 
  private:
   core::AcquirePlan plan() const;
-  Result<std::shared_ptr<Hold>> take_turn();
-  std::optional<Result<std::shared_ptr<Hold>>> wait_for_turn();
-  Result<std::shared_ptr<Hold>> drive();
+  Result<std::shared_ptr<LeaseState>> take_turn();
+  std::optional<Result<std::shared_ptr<LeaseState>>> wait_for_turn();
+  Result<std::shared_ptr<LeaseState>> drive();
   void send(const core::Acquiring::Send& step);
   void tell_trouble(const Error& error);
   bool ask_as_owner(Instant until);
-  std::shared_ptr<Hold> grant(std::optional<Instant> unclear_until = {});
+  std::shared_ptr<LeaseState> grant(std::optional<Instant> unclear_until = {});
   Error give_up(const core::Acquiring::Done& done);
   void tidy(const core::Acquiring::Done& done);
   // A name of one's own may be held by others of that name too, and what they hold is not ours to give back.
-  Holder given_back() const { return {terms_.owner ? std::string_view() : std::string_view(holder_)}; }
+  OwnerView given_back() const { return {terms_.owner ? std::string_view() : std::string_view(owner_)}; }
   Error busy(Errc code, const Reply& reply) const;
   bool stopped() const { return terms_.stop.stop_requested(); }
 
   ClientState& client_;
   const std::string_view key_;
   const core::Terms& terms_;
-  const std::string holder_;
+  const std::string owner_;
   const Instant start_;
   const Instant give_up_;
   core::Acquiring acquiring_;

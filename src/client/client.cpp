@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "client/client_state.h"
-#include "client/look_at.h"
+#include "client/read_lease.h"
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
@@ -21,9 +21,9 @@ using namespace std::chrono_literals;
 constexpr Millis one_call = 2s;  // for what people ask by hand
 constexpr std::size_t one_page = 100;
 
-Instant soon() { return after(BootClock::now(), one_call); }
+Instant soon() { return clamped_add(BootClock::now(), one_call); }
 
-Status check_names(std::string_view key, Holder owner) {
+Status check_names(std::string_view key, OwnerView owner) {
   if (Status s = core::check_key(key); !s) return s;
   return core::check_owner(owner.text);
 }
@@ -46,10 +46,10 @@ Client::Let& Client::Let::operator=(Let other) noexcept {
 
 Client::Client(std::shared_ptr<ClientState> state) noexcept : let_(std::move(state)) {}
 
-Client::Client(std::shared_ptr<Origin> origin, ClientOptions options)
-    : Client(try_make(std::move(origin), std::move(options)).value()) {}
+Client::Client(std::shared_ptr<Store> store, ClientOptions options)
+    : Client(try_make(std::move(store), std::move(options)).value()) {}
 
-Result<Client> Client::try_make(std::shared_ptr<Origin> origin, ClientOptions options) {
+Result<Client> Client::try_make(std::shared_ptr<Store> store, ClientOptions options) {
   if (options.margin && *options.margin < 0ms)
     return Error{Errc::invalid, "the margin is negative; give 0 or more"};
   if (options.connect_wait <= 0ms)
@@ -60,7 +60,7 @@ Result<Client> Client::try_make(std::shared_ptr<Origin> origin, ClientOptions op
     return Error{Errc::invalid, "purge_every is not above 0; give a time, or `never`"};
   if (options.batch_limit == 0) return Error{Errc::invalid, "the batch limit is 0; give 1 or more"};
   try {
-    auto state = std::make_shared<ClientState>(std::move(origin), std::move(options));
+    auto state = std::make_shared<ClientState>(std::move(store), std::move(options));
     if (Status s = state->open(); !s) return std::move(s).error();
     return Client(std::move(state));
   } catch (const std::system_error& e) {
@@ -69,48 +69,48 @@ Result<Client> Client::try_make(std::shared_ptr<Origin> origin, ClientOptions op
 }
 
 Result<Lease> Client::try_acquire(std::string_view key, AcquireOptions options) {
-  auto hold = let_.state->acquire(key, options);
-  if (!hold) return std::move(hold).error();
-  return Lease(*std::move(hold), let_.state);
+  auto lease = let_.state->acquire(key, options);
+  if (!lease) return std::move(lease).error();
+  return Lease(*std::move(lease), let_.state);
 }
 
-Result<Millis> Client::renew_by(std::string_view key, Holder owner, Millis ttl, bool extend) {
+Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis ttl, bool extend) {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
   if (Status s = extend ? core::check_extension(ttl) : core::check_ttl(ttl); !s) return std::move(s).error();
   const auto reply = let_.state->send(
-      {.verb = Verb::renew, .key = {key}, .holder = owner, .ttl = ttl, .extend = extend}, soon());
+      {.verb = Verb::renew, .key = {key}, .owner = owner, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) return reply->remaining;
   const bool taken = reply->remaining > 0ms;
   Lost lost{taken ? Loss::stolen : Loss::gone,
-            taken ? "it is held by " + printable(reply->holder) : "nobody holds it"};
+            taken ? "it is held by " + printable(reply->owner) : "nobody holds it"};
   // Of the last grant, if that was the owner's: who broke it, or took it over.
-  let_.state->look_up(lost, {.verb = Verb::renew, .key = {key}, .holder = owner, .token = reply->token});
+  let_.state->look_up(lost, {.verb = Verb::renew, .key = {key}, .owner = owner, .token = reply->token});
   return Error{.code = Errc::lost,
                .detail = printable(owner.text) + " does not hold " + printable(key) + ": " + lost.detail,
-               .holder = reply->holder,
+               .owner = reply->owner,
                .remaining = reply->remaining,
                .loss = lost.reason};
 }
 
-Result<Millis> Client::try_renew(std::string_view key, Holder owner, Millis ttl) {
+Result<Millis> Client::try_renew(std::string_view key, OwnerView owner, Millis ttl) {
   return renew_by(key, owner, ttl, false);
 }
 
-Result<Millis> Client::try_extend_by(std::string_view key, Holder owner, Millis more) {
+Result<Millis> Client::try_extend_by(std::string_view key, OwnerView owner, Millis more) {
   return renew_by(key, owner, more, true);
 }
 
-Result<Released> Client::try_release(std::string_view key, Holder owner) {
+Result<Released> Client::try_release(std::string_view key, OwnerView owner) {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
-  const auto reply = let_.state->send({.verb = Verb::release, .key = {key}, .holder = owner}, soon());
+  const auto reply = let_.state->send({.verb = Verb::release, .key = {key}, .owner = owner}, soon());
   if (!reply) return reply.error();
   const Released released = core::released_by(*reply, owner, no_token);
   if (released == Released::already_released) {
     Lost lost;
-    let_.state->look_up(lost, {.verb = Verb::release, .key = {key}, .holder = owner, .token = reply->token});
+    let_.state->look_up(lost, {.verb = Verb::release, .key = {key}, .owner = owner, .token = reply->token});
     if (lost.reason == Loss::broken) return Released::broken;
   }
   return released;
@@ -119,16 +119,16 @@ Result<Released> Client::try_release(std::string_view key, Holder owner) {
 Result<LeaseRow> Client::try_look(std::string_view key) {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
-  return look_at(let_.state->store(), {key}, soon());
+  return read_lease(let_.state->connection(), {key}, soon());
 }
 
-Result<bool> Client::try_available(std::string_view key, Holder owner) {
+Result<bool> Client::try_available(std::string_view key, OwnerView owner) {
   const auto row = try_look(key);
   if (!row) return row.error();
   if (row->remaining == 0ms) return row->waiting == 0;
   const Owner& by_default = let_.state->options().defaults.owner;
   const std::string name = owner.text.empty() && by_default ? by_default() : std::string(owner.text);
-  return !name.empty() && row->holder == name;
+  return !name.empty() && row->owner == name;
 }
 
 Result<std::size_t> Client::try_release_all(std::string_view owner) {
@@ -137,17 +137,17 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
   std::size_t released = 0;
   std::string after;
   while (true) {
-    const auto page = let_.state->store().list({.after = after, .free = false, .limit = one_page}, soon());
+    const auto page = let_.state->connection().list({.after = after, .free = false, .limit = one_page}, soon());
     if (!page) return page.error();
     // What was seen, by its token: what is acquired meanwhile under that name stays.
     std::vector<Request> requests;
     for (const LeaseRow& row : page->leases) {
-      if (row.holder == owner && row.remaining > 0ms)
-        requests.push_back({.verb = Verb::release, .key = {row.key}, .holder = {owner}, .token = row.token});
+      if (row.owner == owner && row.remaining > 0ms)
+        requests.push_back({.verb = Verb::release, .key = {row.key}, .owner = {owner}, .token = row.token});
     }
     std::vector<Reply> replies(requests.size());
     if (!requests.empty()) {
-      if (Status s = let_.state->store().apply(requests, replies, soon()); !s) return std::move(s).error();
+      if (Status s = let_.state->connection().apply(requests, replies, soon()); !s) return std::move(s).error();
     }
     for (Reply& reply : replies)
       if (reply.error) return *std::move(reply.error);
@@ -161,17 +161,17 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
 Result<Client> Client::try_in(std::string_view table) const {
   if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
   if (auto known = let_.state->in(table)) return Client(std::move(known));
-  auto origin = let_.state->origin()->in(table);
-  if (!origin) return std::move(origin).error();
-  auto opened = try_make(*std::move(origin), let_.state->options());
+  auto store = let_.state->store()->in(table);
+  if (!store) return std::move(store).error();
+  auto opened = try_make(*std::move(store), let_.state->options());
   if (!opened) return opened;
   return Client(let_.state->keep(table, opened->let_.state));
 }
 
-std::string Client::store_name() const { return let_.state->origin()->name(); }
+std::string Client::store_name() const { return let_.state->store()->name(); }
 
 int Client::proof_of_life() const {
-  return let_.state->forked() ? -1 : let_.state->origin()->proof_of_life();
+  return let_.state->forked() ? -1 : let_.state->store()->proof_of_life();
 }
 
 }  // namespace holdfast

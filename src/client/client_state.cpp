@@ -6,7 +6,7 @@
 #include "base/host.h"
 #include "base/text.h"
 #include "client/attempt.h"
-#include "client/tell.h"
+#include "client/log.h"
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
@@ -16,32 +16,32 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis longest_goodbye = 1s;
+constexpr Millis longest_pending_release = 1s;
 
 }  // namespace
 
-ClientState::ClientState(std::shared_ptr<Origin> origin, ClientOptions options)
-    : origin_(std::move(origin)),
+ClientState::ClientState(std::shared_ptr<Store> store, ClientOptions options)
+    : store_(std::move(store)),
       options_(std::move(options)),
-      holder_start_(holder_name(origin_->client())),
-      shared_(std::make_shared<SharedConnection>(origin_, options_.batch_limit)),
+      owner_start_(owner_name(store_->client())),
+      shared_(std::make_shared<SharedConnection>(store_, options_.batch_limit)),
       batched_(shared_->batched),
-      waiting_([this] { return batched_.bell(); }),
-      keeper_(origin_, std::shared_ptr<Store>(shared_, &batched_), options_, waiting_.heir()) {}
+      waiting_([this] { return batched_.listener(); }),
+      keeper_(store_, std::shared_ptr<StoreConnection>(shared_, &batched_), options_, waiting_.heir()) {}
 
 Status ClientState::open() {
-  auto traits = batched_.examine(after(BootClock::now(), options_.connect_wait));
+  auto traits = batched_.examine(clamped_add(BootClock::now(), options_.connect_wait));
   if (!traits) return std::move(traits).error();
   traits_ = *std::move(traits);
   for (const Finding& finding : traits_.findings) {
-    if (finding.told) tell(options_, finding, origin_->name());
+    if (finding.at_open) log_line(options_, finding, store_->name());
   }
   if (!traits_.tidies) keeper_.purge_every(options_.purge_every);
-  return ok();
+  return Status{};
 }
 
 Status ClientState::check_not_forked() const {
-  if (!forked()) return ok();
+  if (!forked()) return Status{};
   return Error{Errc::forked, "this process is a child of the one that opened the store: open it anew here"};
 }
 
@@ -53,13 +53,13 @@ Result<Reply> ClientState::send(const Request& request, Instant until) {
   return reply;
 }
 
-Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const AcquireOptions& options) {
+Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, const AcquireOptions& options) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   return acquire(key, core::settle(options, options_.defaults, options_.margin));
 }
 
-Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const core::Terms& terms) {
+Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, const core::Terms& terms) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   if (Status s = core::check_terms(terms, options_.margin); !s) return std::move(s).error();
@@ -71,98 +71,98 @@ Result<std::shared_ptr<Hold>> ClientState::acquire(std::string_view key, const c
   }
 }
 
-Status ClientState::renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool extend) {
+Status ClientState::renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, bool extend) {
   if (Status s = check_not_forked(); !s) return s;
   const auto gone = [&] {
-    const std::lock_guard lock(hold->mutex);
+    const std::lock_guard lock(lease->mutex);
     return Error{.code = Errc::lost,
-                 .detail = "the lease on " + printable(hold->key) + " is lost: " + hold->lost.detail,
-                 .loss = hold->lost.reason};
+                 .detail = "the lease on " + printable(lease->key) + " is lost: " + lease->lost.detail,
+                 .loss = lease->lost.reason};
   };
-  if (!hold->held()) return gone();
+  if (!lease->held()) return gone();
   const Instant sent = BootClock::now();
-  const Instant until = std::min(hold->believed_until(), after(sent, core::attempt_limit(hold->ttl())));
+  const Instant until = std::min(lease->believed_until(), clamped_add(sent, core::attempt_limit(lease->ttl())));
   const auto reply = send({.verb = Verb::renew,
-                           .key = {hold->key},
-                           .holder = {hold->holder},
-                           .token = hold->token,
+                           .key = {lease->key},
+                           .owner = {lease->owner},
+                           .token = lease->token,
                            .ttl = ttl,
                            .extend = extend},
                           until);
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) {
-    const bool in_time = extend ? keeper_.extended(*hold, ttl, sent, reply->remaining)
-                                : keeper_.renewed(*hold, ttl, sent, reply->remaining);
-    if (in_time) return ok();
+    const bool in_time = extend ? keeper_.extended(*lease, ttl, sent, reply->remaining)
+                                : keeper_.renewed(*lease, ttl, sent, reply->remaining);
+    if (in_time) return Status{};
     return gone();
   }
-  keeper_.lose(hold, why_lost(batched_, *hold, *reply, Instant::max()));
+  keeper_.lose(lease, why_lost(batched_, *lease, *reply, Instant::max()));
   return gone();
 }
 
-Result<Released> ClientState::release(const std::shared_ptr<Hold>& hold) {
+Result<Released> ClientState::release(const std::shared_ptr<LeaseState>& lease) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
-  const bool was_held = hold->release();  // from here on it dies by itself
-  keeper_.drop(*hold);
-  if (!was_held && hold->phase.load() == Hold::Phase::released) return Released::already_released;
+  const bool was_held = lease->release();  // from here on it dies by itself
+  keeper_.drop(*lease);
+  if (!was_held && lease->phase.load() == LeaseState::Phase::released) return Released::already_released;
   const Instant now = BootClock::now();
   const Request release{
-      .verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
-  const auto reply = send(release, after(now, core::attempt_limit(hold->ttl())));
-  release_again(*hold, now);
+      .verb = Verb::release, .key = {lease->key}, .owner = {lease->owner}, .token = lease->token};
+  const auto reply = send(release, clamped_add(now, core::attempt_limit(lease->ttl())));
+  release_again(*lease, now);
   if (!reply) {
-    goodbye(release, now, hold->ttl());
+    pending_release(release, now, lease->ttl());
     return reply.error();
   }
   if (was_held && reply->verdict != Verdict::released) {  // lost behind our back
-    Lost lost = why_lost(batched_, *hold, *reply, Instant::max());
+    Lost lost = why_lost(batched_, *lease, *reply, Instant::max());
     const bool broken = lost.reason == Loss::broken;
-    const std::lock_guard lock(hold->mutex);
-    hold->lost = std::move(lost);
+    const std::lock_guard lock(lease->mutex);
+    lease->lost = std::move(lost);
     if (broken) return Released::broken;
   }
-  return core::released_by(*reply, {hold->holder}, hold->token);
+  return core::released_by(*reply, {lease->owner}, lease->token);
 }
 
 // Others wait for it: the keeper goes on trying until the lease has run out by itself, or for a minute.
-void ClientState::goodbye(const Request& release, Instant at, Millis ttl) {
-  goodbye(Keeper::room_for(release), at, ttl);
+void ClientState::pending_release(const Request& release, Instant at, Millis ttl) {
+  pending_release(Keeper::room_for(release), at, ttl);
 }
 
-void ClientState::goodbye(Keeper::Errands::node_type release, Instant at, Millis ttl) {
-  Keeper::Errand& errand = release.mapped();
-  errand.give_up = after(std::max(at, errand.again), std::min(ttl, Millis(1min)));
-  keeper_.errand(std::move(release), at);
+void ClientState::pending_release(Keeper::Errands::node_type release, Instant at, Millis ttl) {
+  Keeper::PendingRelease& pending_release = release.mapped();
+  pending_release.give_up = clamped_add(std::max(at, pending_release.again), std::min(ttl, Millis(1min)));
+  keeper_.pending_release(std::move(release), at);
 }
 
 // Without the token: what an acquire that comes late is granted has another one.
-void ClientState::release_again(const Hold& hold, Instant now) {
-  if (!hold.unclear_until || *hold.unclear_until < now) return;
-  const Request release{.verb = Verb::release, .key = {hold.key}, .holder = {hold.holder}};
-  goodbye(release, *hold.unclear_until + 1ms, hold.ttl());
+void ClientState::release_again(const LeaseState& lease, Instant now) {
+  if (!lease.unclear_until || *lease.unclear_until < now) return;
+  const Request release{.verb = Verb::release, .key = {lease.key}, .owner = {lease.owner}};
+  pending_release(release, *lease.unclear_until + 1ms, lease.ttl());
 }
 
-void ClientState::let_go(const std::shared_ptr<Hold>& hold) noexcept {
+void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
   try {
     const Instant now = BootClock::now();
-    const Instant deadline = hold->believed_until();
-    const bool was_held = hold->release();
-    keeper_.drop(*hold);
-    if (hold->detached || (!was_held && hold->phase.load() == Hold::Phase::released)) return;
+    const Instant deadline = lease->believed_until();
+    const bool was_held = lease->release();
+    keeper_.drop(*lease);
+    if (lease->detached || (!was_held && lease->phase.load() == LeaseState::Phase::released)) return;
     const Request release{
-        .verb = Verb::release, .key = {hold->key}, .holder = {hold->holder}, .token = hold->token};
-    const Instant until = std::min(deadline, after(now, longest_goodbye));
-    release_again(*hold, now);
-    if (was_held && now < deadline && !keeper_.on_alarm_thread() && send(release, until)) return;
-    goodbye(release, now, hold->ttl());
+        .verb = Verb::release, .key = {lease->key}, .owner = {lease->owner}, .token = lease->token};
+    const Instant until = std::min(deadline, clamped_add(now, longest_pending_release));
+    release_again(*lease, now);
+    if (was_held && now < deadline && !keeper_.on_deadline_thread() && send(release, until)) return;
+    pending_release(release, now, lease->ttl());
   } catch (...) {  // out of memory or threads: the store forgets the lease when its ttl runs out
   }
 }
 
-void ClientState::forget(const std::shared_ptr<Hold>& hold) noexcept {
+void ClientState::forget(const std::shared_ptr<LeaseState>& lease) noexcept {
   try {
-    hold->release();
-    keeper_.drop(*hold);
+    lease->release();
+    keeper_.drop(*lease);
   } catch (...) {  // the keeper goes on renewing what is held anyway
   }
 }

@@ -11,7 +11,7 @@
 #include "base/fork_page.h"
 #include "base/random.h"
 #include "client/connection.h"
-#include "client/hold.h"
+#include "client/lease_state.h"
 #include "client/keeper.h"
 #include "client/waiting.h"
 #include "client/why_lost.h"
@@ -24,34 +24,34 @@ namespace holdfast {
 
 // What all callers travel on.  The keeper's thread, which may outlive the client, has a reference too.
 struct SharedConnection {
-  SharedConnection(std::shared_ptr<Origin> origin, std::size_t batch_limit)
-      : connection(std::move(origin)), batched(connection, batch_limit) {}
+  SharedConnection(std::shared_ptr<Store> store, std::size_t batch_limit)
+      : connection(std::move(store)), batched(connection, batch_limit) {}
   Connection connection;
   Batched batched;
 };
 
 class ClientState {
  public:
-  ClientState(std::shared_ptr<Origin> origin, ClientOptions options);
+  ClientState(std::shared_ptr<Store> store, ClientOptions options);
 
   // Connects, and learns what the store can do.
   Status open();
 
-  Result<std::shared_ptr<Hold>> acquire(std::string_view key, const AcquireOptions& options);
+  Result<std::shared_ptr<LeaseState>> acquire(std::string_view key, const AcquireOptions& options);
   // Whatever the defaults are.
-  Result<std::shared_ptr<Hold>> acquire(std::string_view key, const core::Terms& terms);
-  Status renew(const std::shared_ptr<Hold>& hold, Millis ttl, bool extend);
-  Result<Released> release(const std::shared_ptr<Hold>& hold);
+  Result<std::shared_ptr<LeaseState>> acquire(std::string_view key, const core::Terms& terms);
+  Status renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, bool extend);
+  Result<Released> release(const std::shared_ptr<LeaseState>& lease);
   // The destructor's: the same, but does no I/O for a lease that is lost, nor on a thread of ours.
-  void let_go(const std::shared_ptr<Hold>& hold) noexcept;
+  void let_go(const std::shared_ptr<LeaseState>& lease) noexcept;
   // Not held by that object any more, and nothing is said to the store.
-  void forget(const std::shared_ptr<Hold>& hold) noexcept;
+  void forget(const std::shared_ptr<LeaseState>& lease) noexcept;
 
   // One request of a caller's, under the limit of one attempt.
   Result<Reply> send(const Request& request, Instant until);
 
   // All callers share it.
-  Store& store() noexcept { return batched_; }
+  StoreConnection& connection() noexcept { return batched_; }
 
   // What the log says about that grant, if anything.
   void look_up(Lost& lost, const Request& of) { holdfast::look_up(lost, batched_, of); }
@@ -62,9 +62,9 @@ class ClientState {
   std::shared_ptr<ClientState> keep(std::string_view table, std::shared_ptr<ClientState> opened);
 
   // A name that is new for each acquisition.
-  std::string new_holder() { return holder_start_ + serial_.next(); }
+  std::string new_owner() { return owner_start_ + serial_.next(); }
 
-  const std::shared_ptr<Origin>& origin() const noexcept { return origin_; }
+  const std::shared_ptr<Store>& store() const noexcept { return store_; }
   const ClientOptions& options() const noexcept { return options_; }
   Keeper& keeper() noexcept { return keeper_; }
   std::size_t waiters(std::string_view key) const { return waiting_.waiters(key); }
@@ -75,22 +75,22 @@ class ClientState {
   // In a child: forget a reference without counting it down, which could touch what only the parent has.
   template <class T>
   void leak(std::shared_ptr<T> reference) noexcept {
-    if (!abandoned_.exchange(true)) origin_->abandon();
+    if (!abandoned_.exchange(true)) store_->abandon();
     new (std::nothrow) std::shared_ptr<T>(std::move(reference));
   }
 
  private:
   friend class Attempt;
-  void goodbye(const Request& release, Instant at, Millis ttl);
-  void goodbye(Keeper::Errands::node_type release, Instant at, Millis ttl);
-  void release_again(const Hold& hold, Instant now);
+  void pending_release(const Request& release, Instant at, Millis ttl);
+  void pending_release(Keeper::Errands::node_type release, Instant at, Millis ttl);
+  void release_again(const LeaseState& lease, Instant now);
 
   const ForkPage page_;
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   const ClientOptions options_;
   // Host, process, and the first half of the guid, which is the client: so a store can tell from the name
   // whose process it is.  Made once: what does not change need not be asked of the kernel for each lease.
-  const std::string holder_start_;
+  const std::string owner_start_;
   Serial serial_;
   const std::shared_ptr<SharedConnection> shared_;
   Batched& batched_;

@@ -12,34 +12,34 @@ namespace holdfast {
 //
 // A call that finds no connection goes to `spare`, if there is one: a server that is full lets nobody in, but
 // answers those who are connected.  Connecting then gets half of the time, so that some is left.
-class Connection final : public Store {
+class Connection final : public StoreConnection {
  public:
-  explicit Connection(std::shared_ptr<Origin> origin, std::shared_ptr<Store> spare = nullptr)
-      : origin_(std::move(origin)), spare_(std::move(spare)) {}
+  explicit Connection(std::shared_ptr<Store> store, std::shared_ptr<StoreConnection> spare = nullptr)
+      : store_(std::move(store)), spare_(std::move(spare)) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
-    return with_store(until, [&](Store& store) { return store.apply(requests, replies, until); });
+    return with_store(until, [&](StoreConnection& connection) { return connection.apply(requests, replies, until); });
   }
   Result<Page> list(const Query& query, Instant until) override {
-    return with_store(until, [&](Store& store) { return store.list(query, until); });
+    return with_store(until, [&](StoreConnection& connection) { return connection.list(query, until); });
   }
   Result<Traits> examine(Instant until) override {
-    return with_store(until, [&](Store& store) { return store.examine(until); });
+    return with_store(until, [&](StoreConnection& connection) { return connection.examine(until); });
   }
-  std::unique_ptr<Bell> bell() override { return store_ ? store_->bell() : nullptr; }
+  std::unique_ptr<StoreListener> listener() override { return connection_ ? connection_->listener() : nullptr; }
 
  private:
   template <class Call>
-  auto with_store(Instant until, Call call) -> decltype(call(std::declval<Store&>())) {
-    if (!store_) {
-      auto connected = origin_->connect(spare_ ? halfway(until) : until);
+  auto with_store(Instant until, Call call) -> decltype(call(std::declval<StoreConnection&>())) {
+    if (!connection_) {
+      auto connected = store_->connect(spare_ ? halfway(until) : until);
       if (!connected && spare_) return call(*spare_);
       if (!connected) return std::move(connected).error();
-      store_ = *std::move(connected);
+      connection_ = *std::move(connected);
     }
     auto result = answered(call);
     const auto is = [&](Errc code) { return result.error().code == code; };
-    if (!result && (is(Errc::unavailable) || is(Errc::in_doubt) || is(Errc::refused))) store_.reset();
+    if (!result && (is(Errc::unavailable) || is(Errc::in_doubt) || is(Errc::refused))) connection_.reset();
     return result;
   }
 
@@ -50,18 +50,18 @@ class Connection final : public Store {
 
   // Without memory an answer may be left half read.
   template <class Call>
-  auto answered(Call& call) -> decltype(call(std::declval<Store&>())) {
+  auto answered(Call& call) -> decltype(call(std::declval<StoreConnection&>())) {
     try {
-      return call(*store_);
+      return call(*connection_);
     } catch (...) {
-      store_.reset();
+      connection_.reset();
       throw;
     }
   }
 
-  const std::shared_ptr<Origin> origin_;
-  const std::shared_ptr<Store> spare_;
-  std::unique_ptr<Store> store_;
+  const std::shared_ptr<Store> store_;
+  const std::shared_ptr<StoreConnection> spare_;
+  std::unique_ptr<StoreConnection> connection_;
 };
 
 }  // namespace holdfast

@@ -25,7 +25,7 @@ struct FenceGuard::Mark {
       return Error{wait > Millis::zero() ? Errc::timeout : Errc::busy, "somebody is inside the fence"};
     }
     occupied = true;
-    return ok();
+    return Status{};
   }
   void leave() noexcept {
     const std::lock_guard lock(mutex);
@@ -69,7 +69,7 @@ FenceGuard FenceGuard::beside(std::string file) {
 FenceGuard::Pass FenceGuard::enter(Token token, Millis wait) { return try_enter(token, wait).value(); }
 
 Result<FenceGuard::Pass> FenceGuard::try_enter(Token token, Millis wait) {
-  const Instant until = after(BootClock::now(), wait);
+  const Instant until = clamped_add(BootClock::now(), wait);
   auto inside = std::make_unique<Pass::Inside>();  // first: it may throw
   if (Status s = mark_->come_in(wait, until); !s) return std::move(s).error();
   inside->mark = mark_;
@@ -88,7 +88,7 @@ Result<FenceGuard::Pass> FenceGuard::try_enter(Token token, Millis wait) {
 
 bool FenceGuard::admits(Token token) {
   auto pass = try_enter(token);
-  if (!pass && pass.error().code != Errc::lost) raise(std::move(pass).error());
+  if (!pass && pass.error().code != Errc::lost) throw_failure(std::move(pass).error());
   return pass.has_value();
 }
 

@@ -12,7 +12,7 @@
 
 #include "base/worker.h"
 #include "client/callbacks.h"
-#include "client/hold.h"
+#include "client/lease_state.h"
 #include "core/keeping.h"
 #include "holdfast/options.h"
 #include "holdfast/store.h"
@@ -32,7 +32,7 @@ class Keeper {
   using Heir = std::function<bool(std::string_view key)>;
 
   // `spare` is shared with the client's callers, and used while the keeper's own connection cannot be made.
-  Keeper(std::shared_ptr<Origin> origin, std::shared_ptr<Store> spare, const ClientOptions& options,
+  Keeper(std::shared_ptr<Store> store, std::shared_ptr<StoreConnection> spare, const ClientOptions& options,
          Heir heir);
   ~Keeper();
 
@@ -46,48 +46,48 @@ class Keeper {
   void get_ready_to_call() { callbacks_->get_ready(); }
 
   // REQUIRES: get_ready() has returned; so does errand().
-  void keep(const std::shared_ptr<Hold>& hold, core::Belief belief);
+  void keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief);
   // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.
-  void drop(const Hold& hold);
+  void drop(const LeaseState& lease);
 
   // A renewal by hand was granted, or one that asked for `more` than was left.  False: too late.
-  bool renewed(Hold& hold, Millis ttl, Instant sent, Millis remaining);
-  bool extended(Hold& hold, Millis more, Instant sent, Millis remaining);
+  bool renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining);
+  bool extended(LeaseState& lease, Millis more, Instant sent, Millis remaining);
   // The store said so.
-  void lose(const std::shared_ptr<Hold>& hold, Lost lost);
+  void lose(const std::shared_ptr<LeaseState>& lease, Lost lost);
 
   // Something to tell the store later, by the time at which it is told.
-  struct Errand {
+  struct PendingRelease {
     Verb verb;
-    std::string key, holder;
+    std::string key, owner;
     Token token;
     Millis place;
     Instant give_up = Instant::max();
     Instant again = Instant::min();  // if the store hears it before then, it is told once more
     bool heard = false;
   };
-  using Errands = std::multimap<Instant, Errand>;
+  using Errands = std::multimap<Instant, PendingRelease>;
 
   // Makes room for an errand, with the texts of `request`.  Who does so before it asks for a lease can give
   // it back when no memory is left.
   static Errands::node_type room_for(const Request& request);
   // Sends it at that moment, as well as it can be done.
-  void errand(Errands::node_type errand, Instant at);
+  void pending_release(Errands::node_type pending_release, Instant at);
 
   // Runs on the callbacks' thread.
   void call(std::function<void()> function) { callbacks_->run(std::move(function)); }
 
-  bool on_alarm_thread() const noexcept { return alarm_.is_this_thread(); }
+  bool on_deadline_thread() const noexcept { return deadline_thread_.is_this_thread(); }
 
  private:
   struct State;
-  bool renewed_by_hand(Hold& hold, std::optional<Instant> deadline);
+  bool renewed_by_hand(LeaseState& lease, std::optional<Instant> deadline);
 
   const std::shared_ptr<State> state_;
   const std::shared_ptr<Callbacks> callbacks_;
   std::mutex ready_mutex_;  // guards the start of what follows
   std::atomic<bool> ready_ = false;
-  Worker pulse_, alarm_;
+  Worker renewal_thread_, deadline_thread_;
 };
 
 }  // namespace holdfast

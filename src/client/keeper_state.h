@@ -17,7 +17,7 @@
 #include "base/wakeup.h"
 #include "base/worker.h"
 #include "client/callbacks.h"
-#include "client/hold.h"
+#include "client/lease_state.h"
 #include "client/keeper.h"
 #include "core/batch_size.h"
 #include "core/keeping.h"
@@ -25,66 +25,66 @@
 namespace holdfast {
 
 struct Keeper::State : std::enable_shared_from_this<State> {
-  State(std::shared_ptr<Origin> o, std::shared_ptr<Store> s, const ClientOptions& opts, Heir h)
-      : origin(std::move(o)),
+  State(std::shared_ptr<Store> o, std::shared_ptr<StoreConnection> s, const ClientOptions& opts, Heir h)
+      : store(std::move(o)),
         spare(std::move(s)),
         options(opts),
         heir(std::move(h)),
         callbacks(std::make_shared<Callbacks>()),
         jitter(random_bits()) {}
 
-  using Holds = std::vector<std::shared_ptr<Hold>>;
+  using LeaseStates = std::vector<std::shared_ptr<LeaseState>>;
   static constexpr Millis without_memory{10};  // before a thread tries again
 
   // The threads.  Each returns after close().
-  void pulse();
-  void alarm();
+  void renewal_thread();
+  void deadline_thread();
   void close();
 
   // The store told us, or the clock did.  Takes no lock for long and calls nobody: the alarm thread does.
-  void lose(const std::shared_ptr<Hold>& hold, Lost lost);
-  void tell_renewed(Hold& hold, Instant deadline);
+  void lose(const std::shared_ptr<LeaseState>& lease, Lost lost);
+  void report_renewed(LeaseState& lease, Instant deadline);
 
   // The user's, and not after the client has gone: a thread may be left behind with a store that hangs.
   void log(std::string_view line);
   void be_silent(Millis patience);
 
-  const std::shared_ptr<Origin> origin;
-  const std::shared_ptr<Store> spare;
+  const std::shared_ptr<Store> store;
+  const std::shared_ptr<StoreConnection> spare;
   const ClientOptions options;
   const Heir heir;
   const std::shared_ptr<Callbacks> callbacks;
-  Wakeup pulse_wakeup, alarm_wakeup;
+  Wakeup renewal_wakeup, deadline_wakeup;
 
   std::mutex mutex;  // guards what follows
   core::Keeping keeping;
-  std::map<core::Keeping::Id, std::shared_ptr<Hold>> holds;  // those in `keeping`
+  std::map<core::Keeping::Id, std::shared_ptr<LeaseState>> leases;  // those in `keeping`
   core::Keeping::Id last_id = 0;
   std::optional<core::Keeping::Id> asking;  // whose `finished` runs just now
   std::condition_variable answered;         // it does not any more
-  Instant pulse_sleeps_until = Instant::max(), alarm_sleeps_until = Instant::max();
-  Errands errands;
-  std::deque<std::shared_ptr<Hold>> told;  // lost by the store's word; for the alarm thread
+  Instant renewal_sleeps_until = Instant::max(), deadline_thread_sleeps_until = Instant::max();
+  Errands pending_releases;
+  std::deque<std::shared_ptr<LeaseState>> to_announce;  // lost by the store's word; for the alarm thread
   bool closed = false;
   Jitter jitter;
   Millis purge_every = never;
 
  private:
-  Holds take_due(Instant now);
-  bool is_finished(const Hold& hold);
-  void renew(Store& store, const Holds& due);
-  void settle_renewed(const std::shared_ptr<Hold>& hold, const Reply& reply, Instant sent);
-  void run_errands(Store& store, Instant now);
+  LeaseStates take_due(Instant now);
+  bool is_finished(const LeaseState& lease);
+  void renew(StoreConnection& connection, const LeaseStates& due);
+  void settle_renewed(const std::shared_ptr<LeaseState>& lease, const Reply& reply, Instant sent);
+  void send_pending_releases(StoreConnection& connection, Instant now);
   Errands take_errands(Instant now, std::size_t most);
-  bool send_errands(Store& store, Errands& due);
+  bool send_errands(StoreConnection& connection, Errands& due);
   void run_again(Errands due, Instant now);
-  static Status apply(Store& store, std::span<const Request> requests, std::span<Reply> replies,
+  static Status apply(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies,
                       Instant until);
   void plan_first_purge(Instant now);
   void purge_if_due(Instant now);
   Instant time_for_a_call(Instant now);
   bool tell_next();
-  void tell_of_loss(const std::shared_ptr<Hold>& hold) noexcept;
+  void tell_of_loss(const std::shared_ptr<LeaseState>& lease) noexcept;
   void tell_again();
 
   std::mutex log_mutex;  // guards what follows
@@ -94,14 +94,14 @@ struct Keeper::State : std::enable_shared_from_this<State> {
 
   // The pulse's own.
   std::string trouble;  // why the last renewal failed; empty: it did not
-  core::BatchSize renewals_at_once, errands_at_once;
+  core::BatchSize renewals_at_once, releases_at_once;
   Instant next_purge = Instant::max();
   Worker purging;
   std::atomic<bool> purge_refused = false;
   // The alarm's own: those whose functions still have to be told, as no memory was left; a list of their own
   // links, which takes none.
-  std::shared_ptr<Hold> untold;
-  void announce(const std::shared_ptr<Hold>& hold);
+  std::shared_ptr<LeaseState> untold;
+  void announce(const std::shared_ptr<LeaseState>& lease);
   void purge();
 };
 

@@ -24,36 +24,36 @@ const char* to_string(Released released) noexcept {
   return "?";
 }
 
-Lease::Lease(std::shared_ptr<Hold> hold, std::shared_ptr<ClientState> client) noexcept
-    : hold_(std::move(hold)), client_(std::move(client)) {}
+Lease::Lease(std::shared_ptr<LeaseState> lease, std::shared_ptr<ClientState> client) noexcept
+    : state_(std::move(lease)), client_(std::move(client)) {}
 
 Lease::Lease(Lease&& other) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
   // What a name has acquired again is the same grant: it goes on, and is not to be released with the old one.
-  const bool same = hold_ && other.hold_ && !client_->forked() && hold_->is_grant_of(*other.hold_) &&
-                    client_->origin()->name() == other.client_->origin()->name();
+  const bool same = state_ && other.state_ && !client_->forked() && state_->is_grant_of(*other.state_) &&
+                    client_->store()->name() == other.client_->store()->name();
   if (same) {
-    other.go_on_from(*hold_);
-    client_->forget(hold_);
+    other.go_on_from(*state_);
+    client_->forget(state_);
   } else {
     let_go();
   }
-  hold_ = std::move(other.hold_);
+  state_ = std::move(other.state_);
   client_ = std::move(other.client_);
   return *this;
 }
 
 // Whoever was handed a stop token, or asked to be told, is told of the end of this one.
-void Lease::go_on_from(Hold& earlier) {
+void Lease::go_on_from(LeaseState& earlier) {
   std::function<void()> on_jeopardy_before;
   std::function<void(const Lost&)> on_lost_before;
   std::function<void(Instant)> on_renewed_before;
   std::stop_source source(std::nostopstate);
   {
     const std::lock_guard lock(earlier.mutex);
-    if (earlier.phase.load() != Hold::Phase::held) return;
+    if (earlier.phase.load() != LeaseState::Phase::held) return;
     on_jeopardy_before = earlier.on_jeopardy;
     on_lost_before = earlier.on_lost;
     on_renewed_before = earlier.on_renewed;
@@ -61,9 +61,9 @@ void Lease::go_on_from(Hold& earlier) {
   }
   bool lost = false;
   {
-    const std::lock_guard lock(hold_->mutex);
-    lost = hold_->phase.load() == Hold::Phase::lost;
-    if (!lost) hold_->lost_source = source;
+    const std::lock_guard lock(state_->mutex);
+    lost = state_->phase.load() == LeaseState::Phase::lost;
+    if (!lost) state_->lost_source = source;
   }
   if (lost) source.request_stop();
   if (on_jeopardy_before) on_jeopardy(std::move(on_jeopardy_before));
@@ -77,95 +77,95 @@ void Lease::let_go() noexcept {
   if (!client_) return;
   if (client_->forked()) {
     ClientState& client = *client_;
-    client.leak(std::move(hold_));
+    client.leak(std::move(state_));
     client.leak(std::move(client_));
     return;
   }
-  client_->let_go(hold_);
-  hold_.reset();
+  client_->let_go(state_);
+  state_.reset();
   client_.reset();
 }
 
-bool Lease::held() const noexcept { return hold_ && !client_->forked() && hold_->held(); }
+bool Lease::held() const noexcept { return state_ && !client_->forked() && state_->held(); }
 
-Instant Lease::deadline() const noexcept { return hold_ ? hold_->believed_until() : Instant::min(); }
+Instant Lease::deadline() const noexcept { return state_ ? state_->believed_until() : Instant::min(); }
 
 Millis Lease::remaining() const noexcept {
   if (!held()) return Millis::zero();
-  const Instant deadline = hold_->believed_until();
+  const Instant deadline = state_->believed_until();
   if (deadline == Instant::max()) return never;
   return std::max(std::chrono::floor<Millis>(deadline - BootClock::now()), Millis::zero());
 }
 
 std::string_view Lease::key() const noexcept {
-  return hold_ ? std::string_view(hold_->key) : std::string_view();
+  return state_ ? std::string_view(state_->key) : std::string_view();
 }
 std::string_view Lease::owner() const noexcept {
-  return hold_ ? std::string_view(hold_->holder) : std::string_view();
+  return state_ ? std::string_view(state_->owner) : std::string_view();
 }
-Token Lease::token() const noexcept { return hold_ ? hold_->token : no_token; }
-int Lease::attempts() const noexcept { return hold_ ? hold_->attempts : 0; }
+Token Lease::token() const noexcept { return state_ ? state_->token : no_token; }
+int Lease::attempts() const noexcept { return state_ ? state_->attempts : 0; }
 
 std::stop_token Lease::stop_token() const {
-  if (hold_ && !client_->forked()) return hold_->end().get_token();
+  if (state_ && !client_->forked()) return state_->end().get_token();
   std::stop_source stopped;  // what we do not hold is lost
   stopped.request_stop();
   return stopped.get_token();
 }
 
 Lost Lease::lost() const {
-  if (!hold_) return {};
+  if (!state_) return {};
   if (client_->forked()) return {Loss::forked, "the lease is the parent process's"};
-  const std::lock_guard lock(hold_->mutex);
-  if (hold_->lost.reason != Loss::none) return hold_->lost;
-  const bool past = hold_->phase.load() == Hold::Phase::held && BootClock::now() >= hold_->believed_until();
+  const std::lock_guard lock(state_->mutex);
+  if (state_->lost.reason != Loss::none) return state_->lost;
+  const bool past = state_->phase.load() == LeaseState::Phase::held && BootClock::now() >= state_->believed_until();
   return past ? Lost{Loss::unreachable, "its deadline passed and no renewal had been confirmed"} : Lost{};
 }
 
 void Lease::check() const {
   if (held()) return;
-  if (!hold_) raise(holds_nothing());
+  if (!state_) throw_failure(holds_nothing());
   const Lost why = lost();
   const std::string reason = why.reason == Loss::none ? "it was released" : why.detail;
-  raise({.code = Errc::lost,
-         .detail = "the lease on " + printable(hold_->key) + " is not held any more: " + reason,
+  throw_failure({.code = Errc::lost,
+         .detail = "the lease on " + printable(state_->key) + " is not held any more: " + reason,
          .loss = why.reason});
 }
 
 void Lease::on_jeopardy(std::function<void()> function) {
-  if (!hold_ || client_->forked()) return;
+  if (!state_ || client_->forked()) return;
   client_->keeper().get_ready_to_call();
-  const std::lock_guard lock(hold_->mutex);
-  hold_->on_jeopardy = std::move(function);
-  if (hold_->in_jeopardy && hold_->on_jeopardy) client_->keeper().call(hold_->on_jeopardy);
+  const std::lock_guard lock(state_->mutex);
+  state_->on_jeopardy = std::move(function);
+  if (state_->in_jeopardy && state_->on_jeopardy) client_->keeper().call(state_->on_jeopardy);
 }
 
 void Lease::on_lost(std::function<void(const Lost&)> function) {
-  if (!hold_ || client_->forked()) return;
+  if (!state_ || client_->forked()) return;
   client_->keeper().get_ready_to_call();
-  const std::lock_guard lock(hold_->mutex);
-  hold_->on_lost = std::move(function);
-  if (hold_->announced && hold_->on_lost) {
-    client_->keeper().call([f = hold_->on_lost, lost = hold_->lost] { f(lost); });
+  const std::lock_guard lock(state_->mutex);
+  state_->on_lost = std::move(function);
+  if (state_->announced && state_->on_lost) {
+    client_->keeper().call([f = state_->on_lost, lost = state_->lost] { f(lost); });
   }
 }
 
 void Lease::on_renewed(std::function<void(Instant)> function) {
-  if (!hold_ || client_->forked()) return;
+  if (!state_ || client_->forked()) return;
   client_->keeper().get_ready_to_call();
-  const std::lock_guard lock(hold_->mutex);
-  hold_->on_renewed = std::move(function);
+  const std::lock_guard lock(state_->mutex);
+  state_->on_renewed = std::move(function);
 }
 
 Status Lease::renew_by(Millis ttl, bool extend) {
-  if (!hold_) return holds_nothing();
-  return client_->renew(hold_, ttl, extend);
+  if (!state_) return holds_nothing();
+  return client_->renew(state_, ttl, extend);
 }
 
 Status Lease::try_renew(std::optional<Millis> ttl) {
-  if (!hold_) return holds_nothing();
-  if (Status s = core::check_ttl(ttl.value_or(hold_->ttl())); !s) return s;
-  return renew_by(ttl.value_or(hold_->ttl()), false);
+  if (!state_) return holds_nothing();
+  if (Status s = core::check_ttl(ttl.value_or(state_->ttl())); !s) return s;
+  return renew_by(ttl.value_or(state_->ttl()), false);
 }
 
 Status Lease::try_extend_by(Millis more) {
@@ -174,8 +174,8 @@ Status Lease::try_extend_by(Millis more) {
 }
 
 Result<Released> Lease::try_release() {
-  if (!hold_) return Released::never_held;
-  return client_->release(hold_);
+  if (!state_) return Released::never_held;
+  return client_->release(state_);
 }
 
 }  // namespace holdfast

@@ -23,20 +23,20 @@
 namespace holdfast {
 namespace {
 
-using MadeOrigin = Result<std::shared_ptr<Origin>>;
+using MadeStore = Result<std::shared_ptr<Store>>;
 
 Error unknown_parameter(const Url& url, const std::string& name, const char* known) {
   return {Errc::invalid, "\"" + printable(name) + "\" is not a parameter of " + url.scheme + ": " + known};
 }
 
-MadeOrigin open_memory(const Url& url) {
+MadeStore open_memory(const Url& url) {
   if (!url.rest.empty())
     return Error{Errc::invalid, "memory: takes no path, but \"" + printable(url.rest) + "\" is given"};
   if (!url.parameters.empty()) return unknown_parameter(url, url.parameters.front().first, "it has none");
-  return memory::origin(memory::make_database());
+  return memory::store(memory::make_database());
 }
 
-MadeOrigin open_sqlite(const Url& url) {
+MadeStore open_sqlite(const Url& url) {
   auto path = percent_decoded(url.rest);
   if (!path) return std::move(path).error();
   if (path->empty()) return Error{Errc::invalid, "sqlite: names no file; write sqlite:PATH"};
@@ -60,16 +60,16 @@ MadeOrigin open_sqlite(const Url& url) {
       return unknown_parameter(url, name, "known are table=, accept=TOPIC and unsafe=allow");
     }
   }
-  return sqlite::origin(std::move(options));
+  return sqlite::store(std::move(options));
 }
 
-[[maybe_unused]] MadeOrigin not_built(const Url& url) {
+[[maybe_unused]] MadeStore not_built(const Url& url) {
   return Error{Errc::invalid, "this holdfast was built without a store for " + url.scheme + ":"};
 }
 
 struct Factory {
   std::string_view scheme;
-  MadeOrigin (*open)(const Url&);
+  MadeStore (*open)(const Url&);
 };
 #ifdef HOLDFAST_POSTGRES
 constexpr auto open_postgres = postgres::open_url;
@@ -100,7 +100,7 @@ constexpr Factory factories[] = {
 
 }  // namespace
 
-Result<std::shared_ptr<Origin>> try_origin(std::string_view text) {
+Result<std::shared_ptr<Store>> try_store(std::string_view text) {
   auto url = parse_url(text);
   if (!url) return std::move(url).error();
   for (const Factory& factory : factories) {
@@ -114,9 +114,9 @@ Result<std::shared_ptr<Origin>> try_origin(std::string_view text) {
 }
 
 Result<Client> try_open(std::string_view url, ClientOptions options) {
-  auto origin = try_origin(url);
-  if (!origin) return std::move(origin).error();
-  return Client::try_make(*std::move(origin), std::move(options));
+  auto store = try_store(url);
+  if (!store) return std::move(store).error();
+  return Client::try_make(*std::move(store), std::move(options));
 }
 
 Client open(std::string_view url, ClientOptions options) { return try_open(url, std::move(options)).value(); }

@@ -123,20 +123,20 @@ void Waiting::listen() {
   const std::lock_guard lock(listening_mutex_);
   if (std::exchange(listening_, true)) return;
   try {
-    std::shared_ptr<Bell> bell = make_bell_();
-    if (bell) listener_ = Worker([state = state_, bell] { ring(*state, *bell); });
+    std::shared_ptr<StoreListener> listener = make_listener_();
+    if (listener) listener_ = Worker([state = state_, listener] { ring(*state, *listener); });
   } catch (...) {  // no thread, descriptor or memory to be had: perhaps the next time
     listening_ = false;
   }
 }
 
-void Waiting::ring(State& state, Bell& bell) {
+void Waiting::ring(State& state, StoreListener& listener) {
   while (true) {
-    const auto why = state.wakeup.wait(Instant::max(), bell.fd());
+    const auto why = state.wakeup.wait(Instant::max(), listener.fd());
     if (why == Wakeup::Why::extra) {
       Result<std::vector<std::string>> keys = Error{Errc::unavailable, {}};
-      guarded([&] { keys = bell.rung(); });
-      if (!keys) state.wakeup.wait(after(BootClock::now(), after_failure));
+      guarded([&] { keys = listener.ready(); });
+      if (!keys) state.wakeup.wait(clamped_add(BootClock::now(), after_failure));
       const std::lock_guard lock(state.mutex);
       for (auto& [key, door] : state.doors) {
         const bool concerned =

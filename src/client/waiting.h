@@ -21,9 +21,9 @@ namespace holdfast {
 // whoever is first at a gate; it starts when somebody first has to sleep.
 class Waiting {
  public:
-  using MakeBell = std::function<std::unique_ptr<Bell>()>;
-  explicit Waiting(MakeBell make_bell)
-      : state_(std::make_shared<State>()), make_bell_(std::move(make_bell)) {}
+  using MakeListener = std::function<std::unique_ptr<StoreListener>()>;
+  explicit Waiting(MakeListener make_listener)
+      : state_(std::make_shared<State>()), make_listener_(std::move(make_listener)) {}
   ~Waiting();
 
   class Waiter;
@@ -89,10 +89,10 @@ class Waiting {
     Wakeup wakeup;
     bool closed = false;
   };
-  static void ring(State& state, Bell& bell);
+  static void ring(State& state, StoreListener& listener);
 
   const std::shared_ptr<State> state_;
-  const MakeBell make_bell_;
+  const MakeListener make_listener_;
   std::mutex listening_mutex_;  // guards what follows
   bool listening_ = false;
   Worker listener_;

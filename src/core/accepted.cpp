@@ -21,7 +21,7 @@ void hush(std::span<Finding> findings, const Accepted& accepted) {
   const Accepted by_topic{.topics = accepted.topics};
   for (Finding& finding : findings) {
     finding.accepted = by_topic.covers(finding.topic);
-    finding.told = finding.told && !accepted.covers(finding.topic);
+    finding.at_open = finding.at_open && !accepted.covers(finding.topic);
   }
 }
 
@@ -43,7 +43,7 @@ Status check_topics(std::span<const std::string> topics, std::span<const std::st
     return Error{Errc::invalid, "accept=" + (reads_like(topic, known.front()) ? topic : "***") +
                                     " is no topic of this store's findings; known are " + list};
   }
-  return ok();
+  return Status{};
 }
 
 }  // namespace holdfast::core

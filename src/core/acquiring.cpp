@@ -19,9 +19,9 @@ constexpr Millis stranger_poll = 500ms;                   // behind a holder tha
 constexpr Millis::rep most_ahead = 3;  // a waiter behind more than these polls as often as one behind these
 
 // The ancestors of this library never notify; our own names end so.
-bool is_one_of_us(const std::string& holder) {
-  const std::size_t at = holder.rfind(" guid:");
-  return at != std::string::npos && holder.size() - at == 6 + 32;
+bool is_one_of_us(const std::string& owner) {
+  const std::size_t at = owner.rfind(" guid:");
+  return at != std::string::npos && owner.size() - at == 6 + 32;
 }
 
 }  // namespace
@@ -29,8 +29,8 @@ bool is_one_of_us(const std::string& holder) {
 Acquiring::Acquiring(AcquirePlan plan, Instant start)
     : plan_(std::move(plan)),
       give_up_(plan_.wait == Millis::zero() && plan_.attempts > 0 ? Instant::max()
-                                                                  : after(start, plan_.wait)),
-      horizon_(std::max(give_up_, after(start, attempt_limit(plan_.ttl)))) {}
+                                                                  : clamped_add(start, plan_.wait)),
+      horizon_(std::max(give_up_, clamped_add(start, attempt_limit(plan_.ttl)))) {}
 
 Acquiring::Step Acquiring::next(Instant now, double jitter) {
   assert(state_ != State::sent);  // the last Send has not been reported
@@ -40,7 +40,7 @@ Acquiring::Step Acquiring::next(Instant now, double jitter) {
     return done_;
   }
   if (sleep_from_) {
-    asleep_until_ = std::min(after(*sleep_from_, until_worth_looking(jitter)), give_up_);
+    asleep_until_ = std::min(clamped_add(*sleep_from_, until_worth_looking(jitter)), give_up_);
     sleep_from_.reset();
   }
   if (state_ == State::asleep) {
@@ -56,7 +56,7 @@ Acquiring::Step Acquiring::next(Instant now, double jitter) {
     return done_;
   }
   // Whoever does not wait is not asked to hurry either: we may have been paused before we came here.
-  const Instant limit = after(now, attempt_limit(plan_.ttl));
+  const Instant limit = clamped_add(now, attempt_limit(plan_.ttl));
   in_flight_until_ = attempts_ == 0 && !waits() ? limit : std::min(limit, horizon_);
   state_ = State::sent;
   ++attempts_;
@@ -125,7 +125,7 @@ void Acquiring::failed(Instant now, const Error& error) {
 
 void Acquiring::pause(Instant now, Millis length) {
   state_ = State::asleep;
-  asleep_until_ = std::min(after(now, length), waits() ? give_up_ : horizon_);
+  asleep_until_ = std::min(clamped_add(now, length), waits() ? give_up_ : horizon_);
 }
 
 void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
@@ -134,7 +134,7 @@ void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
   }
   const Millis length =
       plan_.interval ? std::max(plan_.interval(attempts_), Millis::zero()) : default_interval;
-  if (after(now, length) >= give_up_) return finish(if_over);  // no sleep after the last attempt
+  if (clamped_add(now, length) >= give_up_) return finish(if_over);  // no sleep after the last attempt
   pause(now, length);
 }
 
@@ -147,7 +147,7 @@ Millis Acquiring::until_worth_looking(double jitter) const {
   const Millis refresh = placed_ ? placed_->life / 3 : Millis::max();
   Millis length = rings ? refresh : growing(first_poll, apart, polls_ - 1);
   length = std::min(length, refresh);
-  const bool stranger = rings && !last_.holder.empty() && !is_one_of_us(last_.holder);
+  const bool stranger = rings && !last_.owner.empty() && !is_one_of_us(last_.owner);
   length = std::max(scaled(length, 0.8 + 0.4 * jitter), Millis(1));
   if (stranger) length = std::min(length, stranger_poll);
   if (last_.remaining != never)
@@ -155,7 +155,7 @@ Millis Acquiring::until_worth_looking(double jitter) const {
   return length;
 }
 
-void Acquiring::rung() {
+void Acquiring::ready() {
   if (state_ != State::asleep || scheduled()) return;
   polls_ = 0;
   sleep_from_.reset();

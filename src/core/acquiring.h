@@ -67,7 +67,7 @@ class Acquiring {
   void answered(Instant sent, Instant now, const Reply& reply);
   void failed(Instant now, const Error& error);
 
-  void rung();  // the key may have become free
+  void ready();  // the key may have become free
   void stop();  // the caller does not want it any more
 
   int attempts() const noexcept { return attempts_; }

@@ -18,7 +18,7 @@ Belief::Belief(KeepPlan plan, Instant sent, Millis remaining) : plan_(plan) {
 }
 
 void Belief::believe(Instant sent, Millis life) {
-  end_ = std::max(end_, after(sent, life));
+  end_ = std::max(end_, clamped_add(sent, life));
   deadline_ = std::max(deadline_, deadline_of(sent, life, margin_of(life, plan_.margin, plan_.resolution)));
   failures_ = 0;
   const bool enough = plan_.max_renewals && renewals_ >= *plan_.max_renewals;
@@ -36,7 +36,7 @@ void Belief::believe(Instant sent, Millis life) {
 // However far away the end is: until we ask, we do not hear that the lease was broken or taken over.
 Instant Belief::next_renewal(Instant sent, Millis life) const {
   if (plan_.ttl == never) return Instant::max();
-  const Instant end = after(sent, granted_life(plan_.ttl, life));
+  const Instant end = clamped_add(sent, granted_life(plan_.ttl, life));
   Instant wanted = Instant::max();
   if (plan_.renew_every > Millis::zero())
     wanted = sent + plan_.renew_every;
@@ -48,7 +48,7 @@ Instant Belief::next_renewal(Instant sent, Millis life) const {
 
 Instant Belief::renew_by() const noexcept {
   if (plan_.ttl == never || renew_at_ == Instant::max()) return deadline_;
-  return std::min(deadline_, after(renew_at_, plan_.ttl - plan_.ttl / 3));
+  return std::min(deadline_, clamped_add(renew_at_, plan_.ttl - plan_.ttl / 3));
 }
 
 bool Belief::renewed(Instant sent, Millis remaining, Instant now, bool by_hand) {
@@ -60,7 +60,7 @@ bool Belief::renewed(Instant sent, Millis remaining, Instant now, bool by_hand) 
 
 bool Belief::extended(Millis more, Instant sent, Millis remaining, Instant now) {
   if (now >= deadline_) return false;
-  const Millis asked = std::chrono::floor<Millis>(after(end_, more) - sent);
+  const Millis asked = std::chrono::floor<Millis>(clamped_add(end_, more) - sent);
   believe(sent, granted_life(asked, remaining));
   return true;
 }

@@ -38,7 +38,7 @@ Status check_name(std::string_view name, const std::string& what) {
   }
   if (!is_utf8(name))
     return invalid("the " + what + " " + shown(name) + " is not valid UTF-8; give UTF-8 without NUL");
-  return ok();
+  return Status{};
 }
 
 }  // namespace
@@ -48,12 +48,12 @@ Status check_key(std::string_view key) { return check_name(key, "key"); }
 Status check_owner(std::string_view owner) { return check_name(owner, "owner"); }
 
 Status check_ttl(Millis ttl) {
-  if (ttl == never) return ok();
+  if (ttl == never) return Status{};
   if (ttl < shortest_ttl)
     return invalid("a ttl of " + std::to_string(ttl.count()) + "ms is too short; give at least 20ms");
   if (ttl > longest_ttl)
     return invalid("a ttl of " + format_duration(ttl) + " is too long; give at most 100 years, or never");
-  return ok();
+  return Status{};
 }
 
 Status check_extension(Millis more) {
@@ -67,7 +67,7 @@ Status check_words(std::string_view words, const char* what) {
   if (words.find('\0') != std::string_view::npos)
     return invalid(std::string(what) + " " + shown(words) + " contains a NUL byte; give UTF-8 without NUL");
   if (!is_utf8(words)) return invalid(std::string(what) + " " + shown(words) + " is not valid UTF-8");
-  return ok();
+  return Status{};
 }
 
 Status check_terms(const Terms& o, std::optional<Millis> margin) {
@@ -103,7 +103,7 @@ Status check_terms(const Terms& o, std::optional<Millis> margin) {
                    " less the margin; give a shorter time, or 0 for a third of the ttl");
   }
   if (o.max_renewals && *o.max_renewals < 0) return invalid("max_renewals is negative; give 0 or more");
-  return ok();
+  return Status{};
 }
 
 }  // namespace holdfast::core

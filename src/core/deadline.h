@@ -24,7 +24,7 @@ constexpr Millis margin_of(Millis life, std::optional<Millis> set, Millis resolu
 }
 
 constexpr Instant deadline_of(Instant sent, Millis life, Millis margin) {
-  return life == never ? Instant::max() : after(sent, life - margin);
+  return life == never ? Instant::max() : clamped_add(sent, life - margin);
 }
 
 // What may be believed in: no more than was asked for, and no more than the store says is there.

@@ -22,9 +22,9 @@ class Found {
   }
 
   // The last one is told to every client.  REQUIRES: there is one.
-  void tell() { findings_.back().told = true; }
+  void tell() { findings_.back().at_open = true; }
   void tell_all() {
-    for (Finding& finding : findings_) finding.told = true;
+    for (Finding& finding : findings_) finding.at_open = true;
   }
 
   std::vector<Finding> take() { return std::move(findings_); }

@@ -16,7 +16,7 @@ const char* to_string(Weight weight) noexcept {
   return "?";
 }
 
-Result<Diagnosis> Steward::diagnose(Instant) { return Diagnosis{}; }
+Result<Diagnosis> StoreAdmin::diagnose(Instant) { return Diagnosis{}; }
 
 namespace core {
 

@@ -35,9 +35,9 @@ const char* to_string(OnConflict what) noexcept {
   return "?";
 }
 
-JobKeyForm Origin::job_key_form() const noexcept { return JobKeyForm::exact; }
+JobKeyForm Store::job_key_form() const noexcept { return JobKeyForm::exact; }
 
-Result<std::unique_ptr<JobEngine>> Origin::jobs(Instant) {
+Result<std::unique_ptr<JobEngine>> Store::jobs(Instant) {
   return Error{Errc::refused, name() + " keeps no jobs"};
 }
 

@@ -34,7 +34,7 @@ Micros when(const NewJob& job, Micros wall) {
 }
 
 Error wrong_state(const JobRow& row, const char* what) {
-  return {Errc::invalid, "job " + std::to_string(number(row.id)) + " is " + to_string(row.state) + what};
+  return {Errc::invalid, "job " + std::to_string(to_number(row.id)) + " is " + to_string(row.state) + what};
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ std::string slot_of(std::string_view key) { return "loner:" + std::string(key); 
 
 bool has_slot(Unique unique) noexcept { return unique != Unique::no; }
 
-bool minds_holder(const NewJob& job) noexcept {
+bool minds_owner(const NewJob& job) noexcept {
   return (job.unique == Unique::loner || job.unique == Unique::until_success) && job.limit == 1;
 }
 
@@ -106,11 +106,11 @@ std::string lock_name(std::string_view key, int limit, int n) {
 }
 
 Request lock_request(const JobRow& job, Key lock, const ClaimRequest& claim) {
-  return {.verb = Verb::acquire, .key = lock, .holder = claim.holder, .ttl = job.lock_ttl};
+  return {.verb = Verb::acquire, .key = lock, .owner = claim.owner, .ttl = job.lock_ttl};
 }
 
 Request give_back(const JobRow& job) {
-  return {.verb = Verb::release, .key = {job.lock}, .holder = {job.holder}, .token = job.token};
+  return {.verb = Verb::release, .key = {job.lock}, .owner = {job.owner}, .token = job.token};
 }
 
 OnConflict conflict_of(const JobRow& job) noexcept {
@@ -121,7 +121,7 @@ OnConflict conflict_of(const JobRow& job) noexcept {
 bool crashed(JobRecord& job, int max_crashes, const JobMoment& moment) {
   JobRow& row = job.row;
   ++row.crashes;
-  note(row, moment.wall, "crashed", row.holder);
+  note(row, moment.wall, "crashed", row.owner);
   if (row.crashes < max_crashes) return false;
   row.error = "its worker died " + std::to_string(row.crashes) + " times";
   let_go_of_lock(row);
@@ -132,7 +132,7 @@ bool crashed(JobRecord& job, int max_crashes, const JobMoment& moment) {
 void start(JobRecord& job, const ClaimRequest& claim, Key lock, Token token, const JobMoment& moment) {
   JobRow& row = job.row;
   enter(job, JobState::running, moment.wall);
-  row.holder = claim.holder.text;
+  row.owner = claim.owner.text;
   row.lock = lock.text;
   row.token = token;
   row.started_at = moment.wall;
@@ -164,12 +164,12 @@ bool make_scout(JobRecord& job, Micros wall) {
 }
 
 bool before(const JobRow& a, const JobRow& b) noexcept {
-  return std::tuple(a.priority, a.run_at, number(a.id)) < std::tuple(b.priority, b.run_at, number(b.id));
+  return std::tuple(a.priority, a.run_at, to_number(a.id)) < std::tuple(b.priority, b.run_at, to_number(b.id));
 }
 
 bool finish(JobRecord& job, const Finish& how, const JobMoment& moment) {
   JobRow& row = job.row;
-  if (row.state != JobState::running || row.holder != how.holder.text) return false;
+  if (row.state != JobState::running || row.owner != how.owner.text) return false;
   enter(job, how.to, moment.wall);
   let_go_of_lock(row);
   row.error = how.error;
@@ -196,7 +196,7 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
       if (!live && row.state != JobState::dead) return wrong_state(row, ": there is nothing to cancel");
       enter(job, JobState::cancelled, moment.wall);
       note(row, moment.wall, "cancelled", by);
-      return ok();
+      return Status{};
     case JobChange::retry:
       if (live) return wrong_state(row, ": there is nothing to retry");
       enter(job, JobState::queued, moment.wall);
@@ -205,12 +205,12 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
       row.slotted = has_slot(row.unique);
       row.error.clear();
       note(row, moment.wall, "retried", by);
-      return ok();
+      return Status{};
     case JobChange::remove:
       if (row.state == JobState::running) return wrong_state(row, "; cancel it first");
-      return ok();
+      return Status{};
   }
-  return ok();
+  return Status{};
 }
 
 JobRow seen(JobRecord job, Micros now) {
@@ -220,12 +220,12 @@ JobRow seen(JobRecord job, Micros now) {
 }
 
 Error no_such_job(JobId id) {
-  return {Errc::invalid, "there is no job " + std::to_string(number(id)) + " here"};
+  return {Errc::invalid, "there is no job " + std::to_string(to_number(id)) + " here"};
 }
 
 Error slot_is_taken(JobId id, JobId by) {
-  return {Errc::invalid, "job " + std::to_string(number(id)) + " cannot be queued again: job " +
-                             std::to_string(number(by)) + " has its slot"};
+  return {Errc::invalid, "job " + std::to_string(to_number(id)) + " cannot be queued again: job " +
+                             std::to_string(to_number(by)) + " has its slot"};
 }
 
 void note(JobRow& job, Micros wall, std::string_view event, std::string_view detail) {

@@ -27,7 +27,7 @@ struct JobRecord {
 std::string slot_of(std::string_view key);
 bool has_slot(Unique unique) noexcept;
 // Whoever holds the lock stands in its way, job or not.
-bool minds_holder(const NewJob& job) noexcept;
+bool minds_owner(const NewJob& job) noexcept;
 
 // A tick of a period is named by the moment it begins, in microseconds: a longer one does not come before it.
 std::int64_t tick_of(std::int64_t tick, Millis period, Micros wall) noexcept;

@@ -82,7 +82,7 @@ std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
     const Belief& belief = entries_.at(id).belief;
     // A little early costs a lease nothing, and makes fewer, larger batches.  But one that is due leads: one
     // that failed is tried again when its pause is over, and the others have their turn meanwhile.
-    if (belief.renew_at() > (first == nullptr ? now : after(now, belief.early()))) {
+    if (belief.renew_at() > (first == nullptr ? now : clamped_add(now, belief.early()))) {
       if (first != nullptr && by > now + std::chrono::hours(1)) break;
       continue;
     }
@@ -94,7 +94,7 @@ std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
   if (first == nullptr) return due;
   // More than one call's worth: spread over a fifth of their ttl, and not at all if they are later than that.
   const Millis spread = 2 * first->early();
-  if (due.size() == most && now < after(first->renew_at(), spread))
+  if (due.size() == most && now < clamped_add(first->renew_at(), spread))
     rest_until_ += spread * due.size() / renewals_.size();
   for (const Id id : due) {
     Entry& entry = entries_.at(id);
@@ -165,8 +165,8 @@ void Keeping::stop_renewing(Id id) {
   index(id, it->second);
 }
 
-std::vector<Keeping::Alarm> Keeping::look(Instant now, std::size_t most) {
-  std::vector<Alarm> happened;
+std::vector<Keeping::Event> Keeping::look(Instant now, std::size_t most) {
+  std::vector<Event> happened;
   std::size_t room = 0;
   for (auto it = alarms_.begin(); room < most && it != alarms_.end() && it->first <= now; ++it) ++room;
   happened.reserve(room);
@@ -190,7 +190,7 @@ std::vector<Keeping::Alarm> Keeping::look(Instant now, std::size_t most) {
 Instant Keeping::time_for_a_call(Instant now) const {
   if (urgent_.empty()) return Instant::max();
   const Belief& next = entries_.at(urgent_.begin()->second).belief;
-  return after(std::max(now, next.renew_at()), attempt_limit(next.ttl()));
+  return clamped_add(std::max(now, next.renew_at()), attempt_limit(next.ttl()));
 }
 
 Instant Keeping::next_renewal() const {
@@ -198,6 +198,6 @@ Instant Keeping::next_renewal() const {
   return std::max(renewals_.begin()->first, std::min(rest_until_, time_for_a_call(rest_from_)));
 }
 
-Instant Keeping::next_alarm() const { return alarms_.empty() ? Instant::max() : alarms_.begin()->first; }
+Instant Keeping::next_event() const { return alarms_.empty() ? Instant::max() : alarms_.begin()->first; }
 
 }  // namespace holdfast::core

@@ -21,7 +21,7 @@ class Keeping {
  public:
   using Id = std::uint64_t;
 
-  struct Alarm {
+  struct Event {
     Id id;
     bool lost;  // false: in jeopardy
   };
@@ -48,7 +48,7 @@ class Keeping {
 
   // What happened by now, but no more than so many things, each once, in order of time.  The lost are no
   // longer kept.
-  std::vector<Alarm> look(Instant now, std::size_t most = std::numeric_limits<std::size_t>::max());
+  std::vector<Event> look(Instant now, std::size_t most = std::numeric_limits<std::size_t>::max());
 
   // By then a call to the store, or a rest, should be over: it may make the next renewal late by no more than
   // what that may take itself.
@@ -56,7 +56,7 @@ class Keeping {
 
   // When due() or look() can have something new to say.
   Instant next_renewal() const;
-  Instant next_alarm() const;
+  Instant next_event() const;
 
  private:
   using Index = std::set<std::pair<Instant, Id>>;

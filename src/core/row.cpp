@@ -18,14 +18,14 @@ Millis remaining(std::optional<Micros> end, Micros now) noexcept {
 void answer(Reply& reply, Verdict verdict, const Row& row) {
   reply.verdict = verdict;
   reply.token = Token{static_cast<std::uint64_t>(std::max<std::int64_t>(row.token, 0))};
-  reply.holder = row.holder;
+  reply.owner = row.owner;
   reply.remaining = row.live() ? remaining(row.end, row.now) : Millis::zero();
   reply.ahead = 0;
   reply.now = StoreTime{row.now.count()};
 }
 
 bool gives_back(const Request& r) noexcept {
-  return r.verb == Verb::release && r.token == no_token && !r.holder.text.empty();
+  return r.verb == Verb::release && r.token == no_token && !r.owner.text.empty();
 }
 
 std::optional<Micros> latest_place_end(const Request& r, Micros now) noexcept {

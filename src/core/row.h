@@ -11,11 +11,11 @@ namespace holdfast::core {
 // What was kept of a key at `now`, on the store's clock.
 struct Row {
   std::int64_t token = 0;
-  std::string_view holder = {};  // empty: free
+  std::string_view owner = {};  // empty: free
   std::optional<Micros> end = {};
   Micros now = {};
 
-  bool live() const noexcept { return !holder.empty() && (!end || now <= *end); }
+  bool live() const noexcept { return !owner.empty() && (!end || now <= *end); }
 };
 
 // Until `end`: at least 1 ms.

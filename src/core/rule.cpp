@@ -28,7 +28,7 @@ class Decision {
  private:
   bool live() const { return record_.live(moment_.now); }
   bool is_theirs() const {
-    return live() && record_.holder == request_.holder.text &&
+    return live() && record_.owner == request_.owner.text &&
            (request_.token == no_token || request_.token == record_.token);
   }
   std::optional<Micros> end_from(Micros start) const {
@@ -67,7 +67,7 @@ class Decision {
 Reply Decision::answer(Verdict verdict) const {
   return {.verdict = verdict,
           .token = record_.token,
-          .holder = record_.holder,
+          .owner = record_.owner,
           .remaining = live() ? remaining(record_.end, moment_.now) : Millis::zero(),
           .now = StoreTime{moment_.now.count()}};
 }
@@ -76,9 +76,9 @@ LogRow Decision::event(const char* name) const {
   return {.at = moment_.wall,
           .key = std::string(request_.key.text),
           .event = name,
-          .holder = record_.holder,
+          .owner = record_.owner,
           .token = record_.token,
-          .by = std::string(request_.holder.text),
+          .by = std::string(request_.owner.text),
           .reason = request_.verb == Verb::evict ? std::string(request_.note) : std::string()};
 }
 
@@ -95,7 +95,7 @@ void Decision::prolong() {
 }
 
 Outcome Decision::acquire() {
-  if (live() && record_.holder == request_.holder.text) {
+  if (live() && record_.owner == request_.owner.text) {
     prolong();
     return {.reply = answer(Verdict::granted), .changed = true};
   }
@@ -105,13 +105,13 @@ Outcome Decision::acquire() {
 
 Outcome Decision::grant() {
   Outcome outcome{.changed = true};
-  if (!record_.holder.empty() && record_.holder != request_.holder.text) outcome.log = event("taken-over");
+  if (!record_.owner.empty() && record_.owner != request_.owner.text) outcome.log = event("taken-over");
   if (leave()) outcome.place = Outcome::Place::left;
   std::erase_if(record_.queue, [&](const Place& p) { return !counts(p); });
   const Token last = record_.token == no_token ? moment_.purged : record_.token;
   const auto wall = static_cast<std::uint64_t>(std::max(moment_.wall, Micros::zero()).count());
-  record_.holder = request_.holder.text;
-  record_.token = Token{std::max(number(last) + 1, wall)};
+  record_.owner = request_.owner.text;
+  record_.token = Token{std::max(to_number(last) + 1, wall)};
   set_end(end_from(moment_.now));
   record_.since = moment_.wall;
   record_.note = request_.note;
@@ -127,12 +127,12 @@ Outcome Decision::busy() {
   outcome.reply.ahead = static_cast<std::uint32_t>(ours - queue.begin());
   if (request_.place > Millis::zero()) {
     if (ours == queue.end()) ours = queue.insert(ours, {.client = std::string(client_)});
-    ours->holder = request_.holder.text;
+    ours->owner = request_.owner.text;
     ours->until = moment_.now + request_.place;
     outcome.place = Outcome::Place::kept;
   }
   if (!live()) {  // free, but not for us
-    outcome.reply.holder.clear();
+    outcome.reply.owner.clear();
     outcome.reply.remaining = remaining(first_place()->until, moment_.now);
   }
   return outcome;
@@ -145,7 +145,7 @@ Outcome Decision::renew() {
 }
 
 Outcome Decision::free(Verdict verdict) {
-  record_.holder.clear();
+  record_.owner.clear();
   record_.end = moment_.now;
   return {.reply = answer(verdict), .changed = true, .ring = first()};
 }

@@ -15,7 +15,7 @@ namespace holdfast::core {
 
 struct Place {
   std::string client = {};
-  std::string holder = {};
+  std::string owner = {};
   Micros until{};
 
   // For that client, to which no place of another counts that ends after `latest`.
@@ -26,7 +26,7 @@ struct Place {
 
 // What is kept of a key.  One that was never seen is an empty one.
 struct Record {
-  std::string holder = {};  // empty: free
+  std::string owner = {};  // empty: free
   Token token{};
   std::optional<Micros> end = Micros::zero();  // none: without end.  Of a free one: since when it is free
   std::optional<Millis> ttl = {};  // what remained when `end` was last set; none: without end, or not known
@@ -35,7 +35,7 @@ struct Record {
   bool detached = false;
   std::vector<Place> queue = {};  // first in the queue first
 
-  bool live(Micros now) const noexcept { return !holder.empty() && (!end || now < *end); }
+  bool live(Micros now) const noexcept { return !owner.empty() && (!end || now < *end); }
 };
 
 // The store's clocks when it decides.

@@ -5,28 +5,28 @@
 
 namespace holdfast::core {
 
-Released released_by(const Reply& reply, Holder holder, Token token) {
+Released released_by(const Reply& reply, OwnerView owner, Token token) {
   if (reply.verdict == Verdict::released) return Released::released;
   if (reply.token == no_token) return Released::never_held;
   if (token != no_token && reply.token > token) return Released::stolen;
-  if (reply.holder == holder.text)
+  if (reply.owner == owner.text)
     return reply.remaining == Millis::zero() ? Released::expired : Released::stolen;
-  if (reply.holder.empty()) return Released::already_released;
+  if (reply.owner.empty()) return Released::already_released;
   return token == no_token ? Released::never_held : Released::stolen;
 }
 
-Lost lost_by(const Reply& reply, Holder holder, Token token) {
-  const bool held_by_other = reply.remaining > Millis::zero() && reply.holder != holder.text;
-  if (held_by_other) return {Loss::stolen, "taken over by " + printable(reply.holder)};
+Lost lost_by(const Reply& reply, OwnerView owner, Token token) {
+  const bool held_by_other = reply.remaining > Millis::zero() && reply.owner != owner.text;
+  if (held_by_other) return {Loss::stolen, "taken over by " + printable(reply.owner)};
   if (reply.token > token) return {Loss::stolen, "somebody else was granted the key since"};
   if (reply.token == no_token) return {Loss::gone, "the store does not know the lease any more"};
-  if (reply.holder == holder.text) return {Loss::gone, "the lease had run out at the store"};
+  if (reply.owner == owner.text) return {Loss::gone, "the lease had run out at the store"};
   return {Loss::gone, "the lease was released by somebody else"};
 }
 
-void look_up(Lost& lost, const Page& log, Holder holder, Token token) {
+void look_up(Lost& lost, const Page& log, OwnerView owner, Token token) {
   for (const LogRow& row : log.log) {
-    if (row.token != token || row.holder != holder.text) continue;
+    if (row.token != token || row.owner != owner.text) continue;
     if (row.event == "broken") {
       lost.reason = Loss::broken;
       lost.detail =

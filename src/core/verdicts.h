@@ -9,12 +9,12 @@
 namespace holdfast::core {
 
 // Of a release that named `token` (none: whichever the holder has).
-Released released_by(const Reply& reply, Holder holder, Token token);
+Released released_by(const Reply& reply, OwnerView owner, Token token);
 
 // Of a renewal that was answered `lost`.  Whether an operator broke it only the log knows.
-Lost lost_by(const Reply& reply, Holder holder, Token token);
+Lost lost_by(const Reply& reply, OwnerView owner, Token token);
 
 // The log's word on what became of that holder's grant, if it has one.
-void look_up(Lost& lost, const Page& log, Holder holder, Token token);
+void look_up(Lost& lost, const Page& log, OwnerView owner, Token token);
 
 }  // namespace holdfast::core

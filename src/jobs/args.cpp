@@ -26,12 +26,12 @@ Value value_of(std::string_view text) {
 Value parsed(std::string_view text) {
   check_json_depth(text, shown(text)).value();
   Value value = value_of(text);
-  if (value.is_discarded()) raise({Errc::invalid, "\"" + shown(text) + "\" is not JSON"});
+  if (value.is_discarded()) throw_failure({Errc::invalid, "\"" + shown(text) + "\" is not JSON"});
   return value;
 }
 
 [[noreturn]] void is_no(std::string_view json, const char* what) {
-  raise({Errc::invalid, shown(json) + " is not " + what});
+  throw_failure({Errc::invalid, shown(json) + " is not " + what});
 }
 
 // In brackets it is a list of one: then it can neither end the list of arguments nor add to it.
@@ -51,12 +51,12 @@ std::string of(std::int64_t value) { return std::to_string(value); }
 std::string of(std::uint64_t value) { return std::to_string(value); }
 
 std::string of(double value) {
-  if (!std::isfinite(value)) raise({Errc::invalid, "a number that is not finite cannot be an argument"});
+  if (!std::isfinite(value)) throw_failure({Errc::invalid, "a number that is not finite cannot be an argument"});
   return Value(value).dump();
 }
 
 std::string of(std::string_view value) {
-  if (!is_utf8(value)) raise({Errc::invalid, "\"" + shown(value) + "\" is not UTF-8"});
+  if (!is_utf8(value)) throw_failure({Errc::invalid, "\"" + shown(value) + "\" is not UTF-8"});
   return Value(value).dump();
 }
 
@@ -135,12 +135,12 @@ Args Args::of_json(std::vector<std::string> values) {
 
 void Args::require(std::size_t i) const {
   if (i < items_.size()) return;
-  raise({Errc::invalid,
+  throw_failure({Errc::invalid,
          "argument " + std::to_string(i + 1) + " is missing: there are " + std::to_string(items_.size())});
 }
 
 void Args::wrong(std::size_t i, const Error& why) {
-  raise({Errc::invalid, "argument " + std::to_string(i + 1) + ": " + why.detail});
+  throw_failure({Errc::invalid, "argument " + std::to_string(i + 1) + ": " + why.detail});
 }
 
 }  // namespace holdfast

@@ -21,7 +21,7 @@ Micros JobContext::run_at() const noexcept { return state_.job.run_at; }
 bool JobContext::held() const noexcept { return state_.held(); }
 Token JobContext::token() const noexcept { return state_.lock.token(); }
 std::string_view JobContext::lock_key() const noexcept { return state_.lock.key(); }
-std::string_view JobContext::holder() const noexcept { return state_.job.holder; }
+std::string_view JobContext::owner() const noexcept { return state_.job.owner; }
 std::string_view JobContext::blocker() const noexcept { return state_.blocker; }
 
 std::stop_token JobContext::stop_token() const {
@@ -42,7 +42,7 @@ Instant JobContext::deadline() const noexcept {
 void JobContext::check() const {
   if (state_.claimed) state_.claim.check();
   if (state_.locked()) state_.lock.check();
-  if (state_.draining) raise({Errc::stopped, "the worker is ending"});
+  if (state_.draining) throw_failure({Errc::stopped, "the worker is ending"});
 }
 
 // One whose claim is lost has lost its lock too, whatever the store says of that.

@@ -20,7 +20,7 @@ struct JobContext::State {
   const Args args;
   Millis timeout{};          // of a lock that is not renewed; zero: it is
   bool claimed = false;      // there is a claim; else it runs here and now
-  Lease claim = {};          // see Adoption
+  Lease claim = {};          // see ClientAccess
   Lease lock = {};           // empty: it needs none
   std::string blocker = {};  // who has it instead
   std::stop_source source = {};

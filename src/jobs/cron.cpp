@@ -64,7 +64,7 @@ namespace {
 void Schedule::run() {
   while (!stopped_) {
     Millis pause = longest_sleep;
-    if (const auto state = state_.lock(); state && !Adoption::forked(state->client)) {
+    if (const auto state = state_.lock(); state && !ClientAccess::forked(state->client)) {
       try {
         pause = look(state);
       } catch (...) {  // a function of the job's, or no memory: not for ever
@@ -73,13 +73,13 @@ void Schedule::run() {
     } else {
       return;
     }
-    wakeup_.wait(after(BootClock::now(), pause));
+    wakeup_.wait(clamped_add(BootClock::now(), pause));
   }
 }
 
 Millis Schedule::trouble(const JobsState& state, const std::string& why) const noexcept {
   try {
-    const auto& log = Adoption::options(state.client).log;
+    const auto& log = ClientAccess::options(state.client).log;
     if (log) log("the schedule " + printable(name_) + " cannot be kept just now: " + why);
   } catch (...) {  // what a log throws has nobody to go to
   }
@@ -116,21 +116,21 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
   const auto told = Ticks::enqueue(jobs.at(Micros(tick)), name, options_.args, options,
                                    {.name = tick_name_, .tick = tick.count()});
   if (!told) return told.error();
-  if (std::holds_alternative<Enqueued>(*told)) return ok();
+  if (std::holds_alternative<Enqueued>(*told)) return Status{};
   // Left out, as the last one is not over: nobody is to make up for it.  Or somebody has had it already.
   const auto taken = Ticks::take(jobs, {.name = tick_name_, .tick = tick.count()});
   if (!taken) return taken.error();
-  return ok();
+  return Status{};
 }
 
 }  // namespace
 
 void Jobs::cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options) {
-  Adoption::check_not_forked(state_->client).value();
+  ClientAccess::check_not_forked(state_->client).value();
   if (options.deadline < 0ms)
-    raise({Errc::invalid, "the deadline of the schedule " + printable(name) + " is negative"});
+    throw_failure({Errc::invalid, "the deadline of the schedule " + printable(name) + " is negative"});
   Timetable table = Timetable::make(schedule, zone).value();
-  if (name.empty()) raise({Errc::invalid, "a schedule needs a name"});
+  if (name.empty()) throw_failure({Errc::invalid, "a schedule needs a name"});
   // It ends with the last Jobs (JobsState::for_copies).  The thread owns the schedule, and has the state for
   // as long as it looks.
   const auto kept = std::make_shared<Schedule>(state_->weak_from_this(), std::move(name), std::move(table),

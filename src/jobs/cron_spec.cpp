@@ -102,7 +102,7 @@ Result<CronSpec> CronSpec::parse(std::string_view text) {
         return wrong("\"" + printable(part) + "\" is no " + fields[i].name + " from " +
                      std::to_string(fields[i].least) + " to " + std::to_string(fields[i].most));
     }
-    return ok();
+    return Status{};
   };
   if (Status s = fill(spec.minutes_, 0); !s) return std::move(s).error();
   if (Status s = fill(spec.hours_, 1); !s) return std::move(s).error();

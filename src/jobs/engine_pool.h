@@ -11,7 +11,7 @@ namespace holdfast::jobs {
 
 class EnginePool {
  public:
-  explicit EnginePool(std::shared_ptr<Origin> origin) : origin_(std::move(origin)) {}
+  explicit EnginePool(std::shared_ptr<Store> store) : store_(std::move(store)) {}
 
   // Calls `call(engine)` on one that nobody uses.  After a call that was not answered or refused its
   // connection is closed: whatever it still has in flight, nobody waits for it any more.
@@ -36,14 +36,14 @@ class EnginePool {
         return engine;
       }
     }
-    return origin_->jobs(until);
+    return store_->jobs(until);
   }
   void give_back(std::unique_ptr<JobEngine> engine) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(engine));
   }
 
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<JobEngine>> idle_;
 };

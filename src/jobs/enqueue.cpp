@@ -37,7 +37,7 @@ EnqueueResult told(const EnqueueReply& reply) {
     case EnqueueReply::What::duplicate: return Duplicate{reply.id, reply.state, reply.since};
     case EnqueueReply::What::locked: break;
   }
-  return Locked{reply.holder};
+  return Locked{reply.owner};
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ Status jobs::check_name(std::string_view name, const char* what) {
       name.find('\0') != std::string_view::npos)
     return invalid("\"" + printable(name) + "\" cannot be the name of a " + what +
                    ": it is UTF-8 without NUL, 1 to 255 bytes");
-  return ok();
+  return Status{};
 }
 
 Status jobs::check(std::string_view name, const JobOptions& options, Millis lock_ttl) {
@@ -65,14 +65,14 @@ Status jobs::check(std::string_view name, const JobOptions& options, Millis lock
     return invalid(
         printable(name) +
         " is a loner whose lock is in another store than its slot; say allow_split_store if that is meant");
-  return ok();
+  return Status{};
 }
 
 Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, const Args& args,
                                      const JobOptions& options, const Tick& tick) {
   JobsState& state = *of.state_;
   const Jobs::When& when = of.when_;
-  if (Status s = Adoption::check_not_forked(state.client); !s) return std::move(s).error();
+  if (Status s = ClientAccess::check_not_forked(state.client); !s) return std::move(s).error();
   std::string key;
   Millis timeout{};
   try {

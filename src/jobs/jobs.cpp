@@ -24,7 +24,7 @@ Result<JobRow> changed(JobsState& state, JobId id, JobChange what) {
 
 }  // namespace
 
-Instant jobs::soon() { return after(BootClock::now(), one_call); }
+Instant jobs::soon() { return clamped_add(BootClock::now(), one_call); }
 
 std::shared_ptr<const jobs::Definition> JobsState::definition(std::string_view name) const {
   const std::lock_guard lock(mutex);
@@ -72,15 +72,15 @@ void JobsState::end_schedules() noexcept {
     ending.swap(schedules);
   }
   for (const auto& kept : ending) kept.stop();
-  const Instant until = after(BootClock::now(), patience_with_schedules);
+  const Instant until = clamped_add(BootClock::now(), patience_with_schedules);
   for (auto& kept : ending)
     kept.thread.finish(std::max(std::chrono::ceil<Millis>(until - BootClock::now()), Millis::zero()));
 }
 
 Jobs::Let::~Let() {
-  if (!state || !Adoption::forked(state->client)) return;
+  if (!state || !ClientAccess::forked(state->client)) return;
   const Client& client = state->client;
-  Adoption::leak(client, std::move(state));
+  ClientAccess::leak(client, std::move(state));
 }
 
 // By swapping: what was here goes the way of the destructor.
@@ -94,7 +94,7 @@ Jobs::Jobs(Client client) : state_(JobsState::for_copies(std::move(client))) {}
 const Client& Jobs::client() const { return state_->client; }
 
 Jobs& Jobs::define(std::string name, JobOptions options, JobFunction function) {
-  Adoption::check_not_forked(state_->client).value();
+  ClientAccess::check_not_forked(state_->client).value();
   jobs::check_name(name, "job").value();
   auto definition =
       std::make_shared<const jobs::Definition>(jobs::Definition{std::move(options), std::move(function)});
@@ -106,7 +106,7 @@ Jobs& Jobs::define(std::string name, JobOptions options, JobFunction function) {
 }
 
 Jobs& Jobs::define_others(JobFunction function) {
-  Adoption::check_not_forked(state_->client).value();
+  ClientAccess::check_not_forked(state_->client).value();
   auto definition = std::make_shared<const jobs::Definition>(jobs::Definition{{}, std::move(function)});
   {
     const std::lock_guard lock(state_->mutex);
@@ -135,7 +135,7 @@ Jobs Jobs::in(Enqueuer& transaction) const {
 }
 
 Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args) const {
-  if (Status s = Adoption::check_not_forked(state_->client); !s) return std::move(s).error();
+  if (Status s = ClientAccess::check_not_forked(state_->client); !s) return std::move(s).error();
   const auto definition = state_->definition(name);
   return try_enqueue(name, args, definition ? definition->options : JobOptions{});
 }
@@ -147,7 +147,7 @@ Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
 
 Result<std::string> Jobs::try_key(std::string_view name, const Args& args, const JobOptions& options) const {
   const Client& store = options.lock_store ? *options.lock_store : state_->client;
-  return job_key(name, options, args, Adoption::origin(store)->job_key_form());
+  return job_key(name, options, args, ClientAccess::store(store)->job_key_form());
 }
 
 Result<std::optional<LeaseRow>> Jobs::try_locked(const std::string& key, const JobOptions& options) const {
@@ -173,7 +173,7 @@ Result<std::vector<JobRow>> Jobs::try_list(const JobQuery& query) const {
 }
 
 bool Jobs::refresh_lock(const std::string& key) const {
-  return !Adoption::forked(state_->client) && state_->refresh(key);
+  return !ClientAccess::forked(state_->client) && state_->refresh(key);
 }
 
 Result<std::string> Jobs::try_unlock(const std::string& key, const Break& why,
@@ -181,7 +181,7 @@ Result<std::string> Jobs::try_unlock(const std::string& key, const Break& why,
   const auto held = try_locked(key, options);
   if (!held) return held.error();
   if (!*held) return std::string();
-  Operator by_hand(options.lock_store ? *options.lock_store : state_->client);
+  Admin by_hand(options.lock_store ? *options.lock_store : state_->client);
   return by_hand.try_break_lease((*held)->key, (*held)->token, why);
 }
 
@@ -190,7 +190,7 @@ Result<JobRow> Jobs::try_retry(JobId id) const { return changed(*state_, id, Job
 Result<JobRow> Jobs::try_remove(JobId id) const { return changed(*state_, id, JobChange::remove); }
 
 Result<std::uint64_t> Jobs::try_purge(const JobPurge& what) const {
-  const Instant until = after(BootClock::now(), 30s);
+  const Instant until = clamped_add(BootClock::now(), 30s);
   return state_->ask(until, [&](JobEngine& engine) { return engine.purge(what, until); });
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/worker.h"
-#include "client/adoption.h"
+#include "client/client_access.h"
 #include "holdfast/jobs.h"
 #include "jobs/context.h"
 #include "jobs/engine_pool.h"
@@ -42,7 +42,7 @@ Status check(std::string_view name, const JobOptions& options, Millis lock_ttl);
 }  // namespace jobs
 
 struct JobsState : std::enable_shared_from_this<JobsState> {
-  explicit JobsState(Client c) : client(std::move(c)), pool(Adoption::origin(client)) {}
+  explicit JobsState(Client c) : client(std::move(c)), pool(ClientAccess::store(client)) {}
 
   // What the copies of a Jobs share, and the threads of its schedules do not: with the last of them the
   // schedules end, on the thread that lets go.
@@ -51,7 +51,7 @@ struct JobsState : std::enable_shared_from_this<JobsState> {
   // One call of an engine.  In a child after fork() it fails, and nothing is sent.
   template <class Call>
   auto ask(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
-    if (Status s = Adoption::check_not_forked(client); !s) return std::move(s).error();
+    if (Status s = ClientAccess::check_not_forked(client); !s) return std::move(s).error();
     return pool.with(until, std::move(call));
   }
 

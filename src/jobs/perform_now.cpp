@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, const JobOptions& options,
                                       const JobFunction& function) const {
-  Adoption::check_not_forked(state_->client).value();
+  ClientAccess::check_not_forked(state_->client).value();
   const Millis timeout = jobs::timeout_of(options, args);
   const Millis ttl = timeout > 0ms ? timeout : jobs::unfixed_ttl;
   jobs::check(name, options, ttl).value();
@@ -32,20 +32,20 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   std::optional<Error> refused;
   for (int n = 1; n <= limit && !state.locked(); ++n) {
     auto lease =
-        Adoption::acquire(client, core::lock_name(key, limit, n),
+        ClientAccess::acquire(client, core::lock_name(key, limit, n),
                           {.ttl = ttl, .wait = waits && n == limit ? forever : 0ms, .keep = timeout == 0ms});
     if (lease)
       state.lock = *std::move(lease);
     else if (!lease.error().busy())
-      raise(std::move(lease).error());
+      throw_failure(std::move(lease).error());
     else if (!refused)
       refused = std::move(lease).error();
   }
   if (limit > 0 && !state.locked()) {
-    state.blocker = refused->holder;
+    state.blocker = refused->owner;
     if (options.lock_failed) options.lock_failed(context, args);
-    if (options.lock.on_conflict == OnConflict::raise) raise(*std::move(refused));
-    return {.holder = refused->holder};
+    if (options.lock.on_conflict == OnConflict::raise) throw_failure(*std::move(refused));
+    return {.owner = refused->owner};
   }
   state.listen();
   state_->began(running);
@@ -55,9 +55,9 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   } catch (...) {
     thrown = std::current_exception();
   }
-  if (Status s = Adoption::check_not_forked(state_->client); !s) {  // a child of the function's
+  if (Status s = ClientAccess::check_not_forked(state_->client); !s) {  // a child of the function's
     if (thrown) std::rethrow_exception(thrown);
-    raise(std::move(s).error());
+    throw_failure(std::move(s).error());
   }
   state_->ended(running);
   Lost lost;
@@ -73,7 +73,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   }
   if (thrown) std::rethrow_exception(thrown);
   if (lost.reason != Loss::none && timeout == 0ms)
-    raise({.code = Errc::lost,
+    throw_failure({.code = Errc::lost,
            .detail = "the lock was lost before the job ended: " + lost.detail,
            .loss = lost.reason});
   return {.ran = true, .value = std::monostate{}};

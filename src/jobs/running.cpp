@@ -76,15 +76,15 @@ Running::Running(JobsState& jobs, Claimed claimed, Millis claim_ttl, Instant sen
   state_->blocker = claimed_.blocker;
   if (claimed_.what != Claimed::What::running && claimed_.what != Claimed::What::raised) return;
   state_->claimed = true;
-  state_->claim = Adoption::adopt(jobs.client, {.key = "job " + std::to_string(number(job.id)),
-                                                .holder = job.holder,
+  state_->claim = ClientAccess::adopt(jobs.client, {.key = "job " + std::to_string(to_number(job.id)),
+                                                .owner = job.owner,
                                                 .ttl = claim_ttl,
                                                 .sent = sent,
                                                 .remaining = claim_ttl,
                                                 .claim = true});
   if (!job.lock.empty())
-    state_->lock = Adoption::adopt(jobs.client, {.key = job.lock,
-                                                 .holder = job.holder,
+    state_->lock = ClientAccess::adopt(jobs.client, {.key = job.lock,
+                                                 .owner = job.owner,
                                                  .token = job.token,
                                                  .ttl = job.lock_ttl,
                                                  .sent = sent,
@@ -157,7 +157,7 @@ std::optional<Error> Running::take_lock_elsewhere() {
   std::optional<Error> refused;
   for (int n = 1; n <= options.lock.limit; ++n) {
     auto lease =
-        Adoption::acquire(*options.lock_store, core::lock_name(claimed_.job.key, options.lock.limit, n),
+        ClientAccess::acquire(*options.lock_store, core::lock_name(claimed_.job.key, options.lock.limit, n),
                           {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
     if (lease) {
       state_->lock = *std::move(lease);
@@ -166,7 +166,7 @@ std::optional<Error> Running::take_lock_elsewhere() {
     if (!lease.error().busy()) return std::move(lease).error();
     if (!refused) refused = std::move(lease).error();
   }
-  if (refused) state_->blocker = refused->holder;
+  if (refused) state_->blocker = refused->owner;
   return refused;
 }
 
@@ -215,7 +215,7 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
   if (forked()) return {};
   const bool elsewhere = state_->locked() && claimed_.job.lock.empty();
   how.id = claimed_.job.id;
-  how.holder = {state_->job.holder};
+  how.owner = {state_->job.owner};
   how.lock = {claimed_.job.lock};
   how.token = claimed_.job.token;
   bool lock_ended = false;
@@ -223,7 +223,7 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
     const auto released = state_->lock.try_release();
     lock_ended = !released || *released != Released::released;
   } else if (state_->locked()) {
-    Adoption::disown(state_->lock);  // it is released by the same step that ends the job
+    ClientAccess::disown(state_->lock);  // it is released by the same step that ends the job
   }
   JobEvent event{what, claimed_.job, std::move(detail)};
   state_->ending = true;
@@ -232,11 +232,11 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
     event.what = JobEvent::What::unknown;
     event.detail = finished.error().detail;
     // It is ours no more, and whoever waits for it need not wait for it to end.
-    if (!how.lock.text.empty()) (void)Client(jobs_.client).try_release(how.lock.text, how.holder);
+    if (!how.lock.text.empty()) (void)Client(jobs_.client).try_release(how.lock.text, how.owner);
   } else if (!finished->finished) {
     event = not_ours();
   }
-  (void)Adoption::disown(state_->claim);
+  (void)ClientAccess::disown(state_->claim);
   if (finished && !elsewhere) lock_ended = !how.lock.text.empty() && !finished->released;
   if (lock_ended && definition_ && definition_->options.lock_expired_before_release) {
     JobContext context(*state_);
@@ -264,7 +264,7 @@ Result<Finished> Running::tell(Finish how) {
   std::string ascii;
   while (true) {
     const Instant now = BootClock::now();
-    const Instant until = after(now, core::longest_attempt);
+    const Instant until = clamped_add(now, core::longest_attempt);
     auto finished = jobs_.ask(until, [&](JobEngine& engine) { return engine.finish(how, until); });
     if (finished) {
       // The one whose answer got lost has done it.
@@ -280,14 +280,14 @@ Result<Finished> Running::tell(Finish how) {
     }
     if (!finished.error().retryable() || !state_->claim.held()) return finished;
     if (!pause) pause.emplace();
-    pause->wait(after(now, between_tries));
+    pause->wait(clamped_add(now, between_tries));
   }
 }
 
 bool Running::is_as_told(const Finish& how) {
   const Instant until = soon();
   const auto rows = jobs_.ask(until, [&](JobEngine& engine) { return engine.list({.id = how.id}, until); });
-  return rows && !rows->empty() && rows->front().state == how.to && rows->front().holder == how.holder.text;
+  return rows && !rows->empty() && rows->front().state == how.to && rows->front().owner == how.owner.text;
 }
 
 template <class Call>

@@ -32,7 +32,7 @@ class Running {
   JobEvent hand_back();
 
  private:
-  bool forked() const noexcept { return Adoption::forked(jobs_.client); }
+  bool forked() const noexcept { return ClientAccess::forked(jobs_.client); }
   JobEvent perform();
   JobEvent unknown();
   JobEvent refused();

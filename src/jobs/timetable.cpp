@@ -43,7 +43,7 @@ class Zones {
     ~End() {
       all().gone_ = true;
       // A reader takes no longer; in a child after fork() there may be one that never ends.
-      const Instant enough = after(BootClock::now(), 1s);
+      const Instant enough = clamped_add(BootClock::now(), 1s);
       while (all().readers_ > 0 && BootClock::now() < enough) std::this_thread::yield();
     }
   };

@@ -26,7 +26,7 @@ Status check(const WorkerOptions& o) {
   if (o.grace < 0ms) return invalid("the grace is negative");
   if (o.max_crashes < 1) return invalid("max_crashes is below 1");
   if (o.purge_every <= 0ms) return invalid("purge_every is not above 0; give a time, or `never`");
-  return ok();
+  return Status{};
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ const char* to_string(JobEvent::What what) noexcept {
 }
 
 void JobWorker::State::log(const std::string& text) const {
-  const auto& to = Adoption::options(jobs.client()).log;
+  const auto& to = ClientAccess::options(jobs.client()).log;
   if (to) guarded([&] { to(text); });
 }
 
@@ -68,23 +68,23 @@ void JobWorker::State::tell_trouble(const std::string& text) {
   log(text.empty() ? "claiming jobs works again" : text);
 }
 
-Result<Claimed> JobWorker::State::claim(const std::string& holder) {
-  const Instant until = after(BootClock::now(), one_claim);
+Result<Claimed> JobWorker::State::claim(const std::string& owner) {
+  const Instant until = clamped_add(BootClock::now(), one_claim);
   const ClaimRequest request{
-      .queues = options.queues, .holder = {holder}, .ttl = options.claim, .max_crashes = options.max_crashes};
+      .queues = options.queues, .owner = {owner}, .ttl = options.claim, .max_crashes = options.max_crashes};
   return shared.ask(until, [&](JobEngine& engine) { return engine.claim(request, until); });
 }
 
 // A claim whose answer got lost may have been granted: it need not wait until it runs out.
-void JobWorker::State::hand_back_unheard(const std::string& holder) {
-  const Instant until = after(BootClock::now(), one_claim);
+void JobWorker::State::hand_back_unheard(const std::string& owner) {
+  const Instant until = clamped_add(BootClock::now(), one_claim);
   const auto rows = shared.ask(
       until, [&](JobEngine& e) { return e.list({.state = JobState::running, .limit = 1000}, until); });
   if (!rows) return;
   for (const JobRow& row : *rows) {
-    if (row.holder != holder) continue;
+    if (row.owner != owner) continue;
     const Finish back{.id = row.id,
-                      .holder = {holder},
+                      .owner = {owner},
                       .to = JobState::queued,
                       .counts = false,
                       .error = "the worker did not hear that it had been given it",
@@ -114,11 +114,11 @@ void JobWorker::State::work(Wakeup& wakeup) {
 }
 
 Millis JobWorker::State::look_and_run() {
-  const std::string holder = Adoption::new_holder(jobs.client());
+  const std::string owner = ClientAccess::new_owner(jobs.client());
   Look look(*this);
   const Instant sent = BootClock::now();
-  auto claimed = claim(holder);
-  if (!claimed) return cannot_claim(look, claimed.error(), holder);
+  auto claimed = claim(owner);
+  if (!claimed) return cannot_claim(look, claimed.error(), owner);
   tell_trouble("");
   if (claimed->what == Claimed::What::nothing) {
     look.found_nothing();
@@ -130,19 +130,19 @@ Millis JobWorker::State::look_and_run() {
 }
 
 // A refusal may pass too: a replica becomes the primary, somebody grants the right.
-Millis JobWorker::State::cannot_claim(Look& look, const Error& why, const std::string& holder) {
+Millis JobWorker::State::cannot_claim(Look& look, const Error& why, const std::string& owner) {
   if (!why.retryable()) {
     tell_trouble("cannot claim jobs: " + why.detail);
     const int doublings = std::min(look.was_refused(why) - 1, 6);
     return std::min(after_trouble * (1 << doublings), after_refusals);
   }
   tell_trouble("cannot claim jobs just now: " + why.detail);
-  if (why.in_doubt()) hand_back_unheard(holder);
+  if (why.in_doubt()) hand_back_unheard(owner);
   return after_trouble;
 }
 
 void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
-  Instant until = after(BootClock::now(), length);
+  Instant until = clamped_add(BootClock::now(), length);
   bool watching = false;
   {
     const std::lock_guard lock(mutex);
@@ -174,7 +174,7 @@ void JobWorker::State::purge_if_due() {
     const std::lock_guard lock(mutex);
     const Instant now = BootClock::now();
     if (now < next_purge) return;
-    next_purge = after(now, options.purge_every);
+    next_purge = clamped_add(now, options.purge_every);
   }
   (void)jobs.try_purge(options.purge);
 }
@@ -212,7 +212,7 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
 void JobWorker::State::drain(Millis grace) {
   if (forked()) return;
   const std::lock_guard lock(mutex);
-  const Instant enough = after(BootClock::now(), grace);
+  const Instant enough = clamped_add(BootClock::now(), grace);
   if (draining && enough >= stop_at) return;
   draining = true;
   stop_at = enough;
@@ -224,10 +224,10 @@ void JobWorker::State::drain(Millis grace) {
 
 JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
   check(options).value();
-  Adoption::check_not_forked(jobs.client()).value();
+  ClientAccess::check_not_forked(jobs.client()).value();
   state_ = std::make_shared<State>(std::move(jobs), std::move(options));
   try {
-    Adoption::get_ready(state_->shared.client);
+    ClientAccess::get_ready(state_->shared.client);
     state_->heartbeat = Worker([state = state_] { state->beat(); });
     for (int i = 0; i < state_->options.threads; ++i)
       state_->threads.emplace_back(
@@ -235,7 +235,7 @@ JobWorker::JobWorker(Jobs jobs, WorkerOptions options) {
   } catch (const std::system_error& e) {
     drain();
     wait();
-    raise({Errc::unavailable, std::string("cannot start a worker: ") + e.what()});
+    throw_failure({Errc::unavailable, std::string("cannot start a worker: ") + e.what()});
   } catch (...) {  // out of memory
     drain();
     wait();
@@ -274,7 +274,7 @@ bool JobWorker::idle() const {
 }
 
 Status JobWorker::try_wait_until_idle(std::stop_token stop) {
-  if (state_->forked()) return ok();
+  if (state_->forked()) return Status{};
   std::unique_lock lock(state_->mutex);
   // What these have found may be out of date.
   const std::uint64_t looks = state_->looks, refused = state_->refused;
@@ -285,7 +285,7 @@ Status JobWorker::try_wait_until_idle(std::stop_token stop) {
     return state_->draining || is_refused || (state_->empty_look > looks && state_->busy == 0);
   });
   if (is_refused && !state_->draining) return *state_->refusal;
-  return ok();
+  return Status{};
 }
 
 }  // namespace holdfast

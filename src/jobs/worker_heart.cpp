@@ -14,9 +14,9 @@ bool JobWorker::State::renew() {
   }
   if (now_running.empty()) return true;
   const Instant sent = BootClock::now();
-  const Instant until = after(sent, std::min(jobs::one_claim, options.claim / 6));
+  const Instant until = clamped_add(sent, std::min(jobs::one_claim, options.claim / 6));
   std::vector<ClaimRef> claims;
-  for (const auto& state : now_running) claims.push_back({state->job.id, {state->job.holder}});
+  for (const auto& state : now_running) claims.push_back({state->job.id, {state->job.owner}});
   const auto held = std::make_unique<bool[]>(claims.size());
   const Status status = shared.ask(until, [&](JobEngine& engine) {
     return engine.renew(claims, {held.get(), claims.size()}, options.claim, until);
@@ -24,16 +24,16 @@ bool JobWorker::State::renew() {
   if (!status) return false;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     if (held[i])
-      (void)Adoption::renewed(now_running[i]->claim, sent, options.claim);
+      (void)ClientAccess::renewed(now_running[i]->claim, sent, options.claim);
     else if (!now_running[i]->ending)
-      Adoption::lose(now_running[i]->claim, {Loss::stolen, "the job was cancelled, or its claim ran out"});
+      ClientAccess::lose(now_running[i]->claim, {Loss::stolen, "the job was cancelled, or its claim ran out"});
   }
   return true;
 }
 
 void JobWorker::State::beat() {
   const Millis interval = options.claim / 3;
-  Instant next = after(BootClock::now(), interval);
+  Instant next = clamped_add(BootClock::now(), interval);
   while (true) {
     {
       const std::lock_guard lock(mutex);
@@ -44,7 +44,7 @@ void JobWorker::State::beat() {
     if (BootClock::now() >= next) {
       bool well = false;
       guarded([&] { well = renew(); });
-      next = after(BootClock::now(), well ? interval : options.claim / 10);
+      next = clamped_add(BootClock::now(), well ? interval : options.claim / 10);
     }
     Instant sleep_until = next;
     {

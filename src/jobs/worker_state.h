@@ -33,7 +33,7 @@ struct JobWorker::State {
       : jobs(std::move(j)), shared(*jobs.state_), options(std::move(o)), jitter(random_bits()) {
     next_purge = options.purge_every == never
                      ? Instant::max()
-                     : after(BootClock::now(), core::scaled(options.purge_every, fraction()));
+                     : clamped_add(BootClock::now(), core::scaled(options.purge_every, fraction()));
     asleep.reserve(static_cast<std::size_t>(options.threads));
   }
 
@@ -41,7 +41,7 @@ struct JobWorker::State {
   void beat();
   void drain(Millis grace);
   // The threads are the parent's; and what they were in the midst of, nobody here will ever end.
-  bool forked() const noexcept { return Adoption::forked(jobs.client()); }
+  bool forked() const noexcept { return ClientAccess::forked(jobs.client()); }
 
   const Jobs jobs;
   JobsState& shared;
@@ -81,9 +81,9 @@ struct JobWorker::State {
   // So long nothing will be found; zero: it has found something and done it.
   Millis look_and_run();
   // Until the next look.
-  Millis cannot_claim(Look& look, const Error& why, const std::string& holder);
-  Result<Claimed> claim(const std::string& holder);
-  void hand_back_unheard(const std::string& holder);
+  Millis cannot_claim(Look& look, const Error& why, const std::string& owner);
+  Result<Claimed> claim(const std::string& owner);
+  void hand_back_unheard(const std::string& owner);
   void rest(Wakeup& wakeup, Millis length);
   void call_next();
   void run(Claimed claimed, Instant sent);

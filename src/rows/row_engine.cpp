@@ -71,9 +71,9 @@ std::optional<EnqueueReply> RowEngine::try_enqueue(const NewJob& job) {
       return reply;
     }
   }
-  if (core::minds_holder(job)) {
-    if (std::string holder = lock_holder({job.key}); !holder.empty())
-      return EnqueueReply{.what = EnqueueReply::What::locked, .holder = std::move(holder), .now = wall};
+  if (core::minds_owner(job)) {
+    if (std::string owner = lock_owner({job.key}); !owner.empty())
+      return EnqueueReply{.what = EnqueueReply::What::locked, .owner = std::move(owner), .now = wall};
   }
   const JobId id = insert(core::made_of(job, wall));
   if (id == no_job) return std::nullopt;
@@ -158,7 +158,7 @@ bool RowEngine::take_lock(JobRecord& job, const ClaimRequest& request, const Job
       return true;
     }
     soonest = std::min(soonest, reply.remaining);
-    if (n == 1) claimed.blocker = reply.holder;
+    if (n == 1) claimed.blocker = reply.owner;
   }
   switch (core::conflict_of(row)) {
     case OnConflict::drop:
@@ -200,13 +200,13 @@ Status RowEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, 
       for (std::size_t i = 0; i < claims.size(); ++i) {
         auto found = job(claims[i].id);
         held[i] =
-            found && found->row.state == JobState::running && found->row.holder == claims[i].holder.text;
+            found && found->row.state == JobState::running && found->row.owner == claims[i].owner.text;
         if (!held[i]) continue;
         found->claim_until = std::max(found->claim_until, moment().now + ttl);
         update(*found);
       }
     });
-    return ok();
+    return Status{};
   });
 }
 
@@ -223,7 +223,7 @@ Result<Finished> RowEngine::finish(const Finish& how, Instant until) {
       }
       if (how.lock.text.empty()) return;
       const Reply reply =
-          lease({.verb = Verb::release, .key = how.lock, .holder = how.holder, .token = how.token});
+          lease({.verb = Verb::release, .key = how.lock, .owner = how.owner, .token = how.token});
       finished.released = reply.verdict == Verdict::released;
       if (found) unpark_next(found->row.key, at.wall);
     });
@@ -251,13 +251,13 @@ Result<JobRow> RowEngine::change(JobId id, JobChange what, std::string_view by, 
       const JobMoment at = moment();
       now = at.now;
       auto found = job(id);
-      if (!found) raise(core::no_such_job(id));
+      if (!found) throw_failure(core::no_such_job(id));
       // Who would free the lock may never come; the next one looks for itself.
       const bool wakes = found->row.parked || found->row.state == JobState::running;
-      if (Status s = core::change(*found, what, by, at); !s) raise(std::move(s).error());
+      if (Status s = core::change(*found, what, by, at); !s) throw_failure(std::move(s).error());
       if (found->row.slotted) {
         const auto other = in_slot(core::slot_of(found->row.key));
-        if (other && other->row.id != id) raise(core::slot_is_taken(id, other->row.id));
+        if (other && other->row.id != id) throw_failure(core::slot_is_taken(id, other->row.id));
       }
       what == JobChange::remove ? erase(id) : update(*found);
       if (wakes) unpark_next(found->row.key, at.wall);
@@ -306,7 +306,7 @@ Status RowEngine::note_success(std::string_view name, std::string_view by, Insta
       last.by = by;
       put_tick(name, last);
     });
-    return ok();
+    return Status{};
   });
 }
 

@@ -67,7 +67,7 @@ class RowEngine : public JobEngine {
 
   virtual Reply lease(const Request& request) = 0;
   // Who holds it now; empty: nobody.
-  virtual std::string lock_holder(Key lock) = 0;
+  virtual std::string lock_owner(Key lock) = 0;
 
   // -- ticks
 

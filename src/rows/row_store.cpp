@@ -25,21 +25,21 @@ Millis part_of(Instant until, std::int64_t parts, Millis most) {
 
 }  // namespace
 
-Status RowStore::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+Status RowStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
   assert(requests.size() == replies.size());
-  if (requests.empty()) return ok();
+  if (requests.empty()) return Status{};
   Call call{.requests = requests, .replies = replies, .until = until};
   try {
     ready(until);
     for (std::size_t i = 0; i < requests.size(); ++i) replies[i].error = misfit(requests[i]);
     if (requests.size() > 1 || !settles_alone()) {
-      for (core::Wave& wave : waves_of(requests)) {
-        std::erase_if(wave, [&](std::size_t i) {
+      for (core::KeyBatch& key_batch : key_batches_of(requests)) {
+        std::erase_if(key_batch, [&](std::size_t i) {
           if (call.stuck.contains(requests[i].key.text))
             give_up(call, i);  // not before the one that came first
           return replies[i].error.has_value();
         });
-        if (!wave.empty()) apply_wave(call, wave);
+        if (!key_batch.empty()) apply_key_batch(call, key_batch);
       }
     } else if (!replies[0].error) {
       apply_alone(call, 0);
@@ -50,10 +50,10 @@ Status RowStore::apply(std::span<const Request> requests, std::span<Reply> repli
     return error;
   }
   if (requests.size() == 1 && replies[0].error) return *std::move(replies[0].error);
-  return ok();
+  return Status{};
 }
 
-void RowStore::ready(Instant until) {
+void RowStoreConnection::ready(Instant until) {
   require_time(until);
   if (!ended()) return;
   try {
@@ -61,30 +61,30 @@ void RowStore::ready(Instant until) {
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
-    raise(std::move(error));
+    throw_failure(std::move(error));
   }
 }
 
-void RowStore::apply_alone(Call& call, std::size_t i) {
+void RowStoreConnection::apply_alone(Call& call, std::size_t i) {
   const Settled settled = settle(call, i, part_of(call.until, 2, longest_patience));
   if (settled == Settled::yes) return;
   if (settled == Settled::in_the_way) return meets_lock(call, i);
-  core::Wave one = {i};
-  apply_wave(call, one);
+  core::KeyBatch one = {i};
+  apply_key_batch(call, one);
 }
 
-void RowStore::apply_wave(Call& call, core::Wave& wave) {
+void RowStoreConnection::apply_key_batch(Call& call, core::KeyBatch& key_batch) {
   try {
-    if (!send_together(call, wave)) send_one_by_one(call, wave);
+    if (!send_together(call, key_batch)) send_one_by_one(call, key_batch);
   } catch (const NotTaken& refusal) {
-    send_halves(call, wave, refusal.error());
+    send_halves(call, key_batch, refusal.error());
   }
 }
 
 // False: somebody has a row of it locked.
-bool RowStore::send_together(Call& call, core::Wave& wave) {
+bool RowStoreConnection::send_together(Call& call, core::KeyBatch& key_batch) {
   while (true) {
-    const Settled settled = send_wave(call, wave, part_of(call.until, 4, together), Locked::wait);
+    const Settled settled = send_key_batch(call, key_batch, part_of(call.until, 4, together), Locked::wait);
     if (settled == Settled::yes) call.applied = true;
     if (settled != Settled::not_yet) return settled == Settled::yes;
     require_time(call.until);
@@ -92,39 +92,39 @@ bool RowStore::send_together(Call& call, core::Wave& wave) {
 }
 
 // So that only those that are locked have to be answered without having been asked.
-void RowStore::send_one_by_one(Call& call, const core::Wave& wave) {
-  for (std::size_t k = 0; k < wave.size(); ++k) {
-    core::Wave one = {wave[k]};
+void RowStoreConnection::send_one_by_one(Call& call, const core::KeyBatch& key_batch) {
+  for (std::size_t k = 0; k < key_batch.size(); ++k) {
+    core::KeyBatch one = {key_batch[k]};
     Settled settled = Settled::not_yet;
     while (settled == Settled::not_yet) {
       require_time(call.until);
-      const auto left = static_cast<std::int64_t>(wave.size() - k);
+      const auto left = static_cast<std::int64_t>(key_batch.size() - k);
       try {
-        settled = send_wave(call, one, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
+        settled = send_key_batch(call, one, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
       } catch (const NotTaken& refusal) {
-        call.replies[wave[k]].error = refusal.error();
+        call.replies[key_batch[k]].error = refusal.error();
         break;
       }
     }
     if (settled == Settled::yes) call.applied = true;
-    if (settled == Settled::in_the_way) meets_lock(call, wave[k]);
+    if (settled == Settled::in_the_way) meets_lock(call, key_batch[k]);
   }
 }
 
 // Nothing of the wave was done.  For a bad one among five hundred that is 18 statements more, and not 500.
-void RowStore::send_halves(Call& call, const core::Wave& wave, const Error& why) {
-  if (wave.size() == 1) {
-    call.replies[wave.front()].error = why;
+void RowStoreConnection::send_halves(Call& call, const core::KeyBatch& key_batch, const Error& why) {
+  if (key_batch.size() == 1) {
+    call.replies[key_batch.front()].error = why;
     return;
   }
-  const auto middle = wave.begin() + static_cast<std::ptrdiff_t>(wave.size() / 2);
-  for (core::Wave half : {core::Wave(wave.begin(), middle), core::Wave(middle, wave.end())}) {
+  const auto middle = key_batch.begin() + static_cast<std::ptrdiff_t>(key_batch.size() / 2);
+  for (core::KeyBatch half : {core::KeyBatch(key_batch.begin(), middle), core::KeyBatch(middle, key_batch.end())}) {
     require_time(call.until);
-    apply_wave(call, half);
+    apply_key_batch(call, half);
   }
 }
 
-void RowStore::answer_as_seen(Call& call, std::size_t i, const core::Row& row, bool all) const {
+void RowStoreConnection::answer_as_seen(Call& call, std::size_t i, const core::Row& row, bool all) const {
   const Request& r = call.requests[i];
   Reply& reply = call.replies[i];
   const bool theirs = is_theirs(row, r);
@@ -138,19 +138,19 @@ void RowStore::answer_as_seen(Call& call, std::size_t i, const core::Row& row, b
   if (r.verb == Verb::acquire && !theirs) {
     core::answer(reply, Verdict::busy, row);
     if (row.live()) return;
-    reply.holder = "(a transaction that has its row locked)";
+    reply.owner = "(a transaction that has its row locked)";
     reply.remaining = soon;
     return;
   }
   give_up(call, i);
 }
 
-void RowStore::meets_lock(Call& call, std::size_t i) {
+void RowStoreConnection::meets_lock(Call& call, std::size_t i) {
   const Verb verb = call.requests[i].verb;
   verb == Verb::acquire || verb == Verb::renew ? answer_locked(call, i) : give_up(call, i);
 }
 
-void RowStore::give_up(Call& call, std::size_t i) const {
+void RowStoreConnection::give_up(Call& call, std::size_t i) const {
   const std::string_view key = call.requests[i].key.text;
   call.stuck.insert(key);
   call.replies[i].error = {Errc::unavailable,
@@ -159,12 +159,12 @@ void RowStore::give_up(Call& call, std::size_t i) const {
                                "the server is slow"};
 }
 
-void RowStore::require_time(Instant until) {
+void RowStoreConnection::require_time(Instant until) {
   if (BootClock::now() >= until)
-    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
 }
 
-Error RowStore::does_not_fit(std::string_view text, std::size_t longest, const char* unit, const char* column,
+Error RowStoreConnection::does_not_fit(std::string_view text, std::size_t longest, const char* unit, const char* column,
                              const std::string& table) {
   return {Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) + " " +
                              unit + " that the column \"" + column + "\" of the table \"" + table +
@@ -172,8 +172,8 @@ Error RowStore::does_not_fit(std::string_view text, std::size_t longest, const c
 }
 
 bool is_theirs(const core::Row& row, const Request& r) noexcept {
-  return row.live() && row.holder == r.holder.text &&
-         (r.token == no_token || static_cast<std::int64_t>(number(r.token)) == row.token);
+  return row.live() && row.owner == r.owner.text &&
+         (r.token == no_token || static_cast<std::int64_t>(to_number(r.token)) == row.token);
 }
 
 std::size_t letters_in(std::string_view text) noexcept {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/row.h"
-#include "core/waves.h"
+#include "core/key_batches.h"
 #include "holdfast/store.h"
 
 namespace holdfast::rows {
@@ -22,7 +22,7 @@ class NotTaken final : public Failure {
   using Failure::Failure;
 };
 
-class RowStore : public Store {
+class RowStoreConnection : public StoreConnection {
  public:
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) final;
 
@@ -55,12 +55,12 @@ class RowStore : public Store {
   virtual Settled settle(Call& call, std::size_t i, Millis patience) = 0;
   // Each request of it once.  Those without a final answer stay in `wave`; so do all of them where it throws
   // NotTaken.
-  virtual Settled send_wave(Call& call, core::Wave& wave, Millis patience, Locked locked) = 0;
+  virtual Settled send_key_batch(Call& call, core::KeyBatch& key_batch, Millis patience, Locked locked) = 0;
   // Somebody's transaction has the row of an acquire or a renewal locked: answer_as_seen() what everybody
   // else sees of it.
   virtual void answer_locked(Call& call, std::size_t i) = 0;
-  virtual std::vector<core::Wave> waves_of(std::span<const Request> requests) const {
-    return core::waves(requests);
+  virtual std::vector<core::KeyBatch> key_batches_of(std::span<const Request> requests) const {
+    return core::key_batches(requests);
   }
   virtual bool settles_alone() const { return true; }
   virtual std::string where() const = 0;
@@ -79,10 +79,10 @@ class RowStore : public Store {
   void meets_lock(Call& call, std::size_t i);
   void give_up(Call& call, std::size_t i) const;
   void apply_alone(Call& call, std::size_t i);
-  void apply_wave(Call& call, core::Wave& wave);
-  bool send_together(Call& call, core::Wave& wave);
-  void send_one_by_one(Call& call, const core::Wave& wave);
-  void send_halves(Call& call, const core::Wave& wave, const Error& why);
+  void apply_key_batch(Call& call, core::KeyBatch& key_batch);
+  bool send_together(Call& call, core::KeyBatch& key_batch);
+  void send_one_by_one(Call& call, const core::KeyBatch& key_batch);
+  void send_halves(Call& call, const core::KeyBatch& key_batch, const Error& why);
 };
 
 bool is_theirs(const core::Row& row, const Request& request) noexcept;

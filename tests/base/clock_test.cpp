@@ -15,14 +15,14 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Instant early{1s};
-static_assert(after(early, 5ms) == early + 5ms);
-static_assert(after(early, Millis::zero()) == early);
-static_assert(after(early, -5ms) == early - 5ms);
-static_assert(after(early, never) == Instant::max());
-static_assert(after(early, never - 1ms) == Instant::max());
-static_assert(after(Instant::max(), 1ms) == Instant::max());
-static_assert(after(Instant::max(), 0ms) == Instant::max());
-static_assert(after(Instant{} - 1h, 1h) == Instant{});
+static_assert(clamped_add(early, 5ms) == early + 5ms);
+static_assert(clamped_add(early, Millis::zero()) == early);
+static_assert(clamped_add(early, -5ms) == early - 5ms);
+static_assert(clamped_add(early, never) == Instant::max());
+static_assert(clamped_add(early, never - 1ms) == Instant::max());
+static_assert(clamped_add(Instant::max(), 1ms) == Instant::max());
+static_assert(clamped_add(Instant::max(), 0ms) == Instant::max());
+static_assert(clamped_add(Instant{} - 1h, 1h) == Instant{});
 static_assert(forever == never);
 
 TEST(Clock, the_boot_clock_never_goes_back) {
@@ -44,7 +44,7 @@ TEST(Clock, the_time_on_the_wall_is_written_in_utc) {
 
 TEST(Host, a_holder_name_says_who_as_the_ruby_locker_did) {
   const std::string guid(32, 'a');
-  const std::string name = holder_name(guid);
+  const std::string name = owner_name(guid);
   EXPECT_TRUE(name.starts_with("host:")) << name;
   EXPECT_TRUE(name.ends_with(" pid:" + std::to_string(getpid()) + " guid:" + guid)) << name;
 }

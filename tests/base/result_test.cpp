@@ -35,26 +35,26 @@ TEST(Result, holds_an_error) {
   const Result<std::string> result = Error{Errc::busy, "k is held by ann", "ann", 5s};
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::busy);
-  EXPECT_EQ(result.error().holder, "ann");
+  EXPECT_EQ(result.error().owner, "ann");
   EXPECT_EQ(result.error().remaining, 5s);
 }
 
 TEST(Result, ok_is_a_status_without_error) {
-  EXPECT_TRUE(ok());
-  EXPECT_NO_THROW(ok().value());
+  EXPECT_TRUE(Status{});
+  EXPECT_NO_THROW(Status{}.value());
 }
 
 TEST(Result, value_throws_the_error_whole) {
   for (const Errc code : every_code) {
     Result<int> result =
-        Error{.code = code, .detail = "words", .holder = "ann", .remaining = 5s, .loss = Loss::stolen};
+        Error{.code = code, .detail = "words", .owner = "ann", .remaining = 5s, .loss = Loss::stolen};
     try {
       std::move(result).value();
       FAIL() << to_string(code) << " was not thrown";
     } catch (const Failure& failure) {
       EXPECT_EQ(failure.error().code, code);
       EXPECT_STREQ(failure.what(), "words");
-      EXPECT_EQ(failure.error().holder, "ann");
+      EXPECT_EQ(failure.error().owner, "ann");
       EXPECT_EQ(failure.error().remaining, 5s);
       const auto* const lost = dynamic_cast<const LeaseLost*>(&failure);
       EXPECT_EQ(lost != nullptr, code == Errc::lost) << to_string(code);

@@ -35,27 +35,27 @@ TEST(Wakeup, sleeps_until_the_moment_and_not_less) {
 TEST(Wakeup, a_ring_before_the_wait_counts) {
   Wakeup wakeup;
   wakeup.ring();
-  EXPECT_EQ(wakeup.wait(Instant::max()), Why::rung);
+  EXPECT_EQ(wakeup.wait(Instant::max()), Why::ready);
 }
 
 TEST(Wakeup, many_rings_before_the_wait_count_as_one) {
   Wakeup wakeup;
   for (int i = 0; i < 1000; ++i) wakeup.ring();
-  EXPECT_EQ(wakeup.wait(Instant::max()), Why::rung);
+  EXPECT_EQ(wakeup.wait(Instant::max()), Why::ready);
   EXPECT_EQ(wakeup.wait(long_ago), Why::moment);
 }
 
 TEST(Wakeup, a_ring_is_not_lost_to_a_moment_that_has_come) {
   Wakeup wakeup;
   wakeup.ring();
-  EXPECT_EQ(wakeup.wait(long_ago), Why::rung);
+  EXPECT_EQ(wakeup.wait(long_ago), Why::ready);
   EXPECT_EQ(wakeup.wait(long_ago), Why::moment);
 }
 
 TEST(Wakeup, a_ring_from_another_thread_wakes) {
   Wakeup wakeup;
   std::thread other([&] { wakeup.ring(); });
-  EXPECT_EQ(wakeup.wait(Instant::max()), Why::rung);
+  EXPECT_EQ(wakeup.wait(Instant::max()), Why::ready);
   other.join();
 }
 
@@ -63,7 +63,7 @@ TEST(Wakeup, the_moment_of_one_wait_does_not_end_the_next) {
   Wakeup wakeup;
   EXPECT_EQ(wakeup.wait(long_ago), Why::moment);
   std::thread other([&] { wakeup.ring(); });
-  EXPECT_EQ(wakeup.wait(Instant::max()), Why::rung);
+  EXPECT_EQ(wakeup.wait(Instant::max()), Why::ready);
   other.join();
 }
 
@@ -80,7 +80,7 @@ TEST(Wakeup, a_ring_goes_before_a_readable_descriptor) {
   Wakeup wakeup;
   const Fd extra(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
   wakeup.ring();
-  EXPECT_EQ(wakeup.wait(Instant::max(), extra.get()), Why::rung);
+  EXPECT_EQ(wakeup.wait(Instant::max(), extra.get()), Why::ready);
   EXPECT_EQ(wakeup.wait(Instant::max(), extra.get()), Why::extra);
 }
 
@@ -97,7 +97,7 @@ TEST(Wakeup, a_signal_does_not_end_the_wait) {
     EXPECT_FALSE(woken);
     wakeup.ring();
   });
-  EXPECT_EQ(wakeup.wait(Instant::max()), Why::rung);
+  EXPECT_EQ(wakeup.wait(Instant::max()), Why::ready);
   woken = true;
   other.join();
   sigaction(SIGUSR1, &before, nullptr);

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json.h"
-#include "cli/see/eye.h"
+#include "cli/see/store_poller.h"
 #include "cli/see/in_place.h"
-#include "cli/see/unread.h"
+#include "cli/see/log_cursor.h"
 #include "holdfast/memory.h"
 #include "tests/support/databases.h"
 
@@ -28,7 +28,7 @@ constexpr Micros first_look = 1'763'208'000s;
 constexpr auto first_instant = Instant(1h);
 
 struct Held {
-  std::string holder = "";
+  std::string owner = "";
   std::uint64_t token = 0;
   Millis remaining = 0ms;
   std::uint32_t waiting = 0;
@@ -36,7 +36,7 @@ struct Held {
 };
 LeaseRow row(const std::string& key, const Held& held) {
   return {.key = key,
-          .holder = held.holder,
+          .owner = held.owner,
           .token = Token{held.token},
           .remaining = held.remaining,
           .since = {},
@@ -44,12 +44,12 @@ LeaseRow row(const std::string& key, const Held& held) {
           .detached = false,
           .waiting = held.waiting};
 }
-LogRow line(const std::string& event, const std::string& holder, std::uint64_t token, const std::string& by,
+LogRow line(const std::string& event, const std::string& owner, std::uint64_t token, const std::string& by,
             const std::string& reason = "") {
   return {.at = first_look + 1s,
           .key = "k",
           .event = event,
-          .holder = holder,
+          .owner = owner,
           .token = Token{token},
           .by = by,
           .reason = reason};
@@ -265,15 +265,15 @@ class Log : public ::testing::Test {
   }
   std::vector<int> news() {
     std::vector<int> tokens;
-    const auto rows = unread_.next([&](std::size_t limit) -> Result<std::vector<LogRow>> {
+    const auto rows = log_cursor_.next([&](std::size_t limit) -> Result<std::vector<LogRow>> {
       const auto many = static_cast<std::ptrdiff_t>(std::min(limit, log_.size()));
       return std::vector<LogRow>(log_.begin(), log_.begin() + many);
     });
-    for (const LogRow& found : *rows) tokens.push_back(static_cast<int>(number(found.token)));
+    for (const LogRow& found : *rows) tokens.push_back(static_cast<int>(to_number(found.token)));
     return tokens;
   }
   std::vector<LogRow> log_;  // newest first
-  Unread unread_;
+  LogCursor log_cursor_;
 };
 
 TEST_F(Log, begins_with_none_and_hands_out_each_line_once) {
@@ -357,20 +357,20 @@ TEST(InPlace, cuts_lines_between_characters_and_says_how_many_there_is_no_room_f
 // -- pages
 
 // Of many keys that are held, without their making.
-class Full final : public Store {
+class Full final : public StoreConnection {
  public:
   Full(int keys, int& pages) : keys_(keys), pages_(pages) {}
-  Status apply(std::span<const Request>, std::span<Reply>, Instant) override { return ok(); }
+  Status apply(std::span<const Request>, std::span<Reply>, Instant) override { return Status{}; }
   Result<Page> list(const Query& query, Instant) override {
     ++pages_;
     Page page;
     const int after = query.after.empty() ? 0 : std::stoi(std::string(query.after));
     for (int i = after + 1; i <= keys_ && page.leases.size() < query.limit; ++i)
-      page.leases.push_back(row(std::to_string(i), {.holder = "ann"}));
+      page.leases.push_back(row(std::to_string(i), {.owner = "ann"}));
     return page;
   }
   Result<Traits> examine(Instant) override { return Traits{}; }
-  std::unique_ptr<Bell> bell() override { return nullptr; }
+  std::unique_ptr<StoreListener> listener() override { return nullptr; }
 
  private:
   const int keys_;
@@ -380,10 +380,10 @@ class Full final : public Store {
 TEST(Listed, a_hundred_thousand_held_keys_are_a_few_pages) {
   int pages = 0;
   Client client =
-      Client::try_make(test::wrapped(memory::origin(memory::make_database()), [&](std::unique_ptr<Store>) {
+      Client::try_make(test::wrapped(memory::store(memory::make_database()), [&](std::unique_ptr<StoreConnection>) {
         return std::make_unique<Full>(100'000, pages);
       })).value();
-  Operator by_hand(client);
+  Admin by_hand(client);
   EXPECT_EQ(all_leases(by_hand, "").value().size(), 100'000u);
   EXPECT_LE(pages, 3) << "each may cost a reading of the whole table";
 }

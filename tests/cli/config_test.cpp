@@ -199,7 +199,7 @@ TEST_F(Configured, a_holdfast_inside_finds_the_same_store_however_it_was_named) 
 
 TEST_F(Configured, options_of_a_key_are_used_and_the_command_line_comes_first) {
   write("[keys.'nightly/']\nnonblock = true\nconflict-exit-code = 9\nnote = 'from the file'\n");
-  const Process holder = hold("nightly/x");
+  const Process owner = hold("nightly/x");
   EXPECT_THAT(holdfast({"show", "nightly/x"}).out, HasSubstr("from the file"));
   EXPECT_EQ(holdfast({"run", "nightly/x", "true"}).code, 9);
   EXPECT_EQ(holdfast({"run", "-E", "8", "nightly/x", "true"}).code, 8);

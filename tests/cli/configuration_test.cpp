@@ -93,7 +93,7 @@ Result<CommandLine> parsed_with(const std::string& text, Words words) {
   for (std::string& word : words) argv.push_back(word.data());
   std::vector<Entry> filled;
   auto line = parse_command_line(argv, [&](const std::string& command, Given& given) {
-    filled = fill_in(configuration, command, given);
+    filled = substitute(configuration, command, given);
   });
   if (!line) return blamed(std::move(line).error(), filled);
   return line;

@@ -52,12 +52,12 @@ TEST(DoctorsRoundTrips, a_ttl_leaves_time_for_ten_calls_and_two_pauses) {
 
 // -- clocks
 
-// Eight looks in two seconds, each of which takes `trip`, at a clock that shows `store(t)`.
-std::vector<ClockSample> samples(Micros trip, const std::function<Micros(Micros)>& store) {
+// Eight looks in two seconds, each of which takes `trip`, at a clock that shows `connection(t)`.
+std::vector<ClockSample> samples(Micros trip, const std::function<Micros(Micros)>& connection) {
   std::vector<ClockSample> all;
   for (int i = 0; i < 8; ++i) {
     const Micros at = 2'000'000us * i / 7;
-    all.push_back({doctor_start + at, doctor_start + at + trip, 5'000'000us + store(at + trip / 2)});
+    all.push_back({doctor_start + at, doctor_start + at + trip, 5'000'000us + connection(at + trip / 2)});
   }
   return all;
 }
@@ -187,27 +187,27 @@ TEST(DoctorsSelfTest, a_fault_is_a_danger_and_a_failure_a_warning) {
 }
 
 // A store that lies in one way.
-class Liar final : public Store {
+class Liar final : public StoreConnection {
  public:
   using Lie = std::function<void(const Request&, Reply&)>;
-  Liar(std::unique_ptr<Store> store, Lie lie) : store_(std::move(store)), lie_(std::move(lie)) {}
+  Liar(std::unique_ptr<StoreConnection> connection, Lie lie) : connection_(std::move(connection)), lie_(std::move(lie)) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     // Whatever tokens it has given out, it takes back what a holder has.
     std::vector<Request> asked(requests.begin(), requests.end());
     for (Request& request : asked) request.token = no_token;
-    Status status = store_->apply(asked, replies, until);
+    Status status = connection_->apply(asked, replies, until);
     // Memory answers at once; so somebody else wants the key while it is held.
     if (requests.front().verb == Verb::renew) test::let_pass(2ms);
     for (std::size_t i = 0; status && i < requests.size(); ++i) lie_(requests[i], replies[i]);
     return status;
   }
-  Result<Page> list(const Query& query, Instant until) override { return store_->list(query, until); }
-  Result<Traits> examine(Instant until) override { return store_->examine(until); }
-  std::unique_ptr<Bell> bell() override { return store_->bell(); }
+  Result<Page> list(const Query& query, Instant until) override { return connection_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return connection_->examine(until); }
+  std::unique_ptr<StoreListener> listener() override { return connection_->listener(); }
 
  private:
-  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
   const Lie lie_;
 };
 
@@ -215,8 +215,8 @@ class Liar final : public Store {
 SelfTest test_on_liar(const Liar::Lie& lie) {
   const auto database = memory::make_database();
   const auto new_client = [&]() -> Result<Client> {
-    return Client::try_make(test::wrapped(memory::origin(database), [&](std::unique_ptr<Store> store) {
-      return std::make_unique<Liar>(std::move(store), lie);
+    return Client::try_make(test::wrapped(memory::store(database), [&](std::unique_ptr<StoreConnection> connection) {
+      return std::make_unique<Liar>(std::move(connection), lie);
     }));
   };
   return test_leases(new_client, {.grants_each = 50, .longest = 20s}).value();
@@ -261,29 +261,29 @@ TEST(DoctorsSelfTest, a_store_that_forgets_a_lease_is_caught) {
 }
 
 // So far away that each call takes `trip`, and what would come too late does not come.
-class Far final : public Store {
+class Far final : public StoreConnection {
  public:
-  Far(std::unique_ptr<Store> store, Millis trip) : store_(std::move(store)), trip_(trip) {}
+  Far(std::unique_ptr<StoreConnection> connection, Millis trip) : connection_(std::move(connection)), trip_(trip) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     test::let_pass(trip_);
     if (BootClock::now() > until) return Error{Errc::unavailable, "no answer in time"};
-    return store_->apply(requests, replies, until);
+    return connection_->apply(requests, replies, until);
   }
-  Result<Page> list(const Query& query, Instant until) override { return store_->list(query, until); }
-  Result<Traits> examine(Instant until) override { return store_->examine(until); }
-  std::unique_ptr<Bell> bell() override { return nullptr; }
+  Result<Page> list(const Query& query, Instant until) override { return connection_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return connection_->examine(until); }
+  std::unique_ptr<StoreListener> listener() override { return nullptr; }
 
  private:
-  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
   const Millis trip_;
 };
 
 TEST(DoctorsSelfTest, the_end_of_its_own_time_is_no_failure_of_the_store) {
   const auto database = memory::make_database();
   const auto new_client = [&]() -> Result<Client> {
-    return Client::try_make(test::wrapped(memory::origin(database), [](std::unique_ptr<Store> store) {
-      return std::make_unique<Far>(std::move(store), 100ms);
+    return Client::try_make(test::wrapped(memory::store(database), [](std::unique_ptr<StoreConnection> connection) {
+      return std::make_unique<Far>(std::move(connection), 100ms);
     }));
   };
   for (const Millis longest : {0ms, 50ms}) {
@@ -296,8 +296,8 @@ TEST(DoctorsSelfTest, the_end_of_its_own_time_is_no_failure_of_the_store) {
 // -- memory, which only the library has
 
 TEST(DoctorsMemory, it_says_that_it_is_one_processs_only) {
-  const auto origin = memory::origin(memory::make_database());
-  const auto diagnosis = origin->steward()->diagnose(BootClock::now() + 5s).value();
+  const auto store = memory::store(memory::make_database());
+  const auto diagnosis = store->admin()->diagnose(BootClock::now() + 5s).value();
   ASSERT_EQ(diagnosis.findings.size(), 1u);
   EXPECT_EQ(weight_of(diagnosis.findings.front()), "danger memory.process");
   EXPECT_EQ(diagnosis.grade, 'D');

@@ -139,7 +139,7 @@ TEST_P(DoctorOn, quick_takes_no_key_and_the_self_test_leaves_none_held) {
 }
 
 TEST_P(DoctorOn, two_doctors_do_not_meet) {
-  const Process holder = hold("holdfast/doctor", {"--note", "holdfast doctor"});
+  const Process owner = hold("holdfast/doctor", {"--note", "holdfast doctor"});
   const Ended ended = holdfast({"doctor", "--json"});
   const Told told(ended.out);
   EXPECT_EQ(told.weight_of("all.self-test"), "warning") << ended.out;
@@ -148,7 +148,7 @@ TEST_P(DoctorOn, two_doctors_do_not_meet) {
 }
 
 TEST_P(DoctorOn, who_holds_the_key_of_doctors_and_is_none_is_named) {
-  const Process holder = hold("holdfast/doctor", {"--owner", "somebody"});
+  const Process owner = hold("holdfast/doctor", {"--owner", "somebody"});
   const Ended ended = holdfast({"doctor", "--json"});
   const Told told(ended.out);
   EXPECT_EQ(told.weight_of("all.self-test"), "warning") << ended.out;
@@ -156,7 +156,7 @@ TEST_P(DoctorOn, who_holds_the_key_of_doctors_and_is_none_is_named) {
 }
 
 TEST_P(DoctorOn, a_doctor_waits_for_another_that_is_nearly_through) {
-  Process holder = hold("holdfast/doctor", {"--note", "holdfast doctor"}, "exec sleep 1");
+  Process owner = hold("holdfast/doctor", {"--note", "holdfast doctor"}, "exec sleep 1");
   const Ended ended = holdfast({"doctor", "--json"});
   EXPECT_GT(Told(ended.out).whole["grants"], 0) << ended.out;
 }

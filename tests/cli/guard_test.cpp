@@ -86,7 +86,7 @@ class GuardHere : public Guarding<Home> {
  protected:
   std::string file() const { return path(".local/state/holdfast/leases.db"); }
   Process lock_database() const { return locked_file(file(), plan({})); }
-  std::string holder_of(const std::string& key) const {
+  std::string owner_of(const std::string& key) const {
     return nlohmann::json::parse(holdfast({"show", key, "--json"}).out).value("holder", "");
   }
   void write_alarm() const {
@@ -129,11 +129,11 @@ TEST_P(Guard, guard_killed_ends_the_group_and_main_releases) {
 }
 
 TEST_P(Guard, guard_killed_before_the_start_is_not_mistaken_for_success) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   Process waiter = start({"run", "k", "touch", path("ran")});
   ASSERT_TRUE(await([&] { return guard_of(waiter.pid()) != 0; }));
   ASSERT_TRUE(send_signal(guard_of(waiter.pid()), SIGKILL));
-  holder.signal(SIGTERM);
+  owner.signal(SIGTERM);
   EXPECT_EQ(waiter.wait(), 128 + SIGKILL);
   EXPECT_EQ(waiter.err(), "holdfast: the guard process was killed; the command was not started\n");
   EXPECT_FALSE(exists("ran"));
@@ -207,15 +207,15 @@ TEST_F(GuardHere, frozen_when_the_lease_is_lost_main_kills) {
 TEST_F(GuardHere, frozen_when_the_lease_is_granted_does_not_start_the_command_late_and_it_is_said) {
   write_alarm();
   for (const std::string on_lost : {"term", "exec:./alarm"}) {
-    Process holder = hold("k");
+    Process owner = hold("k");
     Process waiter = start({"run", "--ttl", "1s", "--on-lost", on_lost, "k", "touch", path("ran")});
     ASSERT_TRUE(await([&] { return holdfast({"ls", "--json"}).out.find("\"waiting\":1") != npos; }));
     ASSERT_TRUE(await([&] { return guard_of(waiter.pid()) != 0; }));  // it may start after it has queued
     {
       const Frozen frozen(guard_of(waiter.pid()));
-      holder.signal(SIGTERM);
+      owner.signal(SIGTERM);
       const std::string its_pid = "pid:" + std::to_string(waiter.pid()) + " ";
-      ASSERT_TRUE(await([&] { return holder_of("k").find(its_pid) != npos; }));
+      ASSERT_TRUE(await([&] { return owner_of("k").find(its_pid) != npos; }));
       let_pass(1s);  // renewed meanwhile, but that is not what it was told to start with
     }
     EXPECT_EQ(waiter.wait(), 76);

@@ -87,20 +87,20 @@ class Round : protected Household {
   // What went wrong; empty if nothing did.
   std::string play() {
     environment_["HOLDFAST_TEST_MARK"] = mark_;
-    Process holder = start(
+    Process owner = start(
         {"run", "--ttl", std::to_string(ttl_.count()) + "ms", mark_, "--", HOLDFAST_FAMILY, "tree", mark_});
-    if (!from_the_start_ && !holder.await_out("held")) return failure("it did not begin: " + holder.err());
+    if (!from_the_start_ && !owner.await_out("held")) return failure("it did not begin: " + owner.err());
     environment_["HOLDFAST_TEST_MARK"] = "witness";
     const Words look{"run", mark_, "--", HOLDFAST_FAMILY, "witness", mark_};
     Process next = start(look);
     Process next_but_one = start(look);
     let_pass(Millis(dice_.below(from_the_start_ ? 50 : static_cast<std::uint64_t>(ttl_.count()))));
-    act(holder);
+    act(owner);
     std::string wrong = see(next) + see(next_but_one);
     // Stopped before it had the key it would begin now.  Not if its guard was killed just now: nobody
     // promises anything when both are.
-    if (stops_main()) holder.signal(from_the_start_ ? SIGKILL : SIGCONT);
-    if (holder.wait() == -1) wrong += failure("it did not end");
+    if (stops_main()) owner.signal(from_the_start_ ? SIGKILL : SIGCONT);
+    if (owner.wait() == -1) wrong += failure("it did not end");
     if (kept_out_ && start(look).wait() != 0) wrong += failure("the store is not to be had");
     if (!await([&] { return marked_with(mark_).empty(); }, 5s)) wrong += failure("somebody is left");
     for (const pid_t pid : marked_with(mark_)) {
@@ -129,8 +129,8 @@ class Round : protected Household {
     const std::vector<pid_t> family = family_of(mark_);
     return family.empty() ? 0 : family[dice_.below(family.size())];
   }
-  void act(Process& holder);
-  void lock_store(Process& holder);
+  void act(Process& owner);
+  void lock_store(Process& owner);
 
   Jitter dice_;
   const std::string mark_;
@@ -142,8 +142,8 @@ class Round : protected Household {
   bool kept_out_ = false;
 };
 
-void Round::act(Process& holder) {
-  const pid_t main = holder.pid();
+void Round::act(Process& owner) {
+  const pid_t main = owner.pid();
   bool ends = false;  // and not only goes on as if nothing were
   switch (deed_) {
     case Deed::kill_main: break;
@@ -156,7 +156,7 @@ void Round::act(Process& holder) {
     case Deed::starve_main: starve(main); break;
     case Deed::starve_guard: starve(guard_of(main)); [[fallthrough]];
     case Deed::stop_main: ends = send_signal(main, SIGSTOP); break;
-    case Deed::lock_store: return lock_store(holder);
+    case Deed::lock_store: return lock_store(owner);
     case Deed::count: break;
   }
   if (ends) return;
@@ -165,21 +165,21 @@ void Round::act(Process& holder) {
     const Millis longer = dice_.below(2) == 0 ? ttl_ : Millis(0);
     let_pass(longer + Millis(dice_.below(500)));
   }
-  holder.signal(SIGKILL);
+  owner.signal(SIGKILL);
 }
 
 // Until the lease is lost and the holder has ended.
-void Round::lock_store(Process& holder) {
+void Round::lock_store(Process& owner) {
   if (own_) {
     const auto silence = own_->hang();
-    holder.wait();
+    owner.wait();
     return;
   }
   Process::Plan sqlite = plan({"sqlite3", path(".local/state/holdfast/leases.db")});
   sqlite.keep_input = true;
   Process lock(sqlite);
   lock.type(".timeout 5000\nBEGIN IMMEDIATE;\nSELECT 'locked';\n");
-  if (lock.await_out("locked")) holder.wait();
+  if (lock.await_out("locked")) owner.wait();
 }
 
 class GuardTorture : public ::testing::Test {

@@ -286,9 +286,9 @@ TEST_P(Working, a_job_whose_lock_is_held_is_dropped_and_says_by_whom) {
 TEST_F(Home, a_worker_whose_nursery_is_killed_ends) {
   Process worker = start({"jobs", "work", "--exec", "true"});
   ASSERT_TRUE(await([&] { return children_of(worker.pid()).size() == 1; }));
-  const pid_t nursery = children_of(worker.pid()).front();
-  ASSERT_TRUE(await([&] { return proc_file(nursery, "comm") == "holdfast-nurser\n"; }));
-  ASSERT_TRUE(send_signal(nursery, SIGKILL));
+  const pid_t fork_server = children_of(worker.pid()).front();
+  ASSERT_TRUE(await([&] { return proc_file(fork_server, "comm") == "holdfast-nurser\n"; }));
+  ASSERT_TRUE(send_signal(fork_server, SIGKILL));
   EXPECT_EQ(worker.wait(), 137);
   EXPECT_THAT(worker.err(), HasSubstr("was killed"));
 }

@@ -42,7 +42,7 @@ TEST_F(Notices, name_the_store_and_the_cure_once_a_day) {
   EXPECT_EQ(said_by(), "") << "the same day";
   EXPECT_EQ(holdfast({"acquire", "other"}).err, "") << "by another command";
   EXPECT_EQ(holdfast({"jobs", "enqueue", "J"}).err, "");
-  Process holder = hold("busy");
+  Process owner = hold("busy");
   EXPECT_EQ(holdfast({"run", "-n", "-E", "0", "busy", "--", "true"}).err, "") << "one that is skipped";
   set_age(std::chrono::hours(25));
   EXPECT_THAT(said_by(), HasSubstr("append-only file")) << "the next day";

@@ -40,30 +40,30 @@ class Operating : public HomeOn {
 using OperatingHere = Home;
 
 TEST_P(Operating, break_ends_a_run_and_tells_it_who_and_why) {
-  Process holder = hold("k", {"--ttl", "3s"});
+  Process owner = hold("k", {"--ttl", "3s"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "stuck since noon"});
   EXPECT_EQ(broken.code, 0) << broken.err;
-  EXPECT_THAT(broken.out, MatchesRegex("k is taken away from .* pid " + std::to_string(holder.pid()) + "\n"));
+  EXPECT_THAT(broken.out, MatchesRegex("k is taken away from .* pid " + std::to_string(owner.pid()) + "\n"));
   EXPECT_THAT(broken.err, HasSubstr("next renewal"));
-  EXPECT_EQ(holder.wait(), 76);
-  EXPECT_THAT(holder.err(), MatchesRegex("(.|\n)*the lease on k was lost: broken by .*@.* pid [0-9]+: "
+  EXPECT_EQ(owner.wait(), 76);
+  EXPECT_THAT(owner.err(), MatchesRegex("(.|\n)*the lease on k was lost: broken by .*@.* pid [0-9]+: "
                                          "stuck since noon; the command was stopped\n"));
   const json shown = show("k");
   ASSERT_EQ(shown["log"].size(), 1u);
   EXPECT_EQ(shown["log"][0]["event"], "broken");
   EXPECT_EQ(shown["log"][0]["reason"], "stuck since noon");
-  EXPECT_THAT(shown["log"][0]["holder"], HasSubstr("pid:" + std::to_string(holder.pid())));
+  EXPECT_THAT(shown["log"][0]["holder"], HasSubstr("pid:" + std::to_string(owner.pid())));
   EXPECT_THAT(holdfast({"show", "k"}).out,
               MatchesRegex("(.|\n)*broken by .*: stuck since noon \\(was held by .*"));
 }
 
 TEST_P(Operating, break_of_a_run_whose_command_ends_before_it_is_told_is_a_loss_too) {
-  Process holder = hold_until_told("k");
+  Process owner = hold_until_told("k");
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "in doubt"});
   EXPECT_EQ(broken.code, 0) << broken.err;
-  holder.type("done\n");  // its next renewal is far away: the release is what finds out
-  EXPECT_EQ(holder.wait(), 76);
-  EXPECT_THAT(holder.err(), HasSubstr("in doubt"));
+  owner.type("done\n");  // its next renewal is far away: the release is what finds out
+  EXPECT_EQ(owner.wait(), 76);
+  EXPECT_THAT(owner.err(), HasSubstr("in doubt"));
 }
 
 TEST_P(Operating, break_wakes_the_next_in_the_queue) {
@@ -91,7 +91,7 @@ TEST_P(Operating, break_with_another_token_changes_nothing) {
 
 TEST_P(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
   EXPECT_EQ(holdfast({"wait", "k"}).code, 0);
-  Process holder = hold_until_told("k");
+  Process owner = hold_until_told("k");
   Process waiter = start({"wait", "k"});
   EXPECT_EQ(holdfast({"wait", "-n", "k"}).code, 75);
   Ended timeout{};
@@ -101,19 +101,19 @@ TEST_P(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
   })) << timeout.code;
   EXPECT_THAT(timeout.err, MatchesRegex("holdfast: k is held by [^ :]+ pid [0-9]+ \\(.* left\\)\n"));
   EXPECT_FALSE(waiter.has_ended());
-  holder.type("done\n");
+  owner.type("done\n");
   EXPECT_EQ(waiter.wait(), 0) << waiter.err();
   EXPECT_EQ(waiter.out(), "");
-  EXPECT_EQ(holder.wait(), 0);
+  EXPECT_EQ(owner.wait(), 0);
 }
 
 TEST_P(Operating, wait_ends_when_the_holder_dies) {
-  Process holder = hold("k", {"--ttl", ttl_of_the_dead()});
+  Process owner = hold("k", {"--ttl", ttl_of_the_dead()});
   Process waiter = start({"wait", "k"});
-  const pid_t command = command_of(holder.pid()), guard = guard_of(holder.pid());
-  ASSERT_GT(guard, 0) << holder.err();
-  ASSERT_GT(command, 0) << holder.err();
-  for (const pid_t pid : {holder.pid(), guard, command}) send_signal(pid, SIGKILL);
+  const pid_t command = command_of(owner.pid()), guard = guard_of(owner.pid());
+  ASSERT_GT(guard, 0) << owner.err();
+  ASSERT_GT(command, 0) << owner.err();
+  for (const pid_t pid : {owner.pid(), guard, command}) send_signal(pid, SIGKILL);
   EXPECT_EQ(waiter.wait(), 0) << waiter.err();
 }
 
@@ -215,7 +215,7 @@ TEST_P(Operating, ls_sorts_by_what_is_asked) {
 }
 
 TEST_P(Operating, show_says_who_waits) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   Process waiter = start({"run", "k", "true"});
   const std::string pid = std::to_string(waiter.pid());
   json shown;

@@ -130,14 +130,14 @@ TEST(ProcessGroup, of_one_whose_first_thread_has_ended_is_not_dead_while_another
 enum : int { all_well = 0, not_allowed = 77 };
 
 // What `scene` returns in a process that sees no other in /proc.
-template <class Scene>
-int without_proc(Scene scene) {
+template <class RunContext>
+int without_proc(RunContext context) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     const bool hidden = ::unshare(CLONE_NEWNS) == 0 &&
                         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                         ::mount("none", "/proc", "tmpfs", 0, nullptr) == 0;
-    ::_exit(hidden ? scene() : not_allowed);
+    ::_exit(hidden ? context() : not_allowed);
   }
   int status = 0;
   ::waitpid(pid, &status, 0);

@@ -102,7 +102,7 @@ TEST_P(Scripts, release_tells_what_it_found) {
 // A name is all that a release takes, here as with the ancestors, and ls tells it.  Only a break is written
 // down.
 TEST_P(Scripts, whoever_gives_the_name_of_a_holder_releases_as_that_holder_and_leaves_no_record) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   const std::string name = json::parse(holdfast({"ls", "--json"}).out)["holder"];
   const Ended released = holdfast({"release", "k", "--owner", name});
   EXPECT_EQ(released.code, 0) << released.err;
@@ -124,7 +124,7 @@ TEST_P(Scripts, release_of_one_that_ran_out_is_fine) {
 }
 
 TEST_P(Scripts, show_tells_all_about_a_key) {
-  Process holder = hold("k", {"--note", "why"});
+  Process owner = hold("k", {"--note", "why"});
   Process waiter = start({"run", "k", "true"});
   json shown;
   ASSERT_TRUE(await([&] {  // in one look: a waiter that is paused loses its place
@@ -132,7 +132,7 @@ TEST_P(Scripts, show_tells_all_about_a_key) {
     return shown["waiting"] == 1 && shown["places"].size() == 1;
   })) << shown;
   EXPECT_EQ(shown["key"], "k");
-  EXPECT_THAT(shown["holder"], HasSubstr("pid:" + std::to_string(holder.pid()) + " "));
+  EXPECT_THAT(shown["holder"], HasSubstr("pid:" + std::to_string(owner.pid()) + " "));
   EXPECT_EQ(shown["note"], "why");
   EXPECT_EQ(shown["detached"], false);
   std::string text;
@@ -147,8 +147,8 @@ TEST_P(Scripts, show_tells_all_about_a_key) {
 }
 
 TEST_P(Scripts, show_knows_who_was_taken_over) {
-  Process holder = hold("k", {"--ttl", ttl_of_the_dead()});
-  holder.signal(SIGKILL);
+  Process owner = hold("k", {"--ttl", ttl_of_the_dead()});
+  owner.signal(SIGKILL);
   EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
   const json shown = json::parse(holdfast({"show", "k", "--json"}).out);
   ASSERT_EQ(shown["log"].size(), 1) << shown;

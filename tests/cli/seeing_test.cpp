@@ -87,15 +87,15 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
   EXPECT_TRUE(never_held["pid"].is_null());
   EXPECT_TRUE(never_held["held_for_ms"].is_null());
   EXPECT_TRUE(never_held.contains("ttl_ms") && never_held["ttl_ms"].is_null());
-  const Process holder = hold("k", {"--ttl", "1h", "--note", "why not"});
+  const Process owner = hold("k", {"--ttl", "1h", "--note", "why not"});
   Process waiter = start({"run", "k", "true"});
   json shown;
   ASSERT_TRUE(await([&] {  // in one look: a waiter that is paused loses its place
     shown = show("k");
     return shown["waiting"] == 1 && shown["places"].size() == 1;
   })) << shown;
-  const std::string pid = std::to_string(holder.pid());
-  EXPECT_EQ(shown["pid"], holder.pid());
+  const std::string pid = std::to_string(owner.pid());
+  EXPECT_EQ(shown["pid"], owner.pid());
   EXPECT_THAT(shown["holder"],
               HasSubstr("host:" + shown["host"].get<std::string>() + " pid:" + pid + " guid:"));
   EXPECT_GT(shown["remaining_ms"], 3'000'000);
@@ -145,14 +145,14 @@ TEST_P(SeeingLayouts, show_has_breaks_and_take_overs) {
 TEST_P(Seeing, watch_begins_with_what_is_held_and_tells_what_happens) {
   Process watching = watch();
   EXPECT_EQ(event(watching, "holds")["holder"], "me");
-  Process holder = hold("k", {"--ttl", "1h", "--note", "by day"});
+  Process owner = hold("k", {"--ttl", "1h", "--note", "by day"});
   ASSERT_TRUE(await_event(watching, "k", "acquired")) << watching.out() << watching.err();
   EXPECT_EQ(event(watching, "acquired")["detail"], "by day");
   {
     const Process waiter = start({"run", "k", "sleep", "1000"});
     ASSERT_TRUE(await_event(watching, "k", "waiting")) << watching.out();
     EXPECT_EQ(event(watching, "waiting")["waiting"], 1);
-    holder.signal(SIGTERM);
+    owner.signal(SIGTERM);
     ASSERT_TRUE(await_event(watching, "k", "released")) << watching.out();
   }
   EXPECT_EQ(event(watching, "released")["token"], event(watching, "acquired")["token"]);

@@ -241,7 +241,7 @@ TEST_P(Servers, that_come_back_in_time_are_not_noticed_by_the_command) {
 
 TEST_P(Servers, that_are_stopped_while_somebody_waits_are_waited_for_no_longer_than_told) {
   server_->make_tables();
-  const Process holder = hold("k", {"--ttl", "1m"});
+  const Process owner = hold("k", {"--ttl", "1m"});
   Process waiter = start({"run", "-w", "5s", "k", "true"});
   ASSERT_TRUE(await([&] {
     return holdfast({"show", "k", "--json"}).out.find("\"waiting\":1") != std::string::npos;

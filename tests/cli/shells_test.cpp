@@ -56,7 +56,7 @@ class EightShells : public HomeOn {
 
 TEST_P(EightShells, eight_shells_lose_no_update) {
   // Where nothing rings a turn begins with the next poll, and nobody computes until then.
-  const int turns = !GetParam().bell ? 8 : is_server() ? 20 : 50;
+  const int turns = !GetParam().listener ? 8 : is_server() ? 20 : 50;
   const std::string loop = "i=0; while [ $((i += 1)) -le " + std::to_string(turns) + " ];";
   for (Process& shell : start_shells(loop, "30s")) {
     EXPECT_EQ(shell.wait(100s), 0) << shell.err();
@@ -78,11 +78,11 @@ constexpr Victims blows[] = {{true, false, false},
 
 // One of those that run, holder or waiter, or 0.
 pid_t some_main(const std::vector<Process>& started, std::mt19937_64& random) {
-  const bool holders_only = random() % 2 == 0;
+  const bool owners_only = random() % 2 == 0;
   std::vector<pid_t> mains;
   for (const Process& shell : started) {
     for (const pid_t child : children_of(shell.pid())) {
-      if (holders_only ? command_of(child) != 0 : guard_of(child) != 0) mains.push_back(child);
+      if (owners_only ? command_of(child) != 0 : guard_of(child) != 0) mains.push_back(child);
     }
   }
   return mains.empty() ? 0 : mains[random() % mains.size()];

@@ -93,7 +93,7 @@ TEST_F(Terminal, ctrl_c_ends_the_command) {
 }
 
 TEST_F(Terminal, ctrl_c_while_waiting_ends_the_wait) {
-  const Process holder = hold("k");
+  const Process owner = hold("k");
   Process bash = shell();
   bash.type(std::string(HOLDFAST_BINARY) + " run k touch ran\n");
   EXPECT_TRUE(bash.await_out("for k, held by "));
@@ -242,7 +242,7 @@ TEST_F(Terminal, ctrl_backslash_ends_a_script_as_well) {
 }
 
 TEST_F(Terminal, ctrl_c_while_waiting_ends_a_loop_as_well) {
-  const Process holder = hold("k");
+  const Process owner = hold("k");
   Process bash = shell();
   say_to(bash, "for i in 1 2; do holdfast run k true; done");
   EXPECT_TRUE(bash.await_out("for k, held by "));

@@ -20,10 +20,10 @@ using Texts = std::vector<std::string>;
 
 inline constexpr Micros noon = 1'763'208'000s;
 
-inline LeaseRow lease(const std::string& key, const std::string& holder, Millis remaining, Micros since,
+inline LeaseRow lease(const std::string& key, const std::string& owner, Millis remaining, Micros since,
                       std::uint32_t waiting = 0) {
   return {.key = key,
-          .holder = holder,
+          .owner = owner,
           .token = Token{7},
           .remaining = remaining,
           .since = since,
@@ -44,14 +44,14 @@ class TopModel : public ::testing::Test {
     model_.take({.when = Instant(1h) + now_, .at = noon + now_, .leases = std::move(rows)});
   }
   // Each letter a key, and those that have none: <enter>, <esc>, <up>, ...
-  Wish press(std::string_view keys) {
+  RunRequest press(std::string_view keys) {
     using Kind = Press::Kind;
     static const std::map<std::string_view, Kind> names{
         {"<enter>", Kind::enter}, {"<esc>", Kind::escape},   {"<up>", Kind::up},
         {"<down>", Kind::down},   {"<pgup>", Kind::page_up}, {"<pgdn>", Kind::page_down},
         {"<home>", Kind::first},  {"<end>", Kind::last},     {"<erase>", Kind::erase},
     };
-    Wish wish;
+    RunRequest wish;
     while (!keys.empty()) {
       const bool named = keys[0] == '<';
       const std::size_t length = named ? keys.find('>') + 1 : keys[0] < 0 ? 2 : 1;

@@ -59,10 +59,10 @@ class TopTerminal : public Home {
 };
 
 TEST_F(TopTerminal, shows_who_holds_what_and_goes_with_the_time) {
-  const Process holder = hold("nightly", {"--ttl", "1h", "--note", "full backup"});
+  const Process owner = hold("nightly", {"--ttl", "1h", "--note", "full backup"});
   Screened screen = top();
   screen.await_words("1 held, 0 waiting");
-  screen.await_words(" pid " + std::to_string(holder.pid()));
+  screen.await_words(" pid " + std::to_string(owner.pid()));
   screen.await_words("full backup");
   holdfast({"acquire", "deploy", "--owner", "olga", "--ttl", "1h"});
   screen.await_words("olga (detached)");
@@ -95,7 +95,7 @@ TEST_F(TopTerminal, inspects_what_was_chosen_and_comes_back) {
 }
 
 TEST_F(TopTerminal, breaks_a_lease_with_a_reason_and_a_confirmation) {
-  Process holder = hold("nightly", {"--ttl", "3s"});
+  Process owner = hold("nightly", {"--ttl", "3s"});
   Screened screen = top();
   screen.await_words("nightly");
   screen.type("b");
@@ -108,8 +108,8 @@ TEST_F(TopTerminal, breaks_a_lease_with_a_reason_and_a_confirmation) {
   screen.await_words("type yes to break it:");
   screen.type("yes\r");
   screen.await_words("nightly is taken away from ");
-  EXPECT_EQ(holder.wait(), 76);
-  EXPECT_THAT(holder.err(), HasSubstr(": stuck; the command was stopped"));
+  EXPECT_EQ(owner.wait(), 76);
+  EXPECT_THAT(owner.err(), HasSubstr(": stuck; the command was stopped"));
 }
 
 TEST_F(TopTerminal, survives_every_size_of_the_terminal) {
@@ -216,7 +216,7 @@ TEST_F(TopTerminal, in_a_background_that_nobody_can_bring_forward_it_ends) {
 }
 
 TEST_F(TopTerminal, a_break_that_was_confirmed_is_done_and_told_though_somebody_leaves) {
-  Process holder = hold("nightly", {"--ttl", "3s"});
+  Process owner = hold("nightly", {"--ttl", "3s"});
   Screened screen = top();
   screen.await_words("nightly");
   screen.type("bstuck\r");
@@ -225,7 +225,7 @@ TEST_F(TopTerminal, a_break_that_was_confirmed_is_done_and_told_though_somebody_
   EXPECT_EQ(screen.process().wait(), 0);
   EXPECT_THAT(screen.process().out(), HasSubstr("holdfast: nightly is taken away from "));
   EXPECT_TRUE(screen.process().terminal_is_as_ever());
-  EXPECT_EQ(holder.wait(), 76);
+  EXPECT_EQ(owner.wait(), 76);
 }
 
 TEST_F(TopTerminal, a_break_that_failed_is_told_though_somebody_leaves) {
@@ -242,7 +242,7 @@ TEST_F(TopTerminal, a_break_that_failed_is_told_though_somebody_leaves) {
 
 TEST_F(TopTerminal, has_colours_unless_somebody_wants_none) {
   holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"});
-  const Process holder = hold("held", {"--ttl", "1h"});
+  const Process owner = hold("held", {"--ttl", "1h"});
   environment_["TERM"] = "xterm-256color";
   for (const bool colour : {true, false}) {
     if (!colour) environment_["NO_COLOR"] = "1";

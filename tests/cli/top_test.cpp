@@ -92,21 +92,21 @@ TEST_F(TopKeys, slash_filters_while_one_types_by_key_holder_and_note) {
 }
 
 TEST_F(TopKeys, q_ends_r_looks_p_pauses_and_enter_inspects) {
-  EXPECT_EQ(press("q").kind, Wish::Kind::end);
-  EXPECT_EQ(press("r").kind, Wish::Kind::look);
+  EXPECT_EQ(press("q").kind, RunRequest::Kind::end);
+  EXPECT_EQ(press("r").kind, RunRequest::Kind::look);
   press("p");
   EXPECT_TRUE(model_.paused());
   EXPECT_THAT(text(), HasSubstr("paused"));
   press("p");
   EXPECT_FALSE(model_.paused());
-  const Wish wish = press("j<enter>");
-  EXPECT_EQ(wish.kind, Wish::Kind::inspect);
+  const RunRequest wish = press("j<enter>");
+  EXPECT_EQ(wish.kind, RunRequest::Kind::inspect);
   EXPECT_EQ(wish.key, "a");
-  EXPECT_EQ(press("q").kind, Wish::Kind::nothing) << "only back";
+  EXPECT_EQ(press("q").kind, RunRequest::Kind::nothing) << "only back";
   EXPECT_EQ(model_.mode(), Model::Mode::list);
   press("?");
   EXPECT_THAT(text(100, 24), HasSubstr("break a lease"));
-  EXPECT_EQ(press("q").kind, Wish::Kind::nothing);
+  EXPECT_EQ(press("q").kind, RunRequest::Kind::nothing);
   EXPECT_EQ(model_.mode(), Model::Mode::list);
 }
 
@@ -119,8 +119,8 @@ TEST_F(TopKeys, b_breaks_only_with_a_reason_and_when_it_is_confirmed) {
   press("its host is gonx<erase>e<enter>");
   EXPECT_THAT(text(), HasSubstr("its host is gone"));
   EXPECT_THAT(screen().back(), StartsWith("type yes to break it: "));
-  const Wish wish = press("yes<enter>");
-  EXPECT_EQ(wish.kind, Wish::Kind::break_lease);
+  const RunRequest wish = press("yes<enter>");
+  EXPECT_EQ(wish.kind, RunRequest::Kind::break_lease);
   EXPECT_EQ(wish.key, "a");
   EXPECT_EQ(wish.token, Token{7});
   EXPECT_EQ(wish.reason, "its host is gone");
@@ -130,7 +130,7 @@ TEST_F(TopKeys, anything_else_leaves_the_lease_alone) {
   for (const char* keys :
        {"b<esc>", "bwhy<esc>", "bwhy<enter><enter>", "bwhy<enter>n<enter>", "bwhy<enter>y<enter>",
         "bwhy<enter>yesterday<enter>", "bwhy<enter>yes<esc>", "bq"}) {
-    EXPECT_EQ(press(keys).kind, Wish::Kind::nothing) << keys;
+    EXPECT_EQ(press(keys).kind, RunRequest::Kind::nothing) << keys;
     press("<esc>");
     EXPECT_EQ(model_.mode(), Model::Mode::list) << keys;
   }
@@ -141,11 +141,11 @@ TEST_F(TopKeys, the_name_of_the_key_does_not_break_its_lease) {
   for (const std::string key : {"n", "no", "y", "nightly"}) {
     look({lease(key, "h", 10s, noon)});
     press("bwhy<enter>");
-    EXPECT_EQ(press(key + "<enter>").kind, Wish::Kind::nothing) << key;
+    EXPECT_EQ(press(key + "<enter>").kind, RunRequest::Kind::nothing) << key;
     EXPECT_EQ(screen().back(), key + " is left alone: only yes breaks it");
   }
   look({lease("yes", "h", 10s, noon)});
-  EXPECT_EQ(press("bwhy<enter>yes<enter>").kind, Wish::Kind::break_lease);
+  EXPECT_EQ(press("bwhy<enter>yes<enter>").kind, RunRequest::Kind::break_lease);
 }
 
 TEST_F(TopKeys, in_an_inspection_b_breaks_and_comes_back_there_and_r_asks_again) {
@@ -154,13 +154,13 @@ TEST_F(TopKeys, in_an_inspection_b_breaks_and_comes_back_there_and_r_asks_again)
   model_.take(Inspection{model_.rows()[0].lease, {}, {}});
   EXPECT_FALSE(model_.inspection()) << "an answer about another key";
   model_.take(Inspection{shown, {}, {}});
-  EXPECT_EQ(press("r").kind, Wish::Kind::inspect);
+  EXPECT_EQ(press("r").kind, RunRequest::Kind::inspect);
   press("bwhy<esc>");
   EXPECT_EQ(model_.mode(), Model::Mode::inspect);
   press("b");
   EXPECT_EQ(model_.typed(), "") << "of the one before";
-  const Wish wish = press("why<enter>yes<enter>");
-  EXPECT_EQ(wish.kind, Wish::Kind::break_lease);
+  const RunRequest wish = press("why<enter>yes<enter>");
+  EXPECT_EQ(wish.kind, RunRequest::Kind::break_lease);
   EXPECT_EQ(wish.key, "a");
   EXPECT_EQ(model_.mode(), Model::Mode::inspect);
 }

@@ -61,7 +61,7 @@ class WaitingForStore : public Home {
 };
 
 TEST_P(Waiting, n_does_not_wait) {
-  const Process holder = hold("k");
+  const Process owner = hold("k");
   const Ended ended = holdfast({"run", "-n", "k", "--", "touch", path("ran")});
   EXPECT_EQ(ended.code, 75);
   EXPECT_THAT(ended.err, MatchesRegex("holdfast: k is held by [^ :]+ pid [0-9]+ \\(.* left\\)\n"));
@@ -70,7 +70,7 @@ TEST_P(Waiting, n_does_not_wait) {
 }
 
 TEST_P(Waiting, w_waits_so_long) {
-  const Process holder = hold("k");
+  const Process owner = hold("k");
   const Instant began = BootClock::now();
   EXPECT_EQ(holdfast({"run", "-w", "300ms", "k", "--", "touch", path("ran")}).code, 75);
   EXPECT_GE(BootClock::now() - began, 300ms);
@@ -78,7 +78,7 @@ TEST_P(Waiting, w_waits_so_long) {
 }
 
 TEST_P(Waiting, E_is_the_exit_code_of_a_busy_key_and_of_nothing_else) {
-  const Process holder = hold("k");
+  const Process owner = hold("k");
   const Ended skipped = holdfast({"run", "-n", "-E", "0", "k", "true"});
   EXPECT_EQ(skipped.code, 0);
   EXPECT_EQ(skipped.err, "") << "cron would send a mail";
@@ -88,17 +88,17 @@ TEST_P(Waiting, E_is_the_exit_code_of_a_busy_key_and_of_nothing_else) {
 }
 
 TEST_P(Waiting, gets_the_key_when_it_is_released) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   Process waiter = start({"run", "k", "echo", "mine"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
   EXPECT_EQ(waiter.out(), "");
-  holder.signal(SIGTERM);
+  owner.signal(SIGTERM);
   EXPECT_EQ(waiter.wait(), 0);
   EXPECT_EQ(waiter.out(), "mine\n");
 }
 
 TEST_P(Waiting, is_in_order) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   Process first = start({"run", "k", "--", "sh", "-c", "echo first >> order"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
   Process second = start({"run", "k", "--", "sh", "-c", "echo second >> order"});
@@ -106,58 +106,58 @@ TEST_P(Waiting, is_in_order) {
     return holdfast({"show", "k", "--json"}).out.find("\"waiting\":2") != std::string::npos;
   }));
   EXPECT_EQ(holdfast({"run", "-n", "k", "true"}).code, 75);
-  holder.signal(SIGTERM);
+  owner.signal(SIGTERM);
   EXPECT_EQ(first.wait(), 0);
   EXPECT_EQ(second.wait(), 0);
   EXPECT_EQ(text_of("order"), "first\nsecond\n");
 }
 
 TEST_P(Waiting, ends_at_once_on_a_signal_and_never_starts_the_command) {
-  const Process holder = hold("k");
+  const Process owner = hold("k");
   for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT})
     expect_to_leave_on(signal, {"run", "k", "--", "touch", path("ran")});
   EXPECT_FALSE(exists("ran"));
 }
 
 TEST_P(Waiting, of_acquire_ends_on_a_signal_too) {
-  const Process holder = hold("k");
+  const Process owner = hold("k");
   expect_to_leave_on(SIGTERM, {"acquire", "k"});
 }
 
 TEST_P(Waiting, is_not_ended_by_signals_meant_for_the_command) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   Process waiter = start({"run", "k", "true"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
   for (const int signal : {SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT}) waiter.signal(signal);
-  holder.signal(SIGTERM);
+  owner.signal(SIGTERM);
   EXPECT_EQ(waiter.wait(), 0);
 }
 
 TEST_P(Waiting, leaves_no_place_behind_when_killed) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   Process waiter = start({"run", "k", "true"});
   ASSERT_TRUE(await([&] { return is_waited_for("k"); }));
   waiter.signal(SIGKILL);
   waiter.wait();
-  holder.signal(SIGTERM);
-  holder.wait();
+  owner.signal(SIGTERM);
+  owner.wait();
   EXPECT_TRUE(await([&] { return is_free("k"); }));
 }
 
 TEST_F(WaitingHere, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
   on_terminal.on_terminal = true;
   Process waiter(on_terminal);
   // The first may be late, and then it says how late.
   const std::regex line("\r\033\\[Kholdfast: waiting ([0-9]+s )?for k, held by .* pid " +
-                        std::to_string(holder.pid()));
+                        std::to_string(owner.pid()));
   const auto lines = [&] {
     const std::string& out = waiter.out();
     return std::distance(std::sregex_iterator(out.begin(), out.end(), line), std::sregex_iterator());
   };
   EXPECT_TRUE(await([&] { return lines() > 1; })) << waiter.out();  // written anew, in place
-  holder.signal(SIGTERM);
+  owner.signal(SIGTERM);
   EXPECT_EQ(waiter.wait(), 0);
   EXPECT_TRUE(waiter.out().ends_with("\r\033[Kmine\r\n")) << waiter.out();
   const std::string before = waiter.out().substr(0, waiter.out().size() - 6);
@@ -165,7 +165,7 @@ TEST_F(WaitingHere, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
 }
 
 TEST_F(WaitingHere, says_nothing_without_a_terminal) {
-  Process holder = hold("k");
+  Process owner = hold("k");
   const Ended ended = holdfast({"run", "-w", "1500ms", "-E", "0", "k", "true"});
   EXPECT_EQ(ended.code, 0);
   EXPECT_EQ(ended.out, "");

@@ -31,7 +31,7 @@ TEST_P(Acquire, busy_is_an_ordinary_answer_that_says_who_holds_it) {
   EXPECT_EQ(other.error().code, Errc::busy);
   EXPECT_TRUE(other.error().busy());
   EXPECT_TRUE(other.error().retryable());
-  EXPECT_EQ(other.error().holder, mine.owner());
+  EXPECT_EQ(other.error().owner, mine.owner());
   EXPECT_GT(other.error().remaining, 20s);
   EXPECT_THROW((void)b.acquire("k"), Failure);
 }
@@ -198,7 +198,7 @@ TEST_P(Acquire, another_table_is_another_set_of_keys) {
     EXPECT_EQ(new_client().try_in("other").error().code, Errc::invalid);
     return;
   }
-  (void)database_->new_client()->in("other_locks").value()->steward()->init(BootClock::now() + 10s).value();
+  (void)database_->new_client()->in("other_locks").value()->admin()->init(BootClock::now() + 10s).value();
   Client client = new_client();
   Client other = client.in("other_locks");
   const Lease here = client.acquire("k"), there = other.acquire("k");
@@ -233,9 +233,9 @@ TEST_P(Acquire, bad_input_is_refused_before_anything_is_sent) {
 }
 
 // Says granted, and that less is left than was asked for.
-class Stingy final : public Store {
+class Stingy final : public StoreConnection {
  public:
-  explicit Stingy(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+  explicit Stingy(std::unique_ptr<StoreConnection> inner) : inner_(std::move(inner)) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     Status status = inner_->apply(requests, replies, until);
     for (Reply& reply : replies) reply.remaining = std::min(reply.remaining, Millis(20s));
@@ -245,12 +245,12 @@ class Stingy final : public Store {
   Result<Traits> examine(Instant until) override { return inner_->examine(until); }
 
  private:
-  const std::unique_ptr<Store> inner_;
+  const std::unique_ptr<StoreConnection> inner_;
 };
 
 TEST_P(Acquire, nobody_believes_longer_than_the_store_says) {
-  Client client(wrapped(database_->new_client(), [](std::unique_ptr<Store> store) {
-    return std::make_unique<Stingy>(std::move(store));
+  Client client(wrapped(database_->new_client(), [](std::unique_ptr<StoreConnection> connection) {
+    return std::make_unique<Stingy>(std::move(connection));
   }));
   const Lease lease = client.acquire("k", {.ttl = 30s, .keep = false});
   EXPECT_LT(lease.deadline(), BootClock::now() + 20s);

@@ -19,7 +19,7 @@ TEST_P(Ask, a_look_says_who_holds_a_key_and_takes_nothing) {
   EXPECT_EQ(client.look("k").remaining, 0ms);
   const Lease lease = new_client().acquire("k", {.ttl = 1h, .owner = "ann", .note = "for long"});
   const LeaseRow row = client.look("k");
-  EXPECT_EQ(row.holder, "ann");
+  EXPECT_EQ(row.owner, "ann");
   EXPECT_EQ(row.token, lease.token());
   EXPECT_GT(row.remaining, 30min);
   EXPECT_EQ(row.note, "for long");

@@ -160,21 +160,21 @@ TEST_P(Faults, a_hung_store_delays_no_caller_past_its_own_deadline) {
 }
 
 TEST_P(Faults, all_who_come_while_a_call_is_out_travel_in_the_next_one) {
-  const auto store = database_->new_client()->connect(BootClock::now() + 5s).value();
-  struct Held final : Store {
-    explicit Held(Store& s) : store(s) {}
+  const auto connection = database_->new_client()->connect(BootClock::now() + 5s).value();
+  struct Held final : StoreConnection {
+    explicit Held(StoreConnection& s) : connection(s) {}
     Status apply(std::span<const Request> in, std::span<Reply> out, Instant until) override {
       sizes.push_back(in.size());
       if (sizes.size() == 1) go.get_future().wait();
-      return store.apply(in, out, until);
+      return connection.apply(in, out, until);
     }
-    Result<Page> list(const Query& q, Instant until) override { return store.list(q, until); }
-    Result<Traits> examine(Instant until) override { return store.examine(until); }
+    Result<Page> list(const Query& q, Instant until) override { return connection.list(q, until); }
+    Result<Traits> examine(Instant until) override { return connection.examine(until); }
 
-    Store& store;
+    StoreConnection& connection;
     std::promise<void> go;
     std::vector<std::size_t> sizes;  // of the batches
-  } held(*store);
+  } held(*connection);
   Batched batched(held);
   constexpr std::size_t others = 16;
   std::vector<Token> tokens(1 + others);
@@ -182,7 +182,7 @@ TEST_P(Faults, all_who_come_while_a_call_is_out_travel_in_the_next_one) {
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     threads.emplace_back([&, i] {
       const std::string key = "key " + std::to_string(i);
-      const Request request{.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1min};
+      const Request request{.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1min};
       Reply reply;
       ASSERT_TRUE(batched.apply({&request, 1}, {&reply, 1}, Instant::max()));
       tokens[i] = reply.token;
@@ -200,7 +200,7 @@ TEST_P(Faults, all_who_come_while_a_call_is_out_travel_in_the_next_one) {
 }
 
 TEST_P(Faults, a_store_that_throws_leaves_nobody_behind) {
-  struct Throwing final : Store {
+  struct Throwing final : StoreConnection {
     Status apply(std::span<const Request> in, std::span<Reply>, Instant) override {
       if (calls++ == 0) go.get_future().wait();
       throw std::runtime_error(in.size() == 1 ? "one" : "many");
@@ -216,7 +216,7 @@ TEST_P(Faults, a_store_that_throws_leaves_nobody_behind) {
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      const Request request{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}};
+      const Request request{.verb = Verb::release, .key = {"k"}, .owner = {"ann"}};
       Reply reply;
       const Status status = batched.apply({&request, 1}, {&reply, 1}, Instant::max());
       in_doubt += !status && status.error().in_doubt();
@@ -233,26 +233,26 @@ TEST_P(Faults, a_store_that_throws_leaves_nobody_behind) {
 }
 
 TEST_P(Faults, a_batch_takes_only_followers_with_as_much_time_as_its_leader) {
-  const auto store = database_->new_client()->connect(BootClock::now() + 5s).value();
+  const auto connection = database_->new_client()->connect(BootClock::now() + 5s).value();
   std::atomic<int> calls = 0;
-  class Slow final : public Store {
+  class Slow final : public StoreConnection {
    public:
-    Slow(Store& s, std::atomic<int>& c) : store_(s), calls_(c) {}
+    Slow(StoreConnection& s, std::atomic<int>& c) : connection_(s), calls_(c) {}
     Status apply(std::span<const Request> in, std::span<Reply> out, Instant until) override {
       ++calls_;
       let_pass(100ms);
-      return store_.apply(in, out, until);
+      return connection_.apply(in, out, until);
     }
-    Result<Page> list(const Query& q, Instant until) override { return store_.list(q, until); }
-    Result<Traits> examine(Instant until) override { return store_.examine(until); }
+    Result<Page> list(const Query& q, Instant until) override { return connection_.list(q, until); }
+    Result<Traits> examine(Instant until) override { return connection_.examine(until); }
 
    private:
-    Store& store_;
+    StoreConnection& connection_;
     std::atomic<int>& calls_;
-  } slow(*store, calls);
+  } slow(*connection, calls);
   Batched batched(slow);
   const auto send = [&](const char* key, Millis time) {
-    const Request request{.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1min};
+    const Request request{.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1min};
     Reply reply;
     return batched.apply({&request, 1}, {&reply, 1}, BootClock::now() + time);
   };
@@ -274,17 +274,17 @@ TEST_P(Faults, an_acquire_that_arrives_after_the_release_of_its_successor_leaves
   // second one was granted and released.
   const auto arrives = [&](const std::string& key) {
     const auto stray = database_->new_client()->connect(BootClock::now() + 5s).value();
-    std::string holder;
+    std::string owner;
     int calls = 0;
     Client client = chosen_client([&](std::span<const Request> requests) {
       if (++calls != 1) return Fault{};
-      holder = requests[0].holder.text;
+      owner = requests[0].owner.text;
       return Fault{Fault::Kind::lose_before};
     });
     Lease lease = client.acquire(key, {.ttl = 1min});
     const Instant until = BootClock::now() + 1s;
     lease.release();
-    const Request late{.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1min};
+    const Request late{.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1min};
     Reply reply;
     if (!stray->apply({&late, 1}, {&reply, 1}, until)) return false;
     EXPECT_EQ(reply.verdict, Verdict::granted);
@@ -310,9 +310,9 @@ TEST_P(Faults, giving_up_under_a_shared_name_frees_nothing_that_others_of_that_n
 }
 
 // A server that became a replica under its clients.
-class Demoted final : public Store {
+class Demoted final : public StoreConnection {
  public:
-  Demoted(std::unique_ptr<Store> inner, Trouble trouble)
+  Demoted(std::unique_ptr<StoreConnection> inner, Trouble trouble)
       : inner_(std::move(inner)), trouble_(std::move(trouble)) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     if (trouble_.now().kind != Fault::Kind::none) return Error{Errc::refused, "a replica takes no writes"};
@@ -322,7 +322,7 @@ class Demoted final : public Store {
   Result<Traits> examine(Instant until) override { return inner_->examine(until); }
 
  private:
-  const std::unique_ptr<Store> inner_;
+  const std::unique_ptr<StoreConnection> inner_;
   const Trouble trouble_;
 };
 
@@ -330,9 +330,9 @@ class Demoted final : public Store {
 TEST_P(Faults, a_refusal_ends_the_connection_and_the_next_call_has_a_new_one) {
   std::atomic<int> connections = 0;
   Trouble trouble;
-  Client client(wrapped(database_->new_client(), [&, trouble](std::unique_ptr<Store> store) {
+  Client client(wrapped(database_->new_client(), [&, trouble](std::unique_ptr<StoreConnection> connection) {
     ++connections;
-    return std::make_unique<Demoted>(std::move(store), trouble);
+    return std::make_unique<Demoted>(std::move(connection), trouble);
   }));
   trouble.set(Fault::Kind::refuse_before);
   const auto refused = client.try_acquire("k");
@@ -345,33 +345,33 @@ TEST_P(Faults, a_refusal_ends_the_connection_and_the_next_call_has_a_new_one) {
 }
 
 // There is no memory to read a log, or what a bell says.
-class NoMemory final : public Store {
+class NoMemory final : public StoreConnection {
  public:
-  explicit NoMemory(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+  explicit NoMemory(std::unique_ptr<StoreConnection> inner) : inner_(std::move(inner)) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     return inner_->apply(requests, replies, until);
   }
   Result<Page> list(const Query&, Instant) override { throw std::bad_alloc(); }
   Result<Traits> examine(Instant until) override { return inner_->examine(until); }
-  std::unique_ptr<Bell> bell() override {
-    struct Mute final : Bell {
-      explicit Mute(std::unique_ptr<Bell> b) : bell(std::move(b)) {}
-      int fd() const noexcept override { return bell->fd(); }
-      Result<std::vector<std::string>> rung() override { throw std::bad_alloc(); }
-      const std::unique_ptr<Bell> bell;
+  std::unique_ptr<StoreListener> listener() override {
+    struct Mute final : StoreListener {
+      explicit Mute(std::unique_ptr<StoreListener> b) : listener(std::move(b)) {}
+      int fd() const noexcept override { return listener->fd(); }
+      Result<std::vector<std::string>> ready() override { throw std::bad_alloc(); }
+      const std::unique_ptr<StoreListener> listener;
     };
-    auto bell = inner_->bell();
-    return bell ? std::make_unique<Mute>(std::move(bell)) : nullptr;
+    auto listener = inner_->listener();
+    return listener ? std::make_unique<Mute>(std::move(listener)) : nullptr;
   }
 
  private:
-  const std::unique_ptr<Store> inner_;
+  const std::unique_ptr<StoreConnection> inner_;
 };
 
 class WithoutMemory : public Faults {
  protected:
   Client client_{wrapped(database_->new_client(),
-                         [](std::unique_ptr<Store> s) { return std::make_unique<NoMemory>(std::move(s)); }),
+                         [](std::unique_ptr<StoreConnection> s) { return std::make_unique<NoMemory>(std::move(s)); }),
                  {.place = 2min}};
 };
 

@@ -24,7 +24,7 @@ class Fork : public ClientTest {
 
 TEST_P(Fork, a_child_holds_nothing_and_sends_nothing) {
   Client client = new_client();
-  Operator by_hand(client);
+  Admin by_hand(client);
   ASSERT_EQ(by_hand.list().leases.size(), 0u);
   auto lease = std::make_unique<Lease>(client.acquire("k"));
   EXPECT_TRUE(true_in_child([&] {
@@ -34,7 +34,7 @@ TEST_P(Fork, a_child_holds_nothing_and_sends_nothing) {
                          lease->try_renew().error().code == Errc::forked &&
                          lease->try_release().error().code == Errc::forked &&
                          by_hand.try_list().error().code == Errc::forked &&
-                         Operator(client).try_list().error().code == Errc::forked;
+                         Admin(client).try_list().error().code == Errc::forked;
     lease.reset();  // its destructor does nothing
     return lost && refused;
   }));
@@ -45,11 +45,11 @@ TEST_P(Fork, a_child_holds_nothing_and_sends_nothing) {
 
 TEST_P(Fork, assigning_in_a_child_leaves_the_parents_alone) {
   Client client = new_client();
-  Operator by_hand(client);
+  Admin by_hand(client);
   ASSERT_TRUE(by_hand.try_list());
   const Client other = new_client();
   EXPECT_TRUE(true_in_child([&] {
-    by_hand = Operator(database_->new_client());
+    by_hand = Admin(database_->new_client());
     client = Client(database_->new_client());
     return client.try_acquire("own").has_value() && by_hand.try_list().has_value();
   }));

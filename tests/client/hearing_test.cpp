@@ -8,9 +8,9 @@ namespace {
 class Hearing : public ClientTest {};
 
 // What a store says whose clock was set back by a minute after the grant.
-class SetBack final : public Store {
+class SetBack final : public StoreConnection {
  public:
-  explicit SetBack(std::unique_ptr<Store> inner) : inner_(std::move(inner)) {}
+  explicit SetBack(std::unique_ptr<StoreConnection> inner) : inner_(std::move(inner)) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     Status status = inner_->apply(requests, replies, until);
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -23,12 +23,12 @@ class SetBack final : public Store {
   Result<Traits> examine(Instant until) override { return inner_->examine(until); }
 
  private:
-  const std::unique_ptr<Store> inner_;
+  const std::unique_ptr<StoreConnection> inner_;
 };
 
 TEST_P(Hearing, of_a_break_is_no_later_where_the_clock_of_the_store_was_set_back) {
   Client client(wrapped(database_->new_client(),
-                        [](std::unique_ptr<Store> s) { return std::make_unique<SetBack>(std::move(s)); }));
+                        [](std::unique_ptr<StoreConnection> s) { return std::make_unique<SetBack>(std::move(s)); }));
   Lease lease = short_lease(client, "k", {.ttl = 6s});
   const Instant granted = lease.deadline();
   ASSERT_TRUE(await([&] { return lease.deadline() > granted; }));
@@ -49,9 +49,9 @@ TEST_P(Hearing, of_a_break_is_no_later_for_a_lease_that_was_extended_far) {
 }
 
 // Its log does not answer before it may, whatever time it was given.
-class SlowLog final : public Store {
+class SlowLog final : public StoreConnection {
  public:
-  SlowLog(std::unique_ptr<Store> inner, const std::atomic<bool>& answers)
+  SlowLog(std::unique_ptr<StoreConnection> inner, const std::atomic<bool>& answers)
       : inner_(std::move(inner)), answers_(answers) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     return inner_->apply(requests, replies, until);
@@ -63,13 +63,13 @@ class SlowLog final : public Store {
   Result<Traits> examine(Instant until) override { return inner_->examine(until); }
 
  private:
-  const std::unique_ptr<Store> inner_;
+  const std::unique_ptr<StoreConnection> inner_;
   const std::atomic<bool>& answers_;
 };
 
 TEST_P(Hearing, of_a_renewal_comes_before_anybody_asks_why_another_was_lost) {
   std::atomic<bool> asked = false, may_renew = false, log_answers = false;
-  Client client(wrapped(database_->new_client(), [&](std::unique_ptr<Store> s) {
+  Client client(wrapped(database_->new_client(), [&](std::unique_ptr<StoreConnection> s) {
     return std::make_unique<Faulty>(std::make_unique<SlowLog>(std::move(s), log_answers),
                                     [&](std::span<const Request> requests) {
                                       if (requests[0].verb == Verb::renew) {

@@ -9,14 +9,14 @@ namespace holdfast::test {
 namespace {
 
 // Each renewal in a call takes the store so long; a call that does not finish in time was for nothing.
-class Slow final : public Store {
+class Slow final : public StoreConnection {
  public:
   using Cost = std::atomic<Millis>;
-  Slow(std::unique_ptr<Store> inner, const Cost& cost) : inner_(std::move(inner)), cost_(cost) {}
+  Slow(std::unique_ptr<StoreConnection> inner, const Cost& cost) : inner_(std::move(inner)), cost_(cost) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     const bool renews = requests[0].verb == Verb::renew;
     const Instant end =
-        after(BootClock::now(), renews ? cost_.load() * static_cast<Millis::rep>(requests.size()) : 0ms);
+        clamped_add(BootClock::now(), renews ? cost_.load() * static_cast<Millis::rep>(requests.size()) : 0ms);
     Wakeup().wait(std::min(end, until));
     if (end > until) return Error{Errc::in_doubt, "did not answer before the time was over"};
     return inner_->apply(requests, replies, until);
@@ -25,7 +25,7 @@ class Slow final : public Store {
   Result<Traits> examine(Instant until) override { return inner_->examine(until); }
 
  private:
-  const std::unique_ptr<Store> inner_;
+  const std::unique_ptr<StoreConnection> inner_;
   const Cost& cost_;
 };
 
@@ -49,7 +49,7 @@ class KeepMany : public ClientTest {
 
   Slow::Cost cost_ = 0ms;
   std::atomic<int> in_jeopardy_ = 0;
-  Client client_{wrapped(database_->new_client(), [this](std::unique_ptr<Store> s) {
+  Client client_{wrapped(database_->new_client(), [this](std::unique_ptr<StoreConnection> s) {
     return std::make_unique<Slow>(std::move(s), cost_);
   })};
 };

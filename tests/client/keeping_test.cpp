@@ -208,17 +208,17 @@ TEST_P(Keep, a_slow_stop_callback_is_logged) {
 }
 
 // A store that leaves tidying to others, and what it was asked to take away.
-class UntidyOrigin final : public Origin {
+class UntidyStore final : public Store {
  public:
-  explicit UntidyOrigin(std::shared_ptr<Origin> inner) : inner_(std::move(inner)) {}
+  explicit UntidyStore(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
 
-  Result<std::unique_ptr<Store>> connect(Instant until) override {
+  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override {
     auto store = inner_->connect(until);
     if (!store) return store;
-    return std::unique_ptr<Store>(std::make_unique<Untidy>(*std::move(store), tidies));
+    return std::unique_ptr<StoreConnection>(std::make_unique<Untidy>(*std::move(store), tidies));
   }
-  std::unique_ptr<Steward> steward() override { return std::make_unique<Broom>(inner_->steward(), *this); }
-  Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
+  std::unique_ptr<StoreAdmin> admin() override { return std::make_unique<Broom>(inner_->admin(), *this); }
+  Result<std::shared_ptr<Store>> in(std::string_view table) override { return inner_->in(table); }
   std::string name() const override { return inner_->name(); }
   const std::string& client() const noexcept override { return inner_->client(); }
   int proof_of_life() const override { return inner_->proof_of_life(); }
@@ -230,9 +230,9 @@ class UntidyOrigin final : public Origin {
   std::shared_future<void> may_go_on{};  // if there is one, a purge waits for it
 
  private:
-  class Untidy final : public Store {
+  class Untidy final : public StoreConnection {
    public:
-    Untidy(std::unique_ptr<Store> inner, bool tidies) : inner_(std::move(inner)), tidies_(tidies) {}
+    Untidy(std::unique_ptr<StoreConnection> inner, bool tidies) : inner_(std::move(inner)), tidies_(tidies) {}
     Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
       return inner_->apply(requests, replies, until);
     }
@@ -245,63 +245,63 @@ class UntidyOrigin final : public Origin {
                              .topic = "test.dust",
                              .what = "nobody sweeps here",
                              .advice = "sweep",
-                             .told = true}};
+                             .at_open = true}};
       return traits;
     }
 
    private:
-    const std::unique_ptr<Store> inner_;
+    const std::unique_ptr<StoreConnection> inner_;
     const bool tidies_;
   };
-  class Broom final : public Steward {
+  class Broom final : public StoreAdmin {
    public:
-    Broom(std::unique_ptr<Steward> inner, UntidyOrigin& origin) : inner_(std::move(inner)), origin_(origin) {}
+    Broom(std::unique_ptr<StoreAdmin> inner, UntidyStore& store) : inner_(std::move(inner)), store_(store) {}
     Result<std::vector<std::string>> plan(Instant until) override { return inner_->plan(until); }
     Result<std::vector<std::string>> init(Instant until) override { return inner_->init(until); }
     Result<Purged> purge(const Purge& what, Instant until) override {
-      origin_.free_for = what.free_for;
-      ++origin_.purges;
-      if (origin_.may_go_on.valid()) origin_.may_go_on.wait();
-      if (origin_.refuses) return Error{Errc::refused, "only the owner may delete"};
+      store_.free_for = what.free_for;
+      ++store_.purges;
+      if (store_.may_go_on.valid()) store_.may_go_on.wait();
+      if (store_.refuses) return Error{Errc::refused, "only the owner may delete"};
       return inner_->purge(what, until);
     }
 
    private:
-    const std::unique_ptr<Steward> inner_;
-    UntidyOrigin& origin_;
+    const std::unique_ptr<StoreAdmin> inner_;
+    UntidyStore& store_;
   };
 
-  const std::shared_ptr<Origin> inner_;
+  const std::shared_ptr<Store> inner_;
 };
 
 TEST_P(Keep, where_the_store_does_not_tidy_the_keeper_purges_again_and_again) {
-  const auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
-  Client client(origin, {.purge_every = 20ms});
+  const auto store = std::make_shared<UntidyStore>(database_->new_client());
+  Client client(store, {.purge_every = 20ms});
   const Lease lease = client.acquire("k", {.ttl = 1h});
-  EXPECT_TRUE(await([&] { return origin->purges >= 3; }));
-  EXPECT_EQ(origin->free_for.load(), 24h) << "what has been free for a day";
+  EXPECT_TRUE(await([&] { return store->purges >= 3; }));
+  EXPECT_EQ(store->free_for.load(), 24h) << "what has been free for a day";
   EXPECT_TRUE(lease.held());
 }
 
 TEST_P(Keep, nobody_purges_a_store_that_tidies_or_where_it_is_not_wanted) {
   for (const bool tidies : {true, false}) {
-    const auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
-    origin->tidies = tidies;
+    const auto store = std::make_shared<UntidyStore>(database_->new_client());
+    store->tidies = tidies;
     std::atomic<int> renewed = 0;
-    Client client(origin, {.purge_every = tidies ? Millis(1) : never});
+    Client client(store, {.purge_every = tidies ? Millis(1) : never});
     Lease lease = client.acquire("k", {.ttl = 30s, .renew_every = 5ms});
     lease.on_renewed([&](Instant) { ++renewed; });
     ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has looked ten times what is due
-    EXPECT_EQ(origin->purges, 0);
+    EXPECT_EQ(store->purges, 0);
   }
 }
 
 TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
-  const auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
-  origin->refuses = true;
+  const auto store = std::make_shared<UntidyStore>(database_->new_client());
+  store->refuses = true;
   std::mutex mutex;
   std::vector<std::string> told;
-  Client client(origin, {.purge_every = 20ms, .log = [&](std::string_view line) {
+  Client client(store, {.purge_every = 20ms, .log = [&](std::string_view line) {
                            const std::lock_guard lock(mutex);
                            told.emplace_back(line);
                          }});
@@ -316,24 +316,24 @@ TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
   EXPECT_NE(told.back().find("only the owner may delete"), std::string::npos) << told.back();
   lease.on_renewed([&](Instant) { ++renewed; });
   ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has looked ten times what is due
-  EXPECT_EQ(origin->purges, 1) << "who was refused asks no more";
+  EXPECT_EQ(store->purges, 1) << "who was refused asks no more";
   EXPECT_TRUE(lease.held());
 }
 
 TEST_P(Keep, a_purge_that_outlives_its_client_tells_nobody) {
-  auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
-  origin->refuses = true;
+  auto store = std::make_shared<UntidyStore>(database_->new_client());
+  store->refuses = true;
   std::promise<void> go;
-  origin->may_go_on = go.get_future().share();
+  store->may_go_on = go.get_future().share();
   std::atomic<int> told = 0;
   {
-    Client client(origin, {.purge_every = 1ms, .log = [&](std::string_view) { ++told; }});
+    Client client(store, {.purge_every = 1ms, .log = [&](std::string_view) { ++told; }});
     told = 0;  // the store's own warning
     const Lease lease = client.acquire("k", {.ttl = 1h});
-    ASSERT_TRUE(await([&] { return origin->purges == 1; }));
+    ASSERT_TRUE(await([&] { return store->purges == 1; }));
   }
   go.set_value();
-  EXPECT_TRUE(await([&] { return origin.use_count() == 1; })) << "its thread has ended";
+  EXPECT_TRUE(await([&] { return store.use_count() == 1; })) << "its thread has ended";
   EXPECT_EQ(told, 0);
 }
 
@@ -343,11 +343,11 @@ TEST_P(Keep, a_purge_that_outlives_its_client_keeps_no_other_thread) {
     ~End() { ended = true; }
   };
   ended = false;
-  auto origin = std::make_shared<UntidyOrigin>(database_->new_client());
+  auto store = std::make_shared<UntidyStore>(database_->new_client());
   std::promise<void> go, ran;
-  origin->may_go_on = go.get_future().share();
+  store->may_go_on = go.get_future().share();
   {
-    Client client(origin, {.purge_every = 1ms});
+    Client client(store, {.purge_every = 1ms});
     Lease lease = client.acquire("k", {.ttl = 1h});
     lease.on_renewed([&](Instant) {
       thread_local const End end;
@@ -355,12 +355,12 @@ TEST_P(Keep, a_purge_that_outlives_its_client_keeps_no_other_thread) {
       ran.set_value();
     });
     lease.renew();
-    ASSERT_TRUE(await([&] { return origin->purges == 1; }));
+    ASSERT_TRUE(await([&] { return store->purges == 1; }));
     ran.get_future().wait();
   }
   EXPECT_TRUE(await([] { return ended.load(); })) << "the thread of the callbacks";
   go.set_value();
-  EXPECT_TRUE(await([&] { return origin.use_count() == 1; }));
+  EXPECT_TRUE(await([&] { return store.use_count() == 1; }));
 }
 
 TEST_P(Keep, an_outage_is_told_once_and_so_is_its_end) {

@@ -20,11 +20,11 @@ using namespace std::chrono_literals;
 
 class Leaving : public ::testing::Test {
  protected:
-  const std::shared_ptr<Origin> origin_ = memory::origin(memory::make_database());
+  const std::shared_ptr<Store> store_ = memory::store(memory::make_database());
 };
 
 TEST_F(Leaving, nobody_keeps_the_functions_of_a_lease_that_has_gone) {
-  Client client(origin_);
+  Client client(store_);
   const auto owned = std::make_shared<int>();
   std::atomic<bool> asked = false;
   {
@@ -39,7 +39,7 @@ TEST_F(Leaving, nobody_keeps_the_functions_of_a_lease_that_has_gone) {
 }
 
 TEST_F(Leaving, a_lease_waits_for_what_is_being_asked_on_its_behalf) {
-  Client client(origin_);
+  Client client(store_);
   std::atomic<bool> asked = false, leaving = false;
   std::optional<Lease> lease = client.acquire("k", {.ttl = 1h, .renew_every = 1ms, .finished = [&] {
                                                       asked = true;
@@ -55,7 +55,7 @@ TEST_F(Leaving, a_lease_waits_for_what_is_being_asked_on_its_behalf) {
 }
 
 TEST_F(Leaving, who_is_asked_may_release_the_lease) {
-  Client client(origin_);
+  Client client(store_);
   std::promise<void> released;
   std::optional<Lease> lease;
   std::atomic<bool> there = false;
@@ -78,9 +78,9 @@ TEST_F(Leaving, a_log_that_waits_for_whoever_ends_the_client_does_not_keep_it) {
   const auto shared = std::make_shared<Shared>();
   const auto may_go = shared->go.get_future().share();
   std::optional<Client> client(
-      Client(wrapped(origin_,
-                     [shared](std::unique_ptr<Store> store) {
-                       return std::make_unique<Faulty>(std::move(store), [shared](std::span<const Request>) {
+      Client(wrapped(store_,
+                     [shared](std::unique_ptr<StoreConnection> connection) {
+                       return std::make_unique<Faulty>(std::move(connection), [shared](std::span<const Request>) {
                          return Fault{shared->fails ? Fault::Kind::refuse_before : Fault::Kind::none, 0ms};
                        });
                      }),

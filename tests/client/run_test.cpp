@@ -12,7 +12,7 @@ TEST_P(Run, says_whether_it_ran_and_what_it_returned) {
     EXPECT_TRUE(lease.held());
     const auto other = b.run("k", {}, [] { return 1; });
     EXPECT_FALSE(other);
-    EXPECT_EQ(other.holder, lease.owner());
+    EXPECT_EQ(other.owner, lease.owner());
     EXPECT_FALSE(a.run("k", {}, [] { ADD_FAILURE() << "inside of a run of its own client"; }));
     EXPECT_TRUE(lease.held());
     return 42;

@@ -48,13 +48,13 @@ class ClientTest : public ::testing::TestWithParam<Kind> {
   }
   Client chosen_client(Faulty::Choose choose, ClientOptions options = {}) {
     return Client(wrapped(database_->new_client(),
-                          [choose](std::unique_ptr<Store> s) {
+                          [choose](std::unique_ptr<StoreConnection> s) {
                             return std::make_unique<Faulty>(std::move(s), choose);
                           }),
                   std::move(options));
   }
   Client counted_client(Counts& counts) {
-    return Client(wrapped(database_->new_client(), [&counts](std::unique_ptr<Store> s) {
+    return Client(wrapped(database_->new_client(), [&counts](std::unique_ptr<StoreConnection> s) {
       return std::make_unique<Counted>(std::move(s), counts);
     }));
   }
@@ -68,7 +68,7 @@ class ClientTest : public ::testing::TestWithParam<Kind> {
 
   const std::unique_ptr<TestDatabase> database_ = GetParam().make();
   Client observer_ = new_client();
-  Operator by_hand_{observer_};
+  Admin by_hand_{observer_};
 };
 
 }  // namespace holdfast::test

@@ -3,7 +3,7 @@
 #include <latch>
 #include <mutex>
 
-#include "client/adoption.h"
+#include "client/client_access.h"
 #include "tests/client/suite.h"
 
 namespace holdfast::test {
@@ -21,7 +21,7 @@ class Wait : public ClientTest {
   }
   // So many threads of that client wait for `key`, also those who have not said a word to the store.
   static bool await_at_gate(const Client& client, std::string_view key, std::size_t threads) {
-    return await([&] { return Adoption::waiters(client, key) == threads; });
+    return await([&] { return ClientAccess::waiters(client, key) == threads; });
   }
 };
 
@@ -49,7 +49,7 @@ TEST_P(Wait, waiting_ends_after_the_time_asked_for_and_leaves_the_queue) {
   const auto result = b.try_acquire("k", {.wait = 50ms});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::timeout);
-  EXPECT_EQ(result.error().holder, lease.owner());
+  EXPECT_EQ(result.error().owner, lease.owner());
   EXPECT_TRUE(await_no_place("k"));
 }
 
@@ -117,8 +117,8 @@ TEST_P(Wait, a_stop_token_ends_the_wait_and_leaves_the_queue) {
 }
 
 TEST_P(Wait, clients_are_served_in_the_order_they_came) {
-  Client holder = new_client();
-  std::optional<Lease> lease = holder.acquire("k");
+  Client owner = new_client();
+  std::optional<Lease> lease = owner.acquire("k");
   std::mutex mutex;
   std::vector<int> order;
   std::vector<std::jthread> threads;
@@ -139,10 +139,10 @@ TEST_P(Wait, clients_are_served_in_the_order_they_came) {
 TEST_P(Wait, a_dead_waiter_from_before_the_clock_was_set_back_holds_up_nobody) {
   Client a = new_client(), b = new_client();
   Lease lease = a.acquire("k");
-  const auto origin = database_->new_client();
-  const auto dead = origin->connect(BootClock::now() + 10s).value();
+  const auto store = database_->new_client();
+  const auto dead = store->connect(BootClock::now() + 10s).value();
   // What its place is like once the store's clock has been set back by an hour.
-  const Request place{.verb = Verb::acquire, .key = {"k"}, .holder = {"dead"}, .ttl = 1h, .place = 1h};
+  const Request place{.verb = Verb::acquire, .key = {"k"}, .owner = {"dead"}, .ttl = 1h, .place = 1h};
   Reply reply;
   ASSERT_TRUE(dead->apply({&place, 1}, {&reply, 1}, BootClock::now() + 10s));
   std::jthread waiter([&] { EXPECT_TRUE(b.try_acquire("k", {.wait = 30s})); });
@@ -267,7 +267,7 @@ TEST_P(Wait, unfair_waiters_keep_no_place_but_get_it_in_the_end) {
 
 TEST_P(Wait, eight_threads_of_four_clients_share_a_counter) {
   // Where nothing rings a turn begins with the next poll, and nobody computes until then.
-  const int turns = GetParam().bell ? 20 : 8;
+  const int turns = GetParam().listener ? 20 : 8;
   std::atomic<int> counter = 0;  // read and written apart: an overlap would lose an update
   std::vector<std::jthread> threads;
   std::vector<Client> clients;
@@ -290,7 +290,7 @@ TEST_P(Wait, eight_threads_of_four_clients_share_a_counter) {
 // A wake-up that is missed costs a third of a place.
 TEST_P(Wait, two_who_take_a_key_in_turns_never_wait_while_it_is_free) {
   constexpr Millis place = 60s, far_too_long = place / 6;
-  const int turns = GetParam().bell ? 150 : 8;
+  const int turns = GetParam().listener ? 150 : 8;
   std::atomic<bool> missed = false;
   std::atomic<int> taken = 0;
   std::vector<std::jthread> threads;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int clients = 3;
 constexpr const char* keys[] = {"k", "l", "m", "n"};
-constexpr const char* holders[] = {"ann", "bob", "cat", "host:h pid:1 guid:0123456789abcdef0123456789abcdef"};
+constexpr const char* owners[] = {"ann", "bob", "cat", "host:h pid:1 guid:0123456789abcdef0123456789abcdef"};
 
 struct Side {
   explicit Side(TestDatabase& database) {
@@ -24,7 +24,7 @@ struct Side {
       number_of;  // tokens differ in value: compared by their rank
   int rank(const std::string& key, Token t) {
     if (t == no_token) return 0;
-    return number_of.emplace(std::pair(key, number(t)), static_cast<int>(number_of.size()) + 1).first->second;
+    return number_of.emplace(std::pair(key, to_number(t)), static_cast<int>(number_of.size()) + 1).first->second;
   }
 };
 
@@ -59,7 +59,7 @@ class Workload {
                      : verb < 9 ? Verb::release
                                 : Verb::evict,
              .key = {keys[random_.below(std::size(keys))]},
-             .holder = {holders[random_.below(std::size(holders))]}},
+             .owner = {owners[random_.below(std::size(owners))]}},
             static_cast<int>(random_.below(3))};
     switch (d.request.verb) {
       case Verb::acquire:
@@ -94,7 +94,7 @@ std::vector<Reply> apply(Side& side, std::size_t client, const std::vector<Draft
     if (d.token == 2) requests.back().token = Token{7};
   }
   std::vector<Reply> replies(requests.size());
-  const Status status = side.callers[client].store().apply(requests, replies, Caller::soon());
+  const Status status = side.callers[client].connection().apply(requests, replies, Caller::soon());
   EXPECT_TRUE(status) << (status ? "" : status.error().detail);
   for (std::size_t i = 0; i < replies.size(); ++i) {
     const std::string key(requests[i].key.text);
@@ -110,27 +110,27 @@ std::vector<Reply> apply(Side& side, std::size_t client, const std::vector<Draft
 std::string seen(Side& side, const Request& request, const Reply& reply) {
   const char* life = reply.remaining == never ? "never" : reply.remaining > 0ms ? "live" : "none";
   static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
-  return std::string(verdicts[static_cast<int>(reply.verdict)]) + " holder=" + reply.holder +
+  return std::string(verdicts[static_cast<int>(reply.verdict)]) + " holder=" + reply.owner +
          " life=" + life + " ahead=" + std::to_string(reply.ahead) + " token#" +
          std::to_string(side.rank(std::string(request.key.text), reply.token));
 }
 
 std::string listed(Side& side) {
   std::string text;
-  Store& store = side.callers[0].store();
-  for (const LeaseRow& row : store.list({}, Caller::soon()).value().leases) {
-    text += row.key + "|" + row.holder + "|" + row.note + "|" + (row.detached ? "d" : "-") + "|" +
+  StoreConnection& connection = side.callers[0].connection();
+  for (const LeaseRow& row : connection.list({}, Caller::soon()).value().leases) {
+    text += row.key + "|" + row.owner + "|" + row.note + "|" + (row.detached ? "d" : "-") + "|" +
             std::to_string(row.waiting) + "|" +
             (row.remaining == never ? "never"
              : row.remaining > 0ms  ? "live"
                                     : "free") +
             "\n";
   }
-  auto log = store.list({.what = Query::What::log}, Caller::soon()).value().log;
+  auto log = connection.list({.what = Query::What::log}, Caller::soon()).value().log;
   // Requests for one key take effect in the order given; those for two keys of a batch in any.
   std::stable_sort(log.begin(), log.end(), [](const LogRow& a, const LogRow& b) { return a.key < b.key; });
   for (const LogRow& row : log) {
-    text += row.key + "|" + row.event + "|" + row.holder + "|" + row.by + "|" + row.reason + "\n";
+    text += row.key + "|" + row.event + "|" + row.owner + "|" + row.by + "|" + row.reason + "\n";
   }
   return text;
 }
@@ -153,7 +153,7 @@ TEST_P(Comparison, the_same_random_workload_gives_the_same_answers_as_memory) {
     for (std::size_t i = 0; i < drafts.size(); ++i, ++requests) {
       ASSERT_EQ(seen(actual, drafts[i].request, got[i]), seen(expected, drafts[i].request, want[i]))
           << "batch " << n << ", request " << i << ", verb " << static_cast<int>(drafts[i].request.verb)
-          << " of " << drafts[i].request.key.text << " by " << drafts[i].request.holder.text << ", client "
+          << " of " << drafts[i].request.key.text << " by " << drafts[i].request.owner.text << ", client "
           << client;
     }
     if (wait_after) let_pass(5ms);

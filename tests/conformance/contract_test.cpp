@@ -8,8 +8,8 @@ namespace {
 TEST_P(Conformance, a_free_key_is_granted_with_a_token) {
   const Reply r = a_.acquire("k", "ann");
   EXPECT_EQ(r.verdict, Verdict::granted);
-  EXPECT_GT(number(r.token), 0u);
-  EXPECT_EQ(r.holder, "ann");
+  EXPECT_GT(to_number(r.token), 0u);
+  EXPECT_EQ(r.owner, "ann");
   EXPECT_GT(r.remaining, 59min);
   EXPECT_LE(r.remaining, 1h);
 }
@@ -18,7 +18,7 @@ TEST_P(Conformance, a_held_key_is_busy_and_says_who_holds_it) {
   const Reply mine = a_.acquire("k", "ann");
   const Reply r = b_.acquire("k", "bob");
   EXPECT_EQ(r.verdict, Verdict::busy);
-  EXPECT_EQ(r.holder, "ann");
+  EXPECT_EQ(r.owner, "ann");
   EXPECT_EQ(r.token, mine.token);
   EXPECT_GT(r.remaining, 59min);
 }
@@ -76,8 +76,8 @@ TEST_P(Conformance, extending_adds_to_what_is_stored) {
 
 TEST_P(Conformance, renewing_with_another_grants_token_is_lost) {
   const Reply mine = a_.acquire("k", "ann");
-  EXPECT_EQ(a_.renew("k", "ann", Token{number(mine.token) - 1}).verdict, Verdict::lost);
-  EXPECT_EQ(a_.renew("k", "ann", Token{number(mine.token) + 1}).verdict, Verdict::lost);
+  EXPECT_EQ(a_.renew("k", "ann", Token{to_number(mine.token) - 1}).verdict, Verdict::lost);
+  EXPECT_EQ(a_.renew("k", "ann", Token{to_number(mine.token) + 1}).verdict, Verdict::lost);
 }
 
 TEST_P(Conformance, renewing_what_is_absent_free_expired_or_anothers_is_lost) {
@@ -92,12 +92,12 @@ TEST_P(Conformance, renewing_what_is_absent_free_expired_or_anothers_is_lost) {
   a_.acquire_and_let_expire("expired", "ann");
   const Reply late = a_.renew("expired", "ann");
   EXPECT_EQ(late.verdict, Verdict::lost);
-  EXPECT_EQ(late.holder, "ann");
+  EXPECT_EQ(late.owner, "ann");
   EXPECT_EQ(late.remaining, 0ms);
   b_.acquire("theirs", "bob");
   const Reply theirs = a_.renew("theirs", "ann");
   EXPECT_EQ(theirs.verdict, Verdict::lost);
-  EXPECT_EQ(theirs.holder, "bob");
+  EXPECT_EQ(theirs.owner, "bob");
   EXPECT_GT(theirs.remaining, 0ms);
 }
 
@@ -143,9 +143,9 @@ TEST_P(Conformance, a_lease_without_end_stays_until_released) {
 }
 
 TEST_P(Conformance, an_acquire_that_comes_after_its_time_grants_nothing) {
-  const Request request{.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h};
+  const Request request{.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h};
   Reply reply;
-  const Status status = a_.store().apply({&request, 1}, {&reply, 1}, BootClock::now() - 1ms);
+  const Status status = a_.connection().apply({&request, 1}, {&reply, 1}, BootClock::now() - 1ms);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::unavailable);
   EXPECT_EQ(b_.acquire("k", "bob").verdict, Verdict::granted);
@@ -171,15 +171,15 @@ TEST_P(Conformance, the_stores_clock_moves_forward) {
 
 TEST_P(Conformance, a_batch_is_answered_in_order_and_repeated_keys_take_effect_in_order) {
   const Request batch[] = {
-      {.verb = Verb::acquire, .key = {"x"}, .holder = {"ann"}, .ttl = 1h},
-      {.verb = Verb::acquire, .key = {"y"}, .holder = {"ann"}, .ttl = 1h},
-      {.verb = Verb::acquire, .key = {"x"}, .holder = {"bob"}, .ttl = 1h},
-      {.verb = Verb::release, .key = {"x"}, .holder = {"ann"}},
-      {.verb = Verb::acquire, .key = {"x"}, .holder = {"bob"}, .ttl = 1h},
-      {.verb = Verb::renew, .key = {"a"}, .holder = {"bob"}, .ttl = 1h},
+      {.verb = Verb::acquire, .key = {"x"}, .owner = {"ann"}, .ttl = 1h},
+      {.verb = Verb::acquire, .key = {"y"}, .owner = {"ann"}, .ttl = 1h},
+      {.verb = Verb::acquire, .key = {"x"}, .owner = {"bob"}, .ttl = 1h},
+      {.verb = Verb::release, .key = {"x"}, .owner = {"ann"}},
+      {.verb = Verb::acquire, .key = {"x"}, .owner = {"bob"}, .ttl = 1h},
+      {.verb = Verb::renew, .key = {"a"}, .owner = {"bob"}, .ttl = 1h},
   };
   Reply replies[6];
-  ASSERT_TRUE(a_.store().apply(batch, replies, Caller::soon()));
+  ASSERT_TRUE(a_.connection().apply(batch, replies, Caller::soon()));
   EXPECT_EQ(replies[0].verdict, Verdict::granted);
   EXPECT_EQ(replies[1].verdict, Verdict::granted);
   EXPECT_EQ(replies[2].verdict, Verdict::busy);
@@ -189,19 +189,19 @@ TEST_P(Conformance, a_batch_is_answered_in_order_and_repeated_keys_take_effect_i
   EXPECT_EQ(replies[5].verdict, Verdict::lost);
 }
 
-TEST_P(Conformance, an_empty_batch_is_fine) { EXPECT_TRUE(a_.store().apply({}, {}, Caller::soon())); }
+TEST_P(Conformance, an_empty_batch_is_fine) { EXPECT_TRUE(a_.connection().apply({}, {}, Caller::soon())); }
 
 TEST_P(Conformance, evicting_needs_the_token_and_is_written_down) {
   const Reply mine = a_.acquire("k", "ann");
-  EXPECT_EQ(b_.evict("k", Token{number(mine.token) - 1}, "op", "wrong").verdict, Verdict::lost);
+  EXPECT_EQ(b_.evict("k", Token{to_number(mine.token) - 1}, "op", "wrong").verdict, Verdict::lost);
   EXPECT_EQ(a_.renew("k", "ann").verdict, Verdict::granted);
   EXPECT_EQ(b_.evict("k", mine.token, "op", "host is gone").verdict, Verdict::released);
   EXPECT_EQ(a_.renew("k", "ann", mine.token).verdict, Verdict::lost);
   const Page page =
-      a_.store().list({.what = Query::What::log, .prefix = "k", .exact = true}, Caller::soon()).value();
+      a_.connection().list({.what = Query::What::log, .prefix = "k", .exact = true}, Caller::soon()).value();
   ASSERT_EQ(page.log.size(), 1u);
   EXPECT_EQ(page.log[0].event, "broken");
-  EXPECT_EQ(page.log[0].holder, "ann");
+  EXPECT_EQ(page.log[0].owner, "ann");
   EXPECT_EQ(page.log[0].token, mine.token);
   EXPECT_EQ(page.log[0].by, "op");
   EXPECT_EQ(page.log[0].reason, "host is gone");
@@ -213,34 +213,34 @@ TEST_P(Conformance, a_take_over_is_written_down_and_a_plain_grant_is_not) {
   a_.release("k", "ann");
   const Reply expired = a_.acquire_and_let_expire("k", "ann");
   b_.acquire("k", "bob");
-  const Page page = a_.store().list({.what = Query::What::log}, Caller::soon()).value();
+  const Page page = a_.connection().list({.what = Query::What::log}, Caller::soon()).value();
   ASSERT_EQ(page.log.size(), 1u);
   EXPECT_EQ(page.log[0].event, "taken-over");
-  EXPECT_EQ(page.log[0].holder, "ann");
+  EXPECT_EQ(page.log[0].owner, "ann");
   EXPECT_EQ(page.log[0].token, expired.token);
   EXPECT_EQ(page.log[0].by, "bob");
 }
 
 TEST_P(Conformance, listing_shows_what_is_held_in_order_by_prefix_and_by_page) {
-  a_.ask({.verb = Verb::acquire, .key = {"job:2"}, .holder = {"ann"}, .ttl = 1h, .note = "two"});
-  a_.ask({.verb = Verb::acquire, .key = {"job:1"}, .holder = {"ann"}, .ttl = never, .detached = true});
+  a_.ask({.verb = Verb::acquire, .key = {"job:2"}, .owner = {"ann"}, .ttl = 1h, .note = "two"});
+  a_.ask({.verb = Verb::acquire, .key = {"job:1"}, .owner = {"ann"}, .ttl = never, .detached = true});
   a_.acquire("other", "bob");
   a_.acquire("job:3", "cat");
   a_.release("job:3", "cat");
   b_.acquire("job:2", "dan", 1h, 1h);
-  const auto list = [&](Query q) { return b_.store().list(q, Caller::soon()).value().leases; };
+  const auto list = [&](Query q) { return b_.connection().list(q, Caller::soon()).value().leases; };
   const auto rows = list({.prefix = "job:"});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].key, "job:1");
   EXPECT_EQ(rows[0].remaining, never);
   EXPECT_TRUE(rows[0].detached);
-  EXPECT_EQ(rows[1].holder, "ann");
+  EXPECT_EQ(rows[1].owner, "ann");
   EXPECT_EQ(rows[1].note, "two");
   EXPECT_EQ(rows[1].waiting, 1u);
   EXPECT_GT(rows[1].since, 0us);
   EXPECT_EQ(rows[2].key, "job:3");
   EXPECT_EQ(rows[2].remaining, 0ms);
-  EXPECT_EQ(rows[2].holder, "");
+  EXPECT_EQ(rows[2].owner, "");
   EXPECT_EQ(list({}).size(), 4u);
   EXPECT_EQ(list({.prefix = "job:1", .exact = true}).size(), 1u);
   EXPECT_EQ(list({.prefix = "job", .exact = true}).size(), 0u);
@@ -257,7 +257,7 @@ TEST_P(Conformance, a_list_can_do_without_keys_that_were_given_back_and_that_nob
   for (const char* key : {"given back", "waited for"}) a_.release(key, "ann");
   const auto keys = [&](Query q) {
     std::vector<std::string> found;
-    for (const LeaseRow& row : c_.store().list(q, Caller::soon()).value().leases) found.push_back(row.key);
+    for (const LeaseRow& row : c_.connection().list(q, Caller::soon()).value().leases) found.push_back(row.key);
     return found;
   };
   using Keys = std::vector<std::string>;
@@ -271,11 +271,11 @@ TEST_P(Conformance, a_list_can_do_without_keys_that_were_given_back_and_that_nob
 }
 
 TEST_P(Conformance, a_list_tells_the_ttl_where_the_store_records_it) {
-  const std::string& store = GetParam().name;
-  const bool records = store == "memory" || store == "redis" || store == "active_job_lock" ||
-                       store == "mongodb" || store == "mongo_lock";
+  const std::string& connection = GetParam().name;
+  const bool records = connection == "memory" || connection == "redis" || connection == "active_job_lock" ||
+                       connection == "mongodb" || connection == "mongo_lock";
   const auto ttl = [&](std::string_view key) {
-    return b_.store().list({.prefix = key, .exact = true}, Caller::soon()).value().leases.at(0).ttl;
+    return b_.connection().list({.prefix = key, .exact = true}, Caller::soon()).value().leases.at(0).ttl;
   };
   const auto if_recorded = [&](Millis length) { return records ? std::optional(length) : std::nullopt; };
   a_.acquire("k", "ann", 1h);
@@ -297,10 +297,10 @@ TEST_P(Conformance, a_list_tells_the_ttl_where_the_store_records_it) {
 }
 
 TEST_P(Conformance, a_note_belongs_to_its_grant) {
-  a_.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h, .note = "mine"});
+  a_.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h, .note = "mine"});
   a_.release("k", "ann");
   b_.acquire("k", "bob");
-  EXPECT_EQ(b_.store().list({.prefix = "k", .exact = true}, Caller::soon()).value().leases.at(0).note, "");
+  EXPECT_EQ(b_.connection().list({.prefix = "k", .exact = true}, Caller::soon()).value().leases.at(0).note, "");
 }
 
 HOLDFAST_ON_EVERY_STORE(Conformance);

@@ -8,23 +8,23 @@ namespace {
 class Queue : public Conformance {
  protected:
   std::vector<PlaceRow> places(std::string_view key) {
-    return a_.store()
+    return a_.connection()
         .list({.what = Query::What::places, .prefix = key, .exact = true}, Caller::soon())
         .value()
         .places;
   }
   // As a client asks whose places are kept for a minute, or for three.
-  static Reply wait_in_line(Caller& caller, std::string_view holder) {
+  static Reply wait_in_line(Caller& caller, std::string_view owner) {
     return caller.ask({.verb = Verb::acquire,
                        .key = {"k"},
-                       .holder = {holder},
+                       .owner = {owner},
                        .ttl = 1h,
                        .place = 1min,
                        .longest_place = 3min});
   }
   // What its place is like once the store's clock has been set back by an hour.
-  static void wait_in_line_and_set_the_clock_back(Caller& caller, std::string_view holder) {
-    EXPECT_EQ(caller.acquire("k", holder, 1h, 1h + 1min).verdict, Verdict::busy);
+  static void wait_in_line_and_set_the_clock_back(Caller& caller, std::string_view owner) {
+    EXPECT_EQ(caller.acquire("k", owner, 1h, 1h + 1min).verdict, Verdict::busy);
   }
 };
 
@@ -34,7 +34,7 @@ TEST_P(Queue, a_free_key_with_a_live_waiter_is_busy_for_everyone_else) {
   a_.release("k", "ann");
   const Reply barging = c_.acquire("k", "cat");
   EXPECT_EQ(barging.verdict, Verdict::busy);
-  EXPECT_EQ(barging.holder, "");
+  EXPECT_EQ(barging.owner, "");
   EXPECT_GT(barging.remaining, 0ms);
   EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::busy);  // also for the one who had it
   EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).verdict, Verdict::granted);

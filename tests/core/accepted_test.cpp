@@ -26,10 +26,10 @@ TEST(AcceptedTest, what_is_accepted_is_not_told_and_the_rest_is) {
     return found;
   };
   const auto one = hushed({.topics = {"redis.tls"}});
-  EXPECT_TRUE(one[0].accepted && !one[0].told);
-  EXPECT_TRUE(!one[1].accepted && one[1].told);
-  EXPECT_TRUE(!one[2].accepted && !one[2].told);
-  for (const Finding& finding : hushed({.all = true})) EXPECT_FALSE(finding.told || finding.accepted);
+  EXPECT_TRUE(one[0].accepted && !one[0].at_open);
+  EXPECT_TRUE(!one[1].accepted && one[1].at_open);
+  EXPECT_TRUE(!one[2].accepted && !one[2].at_open);
+  for (const Finding& finding : hushed({.all = true})) EXPECT_FALSE(finding.at_open || finding.accepted);
 }
 
 TEST(AcceptedTest, a_list_is_taken_apart_at_its_commas) {

@@ -19,7 +19,7 @@ constexpr Event answers[] = {Event::granted,       Event::granted_late,    Event
                              Event::busy_long,     Event::busy_stranger,   Event::unavailable,
                              Event::in_doubt,      Event::in_doubt_slowly, Event::refused,
                              Event::stop_and_busy, Event::stop_and_grant};
-constexpr Event in_a_sleep[] = {Event::slept, Event::woken, Event::rung, Event::stop};
+constexpr Event in_a_sleep[] = {Event::slept, Event::woken, Event::ready, Event::stop};
 
 constexpr double jitters[] = {0.0, 0.999, 0.5};
 
@@ -94,14 +94,14 @@ class Explorer {
       case Event::refused: return failed(sent + 1ms, Errc::refused);
       case Event::slept: world.now = until + path_.size() % 2 * 3ms; return;
       case Event::woken: world.now += (until - world.now) / 2; return;
-      case Event::rung: world.now += 1ns; return world.acquiring.rung();
+      case Event::ready: world.now += 1ns; return world.acquiring.ready();
       case Event::stop: return world.acquiring.stop();
     }
   }
 
   // Whatever comes afterwards, it stays done, and in the same way.
   void stays_done(World world, const Acquiring::Done& done) {
-    world.acquiring.rung();
+    world.acquiring.ready();
     world.acquiring.stop();
     const auto step = world.acquiring.next(world.now + 1h, 0.5);
     const auto* again = std::get_if<Acquiring::Done>(&step);

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the table in acquiring.h, one by one; acquiring_exhaustive_test.cpp has their combinations.
-#include "tests/core/wish.h"
+#include "tests/core/attempt.h"
 
 namespace holdfast::core {
 namespace {
 
 TEST(Acquiring, one_attempt_gets_a_bounded_time) {
-  EXPECT_EQ(ms(Wish({}).send().until), 2000);
-  EXPECT_EQ(ms(Wish({.ttl = 600ms}).send().until), 100);
-  EXPECT_EQ(ms(Wish({.wait = 1s}).send().until), 2000);
-  EXPECT_EQ(ms(Wish(forever_plan).send().until), 2000);
+  EXPECT_EQ(ms(RunRequest({}).send().until), 2000);
+  EXPECT_EQ(ms(RunRequest({.ttl = 600ms}).send().until), 100);
+  EXPECT_EQ(ms(RunRequest({.wait = 1s}).send().until), 2000);
+  EXPECT_EQ(ms(RunRequest(forever_plan).send().until), 2000);
 }
 
 TEST(Acquiring, a_grant_in_time_is_taken_in_one_attempt) {
-  Wish wish({});
+  RunRequest wish({});
   EXPECT_EQ(wish.answered(granted).done().failed, std::nullopt);
   EXPECT_FALSE(wish.done().tidy);
   EXPECT_EQ(wish.acquiring().attempts(), 1);
 }
 
 TEST(Acquiring, a_grant_with_less_than_half_its_life_left_is_given_back) {
-  EXPECT_EQ(Wish({}).answered(granted, 14'700ms).done().failed, std::nullopt);
+  EXPECT_EQ(RunRequest({}).answered(granted, 14'700ms).done().failed, std::nullopt);
   for (const AcquirePlan& plan : {AcquirePlan{}, forever_plan}) {
-    Wish wish(plan);
+    RunRequest wish(plan);
     EXPECT_EQ(wish.answered(granted, 14'701ms).done().failed, Errc::too_late);
     expect_tidied(wish.done());
   }
@@ -31,30 +31,30 @@ TEST(Acquiring, a_grant_with_less_than_half_its_life_left_is_given_back) {
 TEST(Acquiring, what_the_store_says_is_left_counts_and_not_what_was_asked_for) {
   Reply short_one = granted;
   short_one.remaining = 14s;
-  EXPECT_EQ(Wish({}).answered(short_one).done().failed, Errc::too_late);
+  EXPECT_EQ(RunRequest({}).answered(short_one).done().failed, Errc::too_late);
   short_one.remaining = 16s;
-  EXPECT_FALSE(Wish({}).answered(short_one).done().failed);
+  EXPECT_FALSE(RunRequest({}).answered(short_one).done().failed);
 }
 
 TEST(Acquiring, a_grant_without_end_is_never_too_late) {
-  EXPECT_EQ(Wish({.ttl = never}).answered(granted, 1h).done().failed, std::nullopt);
+  EXPECT_EQ(RunRequest({.ttl = never}).answered(granted, 1h).done().failed, std::nullopt);
 }
 
 TEST(Acquiring, busy_is_an_answer_for_whoever_does_not_wait) {
-  Wish wish({});
+  RunRequest wish({});
   EXPECT_EQ(wish.answered(busy).done().failed, Errc::busy);
   EXPECT_FALSE(wish.done().tidy);
-  EXPECT_EQ(wish.acquiring().last().holder, one_of_us);
+  EXPECT_EQ(wish.acquiring().last().owner, one_of_us);
 }
 
 TEST(Acquiring, whoever_does_not_wait_is_told_at_once_that_the_store_is_away) {
-  Wish wish({});
+  RunRequest wish({});
   EXPECT_EQ(wish.failed(Errc::unavailable).done().failed, Errc::unavailable);
   EXPECT_FALSE(wish.done().tidy);
 }
 
 TEST(Acquiring, whoever_waits_tries_an_absent_store_with_growing_pauses) {
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   for (const Millis::rep pause : {20, 40, 80, 160, 320, 640, 1000, 1000}) {
     EXPECT_EQ(wish.failed(Errc::unavailable).sleeps_for(), pause);
     wish.sleeps();
@@ -64,28 +64,28 @@ TEST(Acquiring, whoever_waits_tries_an_absent_store_with_growing_pauses) {
 }
 
 TEST(Acquiring, a_store_that_stays_away_is_what_the_end_of_the_wait_reports) {
-  Wish wish({.wait = 50ms});
+  RunRequest wish({.wait = 50ms});
   wish.failed(Errc::unavailable).sleeps();
   EXPECT_EQ(wish.failed(Errc::unavailable).sleeps().done().failed, Errc::unavailable);
 }
 
 TEST(Acquiring, what_is_in_doubt_is_simply_asked_again) {
   for (const AcquirePlan& plan : {AcquirePlan{}, forever_plan}) {
-    Wish wish(plan);
+    RunRequest wish(plan);
     EXPECT_EQ(wish.failed(Errc::in_doubt).answered(granted).done().failed, std::nullopt);
     EXPECT_FALSE(wish.done().tidy);
   }
 }
 
 TEST(Acquiring, what_stays_in_doubt_is_given_back_now_and_after_it_is_void) {
-  Wish wish({});
+  RunRequest wish({});
   wish.failed(Errc::in_doubt, 2s);
   EXPECT_EQ(wish.done().failed, Errc::in_doubt);
   expect_tidied(wish.done(), wish.until());
 }
 
 TEST(Acquiring, whoever_does_not_wait_does_not_sleep_past_the_one_attempt) {
-  Wish wish({});
+  RunRequest wish({});
   wish.failed(Errc::in_doubt).failed(Errc::in_doubt);
   for (const Millis::rep pause : {40, 80, 160, 320, 640}) {
     EXPECT_EQ(wish.sleeps_for(), pause);
@@ -96,45 +96,45 @@ TEST(Acquiring, whoever_does_not_wait_does_not_sleep_past_the_one_attempt) {
 }
 
 TEST(Acquiring, a_doubt_is_not_forgotten_when_the_store_is_away_afterwards) {
-  Wish wish({});
+  RunRequest wish({});
   EXPECT_EQ(wish.failed(Errc::in_doubt).failed(Errc::unavailable).done().failed, Errc::in_doubt);
   expect_tidied(wish.done(), at(2s));
 }
 
 TEST(Acquiring, a_doubt_is_tidied_also_when_somebody_else_has_the_key) {
-  Wish wish({});
+  RunRequest wish({});
   EXPECT_EQ(wish.failed(Errc::in_doubt).answered(busy).done().failed, Errc::busy);
   expect_tidied(wish.done(), wish.until());
 }
 
 TEST(Acquiring, a_refusal_ends_it_at_once) {
   for (const Errc code : {Errc::refused, Errc::invalid, Errc::forked}) {
-    EXPECT_EQ(Wish(forever_plan).failed(code).done().failed, code);
-    EXPECT_EQ(Wish({.attempts = 3}).failed(code).done().failed, code);
+    EXPECT_EQ(RunRequest(forever_plan).failed(code).done().failed, code);
+    EXPECT_EQ(RunRequest({.attempts = 3}).failed(code).done().failed, code);
   }
 }
 
 TEST(Acquiring, a_stop_ends_it_in_any_state) {
-  EXPECT_EQ(Wish(forever_plan).stopped().done().failed, Errc::stopped);
-  EXPECT_FALSE(Wish(forever_plan).stopped().done().tidy);
-  EXPECT_EQ(Wish(forever_plan).answered(busy).stopped().done().failed, Errc::stopped);
-  EXPECT_EQ(Wish(forever_plan).failed(Errc::unavailable).stopped().done().failed, Errc::stopped);
-  Wish asleep(forever_plan);
+  EXPECT_EQ(RunRequest(forever_plan).stopped().done().failed, Errc::stopped);
+  EXPECT_FALSE(RunRequest(forever_plan).stopped().done().tidy);
+  EXPECT_EQ(RunRequest(forever_plan).answered(busy).stopped().done().failed, Errc::stopped);
+  EXPECT_EQ(RunRequest(forever_plan).failed(Errc::unavailable).stopped().done().failed, Errc::stopped);
+  RunRequest asleep(forever_plan);
   asleep.answered(busy).answered(busy).sleep();
   EXPECT_EQ(asleep.stopped().done().failed, Errc::stopped);
   expect_tidied(asleep.done());
 }
 
 TEST(Acquiring, a_stop_in_doubt_gives_back_what_may_have_been_granted) {
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   wish.failed(Errc::in_doubt).stopped();
   EXPECT_EQ(wish.done().failed, Errc::stopped);
   expect_tidied(wish.done(), wish.until());
 }
 
 TEST(Acquiring, whoever_was_paused_before_the_first_attempt_still_asks_or_says_that_time_is_up) {
-  EXPECT_EQ(ms(Wish({}).passes(1h).send().until), ms(at(1h) + 2s));
-  EXPECT_EQ(Wish({.wait = 5s}).passes(1h).done().failed, Errc::timeout)
+  EXPECT_EQ(ms(RunRequest({}).passes(1h).send().until), ms(at(1h) + 2s));
+  EXPECT_EQ(RunRequest({.wait = 5s}).passes(1h).done().failed, Errc::timeout)
       << "busy would name a holder nobody asked for";
 }
 

@@ -2,33 +2,33 @@
 // How a busy key is waited for: places, bells, polls, schedules.
 #include <vector>
 
-#include "tests/core/wish.h"
+#include "tests/core/attempt.h"
 
 namespace holdfast::core {
 namespace {
 
 TEST(AcquiringWaits, a_place_is_asked_for_by_fair_waiters_without_a_schedule_only) {
-  EXPECT_EQ(Wish(forever_plan).send().place, 3s);
-  EXPECT_EQ(Wish({}).send().place, 0ms);
-  EXPECT_EQ(Wish({.wait = 1ms}).send().place, 3s);
-  EXPECT_EQ(Wish({.wait = 1s, .fair = false}).send().place, 0ms);
-  EXPECT_EQ(Wish({.wait = 1s, .attempts = 3}).send().place, 0ms);
-  EXPECT_EQ(Wish({.wait = 1s, .interval = 1s}).send().place, 0ms);
+  EXPECT_EQ(RunRequest(forever_plan).send().place, 3s);
+  EXPECT_EQ(RunRequest({}).send().place, 0ms);
+  EXPECT_EQ(RunRequest({.wait = 1ms}).send().place, 3s);
+  EXPECT_EQ(RunRequest({.wait = 1s, .fair = false}).send().place, 0ms);
+  EXPECT_EQ(RunRequest({.wait = 1s, .attempts = 3}).send().place, 0ms);
+  EXPECT_EQ(RunRequest({.wait = 1s, .interval = 1s}).send().place, 0ms);
 }
 
 TEST(AcquiringWaits, whoever_has_a_place_looks_again_before_sleeping) {
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   wish.answered(busy).answered(busy).sleep();
   EXPECT_EQ(wish.acquiring().attempts(), 2);
 }
 
 TEST(AcquiringWaits, whoever_has_no_place_sleeps_at_once) {
-  Wish({.wait = 1s, .fair = false}).answered(busy).sleep();
-  Wish({.wait = 1s, .interval = 100ms}).answered(busy).sleep();
+  RunRequest({.wait = 1s, .fair = false}).answered(busy).sleep();
+  RunRequest({.wait = 1s, .interval = 100ms}).answered(busy).sleep();
 }
 
 TEST(AcquiringWaits, whoever_was_away_longer_than_a_place_lasts_looks_again_once_more) {
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   wish.answered(busy).answered(busy).sleep();
   wish.passes(4s).answered(busy).answered(busy).sleep();
   wish.passes(2s).answered(busy).sleep();
@@ -40,7 +40,7 @@ TEST(AcquiringWaits, a_bell_lets_us_sleep_until_our_place_must_be_refreshed) {
     Millis::rep length;
   } table[] = {{0, 800}, {0.5, 1000}, {0.999, 1199}};
   for (const auto& row : table) {
-    EXPECT_EQ(Wish(forever_plan).with_jitter(row.jitter).answered(busy).answered(busy).sleeps_for(),
+    EXPECT_EQ(RunRequest(forever_plan).with_jitter(row.jitter).answered(busy).answered(busy).sleeps_for(),
               row.length);
   }
 }
@@ -48,24 +48,24 @@ TEST(AcquiringWaits, a_bell_lets_us_sleep_until_our_place_must_be_refreshed) {
 TEST(AcquiringWaits, nobody_sleeps_longer_than_the_holder_can_have_the_key) {
   Reply short_lease = busy;
   short_lease.remaining = 200ms;
-  EXPECT_EQ(Wish(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(), 201);
+  EXPECT_EQ(RunRequest(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(), 201);
   short_lease.remaining = 0ms;
-  EXPECT_GE(Wish(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(), 1);
+  EXPECT_GE(RunRequest(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(), 1);
 }
 
 TEST(AcquiringWaits, a_holder_that_never_rings_is_looked_at_more_often) {
   for (const auto* stranger :
        {"ann", "host:h pid:1 guid:short", "host:h pid:1", " guid:0123456789abcdef0123456789abcdef0"}) {
     Reply reply = busy;
-    reply.holder = stranger;
-    EXPECT_EQ(Wish(forever_plan).answered(reply).answered(reply).sleeps_for(), 500) << stranger;
+    reply.owner = stranger;
+    EXPECT_EQ(RunRequest(forever_plan).answered(reply).answered(reply).sleeps_for(), 500) << stranger;
   }
 }
 
 TEST(AcquiringWaits, without_a_bell_polls_grow_apart_up_to_a_quarter_of_a_second) {
   for (const AcquirePlan& plan :
        {AcquirePlan{.wait = forever}, AcquirePlan{.wait = forever, .fair = false}}) {
-    Wish wish(plan);
+    RunRequest wish(plan);
     wish.answered(busy);
     for (const Millis::rep length : {5, 10, 20, 40, 80, 160, 250, 250}) {
       if (plan.fair && length == 5) wish.answered(busy);
@@ -76,7 +76,7 @@ TEST(AcquiringWaits, without_a_bell_polls_grow_apart_up_to_a_quarter_of_a_second
 }
 
 TEST(AcquiringWaits, without_a_bell_a_short_place_is_still_refreshed_in_time) {
-  Wish wish({.wait = forever, .place = 90ms});
+  RunRequest wish({.wait = forever, .place = 90ms});
   wish.answered(busy).answered(busy);
   for (int i = 0; i < 10; ++i) {
     EXPECT_LE(wish.sleeps_for(), 36);
@@ -85,7 +85,7 @@ TEST(AcquiringWaits, without_a_bell_a_short_place_is_still_refreshed_in_time) {
 }
 
 TEST(AcquiringWaits, polls_refresh_the_place_in_time_and_only_look_in_between) {
-  Wish wish({.wait = forever});
+  RunRequest wish({.wait = forever});
   EXPECT_EQ(wish.send().place, 3s);
   Instant placed = wish.now();
   wish.replied(busy, 1ms);
@@ -103,7 +103,7 @@ TEST(AcquiringWaits, polls_refresh_the_place_in_time_and_only_look_in_between) {
 }
 
 TEST(AcquiringWaits, a_place_whose_keeping_was_not_answered_is_asked_for_again) {
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   wish.failed(Errc::in_doubt);
   EXPECT_EQ(wish.send().place, 3s);
 }
@@ -111,7 +111,7 @@ TEST(AcquiringWaits, a_place_whose_keeping_was_not_answered_is_asked_for_again) 
 TEST(AcquiringWaits, a_place_far_from_the_front_is_kept_longer_and_left_alone_longer) {
   Reply far = busy;
   far.ahead = 4;
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   EXPECT_EQ(wish.send().place, 3s);
   wish.replied(far, 1ms).answered(far).sleeps();
   EXPECT_EQ(wish.send().place, 9s);
@@ -122,7 +122,7 @@ TEST(AcquiringWaits, a_place_far_from_the_front_is_kept_longer_and_left_alone_lo
 TEST(AcquiringWaits, a_place_that_comes_near_the_front_is_kept_for_a_shorter_time_again) {
   Reply far = busy, near = busy;
   far.ahead = 4, near.ahead = 3;
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   wish.answered(far).answered(far).sleeps().answered(far).sleeps();
   wish.answered(near).sleeps();
   EXPECT_EQ(wish.send().place, 3s);
@@ -131,7 +131,7 @@ TEST(AcquiringWaits, a_place_that_comes_near_the_front_is_kept_for_a_shorter_tim
 }
 
 TEST(AcquiringWaits, with_a_bell_each_look_at_rest_refreshes_the_place) {
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   wish.answered(busy).answered(busy).with_jitter(0);
   for (int i = 0; i < 10; ++i) {
     wish.sleeps();
@@ -146,7 +146,7 @@ TEST(AcquiringWaits, without_a_bell_those_further_back_look_less_often) {
     Millis::rep apart;
   } table[] = {{0, 250}, {1, 500}, {2, 750}, {3, 1000}, {4, 1000}, {1000, 1000}};
   for (const auto& row : table) {
-    Wish wish({.wait = forever});
+    RunRequest wish({.wait = forever});
     Reply reply = busy;
     reply.ahead = row.ahead;
     wish.answered(reply);
@@ -156,30 +156,30 @@ TEST(AcquiringWaits, without_a_bell_those_further_back_look_less_often) {
 }
 
 TEST(AcquiringWaits, a_ring_wakes_a_sleeper) {
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   wish.answered(busy).answered(busy).sleep();
-  EXPECT_EQ(wish.rung().answered(granted).done().failed, std::nullopt);
+  EXPECT_EQ(wish.ready().answered(granted).done().failed, std::nullopt);
 }
 
 TEST(AcquiringWaits, a_ring_brings_the_polls_together_again) {
-  Wish wish({.wait = forever, .fair = false});
+  RunRequest wish({.wait = forever, .fair = false});
   for (int i = 0; i < 5; ++i) wish.answered(busy).sleeps();
   wish.answered(busy).sleep();
-  EXPECT_EQ(wish.rung().answered(busy).sleeps_for(), 5);
+  EXPECT_EQ(wish.ready().answered(busy).sleeps_for(), 5);
 }
 
 TEST(AcquiringWaits, waking_without_a_ring_is_sleeping_on_until_the_same_moment) {
-  Wish wish(forever_plan);
+  RunRequest wish(forever_plan);
   const Instant until = wish.answered(busy).answered(busy).sleep().until;
   EXPECT_EQ(ms(wish.passes(10ms).with_jitter(0.9).sleep().until), ms(until));
 }
 
 TEST(AcquiringWaits, a_ring_does_not_disturb_a_schedule) {
-  Wish({.wait = 5s, .interval = 1s}).answered(busy).rung().sleep();
+  RunRequest({.wait = 5s, .interval = 1s}).answered(busy).ready().sleep();
 }
 
 TEST(AcquiringWaits, the_end_of_the_wait_is_a_timeout_that_leaves_the_queue) {
-  Wish wish({.wait = 5s, .push = true});
+  RunRequest wish({.wait = 5s, .push = true});
   wish.answered(busy).answered(busy).passes(4900ms);
   EXPECT_EQ(ms(wish.send().until), 5000);
   wish.replied(busy, 100ms);
@@ -188,7 +188,7 @@ TEST(AcquiringWaits, the_end_of_the_wait_is_a_timeout_that_leaves_the_queue) {
 }
 
 TEST(AcquiringWaits, a_sleep_ends_with_the_wait) {
-  Wish wish({.wait = 500ms, .push = true});
+  RunRequest wish({.wait = 500ms, .push = true});
   wish.answered(busy).answered(busy);
   EXPECT_EQ(ms(wish.sleep().until), 500);
   EXPECT_EQ(wish.sleeps().done().failed, Errc::timeout);
@@ -197,7 +197,7 @@ TEST(AcquiringWaits, a_sleep_ends_with_the_wait) {
 
 TEST(AcquiringWaits, attempts_are_counted_from_one_and_the_last_is_followed_by_no_sleep) {
   std::vector<int> asked;
-  Wish wish({.attempts = 3, .interval = [&](int attempt) {
+  RunRequest wish({.attempts = 3, .interval = [&](int attempt) {
                asked.push_back(attempt);
                return Millis(attempt * 10);
              }});
@@ -209,27 +209,27 @@ TEST(AcquiringWaits, attempts_are_counted_from_one_and_the_last_is_followed_by_n
 }
 
 TEST(AcquiringWaits, attempts_without_an_interval_are_a_tenth_of_a_second_apart) {
-  EXPECT_EQ(Wish({.attempts = 2}).answered(busy).sleeps_for(), 100);
-  EXPECT_EQ(Wish({.attempts = 2}).failed(Errc::unavailable).sleeps_for(), 100);
+  EXPECT_EQ(RunRequest({.attempts = 2}).answered(busy).sleeps_for(), 100);
+  EXPECT_EQ(RunRequest({.attempts = 2}).failed(Errc::unavailable).sleeps_for(), 100);
 }
 
 TEST(AcquiringWaits, a_schedule_that_would_sleep_past_the_wait_ends_at_once) {
-  Wish wish({.wait = 150ms, .interval = 100ms});
+  RunRequest wish({.wait = 150ms, .interval = 100ms});
   EXPECT_EQ(wish.answered(busy).sleeps().answered(busy).done().failed, Errc::timeout);
 }
 
 TEST(AcquiringWaits, an_interval_is_slept_between_attempts_as_it_is_given) {
-  Wish wish({.attempts = 4, .interval = 1s});
+  RunRequest wish({.attempts = 4, .interval = 1s});
   for (int attempt = 1; attempt < 4; ++attempt) {
     EXPECT_EQ(wish.answered(busy).sleeps_for(), 1000) << attempt;
     wish.sleeps();
   }
   EXPECT_EQ(wish.answered(busy).done().failed, Errc::exhausted);
-  EXPECT_EQ(Wish({.attempts = 2, .interval = 1s}).failed(Errc::unavailable).sleeps_for(), 1000);
+  EXPECT_EQ(RunRequest({.attempts = 2, .interval = 1s}).failed(Errc::unavailable).sleeps_for(), 1000);
 }
 
 TEST(AcquiringWaits, a_negative_interval_is_none) {
-  EXPECT_EQ(Wish({.attempts = 2, .interval = -5ms}).answered(busy).answered(granted).done().failed,
+  EXPECT_EQ(RunRequest({.attempts = 2, .interval = -5ms}).answered(busy).answered(granted).done().failed,
             std::nullopt);
 }
 

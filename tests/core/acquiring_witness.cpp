@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/acquiring_witness.h"
 
-#include "tests/core/wish.h"
+#include "tests/core/attempt.h"
 
 namespace holdfast::core {
 namespace {
@@ -30,7 +30,7 @@ const char* name(Event event) {
     case Event::refused: return "refused";
     case Event::slept: return "slept";
     case Event::woken: return "woken";
-    case Event::rung: return "rung";
+    case Event::ready: return "rung";
     case Event::stop_and_busy: return "stop_and_busy";
     case Event::stop_and_grant: return "stop_and_grant";
     case Event::stop: return "stop";
@@ -45,10 +45,10 @@ bool is_busy(Event event) {
 
 Reply busy_reply(Event event) {
   if (event == Event::busy_stranger)
-    return {.verdict = Verdict::busy, .token = Token{7}, .holder = "ann", .remaining = never};
+    return {.verdict = Verdict::busy, .token = Token{7}, .owner = "ann", .remaining = never};
   return {.verdict = Verdict::busy,
           .token = Token{7},
-          .holder = one_of_us,
+          .owner = one_of_us,
           .remaining = event == Event::busy_soon ? remaining_soon : Millis(1h)};
 }
 
@@ -74,10 +74,10 @@ std::string Witness::sees(const Acquiring::Step& step, Instant now, int attempts
 
 void Witness::hears(Event event, Instant now) {
   const bool in_sleep =
-      event == Event::slept || event == Event::woken || event == Event::rung || event == Event::stop;
+      event == Event::slept || event == Event::woken || event == Event::ready || event == Event::stop;
   stopped_ =
       stopped_ || event == Event::stop || event == Event::stop_and_busy || event == Event::stop_and_grant;
-  if (event == Event::rung && !scheduled()) asleep_until_.reset();
+  if (event == Event::ready && !scheduled()) asleep_until_.reset();
   if (in_sleep) return;
   last_ = event;
   heard_ = now;
@@ -93,7 +93,7 @@ std::string Witness::sees_send(const Acquiring::Send& send, Instant now) const {
   if (asleep_until_ && now < *asleep_until_) return "sends while it should sleep";
   if (send.until <= now) return "sends with no time left";
   if (send.until > horizon()) return "sends past the end of the wait";
-  if (send.until > after(now, attempt_limit(plan_->ttl))) return "gives one call more than an attempt gets";
+  if (send.until > clamped_add(now, attempt_limit(plan_->ttl))) return "gives one call more than an attempt gets";
   // In between it only looks.
   const bool kept = placed_ && now - *placed_ < plan_->place / 4;
   if (send.place != (queues() && !kept ? plan_->place : 0ms))
@@ -167,7 +167,7 @@ std::string Witness::sees_end_of_patience(Errc code, Instant now) const {
   if (last_attempt || now >= (waits() ? give_up() : horizon())) return {};
   if (!waits() && !in_doubt) return {};
   const Millis pause = plan_->interval ? plan_->interval(sends_) : default_interval;
-  if (scheduled() && after(now, pause) >= give_up()) return {};
+  if (scheduled() && clamped_add(now, pause) >= give_up()) return {};
   return "gives up before its time";
 }
 

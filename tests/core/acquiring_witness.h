@@ -24,7 +24,7 @@ enum class Event {
   refused,
   slept,  // until the moment, or later
   woken,  // halfway, for no reason
-  rung,
+  ready,
   stop_and_busy,  // the caller asks to stop while the answer is on its way
   stop_and_grant,
   stop,  // the caller asks to stop while we sleep
@@ -47,9 +47,9 @@ class Witness {
   bool waits() const { return plan_->wait > 0ms || plan_->attempts > 1; }
   bool queues() const { return plan_->fair && !scheduled() && plan_->wait > 0ms; }
   Instant give_up() const {
-    return plan_->wait == 0ms && plan_->attempts > 0 ? Instant::max() : after(start, plan_->wait);
+    return plan_->wait == 0ms && plan_->attempts > 0 ? Instant::max() : clamped_add(start, plan_->wait);
   }
-  Instant horizon() const { return std::max(give_up(), after(start, attempt_limit(plan_->ttl))); }
+  Instant horizon() const { return std::max(give_up(), clamped_add(start, attempt_limit(plan_->ttl))); }
   bool last_was(Event event) const { return last_ == event; }
   bool last_was_busy() const { return last_ && is_busy(*last_); }
 

@@ -125,7 +125,7 @@ class Model {
     }
     return next == nullptr ? Instant::max() : std::max(now, next->renewal()) + next->call();
   }
-  Instant next_alarm() const {
+  Instant next_event() const {
     return least([](const Kept& k) { return k.alarm(); });
   }
 
@@ -165,7 +165,7 @@ class Comparison {
   void compare() {
     ASSERT_EQ(keeping_.size(), model_.size());
     ASSERT_EQ(ms(keeping_.next_renewal()), ms(model_.next_renewal()));
-    ASSERT_EQ(ms(keeping_.next_alarm()), ms(model_.next_alarm()));
+    ASSERT_EQ(ms(keeping_.next_event()), ms(model_.next_event()));
     ASSERT_EQ(ms(keeping_.time_for_a_call(now_)), ms(model_.time_for_a_call(now_)));
   }
 

@@ -51,7 +51,7 @@ TEST(Keeping, nothing_is_due_where_nothing_is_kept) {
   EXPECT_THAT(keeping.due(at(1h), all), IsEmpty());
   EXPECT_THAT(looks(keeping, at(1h)), IsEmpty());
   EXPECT_EQ(keeping.next_renewal(), Instant::max());
-  EXPECT_EQ(keeping.next_alarm(), Instant::max());
+  EXPECT_EQ(keeping.next_event(), Instant::max());
   EXPECT_EQ(keeping.find(1), nullptr);
 }
 
@@ -107,11 +107,11 @@ TEST(Keeping, a_lease_with_an_endless_ttl_is_not_computed_with) {
 
 TEST(Keeping, jeopardy_and_loss_are_told_once_each_and_on_time) {
   Keeping keeping = keeping_of({lease()});
-  EXPECT_EQ(ms(keeping.next_alarm()), 20'000);
+  EXPECT_EQ(ms(keeping.next_event()), 20'000);
   EXPECT_THAT(looks(keeping, at(20s) - 1ns), IsEmpty());
   EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
   EXPECT_THAT(looks(keeping, at(20s)), IsEmpty());
-  EXPECT_EQ(ms(keeping.next_alarm()), 29'700);
+  EXPECT_EQ(ms(keeping.next_event()), 29'700);
   EXPECT_THAT(looks(keeping, at(29'700ms) - 1ns), IsEmpty());
   EXPECT_THAT(looks(keeping, at(29'700ms)), ElementsAre("1x"));
   EXPECT_THAT(looks(keeping, at(1h)), IsEmpty());
@@ -146,7 +146,7 @@ TEST(Keeping, a_failure_ends_no_jeopardy) {
   EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
   keeping.failed(1, at(21s), jitter);
   EXPECT_THAT(looks(keeping, at(22s)), IsEmpty());
-  EXPECT_EQ(ms(keeping.next_alarm()), 29'700);
+  EXPECT_EQ(ms(keeping.next_event()), 29'700);
 }
 
 TEST(Keeping, an_answer_after_the_deadline_brings_nothing_back) {
@@ -184,7 +184,7 @@ TEST(Keeping, one_that_nobody_renews_any_more_is_not_due_and_runs_out_on_time) {
 TEST(Keeping, one_without_end_is_never_due_and_never_lost) {
   Keeping keeping = keeping_of({lease(start, {.ttl = never})});
   EXPECT_EQ(keeping.next_renewal(), Instant::max());
-  EXPECT_EQ(keeping.next_alarm(), Instant::max());
+  EXPECT_EQ(keeping.next_event(), Instant::max());
   EXPECT_THAT(keeping.due(at(1000h), all), IsEmpty());
   EXPECT_THAT(looks(keeping, at(1000h)), IsEmpty());
 }

@@ -13,8 +13,8 @@ using Kept = Outcome::Place;
 
 constexpr Moment at_ten{.now = 10s, .wall = 1000s, .purged = Token{7}};
 
-Outcome acquire(Record& record, std::string_view holder, Millis place = 0ms, std::string_view client = "us") {
-  return decide({.verb = Verb::acquire, .key = {"k"}, .holder = {holder}, .ttl = 5s, .place = place}, client,
+Outcome acquire(Record& record, std::string_view owner, Millis place = 0ms, std::string_view client = "us") {
+  return decide({.verb = Verb::acquire, .key = {"k"}, .owner = {owner}, .ttl = 5s, .place = place}, client,
                 record, at_ten);
 }
 
@@ -33,7 +33,7 @@ TEST(Rule, a_grant_changes_the_record_and_rings_nobody) {
 TEST(Rule, the_token_of_an_unknown_key_is_behind_all_that_were_purged) {
   Record record;
   const Moment early{.now = 10s, .wall = 0s, .purged = Token{7}};
-  decide({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 5s}, "us", record, early);
+  decide({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 5s}, "us", record, early);
   EXPECT_EQ(record.token, Token{8});
 }
 
@@ -56,7 +56,7 @@ TEST(Rule, a_release_rings_the_first_who_waits_and_only_live_ones) {
   acquire(record, "ann");
   record.queue = {{"gone", "old", 9s}, {"next", "bob", 12s}, {"later", "cat", 12s}};
   const Outcome outcome =
-      decide({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}}, "us", record, at_ten);
+      decide({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}}, "us", record, at_ten);
   EXPECT_EQ(outcome.reply.verdict, Verdict::released);
   EXPECT_TRUE(outcome.changed);
   EXPECT_EQ(outcome.ring, "next");
@@ -67,7 +67,7 @@ TEST(Rule, who_leaves_the_head_of_the_queue_of_a_free_key_rings_the_next) {
   Record record;
   record.queue = {{"us", "ann", 12s}, {"next", "bob", 12s}};
   const Outcome outcome =
-      decide({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}, .place = 1ms}, "us", record, at_ten);
+      decide({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}, .place = 1ms}, "us", record, at_ten);
   EXPECT_EQ(outcome.reply.verdict, Verdict::lost);
   EXPECT_FALSE(outcome.changed);
   EXPECT_EQ(outcome.place, Kept::left);
@@ -75,7 +75,7 @@ TEST(Rule, who_leaves_the_head_of_the_queue_of_a_free_key_rings_the_next) {
 }
 
 Outcome acquire_of_short_places(Record& record) {
-  return decide({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 5s, .longest_place = 3s},
+  return decide({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 5s, .longest_place = 3s},
                 "us", record, at_ten);
 }
 
@@ -104,11 +104,11 @@ TEST(Rule, our_own_place_counts_however_late_it_ends) {
 }
 
 TEST(Rule, a_take_over_is_logged_with_who_lost_it) {
-  Record record{.holder = "old", .token = Token{3}, .end = 9s};
+  Record record{.owner = "old", .token = Token{3}, .end = 9s};
   const Outcome outcome = acquire(record, "ann");
   ASSERT_TRUE(outcome.log);
   EXPECT_EQ(outcome.log->event, "taken-over");
-  EXPECT_EQ(outcome.log->holder, "old");
+  EXPECT_EQ(outcome.log->owner, "old");
   EXPECT_EQ(outcome.log->token, Token{3});
   EXPECT_EQ(outcome.log->by, "ann");
 }
@@ -118,11 +118,11 @@ TEST(Rule, an_eviction_is_logged_with_its_reason_and_rings) {
   acquire(record, "ann");
   record.queue = {{"next", "bob", 12s}};
   const Outcome outcome =
-      decide({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = record.token, .note = "stuck"},
+      decide({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = record.token, .note = "stuck"},
              "us", record, at_ten);
   ASSERT_TRUE(outcome.log);
   EXPECT_EQ(outcome.log->event, "broken");
-  EXPECT_EQ(outcome.log->holder, "ann");
+  EXPECT_EQ(outcome.log->owner, "ann");
   EXPECT_EQ(outcome.log->reason, "stuck");
   EXPECT_EQ(outcome.ring, "next");
 }
@@ -131,7 +131,7 @@ TEST(Rule, a_lease_that_is_extended_without_measure_ends_all_the_same) {
   Record record;
   acquire(record, "ann");
   const Request more{
-      .verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = never - 1ms, .extend = true};
+      .verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = never - 1ms, .extend = true};
   for (int i = 0; i < 1'000'000; ++i) decide(more, "us", record, at_ten);
   ASSERT_TRUE(record.end);
   EXPECT_GT(*record.end, Micros(24h * 365 * 1000));

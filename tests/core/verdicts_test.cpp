@@ -8,7 +8,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr Holder ann{"ann"};
+constexpr OwnerView ann{"ann"};
 constexpr Token before{4}, mine{5}, later{6};
 
 TEST(Verdicts, a_release_says_what_it_found) {
@@ -68,7 +68,7 @@ TEST(Verdicts, a_lost_renewal_says_why) {
 LogRow row(std::string event, Token token, std::string by, std::string reason = "") {
   return {.key = "k",
           .event = std::move(event),
-          .holder = "ann",
+          .owner = "ann",
           .token = token,
           .by = std::move(by),
           .reason = std::move(reason)};

@@ -59,7 +59,7 @@ TEST_P(ClockDefects, there_a_client_whose_clock_is_ahead_steals_here_the_stores_
     Client wrong = new_client();
     const auto busy = wrong.try_acquire("k");
     ASSERT_FALSE(busy);
-    EXPECT_EQ(busy.error().holder, lease.owner());
+    EXPECT_EQ(busy.error().owner, lease.owner());
     EXPECT_GT(busy.error().remaining, 50min);
     EXPECT_LE(busy.error().remaining, 1h);
     EXPECT_TRUE(wrong.try_renew("k", {lease.owner()}, 1h));
@@ -78,7 +78,7 @@ TEST_P(ClockDefects, there_the_lock_of_a_client_whose_clock_is_behind_is_nobodys
       EXPECT_TRUE(lease->held());
     }
     EXPECT_TRUE(lease->held());
-    EXPECT_EQ(observer_.try_acquire(key).error().holder, lease->owner());
+    EXPECT_EQ(observer_.try_acquire(key).error().owner, lease->owner());
     const Token token = lease->token();
     EXPECT_EQ(lease->release(), Released::released);
     EXPECT_GT(observer_.acquire(key).token(), token) << "tokens rise all the same";
@@ -99,7 +99,7 @@ TEST_P(JobClockDefects, there_the_clocks_of_the_workers_decide_here_a_job_whose_
     EXPECT_LE(lock.remaining, 1h);
     const auto ran = wrong.perform_now("Timed", {}, options, nothing);
     EXPECT_FALSE(ran.ran);
-    EXPECT_EQ(ran.holder, lock.holder);
+    EXPECT_EQ(ran.owner, lock.owner);
     const JobId id = std::get<Enqueued>(wrong.enqueue("Timed", {}, options)).id;
     JobWorker worker(wrong, {.threads = 1, .poll = 10ms});
     EXPECT_TRUE(await([&] { return wrong.list({.id = id}).at(0).state == JobState::dropped; }));

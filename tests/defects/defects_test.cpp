@@ -27,7 +27,7 @@ TEST_P(Defects, there_extending_takes_the_lock_of_another_here_it_is_lost_and_st
   EXPECT_FALSE(taken.held());
   EXPECT_EQ(a.try_extend_by("k", {"ann"}, 30s).error().code, Errc::lost);
   EXPECT_EQ(a.try_renew("k", {"ann"}, 30s).error().code, Errc::lost);
-  EXPECT_EQ(row("k").holder, "bob");
+  EXPECT_EQ(row("k").owner, "bob");
   EXPECT_EQ(row("k").token, theirs.token());
   EXPECT_EQ(vanished.try_extend_by(30s).error().loss, Loss::gone);
   EXPECT_TRUE(is_free("l"));
@@ -58,7 +58,7 @@ TEST_P(Defects, there_anybody_releases_what_has_expired_here_it_is_the_last_hold
   Lease expired = short_lease(a, "k", {.ttl = 200ms, .owner = "ann", .keep = false});
   ASSERT_TRUE(await([&] { return is_free("k"); }));
   EXPECT_EQ(b.release("k", {"bob"}), Released::never_held);
-  EXPECT_EQ(row("k").holder, "ann");
+  EXPECT_EQ(row("k").owner, "ann");
   EXPECT_EQ(expired.release(), Released::expired);
 }
 
@@ -300,7 +300,7 @@ TEST_P(Defects, there_a_lock_without_end_is_read_as_expired_here_it_is_held) {
     const auto refused = client.try_acquire("k", {.ttl = ttl});
     ASSERT_FALSE(refused) << "with a ttl of " << ttl.count();
     EXPECT_EQ(refused.error().code, Errc::busy);
-    EXPECT_EQ(refused.error().holder, lease.owner());
+    EXPECT_EQ(refused.error().owner, lease.owner());
     EXPECT_EQ(refused.error().remaining, never);
   }
   EXPECT_EQ(client.try_acquire("k", {.ttl = 1h, .wait = 50ms}).error().code, Errc::timeout);

@@ -70,10 +70,10 @@ TEST_P(LanguageDefects, there_a_key_that_two_make_at_once_fails_in_german_here_o
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < clients; ++i) {
     threads.emplace_back([&] {
-      const auto origin = try_origin(german.url).value();
-      EXPECT_TRUE(origin->steward()->init(BootClock::now() + 20s)) << "all at once";
-      const auto jobs = origin->jobs(BootClock::now() + 20s).value();
-      Client client(origin);
+      const auto store = try_store(german.url).value();
+      EXPECT_TRUE(store->admin()->init(BootClock::now() + 20s)) << "all at once";
+      const auto jobs = store->jobs(BootClock::now() + 20s).value();
+      Client client(store);
       std::vector<Lease> won;
       for (std::size_t n = 0; n < keys; ++n) {
         const std::string key = "key " + std::to_string(n);

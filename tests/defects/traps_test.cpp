@@ -27,10 +27,10 @@ TEST_P(Traps, there_the_ttl_counts_from_the_answer_here_from_the_send) {
 }
 
 // Says what it is told to say to every request of one verb.
-class Saying final : public Store {
+class Saying final : public StoreConnection {
  public:
   using Answer = std::function<std::optional<Result<Verdict>>(Verb)>;
-  Saying(std::unique_ptr<Store> inner, Answer answer)
+  Saying(std::unique_ptr<StoreConnection> inner, Answer answer)
       : inner_(std::move(inner)), answer_(std::move(answer)) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     Status status = inner_->apply(requests, replies, until);
@@ -45,7 +45,7 @@ class Saying final : public Store {
   Result<Traits> examine(Instant until) override { return inner_->examine(until); }
 
  private:
-  const std::unique_ptr<Store> inner_;
+  const std::unique_ptr<StoreConnection> inner_;
   const Answer answer_;
 };
 
@@ -53,8 +53,8 @@ TEST_P(Traps, there_a_missing_else_means_success_here_only_a_grant_does) {
   std::mutex mutex;  // the keeper asks too
   std::optional<Verb> verb;
   Result<Verdict> said = Verdict::busy;
-  Client client(wrapped(database_->new_client(), [&](std::unique_ptr<Store> store) {
-    return std::make_unique<Saying>(std::move(store), [&](Verb asked) {
+  Client client(wrapped(database_->new_client(), [&](std::unique_ptr<StoreConnection> connection) {
+    return std::make_unique<Saying>(std::move(connection), [&](Verb asked) {
       const std::lock_guard lock(mutex);
       return asked == verb ? std::optional(said) : std::nullopt;
     });
@@ -96,32 +96,32 @@ TEST_P(Traps, there_a_missing_else_means_success_here_only_a_grant_does) {
 
 // A request names each of its texts, and neither is taken for the other.
 template <class K, class H>
-concept Askable = requires(K key, H holder) {
-  Request{.verb = Verb::renew, .key = key, .holder = holder};
+concept Askable = requires(K key, H owner) {
+  Request{.verb = Verb::renew, .key = key, .owner = owner};
 };
 template <class K, class T, class W>
-concept Breakable = requires(Operator& by_hand, K key, T token, W why) {
+concept Breakable = requires(Admin& by_hand, K key, T token, W why) {
   by_hand.try_break_lease(key, token, why);
 };
 
 TEST(Words, there_two_strings_are_swapped_here_they_do_not_compile) {
   using Text = std::string_view;
-  static_assert(Askable<Key, Holder>);
-  static_assert(!Askable<Holder, Key> && !Askable<Key, Key> && !Askable<Holder, Holder>);
+  static_assert(Askable<Key, OwnerView>);
+  static_assert(!Askable<OwnerView, Key> && !Askable<Key, Key> && !Askable<OwnerView, OwnerView>);
   static_assert(Breakable<Text, Token, Break>);
   static_assert(!Breakable<Token, Text, Break> && !Breakable<Text, Text, Break>);
   static_assert(!Breakable<Text, Token, Text> && !Breakable<Text, std::uint64_t, Break>);
   static_assert(!std::is_invocable_v<decltype(&Client::try_acquire), Client&, Text, Text>);
   using Release = decltype(&Client::try_release);
-  static_assert(std::is_invocable_v<Release, Client&, Text, Holder>);
-  static_assert(!std::is_invocable_v<Release, Client&, Holder, Text> &&
+  static_assert(std::is_invocable_v<Release, Client&, Text, OwnerView>);
+  static_assert(!std::is_invocable_v<Release, Client&, OwnerView, Text> &&
                 !std::is_invocable_v<Release, Client&, Text, Text>);
   static_assert(!std::is_invocable_v<decltype(&Client::try_renew), Client&, Text, Text, Millis>);
 }
 
 TEST_P(Traps, there_a_destructor_throws_or_hangs_here_it_does_neither) {
   static_assert(std::is_nothrow_destructible_v<Lease> && std::is_nothrow_destructible_v<Client>);
-  static_assert(std::is_nothrow_destructible_v<Lock> && std::is_nothrow_destructible_v<Operator>);
+  static_assert(std::is_nothrow_destructible_v<Lock> && std::is_nothrow_destructible_v<Admin>);
   using Kind = Fault::Kind;
   for (const Kind kind : {Kind::refuse_before, Kind::lose_before, Kind::lose_after, Kind::hang_before}) {
     SCOPED_TRACE(static_cast<int>(kind));

@@ -11,16 +11,16 @@ TEST_P(Engine, a_job_is_claimed_with_its_lock_and_finished_once) {
   ASSERT_EQ(claimed.what, Got::running);
   EXPECT_EQ(claimed.job.id, id);
   EXPECT_EQ(claimed.job.args, R"(["ä",1])");
-  EXPECT_EQ(claimed.job.holder, "w1");
+  EXPECT_EQ(claimed.job.owner, "w1");
   EXPECT_EQ(claimed.job.lock, "lock:Job:1");
   EXPECT_EQ(claimed.job.attempt, 1);
-  EXPECT_GT(number(claimed.job.token), 0u);
+  EXPECT_GT(to_number(claimed.job.token), 0u);
   EXPECT_GT(claimed.lock_remaining, 29s);
   EXPECT_FALSE(claimed.recovered);
 
   const Reply busy = lease_.acquire("lock:Job:1", "somebody");
   EXPECT_EQ(busy.verdict, Verdict::busy);
-  EXPECT_EQ(busy.holder, "w1");
+  EXPECT_EQ(busy.owner, "w1");
   EXPECT_EQ(busy.token, claimed.job.token);
 
   const Finished done = b_.finish(claimed);
@@ -49,7 +49,7 @@ TEST_P(Engine, the_smallest_priority_comes_first_then_the_earliest_then_the_firs
   const JobId first = a_.enqueue("first", {.at = Micros(1)}).id;
   const JobId urgent = a_.enqueue("urgent", {.priority = -1}).id;
   for (const JobId id : {urgent, first, second, third, late})
-    EXPECT_EQ(number(b_.claim("w" + std::to_string(number(id))).job.id), number(id));
+    EXPECT_EQ(to_number(b_.claim("w" + std::to_string(to_number(id))).job.id), to_number(id));
 }
 
 TEST_P(Engine, a_job_of_another_queue_is_not_claimed) {
@@ -179,7 +179,7 @@ TEST_P(Engine, when_the_first_that_waits_has_started_the_next_looks_in_its_place
   for (const JobId id : {one, two, three}) {
     Claimed claimed;
     ASSERT_TRUE(
-        await([&] { return (claimed = a_.claim("w" + std::to_string(number(id)))).what == Got::running; }));
+        await([&] { return (claimed = a_.claim("w" + std::to_string(to_number(id)))).what == Got::running; }));
     EXPECT_EQ(claimed.job.id, id);
   }
 }
@@ -244,7 +244,7 @@ TEST_P(Engine, a_claim_is_renewed_by_its_holder_only) {
   EXPECT_GT(a_.row(id).claim_remaining, 59min);
   EXPECT_TRUE(b_.renew(id, "w1", 1min));
   EXPECT_GT(a_.row(id).claim_remaining, 59min);
-  EXPECT_FALSE(b_.renew(JobId{number(id) + 1000}, "w1"));
+  EXPECT_FALSE(b_.renew(JobId{to_number(id) + 1000}, "w1"));
 }
 
 TEST_P(Engine, many_claims_are_renewed_at_once) {
@@ -276,7 +276,7 @@ TEST_P(Engine, a_claim_that_ran_out_is_claimed_again_with_the_lock_and_the_late_
   const Finished late = a_.finish(first);
   EXPECT_FALSE(late.finished);
   EXPECT_FALSE(late.released);
-  EXPECT_EQ(lease_.acquire("k", "x").holder, "w2");
+  EXPECT_EQ(lease_.acquire("k", "x").owner, "w2");
   EXPECT_TRUE(b_.finish(second).released);
 }
 

@@ -62,7 +62,7 @@ TEST_P(Enqueue, a_loner_is_not_enqueued_while_somebody_else_holds_its_lock) {
   lease_.acquire("k", "operator");
   const EnqueueReply told = a_.loner("k");
   EXPECT_EQ(told.what, Told::locked);
-  EXPECT_EQ(told.holder, "operator");
+  EXPECT_EQ(told.owner, "operator");
   EXPECT_EQ(a_.list({}).size(), 0u);
   lease_.release("k", "operator");
   EXPECT_EQ(a_.loner("k").what, Told::enqueued);
@@ -246,7 +246,7 @@ TEST_P(Enqueue, what_does_not_fit_its_state_is_refused_by_name) {
   const JobId other = a_.loner("k").id;
   const auto taken = a_.change(id, JobChange::retry);
   ASSERT_FALSE(taken.has_value());
-  EXPECT_NE(taken.error().detail.find("job " + std::to_string(number(other)) + " has its slot"),
+  EXPECT_NE(taken.error().detail.find("job " + std::to_string(to_number(other)) + " has its slot"),
             std::string::npos)
       << taken.error().detail;
   EXPECT_EQ(a_.row(id).state, JobState::done);
@@ -260,16 +260,16 @@ TEST_P(Enqueue, jobs_are_listed_the_newest_first_by_what_one_asks_for) {
   a_.finish(a_.claim("w1"));
   const auto ids = [&](const JobQuery& query) {
     std::vector<std::uint64_t> found;
-    for (const JobRow& row : a_.list(query)) found.push_back(number(row.id));
+    for (const JobRow& row : a_.list(query)) found.push_back(to_number(row.id));
     return found;
   };
   using Ids = std::vector<std::uint64_t>;
-  EXPECT_EQ(ids({}), (Ids{number(three), number(two), number(one)}));
-  EXPECT_EQ(ids({.name = "A"}), (Ids{number(three), number(one)}));
-  EXPECT_EQ(ids({.queue = "q"}), (Ids{number(two)}));
-  EXPECT_EQ(ids({.key = "3"}), (Ids{number(three)}));
-  EXPECT_EQ(ids({.state = JobState::done}), (Ids{number(one)}));
-  EXPECT_EQ(ids({.before = three, .limit = 1}), (Ids{number(two)}));
+  EXPECT_EQ(ids({}), (Ids{to_number(three), to_number(two), to_number(one)}));
+  EXPECT_EQ(ids({.name = "A"}), (Ids{to_number(three), to_number(one)}));
+  EXPECT_EQ(ids({.queue = "q"}), (Ids{to_number(two)}));
+  EXPECT_EQ(ids({.key = "3"}), (Ids{to_number(three)}));
+  EXPECT_EQ(ids({.state = JobState::done}), (Ids{to_number(one)}));
+  EXPECT_EQ(ids({.before = three, .limit = 1}), (Ids{to_number(two)}));
   EXPECT_EQ(ids({.key = "nothing"}), Ids{});
 }
 

@@ -20,7 +20,7 @@ using Got = Claimed::What;
 class Hand {
  public:
   explicit Hand(TestDatabase& database)
-      : origin_(database.new_client()), engine_(origin_->jobs(Caller::soon()).value()) {}
+      : store_(database.new_client()), engine_(store_->jobs(Caller::soon()).value()) {}
 
   EnqueueReply enqueue(const NewJob& job) { return engine_->enqueue(job, Caller::soon()).value(); }
   // A job that excludes others of its key, by default dropped if it cannot.
@@ -33,24 +33,24 @@ class Hand {
     job.unique = Unique::loner;
     return enqueue(key, job);
   }
-  Claimed claim(std::string_view holder, Millis ttl = 1h, std::vector<std::string> queues = {"default"}) {
-    return engine_->claim({.queues = queues, .holder = {holder}, .ttl = ttl}, Caller::soon()).value();
+  Claimed claim(std::string_view owner, Millis ttl = 1h, std::vector<std::string> queues = {"default"}) {
+    return engine_->claim({.queues = queues, .owner = {owner}, .ttl = ttl}, Caller::soon()).value();
   }
   // A claim that has run out by the time this returns.
-  Claimed claim_and_let_expire(std::string_view holder) {
-    Claimed claimed = claim(holder, 2ms);
+  Claimed claim_and_let_expire(std::string_view owner) {
+    Claimed claimed = claim(owner, 2ms);
     let_pass(4ms);
     return claimed;
   }
-  bool renew(JobId id, std::string_view holder, Millis ttl = 1h) {
-    const ClaimRef ref{id, {holder}};
+  bool renew(JobId id, std::string_view owner, Millis ttl = 1h) {
+    const ClaimRef ref{id, {owner}};
     bool held = false;
     engine_->renew({&ref, 1}, {&held, 1}, ttl, Caller::soon()).value();
     return held;
   }
   Finished finish(const Claimed& claimed, JobState to = JobState::done, Finish how = {}) {
     how.id = claimed.job.id;
-    how.holder = {claimed.job.holder};
+    how.owner = {claimed.job.owner};
     how.to = to;
     how.lock = {claimed.job.lock};
     how.token = claimed.job.token;
@@ -72,7 +72,7 @@ class Hand {
   JobEngine& engine() { return *engine_; }
 
  private:
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   const std::unique_ptr<JobEngine> engine_;
 };
 

@@ -12,29 +12,29 @@ namespace {
 class Ancestor : public JobsOn {};
 
 // What the jobs below are told by their test, and tell it.  One test runs at a time.
-struct Desk {
+struct AsyncQueries {
   std::atomic<int> callbacks = 0, expired = 0, runs = 0, refused = 0, asked = 0;
   std::atomic<bool> go = false, inside = false, refreshed = true;
   std::atomic<Token> token = no_token;
   std::mutex mutex;
   std::vector<JobId> told;
 };
-Desk* desk = nullptr;
+AsyncQueries* queries = nullptr;
 
 class AtDesk {
  public:
-  AtDesk() { desk = &desk_; }
-  ~AtDesk() { desk = nullptr; }
-  Desk* operator->() { return &desk_; }
+  AtDesk() { queries = &queries_; }
+  ~AtDesk() { queries = nullptr; }
+  AsyncQueries* operator->() { return &queries_; }
 
  private:
-  Desk desk_;
+  AsyncQueries queries_;
 };
 
 struct Export {
   static constexpr std::string_view name = "Export";
   static Millis lock_timeout(std::int64_t repository, std::int64_t minutes) {
-    ++desk->asked;
+    ++queries->asked;
     return repository == 1 ? std::chrono::minutes(minutes) : Millis(1min);
   }
   void perform(JobContext&, std::int64_t, std::int64_t) {}
@@ -56,9 +56,9 @@ struct Helped {
   static constexpr std::string_view name = "Helped";
   static constexpr JobLock lock{.timeout = 1h, .loner = true};
   void perform(JobContext& context, int) {
-    desk->token = context.token();
-    desk->inside = true;
-    await([] { return desk->go.load(); });
+    queries->token = context.token();
+    queries->inside = true;
+    await([] { return queries->go.load(); });
   }
 };
 
@@ -80,8 +80,8 @@ TEST_P(Ancestor, there_the_helpers_are_private_here_anybody_may_ask) {
   ASSERT_TRUE(await([&] { return at->inside.load(); }));
   const LeaseRow lock = jobs_.locked<Helped>(1).value();
   EXPECT_EQ(lock.key, "lock:Helped:1");
-  EXPECT_EQ(lock.holder, row(id).holder);
-  EXPECT_FALSE(lock.holder.empty());
+  EXPECT_EQ(lock.owner, row(id).owner);
+  EXPECT_FALSE(lock.owner.empty());
   EXPECT_EQ(lock.token, at->token.load());
   EXPECT_NE(lock.token, no_token);
   EXPECT_FALSE(jobs_.enqueued<Helped>(1));
@@ -97,9 +97,9 @@ struct Lonely {
   static constexpr JobLock lock{.loner = true};
   void perform(JobContext&, int) {}
   void loner_enqueue_failed(const Duplicate& duplicate, int) {
-    ++desk->callbacks;
-    const std::lock_guard lock_told(desk->mutex);
-    desk->told.push_back(duplicate.id);
+    ++queries->callbacks;
+    const std::lock_guard lock_told(queries->mutex);
+    queries->told.push_back(duplicate.id);
   }
 };
 
@@ -113,13 +113,13 @@ TEST_P(Ancestor, there_five_threads_enqueue_five_loners_here_one_and_four_are_to
       const EnqueueResult result = jobs_.perform_later<Lonely>(1);
       if (id_of(result) == no_job) return;
       ++winners;
-      enqueued = number(id_of(result));
+      enqueued = to_number(id_of(result));
     });
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(winners, 1);
   EXPECT_EQ(at->callbacks, 4);
-  for (const JobId id : at->told) EXPECT_EQ(number(id), enqueued);
+  for (const JobId id : at->told) EXPECT_EQ(to_number(id), enqueued);
   EXPECT_EQ(jobs_.list({.name = "Lonely"}).size(), 1u);
   EXPECT_EQ(row(JobId{enqueued.load()}).duplicates, 4u);
 }
@@ -129,7 +129,7 @@ struct Raising {
   static constexpr JobLock lock{.timeout = 3600s, .loner = true};
   void perform(JobContext&, int) {}
   void lock_failed(JobContext& context, int) {
-    ++desk->refused;
+    ++queries->refused;
     throw std::runtime_error("refused by " + std::string(context.blocker()));
   }
 };
@@ -157,12 +157,12 @@ struct Refreshing {
     const Instant began = BootClock::now();
     for (int i = 0; i < 2; ++i) {
       let_pass(2700ms);
-      if (!context.refresh_lock()) desk->refreshed = false;
+      if (!context.refresh_lock()) queries->refreshed = false;
     }
-    if (BootClock::now() - began < 5s || !context.held()) desk->refreshed = false;
-    ++desk->runs;
+    if (BootClock::now() - began < 5s || !context.held()) queries->refreshed = false;
+    ++queries->runs;
   }
-  void lock_expired_before_release(JobContext&) { ++desk->expired; }
+  void lock_expired_before_release(JobContext&) { ++queries->expired; }
 };
 
 TEST_P(Ancestor, there_a_refreshed_job_is_told_that_its_lock_expired_here_it_ends_in_time) {
@@ -182,12 +182,12 @@ struct Brief {
   static constexpr std::string_view name = "Brief";
   static constexpr JobLock lock{.timeout = 50ms};
   void perform(JobContext& context) {
-    desk->inside = true;
-    await([] { return desk->go.load(); });
-    desk->refreshed = context.refresh_lock();
-    ++desk->runs;
+    queries->inside = true;
+    await([] { return queries->go.load(); });
+    queries->refreshed = context.refresh_lock();
+    ++queries->runs;
   }
-  void lock_expired_before_release(JobContext&) { ++desk->expired; }
+  void lock_expired_before_release(JobContext&) { ++queries->expired; }
 };
 
 TEST_P(Ancestor, there_a_refresh_after_expiry_overwrites_the_new_owner_here_it_says_no) {
@@ -202,7 +202,7 @@ TEST_P(Ancestor, there_a_refresh_after_expiry_overwrites_the_new_owner_here_it_s
   at->go = true;
   ASSERT_TRUE(events_.await(What::expired));
   EXPECT_FALSE(at->refreshed) << "from inside";
-  EXPECT_EQ(jobs_.locked<Brief>().value().holder.find("olga"), 0u) << jobs_.locked<Brief>()->holder;
+  EXPECT_EQ(jobs_.locked<Brief>().value().owner.find("olga"), 0u) << jobs_.locked<Brief>()->owner;
 }
 
 // There a job deletes the key whoever it belongs to.
@@ -219,7 +219,7 @@ TEST_P(Ancestor, there_a_late_finisher_deletes_anothers_lock_here_it_stays) {
   EXPECT_EQ(at->expired, 1);
   EXPECT_EQ(state(id), JobState::done);
   EXPECT_EQ(jobs_.locked<Brief>().value().token, lease.token());
-  EXPECT_GT(number(lease.token()), number(events_.of(What::started).at(0).job.token));
+  EXPECT_GT(to_number(lease.token()), to_number(events_.of(What::started).at(0).job.token));
 }
 
 struct Again {
@@ -228,9 +228,9 @@ struct Again {
   static constexpr int max_attempts = 2;
   static Millis backoff(int) { return 300ms; }
   void perform(JobContext& context) {
-    ++desk->runs;
+    ++queries->runs;
     if (context.attempt() == 1) throw std::runtime_error("once more");
-    desk->go = true;
+    queries->go = true;
   }
 };
 
@@ -270,7 +270,7 @@ struct Manifold {
                const std::vector<std::string>& list, double half, Json object) {
     const bool all = yes && i == -3 && text == "ä b" && !none && list == std::vector<std::string>{"x", ""} &&
                      half == 0.5 && object.text == R"({"a":1})";
-    desk->runs += all ? 1 : 100;
+    queries->runs += all ? 1 : 100;
   }
 };
 

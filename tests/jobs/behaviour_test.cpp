@@ -26,7 +26,7 @@ TEST_P(Behaviour, of_three_with_the_same_arguments_one_runs_and_two_are_dropped_
   ASSERT_TRUE(events_.await(What::done));
   EXPECT_EQ(failed_, 2);
   EXPECT_EQ(ran_, 1);
-  const std::string winner = row(events_.of(What::done).at(0).job.id).holder;
+  const std::string winner = row(events_.of(What::done).at(0).job.id).owner;
   for (const JobEvent& dropped : events_.of(What::dropped)) {
     EXPECT_EQ(dropped.detail, winner) << "it names who had the lock";
     EXPECT_EQ(row(dropped.job.id).error, winner) << "and so does its record";
@@ -88,7 +88,7 @@ TEST_P(Behaviour, after_its_timeout_a_second_one_runs_and_the_first_ends_without
   ASSERT_TRUE(await_inside(2)) << "while the first goes on";
   EXPECT_EQ(state(first), JobState::running);
   const Token seconds = row(second).token;
-  EXPECT_GT(number(seconds), number(row(first).token));
+  EXPECT_GT(to_number(seconds), to_number(row(first).token));
   first_go = true;
   ASSERT_TRUE(events_.await(What::expired));
   EXPECT_EQ(events_.of(What::expired).at(0).job.id, first);
@@ -202,9 +202,9 @@ TEST_P(Behaviour, a_job_may_name_another_store_for_its_lock) {
 
 TEST_P(Behaviour, a_job_whose_lock_is_in_a_store_that_is_away_is_handed_back) {
   const auto gone = std::make_shared<std::atomic<bool>>(false);
-  Client locks(wrapped(memory::origin(memory::make_database()), [gone](std::unique_ptr<Store> store) {
-    return std::unique_ptr<Store>(
-        std::make_unique<Faulty>(std::move(store), [gone](std::span<const Request>) {
+  Client locks(wrapped(memory::store(memory::make_database()), [gone](std::unique_ptr<StoreConnection> connection) {
+    return std::unique_ptr<StoreConnection>(
+        std::make_unique<Faulty>(std::move(connection), [gone](std::span<const Request>) {
           return Fault{*gone ? Fault::Kind::refuse_before : Fault::Kind::none};
         }));
   }));
@@ -220,7 +220,7 @@ TEST_P(Behaviour, a_job_whose_lock_is_in_a_store_that_is_away_is_handed_back) {
 }
 
 TEST_P(Behaviour, a_job_that_was_started_before_is_not_dropped_for_a_lock_in_another_store) {
-  Client locks(memory::origin(memory::make_database()));
+  Client locks(memory::store(memory::make_database()));
   JobOptions options;
   options.lock_store = locks;
   options.max_attempts = 2;
@@ -241,7 +241,7 @@ TEST_P(Behaviour, a_job_that_was_started_before_is_not_dropped_for_a_lock_in_ano
 }
 
 TEST_P(Behaviour, a_job_that_cannot_even_be_tried_is_handed_back_uncounted) {
-  jobs_.define("Later", {}, [](JobContext&, const Args&) { raise({Errc::stopped, "no room here"}); });
+  jobs_.define("Later", {}, [](JobContext&, const Args&) { throw_failure({Errc::stopped, "no room here"}); });
   const JobId id = id_of(jobs_.enqueue("Later"));
   JobWorker worker(jobs_, quick(1));
   ASSERT_TRUE(events_.await(What::handed_back));
@@ -304,7 +304,7 @@ TEST_P(Behaviour, while_a_loner_runs_inline_none_is_enqueued_and_then_one_is) {
   (void)jobs_.perform_now("Lonely", {}, options, [&](JobContext&, const Args&) {
     const auto told = jobs_.try_enqueue("Lonely", {}, options).value();
     ASSERT_TRUE(std::holds_alternative<Locked>(told));
-    EXPECT_FALSE(std::get<Locked>(told).holder.empty());
+    EXPECT_FALSE(std::get<Locked>(told).owner.empty());
   });
   EXPECT_EQ(duplicates_, 1);
   EXPECT_NE(id_of(jobs_.try_enqueue("Lonely", {}, options).value()), no_job);

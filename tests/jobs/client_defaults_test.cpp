@@ -26,10 +26,10 @@ TEST_P(ClientDefaults, an_owner_does_not_let_two_in_here_and_now) {
   Ran<std::monostate> inner;
   const auto outer = jobs.perform_now("Now", {}, told({}), [&](JobContext&, const Args&) {
     const LeaseRow lock = jobs.locked("lock:Now:").value();
-    EXPECT_NE(lock.holder, "node-7");
+    EXPECT_NE(lock.owner, "node-7");
     EXPECT_LE(lock.remaining, 30s);
     inner = jobs.perform_now("Now", {}, told({}), stays());
-    EXPECT_EQ(inner.holder, lock.holder);
+    EXPECT_EQ(inner.owner, lock.owner);
   });
   EXPECT_TRUE(outer.ran);
   EXPECT_FALSE(inner.ran);

@@ -53,34 +53,34 @@ class HookedEngine final : public JobEngine {
   const Hooks hooks_;
 };
 
-class HookedOrigin final : public Origin {
+class HookedStore final : public Store {
  public:
-  HookedOrigin(std::shared_ptr<Origin> inner, Hooks hooks)
+  HookedStore(std::shared_ptr<Store> inner, Hooks hooks)
       : inner_(std::move(inner)), hooks_(std::move(hooks)) {}
 
-  Result<std::unique_ptr<Store>> connect(Instant until) override { return inner_->connect(until); }
-  std::unique_ptr<Steward> steward() override { return inner_->steward(); }
+  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override { return inner_->connect(until); }
+  std::unique_ptr<StoreAdmin> admin() override { return inner_->admin(); }
   Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
     auto engine = inner_->jobs(until);
     if (!engine) return engine;
     return std::unique_ptr<JobEngine>(new HookedEngine(*std::move(engine), hooks_));
   }
   JobKeyForm job_key_form() const noexcept override { return inner_->job_key_form(); }
-  Result<std::shared_ptr<Origin>> in(std::string_view table) override { return inner_->in(table); }
+  Result<std::shared_ptr<Store>> in(std::string_view table) override { return inner_->in(table); }
   std::string name() const override { return inner_->name(); }
   const std::string& client() const noexcept override { return inner_->client(); }
   int proof_of_life() const override { return inner_->proof_of_life(); }
   void abandon() noexcept override { inner_->abandon(); }
 
  private:
-  const std::shared_ptr<Origin> inner_;
+  const std::shared_ptr<Store> inner_;
   const Hooks hooks_;
 };
 
 }  // namespace
 
-std::shared_ptr<Origin> hooked(std::shared_ptr<Origin> inner, Hooks hooks) {
-  return std::make_shared<HookedOrigin>(std::move(inner), std::move(hooks));
+std::shared_ptr<Store> hooked(std::shared_ptr<Store> inner, Hooks hooks) {
+  return std::make_shared<HookedStore>(std::move(inner), std::move(hooks));
 }
 
 }  // namespace holdfast::test

@@ -13,10 +13,10 @@ enum class Step : std::uint8_t { enqueue, claim, renew, finish, tick };
 
 struct Hooks {
   // An error is answered instead: before, nothing was done; after, it was done and nobody is told.
-  std::function<Status(Step)> before = [](Step) { return ok(); };
-  std::function<Status(Step)> after = [](Step) { return ok(); };
+  std::function<Status(Step)> before = [](Step) { return Status{}; };
+  std::function<Status(Step)> after = [](Step) { return Status{}; };
 };
 
-std::shared_ptr<Origin> hooked(std::shared_ptr<Origin> inner, Hooks hooks);
+std::shared_ptr<Store> hooked(std::shared_ptr<Store> inner, Hooks hooks);
 
 }  // namespace holdfast::test

@@ -52,7 +52,7 @@ class Point {
       case Step::renew:
       case Step::tick: break;
     }
-    return ok();
+    return Status{};
   }
 
  private:
@@ -66,8 +66,8 @@ int work(Jobs jobs, Point& point, const std::string& log, Millis claim) {
     const auto micros = [](Instant at) {
       return std::to_string(std::chrono::floor<Micros>(at.time_since_epoch()).count());
     };
-    write_line(file, std::to_string(getpid()) + " " + std::to_string(number(context.id())) + " " +
-                         std::string(context.lock_key()) + " " + std::to_string(number(context.token())) +
+    write_line(file, std::to_string(getpid()) + " " + std::to_string(to_number(context.id())) + " " +
+                         std::string(context.lock_key()) + " " + std::to_string(to_number(context.token())) +
                          " " + what + " " + micros(BootClock::now()) + " " + micros(context.deadline()));
     if (what == std::string("start")) point.reached("mid-job");
   });
@@ -93,7 +93,7 @@ int main(int count, char** words) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // no test leaves one behind
   if (count < 5) return 64;
   test::Point point(words[3]);
-  Jobs jobs{Client(test::hooked(try_origin(words[1]).value(),
+  Jobs jobs{Client(test::hooked(try_store(words[1]).value(),
                                 {.before = [&](test::Step step) { return point.reached("before", step); },
                                  .after = [&](test::Step step) { return point.reached("after", step); }}))};
   if (std::string(words[2]) == "work" && count == 6)

@@ -205,12 +205,12 @@ TEST_P(Kill, after_the_timeout_of_one_whose_worker_died_another_runs) {
   const Token first = row(crashed).token;
   const JobId next = id_of(jobs_.enqueue("Trial", trial_args("k"), options));
   std::atomic<std::uint64_t> second = 0;
-  define_trial(jobs_, [&](const JobContext& context, const char*) { second = number(context.token()); });
+  define_trial(jobs_, [&](const JobContext& context, const char*) { second = to_number(context.token()); });
   {
     JobWorker here(jobs_, survivor());
     EXPECT_TRUE(await_state(next, JobState::done));
   }
-  EXPECT_GT(second, number(first));
+  EXPECT_GT(second, to_number(first));
   EXPECT_EQ(state(crashed), JobState::running) << "nobody has missed it yet";
 }
 
@@ -229,7 +229,7 @@ TEST_P(Kill, a_worker_that_is_stopped_past_its_lease_leaves_the_other_alone_when
   JobWorker here(jobs_, survivor());
   ASSERT_TRUE(await([&] { return inside.load(); }));
   const Token second = row(id).token;
-  EXPECT_GT(number(second), number(first));
+  EXPECT_GT(to_number(second), to_number(first));
   peer.signal(SIGCONT);
   peer.send("go on");
   EXPECT_EQ(peer.hear(), "event lost");
@@ -277,8 +277,8 @@ TEST_P(Kill, a_storm_of_deaths_loses_no_job_and_lets_no_two_in) {
   for (const JobId id : ids) {
     const JobRow done = row(id);
     EXPECT_EQ(done.attempt, done.crashes + 1) << done.trail;
-    EXPECT_GE(ends[number(id)], 1) << done.trail;
-    EXPECT_LE(starts[number(id)], done.attempt) << done.trail;
+    EXPECT_GE(ends[to_number(id)], 1) << done.trail;
+    EXPECT_LE(starts[to_number(id)], done.attempt) << done.trail;
   }
   for (const char* key : {"k0", "k1", "k2"}) expect_free(key);
 }

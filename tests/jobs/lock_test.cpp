@@ -13,7 +13,7 @@ TEST_P(JobLocks, a_job_without_a_limit_has_none) {
   std::atomic<int> with_a_lock = 0;
   const JobOptions options = told({.limit = 0});
   jobs_.define("Free", options, [&](JobContext& context, const Args&) {
-    with_a_lock += !context.lock_key().empty() || number(context.token()) != 0;
+    with_a_lock += !context.lock_key().empty() || to_number(context.token()) != 0;
     ++inside_;
     await([&] { return go_.load(); });
   });
@@ -22,7 +22,7 @@ TEST_P(JobLocks, a_job_without_a_limit_has_none) {
   for (int i = 0; i < 3; ++i) jobs_.enqueue("Free");
   JobWorker worker(jobs_, quick(3));
   EXPECT_TRUE(await_inside(3)) << "all at once, whoever has a lease of that name";
-  EXPECT_EQ(jobs_.locked("lock:Free:").value().holder, "olga");
+  EXPECT_EQ(jobs_.locked("lock:Free:").value().owner, "olga");
   go_ = true;
   EXPECT_TRUE(events_.await(What::done, 3));
   EXPECT_EQ(with_a_lock, 0);
@@ -42,7 +42,7 @@ TEST_P(JobLocks, each_that_runs_has_a_token_above_the_last) {
   ASSERT_TRUE(events_.await(What::done, 4));
   EXPECT_TRUE(jobs_.perform_now("Next", {}, {}, notes).ran);
   ASSERT_EQ(tokens.size(), 5u);
-  EXPECT_GT(number(tokens.front()), 0u);
+  EXPECT_GT(to_number(tokens.front()), 0u);
   for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_GT(tokens[i], tokens[i - 1]) << i;
 }
 
@@ -72,11 +72,11 @@ TEST_P(JobLocks, of_several_each_unlock_takes_one_away) {
   for (int i = 0; i < 3; ++i) jobs_.enqueue("Several", {}, options);
   JobWorker worker(jobs_, quick(3));
   ASSERT_TRUE(await_inside(3));
-  std::vector<std::string> holders;
-  for (const JobRow& job : jobs_.list()) holders.push_back(job.holder);
+  std::vector<std::string> owners;
+  for (const JobRow& job : jobs_.list()) owners.push_back(job.owner);
   for (int left = 3; left > 0; --left) {
     const std::string who = jobs_.unlock("lock:Several:", {.by = "me", .reason = "test"}, options);
-    EXPECT_EQ(std::erase(holders, who), 1u) << who;
+    EXPECT_EQ(std::erase(owners, who), 1u) << who;
   }
   EXPECT_EQ(jobs_.unlock("lock:Several:", {.by = "me", .reason = "test"}, options), "");
   go_ = true;

@@ -22,7 +22,7 @@ TEST_P(PerformNow, that_is_refused_does_not_run_and_names_the_holder) {
   const Lease lease = other.acquire("lock:Now:", {.owner = "olga"});
   const auto ran = jobs_.perform_now("Now", {}, told({}), stays());
   EXPECT_FALSE(ran.ran);
-  EXPECT_EQ(ran.holder, "olga");
+  EXPECT_EQ(ran.owner, "olga");
   EXPECT_EQ(failed_, 1);
   EXPECT_EQ(inside_, 0);
 }

@@ -30,23 +30,23 @@ class Schedules : public ::testing::Test {
   // One that ticks at every full hour, kept until it has looked at least once and there are so many jobs.
   void keep(CronOptions options = {}, std::size_t so_many = 0) {
     const int before = looks_;
-    std::weak_ptr<const Origin> alive;
+    std::weak_ptr<const Store> alive;
     {
-      const auto origin = hooked(memory::origin(database_), {.after = [this](Step step) {
+      const auto store = hooked(memory::store(database_), {.after = [this](Step step) {
                                    if (step == Step::tick) ++looks_;
-                                   return ok();
+                                   return Status{};
                                  }});
-      alive = origin;
-      Jobs jobs{Client(origin)};
+      alive = store;
+      Jobs jobs{Client(store)};
       jobs.cron("Hourly", "0 * * * *", "UTC", std::move(options));
       EXPECT_TRUE(await([&] { return looks_ > before && hours().size() >= so_many; }));
     }
     EXPECT_TRUE(alive.expired()) << "its thread has ended";
   }
   Jobs process() {
-    return Jobs(Client(hooked(memory::origin(database_), {.after = [this](Step step) {
+    return Jobs(Client(hooked(memory::store(database_), {.after = [this](Step step) {
                                 if (step == Step::tick) ++looks_;
-                                return ok();
+                                return Status{};
                               }})));
   }
   // The hours since noon of the jobs there are, in order.
@@ -65,7 +65,7 @@ class Schedules : public ::testing::Test {
   const std::shared_ptr<memory::Database> database_ = memory::make_database(
       {.expiry = [] { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); },
        .wall = [this] { return wall_.load(); }});
-  Jobs jobs_{Client(memory::origin(database_))};
+  Jobs jobs_{Client(memory::store(database_))};
 };
 
 TEST_F(Schedules, one_that_nobody_has_kept_yet_begins_now) {
@@ -99,11 +99,11 @@ TEST_F(Schedules, one_that_ends_leaves_the_rest_to_whoever_keeps_it_next) {
   begin();
   at(9h + 30min);
   std::atomic<bool> go = false, inside = false;
-  std::optional<Jobs> jobs(Client(hooked(memory::origin(database_), {.before = [&](Step step) {
-                                           if (step != Step::enqueue) return ok();
+  std::optional<Jobs> jobs(Client(hooked(memory::store(database_), {.before = [&](Step step) {
+                                           if (step != Step::enqueue) return Status{};
                                            inside = true;
                                            EXPECT_TRUE(await([&] { return go.load(); }));
-                                           return ok();
+                                           return Status{};
                                          }})));
   const CronOptions all{.misfire = Misfire::all, .deadline = 4h, .overlap = Overlap::allow};
   jobs->cron("Hourly", "0 * * * *", "UTC", all);
@@ -174,15 +174,15 @@ TEST_F(Schedules, of_five_processes_one_wins_each_tick) {
   for (Looks& looks : all) {
     const auto begin = [&](Step step) {
       if (step == Step::tick) looking.lock();
-      return ok();
+      return Status{};
     };
     const auto end = [&](Step step) {
-      if (step != Step::tick) return ok();
+      if (step != Step::tick) return Status{};
       ++(wall_.load() < noon ? looks.before : looks.at_the_hour);
       looking.unlock();
-      return ok();
+      return Status{};
     };
-    processes.emplace_back(Client(hooked(memory::origin(database_), {.before = begin, .after = end})));
+    processes.emplace_back(Client(hooked(memory::store(database_), {.before = begin, .after = end})));
     // That the last one is not over keeps nobody away: the tick alone does.
     processes.back().cron("Hourly", "0 * * * *", "UTC", {.overlap = Overlap::allow});
   }
@@ -223,11 +223,11 @@ TEST_F(Schedules, a_job_whose_functions_throw_does_not_end_the_schedule) {
 
 TEST_F(Schedules, the_last_copy_waits_for_what_its_schedule_is_doing) {
   std::atomic<bool> inside = false, go = false;
-  std::optional<Jobs> jobs(Client(hooked(memory::origin(database_), {.after = [&](Step) {
+  std::optional<Jobs> jobs(Client(hooked(memory::store(database_), {.after = [&](Step) {
                                            inside = true;
                                            EXPECT_TRUE(await([&] { return go.load(); }));
                                            inside = false;
-                                           return ok();
+                                           return Status{};
                                          }})));
   jobs->cron("Hourly", "0 * * * *", "UTC");
   ASSERT_TRUE(await([&] { return inside.load(); }));
@@ -276,7 +276,7 @@ TEST_F(Schedules, what_is_invalid_throws) {
 // -- in whose transaction
 
 TEST_F(Schedules, an_enqueuer_of_ones_own_is_asked_instead) {
-  const auto engine = memory::origin(database_)->jobs(BootClock::now() + 5s).value();
+  const auto engine = memory::store(database_)->jobs(BootClock::now() + 5s).value();
   struct Counting final : Enqueuer {
     explicit Counting(JobEngine& e) : inner(e) {}
     Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override {

@@ -58,7 +58,7 @@ class JobsOn : public ::testing::TestWithParam<Kind> {
   }
   JobRow row(JobId id) {
     const auto rows = jobs_.list({.id = id});
-    EXPECT_EQ(rows.size(), 1u) << number(id);
+    EXPECT_EQ(rows.size(), 1u) << to_number(id);
     return rows.empty() ? JobRow{} : rows.front();
   }
   JobState state(JobId id) { return row(id).state; }

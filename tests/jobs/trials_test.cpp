@@ -19,7 +19,7 @@ class Witness {
   void enter(int key, Token token) {
     Seen& seen = keys_.at(static_cast<std::size_t>(key));
     if (++seen.inside > 1) ++overlaps_;
-    if (seen.last.exchange(number(token)) >= number(token)) ++fallen_;
+    if (seen.last.exchange(to_number(token)) >= to_number(token)) ++fallen_;
   }
   void leave(int key) { --keys_.at(static_cast<std::size_t>(key)).inside; }
   int overlaps() const { return overlaps_; }
@@ -112,11 +112,11 @@ TEST_P(Conflict, those_that_are_dropped_name_the_holder) {
   run(OnConflict::drop);
   EXPECT_GT(count("Key", JobState::done), 0u);
   EXPECT_EQ(count("Key", JobState::done) + count("Key", JobState::dropped), jobs);
-  std::set<std::string> holders;
-  for (const JobEvent& event : events_.of(What::started)) holders.insert(event.job.holder);
+  std::set<std::string> owners;
+  for (const JobEvent& event : events_.of(What::started)) owners.insert(event.job.owner);
   for (const JobRow& dropped : all("Key")) {
     if (dropped.state != JobState::dropped) continue;
-    EXPECT_TRUE(holders.contains(dropped.error)) << dropped.error;
+    EXPECT_TRUE(owners.contains(dropped.error)) << dropped.error;
   }
 }
 
@@ -137,9 +137,9 @@ TEST_P(Trial, a_limit_of_three_holds_through_crashes_and_leaves_three_free) {
   std::mutex mutex;
   std::minstd_rand random(1);
   const Hooks hooks{.after = [&](Step step) -> Status {
-    if (step != Step::claim || !crashing) return ok();
+    if (step != Step::claim || !crashing) return Status{};
     const std::lock_guard lock(mutex);
-    if (random() % 12 != 0) return ok();
+    if (random() % 12 != 0) return Status{};
     ++crashes;
     return Error{Errc::unavailable, "a crash"};
   }};

@@ -72,10 +72,10 @@ TEST_P(WorkEnds, a_lock_without_a_timeout_is_renewed_as_long_as_the_job_runs) {
     ours = lock && lock->token == context.token();
   });
   // As every such job, but of a lease that does not take thirty seconds.
-  const auto origin = database_->new_client();
+  const auto store = database_->new_client();
   const Instant soon = BootClock::now() + 20s;
   const NewJob job{.name = "Long", .args = "[]", .key = "lock:Long:", .lock_ttl = 6s};
-  origin->jobs(soon).value()->enqueue(job, soon).value();
+  store->jobs(soon).value()->enqueue(job, soon).value();
   JobWorker worker(jobs_, {.poll = 10ms});
   worker.wait_until_idle();
   EXPECT_TRUE(renewed);

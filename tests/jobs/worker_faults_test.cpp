@@ -20,10 +20,10 @@ const Error no_store{Errc::unavailable, "the store is away"};
 TEST_P(Faults, a_job_that_is_claimed_while_draining_is_handed_back) {
   std::atomic<bool> claiming = false, go = false, ran = false;
   Jobs jobs = with({.after = [&](Step step) -> Status {
-    if (step != Step::claim) return ok();
+    if (step != Step::claim) return Status{};
     claiming = true;
     await([&] { return go.load(); });
-    return ok();
+    return Status{};
   }});
   jobs.define("Long", {}, [&](JobContext&, const Args&) { ran = true; });
   const JobId id = id_of(jobs.enqueue("Long"));
@@ -66,7 +66,7 @@ TEST_P(Faults, a_worker_that_is_refused_does_not_let_one_wait_for_ever_and_goes_
   std::atomic<bool> refuses = true;
   Jobs jobs = with({.before = [&](Step step) -> Status {
     if (step == Step::claim && refuses) return Error{Errc::refused, "you may not"};
-    return ok();
+    return Status{};
   }});
   jobs.define("Quick", {}, [](JobContext&, const Args&) {});
   const JobId id = id_of(jobs.enqueue("Quick"));
@@ -89,7 +89,7 @@ TEST_P(Faults, a_worker_that_is_being_given_a_job_is_not_idle) {
   std::atomic<bool> go = false, waited = false;
   Jobs jobs = with({.after = [&](Step step) -> Status {
     if (step == Step::claim && ++claims == 1) await([&] { return go.load(); });
-    return ok();
+    return Status{};
   }});
   jobs.define("Quick", {}, [&](JobContext&, const Args&) { ++ran; });
   jobs.enqueue("Quick");
@@ -135,7 +135,7 @@ TEST_P(Faults, a_claim_whose_answer_got_lost_is_handed_back_and_claimed_again) {
   std::atomic<int> lost = 0, ran = 0;
   Jobs jobs = with({.after = [&](Step step) -> Status {
     if (step == Step::claim && ++lost == 1) return lost_answer;
-    return ok();
+    return Status{};
   }});
   jobs.define("Quick", {}, [&](JobContext&, const Args&) { ++ran; });
   const JobId id = id_of(jobs.enqueue("Quick"));
@@ -150,7 +150,7 @@ TEST_P(Faults, a_finish_whose_answer_got_lost_is_asked_for_again_and_done_once) 
   std::atomic<int> finishes = 0, ran = 0;
   Jobs jobs = with({.after = [&](Step step) -> Status {
     if (step == Step::finish && ++finishes <= 2) return lost_answer;
-    return ok();
+    return Status{};
   }});
   jobs.define("Quick", {}, [&](JobContext&, const Args&) { ++ran; });
   const JobId id = id_of(jobs.enqueue("Quick"));
@@ -166,7 +166,7 @@ TEST_P(Faults, a_heartbeat_does_not_take_the_end_of_a_job_for_its_loss) {
   std::atomic<int> finishes = 0, renewals = 0;
   Jobs jobs = with({.after = [&](Step step) -> Status {
     if (step == Step::renew) ++renewals;
-    if (step != Step::finish || ++finishes > 1) return ok();
+    if (step != Step::finish || ++finishes > 1) return Status{};
     const int seen = renewals;
     await([&] { return renewals >= seen + 2; });
     return lost_answer;
@@ -185,7 +185,7 @@ TEST_P(Faults, a_store_that_cannot_be_told_of_the_end_makes_it_unknown_and_it_ru
   std::atomic<int> ran = 0;
   Jobs jobs = with({.before = [&](Step step) -> Status {
     if (away && (step == Step::finish || step == Step::renew)) return no_store;
-    return ok();
+    return Status{};
   }});
   jobs.define("Quick", {}, [&](JobContext&, const Args&) { away = ++ran == 1; });
   const JobId id = id_of(jobs.enqueue("Quick"));
@@ -207,17 +207,17 @@ TEST_P(Faults, one_whose_heart_stood_still_knows_it_and_leaves_the_other_alone) 
   std::atomic<Instant> first_ends{Instant::max()}, second_begins{Instant::min()};
   Jobs paused = with({.before = [&](Step step) -> Status {
     if (still && step == Step::renew) return no_store;
-    return ok();
+    return Status{};
   }});
   paused.define("Heavy", {}, [&](JobContext& context, const Args&) {
-    tokens[0] = number(context.token());
+    tokens[0] = to_number(context.token());
     first_ends = context.deadline();
     told = await([&] { return context.stop_requested() && context.lost(); });
     await([&] { return go.load(); });
   });
   jobs_.define("Heavy", {}, [&](JobContext& context, const Args&) {
     second_begins = BootClock::now();
-    tokens[1] = number(context.token());
+    tokens[1] = to_number(context.token());
     await([&] { return second_go.load(); });
   });
   const JobId id = id_of(jobs_.enqueue("Heavy"));
@@ -235,7 +235,7 @@ TEST_P(Faults, one_whose_heart_stood_still_knows_it_and_leaves_the_other_alone) 
   go = true;
   ASSERT_TRUE(firsts.await(What::lost));
   EXPECT_EQ(state(id), JobState::running);
-  EXPECT_EQ(number(jobs_.locked("lock:Heavy:").value().token), tokens[1]);
+  EXPECT_EQ(to_number(jobs_.locked("lock:Heavy:").value().token), tokens[1]);
   second_go = true;
   ASSERT_TRUE(await_state(id, JobState::done));
 }

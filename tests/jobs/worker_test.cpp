@@ -50,7 +50,7 @@ TEST_P(Work, a_job_runs_with_its_arguments_under_its_lock) {
   std::atomic<bool> held = false;
   jobs_.define("Add", {}, [&](JobContext& context, const Args& args) {
     held = context.held() && context.lock_key() == "lock:Add:2-3" && context.attempt() == 1;
-    token = number(context.token());
+    token = to_number(context.token());
     sum = args.get<int>(0) + args.get<int>(1);
   });
   const JobId id = id_of(jobs_.enqueue("Add", Args::of(2, 3)));

@@ -8,18 +8,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Request acquire(std::string_view key, std::string_view holder = "ann") {
-  return {.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h};
+Request acquire(std::string_view key, std::string_view owner = "ann") {
+  return {.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1h};
 }
 
 // Of many callers at once, those in `bad` are refused because of `why`; all others have their lease.
-void expect_refused(Store& store, const std::vector<Request>& bad, const char* why) {
+void expect_refused(StoreConnection& connection, const std::vector<Request>& bad, const char* why) {
   std::vector<std::string> keys;
   for (int i = 0; i < 12; ++i) keys.push_back("good " + std::to_string(i));
   std::vector<Request> requests;
   for (const std::string& key : keys) requests.push_back(acquire(key));
   requests.insert(requests.begin() + 5, bad.begin(), bad.end());
-  const auto told = ask_together(store, requests);
+  const auto told = ask_together(connection, requests);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (i < 5 || i >= 5 + bad.size()) {
       ASSERT_TRUE(told[i]) << requests[i].key.text << ": " << told[i].error().detail;
@@ -41,13 +41,13 @@ TEST_P(Batches, a_key_or_a_holder_that_is_too_long_harms_no_other) {
   query("ALTER TABLE locks MODIFY `key` VARBINARY(255) NOT NULL, MODIFY locked_by VARBINARY(255)");
   Ours ours(url());
   const std::string longer(256, 'k');
-  expect_refused(ours.store(), {acquire(longer), acquire("k", longer)}, "255 bytes");
+  expect_refused(ours.connection(), {acquire(longer), acquire("k", longer)}, "255 bytes");
 }
 
 TEST_P(Batches, a_row_that_the_table_does_not_take_harms_no_other) {
   query("ALTER TABLE locks ADD CHECK (`key` <> 'bad')");
   Ours ours(url());
-  expect_refused(ours.store(), {acquire("bad")}, "its tables are not as this version makes them");
+  expect_refused(ours.connection(), {acquire("bad")}, "its tables are not as this version makes them");
 }
 
 TEST_P(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
@@ -56,13 +56,13 @@ TEST_P(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
           " ON locks FOR EACH ROW BEGIN IF NEW.`key` = 'bad' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "
           "'not this one'; END IF; END");
   Ours ours(url());
-  expect_refused(ours.store(), {acquire("bad")}, "a trigger of its tables does not take it");
+  expect_refused(ours.connection(), {acquire("bad")}, "a trigger of its tables does not take it");
 }
 
 TEST_P(Batches, a_key_that_is_too_long_for_darwin_harms_no_other) {
   Ours ours(darwin());
   const std::string longer(256, 'k');
-  expect_refused(ours.store(), {acquire(longer)}, "255 letters");
+  expect_refused(ours.connection(), {acquire(longer)}, "255 letters");
 }
 
 TEST_P(Batches, letters_that_darwins_table_does_not_have_harm_no_other) {
@@ -73,7 +73,7 @@ TEST_P(Batches, letters_that_darwins_table_does_not_have_harm_no_other) {
   const std::string old = darwin() + "&table=OLD_LOCK";
   make_tables(old);
   Ours ours(old);
-  expect_refused(ours.store(), {acquire("\xe2\x98\x83")}, "does not have these letters");
+  expect_refused(ours.connection(), {acquire("\xe2\x98\x83")}, "does not have these letters");
 }
 
 HOLDFAST_ON_BOTH(Batches);

@@ -24,7 +24,7 @@ TEST_P(DarwinClient, an_instance_that_starts_again_releases_its_own_and_nothing_
   EXPECT_EQ(client_.release_all("node-7"), 2u);
   EXPECT_EQ(query("SELECT GROUP_CONCAT(processName ORDER BY processName) FROM DARWIN_LOCK"), "c,d,e");
   EXPECT_EQ(client_.release_all("node-7"), 0u);
-  EXPECT_EQ(client_.release_all(client_.look("d").holder), 0u) << "that name is for people";
+  EXPECT_EQ(client_.release_all(client_.look("d").owner), 0u) << "that name is for people";
   EXPECT_TRUE(java.renew("d", 600));
   EXPECT_TRUE(other.renew("e", 600));
   EXPECT_EQ(client_.look("c").token, longer.token());
@@ -59,14 +59,14 @@ TEST_P(DarwinClient, names_of_java_that_are_no_keys_of_ours_are_out_of_reach) {
       "(REPEAT(_utf8mb4 X'F09F9492', 255), NOW() + INTERVAL 1 HOUR, '1_DEFAULT'), "
       "('', NOW() + INTERVAL 1 HOUR, '2_DEFAULT')");
   Ours ours(url);
-  const Page page = ours.store().list({}, soon()).value();
+  const Page page = ours.connection().list({}, soon()).value();
   ASSERT_EQ(page.leases.size(), 2u);
   EXPECT_EQ(page.leases[0].key, "");
-  EXPECT_EQ(page.leases[0].holder, "2_DEFAULT (Darwin)");
+  EXPECT_EQ(page.leases[0].owner, "2_DEFAULT (Darwin)");
   EXPECT_GT(page.leases[0].remaining, 59min);
   const std::string emoji = page.leases[1].key;
   EXPECT_EQ(emoji.size(), 1020u);
-  const Page behind = ours.store().list({.after = emoji}, soon()).value();
+  const Page behind = ours.connection().list({.after = emoji}, soon()).value();
   EXPECT_TRUE(behind.leases.empty());
   Client client = open(url + "&unsafe=allow");
   query("DELETE FROM EMOJI_LOCK WHERE processName <> ''");

@@ -15,12 +15,12 @@ using ::testing::HasSubstr;
 class DarwinLayout : public DarwinTable {
  protected:
   // Plays the scene until it took less than `limit`; before, what it saw says nothing.
-  template <class Scene>
-  static bool within(Millis limit, Scene scene) {
+  template <class RunContext>
+  static bool within(Millis limit, RunContext context) {
     for (int round = 0; round < 20; ++round) {
       const Instant from = BootClock::now();
       const auto in_time = [&] { return BootClock::now() - from < limit; };
-      scene(in_time);
+      context(in_time);
       if (in_time()) return true;
     }
     return false;
@@ -33,7 +33,7 @@ TEST_P(DarwinLayout, what_java_has_leased_is_busy_for_us_until_java_releases_it)
   ASSERT_TRUE(java.lease("nightly", 600));
   const Reply busy = ours.acquire("nightly", "ann");
   EXPECT_EQ(busy.verdict, Verdict::busy);
-  EXPECT_EQ(busy.holder, "1a1dccd476c_DEFAULT (Darwin)");
+  EXPECT_EQ(busy.owner, "1a1dccd476c_DEFAULT (Darwin)");
   EXPECT_EQ(busy.token, no_token);
   EXPECT_GT(busy.remaining, 9min);
   EXPECT_LE(busy.remaining, 10min + 2s);
@@ -88,10 +88,10 @@ TEST_P(DarwinLayout, javas_lease_is_taken_over_strictly_behind_its_end_and_kindl
   EXPECT_EQ(after.verdict, Verdict::granted);
   EXPECT_GT(after.token, before.token);
   EXPECT_FALSE(java.renew("nightly", 60));
-  const Page log = ours.store().list({.what = Query::What::log}, soon()).value();
+  const Page log = ours.connection().list({.what = Query::What::log}, soon()).value();
   ASSERT_EQ(log.log.size(), 1u);
   EXPECT_EQ(log.log[0].event, "taken-over");
-  EXPECT_THAT(log.log[0].holder, HasSubstr("1a1dccd476c_DEFAULT"));
+  EXPECT_THAT(log.log[0].owner, HasSubstr("1a1dccd476c_DEFAULT"));
   EXPECT_EQ(log.log[0].token, no_token);
 }
 
@@ -99,7 +99,7 @@ TEST_P(DarwinLayout, javas_lease_behind_its_end_is_held_for_who_looks_as_long_as
   Ours ours(darwin());
   Node java = node();
   const auto look = [&] {
-    return ours.store().list({.prefix = "nightly", .exact = true}, soon()).value().leases.at(0).remaining;
+    return ours.connection().list({.prefix = "nightly", .exact = true}, soon()).value().leases.at(0).remaining;
   };
   ASSERT_TRUE(within(1s, [&](const auto& in_time) {
     query("DELETE FROM DARWIN_LOCK");
@@ -160,14 +160,14 @@ TEST_P(DarwinLayout, nobody_of_ours_passes_for_a_node_of_java) {
   const Reply before = ours.acquire("nightly", "ann");
   ours.release("nightly", "ann");
   ASSERT_TRUE(java.lease("nightly", 600));
-  const std::string shown = ours.acquire("nightly", "bob").holder;
+  const std::string shown = ours.acquire("nightly", "bob").owner;
   EXPECT_EQ(ours.renew("nightly", shown).verdict, Verdict::lost);
   EXPECT_EQ(ours.acquire("nightly", shown).verdict, Verdict::busy);
   EXPECT_EQ(ours.release("nightly", shown).verdict, Verdict::lost);
-  EXPECT_EQ(ours.ask({.verb = Verb::evict, .key = {"nightly"}, .holder = {"op"}, .note = "why"})->verdict,
+  EXPECT_EQ(ours.ask({.verb = Verb::evict, .key = {"nightly"}, .owner = {"op"}, .note = "why"})->verdict,
             Verdict::lost);
   EXPECT_TRUE(java.renew("nightly", 600)) << "it is Java's as before";
-  EXPECT_EQ(query("SELECT sequence FROM DARWIN_LOCK_holdfast_locks"), std::to_string(number(before.token)))
+  EXPECT_EQ(query("SELECT sequence FROM DARWIN_LOCK_holdfast_locks"), std::to_string(to_number(before.token)))
       << "and our last token is known";
 }
 
@@ -180,7 +180,7 @@ TEST_P(DarwinLayout, a_renewal_that_cannot_look_at_both_tables_promises_nothing)
   other->run("BEGIN");
   other->run("SELECT 1 FROM DARWIN_LOCK_holdfast_locks FOR UPDATE");
   const auto reply =
-      ours.ask({.verb = Verb::renew, .key = {"nightly"}, .holder = {"ann"}, .token = mine.token, .ttl = 1h});
+      ours.ask({.verb = Verb::renew, .key = {"nightly"}, .owner = {"ann"}, .token = mine.token, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
   other->run("ROLLBACK");
@@ -189,7 +189,7 @@ TEST_P(DarwinLayout, a_renewal_that_cannot_look_at_both_tables_promises_nothing)
 
 TEST_P(DarwinLayout, a_table_in_which_a_name_can_stand_twice_is_refused) {
   query("CREATE TABLE COPY_LOCK ENGINE=InnoDB AS SELECT * FROM DARWIN_LOCK");
-  const auto made = try_origin(darwin() + "&table=COPY_LOCK").value()->steward()->init(soon());
+  const auto made = try_store(darwin() + "&table=COPY_LOCK").value()->admin()->init(soon());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::refused);
   EXPECT_THAT(made.error().detail, ::testing::AllOf(HasSubstr("\"processName\""), HasSubstr("unique")));
@@ -214,7 +214,7 @@ TEST_P(DarwinLayout, leases_are_as_long_for_both_in_every_zone) {
                   "app"),
         "1")
         << zone;
-    for (const auto& lease : ours.store().list({}, soon()).value().leases) {
+    for (const auto& lease : ours.connection().list({}, soon()).value().leases) {
       EXPECT_GT(lease.remaining, 9min) << zone;
       EXPECT_LE(lease.remaining, lease.key == "ours" ? 10min : 10min + 2s) << zone;
     }
@@ -222,7 +222,7 @@ TEST_P(DarwinLayout, leases_are_as_long_for_both_in_every_zone) {
     other.run("BEGIN");
     other.run("SELECT 1 FROM DARWIN_LOCK_holdfast_locks WHERE `key` = 'ours' FOR UPDATE");
     const Reply locked = ours.acquire("ours", "bob");
-    EXPECT_EQ(locked.holder, "ann") << zone;
+    EXPECT_EQ(locked.owner, "ann") << zone;
     EXPECT_GT(locked.remaining, 9min) << zone;
     EXPECT_LE(locked.remaining, 10min) << zone;
     other.run("ROLLBACK");
@@ -259,13 +259,13 @@ TEST_P(DarwinLayout, what_is_one_lock_for_java_is_one_for_us) {
   Node java = node();
   const Reply mine = ours.acquire("Name", "ann");
   EXPECT_EQ(ours.acquire("name", "bob").verdict, Verdict::busy);
-  EXPECT_EQ(ours.acquire("NAME", "bob").holder, "ann");
+  EXPECT_EQ(ours.acquire("NAME", "bob").owner, "ann");
   EXPECT_FALSE(java.lease("name", 60));
-  const Request batch[] = {{.verb = Verb::release, .key = {"nAME"}, .holder = {"ann"}, .token = mine.token},
-                           {.verb = Verb::acquire, .key = {"NAme"}, .holder = {"bob"}, .ttl = 1h},
-                           {.verb = Verb::acquire, .key = {"name"}, .holder = {"cat"}, .ttl = 1h}};
+  const Request batch[] = {{.verb = Verb::release, .key = {"nAME"}, .owner = {"ann"}, .token = mine.token},
+                           {.verb = Verb::acquire, .key = {"NAme"}, .owner = {"bob"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"name"}, .owner = {"cat"}, .ttl = 1h}};
   Reply replies[3];
-  ASSERT_TRUE(ours.store().apply(batch, replies, soon()));
+  ASSERT_TRUE(ours.connection().apply(batch, replies, soon()));
   EXPECT_EQ(replies[0].verdict, Verdict::released);
   EXPECT_EQ(replies[1].verdict, Verdict::granted);
   EXPECT_EQ(replies[2].verdict, Verdict::busy);
@@ -276,26 +276,26 @@ TEST_P(DarwinLayout, javas_leases_are_listed_without_a_token) {
   Node java = node();
   ASSERT_TRUE(java.lease("b", 600));
   const Reply a =
-      ours.ask({.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h, .note = "why"}).value();
+      ours.ask({.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = 1h, .note = "why"}).value();
   ours.acquire("c", "cat");
   ours.release("c", "cat");
-  const Page page = ours.store().list({}, soon()).value();
+  const Page page = ours.connection().list({}, soon()).value();
   ASSERT_EQ(page.leases.size(), 3u);
   EXPECT_EQ(page.leases[0].token, a.token);
   EXPECT_EQ(page.leases[0].note, "why");
   EXPECT_EQ(page.leases[1].key, "b");
-  EXPECT_EQ(page.leases[1].holder, "1a1dccd476c_DEFAULT (Darwin)") << "as busy says it";
+  EXPECT_EQ(page.leases[1].owner, "1a1dccd476c_DEFAULT (Darwin)") << "as busy says it";
   EXPECT_EQ(page.leases[1].token, no_token);
   EXPECT_GT(page.leases[1].remaining, 9min);
   EXPECT_EQ(page.leases[2].remaining, 0ms);
-  EXPECT_EQ(ours.store().list({.prefix = "B", .exact = true}, soon()).value().leases.size(), 1u);
+  EXPECT_EQ(ours.connection().list({.prefix = "B", .exact = true}, soon()).value().leases.size(), 1u);
 }
 
 TEST_P(DarwinLayout, the_queue_and_long_names_work_as_elsewhere) {
   Ours ann(darwin()), bob(darwin()), cat(darwin());
   const std::string long_name(512, 'h');
   const Reply mine = ann.acquire("nightly", long_name, never);
-  EXPECT_EQ(mine.holder, long_name);
+  EXPECT_EQ(mine.owner, long_name);
   EXPECT_EQ(bob.acquire("nightly", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(cat.acquire("nightly", "cat", 1h, 1h).ahead, 1u);
   EXPECT_FALSE(node().can_lease("nightly"));
@@ -305,12 +305,12 @@ TEST_P(DarwinLayout, the_queue_and_long_names_work_as_elsewhere) {
 }
 
 TEST_P(DarwinLayout, of_java_and_us_who_come_at_once_one_wins) {
-  std::atomic<int> holders = 0, rounds = 0;
+  std::atomic<int> owners = 0, rounds = 0;
   const auto take = [&](bool got, const auto& give) {
     if (!got) return;
-    EXPECT_EQ(++holders, 1);
+    EXPECT_EQ(++owners, 1);
     ++rounds;
-    --holders;
+    --owners;
     give();
   };
   std::vector<std::jthread> threads;
@@ -323,7 +323,7 @@ TEST_P(DarwinLayout, of_java_and_us_who_come_at_once_one_wins) {
       Ours ours(darwin());
       const std::string me = std::to_string(t);
       for (int i = 0; i < 60; ++i) {
-        const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {me}, .ttl = 1h});
+        const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {me}, .ttl = 1h});
         ASSERT_TRUE(reply) << reply.error().detail;
         take(reply->verdict == Verdict::granted,
              [&] { EXPECT_EQ(ours.release("k", me, reply->token).verdict, Verdict::released); });
@@ -351,10 +351,10 @@ TEST_P(DarwinLayout, its_table_is_darwins_and_one_that_is_there_is_used) {
   EXPECT_EQ(ours.acquire("Name", "ann").verdict, Verdict::granted);
   EXPECT_EQ(ours.acquire("name", "bob").verdict, Verdict::granted) << "two for this collation";
   const std::string snow = "\xe2\x98\x83", longer(256, 'k');
-  const auto letters = ours.ask({.verb = Verb::acquire, .key = {snow}, .holder = {"a"}, .ttl = 1h});
+  const auto letters = ours.ask({.verb = Verb::acquire, .key = {snow}, .owner = {"a"}, .ttl = 1h});
   ASSERT_FALSE(letters);
   EXPECT_EQ(letters.error().code, Errc::refused) << letters.error().detail;
-  const auto reply = ours.ask({.verb = Verb::acquire, .key = {longer}, .holder = {"a"}, .ttl = 1h});
+  const auto reply = ours.ask({.verb = Verb::acquire, .key = {longer}, .owner = {"a"}, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_THAT(reply.error().detail, HasSubstr("255 letters"));
 }
@@ -364,13 +364,13 @@ TEST_P(DarwinLayout, a_purge_leaves_what_java_has_and_takes_ours_from_both_table
   Node java = node();
   ASSERT_TRUE(java.lease("theirs", 600));
   ours.acquire("gone", "ann", 2ms);
-  const auto steward = try_origin(darwin()).value()->steward();
-  EXPECT_TRUE(await([&] { return steward->purge({.free_for = 0ms}, soon()).value().keys == 1; }));
+  const auto admin = try_store(darwin()).value()->admin();
+  EXPECT_TRUE(await([&] { return admin->purge({.free_for = 0ms}, soon()).value().keys == 1; }));
   EXPECT_EQ(query("SELECT GROUP_CONCAT(processName) FROM DARWIN_LOCK"), "theirs");
 }
 
 TEST_P(DarwinLayout, it_says_of_itself_that_it_promises_less) {
-  const Traits traits = Ours(darwin()).store().examine(soon()).value();
+  const Traits traits = Ours(darwin()).connection().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'C');
   EXPECT_THAT(told(traits), ::testing::Contains(HasSubstr("layout=darwin")));
 }

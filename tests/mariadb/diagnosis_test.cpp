@@ -21,7 +21,7 @@ using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 Diagnosis diagnosis_of(const std::string& url) {
-  return try_origin(url).value()->steward()->diagnose(soon()).value();
+  return try_store(url).value()->admin()->diagnose(soon()).value();
 }
 
 std::vector<std::string> topics_at(const std::string& url) { return topics_of(diagnosis_of(url).findings); }
@@ -132,7 +132,7 @@ TEST_P(Diagnosed, a_user_that_may_have_few_connections_is_told_so_with_all_that_
   query("ALTER USER " + user_ + "@'%' WITH MAX_USER_CONNECTIONS 1");
   std::optional<Diagnosis> diagnosis;
   ASSERT_TRUE(await([&] {
-    auto told = try_origin(url).value()->steward()->diagnose(soon());
+    auto told = try_store(url).value()->admin()->diagnose(soon());
     if (told) diagnosis = *std::move(told);
     return diagnosis.has_value();
   }));
@@ -179,7 +179,7 @@ TEST_P(Diagnosed, a_server_that_is_far_away_is_asked_less_often_and_judged_in_ti
   make_tables(url());
   const Relay far({server().port()}, 200ms);
   const std::string there = "mariadb://app@127.0.0.1:" + std::to_string(far.port()) + "/app";
-  const auto diagnosis = try_origin(there).value()->steward()->diagnose(BootClock::now() + 7s);
+  const auto diagnosis = try_store(there).value()->admin()->diagnose(BootClock::now() + 7s);
   ASSERT_TRUE(diagnosis) << diagnosis.error().detail;
   EXPECT_NE(diagnosis->server, "");
 }
@@ -240,45 +240,45 @@ TEST(Groups, of_mysql_with_several_primaries_are_a_warning) {
 
 // What no server here can be made to say, or not soon.
 TEST(Findings, of_replicas_that_have_been_too_slow_to_confirm) {
-  const mariadb::Site site({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
   mariadb::Depth depth{.settings = {{"rpl_semi_sync_master_enabled", "ON"}},
                        .status = {{"Rpl_semi_sync_master_clients", "1"},
                                   {"Rpl_semi_sync_master_status", "ON"},
                                   {"Slaves_connected", "1"}},
                        .replicas = 1};
-  const auto topics = [&] { return topics_of(mariadb::findings_of(depth, {}, site)); };
+  const auto topics = [&] { return topics_of(mariadb::findings_of(depth, {}, config)); };
   EXPECT_TRUE(topics().empty());
   depth.status["Rpl_semi_sync_master_status"] = "OFF";
   EXPECT_THAT(topics(), ElementsAre("warning mariadb.semi-sync"));
 }
 
 TEST(Findings, of_replicas_that_this_user_may_not_see) {
-  const mariadb::Site site({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
-  const mariadb::Hello hello{.settings = {{"log_bin", "ON"}}};
-  const auto topics = [&](const mariadb::Depth& depth, const mariadb::Hello& of) {
-    return topics_of(mariadb::findings_of(depth, of, site));
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::ServerProbe probe{.settings = {{"log_bin", "ON"}}};
+  const auto topics = [&](const mariadb::Depth& depth, const mariadb::ServerProbe& of) {
+    return topics_of(mariadb::findings_of(depth, of, config));
   };
-  EXPECT_THAT(topics({.held = {"GRANT USAGE ON *.* TO `u`@`%`"}}, hello), ElementsAre("note mariadb.unseen"));
+  EXPECT_THAT(topics({.held = {"GRANT USAGE ON *.* TO `u`@`%`"}}, probe), ElementsAre("note mariadb.unseen"));
   EXPECT_TRUE(topics({.held = {"GRANT USAGE ON *.* TO `u`@`%`"}}, {}).empty()) << "nobody can fetch a log";
-  EXPECT_TRUE(topics({.held = {"GRANT PROCESS, RELOAD ON *.* TO `u`@`%`"}}, hello).empty());
-  EXPECT_TRUE(topics({.status = {{"Slaves_connected", "0"}}}, hello).empty()) << "MariaDB tells everybody";
+  EXPECT_TRUE(topics({.held = {"GRANT PROCESS, RELOAD ON *.* TO `u`@`%`"}}, probe).empty());
+  EXPECT_TRUE(topics({.status = {{"Slaves_connected", "0"}}}, probe).empty()) << "MariaDB tells everybody";
 }
 
 TEST(Findings, of_a_replica_that_this_user_may_not_see) {
-  const mariadb::Site site({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
   const auto topics = [&](const std::string& version) {
-    return topics_of(mariadb::findings_of({.source_untold = true}, {.version = version}, site));
+    return topics_of(mariadb::findings_of({.source_untold = true}, {.version = version}, config));
   };
   EXPECT_THAT(topics("8.4.6"), ElementsAre("note mariadb.unseen"));
   EXPECT_TRUE(topics("10.11.14-MariaDB").empty()) << "it tells everybody";
 }
 
 TEST(Findings, of_a_group_with_several_primaries) {
-  const mariadb::Site site({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
   mariadb::Depth depth{
       .settings = {{"group_replication_single_primary_mode", "OFF"},
                    {"group_replication_group_name", "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"}}};
-  const auto topics = [&] { return topics_of(mariadb::findings_of(depth, {}, site)); };
+  const auto topics = [&] { return topics_of(mariadb::findings_of(depth, {}, config)); };
   EXPECT_THAT(topics(), ElementsAre("warning mariadb.group"));
   depth.in_group = false;
   EXPECT_TRUE(topics().empty()) << "it is not in it now";
@@ -290,12 +290,12 @@ TEST(Findings, of_a_group_with_several_primaries) {
 }
 
 TEST(Findings, of_a_server_that_is_too_old) {
-  const mariadb::Site site({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
   const auto topics = [&](const std::string& version) {
-    const mariadb::Hello hello{
+    const mariadb::ServerProbe probe{
         .version = version,
         .settings = {{"read_only", "OFF"}, {"innodb_flush_log_at_trx_commit", "1"}, {"log_bin", "OFF"}}};
-    return topics_of(mariadb::findings_of(hello, site));
+    return topics_of(mariadb::findings_of(probe, config));
   };
   EXPECT_THAT(topics("5.7.44-log"), ElementsAre("danger mariadb.version"));
   EXPECT_THAT(topics("10.5.23-MariaDB"), ElementsAre("danger mariadb.version"));

@@ -51,20 +51,20 @@ TEST_P(Grants, are_enough_for_all_that_clients_do) {
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
   const Reply theirs =
       b.ask(
-           {.verb = Verb::acquire, .key = {"k"}, .holder = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
+           {.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
           .value();
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = theirs.token, .note = "why"})
+  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
                 .value()
                 .verdict,
             Verdict::released);
   a.acquire("short", "ann", 1ms);
   EXPECT_TRUE(await([&] { return b.acquire("short", "bob").verdict == Verdict::granted; }));
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
-    EXPECT_TRUE(a.store().list({.what = what}, soon()));
-  EXPECT_TRUE(a.store().examine(soon()));
+    EXPECT_TRUE(a.connection().list({.what = what}, soon()));
+  EXPECT_TRUE(a.connection().examine(soon()));
   // What one has no grant on one does not see.
-  for (const std::string& statement : a.origin().steward()->plan(soon()).value())
+  for (const std::string& statement : a.store().admin()->plan(soon()).value())
     EXPECT_THAT(statement, ::testing::ContainsRegex("`holdfast_(jobs|ticks)`"));
 }
 
@@ -79,7 +79,7 @@ TEST_P(Grants, of_jobs_are_enough_for_all_that_workers_do) {
   EXPECT_TRUE(worker.engine().take_tick({.name = "n", .tick = 1}, soon()));
   EXPECT_TRUE(worker.engine().note_success("n", "me", soon()));
   EXPECT_TRUE(worker.engine().purge({.older_than = 0ms}, soon()));
-  EXPECT_TRUE(try_origin(least()).value()->steward()->plan(soon()).value().empty());
+  EXPECT_TRUE(try_store(least()).value()->admin()->plan(soon()).value().empty());
 }
 
 TEST_P(Grants, of_darwins_layout_are_enough_for_all_that_clients_do) {
@@ -92,21 +92,21 @@ TEST_P(Grants, of_darwins_layout_are_enough_for_all_that_clients_do) {
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
   const Reply theirs =
-      b.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"bob"}, .ttl = 1h, .note = "n"}).value();
+      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .note = "n"}).value();
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = theirs.token, .note = "why"})
+  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
                 .value()
                 .verdict,
             Verdict::released);
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
-    EXPECT_TRUE(a.store().list({.what = what}, soon()));
-  EXPECT_TRUE(a.store().examine(soon()));
+    EXPECT_TRUE(a.connection().list({.what = what}, soon()));
+  EXPECT_TRUE(a.connection().examine(soon()));
 }
 
 TEST_P(Grants, a_missing_one_is_refused_by_what_it_is) {
   Ours ours(least());
   query("REVOKE UPDATE ON locks FROM " + user_);
-  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused);
   EXPECT_THAT(reply.error().detail,
@@ -114,7 +114,7 @@ TEST_P(Grants, a_missing_one_is_refused_by_what_it_is) {
 }
 
 TEST_P(Grants, a_purge_needs_more_and_says_so) {
-  const auto purge = [&] { return try_origin(least()).value()->steward()->purge({.free_for = 0ms}, soon()); };
+  const auto purge = [&] { return try_store(least()).value()->admin()->purge({.free_for = 0ms}, soon()); };
   Ours ours(least());
   ours.acquire("k", "ann");
   ours.release("k", "ann");
@@ -128,7 +128,7 @@ TEST_P(Grants, a_purge_needs_more_and_says_so) {
 
 TEST_P(Grants, init_says_which_privilege_it_lacks) {
   query("DROP TABLE holdfast_log");
-  const auto made = try_origin(least()).value()->steward()->init(soon());
+  const auto made = try_store(least()).value()->admin()->init(soon());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::refused);
   EXPECT_THAT(made.error().detail, ::testing::HasSubstr("GRANT CREATE"));

@@ -11,7 +11,7 @@ class Inherited : public MariaTest {
   static std::vector<Request> each(Verb verb) {
     std::vector<Request> requests;
     for (const char* key : {"a", "b", "c"})
-      requests.push_back({.verb = verb, .key = {key}, .holder = {"ann"}, .ttl = 1h});
+      requests.push_back({.verb = verb, .key = {key}, .owner = {"ann"}, .ttl = 1h});
     return requests;
   }
   const MariaServer own_{{.mysql = GetParam(), .fsync = false}};
@@ -22,12 +22,12 @@ TEST_P(Inherited, no_completion_type_keeps_a_grant_from_being_committed) {
   own_.query("SET GLOBAL completion_type = 'CHAIN'");
   Ours ours(own_.url());
   Reply replies[3];
-  ASSERT_TRUE(ours.store().apply(each(Verb::acquire), replies, soon()));
+  ASSERT_TRUE(ours.connection().apply(each(Verb::acquire), replies, soon()));
   EXPECT_EQ(ours.acquire("alone", "ann").verdict, Verdict::granted);
   EXPECT_EQ(own_.query("SELECT COUNT(*) FROM locks WHERE `key` = 'alone'", "app"), "1");
   own_.query("SET GLOBAL completion_type = 'RELEASE'");
   Ours other(own_.url());
-  const Status status = other.store().apply(each(Verb::renew), replies, soon());
+  const Status status = other.connection().apply(each(Verb::renew), replies, soon());
   EXPECT_TRUE(status) << status.error().detail;
 }
 
@@ -36,7 +36,7 @@ TEST_P(Inherited, no_limit_of_rows_cuts_a_batch_or_a_queue) {
   Ours ours(own_.url()), bob(own_.url()), cat(own_.url());
   for (const Verb verb : {Verb::acquire, Verb::renew}) {
     Reply replies[3];
-    const Status status = ours.store().apply(each(verb), replies, soon());
+    const Status status = ours.connection().apply(each(verb), replies, soon());
     ASSERT_TRUE(status) << status.error().detail;
     for (const Reply& reply : replies) EXPECT_EQ(reply.verdict, Verdict::granted);
   }
@@ -51,7 +51,7 @@ TEST_P(Inherited, no_safe_updates_keep_a_purge_from_its_rows) {
   ours.acquire("k", "ann");
   ours.release("k", "ann");
   EXPECT_TRUE(await([&] {
-    const auto purged = ours.origin().steward()->purge({.free_for = 0ms}, soon());
+    const auto purged = ours.store().admin()->purge({.free_for = 0ms}, soon());
     EXPECT_TRUE(purged) << purged.error().detail;
     return !purged || purged->keys == 1;
   }));

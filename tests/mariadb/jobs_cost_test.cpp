@@ -82,26 +82,26 @@ TEST_P(JobsCost, a_claim_and_a_finish_read_no_more_rows_where_there_are_more_job
   worker.enqueue("key", {.priority = 9, .limit = 0});
   Ours(own_.url()).acquire("k", "somebody", 1ms);
   std::map<std::string, std::vector<int>> cost;
-  int holders = 0;
+  int owners = 0;
   for (const int many : {200, 9'900}) {
     multiply_all(many);
     Claimed claimed;
     cost["enqueue"].push_back(read_by([&] { worker.enqueue("k", {.priority = -9}); }));
-    cost["claim"].push_back(read_by([&] { claimed = worker.claim(std::to_string(++holders)); }));
+    cost["claim"].push_back(read_by([&] { claimed = worker.claim(std::to_string(++owners)); }));
     ASSERT_EQ(claimed.what, Got::running);
     ASSERT_EQ(claimed.job.priority, -9);
     worker.enqueue("k", {.priority = -9, .on_conflict = OnConflict::wait});
     Claimed other;
     cost["claim past one that waits"].push_back(
-        read_by([&] { other = worker.claim(std::to_string(++holders)); }));
+        read_by([&] { other = worker.claim(std::to_string(++owners)); }));
     ASSERT_EQ(other.job.priority, 7) << "those of a better priority are not due";
     cost["finish"].push_back(read_by([&] { EXPECT_TRUE(worker.finish(claimed).released); }));
     // The one that was parked is due now.
-    ASSERT_EQ((claimed = worker.claim(std::to_string(++holders))).job.priority, -9);
+    ASSERT_EQ((claimed = worker.claim(std::to_string(++owners))).job.priority, -9);
     worker.finish(claimed);
     cost["nothing"].push_back(read_by([&] {
       static const std::vector<std::string> queues = {"nobody's"};
-      EXPECT_EQ(worker.engine().claim({.queues = queues, .holder = {"w"}}, soon()).value().what,
+      EXPECT_EQ(worker.engine().claim({.queues = queues, .owner = {"w"}}, soon()).value().what,
                 Got::nothing);
     }));
   }

@@ -37,7 +37,7 @@ TEST_P(JobsRacing, forty_who_enqueue_one_loner_make_one_job) {
       (reply.what == Told::enqueued ? enqueued : duplicates) += 1;
       EXPECT_TRUE(reply.what == Told::enqueued || reply.what == Told::duplicate);
       const std::lock_guard lock(mutex);
-      ids.insert(number(reply.id));
+      ids.insert(to_number(reply.id));
     }
   });
   EXPECT_EQ(enqueued, 1);

@@ -10,7 +10,7 @@ namespace holdfast::test {
 class Worker {
  public:
   explicit Worker(const std::string& url)
-      : origin_(try_origin(url).value()), engine_(origin_->jobs(soon()).value()) {}
+      : store_(try_store(url).value()), engine_(store_->jobs(soon()).value()) {}
 
   EnqueueReply enqueue(std::string_view key, NewJob job = {}) {
     job.name = "Job";
@@ -18,14 +18,14 @@ class Worker {
     return engine_->enqueue(job, late()).value();
   }
   EnqueueReply loner(std::string_view key) { return enqueue(key, {.unique = Unique::loner}); }
-  Result<Claimed> try_claim(std::string_view holder, Instant until = late()) {
+  Result<Claimed> try_claim(std::string_view owner, Instant until = late()) {
     static const std::vector<std::string> queues = {"default"};
-    return engine_->claim({.queues = queues, .holder = {holder}, .ttl = 1h}, until);
+    return engine_->claim({.queues = queues, .owner = {owner}, .ttl = 1h}, until);
   }
-  Claimed claim(std::string_view holder) { return try_claim(holder).value(); }
+  Claimed claim(std::string_view owner) { return try_claim(owner).value(); }
   Result<Finished> try_finish(const Claimed& claimed) {
     return engine_->finish({.id = claimed.job.id,
-                            .holder = {claimed.job.holder},
+                            .owner = {claimed.job.owner},
                             .to = JobState::done,
                             .lock = {claimed.job.lock},
                             .token = claimed.job.token},
@@ -39,7 +39,7 @@ class Worker {
   // Forty at once on a loaded machine.
   static Instant late() { return BootClock::now() + 60s; }
 
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   const std::unique_ptr<JobEngine> engine_;
 };
 

@@ -16,7 +16,7 @@ class Jobs : public MariaTest {
  protected:
   Jobs() { make_tables(url()); }
   static Error refused_jobs(const std::string& url) {
-    const auto engine = try_origin(url).value()->jobs(soon());
+    const auto engine = try_store(url).value()->jobs(soon());
     EXPECT_FALSE(engine);
     return engine ? Error{Errc::busy, ""} : engine.error();
   }
@@ -49,7 +49,7 @@ TEST_P(Jobs, tables_of_an_older_version_keep_leases_and_are_completed_for_jobs) 
   EXPECT_EQ(error.code, Errc::unprepared);
   EXPECT_THAT(error.detail, AllOf(HasSubstr("no table \"holdfast_jobs\""), HasSubstr("holdfast --store"),
                                   HasSubstr(" init")));
-  EXPECT_EQ(try_origin(url()).value()->steward()->init(soon()).value().size(), 2u);
+  EXPECT_EQ(try_store(url()).value()->admin()->init(soon()).value().size(), 2u);
   EXPECT_EQ(Worker(url()).enqueue("k").what, EnqueueReply::What::enqueued);
 }
 
@@ -95,7 +95,7 @@ TEST_P(Jobs, jobs_whose_time_has_come_since_are_claimed_in_the_order_of_all_othe
       "UPDATE holdfast_jobs SET run_at = enqueued_at, due_at = enqueued_at, aside_until = enqueued_at "
       "WHERE aside_until IS NOT NULL");
   for (const JobId id : {ids[1], ids[2], now, ids[0]})
-    EXPECT_EQ(number(worker.claim("w").job.id), number(id));
+    EXPECT_EQ(to_number(worker.claim("w").job.id), to_number(id));
   EXPECT_EQ(worker.claim("w").what, Got::nothing);
 }
 
@@ -118,7 +118,7 @@ TEST_P(Jobs, a_job_that_somebody_has_locked_is_not_waited_for) {
   const JobId first = worker.enqueue("1").id, second = worker.enqueue("2").id;
   const auto other = stranger();
   other->run("BEGIN");
-  other->run("SELECT 1 FROM holdfast_jobs WHERE id = " + std::to_string(number(first)) + " FOR UPDATE");
+  other->run("SELECT 1 FROM holdfast_jobs WHERE id = " + std::to_string(to_number(first)) + " FOR UPDATE");
   EXPECT_EQ(worker.claim("w1").job.id, second);
   const Claimed none = worker.claim("w2");
   EXPECT_EQ(none.what, Got::nothing);
@@ -146,7 +146,7 @@ TEST_P(Jobs, the_next_job_is_not_forgotten_while_somebody_has_it_locked) {
   EXPECT_EQ(worker.claim("w2").what, Got::nothing);
   const auto other = stranger();
   other->run("BEGIN");
-  other->run("SELECT 1 FROM holdfast_jobs WHERE id = " + std::to_string(number(second)) + " FOR UPDATE");
+  other->run("SELECT 1 FROM holdfast_jobs WHERE id = " + std::to_string(to_number(second)) + " FOR UPDATE");
   std::jthread finishes([&] { EXPECT_TRUE(Worker(url()).finish(first).finished); });
   EXPECT_TRUE(await([&] { return somebody_waits(); }));
   other->run("ROLLBACK");

@@ -21,8 +21,8 @@ using ::testing::Not;
 class Outcomes : public MariaTest {
  protected:
   Outcomes() { make_tables(url()); }
-  static Request acquire(std::string_view key, std::string_view holder = "ann") {
-    return {.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h};
+  static Request acquire(std::string_view key, std::string_view owner = "ann") {
+    return {.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1h};
   }
   // Asks for the row of k, which a stranger has locked, and kills the connection that waits for it.  `ask`
   // says whether that was what it met: where the machine was too slow the wait was over by itself.
@@ -112,7 +112,7 @@ TEST_P(Outcomes, a_connection_that_is_lost_before_the_answer_leaves_doubt) {
   ours.acquire("k", "ann");
   std::optional<Result<Reply>> reply;
   EXPECT_TRUE(kill_while_waiting([&](int) {
-    reply = ours.ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}});
+    reply = ours.ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
     return !*reply && reply->error().code == Errc::in_doubt;
   })) << reply->error().detail;
   EXPECT_EQ(ours.release("k", "ann").verdict, Verdict::released) << "it connects anew";
@@ -125,7 +125,7 @@ TEST_P(Outcomes, a_transaction_that_is_lost_before_it_was_written_did_nothing) {
     const std::string before = "a" + std::to_string(round);
     const Request batch[] = {acquire(before), acquire("k", "bob")};
     Reply replies[2];
-    const Status status = ours.store().apply(batch, replies, soon());
+    const Status status = ours.connection().apply(batch, replies, soon());
     if (status) return false;
     EXPECT_EQ(status.error().code, Errc::unavailable) << status.error().detail;
     EXPECT_EQ(query("SELECT COUNT(*) FROM locks WHERE `key` = '" + before + "'"), "0");
@@ -144,18 +144,18 @@ TEST_P(Outcomes, somebodys_open_transaction_blocks_its_own_key_only) {
     other->run("SELECT 1 FROM locks WHERE `key` = '" + std::string(key) + "' FOR UPDATE");
   const Request batch[] = {acquire("free", "bob"),
                            acquire("held", "bob"),
-                           {.verb = Verb::renew, .key = {"held"}, .holder = {"ann"}, .ttl = 1min},
+                           {.verb = Verb::renew, .key = {"held"}, .owner = {"ann"}, .ttl = 1min},
                            acquire("other", "bob")};
   Reply replies[4];
-  const Status status = ours.store().apply(batch, replies, soon());
+  const Status status = ours.connection().apply(batch, replies, soon());
   ASSERT_TRUE(status) << status.error().detail;
-  EXPECT_EQ(replies[0].holder, "(a transaction that has its row locked)");
+  EXPECT_EQ(replies[0].owner, "(a transaction that has its row locked)");
   EXPECT_EQ(replies[1].verdict, Verdict::busy);
-  EXPECT_EQ(replies[1].holder, "ann");
+  EXPECT_EQ(replies[1].owner, "ann");
   EXPECT_EQ(replies[2].verdict, Verdict::granted);
   EXPECT_EQ(replies[3].verdict, Verdict::granted);
-  EXPECT_EQ(ours.acquire("held", "bob").holder, "ann") << "alone too";
-  const auto release = ours.ask({.verb = Verb::release, .key = {"held"}, .holder = {"ann"}});
+  EXPECT_EQ(ours.acquire("held", "bob").owner, "ann") << "alone too";
+  const auto release = ours.ask({.verb = Verb::release, .key = {"held"}, .owner = {"ann"}});
   ASSERT_FALSE(release);
   EXPECT_EQ(release.error().code, Errc::unavailable) << release.error().detail;
 }
@@ -175,7 +175,7 @@ TEST_P(Outcomes, a_release_waits_for_a_row_that_is_being_made) {
       EXPECT_TRUE(await([&] { return answered || somebody_waits(); }));
       given_up->run("COMMIT");
     });
-    const auto reply = ours.ask({.verb = Verb::release, .key = {key}, .holder = {"ann"}});
+    const auto reply = ours.ask({.verb = Verb::release, .key = {key}, .owner = {"ann"}});
     answered = true;
     commits.join();
     waited = reply.has_value();
@@ -232,7 +232,7 @@ TEST_P(Outcomes, a_frozen_server_holds_nobody_up_and_grants_nothing_later) {
     Reply replies[2];
     own.pause();
     const Instant until = BootClock::now() + 200ms;
-    const Status status = ours.store().apply({requests, batch ? 2u : 1u}, {replies, batch ? 2u : 1u}, until);
+    const Status status = ours.connection().apply({requests, batch ? 2u : 1u}, {replies, batch ? 2u : 1u}, until);
     const auto late = BootClock::now() - until;
     let_pass(2s);  // the server's clock is known as exactly as the first round trip was short
     own.resume();
@@ -249,7 +249,7 @@ TEST_P(Outcomes, connecting_to_a_frozen_server_ends_in_time) {
   make_tables(own.url());
   own.pause();
   const Instant until = BootClock::now() + 200ms;
-  const auto connected = try_origin(own.url()).value()->connect(until);
+  const auto connected = try_store(own.url()).value()->connect(until);
   const auto late = BootClock::now() - until;
   own.resume();
   ASSERT_FALSE(connected);
@@ -302,14 +302,14 @@ TEST_P(Outcomes, what_is_set_up_unsafely_is_told_to_everybody_who_opens_it) {
                                    "sync_binlog=0", "sysdate_is_now"},
                          .mysql = mysql()});
   make_tables(own.url());
-  const Traits traits = Ours(own.url()).store().examine(soon()).value();
+  const Traits traits = Ours(own.url()).connection().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'C');
   for (const char* word : {"innodb_flush_log_at_trx_commit", "sync_binlog", "sysdate_is_now"})
     EXPECT_THAT(told(traits), Contains(HasSubstr(word)));
-  const Traits known = Ours(own.url() + "?unsafe=allow").store().examine(soon()).value();
+  const Traits known = Ours(own.url() + "?unsafe=allow").connection().examine(soon()).value();
   EXPECT_TRUE(told(known).empty());
   EXPECT_FALSE(found(known).empty());
-  const Traits some = Ours(own.url() + "?accept=mariadb.sync-binlog").store().examine(soon()).value();
+  const Traits some = Ours(own.url() + "?accept=mariadb.sync-binlog").connection().examine(soon()).value();
   EXPECT_THAT(told(some), Contains(HasSubstr("innodb_flush_log_at_trx_commit")));
   EXPECT_THAT(told(some), Not(Contains(HasSubstr("sync_binlog"))));
   EXPECT_TRUE(about(some, "mariadb.sync-binlog")->accepted);
@@ -318,7 +318,7 @@ TEST_P(Outcomes, what_is_set_up_unsafely_is_told_to_everybody_who_opens_it) {
 TEST_P(Outcomes, a_server_that_is_set_up_well_has_no_warnings) {
   const MariaServer own({.mysql = mysql()});
   make_tables(own.url());
-  const Traits traits = Ours(own.url()).store().examine(soon()).value();
+  const Traits traits = Ours(own.url()).connection().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'B');
   EXPECT_TRUE(told(traits).empty()) << told(traits).front();
 }
@@ -327,7 +327,7 @@ TEST_P(Outcomes, a_binary_log_of_statements_is_refused) {
   const MariaServer own(
       {.lines = {"log_bin=log", "server_id=1", "binlog_format=STATEMENT"}, .mysql = mysql(), .fsync = false});
   EXPECT_THAT(refused(own.url()).detail, HasSubstr("binlog_format=ROW"));
-  const auto made = try_origin(own.url()).value()->steward()->init(soon());
+  const auto made = try_store(own.url()).value()->admin()->init(soon());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::refused);
   EXPECT_THAT(made.error().detail, HasSubstr("binlog_format=ROW"));
@@ -346,10 +346,10 @@ TEST(Galera, is_told_to_everybody_who_opens_it) {
                  "wsrep_provider_options=gmcast.listen_addr=tcp://127.0.0.1:" + port}});
   make_tables(node.url());
   Ours ours(node.url());
-  const Traits traits = ours.store().examine(soon()).value();
+  const Traits traits = ours.connection().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'C');
   EXPECT_THAT(told(traits), Contains(HasSubstr("Galera")));
-  const auto diagnosis = [&] { return ours.origin().steward()->diagnose(soon()).value(); };
+  const auto diagnosis = [&] { return ours.store().admin()->diagnose(soon()).value(); };
   EXPECT_NE(about(diagnosis(), "mariadb.galera"), nullptr);
   EXPECT_EQ(about(diagnosis(), "mariadb.galera-state"), nullptr);
   node.query("SET GLOBAL wsrep_desync = ON");
@@ -373,11 +373,11 @@ TEST(Replica, is_refused_although_it_takes_writes) {
   EXPECT_EQ(Ours(replica.url() + "?accept=mariadb.replica").acquire("k", "ann").verdict, Verdict::granted);
   Ours allowed(replica.url() + "?unsafe=allow");
   EXPECT_EQ(allowed.acquire("k", "ann").verdict, Verdict::granted);
-  const Traits traits = allowed.store().examine(soon()).value();
+  const Traits traits = allowed.connection().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'D');
   EXPECT_THAT(found(traits), Contains(HasSubstr("replica")));
   const auto at = [](const MariaServer& server, const char* topic) {
-    const Diagnosis diagnosis = try_origin(server.url()).value()->steward()->diagnose(soon()).value();
+    const Diagnosis diagnosis = try_store(server.url()).value()->admin()->diagnose(soon()).value();
     const Finding* finding = about(diagnosis, topic);
     return finding == nullptr ? "" : finding->what;
   };

@@ -26,7 +26,7 @@ class Racing : public MariaTest {
     Ours ours(url());
     Jitter random(random_bits());
     struct Held {
-      std::string holder;
+      std::string owner;
       Token token;
       Instant since;
     };
@@ -38,13 +38,13 @@ class Racing : public MariaTest {
       for (std::size_t i = 0; i < size; ++i) names.emplace("k" + std::to_string(random.below(20)), "");
       for (auto& [key, name] : names) {
         const auto held = mine.find(key);
-        name = held != mine.end() ? held->second.holder : std::to_string(who) + "." + std::to_string(n);
+        name = held != mine.end() ? held->second.owner : std::to_string(who) + "." + std::to_string(n);
         if (held == mine.end())
-          requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {name}, .ttl = 1h});
+          requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {name}, .ttl = 1h});
         else
           requests.push_back({.verb = random.below(3) == 0 ? Verb::renew : Verb::release,
                               .key = {key},
-                              .holder = {name},
+                              .owner = {name},
                               .token = held->second.token,
                               .ttl = 1h});
       }
@@ -52,14 +52,14 @@ class Racing : public MariaTest {
       if (random.below(2) == 0) std::reverse(requests.begin(), requests.end());
       std::vector<Reply> replies(requests.size());
       const Instant sent = BootClock::now();
-      const Repeated done = apply_again(ours.store(), requests, replies);
+      const Repeated done = apply_again(ours.connection(), requests, replies);
       ASSERT_TRUE(done.status) << done.status.error().detail;
       const Instant answered = BootClock::now();
       for (std::size_t i = 0; i < requests.size(); ++i) {
         const std::string key(requests[i].key.text);
         if (requests[i].verb == Verb::acquire) {
           if (replies[i].verdict == Verdict::granted)
-            mine[key] = {std::string(requests[i].holder.text), replies[i].token, answered};
+            mine[key] = {std::string(requests[i].owner.text), replies[i].token, answered};
           continue;
         }
         const bool releases = requests[i].verb == Verb::release;
@@ -105,9 +105,9 @@ TEST_P(Racing, new_keys_in_batches_of_many_clients_are_each_granted_once) {
           keys.push_back("new " + std::to_string(round) + "." + std::to_string((k + t) % 16));
         std::vector<Request> requests;
         for (const std::string& key : keys)
-          requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {me}, .ttl = 1h});
+          requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {me}, .ttl = 1h});
         std::vector<Reply> replies(requests.size());
-        const Status status = ours.store().apply(requests, replies, soon());
+        const Status status = ours.connection().apply(requests, replies, soon());
         ASSERT_TRUE(status) << status.error().detail;
         for (const Reply& reply : replies) granted += reply.verdict == Verdict::granted ? 1 : 0;
       }
@@ -138,9 +138,9 @@ TEST_P(Racing, acquires_of_one_new_key_at_once_are_granted_to_one) {
 TEST_P(Racing, a_purge_beside_acquires_takes_no_lease_and_no_token_falls) {
   std::atomic<bool> done = false;
   std::jthread purging([&] {
-    const auto steward = try_origin(url()).value()->steward();
+    const auto admin = try_store(url()).value()->admin();
     while (!done) {
-      const auto purged = steward->purge({.free_for = 0ms}, soon());
+      const auto purged = admin->purge({.free_for = 0ms}, soon());
       ASSERT_TRUE(purged) << purged.error().detail;
     }
   });
@@ -183,10 +183,10 @@ TEST_P(Racing, a_deadlock_with_somebody_else_is_done_again_inside) {
       EXPECT_EQ(other->error_of("DELETE FROM locks WHERE `key` = 'a'"), 0u);
       other->run("COMMIT");
     });
-    const Request batch[] = {{.verb = Verb::acquire, .key = {"z"}, .holder = {"ann"}, .ttl = 1h},
-                             {.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h}};
+    const Request batch[] = {{.verb = Verb::acquire, .key = {"z"}, .owner = {"ann"}, .ttl = 1h},
+                             {.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = 1h}};
     Reply replies[2];
-    const Status status = ours.store().apply(batch, replies, soon());
+    const Status status = ours.connection().apply(batch, replies, soon());
     answered = true;
     circle.join();
     ASSERT_TRUE(status) << status.error().detail;
@@ -211,11 +211,11 @@ TEST_P(Racing, rows_are_locked_in_the_order_of_their_keys_whatever_order_they_ar
     blocker->run("SELECT 1 FROM locks WHERE `key` = 'm' FOR UPDATE");
     std::atomic<bool> answered = false;
     std::jthread asking([&] {
-      const Request batch[] = {{.verb = Verb::acquire, .key = {"z"}, .holder = {"ann"}, .ttl = 1h},
-                               {.verb = Verb::acquire, .key = {"m"}, .holder = {"ann"}, .ttl = 1h},
-                               {.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h}};
+      const Request batch[] = {{.verb = Verb::acquire, .key = {"z"}, .owner = {"ann"}, .ttl = 1h},
+                               {.verb = Verb::acquire, .key = {"m"}, .owner = {"ann"}, .ttl = 1h},
+                               {.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = 1h}};
       Reply replies[3];
-      EXPECT_TRUE(ours.store().apply(batch, replies, soon()));
+      EXPECT_TRUE(ours.connection().apply(batch, replies, soon()));
       answered = true;
     });
     ASSERT_TRUE(await([&] { return answered || somebody_waits(); }));

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 class Schema : public MariaTest {
  protected:
-  std::unique_ptr<Steward> steward() const { return try_origin(url()).value()->steward(); }
+  std::unique_ptr<StoreAdmin> admin() const { return try_store(url()).value()->admin(); }
   std::string tables() const {
     return query("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()");
   }
@@ -31,15 +31,15 @@ TEST_P(Schema, connecting_makes_nothing_and_says_who_does) {
 }
 
 TEST_P(Schema, a_plan_changes_nothing_and_is_what_init_does) {
-  const auto plan = steward()->plan(soon()).value();
+  const auto plan = admin()->plan(soon()).value();
   EXPECT_EQ(tables(), "0");
-  EXPECT_EQ(steward()->init(soon()).value(), plan);
+  EXPECT_EQ(admin()->init(soon()).value(), plan);
   EXPECT_EQ(tables(), "7");
-  EXPECT_TRUE(steward()->plan(soon()).value().empty());
+  EXPECT_TRUE(admin()->plan(soon()).value().empty());
 }
 
 TEST_P(Schema, a_plan_can_be_run_by_hand) {
-  for (const std::string& statement : steward()->plan(soon()).value()) query(statement);
+  for (const std::string& statement : admin()->plan(soon()).value()) query(statement);
   EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
 }
 
@@ -58,17 +58,17 @@ TEST_P(Schema, a_state_without_its_row_is_refused_and_completed) {
   ours.acquire("known", "ann");
   query("DELETE FROM holdfast_state");
   EXPECT_THAT(refused(url()).detail, AllOf(HasSubstr("holdfast_state"), HasSubstr(" init")));
-  const Request batch[] = {{.verb = Verb::acquire, .key = {"new"}, .holder = {"ann"}, .ttl = 1h},
-                           {.verb = Verb::acquire, .key = {"other"}, .holder = {"ann"}, .ttl = 1h}};
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"new"}, .owner = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"other"}, .owner = {"ann"}, .ttl = 1h}};
   Reply replies[2];
   for (const std::size_t size : {1u, 2u}) {
-    const Status status = ours.store().apply({batch, size}, {replies, size}, soon());
+    const Status status = ours.connection().apply({batch, size}, {replies, size}, soon());
     ASSERT_FALSE(status) << "of a connection that was there before";
     // A single statement only sees that there is no number for the new row.
     EXPECT_EQ(status.error().code, size == 1 ? Errc::refused : Errc::unprepared) << status.error().detail;
   }
   EXPECT_EQ(ours.release("known", "ann").verdict, Verdict::released) << "which needs nothing of it";
-  EXPECT_EQ(steward()->plan(soon()).value().size(), 1u);
+  EXPECT_EQ(admin()->plan(soon()).value().size(), 1u);
   make_tables(url());
   EXPECT_EQ(ours.acquire("new", "ann").verdict, Verdict::granted);
 }
@@ -77,7 +77,7 @@ TEST_P(Schema, many_may_init_at_once) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 6; ++i) {
     threads.emplace_back([&] {
-      const auto made = steward()->init(soon());
+      const auto made = admin()->init(soon());
       EXPECT_TRUE(made) << made.error().detail;
     });
   }
@@ -89,7 +89,7 @@ TEST_P(Schema, another_engine_than_innodb_is_refused_and_left_alone) {
   make_tables(url());
   query("ALTER TABLE locks ENGINE=MyISAM");
   EXPECT_THAT(refused(url()).detail, AllOf(HasSubstr("\"locks\""), HasSubstr("MyISAM"), HasSubstr("InnoDB")));
-  const auto made = steward()->init(soon());
+  const auto made = admin()->init(soon());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::refused);
 }
@@ -123,7 +123,7 @@ TEST_P(Schema, a_missing_column_can_be_added_where_there_are_rows) {
   Ours ours(url());
   ours.acquire("k", "ann");
   ours.acquire("k", "bob", 1h, 1h);
-  try_origin(url()).value()->jobs(soon()).value()->enqueue({.name = "Job", .key = "j"}, soon()).value();
+  try_store(url()).value()->jobs(soon()).value()->enqueue({.name = "Job", .key = "j"}, soon()).value();
   query(
       "INSERT INTO holdfast_facts VALUES ('f', 1, 0, 'n'); INSERT INTO holdfast_log (at, `key`, event, "
       "holder, "
@@ -134,7 +134,7 @@ TEST_P(Schema, a_missing_column_can_be_added_where_there_are_rows) {
   int tried = 0;
   for (std::string table, column; columns >> table >> column; ++tried) {
     query("ALTER TABLE " + table + " DROP COLUMN `" + column + "`");
-    const auto said = steward()->plan(soon());
+    const auto said = admin()->plan(soon());
     ASSERT_FALSE(said) << table << " " << column;
     const std::string what = said.error().detail;
     const std::size_t from = what.find("ADD COLUMN");
@@ -152,7 +152,7 @@ TEST_P(Schema, a_narrow_column_refuses_by_name_what_it_cannot_take) {
   query("ALTER TABLE locks MODIFY `key` VARBINARY(10) NOT NULL");
   Ours ours(url());
   EXPECT_EQ(ours.acquire("0123456789", "ann").verdict, Verdict::granted);
-  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"0123456789a"}, .holder = {"ann"}, .ttl = 1h});
+  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"0123456789a"}, .owner = {"ann"}, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused);
   EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("0123456789a"), HasSubstr("10 bytes")));
@@ -173,11 +173,11 @@ TEST_P(Schema, keys_and_holders_are_compared_byte_by_byte) {
     EXPECT_EQ(ours.acquire(key, "ann ").verdict, Verdict::busy) << key;
     EXPECT_EQ(ours.renew(key, "ANN").verdict, Verdict::lost) << key;
   }
-  const Page page = ours.store().list({.prefix = "job"}, soon()).value();
+  const Page page = ours.connection().list({.prefix = "job"}, soon()).value();
   ASSERT_EQ(page.leases.size(), 2u);
   EXPECT_EQ(page.leases[1].key, "job ");
   EXPECT_EQ(ours.acquire("owner", odd).verdict, Verdict::granted);
-  EXPECT_EQ(ours.renew("owner", odd).holder, odd);
+  EXPECT_EQ(ours.renew("owner", odd).owner, odd);
 }
 
 TEST_P(Schema, two_tables_are_apart) {
@@ -187,8 +187,8 @@ TEST_P(Schema, two_tables_are_apart) {
   Ours other(url() + "?table=orders");
   EXPECT_EQ(other.acquire("k", "bob").verdict, Verdict::granted);
   EXPECT_EQ(query("SELECT COUNT(*) FROM orders_holdfast_waiters"), "0");
-  EXPECT_FALSE(try_origin(url() + "?table=a-b"));
-  EXPECT_FALSE(try_origin(url() + "?table=holdfast_log"));
+  EXPECT_FALSE(try_store(url() + "?table=a-b"));
+  EXPECT_FALSE(try_store(url() + "?table=holdfast_log"));
 }
 
 HOLDFAST_ON_BOTH(Schema);

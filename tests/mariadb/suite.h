@@ -54,25 +54,25 @@ class Stranger {
 class Ours {
  public:
   explicit Ours(const std::string& url)
-      : origin_(try_origin(url).value()), store_(origin_->connect(soon()).value()) {}
+      : store_(try_store(url).value()), connection_(store_->connect(soon()).value()) {}
 
   Result<Reply> ask(const Request& request, Instant until = soon()) {
     Reply reply;
-    if (auto status = store_->apply({&request, 1}, {&reply, 1}, until); !status)
+    if (auto status = connection_->apply({&request, 1}, {&reply, 1}, until); !status)
       return std::move(status).error();
     return reply;
   }
-  Reply acquire(std::string_view key, std::string_view holder, Millis ttl = 1h, Millis place = 0ms) {
-    return insist({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = ttl, .place = place});
+  Reply acquire(std::string_view key, std::string_view owner, Millis ttl = 1h, Millis place = 0ms) {
+    return insist({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place});
   }
-  Reply renew(std::string_view key, std::string_view holder, Token token = no_token, Millis ttl = 1h) {
-    return insist({.verb = Verb::renew, .key = {key}, .holder = {holder}, .token = token, .ttl = ttl});
+  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Millis ttl = 1h) {
+    return insist({.verb = Verb::renew, .key = {key}, .owner = {owner}, .token = token, .ttl = ttl});
   }
-  Reply release(std::string_view key, std::string_view holder, Token token = no_token) {
-    return insist({.verb = Verb::release, .key = {key}, .holder = {holder}, .token = token});
+  Reply release(std::string_view key, std::string_view owner, Token token = no_token) {
+    return insist({.verb = Verb::release, .key = {key}, .owner = {owner}, .token = token});
   }
+  StoreConnection& connection() { return *connection_; }
   Store& store() { return *store_; }
-  Origin& origin() { return *origin_; }
 
  private:
   // A server whose disk is slow ends a statement as if its row were locked; nothing was done then.
@@ -84,17 +84,17 @@ class Ours {
     }
   }
 
-  const std::shared_ptr<Origin> origin_;
-  const std::unique_ptr<Store> store_;
+  const std::shared_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
 };
 
 inline void make_tables(const std::string& url) {
-  (void)try_origin(url).value()->steward()->init(soon()).value();
+  (void)try_store(url).value()->admin()->init(soon()).value();
 }
 
 // What connecting says against it.
 inline Error refused(const std::string& url) {
-  const auto connected = try_origin(url).value()->connect(soon());
+  const auto connected = try_store(url).value()->connect(soon());
   EXPECT_FALSE(connected);
   return connected ? Error{Errc::busy, ""} : connected.error();
 }

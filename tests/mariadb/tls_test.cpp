@@ -16,7 +16,7 @@ class MariaTls : public ::testing::TestWithParam<bool> {
   }
   // What plan() says: it needs no tables.
   static Result<std::vector<std::string>> reach(const std::string& url) {
-    return try_origin(url).value()->steward()->plan(soon());
+    return try_store(url).value()->admin()->plan(soon());
   }
   void expect_refused(const MariaServer& server) const {
     const auto reached = reach(url(server));

@@ -9,7 +9,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string name_of(const std::string& url) { return try_origin(url).value()->name(); }
+std::string name_of(const std::string& url) { return try_store(url).value()->name(); }
 
 TEST(MariaUrl, is_shown_without_its_password) {
   EXPECT_EQ(name_of("mariadb://app:secret@db.example/app"), "mariadb://app@db.example/app");
@@ -22,7 +22,7 @@ TEST(MariaUrl, is_shown_without_its_password) {
 
 TEST(MariaUrl, says_what_is_wrong_with_it) {
   const auto wrong = [](const std::string& url, const char* words) {
-    const auto made = try_origin(url);
+    const auto made = try_store(url);
     ASSERT_FALSE(made) << url;
     EXPECT_EQ(made.error().code, Errc::invalid);
     EXPECT_THAT(made.error().detail, AllOf(HasSubstr(words), Not(HasSubstr("secret"))));
@@ -42,9 +42,9 @@ TEST(MariaUrl, says_what_is_wrong_with_it) {
 }
 
 TEST(MariaUrl, in_names_another_table) {
-  const auto origin = try_origin("mariadb://app:secret@localhost/app").value();
-  EXPECT_EQ(origin->in("orders").value()->name(), "mariadb://app@localhost/app?table=orders");
-  EXPECT_FALSE(origin->in("or-ders"));
+  const auto store = try_store("mariadb://app:secret@localhost/app").value();
+  EXPECT_EQ(store->in("orders").value()->name(), "mariadb://app@localhost/app?table=orders");
+  EXPECT_FALSE(store->in("or-ders"));
 }
 
 // MySQL's caching_sha2_password too, which asks for TLS or a key of the server.
@@ -52,7 +52,7 @@ TEST(MariaUrl, a_password_opens_both_without_tls_on_this_machine) {
   for (const bool mysql : {false, true}) {
     const MariaServer server({.password = "p%@:/", .mysql = mysql, .fsync = false});
     const std::string url = "mariadb://app:p%25%40%3A%2F@127.0.0.1:" + std::to_string(server.port()) + "/app";
-    const auto made = try_origin(url).value()->steward()->init(soon());
+    const auto made = try_store(url).value()->admin()->init(soon());
     EXPECT_TRUE(made) << made.error().detail;
   }
 }
@@ -60,7 +60,7 @@ TEST(MariaUrl, a_password_opens_both_without_tls_on_this_machine) {
 TEST(MariaUrl, a_password_may_come_from_the_environment) {
   const MariaServer server({.password = "from outside", .fsync = false});
   const std::string url = "mariadb://app@127.0.0.1:" + std::to_string(server.port()) + "/app";
-  const auto reach = [&] { return try_origin(url).value()->steward()->plan(soon()); };
+  const auto reach = [&] { return try_store(url).value()->admin()->plan(soon()); };
   ASSERT_FALSE(reach());
   ASSERT_EQ(::setenv("MYSQL_PWD", "from outside", 1), 0);
   const auto reached = reach();

@@ -19,8 +19,8 @@ class WaitingHere : public MariaTest {
 };
 
 TEST_P(WaitingHere, a_waiter_costs_the_server_little) {
-  auto holder = open(own_.url());
-  auto lease = holder.acquire("k", {.ttl = 1min});
+  auto owner = open(own_.url());
+  auto lease = owner.acquire("k", {.ttl = 1min});
   constexpr int waiters = 4;
   std::vector<std::jthread> threads;
   for (int i = 0; i < waiters; ++i) {
@@ -55,8 +55,8 @@ TEST_P(WaitingHere, a_waiter_costs_the_server_little) {
 }
 
 TEST_P(WaitingHere, who_waits_has_it_soon_after_the_release) {
-  auto holder = open(own_.url()), waiter = open(own_.url());
-  auto lease = holder.acquire("k", {.ttl = 1min});
+  auto owner = open(own_.url()), waiter = open(own_.url());
+  auto lease = owner.acquire("k", {.ttl = 1min});
   std::jthread releases([&] {
     EXPECT_TRUE(await([&] { return own_.query("SELECT COUNT(*) FROM holdfast_waiters", "app") == "1"; }));
     lease.release();

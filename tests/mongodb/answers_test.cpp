@@ -20,13 +20,13 @@ class AnswersOfMongo : public ::testing::Test {
     read(View(answer), made);
     return made;
   }
-  static Facts rights(const std::string& user, const Site& site, const Hello& hello = {.set = "rs0"}) {
+  static Facts rights(const std::string& user, const StoreConfig& config, const ServerProbe& probe = {.set = "rs0"}) {
     Facts made;
     const Document answer = Document::from_json(R"({"authInfo": {)" + user + R"(}, "ok": 1})");
-    read_rights(View(answer), hello, site, made);
+    read_rights(View(answer), probe, config, made);
     return made;
   }
-  static Site site(Layout layout = Layout::own) {
+  static StoreConfig config(Layout layout = Layout::own) {
     return {.options = {.uri = {}, .layout = layout},
             .uri = nullptr,
             .database = "app",
@@ -44,11 +44,11 @@ std::string privilege(const std::string& resource) {
 }
 
 TEST_F(AnswersOfMongo, hello_names_the_arbiters_and_the_process) {
-  const char* hello = R"({"setName": "rs0", "hosts": ["a:1", "b:1"], "arbiters": ["c:1"],
+  const char* probe = R"({"setName": "rs0", "hosts": ["a:1", "b:1"], "arbiters": ["c:1"],
       "topologyVersion": {"processId": {"$oid": "656565656565656565656565"}, "counter": 6}})";
-  EXPECT_EQ(facts(read_hello, hello).arbiters, std::vector<std::string>{"c:1"});
-  EXPECT_EQ(facts(read_hello, hello).processes, std::vector<std::string>{"eeeeeeeeeeee"});
-  EXPECT_TRUE(facts(read_hello, R"({"ok": 1})").arbiters.empty());
+  EXPECT_EQ(facts(read_probe, probe).arbiters, std::vector<std::string>{"c:1"});
+  EXPECT_EQ(facts(read_probe, probe).processes, std::vector<std::string>{"eeeeeeeeeeee"});
+  EXPECT_TRUE(facts(read_probe, R"({"ok": 1})").arbiters.empty());
 }
 
 TEST_F(AnswersOfMongo, an_engine_in_memory_is_told_from_others) {
@@ -96,7 +96,7 @@ TEST_F(AnswersOfMongo, the_role_that_is_documented_lacks_nothing) {
   const Facts facts = rights(app_user + R"("authenticatedUserRoles": [{"role": "readWrite", "db": "app"}],
       "authenticatedUserPrivileges": [)" +
                                  privilege(R"({"db": "app", "collection": ""})") + "]",
-                             site());
+                             config());
   EXPECT_TRUE(facts.lacks.empty()) << facts.lacks.front();
   EXPECT_TRUE(facts.lacks_for_jobs.empty());
   EXPECT_TRUE(facts.powers.empty());
@@ -107,7 +107,7 @@ TEST_F(AnswersOfMongo, what_is_granted_elsewhere_does_not_count) {
       rights(app_user + R"("authenticatedUserPrivileges": [)" +
                  privilege(R"({"db": "other", "collection": ""})") + "," + privilege(R"({"cluster": true})") +
                  "," + privilege(R"({"db": "app", "collection": "locks"})") + "]",
-             site());
+             config());
   const std::vector<std::string> lacks{
       "listCollections on app",           "find on app.locks.holdfast_log",
       "insert on app.locks.holdfast_log", "update on app.locks.holdfast_log",
@@ -117,7 +117,7 @@ TEST_F(AnswersOfMongo, what_is_granted_elsewhere_does_not_count) {
 }
 
 TEST_F(AnswersOfMongo, beside_the_gem_its_collection_is_needed_and_none_for_jobs) {
-  const Facts facts = rights(app_user + R"("authenticatedUserPrivileges": [])", site(Layout::mongo_lock));
+  const Facts facts = rights(app_user + R"("authenticatedUserPrivileges": [])", config(Layout::mongo_lock));
   EXPECT_NE(std::find(facts.lacks.begin(), facts.lacks.end(), "insert on app.locks"), facts.lacks.end());
   EXPECT_NE(std::find(facts.lacks.begin(), facts.lacks.end(), "insert on app.locks.holdfast"),
             facts.lacks.end());
@@ -126,8 +126,8 @@ TEST_F(AnswersOfMongo, beside_the_gem_its_collection_is_needed_and_none_for_jobs
 
 TEST_F(AnswersOfMongo, a_server_alone_streams_nothing) {
   const std::string nothing = app_user + R"("authenticatedUserPrivileges": [])";
-  const auto streams = [&](const Hello& hello) {
-    const auto lacks = rights(nothing, site(), hello).lacks;
+  const auto streams = [&](const ServerProbe& probe) {
+    const auto lacks = rights(nothing, config(), probe).lacks;
     return std::find(lacks.begin(), lacks.end(), "changeStream on app.locks") != lacks.end();
   };
   EXPECT_TRUE(streams({.set = "rs0"}));
@@ -138,13 +138,13 @@ TEST_F(AnswersOfMongo, root_may_everything_and_is_named) {
   const Facts facts = rights(app_user + R"("authenticatedUserRoles": [{"role": "root", "db": "admin"}],
       "authenticatedUserPrivileges": [)" +
                                  privilege(R"({"anyResource": true})") + "]",
-                             site());
+                             config());
   EXPECT_TRUE(facts.lacks.empty());
   EXPECT_EQ(facts.powers, std::vector<std::string>{"root"});
 }
 
 TEST_F(AnswersOfMongo, where_nobody_has_logged_in_nothing_is_said_of_rights) {
-  const Facts facts = rights(R"("authenticatedUsers": [], "authenticatedUserPrivileges": [])", site());
+  const Facts facts = rights(R"("authenticatedUsers": [], "authenticatedUserPrivileges": [])", config());
   EXPECT_TRUE(facts.lacks.empty() && facts.lacks_for_jobs.empty());
 }
 

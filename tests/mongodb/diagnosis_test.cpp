@@ -9,7 +9,7 @@ namespace holdfast::test {
 namespace {
 
 Result<Diagnosis> try_diagnose(const std::string& url) {
-  return try_origin(url).value()->steward()->diagnose(soon());
+  return try_store(url).value()->admin()->diagnose(soon());
 }
 
 class DiagnosisOfMongo : public MongoTest {
@@ -79,7 +79,7 @@ TEST_F(DiagnosisOfMongo, collections_in_which_no_lease_can_lie_are_a_danger) {
 }
 
 TEST_F(DiagnosisOfMongo, a_unique_index_is_warned_of_and_those_of_jobs_are_not) {
-  ASSERT_TRUE(try_origin(url()).value()->steward()->init(soon()));
+  ASSERT_TRUE(try_store(url()).value()->admin()->init(soon()));
   EXPECT_FALSE(about(now(), "mongodb.unique-index"));
   mongo(R"({"createIndexes": "locks", "indexes": [{"key": {"owner": 1}, "name": "one", "unique": true}]})");
   const Diagnosis diagnosis = now();
@@ -91,7 +91,7 @@ TEST_F(DiagnosisOfMongo, a_unique_index_is_warned_of_and_those_of_jobs_are_not) 
 // The gem's own indexes, one of which lets documents vanish, are as they are meant.
 TEST_F(DiagnosisOfMongo, beside_the_gem_it_is_c_for_that_reason_alone) {
   const std::string beside = "collection=locks&layout=mongo-lock";
-  ASSERT_TRUE(try_origin(with(url(), beside)).value()->steward()->init(soon()));
+  ASSERT_TRUE(try_store(with(url(), beside)).value()->admin()->init(soon()));
   const Diagnosis diagnosis = now(beside);
   EXPECT_TRUE(has(diagnosis, "mongodb.layout", Weight::warning));
   EXPECT_EQ(diagnosis.grade, 'C');

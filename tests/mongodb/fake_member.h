@@ -80,19 +80,19 @@ class FakeMember {
   }
 
   void talk(const Fd& caller) {
-    std::string unread;
+    std::string log_cursor;
     while (true) {
       const std::string more = Listener::hear(caller);
       if (more.empty()) return;
-      unread += more;
+      log_cursor += more;
       {
         const std::lock_guard lock(mutex_);
         heard_ += more;
       }
-      while (unread.size() >= header && unread.size() >= static_cast<std::size_t>(number_at(unread, 0))) {
-        const auto size = static_cast<std::size_t>(number_at(unread, 0));
-        const std::string message = unread.substr(0, size);
-        unread.erase(0, size);
+      while (log_cursor.size() >= header && log_cursor.size() >= static_cast<std::size_t>(number_at(log_cursor, 0))) {
+        const auto size = static_cast<std::size_t>(number_at(log_cursor, 0));
+        const std::string message = log_cursor.substr(0, size);
+        log_cursor.erase(0, size);
         if (const auto json = answer_(message)) Listener::say(caller, reply_to(message, *json));
       }
     }

@@ -9,7 +9,7 @@
 namespace holdfast::mongodb {
 namespace {
 
-Site site() {
+StoreConfig config() {
   return {.options = {},
           .uri = nullptr,
           .database = "app",
@@ -25,7 +25,7 @@ bson_error_t error_of(std::uint32_t domain, std::uint32_t code, const char* text
 }
 
 Error server_says(std::uint32_t code, Effect effect = Effect::writes) {
-  return to_error(error_of(MONGOC_ERROR_SERVER, code, "words"), effect, true, site());
+  return to_error(error_of(MONGOC_ERROR_SERVER, code, "words"), effect, true, config());
 }
 
 class FaultOfMongo : public ::testing::Test {
@@ -42,13 +42,13 @@ TEST_F(FaultOfMongo, written_but_not_by_a_majority_is_in_doubt_although_it_says_
         R"({"n": 1, "ok": 1, "writeConcernError": {"code": 10107, "errmsg": "not primary"}})",
         R"({"n": 1, "ok": 1, "writeConcernError": {"code": 4711, "errmsg": "unheard of"}})"}) {
     const Document document = Document::from_json(reply);
-    const auto error = trouble_in(View(document), site());
+    const auto error = trouble_in(View(document), config());
     ASSERT_TRUE(error) << reply;
     EXPECT_EQ(error->code, Errc::in_doubt) << reply;
     EXPECT_NE(error->detail.find("db:27017"), std::string::npos);
   }
   const Document good = Document::from_json(R"({"value": null, "ok": 1})");
-  EXPECT_FALSE(trouble_in(View(good), site()));
+  EXPECT_FALSE(trouble_in(View(good), config()));
 }
 
 TEST_F(FaultOfMongo, what_the_server_says_before_it_begins_has_not_happened) {
@@ -67,15 +67,15 @@ TEST_F(FaultOfMongo, what_it_may_say_afterwards_is_in_doubt_and_so_is_what_we_do
 
 TEST_F(FaultOfMongo, a_connection_that_breaks_is_in_doubt_once_something_was_sent) {
   const bson_error_t cut = error_of(MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET, "reset");
-  EXPECT_EQ(to_error(cut, Effect::writes, true, site()).code, Errc::in_doubt);
-  EXPECT_EQ(to_error(cut, Effect::writes, false, site()).code, Errc::unavailable);
-  EXPECT_EQ(to_error(cut, Effect::reads, true, site()).code, Errc::unavailable);
+  EXPECT_EQ(to_error(cut, Effect::writes, true, config()).code, Errc::in_doubt);
+  EXPECT_EQ(to_error(cut, Effect::writes, false, config()).code, Errc::unavailable);
+  EXPECT_EQ(to_error(cut, Effect::reads, true, config()).code, Errc::unavailable);
   const bson_error_t nobody =
       error_of(MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, "no suitable servers");
-  EXPECT_EQ(to_error(nobody, Effect::writes, true, site()).code, Errc::unavailable);
+  EXPECT_EQ(to_error(nobody, Effect::writes, true, config()).code, Errc::unavailable);
   const bson_error_t stranger =
       error_of(MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, "s3cr3t is wrong");
-  EXPECT_EQ(to_error(stranger, Effect::writes, true, site()).code, Errc::refused);
+  EXPECT_EQ(to_error(stranger, Effect::writes, true, config()).code, Errc::refused);
 }
 
 // The driver says of everything that happens while it logs in that it was the log-in.
@@ -84,11 +84,11 @@ TEST_F(FaultOfMongo, a_log_in_that_the_server_did_not_answer_may_be_tried_again)
        {"Failed to send \"saslStart\" command with database \"admin\": socket error or timeout",
         "Failed to read 4 bytes: socket error or timeout"}) {
     const bson_error_t cut = error_of(MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, words);
-    EXPECT_EQ(to_error(cut, Effect::writes, true, site()).code, Errc::unavailable) << words;
+    EXPECT_EQ(to_error(cut, Effect::writes, true, config()).code, Errc::unavailable) << words;
   }
   const bson_error_t no =
       error_of(MONGOC_ERROR_CLIENT, MONGOC_ERROR_CLIENT_AUTHENTICATE, "Authentication failed.");
-  EXPECT_EQ(to_error(no, Effect::writes, true, site()).code, Errc::refused);
+  EXPECT_EQ(to_error(no, Effect::writes, true, config()).code, Errc::refused);
 }
 
 TEST_F(FaultOfMongo, a_certificate_that_is_not_good_does_not_pass_by_itself) {
@@ -97,7 +97,7 @@ TEST_F(FaultOfMongo, a_certificate_that_is_not_good_does_not_pass_by_itself) {
     const std::string all = "No suitable servers found: [TLS handshake failed: " + std::string(words) + "]";
     const bson_error_t bad =
         error_of(MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, all.c_str());
-    EXPECT_EQ(to_error(bad, Effect::writes, true, site()).code, Errc::refused) << words;
+    EXPECT_EQ(to_error(bad, Effect::writes, true, config()).code, Errc::refused) << words;
   }
 }
 
@@ -105,7 +105,7 @@ TEST_F(FaultOfMongo, a_server_that_is_not_there_is_named_with_the_reason_alone) 
   const auto said = [](const char* words) {
     const bson_error_t gone =
         error_of(MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, words);
-    return to_error(gone, Effect::writes, false, site()).detail;
+    return to_error(gone, Effect::writes, false, config()).detail;
   };
   const std::string begin = "cannot connect to mongodb://db:27017/app?collection=locks: ";
   EXPECT_EQ(said("No suitable servers found (`serverSelectionTryOnce` set): [Connection refused]"),
@@ -118,7 +118,7 @@ TEST_F(FaultOfMongo, a_server_that_is_not_there_is_named_with_the_reason_alone) 
 TEST_F(FaultOfMongo, no_words_repeat_a_password) {
   for (const std::uint32_t domain : {MONGOC_ERROR_SERVER, MONGOC_ERROR_STREAM, MONGOC_ERROR_CLIENT}) {
     const Error error =
-        to_error(error_of(domain, 4711, "mongodb://ann:s3cr3t@db says s3cr3t"), Effect::writes, true, site());
+        to_error(error_of(domain, 4711, "mongodb://ann:s3cr3t@db says s3cr3t"), Effect::writes, true, config());
     EXPECT_EQ(error.detail.find("s3cr3t"), std::string::npos) << error.detail;
   }
 }
@@ -127,7 +127,7 @@ TEST_F(FaultOfMongo, no_words_repeat_a_password) {
 TEST_F(FaultOfMongo, nor_do_long_words_repeat_a_part_of_it) {
   const std::string words(297, 'x');
   const Error error =
-      to_error(error_of(MONGOC_ERROR_STREAM, 4711, (words + "s3cr3t").c_str()), Effect::writes, true, site());
+      to_error(error_of(MONGOC_ERROR_STREAM, 4711, (words + "s3cr3t").c_str()), Effect::writes, true, config());
   EXPECT_EQ(error.detail.find("s3c"), std::string::npos) << error.detail;
 }
 

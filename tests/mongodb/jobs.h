@@ -18,7 +18,7 @@ using Got = Claimed::What;
 class Worker {
  public:
   explicit Worker(const std::string& url)
-      : origin_(try_origin(url).value()), engine_(origin_->jobs(soon()).value()) {}
+      : store_(try_store(url).value()), engine_(store_->jobs(soon()).value()) {}
 
   Result<EnqueueReply> try_enqueue(std::string_view key, NewJob job = {}, Instant until = soon()) {
     if (job.name.empty()) job.name = "Job";
@@ -27,15 +27,15 @@ class Worker {
   }
   EnqueueReply enqueue(std::string_view key, NewJob job = {}) { return try_enqueue(key, job).value(); }
 
-  Result<Claimed> try_claim(std::string_view holder, Millis ttl = 1h, Instant until = soon()) {
+  Result<Claimed> try_claim(std::string_view owner, Millis ttl = 1h, Instant until = soon()) {
     const std::vector<std::string> queues{"default"};
-    return engine_->claim({.queues = queues, .holder = {holder}, .ttl = ttl}, until);
+    return engine_->claim({.queues = queues, .owner = {owner}, .ttl = ttl}, until);
   }
-  Claimed claim(std::string_view holder, Millis ttl = 1h) { return try_claim(holder, ttl).value(); }
+  Claimed claim(std::string_view owner, Millis ttl = 1h) { return try_claim(owner, ttl).value(); }
 
   Result<Finished> try_finish(const Claimed& claimed, JobState to = JobState::done, Instant until = soon()) {
     return engine_->finish({.id = claimed.job.id,
-                            .holder = {claimed.job.holder},
+                            .owner = {claimed.job.owner},
                             .to = to,
                             .lock = {claimed.job.lock},
                             .token = claimed.job.token},
@@ -44,7 +44,7 @@ class Worker {
   Finished finish(const Claimed& claimed) { return try_finish(claimed).value(); }
 
   bool renew(const Claimed& claimed, Millis ttl = 1h) {
-    const ClaimRef ref{claimed.job.id, {claimed.job.holder}};
+    const ClaimRef ref{claimed.job.id, {claimed.job.owner}};
     bool held = false;
     engine_->renew({&ref, 1}, {&held, 1}, ttl, soon()).value();
     return held;
@@ -55,10 +55,10 @@ class Worker {
   JobEngine& engine() { return *engine_; }
 
  private:
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   const std::unique_ptr<JobEngine> engine_;
 };
 
-inline std::string text(JobId id) { return std::to_string(number(id)); }
+inline std::string text(JobId id) { return std::to_string(to_number(id)); }
 
 }  // namespace holdfast::test

@@ -65,7 +65,7 @@ void JobLoadOfMongo::run_all(OnConflict on_conflict) {
         if (claimed.what != Got::running) continue;
         {
           const std::lock_guard lock(mutex);
-          if (!started.insert(number(claimed.job.id)).second) ++twice;
+          if (!started.insert(to_number(claimed.job.id)).second) ++twice;
         }
         auto& here = inside[static_cast<std::size_t>(claimed.job.key.back() - '0')];
         if (++here != 1) ++overlaps;
@@ -115,13 +115,13 @@ TEST_F(JobLoadOfMongo, a_job_that_is_cancelled_while_it_is_claimed_stays_so_and_
   for (int i = 0; i < jobs; ++i) {
     const JobId id = boss.enqueue("key " + std::to_string(i), {.lock_ttl = 1h}).id;
     if (i % 2 == 0) (void)boss.row(id);  // a little later
-    cancelled[number(id)] = boss.engine().change(id, JobChange::cancel, "olga", soon()).has_value();
+    cancelled[to_number(id)] = boss.engine().change(id, JobChange::cancel, "olga", soon()).has_value();
   }
   EXPECT_TRUE(await([&] { return boss.list({.state = JobState::running}).empty(); }));
   over = true;
   all.clear();
   for (const JobRow& row : boss.list({.limit = jobs}))
-    EXPECT_EQ(row.state, cancelled[number(row.id)] ? JobState::cancelled : JobState::done) << number(row.id);
+    EXPECT_EQ(row.state, cancelled[to_number(row.id)] ? JobState::cancelled : JobState::done) << to_number(row.id);
   Caller lease(url());
   for (const LeaseRow& row : lease.list({}).leases) EXPECT_EQ(row.remaining, 0ms) << row.key;
 }
@@ -152,8 +152,8 @@ TEST_F(JobLoadOfMongo, a_job_that_is_replaced_to_a_later_time_while_it_is_claime
     if (i % 2 == 0) (void)boss.row(id);  // a little later
     job.args = "[2]", job.in = 1h;
     const EnqueueReply told = boss.enqueue(key, job);
-    replaced[number(told.id)] = true;
-    if (told.id != id) replaced[number(id)] = false;
+    replaced[to_number(told.id)] = true;
+    if (told.id != id) replaced[to_number(id)] = false;
   }
   EXPECT_TRUE(await([&] {
     const auto taken = mongo(R"({"count": "locks.holdfast_jobs", "query": {"taker": {"$exists": true}}})");
@@ -162,7 +162,7 @@ TEST_F(JobLoadOfMongo, a_job_that_is_replaced_to_a_later_time_while_it_is_claime
   over = true;
   all.clear();
   for (const JobRow& row : boss.list({.limit = 2 * jobs}))
-    EXPECT_EQ(row.state, replaced[number(row.id)] ? JobState::queued : JobState::done) << number(row.id);
+    EXPECT_EQ(row.state, replaced[to_number(row.id)] ? JobState::queued : JobState::done) << to_number(row.id);
   Caller lease(url());
   for (const LeaseRow& row : lease.list({}).leases) EXPECT_EQ(row.remaining, 0ms) << row.key;
 }
@@ -184,14 +184,14 @@ TEST_F(JobLoadOfMongo, a_claim_that_ran_out_is_taken_over_by_one) {
         const Claimed claimed = worker.claim("w" + std::to_string(w) + "." + std::to_string(i));
         const std::lock_guard lock(mutex);
         if (claimed.what != Got::running) return;
-        recovered.insert(number(claimed.job.id));
+        recovered.insert(to_number(claimed.job.id));
       }
     });
   }
   all.clear();
   EXPECT_EQ(recovered.size(), static_cast<std::size_t>(jobs));
   for (const JobRow& row : boss.list({})) {
-    EXPECT_EQ(recovered.count(number(row.id)), 1u);
+    EXPECT_EQ(recovered.count(to_number(row.id)), 1u);
     EXPECT_EQ(row.crashes, 1);
     EXPECT_EQ(row.attempt, 2);
   }
@@ -271,18 +271,18 @@ TEST_F(JobTroubleOfMongo, no_acknowledged_job_is_lost_or_stuck_by_a_server_that_
             worker.try_enqueue("key " + std::to_string((t + i) % 5), job, BootClock::now() + 2s);
         if (!told) return;  // it is down
         const std::lock_guard lock(mutex);
-        acknowledged.insert(number(told->id));
+        acknowledged.insert(to_number(told->id));
       }
     });
   }
-  const auto work = [&](Worker& worker, const std::string& holder) {
-    const auto claimed = worker.try_claim(holder, 2s, BootClock::now() + 2s);
+  const auto work = [&](Worker& worker, const std::string& owner) {
+    const auto claimed = worker.try_claim(owner, 2s, BootClock::now() + 2s);
     if (!claimed) return false;
     if (claimed->what != Got::running) return true;
     const auto done = worker.try_finish(*claimed, JobState::done, BootClock::now() + 2s);
     if (!done) return false;
     const std::lock_guard lock(mutex);
-    if (done->finished) finished.insert(number(claimed->job.id));
+    if (done->finished) finished.insert(to_number(claimed->job.id));
     return true;
   };
   for (int w = 0; w < workers; ++w) {
@@ -302,7 +302,7 @@ TEST_F(JobTroubleOfMongo, no_acknowledged_job_is_lost_or_stuck_by_a_server_that_
 
   Worker later(url());
   std::map<std::uint64_t, JobState> there;
-  for (const JobRow& row : later.list({.limit = 100'000})) there.emplace(number(row.id), row.state);
+  for (const JobRow& row : later.list({.limit = 100'000})) there.emplace(to_number(row.id), row.state);
   for (const std::uint64_t id : acknowledged) EXPECT_TRUE(there.contains(id)) << "job " << id;
   for (const std::uint64_t id : finished) EXPECT_EQ(there[id], JobState::done) << "job " << id;
   int i = 0;
@@ -314,7 +314,7 @@ TEST_F(JobTroubleOfMongo, no_acknowledged_job_is_lost_or_stuck_by_a_server_that_
       },
       1min));
   for (const JobRow& row : later.list({.limit = 100'000}))
-    EXPECT_EQ(row.state, JobState::done) << "job " << number(row.id);
+    EXPECT_EQ(row.state, JobState::done) << "job " << to_number(row.id);
 }
 
 }  // namespace

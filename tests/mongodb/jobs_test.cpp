@@ -24,7 +24,7 @@ class JobsOfMongo : public MongoTest {
 };
 
 TEST_F(JobsOfMongo, the_layout_of_the_gem_keeps_none_and_says_so) {
-  const auto jobs = try_origin(with(url(), "layout=mongo-lock")).value()->jobs(soon());
+  const auto jobs = try_store(with(url(), "layout=mongo-lock")).value()->jobs(soon());
   ASSERT_FALSE(jobs);
   EXPECT_EQ(jobs.error().code, Errc::refused);
   EXPECT_TRUE(mentions(jobs.error().detail, "layout=mongo-lock")) << jobs.error().detail;
@@ -32,14 +32,14 @@ TEST_F(JobsOfMongo, the_layout_of_the_gem_keeps_none_and_says_so) {
 
 TEST_F(JobsOfMongo, the_indexes_are_made_by_whoever_connects_first) {
   Worker worker(url());
-  EXPECT_TRUE(try_origin(url()).value()->steward()->plan(soon()).value().empty());
+  EXPECT_TRUE(try_store(url()).value()->admin()->plan(soon()).value().empty());
   mongo(R"({"dropIndexes": "locks.holdfast_jobs", "index": "slot"})");
-  const auto plan = try_origin(url()).value()->steward()->plan(soon()).value();
+  const auto plan = try_store(url()).value()->admin()->plan(soon()).value();
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_TRUE(mentions(plan[0], R"("name": "slot")")) << plan[0];
   EXPECT_FALSE(mentions(plan[0], R"("name": "wake")")) << plan[0];
   Worker another(url());
-  EXPECT_TRUE(try_origin(url()).value()->steward()->plan(soon()).value().empty());
+  EXPECT_TRUE(try_store(url()).value()->admin()->plan(soon()).value().empty());
 }
 
 TEST_F(JobsOfMongo, jobs_of_two_collections_know_nothing_of_each_other) {
@@ -76,12 +76,12 @@ TEST_F(JobsOfMongo, the_lock_of_a_taker_that_died_after_it_had_it_is_given_back)
   Caller lease(url());
   const JobId id = worker.enqueue("k", {.lock_ttl = 1h, .lock_fixed = true}).id;
   ASSERT_FALSE(worker.try_claim("dead", 1ms));
-  EXPECT_EQ(lease.acquire("k", "x").holder, "dead");
+  EXPECT_EQ(lease.acquire("k", "x").owner, "dead");
   Claimed claimed;
   ASSERT_TRUE(await([&] { return (claimed = worker.claim("w1")).what != Got::nothing; }));
   EXPECT_EQ(claimed.what, Got::running) << "it is not dropped for the lock that its own taker had";
   EXPECT_EQ(claimed.job.id, id);
-  EXPECT_EQ(lease.acquire("k", "x").holder, "w1");
+  EXPECT_EQ(lease.acquire("k", "x").owner, "w1");
 }
 
 // Whoever takes over a claim that ran out gives the old lease back: its holder must be out before.
@@ -101,7 +101,7 @@ TEST_F(JobsOfMongo, a_claim_that_is_being_taken_over_is_its_holders_no_more) {
   EXPECT_TRUE(claimed.recovered);
   EXPECT_EQ(claimed.job.crashes, 1) << "the one who took over had not started it";
   EXPECT_EQ(claimed.job.attempt, 2);
-  EXPECT_EQ(lease.acquire("k", "x").holder, "w1");
+  EXPECT_EQ(lease.acquire("k", "x").owner, "w1");
 }
 
 // The job is finished, its lease is not released, and nobody says that it is over.
@@ -160,7 +160,7 @@ TEST_F(JobsOfMongo, a_tick_whose_enqueuer_died_half_way_is_taken_all_the_same) {
   EXPECT_EQ(again("queued").id, queued);
   EXPECT_EQ(worker.engine().tick("queued", soon()).value().tick, 7) << "what was left is done";
   EXPECT_EQ(worker.enqueue("k", {.tick_name = "queued", .tick = 8}).what, Told::enqueued);
-  for (const char* holder : {"w1", "w2"}) worker.finish(worker.claim(holder));
+  for (const char* owner : {"w1", "w2"}) worker.finish(worker.claim(owner));
 
   EXPECT_TRUE(worker.engine().change(enqueue_and_die("removed"), JobChange::remove, "olga", soon()));
   EXPECT_EQ(again("removed").what, Told::duplicate);
@@ -180,7 +180,7 @@ TEST_F(JobsOfMongo, ids_go_on_where_they_were_if_their_counter_is_lost) {
   EXPECT_LT(first, second);
   mongo(R"({"insert": "locks.holdfast_jobs", "documents": [{"_id": {"$numberLong": "1000000"}}]})");
   mongo(R"({"delete": "locks.holdfast_log", "deletes": [{"q": {"_id": "jobs"}, "limit": 1}]})");
-  EXPECT_EQ(number(worker.enqueue("k").id), 1'000'001u);
+  EXPECT_EQ(to_number(worker.enqueue("k").id), 1'000'001u);
 }
 
 // Somebody is deciding about it, by what it was: that one has to see that it is another now.

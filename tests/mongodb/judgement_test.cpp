@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::about;
 
-Site judged_site() {
+StoreConfig judged_config() {
   return {.options = {.uri = {}},
           .uri = nullptr,
           .database = "app",
@@ -19,10 +19,10 @@ Site judged_site() {
           .secrets = {},
           .client = "0123456789abcdef"};
 }
-const Hello set{.set = "rs0"};
+const ServerProbe set{.set = "rs0"};
 
-Diagnosis judged(const Facts& facts, const Hello& hello = set) {
-  return diagnosis_of(hello, facts, judged_site());
+Diagnosis judged(const Facts& facts, const ServerProbe& probe = set) {
+  return diagnosis_of(probe, facts, judged_config());
 }
 
 void expect(const Diagnosis& diagnosis, std::string_view topic, Weight weight) {
@@ -86,7 +86,7 @@ TEST(JudgementOfMongo, rights_that_are_missing_and_rights_that_reach_too_far_are
 }
 
 TEST(JudgementOfMongo, the_way_to_another_machine_is_looked_at) {
-  Site there = judged_site();
+  StoreConfig there = judged_config();
   there.local = false;
   expect(diagnosis_of(set, {}, there), "mongodb.tls", Weight::warning);
   there.tls = true;
@@ -94,12 +94,12 @@ TEST(JudgementOfMongo, the_way_to_another_machine_is_looked_at) {
   expect(diagnosis_of(set, {}, there), "mongodb.tls", Weight::warning);
   there.verified = true;
   EXPECT_FALSE(about(diagnosis_of(set, {}, there), "mongodb.tls"));
-  EXPECT_FALSE(about(diagnosis_of(set, {}, judged_site()), "mongodb.tls"));
+  EXPECT_FALSE(about(diagnosis_of(set, {}, judged_config()), "mongodb.tls"));
 }
 
 TEST(JudgementOfMongo, the_way_to_a_member_on_another_machine_is_looked_at_too) {
-  Site here = judged_site();
-  const Hello spread{.set = "rs0", .elsewhere = "db.example:27017"};
+  StoreConfig here = judged_config();
+  const ServerProbe spread{.set = "rs0", .elsewhere = "db.example:27017"};
   EXPECT_FALSE(about(diagnosis_of(spread, {}, here), "mongodb.tls")) << "it is not talked to";
   here.plaintext_allowed = true;
   expect(diagnosis_of(spread, {}, here), "mongodb.tls", Weight::warning);
@@ -110,7 +110,7 @@ TEST(JudgementOfMongo, the_way_to_a_member_on_another_machine_is_looked_at_too) 
 }
 
 TEST(JudgementOfMongo, a_server_that_anybody_reaches_without_a_password_is_warned_of) {
-  Site there = judged_site();
+  StoreConfig there = judged_config();
   expect(diagnosis_of(set, {.let_in = true, .open = true}, there), "mongodb.no-password", Weight::warning);
   EXPECT_FALSE(about(diagnosis_of(set, {.let_in = true}, there), "mongodb.no-password"));
   there.local = false;

@@ -76,8 +76,8 @@ TEST_F(MongoLock, a_document_that_a_validator_does_not_take_harms_no_other_of_it
   Caller caller(beside());
   std::vector<Request> requests;
   for (const char* key : {"a", "b", "c"})
-    requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
-  const auto told = ask_together(caller.store(), requests);
+    requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1h});
+  const auto told = ask_together(caller.connection(), requests);
   ASSERT_FALSE(told[1]);
   EXPECT_EQ(told[1].error().code, Errc::refused) << told[1].error().detail;
   for (const std::size_t good : {0u, 2u}) {
@@ -94,7 +94,7 @@ TEST_F(MongoLock, what_ruby_holds_is_busy_for_us_and_named) {
   ASSERT_TRUE(ruby_.acquire("k"));
   const Reply reply = caller.acquire("k", "ann");
   EXPECT_EQ(reply.verdict, Verdict::busy);
-  EXPECT_EQ(reply.holder, "web1:123:456");
+  EXPECT_EQ(reply.owner, "web1:123:456");
   EXPECT_GT(reply.remaining, 5s);
   EXPECT_LT(reply.remaining, 12s);
   ruby_.release("k");
@@ -117,7 +117,7 @@ TEST_F(MongoLock, a_list_or_a_hash_of_rubys_is_the_text_that_it_makes_of_it) {
   Caller caller(beside());
   for (const char* key : {"a/1/2/c", "a=1&b=2"}) {
     ASSERT_TRUE(ruby_.acquire(key));
-    EXPECT_EQ(caller.acquire(key, "ann").holder, "web1:123:456");
+    EXPECT_EQ(caller.acquire(key, "ann").owner, "web1:123:456");
   }
 }
 
@@ -143,7 +143,7 @@ TEST_F(MongoLock, a_lease_that_ruby_made_its_own_is_lost_with_the_next_renewal) 
   EXPECT_EQ(reply.verdict, Verdict::lost);
   EXPECT_TRUE(mentions(ruby_.all("k"), "web1:123:456")) << "left to Ruby";
   EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::busy);
-  EXPECT_EQ(caller.acquire("k", "bob").holder, "web1:123:456");
+  EXPECT_EQ(caller.acquire("k", "bob").owner, "web1:123:456");
 }
 
 TEST_F(MongoLock, release_all_from_ruby_takes_ours_and_is_told_by_renewal_and_release) {
@@ -165,7 +165,7 @@ TEST_F(MongoLock, what_has_expired_is_in_nobodys_way) {
   let_pass(5ms);
   EXPECT_TRUE(ruby_.acquire("k"));
   EXPECT_TRUE(mentions(ruby_.all("k"), "\"owner\" : \"ann\"")) << "ours is left as the gem leaves its own";
-  EXPECT_EQ(caller.acquire("k", "bob").holder, "web1:123:456");
+  EXPECT_EQ(caller.acquire("k", "bob").owner, "web1:123:456");
 }
 
 // Ruby's clock may be behind the server's: a document that has just expired still counts.
@@ -297,20 +297,20 @@ TEST_F(MongoLock, rubys_locks_are_listed_without_a_token) {
   const auto rows = caller.list({}).leases;
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0].key, "a");
-  EXPECT_EQ(rows[0].holder, "web1:123:456");
+  EXPECT_EQ(rows[0].owner, "web1:123:456");
   EXPECT_EQ(rows[0].token, no_token);
-  EXPECT_EQ(rows[1].holder, "ann");
+  EXPECT_EQ(rows[1].owner, "ann");
   EXPECT_NE(rows[1].token, no_token);
   EXPECT_EQ(caller.list({.prefix = "c", .exact = true}).leases.size(), 1u);
   EXPECT_EQ(caller.list({.after = "a", .limit = 1}).leases.at(0).key, "b");
 }
 
 TEST_F(MongoLock, init_makes_the_indexes_as_ensure_indexes_did) {
-  const auto steward = try_origin(beside()).value()->steward();
-  const auto planned = steward->plan(soon()).value();
+  const auto admin = try_store(beside()).value()->admin();
+  const auto planned = admin->plan(soon()).value();
   ASSERT_EQ(planned.size(), 2u);
-  EXPECT_EQ(steward->init(soon()).value(), planned);
-  EXPECT_TRUE(steward->plan(soon()).value().empty());
+  EXPECT_EQ(admin->init(soon()).value(), planned);
+  EXPECT_TRUE(admin->plan(soon()).value().empty());
   const std::string indexes = mongo(R"({"listIndexes": "locks"})");
   EXPECT_TRUE(mentions(indexes, "\"key_1_owner_1_expires_at_1\"")) << indexes;
   EXPECT_TRUE(mentions(indexes, "\"ttl_1\", \"expireAfterSeconds\" : 0")) << indexes;
@@ -323,7 +323,7 @@ TEST_F(MongoLock, a_purge_clears_what_has_expired) {
   Caller caller(beside());
   ruby_.insert("old", -30s);
   ASSERT_TRUE(ruby_.acquire("new"));
-  caller.origin().steward()->purge({.free_for = 10s}, soon()).value();
+  caller.store().admin()->purge({.free_for = 10s}, soon()).value();
   EXPECT_FALSE(mentions(ruby_.all("old"), "owner"));
   EXPECT_TRUE(mentions(ruby_.all("new"), "owner"));
 }
@@ -333,7 +333,7 @@ TEST_F(MongoLock, a_purge_of_all_that_is_free_takes_what_expired_just_now) {
   ruby_.insert("old", -1ms);
   ASSERT_TRUE(ruby_.acquire("new"));
   Client client = open(beside());
-  Operator(client).purge({.free_for = 0s});
+  Admin(client).purge({.free_for = 0s});
   EXPECT_FALSE(mentions(ruby_.all("old"), "owner"));
   EXPECT_TRUE(mentions(ruby_.all("new"), "owner"));
 }

@@ -8,7 +8,7 @@ namespace {
 class PurgeOfMongo : public MongoTest {
  protected:
   Purged purge(Caller& caller, Millis log_older_than = never) {
-    return caller.origin().steward()->purge({0ms, log_older_than}, soon()).value();
+    return caller.store().admin()->purge({0ms, log_older_than}, soon()).value();
   }
 };
 
@@ -34,7 +34,7 @@ TEST_F(PurgeOfMongo, a_log_that_is_in_both_places_is_told_once) {
   Caller caller(url());
   const Token token = caller.acquire("k", "ann").token;
   caller.evict("k", token, "why");
-  const std::string number = std::to_string(holdfast::number(token));
+  const std::string number = std::to_string(holdfast::to_number(token));
   mongo(R"({"insert": "locks.holdfast_log", "documents": [{"_id": {"key": "k"}, "key": "k", "event": "broken",
             "at": {"$date": "2026-01-01T00:00:00Z"}, "token": {"$numberLong": ")" +
         number + R"("}}]})");
@@ -45,11 +45,11 @@ TEST_F(PurgeOfMongo, a_new_key_starts_behind_all_that_are_gone) {
   mongo(R"({"insert": "locks.holdfast_log",
             "documents": [{"_id": "purged", "token": {"$numberLong": "8000000000000000000"}}]})");
   Caller caller(url());
-  EXPECT_EQ(number(caller.acquire("k", "ann").token), 8'000'000'000'000'000'001u);
-  const Request batch[] = {{.verb = Verb::acquire, .key = {"l"}, .holder = {"ann"}, .ttl = 1h},
-                           {.verb = Verb::acquire, .key = {"m"}, .holder = {"ann"}, .ttl = 1h}};
+  EXPECT_EQ(to_number(caller.acquire("k", "ann").token), 8'000'000'000'000'000'001u);
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"l"}, .owner = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"m"}, .owner = {"ann"}, .ttl = 1h}};
   for (const Reply& reply : caller.ask_all({batch[0], batch[1]}))
-    EXPECT_EQ(number(reply.token), 8'000'000'000'000'000'001u);
+    EXPECT_EQ(to_number(reply.token), 8'000'000'000'000'000'001u);
 }
 
 TEST_F(PurgeOfMongo, how_far_tokens_had_come_is_written_before_a_key_goes) {
@@ -59,7 +59,7 @@ TEST_F(PurgeOfMongo, how_far_tokens_had_come_is_written_before_a_key_goes) {
   let_pass(2ms);
   EXPECT_EQ(purge(caller).keys, 1u);
   EXPECT_TRUE(mentions(mongo(R"({"find": "locks.holdfast_log", "filter": {"_id": "purged"}})"),
-                       std::to_string(number(token))));
+                       std::to_string(to_number(token))));
 }
 
 TEST_F(PurgeOfMongo, a_key_whose_token_is_ahead_of_the_clock_stays) {
@@ -67,7 +67,7 @@ TEST_F(PurgeOfMongo, a_key_whose_token_is_ahead_of_the_clock_stays) {
             "token": {"$numberLong": "8000000000000000000"}, "expires_at": {"$date": "2026-01-01T00:00:00Z"}}]})");
   Caller caller(url());
   EXPECT_EQ(purge(caller).keys, 0u);
-  EXPECT_EQ(number(caller.acquire("k", "ann").token), 8'000'000'000'000'000'001u);
+  EXPECT_EQ(to_number(caller.acquire("k", "ann").token), 8'000'000'000'000'000'001u);
 }
 
 }  // namespace

@@ -51,10 +51,10 @@ TEST_F(RacingOfMongo, so_has_each_of_many_fresh_keys_in_batches) {
         for (std::size_t i = first; i < first + keys; ++i) names.push_back("key " + std::to_string(i));
         std::vector<Request> requests;
         for (const std::string& name : names)
-          requests.push_back({.verb = Verb::acquire, .key = {name}, .holder = {me}, .ttl = 1h});
+          requests.push_back({.verb = Verb::acquire, .key = {name}, .owner = {me}, .ttl = 1h});
         start.arrive_and_wait();
         std::vector<Reply> replies(requests.size());
-        if (!caller.store().apply(requests, replies, soon())) ++failures;
+        if (!caller.connection().apply(requests, replies, soon())) ++failures;
         for (std::size_t i = 0; i < replies.size(); ++i)
           if (replies[i].verdict == Verdict::granted) ++winners[first + i];
       }

@@ -16,8 +16,8 @@ class ServerOfMongo : public MongoTest {
 };
 
 TEST_F(ServerOfMongo, nothing_has_to_be_made_but_the_indexes_of_jobs) {
-  const auto origin = try_origin(url()).value();
-  const auto plan = origin->steward()->plan(soon()).value();
+  const auto store = try_store(url()).value();
+  const auto plan = store->admin()->plan(soon()).value();
   ASSERT_EQ(plan.size(), 1u);
   EXPECT_TRUE(mentions(plan[0], R"("createIndexes": "locks.holdfast_jobs")")) << plan[0];
   EXPECT_FALSE(mentions(mongo(R"({"listCollections": 1})"), "locks")) << "a plan makes nothing";
@@ -66,8 +66,8 @@ TEST_F(ServerOfMongo, a_document_that_a_validator_does_not_take_harms_no_other_o
   Caller caller(url());
   std::vector<Request> requests;
   for (const char* key : {"a", "b", "b", "c"})
-    requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
-  const auto told = ask_together(caller.store(), requests);
+    requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1h});
+  const auto told = ask_together(caller.connection(), requests);
   for (const std::size_t bad : {1u, 2u}) {
     ASSERT_FALSE(told[bad]);
     EXPECT_EQ(told[bad].error().code, Errc::refused) << told[bad].error().detail;
@@ -77,8 +77,8 @@ TEST_F(ServerOfMongo, a_document_that_a_validator_does_not_take_harms_no_other_o
     ASSERT_TRUE(told[good]) << told[good].error().detail;
     EXPECT_EQ(told[good]->verdict, Verdict::granted);
   }
-  EXPECT_EQ(caller.acquire("a", "bob").holder, "ann");
-  EXPECT_EQ(caller.acquire("c", "bob").holder, "ann");
+  EXPECT_EQ(caller.acquire("a", "bob").owner, "ann");
+  EXPECT_EQ(caller.acquire("c", "bob").owner, "ann");
   EXPECT_EQ(caller.try_acquire("b").error().code, Errc::refused) << "alone nothing has happened";
 }
 
@@ -93,7 +93,7 @@ TEST_F(ServerOfMongo, a_collision_that_does_not_end_ends_with_the_time_of_the_ca
     ASSERT_FALSE(reply);
     EXPECT_TRUE(reply.error().retryable()) << reply.error().detail;
   }
-  EXPECT_EQ(caller.acquire("k", "bob").holder, "ann") << "it answers again";
+  EXPECT_EQ(caller.acquire("k", "bob").owner, "ann") << "it answers again";
 }
 
 TEST_F(ServerOfMongo, a_server_alone_is_told_of_and_has_no_bell) {

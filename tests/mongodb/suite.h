@@ -36,57 +36,57 @@ inline double status_of(const MongoAddress& server, const std::string& section, 
 
 // What becomes of the attempt to open a store there.
 inline Status try_connect(const std::string& url, Instant until = soon()) {
-  auto origin = try_origin(url);
-  if (!origin) return std::move(origin).error();
-  auto store = (*origin)->connect(until);
+  auto store = try_store(url);
   if (!store) return std::move(store).error();
-  return ok();
+  auto connection = (*store)->connect(until);
+  if (!connection) return std::move(connection).error();
+  return Status{};
 }
 
 // One client with one connection.
 class Caller {
  public:
   explicit Caller(const std::string& url)
-      : origin_(try_origin(url).value()), store_(origin_->connect(soon()).value()) {}
+      : store_(try_store(url).value()), connection_(store_->connect(soon()).value()) {}
 
   Result<Reply> try_ask(const Request& request, Instant until = soon()) {
     Reply reply;
-    const Status status = store_->apply({&request, 1}, {&reply, 1}, until);
+    const Status status = connection_->apply({&request, 1}, {&reply, 1}, until);
     if (!status) return status.error();
     return reply;
   }
   Reply ask(const Request& request) { return try_ask(request).value(); }
   std::vector<Reply> ask_all(const std::vector<Request>& requests) {
     std::vector<Reply> replies(requests.size());
-    const Status status = store_->apply(requests, replies, soon());
+    const Status status = connection_->apply(requests, replies, soon());
     if (!status) throw Failure(status.error());
     return replies;
   }
 
-  Reply acquire(std::string_view key, std::string_view holder, Millis ttl = 1h, Millis place = 0ms) {
-    return ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = ttl, .place = place});
+  Reply acquire(std::string_view key, std::string_view owner, Millis ttl = 1h, Millis place = 0ms) {
+    return ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place});
   }
-  Result<Reply> try_acquire(std::string_view key, std::string_view holder = "ann", Instant until = soon()) {
-    return try_ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h}, until);
+  Result<Reply> try_acquire(std::string_view key, std::string_view owner = "ann", Instant until = soon()) {
+    return try_ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1h}, until);
   }
-  Reply renew(std::string_view key, std::string_view holder, Token token = no_token, Millis ttl = 1h) {
-    return ask({.verb = Verb::renew, .key = {key}, .holder = {holder}, .token = token, .ttl = ttl});
+  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Millis ttl = 1h) {
+    return ask({.verb = Verb::renew, .key = {key}, .owner = {owner}, .token = token, .ttl = ttl});
   }
-  Reply release(std::string_view key, std::string_view holder, Token token = no_token) {
-    return ask({.verb = Verb::release, .key = {key}, .holder = {holder}, .token = token});
+  Reply release(std::string_view key, std::string_view owner, Token token = no_token) {
+    return ask({.verb = Verb::release, .key = {key}, .owner = {owner}, .token = token});
   }
   Reply evict(std::string_view key, Token token, std::string_view why) {
-    return ask({.verb = Verb::evict, .key = {key}, .holder = {"op"}, .token = token, .note = why});
+    return ask({.verb = Verb::evict, .key = {key}, .owner = {"op"}, .token = token, .note = why});
   }
-  Page list(const Query& query) { return store_->list(query, soon()).value(); }
-  Traits examine() { return store_->examine(soon()).value(); }
+  Page list(const Query& query) { return connection_->list(query, soon()).value(); }
+  Traits examine() { return connection_->examine(soon()).value(); }
 
+  StoreConnection& connection() { return *connection_; }
   Store& store() { return *store_; }
-  Origin& origin() { return *origin_; }
 
  private:
-  const std::shared_ptr<Origin> origin_;
-  const std::unique_ptr<Store> store_;
+  const std::shared_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
 };
 
 // A database of its own in the server that the tests share.

@@ -71,7 +71,7 @@ TEST_F(TlsOfMongo, a_large_batch_and_a_long_answer_pass) {
   for (int i = 0; i < 300; ++i) keys.push_back(std::string(400, 'k') + std::to_string(i));
   std::vector<Request> requests;
   for (const std::string& key : keys)
-    requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
+    requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1h});
   for (const Reply& reply : caller.ask_all(requests)) EXPECT_EQ(reply.verdict, Verdict::granted);
   EXPECT_EQ(caller.list({}).leases.size(), keys.size());
 }
@@ -173,15 +173,15 @@ class TlsOfMongoSet : public TlsOfMongo {
         {"localhost:" + std::to_string(to_seed.port()), "localhost:" + std::to_string(to_primary.port())});
     return try_connect(trusting(to_seed.port()) + "&replicaSet=rs0");
   }
-  std::string hello_of(std::string Places::*me) const {
+  std::string probe_of(std::string Places::*me) const {
     const Places& all = known_.get();
     return hello_of_set(all.*me, all.primary, {all.seed, all.primary});
   }
 
   std::promise<Places> places_;  // as the proxies have them, which are made after the members
   const std::shared_future<Places> known_{places_.get_future()};
-  const FakeMember primary_{[this](const std::string&) { return hello_of(&Places::primary); }};
-  const FakeMember seed_{[this](const std::string&) { return hello_of(&Places::seed); }};
+  const FakeMember primary_{[this](const std::string&) { return probe_of(&Places::primary); }};
+  const FakeMember seed_{[this](const std::string&) { return probe_of(&Places::seed); }};
 };
 
 TEST_F(TlsOfMongoSet, a_member_that_a_seed_names_is_followed_if_it_proves_its_name) {

@@ -16,14 +16,14 @@ class TopologyOfMongo : public ::testing::Test {
   std::string url(const std::string& parameters = "") const {
     return "mongodb://" + user_ + seed_.place() + "/app?replicaSet=rs0" + parameters;
   }
-  std::string hello_of(const std::string& me) const {
+  std::string probe_of(const std::string& me) const {
     return hello_of_set(me, elsewhere(), {seed_.place(), elsewhere()});
   }
 
   std::string user_ = "ann:s3cr3t@";
   const Status loaded_ = mongodb::load_mongoc();
-  const FakeMember primary_{[this](const std::string&) { return hello_of(elsewhere()); }};
-  const FakeMember seed_{[this](const std::string&) { return hello_of(seed_.place()); }};
+  const FakeMember primary_{[this](const std::string&) { return probe_of(elsewhere()); }};
+  const FakeMember seed_{[this](const std::string&) { return probe_of(seed_.place()); }};
 };
 
 TEST_F(TopologyOfMongo, nothing_is_said_in_plaintext_to_a_member_on_another_machine) {
@@ -46,7 +46,7 @@ TEST_F(TopologyOfMongo, whoever_says_tls_false_or_unsafe_follows_it) {
 
 TEST_F(TopologyOfMongo, doctor_tells_of_a_member_that_is_talked_to_in_plaintext) {
   user_ = "";
-  const Diagnosis diagnosis = try_origin(url("&tls=false")).value()->steward()->diagnose(soon()).value();
+  const Diagnosis diagnosis = try_store(url("&tls=false")).value()->admin()->diagnose(soon()).value();
   ASSERT_TRUE(has(diagnosis, "mongodb.tls", Weight::warning));
   EXPECT_TRUE(mentions(the(diagnosis, "mongodb.tls").what, elsewhere()));
 }

@@ -110,7 +110,7 @@ TEST_F(TroubleOfMongo, a_frozen_server_holds_nobody_up) {
   const Instant before = BootClock::now();
   const auto reply = caller.try_acquire("k", "bob", before + 2s);  // so that it is sent, however busy we are
   const auto fresh = try_connect(url(), BootClock::now() + 300ms);
-  const auto listed = caller.store().list({}, BootClock::now() + 300ms);
+  const auto listed = caller.connection().list({}, BootClock::now() + 300ms);
   const Instant after = BootClock::now();
   server_->resume();
   ASSERT_FALSE(reply);
@@ -129,10 +129,10 @@ TEST_F(TroubleOfMongo, an_acquire_that_a_frozen_server_reads_too_late_grants_not
   const auto late = [&](const std::vector<std::string>& keys) {
     std::vector<Request> requests;
     for (const std::string& key : keys)
-      requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ghost"}, .ttl = 1h});
+      requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ghost"}, .ttl = 1h});
     std::vector<Reply> replies(requests.size());
     server_->pause();
-    const Status status = caller.store().apply(requests, replies, BootClock::now() + 2500ms);
+    const Status status = caller.connection().apply(requests, replies, BootClock::now() + 2500ms);
     server_->resume();
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, Errc::in_doubt) << status.error().detail;
@@ -148,7 +148,7 @@ TEST_F(TroubleOfMongo, an_acquire_that_a_frozen_server_reads_too_late_grants_not
   late({"new"});
   caller.acquire("warm", "ann");  // a new connection
   late({"one", "two"});
-  for (const LeaseRow& row : other.list({}).leases) EXPECT_NE(row.holder, "ghost") << row.key;
+  for (const LeaseRow& row : other.list({}).leases) EXPECT_NE(row.owner, "ghost") << row.key;
 }
 
 // After a long pause we know its clock less well, and a call with little time may seem late to the server.
@@ -157,9 +157,9 @@ TEST_F(TroubleOfMongo, a_batch_that_seems_late_is_told_granted_only_if_it_was_pr
   const auto ask = [&](Millis ttl, Millis time) {
     std::vector<Request> requests;
     for (const char* key : {"a", "b"})
-      requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = ttl});
+      requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = ttl});
     std::vector<Reply> replies(2);
-    const Status status = caller.store().apply(requests, replies, BootClock::now() + time);
+    const Status status = caller.connection().apply(requests, replies, BootClock::now() + time);
     return status ? replies : std::vector<Reply>();
   };
   ASSERT_FALSE(ask(10min, 20s).empty());

@@ -7,20 +7,20 @@ namespace holdfast::test {
 namespace {
 
 Error refused(const std::string& url) {
-  const auto origin = try_origin(url);
-  return origin ? Error{Errc::in_doubt, "it was taken"} : origin.error();
+  const auto store = try_store(url);
+  return store ? Error{Errc::in_doubt, "it was taken"} : store.error();
 }
 
 TEST(UrlOfMongo, names_the_store_without_its_password) {
-  const auto origin = try_origin("mongodb://ann:s3cr3t@localhost:1234/app?collection=jobs").value();
-  EXPECT_EQ(origin->name(), "mongodb://localhost:1234/app?collection=jobs");
-  EXPECT_EQ(origin->client().size(), 16u);
+  const auto store = try_store("mongodb://ann:s3cr3t@localhost:1234/app?collection=jobs").value();
+  EXPECT_EQ(store->name(), "mongodb://localhost:1234/app?collection=jobs");
+  EXPECT_EQ(store->client().size(), 16u);
 }
 
 TEST(UrlOfMongo, hosts_options_and_layout_are_read) {
-  const auto origin =
-      try_origin("mongodb://127.0.0.1:1,localhost:2/app?replicaSet=rs0&layout=mongo-lock&w=majority").value();
-  EXPECT_EQ(origin->name(), "mongodb://127.0.0.1:1,localhost:2/app?collection=locks&layout=mongo-lock");
+  const auto store =
+      try_store("mongodb://127.0.0.1:1,localhost:2/app?replicaSet=rs0&layout=mongo-lock&w=majority").value();
+  EXPECT_EQ(store->name(), "mongodb://127.0.0.1:1,localhost:2/app?collection=locks&layout=mongo-lock");
 }
 
 TEST(UrlOfMongo, what_means_nothing_is_refused) {
@@ -59,13 +59,13 @@ TEST(UrlOfMongo, no_error_repeats_a_password) {
 TEST(UrlOfMongo, another_machine_needs_a_word_about_tls) {
   EXPECT_EQ(refused("mongodb://db.example/app").code, Errc::refused);
   EXPECT_EQ(refused("mongodb://localhost,db.example/app").code, Errc::refused);
-  EXPECT_TRUE(try_origin("mongodb://db.example/app?tls=true"));
-  EXPECT_TRUE(try_origin("mongodb://db.example/app?tls=false"));
-  EXPECT_TRUE(try_origin("mongodb://db.example/app?unsafe=allow"));
-  EXPECT_TRUE(try_origin("mongodb://db.example/app?accept=mongodb.tls"));
+  EXPECT_TRUE(try_store("mongodb://db.example/app?tls=true"));
+  EXPECT_TRUE(try_store("mongodb://db.example/app?tls=false"));
+  EXPECT_TRUE(try_store("mongodb://db.example/app?unsafe=allow"));
+  EXPECT_TRUE(try_store("mongodb://db.example/app?accept=mongodb.tls"));
   EXPECT_EQ(refused("mongodb://db.example/app?accept=mongodb.router").code, Errc::refused);
-  EXPECT_TRUE(try_origin("mongodb://127.0.0.1,localhost,[::1]/app"));
-  EXPECT_TRUE(try_origin("mongodb://%2Ftmp%2Fmongodb.sock/app"));
+  EXPECT_TRUE(try_store("mongodb://127.0.0.1,localhost,[::1]/app"));
+  EXPECT_TRUE(try_store("mongodb://%2Ftmp%2Fmongodb.sock/app"));
 }
 
 TEST(UrlOfMongo, certificates_that_prove_nothing_are_refused) {
@@ -73,8 +73,8 @@ TEST(UrlOfMongo, certificates_that_prove_nothing_are_refused) {
                           "tlsAllowInvalidHostnames=true", "sslAllowInvalidCertificates=true"}) {
     const std::string url = std::string("mongodb://db.example/app?tls=true&") + lax;
     EXPECT_EQ(refused(url).code, Errc::refused) << lax;
-    EXPECT_TRUE(try_origin(url + "&unsafe=allow")) << lax;
-    EXPECT_TRUE(try_origin(url + "&accept=mongodb.tls")) << lax;
+    EXPECT_TRUE(try_store(url + "&unsafe=allow")) << lax;
+    EXPECT_TRUE(try_store(url + "&accept=mongodb.tls")) << lax;
     EXPECT_EQ(refused(url + "&accept=mongodb.ttl-index").code, Errc::refused) << lax;
   }
 }
@@ -91,12 +91,12 @@ class CollectionsOfMongo : public MongoTest {};
 TEST_F(CollectionsOfMongo, are_chosen_by_a_name_of_ours_or_their_own) {
   Caller caller(with(url(), "collections=other:other_locks,third:third_locks"));
   const auto ask = [&](std::string_view table) {
-    const auto origin = caller.origin().in(table).value();
-    const auto store = origin->connect(soon()).value();
-    const Request request{.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h};
+    const auto store = caller.store().in(table).value();
+    const auto connection = store->connect(soon()).value();
+    const Request request{.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h};
     Reply reply;
-    EXPECT_TRUE(store->apply({&request, 1}, {&reply, 1}, soon()));
-    return origin->name();
+    EXPECT_TRUE(connection->apply({&request, 1}, {&reply, 1}, soon()));
+    return store->name();
   };
   caller.acquire("k", "ann");
   EXPECT_TRUE(mentions(ask("other"), "?collection=other_locks"));
@@ -105,12 +105,12 @@ TEST_F(CollectionsOfMongo, are_chosen_by_a_name_of_ours_or_their_own) {
   for (const char* name : {"\"locks\"", "\"other_locks\"", "\"plain\""})
     EXPECT_TRUE(mentions(made, name)) << made;
   EXPECT_FALSE(mentions(made, "third_locks")) << made;
-  EXPECT_EQ(caller.origin().in("a$b").error().code, Errc::invalid);
+  EXPECT_EQ(caller.store().in("a$b").error().code, Errc::invalid);
 }
 
 TEST_F(CollectionsOfMongo, are_given_to_the_library_as_a_map) {
-  const auto origin = mongodb::origin({.uri = url(), .collections = {{"other", "other_locks"}}}).value();
-  EXPECT_TRUE(mentions(origin->in("other").value()->name(), "?collection=other_locks"));
+  const auto store = mongodb::store({.uri = url(), .collections = {{"other", "other_locks"}}}).value();
+  EXPECT_TRUE(mentions(store->in("other").value()->name(), "?collection=other_locks"));
 }
 
 }  // namespace

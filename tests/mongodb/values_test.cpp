@@ -20,10 +20,10 @@ TEST_F(ValuesOfMongo, a_key_a_holder_and_a_note_are_only_ever_texts) {
   Caller caller(url());
   for (const std::string& name : odd_names()) {
     const Reply mine =
-        caller.ask({.verb = Verb::acquire, .key = {name}, .holder = {name}, .ttl = 1h, .note = name});
+        caller.ask({.verb = Verb::acquire, .key = {name}, .owner = {name}, .ttl = 1h, .note = name});
     EXPECT_EQ(mine.verdict, Verdict::granted) << name;
-    EXPECT_EQ(mine.holder, name);
-    EXPECT_EQ(caller.acquire(name, "somebody else").holder, name);
+    EXPECT_EQ(mine.owner, name);
+    EXPECT_EQ(caller.acquire(name, "somebody else").owner, name);
     EXPECT_EQ(caller.renew(name, name, mine.token).verdict, Verdict::granted) << name;
     EXPECT_EQ(caller.renew(name, "$owner").verdict, Verdict::lost) << name;
     EXPECT_EQ(caller.release(name, "$owner").verdict, Verdict::lost) << name;
@@ -31,7 +31,7 @@ TEST_F(ValuesOfMongo, a_key_a_holder_and_a_note_are_only_ever_texts) {
   const auto rows = caller.list({}).leases;
   ASSERT_EQ(rows.size(), odd_names().size());
   for (const LeaseRow& row : rows) {
-    EXPECT_EQ(row.holder, row.key);
+    EXPECT_EQ(row.owner, row.key);
     EXPECT_EQ(row.note, row.key);
     EXPECT_EQ(caller.list({.prefix = row.key, .exact = true}).leases.size(), 1u) << row.key;
     EXPECT_EQ(caller.evict(row.key, row.token, row.key).verdict, Verdict::released);
@@ -43,14 +43,14 @@ TEST_F(ValuesOfMongo, so_are_they_in_a_batch) {
   Caller caller(url()), other(url());
   std::vector<Request> acquires, waits, renewals, foreign, releases;
   for (const std::string& name : odd_names()) {
-    acquires.push_back({.verb = Verb::acquire, .key = {name}, .holder = {name}, .ttl = 1h, .note = name});
-    waits.push_back({.verb = Verb::acquire, .key = {name}, .holder = {"$owner"}, .ttl = 1h, .place = 1h});
-    renewals.push_back({.verb = Verb::renew, .key = {name}, .holder = {name}, .ttl = 1h});
-    foreign.push_back({.verb = Verb::release, .key = {name}, .holder = {"$owner"}});
-    releases.push_back({.verb = Verb::release, .key = {name}, .holder = {name}});
+    acquires.push_back({.verb = Verb::acquire, .key = {name}, .owner = {name}, .ttl = 1h, .note = name});
+    waits.push_back({.verb = Verb::acquire, .key = {name}, .owner = {"$owner"}, .ttl = 1h, .place = 1h});
+    renewals.push_back({.verb = Verb::renew, .key = {name}, .owner = {name}, .ttl = 1h});
+    foreign.push_back({.verb = Verb::release, .key = {name}, .owner = {"$owner"}});
+    releases.push_back({.verb = Verb::release, .key = {name}, .owner = {name}});
   }
   const auto all = [&](Caller& who, const std::vector<Request>& requests, Verdict verdict) {
-    for (const Reply& reply : who.ask_all(requests)) EXPECT_EQ(reply.verdict, verdict) << reply.holder;
+    for (const Reply& reply : who.ask_all(requests)) EXPECT_EQ(reply.verdict, verdict) << reply.owner;
   };
   all(caller, acquires, Verdict::granted);
   all(other, waits, Verdict::busy);
@@ -58,7 +58,7 @@ TEST_F(ValuesOfMongo, so_are_they_in_a_batch) {
   all(caller, foreign, Verdict::lost);
   for (const LeaseRow& row : caller.list({}).leases) EXPECT_EQ(row.note, row.key);
   for (const PlaceRow& row : caller.list({.what = Query::What::places}).places)
-    EXPECT_EQ(row.holder, "$owner");
+    EXPECT_EQ(row.owner, "$owner");
   all(caller, releases, Verdict::released);
   all(caller, releases, Verdict::lost);
 }
@@ -69,10 +69,10 @@ TEST_F(ValuesOfMongo, a_key_that_comes_often_in_a_batch_is_answered_in_order) {
   std::vector<Request> requests;
   for (int i = 0; i < 5; ++i) {
     for (const char* key : {"x", "y"}) {
-      requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
-      requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"bob"}, .ttl = 1h});
-      requests.push_back({.verb = Verb::release, .key = {key}, .holder = {"ann"}});
-      requests.push_back({.verb = Verb::release, .key = {key}, .holder = {"ann"}});
+      requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1h});
+      requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"bob"}, .ttl = 1h});
+      requests.push_back({.verb = Verb::release, .key = {key}, .owner = {"ann"}});
+      requests.push_back({.verb = Verb::release, .key = {key}, .owner = {"ann"}});
     }
   }
   const auto replies = caller.ask_all(requests);
@@ -98,7 +98,7 @@ TEST_F(ValuesOfMongo, a_batch_of_many_keys_is_two_commands_and_one_key_is_one) {
   for (int i = 0; i < 200; ++i) names.push_back("key " + std::to_string(i));
   std::vector<Request> requests;
   for (const std::string& name : names)
-    requests.push_back({.verb = Verb::acquire, .key = {name}, .holder = {"ann"}, .ttl = 1h});
+    requests.push_back({.verb = Verb::acquire, .key = {name}, .owner = {"ann"}, .ttl = 1h});
   const auto before = asked();
   for (const Reply& reply : caller.ask_all(requests)) EXPECT_EQ(reply.verdict, Verdict::granted);
   const auto between = asked();
@@ -116,17 +116,17 @@ TEST_F(ValuesOfMongo, a_batch_of_a_thousand_keys_is_answered_and_purged_wholly) 
   for (int i = 0; i < 1'001; ++i) names.push_back("key " + std::to_string(i));
   std::vector<Request> acquires, releases;
   for (const std::string& name : names) {
-    acquires.push_back({.verb = Verb::acquire, .key = {name}, .holder = {name}, .ttl = 1h});
-    releases.push_back({.verb = Verb::release, .key = {name}, .holder = {name}});
+    acquires.push_back({.verb = Verb::acquire, .key = {name}, .owner = {name}, .ttl = 1h});
+    releases.push_back({.verb = Verb::release, .key = {name}, .owner = {name}});
   }
   const auto replies = caller.ask_all(acquires);
   for (std::size_t i = 0; i < names.size(); ++i) {
     EXPECT_EQ(replies[i].verdict, Verdict::granted) << names[i];
-    EXPECT_EQ(replies[i].holder, names[i]);
+    EXPECT_EQ(replies[i].owner, names[i]);
   }
   for (const Reply& reply : caller.ask_all(releases)) EXPECT_EQ(reply.verdict, Verdict::released);
   let_pass(5ms);  // behind their tokens
-  EXPECT_EQ(caller.origin().steward()->purge({.free_for = 0ms}, soon()).value().keys, names.size());
+  EXPECT_EQ(caller.store().admin()->purge({.free_for = 0ms}, soon()).value().keys, names.size());
 }
 
 // An answer holds 16 MB.  What did not fit is not lost.
@@ -134,9 +134,9 @@ TEST_F(ValuesOfMongo, a_batch_whose_answer_is_cut_is_answered_wholly) {
   Caller caller(url());
   std::vector<Request> acquires, renewals, releases;
   for (const char* key : {"a", "b", "c"}) {
-    acquires.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
-    renewals.push_back({.verb = Verb::renew, .key = {key}, .holder = {"ann"}, .ttl = 1h});
-    releases.push_back({.verb = Verb::release, .key = {key}, .holder = {"ann"}});
+    acquires.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1h});
+    renewals.push_back({.verb = Verb::renew, .key = {key}, .owner = {"ann"}, .ttl = 1h});
+    releases.push_back({.verb = Verb::release, .key = {key}, .owner = {"ann"}});
   }
   caller.ask_all(acquires);
   mongo(R"({"update": "locks", "updates": [{"q": {}, "multi": true, "u": {"$set": {"note": ")" +

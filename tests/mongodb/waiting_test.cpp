@@ -12,8 +12,8 @@ class WaitingOfMongo : public OwnMongoTest {};
 // A few questions a second for each process, and fewer the more wait.  What they write is told, for the page.
 TEST_F(WaitingOfMongo, asks_a_few_times_a_second) {
   constexpr int waiters = 10;
-  Client holder = open(url());
-  const Lease lease = holder.acquire("k", {.ttl = 1min});
+  Client owner = open(url());
+  const Lease lease = owner.acquire("k", {.ttl = 1min});
   std::vector<Client> clients;
   for (int i = 0; i < waiters; ++i) clients.push_back(open(url()));
   std::vector<std::jthread> threads;

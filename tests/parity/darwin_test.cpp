@@ -20,7 +20,7 @@ TEST_P(Darwin, a_process_that_is_locked_says_by_whom_and_until_when) {
   const Lease other = client_.acquire("myProcess", {.ttl = 30min, .owner = "node-1"});
   const auto refused = client_.try_acquire("myProcess");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().holder, "node-1");
+  EXPECT_EQ(refused.error().owner, "node-1");
   EXPECT_GT(refused.error().remaining, 20min);
   EXPECT_LE(refused.error().remaining, 30min);
 }

@@ -32,7 +32,7 @@ TEST_P(Locker, run_skips_what_is_busy_and_says_so) {
   const auto outcome = counted_client(counts).run("unique-key", {}, [&] { ran = true; });
   EXPECT_FALSE(outcome.ran);
   EXPECT_FALSE(ran);
-  EXPECT_EQ(outcome.holder, "another server");
+  EXPECT_EQ(outcome.owner, "another server");
   EXPECT_EQ(counts.trips, 1u) << "it asks once, and does not wait";
 }
 
@@ -63,7 +63,7 @@ TEST_P(Locker, a_blocking_run_takes_over_from_a_server_that_dies) {
   const auto log = by_hand_.inspect("new-feed-checker").log;
   ASSERT_EQ(log.size(), 1u);
   EXPECT_EQ(log[0].event, "taken-over");
-  EXPECT_THAT(log[0].holder, MatchesRegex(name));
+  EXPECT_THAT(log[0].owner, MatchesRegex(name));
 }
 
 TEST_P(Locker, two_servers_in_a_loop_take_turns_without_a_sleep) {
@@ -72,7 +72,7 @@ TEST_P(Locker, two_servers_in_a_loop_take_turns_without_a_sleep) {
   std::atomic<bool> one_has_ended = false;
   const auto server = [&](char name) {
     Client client = new_client();
-    Operator looking(client);
+    Admin looking(client);
     for (int turn = 0; turn < 4; ++turn) {
       client.run("new-feed-checker", {.wait = forever}, [&] {
         // The work takes as long as the other server needs to come back and ask.

@@ -50,7 +50,7 @@ TEST_P(MongoLock, what_an_object_or_a_call_says_comes_first_and_stays_its_own) {
   Client configured = new_client({.defaults = {.ttl = 10s, .owner = "configured"}});
   Lock object(configured, "object", {.ttl = 1h, .owner = "its own"});
   object.lock();
-  EXPECT_EQ(client_.look("object").holder, "its own");
+  EXPECT_EQ(client_.look("object").owner, "its own");
   EXPECT_GT(client_.look("object").remaining, 30min);
   const Lease call = configured.acquire("call", {.ttl = 1h});
   EXPECT_EQ(call.owner(), "configured");
@@ -93,7 +93,7 @@ TEST_P(MongoLock, an_owner_that_names_the_thread_keeps_threads_apart) {
   std::jthread([&] {
     const auto other = client.try_acquire("my_key");
     ASSERT_FALSE(other);
-    EXPECT_EQ(other.error().holder, lease.owner());
+    EXPECT_EQ(other.error().owner, lease.owner());
   }).join();
 }
 
@@ -139,7 +139,7 @@ TEST_P(MongoLock, nobody_extends_what_was_released_has_expired_is_anothers_or_wa
   observer_.release("stolen", {"me"});  // behind its back
   const Lease thief = observer_.acquire("stolen", {.owner = "thief"});
   EXPECT_EQ(refused(stolen), Errc::lost);
-  EXPECT_EQ(client_.look("stolen").holder, "thief");
+  EXPECT_EQ(client_.look("stolen").owner, "thief");
   EXPECT_EQ(refused(never), Errc::lost);
   EXPECT_EQ(client_.try_extend_by("absent", {"me"}, 10s).error().code, Errc::lost);
   EXPECT_THROW(client_.extend_by("absent", {"me"}, 10s), LeaseLost);
@@ -190,7 +190,7 @@ TEST_P(MongoLock, an_object_that_is_used_again_releases_again) {
 
 TEST_P(MongoLock, each_collection_is_released_and_cleaned_by_itself) {
   Client other = client_.in("other_locks");
-  Operator in_other(other);
+  Admin in_other(other);
   in_other.init();
   for (Client* client : {&client_, &other}) {
     (void)client->acquire("held", {.ttl = 1h, .owner = "me", .detached = true});
@@ -198,7 +198,7 @@ TEST_P(MongoLock, each_collection_is_released_and_cleaned_by_itself) {
   }
   EXPECT_EQ(client_.release_all("me"), 1u);
   EXPECT_TRUE(client_.available("held"));
-  EXPECT_EQ(other.look("held").holder, "me");
+  EXPECT_EQ(other.look("held").owner, "me");
   EXPECT_EQ(other.release_all("me"), 1u);
   let_pass(1ms);  // a key stays until the clock has passed its token
   EXPECT_EQ(by_hand_.purge({.free_for = 0ms}).keys, 2u);

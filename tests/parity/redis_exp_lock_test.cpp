@@ -33,7 +33,7 @@ TEST_P(RedisExpLock, retries_exceeded_are_too_many_attempts) {
   bool ran = false;
   const auto outcome = client_.run("lock_key", {.attempts = 3, .interval = 10ms}, [&] { ran = true; });
   EXPECT_FALSE(outcome.ran || ran) << "and run() runs nothing";
-  EXPECT_EQ(outcome.holder, other.owner());
+  EXPECT_EQ(outcome.owner, other.owner());
 }
 
 TEST_P(RedisExpLock, the_body_is_passed_as_many_attempts_as_were_sent) {
@@ -83,7 +83,7 @@ TEST_P(RedisExpLock, locked_says_no_when_the_key_may_have_expired) {
 TEST_P(RedisExpLock, the_key_is_owned_by_its_owner_only) {
   const auto owned = [&](const Lease& lease) {
     const LeaseRow row = client_.look("lock_key");
-    return row.remaining > 0ms && row.holder == lease.owner();
+    return row.remaining > 0ms && row.owner == lease.owner();
   };
   const Lease first = short_lease(client_, "lock_key", {.ttl = 300ms, .keep = false});
   EXPECT_TRUE(owned(first) || !first.held());
@@ -108,7 +108,7 @@ TEST_P(RedisExpLock, a_lock_that_expired_is_locked_again_without_being_unlocked)
   EXPECT_FALSE(lock.held());
   EXPECT_EQ(lock.lease().lost().reason, Loss::unreachable);
   lock.lock();
-  EXPECT_GT(number(lock.lease().token()), number(first));
+  EXPECT_GT(to_number(lock.lease().token()), to_number(first));
 }
 
 TEST_P(RedisExpLock, an_unlock_that_does_not_get_through_leaves_no_object_locked) {
@@ -129,7 +129,7 @@ TEST_P(RedisExpLock, each_acquisition_has_a_name_of_its_own) {
   const Lease first = client_.acquire("lock_key"), second = client_.acquire("other_key");
   EXPECT_NE(first.owner(), second.owner());
   EXPECT_EQ(client_.release("lock_key", {second.owner()}), Released::never_held);
-  EXPECT_EQ(client_.look("lock_key").holder, first.owner());
+  EXPECT_EQ(client_.look("lock_key").owner, first.owner());
 }
 
 TEST_P(RedisExpLock, what_expires_inside_the_body_does_no_harm_to_whoever_has_it_then) {

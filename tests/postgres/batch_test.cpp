@@ -10,18 +10,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Request acquire(std::string_view key, std::string_view holder = "ann", std::string_view note = {}) {
-  return {.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h, .note = note};
+Request acquire(std::string_view key, std::string_view owner = "ann", std::string_view note = {}) {
+  return {.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1h, .note = note};
 }
 
 // Of many callers at once, those in `bad` are refused because of `why`; all others have their lease.
-void expect_refused(Store& store, const std::vector<Request>& bad, const char* why) {
+void expect_refused(StoreConnection& connection, const std::vector<Request>& bad, const char* why) {
   std::vector<std::string> keys;
   for (int i = 0; i < 20; ++i) keys.push_back("good " + std::to_string(i));
   std::vector<Request> requests;
   for (const std::string& key : keys) requests.push_back(acquire(key));
   requests.insert(requests.begin() + 7, bad.begin(), bad.end());
-  const auto told = ask_together(store, requests);
+  const auto told = ask_together(connection, requests);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (i < 7 || i >= 7 + bad.size()) {
       ASSERT_TRUE(told[i]) << requests[i].key.text << ": " << told[i].error().detail;
@@ -43,13 +43,13 @@ TEST_F(Batches, a_key_or_a_holder_that_is_too_long_harms_no_other) {
   psql()->run("ALTER TABLE locks ALTER key TYPE varchar(255), ALTER locked_by TYPE varchar(255)");
   Ours ours(url());
   const std::string longer(256, 'k');
-  expect_refused(ours.store(), {acquire(longer), acquire("k", longer)}, "255 letters");
+  expect_refused(ours.connection(), {acquire(longer), acquire("k", longer)}, "255 letters");
   EXPECT_EQ(psql()->value("SELECT count(*) FROM locks"), "20");
 }
 
 TEST_F(Batches, a_note_with_a_nul_harms_no_other) {
   Ours ours(url());
-  expect_refused(ours.store(), {acquire("bad", "ann", std::string_view("n\0te", 4))}, "22021");
+  expect_refused(ours.connection(), {acquire("bad", "ann", std::string_view("n\0te", 4))}, "22021");
   EXPECT_EQ(psql()->value("SELECT count(*) FROM locks"), "20");
 }
 
@@ -57,7 +57,7 @@ TEST_F(Batches, letters_that_a_database_does_not_have_harm_no_other) {
   const LatinDatabase latin;
   Ours ours(latin.url());
   const std::string snow = "\xe2\x98\x83";
-  expect_refused(ours.store(), {acquire(snow), acquire("k", snow), acquire("l", "ann", snow)},
+  expect_refused(ours.connection(), {acquire(snow), acquire("k", snow), acquire("l", "ann", snow)},
                  "its encoding does not have these letters");
   EXPECT_EQ(Psql(latin.url()).value("SELECT count(*) FROM locks"), "20");
 }
@@ -68,7 +68,7 @@ TEST_F(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
       "RAISE EXCEPTION 'not this one'; END $$; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON locks FOR "
       "EACH ROW WHEN (NEW.key = 'bad') EXECUTE FUNCTION refuse()");
   Ours ours(url());
-  expect_refused(ours.store(), {acquire("bad")}, "a trigger of its tables does not take it");
+  expect_refused(ours.connection(), {acquire("bad")}, "a trigger of its tables does not take it");
   const auto alone = ours.ask(acquire("bad"));
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, Errc::refused) << "and not in doubt: it was undone";
@@ -83,10 +83,10 @@ TEST_F(Batches, a_row_that_row_security_forbids_harms_no_other) {
               "CREATE POLICY p ON locks USING (true) WITH CHECK (key <> 'bad')");
   {
     Ours ours(shared_postgres().url(role, "postgres", "p") + "?table=" + schema_ + ".locks");
-    expect_refused(ours.store(), {acquire("bad")}, "row security");
+    expect_refused(ours.connection(), {acquire("bad")}, "row security");
     psql()->run("REVOKE INSERT, UPDATE ON locks FROM " + role);
     const Request batch[] = {acquire("k"), acquire("l"), acquire("m")};
-    for (const auto& told : ask_together(ours.store(), batch))
+    for (const auto& told : ask_together(ours.connection(), batch))
       EXPECT_EQ(told.error().code, Errc::refused) << "who may not write at all is told so, by each";
   }
   psql()->run("DROP OWNED BY " + role + "; DROP ROLE " + role);
@@ -95,23 +95,23 @@ TEST_F(Batches, a_row_that_row_security_forbids_harms_no_other) {
 TEST_F(Batches, a_key_that_is_too_long_for_the_index_harms_no_other) {
   Ours ours(url());
   const std::string longer = random_hex(8000);  // and does not get shorter when it is compressed
-  expect_refused(ours.store(), {acquire(longer)}, "too long for an index");
+  expect_refused(ours.connection(), {acquire(longer)}, "too long for an index");
 }
 
 TEST_F(Batches, a_row_whose_numbers_are_at_their_end_harms_no_other) {
   psql()->run("INSERT INTO locks (key, sequence) VALUES ('last', 9223372036854775807)");
   Ours ours(url());
-  expect_refused(ours.store(), {acquire("last")}, "at the end of all numbers");
+  expect_refused(ours.connection(), {acquire("last")}, "at the end of all numbers");
 }
 
 TEST_F(Batches, requests_for_one_key_answer_for_themselves_too) {
   Ours ours(url());
   const Request batch[] = {acquire("k", "ann"), acquire("k", "bob", std::string_view("\0", 1)),
                            acquire("k", "eve"), acquire("l", "eve")};
-  const auto told = ask_together(ours.store(), batch);
+  const auto told = ask_together(ours.connection(), batch);
   EXPECT_EQ(told[0]->verdict, Verdict::granted);
   EXPECT_EQ(told[1].error().code, Errc::refused);
-  EXPECT_EQ(told[2]->holder, "ann");
+  EXPECT_EQ(told[2]->owner, "ann");
   EXPECT_EQ(told[3]->verdict, Verdict::granted);
 }
 
@@ -119,9 +119,9 @@ TEST_F(Batches, a_release_of_what_the_table_does_not_take_harms_no_other) {
   psql()->run("ALTER TABLE locks ADD CHECK (key <> 'bad')");
   Ours ours(url());
   ours.acquire("k", "ann");
-  const Request batch[] = {{.verb = Verb::release, .key = {"bad"}, .holder = {"ann"}},
-                           {.verb = Verb::release, .key = {"k"}, .holder = {"ann"}}};
-  const auto told = ask_together(ours.store(), batch);
+  const Request batch[] = {{.verb = Verb::release, .key = {"bad"}, .owner = {"ann"}},
+                           {.verb = Verb::release, .key = {"k"}, .owner = {"ann"}}};
+  const auto told = ask_together(ours.connection(), batch);
   EXPECT_FALSE(told[0]);
   ASSERT_TRUE(told[1]) << told[1].error().detail;
   EXPECT_EQ(told[1]->verdict, Verdict::released);

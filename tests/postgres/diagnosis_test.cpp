@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
 Diagnosis diagnosis_of(const std::string& url) {
-  return try_origin(url).value()->steward()->diagnose(soon()).value();
+  return try_store(url).value()->admin()->diagnose(soon()).value();
 }
 
 std::vector<std::string> topics_at(const std::string& url) { return topics_of(diagnosis_of(url).findings); }
@@ -113,7 +113,7 @@ TEST_F(Diagnosed, a_role_that_may_have_few_connections_is_told_so_with_all_that_
     std::optional<Diagnosis> diagnosis;
     // The server may not have seen yet that the last one has gone.
     ASSERT_TRUE(await([&] {
-      auto told = try_origin(url).value()->steward()->diagnose(soon());
+      auto told = try_store(url).value()->admin()->diagnose(soon());
       if (told) diagnosis = *std::move(told);
       return diagnosis.has_value();
     }));
@@ -133,7 +133,7 @@ TEST_F(Diagnosed, a_schema_that_one_may_not_enter_is_told_too) {
 
 TEST_F(Diagnosed, a_user_who_may_only_read_is_a_danger_where_connecting_refuses) {
   const std::string url = least() + "&options=-cdefault_transaction_read_only%3Don";
-  EXPECT_FALSE(try_origin(url).value()->connect(soon()));
+  EXPECT_FALSE(try_store(url).value()->connect(soon()));
   EXPECT_THAT(topics_at(url), Contains("danger postgres.read-only"));
 }
 
@@ -301,7 +301,7 @@ TEST_F(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_th
   EXPECT_EQ(diagnosis.grade, 'D');
   // What every client finds is among it, in the same words.
   const auto all = found(diagnosis);
-  const auto cheap = found(Ours(other.url()).store().examine(soon()).value());
+  const auto cheap = found(Ours(other.url()).connection().examine(soon()).value());
   EXPECT_EQ(cheap.size(), 2u);
   for (const std::string& sentence : cheap) EXPECT_THAT(all, Contains(sentence));
 
@@ -344,7 +344,7 @@ TEST_F(Diagnosed, a_server_that_is_far_away_is_asked_less_often_and_judged_in_ti
   make_tables(url());
   const Relay far({shared_postgres().port}, 150ms);
   const std::string there = "postgres://postgres@127.0.0.1:" + std::to_string(far.port()) + "/postgres";
-  const auto diagnosis = try_origin(there).value()->steward()->diagnose(BootClock::now() + 5s);
+  const auto diagnosis = try_store(there).value()->admin()->diagnose(BootClock::now() + 5s);
   ASSERT_TRUE(diagnosis) << diagnosis.error().detail;
   EXPECT_NE(diagnosis->server, "");
 }
@@ -381,7 +381,7 @@ TEST(Standby, is_a_danger_and_warns_of_its_primary_unless_it_confirms) {
   const Diagnosis unseen = diagnosis_of(primary.url("ordinary", "postgres"));
   EXPECT_THAT(the(unseen, "postgres.standby").what, HasSubstr("receivers of its log"));
   EXPECT_THAT(topics_of(unseen.findings), Contains("note postgres.unseen"));
-  EXPECT_FALSE(try_origin(standby.url()).value()->connect(soon()));
+  EXPECT_FALSE(try_store(standby.url()).value()->connect(soon()));
   EXPECT_THAT(topics_at(standby.url()), Contains("danger postgres.recovery"));
 
   primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'");

@@ -138,7 +138,7 @@ TEST_F(InTheirTransaction, one_that_met_jobs_that_run_is_in_nobodys_way) {
   }
   EXPECT_EQ(worker_->enqueue(ticks, soon())->what, Told::duplicate);
   std::vector<ClaimRef> refs;
-  for (const Claimed& one : claimed) refs.push_back({one.job.id, {one.job.holder}});
+  for (const Claimed& one : claimed) refs.push_back({one.job.id, {one.job.owner}});
   bool held[] = {false, false, false};
   const Status renewed = worker_->renew(refs, held, 1h, BootClock::now() + 2s);
   ASSERT_TRUE(renewed) << renewed.error().detail;

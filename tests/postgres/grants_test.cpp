@@ -57,20 +57,20 @@ TEST_F(Grants, are_enough_for_all_that_clients_do) {
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
   const Reply theirs =
       b.ask(
-           {.verb = Verb::acquire, .key = {"k"}, .holder = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
+           {.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
           .value();
   EXPECT_EQ(theirs.verdict, Verdict::granted);
-  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = theirs.token, .note = "why"})
+  EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})
                 .value()
                 .verdict,
             Verdict::released);
   a.acquire("short", "ann", 1ms);
   EXPECT_TRUE(await([&] { return b.acquire("short", "bob").verdict == Verdict::granted; }));
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
-    EXPECT_TRUE(a.store().list({.what = what}, soon()));
-  EXPECT_TRUE(a.store().examine(soon()));
-  EXPECT_TRUE(a.store().bell());
-  EXPECT_TRUE(a.origin().steward()->plan(soon()).value().empty());
+    EXPECT_TRUE(a.connection().list({.what = what}, soon()));
+  EXPECT_TRUE(a.connection().examine(soon()));
+  EXPECT_TRUE(a.connection().listener());
+  EXPECT_TRUE(a.store().admin()->plan(soon()).value().empty());
 }
 
 TEST_F(Grants, of_jobs_are_enough_for_all_that_workers_do) {
@@ -87,7 +87,7 @@ TEST_F(Grants, do_not_let_a_client_forget_tokens) {
 }
 
 TEST_F(Grants, a_purge_needs_more_and_says_so) {
-  const auto purge = [&] { return try_origin(least()).value()->steward()->purge({.free_for = 0ms}, soon()); };
+  const auto purge = [&] { return try_store(least()).value()->admin()->purge({.free_for = 0ms}, soon()); };
   const auto refused = purge();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::refused);

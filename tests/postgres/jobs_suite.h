@@ -21,7 +21,7 @@ inline NewJob loner_of(std::string_view key) { return job_of(key, {.unique = Uni
 
 inline Finish done(const Claimed& claimed) {
   return {.id = claimed.job.id,
-          .holder = {claimed.job.holder},
+          .owner = {claimed.job.owner},
           .to = JobState::done,
           .lock = {claimed.job.lock},
           .token = claimed.job.token};
@@ -31,14 +31,14 @@ inline Finish done(const Claimed& claimed) {
 class Worker {
  public:
   explicit Worker(const std::string& url)
-      : origin_(try_origin(url).value()), engine_(origin_->jobs(soon()).value()) {}
+      : store_(try_store(url).value()), engine_(store_->jobs(soon()).value()) {}
 
   EnqueueReply enqueue(const NewJob& job) { return engine_->enqueue(job, soon()).value(); }
-  Result<Claimed> try_claim(std::string_view holder, Millis ttl = 1h, Instant until = soon()) {
+  Result<Claimed> try_claim(std::string_view owner, Millis ttl = 1h, Instant until = soon()) {
     const std::vector<std::string> queues = {"default"};
-    return engine_->claim({.queues = queues, .holder = {holder}, .ttl = ttl}, until);
+    return engine_->claim({.queues = queues, .owner = {owner}, .ttl = ttl}, until);
   }
-  Claimed claim(std::string_view holder, Millis ttl = 1h) { return try_claim(holder, ttl).value(); }
+  Claimed claim(std::string_view owner, Millis ttl = 1h) { return try_claim(owner, ttl).value(); }
   Finished finish(const Claimed& claimed) { return engine_->finish(done(claimed), soon()).value(); }
   std::vector<JobRow> list(const JobQuery& query = {}) { return engine_->list(query, soon()).value(); }
   JobRow row(JobId id) { return list({.id = id}).at(0); }
@@ -46,7 +46,7 @@ class Worker {
   JobEngine* operator->() { return engine_.get(); }
 
  private:
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   const std::unique_ptr<JobEngine> engine_;
 };
 
@@ -66,8 +66,8 @@ inline void use_all_of_jobs(const std::string& url) {
     EXPECT_TRUE(again.recovered);
     EXPECT_EQ(a.claim("w3." + n).what, Got::nothing);
     EXPECT_TRUE(a.row(second).parked);
-    const std::string holder = "w2." + n;
-    const ClaimRef ref{first, {holder}};
+    const std::string owner = "w2." + n;
+    const ClaimRef ref{first, {owner}};
     bool held = false;
     ASSERT_TRUE(a->renew({&ref, 1}, {&held, 1}, 1h, soon()));
     EXPECT_TRUE(held);

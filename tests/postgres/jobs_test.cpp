@@ -39,17 +39,17 @@ TEST_F(Jobs, their_tables_are_asked_for_by_those_who_need_them) {
   const auto psql = this->psql();
   psql->run("DROP TABLE holdfast_jobs, holdfast_ticks");
   EXPECT_EQ(Ours(url()).acquire("lease", "ann").verdict, Verdict::granted) << "a database of an older build";
-  const auto origin = try_origin(url()).value();
-  const auto jobs = origin->jobs(soon());
+  const auto store = try_store(url()).value();
+  const auto jobs = store->jobs(soon());
   ASSERT_FALSE(jobs);
   EXPECT_EQ(jobs.error().code, Errc::unprepared);
   EXPECT_THAT(jobs.error().detail, AllOf(HasSubstr("holdfast_jobs"), HasSubstr(" init")));
-  EXPECT_EQ(origin->steward()->plan(soon())->size(), 9u);
-  EXPECT_EQ(origin->steward()->init(soon())->size(), 9u);
-  EXPECT_TRUE(origin->steward()->plan(soon())->empty());
+  EXPECT_EQ(store->admin()->plan(soon())->size(), 9u);
+  EXPECT_EQ(store->admin()->init(soon())->size(), 9u);
+  EXPECT_TRUE(store->admin()->plan(soon())->empty());
   use_all_of_jobs(url());
   psql->run("ALTER TABLE holdfast_jobs ALTER started_at TYPE timestamptz");
-  EXPECT_THAT(origin->jobs(soon()).error().detail, HasSubstr("\"started_at\""));
+  EXPECT_THAT(store->jobs(soon()).error().detail, HasSubstr("\"started_at\""));
   EXPECT_EQ(Ours(url()).acquire("k2", "ann").verdict, Verdict::granted);
 }
 
@@ -98,7 +98,7 @@ TEST_F(Jobs, a_claim_of_a_dead_lease_takes_it_over_and_writes_that_down) {
   const Claimed claimed = worker.claim("w1");
   ASSERT_EQ(claimed.what, Got::running);
   EXPECT_GT(claimed.job.token, old.token);
-  const Page log = ours.store().list({.what = Query::What::log}, soon()).value();
+  const Page log = ours.connection().list({.what = Query::What::log}, soon()).value();
   ASSERT_EQ(log.log.size(), 1u);
   EXPECT_EQ(log.log[0].event, "taken-over");
   EXPECT_EQ(log.log[0].by, "w1");

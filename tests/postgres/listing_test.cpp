@@ -33,7 +33,7 @@ class Listing : public PostgresTest {
       Page page;
       do {
         query.after = last;
-        page = ours.store().list(query, soon()).value();
+        page = ours.connection().list(query, soon()).value();
         if (!page.leases.empty()) last = page.leases.back().key;
       } while (page.leases.size() == query.limit);
     }
@@ -76,7 +76,7 @@ TEST_F(Listing, is_bytewise_whatever_the_order_of_the_database) {
     for (const bool free : {true, false}) {
       std::string keys;
       for (std::string last; keys.size() < 4;) {
-        const Page page = ours.store().list({.after = last, .free = free, .limit = 1}, soon()).value();
+        const Page page = ours.connection().list({.after = last, .free = free, .limit = 1}, soon()).value();
         ASSERT_EQ(page.leases.size(), 1u) << keys;
         last = page.leases[0].key;
         keys += last;

@@ -21,7 +21,7 @@ TEST_F(Locker, what_ruby_holds_is_busy_for_us_and_what_we_hold_is_for_ruby) {
   ASSERT_TRUE(ruby.get());
   const Reply busy = ours.acquire("k", "ann");
   EXPECT_EQ(busy.verdict, Verdict::busy);
-  EXPECT_EQ(busy.holder, ruby.name());
+  EXPECT_EQ(busy.owner, ruby.name());
   EXPECT_GT(busy.remaining, 0ms);
   EXPECT_LE(busy.remaining, 30s);
   ASSERT_TRUE(ruby.release());
@@ -38,7 +38,7 @@ TEST_F(Locker, the_bare_row_that_ruby_makes_first_is_free_for_us) {
   Ruby ruby = this->ruby("k");
   const Reply mine = ours.acquire("k", "ann");
   EXPECT_EQ(mine.verdict, Verdict::granted);
-  EXPECT_GT(number(mine.token), 1'000'000u) << "a token is at least the clock";
+  EXPECT_GT(to_number(mine.token), 1'000'000u) << "a token is at least the clock";
   ruby.psql().run("INSERT INTO locks (key, sequence) VALUES ('upgraded', NULL)");
   EXPECT_EQ(ours.acquire("upgraded", "ann").verdict, Verdict::granted);
 }
@@ -65,9 +65,9 @@ TEST_F(Locker, tokens_rise_whoever_takes_the_key) {
   const Reply first = ours.acquire("k", "ann");
   ours.release("k", "ann");
   ASSERT_TRUE(ruby.get());
-  EXPECT_EQ(ruby.sequence(), std::to_string(number(first.token) + 1));
+  EXPECT_EQ(ruby.sequence(), std::to_string(to_number(first.token) + 1));
   ruby.release();
-  EXPECT_GT(number(ours.acquire("k", "ann").token), number(first.token) + 1);
+  EXPECT_GT(to_number(ours.acquire("k", "ann").token), to_number(first.token) + 1);
 }
 
 TEST_F(Locker, a_release_of_rubys_leaves_the_end_in_the_future_and_the_key_is_free_all_the_same) {
@@ -76,7 +76,7 @@ TEST_F(Locker, a_release_of_rubys_leaves_the_end_in_the_future_and_the_key_is_fr
   ASSERT_TRUE(ruby.get());
   ASSERT_TRUE(ruby.release());
   ASSERT_EQ(ruby.psql().value("SELECT locked_until > clock_timestamp() at time zone 'UTC' FROM locks"), "t");
-  const auto rows = ours.store().list({}, soon()).value().leases;
+  const auto rows = ours.connection().list({}, soon()).value().leases;
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].remaining, 0ms);
   EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
@@ -109,7 +109,7 @@ TEST_F(Locker, ruby_takes_over_what_ran_out_and_we_learn_that_it_was_stolen) {
 TEST_F(Locker, a_kept_lease_that_ruby_took_meanwhile_is_lost_as_stolen) {
   Ruby ruby = this->ruby("k");
   std::atomic<bool> taken = false;
-  Client client = client_that_renews_later(try_origin(url()).value(), taken);
+  Client client = client_that_renews_later(try_store(url()).value(), taken);
   const Lease lease = client.acquire("k", {.renew_every = 100ms});
   // As if our renewals had not come through in time.
   ruby.psql().run(
@@ -166,9 +166,9 @@ TEST_F(Locker, we_take_over_what_ruby_let_run_out_and_it_is_written_down) {
   ASSERT_TRUE(ruby.get("0.005"));
   ASSERT_TRUE(await([&] { return ours.acquire("k", "ann").verdict == Verdict::granted; }));
   EXPECT_FALSE(ruby.renew());
-  const auto log = ours.store().list({.what = Query::What::log}, soon()).value().log;
+  const auto log = ours.connection().list({.what = Query::What::log}, soon()).value().log;
   ASSERT_EQ(log.size(), 1u);
-  EXPECT_EQ(log[0].holder, ruby.name());
+  EXPECT_EQ(log[0].owner, ruby.name());
   EXPECT_EQ(log[0].by, "ann");
 }
 
@@ -179,28 +179,28 @@ TEST_F(Locker, an_open_transaction_of_rubys_blocks_only_its_own_key) {
   ruby.psql().run("BEGIN");
   ASSERT_TRUE(ruby.get());
   const Request batch[] = {
-      {.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h},
-      {.verb = Verb::acquire, .key = {"b"}, .holder = {"ann"}, .ttl = 1h},
-      {.verb = Verb::acquire, .key = {"c"}, .holder = {"ann"}, .ttl = 1h},
-      {.verb = Verb::renew, .key = {"mine"}, .holder = {"ann"}, .ttl = 2h},
+      {.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = 1h},
+      {.verb = Verb::acquire, .key = {"b"}, .owner = {"ann"}, .ttl = 1h},
+      {.verb = Verb::acquire, .key = {"c"}, .owner = {"ann"}, .ttl = 1h},
+      {.verb = Verb::renew, .key = {"mine"}, .owner = {"ann"}, .ttl = 2h},
   };
   Reply replies[4];
-  const Status status = ours.store().apply(batch, replies, BootClock::now() + 2s);
+  const Status status = ours.connection().apply(batch, replies, BootClock::now() + 2s);
   ASSERT_TRUE(status) << status.error().detail;
   EXPECT_EQ(replies[0].verdict, Verdict::granted);
   EXPECT_EQ(replies[1].verdict, Verdict::busy);
-  EXPECT_EQ(replies[1].holder, "(a transaction that has its row locked)");
+  EXPECT_EQ(replies[1].owner, "(a transaction that has its row locked)");
   EXPECT_GT(replies[1].remaining, 0ms);
   EXPECT_EQ(replies[2].verdict, Verdict::granted);
   EXPECT_EQ(replies[3].verdict, Verdict::granted);
   EXPECT_GT(replies[3].remaining, 1h);
   EXPECT_EQ(
-      ours.ask({.verb = Verb::acquire, .key = {"b"}, .holder = {"bob"}, .ttl = 1h}, BootClock::now() + 1s)
+      ours.ask({.verb = Verb::acquire, .key = {"b"}, .owner = {"bob"}, .ttl = 1h}, BootClock::now() + 1s)
           .value()
           .verdict,
       Verdict::busy);
   ruby.psql().run("COMMIT");
-  EXPECT_EQ(ours.acquire("b", "ann").holder, ruby.name());
+  EXPECT_EQ(ours.acquire("b", "ann").owner, ruby.name());
 }
 
 TEST_F(Locker, a_renewal_that_meets_a_locked_row_says_what_is_left_and_loses_nothing) {
@@ -210,12 +210,12 @@ TEST_F(Locker, a_renewal_that_meets_a_locked_row_says_what_is_left_and_loses_not
   guard->run("BEGIN");
   guard->run("SELECT 1 FROM locks WHERE key = 'k' FOR SHARE");
   const auto met =
-      ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .token = mine.token, .ttl = 2h},
+      ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 2h},
                BootClock::now() + 1s);
   ASSERT_TRUE(met) << met.error().detail;
   EXPECT_EQ(met->verdict, Verdict::granted);
   EXPECT_LE(met->remaining, 1h);
-  const auto release = ours.ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}, .token = mine.token},
+  const auto release = ours.ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}, .token = mine.token},
                                 BootClock::now() + 1s);
   ASSERT_FALSE(release);
   EXPECT_EQ(release.error().code, Errc::unavailable);
@@ -229,9 +229,9 @@ TEST_F(Locker, what_is_wanted_of_a_locked_row_and_was_not_done_is_never_told_as_
   const Reply mine = ours.acquire("k", "ann", 1h);
   const auto guard = psql();
   guard->run("BEGIN; SELECT 1 FROM locks WHERE key = 'k' FOR UPDATE");
-  const Request again{.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 2h};
+  const Request again{.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 2h};
   const Request extend{
-      .verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .token = mine.token, .ttl = 1h, .extend = true};
+      .verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 1h, .extend = true};
   for (const Request& request : {again, extend}) {
     const auto reply = ours.ask(request, BootClock::now() + 500ms);
     ASSERT_FALSE(reply);
@@ -249,11 +249,11 @@ TEST_F(Locker, a_release_that_meets_a_locked_row_holds_up_nothing_else_of_its_ba
   guard->run("BEGIN; SELECT 1 FROM locks WHERE key = 'a' FOR UPDATE");
   std::vector<Request> batch;
   for (const std::string& key : keys)
-    batch.push_back({.verb = Verb::release, .key = {key}, .holder = {"ann"}});
-  batch.push_back({.verb = Verb::acquire, .key = {"c"}, .holder = {"bob"}, .ttl = 1h});
-  batch.push_back({.verb = Verb::acquire, .key = {"a"}, .holder = {"bob"}, .ttl = 1h});
+    batch.push_back({.verb = Verb::release, .key = {key}, .owner = {"ann"}});
+  batch.push_back({.verb = Verb::acquire, .key = {"c"}, .owner = {"bob"}, .ttl = 1h});
+  batch.push_back({.verb = Verb::acquire, .key = {"a"}, .owner = {"bob"}, .ttl = 1h});
   std::vector<Reply> replies(batch.size());
-  const Status status = ours.store().apply(batch, replies, BootClock::now() + 2s);
+  const Status status = ours.connection().apply(batch, replies, BootClock::now() + 2s);
   ASSERT_TRUE(status) << status.error().detail;
   for (const std::size_t locked : {0u, 4u}) {
     ASSERT_TRUE(replies[locked].error);
@@ -265,26 +265,26 @@ TEST_F(Locker, a_release_that_meets_a_locked_row_holds_up_nothing_else_of_its_ba
       guard->value("SELECT string_agg(key || ' ' || coalesce(locked_by, '-'), ', ' ORDER BY key) FROM locks"),
       "a ann, b -, c bob");
   guard->run("COMMIT");
-  EXPECT_TRUE(ours.store().apply(batch, replies, soon()));
+  EXPECT_TRUE(ours.connection().apply(batch, replies, soon()));
 }
 
 // As when the commit of a given-up acquire waits for a standby: nobody sees its row yet.
 TEST_F(Locker, a_row_that_is_being_made_is_not_told_as_absent_to_whoever_gives_it_back) {
   Ours ours(url());
   const auto ghost = psql();
-  const Request one[] = {{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}}};
-  const Request two[] = {one[0], {.verb = Verb::release, .key = {"absent"}, .holder = {"ann"}}};
+  const Request one[] = {{.verb = Verb::release, .key = {"k"}, .owner = {"ann"}}};
+  const Request two[] = {one[0], {.verb = Verb::release, .key = {"absent"}, .owner = {"ann"}}};
   ghost->run("BEGIN; INSERT INTO locks (key, locked_by, sequence) VALUES ('k', 'ann', 7)");
   Reply replies[2];
-  const Status alone = ours.store().apply(one, {replies, 1}, BootClock::now() + 1s);
+  const Status alone = ours.connection().apply(one, {replies, 1}, BootClock::now() + 1s);
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, Errc::unavailable) << alone.error().detail;
-  ASSERT_TRUE(ours.store().apply(two, replies, BootClock::now() + 2s));
+  ASSERT_TRUE(ours.connection().apply(two, replies, BootClock::now() + 2s));
   EXPECT_TRUE(replies[0].error) << "it is not known to be absent";
   EXPECT_FALSE(replies[1].error);
   EXPECT_EQ(replies[1].verdict, Verdict::lost);
   ghost->run("COMMIT");
-  ASSERT_TRUE(ours.store().apply(two, replies, soon()));
+  ASSERT_TRUE(ours.connection().apply(two, replies, soon()));
   EXPECT_EQ(replies[0].verdict, Verdict::released);
   EXPECT_EQ(replies[1].verdict, Verdict::lost);
   EXPECT_EQ(ours.release("never there", "ann").verdict, Verdict::lost);
@@ -294,7 +294,7 @@ TEST_F(Locker, a_row_that_is_being_made_is_not_told_as_absent_to_whoever_gives_i
 TEST_F(Locker, a_purge_of_ours_leaves_rows_that_ruby_has_only_just_made) {
   Ours ours(url());
   Ruby ruby = this->ruby("k");
-  EXPECT_EQ(ours.origin().steward()->purge({.free_for = 0ms}, soon()).value().keys, 0u);
+  EXPECT_EQ(ours.store().admin()->purge({.free_for = 0ms}, soon()).value().keys, 0u);
   EXPECT_TRUE(ruby.get());
 }
 

@@ -37,7 +37,7 @@ class Outcomes : public PostgresTest {
     return shared_postgres().url(role_, "postgres", "secret-of-a-role") + "?table=" + schema_ + ".locks";
   }
   static Error connect_error(const std::string& url) {
-    const auto connected = try_origin(url).value()->connect(soon());
+    const auto connected = try_store(url).value()->connect(soon());
     EXPECT_FALSE(connected);
     return connected ? Error{Errc::busy, ""} : connected.error();
   }
@@ -60,7 +60,7 @@ TEST_F(Outcomes, a_missing_privilege_is_refused) {
   const std::string url = url_of_role_with("");
   Ours ours(url);
   shared_postgres().execute("REVOKE UPDATE ON " + schema_ + ".locks FROM " + role_);
-  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+  const auto reply = ours.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused);
   EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("privilege"), HasSubstr("42501")));
@@ -77,17 +77,17 @@ TEST_F(Outcomes, a_statement_timeout_changes_nothing_and_is_unavailable) {
   ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   const auto guard = psql();
   guard->run("BEGIN; SELECT 1 FROM locks FOR UPDATE");
-  const auto reply = ours.ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}});
+  const auto reply = ours.ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unavailable);
   EXPECT_THAT(reply.error().detail, HasSubstr("57014"));
   guard->run("COMMIT");
-  EXPECT_EQ(ours.acquire("k", "bob").holder, "ann");
+  EXPECT_EQ(ours.acquire("k", "bob").owner, "ann");
 }
 
 TEST_F(Outcomes, at_repeatable_read_statements_that_meet_are_sent_again) {
   const std::string url = url_of_role_with("default_transaction_isolation = 'repeatable read'");
-  EXPECT_THAT(found(Ours(url).store().examine(soon()).value()), Contains(HasSubstr("repeatable read")));
+  EXPECT_THAT(found(Ours(url).connection().examine(soon()).value()), Contains(HasSubstr("repeatable read")));
   std::atomic<int> granted = 0;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -121,10 +121,10 @@ TEST_F(Outcomes, commits_are_durable_whatever_the_role_says) {
     ours.renew("k", "ann", mine.token);
     ours.release("k", "ann", mine.token);
   }
-  const Request batch[] = {{.verb = Verb::acquire, .key = {"x"}, .holder = {"ann"}, .ttl = 1h},
-                           {.verb = Verb::acquire, .key = {"y"}, .holder = {"ann"}, .ttl = 1h}};
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"x"}, .owner = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"y"}, .owner = {"ann"}, .ttl = 1h}};
   Reply replies[2];
-  ASSERT_TRUE(ours.store().apply(batch, replies, soon()));
+  ASSERT_TRUE(ours.connection().apply(batch, replies, soon()));
   EXPECT_EQ(psql()->value("SELECT string_agg(DISTINCT synchronous_commit, ',') || ' ' || count(*) FROM seen"),
             "on 11");
 }
@@ -145,9 +145,9 @@ TEST_F(Outcomes, a_connection_that_was_ended_while_it_was_idle_is_replaced) {
     EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
   }
   end_it();
-  EXPECT_EQ(ours.store().list({}, soon()).value().leases.size(), 1u);
+  EXPECT_EQ(ours.connection().list({}, soon()).value().leases.size(), 1u);
   end_it();
-  EXPECT_TRUE(ours.store().examine(soon()));
+  EXPECT_TRUE(ours.connection().examine(soon()));
   end_it();
   EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
 }
@@ -160,7 +160,7 @@ TEST_F(Outcomes, a_connection_that_cannot_be_replaced_is_told_as_one_that_was_ne
     return shared_postgres().execute("SELECT count(*) FROM pg_stat_activity WHERE usename = '" + role_ +
                                      "'") == "0";
   }));
-  const auto reply = ours.ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}});
+  const auto reply = ours.ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::refused) << reply.error().detail;
 }
@@ -178,7 +178,7 @@ TEST_F(Outcomes, a_connection_that_is_ended_in_flight_is_in_doubt) {
                  "' AND wait_event_type = 'Lock'") == "1";
     }));
   });
-  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 2h});
+  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 2h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::in_doubt) << reply.error().detail;
 }
@@ -187,7 +187,7 @@ TEST_F(Outcomes, a_table_that_goes_away_is_refused) {
   Ours ours(url());
   ours.acquire("k", "ann");
   psql()->run("DROP TABLE locks");
-  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+  const auto reply = ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unprepared);
   EXPECT_THAT(reply.error().detail, HasSubstr("init"));
@@ -196,19 +196,19 @@ TEST_F(Outcomes, a_table_that_goes_away_is_refused) {
 TEST_F(Outcomes, a_bell_that_lost_its_connection_rings_and_listens_again) {
   const std::string url = url_of_role_with("");
   Ours ours(url), other(url);
-  const auto bell = ours.store().bell();
-  ASSERT_TRUE(bell);
+  const auto listener = ours.connection().listener();
+  ASSERT_TRUE(listener);
   shared_postgres().execute(
       "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND usename "
       "= '" +
       role_ + "'");
-  const auto rang = bell->rung();
+  const auto rang = listener->ready();
   ASSERT_TRUE(rang);
   EXPECT_TRUE(rang->empty()) << "anything may have happened";
   other.acquire("k", "ann");
   ours.acquire("k", "bob", 1h, 1h);
   other.release("k", "ann");
-  EXPECT_TRUE(await([&] { return bell->rung().value() == std::vector<std::string>{"k"}; }));
+  EXPECT_TRUE(await([&] { return listener->ready().value() == std::vector<std::string>{"k"}; }));
 }
 
 // A server of their own: it is killed and stopped here.
@@ -219,7 +219,7 @@ class OwnServer : public ::testing::Test {
 };
 
 TEST_F(OwnServer, a_wrong_password_is_refused_and_not_shown) {
-  const auto wrong = try_origin(server_.url("postgres", "postgres", "wrong-secret")).value()->connect(soon());
+  const auto wrong = try_store(server_.url("postgres", "postgres", "wrong-secret")).value()->connect(soon());
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, Errc::refused);
   EXPECT_THAT(wrong.error().detail,
@@ -227,7 +227,7 @@ TEST_F(OwnServer, a_wrong_password_is_refused_and_not_shown) {
 }
 
 TEST_F(OwnServer, no_password_where_one_is_asked_for_is_refused) {
-  const auto without = try_origin(server_.url("postgres", "postgres", "")).value()->connect(soon());
+  const auto without = try_store(server_.url("postgres", "postgres", "")).value()->connect(soon());
   ASSERT_FALSE(without);
   EXPECT_EQ(without.error().code, Errc::refused);
   EXPECT_THAT(without.error().detail, AllOf(HasSubstr("PGPASSWORD"), HasSubstr("@FILE")));
@@ -263,7 +263,7 @@ TEST_F(FullServer, is_unavailable_and_lets_us_in_when_somebody_leaves) {
   others_[0]->run(
       "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'holdfast'");
   ASSERT_TRUE(fill());
-  const auto connected = try_origin(server_.url()).value()->connect(soon());
+  const auto connected = try_store(server_.url()).value()->connect(soon());
   ASSERT_FALSE(connected);
   EXPECT_EQ(connected.error().code, Errc::unavailable);
   EXPECT_THAT(connected.error().detail, HasSubstr("53300"));
@@ -303,16 +303,16 @@ TEST_F(OwnServer, leases_survive_a_server_that_is_killed_and_tokens_rise) {
     ours.release("free", "ann");
     mine = ours.acquire("k", "ann");
     server_.kill();
-    const auto lost = ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h});
+    const auto lost = ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
     ASSERT_FALSE(lost);
     EXPECT_TRUE(lost.error().retryable());
   }
-  const auto down = try_origin(server_.url()).value()->connect(soon());
+  const auto down = try_store(server_.url()).value()->connect(soon());
   ASSERT_FALSE(down);
   EXPECT_EQ(down.error().code, Errc::unavailable);
   server_.start();
   Ours ours(server_.url());
-  EXPECT_EQ(ours.acquire("k", "bob").holder, "ann");
+  EXPECT_EQ(ours.acquire("k", "bob").owner, "ann");
   EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
   EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
   EXPECT_GT(ours.acquire("k", "bob").token, mine.token);
@@ -338,7 +338,7 @@ TEST_F(OwnServer, an_acquire_that_was_given_up_grants_nothing_when_the_server_wa
       psql.value("SELECT state_change FROM pg_stat_activity WHERE pid = $1", {std::to_string(backend)});
   server_.pause_backend(backend);
   const auto reply =
-      late.ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"late"}, .ttl = 1h}, BootClock::now() + 2s);
+      late.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"late"}, .ttl = 1h}, BootClock::now() + 2s);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::in_doubt);
   let_pass(10ms);
@@ -354,8 +354,8 @@ TEST_F(OwnServer, a_frozen_server_holds_nobody_up_past_their_time) {
   Ours ours(server_.url());
   server_.pause();
   const auto reply =
-      ours.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 1h}, BootClock::now() + 2s);
-  const auto connected = try_origin(server_.url()).value()->connect(BootClock::now() + 1s);
+      ours.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 1h}, BootClock::now() + 2s);
+  const auto connected = try_store(server_.url()).value()->connect(BootClock::now() + 1s);
   server_.resume();
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::in_doubt);

@@ -22,14 +22,14 @@ class Pooler : public PostgresTest {
 
 TEST_F(Pooler, it_is_noticed_and_told) {
   Ours ours(pooled());
-  const Traits traits = ours.store().examine(soon()).value();
+  const Traits traits = ours.connection().examine(soon()).value();
   EXPECT_FALSE(traits.push);
   EXPECT_THAT(found(traits), ::testing::Contains(::testing::HasSubstr("pooler")));
   EXPECT_EQ(told(traits).size(), 1u);
   ASSERT_NE(about(traits, "postgres.pooler"), nullptr);
   EXPECT_THAT(about(traits, "postgres.pooler")->advice, ::testing::HasSubstr("server_login_retry"));
-  EXPECT_FALSE(ours.store().bell());
-  EXPECT_TRUE(Ours(url()).store().examine(soon()).value().push);
+  EXPECT_FALSE(ours.connection().listener());
+  EXPECT_TRUE(Ours(url()).connection().examine(soon()).value().push);
 }
 
 TEST_F(Pooler, all_verbs_work_again_and_again) {
@@ -39,7 +39,7 @@ TEST_F(Pooler, all_verbs_work_again_and_again) {
     ASSERT_EQ(mine.verdict, Verdict::granted);
     EXPECT_EQ(b.acquire("k", "bob").verdict, Verdict::busy);
     EXPECT_EQ(a.renew("k", "ann", mine.token).verdict, Verdict::granted);
-    EXPECT_EQ(c.acquire("k", "cat").holder, "ann");
+    EXPECT_EQ(c.acquire("k", "cat").owner, "ann");
     EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
   }
 }
@@ -49,7 +49,7 @@ TEST_F(Pooler, a_waiter_polls_and_gets_it) {
   auto lease = first.acquire("k");
   std::jthread releasing([&] {
     EXPECT_TRUE(
-        await([&] { return Operator(first).list({.what = Query::What::places}).places.size() == 1; }));
+        await([&] { return Admin(first).list({.what = Query::What::places}).places.size() == 1; }));
     lease.release();
   });
   EXPECT_TRUE(second.acquire("k", {.wait = 20s}).held());
@@ -68,8 +68,8 @@ TEST_F(Pooler, settings_of_ours_do_not_stay_on_the_servers_connections) {
 
 // What no server here can be made to say.
 TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
-  const postgres::Hello hello{.tables = postgres::Tables::named("locks").value()};
-  const auto of = [&](postgres::Server server) { return topics_of(postgres::findings_of(server, hello)); };
+  const postgres::ServerProbe probe{.tables = postgres::Tables::named("locks").value()};
+  const auto of = [&](postgres::Server server) { return topics_of(postgres::findings_of(server, probe)); };
   EXPECT_TRUE(of({.version = "PostgreSQL 15.18 (Debian 15.18-1)"}).empty());
   EXPECT_THAT(of({.version = "CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)"}),
               ::testing::ElementsAre("warning postgres.kind"));
@@ -77,7 +77,7 @@ TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
               ::testing::ElementsAre("warning postgres.kind"));
   EXPECT_THAT(of({.version = "Greenplum 7"}), ::testing::ElementsAre("note postgres.kind"));
   EXPECT_THAT(of({.queue_fills = true}), ::testing::ElementsAre("warning postgres.notify-queue"));
-  const auto deep = [&](postgres::Depth depth) { return topics_of(postgres::findings_of(depth, hello)); };
+  const auto deep = [&](postgres::Depth depth) { return topics_of(postgres::findings_of(depth, probe)); };
   EXPECT_THAT(deep({.several_primaries = true}), ::testing::Contains("warning postgres.kind"));
   EXPECT_THAT(deep({.aurora = true}), ::testing::Contains("note postgres.kind"));
   EXPECT_THAT(deep({.far = true, .in_tls = true}), ::testing::Contains("warning postgres.tls"));

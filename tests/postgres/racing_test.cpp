@@ -25,7 +25,7 @@ class Racing : public PostgresTest {
     Ours ours(url);
     Jitter random(random_bits());
     struct Held {
-      std::string holder;
+      std::string owner;
       Token token;
       Instant since;
     };
@@ -37,13 +37,13 @@ class Racing : public PostgresTest {
       for (std::size_t i = 0; i < size; ++i) names.emplace("k" + std::to_string(random.below(20)), "");
       for (auto& [key, name] : names) {
         const auto held = mine.find(key);
-        name = held != mine.end() ? held->second.holder : std::to_string(who) + "." + std::to_string(n);
+        name = held != mine.end() ? held->second.owner : std::to_string(who) + "." + std::to_string(n);
         if (held == mine.end())
-          requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {name}, .ttl = 1h});
+          requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {name}, .ttl = 1h});
         else
           requests.push_back({.verb = random.below(3) == 0 ? Verb::renew : Verb::release,
                               .key = {key},
-                              .holder = {name},
+                              .owner = {name},
                               .token = held->second.token,
                               .ttl = 1h});
       }
@@ -51,14 +51,14 @@ class Racing : public PostgresTest {
       if (random.below(2) == 0) std::reverse(requests.begin(), requests.end());
       std::vector<Reply> replies(requests.size());
       const Instant sent = BootClock::now();
-      const Repeated done = apply_again(ours.store(), requests, replies);
+      const Repeated done = apply_again(ours.connection(), requests, replies);
       ASSERT_TRUE(done.status) << done.status.error().detail;
       const Instant answered = BootClock::now();
       for (std::size_t i = 0; i < requests.size(); ++i) {
         const std::string key(requests[i].key.text);
         if (requests[i].verb == Verb::acquire) {
           if (replies[i].verdict == Verdict::granted)
-            mine[key] = {std::string(requests[i].holder.text), replies[i].token, answered};
+            mine[key] = {std::string(requests[i].owner.text), replies[i].token, answered};
           continue;
         }
         const bool releases = requests[i].verb == Verb::release;
@@ -108,11 +108,11 @@ TEST_F(Racing, rows_are_locked_in_the_order_of_their_keys_whatever_order_they_ar
   const auto blocker = psql(), looker = psql();
   blocker->run("BEGIN; SELECT 1 FROM locks WHERE key = 'm' FOR UPDATE");
   std::jthread asking([&] {
-    const Request batch[] = {{.verb = Verb::acquire, .key = {"z"}, .holder = {"ann"}, .ttl = 1h},
-                             {.verb = Verb::acquire, .key = {"m"}, .holder = {"ann"}, .ttl = 1h},
-                             {.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h}};
+    const Request batch[] = {{.verb = Verb::acquire, .key = {"z"}, .owner = {"ann"}, .ttl = 1h},
+                             {.verb = Verb::acquire, .key = {"m"}, .owner = {"ann"}, .ttl = 1h},
+                             {.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = 1h}};
     Reply replies[3];
-    EXPECT_TRUE(ours.store().apply(batch, replies, soon()));
+    EXPECT_TRUE(ours.connection().apply(batch, replies, soon()));
   });
   ASSERT_TRUE(await([&] {
     return looker->run("SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))",
@@ -137,9 +137,9 @@ TEST_F(Racing, new_keys_in_batches_of_many_clients_are_each_granted_once) {
           keys.push_back("new " + std::to_string(round) + "." + std::to_string((k + t) % 16));
         std::vector<Request> requests;
         for (const std::string& key : keys)
-          requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {me}, .ttl = 1h});
+          requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {me}, .ttl = 1h});
         std::vector<Reply> replies(requests.size());
-        const Status status = ours.store().apply(requests, replies, soon());
+        const Status status = ours.connection().apply(requests, replies, soon());
         ASSERT_TRUE(status) << status.error().detail;
         for (const Reply& reply : replies) granted += reply.verdict == Verdict::granted ? 1 : 0;
       }
@@ -168,9 +168,9 @@ TEST_F(Racing, acquires_of_one_new_key_at_once_are_granted_to_one) {
 TEST_F(Racing, a_purge_beside_acquires_takes_no_lease_and_no_token_falls) {
   std::atomic<bool> done = false;
   std::jthread purging([&] {
-    const auto steward = try_origin(url()).value()->steward();
+    const auto admin = try_store(url()).value()->admin();
     while (!done) {
-      const auto purged = steward->purge({.free_for = 0ms}, soon());
+      const auto purged = admin->purge({.free_for = 0ms}, soon());
       ASSERT_TRUE(purged) << purged.error().detail;
     }
   });

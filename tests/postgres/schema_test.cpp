@@ -16,9 +16,9 @@ using ::testing::HasSubstr;
 
 class Schema : public PostgresTest {
  protected:
-  std::unique_ptr<Steward> steward() const { return try_origin(url()).value()->steward(); }
+  std::unique_ptr<StoreAdmin> admin() const { return try_store(url()).value()->admin(); }
   Error refused() const {
-    const auto connected = try_origin(url()).value()->connect(soon());
+    const auto connected = try_store(url()).value()->connect(soon());
     EXPECT_FALSE(connected);
     return connected ? Error{Errc::busy, ""} : connected.error();
   }
@@ -57,16 +57,16 @@ TEST_F(Schema, a_table_of_locker_0_0_1_is_completed_and_goes_on) {
       "locked_until timestamp); CREATE UNIQUE INDEX index_locks_on_key ON locks (key); "
       "INSERT INTO locks (key, locked_by, locked_until) VALUES ('old', 'ruby', now() + interval '1 hour')");
   EXPECT_THAT(refused().detail, HasSubstr("lacks the column \"sequence\""));
-  const auto plan = steward()->plan(soon()).value();
+  const auto plan = admin()->plan(soon()).value();
   EXPECT_THAT(plan.front(), HasSubstr("ADD COLUMN sequence bigint DEFAULT 0"));
-  EXPECT_EQ(steward()->init(soon()).value(), plan);
+  EXPECT_EQ(admin()->init(soon()).value(), plan);
   Ours ours(url());
-  EXPECT_EQ(ours.acquire("old", "ann").holder, "ruby");
+  EXPECT_EQ(ours.acquire("old", "ann").owner, "ruby");
   EXPECT_EQ(ours.acquire("new", "ann").verdict, Verdict::granted);
 }
 
 TEST_F(Schema, clients_purge_only_a_table_that_init_has_made) {
-  const auto left_to_people = [&] { return Ours(url()).store().examine(soon()).value().tidies; };
+  const auto left_to_people = [&] { return Ours(url()).connection().examine(soon()).value().tidies; };
   make_tables(url());
   EXPECT_FALSE(left_to_people());
   psql()->run("DROP TABLE holdfast_state");
@@ -86,9 +86,9 @@ TEST_F(Schema, narrow_columns_refuse_by_name_what_they_cannot_take) {
   std::string umlauts;
   for (int i = 0; i < 255; ++i) umlauts += "\xc3\xa4";  // letters count, not bytes
   EXPECT_EQ(ours.acquire(umlauts, "ann").verdict, Verdict::granted);
-  for (const auto& [key, holder] :
+  for (const auto& [key, owner] :
        {std::pair(longer, std::string("ann")), std::pair(std::string("k"), longer)}) {
-    const auto reply = ours.ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = 1h});
+    const auto reply = ours.ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1h});
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().code, Errc::refused);
     EXPECT_THAT(reply.error().detail, AllOf(HasSubstr("255 letters"), HasSubstr(longer)));
@@ -102,7 +102,7 @@ TEST_F(Schema, a_table_that_cannot_keep_leases_is_refused_and_left_alone) {
   EXPECT_THAT(refused().detail,
               AllOf(HasSubstr("\"locked_at\" is timestamp with time zone"),
                     HasSubstr("; if it is another program's, name another table with ?table=")));
-  const auto made = steward()->init(soon());
+  const auto made = admin()->init(soon());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::refused);
   EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 1);
@@ -119,7 +119,7 @@ TEST_F(Schema, a_column_that_is_missing_beside_it_is_named_by_everybody) {
               HasSubstr("; ALTER it: ADD COLUMN "));
     const std::string what = refused().detail;
     EXPECT_THAT(what, names);
-    for (const auto& said : {steward()->init(soon()), steward()->plan(soon())}) {
+    for (const auto& said : {admin()->init(soon()), admin()->plan(soon())}) {
       ASSERT_FALSE(said);
       EXPECT_EQ(said.error().code, Errc::refused);
       EXPECT_THAT(said.error().detail, names);
@@ -135,8 +135,8 @@ TEST_F(Schema, a_missing_column_can_be_added_where_there_are_rows) {
   make_tables(url());
   Ours(url()).acquire("k", "ann");
   Ours(url()).acquire("k", "bob", 1h, 1h);
-  const auto origin = try_origin(url()).value();
-  origin->jobs(soon()).value()->enqueue({.name = "Job", .key = "j"}, soon()).value();
+  const auto store = try_store(url()).value();
+  store->jobs(soon()).value()->enqueue({.name = "Job", .key = "j"}, soon()).value();
   psql()->run(
       "INSERT INTO holdfast_facts VALUES ('f', 1, false, 'n'); INSERT INTO holdfast_log (at, key, event, "
       "holder, token, by, reason) VALUES (now(), 'k', 'broken', 'ann', 1, 'bob', '')");
@@ -150,7 +150,7 @@ TEST_F(Schema, a_missing_column_can_be_added_where_there_are_rows) {
   for (std::string column; list >> column; ++tried) {
     const std::string table = column.substr(0, column.find('.'));
     psql()->run("ALTER TABLE " + table + " DROP COLUMN " + column.substr(column.find('.') + 1));
-    const auto said = steward()->plan(soon());
+    const auto said = admin()->plan(soon());
     ASSERT_FALSE(said) << column;
     const std::string what = said.error().detail;
     const std::size_t from = what.find("ADD COLUMN");
@@ -167,7 +167,7 @@ TEST_F(Schema, a_column_of_somebodys_own_that_has_to_be_filled_is_refused_by_nam
   make_tables(url());
   psql()->run("ALTER TABLE locks ADD COLUMN created_at timestamp NOT NULL");
   EXPECT_THAT(refused().detail, AllOf(HasSubstr("\"created_at\""), HasSubstr("SET DEFAULT")));
-  EXPECT_FALSE(steward()->init(soon()));
+  EXPECT_FALSE(admin()->init(soon()));
   psql()->run("ALTER TABLE locks ALTER created_at SET DEFAULT now()");
   EXPECT_EQ(Ours(url()).acquire("k", "ann").verdict, Verdict::granted);
   psql()->run("ALTER TABLE locks ALTER locked_by SET NOT NULL");
@@ -177,16 +177,16 @@ TEST_F(Schema, a_column_of_somebodys_own_that_has_to_be_filled_is_refused_by_nam
 TEST_F(Schema, init_says_which_schema_and_which_privilege_it_lacks) {
   const std::string elsewhere = "nowhere_" + random_hex(8), role = "r_" + random_hex(16);
   const auto nowhere =
-      try_origin(shared_postgres().url() + "?table=" + elsewhere + ".locks").value()->steward()->init(soon());
+      try_store(shared_postgres().url() + "?table=" + elsewhere + ".locks").value()->admin()->init(soon());
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().code, Errc::refused);
   EXPECT_THAT(nowhere.error().detail, HasSubstr("CREATE SCHEMA \"" + elsewhere + "\" first"));
 
   shared_postgres().execute("CREATE ROLE " + role + " LOGIN PASSWORD 'p'; GRANT USAGE ON SCHEMA " + schema_ +
                             " TO " + role);
-  const auto made = try_origin(shared_postgres().url(role, "postgres", "p") + "?table=" + schema_ + ".locks")
+  const auto made = try_store(shared_postgres().url(role, "postgres", "p") + "?table=" + schema_ + ".locks")
                         .value()
-                        ->steward()
+                        ->admin()
                         ->init(soon());
   shared_postgres().execute("DROP OWNED BY " + role + "; DROP ROLE " + role);
   ASSERT_FALSE(made);
@@ -197,7 +197,7 @@ TEST_F(Schema, init_says_which_schema_and_which_privilege_it_lacks) {
 TEST_F(Schema, keys_that_are_there_twice_are_told_with_how_to_find_them) {
   make_tables(url());
   psql()->run("DROP INDEX index_locks_on_key; INSERT INTO locks (key) VALUES ('twice'), ('twice')");
-  const auto made = steward()->init(soon());
+  const auto made = admin()->init(soon());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::refused);
   EXPECT_THAT(made.error().detail, AllOf(HasSubstr("more than one row"), HasSubstr("HAVING count(*) > 1")));
@@ -206,14 +206,14 @@ TEST_F(Schema, keys_that_are_there_twice_are_told_with_how_to_find_them) {
 TEST_F(Schema, a_row_without_a_beginning_is_listed_without_one) {
   make_tables(url());
   psql()->run("INSERT INTO locks (key, locked_by) VALUES ('k', 'by hand')");
-  EXPECT_EQ(Ours(url()).store().list({}, soon()).value().leases.at(0).since, Micros::zero());
+  EXPECT_EQ(Ours(url()).connection().list({}, soon()).value().leases.at(0).since, Micros::zero());
 }
 
 TEST_F(Schema, without_its_unique_index_a_table_is_not_used) {
   make_tables(url());
   psql()->run("DROP INDEX index_locks_on_key");
   EXPECT_THAT(refused().detail, HasSubstr(".locks\" lacks its unique index on \"key\""));
-  EXPECT_EQ(steward()->init(soon()).value().size(), 1u);
+  EXPECT_EQ(admin()->init(soon()).value().size(), 1u);
   Ours(url()).acquire("k", "ann");
 }
 
@@ -222,7 +222,7 @@ TEST_F(Schema, many_may_make_the_tables_at_once) {
   std::atomic<int> made = 0;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      const auto statements = steward()->init(soon());
+      const auto statements = admin()->init(soon());
       EXPECT_TRUE(statements) << statements.error().detail;
       made += statements && !statements->empty() ? 1 : 0;
     });
@@ -234,15 +234,15 @@ TEST_F(Schema, many_may_make_the_tables_at_once) {
 
 TEST_F(Schema, a_plan_can_be_run_by_hand) {
   const auto psql = this->psql();
-  for (const std::string& statement : steward()->plan(soon()).value()) psql->run(statement);
-  EXPECT_TRUE(steward()->plan(soon()).value().empty());
+  for (const std::string& statement : admin()->plan(soon()).value()) psql->run(statement);
+  EXPECT_TRUE(admin()->plan(soon()).value().empty());
 }
 
 TEST_F(Schema, an_unlogged_table_and_a_server_without_fsync_are_told) {
   make_tables(url());
   psql()->run("ALTER TABLE locks SET UNLOGGED");
   Ours ours(url());
-  const Traits traits = ours.store().examine(soon()).value();
+  const Traits traits = ours.connection().examine(soon()).value();
   EXPECT_THAT(told(traits), ::testing::Contains(HasSubstr("unlogged")));
   EXPECT_EQ(traits.grade, 'D');
 }
@@ -310,7 +310,7 @@ TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
   for (int i = 0; i < 3; ++i) {
     const Reply mine = ours.acquire("k", "ann");
     ASSERT_EQ(mine.verdict, Verdict::granted);
-    EXPECT_GT(number(mine.token), 1'000'000u);
+    EXPECT_GT(to_number(mine.token), 1'000'000u);
     EXPECT_GT(mine.remaining, 59min);
     EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
     EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
@@ -318,27 +318,27 @@ TEST_F(Schema, foreign_operators_in_sight_are_not_used) {
     EXPECT_EQ(other.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
     EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
     EXPECT_EQ(ours.acquire("k", "ann").ahead, 1u);
-    EXPECT_EQ(other.ask({.verb = Verb::release, .key = {"k"}, .holder = {""}, .place = 1ms}).value().verdict,
+    EXPECT_EQ(other.ask({.verb = Verb::release, .key = {"k"}, .owner = {""}, .place = 1ms}).value().verdict,
               Verdict::lost);
     const Reply noted = ours.ask({.verb = Verb::acquire,
                                   .key = {"n"},
-                                  .holder = {"ann"},
+                                  .owner = {"ann"},
                                   .ttl = 1h,
                                   .detached = true,
                                   .note = "n"})
                             .value();
     EXPECT_EQ(
-        ours.ask({.verb = Verb::renew, .key = {"n"}, .holder = {"ann"}, .ttl = 1h, .extend = true})->verdict,
+        ours.ask({.verb = Verb::renew, .key = {"n"}, .owner = {"ann"}, .ttl = 1h, .extend = true})->verdict,
         Verdict::granted);
-    EXPECT_EQ(ours.ask({.verb = Verb::evict, .key = {"n"}, .holder = {"op"}, .token = noted.token})->verdict,
+    EXPECT_EQ(ours.ask({.verb = Verb::evict, .key = {"n"}, .owner = {"op"}, .token = noted.token})->verdict,
               Verdict::released);
   }
   EXPECT_EQ(ours.release("absent", "ann").verdict, Verdict::lost);
   for (const auto what : {Query::What::leases, Query::What::places, Query::What::log})
-    EXPECT_TRUE(ours.store().list({.what = what}, soon()));
-  EXPECT_TRUE(ours.store().examine(soon()));
-  EXPECT_TRUE(ours.origin().steward()->diagnose(soon()));
-  EXPECT_TRUE(ours.origin().steward()->purge({.free_for = 0ms, .log_older_than = 0ms}, soon()));
+    EXPECT_TRUE(ours.connection().list({.what = what}, soon()));
+  EXPECT_TRUE(ours.connection().examine(soon()));
+  EXPECT_TRUE(ours.store().admin()->diagnose(soon()));
+  EXPECT_TRUE(ours.store().admin()->purge({.free_for = 0ms, .log_older_than = 0ms}, soon()));
   use_all_of_jobs(trapped);
 }
 

@@ -57,14 +57,14 @@ void use_all_of_leases(const std::string& url) {
     expect_within(bob.acquire("k", "bob", ttl).remaining, ttl);
     expect_within(bob.acquire("k", "bob", ttl, 1min).remaining, ttl);
     const auto longer =
-        ann.ask({.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = ttl, .extend = true});
+        ann.ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = ttl, .extend = true});
     ASSERT_TRUE(longer);
     expect_within(longer->remaining, 2 * ttl);
-    const Page leases = bob.store().list({}, soon()).value();
+    const Page leases = bob.connection().list({}, soon()).value();
     ASSERT_EQ(leases.leases.size(), 1u);
     expect_within(leases.leases[0].remaining, 2 * ttl);
     EXPECT_LE(std::chrono::abs(leases.leases[0].since - told_at(mine)), 1min);
-    const Page places = ann.store().list({.what = Query::What::places}, soon()).value();
+    const Page places = ann.connection().list({.what = Query::What::places}, soon()).value();
     ASSERT_EQ(places.places.size(), 1u);
     expect_within(places.places[0].remaining, 1min);
     ASSERT_EQ(ann.release("k", "ann", mine.token).verdict, Verdict::released);
@@ -73,10 +73,10 @@ void use_all_of_leases(const std::string& url) {
     expect_within(next.remaining, ttl);
     ASSERT_TRUE(ann.ask({.verb = Verb::evict,
                          .key = {"k"},
-                         .holder = {"olga"},
+                         .owner = {"olga"},
                          .token = next.token,
                          .note = "to see it in the log"}));
-    const Page log = ann.store().list({.what = Query::What::log}, soon()).value();
+    const Page log = ann.connection().list({.what = Query::What::log}, soon()).value();
     ASSERT_FALSE(log.log.empty());
     EXPECT_LE(std::chrono::abs(log.log[0].at - told_at(next)), 1min);
   }
@@ -99,9 +99,9 @@ TEST_F(Session, no_setting_of_a_database_changes_an_answer) {
   use_all_of_leases(url());
   use_job_times(url());
   use_all_of_jobs(url());
-  const auto steward = try_origin(url()).value()->steward();
-  EXPECT_TRUE(steward->purge({.free_for = 0ms}, soon()));
-  const auto diagnosis = steward->diagnose(soon());
+  const auto admin = try_store(url()).value()->admin();
+  EXPECT_TRUE(admin->purge({.free_for = 0ms}, soon()));
+  const auto diagnosis = admin->diagnose(soon());
   ASSERT_TRUE(diagnosis) << diagnosis.error().detail;
   EXPECT_THAT(topics_of(diagnosis->findings), ::testing::ElementsAre("note postgres.superuser"));
 }
@@ -112,7 +112,7 @@ TEST_F(Session, nor_does_it_behind_a_pooler) {
   use_all_of_leases(pooled);
   use_job_times(pooled);
   use_all_of_jobs(pooled);
-  EXPECT_TRUE(try_origin(pooled).value()->steward()->diagnose(soon()));
+  EXPECT_TRUE(try_store(pooled).value()->admin()->diagnose(soon()));
 }
 
 // A wait for a standby that was cancelled is told as a warning behind which stands an ordinary success.
@@ -150,14 +150,14 @@ TEST_F(UnsureCommit, is_in_doubt_whatever_messages_the_role_asks_for) {
   server_.execute("SELECT pg_reload_conf()");
 
   const auto ask = [&](const Request& request) { return outcome([&] { return ours.ask(request); }); };
-  const Request renew{.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .token = mine.token, .ttl = 2h};
+  const Request renew{.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = mine.token, .ttl = 2h};
   EXPECT_TRUE(await([&] { return ask(renew) == Errc::in_doubt; })) << "from the moment it waits for standbys";
   EXPECT_EQ(ask(renew), Errc::in_doubt) << "prepared";
-  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"new"}, .holder = {"ann"}, .ttl = 1h}), Errc::in_doubt);
-  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"noted"}, .holder = {"ann"}, .ttl = 1h, .note = "n"}),
+  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"new"}, .owner = {"ann"}, .ttl = 1h}), Errc::in_doubt);
+  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"noted"}, .owner = {"ann"}, .ttl = 1h, .note = "n"}),
             Errc::in_doubt);
-  EXPECT_EQ(ask({.verb = Verb::release, .key = {"k"}, .holder = {"ann"}}), Errc::in_doubt);
-  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h}), Errc::in_doubt);
+  EXPECT_EQ(ask({.verb = Verb::release, .key = {"k"}, .owner = {"ann"}}), Errc::in_doubt);
+  EXPECT_EQ(ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h}), Errc::in_doubt);
 
   EXPECT_EQ(outcome([&] { return worker->enqueue(job_of("j3"), soon()); }), Errc::in_doubt);
   EXPECT_EQ(outcome([&] { return worker.try_claim("w2"); }), Errc::in_doubt);

@@ -139,12 +139,12 @@ TEST(Settings, a_service_file_says_where) {
 }
 
 TEST(Settings, a_password_is_in_no_name_and_no_message) {
-  const auto origin = try_origin("postgres://app:hush@localhost:1/app?table=other").value();
-  EXPECT_EQ(origin->name(), "postgres://app@localhost:1/app?table=other");
-  const auto connected = origin->connect(soon());
+  const auto store = try_store("postgres://app:hush@localhost:1/app?table=other").value();
+  EXPECT_EQ(store->name(), "postgres://app@localhost:1/app?table=other");
+  const auto connected = store->connect(soon());
   ASSERT_FALSE(connected);
   EXPECT_THAT(connected.error().detail, Not(HasSubstr("hush")));
-  const auto bad = try_origin("postgres://app:hush%2@localhost/app");
+  const auto bad = try_store("postgres://app:hush%2@localhost/app");
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().detail, Not(HasSubstr("hush")));
 }
@@ -155,25 +155,25 @@ TEST(Settings, an_address_that_is_cut_out_of_a_password_is_refused_and_not_repea
         "postgres://app:hush@o/ne@127.0.0.1/app", "postgres://app:hush?one=x@127.0.0.1/app",
         "postgres://app:12?hush=x@127.0.0.1/app", "postgres://app:12?table=hush@127.0.0.1/app",
         "postgres://app:12?hush@h=one/app", "postgres:app:hush@127.0.0.1", "postgresql://hush:one/app"}) {
-    const auto origin = try_origin(url);
-    ASSERT_FALSE(origin) << url;
-    EXPECT_EQ(origin.error().code, Errc::invalid) << url;
-    EXPECT_THAT(origin.error().detail, AllOf(HasSubstr("%40"), HasSubstr("%2F"), Not(HasSubstr("hush")),
+    const auto store = try_store(url);
+    ASSERT_FALSE(store) << url;
+    EXPECT_EQ(store.error().code, Errc::invalid) << url;
+    EXPECT_THAT(store.error().detail, AllOf(HasSubstr("%40"), HasSubstr("%2F"), Not(HasSubstr("hush")),
                                              Not(HasSubstr("one@")), Not(HasSubstr("one="))))
         << url;
   }
   EXPECT_EQ(Settings::from("postgres://app:hush@one@localhost/app", {}).error().code, Errc::invalid);
-  EXPECT_EQ(try_origin("postgres://app:a%40b%2Fc%3Fd@localhost/app?user=x@y").value()->name(),
+  EXPECT_EQ(try_store("postgres://app:a%40b%2Fc%3Fd@localhost/app?user=x@y").value()->name(),
             "postgres://x@y@localhost/app");
 }
 
 TEST(Settings, what_can_never_work_is_invalid) {
   const auto said = [](const std::string& url) {
-    const auto origin = try_origin(url);
-    EXPECT_FALSE(origin) << url;
-    if (origin) return std::string();
-    EXPECT_EQ(origin.error().code, Errc::invalid) << url;
-    return origin.error().detail;
+    const auto store = try_store(url);
+    EXPECT_FALSE(store) << url;
+    if (store) return std::string();
+    EXPECT_EQ(store.error().code, Errc::invalid) << url;
+    return store.error().detail;
   };
   for (const char* port : {"abc", "99999", "0", "5432x", "-1"})
     EXPECT_THAT(said("postgres://localhost:" + std::string(port) + "/app"), HasSubstr("1 to 65535"));
@@ -192,17 +192,17 @@ TEST(Settings, a_name_is_a_url_that_leads_there) {
        {"postgres://app@[::1]:1/app", "postgres://app@[::1]/app", "postgres://app@a:1,b:2/app",
         "postgres://app@a,b:2/app", "postgres://app@:1/app?host=/run/postgresql",
         "postgres://app@/app?host=/a,/b&port=1,2"}) {
-    EXPECT_EQ(try_origin(url).value()->name(), url);
+    EXPECT_EQ(try_store(url).value()->name(), url);
   }
   EXPECT_EQ(Settings::from("host=a,b port=1 user=app dbname=app", {}).value().name(),
             "postgres://app@a:1,b:1/app");
 }
 
 TEST(Settings, parameters_that_nobody_knows_are_refused_by_name) {
-  const auto origin = try_origin("postgres://localhost/app?tabel=other");
-  ASSERT_FALSE(origin);
-  EXPECT_EQ(origin.error().code, Errc::invalid);
-  EXPECT_THAT(origin.error().detail, AllOf(HasSubstr("\"tabel\""), HasSubstr("table=")));
+  const auto store = try_store("postgres://localhost/app?tabel=other");
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, Errc::invalid);
+  EXPECT_THAT(store.error().detail, AllOf(HasSubstr("\"tabel\""), HasSubstr("table=")));
 }
 
 TEST(Settings, a_password_file_works) {
@@ -212,7 +212,7 @@ TEST(Settings, a_password_file_works) {
   write_file(path, "127.0.0.1:*:*:postgres:" + std::string(PostgresAddress::superuser_password) + "\n");
   ::chmod(path.c_str(), 0600);
   const Variable file("PGPASSFILE", path);
-  const auto reached = try_origin(server.url("postgres", "postgres", "")).value()->steward()->plan(soon());
+  const auto reached = try_store(server.url("postgres", "postgres", "")).value()->admin()->plan(soon());
   EXPECT_TRUE(reached) << reached.error().detail;
 }
 

@@ -66,25 +66,25 @@ class Psql {
 class Ours {
  public:
   explicit Ours(const std::string& url)
-      : origin_(try_origin(url).value()), store_(origin_->connect(soon()).value()) {}
+      : store_(try_store(url).value()), connection_(store_->connect(soon()).value()) {}
 
   Result<Reply> ask(const Request& request, Instant until = soon()) {
     Reply reply;
-    if (auto status = store_->apply({&request, 1}, {&reply, 1}, until); !status)
+    if (auto status = connection_->apply({&request, 1}, {&reply, 1}, until); !status)
       return std::move(status).error();
     return reply;
   }
-  Reply acquire(std::string_view key, std::string_view holder, Millis ttl = 1h, Millis place = 0ms) {
-    return ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = ttl, .place = place}).value();
+  Reply acquire(std::string_view key, std::string_view owner, Millis ttl = 1h, Millis place = 0ms) {
+    return ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place}).value();
   }
-  Reply renew(std::string_view key, std::string_view holder, Token token = no_token, Millis ttl = 1h) {
-    return ask({.verb = Verb::renew, .key = {key}, .holder = {holder}, .token = token, .ttl = ttl}).value();
+  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Millis ttl = 1h) {
+    return ask({.verb = Verb::renew, .key = {key}, .owner = {owner}, .token = token, .ttl = ttl}).value();
   }
-  Reply release(std::string_view key, std::string_view holder, Token token = no_token) {
-    return ask({.verb = Verb::release, .key = {key}, .holder = {holder}, .token = token}).value();
+  Reply release(std::string_view key, std::string_view owner, Token token = no_token) {
+    return ask({.verb = Verb::release, .key = {key}, .owner = {owner}, .token = token}).value();
   }
+  StoreConnection& connection() { return *connection_; }
   Store& store() { return *store_; }
-  Origin& origin() { return *origin_; }
   int backend(Psql& psql) {
     // The one that asked last, and is not the asker.
     return std::stoi(
@@ -93,12 +93,12 @@ class Ours {
   }
 
  private:
-  const std::shared_ptr<Origin> origin_;
-  const std::unique_ptr<Store> store_;
+  const std::shared_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
 };
 
 inline void make_tables(const std::string& url) {
-  (void)try_origin(url).value()->steward()->init(soon()).value();
+  (void)try_store(url).value()->admin()->init(soon()).value();
 }
 
 // A schema of its own in the server that the tests share.

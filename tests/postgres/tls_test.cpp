@@ -23,7 +23,7 @@ class Tls : public ::testing::Test {
   }
   // What plan() says: it needs no tables.
   static Result<std::vector<std::string>> reach(const std::string& url) {
-    return try_origin(url).value()->steward()->plan(soon());
+    return try_store(url).value()->admin()->plan(soon());
   }
   void expect_refused(const PostgresServer& server, const char* hint = "sslrootcert=") const {
     const auto reached = reach(strict(server));

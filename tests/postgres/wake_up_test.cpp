@@ -38,7 +38,7 @@ class WakeUp : public PostgresTest {
   // Somebody takes a place while `release`, which has read that nobody waits, stands at the gate.
   void expect_rung_by(const std::string& key, const std::function<void()>& release) {
     Ours bob(url());
-    const auto bell = bob.store().bell();
+    const auto listener = bob.connection().listener();
     close_gate();
     std::jthread releasing(release);
     await_somebody_at_gate();
@@ -48,7 +48,7 @@ class WakeUp : public PostgresTest {
     releasing.join();
     EXPECT_TRUE(await(
         [&] {
-          const auto keys = bell->rung().value();
+          const auto keys = listener->ready().value();
           return std::find(keys.begin(), keys.end(), key) != keys.end();
         },
         5s));
@@ -110,10 +110,10 @@ TEST_F(WakeUp, so_does_one_of_many) {
   ann.acquire("k", "ann");
   ann.acquire("l", "ann");
   expect_rung_by("k", [&] {
-    const Request both[] = {{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}},
-                            {.verb = Verb::release, .key = {"l"}, .holder = {"ann"}}};
+    const Request both[] = {{.verb = Verb::release, .key = {"k"}, .owner = {"ann"}},
+                            {.verb = Verb::release, .key = {"l"}, .owner = {"ann"}}};
     Reply replies[2];
-    ASSERT_TRUE(ann.store().apply(both, replies, soon()));
+    ASSERT_TRUE(ann.connection().apply(both, replies, soon()));
     EXPECT_EQ(replies[0].verdict, Verdict::released);
     EXPECT_EQ(replies[1].verdict, Verdict::released);
   });
@@ -123,7 +123,7 @@ TEST_F(WakeUp, so_does_who_breaks_a_lease) {
   Ours ann(slow_url());
   const Token token = ann.acquire("k", "ann").token;
   expect_rung_by("k", [&] {
-    const auto broken = ann.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"olga"}, .token = token});
+    const auto broken = ann.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"olga"}, .token = token});
     ASSERT_TRUE(broken);
     EXPECT_EQ(broken->verdict, Verdict::released);
   });
@@ -139,19 +139,19 @@ TEST_F(WakeUp, so_does_a_job_that_ends) {
 // The other way round: who takes the place has locked the row first.
 TEST_F(WakeUp, a_release_that_waited_for_whoever_took_a_place_rings) {
   Ours ann(url()), bob(url());
-  const auto bell = bob.store().bell();
+  const auto listener = bob.connection().listener();
   for (const char* key : {"k", "l"}) ASSERT_EQ(ann.acquire(key, "ann").verdict, Verdict::granted);
   const auto placing = psql();
   placing->run(
       "BEGIN; UPDATE locks SET locked_by = locked_by WHERE key = 'k'; INSERT INTO holdfast_waiters (key, "
       "client, "
       "waiter, until) VALUES ('k', '" +
-      bob.origin().client() + "', 'bob', '9999-01-01')");
+      bob.store().client() + "', 'bob', '9999-01-01')");
   std::jthread releasing([&] {
-    const Request both[] = {{.verb = Verb::release, .key = {"k"}, .holder = {"ann"}},
-                            {.verb = Verb::release, .key = {"l"}, .holder = {"ann"}}};
+    const Request both[] = {{.verb = Verb::release, .key = {"k"}, .owner = {"ann"}},
+                            {.verb = Verb::release, .key = {"l"}, .owner = {"ann"}}};
     Reply replies[2];
-    ASSERT_TRUE(ann.store().apply(both, replies, soon()));
+    ASSERT_TRUE(ann.connection().apply(both, replies, soon()));
     EXPECT_EQ(replies[0].verdict, Verdict::released);
   });
   EXPECT_TRUE(await([&] {
@@ -160,7 +160,7 @@ TEST_F(WakeUp, a_release_that_waited_for_whoever_took_a_place_rings) {
   }));
   placing->run("COMMIT");
   releasing.join();
-  EXPECT_TRUE(await([&] { return bell->rung().value() == std::vector<std::string>{"k"}; }, 5s));
+  EXPECT_TRUE(await([&] { return listener->ready().value() == std::vector<std::string>{"k"}; }, 5s));
 }
 
 }  // namespace

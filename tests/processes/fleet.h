@@ -50,11 +50,11 @@ class Fleet {
       const std::string key = "key" + std::to_string(slot);
       Result<Reply> reply = Reply{};
       ASSERT_TRUE(await([&] {
-        reply = peer.ask({.verb = Verb::acquire, .key = {key}, .holder = {peer.name()}, .ttl = 1h});
+        reply = peer.ask({.verb = Verb::acquire, .key = {key}, .owner = {peer.name()}, .ttl = 1h});
         return reply && reply->verdict == Verdict::granted;
       })) << key
           << ": " << text(reply);
-      EXPECT_GT(number(reply->token), board_.slots[slot].token) << key;
+      EXPECT_GT(to_number(reply->token), board_.slots[slot].token) << key;
     }
   }
 

@@ -36,12 +36,12 @@ using namespace std::chrono_literals;
 std::string load(Peer& peer, const std::string& key, int times) {
   Token last{};
   for (int i = 0; i < times; ++i) {
-    const auto granted = peer.ask({.verb = Verb::acquire, .key = {key}, .holder = {peer.name()}, .ttl = 1h});
+    const auto granted = peer.ask({.verb = Verb::acquire, .key = {key}, .owner = {peer.name()}, .ttl = 1h});
     if (!granted || granted->verdict != Verdict::granted) return text(granted);
     if (granted->token <= last) return "error a token fell";
     last = granted->token;
     const auto released =
-        peer.ask({.verb = Verb::release, .key = {key}, .holder = {peer.name()}, .token = last});
+        peer.ask({.verb = Verb::release, .key = {key}, .owner = {peer.name()}, .token = last});
     if (!released || released->verdict != Verdict::released) return text(released);
   }
   return "done";
@@ -77,7 +77,7 @@ int obey(const std::string& url) {
   std::cout << peer->client() << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
-    std::string verb, key, holder;
+    std::string verb, key, owner;
     std::int64_t ttl = 0, place = 0;
     words >> verb >> key;
     if (verb == "load") {
@@ -89,7 +89,7 @@ int obey(const std::string& url) {
     if (verb == "wait") {
       Client client = open(url);
       const Lease lease = client.acquire(key, {.wait = forever});
-      std::cout << "granted " << number(lease.token()) << std::endl;
+      std::cout << "granted " << to_number(lease.token()) << std::endl;
       continue;
     }
     if (verb == "limit") {
@@ -107,13 +107,13 @@ int obey(const std::string& url) {
       std::cout << getpid() << std::endl;
       continue;
     }
-    words >> holder >> ttl >> place;
-    const bool detached = holder == "@";
-    if (holder == "-" || detached) holder = peer->name();
+    words >> owner >> ttl >> place;
+    const bool detached = owner == "@";
+    if (owner == "-" || detached) owner = peer->name();
     const Verb which = verb == "acquire" ? Verb::acquire : verb == "renew" ? Verb::renew : Verb::release;
     std::cout << text(peer->ask({.verb = which,
                                  .key = {key},
-                                 .holder = {holder},
+                                 .owner = {owner},
                                  .ttl = Millis(ttl),
                                  .place = Millis(place),
                                  .detached = detached}))

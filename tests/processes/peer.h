@@ -15,20 +15,20 @@ namespace holdfast::test {
 class Peer {
  public:
   explicit Peer(const std::string& url)
-      : origin_(try_origin(url).value()),
-        store_(origin_),
-        name_(holder_name(origin_->client() + random_hex(16))) {
-    (void)store_.examine(soon()).value();
+      : store_(try_store(url).value()),
+        connection_(store_),
+        name_(owner_name(store_->client() + random_hex(16))) {
+    (void)connection_.examine(soon()).value();
   }
 
   const std::string& name() const { return name_; }
-  const std::string& client() const { return origin_->client(); }
-  int proof_of_life() const { return origin_->proof_of_life(); }
+  const std::string& client() const { return store_->client(); }
+  int proof_of_life() const { return store_->proof_of_life(); }
 
   Result<Reply> ask(const Request& request) { return ask(request, soon()); }
   Result<Reply> ask(const Request& request, Instant until) {
     Reply reply;
-    const Status status = store_.apply({&request, 1}, {&reply, 1}, until);
+    const Status status = connection_.apply({&request, 1}, {&reply, 1}, until);
     if (!status) return status.error();
     return reply;
   }
@@ -36,15 +36,15 @@ class Peer {
  private:
   static Instant soon() { return BootClock::now() + std::chrono::seconds(20); }
 
-  const std::shared_ptr<Origin> origin_;
-  Connection store_;
+  const std::shared_ptr<Store> store_;
+  Connection connection_;
   const std::string name_;
 };
 
 inline std::string text(const Result<Reply>& reply) {
   if (!reply) return "error " + reply.error().detail;
   static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
-  return std::string(verdicts[static_cast<int>(reply->verdict)]) + " " + std::to_string(number(reply->token));
+  return std::string(verdicts[static_cast<int>(reply->verdict)]) + " " + std::to_string(to_number(reply->token));
 }
 
 }  // namespace holdfast::test

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <thread>
 
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 #include "tests/processes/fleet.h"
 
 namespace holdfast::test {
@@ -68,12 +68,12 @@ TEST_P(Racing, the_lease_of_a_process_that_was_killed_passes_on_and_what_it_deta
 }
 
 TEST_P(Racing, the_place_of_a_waiter_that_was_killed_blocks_the_others_for_a_second_at_most) {
-  Client holder(database_->new_client()), live(database_->new_client());
-  Operator by_hand(holder);
+  Client owner(database_->new_client()), live(database_->new_client());
+  Admin by_hand(owner);
   const auto places = [&] {
     return by_hand.list({.what = Query::What::places, .prefix = "k", .exact = true}).places;
   };
-  Lease lease = holder.acquire("k", {.ttl = 1min});
+  Lease lease = owner.acquire("k", {.ttl = 1min});
   PeerProcess dead(url_);
   dead.send("wait k");
   std::vector<PlaceRow> seen;

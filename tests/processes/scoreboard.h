@@ -33,7 +33,7 @@ class Belief {
 };
 
 struct Slot {
-  std::atomic<Belief> holder;
+  std::atomic<Belief> owner;
   std::atomic<std::uint64_t> token;  // of the last grant
 };
 

@@ -42,7 +42,7 @@ class Worker {
     const std::string key = "key" + std::to_string(slot);
     const Instant sent = BootClock::now();
     const auto granted =
-        ask({.verb = Verb::acquire, .key = {key}, .holder = {peer_.name()}, .ttl = work_.ttl});
+        ask({.verb = Verb::acquire, .key = {key}, .owner = {peer_.name()}, .ttl = work_.ttl});
     if (!granted) return failed("acquire", granted.error());
     if (granted->verdict == Verdict::busy) return "";
     if (granted->verdict != Verdict::granted) return "acquire is answered by " + text(granted);
@@ -51,7 +51,7 @@ class Worker {
       return key + ": " + wrong;
 
     const auto released =
-        ask({.verb = Verb::release, .key = {key}, .holder = {peer_.name()}, .token = granted->token});
+        ask({.verb = Verb::release, .key = {key}, .owner = {peer_.name()}, .token = granted->token});
     if (!released) return failed("release", released.error());
     const bool late = BootClock::now() >= sent + work_.ttl;
     // Where a call was not answered, a release may have come twice.
@@ -82,21 +82,21 @@ class Worker {
   std::string alone(Slot& slot, Instant sent, Token token) {
     const Instant deadline = core::deadline_of(sent, work_.ttl, core::margin_of(work_.ttl, {}, Millis(1)));
     const Belief mine(::getpid(), deadline);
-    const Belief before = slot.holder.exchange(mine);
+    const Belief before = slot.owner.exchange(mine);
     const Instant entered = BootClock::now();
     if (entered >= deadline) return "";  // we never believed, and say nothing about others
     // Only a store that has a proof of life may give away what a dead process has not used up.
     const auto excused = [&] { return can_know_the_dead_ && dies(before.pid()); };
     if (!before.none() && before.pid() != ::getpid() && before.deadline() > entered && !excused())
       return "process " + std::to_string(before.pid()) + " believes to have it, too";
-    const std::uint64_t last = slot.token.exchange(number(token));
+    const std::uint64_t last = slot.token.exchange(to_number(token));
     dwell();
-    const Belief after = slot.holder.exchange(Belief());
+    const Belief after = slot.owner.exchange(Belief());
     if (BootClock::now() >= deadline) return "";
     if (!(after == mine)) return "somebody else took it meanwhile";
-    const bool same_again = number(token) == last && work_.outages;  // an acquire that was answered twice
-    if (number(token) <= last && !same_again)
-      return "its token fell from " + std::to_string(last) + " to " + std::to_string(number(token));
+    const bool same_again = to_number(token) == last && work_.outages;  // an acquire that was answered twice
+    if (to_number(token) <= last && !same_again)
+      return "its token fell from " + std::to_string(last) + " to " + std::to_string(to_number(token));
     return "";
   }
 

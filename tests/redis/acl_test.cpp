@@ -33,7 +33,7 @@ TEST_F(AclOfRedis, what_is_documented_is_enough_for_everything) {
     EXPECT_TRUE(lease.try_renew(never));
     EXPECT_TRUE(lease.try_release());
   }
-  Operator by_hand(client);
+  Admin by_hand(client);
   const Lease lease = client.acquire("l", {.ttl = never, .owner = "ann"});
   EXPECT_TRUE(by_hand.try_list());
   EXPECT_TRUE(by_hand.try_inspect("l"));
@@ -119,7 +119,7 @@ TEST_F(AclOfRedis, a_right_that_is_missing_before_anything_is_written_refuses_an
 TEST_F(AclOfRedis, the_same_holds_for_requests_that_meet_nobody) {
   Caller caller(url());
   const auto told = [&](Verb verb, std::string_view key) {
-    const auto reply = caller.try_ask({.verb = verb, .key = {key}, .holder = {"ann"}, .ttl = 2h});
+    const auto reply = caller.try_ask({.verb = verb, .key = {key}, .owner = {"ann"}, .ttl = 2h});
     return reply ? Errc{} : reply.error().code;
   };
   for (const char* key : {"k", "l"}) {
@@ -151,10 +151,10 @@ TEST_F(AclOfRedis, what_is_refused_behind_a_request_that_was_granted_is_in_doubt
   caller.acquire("k", "ann", 3h);
   caller.release("k", "ann");
   redis({"ACL", "SETUSER", "app", "-pttl"});
-  const Request batch[] = {{.verb = Verb::acquire, .key = {"k"}, .holder = {"ann"}, .ttl = 1h},
-                           {.verb = Verb::renew, .key = {"k"}, .holder = {"ann"}, .ttl = 2h}};
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = 2h}};
   Reply replies[2];
-  const Status status = caller.store().apply(batch, replies, soon());
+  const Status status = caller.connection().apply(batch, replies, soon());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::in_doubt) << status.error().detail;
 }
@@ -165,8 +165,8 @@ TEST_F(AclOfRedis, a_key_that_the_user_may_not_have_harms_no_other_of_its_batch)
   Caller caller(url());
   std::vector<Request> requests;
   for (const char* key : {"good 1", "bad", "good 2", "good 3", "good hash", "bad", "good 4"})
-    requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
-  const auto told = ask_together(caller.store(), requests);
+    requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1h});
+  const auto told = ask_together(caller.connection(), requests);
   for (const std::size_t good : {0u, 2u, 3u, 6u}) {
     ASSERT_TRUE(told[good]) << told[good].error().detail;
     EXPECT_EQ(told[good]->verdict, Verdict::granted);

@@ -31,7 +31,7 @@ TEST_F(BesideActiveJobLock, what_it_holds_is_busy_for_us_and_free_after_its_rele
   const std::string theirs = ruby_.value();
   const Reply busy = ours_.acquire("lock:Job:1", "ann");
   EXPECT_EQ(busy.verdict, Verdict::busy);
-  EXPECT_EQ(busy.holder, stranger);
+  EXPECT_EQ(busy.owner, stranger);
   EXPECT_EQ(busy.token, no_token);
   EXPECT_GT(busy.remaining, 50s);
   EXPECT_LE(busy.remaining, 61s) << "to the end of its last second";
@@ -69,7 +69,7 @@ TEST_F(BesideActiveJobLock, a_value_that_is_no_time_is_held_without_end) {
     const auto shown = ours_.list({.prefix = "lock:Job:1", .exact = true}).leases;
     ASSERT_EQ(shown.size(), 1u) << value;
     EXPECT_EQ(shown[0].key, "lock:Job:1");
-    EXPECT_EQ(shown[0].holder, stranger) << value;
+    EXPECT_EQ(shown[0].owner, stranger) << value;
     EXPECT_EQ(shown[0].remaining, never) << value;
     EXPECT_EQ(ruby_.value(), value);
   }
@@ -100,7 +100,7 @@ TEST_F(BesideActiveJobLock, what_is_written_is_a_second_not_before_the_end_in_wh
     const std::string value = ruby_.value();
     EXPECT_GE(to_i(value) * 1'000'000, now + Micros(ttl).count());
     EXPECT_LT((to_i(value) - 1) * 1'000'000, now + Micros(ttl).count()) << "nor much later";
-    EXPECT_EQ(value, std::to_string(to_i(value)) + ":" + std::to_string(number(reply.token)) + ":" +
+    EXPECT_EQ(value, std::to_string(to_i(value)) + ":" + std::to_string(to_number(reply.token)) + ":" +
                          std::to_string(now + Micros(ttl).count()) + ":ann");
     const long long expires = std::stoll(redis({"PEXPIRETIME", "lock:Job:1"}));
     EXPECT_EQ(expires, (to_i(value) + 2) * 1000) << "Redis takes it away, when Ruby could have";
@@ -115,7 +115,7 @@ TEST_F(BesideActiveJobLock, it_takes_ours_over_only_when_nobody_believes_in_it_a
   EXPECT_GT(wall_now().count(), ends);
   const Reply lost = ours_.renew("lock:Job:1", "ann", mine.token);
   EXPECT_EQ(lost.verdict, Verdict::lost);
-  EXPECT_EQ(lost.holder, stranger);
+  EXPECT_EQ(lost.owner, stranger);
   EXPECT_EQ(ours_.release("lock:Job:1", "ann", mine.token).verdict, Verdict::lost);
   EXPECT_TRUE(ruby_.locked());
   ruby_.release();
@@ -137,8 +137,8 @@ TEST_F(BesideActiveJobLock, a_contender_of_its_that_loses_and_writes_over_ours_t
   const Reply mine = ours_.acquire("lock:Job:1", "ann", 1min);
   ASSERT_FALSE(ruby_.contend(30));
   ASSERT_EQ(to_i(ruby_.value()), std::stoll(ruby_.value())) << "nothing of ours is in it";
-  EXPECT_EQ(ours_.acquire("lock:Job:1", "bob").holder, "ann");
-  EXPECT_EQ(ours_.list({.prefix = "lock:Job:1", .exact = true}).leases.at(0).holder, "ann");
+  EXPECT_EQ(ours_.acquire("lock:Job:1", "bob").owner, "ann");
+  EXPECT_EQ(ours_.list({.prefix = "lock:Job:1", .exact = true}).leases.at(0).owner, "ann");
   const Reply renewed = ours_.renew("lock:Job:1", "ann", mine.token, 1s);
   EXPECT_EQ(renewed.verdict, Verdict::granted);
   EXPECT_EQ(renewed.token, mine.token);
@@ -169,7 +169,7 @@ TEST_F(BesideActiveJobLock, a_lock_that_it_made_where_ours_was_deleted_is_its_ow
 
 TEST_F(BesideActiveJobLock, ours_without_end_is_true_for_it) {
   const Reply mine = ours_.acquire("lock:Job:1", "ann", never);
-  EXPECT_EQ(ruby_.value(), "true:" + std::to_string(number(mine.token)) + "::ann");
+  EXPECT_EQ(ruby_.value(), "true:" + std::to_string(to_number(mine.token)) + "::ann");
   EXPECT_EQ(redis({"PTTL", "lock:Job:1"}), "-1");
   EXPECT_FALSE(ruby_.acquire());
   EXPECT_TRUE(ruby_.locked());
@@ -197,7 +197,7 @@ TEST_F(BesideActiveJobLock, keys_are_its_own_to_the_letter) {
     Ruby ruby(server_, key);
     EXPECT_EQ(ours_.acquire(key, "ann:with:colons").verdict, Verdict::granted) << key;
     EXPECT_FALSE(ruby.acquire(5)) << key;
-    EXPECT_EQ(ours_.acquire(key, "bob").holder, "ann:with:colons");
+    EXPECT_EQ(ours_.acquire(key, "bob").owner, "ann:with:colons");
     EXPECT_EQ(ours_.release(key, "ann:with:colons").verdict, Verdict::released) << key;
     EXPECT_TRUE(ruby.acquire(5)) << key;
     EXPECT_EQ(ours_.acquire(key, "ann").verdict, Verdict::busy) << key;
@@ -209,15 +209,15 @@ TEST_F(BesideActiveJobLock, the_namespace_of_resque_is_a_prefix_or_a_table) {
   Caller prefixed(server_.url() + "?prefix=resque:&layout=active_job_lock");
   ASSERT_TRUE(parent.acquire(60));
   EXPECT_EQ(prefixed.acquire("lock:RJ:1-a", "ann").verdict, Verdict::busy);
-  const auto table = ours_.origin().in("resque").value();
+  const auto table = ours_.store().in("resque").value();
   EXPECT_TRUE(mentions(table->name(), "prefix=resque:&layout=active_job_lock")) << table->name();
-  const auto store = table->connect(soon()).value();
-  const Request request{.verb = Verb::acquire, .key = {"lock:RJ:1-a"}, .holder = {"ann"}, .ttl = 1min};
+  const auto connection = table->connect(soon()).value();
+  const Request request{.verb = Verb::acquire, .key = {"lock:RJ:1-a"}, .owner = {"ann"}, .ttl = 1min};
   Reply reply;
-  ASSERT_TRUE(store->apply({&request, 1}, {&reply, 1}, soon()));
-  EXPECT_EQ(reply.holder, stranger);
+  ASSERT_TRUE(connection->apply({&request, 1}, {&reply, 1}, soon()));
+  EXPECT_EQ(reply.owner, stranger);
   parent.release();
-  ASSERT_TRUE(store->apply({&request, 1}, {&reply, 1}, soon()));
+  ASSERT_TRUE(connection->apply({&request, 1}, {&reply, 1}, soon()));
   EXPECT_EQ(reply.verdict, Verdict::granted);
   EXPECT_FALSE(parent.acquire(60));
 }
@@ -226,7 +226,7 @@ TEST_F(BesideActiveJobLock, its_lock_is_shown_with_nothing_that_was_told_of_ours
   ours_.acquire("lock:Job:1", "ann"), ours_.release("lock:Job:1", "ann");
   ASSERT_TRUE(ruby_.acquire(60));
   const LeaseRow row = ours_.list({.prefix = "lock:Job:1", .exact = true}).leases.at(0);
-  EXPECT_EQ(row.holder, stranger);
+  EXPECT_EQ(row.owner, stranger);
   EXPECT_EQ(row.token, no_token);
   EXPECT_EQ(row.since, Micros(0));
   EXPECT_GT(row.remaining, 50s);
@@ -234,7 +234,7 @@ TEST_F(BesideActiveJobLock, its_lock_is_shown_with_nothing_that_was_told_of_ours
 
 TEST_F(BesideActiveJobLock, a_client_is_told_that_its_lease_was_taken_over) {
   std::atomic<bool> taken = false;
-  Client client = client_that_renews_later(try_origin(url()).value(), taken);
+  Client client = client_that_renews_later(try_store(url()).value(), taken);
   const Lease lease = client.acquire("lock:Job:1", {.renew_every = 100ms});
   ruby_.release();
   ASSERT_TRUE(ruby_.acquire());

@@ -11,7 +11,7 @@ namespace holdfast::test {
 namespace {
 
 Result<Diagnosis> try_diagnose(const std::string& url) {
-  return try_origin(url).value()->steward()->diagnose(soon());
+  return try_store(url).value()->admin()->diagnose(soon());
 }
 Diagnosis diagnose(const std::string& url) { return try_diagnose(url).value(); }
 

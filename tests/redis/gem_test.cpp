@@ -60,7 +60,7 @@ TEST_F(BesideTheGem, what_it_holds_is_busy_for_us_and_free_after_its_unlock) {
   ASSERT_TRUE(gem_.try_lock(60'000));
   const Reply busy = ours_.acquire("nightly", "ann");
   EXPECT_EQ(busy.verdict, Verdict::busy);
-  EXPECT_EQ(busy.holder, gem_.uuid());
+  EXPECT_EQ(busy.owner, gem_.uuid());
   EXPECT_EQ(busy.token, no_token);
   EXPECT_GT(busy.remaining, 50s);
   EXPECT_LE(busy.remaining, 60s);
@@ -95,7 +95,7 @@ TEST_F(BesideTheGem, it_takes_over_our_expired_lease_and_we_learn_it) {
   ASSERT_TRUE(await([&] { return gem_.try_lock(60'000); }));
   const Reply lost = ours_.renew("nightly", "ann", mine.token);
   EXPECT_EQ(lost.verdict, Verdict::lost);
-  EXPECT_EQ(lost.holder, gem_.uuid());
+  EXPECT_EQ(lost.owner, gem_.uuid());
   EXPECT_EQ(ours_.release("nightly", "ann", mine.token).verdict, Verdict::lost);
   EXPECT_TRUE(gem_.key_owned());
   ASSERT_TRUE(gem_.unlock());
@@ -142,7 +142,7 @@ TEST_F(BesideTheGem, its_key_is_shown_although_nobody_of_us_ever_had_it) {
   ASSERT_TRUE(gem_.try_lock(60'000));
   const auto shown = ours_.list({.prefix = "nightly", .exact = true}).leases;
   ASSERT_EQ(shown.size(), 1u);
-  EXPECT_EQ(shown[0].holder, gem_.uuid());
+  EXPECT_EQ(shown[0].owner, gem_.uuid());
   EXPECT_GT(shown[0].remaining, 50s);
   EXPECT_TRUE(ours_.list({}).leases.empty()) << "the list is of what we have granted";
 }
@@ -152,7 +152,7 @@ TEST_F(BesideTheGem, a_client_that_asks_is_told_that_the_key_is_locked_and_by_wh
   EXPECT_TRUE(client.available("nightly"));
   ASSERT_TRUE(gem_.try_lock(60'000));
   EXPECT_FALSE(client.available("nightly"));
-  EXPECT_EQ(client.look("nightly").holder, gem_.uuid());
+  EXPECT_EQ(client.look("nightly").owner, gem_.uuid());
   EXPECT_EQ(client.look("nightly").token, no_token);
   ASSERT_TRUE(gem_.unlock());
   EXPECT_TRUE(client.available("nightly"));
@@ -169,14 +169,14 @@ TEST_F(BesideTheGem, an_expiry_is_that_of_the_key_from_the_moment_it_is_set) {
 TEST_F(BesideTheGem, its_lease_is_shown_with_nothing_that_was_told_of_ours_before) {
   ours_.ask({.verb = Verb::acquire,
              .key = {"nightly"},
-             .holder = {"ann"},
+             .owner = {"ann"},
              .ttl = 2ms,
              .detached = true,
              .note = "ours"});
   ASSERT_TRUE(await([&] { return gem_.try_lock(60'000); }));
   for (const bool exact : {true, false}) {
     const LeaseRow row = ours_.list({.prefix = "nightly", .exact = exact}).leases.at(0);
-    EXPECT_EQ(row.holder, gem_.uuid());
+    EXPECT_EQ(row.owner, gem_.uuid());
     EXPECT_EQ(row.token, no_token);
     EXPECT_EQ(row.since, Micros(0));
     EXPECT_EQ(row.note, "");

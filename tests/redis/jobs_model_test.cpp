@@ -14,8 +14,8 @@ namespace {
 // One who asks both, and writes down what each says, without the moments, which differ.
 class Side {
  public:
-  Side(const std::shared_ptr<Origin>& origin, std::uint64_t seed)
-      : random_(seed), store_(origin->connect(soon()).value()), worker_(origin) {}
+  Side(const std::shared_ptr<Store>& store, std::uint64_t seed)
+      : random_(seed), connection_(store->connect(soon()).value()), worker_(store) {}
 
   // The same numbers on both sides, so the same is asked.
   std::string step() {
@@ -47,9 +47,9 @@ class Side {
   std::string queue() { return random_.below(4) == 0 ? "other" : "default"; }
 
   static void tell(std::ostream& out, const JobRow& row) {
-    out << number(row.id) << " " << row.queue << " " << row.key << " p" << row.priority << " "
+    out << to_number(row.id) << " " << row.queue << " " << row.key << " p" << row.priority << " "
         << to_string(row.state) << " attempt " << row.attempt << " crashes " << row.crashes << " slotted "
-        << row.slotted << " parked " << row.parked << " holder " << row.holder << " lock " << row.lock
+        << row.slotted << " parked " << row.parked << " holder " << row.owner << " lock " << row.lock
         << " token " << (row.token != no_token) << " error " << row.error << " dups " << row.duplicates
         << " args " << row.args << " due now " << (row.due_at <= row.enqueued_at + Micros(1s)) << " over "
         << (row.finished_at != Micros::zero()) << " claimed " << (row.claim_remaining > 0ms);
@@ -76,19 +76,19 @@ class Side {
                      .tick = static_cast<std::int64_t>(random_.below(4))};
     const EnqueueReply told = worker_.enqueue(about, job);
     std::ostringstream out;
-    out << "enqueue " << about << " " << static_cast<int>(told.what) << " " << number(told.id) << " "
-        << to_string(told.state) << " " << told.holder << " " << (told.since != Micros::zero());
+    out << "enqueue " << about << " " << static_cast<int>(told.what) << " " << to_number(told.id) << " "
+        << to_string(told.state) << " " << told.owner << " " << (told.since != Micros::zero());
     return out.str();
   }
 
   std::string claim() {
-    const std::string holder = "w" + std::to_string(++holders_);
+    const std::string owner = "w" + std::to_string(++owners_);
     const bool both = random_.below(2) == 0, brief = random_.below(4) == 0 && !has_expired();
     const std::vector<std::string> queues =
         both ? std::vector<std::string>{"default", "other"} : std::vector<std::string>{queue()};
     // With no time at all it has run out before anybody asks again.
-    const Claimed told = worker_.claim(holder, brief ? Millis(0) : Millis(1h), queues);
-    if (told.what == Got::running || told.what == Got::raised) claims_[holder] = told;
+    const Claimed told = worker_.claim(owner, brief ? Millis(0) : Millis(1h), queues);
+    if (told.what == Got::running || told.what == Got::raised) claims_[owner] = told;
     std::ostringstream out;
     out << "claim " << static_cast<int>(told.what) << " recovered " << told.recovered << " blocker "
         << (told.what == Got::running ? "" : told.blocker) << " lock " << (told.lock_remaining > 0ms)
@@ -122,7 +122,7 @@ class Side {
                      .error = random_.below(2) == 0 ? "why\nnot" : ""};
     const Finished told = worker_.finish(*claimed, to, how);
     std::ostringstream out;
-    out << "finish " << claimed->job.holder << " " << to_string(to) << " " << told.finished << told.released;
+    out << "finish " << claimed->job.owner << " " << to_string(to) << " " << told.finished << told.released;
     return out.str();
   }
 
@@ -131,7 +131,7 @@ class Side {
     const auto what = static_cast<JobChange>(random_.below(3));
     const auto told = worker_.change(id, what);
     std::ostringstream out;
-    out << "change " << number(id) << " " << static_cast<int>(what) << " ";
+    out << "change " << to_number(id) << " " << static_cast<int>(what) << " ";
     if (told)
       tell(out, *told);
     else
@@ -144,10 +144,10 @@ class Side {
     const std::string about = key() + (random_.below(4) == 0 ? "#1" : "");
     const bool release = random_.below(2) == 0;
     const Request request{
-        .verb = release ? Verb::release : Verb::acquire, .key = {about}, .holder = {"operator"}, .ttl = 1h};
+        .verb = release ? Verb::release : Verb::acquire, .key = {about}, .owner = {"operator"}, .ttl = 1h};
     Reply reply;
-    store_->apply({&request, 1}, {&reply, 1}, soon()).value();
-    return "lease " + about + " " + std::to_string(static_cast<int>(reply.verdict)) + " " + reply.holder;
+    connection_->apply({&request, 1}, {&reply, 1}, soon()).value();
+    return "lease " + about + " " + std::to_string(static_cast<int>(reply.verdict)) + " " + reply.owner;
   }
 
   std::string renew() {
@@ -157,10 +157,10 @@ class Side {
   }
 
   Jitter random_;
-  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
   Worker worker_;
   std::map<std::string, Claimed> claims_;
-  int holders_ = 0;
+  int owners_ = 0;
 };
 
 class ModelOfJobs : public RedisTest {
@@ -171,8 +171,8 @@ class ModelOfJobs : public RedisTest {
     const Instant end = BootClock::now() + 60s;
     for (int run = 0; counted < 40 && BootClock::now() < end; ++run) {
       const std::uint64_t seed = random_bits();
-      const auto table = try_origin(url).value()->in("t" + std::to_string(run)).value();
-      Side redis(table, seed), model(memory::origin(memory::make_database()), seed);
+      const auto table = try_store(url).value()->in("t" + std::to_string(run)).value();
+      Side redis(table, seed), model(memory::store(memory::make_database()), seed);
       const Instant begin = BootClock::now();
       std::string history, mine, theirs;
       for (int i = 0; i < 60 && mine == theirs; ++i) {

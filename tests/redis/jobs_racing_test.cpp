@@ -27,7 +27,7 @@ TEST_F(RacingJobs, of_2000_enqueues_of_one_loner_one_is_a_job_and_the_others_are
           if (told.what == Told::enqueued) ++enqueued;
           if (told.what == Told::duplicate) ++duplicates;
           const std::lock_guard lock(mutex);
-          ids.insert(number(told.id));
+          ids.insert(to_number(told.id));
         }
       });
   }

@@ -79,7 +79,7 @@ TEST_F(JobsOfRedis, jobs_of_two_prefixes_are_apart_whatever_these_are) {
   EXPECT_EQ(one.claim("w").job.key, "slot:k:x");
   EXPECT_EQ(redis({"GET", "aslot:k:x"}), "w");
   EXPECT_EQ(two.claim("w").job.key, "x");
-  Worker in_table(try_origin(server_.url()).value()->in("jobs").value());
+  Worker in_table(try_store(server_.url()).value()->in("jobs").value());
   in_table.loner("k");
   EXPECT_EQ(redis({"GET", "holdfast:jobs:=5:jobs::slot:k"}), "1");
 }
@@ -113,7 +113,7 @@ TEST_F(JobsOfRedis, what_lies_where_its_lock_would_counts_as_held) {
   redis({"HSET", "cart", "apples", "3"});
   const EnqueueReply told = worker_.loner("cart");
   EXPECT_EQ(told.what, Told::locked);
-  EXPECT_EQ(told.holder, "(no lease: a hash)");
+  EXPECT_EQ(told.owner, "(no lease: a hash)");
   worker_.enqueue("cart");
   const Claimed claimed = worker_.claim("w");
   EXPECT_EQ(claimed.what, Got::dropped);
@@ -121,7 +121,7 @@ TEST_F(JobsOfRedis, what_lies_where_its_lock_would_counts_as_held) {
 }
 
 TEST_F(JobsOfRedis, a_far_time_a_past_one_and_extreme_priorities_keep_their_order) {
-  const auto id = [&](const NewJob& job) { return number(worker_.enqueue("", job).id); };
+  const auto id = [&](const NewJob& job) { return to_number(worker_.enqueue("", job).id); };
   const NewJob plain{.limit = 0};
   const auto with = [&](int priority, Micros at) {
     NewJob job = plain;
@@ -135,7 +135,7 @@ TEST_F(JobsOfRedis, a_far_time_a_past_one_and_extreme_priorities_keep_their_orde
   const std::uint64_t never_due = id(with(0, Micros(9'000'000'000'000'000'000)));
   const std::uint64_t third = id(with(0, Micros(7)));
   for (const std::uint64_t expected : {first, second, third, last})
-    EXPECT_EQ(number(worker_.claim("w").job.id), expected);
+    EXPECT_EQ(to_number(worker_.claim("w").job.id), expected);
   EXPECT_EQ(worker_.claim("w").next, 1min);
   EXPECT_EQ(worker_.row(JobId{never_due}).run_at, Micros(9'000'000'000'000'000'000));
   EXPECT_EQ(worker_.row(JobId{second}).run_at, Micros(-7));
@@ -210,7 +210,7 @@ TEST_F(JobsOfRedis, a_claim_costs_as_many_commands_among_100000_jobs_as_among_10
   EXPECT_EQ(many, few);
   EXPECT_GT(few, 10u) << "nothing was counted";
   EXPECT_LT(few, 50u);
-  EXPECT_GT(number(worker_.claim("w", 1h, {"q"}).job.id), 4u) << "the copies are jobs";
+  EXPECT_GT(to_number(worker_.claim("w", 1h, {"q"}).job.id), 4u) << "the copies are jobs";
   somebody.release("held", "operator");
   ASSERT_TRUE(await([&] { return worker_.claim("w", 1h, {"q"}).job.key == "held"; }));
 }
@@ -223,11 +223,11 @@ TEST_F(JobsOfRedis, what_waits_for_the_same_leases_does_not_ask_for_each_of_them
   const std::uint64_t before = commands();
   EXPECT_EQ(worker_.claim("w").what, Got::nothing);
   EXPECT_LT(commands() - before, 3'000u) << "there are 200 leases and 50 jobs";
-  for (const JobRow& row : worker_.list({})) EXPECT_TRUE(row.parked) << number(row.id);
+  for (const JobRow& row : worker_.list({})) EXPECT_TRUE(row.parked) << to_number(row.id);
   redis({"DEL", "k#77"});
   Claimed claimed;
   ASSERT_TRUE(await([&] { return (claimed = worker_.claim("w")).what == Got::running; }));
-  EXPECT_EQ(number(claimed.job.id), 1u);
+  EXPECT_EQ(to_number(claimed.job.id), 1u);
   EXPECT_EQ(claimed.job.lock, "k#77");
 }
 
@@ -268,7 +268,7 @@ TEST_F(JobsOfRedis, the_largest_arguments_of_many_jobs_are_listed_in_several_ans
   const auto rows = worker_.list({.limit = 100});
   ASSERT_EQ(rows.size(), 70u);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(number(rows[i].id), 70 - i);
+    EXPECT_EQ(to_number(rows[i].id), 70 - i);
     EXPECT_TRUE(rows[i].args == args) << i;
   }
   EXPECT_EQ(worker_.list({.limit = 9}).size(), 9u);
@@ -375,7 +375,7 @@ TEST_F(JobsOfRedis, what_lay_in_a_socket_too_long_is_void) {
   server_.pause();
   const std::vector<std::string> queues{"default"};
   const auto claimed =
-      worker_.engine().claim({.queues = queues, .holder = {"w"}, .ttl = 1h}, BootClock::now() + 2s);
+      worker_.engine().claim({.queues = queues, .owner = {"w"}, .ttl = 1h}, BootClock::now() + 2s);
   ASSERT_FALSE(claimed);
   EXPECT_EQ(claimed.error().code, Errc::in_doubt) << claimed.error().detail;
   server_.resume();

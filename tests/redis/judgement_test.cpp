@@ -10,9 +10,9 @@ namespace {
 
 using test::about;
 
-Site site(Options options = {}) { return {std::move(options), nullptr, "0123456789abcdef"}; }
+StoreConfig config(Options options = {}) { return {std::move(options), nullptr, "0123456789abcdef"}; }
 
-Diagnosis judged(std::string_view info, const Facts& facts = {}, const Site& where = site()) {
+Diagnosis judged(std::string_view info, const Facts& facts = {}, const StoreConfig& where = config()) {
   return diagnosis_of(ServerInfo(info), facts, where);
 }
 
@@ -37,19 +37,19 @@ TEST(JudgementOfRedis, two_servers_that_answer_are_a_danger) {
 
 TEST(JudgementOfRedis,
      the_way_to_another_machine_without_tls_is_warned_of_and_told_if_a_password_goes_there) {
-  const Diagnosis open = judged("", {}, site({.host = "db.example"}));
+  const Diagnosis open = judged("", {}, config({.host = "db.example"}));
   EXPECT_EQ(weight_of(open, "redis.tls"), Weight::warning);
-  EXPECT_FALSE(about(open, "redis.tls")->told);
-  const Diagnosis secret = judged("", {}, site({.host = "db.example", .password = "canary"}));
-  EXPECT_TRUE(about(secret, "redis.tls")->told);
+  EXPECT_FALSE(about(open, "redis.tls")->at_open);
+  const Diagnosis secret = judged("", {}, config({.host = "db.example", .password = "canary"}));
+  EXPECT_TRUE(about(secret, "redis.tls")->at_open);
   EXPECT_EQ(about(secret, "redis.tls")->what.find("canary"), std::string::npos);
-  EXPECT_FALSE(about(judged("", {}, site({.host = "db.example", .tls = true})), "redis.tls"));
-  EXPECT_FALSE(about(judged("", {}, site({.host = "127.0.0.1"})), "redis.tls"));
+  EXPECT_FALSE(about(judged("", {}, config({.host = "db.example", .tls = true})), "redis.tls"));
+  EXPECT_FALSE(about(judged("", {}, config({.host = "127.0.0.1"})), "redis.tls"));
 }
 
 TEST(JudgementOfRedis, another_machine_that_wants_no_password_is_warned_of) {
   const auto found = [](Options options) {
-    return about(judged("", {}, site(std::move(options))), "redis.no-password") != nullptr;
+    return about(judged("", {}, config(std::move(options))), "redis.no-password") != nullptr;
   };
   EXPECT_TRUE(found({.host = "db.example"}));
   EXPECT_TRUE(found({.host = "db.example", .tls = true}));
@@ -94,7 +94,7 @@ TEST(JudgementOfRedis, a_server_is_b_only_if_it_says_that_each_grant_is_on_disk_
   EXPECT_EQ(judged(good).grade, 'C') << "CONFIG GET was forbidden";
   EXPECT_EQ(judged("aof_enabled:0\r\n", {.appendfsync = "always"}).grade, 'C');
   EXPECT_EQ(judged(good + "connected_slaves:1\r\n", {.appendfsync = "always"}).grade, 'C');
-  EXPECT_EQ(judged(good, {.appendfsync = "always"}, site({.layout = Layout::active_job_lock})).grade, 'C');
+  EXPECT_EQ(judged(good, {.appendfsync = "always"}, config({.layout = Layout::active_job_lock})).grade, 'C');
 }
 
 TEST(JudgementOfRedis, one_that_has_been_up_for_a_minute_is_not_newly_started) {

@@ -19,7 +19,7 @@ TEST_F(ListingOfRedis, never_looks_through_the_keys_of_others) {
   EXPECT_EQ(caller_.list({}).leases.size(), 450u);
   EXPECT_EQ(caller_.list({.prefix = "foreign:"}).leases.size(), 0u);
   EXPECT_EQ(caller_.list({.what = Query::What::places}).places.size(), 0u);
-  (void)caller_.origin().steward()->purge({}, soon()).value();
+  (void)caller_.store().admin()->purge({}, soon()).value();
   const std::string stats = redis({"INFO", "commandstats"});
   EXPECT_FALSE(mentions(stats, "cmdstat_scan:")) << stats;
   EXPECT_FALSE(mentions(stats, "cmdstat_keys:")) << stats;
@@ -54,7 +54,7 @@ TEST_F(ListingOfRedis, the_log_is_read_in_pages_and_kept_short) {
     const Token token = caller_.acquire(i % 100 == 0 ? "seldom" : "often", "ann").token;
     caller_.ask({.verb = Verb::evict,
                  .key = {i % 100 == 0 ? "seldom" : "often"},
-                 .holder = {"op"},
+                 .owner = {"op"},
                  .token = token,
                  .note = "why"});
   }
@@ -71,7 +71,7 @@ TEST_F(ListingOfRedis, the_log_is_read_in_pages_and_kept_short) {
 TEST_F(ListingOfRedis, a_key_that_is_something_else_is_refused_by_name_as_an_acquire_is) {
   redis({"RPUSH", "list", "1"});
   for (const char* key : {"list", "holdfast:index"}) {
-    const auto page = caller_.store().list({.prefix = key, .exact = true}, soon());
+    const auto page = caller_.connection().list({.prefix = key, .exact = true}, soon());
     ASSERT_FALSE(page) << key;
     EXPECT_EQ(page.error().code, Errc::refused);
     EXPECT_EQ(page.error().detail, caller_.try_acquire(key).error().detail);
@@ -84,9 +84,9 @@ TEST_F(ListingOfRedis, a_key_that_has_become_something_else_is_among_others_show
   redis({"RPUSH", "list", "1"});
   const auto shown = caller_.list({}).leases;
   ASSERT_EQ(shown.size(), 2u);
-  EXPECT_EQ(shown[0].holder, "(no lease: a list)");
+  EXPECT_EQ(shown[0].owner, "(no lease: a list)");
   EXPECT_EQ(shown[0].token, no_token);
-  EXPECT_EQ(shown[1].holder, "ann");
+  EXPECT_EQ(shown[1].owner, "ann");
 }
 
 TEST_F(ListingOfRedis, prefixes_and_databases_are_apart) {
@@ -96,10 +96,10 @@ TEST_F(ListingOfRedis, prefixes_and_databases_are_apart) {
   EXPECT_EQ(numbered.acquire("k", "cat").verdict, Verdict::granted);
   EXPECT_EQ(caller_.list({}).leases.size(), 1u);
   EXPECT_EQ(prefixed.list({}).leases.size(), 1u);
-  EXPECT_EQ(numbered.list({}).leases.at(0).holder, "cat");
+  EXPECT_EQ(numbered.list({}).leases.at(0).owner, "cat");
   EXPECT_EQ(redis({"GET", "a:k"}), "bob");
-  const auto table = caller_.origin().in("a").value();
-  EXPECT_EQ(table->connect(soon()).value()->list({}, soon()).value().leases.at(0).holder, "bob")
+  const auto table = caller_.store().in("a").value();
+  EXPECT_EQ(table->connect(soon()).value()->list({}, soon()).value().leases.at(0).owner, "bob")
       << "a table is a prefix";
 }
 

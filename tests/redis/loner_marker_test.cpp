@@ -16,7 +16,7 @@ TEST_F(LonerMarker, a_loner_that_ruby_has_queued_is_not_enqueued) {
   ASSERT_TRUE(ruby_.acquire_loner());
   const EnqueueReply told = worker_.loner("lock:Job:1");
   EXPECT_EQ(told.what, Told::locked);
-  EXPECT_EQ(told.holder, stranger);
+  EXPECT_EQ(told.owner, stranger);
   EXPECT_EQ(worker_.enqueue("lock:Job:1").what, Told::enqueued) << "one that is no loner minds nothing";
   EXPECT_EQ(ruby_.marker(), "true");
   ruby_.release_loner();
@@ -35,7 +35,7 @@ TEST_F(LonerMarker, a_loner_that_ruby_runs_is_not_enqueued) {
   ASSERT_TRUE(ruby_.acquire(60));
   const EnqueueReply told = worker_.loner("lock:Job:1");
   EXPECT_EQ(told.what, Told::locked);
-  EXPECT_EQ(told.holder, stranger);
+  EXPECT_EQ(told.owner, stranger);
   EXPECT_EQ(ruby_.marker(), "(nil)");
 }
 
@@ -130,7 +130,7 @@ TEST_F(LonerMarker, a_job_that_waits_runs_when_ruby_lets_go) {
 }
 
 TEST_F(LonerMarker, behind_the_namespace_of_resque_so_is_the_marker) {
-  Worker resque(try_origin(server_.url() + "?layout=active_job_lock").value()->in("resque").value());
+  Worker resque(try_store(server_.url() + "?layout=active_job_lock").value()->in("resque").value());
   resque.loner("lock:RJ:1-a");
   EXPECT_EQ(redis({"GET", "resque:loner:lock:RJ:1-a"}), "true");
   resque.claim("w");

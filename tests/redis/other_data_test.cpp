@@ -14,11 +14,11 @@ class OtherDataOfRedis : public RedisTest {
 TEST_F(OtherDataOfRedis, a_string_without_an_expiry_and_a_holder_is_no_lease) {
   redis({"SET", "nightly", "app data"});
   const auto asked = caller_.try_acquire("nightly");
-  ASSERT_FALSE(asked) << "it reads as held by " << asked->holder;
+  ASSERT_FALSE(asked) << "it reads as held by " << asked->owner;
   EXPECT_EQ(asked.error().code, Errc::refused);
   for (const char* words : {"\"nightly\"", "looks like no lease", "no expiry", "?prefix="})
     EXPECT_TRUE(mentions(asked.error().detail, words)) << asked.error().detail;
-  const auto shown = caller_.store().list({.prefix = "nightly", .exact = true}, soon());
+  const auto shown = caller_.connection().list({.prefix = "nightly", .exact = true}, soon());
   ASSERT_FALSE(shown);
   EXPECT_EQ(shown.error().detail, asked.error().detail);
   EXPECT_EQ(redis({"GET", "nightly"}), "app data");
@@ -29,10 +29,10 @@ TEST_F(OtherDataOfRedis, a_string_without_an_expiry_and_a_holder_is_no_lease) {
 TEST_F(OtherDataOfRedis, among_others_it_is_refused_as_well_and_harms_no_other) {
   redis({"SET", "nightly", "app data"});
   const std::vector<Request> requests{
-      {.verb = Verb::acquire, .key = {"nightly"}, .holder = {"ann"}, .ttl = 1h},
-      {.verb = Verb::acquire, .key = {"daily"}, .holder = {"ann"}, .ttl = 1h}};
+      {.verb = Verb::acquire, .key = {"nightly"}, .owner = {"ann"}, .ttl = 1h},
+      {.verb = Verb::acquire, .key = {"daily"}, .owner = {"ann"}, .ttl = 1h}};
   std::vector<Reply> replies(2);
-  ASSERT_TRUE(caller_.store().apply(requests, replies, soon()));
+  ASSERT_TRUE(caller_.connection().apply(requests, replies, soon()));
   ASSERT_TRUE(replies[0].error);
   EXPECT_EQ(replies[0].error->code, Errc::refused);
   EXPECT_EQ(replies[1].verdict, Verdict::granted);
@@ -61,7 +61,7 @@ TEST_F(OtherDataOfRedis, what_may_be_a_lease_is_busy) {
 
 TEST_F(OtherDataOfRedis, is_counted_by_doctor_where_leases_are_named) {
   const auto diagnosis = [&](const std::string& parameters = "") {
-    return try_origin(server_.url() + parameters).value()->steward()->diagnose(soon()).value();
+    return try_store(server_.url() + parameters).value()->admin()->diagnose(soon()).value();
   };
   caller_.acquire("endless", "olga", never);
   caller_.acquire("nightly", "ann");

@@ -46,7 +46,7 @@ TEST(ServerOfRedis, one_finding_is_accepted_by_its_topic_and_the_others_are_not)
   EXPECT_FALSE(has(told(evicting.examine()), "throws keys away"));
   Caller both(server.url() + "?accept=redis.eviction,redis.appendonly");
   EXPECT_TRUE(told(both.examine()).empty());
-  const Diagnosis diagnosis = both.origin().steward()->diagnose(soon()).value();
+  const Diagnosis diagnosis = both.store().admin()->diagnose(soon()).value();
   EXPECT_EQ(diagnosis.grade, 'D') << "that it is accepted makes it no better";
   for (const Finding& finding : diagnosis.findings)
     EXPECT_EQ(finding.accepted, finding.topic == "redis.eviction" || finding.topic == "redis.appendonly")

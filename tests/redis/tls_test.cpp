@@ -38,25 +38,25 @@ TEST_F(TlsOfRedis, a_large_batch_and_a_long_answer_pass) {
   for (int i = 0; i < 500; ++i) keys.push_back(std::string(400, 'k') + std::to_string(i));
   std::vector<Request> requests;
   for (const std::string& key : keys)
-    requests.push_back({.verb = Verb::acquire, .key = {key}, .holder = {"ann"}, .ttl = 1h});
+    requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"ann"}, .ttl = 1h});
   std::vector<Reply> replies(requests.size());
-  ASSERT_TRUE(caller.store().apply(requests, replies, soon()));
+  ASSERT_TRUE(caller.connection().apply(requests, replies, soon()));
   for (const Reply& reply : replies) EXPECT_EQ(reply.verdict, Verdict::granted);
   EXPECT_EQ(caller.list({}).leases.size(), keys.size());
 }
 
 TEST_F(TlsOfRedis, waiters_are_rung) {
   const RedisServer server({.tls = certificates_.right()});
-  Caller holder(trusting(server)), waiter(trusting(server));
-  const auto bell = waiter.store().bell();
-  holder.acquire("k", "ann");
+  Caller owner(trusting(server)), waiter(trusting(server));
+  const auto listener = waiter.connection().listener();
+  owner.acquire("k", "ann");
   waiter.acquire("k", "bob", 1h, 1h);
-  holder.release("k", "ann");
-  pollfd line{bell->fd(), POLLIN, 0};
+  owner.release("k", "ann");
+  pollfd line{listener->fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&line, 1, 20'000), 1);
   std::vector<std::string> keys;
   ASSERT_TRUE(await([&] {
-    keys = bell->rung().value();
+    keys = listener->ready().value();
     return !keys.empty() && !keys[0].empty();
   }));
   EXPECT_EQ(keys, std::vector<std::string>{"k"});

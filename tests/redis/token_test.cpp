@@ -9,10 +9,10 @@ const std::string facts = "holdfast:facts:{k}";
 
 class Tokens : public RedisTest {
  protected:
-  Token grant(std::string_view holder = "ann") {
-    const Reply r = caller_.acquire("k", holder);
+  Token grant(std::string_view owner = "ann") {
+    const Reply r = caller_.acquire("k", owner);
     EXPECT_EQ(r.verdict, Verdict::granted);
-    caller_.release("k", holder);
+    caller_.release("k", owner);
     return r.token;
   }
   std::int64_t now_s() { return std::chrono::floor<std::chrono::seconds>(wall_now()).count(); }
@@ -41,7 +41,7 @@ TEST_F(Tokens, rise_across_the_loss_of_the_facts_and_a_clock_set_back) {
   const std::uint64_t ahead = static_cast<std::uint64_t>(now_s() + 3600) * 1'000'000;
   redis({"HSET", facts, "token", std::to_string(ahead)});
   const Token last = grant();
-  ASSERT_GT(number(last), ahead);
+  ASSERT_GT(to_number(last), ahead);
   redis({"DEL", facts});
   EXPECT_GT(grant(), last) << "the server still knows until when the facts were kept";
 }
@@ -58,7 +58,7 @@ TEST_F(Tokens, rise_when_the_facts_ran_out_and_were_swept_and_the_clock_was_set_
   EXPECT_GT(remembered, static_cast<std::uint64_t>(now_s() - 60) * 1'000'000);
   const std::uint64_t ahead = static_cast<std::uint64_t>(now_s() + 3600) * 1'000'000;
   redis({"SET", "holdfast:purged", std::to_string(ahead)});
-  EXPECT_GT(number(grant()), ahead);
+  EXPECT_GT(to_number(grant()), ahead);
 }
 
 TEST_F(Tokens, sweeping_takes_a_few_at_a_time_and_only_what_is_over) {
@@ -117,7 +117,7 @@ TEST_F(Tokens, facts_of_a_lease_without_end_stay_until_it_ends) {
   caller_.renew("k", "ann", no_token, never);
   EXPECT_EQ(redis({"TTL", facts}), "-1");
   const Token token = caller_.renew("k", "ann").token;
-  EXPECT_EQ(caller_.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = token, .note = "why"})
+  EXPECT_EQ(caller_.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = token, .note = "why"})
                 .verdict,
             Verdict::released);
   EXPECT_GT(std::stoll(redis({"TTL", facts})), 86'000);

@@ -120,7 +120,7 @@ TEST_F(TroubleOfRedis, full_memory_grants_nothing_and_still_renews_and_releases)
   EXPECT_EQ(redis({"EXISTS", "new", "holdfast:facts:{new}"}), "0") << "nothing was written";
   EXPECT_EQ(caller_.renew("k", "ann", mine.token, 1h).verdict, Verdict::granted);
   EXPECT_EQ(
-      caller_.ask({.verb = Verb::evict, .key = {"k"}, .holder = {"op"}, .token = mine.token, .note = "why"})
+      caller_.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = mine.token, .note = "why"})
           .verdict,
       Verdict::released);
   redis({"CONFIG", "SET", "maxmemory", "0"});
@@ -174,13 +174,13 @@ TEST_F(TroubleOfRedis, a_key_that_is_something_else_is_refused_by_name_and_left_
 
 TEST_F(TroubleOfRedis, a_key_that_is_something_else_does_not_spoil_the_batch_it_travels_in) {
   redis({"HSET", "cart", "item", "1"});
-  const Request batch[] = {{.verb = Verb::acquire, .key = {"a"}, .holder = {"ann"}, .ttl = 1h},
-                           {.verb = Verb::acquire, .key = {"cart"}, .holder = {"ann"}, .ttl = 1h},
-                           {.verb = Verb::release, .key = {"cart"}, .holder = {"ann"}},
-                           {.verb = Verb::acquire, .key = {"holdfast:index"}, .holder = {"ann"}, .ttl = 1h},
-                           {.verb = Verb::acquire, .key = {"b"}, .holder = {"ann"}, .ttl = 1h}};
+  const Request batch[] = {{.verb = Verb::acquire, .key = {"a"}, .owner = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"cart"}, .owner = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::release, .key = {"cart"}, .owner = {"ann"}},
+                           {.verb = Verb::acquire, .key = {"holdfast:index"}, .owner = {"ann"}, .ttl = 1h},
+                           {.verb = Verb::acquire, .key = {"b"}, .owner = {"ann"}, .ttl = 1h}};
   Reply replies[5];
-  ASSERT_TRUE(caller_.store().apply(batch, replies, soon()));
+  ASSERT_TRUE(caller_.connection().apply(batch, replies, soon()));
   EXPECT_EQ(replies[0].verdict, Verdict::granted);
   ASSERT_TRUE(replies[1].error);
   EXPECT_EQ(replies[1].error->code, Errc::refused);

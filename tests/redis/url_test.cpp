@@ -26,9 +26,9 @@ TEST(UrlOfRedis, means_what_redis_users_expect) {
       {"redis+unix://:canary@/run/redis.sock", "redis+unix:///run/redis.sock"},
   };
   for (const auto& row : table) {
-    const auto origin = try_origin(row.url);
-    ASSERT_TRUE(origin) << row.url << ": " << origin.error().detail;
-    EXPECT_EQ((*origin)->name(), row.name);
+    const auto store = try_store(row.url);
+    ASSERT_TRUE(store) << row.url << ": " << store.error().detail;
+    EXPECT_EQ((*store)->name(), row.name);
   }
 }
 
@@ -85,11 +85,11 @@ TEST(UrlOfRedis, is_refused_with_what_would_be_right_and_without_the_password) {
       {"redis+unix:///x?cacert=/x", "rediss"},
   };
   for (const auto& row : table) {
-    const auto origin = try_origin(row.url);
-    ASSERT_FALSE(origin) << row.url;
-    EXPECT_EQ(origin.error().code, Errc::invalid) << row.url;
-    EXPECT_TRUE(mentions(origin.error().detail, row.told)) << row.url << ": " << origin.error().detail;
-    EXPECT_FALSE(mentions(origin.error().detail, "cana")) << origin.error().detail;
+    const auto store = try_store(row.url);
+    ASSERT_FALSE(store) << row.url;
+    EXPECT_EQ(store.error().code, Errc::invalid) << row.url;
+    EXPECT_TRUE(mentions(store.error().detail, row.told)) << row.url << ": " << store.error().detail;
+    EXPECT_FALSE(mentions(store.error().detail, "cana")) << store.error().detail;
   }
 }
 

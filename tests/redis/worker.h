@@ -17,9 +17,9 @@ using Got = Claimed::What;
 // One client with one connection for jobs.
 class Worker {
  public:
-  explicit Worker(std::shared_ptr<Origin> origin)
-      : origin_(std::move(origin)), engine_(origin_->jobs(soon()).value()) {}
-  explicit Worker(const std::string& url) : Worker(try_origin(url).value()) {}
+  explicit Worker(std::shared_ptr<Store> store)
+      : store_(std::move(store)), engine_(store_->jobs(soon()).value()) {}
+  explicit Worker(const std::string& url) : Worker(try_store(url).value()) {}
 
   Result<EnqueueReply> try_enqueue(std::string_view key, NewJob job = {}) {
     if (job.name.empty()) job.name = "Job";
@@ -31,22 +31,22 @@ class Worker {
     job.unique = Unique::loner;
     return enqueue(key, job);
   }
-  Result<Claimed> try_claim(std::string_view holder, Millis ttl = 1h,
+  Result<Claimed> try_claim(std::string_view owner, Millis ttl = 1h,
                             std::vector<std::string> queues = {"default"}) {
-    return engine_->claim({.queues = queues, .holder = {holder}, .ttl = ttl}, soon());
+    return engine_->claim({.queues = queues, .owner = {owner}, .ttl = ttl}, soon());
   }
-  Claimed claim(std::string_view holder, Millis ttl = 1h, std::vector<std::string> queues = {"default"}) {
-    return try_claim(holder, ttl, std::move(queues)).value();
+  Claimed claim(std::string_view owner, Millis ttl = 1h, std::vector<std::string> queues = {"default"}) {
+    return try_claim(owner, ttl, std::move(queues)).value();
   }
   Result<bool> try_renew(const Claimed& claimed) {
-    const ClaimRef ref{claimed.job.id, {claimed.job.holder}};
+    const ClaimRef ref{claimed.job.id, {claimed.job.owner}};
     bool held = false;
     if (Status s = engine_->renew({&ref, 1}, {&held, 1}, 2h, soon()); !s) return std::move(s).error();
     return held;
   }
   Result<Finished> try_finish(const Claimed& claimed, JobState to = JobState::done, Finish how = {}) {
     how.id = claimed.job.id;
-    how.holder = {claimed.job.holder};
+    how.owner = {claimed.job.owner};
     how.to = to;
     how.lock = {claimed.job.lock};
     how.token = claimed.job.token;
@@ -62,7 +62,7 @@ class Worker {
   JobEngine& engine() { return *engine_; }
 
  private:
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   const std::unique_ptr<JobEngine> engine_;
 };
 

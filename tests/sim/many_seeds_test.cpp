@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/world.h"
-#include "tests/sim/told.h"
+#include "tests/sim/reported.h"
 
 namespace holdfast::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/world.h"
-#include "tests/sim/told.h"
+#include "tests/sim/reported.h"
 
 namespace holdfast::sim {
 namespace {

@@ -18,7 +18,7 @@ class Clocks : public SqliteTest {
             .boottime = [this] { return boottime_; },
             .walltime = [this] { return walltime_; }};
   }
-  Caller caller() { return Caller(sqlite::origin({.path = path_}, machine()).value()); }
+  Caller caller() { return Caller(sqlite::store({.path = path_}, machine()).value()); }
 
   std::string boot_id_ = "one boot";
   std::uint64_t time_namespace_ = 7;
@@ -49,14 +49,14 @@ TEST_F(Clocks, the_wall_clock_does_not_change_expiry) {
 TEST_F(Clocks, a_token_is_the_wall_clock_and_rises_when_that_goes_back) {
   Caller a = caller();
   const Token first = a.acquire("k").token;
-  EXPECT_EQ(number(first), static_cast<std::uint64_t>(walltime_.count()));
+  EXPECT_EQ(to_number(first), static_cast<std::uint64_t>(walltime_.count()));
   a.release("k");
   walltime_ -= 1h;
   const Token second = a.acquire("k").token;
-  EXPECT_EQ(number(second), number(first) + 1);
+  EXPECT_EQ(to_number(second), to_number(first) + 1);
   a.release("k");
   walltime_ += 2h;
-  EXPECT_EQ(number(a.acquire("k").token), static_cast<std::uint64_t>(walltime_.count()));
+  EXPECT_EQ(to_number(a.acquire("k").token), static_cast<std::uint64_t>(walltime_.count()));
 }
 
 TEST_F(Clocks, a_reboot_frees_all_and_tokens_still_rise) {
@@ -76,7 +76,7 @@ TEST_F(Clocks, a_reboot_frees_all_and_tokens_still_rise) {
   Caller a = caller();
   for (const LeaseRow& row : a.leases()) {
     EXPECT_EQ(row.remaining, 0ms) << row.key;
-    EXPECT_EQ(row.holder, "") << row.key;
+    EXPECT_EQ(row.owner, "") << row.key;
     EXPECT_EQ(row.waiting, 0u) << row.key;
   }
   EXPECT_FALSE(std::filesystem::exists(path_ + ".d/locks.0123456789abcdef"));
@@ -94,9 +94,9 @@ TEST_F(Clocks, a_file_from_another_host_is_not_mistaken_for_ours) {
 }
 
 TEST_F(Clocks, a_reboot_frees_each_table_of_a_file) {
-  auto jobs = [&] { return Caller(sqlite::origin({.path = path_, .table = "jobs"}, machine()).value()); };
-  caller().ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"alice"}, .ttl = never, .detached = true});
-  jobs().ask({.verb = Verb::acquire, .key = {"k"}, .holder = {"alice"}, .ttl = never, .detached = true});
+  auto jobs = [&] { return Caller(sqlite::store({.path = path_, .table = "jobs"}, machine()).value()); };
+  caller().ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"alice"}, .ttl = never, .detached = true});
+  jobs().ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"alice"}, .ttl = never, .detached = true});
   boot_id_ = "another boot";
   EXPECT_TRUE(caller().granted("k"));
   EXPECT_TRUE(jobs().granted("k"));
@@ -105,7 +105,7 @@ TEST_F(Clocks, a_reboot_frees_each_table_of_a_file) {
 TEST_F(Clocks, another_time_namespace_is_refused) {
   caller().granted("k");
   ++time_namespace_;
-  const auto refused = sqlite::origin({.path = path_}, machine()).value()->connect(soon());
+  const auto refused = sqlite::store({.path = path_}, machine()).value()->connect(soon());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::refused);
   EXPECT_NE(refused.error().detail.find("time namespace"), std::string::npos) << refused.error().detail;
@@ -124,7 +124,7 @@ TEST_F(Clocks, extending_without_end_stays_a_number) {
   const Millis longest = never - 1ms;
   for (int i = 0; i < 3000; ++i) {
     const Reply reply =
-        a.ask({.verb = Verb::renew, .key = {"k"}, .holder = {a.name()}, .ttl = longest, .extend = true});
+        a.ask({.verb = Verb::renew, .key = {"k"}, .owner = {a.name()}, .ttl = longest, .extend = true});
     ASSERT_EQ(reply.verdict, Verdict::granted);
     ASSERT_GT(reply.remaining, 1h);
     ASSERT_NE(reply.remaining, never);
@@ -157,13 +157,13 @@ TEST_F(Clocks, a_row_whose_token_is_ahead_of_the_wall_clock_is_not_purged) {
   a.release("k");
   walltime_ -= 1h;  // a new token from the clock would be smaller
   boottime_ += 48h;
-  const auto steward = a.origin().steward();
-  EXPECT_EQ(steward->purge({.free_for = 0ms}, soon()).value().keys, 0u);
+  const auto admin = a.store().admin();
+  EXPECT_EQ(admin->purge({.free_for = 0ms}, soon()).value().keys, 0u);
   EXPECT_GT(a.acquire("k").token, first);
   a.release("k");
   walltime_ += 2h;
   boottime_ += 1us;
-  EXPECT_EQ(steward->purge({.free_for = 0ms}, soon()).value().keys, 1u);
+  EXPECT_EQ(admin->purge({.free_for = 0ms}, soon()).value().keys, 1u);
   EXPECT_GT(a.acquire("k").token, first);
 }
 
@@ -172,11 +172,11 @@ TEST_F(Clocks, a_purge_while_the_clock_is_far_ahead_does_not_take_all_tokens_the
   const Token old = a.acquire("old").token;
   a.release("old");
   boottime_ += 48h, walltime_ += std::chrono::hours(24 * 365 * 12);
-  ASSERT_EQ(a.origin().steward()->purge({}, soon()).value().keys, 1u);
+  ASSERT_EQ(a.store().admin()->purge({}, soon()).value().keys, 1u);
   walltime_ -= std::chrono::hours(24 * 365 * 12);
-  EXPECT_EQ(number(a.acquire("new").token), number(old) + 1) << "behind what was purged, and no further";
+  EXPECT_EQ(to_number(a.acquire("new").token), to_number(old) + 1) << "behind what was purged, and no further";
   walltime_ += 1h;
-  EXPECT_EQ(number(a.acquire("newer").token), static_cast<std::uint64_t>(walltime_.count()));
+  EXPECT_EQ(to_number(a.acquire("newer").token), static_cast<std::uint64_t>(walltime_.count()));
 }
 
 TEST_F(Clocks, a_token_rises_when_the_clock_is_set_back_after_a_purge) {
@@ -185,11 +185,11 @@ TEST_F(Clocks, a_token_rises_when_the_clock_is_set_back_after_a_purge) {
     const Token first = a.acquire("k").token;
     a.release("k");
     boottime_ += 48h, walltime_ += 48h;
-    ASSERT_EQ(a.origin().steward()->purge({}, soon()).value().keys, 1u);
+    ASSERT_EQ(a.store().admin()->purge({}, soon()).value().keys, 1u);
     walltime_ -= std::chrono::hours(24 * 365);
     const Reply next = a.ask({.verb = Verb::acquire,
                               .key = {"k"},
-                              .holder = {a.name()},
+                              .owner = {a.name()},
                               .ttl = 1h,
                               .note = with_a_note ? "note" : ""});
     EXPECT_GT(next.token, first);

@@ -15,16 +15,16 @@ using Death = SqliteTest;
 
 TEST_F(Death, a_killed_holder_is_taken_over_at_once_and_not_after_its_ttl) {
   Caller here(path_);
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_EQ(here.acquire("k").verdict, Verdict::busy);
-  holder.kill();
+  owner.kill();
   const Reply reply = here.acquire("k");
   EXPECT_EQ(reply.verdict, Verdict::granted);
   const auto log = here.log("k");
   ASSERT_EQ(log.size(), 1u);
   EXPECT_EQ(log[0].event, "taken-over");
-  EXPECT_NE(log[0].holder.find(holder.client()), std::string::npos);
+  EXPECT_NE(log[0].owner.find(owner.client()), std::string::npos);
   EXPECT_EQ(log[0].by, here.name());
   EXPECT_EQ(log[0].reason, "its process was dead");
   EXPECT_LT(log[0].token, reply.token);
@@ -32,38 +32,38 @@ TEST_F(Death, a_killed_holder_is_taken_over_at_once_and_not_after_its_ttl) {
 
 TEST_F(Death, a_killed_holder_with_a_name_of_its_own_is_taken_over_too) {
   Caller here(path_);
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k alice 3600000 0").starts_with("granted"));
-  ASSERT_EQ(here.acquire("k").holder, "alice");
-  holder.kill();
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k alice 3600000 0").starts_with("granted"));
+  ASSERT_EQ(here.acquire("k").owner, "alice");
+  owner.kill();
   EXPECT_TRUE(here.granted("k"));
 }
 
 TEST_F(Death, a_lease_of_the_dead_is_listed_as_free) {
   Caller here(path_);
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k alice 3600000 0").starts_with("granted"));
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k alice 3600000 0").starts_with("granted"));
   ASSERT_GT(here.leases().at(0).remaining, 0ms);
-  holder.kill();
+  owner.kill();
   EXPECT_EQ(here.leases().at(0).remaining, 0ms);
-  EXPECT_EQ(here.leases().at(0).holder, "alice");
+  EXPECT_EQ(here.leases().at(0).owner, "alice");
 }
 
 TEST_F(Death, a_stopped_holder_keeps_its_lease) {
   Caller here(path_);
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
-  holder.signal(SIGSTOP);
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
+  owner.signal(SIGSTOP);
   EXPECT_EQ(here.acquire("k").verdict, Verdict::busy);
-  holder.signal(SIGCONT);
+  owner.signal(SIGCONT);
 }
 
 TEST_F(Death, a_grandchild_with_the_proof_of_life_keeps_the_lease_alive) {
   Caller here(path_);
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
-  const int grandchild = std::stoi(holder.ask("descend"));
-  holder.kill();
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
+  const int grandchild = std::stoi(owner.ask("descend"));
+  owner.kill();
   EXPECT_EQ(here.acquire("k").verdict, Verdict::busy);
   ::kill(grandchild, SIGKILL);
   EXPECT_TRUE(await([&] { return here.granted("k"); }));
@@ -71,10 +71,10 @@ TEST_F(Death, a_grandchild_with_the_proof_of_life_keeps_the_lease_alive) {
 
 TEST_F(Death, a_detached_lease_outlives_its_process_until_its_ttl) {
   Caller here(path_);
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k @ 3600000 0").starts_with("granted"));
-  ASSERT_TRUE(holder.ask("acquire soon @ 50 0").starts_with("granted"));
-  holder.kill();
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k @ 3600000 0").starts_with("granted"));
+  ASSERT_TRUE(owner.ask("acquire soon @ 50 0").starts_with("granted"));
+  owner.kill();
   EXPECT_EQ(here.acquire("k").verdict, Verdict::busy);
   EXPECT_TRUE(here.leases().at(0).detached);
   EXPECT_TRUE(await([&] { return here.granted("soon"); }));
@@ -149,11 +149,11 @@ TEST_F(Death, whoever_finds_the_first_waiter_dead_rings_the_next) {
 
 TEST_F(Death, a_waiter_is_told_that_the_holder_was_killed) {
   Caller here(path_);
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_TRUE(here.queues("k"));
   ASSERT_FALSE(here.is_rung());
-  holder.kill();
+  owner.kill();
   EXPECT_TRUE(await([&] { return here.is_rung(); }));
   here.hear();
   EXPECT_FALSE(here.is_rung()) << "told once";
@@ -161,12 +161,12 @@ TEST_F(Death, a_waiter_is_told_that_the_holder_was_killed) {
 }
 
 TEST_F(Death, a_waiter_behind_a_stopped_first_is_told_when_that_one_dies) {
-  Caller here(path_), holder(path_);
+  Caller here(path_), owner(path_);
   PeerProcess first(url_);
-  ASSERT_TRUE(holder.granted("k"));
+  ASSERT_TRUE(owner.granted("k"));
   ASSERT_TRUE(first.ask("acquire k - 3600000 3600000").starts_with("busy"));
   first.signal(SIGSTOP);
-  holder.release("k");
+  owner.release("k");
   ASSERT_TRUE(here.queues("k")) << "free, but the first lives";
   ASSERT_FALSE(here.is_rung());
   first.kill();
@@ -182,7 +182,7 @@ TEST_F(Death, a_client_that_ends_in_good_order_leaves_nothing_behind) {
     ASSERT_TRUE(here.granted("k"));
     ASSERT_EQ(here.acquire_as("alice", "l").verdict, Verdict::granted);
     here.release("k");
-    here.ask({.verb = Verb::release, .key = {"l"}, .holder = {"alice"}});
+    here.ask({.verb = Verb::release, .key = {"l"}, .owner = {"alice"}});
   }
   EXPECT_TRUE(std::filesystem::is_empty(fifos));
 }
@@ -190,27 +190,27 @@ TEST_F(Death, a_client_that_ends_in_good_order_leaves_nothing_behind) {
 TEST_F(Death, a_client_that_goes_without_releasing_is_dead) {
   Caller here(path_);
   {
-    Caller holder(path_);
-    ASSERT_TRUE(holder.granted("k"));
+    Caller owner(path_);
+    ASSERT_TRUE(owner.granted("k"));
   }
   EXPECT_TRUE(here.granted("k"));
 }
 
 TEST_F(Death, the_proof_of_life_is_a_descriptor_that_an_exec_closes) {
   Caller here(path_);
-  const Fd proof(here.origin().proof_of_life());
+  const Fd proof(here.store().proof_of_life());
   ASSERT_TRUE(proof);
   EXPECT_EQ(fcntl(proof.get(), F_GETFD), FD_CLOEXEC);
 }
 
 TEST_F(Death, dead_fifos_go_when_the_tables_are_swept_but_not_before_their_leases) {
   Caller here(path_);
-  PeerProcess idle(url_), holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
+  PeerProcess idle(url_), owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   idle.kill();
-  holder.kill();
+  owner.kill();
   const std::string idle_fifo = path_ + ".d/locks." + idle.client(),
-                    holder_fifo = path_ + ".d/locks." + holder.client();
+                    holder_fifo = path_ + ".d/locks." + owner.client();
   EXPECT_TRUE(await([&] {
     here.granted("x");
     here.release("x");

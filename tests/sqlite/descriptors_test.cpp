@@ -18,10 +18,10 @@ std::string opened_with(unsigned long most, const std::string& path) {
   const auto told = [](const Error& error) {
     return (error.code == Errc::unavailable ? "" : "not unavailable: ") + error.detail;
   };
-  const auto origin = sqlite::origin({.path = path});
-  if (!origin) return told(origin.error());
-  const auto store = (*origin)->connect(BootClock::now() + 10s);
-  return store ? std::string() : told(store.error());
+  const auto store = sqlite::store({.path = path});
+  if (!store) return told(store.error());
+  const auto connection = (*store)->connect(BootClock::now() + 10s);
+  return connection ? std::string() : told(connection.error());
 }
 
 TEST_F(Descriptors, too_few_are_told_and_nothing_is_left) {

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "base/fd.h"
-#include "stores/sqlite/reach.h"
+#include "stores/sqlite/lock_visibility.h"
 #include "stores/sqlite/surroundings.h"
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/suite.h"
@@ -28,7 +28,7 @@ class DiagnosisOfSqlite : public SqliteTest {
   static Diagnosis diagnose(const std::string& path,
                             const sqlite::Machine& machine = sqlite::this_machine().value()) {
     Diagnosis diagnosis =
-        sqlite::origin({.path = path}, machine).value()->steward()->diagnose(soon()).value();
+        sqlite::store({.path = path}, machine).value()->admin()->diagnose(soon()).value();
     for (const Finding& finding : diagnosis.findings) EXPECT_NE(finding.advice, "") << finding.topic;
     return diagnosis;
   }
@@ -81,49 +81,49 @@ TEST_F(DiagnosisOfSqlite, a_file_system_that_machines_share_is_a_danger_also_to_
     EXPECT_EQ(weight_of(diagnosis, "sqlite.file-system"), "danger D") << row.name;
     EXPECT_NE(words_about(diagnosis, "sqlite.file-system").find(row.name), std::string::npos);
   }
-  const auto daring = sqlite::origin({.path = path_, .allow_unsafe = true}, on(0x6969)).value();
-  EXPECT_EQ(daring->steward()->diagnose(soon()).value().grade, 'D');
+  const auto daring = sqlite::store({.path = path_, .allow_unsafe = true}, on(0x6969)).value();
+  EXPECT_EQ(daring->admin()->diagnose(soon()).value().grade, 'D');
 }
 
 TEST_F(DiagnosisOfSqlite, a_lock_and_shared_memory_are_tried_with_a_second_process) {
-  const auto reach = sqlite::reach_in(scratch_.path());
-  ASSERT_TRUE(reach);
-  EXPECT_TRUE(reach->locks);
-  EXPECT_TRUE(reach->memory);
+  const auto lock_visibility = sqlite::lock_visibility_in(scratch_.path());
+  ASSERT_TRUE(lock_visibility);
+  EXPECT_TRUE(lock_visibility->locks);
+  EXPECT_TRUE(lock_visibility->memory);
   EXPECT_TRUE(fs::is_empty(scratch_.path()));
-  EXPECT_FALSE(sqlite::reach_in(scratch_.path() + "/nowhere"));
+  EXPECT_FALSE(sqlite::lock_visibility_in(scratch_.path() + "/nowhere"));
 }
 
 // A file system on which each process has a file of its own.
 TEST_F(DiagnosisOfSqlite, a_place_where_processes_do_not_meet_is_a_danger) {
   sqlite::Machine machine = on(a_disk);
-  machine.reach = [](const std::string& folder) {
+  machine.lock_visibility = [](const std::string& folder) {
     const Fd ours(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     const Fd theirs(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-    return sqlite::reach_between(ours.get(), theirs.get());
+    return sqlite::lock_visibility_between(ours.get(), theirs.get());
   };
-  const auto reach = machine.reach(scratch_.path());
-  ASSERT_TRUE(reach);
-  EXPECT_FALSE(reach->locks);
-  EXPECT_FALSE(reach->memory);
+  const auto lock_visibility = machine.lock_visibility(scratch_.path());
+  ASSERT_TRUE(lock_visibility);
+  EXPECT_FALSE(lock_visibility->locks);
+  EXPECT_FALSE(lock_visibility->memory);
   EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.processes"), "danger D");
   EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("locks"), std::string::npos);
-  machine.reach = [](const std::string&) { return sqlite::Reach{.locks = true}; };
+  machine.lock_visibility = [](const std::string&) { return sqlite::LockVisibility{.locks = true}; };
   EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("memory"), std::string::npos);
-  machine.reach = [](const std::string&) { return sqlite::Reach{.error = ENOLCK}; };
+  machine.lock_visibility = [](const std::string&) { return sqlite::LockVisibility{.error = ENOLCK}; };
   EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("cannot be locked"),
             std::string::npos);
-  machine.reach = [](const std::string&) { return std::optional<sqlite::Reach>(); };
+  machine.lock_visibility = [](const std::string&) { return std::optional<sqlite::LockVisibility>(); };
   EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.processes"), "") << "it could not be tried";
 }
 
 // Someone who reaps all children of the process, or has them reaped, takes nothing from the answer.
 TEST_F(DiagnosisOfSqlite, a_program_that_ignores_its_children_gets_the_same_answer) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
-  const auto reach = sqlite::reach_in(scratch_.path());
+  const auto lock_visibility = sqlite::lock_visibility_in(scratch_.path());
   ::signal(SIGCHLD, before);
-  ASSERT_TRUE(reach);
-  EXPECT_TRUE(reach->locks && reach->memory);
+  ASSERT_TRUE(lock_visibility);
+  EXPECT_TRUE(lock_visibility->locks && lock_visibility->memory);
 }
 
 TEST_F(DiagnosisOfSqlite, memory_and_overlays_are_a_warning_for_real) {
@@ -183,7 +183,7 @@ TEST_F(DiagnosisOfSqlite, what_we_may_not_write_is_a_danger) {
 }
 
 TEST_F(DiagnosisOfSqlite, a_folder_that_we_may_not_write_is_a_danger_only_if_something_is_yet_to_be_made) {
-  const Caller holder(path_);
+  const Caller owner(path_);
   ASSERT_TRUE(Caller(path_).granted("k"));
   const auto seen = [&] {
     return apart([&] {
@@ -258,7 +258,7 @@ TEST_F(DiagnosisOfSqlite, a_file_that_was_replaced_while_somebody_uses_it_is_a_d
 
 TEST_F(DiagnosisOfSqlite, another_time_namespace_is_a_danger_and_another_boot_is_a_note) {
   sqlite::Machine machine = on(a_disk);
-  ASSERT_TRUE(Caller(sqlite::origin({.path = path_}, machine).value()).granted("k"));
+  ASSERT_TRUE(Caller(sqlite::store({.path = path_}, machine).value()).granted("k"));
   machine.time_namespace += 1;
   EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.time-namespace"), "danger D");
   machine.boot_id = "another";

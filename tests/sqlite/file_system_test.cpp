@@ -32,29 +32,29 @@ TEST_F(FileSystems, what_is_shared_by_machines_is_refused_and_nothing_is_made) {
       {0x6969, "NFS"}, {0xFF534D42, "SMB"}, {0x01021997, "9p"}, {0x65735546, "FUSE"}, {0x00C36400, "Ceph"}};
   for (const auto& row : table) {
     const std::string path = scratch_.path() + "/new/leases.db";
-    const auto store = sqlite::origin({.path = path}, on(row.kind)).value()->connect(soon());
-    ASSERT_FALSE(store) << row.name;
-    EXPECT_EQ(store.error().code, Errc::refused);
+    const auto connection = sqlite::store({.path = path}, on(row.kind)).value()->connect(soon());
+    ASSERT_FALSE(connection) << row.name;
+    EXPECT_EQ(connection.error().code, Errc::refused);
     for (const std::string word :
          {row.name, "two could hold one key", "local disk", "accept=sqlite.file-system"})
-      EXPECT_NE(store.error().detail.find(word), std::string::npos) << store.error().detail;
+      EXPECT_NE(connection.error().detail.find(word), std::string::npos) << connection.error().detail;
     EXPECT_TRUE(fs::is_empty(scratch_.path()));
   }
 }
 
 TEST_F(FileSystems, who_allows_it_has_leases_there_of_the_worst_grade) {
-  Caller here(sqlite::origin({.path = path_, .allow_unsafe = true}, on(0x6969)).value());
+  Caller here(sqlite::store({.path = path_, .allow_unsafe = true}, on(0x6969)).value());
   EXPECT_TRUE(here.granted("k"));
-  const Traits traits = here.store().examine(soon()).value();
+  const Traits traits = here.connection().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'D');
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(found(traits)[0].find("NFS"), std::string::npos);
-  EXPECT_TRUE(Caller(here.origin().in("jobs").value()).granted("k")) << "and so has another table of it";
+  EXPECT_TRUE(Caller(here.store().in("jobs").value()).granted("k")) << "and so has another table of it";
 }
 
 TEST_F(FileSystems, who_accepts_the_file_system_has_not_accepted_an_open_folder) {
   const auto accepting = [&](std::vector<std::string> topics) {
-    return sqlite::origin({.path = path_, .accept = std::move(topics)}, on(0x6969)).value();
+    return sqlite::store({.path = path_, .accept = std::move(topics)}, on(0x6969)).value();
   };
   EXPECT_TRUE(Caller(accepting({"sqlite.file-system"})).granted("k"));
   fs::permissions(scratch_.path(), fs::perms(0777));
@@ -65,16 +65,16 @@ TEST_F(FileSystems, who_accepts_the_file_system_has_not_accepted_an_open_folder)
   EXPECT_FALSE(accepting({"sqlite.open-folder"})->connect(soon()));
   const auto both = accepting({"sqlite.file-system", "sqlite.open-folder"});
   EXPECT_TRUE(Caller(both).granted("k"));
-  for (const Finding& finding : both->steward()->diagnose(soon()).value().findings)
+  for (const Finding& finding : both->admin()->diagnose(soon()).value().findings)
     EXPECT_EQ(finding.accepted, finding.weight == Weight::danger) << finding.topic;
   fs::permissions(scratch_.path(), fs::perms(0700));
 }
 
 TEST_F(FileSystems, an_unknown_topic_is_refused_with_the_known_ones) {
-  const auto origin = sqlite::origin({.path = path_, .accept = {"sqlite.nfs"}}, on(0));
-  ASSERT_FALSE(origin);
-  EXPECT_EQ(origin.error().code, Errc::invalid);
-  EXPECT_NE(origin.error().detail.find("sqlite.file-system"), std::string::npos) << origin.error().detail;
+  const auto store = sqlite::store({.path = path_, .accept = {"sqlite.nfs"}}, on(0));
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, Errc::invalid);
+  EXPECT_NE(store.error().detail.find("sqlite.file-system"), std::string::npos) << store.error().detail;
 }
 
 TEST_F(FileSystems, local_ones_are_taken_and_unknown_ones_too) {

@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 class Files : public SqliteTest {
  protected:
   Error refusal(const std::string& path) {
-    const auto store = sqlite::origin({.path = path}).value()->connect(soon());
-    EXPECT_FALSE(store);
-    return store ? Error{} : store.error();
+    const auto connection = sqlite::store({.path = path}).value()->connect(soon());
+    EXPECT_FALSE(connection);
+    return connection ? Error{} : connection.error();
   }
   void write(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
   void expect_refused_untouched(const std::string& word) {
@@ -48,7 +48,7 @@ TEST_F(Files, the_folder_is_made_with_its_parents_and_is_ours_alone) {
   EXPECT_EQ(mode(path), 0600u);
   EXPECT_EQ(mode(path + "-wal"), 0600u);
   EXPECT_EQ(mode(path + ".d"), 0700u);
-  EXPECT_EQ(mode(path + ".d/locks." + here.origin().client()), 0600u);
+  EXPECT_EQ(mode(path + ".d/locks." + here.store().client()), 0600u);
 }
 
 TEST_F(Files, every_way_to_a_file_leads_to_the_same_leases) {
@@ -64,11 +64,11 @@ TEST_F(Files, every_way_to_a_file_leads_to_the_same_leases) {
 TEST_F(Files, a_relative_path_means_the_folder_of_the_moment) {
   const fs::path before = fs::current_path();
   fs::current_path(scratch_.path());
-  const auto origin = sqlite::origin({.path = "leases.db"}).value();
+  const auto store = sqlite::store({.path = "leases.db"}).value();
   fs::current_path(before);
-  EXPECT_TRUE(Caller(origin).granted("k"));
+  EXPECT_TRUE(Caller(store).granted("k"));
   EXPECT_TRUE(fs::exists(path_));
-  EXPECT_EQ(origin->name(), "sqlite:" + path_);
+  EXPECT_EQ(store->name(), "sqlite:" + path_);
 }
 
 TEST_F(Files, text_is_not_a_database) {
@@ -161,20 +161,20 @@ TEST_F(Files, a_file_that_is_replaced_under_us_is_not_used_any_more) {
   ASSERT_TRUE(here.granted("k"));
   fs::remove(path_);
   const auto reply =
-      here.try_ask({.verb = Verb::renew, .key = {"k"}, .holder = {here.name()}, .ttl = 1h}, soon());
+      here.try_ask({.verb = Verb::renew, .key = {"k"}, .owner = {here.name()}, .ttl = 1h}, soon());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unavailable);
-  const auto anew = here.origin().connect(soon());
+  const auto anew = here.store().connect(soon());
   ASSERT_TRUE(anew);
   Reply lost;
-  const Request renew{.verb = Verb::renew, .key = {"k"}, .holder = {here.name()}, .ttl = 1h};
+  const Request renew{.verb = Verb::renew, .key = {"k"}, .owner = {here.name()}, .ttl = 1h};
   ASSERT_TRUE((*anew)->apply({&renew, 1}, {&lost, 1}, soon()));
   EXPECT_EQ(lost.verdict, Verdict::lost);
 }
 
 TEST_F(Files, a_path_is_needed) {
   for (const std::string& path : {std::string(), std::string("folder/"), std::string("a\0b", 3)}) {
-    const auto none = sqlite::origin({.path = path});
+    const auto none = sqlite::store({.path = path});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Errc::invalid);
   }
@@ -184,11 +184,11 @@ TEST_F(Files, table_names_are_letters_digits_and_underscores) {
   for (const char* good :
        {"locks", "_", "Jobs2", "select", "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz_"}) {
     const bool short_enough = std::string_view(good).size() <= 48;
-    EXPECT_EQ(sqlite::origin({.path = path_, .table = good}).has_value(), short_enough) << good;
+    EXPECT_EQ(sqlite::store({.path = path_, .table = good}).has_value(), short_enough) << good;
   }
   for (const char* bad :
        {"", "1a", "a b", "a-b", "a;b", "\"a\"", "sqlite_x", "holdfast_log", "x_holdfast_log", "é"}) {
-    const auto none = sqlite::origin({.path = path_, .table = bad});
+    const auto none = sqlite::store({.path = path_, .table = bad});
     ASSERT_FALSE(none) << bad;
     EXPECT_EQ(none.error().code, Errc::invalid) << bad;
   }
@@ -196,12 +196,12 @@ TEST_F(Files, table_names_are_letters_digits_and_underscores) {
 
 TEST_F(Files, two_tables_in_one_file_do_not_see_each_other) {
   Caller locks(path_);
-  Caller jobs(locks.origin().in("jobs").value()), words(locks.origin().in("select").value());
+  Caller jobs(locks.store().in("jobs").value()), words(locks.store().in("select").value());
   EXPECT_TRUE(locks.granted("k"));
   EXPECT_TRUE(jobs.granted("k"));
   EXPECT_TRUE(words.granted("k"));
   EXPECT_EQ(jobs.leases().size(), 1u);
-  Caller waiter(locks.origin().in("jobs").value());
+  Caller waiter(locks.store().in("jobs").value());
   ASSERT_TRUE(waiter.queues("k"));
   locks.release("k");
   EXPECT_FALSE(waiter.is_rung());
@@ -210,8 +210,8 @@ TEST_F(Files, two_tables_in_one_file_do_not_see_each_other) {
 }
 
 TEST_F(Files, a_table_has_one_queue_however_it_is_spelt) {
-  Caller one(sqlite::origin({.path = path_, .table = "Jobs"}).value()),
-      other(sqlite::origin({.path = path_, .table = "jobs"}).value());
+  Caller one(sqlite::store({.path = path_, .table = "Jobs"}).value()),
+      other(sqlite::store({.path = path_, .table = "jobs"}).value());
   ASSERT_TRUE(one.granted("k"));
   ASSERT_TRUE(other.queues("k"));
   one.release("k");
@@ -219,8 +219,8 @@ TEST_F(Files, a_table_has_one_queue_however_it_is_spelt) {
 }
 
 TEST_F(Files, a_name_for_people_has_the_table_if_it_is_not_the_usual_one) {
-  EXPECT_EQ(sqlite::origin({.path = path_}).value()->name(), "sqlite:" + path_);
-  EXPECT_EQ(sqlite::origin({.path = path_, .table = "jobs"}).value()->name(),
+  EXPECT_EQ(sqlite::store({.path = path_}).value()->name(), "sqlite:" + path_);
+  EXPECT_EQ(sqlite::store({.path = path_, .table = "jobs"}).value()->name(),
             "sqlite:" + path_ + "?table=jobs");
 }
 
@@ -244,13 +244,13 @@ TEST_F(Files, the_default_path_follows_the_environment) {
 
 TEST_F(Files, what_it_says_about_itself) {
   Caller here(path_);
-  Traits traits = here.store().examine(soon()).value();
+  Traits traits = here.connection().examine(soon()).value();
   EXPECT_EQ(traits.name, "sqlite");
   EXPECT_TRUE(traits.push && traits.fair);
   EXPECT_EQ(traits.grade, 'B');
   EXPECT_TRUE(found(traits).empty());
   fs::permissions(path_, fs::perms::others_write, fs::perm_options::add);
-  EXPECT_EQ(found(here.store().examine(soon()).value()).size(), 1u);
+  EXPECT_EQ(found(here.connection().examine(soon()).value()).size(), 1u);
 }
 
 }  // namespace

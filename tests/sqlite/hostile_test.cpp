@@ -23,27 +23,27 @@ class Hostile : public SqliteTest {
     RawDatabase(path_).ask("PRAGMA wal_checkpoint(TRUNCATE)");
     return bytes_of(path_);
   }
-  Result<std::unique_ptr<Store>> open(const std::string& table = "locks") {
-    return sqlite::origin({.path = path_, .table = table}).value()->connect(soon());
+  Result<std::unique_ptr<StoreConnection>> open(const std::string& table = "locks") {
+    return sqlite::store({.path = path_, .table = table}).value()->connect(soon());
   }
   void expect_refused(const std::string& word, const std::string& table = "locks") {
-    const auto store = open(table);
-    ASSERT_FALSE(store) << word;
-    EXPECT_EQ(store.error().code, Errc::refused) << store.error().detail;
-    EXPECT_NE(store.error().detail.find(word), std::string::npos) << store.error().detail;
-    EXPECT_NE(store.error().detail.find(path_), std::string::npos) << store.error().detail;
+    const auto connection = open(table);
+    ASSERT_FALSE(connection) << word;
+    EXPECT_EQ(connection.error().code, Errc::refused) << connection.error().detail;
+    EXPECT_NE(connection.error().detail.find(word), std::string::npos) << connection.error().detail;
+    EXPECT_NE(connection.error().detail.find(path_), std::string::npos) << connection.error().detail;
   }
   // It may still be good for what is left of it; but it does not go wrong, and the file is not made anew.
   void expect_refused_or_whole(const std::string& what) {
     SCOPED_TRACE(what);
     const std::string before = bytes_of(path_);
-    const auto store = open();
-    if (!store) {
-      EXPECT_EQ(store.error().code, Errc::refused) << store.error().detail;
+    const auto connection = open();
+    if (!connection) {
+      EXPECT_EQ(connection.error().code, Errc::refused) << connection.error().detail;
       EXPECT_EQ(bytes_of(path_), before) << "left alone";
       return;
     }
-    const auto page = (*store)->list({}, soon());
+    const auto page = (*connection)->list({}, soon());
     EXPECT_TRUE(page ? page->leases.size() == 200u : page.error().code == Errc::refused);
   }
 };
@@ -98,10 +98,10 @@ TEST_F(Hostile, what_a_file_says_of_itself_is_shown_escaped) {
     for (const char* const suffix : {"", "-wal", "-shm"}) fs::remove(path_ + suffix);
     ASSERT_TRUE(open());
     RawDatabase(path_).ask(sql);
-    const auto store = open();
-    ASSERT_FALSE(store);
-    EXPECT_EQ(store.error().detail.find('\x1b'), std::string::npos);
-    EXPECT_NE(store.error().detail.find("\\x1b"), std::string::npos) << store.error().detail;
+    const auto connection = open();
+    ASSERT_FALSE(connection);
+    EXPECT_EQ(connection.error().detail.find('\x1b'), std::string::npos);
+    EXPECT_NE(connection.error().detail.find("\\x1b"), std::string::npos) << connection.error().detail;
   }
 }
 
@@ -130,9 +130,9 @@ TEST_F(Hostile, a_torn_file_is_refused_and_left_alone) {
         std::size_t{4096}, std::size_t{4097}, whole.size() / 2, whole.size() - 4096}) {
     write(path_, whole.substr(0, size));
     SCOPED_TRACE(size);
-    const auto store = open();
-    ASSERT_FALSE(store);
-    EXPECT_EQ(store.error().code, Errc::refused) << store.error().detail;
+    const auto connection = open();
+    ASSERT_FALSE(connection);
+    EXPECT_EQ(connection.error().code, Errc::refused) << connection.error().detail;
     EXPECT_EQ(bytes_of(path_), whole.substr(0, size));
   }
   write(path_, whole);
@@ -163,9 +163,9 @@ TEST_F(Hostile, a_log_of_garbage_does_no_harm) {
   (void)real_database();
   write(path_ + "-wal", std::string(50'000, 'x'));
   fs::remove(path_ + "-shm");
-  const auto store = open();
-  ASSERT_TRUE(store) << store.error().detail;
-  EXPECT_EQ((*store)->list({}, soon()).value().leases.size(), 200u);
+  const auto connection = open();
+  ASSERT_TRUE(connection) << connection.error().detail;
+  EXPECT_EQ((*connection)->list({}, soon()).value().leases.size(), 200u);
 }
 
 TEST_F(Hostile, a_log_of_another_program_is_refused_and_left_alone) {
@@ -218,9 +218,9 @@ TEST_F(Hostile, a_hot_journal_of_another_database_is_refused_and_not_played_back
 TEST_F(Hostile, a_journal_of_garbage_does_no_harm) {
   (void)real_database();
   write(path_ + "-journal", std::string(10'000, 'x'));
-  const auto store = open();
-  ASSERT_TRUE(store) << store.error().detail;
-  EXPECT_EQ((*store)->list({}, soon()).value().leases.size(), 200u);
+  const auto connection = open();
+  ASSERT_TRUE(connection) << connection.error().detail;
+  EXPECT_EQ((*connection)->list({}, soon()).value().leases.size(), 200u);
 }
 
 TEST_F(Hostile, a_process_that_died_while_switching_to_wal_is_no_hindrance) {
@@ -229,9 +229,9 @@ TEST_F(Hostile, a_process_that_died_while_switching_to_wal_is_no_hindrance) {
   const std::string journal = journal_of(path_, "PRAGMA user_version = 1");
   RawDatabase(path_).ask("PRAGMA journal_mode = WAL");
   write(path_ + "-journal", journal);
-  const auto store = open();
-  ASSERT_TRUE(store) << store.error().detail;
-  EXPECT_EQ((*store)->list({}, soon()).value().leases.size(), 200u);
+  const auto connection = open();
+  ASSERT_TRUE(connection) << connection.error().detail;
+  EXPECT_EQ((*connection)->list({}, soon()).value().leases.size(), 200u);
   EXPECT_FALSE(fs::exists(path_ + "-journal")) << "it was played back";
 }
 
@@ -242,7 +242,7 @@ TEST_F(Hostile, a_file_that_takes_long_to_read_ends_with_the_time_of_the_call) {
       "INSERT INTO holdfast_log(at, key, event, holder, token, by, reason) SELECT i, 'k', '', '', i, '', '' "
       "FROM n");
   const auto page =
-      here.store().list({.what = Query::What::log, .prefix = "nothing"}, BootClock::now() + 20ms);
+      here.connection().list({.what = Query::What::log, .prefix = "nothing"}, BootClock::now() + 20ms);
   ASSERT_FALSE(page) << "a million rows were read in 20 ms";
   EXPECT_EQ(page.error().code, Errc::unavailable);
   EXPECT_NE(page.error().detail.find("time"), std::string::npos) << page.error().detail;
@@ -256,7 +256,7 @@ TEST_F(Hostile, a_start_of_tokens_that_cannot_rise_is_refused) {
     expect_refused("token");
   }
   RawDatabase(path_).ask("UPDATE holdfast_state SET purged_token = 9223372036854775000");
-  EXPECT_EQ(number(Caller(path_).acquire("k").token), 9223372036854775001u);
+  EXPECT_EQ(to_number(Caller(path_).acquire("k").token), 9223372036854775001u);
 }
 
 TEST_F(Hostile, a_token_that_cannot_rise_is_refused) {
@@ -264,13 +264,13 @@ TEST_F(Hostile, a_token_that_cannot_rise_is_refused) {
   for (const char* const last : {"9223372036854775807", "-1", "1e300"}) {
     RawDatabase(path_).ask(std::string("REPLACE INTO locks VALUES ('k', NULL, 0, 0, ") + last + ")");
     const auto reply =
-        here.try_ask({.verb = Verb::acquire, .key = {"k"}, .holder = {here.name()}, .ttl = 1h}, soon());
+        here.try_ask({.verb = Verb::acquire, .key = {"k"}, .owner = {here.name()}, .ttl = 1h}, soon());
     ASSERT_FALSE(reply) << last;
     EXPECT_EQ(reply.error().code, Errc::refused);
     EXPECT_NE(reply.error().detail.find("token"), std::string::npos) << reply.error().detail;
   }
   RawDatabase(path_).ask("REPLACE INTO locks VALUES ('k', NULL, 0, 0, 9223372036854775805)");
-  EXPECT_EQ(number(here.acquire("k").token), 9223372036854775806u);
+  EXPECT_EQ(to_number(here.acquire("k").token), 9223372036854775806u);
 }
 
 }  // namespace

@@ -66,21 +66,21 @@ class JobsCost : public SqliteTest {
       least[what] = known == least.end() ? now : std::min(known->second, now);
     };
     for (int i = 0; i < 5; ++i) {
-      const std::string key = "new " + std::to_string(i), holder = "w" + std::to_string(i);
+      const std::string key = "new " + std::to_string(i), owner = "w" + std::to_string(i);
       Claimed claimed;
       measure("enqueue",
               [&] { EXPECT_EQ(worker.enqueue(Worker::loner(key, {.at = Micros(1)})).what, Told::enqueued); });
       measure("duplicate", [&] { EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, Told::duplicate); });
-      measure("claim", [&] { claimed = worker.claim(holder, 1h, {"default", "other", "idle"}); });
+      measure("claim", [&] { claimed = worker.claim(owner, 1h, {"default", "other", "idle"}); });
       EXPECT_EQ(claimed.job.key, key);
       measure("renew", [&] {
-        const ClaimRef ref{claimed.job.id, {holder}};
+        const ClaimRef ref{claimed.job.id, {owner}};
         bool held = false;
         EXPECT_TRUE(worker.engine().renew({&ref, 1}, {&held, 1}, 2h, soon()));
         EXPECT_TRUE(held);
       });
       measure("finish", [&] { EXPECT_TRUE(worker.finish(claimed).finished); });
-      measure("nothing", [&] { EXPECT_EQ(worker.claim(holder, 1h, {"idle"}).what, Got::nothing); });
+      measure("nothing", [&] { EXPECT_EQ(worker.claim(owner, 1h, {"idle"}).what, Got::nothing); });
       measure("purge", [&] {
         EXPECT_EQ(worker.engine().purge({.older_than = 0ms, .limit = 10}, soon()).value(), 10u);
       });

@@ -55,7 +55,7 @@ TEST_F(JobsOwnTransaction, the_same_rules_hold) {
   EXPECT_EQ(duplicate.id, first);
   const EnqueueReply locked = enqueue(*ours, Worker::loner("held"));
   EXPECT_EQ(locked.what, Told::locked);
-  EXPECT_EQ(locked.holder, "operator");
+  EXPECT_EQ(locked.owner, "operator");
   const NewJob tick = Worker::named("x", {.tick_name = "cron", .tick = 5});
   EXPECT_EQ(enqueue(*ours, tick).what, Told::enqueued);
   EXPECT_EQ(enqueue(*ours, tick).what, Told::duplicate);
@@ -196,10 +196,10 @@ TEST_F(JobsOwnTransaction, a_job_that_is_refused_leaves_the_rest_of_the_transact
 }
 
 TEST_F(JobsOwnTransaction, a_lease_of_the_dead_or_of_another_boot_is_no_obstacle) {
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
-  ASSERT_TRUE(holder.ask("acquire l @ 3600000 0").starts_with("granted"));
-  holder.kill();
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
+  ASSERT_TRUE(owner.ask("acquire l @ 3600000 0").starts_with("granted"));
+  owner.kill();
   sqlite::Machine machine = sqlite::this_machine().value();
   db_.ask("BEGIN IMMEDIATE");
   EXPECT_EQ(enqueue(*enqueuer(db_), Worker::loner("k")).what, Told::enqueued);

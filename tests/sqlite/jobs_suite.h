@@ -14,9 +14,9 @@ using Got = Claimed::What;
 // One client in this process, with one connection for jobs.
 class Worker {
  public:
-  explicit Worker(std::shared_ptr<Origin> origin)
-      : origin_(std::move(origin)), engine_(origin_->jobs(soon()).value()) {}
-  explicit Worker(const std::string& path) : Worker(sqlite::origin({.path = path}).value()) {}
+  explicit Worker(std::shared_ptr<Store> store)
+      : store_(std::move(store)), engine_(store_->jobs(soon()).value()) {}
+  explicit Worker(const std::string& path) : Worker(sqlite::store({.path = path}).value()) {}
 
   static NewJob named(std::string_view key, NewJob job = {}) {
     job.name = "Job";
@@ -29,16 +29,16 @@ class Worker {
   }
 
   EnqueueReply enqueue(const NewJob& job) { return engine_->enqueue(job, soon()).value(); }
-  Claimed claim(std::string_view holder = "w", Millis ttl = 1h, std::vector<std::string> queues = {"default"},
+  Claimed claim(std::string_view owner = "w", Millis ttl = 1h, std::vector<std::string> queues = {"default"},
                 int max_crashes = 1000) {
     return engine_
-        ->claim({.queues = queues, .holder = {holder}, .ttl = ttl, .max_crashes = max_crashes}, soon())
+        ->claim({.queues = queues, .owner = {owner}, .ttl = ttl, .max_crashes = max_crashes}, soon())
         .value();
   }
   Finished finish(const Claimed& claimed, JobState to = JobState::done) {
     return engine_
         ->finish({.id = claimed.job.id,
-                  .holder = {claimed.job.holder},
+                  .owner = {claimed.job.owner},
                   .to = to,
                   .lock = {claimed.job.lock},
                   .token = claimed.job.token},
@@ -48,10 +48,10 @@ class Worker {
   std::vector<JobRow> list(const JobQuery& query = {}) { return engine_->list(query, soon()).value(); }
 
   JobEngine& engine() { return *engine_; }
-  Origin& origin() { return *origin_; }
+  Store& store() { return *store_; }
 
  private:
-  const std::shared_ptr<Origin> origin_;
+  const std::shared_ptr<Store> store_;
   const std::unique_ptr<JobEngine> engine_;
 };
 

@@ -16,7 +16,7 @@ class Jobs : public SqliteTest {
             .boottime = [this] { return boottime_; },
             .walltime = [this] { return walltime_; }};
   }
-  std::shared_ptr<Origin> client() { return sqlite::origin({.path = path_}, machine()).value(); }
+  std::shared_ptr<Store> client() { return sqlite::store({.path = path_}, machine()).value(); }
   std::string ask_file(const std::string& sql) { return RawDatabase(path_).ask(sql); }
 
   std::string boot_id_ = "one boot";
@@ -45,7 +45,7 @@ TEST_F(Jobs, who_only_has_leases_has_no_tables_of_jobs) {
 
 TEST_F(Jobs, each_lock_table_of_a_file_has_jobs_of_its_own) {
   Worker here(path_);
-  Worker other(sqlite::origin({.path = path_, .table = "other"}).value());
+  Worker other(sqlite::store({.path = path_, .table = "other"}).value());
   here.enqueue(Worker::loner("k"));
   EXPECT_EQ(other.claim().what, Got::nothing);
   EXPECT_EQ(other.enqueue(Worker::loner("k")).what, Told::enqueued);
@@ -110,11 +110,11 @@ TEST_F(Jobs, the_order_of_claims_is_the_rules_whatever_was_put_off) {
       EXPECT_EQ(got.next, next ? std::chrono::ceil<Millis>(*next - walltime_) : 1min);
       continue;
     }
-    ASSERT_EQ(number(got.job.id), number(first->id));
+    ASSERT_EQ(to_number(got.job.id), to_number(first->id));
     ++claimed;
     const bool hand_back = dice.below(2) == 0;
     ASSERT_TRUE(worker.engine().finish({.id = got.job.id,
-                                        .holder = {got.job.holder},
+                                        .owner = {got.job.owner},
                                         .to = hand_back ? JobState::queued : JobState::done,
                                         .in = Millis(static_cast<std::int64_t>(dice.below(9))),
                                         .counts = dice.below(2) == 0},
@@ -156,12 +156,12 @@ TEST_F(Jobs, ids_are_not_given_twice) {
 
 TEST_F(Jobs, a_lock_of_a_dead_process_is_no_obstacle) {
   Worker worker(path_);
-  PeerProcess holder(url_);
-  ASSERT_TRUE(holder.ask("acquire k - 3600000 0").starts_with("granted"));
-  ASSERT_TRUE(holder.ask("acquire l alice 3600000 0").starts_with("granted"));
+  PeerProcess owner(url_);
+  ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
+  ASSERT_TRUE(owner.ask("acquire l alice 3600000 0").starts_with("granted"));
   worker.enqueue(Worker::named("k"));
   EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, Told::locked);
-  holder.kill();
+  owner.kill();
   EXPECT_EQ(worker.claim().what, Got::running);
   EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, Told::enqueued);
   EXPECT_EQ(Caller(path_).log("k").at(0).reason, "its process was dead");
@@ -209,7 +209,7 @@ TEST_F(Jobs, a_job_that_is_as_long_as_one_may_be_ends_like_any_other) {
   const Claimed claimed = worker.claim();
   ASSERT_EQ(claimed.what, Claimed::What::running);
   const auto finished = worker.engine().finish({.id = claimed.job.id,
-                                                .holder = {claimed.job.holder},
+                                                .owner = {claimed.job.owner},
                                                 .to = JobState::dead,
                                                 .error = error,
                                                 .lock = {claimed.job.lock},
@@ -227,7 +227,7 @@ TEST_F(Jobs, a_file_that_was_replaced_is_not_written_any_more) {
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::unavailable);
   EXPECT_NE(told.error().detail.find("removed or replaced"), std::string::npos) << told.error().detail;
-  EXPECT_TRUE(worker.origin().jobs(soon())) << "opened anew";
+  EXPECT_TRUE(worker.store().jobs(soon())) << "opened anew";
 }
 
 TEST_F(Jobs, tables_of_jobs_that_are_not_exactly_ours_are_refused) {
@@ -248,7 +248,7 @@ TEST_F(Jobs, tables_of_jobs_that_are_not_exactly_ours_are_refused) {
     for (const char* const suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + suffix);
     { Worker worker(path_); }
     ask_file(row.sql);
-    const auto refused = sqlite::origin({.path = path_}).value()->jobs(soon());
+    const auto refused = sqlite::store({.path = path_}).value()->jobs(soon());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::refused);
     EXPECT_NE(refused.error().detail.find(row.word), std::string::npos) << refused.error().detail;

@@ -35,7 +35,7 @@ TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_i
           const auto told = worker.engine().enqueue(Worker::loner("k"), BootClock::now() + 100s).value();
           ++(told.what == Told::enqueued ? enqueued : duplicates);
           std::uint64_t none = 0;
-          if (!id.compare_exchange_strong(none, number(told.id)) && none != number(told.id)) same = false;
+          if (!id.compare_exchange_strong(none, to_number(told.id)) && none != to_number(told.id)) same = false;
         }
       });
     }
@@ -64,14 +64,14 @@ struct Said {
       const std::string key = "k" + std::to_string(i % 3), args = "[" + std::to_string(tick) + "]";
       const EnqueueReply told = worker.enqueue(Worker::loner(
           key, {.args = args, .on_conflict = OnConflict::wait, .tick_name = "t", .tick = tick}));
-      const Said enqueued{Said::What::enqueued, number(told.id)};
+      const Said enqueued{Said::What::enqueued, to_number(told.id)};
       if (::write(to, &enqueued, sizeof enqueued) != sizeof enqueued) break;
       if (i % 2 == 0) continue;
-      const std::string holder = holder_name(worker.origin().client() + random_hex(16));
-      const Claimed claimed = worker.claim(holder, 1ms);
+      const std::string owner = owner_name(worker.store().client() + random_hex(16));
+      const Claimed claimed = worker.claim(owner, 1ms);
       if (claimed.what != Got::running) continue;
       if (!worker.finish(claimed).finished) break;
-      const Said finished{Said::What::finished, number(claimed.job.id)};
+      const Said finished{Said::What::finished, to_number(claimed.job.id)};
       if (::write(to, &finished, sizeof finished) != sizeof finished) break;
     }
   } catch (const std::exception&) {
@@ -118,21 +118,21 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
 
   Worker worker(path_);
   std::map<std::uint64_t, JobRow> jobs;
-  for (JobRow& row : worker.list({.limit = 100'000})) jobs.emplace(number(row.id), std::move(row));
+  for (JobRow& row : worker.list({.limit = 100'000})) jobs.emplace(to_number(row.id), std::move(row));
   for (const std::uint64_t id : enqueued) EXPECT_TRUE(jobs.contains(id)) << id << " was acknowledged";
   for (const std::uint64_t id : finished) EXPECT_EQ(jobs.at(id).state, JobState::done) << id;
   const auto left = [&] {
     return worker.list({.state = JobState::queued}).size() + worker.list({.state = JobState::running}).size();
   };
   EXPECT_TRUE(await([&] {
-    const Claimed claimed = worker.claim(holder_name(worker.origin().client() + random_hex(16)));
+    const Claimed claimed = worker.claim(owner_name(worker.store().client() + random_hex(16)));
     if (claimed.what == Got::running) worker.finish(claimed);
     return left() == 0;
   }));
   for (const JobRow& row : worker.list({.limit = 100'000})) {
-    EXPECT_EQ(row.state, JobState::done) << number(row.id);
-    EXPECT_EQ(row.attempt - row.crashes, 1) << number(row.id) << " was finished once";
-    EXPECT_FALSE(row.slotted) << number(row.id);
+    EXPECT_EQ(row.state, JobState::done) << to_number(row.id);
+    EXPECT_EQ(row.attempt - row.crashes, 1) << to_number(row.id) << " was finished once";
+    EXPECT_FALSE(row.slotted) << to_number(row.id);
   }
   Caller lease(path_);
   for (const char* const key : {"k0", "k1", "k2"}) {
@@ -154,8 +154,8 @@ TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_told_and_nothing_was_done)
   const auto now = [] { return BootClock::now() + 500ms; };
   const std::string queues[] = {"default"};
   expect(worker.engine().enqueue(Worker::named("k"), now()).error());
-  expect(worker.engine().claim({.queues = queues, .holder = {"w"}}, now()).error());
-  expect(worker.engine().finish({.id = JobId{1}, .holder = {"w"}, .to = JobState::done}, now()).error());
+  expect(worker.engine().claim({.queues = queues, .owner = {"w"}}, now()).error());
+  expect(worker.engine().finish({.id = JobId{1}, .owner = {"w"}, .to = JobState::done}, now()).error());
   expect(worker.engine().purge({}, now()).error());
   expect(worker.engine().take_tick({.name = "t", .tick = 1}, now()).error());
   EXPECT_EQ(worker.list().size(), 1u) << "reading needs no lock";
@@ -178,12 +178,12 @@ TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_afte
 
   sqlite::Machine machine = sqlite::this_machine().value();
   machine.boot_id = "another boot";
-  const auto origin = sqlite::origin({.path = path_}, machine).value();
-  EXPECT_TRUE(Caller(origin).granted("l"));
-  const auto refused = origin->jobs(soon());
+  const auto store = sqlite::store({.path = path_}, machine).value();
+  EXPECT_TRUE(Caller(store).granted("l"));
+  const auto refused = store->jobs(soon());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::refused);
-  const Diagnosis diagnosis = origin->steward()->diagnose(soon()).value();
+  const Diagnosis diagnosis = store->admin()->diagnose(soon()).value();
   const Finding* const jobs = about(diagnosis, "sqlite.jobs");
   ASSERT_NE(jobs, nullptr);
   EXPECT_EQ(jobs->weight, Weight::note);
@@ -191,8 +191,8 @@ TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_afte
   EXPECT_EQ(about(diagnosis, "sqlite.contents"), nullptr);
 
   file.ask(made);
-  EXPECT_EQ(about(origin->steward()->diagnose(soon()).value(), "sqlite.jobs"), nullptr);
-  const Claimed again = Worker(origin).claim("w2");
+  EXPECT_EQ(about(store->admin()->diagnose(soon()).value(), "sqlite.jobs"), nullptr);
+  const Claimed again = Worker(store).claim("w2");
   EXPECT_EQ(again.job.id, id) << "its worker was gone with the boot before";
   EXPECT_TRUE(again.recovered);
 }
@@ -212,7 +212,7 @@ TEST_F(JobsTrouble, on_a_full_disk_a_job_is_an_error_and_nothing_acknowledged_is
     for (;;) {
       const auto told = worker.engine().enqueue(Worker::named("k", {.args = args}), soon());
       if (told) {
-        acknowledged.insert(number(told->id));
+        acknowledged.insert(to_number(told->id));
         continue;
       }
       HOLDFAST_WANT(told.error().code == Errc::unavailable || told.error().in_doubt(), told.error().detail);
@@ -223,7 +223,7 @@ TEST_F(JobsTrouble, on_a_full_disk_a_job_is_an_error_and_nothing_acknowledged_is
     HOLDFAST_WANT(acknowledged.size() > 10, std::to_string(acknowledged.size()));
     change_memory(folder, "size=8m");
     std::set<std::uint64_t> there;
-    for (const JobRow& row : worker.list({.limit = 10'000})) there.insert(number(row.id));
+    for (const JobRow& row : worker.list({.limit = 10'000})) there.insert(to_number(row.id));
     for (const std::uint64_t id : acknowledged)
       HOLDFAST_WANT(there.contains(id), std::to_string(id) + " was acknowledged");
     HOLDFAST_WANT(worker.claim().what == Got::running, "with room it works");
@@ -241,7 +241,7 @@ TEST_F(JobsTrouble, on_a_read_only_disk_jobs_are_refused) {
   const std::string said = apart([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return "no mounts";
     mount_read_only(folder);
-    const auto engine = sqlite::origin({.path = inside}).value()->jobs(soon());
+    const auto engine = sqlite::store({.path = inside}).value()->jobs(soon());
     HOLDFAST_WANT(!engine, "opened");
     HOLDFAST_WANT(engine.error().code == Errc::refused, engine.error().detail);
     return {};

@@ -28,13 +28,13 @@ class Ownership : public SqliteTest {
  protected:
   // "granted", "busy", or why not.
   static std::string take(const std::string& path, std::string_view key = "k") {
-    const auto origin = sqlite::origin({.path = path}).value();
-    auto store = origin->connect(soon());
-    if (!store) return std::string(to_string(store.error().code)) + ": " + store.error().detail;
-    const std::string name = holder_name(origin->client() + random_hex(16));
-    const Request request{.verb = Verb::acquire, .key = {key}, .holder = {name}, .ttl = 1h};
+    const auto store = sqlite::store({.path = path}).value();
+    auto connection = store->connect(soon());
+    if (!connection) return std::string(to_string(connection.error().code)) + ": " + connection.error().detail;
+    const std::string name = owner_name(store->client() + random_hex(16));
+    const Request request{.verb = Verb::acquire, .key = {key}, .owner = {name}, .ttl = 1h};
     Reply reply;
-    const Status status = (*store)->apply({&request, 1}, {&reply, 1}, soon());
+    const Status status = (*connection)->apply({&request, 1}, {&reply, 1}, soon());
     if (!status) return std::string(to_string(status.error().code)) + ": " + status.error().detail;
     return reply.verdict == Verdict::granted ? "granted" : "busy";
   }
@@ -126,9 +126,9 @@ TEST_F(Ownership, a_folder_that_everybody_writes_is_refused_with_all_below_it) {
   EXPECT_TRUE(fs::is_empty(open)) << "nothing was made";
   fs::create_directory(open + "/below");
   expect_refused(take(below), open, "chmod o-w " + open);
-  Caller daring(sqlite::origin({.path = below, .allow_unsafe = true}).value());
+  Caller daring(sqlite::store({.path = below, .allow_unsafe = true}).value());
   EXPECT_TRUE(daring.granted("k"));
-  const Traits traits = daring.store().examine(soon()).value();
+  const Traits traits = daring.connection().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'D');
   EXPECT_EQ(found(traits).size(), 1u);
 }
@@ -137,11 +137,11 @@ TEST_F(Ownership, in_a_sticky_folder_our_own_file_is_used_with_a_warning) {
   mode(folder(), 01777);
   Caller here(path_);
   EXPECT_TRUE(here.granted("k"));
-  const Traits traits = here.store().examine(soon()).value();
+  const Traits traits = here.connection().examine(soon()).value();
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(traits.findings[0].advice.find("a folder of its own"), std::string::npos) << found(traits)[0];
   EXPECT_EQ(traits.grade, 'B');
-  EXPECT_TRUE(found(Caller(folder() + "/own/leases.db").store().examine(soon()).value()).empty());
+  EXPECT_TRUE(found(Caller(folder() + "/own/leases.db").connection().examine(soon()).value()).empty());
 }
 
 TEST_F(Ownership, a_regular_file_in_place_of_a_fifo_is_not_written) {
@@ -204,9 +204,9 @@ TEST_F(Foreign, a_folder_of_another_user_is_refused_with_all_below_it) {
 
 TEST_F(Foreign, what_lies_in_a_folder_of_another_user_is_class_d_to_who_insists) {
   give(folder(), alice, alice);
-  Caller daring(sqlite::origin({.path = path_, .allow_unsafe = true}).value());
+  Caller daring(sqlite::store({.path = path_, .allow_unsafe = true}).value());
   EXPECT_TRUE(daring.granted("k"));
-  const Traits traits = daring.store().examine(soon()).value();
+  const Traits traits = daring.connection().examine(soon()).value();
   EXPECT_EQ(traits.grade, 'D');
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(found(traits)[0].find("belongs to another user (uid 12001)"), std::string::npos);

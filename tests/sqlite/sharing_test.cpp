@@ -59,11 +59,11 @@ TEST_F(Sharing, a_batch_is_one_transaction) {
   std::vector<Request> requests;
   for (int i = 0; i < 100; ++i) {
     keys.push_back("key " + std::to_string(i));
-    requests.push_back({.verb = Verb::acquire, .key = {keys.back()}, .holder = {here.name()}, .ttl = 1h});
+    requests.push_back({.verb = Verb::acquire, .key = {keys.back()}, .owner = {here.name()}, .ttl = 1h});
   }
   std::vector<Reply> replies(requests.size());
   const int before = committed();
-  ASSERT_TRUE(here.store().apply(requests, replies, soon()));
+  ASSERT_TRUE(here.connection().apply(requests, replies, soon()));
   EXPECT_EQ(committed(), before + 1);
   for (const Reply& reply : replies) EXPECT_EQ(reply.verdict, Verdict::granted);
 }
@@ -72,12 +72,12 @@ TEST_F(Sharing, a_broken_lease_is_written_down_with_who_and_why) {
   Caller here(path_), other(path_);
   const Token token = here.acquire("k").token;
   const Reply broken = other.ask(
-      {.verb = Verb::evict, .key = {"k"}, .holder = {"the operator"}, .token = token, .note = "it hung"});
+      {.verb = Verb::evict, .key = {"k"}, .owner = {"the operator"}, .token = token, .note = "it hung"});
   EXPECT_EQ(broken.verdict, Verdict::released);
   const auto log = other.log("k");
   ASSERT_EQ(log.size(), 1u);
   EXPECT_EQ(log[0].event, "broken");
-  EXPECT_EQ(log[0].holder, here.name());
+  EXPECT_EQ(log[0].owner, here.name());
   EXPECT_EQ(log[0].token, token);
   EXPECT_EQ(log[0].by, "the operator");
   EXPECT_EQ(log[0].reason, "it hung");
@@ -91,7 +91,7 @@ TEST_F(Sharing, a_call_behind_a_writer_that_hangs_ends_with_its_time) {
   writer.ask("BEGIN IMMEDIATE");
   const Instant start = BootClock::now();
   for (const Verb verb : {Verb::acquire, Verb::renew, Verb::release, Verb::evict}) {
-    const Request one{.verb = verb, .key = {"k"}, .holder = {here.name()}, .token = Token{1}, .ttl = 1h};
+    const Request one{.verb = verb, .key = {"k"}, .owner = {here.name()}, .token = Token{1}, .ttl = 1h};
     const auto reply = here.try_ask(one, BootClock::now() + 50ms);
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().code, Errc::unavailable);
@@ -105,14 +105,14 @@ TEST_F(Sharing, a_call_behind_a_writer_that_hangs_ends_with_its_time) {
 TEST_F(Sharing, opening_behind_a_writer_that_hangs_ends_with_its_time) {
   RawDatabase writer(path_);
   writer.ask("BEGIN EXCLUSIVE");
-  const auto store = sqlite::origin({.path = path_}).value()->connect(BootClock::now() + 50ms);
-  ASSERT_FALSE(store);
-  EXPECT_EQ(store.error().code, Errc::unavailable);
+  const auto connection = sqlite::store({.path = path_}).value()->connect(BootClock::now() + 50ms);
+  ASSERT_FALSE(connection);
+  EXPECT_EQ(connection.error().code, Errc::unavailable);
 }
 
 TEST_F(Sharing, an_acquire_that_comes_too_late_grants_nothing) {
   Caller here(path_);
-  const auto late = here.try_ask({.verb = Verb::acquire, .key = {"k"}, .holder = {here.name()}, .ttl = 1h},
+  const auto late = here.try_ask({.verb = Verb::acquire, .key = {"k"}, .owner = {here.name()}, .ttl = 1h},
                                  BootClock::now() - 1ms);
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, Errc::unavailable);
@@ -144,9 +144,9 @@ TEST_F(Sharing, threads_may_open_a_file_that_does_not_exist_yet) {
 }
 
 TEST_F(Sharing, two_stores_of_one_origin_work_at_the_same_time) {
-  const auto origin = sqlite::origin({.path = path_}).value();
-  Caller callers(origin), keeper(origin), holder(path_);
-  ASSERT_TRUE(holder.granted("k"));
+  const auto store = sqlite::store({.path = path_}).value();
+  Caller callers(store), keeper(store), owner(path_);
+  ASSERT_TRUE(owner.granted("k"));
   ASSERT_TRUE(callers.queues("k"));
   std::thread renewing([&] {
     for (int i = 0; i < 200; ++i) {
@@ -157,9 +157,9 @@ TEST_F(Sharing, two_stores_of_one_origin_work_at_the_same_time) {
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(callers.queues("k"));
   renewing.join();
   keeper.leave("k");  // the place is the client's, whichever store asks
-  holder.release("k");
+  owner.release("k");
   EXPECT_FALSE(callers.is_rung());
-  EXPECT_TRUE(holder.granted("k"));
+  EXPECT_TRUE(owner.granted("k"));
 }
 
 TEST_F(Sharing, the_log_stays_short_under_load) {

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "base/wall_clock.h"
 #include "holdfast/sqlite.h"
-#include "stores/sqlite/origin.h"
+#include "stores/sqlite/store.h"
 #include "tests/processes/process.h"
 #include "tests/support/await.h"
 #include "tests/support/scratch.h"
@@ -28,16 +28,16 @@ inline Instant soon() { return BootClock::now() + 20s; }
 // One client in this process, with one connection.
 class Caller {
  public:
-  explicit Caller(std::shared_ptr<Origin> origin)
-      : origin_(std::move(origin)),
-        store_(origin_->connect(soon()).value()),
-        bell_(store_->bell()),
-        name_(holder_name(origin_->client() + random_hex(16))) {}
-  explicit Caller(const std::string& path) : Caller(sqlite::origin({.path = path}).value()) {}
+  explicit Caller(std::shared_ptr<Store> store)
+      : store_(std::move(store)),
+        connection_(store_->connect(soon()).value()),
+        listener_(connection_->listener()),
+        name_(owner_name(store_->client() + random_hex(16))) {}
+  explicit Caller(const std::string& path) : Caller(sqlite::store({.path = path}).value()) {}
 
   Result<Reply> try_ask(const Request& request, Instant until) {
     Reply reply;
-    const Status status = store_->apply({&request, 1}, {&reply, 1}, until);
+    const Status status = connection_->apply({&request, 1}, {&reply, 1}, until);
     if (!status) return status.error();
     return reply;
   }
@@ -46,41 +46,41 @@ class Caller {
   Reply acquire(std::string_view key, Millis ttl = 1h, Millis place = 0ms) {
     return acquire_as(name_, key, ttl, place);
   }
-  Reply acquire_as(std::string_view holder, std::string_view key, Millis ttl = 1h, Millis place = 0ms) {
-    return ask({.verb = Verb::acquire, .key = {key}, .holder = {holder}, .ttl = ttl, .place = place});
+  Reply acquire_as(std::string_view owner, std::string_view key, Millis ttl = 1h, Millis place = 0ms) {
+    return ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place});
   }
   Reply renew(std::string_view key, Millis ttl = 1h) {
-    return ask({.verb = Verb::renew, .key = {key}, .holder = {name_}, .ttl = ttl});
+    return ask({.verb = Verb::renew, .key = {key}, .owner = {name_}, .ttl = ttl});
   }
   Reply release(std::string_view key) {
-    return ask({.verb = Verb::release, .key = {key}, .holder = {name_}});
+    return ask({.verb = Verb::release, .key = {key}, .owner = {name_}});
   }
   Reply leave(std::string_view key) {
-    return ask({.verb = Verb::release, .key = {key}, .holder = {name_}, .place = 1ms});
+    return ask({.verb = Verb::release, .key = {key}, .owner = {name_}, .place = 1ms});
   }
 
   bool granted(std::string_view key) { return acquire(key).verdict == Verdict::granted; }
   bool queues(std::string_view key) { return acquire(key, 1h, 1h).verdict == Verdict::busy; }
 
   bool is_rung() const {
-    pollfd line{bell_->fd(), POLLIN, 0};
+    pollfd line{listener_->fd(), POLLIN, 0};
     return ::poll(&line, 1, 0) == 1;
   }
-  void hear() { (void)bell_->rung().value(); }
+  void hear() { (void)listener_->ready().value(); }
 
   std::vector<LogRow> log(std::string_view key) {
-    return store_->list({.what = Query::What::log, .prefix = key, .exact = true}, soon()).value().log;
+    return connection_->list({.what = Query::What::log, .prefix = key, .exact = true}, soon()).value().log;
   }
-  std::vector<LeaseRow> leases() { return store_->list({}, soon()).value().leases; }
+  std::vector<LeaseRow> leases() { return connection_->list({}, soon()).value().leases; }
 
-  Origin& origin() { return *origin_; }
   Store& store() { return *store_; }
+  StoreConnection& connection() { return *connection_; }
   const std::string& name() const { return name_; }
 
  private:
-  const std::shared_ptr<Origin> origin_;
-  const std::unique_ptr<Store> store_;
-  const std::unique_ptr<Bell> bell_;
+  const std::shared_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
+  const std::unique_ptr<StoreListener> listener_;
   const std::string name_;
 };
 

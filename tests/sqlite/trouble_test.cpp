@@ -25,18 +25,18 @@ class Trouble : public SqliteTest {
  protected:
   void SetUp() override { fs::create_directory(folder_); }
 
-  static Result<std::unique_ptr<Store>> open(const std::string& path) {
-    auto origin = sqlite::origin({.path = path});
-    if (!origin) return std::move(origin).error();
-    return (*origin)->connect(soon());
+  static Result<std::unique_ptr<StoreConnection>> open(const std::string& path) {
+    auto store = sqlite::store({.path = path});
+    if (!store) return std::move(store).error();
+    return (*store)->connect(soon());
   }
   // Takes key after key until one fails; what was granted is in `granted`.
-  static Error take_until_it_fails(Store& store, std::map<std::string, Token>& granted) {
+  static Error take_until_it_fails(StoreConnection& connection, std::map<std::string, Token>& granted) {
     for (int i = 0;; ++i) {
       const std::string key = std::to_string(i) + std::string(400, 'k');
-      const Request request{.verb = Verb::acquire, .key = {key}, .holder = {"me"}, .ttl = 1h};
+      const Request request{.verb = Verb::acquire, .key = {key}, .owner = {"me"}, .ttl = 1h};
       Reply reply;
-      if (const Status status = store.apply({&request, 1}, {&reply, 1}, soon()); !status)
+      if (const Status status = connection.apply({&request, 1}, {&reply, 1}, soon()); !status)
         return status.error();
       granted.emplace(key, reply.token);
     }
@@ -67,7 +67,7 @@ TEST_F(Trouble, a_full_disk_is_told_and_nothing_acknowledged_is_lost) {
     mount_memory(folder_, "size=256k,mode=700");
     std::map<std::string, Token> granted;
     Caller here(inside_);
-    const Error error = take_until_it_fails(here.store(), granted);
+    const Error error = take_until_it_fails(here.connection(), granted);
     HOLDFAST_WANT(granted.size() > 10, std::to_string(granted.size()));
     HOLDFAST_WANT(error.code == Errc::unavailable, error.detail);
     HOLDFAST_WANT(error.detail.find(inside_) != std::string::npos, error.detail);
@@ -78,7 +78,7 @@ TEST_F(Trouble, a_full_disk_is_told_and_nothing_acknowledged_is_lost) {
     Caller fresh(inside_);
     HOLDFAST_WANT(still_granted(fresh, granted), "a fresh connection");
     const std::string first = granted.begin()->first;
-    fresh.ask({.verb = Verb::release, .key = {first}, .holder = {"me"}});
+    fresh.ask({.verb = Verb::release, .key = {first}, .owner = {"me"}});
     HOLDFAST_WANT(fresh.acquire_as("you", first).token > granted[first], "tokens rise");
     HOLDFAST_WANT(RawDatabase(inside_).ask("PRAGMA integrity_check") == "ok", "integrity");
     return {};
@@ -91,11 +91,11 @@ TEST_F(Trouble, a_disk_that_fills_up_while_opening_leaves_nothing_half_made) {
     int failures = 0;
     for (int pages = 1;; ++pages) {
       mount_memory(folder_, "mode=700,size=" + std::to_string(pages * 4) + "k");
-      const auto store = open(inside_);
-      if (store) return failures > 3 ? "" : "it never failed";
+      const auto connection = open(inside_);
+      if (connection) return failures > 3 ? "" : "it never failed";
       ++failures;
-      HOLDFAST_WANT(store.error().code == Errc::unavailable, store.error().detail);
-      HOLDFAST_WANT(store.error().detail.find(folder_) != std::string::npos, store.error().detail);
+      HOLDFAST_WANT(connection.error().code == Errc::unavailable, connection.error().detail);
+      HOLDFAST_WANT(connection.error().detail.find(folder_) != std::string::npos, connection.error().detail);
       HOLDFAST_WANT(fifos(inside_) == 0, "a FIFO was left");
       change_memory(folder_, "size=8m");
       HOLDFAST_WANT(open(inside_).has_value(), "with room it works");
@@ -109,11 +109,11 @@ TEST_F(Trouble, without_inodes_it_is_told_and_passes) {
     int failures = 0;
     for (int inodes = 1;; ++inodes) {
       mount_memory(folder_, "mode=700,size=8m,nr_inodes=" + std::to_string(inodes));
-      const auto store = open(inside_);
-      if (store) return failures > 3 ? "" : "it never failed";
+      const auto connection = open(inside_);
+      if (connection) return failures > 3 ? "" : "it never failed";
       ++failures;
-      HOLDFAST_WANT(store.error().code == Errc::unavailable, store.error().detail);
-      HOLDFAST_WANT(store.error().detail.find("No space left") != std::string::npos, store.error().detail);
+      HOLDFAST_WANT(connection.error().code == Errc::unavailable, connection.error().detail);
+      HOLDFAST_WANT(connection.error().detail.find("No space left") != std::string::npos, connection.error().detail);
       HOLDFAST_WANT(fifos(inside_) == 0, "a FIFO was left");
       change_memory(folder_, "nr_inodes=100");
       HOLDFAST_WANT(open(inside_).has_value(), "with inodes it works");
@@ -127,10 +127,10 @@ TEST_F(Trouble, a_read_only_mount_is_refused) {
     if (!keep_mounts_to_ourselves()) return no_mounts;
     mount_read_only(folder_);
     for (const std::string& path : {inside_, folder_ + "/new.db", folder_ + "/new/leases.db"}) {
-      const auto store = open(path);
-      HOLDFAST_WANT(!store, path);
-      HOLDFAST_WANT(store.error().code == Errc::refused, store.error().detail);
-      HOLDFAST_WANT(store.error().detail.find(folder_) != std::string::npos, store.error().detail);
+      const auto connection = open(path);
+      HOLDFAST_WANT(!connection, path);
+      HOLDFAST_WANT(connection.error().code == Errc::refused, connection.error().detail);
+      HOLDFAST_WANT(connection.error().detail.find(folder_) != std::string::npos, connection.error().detail);
     }
     return {};
   });
@@ -146,11 +146,11 @@ TEST_F(Trouble, a_folder_that_may_not_be_written_is_refused) {
     for (const char* const suffix : {"-wal", "-shm"}) fs::remove(path + suffix);
     ::chmod(folder.c_str(), 0500);
     for (const std::string& given : {path, folder + "/new.db", folder + "/new/leases.db"}) {
-      const auto store = open(given);
-      HOLDFAST_WANT(!store, given);
-      HOLDFAST_WANT(store.error().code == Errc::refused, store.error().detail);
-      HOLDFAST_WANT(store.error().detail.find(folder) != std::string::npos, store.error().detail);
-      HOLDFAST_WANT(store.error().detail.find("permission") != std::string::npos, store.error().detail);
+      const auto connection = open(given);
+      HOLDFAST_WANT(!connection, given);
+      HOLDFAST_WANT(connection.error().code == Errc::refused, connection.error().detail);
+      HOLDFAST_WANT(connection.error().detail.find(folder) != std::string::npos, connection.error().detail);
+      HOLDFAST_WANT(connection.error().detail.find("permission") != std::string::npos, connection.error().detail);
     }
     ::chmod(folder.c_str(), 0700);
     HOLDFAST_WANT(open(path).has_value(), "and works again");
@@ -166,10 +166,10 @@ TEST_F(Trouble, a_file_that_may_not_be_written_is_refused) {
     { Caller here(path); }
     for (const char* const suffix : {"", "-wal", "-shm"}) {
       ::chmod((path + suffix).c_str(), 0400);
-      const auto store = open(path);
-      HOLDFAST_WANT(!store, suffix);
-      HOLDFAST_WANT(store.error().code == Errc::refused, store.error().detail);
-      HOLDFAST_WANT(store.error().detail.find(path) != std::string::npos, store.error().detail);
+      const auto connection = open(path);
+      HOLDFAST_WANT(!connection, suffix);
+      HOLDFAST_WANT(connection.error().code == Errc::refused, connection.error().detail);
+      HOLDFAST_WANT(connection.error().detail.find(path) != std::string::npos, connection.error().detail);
       ::chmod((path + suffix).c_str(), 0600);
     }
     HOLDFAST_WANT(open(path).has_value(), "and works again");

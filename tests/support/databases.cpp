@@ -13,7 +13,7 @@ namespace {
 
 class MemoryDatabase final : public TestDatabase {
  public:
-  std::shared_ptr<Origin> new_client() override { return memory::origin(database_); }
+  std::shared_ptr<Store> new_client() override { return memory::store(database_); }
   bool has_tables() const override { return false; }
   std::string url() const override { return ""; }
 
@@ -23,8 +23,8 @@ class MemoryDatabase final : public TestDatabase {
 
 class SqliteDatabase final : public TestDatabase {
  public:
-  std::shared_ptr<Origin> new_client() override {
-    return sqlite::origin({.path = folder_.path() + "/leases.db"}).value();
+  std::shared_ptr<Store> new_client() override {
+    return sqlite::store({.path = folder_.path() + "/leases.db"}).value();
   }
   std::string url() const override { return "sqlite:" + folder_.path() + "/leases.db"; }
 
@@ -44,7 +44,7 @@ Kind mongodb_kind(const std::string& name, const std::string& parameters) {
   return {.name = name,
           .make = [=] { return make_mongodb_database(parameters); },
           .server = true,
-          .bell = shared_mongodb_has_streams(),
+          .listener = shared_mongodb_has_streams(),
           .make_alone = [=] { return make_own_mongodb_database(parameters); }};
 }
 #endif
@@ -120,15 +120,15 @@ std::vector<Kind> darwin_kinds() {
   return kinds;
 }
 
-std::vector<Kind> kinds_with_bell() {
+std::vector<Kind> kinds_with_listener() {
   std::vector<Kind> kinds = all_kinds();
-  std::erase_if(kinds, [](const Kind& kind) { return !kind.bell; });
+  std::erase_if(kinds, [](const Kind& kind) { return !kind.listener; });
   return kinds;
 }
 
-std::vector<Kind> kinds_without_bell() {
+std::vector<Kind> kinds_without_listener() {
   std::vector<Kind> kinds = all_kinds();
-  std::erase_if(kinds, [](const Kind& kind) { return kind.bell; });
+  std::erase_if(kinds, [](const Kind& kind) { return kind.listener; });
   return kinds;
 }
 

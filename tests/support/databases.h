@@ -18,7 +18,7 @@ namespace holdfast::test {
 class TestDatabase {
  public:
   virtual ~TestDatabase() = default;
-  virtual std::shared_ptr<Origin> new_client() = 0;
+  virtual std::shared_ptr<Store> new_client() = 0;
   virtual bool has_tables() const { return true; }  // which have to be made
   // With which another process opens it; empty for memory, which is one process's.
   virtual std::string url() const = 0;
@@ -31,7 +31,7 @@ struct Kind {
   std::string name;
   std::function<std::unique_ptr<TestDatabase>()> make;
   bool server = false;  // a process of its own answers: it can hang, be killed and come back
-  bool bell = true;     // it tells who waits; else they ask
+  bool listener = true;     // it tells who waits; else they ask
   // One that can hang(); empty where every one can.
   std::function<std::unique_ptr<TestDatabase>()> make_alone{};
 
@@ -51,8 +51,8 @@ std::vector<Kind> shared_job_kinds();
 std::vector<Kind> kinds_named(std::initializer_list<std::string_view> names);
 // What a suite of Darwin's runs on: tables of our own, and its own ("darwin", which no other suite has).
 std::vector<Kind> darwin_kinds();
-std::vector<Kind> kinds_with_bell();
-std::vector<Kind> kinds_without_bell();
+std::vector<Kind> kinds_with_listener();
+std::vector<Kind> kinds_without_listener();
 // What to do to have the others, a sentence for each.
 std::vector<std::string> missing_kinds();
 // The same for those that a run of tests may do without: MySQL, which moves.
@@ -73,8 +73,8 @@ std::unique_ptr<TestDatabase> make_mongodb_database(const std::string& parameter
 std::unique_ptr<TestDatabase> make_own_mongodb_database(const std::string& parameters);
 
 // Each store that `inner` opens is passed through `wrap`: to count, or to plant faults.
-std::shared_ptr<Origin> wrapped(std::shared_ptr<Origin> inner,
-                                std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)> wrap);
+std::shared_ptr<Store> wrapped(std::shared_ptr<Store> inner,
+                                std::function<std::unique_ptr<StoreConnection>(std::unique_ptr<StoreConnection>)> wrap);
 
 }  // namespace holdfast::test
 

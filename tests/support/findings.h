@@ -23,7 +23,7 @@ std::vector<std::string> found(const Examined& examined) {
 inline std::vector<std::string> told(const Traits& traits) {
   std::vector<std::string> sentences;
   for (const Finding& finding : traits.findings) {
-    if (finding.told) sentences.push_back(finding.what);
+    if (finding.at_open) sentences.push_back(finding.what);
   }
   return sentences;
 }

@@ -38,9 +38,9 @@ inline Lease short_lease(Client& client, std::string_view key, AcquireOptions op
 
 // No renewal of this client reaches the store before `may_renew`: the first that does sees all that was done
 // to the lease until then, and not half of it.  REQUIRES: `may_renew` outlives the client.
-inline Client client_that_renews_later(std::shared_ptr<Origin> origin, const std::atomic<bool>& may_renew) {
-  return Client(wrapped(std::move(origin), [&may_renew](std::unique_ptr<Store> store) {
-    return std::make_unique<Faulty>(std::move(store), [&may_renew](std::span<const Request> requests) {
+inline Client client_that_renews_later(std::shared_ptr<Store> store, const std::atomic<bool>& may_renew) {
+  return Client(wrapped(std::move(store), [&may_renew](std::unique_ptr<StoreConnection> connection) {
+    return std::make_unique<Faulty>(std::move(connection), [&may_renew](std::span<const Request> requests) {
       const bool refused = requests[0].verb == Verb::renew && !may_renew;
       return Fault{refused ? Fault::Kind::refuse_before : Fault::Kind::none};
     });

@@ -94,7 +94,7 @@ std::vector<ServerKind> find_server_kinds() {
 }  // namespace
 
 void OwnServer::make_tables() const {
-  (void)try_origin(url()).value()->steward()->init(BootClock::now() + std::chrono::seconds(20)).value();
+  (void)try_store(url()).value()->admin()->init(BootClock::now() + std::chrono::seconds(20)).value();
 }
 
 std::vector<ServerKind> server_kinds() {

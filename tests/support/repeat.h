@@ -14,9 +14,9 @@ struct Repeated {
 };
 
 // On a busy machine a row may stay locked for longer than a call waits.  Every verb may be repeated.
-inline Repeated apply_again(Store& store, std::span<const Request> requests, std::span<Reply> replies) {
+inline Repeated apply_again(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies) {
   const auto send = [&] {
-    Status status = store.apply(requests, replies, BootClock::now() + std::chrono::seconds(10));
+    Status status = connection.apply(requests, replies, BootClock::now() + std::chrono::seconds(10));
     for (const Reply& reply : replies)
       if (status && reply.error) status = *reply.error;
     return status;

@@ -12,8 +12,8 @@ namespace holdfast::test {
 namespace {
 
 void make_tables(const std::string& url) {
-  const auto origin = try_origin(url).value();
-  (void)origin->steward()->init(BootClock::now() + std::chrono::seconds(20)).value();
+  const auto store = try_store(url).value();
+  (void)store->admin()->init(BootClock::now() + std::chrono::seconds(20)).value();
 }
 
 class PostgresDatabase final : public TestDatabase {
@@ -29,7 +29,7 @@ class PostgresDatabase final : public TestDatabase {
       // It goes with the server.
     }
   }
-  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  std::shared_ptr<Store> new_client() override { return try_store(url()).value(); }
   std::string url() const override {
     return shared_postgres().url("postgres", "postgres", "") + "?table=" + schema_ + ".locks";
   }
@@ -45,7 +45,7 @@ class PostgresDatabase final : public TestDatabase {
 class RedisDatabase final : public TestDatabase {
  public:
   explicit RedisDatabase(std::string parameters) : parameters_(std::move(parameters)) { make_tables(url()); }
-  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  std::shared_ptr<Store> new_client() override { return try_store(url()).value(); }
   bool has_tables() const override { return false; }
   std::string url() const override { return server_.url() + parameters_; }
   std::shared_ptr<void> hang() override {
@@ -72,7 +72,7 @@ class MariaDatabase final : public TestDatabase {
       // It goes with the server.
     }
   }
-  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  std::shared_ptr<Store> new_client() override { return try_store(url()).value(); }
   std::string url() const override { return server_.url("app", name_) + parameters_; }
   std::shared_ptr<void> hang() override {
     // Others share the server: only our tables are locked.
@@ -103,7 +103,7 @@ class MongoDatabase final : public TestDatabase {
       // It goes with the server.
     }
   }
-  std::shared_ptr<Origin> new_client() override { return try_origin(url()).value(); }
+  std::shared_ptr<Store> new_client() override { return try_store(url()).value(); }
   std::string url() const override {
     std::string url = server().url(name_);
     // The URL of somebody's own server may have options.

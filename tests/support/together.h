@@ -14,19 +14,19 @@ namespace holdfast::test {
 
 // What each was told.  Every request has a thread of its own; all come while a call is out, so that the next
 // one takes them all.
-inline std::vector<Result<Reply>> ask_together(Store& store, std::span<const Request> requests) {
-  struct Held final : Store {
-    explicit Held(Store& s) : store(s) {}
+inline std::vector<Result<Reply>> ask_together(StoreConnection& connection, std::span<const Request> requests) {
+  struct Held final : StoreConnection {
+    explicit Held(StoreConnection& s) : connection(s) {}
     Status apply(std::span<const Request> in, std::span<Reply> out, Instant until) override {
       if (in.empty()) go.get_future().wait();
-      return store.apply(in, out, until);
+      return connection.apply(in, out, until);
     }
-    Result<Page> list(const Query& query, Instant until) override { return store.list(query, until); }
-    Result<Traits> examine(Instant until) override { return store.examine(until); }
+    Result<Page> list(const Query& query, Instant until) override { return connection.list(query, until); }
+    Result<Traits> examine(Instant until) override { return connection.examine(until); }
 
-    Store& store;
+    StoreConnection& connection;
     std::promise<void> go;
-  } held(store);
+  } held(connection);
   Batched batched(held);
   const Instant until = BootClock::now() + std::chrono::seconds(20);
   std::vector<Result<Reply>> told(requests.size(), Reply{});

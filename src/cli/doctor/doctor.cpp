@@ -7,10 +7,10 @@
 #include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/doctor/report.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/setup/store_url.h"
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 
 namespace holdfast::cli {
 namespace {
@@ -20,62 +20,62 @@ constexpr Millis clock_watch(2000);
 
 // Whose lease on the doctor's key is renewed to see what the store says.
 struct Patient {
-  std::string holder = "doctor";
+  std::string owner = "doctor";
   Token token{1};  // nobody has that: nothing is changed
 };
 
 // Takes the way that renewals take.
-Result<ClockSample> ask(Store& store, const Patient& patient) {
+Result<ClockSample> ask(StoreConnection& connection, const Patient& patient) {
   const Request renewal{.verb = Verb::renew,
                         .key = {doctors_key},
-                        .holder = {patient.holder},
+                        .owner = {patient.owner},
                         .token = patient.token,
                         .ttl = Millis(1000)};
   Reply reply;
   ClockSample sample{.sent = BootClock::now(), .received = {}, .store = {}};
-  if (Status s = store.apply({&renewal, 1}, {&reply, 1}, soon()); !s) return std::move(s).error();
+  if (Status s = connection.apply({&renewal, 1}, {&reply, 1}, soon()); !s) return std::move(s).error();
   sample.received = BootClock::now();
   sample.store = Micros(static_cast<std::int64_t>(reply.now));
   return sample;
 }
 
-Status measure_way(Store& store, Millis ttl, Report& report) {
+Status measure_way(StoreConnection& connection, Millis ttl, Report& report) {
   std::vector<Micros> trips;
   for (int i = 0; i < calls; ++i) {
-    const auto sample = ask(store, {});
+    const auto sample = ask(connection, {});
     if (!sample) return sample.error();
     trips.push_back(std::chrono::ceil<Micros>(sample->received - sample->sent));
   }
   report.round_trips = round_trips_of(std::move(trips));
   report.ttl = ttl;
   report.add(judge(*report.round_trips, ttl));
-  return ok();
+  return Status{};
 }
 
 // Some stores tell the time only of a lease that is there.
-Status watch_clock(Store& store, const Patient& patient, Report& report) {
-  const auto traits = store.examine(soon());
+Status watch_clock(StoreConnection& connection, const Patient& patient, Report& report) {
+  const auto traits = connection.examine(soon());
   if (!traits) return traits.error();
   Wakeup wakeup;
   std::vector<ClockSample> samples;
   const Instant began = BootClock::now();
   for (int i = 0; i < clock_samples; ++i) {
     wakeup.wait(began + clock_watch * i / (clock_samples - 1));
-    const auto sample = ask(store, patient);
+    const auto sample = ask(connection, patient);
     if (!sample) return sample.error();
     samples.push_back(*sample);
   }
   report.clock_rate = clock_rate_of(samples, traits->resolution);
   report.clock_untold = !report.clock_rate;
   if (report.clock_rate) report.add(judge(*report.clock_rate));
-  return ok();
+  return Status{};
 }
 
 // Each client has its own way to the store.
 Result<Client> new_client(const std::string& url) {
-  auto origin = try_origin(url);
-  if (!origin) return std::move(origin).error();
-  return Client::try_make(*std::move(origin));
+  auto store = try_store(url);
+  if (!store) return std::move(store).error();
+  return Client::try_make(*std::move(store));
 }
 
 void learn_offset(Client& client, Micros before, Micros after, Report& report) {
@@ -90,14 +90,14 @@ constexpr Millis patience(5000);
 constexpr const char* doctors_note = "holdfast doctor";
 
 Finding left_out(Client& client, const Error& busy) {
-  const std::string holder = printable(short_holder(busy.holder));
+  const std::string owner = printable(short_owner(busy.owner));
   const auto row = client.try_look(doctors_key);
   if (row && row->note == doctors_note)
     return {Weight::warning, "all.self-test",
-            "another doctor is at it, " + holder + ": the self-test was left out",
+            "another doctor is at it, " + owner + ": the self-test was left out",
             "try again when it is through"};
   return {Weight::warning, "all.self-test",
-          holder + " holds " + doctors_key + ", which only doctors take: the self-test was left out",
+          owner + " holds " + doctors_key + ", which only doctors take: the self-test was left out",
           "holdfast show " + std::string(doctors_key) + ", and try again when it is free"};
 }
 
@@ -113,46 +113,46 @@ Result<Lease> come_alone(Client& client, Report& report) {
   return later || later.error().busy() ? std::move(later) : std::move(alone);
 }
 
-Status try_out(const std::string& url, Store& store, Report& report) {
+Status try_out(const std::string& url, StoreConnection& connection, Report& report) {
   auto client = new_client(url);
   if (!client) return std::move(client).error();
   auto alone = come_alone(*client, report);
   if (!alone && alone.error().busy()) {
     report.add(left_out(*client, alone.error()));
-    return watch_clock(store, {}, report);
+    return watch_clock(connection, {}, report);
   }
   if (!alone) return std::move(alone).error();
   const Patient patient{std::string(alone->owner()), alone->token()};
-  if (Status s = watch_clock(store, patient, report); !s) return s;
+  if (Status s = watch_clock(connection, patient, report); !s) return s;
   auto tested = test_leases([&] { return new_client(url); });
   if (!tested) return std::move(tested).error();
   report.self_test = *std::move(tested);
   report.add(judge(*report.self_test));
-  return ok();
+  return Status{};
 }
 
 // What is the same for every store, as far as the store lets us in.
-Status look_closer(const std::shared_ptr<Origin>& origin, const Doctor& command, const std::string& url,
+Status look_closer(const std::shared_ptr<Store>& store, const Doctor& command, const std::string& url,
                    Report& report) {
-  const auto unused = is_unused(origin);
+  const auto unused = is_unused(store);
   if (!unused) return unused.error();
   if (*unused) {
     report.add(Finding{Weight::note, "all.no-tables",
                        "its tables are not all there: there is nothing to measure, and looking makes nothing",
                        "holdfast init, or the first who uses it"});
-    return ok();
+    return Status{};
   }
-  auto store = origin->connect(soon());
-  if (!store) return std::move(store).error();
-  if (Status s = measure_way(**store, command.ttl, report); !s) return s;
-  return command.quick ? watch_clock(**store, {}, report) : try_out(url, **store, report);
+  auto connection = store->connect(soon());
+  if (!connection) return std::move(connection).error();
+  if (Status s = measure_way(**connection, command.ttl, report); !s) return s;
+  return command.quick ? watch_clock(**connection, {}, report) : try_out(url, **connection, report);
 }
 
 // Asked once more: what failed for a moment only does not keep everybody from leases.
-bool still_fails(const std::shared_ptr<Origin>& origin, const Doctor& command, const std::string& url) {
+bool still_fails(const std::shared_ptr<Store>& store, const Doctor& command, const std::string& url) {
   {
-    auto store = origin->connect(soon());
-    if (!store || !ask(**store, {})) return true;
+    auto connection = store->connect(soon());
+    if (!connection || !ask(**connection, {})) return true;
   }  // who may have few connections needs this one
   if (command.quick) return false;
   auto client = new_client(url);
@@ -170,16 +170,16 @@ Finding implicit_store() {
 
 Result<Report> examine(const Doctor& command, const Common& common) {
   const std::string& url = common.store;
-  auto origin = try_origin(url);
-  if (!origin) return std::move(origin).error();
-  auto diagnosis = Operator(*origin).try_diagnose();
+  auto store = try_store(url);
+  if (!store) return std::move(store).error();
+  auto diagnosis = Admin(*store).try_diagnose();
   if (!diagnosis) return std::move(diagnosis).error();
-  Report report{.store = (*origin)->name(), .diagnosis = *std::move(diagnosis)};
+  Report report{.store = (*store)->name(), .diagnosis = *std::move(diagnosis)};
   if (common.setup->store.implicit) report.add(implicit_store());
-  if (Status s = look_closer(*origin, command, url, report); !s) {
+  if (Status s = look_closer(*store, command, url, report); !s) {
     const Error& error = s.error();
     report.add(exit_code(error.code) == exit_refused ? refused(report, error)
-                                                     : unmeasured(error, still_fails(*origin, command, url)));
+                                                     : unmeasured(error, still_fails(*store, command, url)));
   }
   settle(report);
   return report;

@@ -77,7 +77,7 @@ Faults faults_in(std::vector<Grant> grants) {
   for (const Grant& grant : grants) {
     if (last != nullptr && last->key != grant.key) longest = last = nullptr;
     if (longest != nullptr && grant.from < longest->to) ++faults.overlaps;
-    if (last != nullptr && grant.token != no_token && number(grant.token) <= number(last->token))
+    if (last != nullptr && grant.token != no_token && number(grant.token) to_number(last->token))
       ++faults.falls;
     faults.taken += static_cast<std::size_t>(grant.taken);
     if (longest == nullptr || grant.to > longest->to) longest = &grant;
@@ -95,7 +95,7 @@ Result<SelfTest> test_leases(const std::function<Result<Client>()>& new_client, 
   }
   // Threads of one client stand side by side, so that those who want the same key come from different ones.
   const Instant began = BootClock::now();
-  Trial trial(plan, after(began, plan.longest));
+  Trial trial(plan, clamped_add(began, plan.longest));
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < plan.clients * plan.threads_each; ++i)

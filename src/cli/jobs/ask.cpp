@@ -4,14 +4,14 @@
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
 #include "cli/json.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 #include "core/job_rule.h"
 
 namespace holdfast::cli {
 namespace {
 
-Result<std::string> key_of(const LockOfJob& lock, const Origin& store) {
+Result<std::string> key_of(const LockOfJob& lock, const Store& store) {
   return lock.key.empty() ? job_key(lock.name, {}, lock.args, store.job_key_form()) : lock.key;
 }
 
@@ -20,14 +20,14 @@ Result<std::string> key_of(const LockOfJob& lock, const Origin& store) {
 int execute(const JobsLocked& command, const Common& common) {
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
-  const auto key = key_of(command.lock, *looked->origin);
+  const auto key = key_of(command.lock, *looked->store);
   if (!key) return fail(key.error());
   if (looked->unused) return exit_no;
   for (int n = 1; n <= command.limit; ++n) {
     const auto found = looked->by_hand.try_inspect(core::lock_name(*key, command.limit, n));
     if (!found) return fail(found.error());
     if (found->lease.remaining == Millis::zero()) continue;
-    say(common.json ? json_of(found->lease) : printable(found->lease.holder));
+    say(common.json ? json_of(found->lease) : printable(found->lease.owner));
     return exit_ok;
   }
   return exit_no;
@@ -36,7 +36,7 @@ int execute(const JobsLocked& command, const Common& common) {
 int execute(const JobsEnqueued& command, const Common& common) {
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
-  const auto key = key_of(command.lock, *looked->origin);
+  const auto key = key_of(command.lock, *looked->store);
   if (!key) return fail(key.error());
   const auto engine = jobs_of(*looked);
   if (!engine) return fail(engine.error());
@@ -44,7 +44,7 @@ int execute(const JobsEnqueued& command, const Common& common) {
   const auto jobs = (*engine)->list({.key = *key, .state = JobState::queued, .limit = 1}, soon());
   if (!jobs) return fail(jobs.error());
   if (jobs->empty()) return exit_no;
-  say(common.json ? json_of(jobs->front()) : std::to_string(number(jobs->front().id)));
+  say(common.json ? json_of(jobs->front()) : std::to_string(to_number(jobs->front().id)));
   return exit_ok;
 }
 

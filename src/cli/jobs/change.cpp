@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {
@@ -23,14 +23,14 @@ Millis runs_for(const JobRow& was) {
 
 std::string who_still_runs(const JobRow& was) {
   if (was.state != JobState::running) return "";
-  const std::string worker = printable(short_holder(was.holder));
+  const std::string worker = printable(short_owner(was.owner));
   if (runs_for(was) == Millis::zero()) return "; " + worker + ", which had it, is not heard of any more";
   return "; it still runs on " + worker + ", which will notice within " + format_duration(runs_for(was));
 }
 
 // `was`: before that.
 std::string sentence_of(const JobRow& job, JobChange what, const JobRow& was) {
-  const std::string name = "job " + std::to_string(number(job.id)) + " " + printable(job.name);
+  const std::string name = "job " + std::to_string(to_number(job.id)) + " " + printable(job.name);
   switch (what) {
     case JobChange::cancel: return name + " is cancelled" + who_still_runs(was);
     case JobChange::retry: return name + " is queued again";
@@ -52,7 +52,7 @@ int execute(const JobsChange& command, const Common& common) {
   if (!engine) return fail(engine.error());
   int code = exit_ok;
   for (const JobId id : command.ids) {
-    Result<JobRow> changed = Error{Errc::invalid, "there is no job " + std::to_string(number(id)) + " here"};
+    Result<JobRow> changed = Error{Errc::invalid, "there is no job " + std::to_string(to_number(id)) + " here"};
     JobRow was;
     if (*engine && command.what == JobChange::cancel) was = as_it_is(**engine, id);
     if (*engine) changed = (*engine)->change(id, command.what, user_at_host(), soon());

@@ -19,12 +19,12 @@ struct Asked {
 };
 
 int answer(const Enqueued& enqueued, const Asked&, bool quiet) {
-  if (!quiet) say(std::to_string(number(enqueued.id)));
+  if (!quiet) say(std::to_string(to_number(enqueued.id)));
   return exit_ok;
 }
 
 int answer(const Duplicate& duplicate, const Asked& asked, bool quiet) {
-  const std::string id = std::to_string(number(duplicate.id)), key = printable(asked.key);
+  const std::string id = std::to_string(to_number(duplicate.id)), key = printable(asked.key);
   if (!quiet) say(id);
   (void)answered();  // who reads both shall read this first
   const JobLock& lock = asked.lock;
@@ -37,7 +37,7 @@ int answer(const Duplicate& duplicate, const Asked& asked, bool quiet) {
 }
 
 int answer(const Locked& locked, const Asked& asked, bool) {
-  complain("not enqueued: " + printable(asked.key) + " is held by " + printable(short_holder(locked.holder)));
+  complain("not enqueued: " + printable(asked.key) + " is held by " + printable(short_owner(locked.owner)));
   return exit_busy;
 }
 

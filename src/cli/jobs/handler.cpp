@@ -22,9 +22,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-[[noreturn]] void failed(std::string text) { raise({Errc::refused, std::move(text)}); }
+[[noreturn]] void failed(std::string text) { throw_failure({Errc::refused, std::move(text)}); }
 // It is no fault of the job's, which is handed back and not counted.
-[[noreturn]] void stopped(std::string text) { raise({Errc::stopped, std::move(text)}); }
+[[noreturn]] void stopped(std::string text) { throw_failure({Errc::stopped, std::move(text)}); }
 
 // The machine's, and not the program's: soon, or elsewhere, it may be run.
 bool is_shortage(int error) {
@@ -109,7 +109,7 @@ void Handler::start(const Fd& input, const Fd& proof) {
               .wall_deadline_s = std::chrono::floor<std::chrono::seconds>(wall_deadline).count(),
               .owner = {},
               .foreground = false};
-  copy_to(start.owner, context_.holder());
+  copy_to(start.owner, context_.owner());
   told_deadline_ = deadline;
   link_.send(Input{}, input.get());
   link_.send(start, proof.get());
@@ -121,7 +121,7 @@ void Handler::see_through() {
   const Millis glance = std::min<Millis>(options_.claim / 10, 1s);
   while (!over_) {
     const Instant now = BootClock::now();
-    wakeup_.wait(after(now, guard_lives_ ? glance : look_again_after(now - alone_since_)),
+    wakeup_.wait(clamped_add(now, guard_lives_ ? glance : look_again_after(now - alone_since_)),
                  guard_lives_ ? link_.fd() : -1);
     hear_guard();
     look_at_job(BootClock::now());
@@ -185,14 +185,14 @@ void Handler::conclude(const std::string& program) const {
   if (by_signal || WEXITSTATUS(*status_) != 0) failed(how);
 }
 
-void run_program(const HandlerOptions& options, const Errand& errand, Nursery& nursery, const Client& client,
+void run_program(const HandlerOptions& options, const PendingRelease& pending_release, ForkServer& fork_server, const Client& client,
                  const JobContext& context) {
   const Fd input = input_of(context.args());
   const Fd proof(client.proof_of_life());
-  Handler handler(options, nursery.send(errand), context);
+  Handler handler(options, fork_server.send(pending_release), context);
   handler.start(input, proof);
   handler.see_through();
-  handler.conclude(errand.program.data());
+  handler.conclude(pending_release.program.data());
 }
 
 }  // namespace
@@ -211,16 +211,16 @@ std::string program_of(const std::string& exec, std::string_view name, std::stri
   return program;
 }
 
-void run_handler(const HandlerOptions& options, Nursery& nursery, const Client& client,
+void run_handler(const HandlerOptions& options, ForkServer& fork_server, const Client& client,
                  const JobContext& context) {
   const std::string program = program_of(options.exec, context.name(), context.queue());
-  Errand errand{
-      .job = number(context.id()), .attempt = context.attempt(), .key = {}, .name = {}, .program = {}};
-  copy_to(errand.key, context.lock_key());
-  copy_to(errand.name, context.name());
-  copy_to(errand.program, program);
+  PendingRelease pending_release{
+      .job = to_number(context.id()), .attempt = context.attempt(), .key = {}, .name = {}, .program = {}};
+  copy_to(pending_release.key, context.lock_key());
+  copy_to(pending_release.name, context.name());
+  copy_to(pending_release.program, program);
   try {
-    run_program(options, errand, nursery, client, context);
+    run_program(options, pending_release, fork_server, client, context);
   } catch (const std::system_error& shortage) {  // of descriptors or memory
     stopped(shortage.what());
   }

@@ -12,7 +12,7 @@
 #pragma once
 #include <string>
 
-#include "cli/jobs/nursery.h"
+#include "cli/jobs/fork_server.h"
 #include "holdfast/client.h"
 #include "holdfast/job.h"
 
@@ -28,7 +28,7 @@ struct HandlerOptions {
 std::string program_of(const std::string& exec, std::string_view name, std::string_view queue);
 
 // Returns if the program ended with 0; else throws what the job's error shall say.
-void run_handler(const HandlerOptions& options, Nursery& nursery, const Client& client,
+void run_handler(const HandlerOptions& options, ForkServer& fork_server, const Client& client,
                  const JobContext& context);
 
 }  // namespace holdfast::cli

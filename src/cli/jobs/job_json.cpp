@@ -24,7 +24,7 @@ Json trail_of(const std::string& text) {
 }
 
 Json object_of(const JobRow& job) {
-  return {{"id", number(job.id)},
+  return {{"id", to_number(job.id)},
           {"name", job.name},
           {"queue", job.queue},
           {"args", arguments(job.args)},
@@ -46,7 +46,7 @@ Json object_of(const JobRow& job) {
           {"unique", to_string(job.unique)},
           {"slotted", job.slotted},
           {"parked", job.parked},
-          {"holder", job.holder},
+          {"holder", job.owner},
           {"lock", job.lock},
           {"token", token_of(job.token)},
           {"claim_remaining_ms", job.claim_remaining.count()},
@@ -69,19 +69,19 @@ std::string json_of_cancelled(const JobRow& job, Millis runs_for) {
 std::string json_of(const EnqueueResult& result, const std::string& key) {
   if (const auto* enqueued = std::get_if<Enqueued>(&result))
     return line_of(
-        {{"what", enqueued->replaced ? "replaced" : "enqueued"}, {"id", number(enqueued->id)}, {"key", key}});
+        {{"what", enqueued->replaced ? "replaced" : "enqueued"}, {"id", to_number(enqueued->id)}, {"key", key}});
   if (const auto* duplicate = std::get_if<Duplicate>(&result))
     return line_of({{"what", "duplicate"},
-                    {"id", number(duplicate->id)},
+                    {"id", to_number(duplicate->id)},
                     {"key", key},
                     {"state", to_string(duplicate->state)},
                     {"since_us", moment(duplicate->since)}});
-  return line_of({{"what", "locked"}, {"key", key}, {"holder", std::get<Locked>(result).holder}});
+  return line_of({{"what", "locked"}, {"key", key}, {"holder", std::get<Locked>(result).owner}});
 }
 
 std::string json_of(const JobEvent& event, Millis took) {
   return line_of({{"event", to_string(event.what)},
-                  {"id", number(event.job.id)},
+                  {"id", to_number(event.job.id)},
                   {"name", event.job.name},
                   {"queue", event.job.queue},
                   {"key", event.job.key},
@@ -93,9 +93,9 @@ std::string json_of(const JobEvent& event, Millis took) {
 std::string json_of(const Moment& moment) {
   return line_of({{"at_us", moment.at == now_and_here ? Json() : Json(moment.at.count())},
                   {"key", moment.key},
-                  {"job", moment.job == no_job ? Json() : Json(number(moment.job))},
+                  {"job", moment.job == no_job ? Json() : Json(to_number(moment.job))},
                   {"event", moment.event},
-                  {"holder", moment.holder},
+                  {"holder", moment.owner},
                   {"by", moment.by},
                   {"token", token_of(moment.token)},
                   {"detail", moment.detail}});

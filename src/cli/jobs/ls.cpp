@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
 #include "cli/jobs/job_words.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {
@@ -46,7 +46,7 @@ std::string attempts(const JobRow& job) {
 
 Row cells_of(const JobRow& job, Micros now) {
   const Micros age = std::max(now - job.enqueued_at, Micros::zero());
-  return {std::to_string(number(job.id)),
+  return {std::to_string(to_number(job.id)),
           to_string(job.state),
           job.name,
           job.key,
@@ -71,7 +71,7 @@ int execute(const JobsLs& command, const Common& common) {
     return exit_ok;
   }
   if (jobs->empty()) {
-    if (::isatty(STDOUT_FILENO) == 1) complain("there is no such job in " + looked->origin->name());
+    if (::isatty(STDOUT_FILENO) == 1) complain("there is no such job in " + looked->store->name());
     return exit_ok;
   }
   Rows rows{{"ID", "STATE", "NAME", "KEY", "QUEUE", "AGE", "ATTEMPT", "NOTE"}};

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
 #include "cli/jobs/job_words.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/see/timeline.h"
 #include "core/job_rule.h"
@@ -27,7 +27,7 @@ void add(Rows& rows, const char* what, Micros at) {
 
 Rows rows_of(const JobRow& job) {
   const std::string note = note_of(job, wall_now());
-  Rows rows{{"job", std::to_string(number(job.id))},
+  Rows rows{{"job", std::to_string(to_number(job.id))},
             {"name", job.name},
             {"arguments", job.args},
             {"state", std::string(to_string(job.state)) + (note.empty() ? "" : ", " + note)},
@@ -44,9 +44,9 @@ Rows rows_of(const JobRow& job) {
   add(rows, "not before", job.run_at);
   add(rows, "started", job.started_at);
   add(rows, "ended", job.finished_at);
-  if (!job.holder.empty())
-    rows.push_back({job.state == JobState::running ? "worker" : "last worker", job.holder});
-  if (job.token != no_token) rows.push_back({"token", std::to_string(number(job.token))});
+  if (!job.owner.empty())
+    rows.push_back({job.state == JobState::running ? "worker" : "last worker", job.owner});
+  if (job.token != no_token) rows.push_back({"token", std::to_string(to_number(job.token))});
   for (const Moment& moment : trail(job.trail))
     rows.push_back(
         {format_wall(moment.at), moment.event + (moment.detail.empty() ? "" : ": " + moment.detail)});
@@ -54,16 +54,16 @@ Rows rows_of(const JobRow& job) {
 }
 
 // Who holds each of its leases, if that is not the job itself.
-Status add_blockers(Rows& rows, const JobRow& job, Operator& by_hand) {
-  if (job.state != JobState::queued) return ok();
+Status add_blockers(Rows& rows, const JobRow& job, Admin& by_hand) {
+  if (job.state != JobState::queued) return Status{};
   for (int n = 1; n <= job.limit; ++n) {
     const std::string lock = core::lock_name(job.key, job.limit, n);
     const auto found = by_hand.try_inspect(lock);
     if (!found) return found.error();
     if (found->lease.remaining > Millis::zero())
-      rows.push_back({"blocked by", found->lease.holder + ", who holds " + lock});
+      rows.push_back({"blocked by", found->lease.owner + ", who holds " + lock});
   }
-  return ok();
+  return Status{};
 }
 
 }  // namespace
@@ -77,9 +77,9 @@ std::string note_of(const JobRow& job, Micros now) {
                (job.error.empty() ? "" : ": " + job.error);
       return job.error;
     case JobState::running:
-      return job.claim_remaining > Millis::zero() ? "by " + short_holder(job.holder)
+      return job.claim_remaining > Millis::zero() ? "by " + short_owner(job.owner)
                                                   : "its worker is not heard of any more";
-    case JobState::dropped: return "held by " + short_holder(job.error);
+    case JobState::dropped: return "held by " + short_owner(job.error);
     case JobState::dead:
     case JobState::done:
     case JobState::cancelled: break;
@@ -96,7 +96,7 @@ int execute(const JobsShow& command, const Common& common) {
   if (*engine) found = (*engine)->list({.id = command.id}, soon());
   if (!found) return fail(found.error());
   if (found->empty())
-    return fail({Errc::invalid, "there is no job " + std::to_string(number(command.id)) +
+    return fail({Errc::invalid, "there is no job " + std::to_string(to_number(command.id)) +
                                     " here: holdfast jobs ls lists them"});
   const JobRow& job = found->front();
   if (common.json) {

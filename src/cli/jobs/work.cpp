@@ -28,7 +28,7 @@ constexpr Millis for_ever = 24h * 365;
 
 std::string sentence_of(const JobEvent& event, Millis took) {
   const std::string job =
-      "job " + std::to_string(number(event.job.id)) + " " + printable(event.job.name) + " ";
+      "job " + std::to_string(to_number(event.job.id)) + " " + printable(event.job.name) + " ";
   const std::string detail = printable(event.detail);
   switch (event.what) {
     case JobEvent::What::started:
@@ -39,7 +39,7 @@ std::string sentence_of(const JobEvent& event, Millis took) {
     case JobEvent::What::died: return job + "is dead: " + detail;
     case JobEvent::What::dropped:
       return job + "dropped: " + printable(event.job.key) + " is held by " +
-             printable(short_holder(event.detail));
+             printable(short_owner(event.detail));
     case JobEvent::What::lost: return job + "is somebody else's now: " + detail;
     case JobEvent::What::expired:
       return job + "done in " + format_duration(took) + ", but its lock had ended before";
@@ -72,7 +72,7 @@ class Telling {
 
   Millis took_of(const JobEvent& event) {
     const Instant now = BootClock::now();
-    const Run run{event.job.id, event.job.holder};
+    const Run run{event.job.id, event.job.owner};
     if (event.what == JobEvent::What::started) {
       began_[run] = now;
       return {};
@@ -143,8 +143,8 @@ class Shift {
   Worker waiting_;
 };
 
-int attend(Shift& shift, Signals& signals, Nursery& nursery) {
-  AnyOf sources{signals.fd(), nursery.fd()};
+int attend(Shift& shift, Signals& signals, ForkServer& fork_server) {
+  AnyOf sources{signals.fd(), fork_server.fd()};
   int code = exit_ok;
   while (!shift.over()) {
     shift.wakeup().wait(Instant::max(), sources.fd());
@@ -157,10 +157,10 @@ int attend(Shift& shift, Signals& signals, Nursery& nursery) {
         case Meaning::child: break;
       }
     }
-    if (code == exit_ok && nursery.is_dead()) {
+    if (code == exit_ok && fork_server.is_dead()) {
       complain("the process that starts programs was killed");
       code = exit_signalled(SIGKILL);
-      sources.drop(nursery.fd());
+      sources.drop(fork_server.fd());
       shift.stop();
     }
   }
@@ -173,7 +173,7 @@ int attend(Shift& shift, Signals& signals, Nursery& nursery) {
 int execute(const JobsWork& command, const Common& common) {
   Signals signals;
   // First of all: it must share nothing with us that a store or a thread has touched.
-  Nursery nursery(signals, common.json);
+  ForkServer fork_server(signals, common.json);
 
   auto client = try_open(common.store, with_notices(common.quiet));
   if (!client) return fail(client.error());
@@ -182,7 +182,7 @@ int execute(const JobsWork& command, const Common& common) {
 
   const HandlerOptions options{command.exec, command.claim, command.kill_after};
   jobs.define_others(
-      [&](JobContext& context, const Args&) { run_handler(options, nursery, *client, context); });
+      [&](JobContext& context, const Args&) { run_handler(options, fork_server, *client, context); });
   Telling telling(common.json);
   try {
     Shift shift(jobs, {.queues = command.queues,
@@ -191,7 +191,7 @@ int execute(const JobsWork& command, const Common& common) {
                        .grace = command.grace,
                        .on_event = [&](const JobEvent& event) { telling(event); }});
     if (command.once) shift.end_when_idle();
-    return attend(shift, signals, nursery);
+    return attend(shift, signals, fork_server);
   } catch (const Failure& failure) {
     return fail(failure.error());
   }

@@ -20,7 +20,7 @@ namespace {
 
 void set_environment(const Work& work, const Start& start) {
   ::setenv("HOLDFAST_KEY", work.key.c_str(), 1);
-  ::setenv("HOLDFAST_TOKEN", std::to_string(number(start.token)).c_str(), 1);
+  ::setenv("HOLDFAST_TOKEN", std::to_string(to_number(start.token)).c_str(), 1);
   ::setenv("HOLDFAST_OWNER", start.owner.data(), 1);
   ::setenv("HOLDFAST_DEADLINE", std::to_string(start.wall_deadline_s).c_str(), 1);
   for (const auto& [name, value] : work.environment) ::setenv(name.c_str(), value.c_str(), 1);

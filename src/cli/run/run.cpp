@@ -17,7 +17,7 @@
 #include "cli/run/keep_key.h"
 #include "cli/run/process_group.h"
 #include "cli/run/supervision.h"
-#include "cli/run/turn.h"
+#include "cli/run/run_condition.h"
 #include "cli/run/wait_for_lease.h"
 #include "cli/setup/store_url.h"
 #include "core/terms.h"
@@ -30,7 +30,7 @@ int code_of(int status) {
 }
 
 // What stays the same from the fork of the guard to the end.
-struct Scene {
+struct RunContext {
   const Run& command;
   const Work& work;
   Signals& signals;
@@ -39,12 +39,12 @@ struct Scene {
 };
 
 // `how` it came about, and what was done.
-int lost(const Lease& lease, const std::string& how, const Scene& scene, const CommandEnd& end) {
-  const std::string program = "; \"" + printable(scene.work.ending.program) + "\" was run";
+int lost(const Lease& lease, const std::string& how, const RunContext& context, const CommandEnd& end) {
+  const std::string program = "; \"" + printable(context.work.ending.program) + "\" was run";
   complain("the lease on " + printable(lease.key()) + " " + how +
            (!end.began || end.cannot_run != 0 ? "; the command was not started"
             : !end.forced                     ? "; the command may not have been alone"
-            : !end.signalled && scene.work.ending.on_lost == OnLost::exec ? program
+            : !end.signalled && context.work.ending.on_lost == OnLost::exec ? program
                                                                           : "; the command was stopped"));
   return exit_lost;
 }
@@ -77,26 +77,26 @@ bool succeeded(const CommandEnd& end) {
 }
 
 // The key is kept for so long, though CMD has ended.
-Instant kept_until(Instant granted_at, const Scene& scene, const CommandEnd& end) {
+Instant kept_until(Instant granted_at, const RunContext& context, const CommandEnd& end) {
   if (!end.status || end.forced || end.asked) return Instant::min();
-  return after(granted_at, scene.command.ending.at_least);
+  return clamped_add(granted_at, context.command.ending.at_least);
 }
 
 // Of a lease that was held until CMD had ended.  None: all is well, or as well as it can be.
-std::optional<int> give_back(Lease& lease, const Scene& scene, const CommandEnd& end, bool kept) {
+std::optional<int> give_back(Lease& lease, const RunContext& context, const CommandEnd& end, bool kept) {
   const auto released = lease.try_release();
   const Lost loss = lease.lost();
   const std::string late = "could not be renewed in time";
-  if (end.forced && loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, scene, end);
-  if (end.forced && !released) return lost(lease, "was lost: it " + late, scene, end);
-  if (end.forced) return lost(lease, late, scene, end);  // the store came back in time, but too late for CMD
+  if (end.forced && loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, context, end);
+  if (end.forced && !released) return lost(lease, "was lost: it " + late, context, end);
+  if (end.forced) return lost(lease, late, context, end);  // the store came back in time, but too late for CMD
   if (kept && loss.reason != Loss::none)
     complain("the lease on " + printable(lease.key()) + " was lost: " + loss.detail +
              "; the command had ended before, but --at-least was not kept");
   else if (!released && end.cannot_run == 0)
     complain("the lease could not be released, it runs out by itself: " + released.error().detail);
   else if (released && *released != Released::released && end.cannot_run == 0)
-    return lost(lease, "was lost: " + loss.detail, scene, end);
+    return lost(lease, "was lost: " + loss.detail, context, end);
   return std::nullopt;
 }
 
@@ -109,34 +109,34 @@ int guard_was_killed(const CommandEnd& end) {
 }
 
 // The lease is let go here, with nothing of CMD left.  Work that ended after the loss is never a success.
-int conclude(Granted& granted, Instant granted_at, const Scene& scene, const CommandEnd& end) {
+int conclude(Granted& granted, Instant granted_at, const RunContext& context, const CommandEnd& end) {
   Lease& lease = granted.lease;
-  const bool noted = succeeded(end) && scene.command.turn.every > Millis::zero();
-  const Instant until = kept_until(granted_at, scene, end);
+  const bool noted = succeeded(end) && context.command.turn.every > Millis::zero();
+  const Instant until = kept_until(granted_at, context, end);
   const bool kept = BootClock::now() < until;
   // Broken since the last renewal, it was no lease to the end of CMD, and nobody has told us.
-  Status confirmed = noted || kept ? lease.try_renew() : ok();
+  Status confirmed = noted || kept ? lease.try_renew() : Status{};
   const Lost loss = lease.lost();
-  if (loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, scene, end);
+  if (loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, context, end);
   // First, so that whoever gets the key next sees it.
   if (noted) note_success(granted.client, lease, std::move(confirmed));
-  if (kept) keep_key(lease, until, scene.signals);
-  if (const auto code = give_back(lease, scene, end, kept)) return *code;
-  if (end.cannot_run != 0) return cannot_run(scene.work.command.front(), end.cannot_run);
-  if (end.over_time) return over_time(scene.work);
+  if (kept) keep_key(lease, until, context.signals);
+  if (const auto code = give_back(lease, context, end, kept)) return *code;
+  if (end.cannot_run != 0) return cannot_run(context.work.command.front(), end.cannot_run);
+  if (end.over_time) return over_time(context.work);
   if (end.guard_died || !end.status) return guard_was_killed(end);
   return code_of(*end.status);
 }
 
-int supervise(Granted granted, GuardProcess guard, const Scene& scene, CommandEnd& end) {
+int supervise(Granted granted, GuardProcess guard, const RunContext& context, CommandEnd& end) {
   const Instant granted_at = BootClock::now();
   {
     const Fd proof(granted.client.proof_of_life());
-    const Charge charge{core::settle(scene.command.options, {}).ttl, scene.command.ending, scene.childless};
-    Supervision supervision(granted.lease, charge, std::move(guard), scene.signals, scene.terminal);
+    const RunConfig config{core::settle(context.command.options, {}).ttl, context.command.ending, context.childless};
+    Supervision supervision(granted.lease, config, std::move(guard), context.signals, context.terminal);
     end = supervision.see_through(proof.get());
   }
-  return conclude(granted, granted_at, scene, end);
+  return conclude(granted, granted_at, context, end);
 }
 
 // Somebody typed Ctrl-C or Ctrl-\, and means the script around us too.  Had CMD not had the keyboard for

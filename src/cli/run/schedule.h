@@ -70,7 +70,7 @@ class Schedule {
   // -- what happens
 
   // CMD starts at `now` and has so long.
-  void started(Instant now, Millis at_most) noexcept { time_over_ = after(now, at_most); }
+  void started(Instant now, Millis at_most) noexcept { time_over_ = clamped_add(now, at_most); }
   // A deadline only ever moves forward.
   void renewed(Instant deadline) noexcept {
     deadline_ = std::max(deadline_, deadline);
@@ -95,7 +95,7 @@ class Schedule {
   void tell(Instant now, Millis grace) noexcept {
     if (now >= told_) return;
     told_ = now;
-    killed_by_telling_ = std::min(killed_by_telling_, after(now, grace));
+    killed_by_telling_ = std::min(killed_by_telling_, clamped_add(now, grace));
   }
   void at_once() noexcept { told_ = killed_by_telling_ = Instant::min(); }
   // CMD has ended: the rest is told, whatever was said before.  Why CMD was ended does not change any more.
@@ -103,7 +103,7 @@ class Schedule {
     ended_ = true;
     done_ = Step::none;
     told_ = std::min(told_, now);
-    if (killed_by_telling_ == Instant::max()) killed_by_telling_ = after(now, grace_for_the_rest());
+    if (killed_by_telling_ == Instant::max()) killed_by_telling_ = clamped_add(now, grace_for_the_rest());
   }
   // What was due, or stands in for it, is done.
   void did(Step step, Instant now) noexcept {
@@ -112,7 +112,7 @@ class Schedule {
     if (!ended_ && done_ == Step::program && step == Step::term && now >= time_over_) cause_ = Cause::time;
     if (step == Step::program) program_at_ = now;
     // No renewal takes these back.
-    if (step == Step::term && !ended_) killed_by_telling_ = std::min(killed_by_telling_, after(now, grace()));
+    if (step == Step::term && !ended_) killed_by_telling_ = std::min(killed_by_telling_, clamped_add(now, grace()));
     if (step == Step::kill) killed_by_telling_ = std::min(killed_by_telling_, now);
     done_ = std::max(done_, step);
   }
@@ -121,12 +121,12 @@ class Schedule {
 
   Instant term_at() const noexcept { return std::min(for_the_lease(), time_over_); }
   Instant kill_at() const noexcept {
-    return std::min({killed_by_telling_, after(time_over_, grace()), kill_for_the_lease()});
+    return std::min({killed_by_telling_, clamped_add(time_over_, grace()), kill_for_the_lease()});
   }
   // KILL to a PROGRAM that still runs, whether CMD does or not.
   Instant kill_program_at() const noexcept {
     if (killed_by_telling_ == Instant::min()) return Instant::min();
-    return std::min(after(program_at_, grace()), kill_for_the_lease());
+    return std::min(clamped_add(program_at_, grace()), kill_for_the_lease());
   }
   // KILL is due again and again, until somebody sees that nobody is left.
   Step due(Instant now) const noexcept {

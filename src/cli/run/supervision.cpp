@@ -30,10 +30,10 @@ Start start_message(const Lease& lease, Millis ttl) {
 
 }  // namespace
 
-Supervision::Supervision(Lease& lease, const Charge& charge, GuardProcess guard, Signals& signals,
+Supervision::Supervision(Lease& lease, const RunConfig& config, GuardProcess guard, Signals& signals,
                          const Terminal& terminal)
     : lease_(lease),
-      charge_(charge),
+      config_(config),
       guard_(guard.pid),
       link_(std::make_shared<MainEnd>(std::move(guard.link))),
       signals_(signals),
@@ -55,7 +55,7 @@ CommandEnd Supervision::see_through(int proof) {
 }
 
 void Supervision::start(int proof) {
-  Start start = start_message(lease_, charge_.ttl);
+  Start start = start_message(lease_, config_.ttl);
   start.foreground = may_have_keyboard();
   start.may_ask = in_background_ && terminal_.is_ours();
   // Before CMD runs: it may need a thread that cannot be had.
@@ -100,7 +100,7 @@ void Supervision::on(const Ended& ended) {
 }
 
 void Supervision::on(const ProgramFailed& failure) {
-  complain("cannot run \"" + printable(charge_.ending.program) +
+  complain("cannot run \"" + printable(config_.ending.program) +
            "\" of --on-lost: " + std::strerror(failure.error) + "; the command was sent TERM instead");
 }
 
@@ -152,7 +152,7 @@ void Supervision::hear_signals() {
 // Nobody knows how long we were stopped: the lease is looked at before CMD moves.
 void Supervision::go_on() {
   const bool renewed = lease_.try_renew().has_value();
-  if (renewed || lease_.held() || charge_.ending.on_lost == OnLost::ignore) {
+  if (renewed || lease_.held() || config_.ending.on_lost == OnLost::ignore) {
     link_->send(Continue{may_have_keyboard()});
   } else {
     told_loss_ = true;
@@ -179,7 +179,7 @@ void Supervision::look_after_children() {
 void Supervision::end_the_rest() {
   group_.signal(SIGKILL);
   const bool all_are_ours = guard_collected_ || !runs(guard_);  // asked before we look for them
-  const bool left = charge_.childless && kill_children();
+  const bool left = config_.childless && kill_children();
   over_ = all_are_ours && !left && group_.is_dead();
   if (over_)
     terminal_.take_back_from(group_.number());
@@ -195,7 +195,7 @@ void Supervision::say_cannot_end(pid_t stranger) {
            (lease_.held() ? " stays held until it ends" : " is lost, and it may not be alone"));
 }
 
-Schedule Supervision::schedule() const { return {lease_.deadline(), charge_.ttl, charge_.ending}; }
+Schedule Supervision::schedule() const { return {lease_.deadline(), config_.ttl, config_.ending}; }
 
 void Supervision::look_at_lease(Instant now) {
   if (over_ || !guard_lives_) return;

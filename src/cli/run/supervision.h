@@ -48,7 +48,7 @@ struct CommandEnd {
 };
 
 // What the main process knows of the run it supervises.
-struct Charge {
+struct RunConfig {
   Millis ttl;
   const Ending& ending;
   bool childless;  // we had no child before the guard: whoever is one later is CMD's
@@ -57,7 +57,7 @@ struct Charge {
 class Supervision {
  public:
   // Throws std::system_error.
-  Supervision(Lease& lease, const Charge& charge, GuardProcess guard, Signals& signals,
+  Supervision(Lease& lease, const RunConfig& config, GuardProcess guard, Signals& signals,
               const Terminal& terminal);
 
   // Starts CMD and returns when it is over.  `proof` is sent to the guard; the caller keeps its own.
@@ -88,7 +88,7 @@ class Supervision {
   Instant next_look(Instant now) const;
 
   Lease& lease_;
-  const Charge charge_;
+  const RunConfig config_;
   const pid_t guard_;
   // Shared with functions that the library may still be calling when we are gone.
   std::shared_ptr<MainEnd> link_;

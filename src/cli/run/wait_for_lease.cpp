@@ -22,25 +22,25 @@ constexpr Millis patience = 1s;
 
 // Shared with the thread that acquires.
 struct Attempt {
-  explicit Attempt(Wish w) : wish(std::move(w)) { wish.options.stop = stop.get_token(); }
+  explicit Attempt(RunRequest w) : wish(std::move(w)) { wish.options.stop = stop.get_token(); }
 
   std::stop_source stop;
-  Wish wish;
+  RunRequest wish;
   Wakeup wakeup;
   std::optional<Result<Granted>> outcome;  // written before `done`, read after it
   std::atomic<bool> done = false;
 };
 
-Result<Granted> acquire(const Wish& wish) {
-  auto origin = try_origin(wish.url);
-  if (!origin) return std::move(origin).error();
-  const WaitingLine line{Operator(*origin), wish.key};
+Result<Granted> acquire(const RunRequest& wish) {
+  auto store = try_store(wish.url);
+  if (!store) return std::move(store).error();
+  const WaitingLine line{Admin(*store), wish.key};
   AcquireOptions options = wish.options;
   Connecting connecting(options.wait.value_or(Millis::zero()), options.stop);
   auto client = connecting.reach([&] {
     ClientOptions how = with_notices(wish.quiet);
     how.connect_wait = connecting.for_opening();
-    return Client::try_make(*origin, std::move(how));
+    return Client::try_make(*store, std::move(how));
   });
   if (!client) return std::move(client).error();
   options.wait = connecting.left();
@@ -81,7 +81,7 @@ int ending_signal(Signals& signals) {
 
 }  // namespace
 
-Waited wait_for_lease(Wish wish, Signals& signals) {
+Waited wait_for_lease(RunRequest wish, Signals& signals) {
   const auto attempt = std::make_shared<Attempt>(std::move(wish));
   Worker worker([attempt] { work(*attempt); });
 
@@ -93,7 +93,7 @@ Waited wait_for_lease(Wish wish, Signals& signals) {
   const bool typed = signals.was_typed();
   if (signal != 0) {
     attempt->stop.request_stop();
-    const Instant enough = after(BootClock::now(), patience);
+    const Instant enough = clamped_add(BootClock::now(), patience);
     while (!attempt->done && BootClock::now() < enough && ending_signal(signals) == 0) {
       attempt->wakeup.wait(enough, signals.fd());
     }

@@ -10,7 +10,7 @@
 
 namespace holdfast::cli {
 
-struct Wish {
+struct RunRequest {
   std::string url;
   std::string key;
   AcquireOptions options;
@@ -33,6 +33,6 @@ using Waited = std::variant<Granted, Error, Interrupted>;
 // signals.  On a terminal it says for whom it waits.  Interrupted: the place in the queue is given up, and
 // what may have been granted is given back, unless an owner was named: others may hold it by that name.
 // Should the store hang, we do not wait for that longer than a second.
-Waited wait_for_lease(Wish wish, Signals& signals);
+Waited wait_for_lease(RunRequest wish, Signals& signals);
 
 }  // namespace holdfast::cli

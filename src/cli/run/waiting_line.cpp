@@ -43,7 +43,7 @@ std::string describe(const std::string& key, const Result<Page>& page, Millis wa
   if (page->leases.empty()) return line;
   const LeaseRow& row = page->leases.front();
   if (row.remaining > Millis::zero()) {
-    line += ", held by " + printable(short_holder(row.holder));
+    line += ", held by " + printable(short_owner(row.owner));
     if (row.remaining != never) line += " (" + format_duration(row.remaining) + " left)";
   }
   if (row.waiting > 1) line += ", " + std::to_string(row.waiting) + " are waiting";
@@ -53,7 +53,7 @@ std::string describe(const std::string& key, const Result<Page>& page, Millis wa
 }  // namespace
 
 struct WaitingLine::Shared {
-  Shared(Operator l, std::string k) : look(std::move(l)), key(std::move(k)) {}
+  Shared(Admin l, std::string k) : look(std::move(l)), key(std::move(k)) {}
 
   void show(std::string_view line) {
     const std::lock_guard lock(mutex);
@@ -70,15 +70,15 @@ struct WaitingLine::Shared {
   }
   void work() {
     const Instant began = BootClock::now();
-    for (Instant at = after(began, blink); wakeup.wait(at) == Wakeup::Why::moment;
-         at = after(BootClock::now(), refresh)) {
+    for (Instant at = clamped_add(began, blink); wakeup.wait(at) == Wakeup::Why::moment;
+         at = clamped_add(BootClock::now(), refresh)) {
       const auto page = look.try_list({.prefix = key, .exact = true, .limit = 1});
       const Millis waited = std::chrono::floor<Millis>(BootClock::now() - began);
       show(cut(describe(key, page, waited), terminal_width()));
     }
   }
 
-  Operator look;
+  Admin look;
   const std::string key;
   Wakeup wakeup;
   std::mutex mutex;
@@ -86,7 +86,7 @@ struct WaitingLine::Shared {
   bool over = false;
 };
 
-WaitingLine::WaitingLine(Operator look, std::string key) {
+WaitingLine::WaitingLine(Admin look, std::string key) {
   if (::isatty(STDERR_FILENO) != 1) return;
   shared_ = std::make_shared<Shared>(std::move(look), std::move(key));
   worker_ = Worker([shared = shared_] { shared->work(); });

@@ -6,7 +6,7 @@
 
 #include "base/wakeup.h"
 #include "base/worker.h"
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 
 namespace holdfast::cli {
 
@@ -15,7 +15,7 @@ namespace holdfast::cli {
 class WaitingLine {
  public:
   // `look` must be nobody else's.
-  WaitingLine(Operator look, std::string key);
+  WaitingLine(Admin look, std::string key);
   ~WaitingLine();
   WaitingLine(const WaitingLine&) = delete;
   WaitingLine& operator=(const WaitingLine&) = delete;

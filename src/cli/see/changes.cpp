@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 bool is_about(const LogRow& line, const LeaseRow& row) {
-  return line.key == row.key && line.token == row.token && line.holder == row.holder;
+  return line.key == row.key && line.token == row.token && line.owner == row.owner;
 }
 
 LeaseRow nobody(const std::string& key) {
@@ -58,7 +58,7 @@ class OneKey {
     return std::any_of(news_.begin(), news_.end(), [&](const LogRow& n) { return is_about(n, before_); });
   }
   bool is_taken_over() const {
-    return !news_.empty() && news_.back().event == "taken-over" && news_.back().by == now_.holder;
+    return !news_.empty() && news_.back().event == "taken-over" && news_.back().by == now_.owner;
   }
 
   void add(Event event, Micros at, const LeaseRow& row) {
@@ -66,7 +66,7 @@ class OneKey {
     all_.push_back({.at = at,
                     .event = event,
                     .key = row.key,
-                    .holder = row.holder,
+                    .owner = row.owner,
                     .token = row.token,
                     .remaining = row.remaining,
                     .waiting = now_.waiting,
@@ -81,7 +81,7 @@ class OneKey {
   // Whoever lets go is forgotten by the store; whoever is late is not.
   void add_end() {
     const bool remembered =
-        !now_.holder.empty() && now_.holder == before_.holder && now_.token == before_.token;
+        !now_.owner.empty() && now_.owner == before_.owner && now_.token == before_.token;
     const bool ran_out = before_.remaining != never && before_.remaining <= elapsed_;
     const bool expired = is_held(now_) || gone_ ? ran_out : remembered;
     Micros at = is_held(now_) && now_.since > 0us ? now_.since : at_;
@@ -95,7 +95,7 @@ class OneKey {
   void add_written(const LogRow& line) {
     const Event event = line.event == "broken" ? Event::broken : Event::taken_over;
     LeaseRow lost = nobody(line.key);
-    lost.holder = line.holder;
+    lost.owner = line.owner;
     lost.token = line.token;
     lost.note = line.reason;
     add(event, line.at, lost);
@@ -131,7 +131,7 @@ std::vector<Change> standing(const Look& look) {
     all.push_back({.at = look.at,
                    .event = is_held(row) ? Event::holds : Event::waiting,
                    .key = row.key,
-                   .holder = is_held(row) ? row.holder : "",
+                   .owner = is_held(row) ? row.owner : "",
                    .token = row.token,
                    .remaining = row.remaining,
                    .waiting = row.waiting,
@@ -169,7 +169,7 @@ std::string how_many(std::uint32_t waiting) {
 bool is_held(const LeaseRow& row) noexcept { return row.remaining > Millis::zero(); }
 
 bool is_same_grant(const LeaseRow& a, const LeaseRow& b) noexcept {
-  return a.holder == b.holder && a.token == b.token && (a.token != no_token || a.since == b.since);
+  return a.owner == b.owner && a.token == b.token && (a.token != no_token || a.since == b.since);
 }
 
 const char* to_string(Event event) noexcept {
@@ -191,19 +191,19 @@ const char* to_string(Event event) noexcept {
 std::string sentence_of(const Change& c) {
   switch (c.event) {
     case Event::holds:
-      return "held by " + who(c.holder) + ", " + time_left(c.remaining) + with_token(c.token) +
+      return "held by " + who(c.owner) + ", " + time_left(c.remaining) + with_token(c.token) +
              (c.waiting == 0 ? "" : ", " + how_many(c.waiting)) + and_note(c.detail);
-    case Event::acquired: return "by " + who(c.holder) + with_token(c.token) + and_note(c.detail);
-    case Event::renewed: return "by " + who(c.holder) + ", " + time_left(c.remaining);
-    case Event::released: return "by " + who(c.holder) + with_token(c.token);
+    case Event::acquired: return "by " + who(c.owner) + with_token(c.token) + and_note(c.detail);
+    case Event::renewed: return "by " + who(c.owner) + ", " + time_left(c.remaining);
+    case Event::released: return "by " + who(c.owner) + with_token(c.token);
     case Event::expired:
-      return "of " + who(c.holder) + with_token(c.token) + (c.free_since ? "; nobody has it" : "");
+      return "of " + who(c.owner) + with_token(c.token) + (c.free_since ? "; nobody has it" : "");
     case Event::taken_over:
-      return "by " + who(c.by) + " from " + who(c.holder) + with_token(c.token) + because(c.detail);
+      return "by " + who(c.by) + " from " + who(c.owner) + with_token(c.token) + because(c.detail);
     case Event::broken:
-      return "by " + who(c.by) + because(c.detail) + " (was held by " + who(c.holder) + with_token(c.token) +
+      return "by " + who(c.by) + because(c.detail) + " (was held by " + who(c.owner) + with_token(c.token) +
              ")";
-    case Event::waiting: return how_many(c.waiting) + (c.holder.empty() ? "" : " for " + who(c.holder));
+    case Event::waiting: return how_many(c.waiting) + (c.owner.empty() ? "" : " for " + who(c.owner));
     case Event::left: return how_many(c.waiting);
     case Event::note: return c.detail.empty() ? "none any more" : printable(c.detail);
   }

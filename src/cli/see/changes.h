@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 
 namespace holdfast::cli {
 
@@ -51,7 +51,7 @@ struct Change {
   Micros at{};  // wall clock, since 1970: the store's where it knows, else of the look
   Event event{};
   std::string key{};
-  std::string holder{};  // who has it, or who had it
+  std::string owner{};  // who has it, or who had it
   Token token{};         // that holder's
   std::string by{};      // taken_over: who has it now; broken: who broke it
   Millis remaining{};

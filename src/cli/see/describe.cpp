@@ -27,13 +27,13 @@ std::string since_of(const LeaseRow& row, Micros now) {
 }
 
 std::string event_of(const LogRow& row) {
-  return row.event + (row.by.empty() ? "" : " by " + short_holder(row.by)) +
-         (row.reason.empty() ? "" : ": " + row.reason) + " (was held by " + short_holder(row.holder) + ")";
+  return row.event + (row.by.empty() ? "" : " by " + short_owner(row.by)) +
+         (row.reason.empty() ? "" : ": " + row.reason) + " (was held by " + short_owner(row.owner) + ")";
 }
 
-void add_holder(Rows& rows, const LeaseRow& lease, Micros now) {
-  rows.push_back({"held by", lease.holder});
-  if (const auto where = whereabouts(lease.holder)) {
+void add_owner(Rows& rows, const LeaseRow& lease, Micros now) {
+  rows.push_back({"held by", lease.owner});
+  if (const auto where = whereabouts(lease.owner)) {
     rows.push_back({"host", where->host});
     rows.push_back({"pid", where->pid});
   }
@@ -58,18 +58,18 @@ std::string left_of(const LeaseRow& row) {
   return row.remaining == never ? "no end" : format_duration(row.remaining);
 }
 
-std::string who(const std::string& holder) { return printable(short_holder(holder)); }
+std::string who(const std::string& owner) { return printable(short_owner(owner)); }
 std::string because(const std::string& detail) { return detail.empty() ? "" : ": " + printable(detail); }
 std::string with_token(Token token) {
-  return token == no_token ? "" : ", token " + std::to_string(number(token));
+  return token == no_token ? "" : ", token " + std::to_string(to_number(token));
 }
 
 bool is_known(const Inspection& found) {
-  return is_held(found.lease) || !found.lease.holder.empty() || found.lease.token != no_token ||
+  return is_held(found.lease) || !found.lease.owner.empty() || found.lease.token != no_token ||
          !found.log.empty() || !found.places.empty();
 }
 
-void suggest_held_key(Operator& store, const std::string& unknown) {
+void suggest_held_key(Admin& store, const std::string& unknown) {
   // Whoever holds more than that is not helped by a guess.
   const auto page = store.try_list({.free = false, .limit = 1000});
   if (!page) return;  // the question itself was answered
@@ -88,18 +88,18 @@ Rows rows_of(const Inspection& found, Micros now) {
   const bool held = is_held(lease);
   Rows rows{{"key", lease.key}};
   if (held)
-    add_holder(rows, lease, now);
+    add_owner(rows, lease, now);
   else
     rows.push_back({"free", !is_known(found)       ? std::string("nobody holds it, and ") + nothing_known
-                            : lease.holder.empty() ? "nobody holds it"
-                                                   : "it ran out; the last holder was " + lease.holder});
+                            : lease.owner.empty() ? "nobody holds it"
+                                                   : "it ran out; the last holder was " + lease.owner});
   if (lease.token != no_token)
-    rows.push_back({held ? "token" : "last token", std::to_string(number(lease.token))});
+    rows.push_back({held ? "token" : "last token", std::to_string(to_number(lease.token))});
   else if (held)
     rows.push_back({"token", "none: another program holds it"});
   if (!lease.note.empty()) rows.push_back({"note", lease.note});
   for (std::size_t i = 0; i < found.places.size(); ++i)
-    rows.push_back({"waiting " + std::to_string(i + 1), short_holder(found.places[i].holder)});
+    rows.push_back({"waiting " + std::to_string(i + 1), short_owner(found.places[i].owner)});
   for (const LogRow& row : found.log) rows.push_back({format_wall(row.at), event_of(row)});
   return rows;
 }

@@ -2,7 +2,7 @@
 // describe.h - what a store knows, in cells and lines for people.
 #pragma once
 #include "cli/output.h"
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 
 namespace holdfast::cli {
 
@@ -13,7 +13,7 @@ std::string age_of(const LeaseRow& row, Micros now);  // "12m", or "-"
 std::string left_of(const LeaseRow& row);
 
 // Parts of a sentence about a lease.
-std::string who(const std::string& holder);
+std::string who(const std::string& owner);
 std::string because(const std::string& detail);  // ": detail", or nothing
 std::string with_token(Token token);             // ", token 17", or nothing
 
@@ -23,7 +23,7 @@ inline constexpr const char* nothing_known =
     "nothing is known of it: it was never held here, or is forgotten";
 
 // Says which key that is held was meant by one that is not known, if one is near.
-void suggest_held_key(Operator& store, const std::string& unknown);
+void suggest_held_key(Admin& store, const std::string& unknown);
 
 // All about one key: what it is, and how it is.
 Rows rows_of(const Inspection& found, Micros now);

@@ -8,7 +8,7 @@
 #include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
 #include "cli/see/timeline.h"
@@ -77,7 +77,7 @@ bool is_unknown(const Subject& subject, const Inspection& found) {
   return subject.jobs.empty() && !is_known(found);
 }
 
-Result<std::vector<Moment>> all_moments(const Subject& subject, Operator& by_hand) {
+Result<std::vector<Moment>> all_moments(const Subject& subject, Admin& by_hand) {
   std::vector<Moment> all;
   for (const JobRow& job : subject.jobs) {
     for (Moment& moment : moments_of(job)) all.push_back(std::move(moment));

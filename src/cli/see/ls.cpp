@@ -10,11 +10,11 @@
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/json.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
 #include "cli/see/in_place.h"
-#include "cli/see/rounds.h"
+#include "cli/see/poll_loop.h"
 #include "cli/words/given.h"
 
 namespace holdfast::cli {
@@ -50,11 +50,11 @@ void select(std::vector<LeaseRow>& rows, const Ls& command) {
 
 Row cells_of(const LeaseRow& row, Micros now) {
   return {row.key.empty() ? "\"\"" : row.key,  // of Java's, in its layout
-          is_held(row) ? short_holder(row.holder) + (row.detached ? " (detached)" : "") : "-",
+          is_held(row) ? short_owner(row.owner) + (row.detached ? " (detached)" : "") : "-",
           age_of(row, now),
           left_of(row),
           row.waiting == 0 ? "-" : std::to_string(row.waiting),
-          row.token == no_token ? "-" : std::to_string(number(row.token)),
+          row.token == no_token ? "-" : std::to_string(to_number(row.token)),
           row.note};
 }
 
@@ -65,12 +65,12 @@ std::string nothing_of(const Ls& command) {
 
 // Half of a holder's name is of less use than half of a key, so it is cut last.
 void fit_terminal(Rows& rows) {
-  constexpr std::size_t key = 0, holder = 1, note = 6, short_name = 24, shortest = 8;
+  constexpr std::size_t key = 0, owner = 1, note = 6, short_name = 24, shortest = 8;
   // A character in the last column could wrap.
   const std::size_t columns = size_of_terminal(STDOUT_FILENO).columns - 1;
-  fit(rows, {key, holder, note}, columns, short_name);
+  fit(rows, {key, owner, note}, columns, short_name);
   fit(rows, {key, note}, columns, shortest);
-  fit(rows, {holder}, columns, shortest);
+  fit(rows, {owner}, columns, shortest);
 }
 
 // In a pipe everything is whole.
@@ -98,14 +98,14 @@ std::string text_of(const Look& look, const std::string& store, bool terminal) {
 }
 
 int watch(const Ls& command, const Common& common, Looked looked) {
-  Eye eye(std::move(looked), common, command.prefix);
+  StorePoller poller(std::move(looked), common, command.prefix);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   if (terminal) count_as_utf8();
   bool first = true;
-  return Rounds(eye, *command.watch).go([&](Look look) -> Status {
+  return PollLoop(poller, *command.watch).go([&](Look look) -> Status {
     select(look.leases, command);
     if (common.json) return say_now(json_of(look));
-    const std::string text = text_of(look, eye.name(), terminal);
+    const std::string text = text_of(look, poller.name(), terminal);
     const bool again = !std::exchange(first, false);
     if (terminal) return say_now(in_place(text, size_of_terminal(STDOUT_FILENO), wants_colour(stdout)));
     return say_now(again ? "\n" + text : text);
@@ -128,7 +128,7 @@ int execute(const Ls& command, const Common& common) {
   }
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   if (leases->empty()) {
-    complain(nothing_of(command) + " in " + looked->origin->name());
+    complain(nothing_of(command) + " in " + looked->store->name());
     return exit_ok;
   }
   if (terminal) count_as_utf8();

@@ -3,7 +3,7 @@
 #include "base/wall_clock.h"
 #include "cli/commands.h"
 #include "cli/json.h"
-#include "cli/look.h"
+#include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
 

@@ -44,11 +44,11 @@ std::string in_brackets(const std::string& detail) {
 std::string of_the_lease(const Moment& m) {
   const std::string key = printable(m.key);
   if (m.event == "holds")
-    return key + " is held by " + who(m.holder) + with_token(m.token) + in_brackets(m.detail);
-  if (m.event == "waits") return who(m.holder) + " waits for " + key;
+    return key + " is held by " + who(m.owner) + with_token(m.token) + in_brackets(m.detail);
+  if (m.event == "waits") return who(m.owner) + " waits for " + key;
   if (m.event == "free") return key + " is free" + in_brackets(m.detail);
   return key + " " + printable(m.event) + (m.by.empty() ? "" : " by " + who(m.by)) + because(m.detail) +
-         " (was held by " + who(m.holder) + with_token(m.token) + ")";
+         " (was held by " + who(m.owner) + with_token(m.token) + ")";
 }
 
 }  // namespace
@@ -78,15 +78,15 @@ std::vector<Moment> moments_of(const JobRow& job) {
   bool told_cancelled = false;
   for (const Moment& line : trail(job.trail)) {
     Moment moment = of_job(job, line.at, line.event);
-    const bool names_holder = line.event == "crashed";
+    const bool names_owner = line.event == "crashed";
     const bool names_person = line.event == "retried" || line.event == "cancelled";
-    (names_holder ? moment.holder : names_person ? moment.by : moment.detail) = line.detail;
+    (names_owner ? moment.owner : names_person ? moment.by : moment.detail) = line.detail;
     told_cancelled = told_cancelled || line.event == "cancelled";
     all.push_back(std::move(moment));
   }
   if (job.started_at > Micros::zero()) {
     Moment started = of_job(job, job.started_at, "started");
-    started.holder = job.holder;
+    started.owner = job.owner;
     started.token = job.token;
     if (job.attempt > 1) started.detail = "attempt " + std::to_string(job.attempt);
     all.push_back(std::move(started));
@@ -99,7 +99,7 @@ std::vector<Moment> moments_of(const JobRow& job) {
   }
   if (job.state == JobState::running && job.claim_remaining == Millis::zero()) {
     Moment expired = of_job(job, now_and_here, "expired");
-    expired.holder = job.holder;
+    expired.owner = job.owner;
     all.push_back(std::move(expired));
   }
   return all;
@@ -112,39 +112,39 @@ std::vector<Moment> moments_of(const Inspection& found) {
     all.push_back({.at = row.at,
                    .key = row.key,
                    .event = row.event,
-                   .holder = row.holder,
+                   .owner = row.owner,
                    .by = row.by,
                    .token = row.token,
                    .detail = row.reason});
   const bool held = lease.remaining > Millis::zero();
   Moment now{.at = now_and_here, .key = lease.key, .event = held ? "holds" : "free", .token = lease.token};
   if (held) {
-    now.holder = lease.holder;
+    now.owner = lease.owner;
     now.detail = (lease.since > Micros::zero() ? "since " + format_wall(lease.since) + ", " : "") +
                  (lease.remaining == never ? "without end" : format_duration(lease.remaining) + " left") +
                  (lease.note.empty() ? "" : ", " + lease.note);
-  } else if (!lease.holder.empty()) {
-    now.detail = "it ran out; the last holder was " + short_holder(lease.holder);
+  } else if (!lease.owner.empty()) {
+    now.detail = "it ran out; the last holder was " + short_owner(lease.owner);
   }
   all.push_back(std::move(now));
   for (const PlaceRow& place : found.places)
-    all.push_back({.at = now_and_here, .key = place.key, .event = "waits", .holder = place.holder});
+    all.push_back({.at = now_and_here, .key = place.key, .event = "waits", .owner = place.owner});
   return all;
 }
 
 std::string sentence_of(const Moment& m) {
   if (m.job == no_job) return of_the_lease(m);
-  const std::string job = "job " + std::to_string(number(m.job)) + " " + printable(m.name) + " ";
+  const std::string job = "job " + std::to_string(to_number(m.job)) + " " + printable(m.name) + " ";
   if (m.event == "enqueued") return job + "enqueued" + in_brackets(m.detail);
   if (m.event == "started")
-    return job + "started by " + who(m.holder) + with_token(m.token) + in_brackets(m.detail);
+    return job + "started by " + who(m.owner) + with_token(m.token) + in_brackets(m.detail);
   if (m.event == "dropped") return job + "dropped because " + who(m.by) + " held " + printable(m.key);
   if (m.event == "crashed")
-    return job + "was not finished by " + who(m.holder) + ", which was not heard of again";
+    return job + "was not finished by " + who(m.owner) + ", which was not heard of again";
   if (m.event == "parked") return job + "waits for " + printable(m.key);
   if (m.event == "handed-back") return job + "handed back" + because(m.detail);
   if (m.event == "expired")
-    return job + "is claimed by " + who(m.holder) + ", which is not heard of any more";
+    return job + "is claimed by " + who(m.owner) + ", which is not heard of any more";
   if (m.event == "dead") return job + "is dead" + because(m.detail);
   return job + printable(m.event) + (m.by.empty() ? "" : " by " + who(m.by)) + because(m.detail);
 }

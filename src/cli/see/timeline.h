@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "holdfast/job_engine.h"
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 
 namespace holdfast::cli {
 
@@ -21,7 +21,7 @@ struct Moment {
   std::string name = {};    // the job's
   std::string event = {};   // enqueued, started, failed, crashed, handed-back, parked, retried, cancelled,
                             // replaced, done, dead, dropped, expired; taken-over, broken; holds, waits, free
-  std::string holder = {};  // who started, held, lost or waits for it
+  std::string owner = {};  // who started, held, lost or waits for it
   std::string by = {};      // who did it, or is the reason for it
   Token token{};
   std::string detail = {};

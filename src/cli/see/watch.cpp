@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/see/rounds.h"
+#include "cli/see/poll_loop.h"
 
 namespace holdfast::cli {
 namespace {
@@ -21,14 +21,14 @@ std::string line_of_change(const Change& change) {
 int execute(const Watch& command, const Common& common) {
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
-  Eye eye(*std::move(looked), common, command.prefix);
+  StorePoller poller(*std::move(looked), common, command.prefix);
   Chronicle chronicle;
-  return Rounds(eye, command.interval).go([&](Look look) -> Status {
+  return PollLoop(poller, command.interval).go([&](Look look) -> Status {
     for (const Change& change : chronicle.tell(std::move(look))) {
       if (change.event == Event::renewed) continue;  // what lives renews: that is no news
       if (Status said = say_now(common.json ? json_of(change) : line_of_change(change)); !said) return said;
     }
-    return ok();
+    return Status{};
   });
 }
 

@@ -119,7 +119,7 @@ Result<Configuration> read_configuration(std::span<const std::string> paths) {
   return all;
 }
 
-std::vector<Entry> fill_in(const Configuration& configuration, const std::string& command, Given& given) {
+std::vector<Entry> substitute(const Configuration& configuration, const std::string& command, Given& given) {
   std::vector<Entry> taken;
   if (!given.key) return taken;
   for (const Setting& setting : settings) {

@@ -4,15 +4,15 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "holdfast/operate.h"
+#include "holdfast/admin.h"
 
 namespace holdfast::cli {
 
 int execute(const Init& command, const Common& common) {
-  auto origin = try_origin(common.store);
-  if (!origin) return fail(origin.error());
-  const std::string store = printable(without_secrets((*origin)->name()));
-  Operator by_hand(*std::move(origin));
+  auto store = try_store(common.store);
+  if (!store) return fail(store.error());
+  const std::string name = printable(without_secrets((*store)->name()));
+  Admin by_hand(*std::move(store));
   const auto statements = command.dry_run ? by_hand.try_plan() : by_hand.try_init();
   if (!statements) return fail(statements.error());
   if (common.json) {
@@ -21,10 +21,10 @@ int execute(const Init& command, const Common& common) {
   }
   if (command.dry_run) {
     for (const std::string& sql : *statements) say(sql + "\n");
-    if (statements->empty()) complain("nothing is missing in " + store);
+    if (statements->empty()) complain("nothing is missing in " + name);
     return exit_ok;
   }
-  say(statements->empty() ? "nothing is missing in " + store : store + " is ready");
+  say(statements->empty() ? "nothing is missing in " + name : name + " is ready");
   return exit_ok;
 }
 

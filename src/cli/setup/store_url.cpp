@@ -45,7 +45,7 @@ Status check_from_environment(const std::string& url) {
                  "HOLDFAST_STORE is " + printable(url) +
                      ": its password was not handed on to this command; put the URL into a file, "
                      "HOLDFAST_STORE=@FILE"};
-  return ok();
+  return Status{};
 }
 
 Error unreadable(const char* what, const std::string& path, const std::string& why) {

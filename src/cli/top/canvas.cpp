@@ -101,7 +101,7 @@ Status Canvas::check() {
   const char* const move_cursor = known ? tigetstr("cup") : nullptr;
   // -1, says the manual: it is no text.
   const bool movable = move_cursor != nullptr && reinterpret_cast<std::intptr_t>(move_cursor) != -1;
-  if (known && movable) return ok();
+  if (known && movable) return Status{};
   return Error{Errc::invalid,
                "top cannot draw on a terminal of TERM=" + printable(name == nullptr ? "" : name) +
                    ": set it to what the terminal is, as in TERM=xterm, or use holdfast ls --watch"};

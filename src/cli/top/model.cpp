@@ -30,7 +30,7 @@ TopRow grown(const TopRow* before, const LeaseRow& now, Millis elapsed) {
 }
 
 bool matches(const LeaseRow& row, const std::string& filter) {
-  return row.key.find(filter) != std::string::npos || row.holder.find(filter) != std::string::npos ||
+  return row.key.find(filter) != std::string::npos || row.owner.find(filter) != std::string::npos ||
          row.note.find(filter) != std::string::npos;
 }
 
@@ -54,7 +54,7 @@ void erase_last(std::string& text) {
   if (!text.empty()) text.pop_back();
 }
 
-Order after(Order order) {
+Order next_order(Order order) {
   return order == Order::lag ? Order::age : static_cast<Order>(static_cast<int>(order) + 1);
 }
 
@@ -118,7 +118,7 @@ void Model::move_to(std::ptrdiff_t place) {
       static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(place, 0, std::max<std::ptrdiff_t>(last, 0)));
 }
 
-Wish Model::press(const Press& press, std::size_t page) {
+RunRequest Model::press(const Press& press, std::size_t page) {
   told_.clear();
   switch (mode_) {
     case Mode::list: return press_in_list(press, page);
@@ -133,7 +133,7 @@ Wish Model::press(const Press& press, std::size_t page) {
   return {};
 }
 
-Wish Model::press_in_list(const Press& press, std::size_t page) {
+RunRequest Model::press_in_list(const Press& press, std::size_t page) {
   const auto place = static_cast<std::ptrdiff_t>(selected_);
   const auto step = static_cast<std::ptrdiff_t>(std::max<std::size_t>(page, 2) - 1);
   switch (press.kind) {
@@ -149,21 +149,21 @@ Wish Model::press_in_list(const Press& press, std::size_t page) {
       inspected_ = rows_[selected_].lease.key;
       inspection_.reset();
       scrolled_ = 0;
-      return {.kind = Wish::Kind::inspect, .key = inspected_};
+      return {.kind = RunRequest::Kind::inspect, .key = inspected_};
     case Press::Kind::escape:
       filter_.clear();
       arrange();
       return {};
-    case Press::Kind::text: return press.text.size() == 1 ? press_letter(press.text[0]) : Wish{};
+    case Press::Kind::text: return press.text.size() == 1 ? press_letter(press.text[0]) : RunRequest{};
     case Press::Kind::erase: return {};
   }
   return {};
 }
 
-Wish Model::press_letter(char letter) {
+RunRequest Model::press_letter(char letter) {
   switch (letter) {
-    case 'q': return {.kind = Wish::Kind::end};
-    case 'r': return {.kind = Wish::Kind::look};
+    case 'q': return {.kind = RunRequest::Kind::end};
+    case 'r': return {.kind = RunRequest::Kind::look};
     case 'p': paused_ = !paused_; return {};
     case '?':
       mode_ = Mode::help;
@@ -171,7 +171,7 @@ Wish Model::press_letter(char letter) {
       return {};
     case '/': mode_ = Mode::filter; return {};
     case 's':
-      order_ = after(order_);
+      order_ = next_order(order_);
       arrange();
       return {};
     case 'k': move_to(static_cast<std::ptrdiff_t>(selected_) - 1); return {};
@@ -206,13 +206,13 @@ bool Model::scroll(const Press& press, std::size_t page) {
   return up || down;
 }
 
-Wish Model::press_in_inspection(const Press& press, std::size_t page) {
+RunRequest Model::press_in_inspection(const Press& press, std::size_t page) {
   if (scroll(press, page)) return {};
   const std::string letter = press.kind == Press::Kind::text ? press.text : "";
   if (press.kind == Press::Kind::escape || press.kind == Press::Kind::enter || letter == "q")
     mode_ = Mode::list;
   if (letter == "b" && inspection_) begin_break(inspection_->lease);
-  if (letter == "r") return {.kind = Wish::Kind::inspect, .key = inspected_};
+  if (letter == "r") return {.kind = RunRequest::Kind::inspect, .key = inspected_};
   return {};
 }
 
@@ -232,7 +232,7 @@ void Model::type(const Press& press) {
   if (press.kind == Press::Kind::text && typed_.size() < longest_text) typed_ += press.text;
 }
 
-Wish Model::press_in_break(const Press& press) {
+RunRequest Model::press_in_break(const Press& press) {
   if (press.kind == Press::Kind::escape) {
     mode_ = before_break_;
     tell(printable(doomed_.key) + " is left alone");
@@ -249,12 +249,12 @@ Wish Model::press_in_break(const Press& press) {
   return {};
 }
 
-Wish Model::confirmed() {
+RunRequest Model::confirmed() {
   // Not the name of the key: somebody's key is called no.
   const bool sure = typed_ == "yes";
   mode_ = before_break_;
   if (sure)
-    return {.kind = Wish::Kind::break_lease, .key = doomed_.key, .token = doomed_.token, .reason = reason_};
+    return {.kind = RunRequest::Kind::break_lease, .key = doomed_.key, .token = doomed_.token, .reason = reason_};
   tell(printable(doomed_.key) + " is left alone: only yes breaks it");
   return {};
 }

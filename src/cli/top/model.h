@@ -42,7 +42,7 @@ struct Press {
 };
 
 // What has to be done for a key that was pressed.
-struct Wish {
+struct RunRequest {
   enum class Kind : std::uint8_t { nothing, end, look, inspect, break_lease };
   Kind kind{};
   std::string key{};
@@ -64,7 +64,7 @@ class Model {
   void tell(std::string sentence) { told_ = std::move(sentence); }
 
   // `page`: so many rows are seen at once.
-  Wish press(const Press& press, std::size_t page);
+  RunRequest press(const Press& press, std::size_t page);
 
   const std::string& store() const noexcept { return store_; }
   const std::vector<TopRow>& rows() const noexcept { return rows_; }
@@ -88,13 +88,13 @@ class Model {
   void limit_scroll(std::size_t most) noexcept { scrolled_ = std::min(scrolled_, most); }
 
  private:
-  Wish press_in_list(const Press& press, std::size_t page);
-  Wish press_in_inspection(const Press& press, std::size_t page);
-  Wish press_letter(char letter);
+  RunRequest press_in_list(const Press& press, std::size_t page);
+  RunRequest press_in_inspection(const Press& press, std::size_t page);
+  RunRequest press_letter(char letter);
   bool scroll(const Press& press, std::size_t page);
   void press_in_filter(const Press& press);
-  Wish press_in_break(const Press& press);
-  Wish confirmed();
+  RunRequest press_in_break(const Press& press);
+  RunRequest confirmed();
   void type(const Press& press);
   void move_to(std::ptrdiff_t place);
   void begin_break(const LeaseRow& row);

@@ -94,9 +94,9 @@ Lines break_page(const Model& model, std::size_t columns, Micros now) {
   const LeaseRow& lease = model.doomed();
   Lines lines;
   add_words(lines, "Break the lease on " + lease.key + "?", Style::strong, columns);
-  Rows rows{{"held by", short_holder(lease.holder)},
+  Rows rows{{"held by", short_owner(lease.owner)},
             {"for", age_of(lease, now)},
-            {"token", std::to_string(number(lease.token))}};
+            {"token", std::to_string(to_number(lease.token))}};
   if (!lease.note.empty()) rows.push_back({"note", lease.note});
   if (lease.waiting > 0) rows.push_back({"waiting", std::to_string(lease.waiting)});
   if (model.mode() == Mode::confirm) rows.push_back({"reason", model.reason()});

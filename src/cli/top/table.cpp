@@ -24,9 +24,9 @@ std::string brief(Millis duration) {
                                         : std::chrono::floor<std::chrono::seconds>(duration));
 }
 
-std::string holder_of(const TopRow& row) {
+std::string owner_of(const TopRow& row) {
   if (!is_held(row.lease)) return "-";
-  return short_holder(row.lease.holder) + (row.lease.detached ? " (detached)" : "");
+  return short_owner(row.lease.owner) + (row.lease.detached ? " (detached)" : "");
 }
 
 std::string held_of(const TopRow& row, Micros now) {
@@ -74,7 +74,7 @@ Style strong(const TopRow& row) { return row.lease.waiting > 0 ? Style::strong :
 std::vector<Column> all_columns(Micros now) {
   return {
       {"KEY", 8, true, false, 0, [](const TopRow& r) { return r.lease.key; }, plain},
-      {"HOLDER", 10, true, false, 3, holder_of, plain},
+      {"HOLDER", 10, true, false, 3, owner_of, plain},
       {"HELD", 8, false, true, 2, [now](const TopRow& r) { return held_of(r, now); }, plain},
       {"", bar_width, false, false, 6, bar_of, style_of_lag},
       {"LEFT", 7, false, true, 1, left_of, plain},

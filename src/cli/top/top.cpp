@@ -12,7 +12,7 @@
 #include "cli/run/any_of.h"
 #include "cli/run/signals.h"
 #include "cli/top/canvas.h"
-#include "cli/top/desk.h"
+#include "cli/top/async_queries.h"
 
 namespace holdfast::cli {
 namespace {
@@ -33,17 +33,17 @@ bool is_in_background() {
 constexpr Millis patience = 2 * std::chrono::seconds(5);
 
 std::string sentence_of(const Broken& broken) {
-  return printable(broken.key) + " is taken away from " + printable(short_holder(broken.holder));
+  return printable(broken.key) + " is taken away from " + printable(short_owner(broken.owner));
 }
 
 // Connects the keyboard, the store and the screen.
 class OnScreen {
  public:
-  OnScreen(Eye eye, Look first, Millis interval)
+  OnScreen(StorePoller poller, Look first, Millis interval)
       : interval_(interval),
-        model_(eye.name()),
-        bell_(std::make_shared<Wakeup>()),
-        desk_(std::move(eye), bell_) {
+        model_(poller.name()),
+        listener_(std::make_shared<Wakeup>()),
+        queries_(std::move(poller), listener_) {
     model_.take(std::move(first));
   }
 
@@ -56,15 +56,15 @@ class OnScreen {
   int attend() {
     Canvas canvas(wants_colour(stdout));
     AnyOf news{STDIN_FILENO, signals_.fd()};
-    Instant next_look = after(BootClock::now(), interval_);
+    Instant next_look = clamped_add(BootClock::now(), interval_);
     while (true) {
       draw(canvas);
-      bell_->wait(model_.paused() ? Instant::max() : next_look, news.fd());
+      listener_->wait(model_.paused() ? Instant::max() : next_look, news.fd());
       if (const auto signal = take_signals(canvas)) return end_by(*signal);
       if (!take_keys(canvas) || is_hung_up(STDIN_FILENO)) return exit_ok;
-      if (take_answers()) next_look = after(BootClock::now(), interval_);
+      if (take_answers()) next_look = clamped_add(BootClock::now(), interval_);
       if (!model_.paused() && BootClock::now() >= next_look) {
-        desk_.ask({.kind = Wish::Kind::look});
+        queries_.ask({.kind = RunRequest::Kind::look});
         next_look = Instant::max();  // until the answer is there
       }
     }
@@ -110,10 +110,10 @@ class OnScreen {
 
   // Whoever confirmed a break and leaves before it is answered shall know what came of it.
   int settle(int code) {
-    desk_.drop_all_but_breaks();
-    const Instant enough = after(BootClock::now(), patience);
-    while (desk_.breaks() > 0) {
-      if (const auto answer = desk_.next()) {
+    queries_.drop_all_but_breaks();
+    const Instant enough = clamped_add(BootClock::now(), patience);
+    while (queries_.breaks() > 0) {
+      if (const auto answer = queries_.next()) {
         const auto* const broken = std::get_if<Result<Broken>>(&*answer);
         if (broken != nullptr) code = told(*broken, code);
       } else if (BootClock::now() >= enough || is_told_to_end()) {
@@ -121,7 +121,7 @@ class OnScreen {
             Error{Errc::in_doubt, "the store does not answer: nobody knows whether the lease was broken"},
             code);
       } else {
-        bell_->wait(enough, signals_.fd());
+        listener_->wait(enough, signals_.fd());
       }
     }
     return code;
@@ -143,13 +143,13 @@ class OnScreen {
   // False: somebody has had enough.
   bool take_keys(Canvas& canvas) {
     while (const auto press = canvas.next()) {
-      Wish wish = model_.press(*press, room_for_rows(canvas.size()));
+      RunRequest wish = model_.press(*press, room_for_rows(canvas.size()));
       switch (wish.kind) {
-        case Wish::Kind::nothing: break;
-        case Wish::Kind::end: return false;
-        case Wish::Kind::look:
-        case Wish::Kind::inspect:
-        case Wish::Kind::break_lease: desk_.ask(std::move(wish)); break;
+        case RunRequest::Kind::nothing: break;
+        case RunRequest::Kind::end: return false;
+        case RunRequest::Kind::look:
+        case RunRequest::Kind::inspect:
+        case RunRequest::Kind::break_lease: queries_.ask(std::move(wish)); break;
       }
     }
     return true;
@@ -158,7 +158,7 @@ class OnScreen {
   // True: the store has been looked at.
   bool take_answers() {
     bool looked = false;
-    while (auto answer = desk_.next()) {
+    while (auto answer = queries_.next()) {
       looked = std::holds_alternative<Result<Look>>(*answer) || looked;
       std::visit([this](auto& result) { take(std::move(result)); }, *answer);
     }
@@ -169,7 +169,7 @@ class OnScreen {
     if (!look) return model_.miss(without_secrets(look.error().detail));
     model_.take(*std::move(look));
     if (model_.mode() == Model::Mode::inspect)
-      desk_.ask({.kind = Wish::Kind::inspect, .key = model_.inspected()});
+      queries_.ask({.kind = RunRequest::Kind::inspect, .key = model_.inspected()});
   }
   void take(Result<Inspection> found) {
     if (!found) return model_.miss(without_secrets(found.error().detail));
@@ -178,14 +178,14 @@ class OnScreen {
   void take(Result<Broken> broken) {
     if (!broken) return model_.tell(without_secrets(broken.error().detail));
     model_.tell(sentence_of(*broken));
-    desk_.ask({.kind = Wish::Kind::look});
+    queries_.ask({.kind = RunRequest::Kind::look});
   }
 
   Signals signals_;  // before the first thread
   const Millis interval_;
   Model model_;
-  const std::shared_ptr<Wakeup> bell_;
-  Desk desk_;
+  const std::shared_ptr<Wakeup> listener_;
+  AsyncQueries queries_;
 };
 
 }  // namespace
@@ -197,10 +197,10 @@ int execute(const Top& command, const Common& common) {
   if (const Status s = Canvas::check(); !s) return fail(s.error());
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
-  Eye eye(*std::move(looked), common, command.prefix);
-  auto first = eye.look();
+  StorePoller poller(*std::move(looked), common, command.prefix);
+  auto first = poller.look();
   if (!first) return fail(first.error());
-  return OnScreen(std::move(eye), *std::move(first), command.interval).go();
+  return OnScreen(std::move(poller), *std::move(first), command.interval).go();
 }
 
 }  // namespace holdfast::cli

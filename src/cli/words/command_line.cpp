@@ -204,7 +204,7 @@ std::string shell_script(const CLI::App& app, const Given& given) {
          one_of_these(shells));
 }
 
-Command command_of(const CLI::App& app, Given& given, const FillIn& fill_in, Words words) {
+Command command_of(const CLI::App& app, Given& given, const FillIn& substitute, Words words) {
   const std::string name = full_name(chosen_command(app));
   if (given.verbose && name != "version" && !given.version)
     refuse("--verbose is for version only: holdfast version --verbose");
@@ -212,7 +212,7 @@ Command command_of(const CLI::App& app, Given& given, const FillIn& fill_in, Wor
     refuse("--store is not for fence, which asks no store: leave it out");
   if (name == "help") return Help{page_of(app, topic_of(app, given), given.man)};
   if (name == "completions") return Help{shell_script(app, given)};
-  if (fill_in && !given.version && (name == "run" || name == "acquire")) fill_in(name, given);
+  if (substitute && !given.version && (name == "run" || name == "acquire")) substitute(name, given);
   return command_from(name, given, std::move(words));
 }
 
@@ -251,7 +251,7 @@ Error not_expected(const CLI::App& app) {
 
 }  // namespace
 
-Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& fill_in) {
+Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& substitute) {
   Given given;
   CLI::App app("", "holdfast");
   const Words said(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
@@ -259,7 +259,7 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn
   try {
     Split words = split(app, said);
     app.parse(Words(words.ours.rbegin(), words.ours.rend()));  // CLI11 takes them from the end
-    Command command = command_of(app, given, fill_in, std::move(words.words));
+    Command command = command_of(app, given, substitute, std::move(words.words));
     const std::string store = given.stores.empty() ? "" : given.stores.back();
     if (!given.stores.empty() && store.empty())
       refuse("--store is empty: give the URL of a store, as sqlite:PATH");

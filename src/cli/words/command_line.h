@@ -30,7 +30,7 @@ struct Common {
 };
 
 // Whether it is CMD's turn, once it has the key.  Zero: not asked; never both.
-struct Turn {
+struct RunCondition {
   Millis tick{};   // once in each such stretch of the store's wall clock
   Millis every{};  // not if it has succeeded within so long
 };
@@ -57,7 +57,7 @@ struct Run {
   std::string key;
   AcquireOptions options;
   int busy_code = exit_busy;
-  Turn turn = {};
+  RunCondition turn = {};
   Ending ending = {};
   std::vector<std::string> command;
 };
@@ -198,6 +198,6 @@ struct CommandLine {
 //
 // Of `run` and `acquire`, fill_in may add to what was given before it is judged.  It may throw Failure.
 using FillIn = std::function<void(const std::string& command, Given& given)>;
-Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& fill_in = {});
+Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& substitute = {});
 
 }  // namespace holdfast::cli

@@ -67,7 +67,7 @@ AcquireOptions acquire_options(const Given& given) {
   return options;
 }
 
-Turn turn_of(const Given& given) {
+RunCondition run_condition_of(const Given& given) {
   if (given.tick && given.every)
     refuse("--tick " + printable(redacted(*given.tick)) + " and --every " +
            printable(redacted(*given.every)) + " exclude each other: give one of them");
@@ -104,7 +104,7 @@ Ending ending_of(const Given& given) {
 
 Command run_command(const Given& given, Words cmd) {
   Run run{key_of(given, "run"), acquire_options(given), busy_code_of(given.busy_code),
-          turn_of(given),       ending_of(given),       std::move(cmd)};
+          run_condition_of(given),       ending_of(given),       std::move(cmd)};
   if (run.options.ttl == never)
     refuse("--ttl never is not for run, which renews its lease: without an end it would outlive a dead host");
   const Millis ttl = core::settle(run.options, {}).ttl;
@@ -225,7 +225,7 @@ Millis some_duration(const char* option, const std::string& given) {
   return length;
 }
 
-void refuse(std::string sentence) { raise({Errc::invalid, std::move(sentence)}); }
+void refuse(std::string sentence) { throw_failure({Errc::invalid, std::move(sentence)}); }
 
 std::string shown(const std::string& word) { return "\"" + printable(redacted(word)) + "\""; }
 

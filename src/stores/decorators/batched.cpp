@@ -17,9 +17,9 @@ constexpr Micros patience{100};
 Error unsent() { return {Errc::unavailable, "the store was busy with other calls until the time was over"}; }
 
 // A store that throws must not leave its callers behind: they stand in each other's queue.
-Status careful(Store& store, std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+Status careful(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies, Instant until) {
   try {
-    return store.apply(requests, replies, until);
+    return connection.apply(requests, replies, until);
   } catch (const std::exception& e) {
     return Error{Errc::in_doubt, std::string("the store failed: ") + e.what()};
   }
@@ -92,7 +92,7 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
   last_group_ = group;
   if (group == 1) {  // nobody else is here: no copying
     lock.unlock();
-    Status status = careful(store_, self->requests, self->replies, self->until);
+    Status status = careful(connection_, self->requests, self->replies, self->until);
     lock.lock();
     leave_front(lock);
     return status;
@@ -115,7 +115,7 @@ Status Batched::lead(std::unique_lock<std::mutex>& lock) {
     queue_[i]->taken = true;
   }
   lock.unlock();
-  const Status status = careful(store_, requests, replies, self->until);
+  const Status status = careful(connection_, requests, replies, self->until);
   lock.lock();
 
   auto next = replies.begin();
@@ -166,16 +166,16 @@ auto Batched::alone(Instant until, Call call) -> decltype(call()) {
 }
 
 Result<Page> Batched::list(const Query& query, Instant until) {
-  return alone(until, [&] { return store_.list(query, until); });
+  return alone(until, [&] { return connection_.list(query, until); });
 }
 
-std::unique_ptr<Bell> Batched::bell() {
-  auto bell = alone(Instant::max(), [&] { return Result<std::unique_ptr<Bell>>(store_.bell()); });
-  return bell ? *std::move(bell) : nullptr;
+std::unique_ptr<StoreListener> Batched::listener() {
+  auto listener = alone(Instant::max(), [&] { return Result<std::unique_ptr<StoreListener>>(connection_.listener()); });
+  return listener ? *std::move(listener) : nullptr;
 }
 
 Result<Traits> Batched::examine(Instant until) {
-  return alone(until, [&] { return store_.examine(until); });
+  return alone(until, [&] { return connection_.examine(until); });
 }
 
 }  // namespace holdfast

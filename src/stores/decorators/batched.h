@@ -10,21 +10,21 @@
 
 namespace holdfast {
 
-// Lets any number of threads use a Store.  Callers queue; the one at the front takes what is queued
+// Lets any number of threads use a StoreConnection.  Callers queue; the one at the front takes what is queued
 // behind it, up to `limit` requests, sends it as one batch and hands out the answers.  While it is away
 // the next batch gathers: the slower the store, the larger the batches.
 //
 // Everyone's deadline is kept: a batch runs under its leader's `until` and takes only followers that have
 // at least as much time.  Whoever is not taken in time leaves unsent, which is a clean `unavailable`.
-class Batched final : public Store {
+class Batched final : public StoreConnection {
  public:
   // `store` must outlive this.
-  explicit Batched(Store& store, std::size_t limit = 512) : store_(store), limit_(limit) {}
+  explicit Batched(StoreConnection& connection, std::size_t limit = 512) : connection_(connection), limit_(limit) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override;
   Result<Traits> examine(Instant until) override;
-  std::unique_ptr<Bell> bell() override;
+  std::unique_ptr<StoreListener> listener() override;
 
   // How many callers are here, those in flight included.
   std::size_t callers() {
@@ -42,7 +42,7 @@ class Batched final : public Store {
     bool alone = false;  // wants the store for itself: takes no followers and follows nobody
     bool taken = false;  // in the batch now in flight
     bool done = false;
-    Status status = ok();
+    Status status = Status{};
     Waker wake = {};  // of one who has to wait
   };
 
@@ -55,7 +55,7 @@ class Batched final : public Store {
   template <class Call>
   auto alone(Instant until, Call call) -> decltype(call());
 
-  Store& store_;
+  StoreConnection& connection_;
   const std::size_t limit_;
   std::mutex mutex_;
   std::deque<Ticket*> queue_;   // guarded by mutex_

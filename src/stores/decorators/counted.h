@@ -13,22 +13,22 @@ struct Counts {
   std::atomic<std::uint64_t> requests = 0;  // that travelled in them
 };
 
-class Counted final : public Store {
+class Counted final : public StoreConnection {
  public:
   // `counts` must outlive this.
-  Counted(std::unique_ptr<Store> store, Counts& counts) : store_(std::move(store)), counts_(counts) {}
+  Counted(std::unique_ptr<StoreConnection> connection, Counts& counts) : connection_(std::move(connection)), counts_(counts) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     ++counts_.trips;
     counts_.requests += requests.size();
-    return store_->apply(requests, replies, until);
+    return connection_->apply(requests, replies, until);
   }
-  Result<Page> list(const Query& query, Instant until) override { return store_->list(query, until); }
-  Result<Traits> examine(Instant until) override { return store_->examine(until); }
-  std::unique_ptr<Bell> bell() override { return store_->bell(); }
+  Result<Page> list(const Query& query, Instant until) override { return connection_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return connection_->examine(until); }
+  std::unique_ptr<StoreListener> listener() override { return connection_->listener(); }
 
  private:
-  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
   Counts& counts_;
 };
 

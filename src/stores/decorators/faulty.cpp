@@ -16,18 +16,18 @@ Error lost_on_the_way() { return {Errc::in_doubt, "planted fault: no answer"}; }
 
 Status Faulty::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
   const Fault fault = choose_(requests);
-  const Instant end = after(BootClock::now(), fault.length);
+  const Instant end = clamped_add(BootClock::now(), fault.length);
   switch (fault.kind) {
-    case Fault::Kind::none: return store_->apply(requests, replies, until);
+    case Fault::Kind::none: return connection_->apply(requests, replies, until);
     case Fault::Kind::refuse_before: return Error{Errc::unavailable, "planted fault: not reached"};
     case Fault::Kind::lose_before: return lost_on_the_way();
     case Fault::Kind::lose_after: {
-      const Status status = store_->apply(requests, replies, until);
+      const Status status = connection_->apply(requests, replies, until);
       return status ? lost_on_the_way() : status;
     }
     case Fault::Kind::hang_before: sleep_until(std::min(end, until)); return lost_on_the_way();
     case Fault::Kind::hang_after: {
-      Status status = store_->apply(requests, replies, until);
+      Status status = connection_->apply(requests, replies, until);
       sleep_until(std::min(end, until));
       return end < until ? std::move(status) : lost_on_the_way();
     }

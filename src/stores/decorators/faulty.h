@@ -24,19 +24,19 @@ struct Fault {
 
 // Asks before each call which fault it gets.  The choice is made by whoever makes this, so that a test
 // can fail the first call, then the second, then the third, until the operation succeeds untouched.
-class Faulty final : public Store {
+class Faulty final : public StoreConnection {
  public:
   using Choose = std::function<Fault(std::span<const Request>)>;
-  Faulty(std::unique_ptr<Store> store, Choose choose)
-      : store_(std::move(store)), choose_(std::move(choose)) {}
+  Faulty(std::unique_ptr<StoreConnection> connection, Choose choose)
+      : connection_(std::move(connection)), choose_(std::move(choose)) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
-  Result<Page> list(const Query& query, Instant until) override { return store_->list(query, until); }
-  Result<Traits> examine(Instant until) override { return store_->examine(until); }
-  std::unique_ptr<Bell> bell() override { return store_->bell(); }
+  Result<Page> list(const Query& query, Instant until) override { return connection_->list(query, until); }
+  Result<Traits> examine(Instant until) override { return connection_->examine(until); }
+  std::unique_ptr<StoreListener> listener() override { return connection_->listener(); }
 
  private:
-  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<StoreConnection> connection_;
   const Choose choose_;
 };
 

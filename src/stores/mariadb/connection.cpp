@@ -45,9 +45,9 @@ std::optional<Micros> Answer::moment(std::size_t row, std::size_t column) const 
   return is_null(row, column) ? std::nullopt : std::optional(Micros(number(row, column)));
 }
 
-Connection::Connection(const Site& site, Instant until) : site_(site) {
+Connection::Connection(const StoreConfig& config, Instant until) : config_(config) {
   handle_ = mysql_init(nullptr);
-  if (handle_ == nullptr) raise({Errc::unavailable, "out of memory for a connection to MariaDB"});
+  if (handle_ == nullptr) throw_failure({Errc::unavailable, "out of memory for a connection to MariaDB"});
   try {
     prepare();
     connect(until);
@@ -68,7 +68,7 @@ void Connection::cut() noexcept {
 }
 
 void Connection::prepare() {
-  const Options& o = site_.options;
+  const Options& o = config_.options;
   const auto set = [this](enum mysql_option option, const void* value) {
     if (value != nullptr) (void)mysql_optionsv(handle_, option, value);
   };
@@ -81,7 +81,7 @@ void Connection::prepare() {
   set(MYSQL_OPT_PROTOCOL, &protocol);
   set(MYSQL_SET_CHARSET_NAME, "utf8mb4");
   set(MARIADB_OPT_RESTRICTED_AUTH, plugins);
-  if (!site_.tls()) return;
+  if (!config_.tls()) return;
   set(MYSQL_OPT_SSL_ENFORCE, &yes);
   set(MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
   set(MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
@@ -113,7 +113,7 @@ bool Connection::finish(int status, Continue next, Instant until) {
 }
 
 void Connection::connect(Instant until) {
-  const Options& o = site_.options;
+  const Options& o = config_.options;
   MYSQL* done = nullptr;
   // Without a password the driver looks for MYSQL_PWD.
   const int begun = mysql_real_connect_start(&done, handle_, o.socket.empty() ? o.host.c_str() : nullptr,
@@ -121,8 +121,8 @@ void Connection::connect(Instant until) {
                                              or_null(o.socket), CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS);
   if (!finish(
           begun, [&](int status) { return mysql_real_connect_cont(&done, handle_, status); }, until))
-    raise({Errc::unavailable,
-           site_.name + " did not let us in before the time was over; is it a MariaDB or MySQL server?"});
+    throw_failure({Errc::unavailable,
+           config_.name + " did not let us in before the time was over; is it a MariaDB or MySQL server?"});
   if (done == nullptr) not_let_in();
 }
 
@@ -130,8 +130,8 @@ Trouble Connection::trouble() const { return {mysql_errno(handle_), printable(my
 
 void Connection::not_let_in() const {
   const Trouble why = trouble();
-  if (why.code != 2026) raise(connect_error(why, site_.name));
-  raise({Errc::refused, site_.name +
+  if (why.code != 2026) throw_failure(connect_error(why, config_.name));
+  throw_failure({Errc::refused, config_.name +
                             " does not prove by its certificate who it is, or does not speak TLS: give the "
                             "certificate of its authority with ssl-ca=FILE, and the host by the name that is "
                             "in its own: " +
@@ -151,7 +151,7 @@ Answer Connection::take(Instant until) {
   const int begun = mysql_store_result_start(&result, handle_);
   if (!finish(
           begun, [&](int status) { return mysql_store_result_cont(&result, handle_, status); }, until))
-    raise({Errc::in_doubt, site_.name + " did not answer before the time was over"});
+    throw_failure({Errc::in_doubt, config_.name + " did not answer before the time was over"});
   if (mysql_errno(handle_) != 0) return answer;
   answer.affected = mysql_affected_rows(handle_);
   answer.insert_id = mysql_insert_id(handle_);
@@ -180,14 +180,14 @@ Answers Connection::run(const std::string& text, Instant until) {
     in_time = finish(
         status, [&](int s) { return mysql_next_result_cont(&failed, handle_, s); }, until);
   }
-  if (!in_time) raise({Errc::in_doubt, site_.name + " did not answer before the time was over"});
+  if (!in_time) throw_failure({Errc::in_doubt, config_.name + " did not answer before the time was over"});
   if (mysql_errno(handle_) == 0) return answers;
   answers.trouble = trouble();
   if (takes_no_writes(answers.trouble->code)) demoted_ = true;
   if (is_connection_lost(answers.trouble->code)) {
     broken_ = true;
-    raise({Errc::in_doubt,
-           "the connection to " + site_.name + " was lost before it answered: " + answers.trouble->text});
+    throw_failure({Errc::in_doubt,
+           "the connection to " + config_.name + " was lost before it answered: " + answers.trouble->text});
   }
   return answers;
 }

@@ -11,7 +11,7 @@
 #include "holdfast/clock.h"
 #include "stores/mariadb/fault.h"
 #include "stores/mariadb/libmariadb.h"
-#include "stores/mariadb/site.h"
+#include "stores/mariadb/config.h"
 
 namespace holdfast::mariadb {
 
@@ -43,7 +43,7 @@ struct Answers {
 class Connection {
  public:
   // `site` must outlive it.
-  Connection(const Site& site, Instant until);
+  Connection(const StoreConfig& config, Instant until);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -66,7 +66,7 @@ class Connection {
   Trouble trouble() const;
   void cut() noexcept;
 
-  const Site& site_;
+  const StoreConfig& config_;
   MYSQL* handle_ = nullptr;
   bool broken_ = false;   // something was begun and is not ended
   bool demoted_ = false;  // it was told that the server takes no writes

@@ -31,7 +31,7 @@ std::string darwin_read(const Tables& tables) { return "{patience}" + tables.exp
 
 std::string unlock_key(Token token) {
   char digits[16];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), number(token), 16).ptr;
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), to_number(token), 16).ptr;
   return std::string(digits, end) + std::string(darwin_suffix);
 }
 
@@ -43,27 +43,27 @@ Darwin::Darwin(const Answer& row, core::Record& record, Micros now) : there_(!ro
   }
   foreign_ = row.text(0, 0) != unlock_key(record.token);
   if (!foreign_) return;
-  record.holder = std::string(row.text(0, 0)) + " (Darwin)";
+  record.owner = std::string(row.text(0, 0)) + " (Darwin)";
   record.end = now + Micros(row.number(0, 1)) + darwin_grace;
   record.since = Micros::zero();
   // Behind its end the next token follows on ours.
   if (!record.live(now)) return;
   // Nobody of ours can pass for its holder, nor break it by a token.
-  live_ = std::exchange(record.holder, no_owner);
+  live_ = std::exchange(record.owner, no_owner);
   record.token = no_grant;
 }
 
 void Darwin::correct(core::Outcome& outcome) const {
   if (foreign_ && outcome.log) outcome.log->token = no_token;
   if (live_.empty()) return;
-  outcome.reply.holder = live_;
+  outcome.reply.owner = live_;
   outcome.reply.token = no_token;
 }
 
 std::string Darwin::write(std::string_view key, const core::Record& before, const core::Record& after,
                           Micros now, const Tables& tables) const {
   const std::string where = " WHERE processName = " + tables.key(key);
-  if (after.holder.empty())
+  if (after.owner.empty())
     return "DELETE FROM {darwin}" + where + " AND unlockKey = " + hex(unlock_key(before.token)) + ";\n";
   const std::string until = lease_until(after, now), unlock = "_utf8mb4 " + hex(unlock_key(after.token));
   if (there_) return "UPDATE {darwin} SET leaseUntil = " + until + ", unlockKey = " + unlock + where + ";\n";

@@ -51,12 +51,12 @@ std::string probe(std::string_view privilege, const std::string& table, std::str
 
 class Diagnosing {
  public:
-  Diagnosing(const Site& site, Instant until)
-      : site_(site),
+  Diagnosing(const StoreConfig& config, Instant until)
+      : config_(config),
         until_(until),
         enough_(core::enough(BootClock::now(), until)),
-        connection_(site, until),
-        hello_(say_hello(connection_, site, until)) {}
+        connection_(config, until),
+        probe_(probe_server(connection_, config, until)) {}
 
   Diagnosis run() {
     depth_.settings = pairs("settings");
@@ -68,11 +68,11 @@ class Diagnosing {
     for (std::size_t i = 0; i < grants.rows.size(); ++i) depth_.held.emplace_back(grants.text(i, 0));
     look_at_privileges();
     look_at_way();
-    Diagnosis diagnosis{.server = name_of(hello_), .findings = findings_of(hello_, site_)};
-    for (Finding& finding : findings_of(depth_, hello_, site_))
+    Diagnosis diagnosis{.server = name_of(probe_), .findings = findings_of(probe_, config_)};
+    for (Finding& finding : findings_of(depth_, probe_, config_))
       diagnosis.findings.push_back(std::move(finding));
     diagnosis.grade = core::grade_of('B', diagnosis.findings);
-    core::hush(diagnosis.findings, site_.accepted());
+    core::hush(diagnosis.findings, config_.accepted());
     return diagnosis;
   }
 
@@ -115,12 +115,12 @@ class Diagnosing {
   }
 
   void look_at_privileges() {
-    const auto words = site_.tables.words();
+    const auto words = config_.tables.words();
     const Answer self = ask("account");
     const std::string account = self.rows.empty() ? "…" : std::string(self.text(0, 0));
     for (const Need& need : needed()) {
       if (std::find(words.begin(), words.end(), need.word) == words.end()) continue;
-      const std::string table = "`" + site_.tables.called(need.word) + "`";
+      const std::string table = "`" + config_.tables.called(need.word) + "`";
       std::string lacks;
       for (const std::string_view privilege : denied(need, table))
         lacks += (lacks.empty() ? "" : ", ") + std::string(privilege);
@@ -150,14 +150,14 @@ class Diagnosing {
     const std::string who = named("who");
     const auto meet = [&](Connection& connection) {
       const Answers answers = connection.run(who, until_);
-      if (answers.trouble) raise(statement_error(*answers.trouble, site_.name));
+      if (answers.trouble) throw_failure(statement_error(*answers.trouble, config_.name));
       servers.emplace(answers.back().text(0, 0));
     };
     const auto in_time = [&] { return BootClock::now() < enough_; };
     for (int i = 0; i < questions && (i == 0 || in_time()); ++i) meet(connection_);
     try {
       for (int i = 0; i < connections && in_time(); ++i) {
-        Connection another(site_, until_);
+        Connection another(config_, until_);
         meet(another);
       }
     } catch (const Failure& failure) {
@@ -166,16 +166,16 @@ class Diagnosing {
     depth_.servers = servers.size();
   }
 
-  const Site& site_;
+  const StoreConfig& config_;
   const Instant until_;
   const Instant enough_;  // then nothing is asked again only to be sure
   Connection connection_;
-  const Hello hello_;
+  const ServerProbe probe_;
   Depth depth_;
 };
 
 }  // namespace
 
-Diagnosis diagnose(const Site& site, Instant until) { return Diagnosing(site, until).run(); }
+Diagnosis diagnose(const StoreConfig& config, Instant until) { return Diagnosing(config, until).run(); }
 
 }  // namespace holdfast::mariadb

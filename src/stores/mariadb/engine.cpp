@@ -34,33 +34,33 @@ std::string of_jobs(const Tables& tables, std::string_view sql) {
 
 void require_time(Instant until) {
   if (BootClock::now() >= until)
-    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
 }
 
 }  // namespace
 
-MariaEngine::MariaEngine(std::shared_ptr<const Site> site, Instant until)
-    : site_(std::move(site)),
-      begin_(site_->tables.expand(begin_sql)),
-      read_(site_->tables.expand(read_sql)),
-      jobs_(of_jobs(site_->tables, "SELECT {columns} FROM {jobs} WHERE ")),
-      ready_(of_jobs(site_->tables, job_ready_sql)),
-      aside_(of_jobs(site_->tables, job_aside_sql)),
-      expired_(of_jobs(site_->tables, job_expired_sql)),
-      times_(of_jobs(site_->tables, job_times_sql)),
-      parked_(of_jobs(site_->tables, job_parked_sql)),
-      tick_(of_jobs(site_->tables, job_tick_sql)) {
+MariaEngine::MariaEngine(std::shared_ptr<const StoreConfig> config, Instant until)
+    : config_(std::move(config)),
+      begin_(config_->tables.expand(begin_sql)),
+      read_(config_->tables.expand(read_sql)),
+      jobs_(of_jobs(config_->tables, "SELECT {columns} FROM {jobs} WHERE ")),
+      ready_(of_jobs(config_->tables, job_ready_sql)),
+      aside_(of_jobs(config_->tables, job_aside_sql)),
+      expired_(of_jobs(config_->tables, job_expired_sql)),
+      times_(of_jobs(config_->tables, job_times_sql)),
+      parked_(of_jobs(config_->tables, job_parked_sql)),
+      tick_(of_jobs(config_->tables, job_tick_sql)) {
   connect(until);
 }
 
 void MariaEngine::connect(Instant until) {
-  auto connection = std::make_unique<Connection>(*site_, until);
-  Hello hello = say_hello(*connection, *site_, until);
-  require_complete(hello, *site_);
-  require_jobs(hello, *site_);
+  auto connection = std::make_unique<Connection>(*config_, until);
+  ServerProbe probe = probe_server(*connection, *config_, until);
+  require_complete(probe, *config_);
+  require_jobs(probe, *config_);
   offset_ = {};
-  offset_.learn(hello.asked, hello.answered, hello.now);
-  hello_ = std::move(hello);
+  offset_.learn(probe.asked, probe.answered, probe.now);
+  probe_ = std::move(probe);
   connection_ = std::move(connection);
 }
 
@@ -71,7 +71,7 @@ void MariaEngine::transact(Access access, Instant until, const std::function<voi
   try {
     if (connection_->ended()) connect(until);
   } catch (const Failure& failure) {
-    raise(undone(failure.error()));  // nothing of the caller's was sent yet
+    throw_failure(undone(failure.error()));  // nothing of the caller's was sent yet
   }
   stuck_.clear();
   parts_ = 0;
@@ -82,7 +82,7 @@ void MariaEngine::transact(Access access, Instant until, const std::function<voi
     } catch (const Overtaken& overtaken) {
       roll_back();
       if (BootClock::now() >= until || connection_->ended())
-        raise(undone(statement_error(overtaken.trouble, site_->name)));
+        throw_failure(undone(statement_error(overtaken.trouble, config_->name)));
     } catch (...) {
       roll_back();
       throw;
@@ -123,10 +123,10 @@ void MariaEngine::commit() {
   }
   const std::int64_t void_after = offset_.at_least(until_).count();
   const Answers done =
-      connection_->run(std::exchange(pending_, {}) + commit_unless_late(site_->tables, void_after), until_);
+      connection_->run(std::exchange(pending_, {}) + commit_unless_late(config_->tables, void_after), until_);
   if (!done.trouble) return;
   if (done.trouble->code == too_late)
-    raise({Errc::unavailable, site_->name + ": the time for this call was over before it was committed"});
+    throw_failure({Errc::unavailable, config_->name + ": the time for this call was over before it was committed"});
   fail(*done.trouble);
 }
 
@@ -142,7 +142,7 @@ void MariaEngine::roll_back() noexcept {
 
 void MariaEngine::fail(const Trouble& trouble) const {
   if (was_overtaken(trouble.code) || was_locked(trouble.code)) throw Overtaken{trouble};
-  raise(statement_error(trouble, site_->name));
+  throw_failure(statement_error(trouble, config_->name));
 }
 
 void MariaEngine::put(const std::string& statements) {
@@ -157,7 +157,7 @@ std::vector<Answer> MariaEngine::ask(const std::string& text, std::size_t count)
     answers.each.erase(answers.each.begin(), answers.each.end() - static_cast<std::ptrdiff_t>(count));
     return std::move(answers.each);
   } catch (const Failure& failure) {
-    raise(undone(failure.error()));
+    throw_failure(undone(failure.error()));
   }
 }
 
@@ -165,7 +165,7 @@ std::vector<Answer> MariaEngine::ask(const std::string& text, std::size_t count)
 core::JobMoment MariaEngine::moment() {
   if (moment_) return *moment_;
   const Instant sent = BootClock::now();
-  const Micros now(ask(site_->tables.expand("SELECT {now_us};"), 1).front().number(0, 0));
+  const Micros now(ask(config_->tables.expand("SELECT {now_us};"), 1).front().number(0, 0));
   offset_.learn(sent, BootClock::now(), now);
   return moment_.emplace(core::JobMoment{.now = now, .wall = now});
 }
@@ -181,10 +181,10 @@ Reply MariaEngine::lease(const Request& r) {
   // To lock it now would be out of order: two claims that set jobs aside would wait for each other.
   else if (set_aside_ && parts_ < most_parts && !busy_.empty() && r.key.text < busy_.rbegin()->first)
     throw SoFar{};
-  const std::string key = site_->tables.key(r.key.text);
+  const std::string key = config_->tables.key(r.key.text);
   // A finish has to release what it says it has released.
   const bool skips = stuck_.contains(r.key.text) && look_;
-  const std::string seen_by_all = site_->tables.expand(
+  const std::string seen_by_all = config_->tables.expand(
       "SELECT COALESCE(locked_by, ''), {us(locked_until)}, sequence FROM {locks} WHERE `key` = " + key + ";");
   std::vector<Answer> answers;
   try {
@@ -197,7 +197,7 @@ Reply MariaEngine::lease(const Request& r) {
     throw;
   }
   const std::span<const Answer> read = std::span(answers).first(Seen::answers);
-  if (!has_state(read)) raise({Errc::unprepared, no_state_row(*site_)});
+  if (!has_state(read)) throw_failure({Errc::unprepared, no_state_row(*config_)});
   Seen seen = seen_in(read, {r.key.text}, false);
   Kept& kept = seen.keys.begin()->second;
   const Micros now = seen.moment.now;
@@ -205,22 +205,22 @@ Reply MariaEngine::lease(const Request& r) {
     const bool live = !visible.text(0, 0).empty() && (!visible.moment(0, 1) || now < *visible.moment(0, 1));
     return {.verdict = r.verb == Verb::acquire ? Verdict::busy : Verdict::lost,
             .token = Token{static_cast<std::uint64_t>(visible.number(0, 2))},
-            .holder = live ? std::string(visible.text(0, 0)) : "(a transaction that has its row locked)",
+            .owner = live ? std::string(visible.text(0, 0)) : "(a transaction that has its row locked)",
             .remaining = live ? core::remaining(visible.moment(0, 1), now) : soon,
             .now = StoreTime{now.count()}};
   }
   const Kept before = kept;
-  core::Outcome outcome = core::decide(r, site_->client, kept.record, seen.moment);
-  Writes writes(site_->tables);
-  write(writes, r, before, kept.record, outcome, site_->client, now);
+  core::Outcome outcome = core::decide(r, config_->client, kept.record, seen.moment);
+  Writes writes(config_->tables);
+  write(writes, r, before, kept.record, outcome, config_->client, now);
   if (!writes.empty()) put(writes.text());
   if (outcome.reply.verdict == Verdict::busy) busy_.emplace(r.key.text, outcome.reply);
   return std::move(outcome.reply);
 }
 
-std::string MariaEngine::lock_holder(Key lock) {
+std::string MariaEngine::lock_owner(Key lock) {
   const auto answers =
-      ask(site_->tables.expand("SELECT locked_by FROM {locks} WHERE `key` = " + site_->tables.key(lock.text) +
+      ask(config_->tables.expand("SELECT locked_by FROM {locks} WHERE `key` = " + config_->tables.key(lock.text) +
                                " AND locked_by IS NOT NULL AND COALESCE(locked_until > "
                                "{now}, TRUE);"),
           1);

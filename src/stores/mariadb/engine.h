@@ -16,15 +16,15 @@
 #include "core/store_offset.h"
 #include "rows/row_engine.h"
 #include "stores/mariadb/connection.h"
-#include "stores/mariadb/hello.h"
-#include "stores/mariadb/site.h"
+#include "stores/mariadb/probe.h"
+#include "stores/mariadb/config.h"
 
 namespace holdfast::mariadb {
 
 class MariaEngine final : public rows::RowEngine {
  public:
   // Throws Failure.
-  MariaEngine(std::shared_ptr<const Site> site, Instant until);
+  MariaEngine(std::shared_ptr<const StoreConfig> config, Instant until);
 
  private:
   using Record = core::JobRecord;
@@ -61,7 +61,7 @@ class MariaEngine final : public rows::RowEngine {
   std::uint64_t erase_over(Micros finished_before, std::size_t limit) override;
 
   Reply lease(const Request& request) override;
-  std::string lock_holder(Key lock) override;
+  std::string lock_owner(Key lock) override;
 
   std::optional<rows::TickRecord> tick_of(std::string_view name) override;
   void put_tick(std::string_view name, const rows::TickRecord& tick) override;
@@ -89,9 +89,9 @@ class MariaEngine final : public rows::RowEngine {
   std::optional<Record> ready_in(Queues queues);
   void require_fit(const JobRow& job) const;
 
-  const std::shared_ptr<const Site> site_;
+  const std::shared_ptr<const StoreConfig> config_;
   std::unique_ptr<Connection> connection_;
-  Hello hello_;
+  ServerProbe probe_;
   core::StoreOffset offset_;
   // With the names of tables and columns put in.
   const std::string begin_, read_, jobs_, ready_, aside_, expired_, times_, parked_, tick_;

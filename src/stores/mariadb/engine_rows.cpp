@@ -22,7 +22,7 @@ constexpr std::size_t longest_name = 512;
 // Somebody is about to claim what is due, or has it locked.
 constexpr Millis a_moment = 10ms;
 
-std::string digits_of(JobId id) { return std::to_string(number(id)); }
+std::string digits_of(JobId id) { return std::to_string(to_number(id)); }
 
 void take_earlier(std::optional<Micros>& best, std::optional<Micros> at) {
   if (at && (!best || *at < *best)) best = at;
@@ -110,7 +110,7 @@ std::optional<JobRecord> MariaEngine::next_expired(Queues queues, Micros) {
 std::optional<JobRecord> MariaEngine::next_due(Queues queues, Micros) {
   Look& seen = look_ ? *look_ : look(queues);
   if (seen.aside.empty()) return seen.ready;
-  put(site_->tables.expand(
+  put(config_->tables.expand(
       "UPDATE {jobs} FORCE INDEX (PRIMARY) SET ready_priority = priority, aside_until = NULL, waits_for = "
       "NULL WHERE id IN (" +
       seen.aside + ");\n"));
@@ -143,21 +143,21 @@ std::optional<JobRecord> MariaEngine::first_parked(std::string_view key, Micros 
 void MariaEngine::require_fit(const JobRow& job) const {
   const auto refuse = [&](const std::string& text, std::size_t longest, const char* what) {
     if (text.size() <= longest) return;
-    raise({Errc::refused, std::string("the ") + what + " \"" + printable(text) + "\" of a job has " +
-                              std::to_string(text.size()) + " bytes; " + site_->name + " takes at most " +
+    throw_failure({Errc::refused, std::string("the ") + what + " \"" + printable(text) + "\" of a job has " +
+                              std::to_string(text.size()) + " bytes; " + config_->name + " takes at most " +
                               std::to_string(longest)});
   };
   refuse(job.name, longest_name, "name");
   refuse(job.queue, longest_name, "queue");
   refuse(job.limit > 1 ? core::lock_name(job.key, job.limit, job.limit) : job.key,
-         std::min(longest_name, hello_.longest_key), "key");
+         std::min(longest_name, probe_.longest_key), "key");
 }
 
 JobId MariaEngine::insert(const JobRecord& job) {
   require_fit(job.row);
   try {
     const auto answers =
-        ask(site_->tables.expand("INSERT INTO {jobs} SET ") + all_of(job, moment().wall) + ";", 1);
+        ask(config_->tables.expand("INSERT INTO {jobs} SET ") + all_of(job, moment().wall) + ";", 1);
     wrote_ = true;
     return JobId{answers.front().insert_id};
   } catch (const Overtaken& overtaken) {
@@ -169,7 +169,7 @@ JobId MariaEngine::insert(const JobRecord& job) {
 void MariaEngine::update(const JobRecord& job) {
   const auto before = read_records_.find(job.row.id);
   assert(before != read_records_.end());
-  put(site_->tables.expand("UPDATE {jobs} SET ") + changes(before->second, job, moment().wall) +
+  put(config_->tables.expand("UPDATE {jobs} SET ") + changes(before->second, job, moment().wall) +
       " WHERE id = " + digits_of(job.row.id) + ";\n");
   before->second = job;
   set_aside_ |= look_ && job.row.parked;
@@ -182,7 +182,7 @@ void MariaEngine::update(const JobRecord& job) {
 }
 
 void MariaEngine::erase(JobId id) {
-  put(site_->tables.expand("DELETE FROM {jobs} WHERE id = ") + digits_of(id) + ";\n");
+  put(config_->tables.expand("DELETE FROM {jobs} WHERE id = ") + digits_of(id) + ";\n");
 }
 
 std::vector<JobRecord> MariaEngine::find(const JobQuery& query) {
@@ -202,13 +202,13 @@ std::vector<JobRecord> MariaEngine::find(const JobQuery& query) {
 
 std::uint64_t MariaEngine::erase_over(Micros finished_before, std::size_t limit) {
   const auto answers =
-      ask(site_->tables.expand("SELECT id FROM {jobs} FORCE INDEX (over_at) WHERE over_at <= ") +
+      ask(config_->tables.expand("SELECT id FROM {jobs} FORCE INDEX (over_at) WHERE over_at <= ") +
               moment_of(finished_before) + " ORDER BY over_at LIMIT " +
               std::to_string(std::min(limit, most_purged)) + " FOR UPDATE SKIP LOCKED;",
           1);
   const Answer& over = answers.front();
   if (!over.rows.empty())
-    put(site_->tables.expand("DELETE FROM {jobs} WHERE id IN (") + ids_in(over) + ");\n");
+    put(config_->tables.expand("DELETE FROM {jobs} WHERE id IN (") + ids_in(over) + ");\n");
   return over.rows.size();
 }
 
@@ -221,7 +221,7 @@ std::optional<TickRecord> MariaEngine::tick_of(std::string_view name) {
   const std::string select = with(tick_, {{"name", hex(name)}, {"locked", writes ? " FOR UPDATE" : ""}});
   Answer row = ask(select, 1).front();
   if (row.rows.empty() && writes)
-    row = ask(site_->tables.expand("INSERT INTO {ticks} (name, until) VALUES (" + hex(name) +
+    row = ask(config_->tables.expand("INSERT INTO {ticks} (name, until) VALUES (" + hex(name) +
                                    ", '1970-01-01') ON DUPLICATE KEY UPDATE job = job;\n") +
                   select,
               1)
@@ -240,12 +240,12 @@ void MariaEngine::put_tick(std::string_view name, const TickRecord& tick) {
   const std::string values = "tick = " + std::to_string(tick.tick) + ", job = " + digits_of(tick.job) +
                              ", taken_by = " + hex(tick.by) + ", taken_at = " + perhaps(tick.at) +
                              ", success_at = " + perhaps(tick.success) + ", until = " + perhaps(tick.until);
-  put(site_->tables.expand("INSERT INTO {ticks} SET name = ") + hex(name) + ", " + values +
+  put(config_->tables.expand("INSERT INTO {ticks} SET name = ") + hex(name) + ", " + values +
       " ON DUPLICATE KEY UPDATE " + values + ";\n");
 }
 
 void MariaEngine::erase_ticks(Micros until_before) {
-  put(site_->tables.expand("DELETE FROM {ticks} WHERE until <= ") + moment_of(until_before) +
+  put(config_->tables.expand("DELETE FROM {ticks} WHERE until <= ") + moment_of(until_before) +
       " ORDER BY until LIMIT " + std::to_string(most_purged) + ";\n");
 }
 

@@ -34,14 +34,14 @@ void look_at_replica(bool replicates, Found& found) {
 }
 
 // What connect() refuses, but for the tables.
-void look_at_refusals(const Hello& hello, Found& found) {
-  if (hello.too_old())
-    found.danger("mariadb.version", name_of(hello) + " is too old: leases need MariaDB 10.6 or MySQL 8.0",
+void look_at_refusals(const ServerProbe& probe, Found& found) {
+  if (probe.too_old())
+    found.danger("mariadb.version", name_of(probe) + " is too old: leases need MariaDB 10.6 or MySQL 8.0",
                  "use a later one");
-  if (!hello.is("read_only", "OFF"))
+  if (!probe.is("read_only", "OFF"))
     found.danger("mariadb.read-only", "the server is read-only: no lease can be written down",
                  "name the primary");
-  if (hello.logs_statements())
+  if (probe.logs_statements())
     found.danger("mariadb.binlog-format", "the binary log is kept by statements, which cannot carry leases",
                  "set binlog_format = ROW or MIXED");
 }
@@ -55,19 +55,19 @@ const char* topic_of(Flaw flaw) {
   return "";
 }
 
-void look_at_tables(const Depth& depth, const Hello& hello, const Site& site, Found& found) {
+void look_at_tables(const Depth& depth, const ServerProbe& probe, const StoreConfig& config, Found& found) {
   const std::string init = "holdfast init";
-  if (!hello.wrong.empty())
-    found.danger(topic_of(hello.flaw), hello.wrong, "make it as docs/stores/mariadb.md describes it");
+  if (!probe.wrong.empty())
+    found.danger(topic_of(probe.flaw), probe.wrong, "make it as docs/stores/mariadb.md describes it");
   // Who lacks every grant on a table does not see it.
-  else if (!hello.missing.empty() && depth.lacks.empty())
+  else if (!probe.missing.empty() && depth.lacks.empty())
     found.warn("mariadb.tables",
-               "what keeps leases is not there, or not all of it (\"" + site.tables.name() +
+               "what keeps leases is not there, or not all of it (\"" + config.tables.name() +
                    "\" and what lies beside it)",
                init);
-  if (!hello.wrong_jobs.empty())
-    found.note("mariadb.jobs", "no jobs are kept: " + hello.wrong_jobs, "mend that table; leases do without");
-  else if (hello.missing.empty() && !hello.missing_jobs.empty())
+  if (!probe.wrong_jobs.empty())
+    found.note("mariadb.jobs", "no jobs are kept: " + probe.wrong_jobs, "mend that table; leases do without");
+  else if (probe.missing.empty() && !probe.missing_jobs.empty())
     found.note("mariadb.jobs",
                "the tables of jobs are not there, or this user has no grant on them; leases do without",
                init + ", and the grants of docs/stores/mariadb.md");
@@ -138,51 +138,51 @@ bool is_powerful(std::string_view grant) {
 
 }  // namespace
 
-std::vector<Finding> findings_of(const Hello& hello, const Site& site) {
+std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config) {
   Found found;
-  if (!hello.is("innodb_flush_log_at_trx_commit", "1"))
+  if (!probe.is("innodb_flush_log_at_trx_commit", "1"))
     found.warn("mariadb.flush-log",
                "innodb_flush_log_at_trx_commit is not 1: a crash of the server's machine can lose leases and "
                "tokens",
                "set innodb_flush_log_at_trx_commit = 1");
-  if (hello.is("log_bin", "ON") && !hello.is("sync_binlog", "1"))
+  if (probe.is("log_bin", "ON") && !probe.is("sync_binlog", "1"))
     found.warn(
         "mariadb.sync-binlog",
         "sync_binlog is not 1: after a crash of the server's machine its replicas may not have the last "
         "leases",
         "set sync_binlog = 1");
-  if (hello.is("wsrep_on", "ON"))
+  if (probe.is("wsrep_on", "ON"))
     found.warn(
         "mariadb.galera",
         "this is a node of a Galera cluster: nodes that are parted can both grant; let all clients use "
         "one node",
         "let all clients use one node");
-  look_at_replica(hello.replicates, found);
-  if (hello.clock_stands)
+  look_at_replica(probe.replicates, found);
+  if (probe.clock_stands)
     found.warn("mariadb.sysdate",
                "sysdate_is_now is on: an acquire that waited for a row may be granted too late",
                "start the server without sysdate-is-now");
-  if (site.tables.darwin())
+  if (config.tables.darwin())
     found.warn("mariadb.layout",
                "layout=darwin: times are local ones in whole seconds, and a Java node can take a lease over "
                "when its zone changes the clock",
                "move on to the native layout when the last Java process has gone");
-  look_at_refusals(hello, found);
+  look_at_refusals(probe, found);
   found.tell_all();
   return found.take();
 }
 
-std::vector<Finding> findings_of(const Depth& depth, const Hello& hello, const Site& site) {
+std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe, const StoreConfig& config) {
   Found found;
-  look_at_tables(depth, hello, site, found);
-  look_at_replica(depth.replicates && !hello.replicates, found);
+  look_at_tables(depth, probe, config, found);
+  look_at_replica(depth.replicates && !probe.replicates, found);
   look_at_replicas(depth, found);
   look_at_group(depth, found);
   // MariaDB tells it to everybody.
-  if (depth.source_untold && !hello.mariadb())
+  if (depth.source_untold && !probe.mariadb())
     found.note("mariadb.unseen", "whether it is a replica was not told: this user lacks REPLICATION CLIENT",
                "ask again as a user who has it");
-  if (hello.is("log_bin", "ON") && !sees_replicas(depth))
+  if (probe.is("log_bin", "ON") && !sees_replicas(depth))
     found.note("mariadb.unseen",
                "whether it has replicas, and whether they confirm, was not told: this user lacks PROCESS",
                "ask again as a user who has it");
@@ -198,7 +198,7 @@ std::vector<Finding> findings_of(const Depth& depth, const Hello& hello, const S
                "a higher MAX_USER_CONNECTIONS of the user, or max_connections, or fewer clients");
   const std::string cluster = either(depth.status, "wsrep_cluster_status", ""),
                     state = either(depth.status, "wsrep_local_state_comment", "");
-  if (hello.is("wsrep_on", "ON") && (cluster != "Primary" || state != "Synced"))
+  if (probe.is("wsrep_on", "ON") && (cluster != "Primary" || state != "Synced"))
     found.warn("mariadb.galera-state",
                "this node of the cluster is not in step: " + printable(cluster) + ", " + printable(state),
                "use another node until it is");
@@ -214,9 +214,9 @@ std::vector<Finding> findings_of(const Depth& depth, const Hello& hello, const S
   return found.take();
 }
 
-std::string name_of(const Hello& hello) {
-  return (hello.mariadb() ? "MariaDB " : "MySQL ") +
-         printable(hello.version.substr(0, hello.version.find('-')));
+std::string name_of(const ServerProbe& probe) {
+  return (probe.mariadb() ? "MariaDB " : "MySQL ") +
+         printable(probe.version.substr(0, probe.version.find('-')));
 }
 
 }  // namespace holdfast::mariadb

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "holdfast/rows.h"
-#include "stores/mariadb/hello.h"
-#include "stores/mariadb/site.h"
+#include "stores/mariadb/probe.h"
+#include "stores/mariadb/config.h"
 
 namespace holdfast::mariadb {
 
@@ -28,11 +28,11 @@ struct Depth {
 };
 
 // What every client finds.
-std::vector<Finding> findings_of(const Hello& hello, const Site& site);
+std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config);
 // What a diagnosis finds besides.
-std::vector<Finding> findings_of(const Depth& depth, const Hello& hello, const Site& site);
+std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe, const StoreConfig& config);
 
 // For people: "MariaDB 10.11.14".
-std::string name_of(const Hello& hello);
+std::string name_of(const ServerProbe& probe);
 
 }  // namespace holdfast::mariadb

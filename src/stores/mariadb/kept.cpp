@@ -28,7 +28,7 @@ Seen seen_in(std::span<const Answer> answers, const std::vector<std::string_view
     const Answer& a = answers[rows];
     Kept& k = kept(a, i);
     k.known = true;
-    k.record.holder = a.text(i, 1);
+    k.record.owner = a.text(i, 1);
     k.record.since = a.moment(i, 2).value_or(Micros::zero());
     k.record.end = a.moment(i, 3);
     k.record.token = Token{static_cast<std::uint64_t>(a.number(i, 4))};
@@ -37,7 +37,7 @@ Seen seen_in(std::span<const Answer> answers, const std::vector<std::string_view
     const Answer& a = answers[queue];
     Kept& k = kept(a, i);
     k.record.queue.push_back({.client = std::string(a.text(i, 1)),
-                              .holder = std::string(a.text(i, 2)),
+                              .owner = std::string(a.text(i, 2)),
                               .until = Micros(a.number(i, 3))});
     k.tickets.emplace(a.text(i, 1), a.number(i, 4));
     k.last_ticket = std::max(k.last_ticket, a.number(i, 4));

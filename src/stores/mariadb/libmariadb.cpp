@@ -28,7 +28,7 @@ Status load_libmariadb() {
     mysql_server_init(0, nullptr, nullptr);
     ::sigaction(SIGPIPE, &before, nullptr);
   });
-  return ok();
+  return Status{};
 }
 
 }  // namespace holdfast::mariadb

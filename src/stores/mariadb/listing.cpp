@@ -9,7 +9,7 @@
 #include "stores/mariadb/sql/history.sql.h"
 #include "stores/mariadb/sql/leases.sql.h"
 #include "stores/mariadb/sql/places.sql.h"
-#include "stores/mariadb/store.h"
+#include "stores/mariadb/store_connection.h"
 #include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {
@@ -26,13 +26,13 @@ Micros moment(const Answer& a, std::size_t row, std::size_t column) {
 void take_leases(const Answer& a, Page& page) {
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
     const Row row{.token = a.number(i, 2),
-                  .holder = a.text(i, 1),
+                  .owner = a.text(i, 1),
                   .end = a.moment(i, 3),
                   .now = Micros(a.number(i, 8))};
     Reply reply;
     answer(reply, Verdict::busy, row);
     page.leases.push_back({.key = std::string(a.text(i, 0)),
-                           .holder = reply.holder,
+                           .owner = reply.owner,
                            .token = reply.token,
                            .remaining = reply.remaining,
                            .since = moment(a, i, 4),
@@ -46,7 +46,7 @@ void take_places(const Answer& a, Page& page) {
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
     page.places.push_back({.key = std::string(a.text(i, 0)),
                            .client = std::string(a.text(i, 1)),
-                           .holder = std::string(a.text(i, 2)),
+                           .owner = std::string(a.text(i, 2)),
                            .remaining = remaining(a.moment(i, 3), Micros(a.number(i, 4)))});
   }
 }
@@ -56,7 +56,7 @@ void take_log(const Answer& a, Page& page) {
     page.log.push_back({.at = moment(a, i, 0),
                         .key = std::string(a.text(i, 1)),
                         .event = std::string(a.text(i, 2)),
-                        .holder = std::string(a.text(i, 3)),
+                        .owner = std::string(a.text(i, 3)),
                         .token = Token{static_cast<std::uint64_t>(a.number(i, 4))},
                         .by = std::string(a.text(i, 5)),
                         .reason = std::string(a.text(i, 6))});
@@ -71,11 +71,11 @@ Error looking_failed(Error error) {
 
 }  // namespace
 
-Result<Page> MariaStore::list(const Query& query, Instant until) {
+Result<Page> MariaStoreConnection::list(const Query& query, Instant until) {
   Page page;
   try {
     ready(until);
-    const Tables& tables = site_->tables;
+    const Tables& tables = config_->tables;
     const bool leases = query.what == Query::What::leases, log = query.what == Query::What::log;
     const char* const alias = log ? "g" : !leases ? "w" : tables.darwin() ? "x" : "l";
     const std::string column = std::string(alias) + ".`key`";
@@ -98,7 +98,7 @@ Result<Page> MariaStore::list(const Query& query, Instant until) {
                                {"grace", std::to_string(darwin_grace.count())},
                                {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),
                          until);
-    if (answers.trouble) raise(statement_error(*answers.trouble, site_->name));
+    if (answers.trouble) throw_failure(statement_error(*answers.trouble, config_->name));
     switch (query.what) {
       case Query::What::leases: take_leases(answers.back(), page); break;
       case Query::What::places: take_places(answers.back(), page); break;
@@ -110,16 +110,16 @@ Result<Page> MariaStore::list(const Query& query, Instant until) {
   return page;
 }
 
-Result<Traits> MariaStore::examine(Instant until) {
+Result<Traits> MariaStoreConnection::examine(Instant until) {
   Traits traits;
-  traits.name = hello_.mariadb() ? "mariadb" : "mysql";
+  traits.name = probe_.mariadb() ? "mariadb" : "mysql";
   traits.resolution = Millis(1);
   try {
     ready(until);
-    hello_ = say_hello(*connection_, *site_, until);
-    traits.findings = findings_of(hello_, *site_);
+    probe_ = probe_server(*connection_, *config_, until);
+    traits.findings = findings_of(probe_, *config_);
     traits.grade = core::grade_of('B', traits.findings);
-    core::hush(traits.findings, site_->accepted());
+    core::hush(traits.findings, config_->accepted());
   } catch (const Failure& failure) {
     return looking_failed(failure.error());
   }

@@ -36,13 +36,13 @@ Status read_address(const Url& url, Options& options) {
   if (!address->host.empty()) options.host = std::move(address->host);
   if (address->port != 0) options.port = address->port;
   options.database = std::move(address->path);
-  return ok();
+  return Status{};
 }
 
 Status read_parameter(const std::string& name, const std::string& value, const Url& url, Options& options) {
   const auto shown = [&](const std::string& text) { return at_end(url) ? printable(text) : "***"; };
   const auto only = [&](const char* right) -> Status {
-    if (value == right) return ok();
+    if (value == right) return Status{};
     return invalid(name + "=" + shown(value) + " means nothing; write " + name + "=" + right);
   };
   if (name == "table") {
@@ -71,18 +71,18 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   } else {
     return invalid("\"" + shown(name) + "\" is not a parameter of " + url.scheme + ": " + known);
   }
-  return ok();
+  return Status{};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<Origin>> open_url(const Url& url) {
+Result<std::shared_ptr<Store>> open_url(const Url& url) {
   Options options{.mysql = url.scheme == "mysql"};
   if (Status s = read_address(url, options); !s) return std::move(s).error();
   for (const auto& [name, value] : url.parameters) {
     if (Status s = read_parameter(name, value, url, options); !s) return std::move(s).error();
   }
-  return origin(std::move(options));
+  return store(std::move(options));
 }
 
 }  // namespace holdfast::mariadb

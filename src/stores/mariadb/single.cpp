@@ -2,7 +2,7 @@
 // One request in one text: sql/acquire.sql, renew.sql, release.sql, and look.sql behind each.
 #include <algorithm>
 
-#include "stores/mariadb/store.h"
+#include "stores/mariadb/store_connection.h"
 #include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {
@@ -15,19 +15,19 @@ using core::Row;
 using rows::is_theirs;
 
 struct LookColumn {
-  enum : std::size_t { now_us, token, holder, until_us, ahead };
+  enum : std::size_t { now_us, token, owner, until_us, ahead };
 };
 
 Row row_in(const Answer& a) {
   return {.token = a.number(0, LookColumn::token),
-          .holder = a.text(0, LookColumn::holder),
+          .owner = a.text(0, LookColumn::owner),
           .end = a.moment(0, LookColumn::until_us),
           .now = Micros(a.number(0, LookColumn::now_us))};
 }
 
 }  // namespace
 
-MariaStore::Settled MariaStore::settle(Call& call, std::size_t i, Millis patience) {
+MariaStoreConnection::Settled MariaStoreConnection::settle(Call& call, std::size_t i, Millis patience) {
   const Request& r = call.requests[i];
   const bool acquires = r.verb == Verb::acquire;
   if (r.verb == Verb::evict || (r.verb == Verb::release && r.place > Millis::zero())) return Settled::not_yet;
@@ -41,8 +41,8 @@ MariaStore::Settled MariaStore::settle(Call& call, std::size_t i, Millis patienc
                                     look_,
                                 {{"ahead", acquires ? with(ahead_, named(r)) : "0"},
                                  {"key", hex(r.key.text)},
-                                 {"holder", hex(r.holder.text)},
-                                 {"token", std::to_string(number(r.token))},
+                                 {"holder", hex(r.owner.text)},
+                                 {"token", std::to_string(to_number(r.token))},
                                  {"ttl", digits(length_of(r.ttl))},
                                  {"start", r.extend ? "locked_until" : "SYSDATE(6)"},
                                  {"void_after", std::to_string(void_after(call.until))},
@@ -52,13 +52,13 @@ MariaStore::Settled MariaStore::settle(Call& call, std::size_t i, Millis patienc
   // Each statement but the look is committed when it is done.
   const bool done = std::any_of(answers.each.begin(), answers.each.end(),
                                 [](const Answer& answer) { return answer.affected > 0; });
-  if (answers.trouble && done) raise({Errc::in_doubt, site_->name + ": " + answers.trouble->text});
+  if (answers.trouble && done) throw_failure({Errc::in_doubt, config_->name + ": " + answers.trouble->text});
   if (const Settled settled = check(answers.trouble); settled != Settled::yes) return settled;
   offset_.learn(sent, BootClock::now(), Micros(answers.back().number(0, LookColumn::now_us)));
   return take(r, call.replies[i], answers);
 }
 
-MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answers& answers) {
+MariaStoreConnection::Settled MariaStoreConnection::take(const Request& r, Reply& reply, const Answers& answers) {
   Row row = row_in(answers.back());
   for (std::size_t k = 0; k + 1 < answers.each.size(); ++k) {
     if (answers[k].affected == 0) continue;
@@ -66,8 +66,8 @@ MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answe
     const auto given = static_cast<std::int64_t>(answers[k].insert_id);
     if (released) {
       row = {.token = given, .now = row.now};
-    } else if (row.token != given || row.holder != r.holder.text || !row.live()) {  // and is over already
-      row = {.token = given, .holder = r.holder.text, .end = row.now, .now = row.now};
+    } else if (row.token != given || row.owner != r.owner.text || !row.live()) {  // and is over already
+      row = {.token = given, .owner = r.owner.text, .end = row.now, .now = row.now};
     }
     answer(reply, released ? Verdict::released : Verdict::granted, row);
     put(known_, r.key.text);
@@ -76,7 +76,7 @@ MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answe
   const bool absent = answers.back().is_null(0, LookColumn::token);
   if (const auto known = known_.find(r.key.text); absent && known != known_.end()) known_.erase(known);
   if (r.verb == Verb::acquire) {
-    const bool taken = row.live() && row.holder != r.holder.text;
+    const bool taken = row.live() && row.owner != r.owner.text;
     if (!taken || r.place > Millis::zero()) return Settled::not_yet;
     answer(reply, Verdict::busy, row);
     reply.ahead = static_cast<std::uint32_t>(answers.back().number(0, LookColumn::ahead));
@@ -88,16 +88,16 @@ MariaStore::Settled MariaStore::take(const Request& r, Reply& reply, const Answe
   return Settled::yes;
 }
 
-Values MariaStore::named(const Request& r) const {
-  return {{"key", site_->tables.key(r.key.text)}, {"client", hex(site_->client)}};
+Values MariaStoreConnection::named(const Request& r) const {
+  return {{"key", config_->tables.key(r.key.text)}, {"client", hex(config_->client)}};
 }
 
-void MariaStore::answer_locked(Call& call, std::size_t i) {
+void MariaStoreConnection::answer_locked(Call& call, std::size_t i) {
   const Answers answers =
       connection_->run(with(with(look_, {{"ahead", ahead_}}), named(call.requests[i])), call.until);
-  if (check(answers.trouble) != Settled::yes) raise(statement_error(*answers.trouble, site_->name));
+  if (check(answers.trouble) != Settled::yes) throw_failure(statement_error(*answers.trouble, config_->name));
   // Darwin's table has a say in it too.
-  answer_as_seen(call, i, row_in(answers.back()), !site_->tables.darwin());
+  answer_as_seen(call, i, row_in(answers.back()), !config_->tables.darwin());
 }
 
 }  // namespace holdfast::mariadb

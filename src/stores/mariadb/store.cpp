@@ -1,83 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mariadb/store.h"
-
-#include <algorithm>
-
-#include "base/text.h"
-#include "stores/mariadb/sql/acquire.sql.h"
-#include "stores/mariadb/sql/ahead.sql.h"
-#include "stores/mariadb/sql/begin.sql.h"
-#include "stores/mariadb/sql/look.sql.h"
-#include "stores/mariadb/sql/make.sql.h"
-#include "stores/mariadb/sql/read.sql.h"
-#include "stores/mariadb/sql/release.sql.h"
-#include "stores/mariadb/sql/renew.sql.h"
+#include "base/random.h"
+#include "holdfast/mariadb.h"
+#include "stores/mariadb/engine.h"
+#include "stores/mariadb/libmariadb.h"
+#include "stores/mariadb/config.h"
+#include "stores/mariadb/admin.h"
+#include "stores/mariadb/store_connection.h"
+#include "stores/mariadb/topics.h"
 
 namespace holdfast::mariadb {
 namespace {
 
-// A statement that may have to wait for a row.
-std::string waiting(const Tables& tables, std::string_view sql) { return "{patience}" + tables.expand(sql); }
+class MariaStore final : public Store {
+ public:
+  MariaStore(Options options, Tables tables)
+      : config_(std::make_shared<const StoreConfig>(std::move(options), std::move(tables), random_hex(16))) {}
+
+  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override { return made<StoreConnection, MariaStoreConnection>(until); }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    return made<JobEngine, MariaEngine>(until);
+  }
+
+  std::unique_ptr<StoreAdmin> admin() override { return std::make_unique<MariaStoreAdmin>(config_); }
+
+  Result<std::shared_ptr<Store>> in(std::string_view table) override {
+    Options options = config_->options;
+    options.table = table;
+    return store(std::move(options));
+  }
+
+  std::string name() const override { return config_->name; }
+  const std::string& client() const noexcept override { return config_->client; }
+
+ private:
+  template <class Out, class Made>
+  Result<std::unique_ptr<Out>> made(Instant until) {
+    try {
+      return std::unique_ptr<Out>(std::make_unique<Made>(config_, until));
+    } catch (const Failure& failure) {
+      Error error = failure.error();
+      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
+    }
+  }
+
+  const std::shared_ptr<const StoreConfig> config_;
+};
+
+Status check(const Options& o) {
+  const std::string scheme = o.mysql ? "mysql" : "mariadb";
+  const auto invalid = [&](std::string text) {
+    return Error{Errc::invalid, scheme + ": " + std::move(text)};
+  };
+  if (o.host.empty() && o.socket.empty()) return invalid("names no host");
+  if (Status s = core::check_topics(o.accept, known_topics); !s) return s;
+  if (o.database.empty()) return invalid("names no database; write " + scheme + "://user@host/database");
+  if (!o.socket.empty() && o.tls) return invalid("a Unix socket needs no TLS");
+  if (o.ssl_cert.empty() != o.ssl_key.empty())
+    return invalid("ssl-cert and ssl-key are given both or not at all");
+  const bool certificates = !o.ssl_ca.empty() || !o.ssl_cert.empty();
+  if (certificates && !o.tls && (!o.socket.empty() || is_local(o.host)))
+    return invalid(
+        "certificates are for TLS, which a server of this machine is not asked for; add tls=require");
+  return Status{};
+}
 
 }  // namespace
 
-MariaStore::MariaStore(std::shared_ptr<const Site> site, Instant until)
-    : site_(std::move(site)),
-      acquire_(waiting(site_->tables, acquire_sql)),
-      make_(waiting(site_->tables, make_sql)),
-      renew_(waiting(site_->tables, renew_sql)),
-      release_(waiting(site_->tables, release_sql)),
-      look_(site_->tables.expand(look_sql)),
-      ahead_(site_->tables.expand(ahead_sql)),
-      read_(site_->tables.expand(begin_sql) + site_->tables.expand(read_sql)) {
-  connect(until);
-}
-
-void MariaStore::connect(Instant until) {
-  auto connection = std::make_unique<Connection>(*site_, until);
-  Hello hello = say_hello(*connection, *site_, until);
-  require_complete(hello, *site_);
-  offset_ = {};
-  offset_.learn(hello.asked, hello.answered, hello.now);
-  hello_ = std::move(hello);
-  connection_ = std::move(connection);
-}
-
-std::optional<Error> MariaStore::misfit(const Request& r) const {
-  const bool darwin = site_->tables.darwin();
-  const auto too_long = [&](std::string_view text, std::size_t longest, const char* unit,
-                            const char* column) {
-    return does_not_fit(text, longest, unit, column, site_->tables.called("locks"));
-  };
-  if ((darwin ? rows::letters_in(r.key.text) : r.key.text.size()) > hello_.longest_key)
-    return too_long(r.key.text, hello_.longest_key, darwin ? "letters" : "bytes", "key");
-  if (r.verb == Verb::acquire && r.holder.text.size() > hello_.longest_holder)
-    return too_long(r.holder.text, hello_.longest_holder, "bytes", "locked_by");
-  return std::nullopt;
-}
-
-std::string MariaStore::wait_at_most(Millis patience) const {
-  // MySQL has no such word; there a locked row is waited for a second, as hello.sql says.
-  if (!hello_.mariadb()) return {};
-  const std::string ms = std::to_string(1000 + std::clamp(patience, Millis(1), longest_patience).count());
-  return "SET STATEMENT max_statement_time = 0." + ms.substr(1) + " FOR ";
-}
-
-MariaStore::Settled MariaStore::check(const std::optional<Trouble>& trouble) const {
-  if (!trouble) return Settled::yes;
-  if (was_overtaken(trouble->code)) return Settled::not_yet;
-  if (was_locked(trouble->code)) return Settled::in_the_way;
-  Error error = statement_error(*trouble, site_->name);
-  if (was_about_values(trouble->code)) throw rows::NotTaken(std::move(error));
-  raise(std::move(error));
-}
-
-std::vector<core::Wave> MariaStore::waves_of(std::span<const Request> requests) const {
-  if (!site_->tables.darwin()) return core::waves(requests);
-  // Which keys are one is the collation's to say: each travels alone, in the order given.
-  std::vector<core::Wave> waves;
-  for (std::size_t i = 0; i < requests.size(); ++i) waves.push_back({i});
-  return waves;
+Result<std::shared_ptr<Store>> store(Options options) {
+  if (Status s = check(options); !s) return std::move(s).error();
+  if (options.table.empty()) options.table = options.layout == Layout::darwin ? "DARWIN_LOCK" : "locks";
+  auto tables = Tables::named(options.table, options.layout);
+  if (!tables) return std::move(tables).error();
+  if (Status s = load_libmariadb(); !s) return std::move(s).error();
+  return std::shared_ptr<Store>(std::make_shared<MariaStore>(std::move(options), *std::move(tables)));
 }
 
 }  // namespace holdfast::mariadb

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/fill_in.h"
+#include "base/substitute.h"
 #include "base/text.h"
 #include "stores/mariadb/words.h"
 
@@ -87,11 +87,11 @@ std::string Tables::put_in(std::string_view word) const {
 }
 
 std::string Tables::expand(std::string_view sql) const {
-  return fill_in(without_comments(sql), [this](std::string_view word) { return put_in(word); });
+  return substitute(without_comments(sql), [this](std::string_view word) { return put_in(word); });
 }
 
 std::string Tables::expand_for_people(std::string_view sql, const std::string& key_type) const {
-  return fill_in(sql, [&](std::string_view word) { return word == "key_type" ? key_type : put_in(word); });
+  return substitute(sql, [&](std::string_view word) { return word == "key_type" ? key_type : put_in(word); });
 }
 
 }  // namespace holdfast::mariadb

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/fill_in.h"
+#include "base/substitute.h"
 
 namespace holdfast::mariadb {
 
@@ -28,7 +28,7 @@ std::string datetime(std::optional<Micros> moment) {
 }
 
 std::string with(std::string_view statement, const Values& values) {
-  return fill_in(statement, [&](std::string_view word) {
+  return substitute(statement, [&](std::string_view word) {
     const auto found =
         std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.first == word; });
     return found != values.end() ? found->second : "{" + std::string(word) + "}";

@@ -17,13 +17,13 @@ void add(std::string& rows, std::initializer_list<std::string> values) {
   rows += ")";
 }
 
-std::string digits_of(Token token) { return std::to_string(number(token)); }
+std::string digits_of(Token token) { return std::to_string(to_number(token)); }
 
 }  // namespace
 
 void Writes::lease(std::string_view key, const core::Record& r, bool known) {
   const std::string name = tables_.key(key);
-  const std::string values[] = {r.holder.empty() ? "NULL" : hex(r.holder),
+  const std::string values[] = {r.owner.empty() ? "NULL" : hex(r.owner),
                                 r.since == Micros::zero() ? "NULL" : datetime(r.since), datetime(r.end),
                                 digits_of(r.token)};
   if (!known) return add(made_, {name, values[0], values[1], values[2], values[3]});
@@ -39,7 +39,7 @@ void Writes::facts(std::string_view key, const core::Record& r) {
 }
 
 void Writes::place(std::string_view key, const core::Place& place, std::int64_t ticket) {
-  add(places_, {tables_.key(key), hex(place.client), hex(place.holder), std::to_string(ticket),
+  add(places_, {tables_.key(key), hex(place.client), hex(place.owner), std::to_string(ticket),
                 datetime(place.until)});
 }
 
@@ -54,7 +54,7 @@ void Writes::no_old_places(std::string_view key, std::string_view client, Micros
 }
 
 void Writes::log(const LogRow& row) {
-  add(log_, {datetime(row.at), tables_.key(row.key), hex(row.event), hex(row.holder), digits_of(row.token),
+  add(log_, {datetime(row.at), tables_.key(row.key), hex(row.event), hex(row.owner), digits_of(row.token),
              hex(row.by), hex(row.reason)});
 }
 

@@ -38,7 +38,7 @@ Reply Database::apply(const Request& request, const std::string& client) {
 
 void Database::ring(const std::string& client, std::string_view key) {
   if (ring_) return ring_(client, std::string(key));
-  if (const auto bell = bells_.find(client); bell != bells_.end()) eventfd_write(bell->second, 1);
+  if (const auto listener = listeners_.find(client); listener != listeners_.end()) eventfd_write(listener->second, 1);
 }
 
 Page Database::list(const Query& q) {
@@ -59,13 +59,13 @@ Page Database::list(const Query& q) {
     if (q.what == Query::What::places) {
       for (const Place& p : record.queue) {
         if (page.places.size() == q.limit) return page;
-        page.places.push_back({key, p.client, p.holder, core::remaining(p.until, now)});
+        page.places.push_back({key, p.client, p.owner, core::remaining(p.until, now)});
       }
       continue;
     }
-    if (!q.free && !q.exact && record.holder.empty() && record.queue.empty()) continue;
+    if (!q.free && !q.exact && record.owner.empty() && record.queue.empty()) continue;
     page.leases.push_back({.key = key,
-                           .holder = record.holder,
+                           .owner = record.owner,
                            .token = record.token,
                            .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
                            .ttl = record.live(now) ? record.ttl : std::nullopt,
@@ -85,7 +85,7 @@ Purged Database::purge(const Purge& what) {
   purged.keys = std::erase_if(records_, [&](const auto& entry) {
     const Record& record = entry.second;
     // Not one whose token is ahead of the clock: all new keys would have to start behind it.
-    const bool behind = number(record.token) < static_cast<std::uint64_t>(wall.count());
+    const bool behind = to_number(record.token) < static_cast<std::uint64_t>(wall.count());
     const bool free = record.end && *record.end <= earlier(now, what.free_for);
     const bool goes = free && record.queue.empty() && behind;
     if (goes) purged_ = std::max(purged_, record.token);

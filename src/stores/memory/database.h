@@ -22,8 +22,8 @@ class Database {
   Page list(const Query& query);
   Purged purge(const Purge& what);
   void on_ring(std::function<void(const std::string&, const std::string&)> ring) { ring_ = std::move(ring); }
-  void connect_bell(const std::string& client, int fd) { bells_[client] = fd; }
-  void disconnect_bell(const std::string& client) { bells_.erase(client); }
+  void connect_listener(const std::string& client, int fd) { listeners_[client] = fd; }
+  void disconnect_listener(const std::string& client) { listeners_.erase(client); }
   Micros now() const { return clocks_.expiry(); }
   Micros wall() const { return clocks_.wall(); }
 
@@ -46,7 +46,7 @@ class Database {
   Jobs jobs_;
   Ticks ticks_;
   std::uint64_t last_job_ = 0;
-  std::map<std::string, int> bells_;
+  std::map<std::string, int> listeners_;
   std::function<void(const std::string&, const std::string&)> ring_;
 };
 

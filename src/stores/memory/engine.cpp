@@ -20,7 +20,7 @@ bool matches(const JobRow& row, const JobQuery& q) {
 
 void MemoryEngine::transact(Access, Instant until, const std::function<void()>& work) {
   const std::lock_guard lock(database_->mutex());
-  if (database_->now() > until.time_since_epoch()) raise({Errc::unavailable, "the request came too late"});
+  if (database_->now() > until.time_since_epoch()) throw_failure({Errc::unavailable, "the request came too late"});
   work();
 }
 
@@ -114,10 +114,10 @@ std::uint64_t MemoryEngine::erase_over(Micros finished_before, std::size_t limit
 
 Reply MemoryEngine::lease(const Request& request) { return database_->apply(request, client_); }
 
-std::string MemoryEngine::lock_holder(Key lock) {
+std::string MemoryEngine::lock_owner(Key lock) {
   const Page page = database_->list({.prefix = lock.text, .exact = true});
   const bool held = !page.leases.empty() && page.leases.front().remaining > Millis::zero();
-  return held ? page.leases.front().holder : std::string();
+  return held ? page.leases.front().owner : std::string();
 }
 
 std::optional<rows::TickRecord> MemoryEngine::tick_of(std::string_view name) {

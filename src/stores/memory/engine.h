@@ -36,7 +36,7 @@ class MemoryEngine final : public rows::RowEngine {
   std::uint64_t erase_over(Micros finished_before, std::size_t limit) override;
 
   Reply lease(const Request& request) override;
-  std::string lock_holder(Key lock) override;
+  std::string lock_owner(Key lock) override;
 
   std::optional<rows::TickRecord> tick_of(std::string_view name) override;
   void put_tick(std::string_view name, const rows::TickRecord& tick) override;

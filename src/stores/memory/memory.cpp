@@ -21,21 +21,21 @@ Finding one_process_only() {
           .advice = "give a store that others reach too"};
 }
 
-class EventBell final : public Bell {
+class EventListener final : public StoreListener {
  public:
-  EventBell(std::shared_ptr<Database> database, std::string client)
+  EventListener(std::shared_ptr<Database> database, std::string client)
       : database_(std::move(database)),
         client_(std::move(client)),
         fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     const std::lock_guard lock(database_->mutex());
-    database_->connect_bell(client_, fd_.get());
+    database_->connect_listener(client_, fd_.get());
   }
-  ~EventBell() override {
+  ~EventListener() override {
     const std::lock_guard lock(database_->mutex());
-    database_->disconnect_bell(client_);
+    database_->disconnect_listener(client_);
   }
   int fd() const noexcept override { return fd_.get(); }
-  Result<std::vector<std::string>> rung() override {
+  Result<std::vector<std::string>> ready() override {
     eventfd_t count = 0;
     eventfd_read(fd_.get(), &count);
     return std::vector<std::string>{};
@@ -47,9 +47,9 @@ class EventBell final : public Bell {
   const Fd fd_;
 };
 
-class MemoryStore final : public Store {
+class MemoryStoreConnection final : public StoreConnection {
  public:
-  MemoryStore(std::shared_ptr<Database> database, std::string client)
+  MemoryStoreConnection(std::shared_ptr<Database> database, std::string client)
       : database_(std::move(database)), client_(std::move(client)) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
@@ -57,7 +57,7 @@ class MemoryStore final : public Store {
     if (database_->now() > until.time_since_epoch())
       return Error{Errc::unavailable, "the request came too late"};
     for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = database_->apply(requests[i], client_);
-    return ok();
+    return Status{};
   }
   Result<Page> list(const Query& query, Instant) override {
     const std::lock_guard lock(database_->mutex());
@@ -70,7 +70,7 @@ class MemoryStore final : public Store {
                   .grade = 'D',
                   .findings = {one_process_only()}};
   }
-  std::unique_ptr<Bell> bell() override { return std::make_unique<EventBell>(database_, client_); }
+  std::unique_ptr<StoreListener> listener() override { return std::make_unique<EventListener>(database_, client_); }
 
  private:
   const std::shared_ptr<Database> database_;
@@ -78,9 +78,9 @@ class MemoryStore final : public Store {
 };
 
 // There are no tables to make.
-class MemorySteward final : public Steward {
+class MemoryStoreAdmin final : public StoreAdmin {
  public:
-  explicit MemorySteward(std::shared_ptr<Database> database) : database_(std::move(database)) {}
+  explicit MemoryStoreAdmin(std::shared_ptr<Database> database) : database_(std::move(database)) {}
 
   Result<std::vector<std::string>> plan(Instant) override { return std::vector<std::string>{}; }
   Result<std::vector<std::string>> init(Instant) override { return std::vector<std::string>{}; }
@@ -96,19 +96,19 @@ class MemorySteward final : public Steward {
   const std::shared_ptr<Database> database_;
 };
 
-class MemoryOrigin final : public Origin {
+class MemoryStore final : public Store {
  public:
-  explicit MemoryOrigin(std::shared_ptr<Database> database)
+  explicit MemoryStore(std::shared_ptr<Database> database)
       : database_(std::move(database)), client_(random_hex(16)) {}
 
-  Result<std::unique_ptr<Store>> connect(Instant) override {
-    return std::unique_ptr<Store>(std::make_unique<MemoryStore>(database_, client_));
+  Result<std::unique_ptr<StoreConnection>> connect(Instant) override {
+    return std::unique_ptr<StoreConnection>(std::make_unique<MemoryStoreConnection>(database_, client_));
   }
-  std::unique_ptr<Steward> steward() override { return std::make_unique<MemorySteward>(database_); }
+  std::unique_ptr<StoreAdmin> admin() override { return std::make_unique<MemoryStoreAdmin>(database_); }
   Result<std::unique_ptr<JobEngine>> jobs(Instant) override {
     return std::unique_ptr<JobEngine>(std::make_unique<MemoryEngine>(database_, client_));
   }
-  Result<std::shared_ptr<Origin>> in(std::string_view) override {
+  Result<std::shared_ptr<Store>> in(std::string_view) override {
     return Error{Errc::invalid, "memory: has no tables; open another one instead"};
   }
   std::string name() const override { return "memory:"; }
@@ -131,8 +131,8 @@ void on_ring(Database& database, std::function<void(const std::string&, const st
   database.on_ring(std::move(ring));
 }
 
-std::shared_ptr<Origin> origin(std::shared_ptr<Database> database) {
-  return std::make_shared<MemoryOrigin>(std::move(database));
+std::shared_ptr<Store> store(std::shared_ptr<Database> database) {
+  return std::make_shared<MemoryStore>(std::move(database));
 }
 
 }  // namespace holdfast::memory

@@ -5,7 +5,7 @@
 
 namespace holdfast::mongodb {
 
-void read_hello(View answer, Facts& facts) {
+void read_probe(View answer, Facts& facts) {
   facts.arbiters.clear();
   for (const std::string_view arbiter : answer.texts("arbiters")) facts.arbiters.emplace_back(arbiter);
   facts.processes.emplace_back(answer["topologyVersion"].object_id("processId"));

@@ -6,7 +6,7 @@
 
 namespace holdfast::mongodb {
 
-void read_hello(View answer, Facts& facts);
+void read_probe(View answer, Facts& facts);
 void read_server_status(View answer, Facts& facts);
 void read_command_line(View answer, Facts& facts);     // of getCmdLineOpts
 void read_set(View answer, Facts& facts);              // of replSetGetConfig

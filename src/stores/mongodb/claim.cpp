@@ -36,10 +36,10 @@ std::optional<KeptJob> MongoEngine::take(Call& call, const ClaimRequest& request
   const Millis length = std::max(request.ttl, shortest_taking);
   const Jobs::Woken woken = call.jobs.woken(request.queues);
   for (const JobId id : woken.abandoned) {
-    if (auto job = call.jobs.take_over(id, request.holder.text, length)) return job;
+    if (auto job = call.jobs.take_over(id, request.owner.text, length)) return job;
   }
   if (!woken.due.empty()) call.jobs.make_due(woken.due);
-  return call.jobs.take_next(request.queues, request.holder.text, length);
+  return call.jobs.take_next(request.queues, request.owner.text, length);
 }
 
 bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, Claimed& claimed) {
@@ -76,7 +76,7 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
     if (decided) break;
     // A duplicate has replaced its arguments; or it was cancelled, or we were too slow and another took it.
     Document still = by_id(job.record.row.id);
-    auto again = call.jobs.find(still.text("taker", request.holder.text));
+    auto again = call.jobs.find(still.text("taker", request.owner.text));
     if (!again) {
       if (lock) give_back(call, request, *lock);
       claimed = {.now = at.wall};
@@ -112,7 +112,7 @@ void MongoEngine::give_back_of_the_dead(Call& call, const KeptJob& job) {
   for (int n = 1; n <= row.limit; ++n) names.push_back(core::lock_name(row.key, row.limit, n));
   std::vector<Request> requests;
   for (const std::string& name : names)
-    requests.push_back({.verb = Verb::release, .key = {name}, .holder = {job.last_taker}});
+    requests.push_back({.verb = Verb::release, .key = {name}, .owner = {job.last_taker}});
   std::vector<Reply> replies(requests.size());
   apply(call, requests, replies);
 }
@@ -127,7 +127,7 @@ MongoEngine::Lock MongoEngine::take_lock(Call& call, const ClaimRequest& request
     if (reply.verdict == Verdict::granted)
       return {.granted = true, .name = std::move(name), .token = reply.token, .remaining = reply.remaining};
     lock.remaining = std::min(lock.remaining, reply.remaining);
-    if (n == 1) lock.blocker = std::move(reply.holder);
+    if (n == 1) lock.blocker = std::move(reply.owner);
   }
   return lock;
 }
@@ -135,7 +135,7 @@ MongoEngine::Lock MongoEngine::take_lock(Call& call, const ClaimRequest& request
 void MongoEngine::give_back(Call& call, const ClaimRequest& request, const Lock& lock) {
   if (lock.name.empty()) return;
   (void)lease(call,
-              {.verb = Verb::release, .key = {lock.name}, .holder = request.holder, .token = lock.token});
+              {.verb = Verb::release, .key = {lock.name}, .owner = request.owner, .token = lock.token});
 }
 
 // Nothing: it waits.

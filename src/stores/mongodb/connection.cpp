@@ -87,15 +87,15 @@ void Connection::note_failure(bool alone, const mongoc_host_list_t& host, const 
 
 // A seed was looked at when the URL was read; whatever else the servers call a member is asked for here.
 void Connection::check_way_to(const mongoc_host_list_t& host) {
-  if (site_->tls || site_->plaintext_allowed || is_this_machine(host)) return;
+  if (config_->tls || config_->plaintext_allowed || is_this_machine(host)) return;
   stranger_ = printable(host.host_and_port);
-  raise({Errc::refused, stranger_ + about_plaintext});
+  throw_failure({Errc::refused, stranger_ + about_plaintext});
 }
 
 mongoc_client_t* Connection::client() {
   if (client_) return client_.get();
-  client_.reset(mongoc_client_new_from_uri(site_->uri.get()));
-  if (!client_) raise({Errc::unavailable, site_->place + " cannot be found"});
+  client_.reset(mongoc_client_new_from_uri(config_->uri.get()));
+  if (!client_) throw_failure({Errc::unavailable, config_->place + " cannot be found"});
   mongoc_client_set_error_api(client_.get(), MONGOC_ERROR_API_VERSION_2);
   mongoc_client_set_stream_initiator(client_.get(), open_stream, this);
   return client_.get();
@@ -109,7 +109,7 @@ Document Connection::run_in(const std::string& database, Document command, Effec
   stranger_.clear();
   failures_.clear();
   if (BootClock::now() >= until)
-    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
   const std::int64_t left = left_ms(until);
   command.number("maxTimeMS", left);
   if (effect == Effect::writes) {
@@ -126,9 +126,9 @@ Document Connection::run_in(const std::string& database, Document command, Effec
   const bool good =
       mongoc_client_command_simple(server, database.c_str(), &command.get(), nullptr, &reply.raw(), &error);
   if (good) {
-    if (auto trouble = trouble_in(View(reply), *site_)) {
+    if (auto trouble = trouble_in(View(reply), *config_)) {
       close_if_gone(View(reply)["writeConcernError"].number("code"));
-      raise(*std::move(trouble));
+      throw_failure(*std::move(trouble));
     }
     return reply;
   }
@@ -136,7 +136,7 @@ Document Connection::run_in(const std::string& database, Document command, Effec
   if (!failures_.empty() && (error.domain == MONGOC_ERROR_SERVER_SELECTION || !deadline_.wrote))
     bson_set_error(&error, MONGOC_ERROR_SERVER_SELECTION, MONGOC_ERROR_SERVER_SELECTION_FAILURE, "%s",
                    failures_.c_str());
-  Error told = to_error(error, effect, deadline_.wrote, *site_);
+  Error told = to_error(error, effect, deadline_.wrote, *config_);
   if (error.domain == MONGOC_ERROR_SERVER) {
     last_code_ = error.code;
     close_if_gone(last_code_);
@@ -144,8 +144,8 @@ Document Connection::run_in(const std::string& database, Document command, Effec
     close();
   }
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION && !stranger_.empty())
-    raise({Errc::refused, site_->place + " sends us to " + stranger_ + ", which" + about_plaintext});
-  raise(std::move(told));
+    throw_failure({Errc::refused, config_->place + " sends us to " + stranger_ + ", which" + about_plaintext});
+  throw_failure(std::move(told));
 }
 
 }  // namespace holdfast::mongodb

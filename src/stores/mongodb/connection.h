@@ -5,7 +5,7 @@
 
 #include "stores/mongodb/bson.h"
 #include "stores/mongodb/fault.h"
-#include "stores/mongodb/site.h"
+#include "stores/mongodb/config.h"
 #include "stores/mongodb/stream.h"
 
 namespace holdfast::mongodb {
@@ -14,7 +14,7 @@ namespace holdfast::mongodb {
 // connection.
 class Connection {
  public:
-  explicit Connection(std::shared_ptr<const Site> site) : site_(std::move(site)) {}
+  explicit Connection(std::shared_ptr<const StoreConfig> config) : config_(std::move(config)) {}
   ~Connection() { close(); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -23,7 +23,7 @@ class Connection {
   // server alone that is asked for a majority only begins to write its journal (seen with kill -9): it is
   // asked for itself.
   Document run(Document command, Effect effect, Instant until) {
-    return run_in(site_->database, std::move(command), effect, until);
+    return run_in(config_->database, std::move(command), effect, until);
   }
   // In another database.
   Document run_in(const std::string& database, Document command, Effect effect, Instant until);
@@ -41,8 +41,8 @@ class Connection {
   // What the server called the failure of the last command; zero if the failure was none of its.
   std::int64_t last_code() const noexcept { return last_code_; }
 
-  const Site& site() const noexcept { return *site_; }
-  const std::shared_ptr<const Site>& shared_site() const noexcept { return site_; }
+  const StoreConfig& config() const noexcept { return *config_; }
+  const std::shared_ptr<const StoreConfig>& shared_config() const noexcept { return config_; }
   // For what the driver does better than commands.  Connects with the first command.
   mongoc_client_t* client();
   // Until then whatever is done with client() has to be over; a command sets its own.
@@ -58,7 +58,7 @@ class Connection {
   void check_way_to(const mongoc_host_list_t& host);
   void note_failure(bool alone, const mongoc_host_list_t& host, const char* why) noexcept;
 
-  const std::shared_ptr<const Site> site_;
+  const std::shared_ptr<const StoreConfig> config_;
   Deadline deadline_;
   std::int64_t last_code_ = 0;
   std::string stranger_ = {};  // a member of the set that was not connected to for that reason

@@ -24,21 +24,21 @@ class Look {
       : connection_(connection), until_(until), enough_(core::enough(BootClock::now(), until)) {}
 
   Diagnosis all() {
-    hello_ = greet(connection_, until_);
+    probe_ = greet(connection_, until_);
     facts_.clocks = clocks();
     who_answers();
     collections();
     read("its version", "buildInfo", [&](View told) { facts_.version = told.text("version"); });
     read("the engine", "serverStatus", [&](View told) { read_server_status(told, facts_); });
     read("the user's rights", Document().number("connectionStatus", 1).flag("showPrivileges", true),
-         [&](View told) { read_rights(told, hello_, connection_.site(), facts_); });
+         [&](View told) { read_rights(told, probe_, connection_.config(), facts_); });
     read("where it listens", "getCmdLineOpts", [&](View told) { read_command_line(told, facts_); });
-    if (!hello_.set.empty())
+    if (!probe_.set.empty())
       read("the set's configuration", "replSetGetConfig", [&](View told) { read_set(told, facts_); });
-    if (hello_.streams())
+    if (probe_.streams())
       read("the default write concern", "getDefaultRWConcern",
            [&](View told) { read_default_concern(told, facts_); });
-    return diagnosis_of(hello_, facts_, connection_.site());
+    return diagnosis_of(probe_, facts_, connection_.config());
   }
 
  private:
@@ -88,14 +88,14 @@ class Look {
   void who_answers() {
     const auto ask = [&](Connection& connection) {
       const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until_);
-      read_hello(View(reply), facts_);
+      read_probe(View(reply), facts_);
     };
     const auto in_time = [&] { return BootClock::now() < enough_; };
     for (int i = 0; i < times_asked_who && (i == 0 || in_time()); ++i) ask(connection_);
-    if (hello_.router) return;  // of those there may be several, as mongodb.router tells
+    if (probe_.router) return;  // of those there may be several, as mongodb.router tells
     try {
       for (int i = 0; i < connections && in_time(); ++i) {
-        Connection another(connection_.shared_site());
+        Connection another(connection_.shared_config());
         ask(another);
       }
     } catch (const Failure& failure) {
@@ -104,26 +104,26 @@ class Look {
   }
 
   void collections() {
-    const Site& site = connection_.site();
-    facts_.let_in = told([&] { look_at_collection(connection_, hello_, until_); });
+    const StoreConfig& config = connection_.config();
+    facts_.let_in = told([&] { look_at_collection(connection_, probe_, until_); });
     if (!facts_.let_in && connection_.last_code() == not_allowed)
-      facts_.lacks.push_back("listCollections and listIndexes on " + site.database);
+      facts_.lacks.push_back("listCollections and listIndexes on " + config.database);
     else if (!facts_.let_in)
       facts_.unseen.emplace_back("the collections");
     if (!facts_.let_in) return;
-    if (site.beside_the_gem()) {
-      told([&] { facts_.odd_gem = oddity_of(connection_, site.options.collection, until_).value_or(""); });
+    if (config.beside_the_gem()) {
+      told([&] { facts_.odd_gem = oddity_of(connection_, config.options.collection, until_).value_or(""); });
       // The gem has a TTL index of its own, on documents that have run out.
-      indexes(site.options.collection, nullptr, &facts_.unique);
+      indexes(config.options.collection, nullptr, &facts_.unique);
     }
-    indexes(site.leases(), nullptr, &facts_.unique);
-    indexes(site.remains(), &facts_.vanishing, nullptr);
-    indexes(site.jobs(), &facts_.vanishing, nullptr);
-    indexes(site.ticks(), &facts_.vanishing, nullptr);
-    if (hello_.router)
+    indexes(config.leases(), nullptr, &facts_.unique);
+    indexes(config.remains(), &facts_.vanishing, nullptr);
+    indexes(config.jobs(), &facts_.vanishing, nullptr);
+    indexes(config.ticks(), &facts_.vanishing, nullptr);
+    if (probe_.router)
       told([&] {
         const Document reply =
-            connection_.run(std::move(Document().text("collStats", site.leases())), Effect::reads, until_);
+            connection_.run(std::move(Document().text("collStats", config.leases())), Effect::reads, until_);
         facts_.sharded = View(reply).flag("sharded");
       });
   }
@@ -146,7 +146,7 @@ class Look {
   Connection& connection_;
   const Instant until_;
   const Instant enough_;  // then nothing is asked again only to be sure
-  Hello hello_;
+  ServerProbe probe_;
   Facts facts_;
 };
 

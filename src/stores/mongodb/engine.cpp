@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "stores/mongodb/hello.h"
+#include "stores/mongodb/probe.h"
 #include "stores/mongodb/job_indexes.h"
 
 namespace holdfast::mongodb {
@@ -20,23 +20,23 @@ TickRow told(const std::optional<KeptTick>& kept_tick, Micros wall) {
 
 }  // namespace
 
-MongoEngine::MongoEngine(std::shared_ptr<const Site> site, Instant until) : store_(std::move(site), until) {
+MongoEngine::MongoEngine(std::shared_ptr<const StoreConfig> config, Instant until) : store_(std::move(config), until) {
   try {
     (void)job_indexes(store_.connection(), true, until);
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
-    raise(std::move(error));
+    throw_failure(std::move(error));
   }
 }
 
 // -- leases
 
 void MongoEngine::apply(Call& call, std::span<const Request> requests, std::span<Reply> replies) {
-  if (Status s = store_.apply(requests, replies, call.until); !s) raise(std::move(s).error());
+  if (Status s = store_.apply(requests, replies, call.until); !s) throw_failure(std::move(s).error());
   call.jobs.has_applied();
   for (Reply& reply : replies)
-    if (reply.error) raise(*std::move(reply.error));
+    if (reply.error) throw_failure(*std::move(reply.error));
 }
 
 Reply MongoEngine::lease(Call& call, const Request& request) {
@@ -45,11 +45,11 @@ Reply MongoEngine::lease(Call& call, const Request& request) {
   return reply;
 }
 
-std::string MongoEngine::lock_holder(Call& call, Key lock) {
+std::string MongoEngine::lock_owner(Call& call, Key lock) {
   auto page = store_.list({.prefix = lock.text, .exact = true}, call.until);
-  if (!page) raise(std::move(page).error());
+  if (!page) throw_failure(std::move(page).error());
   const bool held = !page->leases.empty() && page->leases.front().remaining > Millis::zero();
-  return held ? page->leases.front().holder : std::string();
+  return held ? page->leases.front().owner : std::string();
 }
 
 // -- claims
@@ -57,12 +57,12 @@ std::string MongoEngine::lock_holder(Call& call, Key lock) {
 Status MongoEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) {
   assert(held.size() == claims.size());
   return guarded<Status>(until, [&](Call& call) -> Status {
-    if (claims.empty()) return ok();
+    if (claims.empty()) return Status{};
     // A claim that is not theirs never becomes so again: what is found afterwards was prolonged.
     const bool all = call.jobs.prolong(claims, ttl) == claims.size();
     const std::vector<bool> theirs = all ? std::vector<bool>(claims.size(), true) : call.jobs.held(claims);
     std::copy(theirs.begin(), theirs.end(), held.begin());
-    return ok();
+    return Status{};
   });
 }
 
@@ -83,7 +83,7 @@ Result<Finished> MongoEngine::finish(const Finish& how, Instant until) {
     }
     if (!locked) return finished;
     const Reply reply =
-        lease(call, {.verb = Verb::release, .key = how.lock, .holder = how.holder, .token = how.token});
+        lease(call, {.verb = Verb::release, .key = how.lock, .owner = how.owner, .token = how.token});
     finished.released = reply.verdict == Verdict::released;
     if (next && call.jobs.make_due(*next)) return finished;
     if (job) make_next_due(call, job->record.row.key);
@@ -151,7 +151,7 @@ Result<TickRow> MongoEngine::tick(std::string_view name, Instant until) {
 Status MongoEngine::note_success(std::string_view name, std::string_view by, Instant until) {
   return guarded<Status>(until, [&](Call& call) -> Status {
     call.ticks.note_success(name, by, server_time(store_.connection(), until));
-    return ok();
+    return Status{};
   });
 }
 

@@ -39,7 +39,7 @@
 
 #include "holdfast/job_engine.h"
 #include "stores/mongodb/jobs.h"
-#include "stores/mongodb/store.h"
+#include "stores/mongodb/store_connection.h"
 #include "stores/mongodb/ticks.h"
 
 namespace holdfast::mongodb {
@@ -47,7 +47,7 @@ namespace holdfast::mongodb {
 class MongoEngine final : public JobEngine {
  public:
   // Makes the indexes that are missing.  Throws Failure.
-  MongoEngine(std::shared_ptr<const Site> site, Instant until);
+  MongoEngine(std::shared_ptr<const StoreConfig> config, Instant until);
 
   Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override;
   Result<Claimed> claim(const ClaimRequest& request, Instant until) override;
@@ -84,7 +84,7 @@ class MongoEngine final : public JobEngine {
 
   void apply(Call& call, std::span<const Request> requests, std::span<Reply> replies);
   Reply lease(Call& call, const Request& request);
-  std::string lock_holder(Call& call, Key lock);
+  std::string lock_owner(Call& call, Key lock);
 
   // -- enqueue.cpp
 
@@ -105,7 +105,7 @@ class MongoEngine final : public JobEngine {
                       const core::JobMoment& moment, core::JobRecord& job);
   void make_next_due(Call& call, std::string_view key);
 
-  MongoStore store_;
+  MongoStoreConnection store_;
 };
 
 template <class Out, class Work>

@@ -26,10 +26,10 @@ std::optional<EnqueueReply> MongoEngine::try_enqueue(Call& call, const NewJob& j
     const auto last = call.ticks.find(job.tick_name);
     if (last && last->tick >= made.tick) return tick_was_taken(call, *last, wall);
   }
-  if (core::minds_holder(job)) {
-    if (std::string holder = lock_holder(call, {job.key}); !holder.empty()) {
+  if (core::minds_owner(job)) {
+    if (std::string owner = lock_owner(call, {job.key}); !owner.empty()) {
       if (call.jobs.in_slot(job.key)) return meet(call, job, wall);
-      return EnqueueReply{.what = EnqueueReply::What::locked, .holder = std::move(holder), .now = wall};
+      return EnqueueReply{.what = EnqueueReply::What::locked, .owner = std::move(owner), .now = wall};
     }
   }
   switch (call.jobs.insert(made)) {

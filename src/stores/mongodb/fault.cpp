@@ -52,9 +52,9 @@ constexpr Meaning meanings[] = {
     {20, Errc::refused, odd_collection},
 };
 
-std::string without_secrets(std::string_view text, const Site& site) {
+std::string without_secrets(std::string_view text, const StoreConfig& config) {
   std::string clean(text);
-  for (const std::string& secret : site.secrets) {
+  for (const std::string& secret : config.secrets) {
     for (std::size_t at = 0; !secret.empty() && (at = clean.find(secret, at)) != std::string::npos; at += 3)
       clean.replace(at, secret.size(), "***");
   }
@@ -71,9 +71,9 @@ std::string reasons_in(const std::string& words) {
   return reasons;
 }
 
-Error server_error(std::int64_t code, std::string_view words, Errc otherwise, const Site& site) {
-  const std::string begin = site.place + " says no: ";
-  const std::string said = without_secrets(words, site) + ", code " + std::to_string(code);
+Error server_error(std::int64_t code, std::string_view words, Errc otherwise, const StoreConfig& config) {
+  const std::string begin = config.place + " says no: ";
+  const std::string said = without_secrets(words, config) + ", code " + std::to_string(code);
   const auto known = std::find_if(std::begin(meanings), std::end(meanings),
                                   [&](const Meaning& m) { return m.code == code; });
   if (known == std::end(meanings)) return {otherwise, begin + said};
@@ -82,35 +82,35 @@ Error server_error(std::int64_t code, std::string_view words, Errc otherwise, co
 
 }  // namespace
 
-Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& site) {
+Error to_error(const bson_error_t& error, Effect effect, bool sent, const StoreConfig& config) {
   const Errc otherwise = effect != Effect::reads && sent ? Errc::in_doubt : Errc::unavailable;
   if (error.domain == MONGOC_ERROR_SERVER) {
-    Error e = server_error(error.code, error.message, otherwise, site);
+    Error e = server_error(error.code, error.message, otherwise, config);
     if (e.in_doubt() && effect == Effect::reads) e.code = Errc::unavailable;
     return e;
   }
-  const std::string words = without_secrets(error.message, site);
+  const std::string words = without_secrets(error.message, config);
   // The driver calls it so too if the connection broke meanwhile.
   const bool cut = words.find("socket error or timeout") != std::string::npos;
   if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE && cut)
-    return {Errc::unavailable, site.place + " did not answer while we logged in: " + words};
+    return {Errc::unavailable, config.place + " did not answer while we logged in: " + words};
   if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
-    return {Errc::refused, site.place + " does not take user and password"};
+    return {Errc::refused, config.place + " does not take user and password"};
   for (const char* distrust : {"certificate verify failed", "Failed certificate verification",
                                "Failed OCSP verification", "TLS cannot be begun"}) {
     if (words.find(distrust) != std::string::npos)
       return {Errc::refused,
-              site.place + " cannot be trusted: " + words +
+              config.place + " cannot be trusted: " + words +
                   "; tlsCAFile= names whom to trust, and the certificate has to name the host"};
   }
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION || !sent)
-    return {Errc::unavailable, "cannot connect to " + site.name() + ": " + reasons_in(words)};
-  return {otherwise, site.place + " did not answer: " + words};
+    return {Errc::unavailable, "cannot connect to " + config.name() + ": " + reasons_in(words)};
+  return {otherwise, config.place + " did not answer: " + words};
 }
 
-std::optional<Error> trouble_in(View reply, const Site& site) {
+std::optional<Error> trouble_in(View reply, const StoreConfig& config) {
   if (const View concern = reply["writeConcernError"]) {
-    Error e = server_error(concern.number("code"), concern.text("errmsg"), Errc::in_doubt, site);
+    Error e = server_error(concern.number("code"), concern.text("errmsg"), Errc::in_doubt, config);
     e.code = Errc::in_doubt;  // it is written, but not where it has to be
     return e;
   }
@@ -126,8 +126,8 @@ bool is_departure(std::int64_t code) noexcept {
   return std::find(std::begin(codes), std::end(codes), code) != std::end(codes);
 }
 
-Error write_error(View error, const Site& site) {
-  return server_error(error.number("code"), error.text("errmsg"), Errc::in_doubt, site);
+Error write_error(View error, const StoreConfig& config) {
+  return server_error(error.number("code"), error.text("errmsg"), Errc::in_doubt, config);
 }
 
 }  // namespace holdfast::mongodb

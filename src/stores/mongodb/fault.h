@@ -3,7 +3,7 @@
 #pragma once
 #include "holdfast/result.h"
 #include "stores/mongodb/bson.h"
-#include "stores/mongodb/site.h"
+#include "stores/mongodb/config.h"
 
 namespace holdfast::mongodb {
 
@@ -16,10 +16,10 @@ enum class Effect : std::uint8_t {
 };
 
 // The command failed.  `sent`: a part of it can have reached the server.
-Error to_error(const bson_error_t& error, Effect effect, bool sent, const Site& site);
+Error to_error(const bson_error_t& error, Effect effect, bool sent, const StoreConfig& config);
 
 // What an answer says beside ok: 1.  None: all is well.
-std::optional<Error> trouble_in(View reply, const Site& site);
+std::optional<Error> trouble_in(View reply, const StoreConfig& config);
 
 // Somebody else made the same document at the same moment: ask again.
 bool is_collision(std::int64_t code) noexcept;
@@ -28,6 +28,6 @@ bool is_about_document(std::int64_t code) noexcept;
 // The server is no longer the primary, or is being stopped.
 bool is_departure(std::int64_t code) noexcept;
 // One of a batch failed with that.
-Error write_error(View error, const Site& site);
+Error write_error(View error, const StoreConfig& config);
 
 }  // namespace holdfast::mongodb

@@ -7,15 +7,15 @@
 namespace holdfast::mongodb {
 namespace {
 
-void judge_server(const Hello& hello, const Site& site, std::vector<Finding>& found) {
-  if (hello.old)
-    found.push_back({Weight::danger, "mongodb.version", site.place + about_age, "update it", true});
-  if (hello.secondary)
-    found.push_back({Weight::danger, "mongodb.replica", site.place + " is not the primary",
+void judge_server(const ServerProbe& probe, const StoreConfig& config, std::vector<Finding>& found) {
+  if (probe.old)
+    found.push_back({Weight::danger, "mongodb.version", config.place + about_age, "update it", true});
+  if (probe.secondary)
+    found.push_back({Weight::danger, "mongodb.replica", config.place + " is not the primary",
                      "name the whole set with replicaSet=", true});
-  if (hello.router)
+  if (probe.router)
     found.push_back({Weight::danger, "mongodb.router", about_router, "name a replica set of its own", true});
-  if (!hello.streams())
+  if (!probe.streams())
     found.push_back(
         {Weight::warning, "mongodb.standalone",
          "the server stands alone: a majority is this one, its disk is all there is, and waiters have to "
@@ -23,18 +23,18 @@ void judge_server(const Hello& hello, const Site& site, std::vector<Finding>& fo
          "make it a replica set of one or three"});
 }
 
-void judge_way(const Hello& hello, const Site& site, std::vector<Finding>& found) {
-  if (site.tls && site.verified) return;
+void judge_way(const ServerProbe& probe, const StoreConfig& config, std::vector<Finding>& found) {
+  if (config.tls && config.verified) return;
   // What may not be told in plaintext is not told to a member elsewhere at all.
-  const bool followed = !hello.elsewhere.empty() && (site.tls || site.plaintext_allowed);
-  if (site.local && !followed) return;
-  const std::string place = site.local ? hello.elsewhere : site.place;
+  const bool followed = !probe.elsewhere.empty() && (config.tls || config.plaintext_allowed);
+  if (config.local && !followed) return;
+  const std::string place = config.local ? probe.elsewhere : config.place;
   found.push_back(
       {Weight::warning, "mongodb.tls",
-       site.tls
+       config.tls
            ? "the certificate of " + place + " is not looked at: anybody on the way can answer in its place"
            : "everything travels in the clear to " + place + ", and whoever is on the way can change it",
-       site.tls ? "name the authority with tlsCAFile=" : "write tls=true"});
+       config.tls ? "name the authority with tlsCAFile=" : "write tls=true"});
 }
 
 }  // namespace
@@ -44,24 +44,24 @@ std::string about_index(const std::string& name) {
          " lets documents vanish by themselves, and tokens with them: they could fall";
 }
 
-std::vector<Finding> findings_of(const Hello& hello, const Site& site) {
+std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config) {
   std::vector<Finding> found;
-  judge_server(hello, site, found);
-  if (!hello.odd.empty())
+  judge_server(probe, config, found);
+  if (!probe.odd.empty())
     found.push_back({Weight::danger, "mongodb.collection",
-                     "the collection \"" + printable(site.leases()) + "\" " + hello.odd,
+                     "the collection \"" + printable(config.leases()) + "\" " + probe.odd,
                      "name another one with collection=", true});
-  if (!hello.vanishing_index.empty())
-    found.push_back({Weight::danger, "mongodb.ttl-index", about_index(hello.vanishing_index),
+  if (!probe.vanishing_index.empty())
+    found.push_back({Weight::danger, "mongodb.ttl-index", about_index(probe.vanishing_index),
                      "drop it, or name another collection", true});
-  judge_way(hello, site, found);
-  if (site.beside_the_gem())
+  judge_way(probe, config, found);
+  if (config.beside_the_gem())
     found.push_back(
         {Weight::warning, "mongodb.layout",
          "layout=mongo-lock: a Ruby process may insert its document beside ours at the same moment, extend "
          "ours as its own, or delete all; docs/stores/mongodb.md tells more",
          "move on to the native layout when the last Ruby process has gone"});
-  core::hush(found, site.accepted());
+  core::hush(found, config.accepted());
   return found;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "holdfast/rows.h"
-#include "stores/mongodb/hello.h"
+#include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
 
@@ -16,7 +16,7 @@ inline constexpr const char* about_router =
     "behind mongos the router's clock decides, and two of them may differ: a lease can end early";
 
 // What every client finds.
-std::vector<Finding> findings_of(const Hello& hello, const Site& site);
+std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config);
 
 // A member's clock, as far as it is ahead of some clock that is the same for all, or a little more.
 struct Clock {
@@ -45,6 +45,6 @@ struct Facts {
   std::string crowded = {};                 // why it let no further connection in; empty: it did
   std::vector<std::string> unseen = {};     // what was not told
 };
-Diagnosis diagnosis_of(const Hello& hello, const Facts& facts, const Site& site);
+Diagnosis diagnosis_of(const ServerProbe& probe, const Facts& facts, const StoreConfig& config);
 
 }  // namespace holdfast::mongodb

@@ -61,14 +61,14 @@ void add_changing(const core::JobRecord& job, Document& set) {
   set.moment("run_at", row.run_at).moment("due_at", row.due_at);
   set.moment("started_at", if_any(row.started_at)).moment("finished_at", if_any(row.finished_at));
   set.number("attempt", row.attempt).number("crashes", row.crashes).flag("parked", row.parked);
-  set.text("holder", row.holder).text("lock", row.lock);
-  set.number("token", static_cast<std::int64_t>(number(row.token)));
+  set.text("holder", row.owner).text("lock", row.lock);
+  set.number("token", static_cast<std::int64_t>(to_number(row.token)));
   set.text("error", row.error).text("trail", row.trail);
 }
 
 }  // namespace
 
-std::int64_t kept(JobId id) noexcept { return static_cast<std::int64_t>(number(id)); }
+std::int64_t kept(JobId id) noexcept { return static_cast<std::int64_t>(to_number(id)); }
 
 Document by_id(JobId id) { return std::move(Document().number("_id", kept(id))); }
 
@@ -118,7 +118,7 @@ KeptJob kept_job(View d) {
                     .unique = named<Unique>(d.text("unique"), 4),
                     .slotted = d.has("slot"),
                     .parked = d.flag("parked"),
-                    .holder = text("holder"),
+                    .owner = text("holder"),
                     .lock = text("lock"),
                     .token = Token{static_cast<std::uint64_t>(d.number("token"))},
                     .error = text("error"),

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stores/mongodb/hello.h"
+#include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -44,7 +44,7 @@ std::string on_one_line(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> job_indexes(Connection& connection, bool make, Instant until) {
-  const std::string jobs = connection.site().jobs();
+  const std::string jobs = connection.config().jobs();
   std::vector<std::string> there;
   if (collection_exists(connection, jobs, until)) {
     const Document reply =

@@ -14,7 +14,7 @@ constexpr const char* counter = "jobs";
 // Of a claim that is the holder's, and about which nobody is deciding.
 Document claim_of(const ClaimRef& claim) {
   Document match = by_id(claim.id);
-  match.text("state", to_string(JobState::running)).text("holder", claim.holder.text);
+  match.text("state", to_string(JobState::running)).text("holder", claim.owner.text);
   return std::move(match.document("taker", is_there(false)));
 }
 
@@ -46,7 +46,7 @@ bool Jobs::update(const Document& match, const Document& pipeline, const Documen
   Document command;
   command.text("update", name()).array("updates", updates);
   const Document reply = write(command, Effect::begins);
-  for (const View error : View(reply).documents("writeErrors")) raise(write_error(error, connection_.site()));
+  for (const View error : View(reply).documents("writeErrors")) throw_failure(write_error(error, connection_.config()));
   return View(reply).number("n") > 0;
 }
 
@@ -56,7 +56,7 @@ bool Jobs::update(const Document& match, const Document& pipeline, const Documen
 Jobs::Fresh Jobs::next_id() {
   while (true) {
     Document command;
-    command.text("findAndModify", connection_.site().remains());
+    command.text("findAndModify", connection_.config().remains());
     command.document("query", Document().text("_id", counter));
     command.document("update", Document().document("$inc", Document().number("last", 1)));
     command.document("fields", Document().number("last", 1).text("now", "$$NOW"));
@@ -79,7 +79,7 @@ void Jobs::skip_ids() {
   updates[0].document("q", Document().text("_id", counter));
   updates[0].document("u", Document().document("$max", Document().number("last", last)));
   Document command;
-  command.text("update", connection_.site().remains()).array("updates", updates);
+  command.text("update", connection_.config().remains()).array("updates", updates);
   (void)connection_.run(std::move(command), Effect::begins, until_);
 }
 
@@ -90,12 +90,12 @@ Jobs::Inserted Jobs::insert(const KeptJob& job) {
   command.text("insert", name()).array("documents", documents);
   const Document reply = write(command, Effect::writes);
   for (const View error : View(reply).documents("writeErrors")) {
-    if (error.number("code") != 11000) raise(write_error(error, connection_.site()));
+    if (error.number("code") != 11000) throw_failure(write_error(error, connection_.config()));
     const View index = error["keyPattern"];
     if (index.has("slot")) return Inserted::slot_taken;
     if (index.has("tick_name")) return Inserted::tick_taken;
     if (index.has("_id")) return Inserted::id_taken;
-    raise(write_error(error, connection_.site()));  // an index of somebody's own
+    throw_failure(write_error(error, connection_.config()));  // an index of somebody's own
   }
   return Inserted::yes;
 }
@@ -153,7 +153,7 @@ Jobs::Swapped Jobs::swap(const KeptJob& read, const Document& change) {
   command.text("update", name()).array("updates", updates);
   const Document reply = write(command, Effect::writes);
   for (const View error : View(reply).documents("writeErrors")) {
-    if (error.number("code") != 11000) raise(write_error(error, connection_.site()));
+    if (error.number("code") != 11000) throw_failure(write_error(error, connection_.config()));
     return Swapped::slot_taken;
   }
   return View(reply).number("n") > 0 ? Swapped::yes : Swapped::changed;
@@ -189,7 +189,7 @@ std::size_t Jobs::prolong(std::span<const ClaimRef> claims, Millis ttl) {
   Document command;
   command.text("update", name()).array("updates", updates).flag("ordered", false);
   const Document reply = write(command, Effect::writes);
-  for (const View error : View(reply).documents("writeErrors")) raise(write_error(error, connection_.site()));
+  for (const View error : View(reply).documents("writeErrors")) throw_failure(write_error(error, connection_.config()));
   return static_cast<std::size_t>(View(reply).number("n"));
 }
 

@@ -94,7 +94,7 @@ class Jobs {
   std::optional<KeptJob> take(const Document& filter, const char* hint, std::string_view taker,
                               Millis length);
   bool update(const Document& match, const Document& pipeline, const Document& constants, bool many);
-  std::string name() const { return connection_.site().jobs(); }
+  std::string name() const { return connection_.config().jobs(); }
 
   Connection& connection_;
   const Instant until_;

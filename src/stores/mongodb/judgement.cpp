@@ -20,7 +20,7 @@ std::string listed(const std::vector<std::string>& words) {
   return text;
 }
 
-void judge_collections(const Facts& facts, const Site& site, std::vector<Finding>& found) {
+void judge_collections(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
   for (const std::string& index : facts.vanishing)
     found.push_back({Weight::danger, "mongodb.ttl-index",
                      "the index " + printable(index) +
@@ -36,11 +36,11 @@ void judge_collections(const Facts& facts, const Site& site, std::vector<Finding
   if (!facts.odd_gem.empty())
     found.push_back(
         {Weight::danger, "mongodb.collection",
-         "the collection \"" + printable(site.options.collection) + "\" of the gem " + facts.odd_gem,
+         "the collection \"" + printable(config.options.collection) + "\" of the gem " + facts.odd_gem,
          "name another one with collection="});
   if (facts.sharded)
     found.push_back({Weight::warning, "mongodb.sharded",
-                     "the collection \"" + printable(site.leases()) +
+                     "the collection \"" + printable(config.leases()) +
                          "\" is sharded: by anything but _id one key could have two documents",
                      "shard it by _id, or keep it on one shard"});
 }
@@ -88,8 +88,8 @@ void judge_clocks(const Facts& facts, std::vector<Finding>& found) {
                      "run a time server on each"});
 }
 
-void judge_doors(const Facts& facts, const Site& site, std::vector<Finding>& found) {
-  if (!site.logs_in && facts.let_in && (!site.local || facts.open))
+void judge_doors(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
+  if (!config.logs_in && facts.let_in && (!config.local || facts.open))
     found.push_back(
         {Weight::warning, "mongodb.no-password",
          "the server wants nobody to log in, and others than this machine reach it: anybody there "
@@ -115,17 +115,17 @@ void judge_doors(const Facts& facts, const Site& site, std::vector<Finding>& fou
                      "ask again as a user with the role clusterMonitor"});
 }
 
-std::string name_of(const Hello& hello, const Facts& facts) {
-  const std::string what = hello.router        ? "router"
-                           : hello.set.empty() ? "standalone"
-                                               : "replica set " + printable(hello.set);
+std::string name_of(const ServerProbe& probe, const Facts& facts) {
+  const std::string what = probe.router        ? "router"
+                           : probe.set.empty() ? "standalone"
+                                               : "replica set " + printable(probe.set);
   return "MongoDB" + (facts.version.empty() ? "" : " " + printable(facts.version)) + ", " + what;
 }
 
 }  // namespace
 
-Diagnosis diagnosis_of(const Hello& hello, const Facts& facts, const Site& site) {
-  Diagnosis diagnosis{.server = name_of(hello, facts), .findings = findings_of(hello, site)};
+Diagnosis diagnosis_of(const ServerProbe& probe, const Facts& facts, const StoreConfig& config) {
+  Diagnosis diagnosis{.server = name_of(probe, facts), .findings = findings_of(probe, config)};
   std::vector<Finding>& found = diagnosis.findings;
   if (std::any_of(facts.processes.begin(), facts.processes.end(),
                   [&](const std::string& one) { return one != facts.processes.front(); }))
@@ -138,12 +138,12 @@ Diagnosis diagnosis_of(const Hello& hello, const Facts& facts, const Site& site)
         {Weight::warning, "mongodb.connections",
          "no further connection was let in, and a client needs up to three: " + printable(facts.crowded),
          "a higher net.maxIncomingConnections, or fewer clients"});
-  judge_collections(facts, site, found);
+  judge_collections(facts, config, found);
   judge_durability(facts, found);
   judge_clocks(facts, found);
-  judge_doors(facts, site, found);
+  judge_doors(facts, config, found);
   diagnosis.grade = core::grade_of('B', found);
-  core::hush(found, site.accepted());
+  core::hush(found, config.accepted());
   return diagnosis;
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/row.h"
 #include "stores/mongodb/pipelines/log.json.h"
-#include "stores/mongodb/store.h"
+#include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -25,9 +25,9 @@ void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
   if (record.token == no_token) return;  // of a key that only outsiders have had
   const auto waiting = static_cast<std::uint32_t>(std::count_if(
       record.queue.begin(), record.queue.end(), [&](const auto& place) { return place.until > now; }));
-  if (!free && record.holder.empty() && waiting == 0) return;
+  if (!free && record.owner.empty() && waiting == 0) return;
   page.leases.push_back({.key = std::string(key),
-                         .holder = record.holder,
+                         .owner = record.owner,
                          .token = record.token,
                          .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
                          .ttl = record.live(now) ? record.ttl : std::nullopt,
@@ -42,7 +42,7 @@ void add_places(Page& page, std::string_view key, const Seen& seen, std::size_t 
     if (place.until <= *seen.now || page.places.size() == limit) continue;
     page.places.push_back({.key = std::string(key),
                            .client = place.client,
-                           .holder = place.holder,
+                           .owner = place.owner,
                            .remaining = core::remaining(place.until, *seen.now)});
   }
 }
@@ -51,7 +51,7 @@ LogRow log_row(View row) {
   return {.at = row.moment("at").value_or(Micros::zero()),
           .key = std::string(row.text("key")),
           .event = std::string(row.text("event")),
-          .holder = std::string(row.text("holder")),
+          .owner = std::string(row.text("holder")),
           .token = Token{static_cast<std::uint64_t>(row.number("token"))},
           .by = std::string(row.text("by")),
           .reason = std::string(row.text("reason"))};
@@ -59,7 +59,7 @@ LogRow log_row(View row) {
 
 }  // namespace
 
-Result<Page> MongoStore::list(const Query& query, Instant until) {
+Result<Page> MongoStoreConnection::list(const Query& query, Instant until) {
   Page page;
   try {
     ready(until);
@@ -67,7 +67,7 @@ Result<Page> MongoStore::list(const Query& query, Instant until) {
       list_log(query, page, until);
     else
       list_documents(query, page, until);
-    if (query.what == Query::What::leases && connection_.site().beside_the_gem())
+    if (query.what == Query::What::leases && connection_.config().beside_the_gem())
       list_theirs(query, page, until);
   } catch (const Failure& failure) {
     return failure.error();
@@ -76,7 +76,7 @@ Result<Page> MongoStore::list(const Query& query, Instant until) {
 }
 
 // Page by page behind the last key; keys that begin alike lie together.
-void MongoStore::list_documents(const Query& query, Page& page, Instant until) {
+void MongoStoreConnection::list_documents(const Query& query, Page& page, Instant until) {
   const bool leases = query.what == Query::What::leases;
   std::string after(query.after);
   while ((leases ? page.leases.size() : page.places.size()) < query.limit) {
@@ -89,7 +89,7 @@ void MongoStore::list_documents(const Query& query, Page& page, Instant until) {
     Document filter = leases && !free ? given_to_somebody() : Document();
     filter.document("_id", range);
     Document command;
-    command.text("find", connection_.site().leases())
+    command.text("find", connection_.config().leases())
         .document("filter", filter)
         .document("projection", projection())
         .document("sort", Document().number("_id", 1))
@@ -110,18 +110,18 @@ void MongoStore::list_documents(const Query& query, Page& page, Instant until) {
   }
 }
 
-void MongoStore::list_log(const Query& query, Page& page, Instant until) {
+void MongoStoreConnection::list_log(const Query& query, Page& page, Instant until) {
   static const Document& text = Document::for_ever(log_json);
   std::vector<Document> stages;
   for (const View stage : View(text).documents("of_leases")) stages.push_back(Document::copy_of(stage));
-  stages.push_back(std::move(Document().text("$unionWith", connection_.site().remains())));
+  stages.push_back(std::move(Document().text("$unionWith", connection_.config().remains())));
   for (const View stage : View(text).documents("wanted")) stages.push_back(Document::copy_of(stage));
   const auto limit = static_cast<std::int64_t>(std::clamp<std::size_t>(query.limit, 1, 1'000'000));
   stages.push_back(std::move(Document().number("$limit", limit)));
   Constants let(true);
   let.text("prefix", query.prefix).flag("exact", query.exact);
   Document command;
-  command.text("aggregate", connection_.site().leases())
+  command.text("aggregate", connection_.config().leases())
       .array("pipeline", stages)
       .document("cursor", Document().number("batchSize", limit))
       .document("let", let.all());

@@ -9,7 +9,7 @@
 
 #include "core/row.h"
 #include "stores/mongodb/pipelines/rivals.json.h"
-#include "stores/mongodb/store.h"
+#include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -44,12 +44,12 @@ Document in_gem(std::string_view key, std::string_view owner) {
 
 }  // namespace
 
-std::optional<MongoStore::Rival> MongoStore::rival(const Request& r, Instant until) {
+std::optional<MongoStoreConnection::Rival> MongoStoreConnection::rival(const Request& r, Instant until) {
   Constants let(true);
-  let.text("from", r.key.text).text("to", r.key.text).text("holder", r.holder.text);
+  let.text("from", r.key.text).text("to", r.key.text).text("holder", r.owner.text);
   let.flag("open", false).length("margin", margin);
   const Document reply =
-      connection_.run(rivals_of(let, connection_.site().options.collection, 100), Effect::reads, until);
+      connection_.run(rivals_of(let, connection_.config().options.collection, 100), Effect::reads, until);
   std::optional<Rival> last;
   for (const View found : View(reply)["cursor"].documents("firstBatch")) {
     const Micros end = found.moment("expires_at").value_or(Micros::zero()) + margin;
@@ -60,33 +60,33 @@ std::optional<MongoStore::Rival> MongoStore::rival(const Request& r, Instant unt
 }
 
 // Whether a document of that owner is there now, with that end or a later one.
-bool MongoStore::write_theirs(const Request& r, const Seen& seen, bool make, Instant until) {
+bool MongoStoreConnection::write_theirs(const Request& r, const Seen& seen, bool make, Instant until) {
   const Micros end = seen.record.end.value_or(far_away);
-  Document match = in_gem(r.key.text, r.holder.text);
+  Document match = in_gem(r.key.text, r.owner.text);
   if (!make) match.document("expires_at", Document().moment("$gt", seen.now));
   // One that was sent before another and is read after it takes nothing back.
   Document times, change;
   times.moment("expires_at", end).moment("ttl", end);
-  change.document("$max", times).document("$set", Document().text("holdfast", r.holder.text));
+  change.document("$max", times).document("$set", Document().text("holdfast", r.owner.text));
   std::vector<Document> updates(1);
   updates[0].document("q", match).document("u", change).flag("upsert", make);
   Document command;
-  command.text("update", connection_.site().options.collection).array("updates", updates);
+  command.text("update", connection_.config().options.collection).array("updates", updates);
   const Document reply = connection_.run(std::move(command), Effect::writes, until);
-  for (const View error : View(reply).documents("writeErrors")) raise(write_error(error, connection_.site()));
+  for (const View error : View(reply).documents("writeErrors")) throw_failure(write_error(error, connection_.config()));
   return View(reply).number("n") > 0;
 }
 
-bool MongoStore::delete_theirs(const Document& match, Instant until) {
+bool MongoStoreConnection::delete_theirs(const Document& match, Instant until) {
   std::vector<Document> deletes(1);
   deletes[0].document("q", match).number("limit", 0);
   Document command;
-  command.text("delete", connection_.site().options.collection).array("deletes", deletes);
+  command.text("delete", connection_.config().options.collection).array("deletes", deletes);
   const Document reply = connection_.run(std::move(command), Effect::writes, until);
   return View(reply).number("n") > 0;
 }
 
-Reply MongoStore::settle_beside(Call& call, const Request& r) {
+Reply MongoStoreConnection::settle_beside(Call& call, const Request& r) {
   Reply reply = r.verb == Verb::acquire ? acquire_beside(call, r)
                 : r.verb == Verb::renew ? renew_beside(call, r)
                                         : free_beside(call, r);
@@ -94,11 +94,11 @@ Reply MongoStore::settle_beside(Call& call, const Request& r) {
   return reply;
 }
 
-Reply MongoStore::acquire_beside(Call& call, const Request& r) {
+Reply MongoStoreConnection::acquire_beside(Call& call, const Request& r) {
   const auto blocked = [](Reply reply, const Rival& rival) {
-    if (reply.verdict == Verdict::busy && !reply.holder.empty()) return reply;  // one of us, still
+    if (reply.verdict == Verdict::busy && !reply.owner.empty()) return reply;  // one of us, still
     reply.verdict = Verdict::busy;
-    reply.holder = rival.owner;
+    reply.owner = rival.owner;
     reply.remaining = core::remaining(rival.until, rival.now);
     return reply;
   };
@@ -113,50 +113,50 @@ Reply MongoStore::acquire_beside(Call& call, const Request& r) {
     other = rival(r, call.until);
     if (!other) return own.reply;
     // Ruby came at the same moment.  One of us has to step back, and Ruby does not look.
-    (void)delete_theirs(in_gem(r.key.text, r.holder.text), call.until);
-    const Request back{.verb = Verb::release, .key = r.key, .holder = r.holder, .token = own.reply.token};
+    (void)delete_theirs(in_gem(r.key.text, r.owner.text), call.until);
+    const Request back{.verb = Verb::release, .key = r.key, .owner = r.owner, .token = own.reply.token};
     (void)settle(back, call.until);
   }
 }
 
-Reply MongoStore::renew_beside(Call& call, const Request& r) {
+Reply MongoStoreConnection::renew_beside(Call& call, const Request& r) {
   Settled own = settle(r, call.until);
   if (own.reply.verdict != Verdict::granted) return own.reply;
   call.applied = true;
   if (write_theirs(r, own.seen, false, call.until)) return own.reply;
   // Ruby has deleted it, or made it its own.
-  const Request back{.verb = Verb::release, .key = r.key, .holder = r.holder, .token = own.reply.token};
+  const Request back{.verb = Verb::release, .key = r.key, .owner = r.owner, .token = own.reply.token};
   own.reply = settle(back, call.until).reply;
   own.reply.verdict = Verdict::lost;
   return own.reply;
 }
 
 // First what decides among us, by the token; then Ruby sees it free.
-Reply MongoStore::free_beside(Call& call, const Request& r) {
+Reply MongoStoreConnection::free_beside(Call& call, const Request& r) {
   Settled own = settle(r, call.until);
   const core::Record& record = own.seen.record;
   if (own.reply.verdict != Verdict::released) {
     // It may be asked again, after the first time came only half of the way.
-    const bool holds = own.seen.now && record.live(*own.seen.now) && record.holder == r.holder.text;
+    const bool holds = own.seen.now && record.live(*own.seen.now) && record.owner == r.owner.text;
     if (r.verb == Verb::release && !holds)
-      (void)delete_theirs(in_gem(r.key.text, r.holder.text).text("holdfast", r.holder.text), call.until);
+      (void)delete_theirs(in_gem(r.key.text, r.owner.text).text("holdfast", r.owner.text), call.until);
     return own.reply;
   }
   call.applied = true;
-  const bool there = delete_theirs(in_gem(r.key.text, record.holder), call.until);
+  const bool there = delete_theirs(in_gem(r.key.text, record.owner), call.until);
   if (!there && r.verb == Verb::release) own.reply.verdict = Verdict::lost;  // it had been Ruby's already
   return own.reply;
 }
 
 // What Ruby holds has no token, and nobody wrote down since when.
-void MongoStore::list_theirs(const Query& query, Page& page, Instant until) {
+void MongoStoreConnection::list_theirs(const Query& query, Page& page, Instant until) {
   Constants let(true);
   const std::string_view from = std::max(query.prefix, query.after);
   let.text("from", from).text("to", query.prefix).text("holder", "");
   let.flag("open", !query.exact).length("margin", Millis::zero());
   const auto limit = static_cast<std::int64_t>(std::clamp<std::size_t>(query.limit, 1, 10'000));
   const Document reply =
-      connection_.run(rivals_of(let, connection_.site().options.collection, limit), Effect::reads, until);
+      connection_.run(rivals_of(let, connection_.config().options.collection, limit), Effect::reads, until);
   std::map<std::string, LeaseRow> rows;
   for (LeaseRow& row : page.leases) rows.emplace(row.key, std::move(row));
   for (const View found : View(reply)["cursor"].documents("firstBatch")) {
@@ -166,7 +166,7 @@ void MongoStore::list_theirs(const Query& query, Page& page, Instant until) {
     LeaseRow& row = rows[std::string(key)];
     if (row.remaining > Millis::zero()) continue;
     row = {.key = std::string(key),
-           .holder = std::string(found.text("owner")),
+           .owner = std::string(found.text("owner")),
            .remaining = core::remaining(found.moment("expires_at"), *found.moment("now")),
            .note = {},
            .waiting = row.waiting};

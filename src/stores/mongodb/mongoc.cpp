@@ -29,7 +29,7 @@ Status load_mongoc() {
     mongoc_log_set_handler(nullptr, nullptr);
     mongoc_init();
   });
-  return ok();
+  return Status{};
 }
 
 }  // namespace holdfast::mongodb

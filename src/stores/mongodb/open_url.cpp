@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "holdfast/mongodb.h"
-#include "stores/mongodb/site.h"
+#include "stores/mongodb/config.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -34,7 +34,7 @@ Status read_collections(std::string_view list, Options& options) {
                      " is not understood; write collections=NAME:COLLECTION,…");
     options.collections.emplace(one.substr(0, colon), one.substr(colon + 1));
   }
-  return ok();
+  return Status{};
 }
 
 Status read_parameter(const std::string& name, const std::string& value, Options& options,
@@ -55,13 +55,13 @@ Status read_parameter(const std::string& name, const std::string& value, Options
   } else {
     theirs += (theirs.empty() ? "?" : "&") + encoded(name) + "=" + encoded(value);
   }
-  return ok();
+  return Status{};
 }
 
 }  // namespace
 
 // What is not ours is the driver's.
-Result<std::shared_ptr<Origin>> open_url(const Url& url) {
+Result<std::shared_ptr<Store>> open_url(const Url& url) {
   Options options;
   std::string theirs;
   for (const auto& [name, value] : url.parameters) {
@@ -69,7 +69,7 @@ Result<std::shared_ptr<Origin>> open_url(const Url& url) {
   }
   const bool slash = url.rest.find('/', 2) != std::string::npos;
   options.uri = url.scheme + ":" + url.rest + (slash || theirs.empty() ? "" : "/") + theirs;
-  return origin(std::move(options));
+  return store(std::move(options));
 }
 
 }  // namespace holdfast::mongodb

@@ -8,6 +8,6 @@
 
 namespace holdfast::mongodb {
 
-Result<std::shared_ptr<Origin>> open_url(const Url& url);
+Result<std::shared_ptr<Store>> open_url(const Url& url);
 
 }  // namespace holdfast::mongodb

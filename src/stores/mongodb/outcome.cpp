@@ -12,14 +12,14 @@ Micros now_of(const Seen& seen) { return seen.now.value_or(Micros::zero()); }
 bool live(const Seen& seen) { return seen.record.live(now_of(seen)); }
 
 bool is_theirs(const Request& r, const Seen& seen) {
-  return live(seen) && seen.record.holder == r.holder.text &&
+  return live(seen) && seen.record.owner == r.owner.text &&
          (r.verb == Verb::acquire || r.token == no_token || r.token == seen.record.token);
 }
 
 Reply reply_of(Verdict verdict, const Seen& seen) {
   return {.verdict = verdict,
           .token = seen.record.token,
-          .holder = seen.record.holder,
+          .owner = seen.record.owner,
           .remaining = live(seen) ? core::remaining(seen.record.end, now_of(seen)) : Millis::zero(),
           .now = StoreTime{now_of(seen).count()}};
 }
@@ -27,7 +27,7 @@ Reply reply_of(Verdict verdict, const Seen& seen) {
 Reply released(const Request& r, const Seen& seen) {
   Reply reply = reply_of(Verdict::released, seen);
   if (r.token != no_token) reply.token = r.token;
-  reply.holder.clear();
+  reply.owner.clear();
   reply.remaining = Millis::zero();
   return reply;
 }
@@ -43,7 +43,7 @@ Reply busy(const Request& r, std::string_view client, const Seen& seen) {
     const auto latest = core::latest_place_end(r, now_of(seen));
     const auto first = std::find_if(queue.begin(), queue.end(),
                                     [&](const core::Place& p) { return p.counts(client, latest); });
-    reply.holder.clear();
+    reply.owner.clear();
     reply.remaining = first == queue.end() ? Millis(1) : core::remaining(first->until, now_of(seen));
   }
   return reply;
@@ -64,7 +64,7 @@ Seen seen_in(View document) {
   if (!document) return {};
   Seen seen{.freed = document.numbers("freed"), .now = document.moment("now")};
   core::Record& record = seen.record;
-  record.holder = document.text("owner");
+  record.owner = document.text("owner");
   record.token = Token{static_cast<std::uint64_t>(std::max<std::int64_t>(document.number("token"), 0))};
   record.end = document.moment("expires_at");
   if (!record.end && !document.is_null("expires_at")) record.end = Micros::zero();
@@ -74,7 +74,7 @@ Seen seen_in(View document) {
   record.detached = document.flag("detached");
   for (const View place : document.documents("queue"))
     record.queue.push_back({.client = std::string(place.text("client")),
-                            .holder = std::string(place.text("holder")),
+                            .owner = std::string(place.text("holder")),
                             .until = place.moment("until").value_or(Micros::zero())});
   return seen;
 }

@@ -37,23 +37,23 @@ bool may(View authority, std::string_view action, std::string_view database, std
 
 }  // namespace
 
-void read_rights(View status, const Hello& hello, const Site& site, Facts& facts) {
+void read_rights(View status, const ServerProbe& probe, const StoreConfig& config, Facts& facts) {
   const View authority = status["authInfo"];
   if (authority.documents("authenticatedUsers").empty()) return;
   const auto need = [&](std::string_view action, const std::string& collection,
                         std::vector<std::string>& lacks) {
-    if (!may(authority, action, site.database, collection))
-      lacks.push_back(std::string(action) + " on " + site.database +
+    if (!may(authority, action, config.database, collection))
+      lacks.push_back(std::string(action) + " on " + config.database +
                       (collection.empty() ? "" : "." + collection));
   };
   need("listCollections", "", facts.lacks);
-  std::vector<std::string> collections{site.leases(), site.remains()};
-  if (site.beside_the_gem()) collections.push_back(site.options.collection);
+  std::vector<std::string> collections{config.leases(), config.remains()};
+  if (config.beside_the_gem()) collections.push_back(config.options.collection);
   for (const std::string& collection : collections)
     for (const char* action : on_documents) need(action, collection, facts.lacks);
-  if (hello.streams()) need("changeStream", site.leases(), facts.lacks);
-  if (!site.beside_the_gem())
-    for (const std::string& collection : {site.jobs(), site.ticks()})
+  if (probe.streams()) need("changeStream", config.leases(), facts.lacks);
+  if (!config.beside_the_gem())
+    for (const std::string& collection : {config.jobs(), config.ticks()})
       for (const char* action : on_documents) need(action, collection, facts.lacks_for_jobs);
   for (const View role : authority.documents("authenticatedUserRoles")) {
     const std::string_view name = role.text("role");

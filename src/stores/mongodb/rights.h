@@ -8,6 +8,6 @@ namespace holdfast::mongodb {
 
 // Fills in what the user lacks, and the roles that reach too far.  Where nobody has logged in nothing is
 // said of rights: either nobody has to, or the server says so with its next answer.
-void read_rights(View status, const Hello& hello, const Site& site, Facts& facts);
+void read_rights(View status, const ServerProbe& probe, const StoreConfig& config, Facts& facts);
 
 }  // namespace holdfast::mongodb

@@ -1,292 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mongodb/store.h"
+#include <strings.h>
 
 #include <algorithm>
-#include <cassert>
-#include <utility>
+#include <cstring>
 
+#include "base/address.h"
 #include "base/random.h"
-#include "stores/mongodb/bell.h"
-#include "stores/mongodb/constants.h"
-#include "stores/mongodb/pipelines/acquire.json.h"
-#include "stores/mongodb/pipelines/release.json.h"
-#include "stores/mongodb/pipelines/renew.json.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "stores/mongodb/engine.h"
+#include "stores/mongodb/config.h"
+#include "stores/mongodb/admin.h"
+#include "stores/mongodb/store_connection.h"
+#include "stores/mongodb/topics.h"
 
 namespace holdfast::mongodb {
 namespace {
 
-// A command may hold 100,000 updates and 48 MB; a larger batch would keep others waiting.
-constexpr std::size_t most_at_once = 500;
+// What follows is appended to it, and MongoDB keeps some for itself.
+Status check_collection(std::string_view name) {
+  const auto odd = [](unsigned char c) {
+    return c < ' ' || c == '$' || c == '"' || c == '\\' || c == '/' || c == 0x7f;
+  };
+  const bool good = !name.empty() && name.size() <= 180 && is_utf8(name) && !name.starts_with("system.") &&
+                    name.front() != '.' && name.back() != '.' && std::none_of(name.begin(), name.end(), odd);
+  if (!good)
+    return invalid("\"" + printable(name) +
+                   "\" is no name of a collection; give letters, digits, _, - and .");
+  for (const char* ours : {".holdfast", ".holdfast_log", ".holdfast_jobs", ".holdfast_ticks"})
+    if (name.ends_with(ours)) return invalid("collections that end in " + std::string(ours) + " are ours");
+  return Status{};
+}
 
-const Document& pipeline_of(Verb verb) {
-  static const Document& acquire = Document::for_ever(acquire_json);
-  static const Document& renew = Document::for_ever(renew_json);
-  static const Document& release = Document::for_ever(release_json);
-  switch (verb) {
-    case Verb::acquire: return acquire;
-    case Verb::renew: return renew;
-    case Verb::release:
-    case Verb::evict: return release;
+class MongoStore final : public Store {
+ public:
+  explicit MongoStore(StoreConfig config) : config_(std::make_shared<const StoreConfig>(std::move(config))) {}
+
+  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override {
+    try {
+      return std::unique_ptr<StoreConnection>(std::make_unique<MongoStoreConnection>(config_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    }
   }
-  return release;
+
+  std::unique_ptr<StoreAdmin> admin() override { return std::make_unique<MongoStoreAdmin>(config_); }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    if (config_->beside_the_gem())
+      return Error{Errc::refused,
+                   name() +
+                       " keeps no jobs: their locks would not be safe from Ruby's; leave layout=mongo-lock "
+                       "away, or name another collection for them"};
+    try {
+      return std::unique_ptr<JobEngine>(std::make_unique<MongoEngine>(config_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    }
+  }
+
+  Result<std::shared_ptr<Store>> in(std::string_view table) override {
+    const auto named = config_->options.collections.find(std::string(table));
+    StoreConfig other = *config_;
+    other.options.collection = named == config_->options.collections.end() ? std::string(table) : named->second;
+    if (Status s = check_collection(other.options.collection); !s) return std::move(s).error();
+    other.client = random_hex(16);
+    return std::shared_ptr<Store>(std::make_shared<MongoStore>(std::move(other)));
+  }
+
+  std::string name() const override { return config_->name(); }
+  const std::string& client() const noexcept override { return config_->client; }
+
+ private:
+  const std::shared_ptr<const StoreConfig> config_;
+};
+
+std::string hosts_of(const mongoc_uri_t* uri) {
+  std::string hosts;
+  for (const mongoc_host_list_t* h = mongoc_uri_get_hosts(uri); h; h = h->next)
+    hosts += (hosts.empty() ? "" : ",") + std::string(h->host_and_port);
+  if (const char* service = mongoc_uri_get_srv_hostname(uri)) hosts = service;
+  return printable(hosts);
 }
 
-Document& add_pipeline(Document& command, std::string_view name, Verb verb) {
-  const bson_t list = View(pipeline_of(verb))["pipeline"].as_bson();
-  return command.array(name, list);
+bool all_local(const mongoc_uri_t* uri) {
+  if (mongoc_uri_get_srv_hostname(uri)) return false;
+  for (const mongoc_host_list_t* h = mongoc_uri_get_hosts(uri); h; h = h->next)
+    if (!is_this_machine(*h)) return false;
+  return true;
 }
 
-Document by_id(std::string_view key) { return std::move(Document().text("_id", key)); }
+// Somebody has thought about it.
+bool speaks_of_tls(const mongoc_uri_t* uri) {
+  return mongoc_uri_has_option(uri, MONGOC_URI_TLS) || mongoc_uri_has_option(uri, MONGOC_URI_SSL);
+}
 
-bool frees(const Request& r) { return r.verb == Verb::release || r.verb == Verb::evict; }
+// The driver passes over what it does not know, and whoever mistyped would use another collection than the
+// rest.
+bool is_known(const std::string& name) {
+  if (mongoc_uri_option_is_bool(name.c_str()) || mongoc_uri_option_is_int32(name.c_str()) ||
+      mongoc_uri_option_is_int64(name.c_str()) || mongoc_uri_option_is_utf8(name.c_str()))
+    return true;
+  for (const char* other :
+       {MONGOC_URI_AUTHSOURCE, MONGOC_URI_AUTHMECHANISM, MONGOC_URI_AUTHMECHANISMPROPERTIES,
+        MONGOC_URI_COMPRESSORS, MONGOC_URI_READCONCERNLEVEL, MONGOC_URI_READPREFERENCETAGS, MONGOC_URI_W})
+    if (strcasecmp(name.c_str(), other) == 0) return true;
+  return false;
+}
+
+// REQUIRES: the driver has understood it.
+Status check_parameters(std::string_view uri) {
+  const std::size_t database = uri.find('/', uri.find("://") + 3);
+  const std::size_t begin = uri.find('?', std::min(database, uri.size()));
+  std::string_view list = uri.substr(std::min(begin, uri.size()));
+  while (!list.empty()) {
+    list.remove_prefix(1);
+    const std::string_view one = list.substr(0, list.find_first_of("&;"));
+    const std::string name(one.substr(0, one.find('=')));
+    if (!one.empty() && !is_known(name))
+      return invalid(printable(name) +
+                     "= means nothing; ours are collection=, collections=, layout=, accept= and unsafe=, all "
+                     "others are libmongoc's");
+    list.remove_prefix(one.size());
+  }
+  return Status{};
+}
+
+// By which the server's certificate is not looked at; null: it is.
+const char* lax_option(const mongoc_uri_t* uri) {
+  for (const char* lax :
+       {MONGOC_URI_TLSINSECURE, MONGOC_URI_TLSALLOWINVALIDCERTIFICATES, MONGOC_URI_TLSALLOWINVALIDHOSTNAMES,
+        MONGOC_URI_SSLALLOWINVALIDCERTIFICATES, MONGOC_URI_SSLALLOWINVALIDHOSTNAMES})
+    if (mongoc_uri_get_option_as_bool(uri, lax, false)) return lax;
+  return nullptr;
+}
+
+// The driver checks nothing by itself unless it is told to.
+Status check_tls(const mongoc_uri_t* uri, const Options& o) {
+  if (core::Accepted{o.allow_unsafe, o.accept}.covers("mongodb.tls")) return Status{};
+  if (const char* lax = lax_option(uri))
+    return Error{Errc::refused, "mongodb: " + std::string(lax) +
+                                    " lets anybody answer in the server's place; name its authority with "
+                                    "tlsCAFile= (accept=mongodb.tls uses it all the same)"};
+  if (!speaks_of_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
+    return Error{Errc::refused, "mongodb: " + hosts_of(uri) + about_plaintext};
+  return Status{};
+}
 
 }  // namespace
 
-MongoStore::MongoStore(std::shared_ptr<const Site> site, Instant until)
-    : connection_(std::move(site)), marks_(static_cast<std::int64_t>(random_bits() >> 2)) {
-  ready(until);
-}
-
-// A server that has closed an idle connection, or was restarted, is connected to anew: nothing of the
-// caller's has been sent yet.
-void MongoStore::ready(Instant until) {
-  if (BootClock::now() >= until)
-    raise({Errc::unavailable, "the time for this call was over before it was sent"});
-  if (!connection_.closed()) return;
-  connection_.close();
-  try {
-    hello_ = say_hello(connection_, until);
-  } catch (const Failure&) {
-    connection_.close();  // what has not been looked at to the end is not used the next time
-    throw;
-  }
-  offset_ = {};
-  offset_.learn(hello_.asked, hello_.answered, hello_.now);
-}
-
-MongoStore::Bounds MongoStore::bounds(Instant until) const {
-  return {.void_after = offset_.at_least(until), .not_before = offset_.at_least(BootClock::now())};
-}
-
-// As pipelines/acquire.json has it, in whole milliseconds like there.
-bool MongoStore::Bounds::late(const Seen& seen) const {
-  if (!seen.now) return false;
-  const bool unknown = seen.record.token == no_token;
-  return *seen.now > std::chrono::floor<Millis>(void_after) ||
-         (unknown && *seen.now < std::chrono::floor<Millis>(not_before));
-}
-
-void MongoStore::learn(Instant sent, const Seen& seen) {
-  if (seen.now) offset_.learn(sent, BootClock::now(), *seen.now);
-}
-
-Constants MongoStore::constants(const Request& r, const With& with, bool literally) const {
-  Constants all(literally);
-  all.text("holder", r.holder.text);
-  all.text("client", connection_.site().client);
-  all.text("note", r.note);
-  if (!frees(r)) all.length("ttl", r.ttl);
-  if (r.verb == Verb::acquire) {
-    all.length("place", std::min(r.place, never - Millis(1)));
-    all.length("longest_place", r.longest_place == never ? Millis::zero() : r.longest_place);
-    all.flag("detached", r.detached);
-    all.moment("void_after", with.bounds.void_after);
-    all.moment("not_before", with.bounds.not_before);
-    all.moment("rival_until", with.rival_until);
-    all.number("purged", hello_.purged);
-  } else {
-    all.number("token", static_cast<std::int64_t>(number(r.token)));
-    all.flag("extend", r.extend);
-    all.flag("evict", r.verb == Verb::evict);
-    all.flag("leave", r.verb == Verb::release && r.place > Millis::zero());
-    all.number("nonce", with.mark);
-  }
-  return all;
-}
-
-Status MongoStore::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
-  assert(requests.size() == replies.size());
-  if (requests.empty()) return ok();
-  Call call{.requests = requests, .replies = replies, .until = until};
-  for (Reply& reply : replies) reply.error.reset();
-  try {
-    ready(until);
-    if (requests.size() == 1) {
-      replies[0] = settle_alone(call, requests[0]);
-    } else if (connection_.site().beside_the_gem()) {
-      for (std::size_t i = 0; i < requests.size(); ++i) settle_own(call, i);
-    } else {
-      for (const core::Wave& wave : core::waves(requests)) {
-        for (std::size_t from = 0; from < wave.size(); from += most_at_once) {
-          const auto first = wave.begin() + static_cast<std::ptrdiff_t>(from);
-          const auto size = static_cast<std::ptrdiff_t>(std::min(most_at_once, wave.size() - from));
-          apply_wave(call, core::Wave(first, first + size));
-        }
-      }
-    }
-    return ok();
-  } catch (const Failure& failure) {
-    Error error = failure.error();
-    if (call.applied) error.code = Errc::in_doubt;
-    return error;
-  }
-}
-
-// Every verb is idempotent, so what was not looked at is simply sent again.
-MongoStore::Settled MongoStore::settle(const Request& r, Instant until, std::optional<Micros> rival_until) {
-  for (int again = 0; again < 4; ++again) {
-    const With with{.bounds = bounds(until), .rival_until = rival_until};
-    const Instant sent = BootClock::now();
-    Seen seen = modify(r, with, until);
-    learn(sent, seen);
-    if (r.verb == Verb::acquire && with.bounds.late(seen)) {
-      // The server's clock was not where we thought, and may have gone back behind a purge.
-      hello_.purged = purged_token(connection_, until);
-      continue;
-    }
-    Reply reply = frees(r) ? judged_before(r, seen) : judged_after(r, connection_.site().client, seen);
-    return {.reply = std::move(reply), .seen = std::move(seen)};
-  }
-  raise({Errc::unavailable, connection_.site().place +
-                                ": the server's clock jumped during each of several attempts; check its "
-                                "time synchronisation, then try again"});
-}
-
-Seen MongoStore::modify(const Request& r, const With& with, Instant until) {
-  while (true) {
-    Document command;
-    command.text("findAndModify", connection_.site().leases()).document("query", by_id(r.key.text));
-    add_pipeline(command, "update", r.verb);
-    command.document("let", constants(r, with, true).all()).document("fields", projection());
-    command.flag("new", !frees(r)).flag("upsert", r.verb == Verb::acquire);
-    try {
-      const Document reply = connection_.run(std::move(command), Effect::writes, until);
-      return seen_in(View(reply)["value"]);
-    } catch (const Failure& failure) {
-      if (!is_collision(connection_.last_code())) throw;
-    }
-  }
-}
-
-std::vector<bool> MongoStore::update(Call& call, const core::Wave& wave, const Bounds& bounds,
-                                     std::int64_t mark) {
-  std::vector<Document> updates;
-  for (const std::size_t i : wave) {
-    const Request& r = call.requests[i];
-    Document& one = updates.emplace_back();
-    one.document("q", by_id(r.key.text));
-    add_pipeline(one, "u", r.verb);
-    one.document("c", constants(r, {.bounds = bounds, .mark = mark}, false).all());
-    one.flag("upsert", r.verb == Verb::acquire);
-  }
-  Document command;
-  command.text("update", connection_.site().leases()).array("updates", updates).flag("ordered", false);
-  const Document reply = connection_.run(std::move(command), Effect::writes, call.until);
-  const std::vector<View> errors = View(reply).documents("writeErrors");
-  if (errors.size() < wave.size()) call.applied = true;
-  std::vector<bool> again(wave.size());
-  for (const View error : errors) {
-    const auto index = static_cast<std::size_t>(error.number("index"));
-    const std::int64_t code = error.number("code");
-    const bool own = index < wave.size() && (is_collision(code) || is_about_document(code));
-    if (!own) {
-      connection_.close_if_gone(code);
-      raise(write_error(error, connection_.site()));
-    }
-    again[index] = is_collision(code);
-    if (is_about_document(code)) call.replies[wave[index]].error = write_error(error, connection_.site());
-  }
-  return again;
-}
-
-// An answer holds 16 MB: what did not fit is asked for again.
-std::vector<Seen> MongoStore::find(const Call& call, const core::Wave& wave) {
-  std::vector<std::string_view> keys;
-  for (const std::size_t i : wave) keys.push_back(call.requests[i].key.text);
-  std::vector<Seen> seen(wave.size());
-  std::vector<std::string_view> missing = keys;
-  while (!missing.empty()) {
-    const Document reply = find_some(missing, call.until);
-    for (const View document : View(reply)["cursor"].documents("firstBatch")) {
-      // A wave has each key once, in bytewise order.
-      const auto at = std::lower_bound(keys.begin(), keys.end(), document.text("_id"));
-      if (at != keys.end() && *at == document.text("_id"))
-        seen[static_cast<std::size_t>(at - keys.begin())] = seen_in(document);
-    }
-    const std::size_t before = missing.size();
-    missing.clear();
-    for (std::size_t k = 0; k < keys.size(); ++k)
-      if (!seen[k].now) missing.push_back(keys[k]);
-    if (missing.size() == before) break;  // they are not there
-  }
-  return seen;
-}
-
-Document MongoStore::find_some(const std::vector<std::string_view>& keys, Instant until) {
-  Document in;
-  in.texts("$in", keys);
-  Document command;
-  command.text("find", connection_.site().leases())
-      .document("filter", Document().document("_id", in))
-      .document("projection", projection())
-      .number("batchSize", static_cast<std::int64_t>(keys.size()))
-      .flag("singleBatch", true);
-  return connection_.run(std::move(command), Effect::reads, until);
-}
-
-void MongoStore::apply_wave(Call& call, const core::Wave& wave) {
-  if (wave.size() == 1) return settle_own(call, wave[0]);
-  const Bounds within = bounds(call.until);
-  const std::int64_t mark = ++marks_;
-  const std::vector<bool> again = update(call, wave, within, mark);
-  call.applied = true;
-  const Instant asked = BootClock::now();
-  const std::vector<Seen> seen = find(call, wave);
-  for (std::size_t k = 0; k < wave.size(); ++k) {
-    const Request& r = call.requests[wave[k]];
-    Reply& reply = call.replies[wave[k]];
-    learn(asked, seen[k]);
-    if (reply.error) continue;
-    reply = frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.site().client, seen[k]);
-    // It may have come too late for the server's clock, also to prolong; one that left no token has.
-    const bool unclear =
-        r.verb == Verb::acquire && (seen[k].record.token == no_token || within.late(seen[k]));
-    if (again[k] || unclear) settle_own(call, wave[k]);
-  }
-}
-
-Reply MongoStore::settle_alone(Call& call, const Request& r) {
-  return connection_.site().beside_the_gem() ? settle_beside(call, r) : settle(r, call.until).reply;
-}
-
-// One of several: if the server does not take its document, the others are still settled.
-void MongoStore::settle_own(Call& call, std::size_t i) {
-  const bool applied_before = std::exchange(call.applied, false);
-  try {
-    call.replies[i] = settle_alone(call, call.requests[i]);
-    call.applied = true;
-  } catch (const Failure& failure) {
-    const bool half_done = call.applied;
-    call.applied = applied_before || half_done;
-    if (!is_about_document(connection_.last_code())) throw;
-    Error error = failure.error();
-    if (half_done) error.code = Errc::in_doubt;
-    call.replies[i].error = std::move(error);
-  }
-}
-
-Result<Traits> MongoStore::examine(Instant until) {
-  try {
-    ready(until);
-    return traits_of(say_hello(connection_, until), connection_.site());
-  } catch (const Failure& failure) {
-    return failure.error();
-  }
-}
-
-std::unique_ptr<Bell> MongoStore::bell() {
-  if (!hello_.streams()) return nullptr;
-  return std::make_unique<MongoBell>(connection_.shared_site());
+Result<std::shared_ptr<Store>> store(Options options) {
+  if (Status s = load_mongoc(); !s) return std::move(s).error();
+  bson_error_t error{};
+  // The driver's words are not repeated: they may hold a part of the password.
+  const std::shared_ptr<mongoc_uri_t> uri(mongoc_uri_new_with_error(options.uri.c_str(), &error),
+                                          [](mongoc_uri_t* u) { mongoc_uri_destroy(u); });
+  if (!uri)
+    return invalid(
+        "the address is not understood; write mongodb://user:password@host:port/database?option=value, "
+        "with %40 for @, %3A for :, %2F for / inside user and password");
+  if (Status s = check_parameters(options.uri); !s) return std::move(s).error();
+  const char* database = mongoc_uri_get_database(uri.get());
+  if (!database || std::strlen(database) == 0)
+    return invalid("no database is named; write mongodb://host/database");
+  if (Status s = check_collection(options.collection); !s) return std::move(s).error();
+  for (const auto& [name, collection] : options.collections)
+    if (Status s = check_collection(collection); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
+  if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
+  mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
+  if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");
+  StoreConfig config{.options = std::move(options),
+            .uri = uri,
+            .database = database,
+            .place = hosts_of(uri.get()),
+            .secrets = {},
+            .client = random_hex(16),
+            .local = all_local(uri.get()),
+            .tls = mongoc_uri_get_tls(uri.get()),
+            .verified = lax_option(uri.get()) == nullptr,
+            .logs_in = mongoc_uri_get_username(uri.get()) || mongoc_uri_get_auth_mechanism(uri.get())};
+  config.plaintext_allowed = speaks_of_tls(uri.get()) || config.accepted().covers("mongodb.tls");
+  if (const char* password = mongoc_uri_get_password(uri.get())) config.secrets.emplace_back(password);
+  for (std::string& secret : secrets_in(config.options.uri)) config.secrets.push_back(std::move(secret));
+  return std::shared_ptr<Store>(std::make_shared<MongoStore>(std::move(config)));
 }
 
 }  // namespace holdfast::mongodb

@@ -118,7 +118,7 @@ bool check_closed(mongoc_stream_t* stream) {
 }  // namespace
 
 Instant Deadline::end_of(std::int32_t timeout) const noexcept {
-  return timeout < 0 ? until : std::min(until, after(BootClock::now(), Millis(timeout)));
+  return timeout < 0 ? until : std::min(until, clamped_add(BootClock::now(), Millis(timeout)));
 }
 
 bool Deadline::any_closed() const {

@@ -39,7 +39,7 @@ bool Ticks::upsert(const std::vector<Document>& updates) {
   command.text("update", name()).array("updates", updates);
   const Document reply = connection_.run(std::move(command), Effect::writes, until_);
   for (const View error : View(reply).documents("writeErrors")) {
-    if (!is_collision(error.number("code"))) raise(write_error(error, connection_.site()));
+    if (!is_collision(error.number("code"))) throw_failure(write_error(error, connection_.config()));
     return false;
   }
   return true;

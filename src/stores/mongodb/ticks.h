@@ -50,7 +50,7 @@ class Ticks {
 
  private:
   bool upsert(const std::vector<Document>& updates);
-  std::string name() const { return connection_.site().ticks(); }
+  std::string name() const { return connection_.config().ticks(); }
 
   Connection& connection_;
   const Instant until_;

@@ -65,13 +65,13 @@ Error unreadable_address() {
 Status check_address(std::string_view conninfo) {
   const std::size_t slashes = conninfo.find("://");
   const std::string_view scheme = conninfo.substr(0, slashes);
-  if (slashes == std::string_view::npos || (scheme != "postgres" && scheme != "postgresql")) return ok();
+  if (slashes == std::string_view::npos || (scheme != "postgres" && scheme != "postgresql")) return Status{};
   std::string_view rest = conninfo.substr(slashes + 3);
   rest = rest.substr(0, rest.find('?'));
   const std::size_t at = rest.find('@');
   const bool behind_slash = at != std::string_view::npos && rest.find('/') < at;
   if (behind_slash || at != rest.rfind('@')) return unreadable_address();
-  return ok();
+  return Status{};
 }
 
 Status check_words(const Words& words) {
@@ -85,7 +85,7 @@ Status check_words(const Words& words) {
         "postgres://USER:PASSWORD@HOST:PORT/DATABASE, and in a password %3F for ?, %40 for @, %2F for /"};
   }
   const std::string mode = find(words, "sslmode");
-  if (mode.empty() || std::find(std::begin(modes), std::end(modes), mode) != std::end(modes)) return ok();
+  if (mode.empty() || std::find(std::begin(modes), std::end(modes), mode) != std::end(modes)) return Status{};
   return Error{Errc::invalid,
                "sslmode=" + printable(mode) +
                    " means nothing; it is one of disable, allow, prefer, require, verify-ca, verify-full"};

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/row.h"
-#include "stores/postgres/store.h"
+#include "stores/postgres/store_connection.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -15,7 +15,7 @@ using core::remaining;
 using core::Row;
 
 struct BatchColumn {
-  enum : int { n, verdict, token, holder, until_us, now_us, ahead, first_until_us };
+  enum : int { n, verdict, token, owner, until_us, now_us, ahead, first_until_us };
 };
 
 std::optional<Verdict> verdict_by(char letter) {
@@ -28,31 +28,31 @@ std::optional<Verdict> verdict_by(char letter) {
 
 }  // namespace
 
-void PostgresStore::remember(Keys& keys, std::string_view key) {
+void PostgresStoreConnection::remember(Keys& keys, std::string_view key) {
   if (keys.size() >= many_keys) keys.clear();
   keys.emplace(key);
 }
 
-Millis PostgresStore::place_of(const Request& r) const {
+Millis PostgresStoreConnection::place_of(const Request& r) const {
   if (r.verb != Verb::acquire || r.place > Millis::zero()) return r.place;
   const auto asked = unplaced_.find(r.key.text);
   return asked == unplaced_.end() ? Millis::zero() : asked->second;
 }
 
-PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Millis patience, Locked) {
+PostgresStoreConnection::Settled PostgresStoreConnection::send_key_batch(Call& call, Indices& key_batch, Millis patience, Locked) {
   parameters_.clear();
   const auto each = [&](auto value) {
-    for (const std::size_t i : wave) parameters_.add(value(call.requests[i]));
+    for (const std::size_t i : key_batch) parameters_.add(value(call.requests[i]));
   };
   parameters_.texts();
   each([](const Request& r) { return std::string_view(&"anre"[static_cast<std::size_t>(r.verb)], 1); });
   parameters_.texts();
   each([](const Request& r) { return r.key.text; });
   parameters_.texts();
-  each([](const Request& r) { return r.holder.text; });
+  each([](const Request& r) { return r.owner.text; });
   parameters_.numbers();
   each([](const Request& r) {
-    return std::optional(r.verb == Verb::acquire ? 0 : static_cast<std::int64_t>(number(r.token)));
+    return std::optional(r.verb == Verb::acquire ? 0 : static_cast<std::int64_t>(to_number(r.token)));
   });
   parameters_.numbers();
   each([](const Request& r) { return length_of(r.ttl); });
@@ -64,7 +64,7 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   });
   parameters_.texts();
   each([](const Request& r) { return r.note; });
-  parameters_.text(site_->client).number(void_after(call.until)).number(patience.count());
+  parameters_.text(config_->client).number(void_after(call.until)).number(patience.count());
   parameters_.numbers();
   each([](const Request& r) {
     return r.longest_place > Millis::zero() ? length_of(r.longest_place) : std::nullopt;
@@ -75,30 +75,30 @@ PostgresStore::Settled PostgresStore::send_wave(Call& call, Indices& wave, Milli
   if (const Settled settled = check(answer); settled != Settled::yes) return settled;
   learn(sent, answer, BatchColumn::now_us);
   Indices unseen;
-  take_answers(call, wave, answer, unseen);
+  take_answers(call, key_batch, answer, unseen);
   for (const std::size_t i : unseen) {
     try {
       const Settled sure = make_sure(call.requests[i], call.until, patience);
-      if (sure == Settled::not_yet) wave.push_back(i);
+      if (sure == Settled::not_yet) key_batch.push_back(i);
       if (sure == Settled::in_the_way) answer_locked(call, i);
     } catch (const rows::NotTaken& refusal) {
       call.replies[i].error = refusal.error();
     }
   }
-  std::sort(wave.begin(), wave.end(), [&](std::size_t a, std::size_t b) {
+  std::sort(key_batch.begin(), key_batch.end(), [&](std::size_t a, std::size_t b) {
     return call.requests[a].key.text < call.requests[b].key.text;
   });
-  return wave.empty() ? Settled::yes : Settled::not_yet;
+  return key_batch.empty() ? Settled::yes : Settled::not_yet;
 }
 
-void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a, Indices& unseen) {
+void PostgresStoreConnection::take_answers(Call& call, Indices& key_batch, const Answer& a, Indices& unseen) {
   Indices open;
   for (int row = 0; row < a.rows(); ++row) {
-    const std::size_t i = wave[static_cast<std::size_t>(a.number(row, BatchColumn::n) - 1)];
+    const std::size_t i = key_batch[static_cast<std::size_t>(a.number(row, BatchColumn::n) - 1)];
     const Request& request = call.requests[i];
     Reply& reply = call.replies[i];
     Row told{.token = a.number(row, BatchColumn::token),
-             .holder = a.text(row, BatchColumn::holder),
+             .owner = a.text(row, BatchColumn::owner),
              .end = a.moment(row, BatchColumn::until_us),
              .now = Micros(a.number(row, BatchColumn::now_us))};
     const auto said = verdict_by(a.letter(row, BatchColumn::verdict));
@@ -107,7 +107,7 @@ void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a, Ind
       continue;
     }
     const bool not_our_turn = said == Verdict::busy && !told.live();  // free, but not for us
-    if (not_our_turn) told.holder = {};
+    if (not_our_turn) told.owner = {};
     answer(reply, *said, told);
     if (said == Verdict::lost && a.is_null(row, BatchColumn::token) && gives_back(request))
       unseen.push_back(i);
@@ -123,7 +123,7 @@ void PostgresStore::take_answers(Call& call, Indices& wave, const Answer& a, Ind
       waited_for_.erase(key);
     }
   }
-  wave.swap(open);
+  key_batch.swap(open);
 }
 
 }  // namespace holdfast::postgres

@@ -73,16 +73,16 @@ Connection::Connection(const Settings& settings, Instant until) : settings_(sett
 void Connection::connect(Instant until) {
   const Keywords words(settings_.words());
   connection_.reset(PQconnectStartParams(words.names(), words.values(), 0));
-  if (!connection_) raise({Errc::unavailable, "out of memory for a connection to PostgreSQL"});
+  if (!connection_) throw_failure({Errc::unavailable, "out of memory for a connection to PostgreSQL"});
   PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);  // connecting has no other place for an SQLSTATE
   PQsetNoticeReceiver(connection_.get(), hear, this);
   bool in_tls = false;
   PostgresPollingStatusType next = PGRES_POLLING_WRITING;
   if (PQstatus(connection_.get()) == CONNECTION_BAD) next = PGRES_POLLING_FAILED;
   while (next != PGRES_POLLING_OK) {
-    if (next == PGRES_POLLING_FAILED) raise(not_let_in(in_tls));
+    if (next == PGRES_POLLING_FAILED) throw_failure(not_let_in(in_tls));
     if (!await(PQsocket(connection_.get()), next == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
-      raise({Errc::unavailable,
+      throw_failure({Errc::unavailable,
              settings_.name() + " did not let us in before the time was over; is it a PostgreSQL server?"});
     in_tls = PQstatus(connection_.get()) == CONNECTION_SSL_STARTUP;
     next = PQconnectPoll(connection_.get());
@@ -121,7 +121,7 @@ Error Connection::not_let_in(bool in_tls) const {
 void Connection::lost(Errc code) const {
   const std::string what =
       code == Errc::in_doubt ? " was lost before it answered: " : " was lost before anything was sent: ";
-  raise({code, "the connection to " + settings_.name() + what +
+  throw_failure({code, "the connection to " + settings_.name() + what +
                    settings_.shown(PQerrorMessage(connection_.get()))});
 }
 
@@ -151,7 +151,7 @@ void Connection::require_idle() {
   if (PQconsumeInput(connection_.get()) != 1) lost(Errc::unavailable);
   (void)PQisBusy(connection_.get());  // reads what came
   if (dismissed_)
-    raise({Errc::unavailable, settings_.name() + " has ended the connection before anything was sent"});
+    throw_failure({Errc::unavailable, settings_.name() + " has ended the connection before anything was sent"});
   warned_ = false;
 }
 
@@ -161,7 +161,7 @@ void Connection::flush(Instant until) {
     if (left == 0) return;
     if (left < 0) return;  // the answer, or its absence, tells
     if (!await(fd(), POLLIN | POLLOUT, until))
-      raise({Errc::in_doubt, settings_.name() + " did not take the whole request before the time was over"});
+      throw_failure({Errc::in_doubt, settings_.name() + " did not take the whole request before the time was over"});
     if (PQconsumeInput(connection_.get()) != 1) return;
   }
 }
@@ -169,7 +169,7 @@ void Connection::flush(Instant until) {
 OwnedResult Connection::next_result(Instant until) {
   while (PQisBusy(connection_.get()) == 1) {
     if (!await(fd(), POLLIN, until))
-      raise({Errc::in_doubt, settings_.name() + " did not answer before the time was over"});
+      throw_failure({Errc::in_doubt, settings_.name() + " did not answer before the time was over"});
     if (PQconsumeInput(connection_.get()) != 1) lost(Errc::in_doubt);
   }
   return OwnedResult(PQgetResult(connection_.get()));
@@ -187,10 +187,10 @@ std::optional<Trouble> Connection::trouble_in(const PGresult* result) const {
 // What was answered is what has happened.
 void Connection::require_true(const std::optional<Trouble>& trouble) {
   if (trouble && PQstatus(connection_.get()) != CONNECTION_OK)
-    raise({Errc::in_doubt,
+    throw_failure({Errc::in_doubt,
            "the connection to " + settings_.name() + " was lost before it answered: " + trouble->text});
   if (!trouble && warned_)
-    raise({Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
+    throw_failure({Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
 }
 
 Answer Connection::finish(bool sent, Instant until) {

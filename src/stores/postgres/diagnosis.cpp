@@ -34,35 +34,35 @@ constexpr std::pair<const char*, const char*> needed[] = {{"{locks}", "SELECT,IN
 
 class Diagnosing {
  public:
-  Diagnosing(const Site& site, Instant until)
-      : site_(site),
+  Diagnosing(const StoreConfig& config, Instant until)
+      : config_(config),
         until_(until),
         enough_(core::enough(BootClock::now(), until)),
-        connection_(site.settings, until),
-        hello_{.tables = site.tables} {}
+        connection_(config.settings, until),
+        probe_{.tables = config.tables} {}
 
   Diagnosis run() {
     const bool inside = may_enter();
-    if (inside) hello_ = say_hello(connection_, site_.tables, until_);
+    if (inside) probe_ = probe_server(connection_, config_.tables, until_);
     Parameters none;
-    const Server server = server_in(ask(connection_, hello_.tables.expand(examine_sql), none));
+    const Server server = server_in(ask(connection_, probe_.tables.expand(examine_sql), none));
     look_deeper();
     look_at_way();
-    Diagnosis diagnosis{.server = name_in(server.version), .findings = findings_of(server, hello_)};
-    for (Finding& finding : findings_of(depth_, hello_)) {
+    Diagnosis diagnosis{.server = name_in(server.version), .findings = findings_of(server, probe_)};
+    for (Finding& finding : findings_of(depth_, probe_)) {
       // Who may not look does not know what is missing.
       if (inside || (finding.topic != "postgres.tables" && finding.topic != "postgres.columns"))
         diagnosis.findings.push_back(std::move(finding));
     }
     diagnosis.grade = core::grade_of('B', diagnosis.findings);
-    core::hush(diagnosis.findings, site_.accepted);
+    core::hush(diagnosis.findings, config_.accepted);
     return diagnosis;
   }
 
  private:
   Answer ask(Connection& connection, const std::string& sql, Parameters& parameters) const {
     Answer answer = connection.run(sql, parameters, until_);
-    if (answer.trouble()) raise(statement_error(*answer.trouble(), site_.name()));
+    if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_.name()));
     return answer;
   }
 
@@ -74,15 +74,15 @@ class Diagnosing {
     Parameters none;
     const std::array<Step, 2> steps{Step{path, times[0], none}, Step{question, times[1], parameters}};
     std::vector<Answer> answers = connection_.run(steps, until_);
-    if (answers.back().trouble()) raise(statement_error(*answers.back().trouble(), site_.name()));
+    if (answers.back().trouble()) throw_failure(statement_error(*answers.back().trouble(), config_.name()));
     return std::move(answers.back());
   }
 
   // To look for a table in a schema that one may not enter is an error.
   bool may_enter() {
-    if (site_.tables.schema().empty()) return true;
+    if (config_.tables.schema().empty()) return true;
     Parameters schema;
-    schema.text(site_.tables.schema());
+    schema.text(config_.tables.schema());
     const Answer answer = ask_alone(
         "SELECT format('GRANT USAGE ON SCHEMA %I TO %I', n.nspname, current_user) FROM pg_namespace AS n "
         "WHERE n.nspname = $1::text AND NOT has_schema_privilege(n.oid, 'USAGE')",
@@ -97,10 +97,10 @@ class Diagnosing {
     const Answer path =
         ask(connection_, "SELECT s FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) AS s", none);
     const bool inside = depth_.grants.empty();
-    const std::string table = inside ? hello_.tables.quoted() : "";
+    const std::string table = inside ? probe_.tables.quoted() : "";
     inside ? parameters.text(table) : parameters.nothing();
     parameters.texts();
-    for (const char* word : {"waiters", "facts", "log", "state"}) parameters.add(hello_.tables.beside(word));
+    for (const char* word : {"waiters", "facts", "log", "state"}) parameters.add(probe_.tables.beside(word));
     parameters.texts();
     std::string before;
     for (int i = 0; i < path.rows(); ++i) {
@@ -109,7 +109,7 @@ class Diagnosing {
       before += (before.empty() ? "" : ", ") + std::string(path.text(i, 0));
     }
     parameters.texts();
-    for (const char* word : {"jobs", "ticks"}) parameters.add(hello_.tables.beside(word));
+    for (const char* word : {"jobs", "ticks"}) parameters.add(probe_.tables.beside(word));
     const Answer answer = ask_alone(diagnose_sql, parameters);
     depth_.synchronous_commit = answer.text(0, 0);
     depth_.superuser = answer.flag(0, 1);
@@ -134,13 +134,13 @@ class Diagnosing {
     Parameters parameters;
     parameters.texts();
     const auto is_there = [&](std::string_view word) {
-      const auto& missing = hello_.missing;
-      return word == "{locks}" ? hello_.table
+      const auto& missing = probe_.missing;
+      return word == "{locks}" ? probe_.table
                                : std::find(missing.begin(), missing.end(), word.substr(1, word.size() - 2)) ==
                                      missing.end();
     };
     for (const auto& [word, privileges] : needed)
-      if (is_there(word)) parameters.add(hello_.tables.expand(word));
+      if (is_there(word)) parameters.add(probe_.tables.expand(word));
     parameters.texts();
     for (const auto& [word, privileges] : needed)
       if (is_there(word)) parameters.add(privileges);
@@ -151,7 +151,7 @@ class Diagnosing {
   void look_at_way() {
     depth_.far = !connection_.is_local();
     depth_.in_tls = connection_.in_tls();
-    depth_.verified = site_.settings.verifies();
+    depth_.verified = config_.settings.verifies();
     std::set<std::string> processes, servers;
     const auto who = [&](Connection& connection) {
       Parameters none;
@@ -163,10 +163,10 @@ class Diagnosing {
       return std::string(answer.text(0, 0));
     };
     for (int i = 0; i < questions && (i == 0 || in_time()); ++i) processes.insert(who(connection_));
-    if (processes.size() > 1) hello_.pooled = true;
+    if (processes.size() > 1) probe_.pooled = true;
     try {
       for (int i = 0; i < connections && in_time(); ++i) {
-        Connection another(site_.settings, until_);
+        Connection another(config_.settings, until_);
         (void)who(another);
       }
     } catch (const Failure& failure) {
@@ -174,7 +174,7 @@ class Diagnosing {
     }
     depth_.servers = servers.size();
     // A standby takes no LISTEN, and behind a pooler nobody relies on it.
-    depth_.hears = hello_.pooled || hello_.standby || !depth_.crowded.empty() || !in_time() || echoes();
+    depth_.hears = probe_.pooled || probe_.standby || !depth_.crowded.empty() || !in_time() || echoes();
   }
 
   bool in_time() const { return BootClock::now() < enough_; }
@@ -182,7 +182,7 @@ class Diagnosing {
   // What one connection notifies another one hears.
   bool echoes() {
     try {
-      Connection listening(site_.settings, until_), telling(site_.settings, until_);
+      Connection listening(config_.settings, until_), telling(config_.settings, until_);
       return hears(listening, telling);
     } catch (const Failure& failure) {
       depth_.crowded = failure.error().detail;
@@ -192,7 +192,7 @@ class Diagnosing {
 
   bool hears(Connection& listening, Connection& telling) const {
     const Instant end = std::min(until_, BootClock::now() + longest_echo);
-    const std::string channel = "holdfast_doctor_" + site_.client;
+    const std::string channel = "holdfast_doctor_" + config_.client;
     try {
       Parameters none;
       if (listening.run("LISTEN " + channel, none, end).trouble()) return false;
@@ -208,16 +208,16 @@ class Diagnosing {
     }
   }
 
-  const Site& site_;
+  const StoreConfig& config_;
   const Instant until_;
   const Instant enough_;  // then nothing is asked again only to be sure
   Connection connection_;
-  Hello hello_;
+  ServerProbe probe_;
   Depth depth_;
 };
 
 }  // namespace
 
-Diagnosis diagnose(const Site& site, Instant until) { return Diagnosing(site, until).run(); }
+Diagnosis diagnose(const StoreConfig& config, Instant until) { return Diagnosing(config, until).run(); }
 
 }  // namespace holdfast::postgres

@@ -33,7 +33,7 @@ bool is_of_one_job(std::string_view state) noexcept { return state == "22001" ||
 
 bool is_set_aside(std::string_view outcome) { return outcome == "parked" || outcome == "passed"; }
 
-std::int64_t as_number(JobId id) { return static_cast<std::int64_t>(number(id)); }
+std::int64_t as_number(JobId id) { return static_cast<std::int64_t>(to_number(id)); }
 
 const char* verb_of(JobChange what) {
   switch (what) {
@@ -52,35 +52,35 @@ void put_length(Parameters& p, Millis period) {
 
 }  // namespace
 
-PostgresEngine::PostgresEngine(std::shared_ptr<const Site> site, Instant until)
-    : site_(std::move(site)), hello_{.tables = site_->tables}, statements_(site_->tables) {
+PostgresEngine::PostgresEngine(std::shared_ptr<const StoreConfig> config, Instant until)
+    : config_(std::move(config)), probe_{.tables = config_->tables}, statements_(config_->tables) {
   connect(until);
 }
 
 void PostgresEngine::connect(Instant until) {
-  auto connection = std::make_unique<Connection>(site_->settings, until);
-  Hello hello = say_hello(*connection, site_->tables, until);
-  require_jobs(hello, site_->name());
-  if (hello.pooled) connection->stop_preparing();
+  auto connection = std::make_unique<Connection>(config_->settings, until);
+  ServerProbe probe = probe_server(*connection, config_->tables, until);
+  require_jobs(probe, config_->name());
+  if (probe.pooled) connection->stop_preparing();
   offset_ = {};
-  offset_.learn(hello.asked, hello.answered, hello.now);
+  offset_.learn(probe.asked, probe.answered, probe.now);
   uses_ = {};
-  statements_ = JobStatements(hello.tables);
-  hello_ = std::move(hello);
+  statements_ = JobStatements(probe.tables);
+  probe_ = std::move(probe);
   connection_ = std::move(connection);
   broken_ = false;
 }
 
 void PostgresEngine::ready(Instant until) {
   if (BootClock::now() >= until)
-    raise({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
   if (!broken_ && !connection_->ended()) return;
   try {
     connect(until);
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
-    raise(std::move(error));
+    throw_failure(std::move(error));
   }
 }
 
@@ -100,7 +100,7 @@ std::vector<Answer> PostgresEngine::answers(Instant until, const Ask& ask) {
     // A circle of waiting, or a transaction that sees an old state of the rows: asked again it goes.
     if (trouble->state == "40P01" || trouble->state == "40001") continue;
     if (is_contention(trouble->state) || is_of_one_job(trouble->state)) return got;
-    raise(statement_error(*trouble, site_->name()));
+    throw_failure(statement_error(*trouble, config_->name()));
   }
 }
 
@@ -110,13 +110,13 @@ Answer PostgresEngine::answer(const Statement& statement, std::uint8_t& times, I
     one.push_back(connection_->run(statement, times, parameters_, until));
     return one;
   });
-  if (const auto& trouble = got.back().trouble()) raise(not_done(*trouble));
+  if (const auto& trouble = got.back().trouble()) throw_failure(not_done(*trouble));
   return std::move(got.back());
 }
 
 Error PostgresEngine::not_done(const Trouble& trouble) const {
-  return is_of_one_job(trouble.state) ? statement_error(trouble, site_->name())
-                                      : contended(site_->name(), trouble);
+  return is_of_one_job(trouble.state) ? statement_error(trouble, config_->name())
+                                      : contended(config_->name(), trouble);
 }
 
 Answer PostgresEngine::look(const Statement& statement, Instant until) {
@@ -127,7 +127,7 @@ Answer PostgresEngine::look(const Statement& statement, Instant until) {
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (error.in_doubt()) error.code = Errc::unavailable;
-    raise(std::move(error));
+    throw_failure(std::move(error));
   }
 }
 
@@ -135,7 +135,7 @@ Answer PostgresEngine::look(const Statement& statement, Instant until) {
 
 Result<EnqueueReply> PostgresEngine::enqueue(const NewJob& job, Instant until) {
   return guarded<Result<EnqueueReply>>([&]() -> Result<EnqueueReply> {
-    require_key_fits(job, hello_.longest_key, site_->tables.name());
+    require_key_fits(job, probe_.longest_key, config_->tables.name());
     EnqueueTalk talk;
     while (true) {
       put_new_job(parameters_, job, patience_for(until));
@@ -148,7 +148,7 @@ Result<EnqueueReply> PostgresEngine::enqueue(const NewJob& job, Instant until) {
 
 Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until) {
   return guarded<Result<Claimed>>([&]() -> Result<Claimed> {
-    require_fit(request.holder.text, hello_.longest_holder, "locked_by", site_->tables.name());
+    require_fit(request.owner.text, probe_.longest_owner, "locked_by", config_->tables.name());
     Manner manner;
     Millis patience = claim_patience;
     for (int parked = 0; parked < core::parked_per_claim;) {
@@ -158,12 +158,12 @@ Result<Claimed> PostgresEngine::claim(const ClaimRequest& request, Instant until
           // Which one it is only the careful way tells.
           const bool told = manner.careful && got.size() > 1;
           if (manner.careful && !(told && spoil(got.front().number(0, 0), *trouble, until)))
-            raise(statement_error(*trouble, site_->name()));
+            throw_failure(statement_error(*trouble, config_->name()));
           manner.careful = !manner.careful;
           if (told) ++parked;
           continue;
         }
-        if (manner.skip) raise(contended(site_->name(), *trouble));
+        if (manner.skip) throw_failure(contended(config_->name(), *trouble));
         manner.skip = true;
         patience = std::max(patience / 2, least_claim_patience);
         continue;
@@ -186,8 +186,8 @@ std::vector<Answer> PostgresEngine::ask_claim(const ClaimRequest& request, Manne
       for (const std::string& queue : request.queues) p.add(queue);
     };
     put_queues(parameters_);
-    parameters_.text(request.holder.text).number(length_of(request.ttl)).number(request.max_crashes);
-    parameters_.text(site_->client).number(void_after).number(patience.count()).flag(manner.skip);
+    parameters_.text(request.owner.text).number(length_of(request.ttl)).number(request.max_crashes);
+    parameters_.text(config_->client).number(void_after).number(patience.count()).flag(manner.skip);
     if (manner.careful) {
       put_queues(more_);
       more_.number(void_after).number(patience.count()).flag(manner.skip);
@@ -244,18 +244,18 @@ std::optional<Claimed> PostgresEngine::take_claim(const Answer& a, Manner& manne
 Status PostgresEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl,
                              Instant until) {
   assert(held.size() == claims.size());
-  if (claims.empty()) return ok();
+  if (claims.empty()) return Status{};
   return guarded<Status>([&]() -> Status {
     parameters_.clear();
     parameters_.numbers();
     for (const ClaimRef& claim : claims) parameters_.add(std::optional(as_number(claim.id)));
     parameters_.texts();
-    for (const ClaimRef& claim : claims) parameters_.add(claim.holder.text);
+    for (const ClaimRef& claim : claims) parameters_.add(claim.owner.text);
     parameters_.number(length_of(ttl)).number(patience_for(until).count());
     const Answer a = answer(statements_.renew, uses_.renew, until);
     std::fill(held.begin(), held.end(), false);
     for (int row = 0; row < a.rows(); ++row) held[static_cast<std::size_t>(a.number(row, 0) - 1)] = true;
-    return ok();
+    return Status{};
   });
 }
 
@@ -265,9 +265,9 @@ Result<Finished> PostgresEngine::finish(const Finish& how, Instant until) {
   return guarded<Result<Finished>>([&]() -> Result<Finished> {
     const auto got = answers(until, [&] {
       parameters_.clear();
-      parameters_.number(as_number(how.id)).text(how.holder.text).text(to_string(how.to));
+      parameters_.number(as_number(how.id)).text(how.owner.text).text(to_string(how.to));
       parameters_.number(length_of(std::clamp(how.in, Millis::zero(), a_century))).flag(how.counts);
-      parameters_.text(how.error).text(how.lock.text).number(static_cast<std::int64_t>(number(how.token)));
+      parameters_.text(how.error).text(how.lock.text).number(static_cast<std::int64_t>(to_number(how.token)));
       parameters_.number(patience_for(until).count());
       more_.clear();
       more_.text(how.lock.text);
@@ -276,7 +276,7 @@ Result<Finished> PostgresEngine::finish(const Finish& how, Instant until) {
       const std::size_t needed = how.lock.text.empty() ? 1 : 2;
       return connection_->run(std::span(steps).first(needed), until);
     });
-    if (const auto& trouble = got.back().trouble()) raise(not_done(*trouble));
+    if (const auto& trouble = got.back().trouble()) throw_failure(not_done(*trouble));
     const Answer& a = got.front();
     return Finished{
         .finished = a.number(0, 0) > 0, .released = a.number(0, 1) > 0, .now = Micros(a.number(0, 2))};
@@ -321,13 +321,13 @@ Result<JobRow> PostgresEngine::change(JobId id, JobChange what, std::string_view
       return all;
     });
     const Answer& a = got.back();
-    if (a.trouble()) raise(not_done(*a.trouble()));
-    if (a.rows() == 0) raise(core::no_such_job(id));
+    if (a.trouble()) throw_failure(not_done(*a.trouble()));
+    if (a.rows() == 0) throw_failure(core::no_such_job(id));
     JobRow row = job_in(a, 0, job);
     if (a.flag(0, fits)) return row;
     core::JobRecord record{.row = row};
-    if (Status status = core::change(record, what, by, {}); !status) raise(std::move(status).error());
-    raise(core::slot_is_taken(id, JobId{static_cast<std::uint64_t>(a.number(0, rival))}));
+    if (Status status = core::change(record, what, by, {}); !status) throw_failure(std::move(status).error());
+    throw_failure(core::slot_is_taken(id, JobId{static_cast<std::uint64_t>(a.number(0, rival))}));
   });
 }
 
@@ -377,7 +377,7 @@ Status PostgresEngine::note_success(std::string_view name, std::string_view by, 
     parameters_.clear();
     parameters_.text(name).text(by).number(patience_for(until).count());
     (void)answer(statements_.success, uses_.success, until);
-    return ok();
+    return Status{};
   });
 }
 

@@ -11,16 +11,16 @@
 #include "core/store_offset.h"
 #include "holdfast/job_engine.h"
 #include "stores/postgres/connection.h"
-#include "stores/postgres/hello.h"
+#include "stores/postgres/probe.h"
 #include "stores/postgres/job_statements.h"
-#include "stores/postgres/site.h"
+#include "stores/postgres/config.h"
 
 namespace holdfast::postgres {
 
 class PostgresEngine final : public JobEngine {
  public:
   // Throws Failure.
-  PostgresEngine(std::shared_ptr<const Site> site, Instant until);
+  PostgresEngine(std::shared_ptr<const StoreConfig> config, Instant until);
 
   Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override;
   Result<Claimed> claim(const ClaimRequest& request, Instant until) override;
@@ -60,9 +60,9 @@ class PostgresEngine final : public JobEngine {
   std::optional<Claimed> take_claim(const Answer& answer, Manner& manner);
   TickRow last_tick(std::string_view name, Instant until, Millis period, std::int64_t* wanted);
 
-  const std::shared_ptr<const Site> site_;
+  const std::shared_ptr<const StoreConfig> config_;
   std::unique_ptr<Connection> connection_;
-  Hello hello_;
+  ServerProbe probe_;
   JobStatements statements_;
   JobUses uses_;
   core::StoreOffset offset_;

@@ -13,7 +13,7 @@ constexpr const char* their_connection = "the caller's connection to PostgreSQL"
 class CallersTransaction final : public Enqueuer {
  public:
   CallersTransaction(PGconn* connection, const std::string& table) : connection_(connection) {
-    if (connection == nullptr) raise({Errc::invalid, "there is no connection to enqueue on: it is null"});
+    if (connection == nullptr) throw_failure({Errc::invalid, "there is no connection to enqueue on: it is null"});
     require_ours();
     table_ = table;
     const Tables tables = Tables::named(table).value();
@@ -27,9 +27,9 @@ class CallersTransaction final : public Enqueuer {
             "pg_catalog.pg_namespace AS n ON n.oid = "
             "c.relnamespace WHERE c.oid = to_regclass($1::text)::oid",
             which);
-    if (found.trouble()) raise(statement_error(*found.trouble(), their_connection));
+    if (found.trouble()) throw_failure(statement_error(*found.trouble(), their_connection));
     if (found.rows() == 0)
-      raise({Errc::unprepared, "there is no table \"" + table + "\" where " + their_connection +
+      throw_failure({Errc::unprepared, "there is no table \"" + table + "\" where " + their_connection +
                                    " leads; make it with: holdfast --store … init"});
     longest_key_ = limit_in(found.text(0, 1));
     sql_ = enqueue_text(tables.in_schema(found.text(0, 0)));
@@ -39,7 +39,7 @@ class CallersTransaction final : public Enqueuer {
     try {
       require_ours();
       if (BootClock::now() >= until)
-        raise({Errc::unavailable, "the time for this call was over before it was sent"});
+        throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
       require_key_fits(job, longest_key_, table_);
       return PQtransactionStatus(connection_) == PQTRANS_INTRANS ? inside(job, until) : talk(job, until);
     } catch (const Failure& failure) {
@@ -51,28 +51,28 @@ class CallersTransaction final : public Enqueuer {
   // Blocking, idle, and not in a transaction that has failed: then a statement can be run.
   void require_ours() const {
     if (PQstatus(connection_) != CONNECTION_OK)
-      raise({Errc::unavailable, std::string(their_connection) + " is not open"});
+      throw_failure({Errc::unavailable, std::string(their_connection) + " is not open"});
     if (PQisnonblocking(connection_) != 0)
-      raise(
+      throw_failure(
           {Errc::invalid, std::string(their_connection) +
                               " is in nonblocking mode, and enqueueing waits for an answer: give a blocking "
                               "one, or PQsetnonblocking(connection, 0) before"});
     if (PQpipelineStatus != nullptr && PQpipelineStatus(connection_) != PQ_PIPELINE_OFF)
-      raise({Errc::invalid, std::string(their_connection) +
+      throw_failure({Errc::invalid, std::string(their_connection) +
                                 " is in pipeline mode, and enqueueing waits for an answer: "
                                 "PQexitPipelineMode(connection) before"});
     switch (PQtransactionStatus(connection_)) {
       case PQTRANS_IDLE:
       case PQTRANS_INTRANS: return;
       case PQTRANS_ACTIVE:
-        raise({Errc::invalid, std::string(their_connection) +
+        throw_failure({Errc::invalid, std::string(their_connection) +
                                   " is in the middle of a statement: take all of its results "
                                   "(PQgetResult) before"});
       case PQTRANS_INERROR:
-        raise({Errc::invalid, std::string(their_connection) +
+        throw_failure({Errc::invalid, std::string(their_connection) +
                                   " is in a transaction that has failed: nothing can be enqueued in it any "
                                   "more; ROLLBACK"});
-      case PQTRANS_UNKNOWN: raise({Errc::unavailable, std::string(their_connection) + " is not open"});
+      case PQTRANS_UNKNOWN: throw_failure({Errc::unavailable, std::string(their_connection) + " is not open"});
     }
   }
 
@@ -102,19 +102,19 @@ class CallersTransaction final : public Enqueuer {
       put_new_job(parameters, job, patience_for(until));
       const Answer answer = ask(sql_, parameters);
       if (const auto& trouble = answer.trouble()) {
-        if (trouble->state == "55P03") raise(contended(their_connection, *trouble));
+        if (trouble->state == "55P03") throw_failure(contended(their_connection, *trouble));
         if (trouble->state == "40001" && PQtransactionStatus(connection_) != PQTRANS_IDLE)
-          raise({Errc::unavailable,
+          throw_failure({Errc::unavailable,
                  std::string(their_connection) +
                      ": its transaction is REPEATABLE READ or SERIALIZABLE, and somebody else was faster: "
                      "nothing was enqueued; ROLLBACK, and try the whole "
                      "transaction again: " +
                      trouble->text + " (40001)"});
-        raise(statement_error(*trouble, their_connection));
+        throw_failure(statement_error(*trouble, their_connection));
       }
       if (auto reply = talk.hear(answer)) return *std::move(reply);
       if (BootClock::now() >= until)
-        raise({Errc::unavailable,
+        throw_failure({Errc::unavailable,
                "the time was over before " + std::string(their_connection) + " was answered"});
     }
   }
@@ -128,13 +128,13 @@ class CallersTransaction final : public Enqueuer {
         "current_setting('synchronous_commit'), current_setting('client_min_messages')");
     if (before.trouble()) {
       (void)undo();
-      raise(statement_error(*before.trouble(), their_connection));
+      throw_failure(statement_error(*before.trouble(), their_connection));
     }
     try {
       EnqueueReply reply = talk(job, until);
       if (reply.what == EnqueueReply::What::duplicate || reply.what == EnqueueReply::What::locked) {
         if (const Answer undone = undo(); undone.trouble())
-          raise(statement_error(*undone.trouble(), their_connection));
+          throw_failure(statement_error(*undone.trouble(), their_connection));
         return reply;
       }
       const Answer after =
@@ -142,7 +142,7 @@ class CallersTransaction final : public Enqueuer {
                "', true), set_config('synchronous_commit', '" + std::string(before.text(0, 1)) +
                "', true), set_config('client_min_messages', '" + std::string(before.text(0, 2)) +
                "', true); RELEASE SAVEPOINT holdfast_enqueue");
-      if (after.trouble()) raise(statement_error(*after.trouble(), their_connection));
+      if (after.trouble()) throw_failure(statement_error(*after.trouble(), their_connection));
       return reply;
     } catch (const Failure&) {
       (void)undo();

@@ -20,7 +20,7 @@ std::string in_a_row(const std::vector<std::string>& texts) {
   return row;
 }
 
-void look_at_durability(const Server& server, const Hello& hello, Found& found) {
+void look_at_durability(const Server& server, const ServerProbe& probe, Found& found) {
   if (!server.fsync) {
     found.danger("postgres.fsync", "fsync is off: a crash of the server's machine can lose leases and tokens",
                  "set fsync = on");
@@ -32,15 +32,15 @@ void look_at_durability(const Server& server, const Hello& hello, Found& found) 
                  "set full_page_writes = on");
     found.tell();
   }
-  if (hello.table && hello.unlogged) {
+  if (probe.table && probe.unlogged) {
     found.danger("postgres.unlogged", "the lock table is unlogged: a crash of the server empties it",
                  "ALTER TABLE … SET LOGGED");
     found.tell();
   }
-  if (hello.standby)
+  if (probe.standby)
     found.danger("postgres.recovery", "this is a standby: nothing can be written down here",
                  "name the primary");
-  else if (hello.read_only)
+  else if (probe.read_only)
     found.danger("postgres.read-only",
                  "transactions of this user are read-only: no lease can be written down",
                  "ALTER ROLE … SET default_transaction_read_only = off, or name a user that may write");
@@ -76,23 +76,23 @@ void look_at_kind(const Server& server, Found& found) {
 }
 
 // What connect() refuses, and what init would make.
-void look_at_tables(const Hello& hello, Found& found) {
-  const std::string table = "\"" + hello.tables.name() + "\"";
+void look_at_tables(const ServerProbe& probe, Found& found) {
+  const std::string table = "\"" + probe.tables.name() + "\"";
   const std::string init = "holdfast init";
-  if (!hello.wrong.empty()) {
-    found.danger("postgres.columns", hello.wrong, "make it as docs/stores/postgres.md describes it");
-  } else if (hello.table && hello.sequence && !hello.one_row_per_key) {
+  if (!probe.wrong.empty()) {
+    found.danger("postgres.columns", probe.wrong, "make it as docs/stores/postgres.md describes it");
+  } else if (probe.table && probe.sequence && !probe.one_row_per_key) {
     found.warn("postgres.tables",
                "the table " + table + " lacks its unique index on \"key\": no client uses it", init);
-  } else if (!hello.complete()) {
+  } else if (!probe.complete()) {
     found.warn("postgres.tables",
                "what keeps leases is not there, or not all of it (" + table + " and what lies beside it)",
                init);
   }
-  if (!hello.wrong_jobs.empty())
-    found.note("postgres.jobs", "no jobs are kept: " + hello.wrong_jobs,
+  if (!probe.wrong_jobs.empty())
+    found.note("postgres.jobs", "no jobs are kept: " + probe.wrong_jobs,
                "mend that table; leases do without");
-  else if (hello.complete() && !hello.missing_jobs.empty())
+  else if (probe.complete() && !probe.missing_jobs.empty())
     found.note("postgres.jobs", "the tables of jobs are not there, or not all of them; leases do without",
                init);
 }
@@ -151,7 +151,7 @@ void look_at_owners(const Depth& depth, Found& found) {
         "if it is yours, drop it and run `holdfast init`; otherwise name another table with ?table=");
 }
 
-void look_at_way(const Depth& depth, const Hello& hello, Found& found) {
+void look_at_way(const Depth& depth, const ServerProbe& probe, Found& found) {
   if (depth.servers > 1)
     found.danger("postgres.several-servers",
                  std::to_string(depth.servers) +
@@ -169,7 +169,7 @@ void look_at_way(const Depth& depth, const Hello& hello, Found& found) {
                    : "the connection to another machine is not encrypted: whoever is on the line can "
                      "read and change it",
                "sslmode=verify-full");
-  if (!depth.hears && !hello.pooled)
+  if (!depth.hears && !probe.pooled)
     found.note("postgres.listen", "a notification did not arrive within two seconds: waiters poll",
                "see who holds up NOTIFY: SELECT * FROM pg_locks WHERE locktype = 'object' AND NOT granted");
 }
@@ -186,9 +186,9 @@ Server server_in(const Answer& answer) {
           .queue_fills = answer.flag(0, 6)};
 }
 
-std::vector<Finding> findings_of(const Server& server, const Hello& hello) {
+std::vector<Finding> findings_of(const Server& server, const ServerProbe& probe) {
   Found found;
-  look_at_durability(server, hello, found);
+  look_at_durability(server, probe, found);
   if (server.isolation != "read committed")
     found.note("postgres.isolation",
                "default_transaction_isolation is " + server.isolation +
@@ -201,7 +201,7 @@ std::vector<Finding> findings_of(const Server& server, const Hello& hello) {
         "the queue of notifications is filling up, as somebody listens inside a transaction: when it is "
         "full, commits fail",
         "end that transaction");
-  if (hello.pooled) {
+  if (probe.pooled) {
     found.note("postgres.pooler",
                "there is a connection pooler in between: statements are not prepared, and waiters poll",
                "name the server itself; or set PgBouncer's server_login_retry to 1: otherwise it keeps "
@@ -211,12 +211,12 @@ std::vector<Finding> findings_of(const Server& server, const Hello& hello) {
   return found.take();
 }
 
-std::vector<Finding> findings_of(const Depth& depth, const Hello& hello) {
+std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe) {
   Found found;
-  look_at_tables(hello, found);
+  look_at_tables(probe, found);
   look_at_account(depth, found);
   look_at_owners(depth, found);
-  look_at_way(depth, hello, found);
+  look_at_way(depth, probe, found);
   if (depth.synchronous_commit != "on" && depth.synchronous_commit != "remote_apply")
     found.note(
         "postgres.synchronous-commit",
@@ -238,7 +238,7 @@ std::vector<Finding> findings_of(const Depth& depth, const Hello& hello) {
     found.note("postgres.bloat",
                std::to_string(depth.dead) + " dead rows in the lock table: it is slower than it need be",
                "VACUUM it, and end transactions that stay open for hours");
-  if (hello.table && depth.fillfactor > most_filled)
+  if (probe.table && depth.fillfactor > most_filled)
     found.note("postgres.fillfactor",
                "pages of the lock table are filled to the brim: a renewal has to find room on another one",
                "ALTER TABLE … SET (fillfactor = 70)");

@@ -8,7 +8,7 @@
 
 #include "holdfast/rows.h"
 #include "stores/postgres/connection.h"
-#include "stores/postgres/hello.h"
+#include "stores/postgres/probe.h"
 
 namespace holdfast::postgres {
 
@@ -46,9 +46,9 @@ struct Depth {
 };
 
 // What every client finds.
-std::vector<Finding> findings_of(const Server& server, const Hello& hello);
+std::vector<Finding> findings_of(const Server& server, const ServerProbe& probe);
 // What a diagnosis finds besides.
-std::vector<Finding> findings_of(const Depth& depth, const Hello& hello);
+std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe);
 
 // For people: "PostgreSQL 15.18".
 std::string name_in(std::string_view version);

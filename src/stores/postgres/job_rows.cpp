@@ -44,7 +44,7 @@ void put_new_job(Parameters& p, const NewJob& job, Millis patience) {
 }
 
 std::optional<EnqueueReply> EnqueueTalk::hear(const Answer& a) {
-  enum : int { verdict, id, state, since_us, holder, now_us };
+  enum : int { verdict, id, state, since_us, owner, now_us };
   const auto job = JobId{static_cast<std::uint64_t>(a.number(0, id))};
   EnqueueReply reply{.id = job,
                      .state = state_named(a.text(0, state)),
@@ -53,7 +53,7 @@ std::optional<EnqueueReply> EnqueueTalk::hear(const Answer& a) {
   const char said = a.letter(0, verdict);
   if (said == 'l')
     return EnqueueReply{
-        .what = EnqueueReply::What::locked, .holder = std::string(a.text(0, holder)), .now = reply.now};
+        .what = EnqueueReply::What::locked, .owner = std::string(a.text(0, owner)), .now = reply.now};
   if (said == 't') return std::nullopt;
   reply.what = said == 'e'   ? EnqueueReply::What::enqueued
                : said == 'r' ? EnqueueReply::What::replaced
@@ -95,7 +95,7 @@ JobRow job_in(const Answer& a, int row, int first) {
   job.unique = named<Unique>(text(), 4);
   job.slotted = flag();
   job.parked = flag();
-  job.holder = text();
+  job.owner = text();
   job.lock = text();
   job.token = Token{static_cast<std::uint64_t>(number())};
   job.claim_remaining = Millis(number());
@@ -115,7 +115,7 @@ Error contended(const std::string& where, const Trouble& trouble) {
 
 void require_fit(std::string_view text, std::size_t longest, const char* column, const std::string& table) {
   if (longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest) return;
-  raise({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
+  throw_failure({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
                             " letters that the column \"" + column + "\" of the table \"" + table +
                             "\" takes; give a shorter one, or make the column wider"});
 }

@@ -24,7 +24,7 @@
 #include "stores/postgres/sql/job_untouched.sql.h"
 #include "stores/postgres/sql/release_rule.sql.h"
 #include "stores/postgres/statements.h"
-#include "stores/postgres/weave.h"
+#include "stores/postgres/compose.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -73,13 +73,13 @@ std::string claim_text(bool careful) {
                             "$8::boolean");
   parts["careful"] = careful ? "true" : "false";
   parts["next"] = careful ? "NULL::bigint" : part(job_next_sql);
-  return weave(job_claim_sql, parts);
+  return compose(job_claim_sql, parts);
 }
 
 // $1 queues  $2 void after  $3 patience  $4 skip
 std::string hold_next_text() {
   Parts parts = claim_parts(part(job_pick_sql), "$4::boolean");
-  return weave(job_hold_sql,
+  return compose(job_hold_sql,
                with(std::move(parts), {{"void_after", "$2::bigint"},
                                        {"patience", "$3::bigint"},
                                        {"release", part(release_rule_sql)},
@@ -97,14 +97,14 @@ std::string hold_next_text() {
 std::string hold_one_text() {
   const std::string picked = one_picked("$1::bigint", " AND (SELECT c.in_time FROM clock AS c) FOR UPDATE");
   Parts parts = claim_parts(picked, "false");
-  return weave(job_hold_sql,
+  return compose(job_hold_sql,
                with(std::move(parts), {{"void_after", "$2::bigint"},
                                        {"patience", "$3::bigint"},
                                        {"release", "SELECT h.key FROM held AS h WHERE false"}}));
 }
 
 std::string finish_text() {
-  return weave(job_finish_sql, {{"release", part(release_rule_sql)},
+  return compose(job_finish_sql, {{"release", part(release_rule_sql)},
                                 {"key", "$7::text"},
                                 {"holder", "$2::text"},
                                 {"token", "$8::bigint"},
@@ -113,7 +113,7 @@ std::string finish_text() {
 }
 
 std::string change_text() {
-  return weave(job_change_sql,
+  return compose(job_change_sql,
                with(unpark("(SELECT m.key FROM mine AS m)",
                            // Who would free the lock may never come; the next one looks for itself.
                            "EXISTS (SELECT FROM mine AS m WHERE (m.parked OR m.state = 'running') AND m.fits "
@@ -124,18 +124,18 @@ std::string change_text() {
 constexpr const char* any_key = "($2::text IS NULL OR j.key = $2::text)";
 
 std::string list_text(const char* id, const char* key) {
-  return weave(job_list_sql, {{"row", part(job_row_sql)}, {"id", id}, {"key", key}});
+  return compose(job_list_sql, {{"row", part(job_row_sql)}, {"id", id}, {"key", key}});
 }
 
 std::string unpark_text() {
-  return weave(job_unpark_sql, unpark("nullif(current_setting('holdfast.key', true), '')", "true"));
+  return compose(job_unpark_sql, unpark("nullif(current_setting('holdfast.key', true), '')", "true"));
 }
 
 }  // namespace
 
 std::string enqueue_text(const Tables& tables) {
   return tables.expand(
-      weave(job_enqueue_sql,
+      compose(job_enqueue_sql,
             with(unpark("$8::text",
                         "EXISTS (SELECT FROM enqueued AS e JOIN clock AS c ON e.run_at > c.now WHERE "
                         "e.replaced) AND w.id <> (SELECT e.id FROM enqueued AS e)"),
@@ -153,7 +153,7 @@ JobStatements::JobStatements(const Tables& t)
       success(statement("success", t.expand(job_success_sql))),
       hold_next(statement("hold_next", t.expand(hold_next_text()))),
       claim_held(statement("claim_held", t.expand(claim_text(true)))),
-      spoil(statement("spoil", t.expand(weave(job_spoil_sql, {})))),
+      spoil(statement("spoil", t.expand(compose(job_spoil_sql, {})))),
       hold_one(statement("hold_one", t.expand(hold_one_text()))),
       change(statement("change", t.expand(change_text()))),
       list(statement("list", t.expand(list_text("$1::bigint IS NULL", "$2::text IS NULL")))),

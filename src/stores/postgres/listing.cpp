@@ -2,14 +2,14 @@
 // What the store tells people: its rows, and what it thinks of the server.
 #include "core/grade.h"
 #include "core/row.h"
-#include "stores/postgres/bell.h"
+#include "stores/postgres/listener.h"
 #include "stores/postgres/findings.h"
 #include "stores/postgres/sql/examine.sql.h"
 #include "stores/postgres/sql/held.sql.h"
 #include "stores/postgres/sql/history.sql.h"
 #include "stores/postgres/sql/leases.sql.h"
 #include "stores/postgres/sql/places.sql.h"
-#include "stores/postgres/store.h"
+#include "stores/postgres/store_connection.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -23,13 +23,13 @@ Micros moment(const Answer& a, int row, int column) { return a.moment(row, colum
 void take_leases(const Answer& a, Page& page) {
   for (int i = 0; i < a.rows(); ++i) {
     const Row row{.token = a.number(i, 2),
-                  .holder = a.text(i, 1),
+                  .owner = a.text(i, 1),
                   .end = a.moment(i, 3),
                   .now = Micros(a.number(i, 8))};
     Reply reply;
     answer(reply, Verdict::busy, row);
     page.leases.push_back({.key = std::string(a.text(i, 0)),
-                           .holder = reply.holder,
+                           .owner = reply.owner,
                            .token = reply.token,
                            .remaining = reply.remaining,
                            .since = moment(a, i, 4),
@@ -43,7 +43,7 @@ void take_places(const Answer& a, Page& page) {
   for (int i = 0; i < a.rows(); ++i) {
     page.places.push_back({.key = std::string(a.text(i, 0)),
                            .client = std::string(a.text(i, 1)),
-                           .holder = std::string(a.text(i, 2)),
+                           .owner = std::string(a.text(i, 2)),
                            .remaining = remaining(a.moment(i, 3), Micros(a.number(i, 4)))});
   }
 }
@@ -53,7 +53,7 @@ void take_log(const Answer& a, Page& page) {
     page.log.push_back({.at = moment(a, i, 0),
                         .key = std::string(a.text(i, 1)),
                         .event = std::string(a.text(i, 2)),
-                        .holder = std::string(a.text(i, 3)),
+                        .owner = std::string(a.text(i, 3)),
                         .token = Token{static_cast<std::uint64_t>(a.number(i, 4))},
                         .by = std::string(a.text(i, 5)),
                         .reason = std::string(a.text(i, 6))});
@@ -78,7 +78,7 @@ Error looking_failed(Error error) {
 
 }  // namespace
 
-Result<Page> PostgresStore::list(const Query& query, Instant until) {
+Result<Page> PostgresStoreConnection::list(const Query& query, Instant until) {
   Page page;
   try {
     ready(until);
@@ -93,10 +93,10 @@ Result<Page> PostgresStore::list(const Query& query, Instant until) {
                                  : query.what == Query::What::places ? places_sql
                                  : held                              ? held_sql
                                                                      : leases_sql;
-    const std::string text = hello_.tables.expand(sql);
+    const std::string text = probe_.tables.expand(sql);
     const Answer answer =
-        connection_->run(hello_.keys_in_order ? in_order_of_index(text) : text, parameters_, until);
-    if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
+        connection_->run(probe_.keys_in_order ? in_order_of_index(text) : text, parameters_, until);
+    if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
     switch (query.what) {
       case Query::What::leases: take_leases(answer, page); break;
       case Query::What::places: take_places(answer, page); break;
@@ -108,20 +108,20 @@ Result<Page> PostgresStore::list(const Query& query, Instant until) {
   return page;
 }
 
-Result<Traits> PostgresStore::examine(Instant until) {
+Result<Traits> PostgresStoreConnection::examine(Instant until) {
   Traits traits;
   traits.name = "postgres";
   traits.resolution = Millis(1);
   try {
     ready(until);
-    traits.push = !hello_.pooled;
+    traits.push = !probe_.pooled;
     parameters_.clear();
     const std::string question = std::string(examine_sql) + ", (SELECT s.made FROM {state} AS s)";
-    const Answer answer = connection_->run(hello_.tables.expand(question), parameters_, until);
-    if (answer.trouble()) raise(statement_error(*answer.trouble(), site_->name()));
-    traits.findings = findings_of(server_in(answer), hello_);
+    const Answer answer = connection_->run(probe_.tables.expand(question), parameters_, until);
+    if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
+    traits.findings = findings_of(server_in(answer), probe_);
     traits.grade = core::grade_of('B', traits.findings);
-    core::hush(traits.findings, site_->accepted);
+    core::hush(traits.findings, config_->accepted);
     // Ruby's locker makes a row when it makes an object, and never again: one that is taken away because it
     // has been free for long would lock that object out.  In its table only people purge.
     traits.tidies = !answer.flag(0, answers_about_server);
@@ -131,8 +131,8 @@ Result<Traits> PostgresStore::examine(Instant until) {
   return traits;
 }
 
-std::unique_ptr<Bell> PostgresStore::bell() {
-  return hello_.pooled ? nullptr : std::make_unique<ListenBell>(site_);
+std::unique_ptr<StoreListener> PostgresStoreConnection::listener() {
+  return probe_.pooled ? nullptr : std::make_unique<PostgresListener>(config_);
 }
 
 }  // namespace holdfast::postgres

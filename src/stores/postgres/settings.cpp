@@ -180,7 +180,7 @@ Status Settings::look_up() {
   verifies_ = mode.starts_with("verify-");
   name_ = name_from(used);
   database_ = find(used, "dbname");
-  return ok();
+  return Status{};
 }
 
 std::string Settings::shown(std::string_view text) const {

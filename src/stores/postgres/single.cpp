@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/row.h"
-#include "stores/postgres/store.h"
+#include "stores/postgres/store_connection.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -17,35 +17,35 @@ using rows::is_theirs;
 constexpr Millis again_soon{50};
 
 struct SingleColumn {
-  enum : int { verdict, token, holder, until_us, now_us, ahead };
+  enum : int { verdict, token, owner, until_us, now_us, ahead };
 };
 
 Row row_in(const Answer& a, int first) {
   return {.token = a.number(0, first),
-          .holder = a.text(0, first + 1),
+          .owner = a.text(0, first + 1),
           .end = a.moment(0, first + 2),
           .now = Micros(a.number(0, first + 3))};
 }
 
 }  // namespace
 
-PostgresStore::Settled PostgresStore::check(const Answer& answer) const {
+PostgresStoreConnection::Settled PostgresStoreConnection::check(const Answer& answer) const {
   if (!answer.trouble()) return Settled::yes;
   // Only a transaction that sees an old state of the rows is told so; asked again it sees a new one.
   if (answer.trouble()->state == "40001") return Settled::not_yet;
   if (is_contention(answer.trouble()->state)) return Settled::in_the_way;
-  Error error = statement_error(*answer.trouble(), site_->name());
+  Error error = statement_error(*answer.trouble(), config_->name());
   if (is_about_values(answer.trouble()->state)) throw rows::NotTaken(std::move(error));
-  raise(std::move(error));
+  throw_failure(std::move(error));
 }
 
-void PostgresStore::learn(Instant sent, const Answer& answer, int column) {
+void PostgresStoreConnection::learn(Instant sent, const Answer& answer, int column) {
   if (answer.rows() > 0) offset_.learn(sent, BootClock::now(), Micros(answer.number(0, column)));
 }
 
-std::int64_t PostgresStore::void_after(Instant until) const { return offset_.at_least(until).count(); }
+std::int64_t PostgresStoreConnection::void_after(Instant until) const { return offset_.at_least(until).count(); }
 
-PostgresStore::Settled PostgresStore::settle(Call& call, std::size_t i, Millis patience) {
+PostgresStoreConnection::Settled PostgresStoreConnection::settle(Call& call, std::size_t i, Millis patience) {
   const Request& r = call.requests[i];
   Reply& reply = call.replies[i];
   switch (r.verb) {
@@ -69,19 +69,19 @@ PostgresStore::Settled PostgresStore::settle(Call& call, std::size_t i, Millis p
   return Settled::not_yet;
 }
 
-Parameters& PostgresStore::ask_about(const Request& r) {
+Parameters& PostgresStoreConnection::ask_about(const Request& r) {
   parameters_.clear();
   asked_ = BootClock::now();
-  parameters_.text(r.key.text).text(r.holder.text);
+  parameters_.text(r.key.text).text(r.owner.text);
   return r.verb == Verb::acquire ? parameters_
-                                 : parameters_.number(static_cast<std::int64_t>(number(r.token)));
+                                 : parameters_.number(static_cast<std::int64_t>(to_number(r.token)));
 }
 
-PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& reply, Instant until,
+PostgresStoreConnection::Settled PostgresStoreConnection::settle_acquire(const Request& r, Reply& reply, Instant until,
                                                      Millis patience) {
   const auto ask = [&](const Statement& statement, std::uint8_t& times) {
     ask_about(r).number(length_of(r.ttl)).number(void_after(until)).number(patience.count());
-    if (&statement == &statements_.acquire) parameters_.text(site_->client);
+    if (&statement == &statements_.acquire) parameters_.text(config_->client);
     return connection_->run(statement, times, parameters_, until);
   };
   const auto free = freed_.find(r.key.text);
@@ -97,11 +97,11 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
   learn(asked_, a, SingleColumn::now_us);
   Row row = row_in(a, SingleColumn::token);
   if (a.letter(0, SingleColumn::verdict) == 'g') {
-    row.holder = r.holder.text;
+    row.owner = r.owner.text;
     answer(reply, Verdict::granted, row);
     return Settled::yes;
   }
-  const bool taken = row.live() && row.holder != r.holder.text;
+  const bool taken = row.live() && row.owner != r.owner.text;
   if (!taken || r.place > Millis::zero()) return Settled::not_yet;
   answer(reply, Verdict::busy, row);
   reply.ahead = static_cast<std::uint32_t>(a.number(0, SingleColumn::ahead));
@@ -109,7 +109,7 @@ PostgresStore::Settled PostgresStore::settle_acquire(const Request& r, Reply& re
 }
 
 // What only the holder can do: a row, or it is lost.
-PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply, const Answer& a,
+PostgresStoreConnection::Settled PostgresStoreConnection::settle_own(const Request& r, Reply& reply, const Answer& a,
                                                  Instant until, Millis patience) {
   if (const Settled settled = check(a); settled != Settled::yes) return settled;
   if (a.rows() == 0) {
@@ -129,7 +129,7 @@ PostgresStore::Settled PostgresStore::settle_own(const Request& r, Reply& reply,
   return Settled::yes;
 }
 
-PostgresStore::Settled PostgresStore::make_sure(const Request& r, Instant until, Millis patience) {
+PostgresStoreConnection::Settled PostgresStoreConnection::make_sure(const Request& r, Instant until, Millis patience) {
   parameters_.clear();
   parameters_.text(r.key.text).number(patience.count());
   const Answer a = connection_->run(statements_.absent, uses_.absent, parameters_, until);
@@ -137,15 +137,15 @@ PostgresStore::Settled PostgresStore::make_sure(const Request& r, Instant until,
   return a.rows() > 0 ? Settled::yes : Settled::not_yet;
 }
 
-Answer PostgresStore::look(const Request& r, Instant until) {
+Answer PostgresStoreConnection::look(const Request& r, Instant until) {
   parameters_.clear();
   parameters_.text(r.key.text);
   Answer a = connection_->run(statements_.look, uses_.look, parameters_, until);
-  if (a.trouble()) raise(statement_error(*a.trouble(), site_->name()));
+  if (a.trouble()) throw_failure(statement_error(*a.trouble(), config_->name()));
   return a;
 }
 
-void PostgresStore::answer_locked(Call& call, std::size_t i) {
+void PostgresStoreConnection::answer_locked(Call& call, std::size_t i) {
   const Request& r = call.requests[i];
   const Answer a = look(r, call.until);
   answer_as_seen(call, i, a.rows() > 0 ? row_in(a, 0) : Row{});

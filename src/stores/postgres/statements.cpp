@@ -7,19 +7,19 @@
 #include "stores/postgres/sql/acquire.sql.h"
 #include "stores/postgres/sql/again.sql.h"
 #include "stores/postgres/sql/apply.sql.h"
-#include "stores/postgres/sql/look.sql.h"
+#include "stores/postgres/sql/lookup.sql.h"
 #include "stores/postgres/sql/release.sql.h"
 #include "stores/postgres/sql/release_rule.sql.h"
 #include "stores/postgres/sql/renew.sql.h"
-#include "stores/postgres/weave.h"
+#include "stores/postgres/compose.h"
 
 namespace holdfast::postgres {
 namespace {
 
-std::string apply_text() { return weave(apply_sql, lease_rule("$9::text", "$10::bigint", "$11::bigint")); }
+std::string apply_text() { return compose(apply_sql, lease_rule("$9::text", "$10::bigint", "$11::bigint")); }
 
 std::string release_text() {
-  return weave(release_sql, {{"release", part(release_rule_sql)},
+  return compose(release_sql, {{"release", part(release_rule_sql)},
                              {"key", "$1::text"},
                              {"holder", "$2::text"},
                              {"token", "$3::bigint"},
@@ -44,7 +44,7 @@ Statements::Statements(const Tables& tables)
       renew(statement("renew", tables.expand(renew_sql))),
       release(statement("release", tables.expand(release_text()))),
       apply(statement("apply", tables.expand(apply_text()))),
-      look(statement("look", tables.expand(look_sql))),
+      look(statement("look", tables.expand(lookup_sql))),
       absent(statement("absent", tables.expand(absent_sql))) {}
 
 }  // namespace holdfast::postgres

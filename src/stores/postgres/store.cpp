@@ -1,34 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/postgres/store.h"
+#include "base/random.h"
+#include "holdfast/postgres.h"
+#include "stores/postgres/engine.h"
+#include "stores/postgres/open_url.h"
+#include "stores/postgres/config.h"
+#include "stores/postgres/admin.h"
+#include "stores/postgres/store_connection.h"
+#include "stores/postgres/topics.h"
 
 namespace holdfast::postgres {
-PostgresStore::PostgresStore(std::shared_ptr<const Site> site, Instant until)
-    : site_(std::move(site)), hello_{.tables = site_->tables}, statements_(site_->tables) {
-  connect(until);
+namespace {
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(Settings settings, Tables tables, core::Accepted accepted)
+      : config_(std::make_shared<const StoreConfig>(
+            StoreConfig{std::move(settings), std::move(tables), random_hex(16), std::move(accepted)})),
+        name_(config_->name()) {}
+
+  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override {
+    try {
+      return std::unique_ptr<StoreConnection>(std::make_unique<PostgresStoreConnection>(config_, until));
+    } catch (const Failure& failure) {
+      Error error = failure.error();
+      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
+    }
+  }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    try {
+      return std::unique_ptr<JobEngine>(std::make_unique<PostgresEngine>(config_, until));
+    } catch (const Failure& failure) {
+      Error error = failure.error();
+      if (error.in_doubt()) error.code = Errc::unavailable;
+      return error;
+    }
+  }
+
+  std::unique_ptr<StoreAdmin> admin() override { return std::make_unique<PostgresStoreAdmin>(config_); }
+
+  // A client of its own: its queue, and so the address of its bell, is that table's.  A name without a schema
+  // is looked for where ours is.
+  Result<std::shared_ptr<Store>> in(std::string_view table) override {
+    const bool bare = table.find('.') == std::string_view::npos && !config_->tables.schema().empty();
+    auto tables =
+        Tables::named(bare ? config_->tables.schema() + "." + std::string(table) : std::string(table));
+    if (!tables) return std::move(tables).error();
+    return std::shared_ptr<Store>(
+        std::make_shared<PostgresStore>(config_->settings, *std::move(tables), config_->accepted));
+  }
+
+  std::string name() const override { return name_; }
+  const std::string& client() const noexcept override { return config_->client; }
+
+ private:
+  const std::shared_ptr<const StoreConfig> config_;
+  const std::string name_;
+};
+
+Result<std::shared_ptr<Store>> make(const Options& options, const Words& more) {
+  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
+  auto tables = Tables::named(options.table);
+  if (!tables) return std::move(tables).error();
+  auto settings = Settings::from(options.conninfo, more);
+  if (!settings) return std::move(settings).error();
+  return std::shared_ptr<Store>(std::make_shared<PostgresStore>(
+      *std::move(settings), *std::move(tables), core::Accepted{options.allow_unsafe, options.accept}));
 }
 
-void PostgresStore::connect(Instant until) {
-  auto connection = std::make_unique<Connection>(site_->settings, until);
-  Hello hello = say_hello(*connection, site_->tables, until);
-  require_complete(hello, site_->name());
-  if (hello.pooled) connection->stop_preparing();
-  offset_ = {};
-  offset_.learn(hello.asked, hello.answered, hello.now);
-  uses_ = {};
-  statements_ = Statements(hello.tables);
-  hello_ = std::move(hello);
-  connection_ = std::move(connection);
-}
+}  // namespace
 
-std::optional<Error> PostgresStore::misfit(const Request& r) const {
-  const auto fits = [](std::string_view text, std::size_t longest) {
-    return longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest;
-  };
-  if (!fits(r.key.text, hello_.longest_key))
-    return does_not_fit(r.key.text, hello_.longest_key, "letters", "key", site_->tables.name());
-  if (r.verb == Verb::acquire && !fits(r.holder.text, hello_.longest_holder))
-    return does_not_fit(r.holder.text, hello_.longest_holder, "letters", "locked_by", site_->tables.name());
-  return std::nullopt;
+Result<std::shared_ptr<Store>> store(Options options) { return make(options, {}); }
+
+Result<std::shared_ptr<Store>> open_url(const Url& url) {
+  // libpq reads the rest: it knows about several hosts, brackets and percent signs.
+  Options options{.conninfo = "postgresql:" + url.rest};
+  Words more;
+  for (const auto& [name, value] : url.parameters) {
+    if (name == "table") {
+      if (value.find('@') != std::string::npos) return unreadable_address();  // of a password with a ? in it
+      options.table = value;
+    } else if (name == "unsafe" && value == "allow") {
+      options.allow_unsafe = true;
+    } else if (name == "accept") {
+      options.accept = core::topics_in(value);
+    } else {
+      more.emplace_back(name, value);
+    }
+  }
+  return make(options, more);
 }
 
 }  // namespace holdfast::postgres

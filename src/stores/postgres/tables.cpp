@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/fill_in.h"
+#include "base/substitute.h"
 #include "base/text.h"
 
 namespace holdfast::postgres {
@@ -95,7 +95,7 @@ std::string Tables::put_in(std::string_view word) const {
 }
 
 std::string Tables::expand(std::string_view sql) const {
-  return fill_in(sql, [this](std::string_view word) { return put_in(word); });
+  return substitute(sql, [this](std::string_view word) { return put_in(word); });
 }
 
 }  // namespace holdfast::postgres

@@ -88,19 +88,19 @@ struct Asked {
   std::vector<std::string>* lacks;  // where it goes if it is forbidden; null: nobody needs it
 };
 
-std::vector<Asked> asked(const Site& site, Facts& facts) {
+std::vector<Asked> asked(const StoreConfig& config, Facts& facts) {
   std::vector<Asked> all;
   for (const std::string_view command : for_leases) all.push_back({command, &facts.lacks});
-  if (site.options.db != 0) all.push_back({"select 1", &facts.lacks});
+  if (config.options.db != 0) all.push_back({"select 1", &facts.lacks});
   for (const std::string_view command : for_jobs) all.push_back({command, &facts.lacks_for_jobs});
   all.push_back({for_nobody, nullptr});
   return all;
 }
 
-void ask_rights(Wire& wire, const std::vector<Asked>& all, const Site& site) {
+void ask_rights(Wire& wire, const std::vector<Asked>& all, const StoreConfig& config) {
   std::vector<std::string> words;
   for (const Asked& one : all) {
-    const auto command = words_of(one.command, site.naming);
+    const auto command = words_of(one.command, config.naming);
     words.push_back(std::to_string(command.size()));
     words.insert(words.end(), command.begin(), command.end());
   }
@@ -111,7 +111,7 @@ void ask_rights(Wire& wire, const std::vector<Asked>& all, const Site& site) {
 
 bool is_forbidden(const Value& answer) { return answer.is_error() && answer.text().starts_with("NOPERM"); }
 
-void read_rights(const Value& answer, const std::vector<Asked>& all, const Site& site, Facts& facts) {
+void read_rights(const Value& answer, const std::vector<Asked>& all, const StoreConfig& config, Facts& facts) {
   if (is_forbidden(answer)) {
     facts.lacks.emplace_back("eval");
     return;
@@ -119,7 +119,7 @@ void read_rights(const Value& answer, const std::vector<Asked>& all, const Site&
   if (answer.is_error() || answer.is_nil()) {
     facts.unseen.push_back(
         "which rights the user has was not told, as Redis 7.0 does: " +
-        (answer.is_error() ? to_error(answer.text(), site).detail : std::string("the server is older")));
+        (answer.is_error() ? to_error(answer.text(), config).detail : std::string("the server is older")));
     return;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -138,10 +138,10 @@ void read_setting(const Value& answer, const std::string& name, Facts& facts) {
   if (name == "bind") facts.bind = value;
 }
 
-void meet_others(const std::shared_ptr<const Site>& site, Instant enough, Instant until, Facts& facts) {
+void meet_others(const std::shared_ptr<const StoreConfig>& config, Instant enough, Instant until, Facts& facts) {
   try {
     for (int i = 0; i < connections && BootClock::now() < enough; ++i) {
-      Wire another(site, until, false);
+      Wire another(config, until, false);
       another.command(2).word("INFO").word("server");
       another.send(until);
       another.check_welcome(until);
@@ -164,15 +164,15 @@ std::string pattern_of(const std::string& prefix) {
 }
 
 // Of one page of keys.
-void count_others(Wire& wire, const Value& keys, const Site& site, Instant until, Facts& facts) {
+void count_others(Wire& wire, const Value& keys, const StoreConfig& config, Instant until, Facts& facts) {
   std::vector<std::string> names;  // without the prefix
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const std::string_view key = keys[i].text().substr(site.naming.prefix().size());
-    if (!site.naming.reserved(key)) names.emplace_back(key);
+    const std::string_view key = keys[i].text().substr(config.naming.prefix().size());
+    if (!config.naming.reserved(key)) names.emplace_back(key);
   }
   const auto add = [&](Command& command) {
     for (const std::string& name : names) {
-      const LeaseNames lease(site.naming, name);
+      const LeaseNames lease(config.naming, name);
       lease.add_lease(command);
       lease.add(command, Beside::facts);
     }
@@ -184,22 +184,22 @@ void count_others(Wire& wire, const Value& keys, const Site& site, Instant until
 }
 
 // Who may not look counts none.  A server has far more keys of others than leases: a part of them will do.
-void look_for_others(const std::shared_ptr<const Site>& site, Instant enough, Instant until, Facts& facts) {
-  if (site->options.layout != Layout::own) return;
+void look_for_others(const std::shared_ptr<const StoreConfig>& config, Instant enough, Instant until, Facts& facts) {
+  if (config->options.layout != Layout::own) return;
   try {
-    Wire wire(site, until, true);
+    Wire wire(config, until, true);
     std::string cursor = "0";
     bool welcome = false;
     for (int page = 0; page < most_pages && BootClock::now() < enough; ++page) {
       Command scan = wire.command(8);
-      scan.word("SCAN").word(cursor).word("MATCH").word(pattern_of(site->naming.prefix()));
+      scan.word("SCAN").word(cursor).word("MATCH").word(pattern_of(config->naming.prefix()));
       scan.word("COUNT").number(keys_a_page).word("TYPE").word("string");
       wire.send(until);
       if (!std::exchange(welcome, true)) wire.check_welcome(until);
       const Answer scanned = wire.receive(until);
       if (scanned->is_error()) return;
       cursor = (*scanned)[0].text();
-      count_others(wire, (*scanned)[1], *site, until, facts);
+      count_others(wire, (*scanned)[1], *config, until, facts);
       if (cursor == "0") return;
     }
     facts.others_counted = false;
@@ -209,13 +209,13 @@ void look_for_others(const std::shared_ptr<const Site>& site, Instant enough, In
 }
 
 // A server that wants no password takes any (AUTH default x).
-void try_the_door(const Site& site, Instant until, Facts& facts) {
-  if (site.options.password.empty()) return;
-  Options nobody = site.options;
+void try_the_door(const StoreConfig& config, Instant until, Facts& facts) {
+  if (config.options.password.empty()) return;
+  Options nobody = config.options;
   nobody.user.clear();
   nobody.password.clear();
   try {
-    Wire stranger(std::make_shared<const Site>(std::move(nobody), site.tls, site.client), until, false);
+    Wire stranger(std::make_shared<const StoreConfig>(std::move(nobody), config.tls, config.client), until, false);
     stranger.command(1).word("PING");
     stranger.send(until);
     stranger.check_welcome(until);
@@ -226,14 +226,14 @@ void try_the_door(const Site& site, Instant until, Facts& facts) {
 
 }  // namespace
 
-Diagnosis look_closely(const std::shared_ptr<const Site>& site, Instant until) {
+Diagnosis look_closely(const std::shared_ptr<const StoreConfig>& config, Instant until) {
   const Instant enough = core::enough(BootClock::now(), until);
-  Wire wire(site, until, false);
+  Wire wire(config, until, false);
   Facts facts;
-  const std::vector<Asked> rights = asked(*site, facts);
+  const std::vector<Asked> rights = asked(*config, facts);
   wire.command(1).word("INFO");
   for (const char* setting : settings) wire.command(3).word("CONFIG").word("GET").word(setting);
-  ask_rights(wire, rights, *site);
+  ask_rights(wire, rights, *config);
   for (int i = 0; i < times_asked_who; ++i) wire.command(2).word("INFO").word("server");
   wire.send(until);
 
@@ -242,24 +242,24 @@ Diagnosis look_closely(const std::shared_ptr<const Site>& site, Instant until) {
   if (is_forbidden(*told))
     facts.lacks.emplace_back("info");
   else if (told->is_error())
-    raise(to_error(told->text(), *site));
+    throw_failure(to_error(told->text(), *config));
   const ServerInfo info(told->is_error() ? "" : told->text());
   for (const char* setting : settings) {
     const Answer answer = wire.receive(until);
     read_setting(*answer, setting, facts);
     if (answer->is_error() && setting == settings[0])
       facts.unseen.push_back("how often the server writes to disk, and where it listens, was not told: " +
-                             to_error(answer->text(), *site).detail);
+                             to_error(answer->text(), *config).detail);
   }
-  read_rights(*wire.receive(until), rights, *site, facts);
+  read_rights(*wire.receive(until), rights, *config, facts);
   for (int i = 0; i < times_asked_who; ++i) {
     const Answer again = wire.receive(until);
     if (!again->is_error()) facts.run_ids.emplace_back(ServerInfo(again->text())["run_id"]);
   }
-  meet_others(site, enough, until, facts);
-  look_for_others(site, enough, until, facts);
-  try_the_door(*site, until, facts);
-  return diagnosis_of(info, facts, *site);
+  meet_others(config, enough, until, facts);
+  look_for_others(config, enough, until, facts);
+  try_the_door(*config, until, facts);
+  return diagnosis_of(info, facts, *config);
 }
 
 }  // namespace holdfast::redis

@@ -37,7 +37,7 @@ void in_steps(const Step& step) {
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (applied) error.code = Errc::in_doubt;
-    raise(std::move(error));
+    throw_failure(std::move(error));
   }
 }
 
@@ -52,7 +52,7 @@ EnqueueReply::What what_of_enqueue(std::string_view word) {
   if (word == "replaced") return What::replaced;
   if (word == "duplicate") return What::duplicate;
   if (word == "locked") return What::locked;
-  raise(not_understood());
+  throw_failure(not_understood());
 }
 
 Claimed::What what_of_claim(std::string_view word) {
@@ -62,7 +62,7 @@ Claimed::What what_of_claim(std::string_view word) {
   if (word == "dropped") return What::dropped;
   if (word == "raised") return What::raised;
   if (word == "poisoned") return What::poisoned;
-  raise(not_understood());
+  throw_failure(not_understood());
 }
 
 const char* word_of(JobChange what) {
@@ -78,48 +78,48 @@ const char* word_of(JobChange what) {
 
 Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::function<void(Command&)>& add,
                         Instant until) {
-  const Site& site = link_.site();
+  const StoreConfig& config = link_.config();
   for (int attempt = 0; attempt < 4; ++attempt) {
     Wire& wire = link_.ready(until);
     link_.look_at_clock(until);
     const Instant sent = BootClock::now();
     const Micros void_after = link_.offset().at_least(until);
     const auto add_all = [&](Command& command) {
-      command.number(void_after.count()).word(site.naming.jobs()).word(site.naming.prefix());
-      command.word(site.client).word(site.naming.kept()).word(site.naming.index());
-      command.word(site.naming.purged()).word(site.naming.log());
+      command.number(void_after.count()).word(config.naming.jobs()).word(config.naming.prefix());
+      command.word(config.client).word(config.naming.kept()).word(config.naming.index());
+      command.word(config.naming.purged()).word(config.naming.log());
       add(command);
     };
     Answer answer =
-        run(wire, scripts_for(site.options.layout).*script, 0, shared_job_words + words, add_all, until);
-    if (answer->is_error()) raise(to_error(answer->text(), site, Errc::in_doubt));
+        run(wire, scripts_for(config.options.layout).*script, 0, shared_job_words + words, add_all, until);
+    if (answer->is_error()) throw_failure(to_error(answer->text(), config, Errc::in_doubt));
     link_.learn(sent, BootClock::now(), moment((*answer)[0]));
     const bool late = answer->size() == 2 && (*answer)[1].text() == "late";
     if (!late) return answer;  // else the server's clock was not where we thought; by now we know better
   }
-  raise({Errc::unavailable,
+  throw_failure({Errc::unavailable,
          "the server's clock jumped during each of several attempts; check its time synchronisation, then "
          "try again"});
 }
 
 Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {
   return guarded<Result<EnqueueReply>>([&]() -> Result<EnqueueReply> {
-    if (job.limit > 0 && link_.site().naming.reserved(job.key))
-      raise(no_lease(job.key, "name", link_.site()));
+    if (job.limit > 0 && link_.config().naming.reserved(job.key))
+      throw_failure(no_lease(job.key, "name", link_.config()));
     const auto add = [&](Command& command) {
       command.word(job.name).word(job.queue).word(job.args).number(job.priority);
       command.number(job.at.count()).number(bounded(job.in)).number(job.max_attempts);
       command.word(job.key).number(ttl_ms(job.lock_ttl)).word(flag(job.lock_fixed)).number(job.limit);
       command.word(to_string(job.on_conflict)).word(to_string(job.unique));
       command.word(job.tick_name).number(job.tick).number(bounded(job.window));
-      command.word(flag(core::minds_holder(job)));
+      command.word(flag(core::minds_owner(job)));
     };
     const Answer told = ask(&Scripts::job_enqueue, 17, add, until);
     return EnqueueReply{.what = what_of_enqueue((*told)[1].text()),
                         .id = id_of((*told)[2]),
                         .state = state_of((*told)[3].text()),
                         .since = moment((*told)[4]),
-                        .holder = std::string((*told)[5].text()),
+                        .owner = std::string((*told)[5].text()),
                         .now = moment((*told)[0])};
   });
 }
@@ -127,7 +127,7 @@ Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {
 Result<Claimed> RedisEngine::claim(const ClaimRequest& request, Instant until) {
   return guarded<Result<Claimed>>([&]() -> Result<Claimed> {
     const auto add = [&](Command& command) {
-      command.word(request.holder.text).number(bounded(request.ttl)).number(request.max_crashes);
+      command.word(request.owner.text).number(bounded(request.ttl)).number(request.max_crashes);
       for (const std::string& queue : request.queues) command.word(queue);
     };
     const Answer told = ask(&Scripts::job_claim, 3 + request.queues.size(), add, until);
@@ -152,22 +152,22 @@ Status RedisEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held
       if (some.empty()) return false;
       const auto add = [&](Command& command) {
         command.number(bounded(ttl));
-        for (const ClaimRef& claim : some) command.number(number(claim.id)).word(claim.holder.text);
+        for (const ClaimRef& claim : some) command.number(to_number(claim.id)).word(claim.owner.text);
       };
       const Answer told = ask(&Scripts::job_renew, 1 + 2 * some.size(), add, until);
       for (std::size_t i = 0; i < some.size(); ++i) held[from + i] = (*told)[1 + i].text() == "1";
       from += some.size();
       return true;
     });
-    return ok();
+    return Status{};
   });
 }
 
 Result<Finished> RedisEngine::finish(const Finish& how, Instant until) {
   return guarded<Result<Finished>>([&]() -> Result<Finished> {
     const auto add = [&](Command& command) {
-      command.number(number(how.id)).word(how.holder.text).word(to_string(how.to)).number(bounded(how.in));
-      command.word(flag(how.counts)).word(how.error).word(how.lock.text).number(number(how.token));
+      command.number(to_number(how.id)).word(how.owner.text).word(to_string(how.to)).number(bounded(how.in));
+      command.word(flag(how.counts)).word(how.error).word(how.lock.text).number(to_number(how.token));
     };
     const Answer told = ask(&Scripts::job_finish, 8, add, until);
     return Finished{.finished = (*told)[1].text() == "1",
@@ -179,17 +179,17 @@ Result<Finished> RedisEngine::finish(const Finish& how, Instant until) {
 Result<std::vector<JobRow>> RedisEngine::list(const JobQuery& query, Instant until) {
   return guarded<Result<std::vector<JobRow>>>([&]() -> Result<std::vector<JobRow>> {
     std::vector<JobRow> rows;
-    std::uint64_t before = number(query.before);
+    std::uint64_t before = to_number(query.before);
     while (rows.size() < query.limit) {
       const auto add = [&](Command& command) {
-        command.number(number(query.id)).word(query.key).word(query.name).word(query.queue);
+        command.number(to_number(query.id)).word(query.key).word(query.name).word(query.queue);
         command.word(query.state ? to_string(*query.state) : "").number(before);
         command.number(query.limit - rows.size());
       };
       const Answer told = ask(&Scripts::job_list, 7, add, until);
       for (std::size_t i = 2; i < told->size(); ++i)
         rows.push_back(core::seen(job_of((*told)[i]), moment((*told)[0])));
-      before = number(id_of((*told)[1]));
+      before = to_number(id_of((*told)[1]));
       if (before == 0) break;
     }
     return rows;
@@ -198,7 +198,7 @@ Result<std::vector<JobRow>> RedisEngine::list(const JobQuery& query, Instant unt
 
 Result<JobRow> RedisEngine::change(JobId id, JobChange what, std::string_view by, Instant until) {
   return guarded<Result<JobRow>>([&]() -> Result<JobRow> {
-    const auto add = [&](Command& command) { command.number(number(id)).word(word_of(what)).word(by); };
+    const auto add = [&](Command& command) { command.number(to_number(id)).word(word_of(what)).word(by); };
     const Answer told = ask(&Scripts::job_change, 3, add, until);
     const std::string_view came = (*told)[1].text();
     const Micros now = moment((*told)[0]);
@@ -236,7 +236,7 @@ Result<TickRow> RedisEngine::tick(std::string_view name, Instant until) {
 Status RedisEngine::note_success(std::string_view name, std::string_view by, Instant until) {
   return guarded<Status>([&]() -> Status {
     (void)ask_tick("success", {.name = name, .by = by}, until);
-    return ok();
+    return Status{};
   });
 }
 

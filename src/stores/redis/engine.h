@@ -13,7 +13,7 @@ namespace holdfast::redis {
 class RedisEngine final : public JobEngine {
  public:
   // Throws Failure.
-  RedisEngine(std::shared_ptr<const Site> site, Instant until) : link_(std::move(site)) {
+  RedisEngine(std::shared_ptr<const StoreConfig> config, Instant until) : link_(std::move(config)) {
     link_.ready(until);
   }
 

@@ -51,9 +51,9 @@ std::string without_password(std::string_view text, const std::string& password)
 
 }  // namespace
 
-Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
-  const std::string words = printable(without_password(from_server.substr(0, 300), site.options.password));
-  const std::string begin = printable(site.place) + " ";
+Error to_error(std::string_view from_server, const StoreConfig& config, Errc otherwise) {
+  const std::string words = printable(without_password(from_server.substr(0, 300), config.options.password));
+  const std::string begin = printable(config.place) + " ";
   const std::string_view code = code_of(from_server);
   if (code == "HALFDONE") return {Errc::in_doubt, begin + "stopped half-way: " + words.substr(9)};
   for (const Meaning& m : meanings) {
@@ -62,11 +62,11 @@ Error to_error(std::string_view from_server, const Site& site, Errc otherwise) {
   // Inside a script the same is said without the code: first by Redis 7.0, then by those since 7.2.
   if (from_server.find("The user executing the script") != std::string_view::npos ||
       from_server.find("ACL failure in script") != std::string_view::npos)
-    return to_error("NOPERM " + std::string(from_server), site, otherwise);
+    return to_error("NOPERM " + std::string(from_server), config, otherwise);
   if (from_server.starts_with("ERR max number of clients"))
     return {Errc::unavailable, begin + "has too many connections already (" + words + ")"};
   if (from_server.starts_with("ERR DB index"))
-    return {Errc::refused, begin + "has no database " + std::to_string(site.options.db) +
+    return {Errc::refused, begin + "has no database " + std::to_string(config.options.db) +
                                "; unless it is told otherwise it has 0 to 15 (" + words + ")"};
   if (from_server.find("Script killed by user") != std::string_view::npos)  // it can be only before it writes
     return {Errc::unavailable, begin + "was told to stop the script (" + words + ")"};
@@ -80,8 +80,8 @@ bool denies_key(std::string_view from_server) {
   return code_of(from_server) == "NOPERM" && from_server.find(" key") != std::string_view::npos;
 }
 
-Error login_error(std::string_view from_server, const Site& site) {
-  const std::string begin = printable(site.place) + " ";
+Error login_error(std::string_view from_server, const StoreConfig& config) {
+  const std::string begin = printable(config.place) + " ";
   if (from_server.starts_with("ERR unknown command"))
     return {Errc::refused, begin + "knows no AUTH; is it a Redis server?"};
   if (from_server.starts_with("ERR AUTH") || from_server.starts_with("ERR Client sent AUTH"))
@@ -95,9 +95,9 @@ Error login_error(std::string_view from_server, const Site& site) {
   return {Errc::refused, begin + "does not take user and password"};
 }
 
-Error no_lease(std::string_view key, std::string_view what, const Site& site) {
+Error no_lease(std::string_view key, std::string_view what, const StoreConfig& config) {
   const std::string begin =
-      "the key \"" + printable(site.naming.prefix()) + printable(key) + "\" cannot be leased: ";
+      "the key \"" + printable(config.naming.prefix()) + printable(key) + "\" cannot be leased: ";
   if (what == "name") return {Errc::refused, begin + "names that begin with holdfast: are ours"};
   if (what == "string without an expiry")
     return {Errc::refused, begin +
@@ -108,8 +108,8 @@ Error no_lease(std::string_view key, std::string_view what, const Site& site) {
           begin + "it is a " + printable(what) + " of some other program; use another key, or a prefix="};
 }
 
-Error wrong_protocol(std::string_view first, const Site& site) {
-  const std::string begin = printable(site.place) + " is no Redis: ";
+Error wrong_protocol(std::string_view first, const StoreConfig& config) {
+  const std::string begin = printable(config.place) + " is no Redis: ";
   if (first.starts_with("HTTP/")) return {Errc::refused, begin + "it answers as a web server does"};
   if (first.starts_with("SSH-")) return {Errc::refused, begin + "it answers as an SSH server does"};
   if (first.front() == '\x15')

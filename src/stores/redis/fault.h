@@ -4,24 +4,24 @@
 #include <string_view>
 
 #include "holdfast/result.h"
-#include "stores/redis/site.h"
+#include "stores/redis/config.h"
 
 namespace holdfast::redis {
 
 // Errc::unavailable for what passes by itself, Errc::refused for what somebody has to change, in both cases
 // with nothing done; Errc::in_doubt for a script that had begun to write.  `otherwise`: what an error that is
 // not known means.
-Error to_error(std::string_view from_server, const Site& site, Errc otherwise = Errc::refused);
+Error to_error(std::string_view from_server, const StoreConfig& config, Errc otherwise = Errc::refused);
 
 // The same for the answer to AUTH.  Of that none of the server's words are repeated: it may have repeated
 // ours.
-Error login_error(std::string_view from_server, const Site& site);
+Error login_error(std::string_view from_server, const StoreConfig& config);
 
 // It does not let the user have a key that the command names, and has not begun it.
 bool denies_key(std::string_view from_server);
 
 // Somebody else's data stands where the lease would: `what` is its type, or "name" if the name is ours.
-Error no_lease(std::string_view key, std::string_view what, const Site& site);
+Error no_lease(std::string_view key, std::string_view what, const StoreConfig& config);
 
 // The answer does not have the form that our scripts give it.
 inline Error not_understood() {
@@ -29,6 +29,6 @@ inline Error not_understood() {
 }
 
 // The first bytes are none of Redis's.
-Error wrong_protocol(std::string_view first, const Site& site);
+Error wrong_protocol(std::string_view first, const StoreConfig& config);
 
 }  // namespace holdfast::redis

@@ -57,13 +57,13 @@ void judge_disk(const ServerInfo& info, std::vector<Finding>& found) {
                      "look at its log, its disk and its memory"});
 }
 
-void judge_way(const Site& site, std::vector<Finding>& found) {
-  if (site.options.tls || site.local()) return;
-  const bool secret = !site.options.password.empty();
+void judge_way(const StoreConfig& config, std::vector<Finding>& found) {
+  if (config.options.tls || config.local()) return;
+  const bool secret = !config.options.password.empty();
   found.push_back({Weight::warning, "redis.tls",
-                   secret ? "the password travels in the clear to " + printable(site.options.host) +
+                   secret ? "the password travels in the clear to " + printable(config.options.host) +
                                 "; rediss:// hides it"
-                          : "everything travels in the clear to " + printable(site.options.host) +
+                          : "everything travels in the clear to " + printable(config.options.host) +
                                 ", and whoever is on the way can change it",
                    "give rediss://", secret});
 }
@@ -84,19 +84,19 @@ std::string about_replica(const ServerInfo& info) {
          printable(info["master_port"]);
 }
 
-std::vector<Finding> findings_of(const ServerInfo& info, const Site& site) {
+std::vector<Finding> findings_of(const ServerInfo& info, const StoreConfig& config) {
   std::vector<Finding> found;
   judge_server(info, found);
   judge_memory(info, found);
   judge_disk(info, found);
-  judge_way(site, found);
-  if (site.options.layout == Layout::active_job_lock)
+  judge_way(config, found);
+  if (config.options.layout == Layout::active_job_lock)
     found.push_back(
         {Weight::warning, "redis.layout",
          "layout=active_job_lock: a Ruby process goes by its own clock, may overwrite what we hold "
          "(refresh_lock!) and deletes without looking whose it is; docs/stores/redis.md tells more",
          "move on to the native layout when the last Ruby process has gone"});
-  core::hush(found, site.accepted());
+  core::hush(found, config.accepted());
   return found;
 }
 

@@ -7,7 +7,7 @@
 
 #include "holdfast/rows.h"
 #include "stores/redis/server_info.h"
-#include "stores/redis/site.h"
+#include "stores/redis/config.h"
 
 namespace holdfast::redis {
 
@@ -19,7 +19,7 @@ inline constexpr const char* about_sentinel = "the server is a Sentinel, which k
 bool evicts(const ServerInfo& info);
 
 // By INFO alone.  Cheap: every client asks for that.
-std::vector<Finding> findings_of(const ServerInfo& info, const Site& site);
+std::vector<Finding> findings_of(const ServerInfo& info, const StoreConfig& config);
 
 // What a thorough look brings beside INFO.
 struct Facts {
@@ -38,6 +38,6 @@ struct Facts {
   std::string other = {};                 // one of them
   bool unlocked = false;                  // whoever gives no password is let in, though we give one
 };
-Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& site);
+Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const StoreConfig& config);
 
 }  // namespace holdfast::redis

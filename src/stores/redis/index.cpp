@@ -8,7 +8,7 @@ namespace holdfast::redis {
 std::vector<std::string> keys_of_index(Link& link, const Stretch& stretch, Instant until) {
   Wire& wire = link.ready(until);
   Command command = wire.command(7);
-  command.word("ZRANGEBYLEX").word(link.site().naming.index());
+  command.word("ZRANGEBYLEX").word(link.config().naming.index());
   if (!stretch.after.empty() && stretch.after >= stretch.prefix)
     command.word("(", stretch.after);
   else
@@ -21,7 +21,7 @@ std::vector<std::string> keys_of_index(Link& link, const Stretch& stretch, Insta
   command.word("LIMIT").word("0").number(stretch.limit);
   wire.send(until);
   const Answer answer = wire.receive(until);
-  if (answer->is_error()) raise(to_error(answer->text(), link.site()));
+  if (answer->is_error()) throw_failure(to_error(answer->text(), link.config()));
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < answer->size(); ++i) keys.emplace_back((*answer)[i].text());
   return keys;

@@ -15,7 +15,7 @@ Enum word_of(std::string_view word) {
   for (std::size_t i = 0; i < N; ++i) {
     if (word == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
   }
-  raise({Errc::in_doubt, "a job has a field that is not understood: \"" + std::string(word) + "\""});
+  throw_failure({Errc::in_doubt, "a job has a field that is not understood: \"" + std::string(word) + "\""});
 }
 
 using Read = void (*)(core::JobRecord&, const Value&);
@@ -52,7 +52,7 @@ constexpr std::array job_fields{
     Field{"unique", [](core::JobRecord& j, const Value& v) { j.row.unique = word_of<Unique, 4>(v.text()); }},
     Field{"slotted", [](core::JobRecord& j, const Value& v) { j.row.slotted = v.text() == "1"; }},
     Field{"parked", [](core::JobRecord& j, const Value& v) { j.row.parked = v.text() == "1"; }},
-    Field{"holder", [](core::JobRecord& j, const Value& v) { j.row.holder = v.text(); }},
+    Field{"holder", [](core::JobRecord& j, const Value& v) { j.row.owner = v.text(); }},
     Field{"lock", [](core::JobRecord& j, const Value& v) { j.row.lock = v.text(); }},
     Field{"token", [](core::JobRecord& j,
                       const Value& v) { j.row.token = Token{static_cast<std::uint64_t>(v.number())}; }},

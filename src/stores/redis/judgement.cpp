@@ -54,14 +54,14 @@ void judge_kind(const Kind& kind, std::vector<Finding>& found) {
                      "ask your vendor, or update"});
 }
 
-void judge_others(const Facts& facts, const Site& site, std::vector<Finding>& found) {
+void judge_others(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
   if (facts.others == 0) return;
   found.push_back({Weight::note, "redis.other-keys",
                    (facts.others_counted ? "" : "at least ") + std::to_string(facts.others) +
                        (facts.others == 1 ? " key looks" : " keys look") +
                        " like no lease (no expiry, no owner of ours), as \"" + printable(facts.other) +
                        "\": a lease of such a name is refused",
-                   std::string("keep leases apart with ") + (site.options.prefix.empty() ? "a" : "another") +
+                   std::string("keep leases apart with ") + (config.options.prefix.empty() ? "a" : "another") +
                        " prefix= in the URL"});
 }
 
@@ -96,10 +96,10 @@ bool listens_to_others(const Facts& facts) {
   return false;
 }
 
-void judge_doors(const Facts& facts, const Site& site, std::vector<Finding>& found) {
-  const bool has_password = !site.options.password.empty() && !facts.unlocked;
-  const bool shows_who = has_password || !site.options.cert.empty();
-  const bool open = !site.local() || (facts.protected_mode == "no" && listens_to_others(facts));
+void judge_doors(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
+  const bool has_password = !config.options.password.empty() && !facts.unlocked;
+  const bool shows_who = has_password || !config.options.cert.empty();
+  const bool open = !config.local() || (facts.protected_mode == "no" && listens_to_others(facts));
   if (!shows_who && open)
     found.push_back({Weight::warning, "redis.no-password",
                      "the server wants no password, and others than this machine reach it: anybody there can "
@@ -124,33 +124,33 @@ std::string listed(const std::vector<std::string>& words, const char* before, co
   return text;
 }
 
-std::string grant(const std::vector<std::string>& commands, const Site& site) {
-  const Options& o = site.options;
+std::string grant(const std::vector<std::string>& commands, const StoreConfig& config) {
+  const Options& o = config.options;
   return "ACL SETUSER " + printable(o.user.empty() ? "default" : o.user) + " ~" + printable(o.prefix) +
          "* ~holdfast:* &holdfast:bell:* " + listed(commands, "+", " ");
 }
 
-void judge_rights(const Facts& facts, const Site& site, std::vector<Finding>& found) {
+void judge_rights(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
   if (!facts.lacks.empty())
     found.push_back(
         {Weight::danger, "redis.rights",
          "the user may not run " + listed(facts.lacks, "", ", ") + ", or not on the keys of leases",
-         grant(facts.lacks, site) + " (docs/stores/redis.md lists all that is needed)"});
+         grant(facts.lacks, config) + " (docs/stores/redis.md lists all that is needed)"});
   if (!facts.lacks_for_jobs.empty())
     found.push_back({Weight::note, "redis.rights-of-jobs",
                      "the user may not run " + listed(facts.lacks_for_jobs, "", ", ") +
                          ": no jobs can be kept there; leases can",
-                     "for jobs: " + grant(facts.lacks_for_jobs, site)});
+                     "for jobs: " + grant(facts.lacks_for_jobs, config)});
   for (const std::string& unseen : facts.unseen)
     found.push_back({Weight::note, "redis.unseen", unseen, "ask again as a user who may"});
 }
 
 }  // namespace
 
-Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& site) {
+Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const StoreConfig& config) {
   const Kind kind = kind_of(info);
   Diagnosis diagnosis{.server = kind.name + (kind.version.empty() ? "" : " " + printable(kind.version)),
-                      .findings = findings_of(info, site)};
+                      .findings = findings_of(info, config)};
   std::vector<Finding>& found = diagnosis.findings;
   if (std::any_of(facts.run_ids.begin(), facts.run_ids.end(),
                   [&](const std::string& id) { return id != facts.run_ids.front(); }))
@@ -163,14 +163,14 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const Site& s
         {Weight::warning, "redis.connections",
          "no further connection was let in, and a client needs up to three: " + printable(facts.crowded),
          "a higher maxclients, or fewer clients"});
-  judge_others(facts, site, found);
-  judge_rights(facts, site, found);
+  judge_others(facts, config, found);
+  judge_rights(facts, config, found);
   judge_durability(info, facts, found);
-  judge_doors(facts, site, found);
+  judge_doors(facts, config, found);
   judge_kind(kind, found);
   // With every grant on disk before it is told, and nobody else to take over, a crash forgets nothing.
   diagnosis.grade = core::grade_of(always(info, facts) ? 'B' : 'C', found);
-  core::hush(found, site.accepted());
+  core::hush(found, config.accepted());
   return diagnosis;
 }
 

@@ -20,7 +20,7 @@ void nothing_asked(Do what) {
   } catch (const Failure& failure) {
     Error error = failure.error();
     if (error.in_doubt()) error.code = Errc::unavailable;
-    raise(std::move(error));
+    throw_failure(std::move(error));
   }
 }
 
@@ -32,7 +32,7 @@ Micros time_of(const Value& answer) {
 
 Wire& Link::ready(Instant until) {
   const Instant now = BootClock::now();
-  if (now >= until) raise({Errc::unavailable, "the request came too late"});
+  if (now >= until) throw_failure({Errc::unavailable, "the request came too late"});
   const bool stale = wire_ && (wire_->broken() || (now - used_ > briefly && wire_->abandoned()));
   if (!wire_ || stale) connect(until);
   wire_->forget_unsent();
@@ -53,7 +53,7 @@ void Link::look_at_clock(Instant until) {
     wire_->command(1).word("TIME");
     wire_->send(until);
     const Answer time = wire_->receive(until);
-    if (time->is_error()) raise(to_error(time->text(), *site_));
+    if (time->is_error()) throw_failure(to_error(time->text(), *config_));
     learn(now, BootClock::now(), time_of(*time));
   });
 }
@@ -61,7 +61,7 @@ void Link::look_at_clock(Instant until) {
 void Link::connect(Instant until) {
   wire_.reset();
   nothing_asked([&] {
-    auto wire = std::make_unique<Wire>(site_, until, true);
+    auto wire = std::make_unique<Wire>(config_, until, true);
     wire->command(1).word("TIME");
     wire->command(1).word("INFO");
     const Instant sent = BootClock::now();
@@ -70,10 +70,10 @@ void Link::connect(Instant until) {
     const Answer time = wire->receive(until);
     const Instant received = BootClock::now();
     const Answer info = wire->receive(until);
-    if (info->is_error()) raise(to_error(info->text(), *site_));
+    if (info->is_error()) throw_failure(to_error(info->text(), *config_));
     ServerInfo told(info->text());
-    if (Status s = check_server(told, *site_); !s) raise(std::move(s).error());
-    if (time->is_error()) raise(to_error(time->text(), *site_));  // a Sentinel knows none
+    if (Status s = check_server(told, *config_); !s) throw_failure(std::move(s).error());
+    if (time->is_error()) throw_failure(to_error(time->text(), *config_));  // a Sentinel knows none
     offset_ = {};
     learn(sent, received, time_of(*time));
     info_ = std::move(told);

@@ -13,7 +13,7 @@ namespace holdfast::redis {
 // Throws Failure.  Used by one thread at a time.
 class Link {
  public:
-  explicit Link(std::shared_ptr<const Site> site) : site_(std::move(site)) {}
+  explicit Link(std::shared_ptr<const StoreConfig> config) : config_(std::move(config)) {}
 
   // A wire on which nothing is in flight.  A server that has closed an idle connection (`timeout`), or was
   // restarted meanwhile, is connected to anew: nothing has been asked of it yet.
@@ -27,13 +27,13 @@ class Link {
   //
   // REQUIRES: ready().
   void look_at_clock(Instant until);
-  const Site& site() const noexcept { return *site_; }
-  const std::shared_ptr<const Site>& shared_site() const noexcept { return site_; }
+  const StoreConfig& config() const noexcept { return *config_; }
+  const std::shared_ptr<const StoreConfig>& shared_config() const noexcept { return config_; }
 
  private:
   void connect(Instant until);
 
-  const std::shared_ptr<const Site> site_;
+  const std::shared_ptr<const StoreConfig> config_;
   std::unique_ptr<Wire> wire_;
   std::optional<ServerInfo> info_;
   core::StoreOffset offset_;

@@ -6,7 +6,7 @@
 #include "stores/redis/index.h"
 #include "stores/redis/keys.h"
 #include "stores/redis/script.h"
-#include "stores/redis/store.h"
+#include "stores/redis/store_connection.h"
 
 namespace holdfast::redis {
 namespace {
@@ -32,7 +32,7 @@ LeaseRow lease_row(std::string key, const Value& row) {
   const std::string_view owner = row[0].text(), named = row[3].text(), about = row[5].text();
   const std::int64_t left = row[1].number(), ttl = row[8].number();
   return {.key = std::move(key),
-          .holder = std::string(owner.empty() ? named : owner),
+          .owner = std::string(owner.empty() ? named : owner),
           .token = Token{static_cast<std::uint64_t>(row[2].number())},
           .remaining = left < 0 ? never : Millis(left),
           .ttl = ttl < 0 ? std::nullopt : std::optional(Millis(ttl)),
@@ -49,7 +49,7 @@ LogRow log_row(const Value& fields) {
     if (name == "at") row.at = Micros(fields[i + 1].number());
     if (name == "key") row.key = fields[i + 1].text();
     if (name == "event") row.event = fields[i + 1].text();
-    if (name == "holder") row.holder = fields[i + 1].text();
+    if (name == "holder") row.owner = fields[i + 1].text();
     if (name == "token") row.token = Token{static_cast<std::uint64_t>(fields[i + 1].number())};
     if (name == "by") row.by = fields[i + 1].text();
     if (name == "reason") row.reason = fields[i + 1].text();
@@ -59,7 +59,7 @@ LogRow log_row(const Value& fields) {
 
 }  // namespace
 
-Result<Page> RedisStore::list(const Query& query, Instant until) {
+Result<Page> RedisStoreConnection::list(const Query& query, Instant until) {
   Page page;
   try {
     switch (query.what) {
@@ -75,9 +75,9 @@ Result<Page> RedisStore::list(const Query& query, Instant until) {
   return page;
 }
 
-void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
-  const Naming& naming = link_.site().naming;
-  if (query.exact && naming.reserved(query.prefix)) raise(no_lease(query.prefix, "name", link_.site()));
+void RedisStoreConnection::list_leases(const Query& query, Page& page, Instant until) {
+  const Naming& naming = link_.config().naming;
+  if (query.exact && naming.reserved(query.prefix)) throw_failure(no_lease(query.prefix, "name", link_.config()));
   const bool all = query.free || query.exact;
   for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
@@ -89,24 +89,24 @@ void RedisStore::list_leases(const Query& query, Page& page, Instant until) {
       }
       command.number(all ? 1 : 0);
     };
-    const Answer rows = run(link_.ready(until), scripts_for(link_.site().options.layout).leases,
+    const Answer rows = run(link_.ready(until), scripts_for(link_.config().options.layout).leases,
                             3 * keys.size(), 1, add, until);
-    if (rows->is_error()) raise(to_error(rows->text(), link_.site()));
+    if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
     for (std::size_t i = 0; i < keys.size() && page.leases.size() < query.limit; ++i) {
       const Value row = (*rows)[i];
       if (row.size() == 0) continue;
       // Whoever asks for this one key must not take it for a lease, nor wait for its end.
-      if (query.exact && !row[7].text().empty()) raise(no_lease(keys[i], row[7].text(), link_.site()));
+      if (query.exact && !row[7].text().empty()) throw_failure(no_lease(keys[i], row[7].text(), link_.config()));
       LeaseRow lease = lease_row(keys[i], row);
       // Places that have run out may be all that there is in a queue.
-      if (all || !lease.holder.empty() || lease.waiting > 0) page.leases.push_back(std::move(lease));
+      if (all || !lease.owner.empty() || lease.waiting > 0) page.leases.push_back(std::move(lease));
     }
     return page.leases.size() < query.limit;
   });
 }
 
-void RedisStore::list_places(const Query& query, Page& page, Instant until) {
-  const Naming& naming = link_.site().naming;
+void RedisStoreConnection::list_places(const Query& query, Page& page, Instant until) {
+  const Naming& naming = link_.config().naming;
   for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
       for (const std::string& key : keys) {
@@ -117,15 +117,15 @@ void RedisStore::list_places(const Query& query, Page& page, Instant until) {
       }
       command.number(query.limit - page.places.size());
     };
-    const Answer rows = run(link_.ready(until), scripts_for(link_.site().options.layout).places,
+    const Answer rows = run(link_.ready(until), scripts_for(link_.config().options.layout).places,
                             3 * keys.size(), 1, add, until);
-    if (rows->is_error()) raise(to_error(rows->text(), link_.site()));
+    if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
     for (std::size_t i = 0; i + 3 < rows->size(); i += 4) {
       const auto key = static_cast<std::size_t>((*rows)[i].number());
-      if (key >= keys.size()) raise({Errc::unavailable, "the server gave an answer that was not understood"});
+      if (key >= keys.size()) throw_failure({Errc::unavailable, "the server gave an answer that was not understood"});
       page.places.push_back({.key = keys[key],
                              .client = std::string((*rows)[i + 1].text()),
-                             .holder = std::string((*rows)[i + 2].text()),
+                             .owner = std::string((*rows)[i + 2].text()),
                              .remaining = Millis((*rows)[i + 3].number())});
     }
     return page.places.size() < query.limit;
@@ -133,20 +133,20 @@ void RedisStore::list_places(const Query& query, Page& page, Instant until) {
 }
 
 // Filtered here: the server's time is everybody's.
-void RedisStore::list_log(const Query& query, Page& page, Instant until) {
+void RedisStoreConnection::list_log(const Query& query, Page& page, Instant until) {
   std::string newest = "+";
   while (page.log.size() < query.limit) {
     Wire& wire = link_.ready(until);
     wire.command(6)
         .word("XREVRANGE")
-        .word(link_.site().naming.log())
+        .word(link_.config().naming.log())
         .word(newest)
         .word("-")
         .word("COUNT")
         .number(page_size);
     wire.send(until);
     const Answer entries = wire.receive(until);
-    if (entries->is_error()) raise(to_error(entries->text(), link_.site()));
+    if (entries->is_error()) throw_failure(to_error(entries->text(), link_.config()));
     for (std::size_t i = 0; i < entries->size() && page.log.size() < query.limit; ++i) {
       LogRow row = log_row((*entries)[i][1]);
       const bool wanted = query.exact ? row.key == query.prefix : row.key.starts_with(query.prefix);

@@ -43,7 +43,7 @@ struct Reading {
                      std::to_string(chosen) + "; write one, as /" + std::to_string(chosen) +
                      " or db=" + std::to_string(chosen));
     db = options.db = chosen;
-    return ok();
+    return Status{};
   }
 };
 
@@ -57,7 +57,7 @@ Status read_address(const Url& url, Reading& read) {
   options.password = std::move(address->password);
   if (!address->host.empty()) options.host = std::move(address->host);
   if (address->port != 0) options.port = address->port;
-  if (address->path.empty()) return ok();
+  if (address->path.empty()) return Status{};
   if (const auto db = number(address->path)) return read.choose(*db);
   return invalid("redis: behind the host stands the number of a database, like /0" +
                  (address->clear ? ", not \"" + printable(address->path) + "\"" : ""));
@@ -83,7 +83,7 @@ Status read_socket(const Url& url, Options& options) {
   options.user = std::move(address->user);
   options.password = std::move(address->password);
   options.socket = *std::move(path);
-  return ok();
+  return Status{};
 }
 
 Status read_parameter(const std::string& name, const std::string& value, const Url& url, Reading& read) {
@@ -112,12 +112,12 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   } else {
     return invalid("\"" + shown(name) + "\" is not a parameter of " + url.scheme + ": " + known);
   }
-  return ok();
+  return Status{};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<Origin>> open_url(const Url& url) {
+Result<std::shared_ptr<Store>> open_url(const Url& url) {
   Reading read;
   read.options.tls = url.scheme == "rediss";
   if (Status s = url.scheme == "redis+unix" ? read_socket(url, read.options) : read_address(url, read); !s)
@@ -125,7 +125,7 @@ Result<std::shared_ptr<Origin>> open_url(const Url& url) {
   for (const auto& [name, value] : url.parameters) {
     if (Status s = read_parameter(name, value, url, read); !s) return std::move(s).error();
   }
-  return origin(std::move(read.options));
+  return store(std::move(read.options));
 }
 
 }  // namespace holdfast::redis

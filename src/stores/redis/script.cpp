@@ -23,8 +23,8 @@
 #include "stores/redis/lua/places.lua.h"
 #include "stores/redis/lua/purge.lua.h"
 #include "stores/redis/lua/rule.lua.h"
-#include "stores/redis/lua/swift.lua.h"
-#include "stores/redis/lua/told.lua.h"
+#include "stores/redis/lua/fast_path.lua.h"
+#include "stores/redis/lua/error_reply.lua.h"
 #include "stores/redis/openssl.h"
 
 namespace holdfast::redis {
@@ -55,9 +55,9 @@ namespace {
 
 Scripts made_for(std::string_view lease, std::string_view swift) {
   const auto job = [&](std::string_view what) {
-    return Script({begin_lua, basics_lua, lease, rule_lua, job_lua, what, told_lua});
+    return Script({begin_lua, basics_lua, lease, rule_lua, job_lua, what, error_reply_lua});
   };
-  return {.apply = Script({begin_lua, batch_lua, swift, basics_lua, lease, rule_lua, apply_lua, told_lua}),
+  return {.apply = Script({begin_lua, batch_lua, swift, basics_lua, lease, rule_lua, apply_lua, error_reply_lua}),
           .leases = Script({begin_lua, basics_lua, lease, leases_lua}),
           .others = Script({begin_lua, basics_lua, lease, others_lua}),
           .places = Script({places_lua}),
@@ -76,7 +76,7 @@ Scripts made_for(std::string_view lease, std::string_view swift) {
 
 const Scripts& scripts_for(Layout layout) {
   // Never destroyed: a client may live in a static object that was made before the first of them was needed.
-  static const Scripts& own = *new Scripts(made_for(lease_own_lua, swift_lua));
+  static const Scripts& own = *new Scripts(made_for(lease_own_lua, fast_path_lua));
   static const Scripts& beside = *new Scripts(made_for(lease_beside_lua, ""));
   return layout == Layout::own ? own : beside;
 }

@@ -7,26 +7,26 @@
 
 namespace holdfast::redis {
 
-Status check_server(const ServerInfo& info, const Site& site) {
-  const std::string begin = printable(site.place) + ": ";
+Status check_server(const ServerInfo& info, const StoreConfig& config) {
+  const std::string begin = printable(config.place) + ": ";
   if (info["redis_mode"] == "sentinel")
     return Error{Errc::refused, begin + about_sentinel + "; name the server that it watches over"};
   if (info.number("cluster_enabled") == 1)
     return Error{Errc::refused, begin + about_cluster + "; use a server of its own"};
   if (info["role"] == "slave")
     return Error{Errc::refused, begin + about_replica(info) + "; leases have to be written on the primary"};
-  if (evicts(info) && !site.accepted().covers("redis.eviction"))
+  if (evicts(info) && !config.accepted().covers("redis.eviction"))
     return Error{Errc::refused,
                  begin + about_eviction(info) +
                      ": two could hold one key; set maxmemory-policy noeviction, or give "
                      "leases a server of their own (accept=redis.eviction uses it all the same)"};
-  return ok();
+  return Status{};
 }
 
-Traits traits_of(const ServerInfo& info, const Site& site) {
+Traits traits_of(const ServerInfo& info, const StoreConfig& config) {
   Traits traits{
       .name = "redis", .resolution = Millis(1), .push = true, .fair = true, .tidies = true, .grade = 'C'};
-  traits.findings = findings_of(info, site);
+  traits.findings = findings_of(info, config);
   traits.grade = core::grade_of('C', traits.findings);
   return traits;
 }

@@ -3,13 +3,13 @@
 #pragma once
 #include "holdfast/store.h"
 #include "stores/redis/server_info.h"
-#include "stores/redis/site.h"
+#include "stores/redis/config.h"
 
 namespace holdfast::redis {
 
 // Why no lease may be kept there.
-Status check_server(const ServerInfo& info, const Site& site);
+Status check_server(const ServerInfo& info, const StoreConfig& config);
 
-Traits traits_of(const ServerInfo& info, const Site& site);
+Traits traits_of(const ServerInfo& info, const StoreConfig& config);
 
 }  // namespace holdfast::redis

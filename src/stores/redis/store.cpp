@@ -1,198 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/redis/store.h"
-
-#include <cassert>
-#include <charconv>
+#include <algorithm>
+#include <cctype>
 #include <system_error>
 
+#include "base/random.h"
 #include "base/text.h"
-#include "stores/redis/bell.h"
-#include "stores/redis/fault.h"
-#include "stores/redis/keys.h"
-#include "stores/redis/script.h"
+#include "stores/redis/engine.h"
+#include "stores/redis/libhiredis.h"
+#include "stores/redis/openssl.h"
+#include "stores/redis/admin.h"
+#include "stores/redis/store_connection.h"
+#include "stores/redis/topics.h"
 
 namespace holdfast::redis {
 namespace {
 
-// More would keep the server from everybody else for milliseconds.
-constexpr std::size_t most_at_once = 512;
-
-constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_each = 6;
-
-// As lua/apply.lua has them, behind those of Verdict.
-constexpr std::int64_t too_late = 4, foreign = 5;
-
-char letter(const Request& r) {
-  switch (r.verb) {
-    case Verb::acquire: return r.detached ? 'd' : 'a';
-    case Verb::renew: return r.extend ? 'e' : 'n';
-    case Verb::release: return 'r';
-    case Verb::evict: return 'b';
-  }
-  return 'x';
-}
-
-void add_request(Command& command, const Request& r, bool reserved) {
-  const char verb = reserved ? 'x' : letter(r);
-  command.word(std::string_view(&verb, 1)).word(r.holder.text).number(number(r.token));
-  command.number(ttl_ms(r.ttl));
-  if (r.longest_place > Millis::zero() && r.longest_place != never)
-    command.word(std::to_string(r.place.count()) + ' ' + std::to_string(r.longest_place.count()));
-  else
-    command.number(r.place.count());
-  command.word(r.note);
-}
-
-// Somebody else's data stands where the lease was.
-Reply lost_to(std::string_view what) {
-  return {.verdict = Verdict::lost, .holder = "(no lease: a " + std::string(what) + ")", .remaining = never};
-}
-
-// The user may not have a key of the batch: nothing was begun.
-class KeyDenied final : public Failure {
+class RedisStore final : public Store {
  public:
-  using Failure::Failure;
+  RedisStore(Options options, std::shared_ptr<TlsContext> tls)
+      : config_(std::make_shared<const StoreConfig>(std::move(options), std::move(tls), random_hex(16))) {}
+
+  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override {
+    try {
+      return std::unique_ptr<StoreConnection>(std::make_unique<RedisStoreConnection>(config_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    } catch (const std::system_error& e) {
+      return Error{Errc::unavailable, e.what()};
+    }
+  }
+
+  Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
+    try {
+      return std::unique_ptr<JobEngine>(std::make_unique<RedisEngine>(config_, until));
+    } catch (const Failure& failure) {
+      return failure.error();
+    } catch (const std::system_error& e) {
+      return Error{Errc::unavailable, e.what()};
+    }
+  }
+
+  JobKeyForm job_key_form() const noexcept override {
+    return config_->options.layout == Layout::active_job_lock ? JobKeyForm::joined : JobKeyForm::exact;
+  }
+
+  std::unique_ptr<StoreAdmin> admin() override { return std::make_unique<RedisStoreAdmin>(config_); }
+
+  // What a table is elsewhere is a prefix here: a program that moves between stores finds its keys apart.
+  Result<std::shared_ptr<Store>> in(std::string_view table) override {
+    const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+    if (table.empty() || !std::all_of(table.begin(), table.end(), plain))
+      return Error{Errc::invalid, "\"" + printable(table) +
+                                      "\" is no name of a table; give letters, digits and _: it becomes a "
+                                      "prefix of the keys, with : behind it"};
+    Options options = config_->options;
+    options.prefix += std::string(table) + ":";
+    return std::shared_ptr<Store>(std::make_shared<RedisStore>(std::move(options), config_->tls));
+  }
+
+  std::string name() const override { return config_->name; }
+  const std::string& client() const noexcept override { return config_->client; }
+
+ private:
+  const std::shared_ptr<const StoreConfig> config_;
 };
 
-// One answer of lua/apply.lua: now verdict token remaining ahead holder.
-struct Line {
-  explicit Line(std::string_view text) : rest(text) {}
-  std::int64_t number() {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (error != std::errc{} || end == rest.data() + rest.size() || *end != ' ') raise(not_understood());
-    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
-    return value;
-  }
-  std::string_view rest;
-};
+Status check(const Options& o) {
+  const auto invalid = [](std::string text) { return Error{Errc::invalid, std::move(text)}; };
+  if (o.host.empty() && o.socket.empty()) return invalid("redis: names no host");
+  if (!o.socket.empty() && o.tls)
+    return invalid("redis: a Unix socket needs no TLS, and Redis has none there");
+  if (o.db < 0) return invalid("redis: the number of a database is zero or more");
+  if (!o.user.empty() && o.password.empty()) return invalid("redis: a user needs a password");
+  if (o.cert.empty() != o.key.empty()) return invalid("redis: cert and key are given both or not at all");
+  if (!o.tls && !(o.cacert.empty() && o.cert.empty()))
+    return invalid("redis: certificates are for TLS; write rediss://");
+  if (o.prefix.size() > 512 || !is_utf8(o.prefix) || o.prefix.find('\0') != std::string::npos)
+    return invalid("redis: a prefix is UTF-8 without NUL, of at most 512 bytes");
+  if (Status s = core::check_topics(o.accept, known_topics); !s) return s;
+  if (o.prefix.starts_with("holdfast:")) return invalid("redis: names that begin with holdfast: are ours");
+  return Status{};
+}
 
 }  // namespace
 
-Status RedisStore::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
-  assert(requests.size() == replies.size());
-  bool applied = false;  // some of it
-  try {
-    for (std::size_t from = 0; from < requests.size(); from += most_at_once) {
-      const std::size_t size = std::min(most_at_once, requests.size() - from);
-      apply_some(requests.subspan(from, size), replies.subspan(from, size), until, applied);
-    }
-    if (requests.size() == 1 && replies[0].error) return *std::move(replies[0].error);
-    return ok();
-  } catch (const Failure& failure) {
-    Error error = failure.error();
-    if (applied) error.code = Errc::in_doubt;
-    return error;
-  } catch (const std::system_error& e) {  // no thread, no descriptor
-    return Error{applied ? Errc::in_doubt : Errc::unavailable, e.what()};
-  }
+Result<std::shared_ptr<Store>> store(Options options) {
+  if (Status s = check(options); !s) return std::move(s).error();
+  if (Status s = load_libhiredis(); !s) return std::move(s).error();
+  if (Status s = options.tls ? load_libssl() : load_libcrypto(); !s) return std::move(s).error();
+  std::shared_ptr<TlsContext> tls = options.tls ? std::make_shared<TlsContext>(options) : nullptr;
+  return std::shared_ptr<Store>(std::make_shared<RedisStore>(std::move(options), std::move(tls)));
 }
-
-void RedisStore::apply_some(std::span<const Request> requests, std::span<Reply> replies, Instant until,
-                            bool& applied) {
-  Numbers late;
-  try {
-    late = ask(requests, replies, nullptr, until);
-  } catch (const KeyDenied& denied) {
-    // The server looks at all keys before it begins.  Halved until the one that the user may not have is
-    // alone.
-    if (requests.size() == 1) {
-      replies[0].error = denied.error();
-      return;
-    }
-    const std::size_t half = requests.size() / 2;
-    apply_some(requests.first(half), replies.first(half), until, applied);
-    apply_some(requests.subspan(half), replies.subspan(half), until, applied);
-    return;
-  }
-  // The server's clock was not where we thought; by now we know better.
-  for (int again = 0; again < 3 && !late.empty(); ++again) {
-    applied = applied || late.size() < requests.size();
-    late = ask(requests, replies, &late, until);
-  }
-  if (!late.empty())
-    raise({Errc::unavailable,
-           "the server's clock jumped during each of several attempts; check its time synchronisation, then "
-           "try again"});
-  applied = true;
-}
-
-// Sends the requests (`which` of them, or all), and says which of them were not looked at: the first came too
-// late for the server's clock.
-RedisStore::Numbers RedisStore::ask(std::span<const Request> requests, std::span<Reply> replies,
-                                    const Numbers* which, Instant until) {
-  const Site& site = link_.site();
-  Wire& wire = link_.ready(until);
-  const std::size_t n = which ? which->size() : requests.size();
-  const auto number_of = [&](std::size_t i) { return which ? (*which)[i] : i; };
-  link_.look_at_clock(until);
-  const Instant sent = BootClock::now();
-  const Micros void_after = link_.offset().at_least(until);
-  const auto add = [&](Command& command) {
-    command.word(site.naming.kept()).word(site.naming.index());
-    command.word(site.naming.purged()).word(site.naming.log());
-    for (std::size_t i = 0; i < n; ++i)
-      LeaseNames(site.naming, requests[number_of(i)].key.text).add_all(command);
-    command.word(site.client).number(void_after.count());
-    command.number(site.naming.prefix().size());
-    for (std::size_t i = 0; i < n; ++i) {
-      const Request& r = requests[number_of(i)];
-      add_request(command, r, site.naming.reserved(r.key.text));
-    }
-  };
-  const Answer answer = run(wire, scripts_for(link_.site().options.layout).apply, shared_keys + keys_each * n,
-                            shared_words + words_each * n, add, until);
-  if (answer->is_error()) {
-    Error error = to_error(answer->text(), site, Errc::in_doubt);
-    if (denies_key(answer->text())) throw KeyDenied(std::move(error));
-    raise(std::move(error));
-  }
-  const Instant received = BootClock::now();
-  const Value lines = *answer;
-  if (n > 1 && lines.size() != n) raise(not_understood());
-
-  Numbers late;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Request& r = requests[number_of(i)];
-    Reply& reply = replies[number_of(i)];
-    reply.error.reset();
-    Line line(n == 1 ? lines.text() : lines[i].text());
-    const Micros now(line.number());  // of all the same
-    if (i == 0) link_.learn(sent, received, now);
-    const std::int64_t verdict = line.number();
-    reply.verdict = static_cast<Verdict>(verdict);
-    reply.token = Token{static_cast<std::uint64_t>(line.number())};
-    reply.remaining = ttl_of(line.number());
-    reply.ahead = static_cast<std::uint32_t>(line.number());
-    reply.holder = reply.verdict == Verdict::granted ? r.holder.text : line.rest;
-    if (verdict == too_late) late.push_back(number_of(i));
-    if (verdict == foreign) {
-      // Whoever held the key has lost it; others are told why it cannot be had.
-      if (r.verb == Verb::renew || r.verb == Verb::release)
-        reply = lost_to(line.rest);
-      else
-        reply.error = no_lease(r.key.text, line.rest, site);
-    }
-    reply.now = StoreTime{now.count()};
-  }
-  return late;
-}
-
-Result<Traits> RedisStore::examine(Instant until) {
-  try {
-    Wire& wire = link_.ready(until);
-    wire.command(1).word("INFO");
-    wire.send(until);
-    const Answer info = wire.receive(until);
-    if (info->is_error()) raise(to_error(info->text(), link_.site()));
-    return traits_of(ServerInfo(info->text()), link_.site());
-  } catch (const Failure& failure) {
-    return failure.error();
-  } catch (const std::system_error& e) {
-    return Error{Errc::unavailable, e.what()};
-  }
-}
-
-std::unique_ptr<Bell> RedisStore::bell() { return std::make_unique<RedisBell>(link_.shared_site()); }
 
 }  // namespace holdfast::redis

@@ -19,29 +19,29 @@ using namespace std::chrono_literals;
 // How long a receive may block: that saves the poll() before it, and is an error of so much at most.
 constexpr Millis one_block = 20ms;
 
-[[noreturn]] void broken(const Site& site, const std::string& why) {
-  raise({Errc::unavailable, "the connection to " + printable(site.place) + " " + why});
+[[noreturn]] void broken(const StoreConfig& config, const std::string& why) {
+  throw_failure({Errc::unavailable, "the connection to " + printable(config.place) + " " + why});
 }
 
-Fd connect_to(const Site& site, Instant until) {
-  const Options& options = site.options;
+Fd connect_to(const StoreConfig& config, Instant until) {
+  const Options& options = config.options;
   try {
     return options.socket.empty() ? connect_tcp(options.host, options.port, until)
                                   : connect_unix(options.socket, until);
   } catch (const Failure& failure) {
-    raise({failure.error().code, "cannot connect to " + site.name + ": " + failure.error().detail});
+    throw_failure({failure.error().code, "cannot connect to " + config.name + ": " + failure.error().detail});
   }
 }
 
 }  // namespace
 
-Stream::Stream(const Site& site, Instant until) : site_(site), socket_(connect_to(site, until)) {
+Stream::Stream(const StoreConfig& config, Instant until) : config_(config), socket_(connect_to(config, until)) {
   block_briefly(fd(), one_block);
-  if (site.tls) shake_hands(until);
+  if (config.tls) shake_hands(until);
 }
 
 void Stream::shake_hands(Instant until) {
-  tls_ = std::make_unique<Tls>(*site_.tls, site_.options.host);
+  tls_ = std::make_unique<Tls>(*config_.tls, config_.options.host);
   std::string_view received;
   while (true) {
     sealed_.clear();
@@ -49,7 +49,7 @@ void Stream::shake_hands(Instant until) {
     if (!sealed_.empty()) send_plain(sealed_, until);
     if (done) return;
     if (!await(fd(), POLLIN, until))
-      broken(site_, "brought no greeting in the time that this call had; does it speak TLS there?");
+      broken(config_, "brought no greeting in the time that this call had; does it speak TLS there?");
     received = receive_plain(MSG_DONTWAIT);
   }
 }
@@ -67,9 +67,9 @@ void Stream::send_plain(std::string_view bytes, Instant until) {
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
-      if (!await(fd(), POLLOUT, until)) broken(site_, "takes nothing more in the time that this call had");
+      if (!await(fd(), POLLOUT, until)) broken(config_, "takes nothing more in the time that this call had");
     } else if (errno != EINTR) {
-      broken(site_, std::string("broke: ") + std::strerror(errno));
+      broken(config_, std::string("broke: ") + std::strerror(errno));
     }
   }
 }
@@ -78,7 +78,7 @@ std::string_view Stream::receive(Instant until) {
   while (true) {
     const bool may_block = BootClock::now() + one_block < until;
     if (!may_block && !await(fd(), POLLIN, until))
-      broken(site_, "brought no answer in the time that this call had");
+      broken(config_, "brought no answer in the time that this call had");
     const std::string_view received = receive_plain(may_block ? 0 : MSG_DONTWAIT);
     if (const std::string_view bytes = tls_ ? opened(received) : received; !bytes.empty()) return bytes;
   }
@@ -92,7 +92,7 @@ std::string_view Stream::take() {
 std::string_view Stream::opened(std::string_view received) {
   plain_.clear();
   if (!received.empty() && !tls_->decrypt(received, plain_) && plain_.empty())
-    broken(site_, "was closed by the server");
+    broken(config_, "was closed by the server");
   return plain_;
 }
 
@@ -107,7 +107,7 @@ std::string_view Stream::receive_plain(int flags) {
   // A server of another kind hangs up, and did not even read all that we said.
   const std::string why =
       count == 0 ? "was closed by the server" : std::string("broke: ") + std::strerror(errno);
-  broken(site_, why + (heard_ ? "" : " before its first answer; is it a Redis server?"));
+  broken(config_, why + (heard_ ? "" : " before its first answer; is it a Redis server?"));
 }
 
 }  // namespace holdfast::redis

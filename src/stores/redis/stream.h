@@ -7,14 +7,14 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "stores/redis/site.h"
+#include "stores/redis/config.h"
 
 namespace holdfast::redis {
 
 // All throw Failure, as a rule unavailable: the stream does not know what was asked through it.
 class Stream {
  public:
-  Stream(const Site& site, Instant until);
+  Stream(const StoreConfig& config, Instant until);
 
   int fd() const noexcept { return socket_.get(); }
 
@@ -32,7 +32,7 @@ class Stream {
   std::string_view receive_plain(int flags);  // empty: nothing has come
   std::string_view opened(std::string_view received);
 
-  const Site& site_;
+  const StoreConfig& config_;
   Fd socket_;
   std::unique_ptr<Tls> tls_;
   std::string sealed_, plain_;  // of TLS, kept for their memory

@@ -20,7 +20,7 @@ std::string reason() {
   return text != nullptr ? printable(text) : "no reason given";
 }
 
-[[noreturn]] void refuse(const std::string& what) { raise({Errc::refused, what}); }
+[[noreturn]] void refuse(const std::string& what) { throw_failure({Errc::refused, what}); }
 
 bool is_number(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> ignored;
@@ -141,7 +141,7 @@ void Tls::encrypt(std::string_view plain, std::string& to_send) {
     ERR_clear_error();
     const int chunk = static_cast<int>(std::min<std::size_t>(plain.size(), INT_MAX));
     const int written = SSL_write(ssl_, plain.data(), chunk);
-    if (written <= 0) raise({Errc::unavailable, "TLS ended: " + reason()});
+    if (written <= 0) throw_failure({Errc::unavailable, "TLS ended: " + reason()});
     plain.remove_prefix(static_cast<std::size_t>(written));
   }
   give(to_send);
@@ -162,7 +162,7 @@ bool Tls::decrypt(std::string_view received, std::string& plain) {
       case SSL_ERROR_WANT_WRITE: return true;
       case SSL_ERROR_ZERO_RETURN: return false;
     }
-    raise({Errc::unavailable, "TLS ended: " + reason()});
+    throw_failure({Errc::unavailable, "TLS ended: " + reason()});
   }
 }
 

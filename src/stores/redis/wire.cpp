@@ -15,10 +15,10 @@ constexpr std::size_t longest_answer = std::size_t{64} << 20;
 
 }  // namespace
 
-Wire::Wire(std::shared_ptr<const Site> site, Instant until, bool with_db)
-    : site_(std::move(site)), stream_(*site_, until), reader_(redisReaderCreate()) {
+Wire::Wire(std::shared_ptr<const StoreConfig> config, Instant until, bool with_db)
+    : config_(std::move(config)), stream_(*config_, until), reader_(redisReaderCreate()) {
   if (!reader_) throw std::bad_alloc();
-  const Options& o = site_->options;
+  const Options& o = config_->options;
   if (!o.user.empty()) {
     command(3).word("AUTH").word(o.user).word(o.password);
     logs_in_ = true;
@@ -37,23 +37,23 @@ void Wire::check_welcome(Instant until) {
   std::optional<Error> refused;
   if (logs_in_) {
     const Answer answer = receive(until);
-    if (answer->is_error()) refused = login_error(answer->text(), *site_);
+    if (answer->is_error()) refused = login_error(answer->text(), *config_);
   }
   if (selects_) {
     const Answer answer = receive(until);
-    if (answer->is_error() && !refused) refused = to_error(answer->text(), *site_);
+    if (answer->is_error() && !refused) refused = to_error(answer->text(), *config_);
   }
   const Answer named = receive(until);  // for people who look at CLIENT LIST; who may not, may not
   const bool stranger = named->is_error() && named->text().starts_with("NOAUTH");
-  if (!refused && stranger) refused = to_error(named->text(), *site_);
-  if (refused) raise(*std::move(refused));
+  if (!refused && stranger) refused = to_error(named->text(), *config_);
+  if (refused) throw_failure(*std::move(refused));
 }
 
 void Wire::fail(const Failure& failure, bool sent) {
   broken_ = true;
   Error error = failure.error();
   if (sent && error.code == Errc::unavailable) error.code = Errc::in_doubt;
-  raise(std::move(error));
+  throw_failure(std::move(error));
 }
 
 void Wire::send(Instant until) {
@@ -92,9 +92,9 @@ std::optional<Answer> Wire::take() {
 
 void Wire::feed(std::string_view bytes) {
   fed_ += bytes.size();
-  if (fed_ > longest_answer) raise({Errc::unavailable, "the answer is far longer than any of ours can be"});
+  if (fed_ > longest_answer) throw_failure({Errc::unavailable, "the answer is far longer than any of ours can be"});
   if (!spoke_ && std::string_view("+-:$*").find(bytes.front()) == std::string_view::npos)
-    raise(wrong_protocol(bytes, *site_));
+    throw_failure(wrong_protocol(bytes, *config_));
   spoke_ = true;
   if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) throw std::bad_alloc();
 }
@@ -102,7 +102,7 @@ void Wire::feed(std::string_view bytes) {
 std::optional<Answer> Wire::parse() {
   void* reply = nullptr;
   if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK)
-    raise({Errc::unavailable, printable(site_->place) + " does not speak as Redis does: " +
+    throw_failure({Errc::unavailable, printable(config_->place) + " does not speak as Redis does: " +
                                   printable(static_cast<const char*>(reader_->errstr))});
   if (reply == nullptr) return std::nullopt;
   fed_ = 0;

@@ -17,7 +17,7 @@ class Wire {
  public:
   // Connects, and begins with who we are: what follows is sent together with that.  check_welcome() takes its
   // answers.
-  Wire(std::shared_ptr<const Site> site, Instant until, bool with_db);
+  Wire(std::shared_ptr<const StoreConfig> config, Instant until, bool with_db);
 
   // A command to be sent with the next send().  REQUIRES: so many words follow.
   Command command(std::size_t words) { return {out_, words}; }
@@ -44,7 +44,7 @@ class Wire {
   void feed(std::string_view bytes);
   [[noreturn]] void fail(const Failure& failure, bool sent);
 
-  const std::shared_ptr<const Site> site_;
+  const std::shared_ptr<const StoreConfig> config_;
   Stream stream_;
   const std::unique_ptr<redisReader, FreeReader> reader_;
   std::string out_;

@@ -39,7 +39,7 @@ int Cursor::finish(During during) {
 }
 
 void Cursor::refuse(const std::string& why) const {
-  raise({Errc::refused, connection_.path() + why + "; move it away while nobody uses it"});
+  throw_failure({Errc::refused, connection_.path() + why + "; move it away while nobody uses it"});
 }
 
 Connection::Connection(std::string path, Tables tables, Machine machine)
@@ -135,7 +135,7 @@ void Connection::tell(sqlite3_context* context, int count, sqlite3_value** value
 
 void Connection::require_time() const {
   if (in_time()) return;
-  raise({Errc::unavailable, path_ + ": the time for this call was over before it was its turn"});
+  throw_failure({Errc::unavailable, path_ + ": the time for this call was over before it was its turn"});
 }
 
 Micros Connection::boottime() {
@@ -203,7 +203,7 @@ void Connection::fail(During during) const {
   if ((trouble.code & 0xff) == SQLITE_CANTOPEN && why_is_lost)
     trouble.system_errno = obstacle_in(std::filesystem::path(path_).parent_path().string());
   if (is_busy(trouble.code)) throw Busy(to_error(trouble, during, path_));
-  raise(to_error(trouble, during, path_));
+  throw_failure(to_error(trouble, during, path_));
 }
 
 Transaction::Transaction(Connection& connection) : connection_(connection) {

@@ -41,7 +41,7 @@ Header read_header(const Connection& connection) {
   // Not by SQLite's word: it takes a file of one byte for empty, and would write over it.
   struct stat found {};
   if (::lstat(connection.path().c_str(), &found) != 0)
-    raise(system_error("cannot look at " + connection.path(), errno));
+    throw_failure(system_error("cannot look at " + connection.path(), errno));
   if (found.st_size == 0) return {.empty = true};
   file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
   const auto number = [&](std::size_t at) {
@@ -55,7 +55,7 @@ Header read_header(const Connection& connection) {
 }
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  raise({Errc::refused, path + why});
+  throw_failure({Errc::refused, path + why});
 }
 
 void require_ours(const std::string& path, std::uint32_t id, std::uint32_t version) {

@@ -8,7 +8,7 @@
 #include "holdfast/store.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/rows.h"
-#include "stores/sqlite/site.h"
+#include "stores/sqlite/config.h"
 
 namespace holdfast::sqlite {
 
@@ -16,8 +16,8 @@ namespace holdfast::sqlite {
 class Decision {
  public:
   // `freed` collects the keys whose first waiter is to be rung after the commit.
-  Decision(Site& site, Connection& connection, std::vector<std::string>& freed)
-      : site_(site), connection_(connection), rows_(connection), freed_(freed) {}
+  Decision(StoreConfig& config, Connection& connection, std::vector<std::string>& freed)
+      : config_(config), connection_(connection), rows_(connection), freed_(freed) {}
 
   Reply acquire(const Request& request);
   Reply renew(const Request& request);
@@ -28,12 +28,12 @@ class Decision {
 
   // Our own names say which client holds: such a grant needs no row of facts.
   bool is_plain(const Request& request) const noexcept {
-    return is_ours(request.holder) && !request.detached && request.note.empty();
+    return is_ours(request.owner) && !request.detached && request.note.empty();
   }
-  bool is_ours(Holder holder) const noexcept {
-    return client_named_in(holder.text) == site_.presence.client();
+  bool is_ours(OwnerView owner) const noexcept {
+    return client_named_in(owner.text) == config_.presence.client();
   }
-  bool is_dead(const Row& row) const { return site_.presence.probe(row.client) == Life::dead; }
+  bool is_dead(const Row& row) const { return config_.presence.probe(row.client) == Life::dead; }
 
   Reply answer(Verdict verdict, const Row& row);
   // `first`: whose turn it is, if nobody has the key.
@@ -48,9 +48,9 @@ class Decision {
   Reply restart(const Request& request, Row& row);
   void share(const Request& request, const Row& row);
   void drop_dead(const Request& request, std::vector<Place>& queue);
-  bool is_us(const Place& place) const noexcept { return place.client == site_.presence.client(); }
+  bool is_us(const Place& place) const noexcept { return place.client == config_.presence.client(); }
 
-  Site& site_;
+  StoreConfig& config_;
   Connection& connection_;
   Rows rows_;
   std::vector<std::string>& freed_;

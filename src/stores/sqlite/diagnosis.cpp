@@ -60,18 +60,18 @@ void find_in_place(Findings& found, const std::string& folder, const Machine& ma
 }
 
 void find_apart(Findings& found, const std::string& folder, const Machine& machine) {
-  const auto reach = machine.reach(folder);
-  if (!reach || (reach->locks && reach->memory)) return;
-  if (reach->error != 0) {
+  const auto lock_visibility = machine.lock_visibility(folder);
+  if (!lock_visibility || (lock_visibility->locks && lock_visibility->memory)) return;
+  if (lock_visibility->error != 0) {
     found.push_back({Weight::danger, "sqlite.processes",
-                     "files in " + folder + " cannot be locked or mapped (" + std::strerror(reach->error) +
+                     "files in " + folder + " cannot be locked or mapped (" + std::strerror(lock_visibility->error) +
                          "): no lease can be kept there",
                      "keep it on a local disk"});
     return;
   }
   found.push_back({Weight::danger, "sqlite.processes",
                    "in " + folder + " " +
-                       (reach->locks ? "one process does not see what another one writes into shared memory"
+                       (lock_visibility->locks ? "one process does not see what another one writes into shared memory"
                                      : "what one process locks another one can lock as well") +
                        ": two could hold one key",
                    "keep it on a local disk"});

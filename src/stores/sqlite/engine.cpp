@@ -5,14 +5,14 @@
 
 namespace holdfast::sqlite {
 
-SqliteEngine::SqliteEngine(std::shared_ptr<Site> site, Instant until)
+SqliteEngine::SqliteEngine(std::shared_ptr<StoreConfig> config, Instant until)
     : JobRows(connection_),  // which only keeps where it will be
-      site_(std::move(site)),
-      connection_(site_->path, site_->tables, site_->machine),
-      leases_(*site_, connection_),
-      upkeep_(connection_, site_->presence) {
+      config_(std::move(config)),
+      connection_(config_->path, config_->tables, config_->machine),
+      leases_(*config_, connection_),
+      upkeep_(connection_, config_->presence) {
   connection_.set_end(until);
-  open_database(connection_, site_->presence);
+  open_database(connection_, config_->presence);
   open_jobs(connection_);
 }
 
@@ -38,6 +38,6 @@ core::JobMoment SqliteEngine::moment() {
 
 Reply SqliteEngine::lease(const Request& request) { return leases_.decide(request); }
 
-std::string SqliteEngine::lock_holder(Key lock) { return leases_.holder_of(lock); }
+std::string SqliteEngine::lock_owner(Key lock) { return leases_.owner_of(lock); }
 
 }  // namespace holdfast::sqlite

@@ -9,7 +9,7 @@
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/job_rows.h"
 #include "stores/sqlite/leases.h"
-#include "stores/sqlite/site.h"
+#include "stores/sqlite/config.h"
 #include "stores/sqlite/upkeep.h"
 
 namespace holdfast::sqlite {
@@ -17,15 +17,15 @@ namespace holdfast::sqlite {
 class SqliteEngine final : public JobRows {
  public:
   // Throws Failure.
-  SqliteEngine(std::shared_ptr<Site> site, Instant until);
+  SqliteEngine(std::shared_ptr<StoreConfig> config, Instant until);
 
  private:
   void transact(Access access, Instant until, const std::function<void()>& work) override;
   core::JobMoment moment() override;
   Reply lease(const Request& request) override;
-  std::string lock_holder(Key lock) override;
+  std::string lock_owner(Key lock) override;
 
-  const std::shared_ptr<Site> site_;
+  const std::shared_ptr<StoreConfig> config_;
   Connection connection_;
   Leases leases_;
   Upkeep upkeep_;

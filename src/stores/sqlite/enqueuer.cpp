@@ -46,7 +46,7 @@ class BorrowedEnqueuer final : public JobRows {
         rows_(connection_) {
     connection_.use(theirs);
     if (has_job_tables(connection_)) return;
-    raise({Errc::refused, connection_.path() + " has no tables for jobs of '" + connection_.tables().name() +
+    throw_failure({Errc::refused, connection_.path() + " has no tables for jobs of '" + connection_.tables().name() +
                               "' yet; open its jobs once: sqlite::origin(...)->jobs(...)"});
   }
 
@@ -55,7 +55,7 @@ class BorrowedEnqueuer final : public JobRows {
     connection_.set_until(until);
     connection_.require_time();
     if (!connection_.in_transaction()) {
-      raise(
+      throw_failure(
           {Errc::invalid, connection_.path() +
                               ": no transaction is open on this connection; enqueue between BEGIN IMMEDIATE "
                               "and COMMIT, or through the engine"});
@@ -73,14 +73,14 @@ class BorrowedEnqueuer final : public JobRows {
   core::JobMoment moment() override { return moment_; }
 
   Reply lease(const Request&) override {
-    raise({Errc::invalid, connection_.path() + ": a lease is not taken in a transaction of the caller's"});
+    throw_failure({Errc::invalid, connection_.path() + ": a lease is not taken in a transaction of the caller's"});
   }
 
-  std::string lock_holder(Key lock) override {
+  std::string lock_owner(Key lock) override {
     if (!of_this_boot()) return {};
     Row row = rows_.look(lock);
     const bool held = row.live(moment_.now) && presence_.probe(row.client) != Life::dead;
-    return held ? std::move(row.holder) : std::string();
+    return held ? std::move(row.owner) : std::string();
   }
 
   // Else all leases are void, and nobody has come yet to say so in the file.
@@ -88,7 +88,7 @@ class BorrowedEnqueuer final : public JobRows {
     Cursor cursor = connection_.run(Sql::boot);
     if (!cursor.next() || cursor.text(0) != machine_.boot_id) return false;
     if (static_cast<std::uint64_t>(cursor.number(1)) == machine_.time_namespace) return true;
-    raise({Errc::refused, connection_.path() +
+    throw_failure({Errc::refused, connection_.path() +
                               " is used by processes in another time namespace, whose clock is not ours; "
                               "use it from one namespace"});
   }

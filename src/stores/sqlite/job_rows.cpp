@@ -21,7 +21,7 @@ Enum called(const Cursor& cursor, int column, int count) {
 }
 
 std::int64_t row_id(JobId id) {
-  return static_cast<std::int64_t>(std::min(number(id), static_cast<std::uint64_t>(highest)));
+  return static_cast<std::int64_t>(std::min(to_number(id), static_cast<std::uint64_t>(highest)));
 }
 
 std::optional<std::string> slot_in(const core::JobRecord& job) {
@@ -33,7 +33,7 @@ void require_short(const JobRow& row) {
   constexpr std::size_t longest = std::size_t{1} << 20;
   const std::size_t size = row.name.size() + row.queue.size() + row.args.size() + 3 * row.key.size();
   if (size <= longest) return;
-  raise({Errc::invalid, "job '" + row.name.substr(0, 100) + "' is " + std::to_string(size) +
+  throw_failure({Errc::invalid, "job '" + row.name.substr(0, 100) + "' is " + std::to_string(size) +
                             " bytes long with its arguments; at most " + std::to_string(longest) +
                             " fit: keep large data elsewhere and name it in the arguments"});
 }
@@ -77,7 +77,7 @@ core::JobRecord read_job(const Cursor& c) {
   row.unique = called<Unique>(c, at++, static_cast<int>(Unique::until_success) + 1);
   row.slotted = number() != 0;
   row.parked = number() != 0;
-  row.holder = text();
+  row.owner = text();
   row.lock = text();
   row.token = Token{static_cast<std::uint64_t>(number())};
   job.claim_until = moment();
@@ -214,12 +214,12 @@ void JobRows::update(const Record& job) {
   const JobRow& row = job.row;
   require_short(row);
   const std::optional<std::string> slot = slot_in(job);
-  const std::string_view args = row.args, holder = row.holder, lock = row.lock, error = cut(row.error),
+  const std::string_view args = row.args, owner = row.owner, lock = row.lock, error = cut(row.error),
                          trail = row.trail;
   connection_
       .run(Sql::update_job, row_id(row.id), args, row.priority, std::string_view(to_string(row.state)),
            row.run_at, row.due_at, row.started_at, row.finished_at, row.attempt, row.crashes, slot,
-           row.parked, holder, lock, number(row.token), job.claim_until, error, row.duplicates, trail,
+           row.parked, owner, lock, to_number(row.token), job.claim_until, error, row.duplicates, trail,
            row.max_attempts)
       .finish();
 }
@@ -262,7 +262,7 @@ std::optional<rows::TickRecord> JobRows::tick_of(std::string_view name) {
 
 void JobRows::put_tick(std::string_view name, const rows::TickRecord& tick) {
   connection_
-      .run(Sql::put_tick, name, tick.tick, number(tick.job), std::string_view(tick.by), tick.at, tick.success,
+      .run(Sql::put_tick, name, tick.tick, to_number(tick.job), std::string_view(tick.by), tick.at, tick.success,
            tick.until)
       .finish();
 }

@@ -9,7 +9,7 @@ void Leases::start(Instant until) {
   connection_.require_time();
   // Others who open the path now would find another file, and hold the same keys there.
   if (!connection_.has_moved()) return;
-  raise({Errc::unavailable, site_.path + " was removed or replaced; it has to be opened anew"});
+  throw_failure({Errc::unavailable, config_.path + " was removed or replaced; it has to be opened anew"});
 }
 
 Reply Leases::decide(const Request& r) {
@@ -36,28 +36,28 @@ bool Leases::settle(const Request& request, Reply& reply) {
 
 bool Leases::settle_acquire(const Request& r, Reply& reply) {
   // Where we have a place somebody waits: we do.
-  if (!decision_.is_plain(r) || site_.waits.waiting(r.key.text)) return false;
-  Cursor cursor = connection_.run(Sql::acquire, r.key.text, r.holder.text, length_of(r.ttl));
+  if (!decision_.is_plain(r) || config_.waits.waiting(r.key.text)) return false;
+  Cursor cursor = connection_.run(Sql::acquire, r.key.text, r.owner.text, length_of(r.ttl));
   if (cursor.finish() == 0) {
     connection_.require_time();
     return false;
   }
   const Token token{static_cast<std::uint64_t>(connection_.told_number(0))};
-  site_.presence.granted();
+  config_.presence.granted();
   reply = decision_.answer(
       Verdict::granted,
-      {.holder = std::string(r.holder.text), .end = end_of(connection_.boottime(), r.ttl), .token = token});
+      {.owner = std::string(r.owner.text), .end = end_of(connection_.boottime(), r.ttl), .token = token});
   return true;
 }
 
 bool Leases::settle_renew(const Request& r, Reply& reply) {
-  if (!decision_.is_ours(r.holder)) return false;
+  if (!decision_.is_ours(r.owner)) return false;
   if (!decision_.try_renew(r, reply)) reply = decision_.answer(Verdict::lost, rows_.look(r.key));
   return true;
 }
 
 bool Leases::settle_release(const Request& r, Reply& reply) {
-  if (r.place > Millis::zero() && site_.waits.waiting(r.key.text)) return false;
+  if (r.place > Millis::zero() && config_.waits.waiting(r.key.text)) return false;
   if (!decision_.try_release(r, reply)) reply = decision_.answer(Verdict::lost, rows_.look(r.key));
   return true;
 }
@@ -65,15 +65,15 @@ bool Leases::settle_release(const Request& r, Reply& reply) {
 bool Leases::settle_busy(const Request& r, Reply& reply) {
   if (r.verb != Verb::acquire || r.place > Millis::zero()) return false;
   const Row row = rows_.look(r.key);
-  const bool taken = row.holder != r.holder.text && is_held(row);
+  const bool taken = row.owner != r.owner.text && is_held(row);
   if (!taken) return false;
   reply = decision_.busy(row, rows_.queue(r.key));
   return true;
 }
 
-std::string Leases::holder_of(Key key) {
+std::string Leases::owner_of(Key key) {
   Row row = rows_.look(key);
-  return is_held(row) ? std::move(row.holder) : std::string();
+  return is_held(row) ? std::move(row.owner) : std::string();
 }
 
 // A hint for whoever waits, so no failure of ours.  The dead cannot be rung; they are taken out of the queue
@@ -82,7 +82,7 @@ void Leases::ring_waiters() noexcept {
   try {
     for (const std::string& key : freed_) {
       for (const Place& place : rows_.queue({key})) {
-        if (site_.presence.ring(place.client) != Life::dead) break;
+        if (config_.presence.ring(place.client) != Life::dead) break;
       }
     }
   } catch (const std::exception&) {

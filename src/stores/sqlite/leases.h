@@ -9,14 +9,14 @@
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/decision.h"
 #include "stores/sqlite/rows.h"
-#include "stores/sqlite/site.h"
+#include "stores/sqlite/config.h"
 
 namespace holdfast::sqlite {
 
 class Leases {
  public:
-  Leases(Site& site, Connection& connection)
-      : site_(site), connection_(connection), rows_(connection), decision_(site, connection, freed_) {}
+  Leases(StoreConfig& config, Connection& connection)
+      : config_(config), connection_(connection), rows_(connection), decision_(config, connection, freed_) {}
   Leases(const Leases&) = delete;
   Leases& operator=(const Leases&) = delete;
 
@@ -32,7 +32,7 @@ class Leases {
   bool settle_busy(const Request& request, Reply& reply);
 
   // Who has it, as far as anybody knows: not one who is dead.  Empty: nobody.
-  std::string holder_of(Key key);
+  std::string owner_of(Key key);
   bool is_held(const Row& row) const { return row.live(connection_.boottime()) && !decision_.is_dead(row); }
 
   // Of what was freed since start(), once it is committed.
@@ -43,7 +43,7 @@ class Leases {
   bool settle_renew(const Request& request, Reply& reply);
   bool settle_release(const Request& request, Reply& reply);
 
-  Site& site_;
+  StoreConfig& config_;
   Connection& connection_;
   Rows rows_;
   std::vector<std::string> freed_;  // keys whose first waiter is to be rung

@@ -5,7 +5,7 @@
 #include "core/grade.h"
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/path.h"
-#include "stores/sqlite/store.h"
+#include "stores/sqlite/store_connection.h"
 
 namespace holdfast::sqlite {
 namespace {
@@ -16,7 +16,7 @@ bool matches(const Query& query, std::string_view key) {
 
 }  // namespace
 
-Result<Page> SqliteStore::list(const Query& query, Instant until) {
+Result<Page> SqliteStoreConnection::list(const Query& query, Instant until) {
   Page page;
   try {
     leases_.start(until);
@@ -31,14 +31,14 @@ Result<Page> SqliteStore::list(const Query& query, Instant until) {
   return page;
 }
 
-void SqliteStore::list_leases(const Query& query, Page& page) {
+void SqliteStoreConnection::list_leases(const Query& query, Page& page) {
   Cursor cursor = connection_.run(Sql::leases, query.prefix, query.after, query.free || query.exact);
   while (page.leases.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(0))) break;  // in the order of keys there is none behind it
     const Row row = read_row(cursor, 1);
     const bool held = leases_.is_held(row);
     page.leases.push_back({.key = std::string(cursor.text(0)),
-                           .holder = row.holder,
+                           .owner = row.owner,
                            .token = row.token,
                            .remaining = held ? remaining(row.end, connection_.boottime()) : Millis::zero(),
                            .since = Micros(cursor.number(5)),
@@ -48,32 +48,32 @@ void SqliteStore::list_leases(const Query& query, Page& page) {
   }
 }
 
-void SqliteStore::list_places(const Query& query, Page& page) {
+void SqliteStoreConnection::list_places(const Query& query, Page& page) {
   Cursor cursor = connection_.run(Sql::places, query.prefix, query.after);
   while (page.places.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(0))) break;
     page.places.push_back({.key = std::string(cursor.text(0)),
                            .client = std::string(cursor.text(1)),
-                           .holder = std::string(cursor.text(2)),
+                           .owner = std::string(cursor.text(2)),
                            .remaining = remaining(Micros(cursor.number(3)), connection_.boottime())});
   }
 }
 
-void SqliteStore::list_log(const Query& query, Page& page) {
+void SqliteStoreConnection::list_log(const Query& query, Page& page) {
   Cursor cursor = connection_.run(Sql::history);
   while (page.log.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(1))) continue;
     page.log.push_back({.at = Micros(cursor.number(0)),
                         .key = std::string(cursor.text(1)),
                         .event = std::string(cursor.text(2)),
-                        .holder = std::string(cursor.text(3)),
+                        .owner = std::string(cursor.text(3)),
                         .token = Token{static_cast<std::uint64_t>(cursor.number(4))},
                         .by = std::string(cursor.text(5)),
                         .reason = std::string(cursor.text(6))});
   }
 }
 
-Result<Traits> SqliteStore::examine(Instant until) {
+Result<Traits> SqliteStoreConnection::examine(Instant until) {
   Traits traits;
   traits.name = "sqlite";
   traits.resolution = Millis(1);
@@ -81,12 +81,12 @@ Result<Traits> SqliteStore::examine(Instant until) {
   traits.tidies = true;  // in passing, see upkeep.h
   try {
     leases_.start(until);
-    (void)leases_.holder_of({"examined"});  // the file can be read
-    const std::string folder = std::filesystem::path(site_->path).parent_path().string();
-    traits.findings = dangers_of(folder, site_->machine);
-    for (Finding& doubt : doubts_about(site_->path)) traits.findings.push_back(std::move(doubt));
+    (void)leases_.owner_of({"examined"});  // the file can be read
+    const std::string folder = std::filesystem::path(config_->path).parent_path().string();
+    traits.findings = dangers_of(folder, config_->machine);
+    for (Finding& doubt : doubts_about(config_->path)) traits.findings.push_back(std::move(doubt));
     traits.grade = core::grade_of('B', traits.findings);
-    core::hush(traits.findings, site_->accepted);
+    core::hush(traits.findings, config_->accepted);
   } catch (const Failure& failure) {
     return failure.error();
   }

@@ -9,7 +9,7 @@
 #include "holdfast/clock.h"
 #include "holdfast/result.h"
 #include "stores/sqlite/file_system.h"
-#include "stores/sqlite/reach.h"
+#include "stores/sqlite/lock_visibility.h"
 
 namespace holdfast::sqlite {
 
@@ -22,7 +22,7 @@ struct Machine {
   // Of a folder, as file_system_of() counts.
   std::function<std::uint32_t(const std::string&)> file_system = file_system_of;
   // In a folder, between two processes.
-  std::function<std::optional<Reach>(const std::string&)> reach = reach_in;
+  std::function<std::optional<LockVisibility>(const std::string&)> lock_visibility = lock_visibility_in;
 };
 
 Result<Machine> this_machine();

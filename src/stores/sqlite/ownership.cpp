@@ -22,14 +22,14 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_path(const std::string& path, const std::string& why) {
-  raise({Errc::refused, path + why});
+  throw_failure({Errc::refused, path + why});
 }
 
 // False: there is none.
 bool look(const std::string& path, struct stat& found) {
   if (::lstat(path.c_str(), &found) == 0) return true;
   if (errno == ENOENT) return false;
-  raise(system_error("cannot look at " + path, errno));
+  throw_failure(system_error("cannot look at " + path, errno));
 }
 
 bool ours(const struct stat& found) { return found.st_uid == ::geteuid() || found.st_uid == 0; }
@@ -84,7 +84,7 @@ void check_file(const std::string& path) {
   // SQLite would go on with a log that it can only read, until somebody wants to write.
   // A journal goes when its transaction ends, perhaps since we looked.
   if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) != 0 && errno != ENOENT)
-    raise(system_error("cannot read and write " + path, errno));
+    throw_failure(system_error("cannot read and write " + path, errno));
 }
 
 bool everybody_writes(const std::string& folder) {

@@ -44,8 +44,8 @@ void write_byte_quietly(int fd) {
 [[noreturn]] void cannot_make(const std::string& what, int error) {
   // Somebody tidied up between two steps of ours: the next attempt makes it again.
   if (error == ENOENT)
-    raise({Errc::unavailable, "cannot make " + what + ": its folder has just been removed"});
-  raise(system_error("cannot make " + what, error));
+    throw_failure({Errc::unavailable, "cannot make " + what + ": its folder has just been removed"});
+  throw_failure(system_error("cannot make " + what, error));
 }
 
 // Open.  One that is not empty is not ours: it has been put in its place.
@@ -69,11 +69,11 @@ bool is_fifo(int fd) {
 
 }  // namespace
 
-std::string_view client_named_in(std::string_view holder) noexcept {
+std::string_view client_named_in(std::string_view owner) noexcept {
   constexpr std::string_view word = "guid:";
   constexpr std::size_t length = word.size() + 32;
-  if (holder.size() < length) return {};
-  const std::string_view end = holder.substr(holder.size() - length);
+  if (owner.size() < length) return {};
+  const std::string_view end = owner.substr(owner.size() - length);
   const std::string_view client = end.substr(word.size(), client_digits);
   return end.starts_with(word) && is_client(client) ? client : std::string_view{};
 }
@@ -120,7 +120,7 @@ std::string Presence::fifo_of(std::string_view client) const {
   return path;
 }
 
-Presence::Reached Presence::reach(std::string_view client) const {
+Presence::Reached Presence::lock_visibility(std::string_view client) const {
   if (!is_client(client))
     return {Life::unknown, {}};  // a name from the file may be anything; never make a path of it
   Fd line(::open(fifo_of(client).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
@@ -135,7 +135,7 @@ Life Presence::ring(std::string_view client) const {
     write_byte_quietly(fifo_.get());
     return Life::alive;
   }
-  const Reached reached = reach(client);
+  const Reached reached = lock_visibility(client);
   if (reached.life == Life::alive) write_byte_quietly(reached.line.get());
   return reached.life;
 }

@@ -25,7 +25,7 @@ enum class Life : std::uint8_t { alive, dead, unknown };
 
 // The client that a holder's name speaks of: our own names end in guid: and 32 hex digits, and begin with
 // the client's 16.  Empty: none.
-std::string_view client_named_in(std::string_view holder) noexcept;
+std::string_view client_named_in(std::string_view owner) noexcept;
 
 class Presence {
  public:
@@ -53,8 +53,8 @@ class Presence {
     Life life;
     Fd line;  // alive: reports an error when the client dies
   };
-  Reached reach(std::string_view client) const;
-  Life probe(std::string_view client) const { return client == client_ ? Life::alive : reach(client).life; }
+  Reached lock_visibility(std::string_view client) const;
+  Life probe(std::string_view client) const { return client == client_ ? Life::alive : lock_visibility(client).life; }
   Life ring(std::string_view client) const;
 
   // Leases granted to us and given back, as far as we know: whether dying means anything to anybody.

@@ -37,14 +37,14 @@ Millis remaining(End end, Micros now) noexcept {
 
 Row read_row(const Cursor& cursor, int column) {
   Row row;
-  row.holder = cursor.text(column);
+  row.owner = cursor.text(column);
   if (!cursor.is_null(column + 1)) row.end = Micros(cursor.number(column + 1));
   row.token = Token{static_cast<std::uint64_t>(cursor.number(column + 2))};
   if (!is_token(cursor.number(column + 2)))
     cursor.refuse(" has a token at the end of all numbers, which we did not write");
-  if (!row.holder.empty() && row.token == no_token)
+  if (!row.owner.empty() && row.token == no_token)
     cursor.refuse(" has a holder without a token, which we did not write");
-  row.client = cursor.is_null(column + 3) ? client_named_in(row.holder) : cursor.text(column + 3);
+  row.client = cursor.is_null(column + 3) ? client_named_in(row.owner) : cursor.text(column + 3);
   return row;
 }
 
@@ -68,8 +68,8 @@ std::vector<Place> Rows::queue(Key key) {
   return places;
 }
 
-void Rows::grant(Key key, Holder holder, End end, Token token) {
-  connection_.run(Sql::grant, key.text, holder.text, end, number(token)).finish();
+void Rows::grant(Key key, OwnerView owner, End end, Token token) {
+  connection_.run(Sql::grant, key.text, owner.text, end, to_number(token)).finish();
 }
 
 void Rows::restart(Key key, End end) { connection_.run(Sql::restart, key.text, end).finish(); }
@@ -77,24 +77,24 @@ void Rows::restart(Key key, End end) { connection_.run(Sql::restart, key.text, e
 void Rows::evict(Key key) { connection_.run(Sql::evict, key.text).finish(); }
 
 void Rows::note_facts(Key key, Token token, const Facts& facts) {
-  connection_.run(Sql::note_facts, key.text, number(token), facts.client, facts.detached, facts.note)
+  connection_.run(Sql::note_facts, key.text, to_number(token), facts.client, facts.detached, facts.note)
       .finish();
 }
 
 void Rows::note_client(Key key, Token token, std::string_view client) {
-  connection_.run(Sql::note_client, key.text, number(token), client).finish();
+  connection_.run(Sql::note_client, key.text, to_number(token), client).finish();
 }
 
 void Rows::log(Key key, const Row& row, const Event& event) {
   connection_
-      .run(Sql::log, key.text, event.name, std::string_view(row.holder), number(row.token), event.by,
+      .run(Sql::log, key.text, event.name, std::string_view(row.owner), to_number(row.token), event.by,
            event.reason)
       .finish();
 }
 
 void Rows::drop_places(Key key) { connection_.run(Sql::drop_places, key.text).finish(); }
 
-void Rows::keep_place(Key key, std::string_view client, Holder waiter, Micros until) {
+void Rows::keep_place(Key key, std::string_view client, OwnerView waiter, Micros until) {
   connection_.run(Sql::keep_place, key.text, client, waiter.text, until).finish();
 }
 

@@ -26,12 +26,12 @@ Millis remaining(End end, Micros now) noexcept;
 
 // One row of the lock table.  No row is a key that is free and has given out no token.
 struct Row {
-  std::string holder = {};  // empty: free
+  std::string owner = {};  // empty: free
   End end = {};             // of the holder's lease
   Token token = {};
   std::string client = {};  // whose death ends the lease; empty: nobody's
 
-  bool live(Micros now) const noexcept { return !holder.empty() && (!end || now < *end); }
+  bool live(Micros now) const noexcept { return !owner.empty() && (!end || now < *end); }
 };
 // Reads the columns locked_by, locked_until, sequence, facts.client that begin there.
 Row read_row(const Cursor& cursor, int column);
@@ -52,7 +52,7 @@ class Rows {
   // Places that have not run out, first come first.
   std::vector<Place> queue(Key key);
 
-  void grant(Key key, Holder holder, End end, Token token);
+  void grant(Key key, OwnerView owner, End end, Token token);
   void restart(Key key, End end);
   void evict(Key key);
 
@@ -75,7 +75,7 @@ class Rows {
   // Those that have run out.
   void drop_places(Key key);
   // Takes the last place, or refreshes ours where it is.
-  void keep_place(Key key, std::string_view client, Holder waiter, Micros until);
+  void keep_place(Key key, std::string_view client, OwnerView waiter, Micros until);
   void leave(Key key, std::string_view client);
 
  private:

@@ -45,7 +45,7 @@ bool is_harmless(std::string_view type, std::string_view sql) {
 }
 
 [[noreturn]] void refuse(const Connection& connection, const std::string& why) {
-  raise({Errc::refused, connection.path() + why + "; nothing was changed, give another path"});
+  throw_failure({Errc::refused, connection.path() + why + "; nothing was changed, give another path"});
 }
 
 std::string shown(std::string_view name) { return "'" + printable(name.substr(0, 100)) + "'"; }

@@ -23,14 +23,14 @@
 #include "stores/sqlite/sql/leases.sql.h"
 #include "stores/sqlite/sql/leave.sql.h"
 #include "stores/sqlite/sql/log.sql.h"
-#include "stores/sqlite/sql/look.sql.h"
+#include "stores/sqlite/sql/lookup.sql.h"
 #include "stores/sqlite/sql/mentions.sql.h"
 #include "stores/sqlite/sql/note_client.sql.h"
 #include "stores/sqlite/sql/note_facts.sql.h"
 #include "stores/sqlite/sql/note_purged.sql.h"
 #include "stores/sqlite/sql/note_swept.sql.h"
 #include "stores/sqlite/sql/objects.sql.h"
-#include "stores/sqlite/sql/part.sql.h"
+#include "stores/sqlite/sql/page.sql.h"
 #include "stores/sqlite/sql/places.sql.h"
 #include "stores/sqlite/sql/purge_facts.sql.h"
 #include "stores/sqlite/sql/purge_jobs.sql.h"
@@ -61,7 +61,7 @@ std::string_view text(Sql statement) noexcept {
     case Sql::acquire: return acquire_sql;
     case Sql::renew: return renew_sql;
     case Sql::release: return release_sql;
-    case Sql::look: return look_sql;
+    case Sql::look: return lookup_sql;
     case Sql::grant: return grant_sql;
     case Sql::restart: return restart_sql;
     case Sql::evict: return evict_sql;
@@ -78,7 +78,7 @@ std::string_view text(Sql statement) noexcept {
     case Sql::boot: return boot_sql;
     case Sql::mentions: return mentions_sql;
     case Sql::objects: return objects_sql;
-    case Sql::part: return part_sql;
+    case Sql::part: return page_sql;
     case Sql::purge_places: return purge_places_sql;
     case Sql::purge_keys: return purge_keys_sql;
     case Sql::purge_facts: return purge_facts_sql;

@@ -1,42 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// store.h - leases in a SQLite file.
-//
-// Each verb is tried as one conditional statement, which settles every uncontended request: in a
-// transaction of its own for a batch of one.  What that statement does not settle is decided inside a
-// transaction (leases.h).
+// origin.h - a client of a file, on a machine of the caller's choice.  For tests; others use
+// holdfast/sqlite.h.
 #pragma once
 #include <memory>
 
-#include "holdfast/store.h"
-#include "stores/sqlite/connection.h"
-#include "stores/sqlite/leases.h"
-#include "stores/sqlite/site.h"
-#include "stores/sqlite/upkeep.h"
+#include "holdfast/sqlite.h"
+#include "stores/sqlite/machine.h"
 
 namespace holdfast::sqlite {
 
-class SqliteStore final : public Store {
- public:
-  // Throws Failure.
-  SqliteStore(std::shared_ptr<Site> site, Instant until);
-
-  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
-  Result<Page> list(const Query& query, Instant until) override;
-  Result<Traits> examine(Instant until) override;
-  std::unique_ptr<Bell> bell() override;
-
- private:
-  void apply_one(const Request& request, Reply& reply);
-  void apply_many(std::span<const Request> requests, std::span<Reply> replies);
-
-  void list_leases(const Query& query, Page& page);
-  void list_places(const Query& query, Page& page);
-  void list_log(const Query& query, Page& page);
-
-  const std::shared_ptr<Site> site_;
-  Connection connection_;
-  Leases leases_;
-  Upkeep upkeep_;
-};
+Result<std::shared_ptr<Store>> store(Options options, Machine machine);
 
 }  // namespace holdfast::sqlite

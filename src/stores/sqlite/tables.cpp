@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/fill_in.h"
+#include "base/substitute.h"
 #include "base/text.h"
 
 namespace holdfast::sqlite {
@@ -48,7 +48,7 @@ Tables Tables::in(std::string_view schema) const {
 }
 
 std::string Tables::expand(std::string_view sql) const {
-  return fill_in(sql, [this](std::string_view word) {
+  return substitute(sql, [this](std::string_view word) {
     if (word == "sqlite_schema") return in_ + "sqlite_schema";
     return in_ + '"' + (word == "locks" ? name_ : beside(word)) + '"';
   });

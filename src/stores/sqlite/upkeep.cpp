@@ -32,7 +32,7 @@ void Upkeep::tend() {
   if (!grown_by(enough)) return;
   const Instant until = connection_.until();
   const Instant now = BootClock::now();
-  if (after(now, least_time) > until) return;
+  if (clamped_add(now, least_time) > until) return;
   const Instant latest = until - least_time / 2;
   try {
     checkpoint(grown_by(enough * hurry) ? latest : std::min(latest, now + patience));

@@ -8,9 +8,9 @@
 
 namespace {
 
-class CountingStore : public holdfast::Store {
+class CountingConnection : public holdfast::StoreConnection {
  public:
-  CountingStore(std::unique_ptr<holdfast::Store> inner, std::atomic<int>& count)
+  CountingConnection(std::unique_ptr<holdfast::StoreConnection> inner, std::atomic<int>& count)
       : inner_(std::move(inner)), count_(count) {}
 
   holdfast::Status apply(std::span<const holdfast::Request> requests, std::span<holdfast::Reply> replies,
@@ -27,21 +27,21 @@ class CountingStore : public holdfast::Store {
   // No bell: who waits looks now and then.
 
  private:
-  std::unique_ptr<holdfast::Store> inner_;
+  std::unique_ptr<holdfast::StoreConnection> inner_;
   std::atomic<int>& count_;
 };
 
-class CountingOrigin : public holdfast::Origin {
+class CountingStore : public holdfast::Store {
  public:
-  explicit CountingOrigin(std::shared_ptr<holdfast::Origin> inner) : inner_(std::move(inner)) {}
+  explicit CountingStore(std::shared_ptr<holdfast::Store> inner) : inner_(std::move(inner)) {}
 
-  holdfast::Result<std::unique_ptr<holdfast::Store>> connect(holdfast::Instant until) override {
+  holdfast::Result<std::unique_ptr<holdfast::StoreConnection>> connect(holdfast::Instant until) override {
     auto store = inner_->connect(until);
     if (!store) return std::move(store).error();
-    return std::unique_ptr<holdfast::Store>(new CountingStore(*std::move(store), count_));
+    return std::unique_ptr<holdfast::StoreConnection>(new CountingConnection(*std::move(store), count_));
   }
-  std::unique_ptr<holdfast::Steward> steward() override { return inner_->steward(); }
-  holdfast::Result<std::shared_ptr<holdfast::Origin>> in(std::string_view) override {
+  std::unique_ptr<holdfast::StoreAdmin> admin() override { return inner_->admin(); }
+  holdfast::Result<std::shared_ptr<holdfast::Store>> in(std::string_view) override {
     return holdfast::Error{.code = holdfast::Errc::invalid, .detail = "one table is enough"};
   }
   std::string name() const override { return "counting"; }
@@ -50,7 +50,7 @@ class CountingOrigin : public holdfast::Origin {
   int count() const { return count_; }
 
  private:
-  std::shared_ptr<holdfast::Origin> inner_;
+  std::shared_ptr<holdfast::Store> inner_;
   std::atomic<int> count_{0};
 };
 
@@ -62,22 +62,22 @@ struct Mine : holdfast::Failure {
 
 int main() {
   const auto database = holdfast::memory::make_database();
-  const auto origin = std::make_shared<CountingOrigin>(holdfast::memory::origin(database));
-  holdfast::Client client(origin);
+  const auto store = std::make_shared<CountingStore>(holdfast::memory::store(database));
+  holdfast::Client client(store);
   std::cout << "store " << client.store_name() << ", counted "
-            << (origin->count() > 0 ? "something" : "nothing");
+            << (store->count() > 0 ? "something" : "nothing");
   holdfast::Lease lease = client.acquire("k");
-  std::cout << ", then " << (origin->count() > 0 ? "something" : "nothing") << "\n";
+  std::cout << ", then " << (store->count() > 0 ? "something" : "nothing") << "\n";
 
   try {
-    holdfast::Client(holdfast::memory::origin(database)).acquire("k");
+    holdfast::Client(holdfast::memory::store(database)).acquire("k");
   } catch (const holdfast::LeaseLost&) {
     std::cout << "wrong\n";
   } catch (const holdfast::Failure& failure) {
     std::cout << "caught Failure " << to_string(failure.error().code) << "\n";
   }
 
-  const auto purged = holdfast::Operator(client).try_purge();
+  const auto purged = holdfast::Admin(client).try_purge();
   std::cout << (purged ? "purged" : "not purged") << "\n";
 
   lease.release();

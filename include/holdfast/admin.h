@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// operate.h - what people do by hand: look, break, purge, prepare.
+//
+//   holdfast::Admin by_hand(client);
+//   auto found = by_hand.inspect("nightly-report");
+//   by_hand.break_lease("nightly-report", found.lease.token, {.by = "olga", .reason = "its host is gone"});
+#pragma once
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/client.h"
+#include "holdfast/export.h"
+#include "holdfast/rows.h"
+
+namespace holdfast {
+
+// All that a store knows about one key.
+struct Inspection {
+  LeaseRow lease;                // without a token: never granted, or purged since
+  std::vector<PlaceRow> places;  // first in the queue first
+  std::vector<LogRow> log;       // newest first
+};
+
+// Both are written down, and told to whoever loses the lease.
+struct Break {
+  std::string by;
+  std::string reason;
+};
+
+struct WaitOptions {
+  Millis wait = forever;
+  std::stop_token stop = {};
+};
+
+// Nothing here is needed to work with leases, and none of it is fast.  It has a connection of its own, made
+// when it is first asked something.  One thread at a time; in a child after fork() every call fails with
+// Errc::forked.
+class HOLDFAST_API Admin {
+ public:
+  explicit Admin(const Client& client);
+  // Asks nothing of the database yet: for one that has no tables.  See try_origin() in client.h.
+  explicit Admin(std::shared_ptr<Store> store);
+  Admin(Admin&&) noexcept;
+  Admin& operator=(Admin&&) noexcept;
+  ~Admin();
+
+  // What the store keeps, page by page.
+  Page list(const Query& query = {}) { return try_list(query).value(); }
+  Result<Page> try_list(const Query& query = {});
+
+  Inspection inspect(std::string_view key) { return try_inspect(key).value(); }
+  Result<Inspection> try_inspect(std::string_view key);
+
+  // Takes the lease away from whoever holds `key` with `token`, and says who that was.  Errc::lost: nobody
+  // does; nothing was changed.
+  //
+  // **This breaks what a lease promises**: until its next renewal, a third of its ttl at most, the old
+  // holder works on, and the next may be granted the key meanwhile.
+  std::string break_lease(std::string_view key, Token token, Break why) {
+    return try_break_lease(key, token, std::move(why)).value();
+  }
+  Result<std::string> try_break_lease(std::string_view key, Token token, Break why);
+
+  // Returns when nobody holds `key`; takes nothing, and keeps no place in the queue.  Looks now and then, at
+  // most half a second apart.  Errc::timeout with the holder, stopped, or what the store had to say.
+  void wait_until_free(std::string_view key, WaitOptions options = {}) {
+    try_wait_until_free(key, std::move(options)).value();
+  }
+  Status try_wait_until_free(std::string_view key, WaitOptions options = {});
+
+  // See StoreAdmin in store.h.
+  Purged purge(const Purge& what = {}) { return try_purge(what).value(); }
+  Result<Purged> try_purge(const Purge& what = {});
+  std::vector<std::string> plan() { return try_plan().value(); }
+  Result<std::vector<std::string>> try_plan();
+  std::vector<std::string> init() { return try_init().value(); }
+  Result<std::vector<std::string>> try_init();
+
+  // What the store says about itself; and what a thorough look finds, also where leases are refused.
+  Traits examine() { return try_examine().value(); }
+  Result<Traits> try_examine();
+  Diagnosis diagnose() { return try_diagnose().value(); }
+  Result<Diagnosis> try_diagnose();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/run_condition.h"
+
+#include "base/duration.h"
+#include "base/text.h"
+#include "base/wall_clock.h"
+#include "cli/notices.h"
+#include "cli/output.h"
+#include "holdfast/jobs.h"
+#include "jobs/ticks.h"
+
+namespace holdfast::cli {
+namespace {
+
+std::string name_of(const Lease& lease) { return "run:" + std::string(lease.key()); }
+
+std::string ago(Micros then, Micros now) {
+  return format_duration(std::chrono::floor<Millis>(std::max(now - then, Micros::zero()))) + " ago";
+}
+
+// At most once a day, as what is told of a store: what fails is run again and again.
+void tell_implicit(const char* option, const Client& client) {
+  const std::string line = "no store is given, so " + std::string(option) +
+                           " counts only this user's runs on this host, in " + client.store_name() +
+                           ": set HOLDFAST_STORE to the store of all hosts, or to this one";
+  if (is_news(line)) complain(line);
+}
+
+Error not_now(const Lease& lease, const std::string& why) {
+  return {Errc::busy, printable(lease.key()) + " is not run: " + why};
+}
+
+// Nobody else asks between the two calls: we hold the key.
+Status take_tick(Millis period, bool implicit, const Client& client, const Lease& lease) {
+  const Jobs jobs(client);
+  const std::string name = name_of(lease);
+  const auto before = Ticks::last(jobs, name);
+  if (!before) return before.error();
+  const Millis begins = before->now / Micros(period) * period;
+  const auto row =
+      Ticks::take(jobs, {.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
+  if (!row) return row.error();
+  if (row->taken) {
+    if (implicit && before->at == Micros::zero()) tell_implicit("--tick", client);
+    return Status{};
+  }
+  return not_now(lease, "the " + format_duration(period) + " since " + format_wall(begins) +
+                            " have had their run, by " + printable(short_owner(row->by)) + " at " +
+                            format_wall(row->at));
+}
+
+Status look_at_success(Millis every, bool implicit, const Client& client, const Lease& lease) {
+  const auto row = Ticks::last(Jobs(client), name_of(lease));
+  if (!row) return row.error();
+  if (implicit && row->success == Micros::zero()) tell_implicit("--every", client);
+  // One far ahead was noted while the store's clock was wrong.
+  const Micros age = row->success < row->now ? row->now - row->success : row->success - row->now;
+  if (row->success == Micros::zero() || age >= every) return Status{};
+  return not_now(lease, "it succeeded at " + format_wall(row->success) + ", " + ago(row->success, row->now) +
+                            ", and is wanted every " + format_duration(every));
+}
+
+}  // namespace
+
+std::function<Status(const Client&, const Lease&)> admission(const RunCondition& turn, bool implicit) {
+  if (turn.tick > Millis::zero())
+    return [=](const Client& c, const Lease& l) { return take_tick(turn.tick, implicit, c, l); };
+  if (turn.every > Millis::zero())
+    return [=](const Client& c, const Lease& l) { return look_at_success(turn.every, implicit, c, l); };
+  return {};
+}
+
+void note_success(const Client& client, const Lease& lease, Status confirmed) {
+  const Status noted =
+      confirmed ? Ticks::note_success(Jobs(client), name_of(lease), lease.owner()) : std::move(confirmed);
+  if (!noted)
+    complain("the success could not be written down, so that it will be run again: " + noted.error().detail);
+}
+
+}  // namespace holdfast::cli

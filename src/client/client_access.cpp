@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/client_access.h"
+
+#include "client/client_state.h"
+
+namespace holdfast {
+
+std::string ClientAccess::new_owner(const Client& client) { return client.let_.state->new_owner(); }
+
+const std::shared_ptr<Store>& ClientAccess::store(const Client& client) { return client.let_.state->store(); }
+
+const ClientOptions& ClientAccess::options(const Client& client) { return client.let_.state->options(); }
+
+Status ClientAccess::check_not_forked(const Client& client) { return client.let_.state->check_not_forked(); }
+
+bool ClientAccess::forked(const Client& client) noexcept { return client.let_.state->forked(); }
+
+Result<Lease> ClientAccess::acquire(const Client& client, std::string_view key, const core::Terms& terms) {
+  auto lease = client.let_.state->acquire(key, terms);
+  if (!lease) return std::move(lease).error();
+  return Lease(*std::move(lease), client.let_.state);
+}
+
+void ClientAccess::leak(const Client& client, std::shared_ptr<void> reference) noexcept {
+  client.let_.state->leak(std::move(reference));
+}
+
+std::size_t ClientAccess::waiters(const Client& client, std::string_view key) {
+  return client.let_.state->waiters(key);
+}
+
+void ClientAccess::get_ready(const Client& client) { client.let_.state->keeper().get_ready(); }
+
+Lease ClientAccess::adopt(const Client& client, const Grant& grant) {
+  ClientState& state = *client.let_.state;
+  get_ready(client);
+  const auto lease = std::make_shared<LeaseState>(grant.key, grant.owner, grant.token, 1);
+  lease->detached = grant.claim;
+  const core::KeepPlan plan{.ttl = grant.ttl,
+                            .keep = grant.keep && !grant.claim,
+                            .margin = state.options().margin,
+                            .resolution = state.traits().resolution};
+  state.keeper().keep(lease, core::Belief(plan, grant.sent, grant.remaining));
+  return Lease(lease, client.let_.state);
+}
+
+bool ClientAccess::renewed(const Lease& lease, Instant sent, Millis life) {
+  return lease.client_->keeper().renewed(*lease.state_, lease.state_->ttl(), sent, life);
+}
+
+void ClientAccess::lose(const Lease& lease, Lost lost) {
+  lease.client_->keeper().lose(lease.state_, std::move(lost));
+}
+
+bool ClientAccess::disown(const Lease& lease) {
+  const bool was_held = lease.state_->release();
+  lease.client_->keeper().drop(*lease.state_);
+  return was_held;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keeper's thread that does no I/O: it tells of jeopardy and loss on time.
+#include "base/duration.h"
+#include "client/keeper_state.h"
+#include "client/log.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis slow = 10ms;  // for a stop_callback: all leases wait for it
+
+Lost ran_out() { return {Loss::unreachable, "its deadline passed and no renewal had been confirmed"}; }
+
+}  // namespace
+
+void Keeper::State::deadline_thread() {
+  while (true) {
+    tell_again();
+    const bool well = guarded([this] {
+      while (tell_next()) {
+      }
+    });
+    Instant next;
+    {
+      const std::lock_guard lock(mutex);
+      if (closed) break;
+      next = keeping.next_event();
+      if (!well || untold) next = clamped_add(BootClock::now(), without_memory);
+      deadline_thread_sleeps_until = next;
+    }
+    deadline_wakeup.wait(next);
+    const std::lock_guard lock(mutex);
+    deadline_thread_sleeps_until = Instant::min();
+  }
+  while (untold) untold = std::move(untold->next_untold);
+}
+
+// One at a time, so that nobody is forgotten where there is no memory for a list.  False: there is none.
+bool Keeper::State::tell_next() {
+  std::shared_ptr<LeaseState> lease;
+  bool lost = true;
+  {
+    const std::lock_guard lock(mutex);
+    if (closed) return false;
+    if (!to_announce.empty()) {
+      lease = std::move(to_announce.front());
+      to_announce.pop_front();
+    } else if (const auto next = keeping.look(BootClock::now(), 1); !next.empty()) {
+      const auto known = leases.find(next[0].id);
+      lease = known->second;
+      lost = next[0].lost;
+      if (lost) leases.erase(known);
+    } else {
+      return false;
+    }
+  }
+  if (lost) {
+    tell_of_loss(lease);
+    return true;
+  }
+  const std::lock_guard lock(lease->mutex);
+  lease->in_jeopardy = true;
+  if (lease->on_jeopardy) callbacks->run(lease->on_jeopardy);
+  return true;
+}
+
+void Keeper::State::tell_of_loss(const std::shared_ptr<LeaseState>& lease) noexcept {
+  // Without memory for the sentence it is lost all the same.
+  if (!guarded([&] { lease->lose(ran_out()); })) lease->lose({Loss::unreachable, {}});
+  if (lease->phase.load() != LeaseState::Phase::lost) return;
+  if (guarded([&] { announce(lease); })) return;
+  lease->next_untold = std::move(untold);
+  untold = lease;
+}
+
+void Keeper::State::tell_again() {
+  for (auto lease = std::move(untold); lease;) {
+    const auto next = std::move(lease->next_untold);
+    tell_of_loss(lease);
+    lease = next;
+  }
+}
+
+void Keeper::State::announce(const std::shared_ptr<LeaseState>& lease) {
+  const Instant start = BootClock::now();
+  lease->end().request_stop();  // runs the holder's stop_callbacks, here
+  const auto took = std::chrono::floor<Millis>(BootClock::now() - start);
+  if (took > slow)
+    log("a stop_callback of the lease on " + lease->key + " took " + format_duration(took) +
+        "; it must be short");
+  const std::lock_guard lock(lease->mutex);
+  if (lease->on_lost) callbacks->run([f = lease->on_lost, lost = lease->lost] { f(lost); });
+  lease->announced = true;
+}
+
+void Keeper::State::lose(const std::shared_ptr<LeaseState>& lease, Lost lost) {
+  const std::lock_guard lock(mutex);
+  to_announce.push_back(lease);  // first: it may throw
+  if (!lease->lose(std::move(lost))) return to_announce.pop_back();
+  keeping.remove(lease->id);
+  leases.erase(lease->id);
+  deadline_wakeup.ring();
+}
+
+// REQUIRES: mutex is held.
+void Keeper::State::report_renewed(LeaseState& lease, Instant deadline) {
+  lease.deadline.store(deadline.time_since_epoch().count(), std::memory_order_release);
+  const std::lock_guard lock(lease.mutex);
+  lease.in_jeopardy = false;
+  if (lease.on_renewed) callbacks->run([f = lease.on_renewed, deadline] { f(deadline); });
+}
+
+void Keeper::State::close() {
+  const std::lock_guard lock(mutex);
+  closed = true;
+  renewal_wakeup.ring();
+  deadline_wakeup.ring();
+}
+
+// One line at a time, and unlocked: whoever ends the client may hold what the user's function waits for.
+void Keeper::State::log(std::string_view line) {
+  std::unique_lock lock(log_mutex);
+  logged.wait(lock, [this] { return silent || logging == std::thread::id(); });
+  if (silent) return;
+  logging = std::this_thread::get_id();
+  lock.unlock();
+  log_line(options, line);
+  lock.lock();
+  logging = {};
+  logged.notify_all();
+}
+
+void Keeper::State::be_silent(Millis patience) {
+  std::unique_lock lock(log_mutex);
+  silent = true;
+  logged.notify_all();
+  logged.wait_for(lock, patience,
+                  [this] { return logging == std::thread::id() || logging == std::this_thread::get_id(); });
+}
+
+}  // namespace holdfast

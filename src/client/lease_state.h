@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// hold.h - one lease, as its owner and the client's threads see it.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/keeping.h"
+#include "holdfast/lease.h"
+
+namespace holdfast {
+
+//   held ──release()──> released
+//     └──deadline passed, or the store said lost──> lost (final; the stop source fires)
+struct LeaseState {
+  enum class Phase : std::uint8_t { held, released, lost };
+
+  LeaseState(std::string k, std::string h, Token t, int tries)
+      : key(std::move(k)), owner(std::move(h)), token(t), attempts(tries) {}
+
+  const std::string key;
+  const std::string owner;
+  const Token token;
+  const int attempts;
+  core::Keeping::Id id = 0;  // at the keeper
+  bool detached = false;
+  std::function<bool()> finished;  // asked by the keeper only
+  // An earlier acquire of this holder got no answer and may reach the store until then, also after the
+  // release: so one more release follows.
+  std::optional<Instant> unclear_until;
+
+  std::atomic<Instant::rep> deadline = 0;  // of our belief: always before the store's expiry
+  std::atomic<Phase> phase = Phase::held;
+  std::atomic<Millis::rep> ttl_ms = 0;  // of the next renewal
+
+  mutable std::mutex mutex;  // guards what follows
+  std::stop_source lost_source;
+  Lost lost;  // also by the word of the release itself
+  bool in_jeopardy = false;
+  bool announced = false;  // on_lost has been told, or would have been
+  std::function<void()> on_jeopardy;
+  std::function<void(const Lost&)> on_lost;
+  std::function<void(Instant)> on_renewed;
+
+  std::shared_ptr<LeaseState> next_untold;  // the alarm thread's: see there
+
+  // What is asked to stop when it is lost.
+  std::stop_source end() const {
+    const std::lock_guard lock(mutex);
+    return lost_source;
+  }
+  bool is_grant_of(const LeaseState& other) const noexcept {
+    return key == other.key && owner == other.owner && token == other.token;
+  }
+
+  Instant believed_until() const noexcept {
+    return Instant(Instant::duration(deadline.load(std::memory_order_acquire)));
+  }
+  bool held() const noexcept {
+    return phase.load(std::memory_order_acquire) == Phase::held && BootClock::now() < believed_until();
+  }
+  Millis ttl() const noexcept { return Millis(ttl_ms.load()); }
+
+  // Each true for the one caller that made it so.
+  bool release() {
+    const std::lock_guard lock(mutex);
+    return leave(Phase::released);
+  }
+  bool lose(Lost why) {
+    const std::lock_guard lock(mutex);
+    if (phase.load() != Phase::held) return false;
+    lost = std::move(why);  // first the reason: whoever sees the phase finds it
+    return leave(Phase::lost);
+  }
+
+ private:
+  bool leave(Phase next) {
+    Phase expected = Phase::held;
+    return phase.compare_exchange_strong(expected, next, std::memory_order_acq_rel);
+  }
+};
+
+}  // namespace holdfast

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keeper's thread that talks to the store.
+#include <iterator>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "base/text.h"
+#include "client/connection.h"
+#include "client/keeper_state.h"
+#include "client/why_lost.h"
+#include "core/deadline.h"
+#include "core/pause.h"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Millis one_pending_release = 500ms;
+constexpr Millis one_keeper_purge = 30s;
+constexpr Millis pending_release_pause = 100ms;  // before an errand is tried again
+
+}  // namespace
+
+void Keeper::State::renewal_thread() {
+  Connection connection(store, spare);
+  plan_first_purge(BootClock::now());
+  while (true) {
+    const Instant now = BootClock::now();
+    const bool well = guarded([&] {
+      // Perhaps the last references to leases: not while asleep.
+      if (const LeaseStates due = take_due(now); !due.empty()) renew(connection, due);
+    });
+    send_pending_releases(connection, now);
+    guarded([&] { purge_if_due(now); });
+    Instant next;
+    {
+      const std::lock_guard lock(mutex);
+      if (closed && pending_releases.empty()) break;
+      if (closed) continue;  // with what did not fit into one batch
+      if (!well) keeping.all_failed(now, jitter.fraction());
+      next = keeping.next_renewal();
+      if (!pending_releases.empty()) next = std::min(next, pending_releases.begin()->first);
+      next = std::min(next, next_purge);
+      if (!well) next = std::max(next, clamped_add(now, without_memory));
+      renewal_sleeps_until = next;
+    }
+    renewal_wakeup.wait(next);
+    const std::lock_guard lock(mutex);
+    renewal_sleeps_until = Instant::min();  // awake: whoever adds something need not ring
+  }
+  purging.finish(one_pending_release);
+}
+
+Keeper::State::LeaseStates Keeper::State::take_due(Instant now) {
+  LeaseStates due;
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto id : keeping.due(now, renewals_at_once.now())) due.push_back(leases.at(id));
+  }
+  std::erase_if(due, [this](const std::shared_ptr<LeaseState>& lease) { return is_finished(*lease); });
+  return due;
+}
+
+// The user is asked unlocked, and drop() waits for the answer.  An exception counts as yes, as it did in
+// Darwin's Locker.
+bool Keeper::State::is_finished(const LeaseState& lease) {
+  if (!lease.finished) return false;
+  {
+    const std::lock_guard lock(mutex);
+    if (!leases.contains(lease.id)) return true;  // dropped since
+    asking = lease.id;
+  }
+  bool finished = true;
+  try {
+    finished = lease.finished();
+  } catch (...) {
+  }
+  const std::lock_guard lock(mutex);
+  asking.reset();
+  answered.notify_all();
+  if (finished) keeping.stop_renewing(lease.id);
+  return finished;
+}
+
+void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
+  std::vector<Request> requests;
+  std::vector<Reply> replies(due.size());
+  const Instant sent = BootClock::now();  // before sending: the store cannot start the ttl earlier
+  Instant until = time_for_a_call(sent), last_deadline = Instant::min();
+  for (const auto& lease : due) {
+    const Millis ttl = lease->ttl();
+    requests.push_back({.verb = Verb::renew,
+                        .key = {lease->key},
+                        .owner = {lease->owner},
+                        .token = lease->token,
+                        .ttl = ttl});
+    until = std::min(until, clamped_add(sent, core::attempt_limit(ttl)));
+    last_deadline = std::max(last_deadline, lease->believed_until());
+  }
+  until = std::min(until, last_deadline);  // and not the first: one that dies takes no time from the others
+  const Status status = apply(connection, requests, replies, until);
+  const Instant now = BootClock::now();
+  if (status)
+    renewals_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), now - sent);
+  else
+    renewals_at_once.failed(due.size());
+  const auto has_answer = [&](std::size_t i) { return status && !replies[i].error; };
+  // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (has_answer(i) && replies[i].verdict == Verdict::granted) settle_renewed(due[i], replies[i], sent);
+  }
+  const Instant enough = time_for_a_call(now);  // of asking: others are due
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (has_answer(i) && replies[i].verdict != Verdict::granted) {
+      lose(due[i], why_lost(connection, *due[i], replies[i], std::min(due[i]->believed_until(), enough)));
+    }
+  }
+  LeaseStates failed;
+  std::string why;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (has_answer(i)) continue;
+    failed.push_back(due[i]);
+    why = status ? replies[i].error->detail : status.error().detail;
+  }
+  if (failed.empty()) {
+    if (!std::exchange(trouble, {}).empty()) log("renewing leases works again");
+    return;
+  }
+  // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.
+  // Told once, and not for each attempt: the same trouble for minutes is no news.
+  if (std::exchange(trouble, why) != why) {
+    const std::string what = failed.size() == 1 ? "the lease on " + printable(failed.front()->key)
+                                                : std::to_string(failed.size()) + " leases";
+    log("cannot renew " + what + " just now: " + why);
+  }
+  const std::lock_guard lock(mutex);
+  for (const auto& lease : failed) keeping.failed(lease->id, now, jitter.fraction());
+}
+
+// Without memory the next try may have more luck; an exception would end the process.
+Status Keeper::State::apply(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies,
+                            Instant until) {
+  try {
+    return connection.apply(requests, replies, until);
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::in_doubt, "out of memory"};
+  }
+}
+
+void Keeper::State::settle_renewed(const std::shared_ptr<LeaseState>& lease, const Reply& reply, Instant sent) {
+  const std::lock_guard lock(mutex);
+  const auto deadline = keeping.renewed(lease->id, sent, reply.remaining, BootClock::now());
+  if (deadline) report_renewed(*lease, *deadline);
+}
+
+void Keeper::State::plan_first_purge(Instant now) {
+  const std::lock_guard lock(mutex);
+  if (purge_every != never) next_purge = clamped_add(now, core::scaled(purge_every, jitter.fraction()));
+}
+
+void Keeper::State::purge_if_due(Instant now) {
+  if (now < next_purge) return;
+  next_purge = purge_refused ? Instant::max() : clamped_add(now, purge_every);
+  if (purge_refused || (purging.started() && !purging.ended())) return;
+  purging.finish(0ms);
+  try {
+    purging = Worker([state = shared_from_this()] { state->purge(); });
+  } catch (const std::system_error&) {  // no thread to be had: later
+  }
+}
+
+// On a thread and a connection of its own: renewals do not wait for it.
+void Keeper::State::purge() {
+  try {
+    const auto purged = store->admin()->purge({}, clamped_add(BootClock::now(), one_keeper_purge));
+    if (purged) return;
+    purge_refused = !purged.error().retryable();
+    log("what nobody needs any more could not be purged: " + purged.error().detail);
+  } catch (const std::exception& error) {
+    log(std::string("what nobody needs any more could not be purged: ") + error.what());
+  }
+}
+
+Instant Keeper::State::time_for_a_call(Instant now) {
+  const std::lock_guard lock(mutex);
+  return keeping.time_for_a_call(now);
+}
+
+// Errands move from one map to the other, which takes no memory: none is forgotten where there is none.
+void Keeper::State::send_pending_releases(StoreConnection& connection, Instant now) {
+  Errands due = take_errands(now, releases_at_once.now());
+  if (due.empty()) return;
+  const std::size_t sent = due.size();
+  bool well = false;
+  guarded([&] { well = send_errands(connection, due); });
+  if (!well) {  // what else is due waits as long, since the store does not answer; and comes first then
+    releases_at_once.failed(sent);
+    run_again(take_errands(now, std::numeric_limits<std::size_t>::max()), now);
+  }
+  run_again(std::move(due), now);
+}
+
+Keeper::Errands Keeper::State::take_errands(Instant now, std::size_t most) {
+  Errands taken;
+  const std::lock_guard lock(mutex);
+  while (!pending_releases.empty() && taken.size() < most && (closed || pending_releases.begin()->first <= now))
+    taken.insert(pending_releases.extract(pending_releases.begin()));
+  return taken;
+}
+
+// Leaves in `due` what has to be sent again.  False: no answer.
+bool Keeper::State::send_errands(StoreConnection& connection, Errands& due) {
+  std::vector<Request> requests;
+  std::vector<Reply> replies(due.size());
+  for (const auto& [at, e] : due) {
+    // Somebody of us may have come to the gate since: then the place is theirs.
+    const Millis place = e.place > 0ms && heir(e.key) ? 0ms : e.place;
+    requests.push_back(
+        {.verb = e.verb, .key = {e.key}, .owner = {e.owner}, .token = e.token, .place = place});
+  }
+  const Instant sent = BootClock::now();
+  const Instant until = std::min(clamped_add(sent, one_pending_release), time_for_a_call(sent));
+  if (!apply(connection, requests, replies, until)) return false;
+  releases_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), BootClock::now() - sent);
+  auto e = due.begin();
+  for (const Reply& reply : replies) {
+    if (!reply.error) e->second.heard = true;
+    const bool done = !reply.error && sent >= e->second.again;
+    e = done ? due.erase(e) : std::next(e);
+  }
+  return true;
+}
+
+void Keeper::State::run_again(Errands due, Instant now) {
+  const std::lock_guard lock(mutex);
+  if (closed) return;  // the leases run out by themselves
+  while (!due.empty()) {
+    auto node = due.extract(due.begin());
+    const PendingRelease& e = node.mapped();
+    if (now >= e.give_up) continue;
+    node.key() = e.heard && now < e.again ? e.again : clamped_add(now, pending_release_pause);
+    pending_releases.insert(std::move(node));
+  }
+}
+
+}  // namespace holdfast

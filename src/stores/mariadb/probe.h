@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// hello.h - the first words on every connection: how we want it, who answers, and what is there.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stores/mariadb/connection.h"
+
+namespace holdfast::mariadb {
+
+// What is wrong about a table.
+enum class Flaw : std::uint8_t {
+  column,     // one is missing, or of another type
+  engine,     // it is not kept by InnoDB
+  collation,  // two keys can be one
+};
+
+struct ServerProbe {
+  std::string version = {}, database = {};
+  std::map<std::string, std::string, std::less<>> settings = {};  // of the server, by their names
+  Micros now{};                                                   // the server's clock
+  Instant asked{}, answered{};
+  bool clock_stands = false;  // sysdate_is_now: while a statement waits, its clock does not go on
+  bool replicates = false;    // another server's log, as far as MariaDB tells everybody
+
+  std::string wrong = {};                           // what cannot be used, in a sentence; empty: nothing
+  Flaw flaw = Flaw::column;                         // of what is wrong
+  std::vector<std::string> missing = {};            // tables and a row, by the names in schema.sql
+  std::string key_type = {};                        // of the column `key` of our tables
+  std::size_t longest_key = 0, longest_owner = 0;  // in bytes, or in letters in Darwin's table
+
+  std::optional<Trouble> denied = {};  // what this user may not even look at
+
+  // The same of the tables of jobs, which leases do without.
+  std::string wrong_jobs = {};
+  std::vector<std::string> missing_jobs = {};
+
+  bool mariadb() const { return version.find("MariaDB") != std::string::npos; }
+  int release() const;  // 1011 for 10.11
+  bool is(std::string_view setting, std::string_view value) const;
+  bool too_old() const { return release() < (mariadb() ? 1006 : 800); }
+  bool logs_statements() const { return is("log_bin", "ON") && is("binlog_format", "STATEMENT"); }
+};
+
+// What is wrong, and who mends it, where the table `state` has not its one row.
+std::string no_state_row(const StoreConfig& config);
+
+// Throws Failure.
+ServerProbe probe_server(Connection& connection, const StoreConfig& config, Instant until);
+
+// Errc::refused or unprepared, if leases cannot be kept there; throws Failure.
+void require_complete(const ServerProbe& probe, const StoreConfig& config);
+// The same of jobs, where leases can be kept.
+void require_jobs(const ServerProbe& probe, const StoreConfig& config);
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// site.h - what the connections of one origin share: where the server is, and what the collections are
+// called.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "core/accepted.h"
+#include "holdfast/mongodb.h"
+#include "stores/mongodb/mongoc.h"
+
+namespace holdfast::mongodb {
+
+struct StoreConfig {
+  Options options;
+  std::shared_ptr<const mongoc_uri_t> uri;
+  std::string database;
+  std::string place;                 // the hosts, for people
+  std::vector<std::string> secrets;  // not to be repeated
+  std::string client;
+  bool local = true;  // all of the hosts are this machine
+  bool tls = false;
+  bool plaintext_allowed = false;  // to other machines: the URL says tls=false, or accepts it
+  bool verified = true;            // the server's certificate is looked at
+  bool logs_in = false;
+
+  core::Accepted accepted() const { return {options.allow_unsafe, options.accept}; }
+  // As a URL; holds no secret.
+  std::string name() const {
+    return printable("mongodb://" + place + "/" + database + "?collection=" + options.collection +
+                     (beside_the_gem() ? "&layout=mongo-lock" : ""));
+  }
+  bool beside_the_gem() const { return options.layout == Layout::mongo_lock; }
+  // Where everything of a key is one document.  Beside the gem that is a collection of ours.
+  std::string leases() const { return options.collection + (beside_the_gem() ? ".holdfast" : ""); }
+  // What outlives the document of a key: its log, and how far the tokens of all that are gone had come.
+  std::string remains() const { return options.collection + ".holdfast_log"; }
+  // One document for each job, and one for each name that has ticks.
+  std::string jobs() const { return options.collection + ".holdfast_jobs"; }
+  std::string ticks() const { return options.collection + ".holdfast_ticks"; }
+};
+
+inline bool is_this_machine(const mongoc_host_list_t& host) {
+  return host.host[0] == '/' || is_local(host.host);
+}
+inline constexpr const char* about_plaintext =
+    " is another machine, and nothing is said of TLS: write tls=true, or tls=false if nobody else can listen";
+
+// A mistake in the URL or the options.
+inline Error invalid(std::string text) { return {Errc::invalid, "mongodb: " + std::move(text)}; }
+
+}  // namespace holdfast::mongodb

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// bell.h - hears when a key may have become free: a change stream on a connection of its own.
+//
+// UNTESTED: there was no replica set to run it on.  tests/mongodb/bell_test.cpp runs where
+// HOLDFAST_TEST_MONGODB names one.  A waiter asks now and then without being rung, as on every store.
+#pragma once
+#include <memory>
+
+#include "base/worker.h"
+#include "holdfast/store.h"
+#include "stores/mongodb/config.h"
+
+namespace holdfast::mongodb {
+
+class MongoListener final : public StoreListener {
+ public:
+  explicit MongoListener(std::shared_ptr<const StoreConfig> config);
+  ~MongoListener() override;
+
+  int fd() const noexcept override;
+  Result<std::vector<std::string>> ready() override;
+
+ private:
+  struct Heard;
+  static void listen(const std::shared_ptr<const StoreConfig>& config, Heard& heard);
+
+  const std::shared_ptr<Heard> heard_;
+  Worker listener_;
+};
+
+}  // namespace holdfast::mongodb

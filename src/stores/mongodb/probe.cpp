@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/probe.h"
+
+#include "base/text.h"
+#include "core/grade.h"
+#include "stores/mongodb/findings.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+constexpr std::int64_t wire_of_5_0 = 13;
+
+std::string about(const StoreConfig& config) {
+  return config.place + ": the collection \"" + printable(config.leases()) + "\" ";
+}
+
+Document described(Connection& connection, const std::string& name, Instant until) {
+  Document command;
+  command.number("listCollections", 1).document("filter", Document().text("name", name));
+  return connection.run(std::move(command), Effect::reads, until);
+}
+
+std::string vanishing_index(Connection& connection, Instant until) {
+  const StoreConfig& config = connection.config();
+  const Document reply =
+      connection.run(std::move(Document().text("listIndexes", config.leases())), Effect::reads, until);
+  for (const View index : View(reply)["cursor"].documents("firstBatch"))
+    if (index.has("expireAfterSeconds")) return std::string(index.text("name"));
+  return {};
+}
+
+// For engines whose hello does not tell.
+Micros evaluated_time(Connection& connection, Instant until) {
+  Document command = Document::from_json(
+      R"({"aggregate": 1, "pipeline": [{"$documents": [{"now": "$$NOW"}]}], "cursor": {}})");
+  const Document reply = connection.run(std::move(command), Effect::reads, until);
+  for (const View told : View(reply)["cursor"].documents("firstBatch"))
+    if (const auto now = told.moment("now")) return *now;
+  throw_failure({Errc::unavailable, connection.config().place + " does not tell the time"});
+}
+
+// The driver follows what the servers call members, wherever the URL pointed.
+std::string member_elsewhere(Connection& connection) {
+  std::size_t count = 0;
+  mongoc_server_description_t** members = mongoc_client_get_server_descriptions(connection.client(), &count);
+  std::string found;
+  for (std::size_t i = 0; i < count; ++i) {
+    const mongoc_host_list_t& host = *mongoc_server_description_host(members[i]);
+    if (!is_this_machine(host)) found = printable(host.host_and_port);
+  }
+  mongoc_server_descriptions_destroy_all(members, count);
+  return found;
+}
+
+}  // namespace
+
+// Keys are compared byte by byte, and stay where they are.
+std::optional<std::string> oddity_of(Connection& connection, const std::string& collection, Instant until) {
+  const Document reply = described(connection, collection, until);
+  for (const View found : View(reply)["cursor"].documents("firstBatch")) {
+    if (found.text("type") != "collection") return "is a " + printable(found.text("type"));
+    const View options = found["options"];
+    if (options["collation"])
+      return "has a collation (" + printable(options["collation"].text("locale")) +
+             "), by which two keys could be one";
+    return options.flag("capped") ? "is capped and forgets" : "";
+  }
+  return std::nullopt;
+}
+
+bool collection_exists(Connection& connection, const std::string& name, Instant until) {
+  const Document reply = described(connection, name, until);
+  return !View(reply)["cursor"].documents("firstBatch").empty();
+}
+
+Micros server_time(Connection& connection, Instant until) {
+  const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until);
+  const auto now = View(reply).moment("localTime");
+  return now ? *now : evaluated_time(connection, until);
+}
+
+std::int64_t purged_token(Connection& connection, Instant until) {
+  Document command;
+  command.text("find", connection.config().remains())
+      .document("filter", Document().text("_id", "purged"))
+      .flag("singleBatch", true);
+  const Document reply = connection.run(std::move(command), Effect::reads, until);
+  std::int64_t token = 0;
+  for (const View state : View(reply)["cursor"].documents("firstBatch")) token = state.number("token");
+  return token;
+}
+
+ServerProbe greet(Connection& connection, Instant until) {
+  ServerProbe probe;
+  probe.asked = BootClock::now();
+  const Document reply = connection.run(std::move(Document().number("hello", 1)), Effect::reads, until);
+  const View told(reply);
+  const auto now = told.moment("localTime");
+  probe.now = now ? *now : evaluated_time(connection, until);
+  probe.answered = BootClock::now();
+  probe.set = told.text("setName");
+  probe.router = told.text("msg") == "isdbgrid";
+  probe.old = told.number("maxWireVersion") < wire_of_5_0;
+  probe.secondary = !told.flag("isWritablePrimary");
+  probe.elsewhere = member_elsewhere(connection);
+  connection.told(!probe.streams());
+  return probe;
+}
+
+void look_at_collection(Connection& connection, ServerProbe& probe, Instant until) {
+  const auto oddity = oddity_of(connection, connection.config().leases(), until);
+  probe.odd = oddity.value_or("");
+  if (oddity && oddity->empty()) probe.vanishing_index = vanishing_index(connection, until);
+}
+
+ServerProbe probe_server(Connection& connection, Instant until) {
+  const StoreConfig& config = connection.config();
+  ServerProbe probe = greet(connection, until);
+  if (probe.old) throw_failure({Errc::refused, config.place + about_age});
+  if (probe.secondary)
+    throw_failure({Errc::unavailable, config.place + " is not the primary; name the whole set with replicaSet="});
+  look_at_collection(connection, probe, until);
+  require_safe(probe, config);
+  probe.purged = purged_token(connection, until);
+  return probe;
+}
+
+void require_safe(const ServerProbe& probe, const StoreConfig& config) {
+  if (!probe.odd.empty())
+    throw_failure({Errc::refused, about(config) + probe.odd + "; name another one with collection="});
+  if (probe.router && !config.accepted().covers("mongodb.router"))
+    throw_failure(
+        {Errc::refused, config.place + " is a router: " + about_router +
+                            "; name a replica set of its own (accept=mongodb.router uses it all the same)"});
+  if (!probe.vanishing_index.empty() && !config.accepted().covers("mongodb.ttl-index"))
+    throw_failure({Errc::refused,
+           about(config) + "cannot be used: " + about_index(probe.vanishing_index) +
+               "; drop it, or name another collection (accept=mongodb.ttl-index uses it all the same)"});
+}
+
+Traits traits_of(const ServerProbe& probe, const StoreConfig& config) {
+  Traits traits{.name = "mongodb", .resolution = Millis(1), .push = probe.streams(), .grade = 'B'};
+  traits.findings = findings_of(probe, config);
+  traits.grade = core::grade_of('B', traits.findings);
+  return traits;
+}
+
+}  // namespace holdfast::mongodb

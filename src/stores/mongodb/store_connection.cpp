@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/store_connection.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "base/random.h"
+#include "stores/mongodb/listener.h"
+#include "stores/mongodb/constants.h"
+#include "stores/mongodb/pipelines/acquire.json.h"
+#include "stores/mongodb/pipelines/release.json.h"
+#include "stores/mongodb/pipelines/renew.json.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+// A command may hold 100,000 updates and 48 MB; a larger batch would keep others waiting.
+constexpr std::size_t most_at_once = 500;
+
+const Document& pipeline_of(Verb verb) {
+  static const Document& acquire = Document::for_ever(acquire_json);
+  static const Document& renew = Document::for_ever(renew_json);
+  static const Document& release = Document::for_ever(release_json);
+  switch (verb) {
+    case Verb::acquire: return acquire;
+    case Verb::renew: return renew;
+    case Verb::release:
+    case Verb::evict: return release;
+  }
+  return release;
+}
+
+Document& add_pipeline(Document& command, std::string_view name, Verb verb) {
+  const bson_t list = View(pipeline_of(verb))["pipeline"].as_bson();
+  return command.array(name, list);
+}
+
+Document by_id(std::string_view key) { return std::move(Document().text("_id", key)); }
+
+bool frees(const Request& r) { return r.verb == Verb::release || r.verb == Verb::evict; }
+
+}  // namespace
+
+MongoStoreConnection::MongoStoreConnection(std::shared_ptr<const StoreConfig> config, Instant until)
+    : connection_(std::move(config)), marks_(static_cast<std::int64_t>(random_bits() >> 2)) {
+  ready(until);
+}
+
+// A server that has closed an idle connection, or was restarted, is connected to anew: nothing of the
+// caller's has been sent yet.
+void MongoStoreConnection::ready(Instant until) {
+  if (BootClock::now() >= until)
+    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
+  if (!connection_.closed()) return;
+  connection_.close();
+  try {
+    probe_ = probe_server(connection_, until);
+  } catch (const Failure&) {
+    connection_.close();  // what has not been looked at to the end is not used the next time
+    throw;
+  }
+  offset_ = {};
+  offset_.learn(probe_.asked, probe_.answered, probe_.now);
+}
+
+MongoStoreConnection::Bounds MongoStoreConnection::bounds(Instant until) const {
+  return {.void_after = offset_.at_least(until), .not_before = offset_.at_least(BootClock::now())};
+}
+
+// As pipelines/acquire.json has it, in whole milliseconds like there.
+bool MongoStoreConnection::Bounds::late(const Seen& seen) const {
+  if (!seen.now) return false;
+  const bool unknown = seen.record.token == no_token;
+  return *seen.now > std::chrono::floor<Millis>(void_after) ||
+         (unknown && *seen.now < std::chrono::floor<Millis>(not_before));
+}
+
+void MongoStoreConnection::learn(Instant sent, const Seen& seen) {
+  if (seen.now) offset_.learn(sent, BootClock::now(), *seen.now);
+}
+
+Constants MongoStoreConnection::constants(const Request& r, const With& with, bool literally) const {
+  Constants all(literally);
+  all.text("holder", r.owner.text);
+  all.text("client", connection_.config().client);
+  all.text("note", r.note);
+  if (!frees(r)) all.length("ttl", r.ttl);
+  if (r.verb == Verb::acquire) {
+    all.length("place", std::min(r.place, never - Millis(1)));
+    all.length("longest_place", r.longest_place == never ? Millis::zero() : r.longest_place);
+    all.flag("detached", r.detached);
+    all.moment("void_after", with.bounds.void_after);
+    all.moment("not_before", with.bounds.not_before);
+    all.moment("rival_until", with.rival_until);
+    all.number("purged", probe_.purged);
+  } else {
+    all.number("token", static_cast<std::int64_t>(to_number(r.token)));
+    all.flag("extend", r.extend);
+    all.flag("evict", r.verb == Verb::evict);
+    all.flag("leave", r.verb == Verb::release && r.place > Millis::zero());
+    all.number("nonce", with.mark);
+  }
+  return all;
+}
+
+Status MongoStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+  assert(requests.size() == replies.size());
+  if (requests.empty()) return Status{};
+  Call call{.requests = requests, .replies = replies, .until = until};
+  for (Reply& reply : replies) reply.error.reset();
+  try {
+    ready(until);
+    if (requests.size() == 1) {
+      replies[0] = settle_alone(call, requests[0]);
+    } else if (connection_.config().beside_the_gem()) {
+      for (std::size_t i = 0; i < requests.size(); ++i) settle_own(call, i);
+    } else {
+      for (const core::KeyBatch& key_batch : core::key_batches(requests)) {
+        for (std::size_t from = 0; from < key_batch.size(); from += most_at_once) {
+          const auto first = key_batch.begin() + static_cast<std::ptrdiff_t>(from);
+          const auto size = static_cast<std::ptrdiff_t>(std::min(most_at_once, key_batch.size() - from));
+          apply_key_batch(call, core::KeyBatch(first, first + size));
+        }
+      }
+    }
+    return Status{};
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (call.applied) error.code = Errc::in_doubt;
+    return error;
+  }
+}
+
+// Every verb is idempotent, so what was not looked at is simply sent again.
+MongoStoreConnection::Settled MongoStoreConnection::settle(const Request& r, Instant until, std::optional<Micros> rival_until) {
+  for (int again = 0; again < 4; ++again) {
+    const With with{.bounds = bounds(until), .rival_until = rival_until};
+    const Instant sent = BootClock::now();
+    Seen seen = modify(r, with, until);
+    learn(sent, seen);
+    if (r.verb == Verb::acquire && with.bounds.late(seen)) {
+      // The server's clock was not where we thought, and may have gone back behind a purge.
+      probe_.purged = purged_token(connection_, until);
+      continue;
+    }
+    Reply reply = frees(r) ? judged_before(r, seen) : judged_after(r, connection_.config().client, seen);
+    return {.reply = std::move(reply), .seen = std::move(seen)};
+  }
+  throw_failure({Errc::unavailable, connection_.config().place +
+                                ": the server's clock jumped during each of several attempts; check its "
+                                "time synchronisation, then try again"});
+}
+
+Seen MongoStoreConnection::modify(const Request& r, const With& with, Instant until) {
+  while (true) {
+    Document command;
+    command.text("findAndModify", connection_.config().leases()).document("query", by_id(r.key.text));
+    add_pipeline(command, "update", r.verb);
+    command.document("let", constants(r, with, true).all()).document("fields", projection());
+    command.flag("new", !frees(r)).flag("upsert", r.verb == Verb::acquire);
+    try {
+      const Document reply = connection_.run(std::move(command), Effect::writes, until);
+      return seen_in(View(reply)["value"]);
+    } catch (const Failure& failure) {
+      if (!is_collision(connection_.last_code())) throw;
+    }
+  }
+}
+
+std::vector<bool> MongoStoreConnection::update(Call& call, const core::KeyBatch& key_batch, const Bounds& bounds,
+                                     std::int64_t mark) {
+  std::vector<Document> updates;
+  for (const std::size_t i : key_batch) {
+    const Request& r = call.requests[i];
+    Document& one = updates.emplace_back();
+    one.document("q", by_id(r.key.text));
+    add_pipeline(one, "u", r.verb);
+    one.document("c", constants(r, {.bounds = bounds, .mark = mark}, false).all());
+    one.flag("upsert", r.verb == Verb::acquire);
+  }
+  Document command;
+  command.text("update", connection_.config().leases()).array("updates", updates).flag("ordered", false);
+  const Document reply = connection_.run(std::move(command), Effect::writes, call.until);
+  const std::vector<View> errors = View(reply).documents("writeErrors");
+  if (errors.size() < key_batch.size()) call.applied = true;
+  std::vector<bool> again(key_batch.size());
+  for (const View error : errors) {
+    const auto index = static_cast<std::size_t>(error.number("index"));
+    const std::int64_t code = error.number("code");
+    const bool own = index < key_batch.size() && (is_collision(code) || is_about_document(code));
+    if (!own) {
+      connection_.close_if_gone(code);
+      throw_failure(write_error(error, connection_.config()));
+    }
+    again[index] = is_collision(code);
+    if (is_about_document(code)) call.replies[key_batch[index]].error = write_error(error, connection_.config());
+  }
+  return again;
+}
+
+// An answer holds 16 MB: what did not fit is asked for again.
+std::vector<Seen> MongoStoreConnection::find(const Call& call, const core::KeyBatch& key_batch) {
+  std::vector<std::string_view> keys;
+  for (const std::size_t i : key_batch) keys.push_back(call.requests[i].key.text);
+  std::vector<Seen> seen(key_batch.size());
+  std::vector<std::string_view> missing = keys;
+  while (!missing.empty()) {
+    const Document reply = find_some(missing, call.until);
+    for (const View document : View(reply)["cursor"].documents("firstBatch")) {
+      // A wave has each key once, in bytewise order.
+      const auto at = std::lower_bound(keys.begin(), keys.end(), document.text("_id"));
+      if (at != keys.end() && *at == document.text("_id"))
+        seen[static_cast<std::size_t>(at - keys.begin())] = seen_in(document);
+    }
+    const std::size_t before = missing.size();
+    missing.clear();
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      if (!seen[k].now) missing.push_back(keys[k]);
+    if (missing.size() == before) break;  // they are not there
+  }
+  return seen;
+}
+
+Document MongoStoreConnection::find_some(const std::vector<std::string_view>& keys, Instant until) {
+  Document in;
+  in.texts("$in", keys);
+  Document command;
+  command.text("find", connection_.config().leases())
+      .document("filter", Document().document("_id", in))
+      .document("projection", projection())
+      .number("batchSize", static_cast<std::int64_t>(keys.size()))
+      .flag("singleBatch", true);
+  return connection_.run(std::move(command), Effect::reads, until);
+}
+
+void MongoStoreConnection::apply_key_batch(Call& call, const core::KeyBatch& key_batch) {
+  if (key_batch.size() == 1) return settle_own(call, key_batch[0]);
+  const Bounds within = bounds(call.until);
+  const std::int64_t mark = ++marks_;
+  const std::vector<bool> again = update(call, key_batch, within, mark);
+  call.applied = true;
+  const Instant asked = BootClock::now();
+  const std::vector<Seen> seen = find(call, key_batch);
+  for (std::size_t k = 0; k < key_batch.size(); ++k) {
+    const Request& r = call.requests[key_batch[k]];
+    Reply& reply = call.replies[key_batch[k]];
+    learn(asked, seen[k]);
+    if (reply.error) continue;
+    reply = frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.config().client, seen[k]);
+    // It may have come too late for the server's clock, also to prolong; one that left no token has.
+    const bool unclear =
+        r.verb == Verb::acquire && (seen[k].record.token == no_token || within.late(seen[k]));
+    if (again[k] || unclear) settle_own(call, key_batch[k]);
+  }
+}
+
+Reply MongoStoreConnection::settle_alone(Call& call, const Request& r) {
+  return connection_.config().beside_the_gem() ? settle_beside(call, r) : settle(r, call.until).reply;
+}
+
+// One of several: if the server does not take its document, the others are still settled.
+void MongoStoreConnection::settle_own(Call& call, std::size_t i) {
+  const bool applied_before = std::exchange(call.applied, false);
+  try {
+    call.replies[i] = settle_alone(call, call.requests[i]);
+    call.applied = true;
+  } catch (const Failure& failure) {
+    const bool half_done = call.applied;
+    call.applied = applied_before || half_done;
+    if (!is_about_document(connection_.last_code())) throw;
+    Error error = failure.error();
+    if (half_done) error.code = Errc::in_doubt;
+    call.replies[i].error = std::move(error);
+  }
+}
+
+Result<Traits> MongoStoreConnection::examine(Instant until) {
+  try {
+    ready(until);
+    return traits_of(probe_server(connection_, until), connection_.config());
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+std::unique_ptr<StoreListener> MongoStoreConnection::listener() {
+  if (!probe_.streams()) return nullptr;
+  return std::make_unique<MongoListener>(connection_.shared_config());
+}
+
+}  // namespace holdfast::mongodb

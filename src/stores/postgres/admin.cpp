@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/admin.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "core/row.h"
+#include "stores/postgres/diagnosis.h"
+#include "stores/postgres/sql/purge_keys.sql.h"
+#include "stores/postgres/sql/purge_log.sql.h"
+#include "stores/postgres/sql/purge_places.sql.h"
+#include "stores/postgres/sql/schema.sql.h"
+
+namespace holdfast::postgres {
+namespace {
+
+using core::length_of;
+
+constexpr std::int64_t one_part = 500;
+
+// One of schema.sql, with what is said there about it: "-- NAME: …", up to the next semicolon.
+std::string named(std::string_view name) {
+  const std::string start = "\n-- " + std::string(name) + ": ";
+  const std::size_t from = schema_sql.find(start) + 1;
+  return std::string(schema_sql.substr(from, schema_sql.find(";\n", from) + 1 - from));
+}
+
+}  // namespace
+
+Answer PostgresStoreAdmin::ask(Connection& connection, const std::string& sql, Parameters& parameters,
+                            Instant until) const {
+  Answer answer = connection.run(sql, parameters, until);
+  if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
+  return answer;
+}
+
+void PostgresStoreAdmin::tell(Connection& connection, const std::string& sql, Instant until) const {
+  Parameters none;
+  ask(connection, sql, none, until);
+}
+
+void PostgresStoreAdmin::make(Connection& connection, const Tables& tables, const std::string& statement,
+                           Instant until) const {
+  Parameters none;
+  const Answer answer = connection.run(statement, none, until);
+  if (!answer.trouble()) return;
+  const Trouble& trouble = *answer.trouble();
+  const std::string said = ": " + trouble.text + " (" + trouble.state + ")", locks = tables.quoted();
+  if (trouble.state == "42501") {
+    throw_failure({Errc::refused,
+           config_->name() +
+               ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
+               "SCHEMA \"" +
+               printable(tables.schema()) + "\", and has to own the table " + printable(locks) +
+               " where that is there already; or let the owner run what `init --dry-run` prints" + said});
+  }
+  if (trouble.state == "23505") {
+    throw_failure({Errc::refused,
+           config_->name() + ": the table " + printable(locks) +
+               " has keys in more than one row, and a lock needs one; find them with: SELECT key, "
+               "count(*) FROM " +
+               printable(locks) +
+               " GROUP BY key HAVING count(*) > 1; and leave of each the row that is locked, or "
+               "has the largest sequence" +
+               said});
+  }
+  throw_failure(statement_error(trouble, config_->name()));
+}
+
+std::vector<std::string> PostgresStoreAdmin::missing(const ServerProbe& probe) const {
+  for (const std::string& wrong : {probe.wrong, probe.wrong_jobs}) {
+    if (!wrong.empty()) throw_failure({Errc::refused, config_->name() + ": " + wrong + "; nothing was changed"});
+  }
+  if (!probe.schema) {
+    const std::string& schema = probe.tables.schema();
+    throw_failure({Errc::refused, config_->name() +
+                              (schema.empty() ? ": no schema of the search path is there"
+                                              : ": there is no schema \"" + printable(schema) + "\"") +
+                              " in the database \"" + printable(probe.database) +
+                              "\", and init makes none: CREATE SCHEMA" +
+                              (schema.empty() ? "" : " \"" + printable(schema) + "\"") + " first"});
+  }
+  std::vector<std::string> statements;
+  const auto add = [&](std::string_view name) { statements.push_back(probe.tables.expand(named(name))); };
+  if (!probe.table) add("locks");
+  if (probe.table && !probe.sequence) add("sequence");
+  if (!probe.one_row_per_key) add("index");
+  for (const std::string& word : probe.missing) {
+    add(word);
+    if (word == "state") add(probe.table ? "state_beside" : "state_alone");
+  }
+  for (const std::string& word : probe.missing_jobs) add(word);
+  return statements;
+}
+
+Result<std::vector<std::string>> PostgresStoreAdmin::plan(Instant until) {
+  try {
+    Connection connection(config_->settings, until);
+    return missing(probe_server(connection, config_->tables, until));
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Result<std::vector<std::string>> PostgresStoreAdmin::init(Instant until) {
+  try {
+    Connection connection(config_->settings, until);
+    if (std::vector<std::string> none = missing(probe_server(connection, config_->tables, until)); none.empty())
+      return none;
+    tell(connection, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until);
+    // Whoever comes second waits here, and then finds everything made.
+    Parameters who;
+    const std::string lock = "holdfast init " + config_->tables.name();
+    who.text(lock);
+    ask(connection, "SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0::bigint))", who, until);
+    const ServerProbe probe = probe_server(connection, config_->tables, until);
+    tell(connection, probe.tables.expand("SELECT {durable}"), until);
+    std::vector<std::string> statements = missing(probe);
+    for (const std::string& statement : statements) make(connection, probe.tables, statement, until);
+    tell(connection, "COMMIT", until);
+    return statements;
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
+
+Result<Purged> PostgresStoreAdmin::purge(const Purge& what, Instant until) {
+  try {
+    Connection connection(config_->settings, until);
+    const ServerProbe probe = probe_server(connection, config_->tables, until);
+    require_complete(probe, config_->name());
+    Purged purged;
+    Parameters parameters;
+    const std::string places = probe.tables.expand(purge_places_sql);
+    for (std::int64_t gone = one_part; gone == one_part;) {
+      parameters.clear();
+      gone = ask(connection, places, parameters.number(one_part), until).number(0, 0);
+      purged.places += static_cast<std::uint64_t>(gone);
+    }
+    const std::string keys = probe.tables.expand(purge_keys_sql);
+    std::string behind;
+    for (std::int64_t seen = one_part; seen == one_part;) {
+      parameters.clear();
+      parameters.text(behind).number(length_of(what.free_for)).number(one_part);
+      const Answer answer = ask(connection, keys, parameters, until);
+      seen = answer.number(0, 0);
+      purged.keys += static_cast<std::uint64_t>(answer.number(0, 2));
+      behind = answer.text(0, 1);
+    }
+    if (what.log_older_than != never) {
+      parameters.clear();
+      parameters.number(length_of(what.log_older_than));
+      purged.log = static_cast<std::uint64_t>(
+          ask(connection, probe.tables.expand(purge_log_sql), parameters, until).number(0, 0));
+    }
+    return purged;
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    // What is gone is gone, and to ask again does no harm.
+    if (error.in_doubt()) error.code = Errc::unavailable;
+    return error;
+  }
+}
+
+Result<Diagnosis> PostgresStoreAdmin::diagnose(Instant until) {
+  try {
+    return postgres::diagnose(*config_, until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // only looked
+    return error;
+  }
+}
+
+}  // namespace holdfast::postgres

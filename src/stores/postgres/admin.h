@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// steward.h - the tables, made and tidied by hand.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "holdfast/store.h"
+#include "stores/postgres/connection.h"
+#include "stores/postgres/probe.h"
+#include "stores/postgres/config.h"
+
+namespace holdfast::postgres {
+
+class PostgresStoreAdmin final : public StoreAdmin {
+ public:
+  explicit PostgresStoreAdmin(std::shared_ptr<const StoreConfig> config) : config_(std::move(config)) {}
+
+  Result<std::vector<std::string>> plan(Instant until) override;
+  Result<std::vector<std::string>> init(Instant until) override;
+  Result<Purged> purge(const Purge& what, Instant until) override;
+  Result<Diagnosis> diagnose(Instant until) override;
+
+ private:
+  std::vector<std::string> missing(const ServerProbe& probe) const;
+  Answer ask(Connection& connection, const std::string& sql, Parameters& parameters, Instant until) const;
+  // One statement of the plan; says what would have helped where it fails.
+  void make(Connection& connection, const Tables& tables, const std::string& statement, Instant until) const;
+  void tell(Connection& connection, const std::string& sql, Instant until) const;
+
+  const std::shared_ptr<const StoreConfig> config_;
+};
+
+}  // namespace holdfast::postgres

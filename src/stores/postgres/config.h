@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// site.h - what all connections of one origin share: where they lead, and who they are.
+#pragma once
+#include <string>
+
+#include "core/accepted.h"
+#include "stores/postgres/settings.h"
+#include "stores/postgres/tables.h"
+
+namespace holdfast::postgres {
+
+struct StoreConfig {
+  const Settings settings;
+  const Tables tables;
+  const std::string client;
+  const core::Accepted accepted = {};
+
+  std::string name() const {
+    if (tables.name() == "locks") return settings.name();
+    const bool has_parameters = settings.name().find('?') != std::string::npos;
+    return settings.name() + (has_parameters ? "&table=" : "?table=") + tables.name();
+  }
+  // Where a client's bell is heard.
+  std::string channel() const { return "holdfast_" + client; }
+};
+
+}  // namespace holdfast::postgres

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/probe.h"
+
+#include <span>
+
+#include "base/text.h"
+#include "stores/postgres/columns.h"
+#include "stores/postgres/sql/probe.sql.h"
+
+namespace holdfast::postgres {
+namespace {
+
+// What lies beside the lock table, by the names in schema.sql.
+constexpr const char* beside[] = {"waiters", "facts", "log", "log_index", "state"};
+// And what only jobs need.
+constexpr const char* of_jobs[] = {"jobs",   "slots", "due",  "later", "claims",
+                                   "parked", "over",  "keys", "ticks"};
+
+std::string name_of(const Tables& tables, std::string_view word) {
+  return word == "log_index" ? tables.beside("log_key") : tables.beside(word);
+}
+
+void look_at_table(ServerProbe& probe, const Answer& answer, const Columns& columns) {
+  const std::string_view kind = answer.text(0, 6);
+  probe.unlogged = answer.text(0, 7) != "p";
+  const std::string wrong = kind == "r" || kind == "p" ? what_is_wrong("locks", columns) : "it is no table";
+  if (!wrong.empty())
+    probe.wrong = "the table \"" + probe.tables.name() + "\" cannot keep leases: " + wrong +
+                  "; if it is another program's, name another table with ?table=";
+  probe.sequence = columns.contains("sequence");
+  probe.one_row_per_key = answer.flag(0, 8);
+  probe.keys_in_order = answer.flag(0, 12);
+  if (!probe.wrong.empty()) return;
+  probe.longest_key = limit_in(columns.at("key").type);
+  probe.longest_owner = limit_in(columns.at("locked_by").type);
+}
+
+void look_beside_it(const Tables& tables, std::span<const char* const> words, const Answer& answer,
+                    const ColumnsByTable& columns, std::vector<std::string>& missing, std::string& wrong) {
+  const std::string there = "," + std::string(answer.text(0, 9)) + ",";
+  for (const char* word : words) {
+    const std::string name = name_of(tables, word);
+    if (there.find("," + name + ",") == std::string::npos) {
+      missing.emplace_back(word);
+      continue;
+    }
+    const auto found = columns.find(name);
+    const std::string why = what_is_wrong(word, found == columns.end() ? Columns{} : found->second);
+    if (wrong.empty() && !why.empty()) wrong = "the table \"" + name + "\" cannot be used: " + why;
+  }
+}
+
+// Leases, and so jobs, are written down.
+void require_writable(const ServerProbe& probe, const std::string& where) {
+  if (!probe.standby && !probe.read_only) return;
+  throw_failure({Errc::refused, where + (probe.standby ? " is a standby" : " is read-only for this user") +
+                            "; leases have to be written down: give the primary, or a user that may write"});
+}
+
+}  // namespace
+
+ServerProbe probe_server(Connection& connection, const Tables& tables, Instant until) {
+  Parameters parameters;
+  const std::string quoted = tables.quoted();
+  parameters.text(quoted);
+  tables.schema().empty() ? parameters.nothing() : parameters.text(tables.schema());
+  parameters.texts();
+  for (const char* word : beside) parameters.add(name_of(tables, word));
+  for (const char* word : of_jobs) parameters.add(name_of(tables, word));
+  const Instant asked = BootClock::now();
+  const Answer answer = connection.run(tables.expand(probe_sql), parameters, until);
+  if (answer.trouble()) {
+    Error error = statement_error(*answer.trouble(), connection.settings().name());
+    if (error.in_doubt()) error.code = Errc::unavailable;  // only looked
+    throw_failure(std::move(error));
+  }
+  ServerProbe probe{.tables = tables.in_schema(answer.text(0, 5)),
+              .pooled = answer.number(0, 0) != connection.backend(),
+              .standby = answer.flag(0, 2),
+              .read_only = answer.flag(0, 3),
+              .database = std::string(answer.text(0, 4)),
+              .now = Micros(answer.number(0, 1)),
+              .asked = asked,
+              .answered = BootClock::now()};
+  probe.table = !answer.is_null(0, 6);
+  probe.schema = answer.flag(0, 11);
+  const ColumnsByTable columns = columns_in(answer.text(0, 10));
+  const auto own = columns.find("");
+  if (probe.table) look_at_table(probe, answer, own == columns.end() ? Columns{} : own->second);
+  look_beside_it(probe.tables, beside, answer, columns, probe.missing, probe.wrong);
+  look_beside_it(probe.tables, of_jobs, answer, columns, probe.missing_jobs, probe.wrong_jobs);
+  return probe;
+}
+
+void require_complete(const ServerProbe& probe, const std::string& where) {
+  const std::string table = "\"" + probe.tables.name() + "\"";
+  require_writable(probe, where);
+  if (!probe.wrong.empty()) throw_failure({Errc::refused, where + ": " + probe.wrong});
+  if (probe.complete()) return;
+  const std::string what = !probe.table      ? "there is no table " + table
+                           : !probe.sequence ? "the table " + table + " lacks the column \"sequence\""
+                           : !probe.one_row_per_key
+                               ? "the table " + table + " lacks its unique index on \"key\""
+                               : "what we keep beside the table " + table + " is missing (" +
+                                     probe.tables.beside(probe.missing.front()) + ")";
+  throw_failure({Errc::unprepared, what + " in the database \"" + printable(probe.database) +
+                               "\"; make it with: holdfast --store " + where + " init"});
+}
+
+void require_jobs(const ServerProbe& probe, const std::string& where) {
+  require_complete(probe, where);
+  if (!probe.wrong_jobs.empty()) throw_failure({Errc::refused, where + ": " + probe.wrong_jobs});
+  if (probe.missing_jobs.empty()) return;
+  throw_failure({Errc::unprepared, "what jobs need beside the table \"" + probe.tables.name() + "\" is missing (" +
+                               probe.tables.beside(probe.missing_jobs.front()) + ") in the database \"" +
+                               printable(probe.database) + "\"; make it with: holdfast --store " + where +
+                               " init"});
+}
+
+}  // namespace holdfast::postgres

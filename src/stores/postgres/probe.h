@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// hello.h - the first question on every connection: who answers, and what is there.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "stores/postgres/connection.h"
+#include "stores/postgres/tables.h"
+
+namespace holdfast::postgres {
+
+struct ServerProbe {
+  Tables tables;         // where they are, or would be made
+  bool pooled = false;   // somebody stands between us and the server
+  bool standby = false;  // it replays another server's log
+  bool read_only = false;
+  std::string database = {};
+  Micros now{};  // the server's clock
+  Instant asked{}, answered{};
+
+  bool table = false;            // the lock table is there
+  bool unlogged = false;         // and a crash empties it
+  bool schema = false;           // what they lie in, or would
+  std::string wrong = {};        // what cannot be used, in a sentence: not what init mends; empty: nothing
+  bool sequence = false;         // it has that column
+  bool one_row_per_key = false;  // and a unique index
+  bool keys_in_order = false;    // in bytewise order, as people are told keys
+  std::size_t longest_key = 0, longest_owner = 0;  // in letters; 0: as long as you like
+  std::vector<std::string> missing = {};            // of what lies beside it: "waiters"
+
+  std::string wrong_jobs = {};                 // what cannot be used to keep jobs, in a sentence
+  std::vector<std::string> missing_jobs = {};  // of what only they need: "ticks"
+
+  // Leases can be kept.
+  bool complete() const noexcept { return table && sequence && one_row_per_key && missing.empty(); }
+};
+
+// Throws Failure.
+ServerProbe probe_server(Connection& connection, const Tables& tables, Instant until);
+
+// Errc::refused or unprepared, if leases cannot be kept there; throws Failure.
+void require_complete(const ServerProbe& probe, const std::string& where);
+// The same for jobs, whose locks are leases.
+void require_jobs(const ServerProbe& probe, const std::string& where);
+
+}  // namespace holdfast::postgres

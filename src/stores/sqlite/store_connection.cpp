@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/sqlite/store_connection.h"
+
+#include <cassert>
+
+#include "stores/sqlite/database.h"
+
+namespace holdfast::sqlite {
+
+SqliteStoreConnection::SqliteStoreConnection(std::shared_ptr<StoreConfig> config, Instant until)
+    : config_(std::move(config)),
+      connection_(config_->path, config_->tables, config_->machine),
+      leases_(*config_, connection_),
+      upkeep_(connection_, config_->presence) {
+  connection_.set_end(until);
+  open_database(connection_, config_->presence);
+}
+
+Status SqliteStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+  assert(requests.size() == replies.size());
+  if (requests.empty()) return Status{};
+  try {
+    leases_.start(until);
+    requests.size() == 1 ? apply_one(requests.front(), replies.front()) : apply_many(requests, replies);
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+  leases_.ring_waiters();
+  upkeep_.tend();
+  return Status{};
+}
+
+void SqliteStoreConnection::apply_one(const Request& request, Reply& reply) {
+  if (leases_.settle(request, reply) || leases_.settle_busy(request, reply)) return;
+  apply_many({&request, 1}, {&reply, 1});
+}
+
+void SqliteStoreConnection::apply_many(std::span<const Request> requests, std::span<Reply> replies) {
+  Transaction transaction(connection_);
+  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = leases_.decide(requests[i]);
+  transaction.commit();
+}
+
+std::unique_ptr<StoreListener> SqliteStoreConnection::listener() {
+  return std::make_unique<FifoListener>(std::shared_ptr<Waits>(config_, &config_->waits));
+}
+
+}  // namespace holdfast::sqlite

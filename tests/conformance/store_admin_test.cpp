@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people do by hand to a store, on every store.
+#include "tests/conformance/suite.h"
+
+namespace holdfast::test {
+namespace {
+
+class StoreAdmins : public Conformance {
+ protected:
+  Purged purge(Millis free_for = 0ms, Millis log_older_than = never) {
+    return a_.store().admin()->purge({free_for, log_older_than}, Caller::soon()).value();
+  }
+  std::vector<std::string> keys() {
+    std::vector<std::string> keys;
+    for (const LeaseRow& row : a_.connection().list({}, Caller::soon()).value().leases) keys.push_back(row.key);
+    return keys;
+  }
+  std::size_t log_size() {
+    return a_.connection().list({.what = Query::What::log}, Caller::soon()).value().log.size();
+  }
+  using Keys = std::vector<std::string>;
+};
+
+TEST_P(StoreAdmins, a_purge_takes_what_is_free_and_leaves_what_is_held_or_waited_for) {
+  a_.acquire("held", "ann");
+  a_.acquire("endless", "ann", never);
+  a_.acquire("released", "ann");
+  a_.release("released", "ann");
+  a_.acquire_and_let_expire("expired", "ann");
+  a_.acquire("waited for", "ann");
+  b_.acquire("waited for", "bob", 1h, 1h);
+  a_.release("waited for", "ann");
+  let_pass(1ms);  // a token is the clock in microseconds, and a key stays until the clock has passed it
+  const Purged purged = purge();
+  EXPECT_EQ(purged.keys, 2u);
+  EXPECT_EQ(keys(), (Keys{"endless", "held", "waited for"}));
+  EXPECT_EQ(a_.renew("held", "ann").verdict, Verdict::granted);
+  EXPECT_EQ(b_.acquire("waited for", "bob").verdict, Verdict::granted);
+}
+
+TEST_P(StoreAdmins, a_purge_leaves_what_has_not_been_free_long_enough) {
+  a_.acquire("k", "ann");
+  a_.release("k", "ann");
+  EXPECT_EQ(purge(1h).keys, 0u);
+  EXPECT_EQ(purge(never).keys, 0u);
+  EXPECT_EQ(keys(), Keys{"k"});
+}
+
+TEST_P(StoreAdmins, a_token_rises_across_a_purge) {
+  const Reply first = a_.acquire("k", "ann");
+  a_.release("k", "ann");
+  let_pass(1ms);
+  ASSERT_EQ(purge().keys, 1u);
+  ASSERT_EQ(keys(), Keys{});
+  EXPECT_GT(b_.acquire("k", "bob").token, first.token);
+}
+
+TEST_P(StoreAdmins, a_purge_counts_the_places_that_have_run_out) {
+  a_.acquire("k", "ann");
+  c_.acquire("k", "cat", 1h, 1h);
+  b_.acquire("k", "bob", 1h, 2ms);  // last: whoever came behind would take it away
+  let_pass(4ms);
+  EXPECT_EQ(purge().places, 1u);
+  EXPECT_EQ(purge().places, 0u);
+}
+
+TEST_P(StoreAdmins, a_purge_takes_what_was_written_down_only_if_it_is_asked_to) {
+  const Token token = a_.acquire("k", "ann").token;
+  b_.evict("k", token, "op", "why");
+  ASSERT_EQ(log_size(), 1u);
+  EXPECT_EQ(purge(0ms).log, 0u);
+  EXPECT_EQ(purge(0ms, 1h).log, 0u);
+  EXPECT_EQ(log_size(), 1u);
+  EXPECT_EQ(purge(0ms, 0ms).log, 1u);
+  EXPECT_EQ(log_size(), 0u);
+}
+
+TEST_P(StoreAdmins, a_purge_goes_through_tables_of_many_keys) {
+  constexpr int count = 1234;  // more than any store takes in one step
+  for (int i = 0; i < count; ++i) {
+    const std::string key = "key " + std::to_string(i);
+    a_.acquire(key, "ann");
+    if (i % 2 == 0) a_.release(key, "ann");
+  }
+  let_pass(1ms);
+  EXPECT_EQ(purge().keys, count / 2);
+  EXPECT_EQ(keys().size(), std::size_t{count / 2});
+}
+
+TEST_P(StoreAdmins, nothing_is_missing_in_a_store_that_is_used_and_init_changes_nothing_there) {
+  const Token token = a_.acquire("k", "ann").token;
+  const auto admin = b_.store().admin();
+  EXPECT_TRUE(admin->plan(Caller::soon()).value().empty());
+  EXPECT_TRUE(admin->init(Caller::soon()).value().empty());
+  EXPECT_EQ(a_.renew("k", "ann", token).verdict, Verdict::granted);
+}
+
+TEST_P(StoreAdmins, a_new_store_is_planned_then_made_once) {
+  auto found = a_.store().in("others");
+  if (database_->url().empty()) {  // memory
+    ASSERT_FALSE(found) << "it has none, and says so";
+    EXPECT_EQ(found.error().code, Errc::invalid);
+    return;
+  }
+  const auto other = *std::move(found);
+  const auto planned = other->admin()->plan(Caller::soon()).value();
+  EXPECT_EQ(planned.empty(), !database_->has_tables());
+  EXPECT_EQ(other->admin()->plan(Caller::soon()).value(), planned) << "a plan changes nothing";
+  EXPECT_EQ(other->admin()->init(Caller::soon()).value(), planned);
+  EXPECT_TRUE(other->admin()->plan(Caller::soon()).value().empty());
+  EXPECT_TRUE(other->admin()->init(Caller::soon()).value().empty());
+}
+
+TEST_P(StoreAdmins, a_place_says_who_waits) {
+  a_.acquire("k", "ann");
+  b_.acquire("k", "bob", 1h, 1h);
+  c_.acquire("k", "cat", 1h, 1h);
+  b_.acquire("k", "bob again", 1h, 1h);
+  const auto places = a_.connection()
+                          .list({.what = Query::What::places, .prefix = "k", .exact = true}, Caller::soon())
+                          .value()
+                          .places;
+  ASSERT_EQ(places.size(), 2u);
+  EXPECT_EQ(places[0].owner, "bob again");
+  EXPECT_EQ(places[1].owner, "cat");
+}
+
+HOLDFAST_ON_EVERY_STORE(StoreAdmins);
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection that listens says nothing while nothing happens: whether it still can is asked.
+#include <gmock/gmock.h>
+#include <poll.h>
+
+#include "base/poll.h"
+#include "tests/postgres/suite.h"
+#include "tests/support/servers/relay.h"
+
+namespace holdfast::test {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+class Listening : public PostgresTest {
+ protected:
+  Listening() { make_tables(url()); }
+  // As somebody between us and the server passes it on.
+  std::string through(const Relay& relay) const {
+    return "postgres://postgres@127.0.0.1:" + std::to_string(relay.port()) + "/postgres?table=" + schema_ +
+           ".locks";
+  }
+  // What rings next, as a client listens; nothing: not within `limit`.
+  static std::optional<Keys> next(StoreListener& listener, Millis limit) {
+    const Instant end = BootClock::now() + limit;
+    while (holdfast::await(listener.fd(), POLLIN, end)) {
+      if (Keys keys = listener.ready().value(); keys != Keys{""}) return keys;
+    }
+    return std::nullopt;
+  }
+};
+
+TEST_F(Listening, a_line_that_went_dead_without_a_word_is_noticed_and_replaced) {
+  Relay relay({shared_postgres().port});
+  Ours ann(url()), bob(through(relay));
+  ann.acquire("k", "ann");
+  bob.acquire("k", "bob", 1h, 1h);
+  const auto listener = bob.connection().listener();
+  relay.forget_connections();
+  const auto first = next(*listener, 30s);
+  ASSERT_TRUE(first) << "it listens to nobody";
+  EXPECT_EQ(*first, Keys{}) << "anything may have happened";
+  ann.release("k", "ann");
+  EXPECT_EQ(next(*listener, 20s), Keys{"k"});
+}
+
+TEST_F(Listening, a_line_on_which_nothing_happens_is_asked_and_wakes_nobody) {
+  Ours ann(url()), bob(url());
+  ann.acquire("k", "ann");
+  bob.acquire("k", "bob", 1h, 1h);
+  const auto listener = bob.connection().listener();
+  const auto asked = [&] {
+    return psql()->value("SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT' AND state = 'idle'");
+  };
+  const Instant end = BootClock::now() + 30s;
+  while (asked() == "0" && BootClock::now() < end) {
+    if (!holdfast::await(listener->fd(), POLLIN, BootClock::now() + 100ms)) continue;
+    EXPECT_EQ(listener->ready().value(), Keys{""});
+  }
+  EXPECT_NE(asked(), "0");
+  ann.release("k", "ann");
+  EXPECT_EQ(next(*listener, 20s), Keys{"k"});
+}
+
+}  // namespace
+}  // namespace holdfast::test
