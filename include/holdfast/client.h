@@ -8,10 +8,12 @@
 #include <concepts>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string_view>
 #include <type_traits>
 #include <variant>
 
+#include "holdfast/detail/fork_safe.h"
 #include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/options.h"
@@ -20,7 +22,8 @@
 
 namespace holdfast {
 
-class Store;  // where a client's connections come from: store.h
+class Store;  // a database that keeps leases: store.h
+HOLDFAST_API void leak_if_forked(std::shared_ptr<ClientState>& state) noexcept;
 
 // What run() says: whether the function ran, and what it returned.
 template <class T>
@@ -40,6 +43,11 @@ class HOLDFAST_API Client {
  public:
   // Throws Failure if the store cannot be opened within ClientOptions::connect_wait; try_make returns it.
   explicit Client(std::shared_ptr<Store> store, ClientOptions options = {});
+  // The same as holdfast::open() below, which a `using namespace holdfast` can confuse with open(2).
+  static Client open(std::string_view url, ClientOptions options = {}) {
+    return try_open(url, std::move(options)).value();
+  }
+  static Result<Client> try_open(std::string_view url, ClientOptions options = {});
   static Result<Client> try_make(std::shared_ptr<Store> store, ClientOptions options = {});
 
   // Takes a lease on `key`: valid UTF-8 without NUL, 1 to 512 bytes, compared bytewise.
@@ -62,6 +70,21 @@ class HOLDFAST_API Client {
   }
   template <class F>
   auto try_run(std::string_view key, AcquireOptions options, F&& fn);
+
+  // Leads: acquires `key`, however long that takes, and calls fn(stop) or fn(lease, stop).  Stop is requested
+  // when the lease is lost and when `stop` is, so fn needs to watch one token only.  If the lease was lost, this
+  // client becomes a candidate again, and fn is called again when it leads.  Returns when fn has returned
+  // without a loss, or when `stop` is requested.  The lease is released by then.
+  //
+  // A store that cannot be reached is tried again every second.  What does not pass by itself (a refusal, a key
+  // that is invalid) ends it: lead() throws, try_lead() returns the error.  An exception in fn releases the
+  // lease and passes on.  Of the options `wait` and `stop` are ignored.
+  template <class F>
+  void lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn) {
+    try_lead(key, std::move(options), std::move(stop), std::forward<F>(fn)).value();
+  }
+  template <class F>
+  Status try_lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn);
 
   // By name, from any object or process: whatever grant `owner` has.  client.release("nightly", {"node-7"}).
   // Renewing says how much is left then: at least `ttl`, for no lease is ever shortened.
@@ -104,18 +127,10 @@ class HOLDFAST_API Client {
   friend class Admin;
   friend struct ClientAccess;
   explicit Client(std::shared_ptr<ClientState> state) noexcept;
+  Result<Lease> acquire_to_lead(std::string_view key, AcquireOptions options, const std::stop_token& stop);
   Result<Millis> renew_by(std::string_view key, OwnerView owner, Millis ttl, bool extend);
 
-  // Leaves `state_` alone in a forked child, where even counting down would touch a foreign lock.
-  struct Let {
-    explicit Let(std::shared_ptr<ClientState> s) noexcept;
-    Let(const Let&) noexcept = default;
-    Let(Let&&) noexcept = default;
-    Let& operator=(Let) noexcept;
-    ~Let();
-    std::shared_ptr<ClientState> state;
-  };
-  Let let_;
+  detail::ForkSafe<ClientState> state_;
 };
 
 // Opens a store by its URL: "sqlite:PATH", "postgres://USER@HOST/DATABASE", "redis://HOST", "rediss://HOST",
@@ -160,6 +175,28 @@ auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
   return Out(Error{.code = Errc::lost,
                    .detail = "the lease was lost before the work ended: " + lost.detail,
                    .loss = lost.reason});
+}
+
+template <class F>
+Status Client::try_lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn) {
+  while (true) {
+    auto acquired = acquire_to_lead(key, options, stop);
+    if (!acquired && acquired.error().code == Errc::stopped) return {};
+    if (!acquired) return std::move(acquired).error();
+    Lease lease = *std::move(acquired);
+    std::stop_source either;
+    const auto request_stop = [&either] { either.request_stop(); };
+    {
+      const std::stop_callback when_lost(lease.stop_token(), request_stop), when_asked(stop, request_stop);
+      if constexpr (std::is_invocable_v<F&, Lease&, std::stop_token>)
+        fn(lease, either.get_token());
+      else
+        fn(either.get_token());
+    }
+    // The release asks the store whether it was still ours; fn may have released it.
+    if (lease.held()) (void)lease.try_release();
+    if (stop.stop_requested() || lease.lost().reason == Loss::none) return {};
+  }
 }
 
 }  // namespace holdfast

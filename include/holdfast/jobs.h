@@ -56,6 +56,7 @@ struct CronOptions {
 
 class Enqueuer;  // a transaction of the caller's own: postgres.h, sqlite.h
 struct JobsState;
+HOLDFAST_API void leak_if_forked(std::shared_ptr<JobsState>& state) noexcept;
 
 // Cheap to copy; all copies share one state.  Any thread may call anything.
 //
@@ -207,18 +208,7 @@ class HOLDFAST_API Jobs {
   };
   Jobs(std::shared_ptr<JobsState> state, When when) : state_(std::move(state)), when_(when) {}
 
-  // Leaves all of it alone in a forked child: a thread that only the parent has may have been at it.
-  struct Let {
-    explicit Let(std::shared_ptr<JobsState> s) noexcept : state(std::move(s)) {}
-    Let(const Let&) noexcept = default;
-    Let(Let&&) noexcept = default;
-    Let& operator=(Let) noexcept;
-    ~Let();
-    JobsState* operator->() const noexcept { return state.get(); }
-    JobsState& operator*() const noexcept { return *state; }
-    std::shared_ptr<JobsState> state;
-  };
-  Let state_;
+  detail::ForkSafe<JobsState> state_;
   When when_;
 };
 

@@ -53,11 +53,11 @@ class HOLDFAST_API Lease {
 
   // A comparison of our own clock with the deadline: right whatever the network does, no I/O.
   bool held() const noexcept;
-  explicit operator bool() const noexcept { return held(); }
 
   // We believe until then.  Moves forward with each renewal; the end of time for `ttl = never`.
   Instant deadline() const noexcept;
-  // Until the deadline; zero when lost or released.
+  // Until the deadline; zero when lost or released.  At most a hundred years, also of `ttl = never`, so that it
+  // can be added to any clock's now().
   Millis remaining() const noexcept;
 
   // Valid until this object is assigned to, moved from or gone.
@@ -68,9 +68,10 @@ class HOLDFAST_API Lease {
   // How many acquires it took, counted from 1.
   int attempts() const noexcept;
 
-  // Stop is requested when the lease is lost, at the latest when held() turns false, also while every
-  // connection hangs.  Not when it is released.  std::stop_callbacks on it run on a thread that watches
-  // all leases: they must be short and must not throw.
+  // Stop is requested when the lease is lost, before held() turns false, even while every connection hangs.
+  // It is not requested by a release.  std::stop_callbacks on it run on the thread that finds the loss: one that
+  // watches all leases, one that renews them, or yours in renew().  They must be short and must not throw.
+  // (Only where the machine stops the watching thread just before the deadline does held() turn false first.)
   std::stop_token stop_token() const;
 
   // Throws LeaseLost if the lease is not ours any more (or was released).

@@ -59,7 +59,7 @@ struct Admin::State {
 };
 
 Admin::Admin(const Client& client)
-    : state_(std::make_unique<State>(client.let_.state->store(), client.let_.state->forked())) {}
+    : state_(std::make_unique<State>(client.state_->store(), client.state_->forked())) {}
 Admin::Admin(std::shared_ptr<Store> store)
     : state_(std::make_unique<State>(std::move(store), false)) {}
 Admin::Admin(Admin&&) noexcept = default;

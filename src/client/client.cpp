@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/wakeup.h"
 #include "client/client_state.h"
 #include "client/read_lease.h"
 #include "core/check.h"
@@ -19,6 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_call = 2s;  // for what people ask by hand
+constexpr Millis candidate_pause = 1s;  // of a candidate whose store cannot be reached
 constexpr std::size_t one_page = 100;
 
 Instant soon() { return clamped_add(BootClock::now(), one_call); }
@@ -30,21 +32,13 @@ Status check_names(std::string_view key, OwnerView owner) {
 
 }  // namespace
 
-Client::Let::Let(std::shared_ptr<ClientState> s) noexcept : state(std::move(s)) {}
-
-Client::Let::~Let() {
-  if (!state || !state->forked()) return;
+void leak_if_forked(std::shared_ptr<ClientState>& state) noexcept {
+  if (!state->forked()) return;
   ClientState& client = *state;
   client.leak(std::move(state));
 }
 
-// By swapping: what was here goes the way of the destructor.
-Client::Let& Client::Let::operator=(Let other) noexcept {
-  std::swap(state, other.state);
-  return *this;
-}
-
-Client::Client(std::shared_ptr<ClientState> state) noexcept : let_(std::move(state)) {}
+Client::Client(std::shared_ptr<ClientState> state) noexcept : state_(std::move(state)) {}
 
 Client::Client(std::shared_ptr<Store> store, ClientOptions options)
     : Client(try_make(std::move(store), std::move(options)).value()) {}
@@ -69,16 +63,29 @@ Result<Client> Client::try_make(std::shared_ptr<Store> store, ClientOptions opti
 }
 
 Result<Lease> Client::try_acquire(std::string_view key, AcquireOptions options) {
-  auto lease = let_.state->acquire(key, options);
+  auto lease = state_->acquire(key, options);
   if (!lease) return std::move(lease).error();
-  return Lease(*std::move(lease), let_.state);
+  return Lease(*std::move(lease), state_.shared());
+}
+
+Result<Lease> Client::acquire_to_lead(std::string_view key, AcquireOptions options, const std::stop_token& stop) {
+  options.wait = forever;
+  options.stop = stop;
+  Wakeup wakeup;
+  const std::stop_callback wake(stop, [&] { wakeup.ring(); });
+  while (true) {
+    auto lease = try_acquire(key, options);
+    if (lease || !lease.error().retryable()) return lease;
+    if (!stop.stop_requested()) wakeup.wait(clamped_add(BootClock::now(), candidate_pause));
+    if (stop.stop_requested()) return Error{Errc::stopped, "stopped while waiting to lead " + printable(key)};
+  }
 }
 
 Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis ttl, bool extend) {
-  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
   if (Status s = extend ? core::check_extension(ttl) : core::check_ttl(ttl); !s) return std::move(s).error();
-  const auto reply = let_.state->send(
+  const auto reply = state_->send(
       {.verb = Verb::renew, .key = {key}, .owner = owner, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) return reply->remaining;
@@ -86,7 +93,7 @@ Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis tt
   Lost lost{taken ? Loss::stolen : Loss::gone,
             taken ? "it is held by " + printable(reply->owner) : "nobody holds it"};
   // Of the last grant, if that was the owner's: who broke it, or took it over.
-  let_.state->look_up(lost, {.verb = Verb::renew, .key = {key}, .owner = owner, .token = reply->token});
+  state_->look_up(lost, {.verb = Verb::renew, .key = {key}, .owner = owner, .token = reply->token});
   return Error{.code = Errc::lost,
                .detail = printable(owner.text) + " does not hold " + printable(key) + ": " + lost.detail,
                .owner = reply->owner,
@@ -103,41 +110,41 @@ Result<Millis> Client::try_extend_by(std::string_view key, OwnerView owner, Mill
 }
 
 Result<Released> Client::try_release(std::string_view key, OwnerView owner) {
-  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
-  const auto reply = let_.state->send({.verb = Verb::release, .key = {key}, .owner = owner}, soon());
+  const auto reply = state_->send({.verb = Verb::release, .key = {key}, .owner = owner}, soon());
   if (!reply) return reply.error();
   const Released released = core::released_by(*reply, owner, no_token);
   if (released == Released::already_released) {
     Lost lost;
-    let_.state->look_up(lost, {.verb = Verb::release, .key = {key}, .owner = owner, .token = reply->token});
+    state_->look_up(lost, {.verb = Verb::release, .key = {key}, .owner = owner, .token = reply->token});
     if (lost.reason == Loss::broken) return Released::broken;
   }
   return released;
 }
 
 Result<LeaseRow> Client::try_look(std::string_view key) {
-  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
-  return read_lease(let_.state->connection(), {key}, soon());
+  return read_lease(state_->connection(), {key}, soon());
 }
 
 Result<bool> Client::try_available(std::string_view key, OwnerView owner) {
   const auto row = try_look(key);
   if (!row) return row.error();
   if (row->remaining == 0ms) return row->waiting == 0;
-  const Owner& by_default = let_.state->options().defaults.owner;
+  const Owner& by_default = state_->options().defaults.owner;
   const std::string name = owner.text.empty() && by_default ? by_default() : std::string(owner.text);
   return !name.empty() && row->owner == name;
 }
 
 Result<std::size_t> Client::try_release_all(std::string_view owner) {
-  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_owner(owner); !s) return std::move(s).error();
   std::size_t released = 0;
   std::string after;
   while (true) {
-    const auto page = let_.state->connection().list({.after = after, .free = false, .limit = one_page}, soon());
+    const auto page = state_->connection().list({.after = after, .free = false, .limit = one_page}, soon());
     if (!page) return page.error();
     // What was seen, by its token: what is acquired meanwhile under that name stays.
     std::vector<Request> requests;
@@ -147,7 +154,7 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
     }
     std::vector<Reply> replies(requests.size());
     if (!requests.empty()) {
-      if (Status s = let_.state->connection().apply(requests, replies, soon()); !s) return std::move(s).error();
+      if (Status s = state_->connection().apply(requests, replies, soon()); !s) return std::move(s).error();
     }
     for (Reply& reply : replies)
       if (reply.error) return *std::move(reply.error);
@@ -159,19 +166,19 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
 }
 
 Result<Client> Client::try_in(std::string_view table) const {
-  if (Status s = let_.state->check_not_forked(); !s) return std::move(s).error();
-  if (auto known = let_.state->in(table)) return Client(std::move(known));
-  auto store = let_.state->store()->in(table);
+  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
+  if (auto known = state_->in(table)) return Client(std::move(known));
+  auto store = state_->store()->in(table);
   if (!store) return std::move(store).error();
-  auto opened = try_make(*std::move(store), let_.state->options());
+  auto opened = try_make(*std::move(store), state_->options());
   if (!opened) return opened;
-  return Client(let_.state->keep(table, opened->let_.state));
+  return Client(state_->keep(table, opened->state_.shared()));
 }
 
-std::string Client::store_name() const { return let_.state->store()->name(); }
+std::string Client::store_name() const { return state_->store()->name(); }
 
 int Client::proof_of_life() const {
-  return let_.state->forked() ? -1 : let_.state->store()->proof_of_life();
+  return state_->forked() ? -1 : state_->store()->proof_of_life();
 }
 
 }  // namespace holdfast

@@ -5,34 +5,34 @@
 
 namespace holdfast {
 
-std::string ClientAccess::new_owner(const Client& client) { return client.let_.state->new_owner(); }
+std::string ClientAccess::new_owner(const Client& client) { return client.state_->new_owner(); }
 
-const std::shared_ptr<Store>& ClientAccess::store(const Client& client) { return client.let_.state->store(); }
+const std::shared_ptr<Store>& ClientAccess::store(const Client& client) { return client.state_->store(); }
 
-const ClientOptions& ClientAccess::options(const Client& client) { return client.let_.state->options(); }
+const ClientOptions& ClientAccess::options(const Client& client) { return client.state_->options(); }
 
-Status ClientAccess::check_not_forked(const Client& client) { return client.let_.state->check_not_forked(); }
+Status ClientAccess::check_not_forked(const Client& client) { return client.state_->check_not_forked(); }
 
-bool ClientAccess::forked(const Client& client) noexcept { return client.let_.state->forked(); }
+bool ClientAccess::forked(const Client& client) noexcept { return client.state_->forked(); }
 
 Result<Lease> ClientAccess::acquire(const Client& client, std::string_view key, const core::Terms& terms) {
-  auto lease = client.let_.state->acquire(key, terms);
+  auto lease = client.state_->acquire(key, terms);
   if (!lease) return std::move(lease).error();
-  return Lease(*std::move(lease), client.let_.state);
+  return Lease(*std::move(lease), client.state_.shared());
 }
 
 void ClientAccess::leak(const Client& client, std::shared_ptr<void> reference) noexcept {
-  client.let_.state->leak(std::move(reference));
+  client.state_->leak(std::move(reference));
 }
 
 std::size_t ClientAccess::waiters(const Client& client, std::string_view key) {
-  return client.let_.state->waiters(key);
+  return client.state_->waiters(key);
 }
 
-void ClientAccess::get_ready(const Client& client) { client.let_.state->keeper().get_ready(); }
+void ClientAccess::get_ready(const Client& client) { client.state_->keeper().get_ready(); }
 
 Lease ClientAccess::adopt(const Client& client, const Grant& grant) {
-  ClientState& state = *client.let_.state;
+  ClientState& state = *client.state_;
   get_ready(client);
   const auto lease = std::make_shared<LeaseState>(grant.key, grant.owner, grant.token, 1);
   lease->detached = grant.claim;
@@ -41,7 +41,7 @@ Lease ClientAccess::adopt(const Client& client, const Grant& grant) {
                             .margin = state.options().margin,
                             .resolution = state.traits().resolution};
   state.keeper().keep(lease, core::Belief(plan, grant.sent, grant.remaining));
-  return Lease(lease, client.let_.state);
+  return Lease(lease, client.state_.shared());
 }
 
 bool ClientAccess::renewed(const Lease& lease, Instant sent, Millis life) {

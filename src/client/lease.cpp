@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "holdfast/lease.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "client/client_state.h"
 #include "core/check.h"
 
 namespace holdfast {
 namespace {
+
+constexpr Millis longest_remaining = std::chrono::hours(24 * 365 * 100);
 
 Error holds_nothing() { return {.code = Errc::lost, .detail = "this Lease object holds no lease"}; }
 
@@ -93,8 +97,8 @@ Instant Lease::deadline() const noexcept { return state_ ? state_->believed_unti
 Millis Lease::remaining() const noexcept {
   if (!held()) return Millis::zero();
   const Instant deadline = state_->believed_until();
-  if (deadline == Instant::max()) return never;
-  return std::max(std::chrono::floor<Millis>(deadline - BootClock::now()), Millis::zero());
+  const Millis left = std::chrono::floor<Millis>(deadline - BootClock::now());
+  return std::clamp(left, Millis::zero(), longest_remaining);
 }
 
 std::string_view Lease::key() const noexcept {

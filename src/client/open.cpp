@@ -119,6 +119,10 @@ Result<Client> try_open(std::string_view url, ClientOptions options) {
   return Client::try_make(*std::move(store), std::move(options));
 }
 
+Result<Client> Client::try_open(std::string_view url, ClientOptions options) {
+  return holdfast::try_open(url, std::move(options));
+}
+
 Client open(std::string_view url, ClientOptions options) { return try_open(url, std::move(options)).value(); }
 
 }  // namespace holdfast

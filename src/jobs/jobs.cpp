@@ -77,16 +77,10 @@ void JobsState::end_schedules() noexcept {
     kept.thread.finish(std::max(std::chrono::ceil<Millis>(until - BootClock::now()), Millis::zero()));
 }
 
-Jobs::Let::~Let() {
-  if (!state || !ClientAccess::forked(state->client)) return;
+void leak_if_forked(std::shared_ptr<JobsState>& state) noexcept {
+  if (!ClientAccess::forked(state->client)) return;
   const Client& client = state->client;
   ClientAccess::leak(client, std::move(state));
-}
-
-// By swapping: what was here goes the way of the destructor.
-Jobs::Let& Jobs::Let::operator=(Let other) noexcept {
-  std::swap(state, other.state);
-  return *this;
 }
 
 Jobs::Jobs(Client client) : state_(JobsState::for_copies(std::move(client))) {}
@@ -118,20 +112,20 @@ Jobs& Jobs::define_others(JobFunction function) {
 Jobs Jobs::at(Micros since_1970) const {
   When changed = when_;
   changed.at = std::max(since_1970, Micros(1));  // zero would be now
-  return Jobs(state_.state, changed);
+  return Jobs(state_.shared(), changed);
 }
 
 Jobs Jobs::in(Millis delay) const {
   When changed = when_;
   changed.in = delay;
   changed.at = Micros::zero();
-  return Jobs(state_.state, changed);
+  return Jobs(state_.shared(), changed);
 }
 
 Jobs Jobs::in(Enqueuer& transaction) const {
   When changed = when_;
   changed.transaction = &transaction;
-  return Jobs(state_.state, changed);
+  return Jobs(state_.shared(), changed);
 }
 
 Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args) const {
