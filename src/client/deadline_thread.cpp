@@ -9,6 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Millis early = 1ms;  // the stop is requested before the deadline, at which held() turns false
 constexpr Millis slow = 10ms;  // for a stop_callback: all leases wait for it
 
 Lost ran_out() { return {Loss::unreachable, "its deadline passed and no renewal had been confirmed"}; }
@@ -27,6 +28,7 @@ void Keeper::State::deadline_thread() {
       const std::lock_guard lock(mutex);
       if (closed) break;
       next = keeping.next_event();
+      if (next != Instant::max()) next -= early;
       if (!well || untold) next = clamped_add(BootClock::now(), without_memory);
       deadline_thread_sleeps_until = next;
     }
@@ -47,7 +49,7 @@ bool Keeper::State::tell_next() {
     if (!to_announce.empty()) {
       lease = std::move(to_announce.front());
       to_announce.pop_front();
-    } else if (const auto next = keeping.look(BootClock::now(), 1); !next.empty()) {
+    } else if (const auto next = keeping.look(BootClock::now() + early, 1); !next.empty()) {
       const auto known = leases.find(next[0].id);
       lease = known->second;
       lost = next[0].lost;
@@ -68,7 +70,9 @@ bool Keeper::State::tell_next() {
 
 void Keeper::State::tell_of_loss(const std::shared_ptr<LeaseState>& lease) noexcept {
   // Without memory for the sentence it is lost all the same.
-  if (!guarded([&] { lease->lose(ran_out()); })) lease->lose({Loss::unreachable, {}});
+  if (!guarded([&] { lease->begin_loss(ran_out()); })) lease->begin_loss({Loss::unreachable, {}});
+  request_stop(*lease);
+  lease->finish_loss();
   if (lease->phase.load() != LeaseState::Phase::lost) return;
   if (guarded([&] { announce(lease); })) return;
   lease->next_untold = std::move(untold);
@@ -83,22 +87,30 @@ void Keeper::State::tell_again() {
   }
 }
 
-void Keeper::State::announce(const std::shared_ptr<LeaseState>& lease) {
+// Runs the holder's stop_callbacks, on this thread.
+void Keeper::State::request_stop(const LeaseState& lease) noexcept {
   const Instant start = BootClock::now();
-  lease->end().request_stop();  // runs the holder's stop_callbacks, here
+  if (!lease.end().request_stop()) return;
   const auto took = std::chrono::floor<Millis>(BootClock::now() - start);
-  if (took > slow)
-    log("a stop_callback of the lease on " + lease->key + " took " + format_duration(took) +
-        "; it must be short");
+  if (took <= slow) return;
+  guarded([&] {
+    log("a stop_callback of the lease on " + lease.key + " took " + format_duration(took) + "; it must be short");
+  });
+}
+
+void Keeper::State::announce(const std::shared_ptr<LeaseState>& lease) {
   const std::lock_guard lock(lease->mutex);
+  if (lease->announced) return;
   if (lease->on_lost) callbacks->run([f = lease->on_lost, lost = lease->lost] { f(lost); });
   lease->announced = true;
 }
 
 void Keeper::State::lose(const std::shared_ptr<LeaseState>& lease, Lost lost) {
+  if (!lease->begin_loss(std::move(lost))) return;
+  request_stop(*lease);
   const std::lock_guard lock(mutex);
-  to_announce.push_back(lease);  // first: it may throw
-  if (!lease->lose(std::move(lost))) return to_announce.pop_back();
+  to_announce.push_back(lease);  // if that throws, the deadline thread finishes the loss at the deadline
+  lease->finish_loss();
   keeping.remove(lease->id);
   leases.erase(lease->id);
   deadline_wakeup.ring();

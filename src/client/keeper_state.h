@@ -101,6 +101,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   // The alarm's own: those whose functions still have to be told, as no memory was left; a list of their own
   // links, which takes none.
   std::shared_ptr<LeaseState> untold;
+  void request_stop(const LeaseState& lease) noexcept;
   void announce(const std::shared_ptr<LeaseState>& lease);
   void purge();
 };

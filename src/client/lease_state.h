@@ -40,6 +40,7 @@ struct LeaseState {
   mutable std::mutex mutex;  // guards what follows
   std::stop_source lost_source;
   Lost lost;  // also by the word of the release itself
+  bool losing = false;  // begin_loss() was called
   bool in_jeopardy = false;
   bool announced = false;  // on_lost has been told, or would have been
   std::function<void()> on_jeopardy;
@@ -70,11 +71,17 @@ struct LeaseState {
     const std::lock_guard lock(mutex);
     return leave(Phase::released);
   }
-  bool lose(Lost why) {
+  // A loss has two steps.  Between them the caller requests the stop, so that it is requested before held()
+  // turns false, and the reason is there for everyone who sees the phase.
+  bool begin_loss(Lost why) {
     const std::lock_guard lock(mutex);
-    if (phase.load() != Phase::held) return false;
-    lost = std::move(why);  // first the reason: whoever sees the phase finds it
-    return leave(Phase::lost);
+    if (phase.load() != Phase::held || losing) return false;
+    lost = std::move(why);
+    return losing = true;
+  }
+  void finish_loss() {
+    const std::lock_guard lock(mutex);
+    if (losing) leave(Phase::lost);
   }
 
  private:

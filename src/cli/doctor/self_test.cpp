@@ -77,7 +77,7 @@ Faults faults_in(std::vector<Grant> grants) {
   for (const Grant& grant : grants) {
     if (last != nullptr && last->key != grant.key) longest = last = nullptr;
     if (longest != nullptr && grant.from < longest->to) ++faults.overlaps;
-    if (last != nullptr && grant.token != no_token && number(grant.token) to_number(last->token))
+    if (last != nullptr && grant.token != no_token && to_number(grant.token) <= to_number(last->token))
       ++faults.falls;
     faults.taken += static_cast<std::size_t>(grant.taken);
     if (longest == nullptr || grant.to > longest->to) longest = &grant;
