@@ -37,9 +37,10 @@ Cost keep(const std::string& path, int leases, const Period& period) {
   const Shared<Cost> cost;
   Child child([&] {
     Counts counts;
-    Client client(test::wrapped(sqlite::store({.path = path}).value(), [&](std::unique_ptr<StoreConnection> connection) {
-      return std::make_unique<Counted>(std::move(connection), counts);
-    }));
+    Client client(test::wrapped(sqlite::store({.path = path}).value(),
+                                [&](std::unique_ptr<StoreConnection> connection) {
+                                  return std::make_unique<Counted>(std::move(connection), counts);
+                                }));
     std::vector<Lease> kept;
     for (int i = 0; i < leases; ++i)
       kept.push_back(client.acquire(key_of(i), {.ttl = period.ttl, .wait = forever}));

@@ -99,8 +99,7 @@ RawMaria::RawMaria(int port)
       unlock_(connection_.get(), release_lock) {}
 
 void RawMaria::acquire_and_release(const std::string& key, const std::string& owner) {
-  if (acquire_.run({key, owner}) != 1 || acquire_.field(0) != owner)
-    mariadb_failed(key + " was not granted");
+  if (acquire_.run({key, owner}) != 1 || acquire_.field(0) != owner) mariadb_failed(key + " was not granted");
   if (release_.run({key, owner, std::string(acquire_.field(1))}) != 1)
     mariadb_failed(key + " was not released");
 }

@@ -21,8 +21,8 @@ std::int64_t now_ms() { return std::chrono::floor<std::chrono::milliseconds>(wal
 // What is free, or ours, or has run out.
 Bson free_or_mine(const std::string& key, const std::string& owner, std::int64_t now) {
   return Bson(BCON_NEW("_id", BCON_UTF8(key.c_str()), "$or", "[", "{", "owner", BCON_NULL, "}", "{", "owner",
-                       BCON_UTF8(owner.c_str()), "}", "{", "expires_at", "{", "$lt", BCON_DATE_TIME(now),
-                       "}", "}", "]"));
+                       BCON_UTF8(owner.c_str()), "}", "{", "expires_at", "{", "$lt", BCON_DATE_TIME(now), "}",
+                       "}", "]"));
 }
 
 Bson taken(const std::string& owner, std::int64_t now) {

@@ -34,9 +34,10 @@ LineChart chart_of(const Naming& naming, const std::vector<int>& sizes, const st
 
 Report run_threads(const Effort& effort, Subject& subject) {
   Counts counts;
-  Client client(test::wrapped(try_store(subject.url()).value(), [&](std::unique_ptr<StoreConnection> connection) {
-    return std::make_unique<Counted>(std::move(connection), counts);
-  }));
+  Client client(
+      test::wrapped(try_store(subject.url()).value(), [&](std::unique_ptr<StoreConnection> connection) {
+        return std::make_unique<Counted>(std::move(connection), counts);
+      }));
   std::vector<std::unique_ptr<ByHand>> raw;
   std::vector<std::string> keys, raw_keys;
   for (int i = 0; i < many; ++i) {

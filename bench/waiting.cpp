@@ -100,7 +100,8 @@ Cost watch(Subject& subject, int processes, int waiters, Length length, Wait wai
       throw std::runtime_error("not all of them wait");
   }
   // Queueing and falling asleep is not waiting yet.
-  const Instant start = clamped_add(BootClock::now(), length.before), end = clamped_add(start, length.watched);
+  const Instant start = clamped_add(BootClock::now(), length.before),
+                end = clamped_add(start, length.watched);
   books->end = end.time_since_epoch().count();
   books->start = start.time_since_epoch().count();
   Wakeup().wait(start);

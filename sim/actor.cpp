@@ -17,9 +17,9 @@ Task<> renew_by_hand(Process& process, std::shared_ptr<Lease> lease) {
   const bool extend = context.dice.chance(0.3);
   const Millis longest = extend ? Millis(1s) : context.plan.longest_ttl;
   const bool as_before = !extend && context.dice.chance(0.5);
-  const Millis ttl = as_before
-                         ? lease->ttl
-                         : std::chrono::floor<Millis>(context.dice.spread(context.plan.shortest_ttl, longest));
+  const Millis ttl =
+      as_before ? lease->ttl
+                : std::chrono::floor<Millis>(context.dice.spread(context.plan.shortest_ttl, longest));
   co_await process.renew(lease, ttl, extend);
 }
 

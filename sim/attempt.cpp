@@ -74,7 +74,8 @@ Task<std::shared_ptr<Lease>> Attempt::drive() {
     } else if (const auto* to_sleep = std::get_if<Acquiring::Sleep>(&step)) {
       slept_ = true;
       Instant until = to_sleep->until;
-      const bool deaf = context_.is(Mutant::nothing_but_the_listener) || context_.is(Mutant::neither_listener_nor_poll);
+      const bool deaf =
+          context_.is(Mutant::nothing_but_the_listener) || context_.is(Mutant::neither_listener_nor_poll);
       if (waiter_ && deaf) until = Instant::max();
       if (waiter_)
         co_await waiter_->sleep(until);
@@ -119,10 +120,10 @@ Task<> Attempt::send(Acquiring::Send step) {
     reply = Reply{.verdict = Verdict::granted, .token = Token{1}};
   if (!reply) {
     context_.note({.process = process_.id(),
-                 .what = "no answer",
-                 .key = wants_.key,
-                 .wish = wish_,
-                 .more = holdfast::to_string(reply.error().code)});
+                   .what = "no answer",
+                   .key = wants_.key,
+                   .wish = wish_,
+                   .more = holdfast::to_string(reply.error().code)});
     acquiring_.failed(process_.now(), reply.error());
     co_return;
   }
@@ -150,11 +151,11 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   const core::Belief belief(plan, sent_, reply_.remaining);
   if (belief.deadline() - process_.now() < terms.ttl / 2) {
     context_.violated("a grant has half its life left",
-                    "wish " + std::to_string(wish_) + " was granted with less");
+                      "wish " + std::to_string(wish_) + " was granted with less");
   }
   if (waiter_ && !waiter_->first()) {
     context_.violated("first come, first served",
-                    "wish " + std::to_string(wish_) + " passed others of its own process");
+                      "wish " + std::to_string(wish_) + " passed others of its own process");
   }
   if (waiter_) waiter_->granted();
   process_.keeper().keep(lease, belief);
@@ -164,19 +165,19 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
     context_.sometimes(Sometimes::granted_at_the_first_attempt);
   else if (waiter_ && slept_)
     context_.sometimes(rung_ ? Sometimes::granted_after_waiting_in_the_queue
-                           : Sometimes::granted_to_a_waiter_nobody_rang);
+                             : Sometimes::granted_to_a_waiter_nobody_rang);
   else if (slept_)
     context_.sometimes(terms.fair ? Sometimes::granted_on_schedule
-                                : Sometimes::granted_out_of_order_on_request);
+                                  : Sometimes::granted_out_of_order_on_request);
   return lease;
 }
 
 void Attempt::note_failure(const Acquiring::Done& done) {
   context_.note({.process = process_.id(),
-               .what = "gives up",
-               .key = wants_.key,
-               .wish = wish_,
-               .more = holdfast::to_string(*done.failed)});
+                 .what = "gives up",
+                 .key = wants_.key,
+                 .wish = wish_,
+                 .more = holdfast::to_string(*done.failed)});
   switch (*done.failed) {
     case Errc::busy: context_.sometimes(Sometimes::busy_and_not_waited); break;
     case Errc::timeout: context_.sometimes(Sometimes::wait_over_in_the_queue); break;
@@ -200,7 +201,8 @@ void Attempt::tidy(const Acquiring::Done& done) {
   const bool last = waiter_ && waiter_->leave();
   if (!done.tidy && !last) return;
   context_.sometimes(Sometimes::tidied);
-  const bool leave = context_.is(Mutant::queue_left_for_all) || (last && !context_.is(Mutant::queue_not_left));
+  const bool leave =
+      context_.is(Mutant::queue_left_for_all) || (last && !context_.is(Mutant::queue_not_left));
   const Message release{
       .verb = Verb::release, .key = wants_.key, .owner = owner_, .place = leave ? 1ms : 0ms, .wish = wish_};
   process_.check_leaving(release, process_.gates().size(wants_.key));

@@ -14,8 +14,8 @@ void Beliefs::believes(RunRequest wish, int key, Timeline::Owner process, True u
   for (const Window& other : windows_) {
     if (other.key != key || other.wish == wish || excused_.contains(other.wish)) continue;
     context_.violated("exclusive windows", "k" + std::to_string(key) + ": wish " + std::to_string(wish) +
-                                             " and wish " + std::to_string(other.wish) +
-                                             " believe in it at once");
+                                               " and wish " + std::to_string(other.wish) +
+                                               " believe in it at once");
   }
 }
 

@@ -27,9 +27,10 @@ void Inspector::nobody_waits_too_long() {
   for (const auto& [id, process] : processes_) {
     const True since = process->waits_since();
     if (since == never_comes) continue;
-    if (context_.now() - std::max(since, context_.plan.calm_from) <= context_.plan.longest_ttl + turns) continue;
+    if (context_.now() - std::max(since, context_.plan.calm_from) <= context_.plan.longest_ttl + turns)
+      continue;
     context_.violated("waiters are served once faults stop",
-                    "process " + std::to_string(id) + " waits in vain");
+                      "process " + std::to_string(id) + " waits in vain");
   }
 }
 
@@ -41,7 +42,7 @@ void Inspector::no_ghost(int key) {
   if (!processes_.contains(ledger_.process_of(owner))) return;
   if (context_.now() - ledger_.over_since(owner) <= tidying) return;
   context_.violated("no ghost", "k" + std::to_string(key) + " is held by wish " + std::to_string(owner) +
-                                  ", which gave up");
+                                    ", which gave up");
 }
 
 void Inspector::no_place_left_behind(int key) {
@@ -51,8 +52,8 @@ void Inspector::no_place_left_behind(int key) {
       Gates& gates = process->second->gates();
       if (gates.size(key) > 0 || context_.now() - gates.left(key) <= 500ms) continue;
     }
-    context_.violated("no place is left behind", "k" + std::to_string(key) + ": process " + std::to_string(id) +
-                                                   " has one and nobody waits");
+    context_.violated("no place is left behind", "k" + std::to_string(key) + ": process " +
+                                                     std::to_string(id) + " has one and nobody waits");
   }
 }
 

@@ -94,8 +94,8 @@ void Keeper::lose(const std::shared_ptr<Lease>& lease, Loss reason) {
   if (broken) context_.sometimes(Sometimes::lost_because_broken);
   if (!broken && process_.now() < lease->deadline) {
     context_.violated("a belief is backed", "the store says that wish " + std::to_string(lease->wish) +
-                                              " is lost (" + holdfast::to_string(reason) +
-                                              "), and it is believed in");
+                                                " is lost (" + holdfast::to_string(reason) +
+                                                "), and it is believed in");
   }
   process_.stops_believing(*lease, Lease::Phase::lost);
   drop(*lease);

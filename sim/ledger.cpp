@@ -10,7 +10,9 @@ namespace {
 constexpr Millis coming_back(8000);
 constexpr Micros grain(1000);  // what a Reply's `remaining` is rounded down by
 
-std::string named(int key, RunRequest wish) { return "k" + std::to_string(key) + ", wish " + std::to_string(wish); }
+std::string named(int key, RunRequest wish) {
+  return "k" + std::to_string(key) + ", wish " + std::to_string(wish);
+}
 
 }  // namespace
 
@@ -56,8 +58,8 @@ void Ledger::acquired(const Message& m, Row& row, Timeline::Owner process, const
   if (row.owner == m.wish && row.token == reply.token) {
     context_.sometimes(Sometimes::same_token_when_the_answer_was_lost);
     if (wishes_[index(m.wish)].closed) {
-      context_.violated("no ghost",
-                      "an acquire took effect after its void time and its release: " + named(m.key, m.wish));
+      context_.violated(
+          "no ghost", "an acquire took effect after its void time and its release: " + named(m.key, m.wish));
     }
   } else {
     granted_anew(m, row, process, reply, now);
@@ -71,13 +73,13 @@ void Ledger::granted_anew(const Message& m, Row& row, Timeline::Owner process, c
   const bool dead_skipped = drop_expired(row, now);
   if (reply.token <= row.last) {
     context_.violated("tokens rise", who + " was granted with " + std::to_string(to_number(reply.token)) +
-                                       " after " + std::to_string(to_number(row.last)));
+                                         " after " + std::to_string(to_number(row.last)));
   }
   if (to_number(reply.token) == to_number(row.last) + 1)
     context_.sometimes(Sometimes::token_rose_although_the_clock_fell);
   if (row.owner != nobody && now < row.until) {
     context_.violated("one holder at a time",
-                    who + " was granted what wish " + std::to_string(row.owner) + " holds");
+                      who + " was granted what wish " + std::to_string(row.owner) + " holds");
   }
   if (!row.queue.empty() && row.queue.front().process != process) {
     context_.violated(
@@ -107,7 +109,7 @@ void Ledger::must_be_given_back(RunRequest wish) {
     const bool awake = context_.timeline.running(process) && context_.timeline.went_on(process) < granted;
     if (!awake || wishes_[index(wish)].release_sent >= granted) return;
     context_.violated("no ghost", "wish " + std::to_string(wish) +
-                                    " was granted after its caller had gone, and nobody gave it back");
+                                      " was granted after its caller had gone, and nobody gave it back");
   });
 }
 
@@ -143,7 +145,7 @@ void Ledger::released(const Message& m, Row& row, Timeline::Owner process, const
   if (reply.verdict != Verdict::released) return;
   if (row.owner != m.wish || (m.token != no_token && m.token != row.token)) {
     context_.violated("only the holder",
-                    "a release of " + named(m.key, m.wish) + " freed wish " + std::to_string(row.owner));
+                      "a release of " + named(m.key, m.wish) + " freed wish " + std::to_string(row.owner));
   }
   if (m.token == no_token) context_.sometimes(Sometimes::tidying_gave_back_a_grant);
   row.owner = nobody;
@@ -151,8 +153,8 @@ void Ledger::released(const Message& m, Row& row, Timeline::Owner process, const
 
 // Whether somebody dead was first.
 bool Ledger::drop_expired(Row& row, Micros now) {
-  const bool dead_first =
-      !row.queue.empty() && row.queue.front().until <= now && context_.timeline.dead(row.queue.front().process);
+  const bool dead_first = !row.queue.empty() && row.queue.front().until <= now &&
+                          context_.timeline.dead(row.queue.front().process);
   std::erase_if(row.queue, [&](const Ticket& t) { return t.until <= now; });
   return dead_first;
 }

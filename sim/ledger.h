@@ -13,7 +13,8 @@ namespace holdfast::sim {
 
 class Ledger {
  public:
-  explicit Ledger(RunContext& context) : context_(context), rows_(static_cast<std::size_t>(context.plan.keys)) {}
+  explicit Ledger(RunContext& context)
+      : context_(context), rows_(static_cast<std::size_t>(context.plan.keys)) {}
 
   RunRequest make_wish(Timeline::Owner process);
   // An acquire of that wish is void after `void_at`.

@@ -12,7 +12,7 @@ Task<Result<std::vector<Reply>>> Line::apply(std::vector<Message> messages, Inst
     lead();
   else
     context_.timeline.at(std::max(clock_.when(until), context_.now()), process_,
-                       [this, id = call.id] { give_up(id); });
+                         [this, id = call.id] { give_up(id); });
   co_await call.parking.stand();
   co_return *std::move(call.result);
 }
@@ -62,7 +62,7 @@ void Line::transmit(std::vector<Message> messages, Instant until) {
     ledger_.sent(m.wish, m.void_at);
   }
   context_.timeline.at(std::max(clock_.when(until), context_.now()), process_,
-                     [this, batch] { failed(batch, Errc::in_doubt); });
+                       [this, batch] { failed(batch, Errc::in_doubt); });
   network_.carry(process_, std::move(messages),
                  {.answered = [this, batch](const std::vector<Reply>& replies) { answered(batch, replies); },
                   .failed = [this, batch](Errc code) { failed(batch, code); }});

@@ -18,9 +18,9 @@ struct Message {
   Millis ttl{};
   Millis place{};
   bool extend = false;
-  RunRequest wish = -1;     // for the checks: the store does not see it
-  bool copy = false;  // for the checks: the network doubled it
-  Micros void_at{};   // acquire: on the store's clock
+  RunRequest wish = -1;  // for the checks: the store does not see it
+  bool copy = false;     // for the checks: the network doubled it
+  Micros void_at{};      // acquire: on the store's clock
 };
 
 }  // namespace holdfast::sim

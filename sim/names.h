@@ -96,18 +96,18 @@ enum class Mutant : std::uint8_t {
   late_grants_taken,           // however little of their life is left
   loss_after_the_renewal,      // told when a hanging renewal returns
   one_failure_is_loss,
-  renewals_not_repeated,  // after a failure, never again
-  released_by_key,        // whoever holds it
-  token_is_the_clock,     // with no regard for the last one
-  token_restarts,         // after a release
-  purged_blindly,         // also keys whose token is ahead of the clock
-  places_never_end,       // the dead block the queue
-  queue_ignored,          // a free key is anybody's
-  gate_ignored,           // each thread of a process speaks for itself
-  nothing_but_the_listener,   // no poll behind it
+  renewals_not_repeated,     // after a failure, never again
+  released_by_key,           // whoever holds it
+  token_is_the_clock,        // with no regard for the last one
+  token_restarts,            // after a release
+  purged_blindly,            // also keys whose token is ahead of the clock
+  places_never_end,          // the dead block the queue
+  queue_ignored,             // a free key is anybody's
+  gate_ignored,              // each thread of a process speaks for itself
+  nothing_but_the_listener,  // no poll behind it
   neither_listener_nor_poll,
-  queue_not_left,         // by those who give up
-  queue_left_for_all,     // by one who gives up, also while others of its process wait
+  queue_not_left,                  // by those who give up
+  queue_left_for_all,              // by one who gives up, also while others of its process wait
   pending_releases_leave_blindly,  // they leave the queue although somebody has come to wait since
   end_,
 };

@@ -22,13 +22,13 @@ void Network::carry(Timeline::Owner process, std::vector<Message> messages, Outc
   if (context_.dice.chance(0.2) && context_.strikes(Fault::paused_process)) pause_(process);
   if (context_.strikes(Fault::refused_connection)) {
     context_.timeline.at(context_.now() + usual_delay(), process,
-                       [failed = std::move(outcome.failed)] { failed(Errc::unavailable); });
+                         [failed = std::move(outcome.failed)] { failed(Errc::unavailable); });
     return;
   }
   Micros held_up{0};
   if (context_.strikes(Fault::reset_connection)) {
     context_.timeline.at(context_.now() + usual_delay(), process,
-                       [failed = std::move(outcome.failed)] { failed(Errc::in_doubt); });
+                         [failed = std::move(outcome.failed)] { failed(Errc::in_doubt); });
     outcome.answered = [](auto&&) {};
     held_up = context_.dice.spread(20us, 2s);
   }
@@ -46,9 +46,9 @@ void Network::set_out(Timeline::Owner process, std::vector<Message> messages, Mi
   const auto takes = delay(process);
   if (!takes) return;
   context_.timeline.at(context_.now() + *takes + held_up, Timeline::world,
-                     [this, process, messages = std::move(messages), answered = std::move(answered)] {
-                       arrive(process, messages, answered);
-                     });
+                       [this, process, messages = std::move(messages), answered = std::move(answered)] {
+                         arrive(process, messages, answered);
+                       });
 }
 
 void Network::arrive(Timeline::Owner process, std::vector<Message> messages, Answered answered) {
@@ -78,6 +78,8 @@ void Network::carry_ring(Timeline::Owner process, std::function<void()> heard) {
   }
 }
 
-void Network::hang(Timeline::Owner process, Micros length) { hangs_until_[process] = context_.now() + length; }
+void Network::hang(Timeline::Owner process, Micros length) {
+  hangs_until_[process] = context_.now() + length;
+}
 
 }  // namespace holdfast::sim

@@ -159,8 +159,7 @@ void Process::pending_release(const Message& release, Instant at, Millis ttl) {
 
 bool Process::held(const Lease& lease) {
   const bool held = lease.phase == Lease::Phase::held && now() < lease.deadline;
-  if (held && !ledger().was_broken(lease.wish) &&
-      !world_.server.backs(lease.key, lease.owner, lease.token)) {
+  if (held && !ledger().was_broken(lease.wish) && !world_.server.backs(lease.key, lease.owner, lease.token)) {
     context().violated("a belief is backed", named(lease) + " is believed in, and the store has it no more");
   }
   const bool untold = lease.phase == Lease::Phase::held && now() >= lease.deadline;
@@ -181,21 +180,21 @@ void Process::told_lost(const Lease& lease) {
   const bool tried = clock_.at(woke) > lease.tried || now() - lease.tried <= lease.ttl / 10 + one_hung_round;
   if (lease.kept && lease.ttl > 2 * one_hung_round && !tried) {
     context().violated("a renewal is repeated until the deadline",
-                     named(lease) + " was lost, and nobody had tried for long");
+                       named(lease) + " was lost, and nobody had tried for long");
   }
   context().sometimes(on_time ? Sometimes::lost_at_the_deadline : Sometimes::lost_while_paused);
   if (on_time && !ledger().was_broken(lease.wish) &&
       !world_.server.backs(lease.key, lease.owner, lease.token)) {
     context().violated("a belief is backed",
-                     named(lease) + " was believed in to the end, and the store gave it up before");
+                       named(lease) + " was believed in to the end, and the store gave it up before");
   }
 }
 
 void Process::check_leaving(const Message& release, int others) {
   if (release.place == Millis::zero() || others == 0) return;
-  context().violated("a place is kept while somebody wants it", "the place of process " + std::to_string(id_) +
-                                                                  " for k" + std::to_string(release.key) +
-                                                                  " was given up while others of it wait");
+  context().violated("a place is kept while somebody wants it",
+                     "the place of process " + std::to_string(id_) + " for k" + std::to_string(release.key) +
+                         " was given up while others of it wait");
 }
 
 void Process::believes(Lease& lease, Instant deadline) {

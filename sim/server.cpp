@@ -28,7 +28,9 @@ Server::Server(RunContext& context, Ledger& ledger, Beliefs& beliefs, Ring ring)
   welcome(Timeline::world);  // the operator
 }
 
-Micros Server::now() const { return std::chrono::floor<Micros>(clock_.at(context_.now()).time_since_epoch()); }
+Micros Server::now() const {
+  return std::chrono::floor<Micros>(clock_.at(context_.now()).time_since_epoch());
+}
 
 Micros Server::wall() const {
   return wall_at_the_beginning + wall_step_ + std::chrono::floor<Micros>(context_.now());
@@ -68,11 +70,11 @@ Reply Server::apply(Timeline::Owner process, const Message& message) {
   static constexpr const char* verbs[] = {"acquire", "renew", "release", "evict"};
   static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
   context_.note({.process = process,
-               .what = verbs[static_cast<int>(m.verb)],
-               .key = m.key,
-               .wish = m.wish,
-               .token = reply.token,
-               .more = verdicts[static_cast<int>(reply.verdict)]});
+                 .what = verbs[static_cast<int>(m.verb)],
+                 .key = m.key,
+                 .wish = m.wish,
+                 .token = reply.token,
+                 .more = verdicts[static_cast<int>(reply.verdict)]});
   ledger_.applied(message, process, reply, now());
   return reply;
 }
@@ -152,8 +154,9 @@ void Server::purge() {
 
 std::optional<LeaseRow> Server::row(int key) {
   const std::string text = text_of(key);
-  auto page = seats_.at(Timeline::world)
-                  .connection->list({.what = Query::What::leases, .prefix = text, .exact = true}, Instant::max());
+  auto page =
+      seats_.at(Timeline::world)
+          .connection->list({.what = Query::What::leases, .prefix = text, .exact = true}, Instant::max());
   assert(page);
   if (page->leases.empty()) return std::nullopt;
   return std::move(page->leases.front());

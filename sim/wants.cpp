@@ -25,7 +25,8 @@ Wants draw_wants(RunContext& context) {
   else if (how < 0.75)
     terms.wait = some(context, 5ms, 5s);
   if (dice.chance(0.12)) terms.attempts = dice.between(1, 5);
-  if ((terms.attempts > 0 || terms.wait > 0ms) && dice.chance(0.1)) terms.interval = some(context, 10ms, 500ms);
+  if ((terms.attempts > 0 || terms.wait > 0ms) && dice.chance(0.1))
+    terms.interval = some(context, 10ms, 500ms);
   terms.keep = dice.chance(0.75);
   if (dice.chance(0.1)) terms.renew_every = terms.ttl / dice.between(2, 10);
   if (dice.chance(0.1)) terms.max_renewals = dice.between(0, 5);

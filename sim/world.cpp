@@ -18,7 +18,8 @@ class World {
       : context_(plan_for(seed), options.mutant, options.print_events),
         ledger_(context_),
         beliefs_(context_),
-        server_(context_, ledger_, beliefs_, [this](Timeline::Owner process, int key) { ring(process, key); }),
+        server_(context_, ledger_, beliefs_,
+                [this](Timeline::Owner process, int key) { ring(process, key); }),
         network_(context_, server_, [this](Timeline::Owner process) { pause(process); }) {}
 
   Outcome run() {
@@ -45,7 +46,8 @@ class World {
   void start_process() {
     const Timeline::Owner id = context_.timeline.add_owner();
     server_.welcome(id);
-    auto process = std::make_unique<Process>(Surroundings{context_, server_, network_, ledger_, beliefs_}, id);
+    auto process =
+        std::make_unique<Process>(Surroundings{context_, server_, network_, ledger_, beliefs_}, id);
     Process& started = *process;
     processes_.emplace(id, std::move(process));
     started.start(context_.dice.between(1, context_.plan.threads));

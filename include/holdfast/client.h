@@ -72,13 +72,13 @@ class HOLDFAST_API Client {
   auto try_run(std::string_view key, AcquireOptions options, F&& fn);
 
   // Leads: acquires `key`, however long that takes, and calls fn(stop) or fn(lease, stop).  Stop is requested
-  // when the lease is lost and when `stop` is, so fn needs to watch one token only.  If the lease was lost, this
-  // client becomes a candidate again, and fn is called again when it leads.  Returns when fn has returned
-  // without a loss, or when `stop` is requested.  The lease is released by then.
+  // when the lease is lost and when `stop` is, so fn needs to watch one token only.  If the lease was lost,
+  // this client becomes a candidate again, and fn is called again when it leads.  Returns when fn has
+  // returned without a loss, or when `stop` is requested.  The lease is released by then.
   //
-  // A store that cannot be reached is tried again every second.  What does not pass by itself (a refusal, a key
-  // that is invalid) ends it: lead() throws, try_lead() returns the error.  An exception in fn releases the
-  // lease and passes on.  Of the options `wait` and `stop` are ignored.
+  // A store that cannot be reached is tried again every second.  What does not pass by itself (a refusal, a
+  // key that is invalid) ends it: lead() throws, try_lead() returns the error.  An exception in fn releases
+  // the lease and passes on.  Of the options `wait` and `stop` are ignored.
   template <class F>
   void lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn) {
     try_lead(key, std::move(options), std::move(stop), std::forward<F>(fn)).value();
@@ -91,7 +91,9 @@ class HOLDFAST_API Client {
   Result<Millis> try_renew(std::string_view key, OwnerView owner, Millis ttl);
   Result<Millis> try_extend_by(std::string_view key, OwnerView owner, Millis more);
   Result<Released> try_release(std::string_view key, OwnerView owner);
-  Millis renew(std::string_view key, OwnerView owner, Millis ttl) { return try_renew(key, owner, ttl).value(); }
+  Millis renew(std::string_view key, OwnerView owner, Millis ttl) {
+    return try_renew(key, owner, ttl).value();
+  }
   Millis extend_by(std::string_view key, OwnerView owner, Millis more) {
     return try_extend_by(key, owner, more).value();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // holdfast.h - everything.
 #pragma once
+#include "holdfast/admin.h"
 #include "holdfast/client.h"
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
@@ -17,7 +18,6 @@
 #include "holdfast/mariadb.h"
 #include "holdfast/memory.h"
 #include "holdfast/mongodb.h"
-#include "holdfast/admin.h"
 #include "holdfast/options.h"
 #include "holdfast/postgres.h"
 #include "holdfast/redis.h"

@@ -101,7 +101,7 @@ class HOLDFAST_API JobContext {
   // Pass it to whatever the lock protects; none without a lock.
   Token token() const noexcept;
   std::string_view lock_key() const noexcept;  // empty: none
-  std::string_view owner() const noexcept;    // our name at the store
+  std::string_view owner() const noexcept;     // our name at the store
   // lock_failed: who has the lock.
   std::string_view blocker() const noexcept;
 

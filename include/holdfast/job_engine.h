@@ -63,16 +63,16 @@ struct EnqueueReply {
     locked,     // loner, until_success: nobody has the slot, but somebody holds the lock
   };
   What what{};
-  JobId id{};               // enqueued, replaced, duplicate: whose
-  JobState state{};         // duplicate: of that one (of one that was pruned since: done)
-  Micros since{};           // duplicate: enqueued at
+  JobId id{};              // enqueued, replaced, duplicate: whose
+  JobState state{};        // duplicate: of that one (of one that was pruned since: done)
+  Micros since{};          // duplicate: enqueued at
   std::string owner = {};  // locked: who
-  Micros now{};             // the store's wall clock
+  Micros now{};            // the store's wall clock
 };
 
 struct ClaimRequest {
   std::span<const std::string> queues;   // any of them
-  OwnerView owner;                         // new for each claim: of the claim, and of the lease
+  OwnerView owner;                       // new for each claim: of the claim, and of the lease
   Millis ttl{std::chrono::seconds(30)};  // of the claim
   int max_crashes = 3;                   // a job that took so many workers with it is dead
 };
@@ -101,7 +101,7 @@ struct ClaimRef {
 
 struct Finish {
   JobId id{};
-  OwnerView owner{};     // of the claim
+  OwnerView owner{};   // of the claim
   JobState to{};       // done, queued, dead, dropped, cancelled
   Millis in{};         // queued: not before so long from now
   bool counts = true;  // queued: false if it is handed back: the attempt is taken off

@@ -75,7 +75,7 @@ struct JobRow {
   Unique unique{};
   bool slotted = false;      // it has its slot
   bool parked = false;       // queued: it has found its lock held, and waits for it
-  std::string owner = {};   // running: who has claimed it; the same name holds its lock.  Else: who did last
+  std::string owner = {};    // running: who has claimed it; the same name holds its lock.  Else: who did last
   std::string lock = {};     // the key of the lease it runs under; empty: none
   Token token{};             // of that lease
   Millis claim_remaining{};  // running: zero if the claim has run out

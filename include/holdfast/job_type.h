@@ -43,8 +43,9 @@ struct all_scalar<std::tuple<A...>> : std::conjunction<json::is_scalar<A>...> {}
 template <class Tuple>
 Tuple decoded(const Args& args) {
   if (args.size() != std::tuple_size_v<Tuple>)
-    throw_failure({Errc::invalid, "there are " + std::to_string(args.size()) + " arguments, and perform() takes " +
-                              std::to_string(std::tuple_size_v<Tuple>)});
+    throw_failure({Errc::invalid, "there are " + std::to_string(args.size()) +
+                                      " arguments, and perform() takes " +
+                                      std::to_string(std::tuple_size_v<Tuple>)});
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return Tuple(args.get<std::tuple_element_t<I, Tuple>>(I)...);
   }

@@ -17,11 +17,11 @@
 #include <utility>
 #include <variant>
 
+#include "holdfast/admin.h"
 #include "holdfast/client.h"
 #include "holdfast/export.h"
 #include "holdfast/job.h"
 #include "holdfast/job_type.h"
-#include "holdfast/admin.h"
 
 namespace holdfast {
 

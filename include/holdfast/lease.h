@@ -15,7 +15,7 @@
 
 namespace holdfast {
 
-struct LeaseState;        // one lease as the client's threads see it
+struct LeaseState;  // one lease as the client's threads see it
 class ClientState;  // what a client and its leases share
 
 // What a release found.
@@ -56,8 +56,8 @@ class HOLDFAST_API Lease {
 
   // We believe until then.  Moves forward with each renewal; the end of time for `ttl = never`.
   Instant deadline() const noexcept;
-  // Until the deadline; zero when lost or released.  At most a hundred years, also of `ttl = never`, so that it
-  // can be added to any clock's now().
+  // Until the deadline; zero when lost or released.  At most a hundred years, also of `ttl = never`, so that
+  // it can be added to any clock's now().
   Millis remaining() const noexcept;
 
   // Valid until this object is assigned to, moved from or gone.
@@ -69,9 +69,10 @@ class HOLDFAST_API Lease {
   int attempts() const noexcept;
 
   // Stop is requested when the lease is lost, before held() turns false, even while every connection hangs.
-  // It is not requested by a release.  std::stop_callbacks on it run on the thread that finds the loss: one that
-  // watches all leases, one that renews them, or yours in renew().  They must be short and must not throw.
-  // (Only where the machine stops the watching thread just before the deadline does held() turn false first.)
+  // It is not requested by a release.  std::stop_callbacks on it run on the thread that finds the loss: one
+  // that watches all leases, one that renews them, or yours in renew().  They must be short and must not
+  // throw. (Only where the machine stops the watching thread just before the deadline does held() turn false
+  // first.)
   std::stop_token stop_token() const;
 
   // Throws LeaseLost if the lease is not ours any more (or was released).

@@ -66,7 +66,8 @@ class Lock {
     return options;
   }
   void check_unlocked() const {
-    if (held()) throw_failure({Errc::invalid, "this lock on " + key_ + " is locked already: unlock it first"});
+    if (held())
+      throw_failure({Errc::invalid, "this lock on " + key_ + " is locked already: unlock it first"});
   }
   bool attempt(Millis wait) {
     check_unlocked();

@@ -26,8 +26,8 @@ struct Options {
 };
 
 // A new client of that database.  The table is that of Ruby's `locker`: a Ruby process and ours on one table
-// exclude each other.  It is not made by connecting but by StoreAdmin::init(), or `holdfast init`: one that is
-// missing is Errc::unprepared.
+// exclude each other.  It is not made by connecting but by StoreAdmin::init(), or `holdfast init`: one that
+// is missing is Errc::unprepared.
 //
 // Where no sslmode is given and the host is not local, the server has to prove its name: verify-full, with
 // the system's certificates.

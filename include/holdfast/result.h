@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // result.h - the one way anything here fails.
 //
-// `try_x()` returns Result<T> and does not throw for anything that a store can do.  `x()` throws, and is always
-// `try_x().value()`.
+// `try_x()` returns Result<T> and does not throw for anything that a store can do.  `x()` throws, and is
+// always `try_x().value()`.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -48,10 +48,10 @@ HOLDFAST_API const char* to_string(Loss) noexcept;
 
 struct HOLDFAST_API Error {
   Errc code;
-  std::string detail;       // for people, never for branching
+  std::string detail;      // for people, never for branching
   std::string owner = {};  // busy, timeout: who holds the key, if known
-  Millis remaining = {};    // busy, timeout: how long that holder has left at most
-  Loss loss = Loss::none;   // lost: why
+  Millis remaining = {};   // busy, timeout: how long that holder has left at most
+  Loss loss = Loss::none;  // lost: why
 
   // Questions a caller can act on, rather than a taxonomy to catch by.
 
@@ -127,23 +127,37 @@ class [[nodiscard]] Result {
 
   // next(value), which returns a Result; or the error.
   template <class F>
-  auto and_then(F&& next) & { return chain(*this, std::forward<F>(next)); }
+  auto and_then(F&& next) & {
+    return chain(*this, std::forward<F>(next));
+  }
   template <class F>
-  auto and_then(F&& next) const& { return chain(*this, std::forward<F>(next)); }
+  auto and_then(F&& next) const& {
+    return chain(*this, std::forward<F>(next));
+  }
   template <class F>
-  auto and_then(F&& next) && { return chain(std::move(*this), std::forward<F>(next)); }
+  auto and_then(F&& next) && {
+    return chain(std::move(*this), std::forward<F>(next));
+  }
 
   // Result(change(value)); or the error.
   template <class F>
-  auto transform(F&& change) & { return map(*this, std::forward<F>(change)); }
+  auto transform(F&& change) & {
+    return map(*this, std::forward<F>(change));
+  }
   template <class F>
-  auto transform(F&& change) const& { return map(*this, std::forward<F>(change)); }
+  auto transform(F&& change) const& {
+    return map(*this, std::forward<F>(change));
+  }
   template <class F>
-  auto transform(F&& change) && { return map(std::move(*this), std::forward<F>(change)); }
+  auto transform(F&& change) && {
+    return map(std::move(*this), std::forward<F>(change));
+  }
 
   // The value; or mend(error), which returns a Result<T>.
   template <class F>
-  Result or_else(F&& mend) const& { return has_value() ? *this : std::invoke(std::forward<F>(mend), error()); }
+  Result or_else(F&& mend) const& {
+    return has_value() ? *this : std::invoke(std::forward<F>(mend), error());
+  }
   template <class F>
   Result or_else(F&& mend) && {
     return has_value() ? std::move(*this) : std::invoke(std::forward<F>(mend), std::move(*this).error());

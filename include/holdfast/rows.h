@@ -30,7 +30,7 @@ struct OwnerView {
 // One row for people: who holds what.  Not for decisions.
 struct LeaseRow {
   std::string key;
-  std::string owner;           // whoever has it, or had it last if it ran out; empty after a release
+  std::string owner;            // whoever has it, or had it last if it ran out; empty after a release
   Token token{};                // none: another program, which gives none, holds it
   Millis remaining{};           // zero: free
   std::optional<Millis> ttl{};  // what remained when its end was last set, by a grant or a renewal; none: the
@@ -52,10 +52,10 @@ struct PlaceRow {
 struct LogRow {
   Micros at{};  // wall clock, since 1970
   std::string key;
-  std::string event;   // "taken-over" (the old holder's lease had run out or its process was dead), "broken"
+  std::string event;  // "taken-over" (the old holder's lease had run out or its process was dead), "broken"
   std::string owner;  // who lost it
-  Token token{};       // the token that was lost
-  std::string by;      // who has it now, or who broke it
+  Token token{};      // the token that was lost
+  std::string by;     // who has it now, or who broke it
   std::string reason;
 };
 

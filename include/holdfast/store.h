@@ -52,7 +52,7 @@ enum class Verdict : std::uint8_t { granted, released, busy, lost };
 struct Reply {
   Verdict verdict{};
   Token token{};          // granted: of the grant.  Else: the last one this key has given out, or none
-  std::string owner{};   // whom the row names; that holder has the key only if `remaining` is not zero
+  std::string owner{};    // whom the row names; that holder has the key only if `remaining` is not zero
   Millis remaining{};     // of whoever holds the key now.  Busy with no holder: of the queue's first place
   std::uint32_t ahead{};  // busy: live places before ours
   StoreTime now{};  // the store's clock when it answered; zero: it did not tell, as of a lease not there
@@ -125,8 +125,8 @@ class HOLDFAST_API StoreConnection {
   virtual std::unique_ptr<StoreListener> listener() { return nullptr; }
 };
 
-// What people do to a store that is no lease operation.  Beside StoreConnection, because it must work where no lease
-// can be kept yet.  Connects when it is asked something; used by one thread at a time.
+// What people do to a store that is no lease operation.  Beside StoreConnection, because it must work where
+// no lease can be kept yet.  Connects when it is asked something; used by one thread at a time.
 class HOLDFAST_API StoreAdmin {
  public:
   virtual ~StoreAdmin() = default;

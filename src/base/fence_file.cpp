@@ -249,8 +249,8 @@ Status check_claim(Token token, Token seen, const std::string& what) {
     return Error{Errc::invalid,
                  std::to_string(to_number(token)) + " is no token: give the one that came with the lease"};
   if (token >= seen) return Status{};
-  Error error{Errc::lost, "token " + std::to_string(to_number(token)) + " is too old: " + what + " has seen " +
-                              std::to_string(to_number(seen))};
+  Error error{Errc::lost, "token " + std::to_string(to_number(token)) + " is too old: " + what +
+                              " has seen " + std::to_string(to_number(seen))};
   error.loss = Loss::stolen;
   return error;
 }

@@ -6,7 +6,7 @@
 namespace holdfast {
 
 std::string substitute(std::string_view text,
-                    const std::function<std::string(std::string_view word)>& word_for) {
+                       const std::function<std::string(std::string_view word)>& word_for) {
   std::string out;
   while (true) {
     const std::size_t open = text.find('{');

@@ -8,6 +8,7 @@
 namespace holdfast {
 
 // `text` with each {WORD} replaced by what `word_for` says.  REQUIRES: every { has its }.
-std::string substitute(std::string_view text, const std::function<std::string(std::string_view word)>& word_for);
+std::string substitute(std::string_view text,
+                       const std::function<std::string(std::string_view word)>& word_for);
 
 }  // namespace holdfast

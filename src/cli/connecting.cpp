@@ -28,7 +28,8 @@ Millis Connecting::for_opening() const {
   constexpr Millis at_least = 100ms;
   const Millis usual = ClientOptions{}.connect_wait;
   if (wait_ == Millis::zero()) return usual;
-  return std::clamp(std::chrono::ceil<Millis>(clamped_add(began_, limit()) - BootClock::now()), at_least, usual);
+  return std::clamp(std::chrono::ceil<Millis>(clamped_add(began_, limit()) - BootClock::now()), at_least,
+                    usual);
 }
 
 Millis Connecting::left() const {

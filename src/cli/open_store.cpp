@@ -10,8 +10,8 @@ bool is_file(const Store& store) { return store.name().starts_with("sqlite:"); }
 
 std::string not_there(const Store& store) {
   return store.name() + (is_file(store)
-                              ? " is not there: nobody has used it yet"
-                              : " has no tables for leases, or not all of them: `holdfast init` makes them");
+                             ? " is not there: nobody has used it yet"
+                             : " has no tables for leases, or not all of them: `holdfast init` makes them");
 }
 
 Result<Looked> look_at(const std::shared_ptr<Store>& store, Millis within = one_look) {

@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "cli/words/command_line.h"
+#include "holdfast/admin.h"
 #include "holdfast/client.h"
 #include "holdfast/job_engine.h"
-#include "holdfast/admin.h"
 #include "holdfast/store.h"
 
 namespace holdfast::cli {

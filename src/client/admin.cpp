@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "holdfast/admin.h"
+
 #include <algorithm>
 #include <stop_token>
 
@@ -11,7 +13,6 @@
 #include "client/read_lease.h"
 #include "core/check.h"
 #include "core/pause.h"
-#include "holdfast/admin.h"
 
 namespace holdfast {
 namespace {
@@ -60,8 +61,7 @@ struct Admin::State {
 
 Admin::Admin(const Client& client)
     : state_(std::make_unique<State>(client.state_->store(), client.state_->forked())) {}
-Admin::Admin(std::shared_ptr<Store> store)
-    : state_(std::make_unique<State>(std::move(store), false)) {}
+Admin::Admin(std::shared_ptr<Store> store) : state_(std::make_unique<State>(std::move(store), false)) {}
 Admin::Admin(Admin&&) noexcept = default;
 
 Admin& Admin::operator=(Admin&& other) noexcept {
@@ -93,8 +93,8 @@ Result<Inspection> Admin::try_inspect(std::string_view key) {
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   auto lease = state_->look(key);
   if (!lease) return std::move(lease).error();
-  auto places =
-      state_->connection.list({.what = Query::What::places, .prefix = key, .exact = true}, in_one_admin_call());
+  auto places = state_->connection.list({.what = Query::What::places, .prefix = key, .exact = true},
+                                        in_one_admin_call());
   if (!places) return std::move(places).error();
   auto log =
       state_->connection.list({.what = Query::What::log, .prefix = key, .exact = true}, in_one_admin_call());
@@ -123,8 +123,8 @@ Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Br
   else if (reply.remaining > 0ms)
     now = "it is held by " + printable(reply.owner) + " with token " + std::to_string(to_number(reply.token));
   return Error{.code = Errc::lost,
-               .detail = printable(key) + " is not held with token " + std::to_string(to_number(token)) + ": " +
-                         now + "; nothing was changed",
+               .detail = printable(key) + " is not held with token " + std::to_string(to_number(token)) +
+                         ": " + now + "; nothing was changed",
                .owner = reply.owner,
                .remaining = reply.remaining,
                .loss = Loss::gone};

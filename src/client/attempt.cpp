@@ -151,8 +151,8 @@ bool Attempt::ask_as_owner(Instant until) {
 
 std::shared_ptr<LeaseState> Attempt::grant(std::optional<Instant> unclear_until) {
   if (waiter_) waiter_->granted();
-  const auto lease =
-      std::make_shared<LeaseState>(std::string(key_), owner_, reply_.token, std::max(acquiring_.attempts(), 1));
+  const auto lease = std::make_shared<LeaseState>(std::string(key_), owner_, reply_.token,
+                                                  std::max(acquiring_.attempts(), 1));
   lease->detached = terms_.detached;
   lease->finished = terms_.finished;
   if (!terms_.owner) lease->unclear_until = unclear_until;
@@ -204,7 +204,7 @@ void Attempt::tidy(const core::Acquiring::Done& done) {
 
 Error Attempt::busy(Errc code, const Reply& reply) const {
   std::string text = printable(key_) + (reply.owner.empty() ? " is waited for by others"
-                                                             : " is held by " + printable(reply.owner));
+                                                            : " is held by " + printable(reply.owner));
   if (code == Errc::timeout) text += ", also after waiting " + format_duration(terms_.wait);
   if (code == Errc::exhausted) text += ", also after " + std::to_string(acquiring_.attempts()) + " attempts";
   return {.code = code, .detail = std::move(text), .owner = reply.owner, .remaining = reply.remaining};

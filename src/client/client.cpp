@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis one_call = 2s;  // for what people ask by hand
+constexpr Millis one_call = 2s;         // for what people ask by hand
 constexpr Millis candidate_pause = 1s;  // of a candidate whose store cannot be reached
 constexpr std::size_t one_page = 100;
 
@@ -68,7 +68,8 @@ Result<Lease> Client::try_acquire(std::string_view key, AcquireOptions options) 
   return Lease(*std::move(lease), state_.shared());
 }
 
-Result<Lease> Client::acquire_to_lead(std::string_view key, AcquireOptions options, const std::stop_token& stop) {
+Result<Lease> Client::acquire_to_lead(std::string_view key, AcquireOptions options,
+                                      const std::stop_token& stop) {
   options.wait = forever;
   options.stop = stop;
   Wakeup wakeup;
@@ -85,8 +86,8 @@ Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis tt
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
   if (Status s = extend ? core::check_extension(ttl) : core::check_ttl(ttl); !s) return std::move(s).error();
-  const auto reply = state_->send(
-      {.verb = Verb::renew, .key = {key}, .owner = owner, .ttl = ttl, .extend = extend}, soon());
+  const auto reply =
+      state_->send({.verb = Verb::renew, .key = {key}, .owner = owner, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
   if (reply->verdict == Verdict::granted) return reply->remaining;
   const bool taken = reply->remaining > 0ms;
@@ -177,8 +178,6 @@ Result<Client> Client::try_in(std::string_view table) const {
 
 std::string Client::store_name() const { return state_->store()->name(); }
 
-int Client::proof_of_life() const {
-  return state_->forked() ? -1 : state_->store()->proof_of_life();
-}
+int Client::proof_of_life() const { return state_->forked() ? -1 : state_->store()->proof_of_life(); }
 
 }  // namespace holdfast

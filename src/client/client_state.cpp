@@ -53,7 +53,8 @@ Result<Reply> ClientState::send(const Request& request, Instant until) {
   return reply;
 }
 
-Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, const AcquireOptions& options) {
+Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key,
+                                                         const AcquireOptions& options) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   return acquire(key, core::settle(options, options_.defaults, options_.margin));
@@ -81,7 +82,8 @@ Status ClientState::renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, 
   };
   if (!lease->held()) return gone();
   const Instant sent = BootClock::now();
-  const Instant until = std::min(lease->believed_until(), clamped_add(sent, core::attempt_limit(lease->ttl())));
+  const Instant until =
+      std::min(lease->believed_until(), clamped_add(sent, core::attempt_limit(lease->ttl())));
   const auto reply = send({.verb = Verb::renew,
                            .key = {lease->key},
                            .owner = {lease->owner},

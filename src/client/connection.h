@@ -18,7 +18,8 @@ class Connection final : public StoreConnection {
       : store_(std::move(store)), spare_(std::move(spare)) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
-    return with_store(until, [&](StoreConnection& connection) { return connection.apply(requests, replies, until); });
+    return with_store(
+        until, [&](StoreConnection& connection) { return connection.apply(requests, replies, until); });
   }
   Result<Page> list(const Query& query, Instant until) override {
     return with_store(until, [&](StoreConnection& connection) { return connection.list(query, until); });
@@ -26,7 +27,9 @@ class Connection final : public StoreConnection {
   Result<Traits> examine(Instant until) override {
     return with_store(until, [&](StoreConnection& connection) { return connection.examine(until); });
   }
-  std::unique_ptr<StoreListener> listener() override { return connection_ ? connection_->listener() : nullptr; }
+  std::unique_ptr<StoreListener> listener() override {
+    return connection_ ? connection_->listener() : nullptr;
+  }
 
  private:
   template <class Call>

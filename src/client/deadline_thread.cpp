@@ -94,7 +94,8 @@ void Keeper::State::request_stop(const LeaseState& lease) noexcept {
   const auto took = std::chrono::floor<Millis>(BootClock::now() - start);
   if (took <= slow) return;
   guarded([&] {
-    log("a stop_callback of the lease on " + lease.key + " took " + format_duration(took) + "; it must be short");
+    log("a stop_callback of the lease on " + lease.key + " took " + format_duration(took) +
+        "; it must be short");
   });
 }
 

@@ -15,8 +15,8 @@ constexpr Millis patience_with_users = 10s;  // with a `finished` that is asked 
 
 }  // namespace
 
-Keeper::Keeper(std::shared_ptr<Store> store, std::shared_ptr<StoreConnection> spare, const ClientOptions& options,
-               Heir heir)
+Keeper::Keeper(std::shared_ptr<Store> store, std::shared_ptr<StoreConnection> spare,
+               const ClientOptions& options, Heir heir)
     : state_(std::make_shared<State>(std::move(store), std::move(spare), options, std::move(heir))),
       callbacks_(state_->callbacks) {}
 
@@ -64,7 +64,8 @@ void Keeper::drop(const LeaseState& lease) {
   state_->keeping.remove(lease.id);
   state_->leases.erase(lease.id);
   const auto answered = [&] { return state_->asking != lease.id; };
-  if (!answered() && !renewal_thread_.is_this_thread()) state_->answered.wait_for(lock, patience_with_users, answered);
+  if (!answered() && !renewal_thread_.is_this_thread())
+    state_->answered.wait_for(lock, patience_with_users, answered);
 }
 
 bool Keeper::renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining) {
@@ -88,12 +89,14 @@ bool Keeper::renewed_by_hand(LeaseState& lease, std::optional<Instant> deadline)
   return true;
 }
 
-void Keeper::lose(const std::shared_ptr<LeaseState>& lease, Lost lost) { state_->lose(lease, std::move(lost)); }
+void Keeper::lose(const std::shared_ptr<LeaseState>& lease, Lost lost) {
+  state_->lose(lease, std::move(lost));
+}
 
 Keeper::Errands::node_type Keeper::room_for(const Request& r) {
   Errands made;
-  return made.extract(made.emplace(
-      Instant(), PendingRelease{r.verb, std::string(r.key.text), std::string(r.owner.text), r.token, r.place}));
+  return made.extract(made.emplace(Instant(), PendingRelease{r.verb, std::string(r.key.text),
+                                                             std::string(r.owner.text), r.token, r.place}));
 }
 
 void Keeper::pending_release(Errands::node_type pending_release, Instant at) {

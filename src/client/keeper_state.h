@@ -17,8 +17,8 @@
 #include "base/wakeup.h"
 #include "base/worker.h"
 #include "client/callbacks.h"
-#include "client/lease_state.h"
 #include "client/keeper.h"
+#include "client/lease_state.h"
 #include "core/batch_size.h"
 #include "core/keeping.h"
 
@@ -78,8 +78,8 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   Errands take_errands(Instant now, std::size_t most);
   bool send_errands(StoreConnection& connection, Errands& due);
   void run_again(Errands due, Instant now);
-  static Status apply(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies,
-                      Instant until);
+  static Status apply(StoreConnection& connection, std::span<const Request> requests,
+                      std::span<Reply> replies, Instant until);
   void plan_first_purge(Instant now);
   void purge_if_due(Instant now);
   Instant time_for_a_call(Instant now);

@@ -122,7 +122,8 @@ Lost Lease::lost() const {
   if (client_->forked()) return {Loss::forked, "the lease is the parent process's"};
   const std::lock_guard lock(state_->mutex);
   if (state_->lost.reason != Loss::none) return state_->lost;
-  const bool past = state_->phase.load() == LeaseState::Phase::held && BootClock::now() >= state_->believed_until();
+  const bool past =
+      state_->phase.load() == LeaseState::Phase::held && BootClock::now() >= state_->believed_until();
   return past ? Lost{Loss::unreachable, "its deadline passed and no renewal had been confirmed"} : Lost{};
 }
 
@@ -132,8 +133,8 @@ void Lease::check() const {
   const Lost why = lost();
   const std::string reason = why.reason == Loss::none ? "it was released" : why.detail;
   throw_failure({.code = Errc::lost,
-         .detail = "the lease on " + printable(state_->key) + " is not held any more: " + reason,
-         .loss = why.reason});
+                 .detail = "the lease on " + printable(state_->key) + " is not held any more: " + reason,
+                 .loss = why.reason});
 }
 
 void Lease::on_jeopardy(std::function<void()> function) {

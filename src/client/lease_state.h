@@ -39,7 +39,7 @@ struct LeaseState {
 
   mutable std::mutex mutex;  // guards what follows
   std::stop_source lost_source;
-  Lost lost;  // also by the word of the release itself
+  Lost lost;            // also by the word of the release itself
   bool losing = false;  // begin_loss() was called
   bool in_jeopardy = false;
   bool announced = false;  // on_lost has been told, or would have been

@@ -18,11 +18,12 @@ inline void log_line(const ClientOptions& options, std::string_view line) noexce
 }
 
 // What was found about a store: where, what, and what to do about it.
-inline void log_line(const ClientOptions& options, const Finding& finding, const std::string& connection) noexcept {
+inline void log_line(const ClientOptions& options, const Finding& finding,
+                     const std::string& connection) noexcept {
   try {
     const std::string advice = finding.advice.empty() ? "" : "; " + finding.advice;
-    const std::string line =
-        connection + ": " + finding.what + advice + ", or accept it with accept=" + finding.topic + " in the URL";
+    const std::string line = connection + ": " + finding.what + advice +
+                             ", or accept it with accept=" + finding.topic + " in the URL";
     if (options.on_finding)
       options.on_finding(finding, line);
     else

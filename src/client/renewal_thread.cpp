@@ -140,8 +140,8 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
 }
 
 // Without memory the next try may have more luck; an exception would end the process.
-Status Keeper::State::apply(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies,
-                            Instant until) {
+Status Keeper::State::apply(StoreConnection& connection, std::span<const Request> requests,
+                            std::span<Reply> replies, Instant until) {
   try {
     return connection.apply(requests, replies, until);
   } catch (const std::bad_alloc&) {
@@ -149,7 +149,8 @@ Status Keeper::State::apply(StoreConnection& connection, std::span<const Request
   }
 }
 
-void Keeper::State::settle_renewed(const std::shared_ptr<LeaseState>& lease, const Reply& reply, Instant sent) {
+void Keeper::State::settle_renewed(const std::shared_ptr<LeaseState>& lease, const Reply& reply,
+                                   Instant sent) {
   const std::lock_guard lock(mutex);
   const auto deadline = keeping.renewed(lease->id, sent, reply.remaining, BootClock::now());
   if (deadline) report_renewed(*lease, *deadline);
@@ -205,7 +206,8 @@ void Keeper::State::send_pending_releases(StoreConnection& connection, Instant n
 Keeper::Errands Keeper::State::take_errands(Instant now, std::size_t most) {
   Errands taken;
   const std::lock_guard lock(mutex);
-  while (!pending_releases.empty() && taken.size() < most && (closed || pending_releases.begin()->first <= now))
+  while (!pending_releases.empty() && taken.size() < most &&
+         (closed || pending_releases.begin()->first <= now))
     taken.insert(pending_releases.extract(pending_releases.begin()));
   return taken;
 }

@@ -27,8 +27,8 @@ void look_up(Lost& lost, StoreConnection& connection, const Request& of, Instant
 
 Lost why_lost(StoreConnection& connection, const LeaseState& lease, const Reply& reply, Instant latest) {
   Lost lost = core::lost_by(reply, {lease.owner}, lease.token);
-  look_up(lost, connection, {.verb = Verb::renew, .key = {lease.key}, .owner = {lease.owner}, .token = lease.token},
-          latest);
+  look_up(lost, connection,
+          {.verb = Verb::renew, .key = {lease.key}, .owner = {lease.owner}, .token = lease.token}, latest);
   return lost;
 }
 

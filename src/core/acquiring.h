@@ -68,7 +68,7 @@ class Acquiring {
   void failed(Instant now, const Error& error);
 
   void ready();  // the key may have become free
-  void stop();  // the caller does not want it any more
+  void stop();   // the caller does not want it any more
 
   int attempts() const noexcept { return attempts_; }
   // The last busy answer, for the error text.

@@ -164,7 +164,8 @@ bool make_scout(JobRecord& job, Micros wall) {
 }
 
 bool before(const JobRow& a, const JobRow& b) noexcept {
-  return std::tuple(a.priority, a.run_at, to_number(a.id)) < std::tuple(b.priority, b.run_at, to_number(b.id));
+  return std::tuple(a.priority, a.run_at, to_number(a.id)) <
+         std::tuple(b.priority, b.run_at, to_number(b.id));
 }
 
 bool finish(JobRecord& job, const Finish& how, const JobMoment& moment) {

@@ -51,7 +51,8 @@ std::string of(std::int64_t value) { return std::to_string(value); }
 std::string of(std::uint64_t value) { return std::to_string(value); }
 
 std::string of(double value) {
-  if (!std::isfinite(value)) throw_failure({Errc::invalid, "a number that is not finite cannot be an argument"});
+  if (!std::isfinite(value))
+    throw_failure({Errc::invalid, "a number that is not finite cannot be an argument"});
   return Value(value).dump();
 }
 
@@ -135,8 +136,8 @@ Args Args::of_json(std::vector<std::string> values) {
 
 void Args::require(std::size_t i) const {
   if (i < items_.size()) return;
-  throw_failure({Errc::invalid,
-         "argument " + std::to_string(i + 1) + " is missing: there are " + std::to_string(items_.size())});
+  throw_failure({Errc::invalid, "argument " + std::to_string(i + 1) + " is missing: there are " +
+                                    std::to_string(items_.size())});
 }
 
 void Args::wrong(std::size_t i, const Error& why) {

@@ -31,9 +31,9 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   const int limit = options.lock.limit;
   std::optional<Error> refused;
   for (int n = 1; n <= limit && !state.locked(); ++n) {
-    auto lease =
-        ClientAccess::acquire(client, core::lock_name(key, limit, n),
-                          {.ttl = ttl, .wait = waits && n == limit ? forever : 0ms, .keep = timeout == 0ms});
+    auto lease = ClientAccess::acquire(
+        client, core::lock_name(key, limit, n),
+        {.ttl = ttl, .wait = waits && n == limit ? forever : 0ms, .keep = timeout == 0ms});
     if (lease)
       state.lock = *std::move(lease);
     else if (!lease.error().busy())
@@ -74,8 +74,8 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   if (thrown) std::rethrow_exception(thrown);
   if (lost.reason != Loss::none && timeout == 0ms)
     throw_failure({.code = Errc::lost,
-           .detail = "the lock was lost before the job ended: " + lost.detail,
-           .loss = lost.reason});
+                   .detail = "the lock was lost before the job ended: " + lost.detail,
+                   .loss = lost.reason});
   return {.ran = true, .value = std::monostate{}};
 }
 

@@ -77,19 +77,19 @@ Running::Running(JobsState& jobs, Claimed claimed, Millis claim_ttl, Instant sen
   if (claimed_.what != Claimed::What::running && claimed_.what != Claimed::What::raised) return;
   state_->claimed = true;
   state_->claim = ClientAccess::adopt(jobs.client, {.key = "job " + std::to_string(to_number(job.id)),
-                                                .owner = job.owner,
-                                                .ttl = claim_ttl,
-                                                .sent = sent,
-                                                .remaining = claim_ttl,
-                                                .claim = true});
+                                                    .owner = job.owner,
+                                                    .ttl = claim_ttl,
+                                                    .sent = sent,
+                                                    .remaining = claim_ttl,
+                                                    .claim = true});
   if (!job.lock.empty())
     state_->lock = ClientAccess::adopt(jobs.client, {.key = job.lock,
-                                                 .owner = job.owner,
-                                                 .token = job.token,
-                                                 .ttl = job.lock_ttl,
-                                                 .sent = sent,
-                                                 .remaining = claimed_.lock_remaining,
-                                                 .keep = !job.lock_fixed});
+                                                     .owner = job.owner,
+                                                     .token = job.token,
+                                                     .ttl = job.lock_ttl,
+                                                     .sent = sent,
+                                                     .remaining = claimed_.lock_remaining,
+                                                     .keep = !job.lock_fixed});
 }
 
 JobEvent Running::run(double jitter) {
@@ -158,7 +158,7 @@ std::optional<Error> Running::take_lock_elsewhere() {
   for (int n = 1; n <= options.lock.limit; ++n) {
     auto lease =
         ClientAccess::acquire(*options.lock_store, core::lock_name(claimed_.job.key, options.lock.limit, n),
-                          {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
+                              {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
     if (lease) {
       state_->lock = *std::move(lease);
       return std::nullopt;

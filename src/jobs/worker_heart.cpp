@@ -26,7 +26,8 @@ bool JobWorker::State::renew() {
     if (held[i])
       (void)ClientAccess::renewed(now_running[i]->claim, sent, options.claim);
     else if (!now_running[i]->ending)
-      ClientAccess::lose(now_running[i]->claim, {Loss::stolen, "the job was cancelled, or its claim ran out"});
+      ClientAccess::lose(now_running[i]->claim,
+                         {Loss::stolen, "the job was cancelled, or its claim ran out"});
   }
   return true;
 }

@@ -199,8 +199,7 @@ Status RowEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, 
     transact(Access::write, until, [&] {
       for (std::size_t i = 0; i < claims.size(); ++i) {
         auto found = job(claims[i].id);
-        held[i] =
-            found && found->row.state == JobState::running && found->row.owner == claims[i].owner.text;
+        held[i] = found && found->row.state == JobState::running && found->row.owner == claims[i].owner.text;
         if (!held[i]) continue;
         found->claim_until = std::max(found->claim_until, moment().now + ttl);
         update(*found);

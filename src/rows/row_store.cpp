@@ -118,7 +118,8 @@ void RowStoreConnection::send_halves(Call& call, const core::KeyBatch& key_batch
     return;
   }
   const auto middle = key_batch.begin() + static_cast<std::ptrdiff_t>(key_batch.size() / 2);
-  for (core::KeyBatch half : {core::KeyBatch(key_batch.begin(), middle), core::KeyBatch(middle, key_batch.end())}) {
+  for (core::KeyBatch half :
+       {core::KeyBatch(key_batch.begin(), middle), core::KeyBatch(middle, key_batch.end())}) {
     require_time(call.until);
     apply_key_batch(call, half);
   }
@@ -164,8 +165,8 @@ void RowStoreConnection::require_time(Instant until) {
     throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
 }
 
-Error RowStoreConnection::does_not_fit(std::string_view text, std::size_t longest, const char* unit, const char* column,
-                             const std::string& table) {
+Error RowStoreConnection::does_not_fit(std::string_view text, std::size_t longest, const char* unit,
+                                       const char* column, const std::string& table) {
   return {Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) + " " +
                              unit + " that the column \"" + column + "\" of the table \"" + table +
                              "\" takes; give a shorter one, or make the column wider"};

@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "core/row.h"
 #include "core/key_batches.h"
+#include "core/row.h"
 #include "holdfast/store.h"
 
 namespace holdfast::rows {

@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json.h"
-#include "cli/see/store_poller.h"
 #include "cli/see/in_place.h"
 #include "cli/see/log_cursor.h"
+#include "cli/see/store_poller.h"
 #include "holdfast/memory.h"
 #include "tests/support/databases.h"
 
@@ -379,10 +379,11 @@ class Full final : public StoreConnection {
 
 TEST(Listed, a_hundred_thousand_held_keys_are_a_few_pages) {
   int pages = 0;
-  Client client =
-      Client::try_make(test::wrapped(memory::store(memory::make_database()), [&](std::unique_ptr<StoreConnection>) {
-        return std::make_unique<Full>(100'000, pages);
-      })).value();
+  Client client = Client::try_make(test::wrapped(memory::store(memory::make_database()),
+                                                 [&](std::unique_ptr<StoreConnection>) {
+                                                   return std::make_unique<Full>(100'000, pages);
+                                                 }))
+                      .value();
   Admin by_hand(client);
   EXPECT_EQ(all_leases(by_hand, "").value().size(), 100'000u);
   EXPECT_LE(pages, 3) << "each may cost a reading of the whole table";

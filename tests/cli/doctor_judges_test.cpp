@@ -190,7 +190,8 @@ TEST(DoctorsSelfTest, a_fault_is_a_danger_and_a_failure_a_warning) {
 class Liar final : public StoreConnection {
  public:
   using Lie = std::function<void(const Request&, Reply&)>;
-  Liar(std::unique_ptr<StoreConnection> connection, Lie lie) : connection_(std::move(connection)), lie_(std::move(lie)) {}
+  Liar(std::unique_ptr<StoreConnection> connection, Lie lie)
+      : connection_(std::move(connection)), lie_(std::move(lie)) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     // Whatever tokens it has given out, it takes back what a holder has.
@@ -215,9 +216,10 @@ class Liar final : public StoreConnection {
 SelfTest test_on_liar(const Liar::Lie& lie) {
   const auto database = memory::make_database();
   const auto new_client = [&]() -> Result<Client> {
-    return Client::try_make(test::wrapped(memory::store(database), [&](std::unique_ptr<StoreConnection> connection) {
-      return std::make_unique<Liar>(std::move(connection), lie);
-    }));
+    return Client::try_make(
+        test::wrapped(memory::store(database), [&](std::unique_ptr<StoreConnection> connection) {
+          return std::make_unique<Liar>(std::move(connection), lie);
+        }));
   };
   return test_leases(new_client, {.grants_each = 50, .longest = 20s}).value();
 }
@@ -263,7 +265,8 @@ TEST(DoctorsSelfTest, a_store_that_forgets_a_lease_is_caught) {
 // So far away that each call takes `trip`, and what would come too late does not come.
 class Far final : public StoreConnection {
  public:
-  Far(std::unique_ptr<StoreConnection> connection, Millis trip) : connection_(std::move(connection)), trip_(trip) {}
+  Far(std::unique_ptr<StoreConnection> connection, Millis trip)
+      : connection_(std::move(connection)), trip_(trip) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     test::let_pass(trip_);
@@ -282,9 +285,10 @@ class Far final : public StoreConnection {
 TEST(DoctorsSelfTest, the_end_of_its_own_time_is_no_failure_of_the_store) {
   const auto database = memory::make_database();
   const auto new_client = [&]() -> Result<Client> {
-    return Client::try_make(test::wrapped(memory::store(database), [](std::unique_ptr<StoreConnection> connection) {
-      return std::make_unique<Far>(std::move(connection), 100ms);
-    }));
+    return Client::try_make(
+        test::wrapped(memory::store(database), [](std::unique_ptr<StoreConnection> connection) {
+          return std::make_unique<Far>(std::move(connection), 100ms);
+        }));
   };
   for (const Millis longest : {0ms, 50ms}) {
     const SelfTest test = test_leases(new_client, {.longest = longest}).value();

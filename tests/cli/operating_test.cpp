@@ -47,7 +47,7 @@ TEST_P(Operating, break_ends_a_run_and_tells_it_who_and_why) {
   EXPECT_THAT(broken.err, HasSubstr("next renewal"));
   EXPECT_EQ(owner.wait(), 76);
   EXPECT_THAT(owner.err(), MatchesRegex("(.|\n)*the lease on k was lost: broken by .*@.* pid [0-9]+: "
-                                         "stuck since noon; the command was stopped\n"));
+                                        "stuck since noon; the command was stopped\n"));
   const json shown = show("k");
   ASSERT_EQ(shown["log"].size(), 1u);
   EXPECT_EQ(shown["log"][0]["event"], "broken");

@@ -63,7 +63,8 @@ TEST_P(SecretsIn, no_command_says_it_whatever_happens) {
 }
 
 class SecretsOf : public Secrets, public ::testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(StoreConnection, SecretsOf, ::testing::Values("postgres", "redis", "mongodb", "mariadb"),
+INSTANTIATE_TEST_SUITE_P(StoreConnection, SecretsOf,
+                         ::testing::Values("postgres", "redis", "mongodb", "mariadb"),
                          [](const auto& param_info) { return std::string(param_info.param); });
 
 // Whoever knows it or not: no command, no store and no way to give it makes it show.

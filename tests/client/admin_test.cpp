@@ -54,7 +54,8 @@ TEST_P(ByHand, breaking_takes_the_token_that_holds_and_nothing_else) {
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().code, Errc::lost);
   EXPECT_TRUE(mentions(wrong.error().detail, "ann")) << wrong.error().detail;
-  EXPECT_TRUE(mentions(wrong.error().detail, std::to_string(to_number(lease.token())))) << wrong.error().detail;
+  EXPECT_TRUE(mentions(wrong.error().detail, std::to_string(to_number(lease.token()))))
+      << wrong.error().detail;
   EXPECT_EQ(by_hand_.inspect("k").lease.owner, "ann");
   EXPECT_TRUE(by_hand_.inspect("k").log.empty());
   const auto nobody = by_hand_.try_break_lease("l", older, {.by = "olga", .reason = "stuck"});

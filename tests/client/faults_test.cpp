@@ -370,9 +370,10 @@ class NoMemory final : public StoreConnection {
 
 class WithoutMemory : public Faults {
  protected:
-  Client client_{wrapped(database_->new_client(),
-                         [](std::unique_ptr<StoreConnection> s) { return std::make_unique<NoMemory>(std::move(s)); }),
-                 {.place = 2min}};
+  Client client_{
+      wrapped(database_->new_client(),
+              [](std::unique_ptr<StoreConnection> s) { return std::make_unique<NoMemory>(std::move(s)); }),
+      {.place = 2min}};
 };
 
 TEST_P(WithoutMemory, a_loss_is_told_though_its_story_cannot_be_read) {

@@ -27,8 +27,9 @@ class SetBack final : public StoreConnection {
 };
 
 TEST_P(Hearing, of_a_break_is_no_later_where_the_clock_of_the_store_was_set_back) {
-  Client client(wrapped(database_->new_client(),
-                        [](std::unique_ptr<StoreConnection> s) { return std::make_unique<SetBack>(std::move(s)); }));
+  Client client(wrapped(database_->new_client(), [](std::unique_ptr<StoreConnection> s) {
+    return std::make_unique<SetBack>(std::move(s));
+  }));
   Lease lease = short_lease(client, "k", {.ttl = 6s});
   const Instant granted = lease.deadline();
   ASSERT_TRUE(await([&] { return lease.deadline() > granted; }));

@@ -15,8 +15,8 @@ class Slow final : public StoreConnection {
   Slow(std::unique_ptr<StoreConnection> inner, const Cost& cost) : inner_(std::move(inner)), cost_(cost) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     const bool renews = requests[0].verb == Verb::renew;
-    const Instant end =
-        clamped_add(BootClock::now(), renews ? cost_.load() * static_cast<Millis::rep>(requests.size()) : 0ms);
+    const Instant end = clamped_add(BootClock::now(),
+                                    renews ? cost_.load() * static_cast<Millis::rep>(requests.size()) : 0ms);
     Wakeup().wait(std::min(end, until));
     if (end > until) return Error{Errc::in_doubt, "did not answer before the time was over"};
     return inner_->apply(requests, replies, until);

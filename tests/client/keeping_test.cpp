@@ -302,9 +302,9 @@ TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
   std::mutex mutex;
   std::vector<std::string> told;
   Client client(store, {.purge_every = 20ms, .log = [&](std::string_view line) {
-                           const std::lock_guard lock(mutex);
-                           told.emplace_back(line);
-                         }});
+                          const std::lock_guard lock(mutex);
+                          told.emplace_back(line);
+                        }});
   EXPECT_THAT(told, ::testing::ElementsAre(::testing::EndsWith(
                         "nobody sweeps here; sweep, or accept it with accept=test.dust in the URL")));
   std::atomic<int> renewed = 0;

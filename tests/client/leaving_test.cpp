@@ -77,17 +77,17 @@ TEST_F(Leaving, a_log_that_waits_for_whoever_ends_the_client_does_not_keep_it) {
   };
   const auto shared = std::make_shared<Shared>();
   const auto may_go = shared->go.get_future().share();
-  std::optional<Client> client(
-      Client(wrapped(store_,
-                     [shared](std::unique_ptr<StoreConnection> connection) {
-                       return std::make_unique<Faulty>(std::move(connection), [shared](std::span<const Request>) {
-                         return Fault{shared->fails ? Fault::Kind::refuse_before : Fault::Kind::none, 0ms};
-                       });
-                     }),
-             {.log = [shared, may_go](std::string_view) {
-               shared->logging = true;
-               may_go.wait();
-             }}));
+  std::optional<Client> client(Client(
+      wrapped(store_,
+              [shared](std::unique_ptr<StoreConnection> connection) {
+                return std::make_unique<Faulty>(std::move(connection), [shared](std::span<const Request>) {
+                  return Fault{shared->fails ? Fault::Kind::refuse_before : Fault::Kind::none, 0ms};
+                });
+              }),
+      {.log = [shared, may_go](std::string_view) {
+        shared->logging = true;
+        may_go.wait();
+      }}));
   std::optional<Lease> lease = client->acquire("k", {.ttl = 1h, .renew_every = 1ms});
   shared->fails = true;
   ASSERT_TRUE(await([&] { return shared->logging.load(); }));

@@ -24,7 +24,8 @@ struct Side {
       number_of;  // tokens differ in value: compared by their rank
   int rank(const std::string& key, Token t) {
     if (t == no_token) return 0;
-    return number_of.emplace(std::pair(key, to_number(t)), static_cast<int>(number_of.size()) + 1).first->second;
+    return number_of.emplace(std::pair(key, to_number(t)), static_cast<int>(number_of.size()) + 1)
+        .first->second;
   }
 };
 
@@ -110,8 +111,8 @@ std::vector<Reply> apply(Side& side, std::size_t client, const std::vector<Draft
 std::string seen(Side& side, const Request& request, const Reply& reply) {
   const char* life = reply.remaining == never ? "never" : reply.remaining > 0ms ? "live" : "none";
   static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
-  return std::string(verdicts[static_cast<int>(reply.verdict)]) + " holder=" + reply.owner +
-         " life=" + life + " ahead=" + std::to_string(reply.ahead) + " token#" +
+  return std::string(verdicts[static_cast<int>(reply.verdict)]) + " holder=" + reply.owner + " life=" + life +
+         " ahead=" + std::to_string(reply.ahead) + " token#" +
          std::to_string(side.rank(std::string(request.key.text), reply.token));
 }
 

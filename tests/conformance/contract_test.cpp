@@ -257,7 +257,8 @@ TEST_P(Conformance, a_list_can_do_without_keys_that_were_given_back_and_that_nob
   for (const char* key : {"given back", "waited for"}) a_.release(key, "ann");
   const auto keys = [&](Query q) {
     std::vector<std::string> found;
-    for (const LeaseRow& row : c_.connection().list(q, Caller::soon()).value().leases) found.push_back(row.key);
+    for (const LeaseRow& row : c_.connection().list(q, Caller::soon()).value().leases)
+      found.push_back(row.key);
     return found;
   };
   using Keys = std::vector<std::string>;
@@ -300,7 +301,8 @@ TEST_P(Conformance, a_note_belongs_to_its_grant) {
   a_.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 1h, .note = "mine"});
   a_.release("k", "ann");
   b_.acquire("k", "bob");
-  EXPECT_EQ(b_.connection().list({.prefix = "k", .exact = true}, Caller::soon()).value().leases.at(0).note, "");
+  EXPECT_EQ(b_.connection().list({.prefix = "k", .exact = true}, Caller::soon()).value().leases.at(0).note,
+            "");
 }
 
 HOLDFAST_ON_EVERY_STORE(Conformance);

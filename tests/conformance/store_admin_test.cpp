@@ -12,7 +12,8 @@ class StoreAdmins : public Conformance {
   }
   std::vector<std::string> keys() {
     std::vector<std::string> keys;
-    for (const LeaseRow& row : a_.connection().list({}, Caller::soon()).value().leases) keys.push_back(row.key);
+    for (const LeaseRow& row : a_.connection().list({}, Caller::soon()).value().leases)
+      keys.push_back(row.key);
     return keys;
   }
   std::size_t log_size() {

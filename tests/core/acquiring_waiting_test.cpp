@@ -48,9 +48,11 @@ TEST(AcquiringWaits, a_bell_lets_us_sleep_until_our_place_must_be_refreshed) {
 TEST(AcquiringWaits, nobody_sleeps_longer_than_the_holder_can_have_the_key) {
   Reply short_lease = busy;
   short_lease.remaining = 200ms;
-  EXPECT_EQ(RunRequest(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(), 201);
+  EXPECT_EQ(RunRequest(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(),
+            201);
   short_lease.remaining = 0ms;
-  EXPECT_GE(RunRequest(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(), 1);
+  EXPECT_GE(RunRequest(forever_plan).with_jitter(0).answered(short_lease).answered(short_lease).sleeps_for(),
+            1);
 }
 
 TEST(AcquiringWaits, a_holder_that_never_rings_is_looked_at_more_often) {
@@ -198,9 +200,9 @@ TEST(AcquiringWaits, a_sleep_ends_with_the_wait) {
 TEST(AcquiringWaits, attempts_are_counted_from_one_and_the_last_is_followed_by_no_sleep) {
   std::vector<int> asked;
   RunRequest wish({.attempts = 3, .interval = [&](int attempt) {
-               asked.push_back(attempt);
-               return Millis(attempt * 10);
-             }});
+                     asked.push_back(attempt);
+                     return Millis(attempt * 10);
+                   }});
   EXPECT_EQ(wish.answered(busy).sleeps_for(), 10);
   EXPECT_EQ(wish.sleeps().answered(busy).sleeps_for(), 20);
   EXPECT_EQ(wish.sleeps().answered(busy).done().failed, Errc::exhausted);

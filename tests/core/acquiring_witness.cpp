@@ -93,7 +93,8 @@ std::string Witness::sees_send(const Acquiring::Send& send, Instant now) const {
   if (asleep_until_ && now < *asleep_until_) return "sends while it should sleep";
   if (send.until <= now) return "sends with no time left";
   if (send.until > horizon()) return "sends past the end of the wait";
-  if (send.until > clamped_add(now, attempt_limit(plan_->ttl))) return "gives one call more than an attempt gets";
+  if (send.until > clamped_add(now, attempt_limit(plan_->ttl)))
+    return "gives one call more than an attempt gets";
   // In between it only looks.
   const bool kept = placed_ && now - *placed_ < plan_->place / 4;
   if (send.place != (queues() && !kept ? plan_->place : 0ms))

@@ -75,8 +75,8 @@ TEST(Rule, who_leaves_the_head_of_the_queue_of_a_free_key_rings_the_next) {
 }
 
 Outcome acquire_of_short_places(Record& record) {
-  return decide({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 5s, .longest_place = 3s},
-                "us", record, at_ten);
+  return decide({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 5s, .longest_place = 3s}, "us",
+                record, at_ten);
 }
 
 TEST(Rule, a_place_that_ends_later_than_any_of_ours_can_does_not_count) {
@@ -130,8 +130,7 @@ TEST(Rule, an_eviction_is_logged_with_its_reason_and_rings) {
 TEST(Rule, a_lease_that_is_extended_without_measure_ends_all_the_same) {
   Record record;
   acquire(record, "ann");
-  const Request more{
-      .verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = never - 1ms, .extend = true};
+  const Request more{.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = never - 1ms, .extend = true};
   for (int i = 0; i < 1'000'000; ++i) decide(more, "us", record, at_ten);
   ASSERT_TRUE(record.end);
   EXPECT_GT(*record.end, Micros(24h * 365 * 1000));

@@ -178,8 +178,8 @@ TEST_P(Engine, when_the_first_that_waits_has_started_the_next_looks_in_its_place
   // None of them ends; each lock does, after its time.
   for (const JobId id : {one, two, three}) {
     Claimed claimed;
-    ASSERT_TRUE(
-        await([&] { return (claimed = a_.claim("w" + std::to_string(to_number(id)))).what == Got::running; }));
+    ASSERT_TRUE(await(
+        [&] { return (claimed = a_.claim("w" + std::to_string(to_number(id)))).what == Got::running; }));
     EXPECT_EQ(claimed.job.id, id);
   }
 }

@@ -202,12 +202,13 @@ TEST_P(Behaviour, a_job_may_name_another_store_for_its_lock) {
 
 TEST_P(Behaviour, a_job_whose_lock_is_in_a_store_that_is_away_is_handed_back) {
   const auto gone = std::make_shared<std::atomic<bool>>(false);
-  Client locks(wrapped(memory::store(memory::make_database()), [gone](std::unique_ptr<StoreConnection> connection) {
-    return std::unique_ptr<StoreConnection>(
-        std::make_unique<Faulty>(std::move(connection), [gone](std::span<const Request>) {
-          return Fault{*gone ? Fault::Kind::refuse_before : Fault::Kind::none};
-        }));
-  }));
+  Client locks(
+      wrapped(memory::store(memory::make_database()), [gone](std::unique_ptr<StoreConnection> connection) {
+        return std::unique_ptr<StoreConnection>(
+            std::make_unique<Faulty>(std::move(connection), [gone](std::span<const Request>) {
+              return Fault{*gone ? Fault::Kind::refuse_before : Fault::Kind::none};
+            }));
+      }));
   JobOptions options;
   options.lock_store = locks;
   jobs_.define("Elsewhere", options, [](JobContext&, const Args&) {});

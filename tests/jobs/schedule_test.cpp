@@ -33,9 +33,9 @@ class Schedules : public ::testing::Test {
     std::weak_ptr<const Store> alive;
     {
       const auto store = hooked(memory::store(database_), {.after = [this](Step step) {
-                                   if (step == Step::tick) ++looks_;
-                                   return Status{};
-                                 }});
+                                  if (step == Step::tick) ++looks_;
+                                  return Status{};
+                                }});
       alive = store;
       Jobs jobs{Client(store)};
       jobs.cron("Hourly", "0 * * * *", "UTC", std::move(options));

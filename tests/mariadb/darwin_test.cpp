@@ -99,7 +99,11 @@ TEST_P(DarwinLayout, javas_lease_behind_its_end_is_held_for_who_looks_as_long_as
   Ours ours(darwin());
   Node java = node();
   const auto look = [&] {
-    return ours.connection().list({.prefix = "nightly", .exact = true}, soon()).value().leases.at(0).remaining;
+    return ours.connection()
+        .list({.prefix = "nightly", .exact = true}, soon())
+        .value()
+        .leases.at(0)
+        .remaining;
   };
   ASSERT_TRUE(within(1s, [&](const auto& in_time) {
     query("DELETE FROM DARWIN_LOCK");

@@ -240,7 +240,8 @@ TEST(Groups, of_mysql_with_several_primaries_are_a_warning) {
 
 // What no server here can be made to say, or not soon.
 TEST(Findings, of_replicas_that_have_been_too_slow_to_confirm) {
-  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(),
+                                    "client");
   mariadb::Depth depth{.settings = {{"rpl_semi_sync_master_enabled", "ON"}},
                        .status = {{"Rpl_semi_sync_master_clients", "1"},
                                   {"Rpl_semi_sync_master_status", "ON"},
@@ -253,7 +254,8 @@ TEST(Findings, of_replicas_that_have_been_too_slow_to_confirm) {
 }
 
 TEST(Findings, of_replicas_that_this_user_may_not_see) {
-  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(),
+                                    "client");
   const mariadb::ServerProbe probe{.settings = {{"log_bin", "ON"}}};
   const auto topics = [&](const mariadb::Depth& depth, const mariadb::ServerProbe& of) {
     return topics_of(mariadb::findings_of(depth, of, config));
@@ -265,7 +267,8 @@ TEST(Findings, of_replicas_that_this_user_may_not_see) {
 }
 
 TEST(Findings, of_a_replica_that_this_user_may_not_see) {
-  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(),
+                                    "client");
   const auto topics = [&](const std::string& version) {
     return topics_of(mariadb::findings_of({.source_untold = true}, {.version = version}, config));
   };
@@ -274,7 +277,8 @@ TEST(Findings, of_a_replica_that_this_user_may_not_see) {
 }
 
 TEST(Findings, of_a_group_with_several_primaries) {
-  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(),
+                                    "client");
   mariadb::Depth depth{
       .settings = {{"group_replication_single_primary_mode", "OFF"},
                    {"group_replication_group_name", "aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"}}};
@@ -290,7 +294,8 @@ TEST(Findings, of_a_group_with_several_primaries) {
 }
 
 TEST(Findings, of_a_server_that_is_too_old) {
-  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(), "client");
+  const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(),
+                                    "client");
   const auto topics = [&](const std::string& version) {
     const mariadb::ServerProbe probe{
         .version = version,

@@ -101,8 +101,7 @@ TEST_P(JobsCost, a_claim_and_a_finish_read_no_more_rows_where_there_are_more_job
     worker.finish(claimed);
     cost["nothing"].push_back(read_by([&] {
       static const std::vector<std::string> queues = {"nobody's"};
-      EXPECT_EQ(worker.engine().claim({.queues = queues, .owner = {"w"}}, soon()).value().what,
-                Got::nothing);
+      EXPECT_EQ(worker.engine().claim({.queues = queues, .owner = {"w"}}, soon()).value().what, Got::nothing);
     }));
   }
   EXPECT_EQ(own_.query("SELECT COUNT(*) > 50000 FROM holdfast_jobs", "app"), "1");

@@ -232,7 +232,8 @@ TEST_P(Outcomes, a_frozen_server_holds_nobody_up_and_grants_nothing_later) {
     Reply replies[2];
     own.pause();
     const Instant until = BootClock::now() + 200ms;
-    const Status status = ours.connection().apply({requests, batch ? 2u : 1u}, {replies, batch ? 2u : 1u}, until);
+    const Status status =
+        ours.connection().apply({requests, batch ? 2u : 1u}, {replies, batch ? 2u : 1u}, until);
     const auto late = BootClock::now() - until;
     let_pass(2s);  // the server's clock is known as exactly as the first round trip was short
     own.resume();

@@ -20,7 +20,8 @@ class AnswersOfMongo : public ::testing::Test {
     read(View(answer), made);
     return made;
   }
-  static Facts rights(const std::string& user, const StoreConfig& config, const ServerProbe& probe = {.set = "rs0"}) {
+  static Facts rights(const std::string& user, const StoreConfig& config,
+                      const ServerProbe& probe = {.set = "rs0"}) {
     Facts made;
     const Document answer = Document::from_json(R"({"authInfo": {)" + user + R"(}, "ok": 1})");
     read_rights(View(answer), probe, config, made);

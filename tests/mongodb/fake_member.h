@@ -89,7 +89,8 @@ class FakeMember {
         const std::lock_guard lock(mutex_);
         heard_ += more;
       }
-      while (log_cursor.size() >= header && log_cursor.size() >= static_cast<std::size_t>(number_at(log_cursor, 0))) {
+      while (log_cursor.size() >= header &&
+             log_cursor.size() >= static_cast<std::size_t>(number_at(log_cursor, 0))) {
         const auto size = static_cast<std::size_t>(number_at(log_cursor, 0));
         const std::string message = log_cursor.substr(0, size);
         log_cursor.erase(0, size);

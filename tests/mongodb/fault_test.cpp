@@ -117,8 +117,8 @@ TEST_F(FaultOfMongo, a_server_that_is_not_there_is_named_with_the_reason_alone) 
 
 TEST_F(FaultOfMongo, no_words_repeat_a_password) {
   for (const std::uint32_t domain : {MONGOC_ERROR_SERVER, MONGOC_ERROR_STREAM, MONGOC_ERROR_CLIENT}) {
-    const Error error =
-        to_error(error_of(domain, 4711, "mongodb://ann:s3cr3t@db says s3cr3t"), Effect::writes, true, config());
+    const Error error = to_error(error_of(domain, 4711, "mongodb://ann:s3cr3t@db says s3cr3t"),
+                                 Effect::writes, true, config());
     EXPECT_EQ(error.detail.find("s3cr3t"), std::string::npos) << error.detail;
   }
 }
@@ -126,8 +126,8 @@ TEST_F(FaultOfMongo, no_words_repeat_a_password) {
 // Cut first, a half of it would be left.
 TEST_F(FaultOfMongo, nor_do_long_words_repeat_a_part_of_it) {
   const std::string words(297, 'x');
-  const Error error =
-      to_error(error_of(MONGOC_ERROR_STREAM, 4711, (words + "s3cr3t").c_str()), Effect::writes, true, config());
+  const Error error = to_error(error_of(MONGOC_ERROR_STREAM, 4711, (words + "s3cr3t").c_str()),
+                               Effect::writes, true, config());
   EXPECT_EQ(error.detail.find("s3c"), std::string::npos) << error.detail;
 }
 

@@ -121,7 +121,8 @@ TEST_F(JobLoadOfMongo, a_job_that_is_cancelled_while_it_is_claimed_stays_so_and_
   over = true;
   all.clear();
   for (const JobRow& row : boss.list({.limit = jobs}))
-    EXPECT_EQ(row.state, cancelled[to_number(row.id)] ? JobState::cancelled : JobState::done) << to_number(row.id);
+    EXPECT_EQ(row.state, cancelled[to_number(row.id)] ? JobState::cancelled : JobState::done)
+        << to_number(row.id);
   Caller lease(url());
   for (const LeaseRow& row : lease.list({}).leases) EXPECT_EQ(row.remaining, 0ms) << row.key;
 }
@@ -162,7 +163,8 @@ TEST_F(JobLoadOfMongo, a_job_that_is_replaced_to_a_later_time_while_it_is_claime
   over = true;
   all.clear();
   for (const JobRow& row : boss.list({.limit = 2 * jobs}))
-    EXPECT_EQ(row.state, replaced[to_number(row.id)] ? JobState::queued : JobState::done) << to_number(row.id);
+    EXPECT_EQ(row.state, replaced[to_number(row.id)] ? JobState::queued : JobState::done)
+        << to_number(row.id);
   Caller lease(url());
   for (const LeaseRow& row : lease.list({}).leases) EXPECT_EQ(row.remaining, 0ms) << row.key;
 }

@@ -56,8 +56,7 @@ TEST_F(Grants, are_enough_for_all_that_clients_do) {
   EXPECT_EQ(b.acquire("k", "bob", 1h, 1h).verdict, Verdict::busy);
   EXPECT_EQ(a.release("k", "ann", mine.token).verdict, Verdict::released);
   const Reply theirs =
-      b.ask(
-           {.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
+      b.ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"bob"}, .ttl = 1h, .detached = true, .note = "n"})
           .value();
   EXPECT_EQ(theirs.verdict, Verdict::granted);
   EXPECT_EQ(a.ask({.verb = Verb::evict, .key = {"k"}, .owner = {"op"}, .token = theirs.token, .note = "why"})

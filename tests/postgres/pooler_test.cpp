@@ -48,8 +48,7 @@ TEST_F(Pooler, a_waiter_polls_and_gets_it) {
   Client first = open(pooled()), second = open(pooled());
   auto lease = first.acquire("k");
   std::jthread releasing([&] {
-    EXPECT_TRUE(
-        await([&] { return Admin(first).list({.what = Query::What::places}).places.size() == 1; }));
+    EXPECT_TRUE(await([&] { return Admin(first).list({.what = Query::What::places}).places.size() == 1; }));
     lease.release();
   });
   EXPECT_TRUE(second.acquire("k", {.wait = 20s}).held());

@@ -159,7 +159,7 @@ TEST(Settings, an_address_that_is_cut_out_of_a_password_is_refused_and_not_repea
     ASSERT_FALSE(store) << url;
     EXPECT_EQ(store.error().code, Errc::invalid) << url;
     EXPECT_THAT(store.error().detail, AllOf(HasSubstr("%40"), HasSubstr("%2F"), Not(HasSubstr("hush")),
-                                             Not(HasSubstr("one@")), Not(HasSubstr("one="))))
+                                            Not(HasSubstr("one@")), Not(HasSubstr("one="))))
         << url;
   }
   EXPECT_EQ(Settings::from("postgres://app:hush@one@localhost/app", {}).error().code, Errc::invalid);

@@ -44,7 +44,8 @@ class Peer {
 inline std::string text(const Result<Reply>& reply) {
   if (!reply) return "error " + reply.error().detail;
   static constexpr const char* verdicts[] = {"granted", "released", "busy", "lost"};
-  return std::string(verdicts[static_cast<int>(reply->verdict)]) + " " + std::to_string(to_number(reply->token));
+  return std::string(verdicts[static_cast<int>(reply->verdict)]) + " " +
+         std::to_string(to_number(reply->token));
 }
 
 }  // namespace holdfast::test

@@ -174,7 +174,8 @@ TEST_F(Clocks, a_purge_while_the_clock_is_far_ahead_does_not_take_all_tokens_the
   boottime_ += 48h, walltime_ += std::chrono::hours(24 * 365 * 12);
   ASSERT_EQ(a.store().admin()->purge({}, soon()).value().keys, 1u);
   walltime_ -= std::chrono::hours(24 * 365 * 12);
-  EXPECT_EQ(to_number(a.acquire("new").token), to_number(old) + 1) << "behind what was purged, and no further";
+  EXPECT_EQ(to_number(a.acquire("new").token), to_number(old) + 1)
+      << "behind what was purged, and no further";
   walltime_ += 1h;
   EXPECT_EQ(to_number(a.acquire("newer").token), static_cast<std::uint64_t>(walltime_.count()));
 }

@@ -27,8 +27,7 @@ class DiagnosisOfSqlite : public SqliteTest {
  protected:
   static Diagnosis diagnose(const std::string& path,
                             const sqlite::Machine& machine = sqlite::this_machine().value()) {
-    Diagnosis diagnosis =
-        sqlite::store({.path = path}, machine).value()->admin()->diagnose(soon()).value();
+    Diagnosis diagnosis = sqlite::store({.path = path}, machine).value()->admin()->diagnose(soon()).value();
     for (const Finding& finding : diagnosis.findings) EXPECT_NE(finding.advice, "") << finding.topic;
     return diagnosis;
   }

@@ -35,7 +35,8 @@ TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_i
           const auto told = worker.engine().enqueue(Worker::loner("k"), BootClock::now() + 100s).value();
           ++(told.what == Told::enqueued ? enqueued : duplicates);
           std::uint64_t none = 0;
-          if (!id.compare_exchange_strong(none, to_number(told.id)) && none != to_number(told.id)) same = false;
+          if (!id.compare_exchange_strong(none, to_number(told.id)) && none != to_number(told.id))
+            same = false;
         }
       });
     }

@@ -30,7 +30,8 @@ class Ownership : public SqliteTest {
   static std::string take(const std::string& path, std::string_view key = "k") {
     const auto store = sqlite::store({.path = path}).value();
     auto connection = store->connect(soon());
-    if (!connection) return std::string(to_string(connection.error().code)) + ": " + connection.error().detail;
+    if (!connection)
+      return std::string(to_string(connection.error().code)) + ": " + connection.error().detail;
     const std::string name = owner_name(store->client() + random_hex(16));
     const Request request{.verb = Verb::acquire, .key = {key}, .owner = {name}, .ttl = 1h};
     Reply reply;

@@ -52,9 +52,7 @@ class Caller {
   Reply renew(std::string_view key, Millis ttl = 1h) {
     return ask({.verb = Verb::renew, .key = {key}, .owner = {name_}, .ttl = ttl});
   }
-  Reply release(std::string_view key) {
-    return ask({.verb = Verb::release, .key = {key}, .owner = {name_}});
-  }
+  Reply release(std::string_view key) { return ask({.verb = Verb::release, .key = {key}, .owner = {name_}}); }
   Reply leave(std::string_view key) {
     return ask({.verb = Verb::release, .key = {key}, .owner = {name_}, .place = 1ms});
   }

@@ -113,7 +113,8 @@ TEST_F(Trouble, without_inodes_it_is_told_and_passes) {
       if (connection) return failures > 3 ? "" : "it never failed";
       ++failures;
       HOLDFAST_WANT(connection.error().code == Errc::unavailable, connection.error().detail);
-      HOLDFAST_WANT(connection.error().detail.find("No space left") != std::string::npos, connection.error().detail);
+      HOLDFAST_WANT(connection.error().detail.find("No space left") != std::string::npos,
+                    connection.error().detail);
       HOLDFAST_WANT(fifos(inside_) == 0, "a FIFO was left");
       change_memory(folder_, "nr_inodes=100");
       HOLDFAST_WANT(open(inside_).has_value(), "with inodes it works");
@@ -150,7 +151,8 @@ TEST_F(Trouble, a_folder_that_may_not_be_written_is_refused) {
       HOLDFAST_WANT(!connection, given);
       HOLDFAST_WANT(connection.error().code == Errc::refused, connection.error().detail);
       HOLDFAST_WANT(connection.error().detail.find(folder) != std::string::npos, connection.error().detail);
-      HOLDFAST_WANT(connection.error().detail.find("permission") != std::string::npos, connection.error().detail);
+      HOLDFAST_WANT(connection.error().detail.find("permission") != std::string::npos,
+                    connection.error().detail);
     }
     ::chmod(folder.c_str(), 0700);
     HOLDFAST_WANT(open(path).has_value(), "and works again");

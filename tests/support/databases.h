@@ -30,8 +30,8 @@ class TestDatabase {
 struct Kind {
   std::string name;
   std::function<std::unique_ptr<TestDatabase>()> make;
-  bool server = false;  // a process of its own answers: it can hang, be killed and come back
-  bool listener = true;     // it tells who waits; else they ask
+  bool server = false;   // a process of its own answers: it can hang, be killed and come back
+  bool listener = true;  // it tells who waits; else they ask
   // One that can hang(); empty where every one can.
   std::function<std::unique_ptr<TestDatabase>()> make_alone{};
 
@@ -73,8 +73,9 @@ std::unique_ptr<TestDatabase> make_mongodb_database(const std::string& parameter
 std::unique_ptr<TestDatabase> make_own_mongodb_database(const std::string& parameters);
 
 // Each store that `inner` opens is passed through `wrap`: to count, or to plant faults.
-std::shared_ptr<Store> wrapped(std::shared_ptr<Store> inner,
-                                std::function<std::unique_ptr<StoreConnection>(std::unique_ptr<StoreConnection>)> wrap);
+std::shared_ptr<Store> wrapped(
+    std::shared_ptr<Store> inner,
+    std::function<std::unique_ptr<StoreConnection>(std::unique_ptr<StoreConnection>)> wrap);
 
 }  // namespace holdfast::test
 

@@ -14,7 +14,8 @@ struct Repeated {
 };
 
 // On a busy machine a row may stay locked for longer than a call waits.  Every verb may be repeated.
-inline Repeated apply_again(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies) {
+inline Repeated apply_again(StoreConnection& connection, std::span<const Request> requests,
+                            std::span<Reply> replies) {
   const auto send = [&] {
     Status status = connection.apply(requests, replies, BootClock::now() + std::chrono::seconds(10));
     for (const Reply& reply : replies)

@@ -14,7 +14,8 @@ namespace holdfast::test {
 
 // What each was told.  Every request has a thread of its own; all come while a call is out, so that the next
 // one takes them all.
-inline std::vector<Result<Reply>> ask_together(StoreConnection& connection, std::span<const Request> requests) {
+inline std::vector<Result<Reply>> ask_together(StoreConnection& connection,
+                                               std::span<const Request> requests) {
   struct Held final : StoreConnection {
     explicit Held(StoreConnection& s) : connection(s) {}
     Status apply(std::span<const Request> in, std::span<Reply> out, Instant until) override {

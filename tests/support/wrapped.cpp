@@ -8,8 +8,7 @@ namespace {
 class WrappedStore final : public Store {
  public:
   using Wrap = std::function<std::unique_ptr<StoreConnection>(std::unique_ptr<StoreConnection>)>;
-  WrappedStore(std::shared_ptr<Store> inner, Wrap wrap)
-      : inner_(std::move(inner)), wrap_(std::move(wrap)) {}
+  WrappedStore(std::shared_ptr<Store> inner, Wrap wrap) : inner_(std::move(inner)), wrap_(std::move(wrap)) {}
 
   Result<std::unique_ptr<StoreConnection>> connect(Instant until) override {
     auto store = inner_->connect(until);

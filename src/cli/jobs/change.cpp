@@ -52,7 +52,8 @@ int execute(const JobsChange& command, const Common& common) {
   if (!engine) return fail(engine.error());
   int code = exit_ok;
   for (const JobId id : command.ids) {
-    Result<JobRow> changed = Error{Errc::invalid, "there is no job " + std::to_string(to_number(id)) + " here"};
+    Result<JobRow> changed =
+        Error{Errc::invalid, "there is no job " + std::to_string(to_number(id)) + " here"};
     JobRow was;
     if (*engine && command.what == JobChange::cancel) was = as_it_is(**engine, id);
     if (*engine) changed = (*engine)->change(id, command.what, user_at_host(), soon());

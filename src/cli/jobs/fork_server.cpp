@@ -40,7 +40,8 @@ ForkServer::Pair ForkServer::make_pair() {
   return {Ours(Fd(ends[0])), Theirs(Fd(ends[1]))};
 }
 
-ForkServer::ForkServer(const Signals& signals, bool out_to_err) : ForkServer(make_pair(), signals, out_to_err) {}
+ForkServer::ForkServer(const Signals& signals, bool out_to_err)
+    : ForkServer(make_pair(), signals, out_to_err) {}
 
 ForkServer::ForkServer(Pair pair, const Signals& signals, bool out_to_err) : link_(std::move(pair.ours)) {
   const pid_t pid = ::fork();

@@ -185,8 +185,8 @@ void Handler::conclude(const std::string& program) const {
   if (by_signal || WEXITSTATUS(*status_) != 0) failed(how);
 }
 
-void run_program(const HandlerOptions& options, const PendingRelease& pending_release, ForkServer& fork_server, const Client& client,
-                 const JobContext& context) {
+void run_program(const HandlerOptions& options, const PendingRelease& pending_release,
+                 ForkServer& fork_server, const Client& client, const JobContext& context) {
   const Fd input = input_of(context.args());
   const Fd proof(client.proof_of_life());
   Handler handler(options, fork_server.send(pending_release), context);

@@ -68,8 +68,9 @@ std::string json_of_cancelled(const JobRow& job, Millis runs_for) {
 
 std::string json_of(const EnqueueResult& result, const std::string& key) {
   if (const auto* enqueued = std::get_if<Enqueued>(&result))
-    return line_of(
-        {{"what", enqueued->replaced ? "replaced" : "enqueued"}, {"id", to_number(enqueued->id)}, {"key", key}});
+    return line_of({{"what", enqueued->replaced ? "replaced" : "enqueued"},
+                    {"id", to_number(enqueued->id)},
+                    {"key", key}});
   if (const auto* duplicate = std::get_if<Duplicate>(&result))
     return line_of({{"what", "duplicate"},
                     {"id", to_number(duplicate->id)},

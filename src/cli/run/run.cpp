@@ -16,8 +16,8 @@
 #include "cli/run/guard.h"
 #include "cli/run/keep_key.h"
 #include "cli/run/process_group.h"
-#include "cli/run/supervision.h"
 #include "cli/run/run_condition.h"
+#include "cli/run/supervision.h"
 #include "cli/run/wait_for_lease.h"
 #include "cli/setup/store_url.h"
 #include "core/terms.h"
@@ -45,7 +45,7 @@ int lost(const Lease& lease, const std::string& how, const RunContext& context, 
            (!end.began || end.cannot_run != 0 ? "; the command was not started"
             : !end.forced                     ? "; the command may not have been alone"
             : !end.signalled && context.work.ending.on_lost == OnLost::exec ? program
-                                                                          : "; the command was stopped"));
+                                                                            : "; the command was stopped"));
   return exit_lost;
 }
 
@@ -89,7 +89,8 @@ std::optional<int> give_back(Lease& lease, const RunContext& context, const Comm
   const std::string late = "could not be renewed in time";
   if (end.forced && loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, context, end);
   if (end.forced && !released) return lost(lease, "was lost: it " + late, context, end);
-  if (end.forced) return lost(lease, late, context, end);  // the store came back in time, but too late for CMD
+  if (end.forced)
+    return lost(lease, late, context, end);  // the store came back in time, but too late for CMD
   if (kept && loss.reason != Loss::none)
     complain("the lease on " + printable(lease.key()) + " was lost: " + loss.detail +
              "; the command had ended before, but --at-least was not kept");
@@ -132,7 +133,8 @@ int supervise(Granted granted, GuardProcess guard, const RunContext& context, Co
   const Instant granted_at = BootClock::now();
   {
     const Fd proof(granted.client.proof_of_life());
-    const RunConfig config{core::settle(context.command.options, {}).ttl, context.command.ending, context.childless};
+    const RunConfig config{core::settle(context.command.options, {}).ttl, context.command.ending,
+                           context.childless};
     Supervision supervision(granted.lease, config, std::move(guard), context.signals, context.terminal);
     end = supervision.see_through(proof.get());
   }

@@ -10,8 +10,8 @@
 
 namespace holdfast::cli {
 
-// For RunRequest::admit; none if no turn is asked for.  Errc::busy: it is not its turn.  Of an `implicit` store it
-// says that other hosts do not know it: once, when that key has its first turn there.
+// For RunRequest::admit; none if no turn is asked for.  Errc::busy: it is not its turn.  Of an `implicit`
+// store it says that other hosts do not know it: once, when that key has its first turn there.
 std::function<Status(const Client&, const Lease&)> admission(const RunCondition& turn, bool implicit);
 
 // For --every, while the lease is held.  Says so if it cannot, or if the store has not `confirmed` just now

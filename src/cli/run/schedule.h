@@ -112,7 +112,8 @@ class Schedule {
     if (!ended_ && done_ == Step::program && step == Step::term && now >= time_over_) cause_ = Cause::time;
     if (step == Step::program) program_at_ = now;
     // No renewal takes these back.
-    if (step == Step::term && !ended_) killed_by_telling_ = std::min(killed_by_telling_, clamped_add(now, grace()));
+    if (step == Step::term && !ended_)
+      killed_by_telling_ = std::min(killed_by_telling_, clamped_add(now, grace()));
     if (step == Step::kill) killed_by_telling_ = std::min(killed_by_telling_, now);
     done_ = std::max(done_, step);
   }

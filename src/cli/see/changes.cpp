@@ -80,8 +80,7 @@ class OneKey {
 
   // Whoever lets go is forgotten by the store; whoever is late is not.
   void add_end() {
-    const bool remembered =
-        !now_.owner.empty() && now_.owner == before_.owner && now_.token == before_.token;
+    const bool remembered = !now_.owner.empty() && now_.owner == before_.owner && now_.token == before_.token;
     const bool ran_out = before_.remaining != never && before_.remaining <= elapsed_;
     const bool expired = is_held(now_) || gone_ ? ran_out : remembered;
     Micros at = is_held(now_) && now_.since > 0us ? now_.since : at_;

@@ -52,8 +52,8 @@ struct Change {
   Event event{};
   std::string key{};
   std::string owner{};  // who has it, or who had it
-  Token token{};         // that holder's
-  std::string by{};      // taken_over: who has it now; broken: who broke it
+  Token token{};        // that holder's
+  std::string by{};     // taken_over: who has it now; broken: who broke it
   Millis remaining{};
   std::uint32_t waiting{};
   std::string detail{};  // the note; of what the store has written down: why

@@ -90,9 +90,9 @@ Rows rows_of(const Inspection& found, Micros now) {
   if (held)
     add_owner(rows, lease, now);
   else
-    rows.push_back({"free", !is_known(found)       ? std::string("nobody holds it, and ") + nothing_known
+    rows.push_back({"free", !is_known(found)      ? std::string("nobody holds it, and ") + nothing_known
                             : lease.owner.empty() ? "nobody holds it"
-                                                   : "it ran out; the last holder was " + lease.owner});
+                                                  : "it ran out; the last holder was " + lease.owner});
   if (lease.token != no_token)
     rows.push_back({held ? "token" : "last token", std::to_string(to_number(lease.token))});
   else if (held)

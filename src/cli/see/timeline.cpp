@@ -143,8 +143,7 @@ std::string sentence_of(const Moment& m) {
     return job + "was not finished by " + who(m.owner) + ", which was not heard of again";
   if (m.event == "parked") return job + "waits for " + printable(m.key);
   if (m.event == "handed-back") return job + "handed back" + because(m.detail);
-  if (m.event == "expired")
-    return job + "is claimed by " + who(m.owner) + ", which is not heard of any more";
+  if (m.event == "expired") return job + "is claimed by " + who(m.owner) + ", which is not heard of any more";
   if (m.event == "dead") return job + "is dead" + because(m.detail);
   return job + printable(m.event) + (m.by.empty() ? "" : " by " + who(m.by)) + because(m.detail);
 }

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "holdfast/job_engine.h"
 #include "holdfast/admin.h"
+#include "holdfast/job_engine.h"
 
 namespace holdfast::cli {
 
@@ -17,12 +17,12 @@ inline constexpr Micros now_and_here = Micros::max();
 struct Moment {
   Micros at{};  // wall clock, since 1970
   std::string key = {};
-  JobId job{};              // no_job: of the lease
-  std::string name = {};    // the job's
-  std::string event = {};   // enqueued, started, failed, crashed, handed-back, parked, retried, cancelled,
-                            // replaced, done, dead, dropped, expired; taken-over, broken; holds, waits, free
+  JobId job{};             // no_job: of the lease
+  std::string name = {};   // the job's
+  std::string event = {};  // enqueued, started, failed, crashed, handed-back, parked, retried, cancelled,
+                           // replaced, done, dead, dropped, expired; taken-over, broken; holds, waits, free
   std::string owner = {};  // who started, held, lost or waits for it
-  std::string by = {};      // who did it, or is the reason for it
+  std::string by = {};     // who did it, or is the reason for it
   Token token{};
   std::string detail = {};
 };

@@ -92,7 +92,8 @@ std::optional<AsyncQueries::Answer> AsyncQueries::next() {
 
 void AsyncQueries::drop_all_but_breaks() {
   const std::lock_guard lock(shared_->mutex);
-  std::erase_if(shared_->wishes, [](const RunRequest& wish) { return wish.kind != RunRequest::Kind::break_lease; });
+  std::erase_if(shared_->wishes,
+                [](const RunRequest& wish) { return wish.kind != RunRequest::Kind::break_lease; });
 }
 
 std::size_t AsyncQueries::breaks() const {

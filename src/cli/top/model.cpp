@@ -254,7 +254,8 @@ RunRequest Model::confirmed() {
   const bool sure = typed_ == "yes";
   mode_ = before_break_;
   if (sure)
-    return {.kind = RunRequest::Kind::break_lease, .key = doomed_.key, .token = doomed_.token, .reason = reason_};
+    return {
+        .kind = RunRequest::Kind::break_lease, .key = doomed_.key, .token = doomed_.token, .reason = reason_};
   tell(printable(doomed_.key) + " is left alone: only yes breaks it");
   return {};
 }

@@ -11,8 +11,8 @@
 #include "cli/output.h"
 #include "cli/run/any_of.h"
 #include "cli/run/signals.h"
-#include "cli/top/canvas.h"
 #include "cli/top/async_queries.h"
+#include "cli/top/canvas.h"
 
 namespace holdfast::cli {
 namespace {

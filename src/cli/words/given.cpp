@@ -103,8 +103,8 @@ Ending ending_of(const Given& given) {
 }
 
 Command run_command(const Given& given, Words cmd) {
-  Run run{key_of(given, "run"), acquire_options(given), busy_code_of(given.busy_code),
-          run_condition_of(given),       ending_of(given),       std::move(cmd)};
+  Run run{key_of(given, "run"),    acquire_options(given), busy_code_of(given.busy_code),
+          run_condition_of(given), ending_of(given),       std::move(cmd)};
   if (run.options.ttl == never)
     refuse("--ttl never is not for run, which renews its lease: without an end it would outlive a dead host");
   const Millis ttl = core::settle(run.options, {}).ttl;

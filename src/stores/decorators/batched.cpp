@@ -17,7 +17,8 @@ constexpr Micros patience{100};
 Error unsent() { return {Errc::unavailable, "the store was busy with other calls until the time was over"}; }
 
 // A store that throws must not leave its callers behind: they stand in each other's queue.
-Status careful(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+Status careful(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies,
+               Instant until) {
   try {
     return connection.apply(requests, replies, until);
   } catch (const std::exception& e) {
@@ -170,7 +171,8 @@ Result<Page> Batched::list(const Query& query, Instant until) {
 }
 
 std::unique_ptr<StoreListener> Batched::listener() {
-  auto listener = alone(Instant::max(), [&] { return Result<std::unique_ptr<StoreListener>>(connection_.listener()); });
+  auto listener =
+      alone(Instant::max(), [&] { return Result<std::unique_ptr<StoreListener>>(connection_.listener()); });
   return listener ? *std::move(listener) : nullptr;
 }
 

@@ -19,7 +19,8 @@ namespace holdfast {
 class Batched final : public StoreConnection {
  public:
   // `store` must outlive this.
-  explicit Batched(StoreConnection& connection, std::size_t limit = 512) : connection_(connection), limit_(limit) {}
+  explicit Batched(StoreConnection& connection, std::size_t limit = 512)
+      : connection_(connection), limit_(limit) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override;

@@ -16,7 +16,8 @@ struct Counts {
 class Counted final : public StoreConnection {
  public:
   // `counts` must outlive this.
-  Counted(std::unique_ptr<StoreConnection> connection, Counts& counts) : connection_(std::move(connection)), counts_(counts) {}
+  Counted(std::unique_ptr<StoreConnection> connection, Counts& counts)
+      : connection_(std::move(connection)), counts_(counts) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     ++counts_.trips;

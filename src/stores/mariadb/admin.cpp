@@ -51,7 +51,8 @@ bool MariaStoreAdmin::commit(Connection& connection, const std::string& text, In
 
 std::vector<std::string> MariaStoreAdmin::missing(const ServerProbe& probe) const {
   for (const std::string& wrong : {probe.wrong, probe.wrong_jobs})
-    if (!wrong.empty()) throw_failure({Errc::refused, config_->name + ": " + wrong + "; nothing was changed"});
+    if (!wrong.empty())
+      throw_failure({Errc::refused, config_->name + ": " + wrong + "; nothing was changed"});
   if (probe.denied) throw_failure(statement_error(*probe.denied, config_->name));
   std::vector<std::string> statements;
   for (const auto& words : {probe.missing, probe.missing_jobs})
@@ -80,10 +81,10 @@ Result<std::vector<std::string>> MariaStoreAdmin::init(Instant until) {
       if (answers.trouble->code != 1142 && answers.trouble->code != 1044)
         throw_failure(statement_error(*answers.trouble, config_->name));
       throw_failure({Errc::refused,
-             config_->name +
-                 ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
-                 "the database; or let its owner run what `init --dry-run` prints: " +
-                 answers.trouble->text});
+                     config_->name +
+                         ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
+                         "the database; or let its owner run what `init --dry-run` prints: " +
+                         answers.trouble->text});
     }
     return statements;
   } catch (const Failure& failure) {

@@ -121,8 +121,9 @@ void Connection::connect(Instant until) {
                                              or_null(o.socket), CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS);
   if (!finish(
           begun, [&](int status) { return mysql_real_connect_cont(&done, handle_, status); }, until))
-    throw_failure({Errc::unavailable,
-           config_.name + " did not let us in before the time was over; is it a MariaDB or MySQL server?"});
+    throw_failure(
+        {Errc::unavailable,
+         config_.name + " did not let us in before the time was over; is it a MariaDB or MySQL server?"});
   if (done == nullptr) not_let_in();
 }
 
@@ -131,11 +132,12 @@ Trouble Connection::trouble() const { return {mysql_errno(handle_), printable(my
 void Connection::not_let_in() const {
   const Trouble why = trouble();
   if (why.code != 2026) throw_failure(connect_error(why, config_.name));
-  throw_failure({Errc::refused, config_.name +
-                            " does not prove by its certificate who it is, or does not speak TLS: give the "
-                            "certificate of its authority with ssl-ca=FILE, and the host by the name that is "
-                            "in its own: " +
-                            why.text});
+  throw_failure(
+      {Errc::refused, config_.name +
+                          " does not prove by its certificate who it is, or does not speak TLS: give the "
+                          "certificate of its authority with ssl-ca=FILE, and the host by the name that is "
+                          "in its own: " +
+                          why.text});
 }
 
 bool Connection::ended() const noexcept {
@@ -186,8 +188,8 @@ Answers Connection::run(const std::string& text, Instant until) {
   if (takes_no_writes(answers.trouble->code)) demoted_ = true;
   if (is_connection_lost(answers.trouble->code)) {
     broken_ = true;
-    throw_failure({Errc::in_doubt,
-           "the connection to " + config_.name + " was lost before it answered: " + answers.trouble->text});
+    throw_failure({Errc::in_doubt, "the connection to " + config_.name +
+                                       " was lost before it answered: " + answers.trouble->text});
   }
   return answers;
 }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "holdfast/clock.h"
+#include "stores/mariadb/config.h"
 #include "stores/mariadb/fault.h"
 #include "stores/mariadb/libmariadb.h"
-#include "stores/mariadb/config.h"
 
 namespace holdfast::mariadb {
 

@@ -126,7 +126,8 @@ void MariaEngine::commit() {
       connection_->run(std::exchange(pending_, {}) + commit_unless_late(config_->tables, void_after), until_);
   if (!done.trouble) return;
   if (done.trouble->code == too_late)
-    throw_failure({Errc::unavailable, config_->name + ": the time for this call was over before it was committed"});
+    throw_failure(
+        {Errc::unavailable, config_->name + ": the time for this call was over before it was committed"});
   fail(*done.trouble);
 }
 
@@ -219,11 +220,11 @@ Reply MariaEngine::lease(const Request& r) {
 }
 
 std::string MariaEngine::lock_owner(Key lock) {
-  const auto answers =
-      ask(config_->tables.expand("SELECT locked_by FROM {locks} WHERE `key` = " + config_->tables.key(lock.text) +
-                               " AND locked_by IS NOT NULL AND COALESCE(locked_until > "
-                               "{now}, TRUE);"),
-          1);
+  const auto answers = ask(
+      config_->tables.expand("SELECT locked_by FROM {locks} WHERE `key` = " + config_->tables.key(lock.text) +
+                             " AND locked_by IS NOT NULL AND COALESCE(locked_until > "
+                             "{now}, TRUE);"),
+      1);
   return answers.front().rows.empty() ? std::string() : std::string(answers.front().text(0, 0));
 }
 

@@ -15,9 +15,9 @@
 
 #include "core/store_offset.h"
 #include "rows/row_engine.h"
+#include "stores/mariadb/config.h"
 #include "stores/mariadb/connection.h"
 #include "stores/mariadb/probe.h"
-#include "stores/mariadb/config.h"
 
 namespace holdfast::mariadb {
 

@@ -144,8 +144,8 @@ void MariaEngine::require_fit(const JobRow& job) const {
   const auto refuse = [&](const std::string& text, std::size_t longest, const char* what) {
     if (text.size() <= longest) return;
     throw_failure({Errc::refused, std::string("the ") + what + " \"" + printable(text) + "\" of a job has " +
-                              std::to_string(text.size()) + " bytes; " + config_->name + " takes at most " +
-                              std::to_string(longest)});
+                                      std::to_string(text.size()) + " bytes; " + config_->name +
+                                      " takes at most " + std::to_string(longest)});
   };
   refuse(job.name, longest_name, "name");
   refuse(job.queue, longest_name, "queue");
@@ -222,7 +222,7 @@ std::optional<TickRecord> MariaEngine::tick_of(std::string_view name) {
   Answer row = ask(select, 1).front();
   if (row.rows.empty() && writes)
     row = ask(config_->tables.expand("INSERT INTO {ticks} (name, until) VALUES (" + hex(name) +
-                                   ", '1970-01-01') ON DUPLICATE KEY UPDATE job = job;\n") +
+                                     ", '1970-01-01') ON DUPLICATE KEY UPDATE job = job;\n") +
                   select,
               1)
               .front();

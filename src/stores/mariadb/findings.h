@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "holdfast/rows.h"
-#include "stores/mariadb/probe.h"
 #include "stores/mariadb/config.h"
+#include "stores/mariadb/probe.h"
 
 namespace holdfast::mariadb {
 

@@ -33,7 +33,8 @@ void MariaStoreConnection::roll_back(Instant until) {
   if (done.trouble) throw_failure(statement_error(*done.trouble, config_->name));
 }
 
-Answers MariaStoreConnection::begin(const Call& call, const Indices& key_batch, Millis patience, Locked locked) {
+Answers MariaStoreConnection::begin(const Call& call, const Indices& key_batch, Millis patience,
+                                    Locked locked) {
   std::string keys;
   for (const std::size_t i : key_batch)
     keys += (keys.empty() ? "" : ", ") + config_->tables.key(call.requests[i].key.text);
@@ -52,7 +53,8 @@ Answers MariaStoreConnection::begin(const Call& call, const Indices& key_batch, 
   }
 }
 
-MariaStoreConnection::Settled MariaStoreConnection::send_key_batch(Call& call, Indices& key_batch, Millis patience, Locked locked) {
+MariaStoreConnection::Settled MariaStoreConnection::send_key_batch(Call& call, Indices& key_batch,
+                                                                   Millis patience, Locked locked) {
   const Instant sent = BootClock::now();
   const Answers answers = begin(call, key_batch, patience, locked);
   if (answers.trouble) {
@@ -100,7 +102,8 @@ MariaStoreConnection::Settled MariaStoreConnection::end(const Writes& writes, In
       connection_->run(writes.text() + commit_unless_late(config_->tables, void_after(until)), until);
   if (done.trouble) roll_back(until);
   if (done.trouble && done.trouble->code == too_late)
-    throw_failure({Errc::unavailable, config_->name + ": the time for this call was over before it was committed"});
+    throw_failure(
+        {Errc::unavailable, config_->name + ": the time for this call was over before it was committed"});
   return check(done.trouble);
 }
 

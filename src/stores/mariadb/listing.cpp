@@ -25,10 +25,8 @@ Micros moment(const Answer& a, std::size_t row, std::size_t column) {
 
 void take_leases(const Answer& a, Page& page) {
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
-    const Row row{.token = a.number(i, 2),
-                  .owner = a.text(i, 1),
-                  .end = a.moment(i, 3),
-                  .now = Micros(a.number(i, 8))};
+    const Row row{
+        .token = a.number(i, 2), .owner = a.text(i, 1), .end = a.moment(i, 3), .now = Micros(a.number(i, 8))};
     Reply reply;
     answer(reply, Verdict::busy, row);
     page.leases.push_back({.key = std::string(a.text(i, 0)),

@@ -258,9 +258,9 @@ bool has_state_row(Connection& connection, const StoreConfig& config, ServerProb
 }
 
 [[noreturn]] void no_table(std::string_view word, const ServerProbe& probe, const StoreConfig& config) {
-  throw_failure({Errc::unprepared, "there is no table \"" + config.tables.called(word) + "\" in the database \"" +
-                               printable(probe.database) + "\"; make it with: holdfast --store " + config.name +
-                               " init"});
+  throw_failure({Errc::unprepared, "there is no table \"" + config.tables.called(word) +
+                                       "\" in the database \"" + printable(probe.database) +
+                                       "\"; make it with: holdfast --store " + config.name + " init"});
 }
 
 }  // namespace
@@ -288,10 +288,10 @@ ServerProbe probe_server(Connection& connection, const StoreConfig& config, Inst
   if (answers.trouble) throw_failure(statement_error(*answers.trouble, config.name));
   enum : std::size_t { who = 2, settings, replicates, tables, columns };
   ServerProbe probe{.version = std::string(answers[who].text(0, 1)),
-              .database = std::string(answers[who].text(0, 2)),
-              .now = Micros(answers[who].number(0, 0)),
-              .asked = asked,
-              .answered = BootClock::now()};
+                    .database = std::string(answers[who].text(0, 2)),
+                    .now = Micros(answers[who].number(0, 0)),
+                    .asked = asked,
+                    .answered = BootClock::now()};
   for (std::size_t i = 0; i < answers[settings].rows.size(); ++i)
     probe.settings.emplace(answers[settings].text(i, 0), answers[settings].text(i, 1));
   probe.clock_stands = answers[who].number(0, 3) == 1;
@@ -309,15 +309,18 @@ std::string no_state_row(const StoreConfig& config) {
 void require_complete(const ServerProbe& probe, const StoreConfig& config) {
   if (probe.too_old())
     throw_failure({Errc::refused, config.name + " is " + printable(probe.version) +
-                              "; leases need MariaDB 10.6 or MySQL 8.0, or later ones"});
+                                      "; leases need MariaDB 10.6 or MySQL 8.0, or later ones"});
   if (probe.replicates && !config.accepted().covers("mariadb.replica"))
-    throw_failure({Errc::refused, config.name +
-                              " is a replica: a lease that is written here is not on its primary; give the "
-                              "primary, or say accept=mariadb.replica"});
+    throw_failure(
+        {Errc::refused, config.name +
+                            " is a replica: a lease that is written here is not on its primary; give the "
+                            "primary, or say accept=mariadb.replica"});
   if (!probe.is("read_only", "OFF"))
-    throw_failure({Errc::refused, config.name + " is read-only; leases have to be written down: give the primary"});
+    throw_failure(
+        {Errc::refused, config.name + " is read-only; leases have to be written down: give the primary"});
   if (probe.logs_statements())
-    throw_failure({Errc::refused, config.name + " keeps its binary log by statements, which cannot carry leases; set "
+    throw_failure({Errc::refused, config.name +
+                                      " keeps its binary log by statements, which cannot carry leases; set "
                                       "binlog_format=ROW or MIXED there"});
   if (!probe.wrong.empty()) throw_failure({Errc::refused, config.name + ": " + probe.wrong});
   if (probe.denied) throw_failure(statement_error(*probe.denied, config.name));
@@ -328,9 +331,10 @@ void require_complete(const ServerProbe& probe, const StoreConfig& config) {
 
 void require_jobs(const ServerProbe& probe, const StoreConfig& config) {
   if (config.tables.darwin())
-    throw_failure({Errc::refused, config.name +
-                              " keeps no jobs: which keys are one is its collation's to say there; use the "
-                              "native layout, without layout=darwin"});
+    throw_failure(
+        {Errc::refused, config.name +
+                            " keeps no jobs: which keys are one is its collation's to say there; use the "
+                            "native layout, without layout=darwin"});
   if (!probe.wrong_jobs.empty()) throw_failure({Errc::refused, config.name + ": " + probe.wrong_jobs});
   if (!probe.missing_jobs.empty()) no_table(probe.missing_jobs.front(), probe, config);
 }

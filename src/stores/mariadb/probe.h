@@ -27,10 +27,10 @@ struct ServerProbe {
   bool clock_stands = false;  // sysdate_is_now: while a statement waits, its clock does not go on
   bool replicates = false;    // another server's log, as far as MariaDB tells everybody
 
-  std::string wrong = {};                           // what cannot be used, in a sentence; empty: nothing
-  Flaw flaw = Flaw::column;                         // of what is wrong
-  std::vector<std::string> missing = {};            // tables and a row, by the names in schema.sql
-  std::string key_type = {};                        // of the column `key` of our tables
+  std::string wrong = {};                          // what cannot be used, in a sentence; empty: nothing
+  Flaw flaw = Flaw::column;                        // of what is wrong
+  std::vector<std::string> missing = {};           // tables and a row, by the names in schema.sql
+  std::string key_type = {};                       // of the column `key` of our tables
   std::size_t longest_key = 0, longest_owner = 0;  // in bytes, or in letters in Darwin's table
 
   std::optional<Trouble> denied = {};  // what this user may not even look at

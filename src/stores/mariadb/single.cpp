@@ -58,7 +58,8 @@ MariaStoreConnection::Settled MariaStoreConnection::settle(Call& call, std::size
   return take(r, call.replies[i], answers);
 }
 
-MariaStoreConnection::Settled MariaStoreConnection::take(const Request& r, Reply& reply, const Answers& answers) {
+MariaStoreConnection::Settled MariaStoreConnection::take(const Request& r, Reply& reply,
+                                                         const Answers& answers) {
   Row row = row_in(answers.back());
   for (std::size_t k = 0; k + 1 < answers.each.size(); ++k) {
     if (answers[k].affected == 0) continue;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
 #include "holdfast/mariadb.h"
+#include "stores/mariadb/admin.h"
+#include "stores/mariadb/config.h"
 #include "stores/mariadb/engine.h"
 #include "stores/mariadb/libmariadb.h"
-#include "stores/mariadb/config.h"
-#include "stores/mariadb/admin.h"
 #include "stores/mariadb/store_connection.h"
 #include "stores/mariadb/topics.h"
 
@@ -16,7 +16,9 @@ class MariaStore final : public Store {
   MariaStore(Options options, Tables tables)
       : config_(std::make_shared<const StoreConfig>(std::move(options), std::move(tables), random_hex(16))) {}
 
-  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override { return made<StoreConnection, MariaStoreConnection>(until); }
+  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override {
+    return made<StoreConnection, MariaStoreConnection>(until);
+  }
 
   Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
     return made<JobEngine, MariaEngine>(until);

@@ -15,9 +15,9 @@
 #include "core/store_offset.h"
 #include "holdfast/store.h"
 #include "rows/row_store.h"
+#include "stores/mariadb/config.h"
 #include "stores/mariadb/connection.h"
 #include "stores/mariadb/probe.h"
-#include "stores/mariadb/config.h"
 #include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {

@@ -39,8 +39,8 @@ void Writes::facts(std::string_view key, const core::Record& r) {
 }
 
 void Writes::place(std::string_view key, const core::Place& place, std::int64_t ticket) {
-  add(places_, {tables_.key(key), hex(place.client), hex(place.owner), std::to_string(ticket),
-                datetime(place.until)});
+  add(places_,
+      {tables_.key(key), hex(place.client), hex(place.owner), std::to_string(ticket), datetime(place.until)});
 }
 
 void Writes::no_place(std::string_view key, std::string_view client) {

@@ -38,7 +38,8 @@ Reply Database::apply(const Request& request, const std::string& client) {
 
 void Database::ring(const std::string& client, std::string_view key) {
   if (ring_) return ring_(client, std::string(key));
-  if (const auto listener = listeners_.find(client); listener != listeners_.end()) eventfd_write(listener->second, 1);
+  if (const auto listener = listeners_.find(client); listener != listeners_.end())
+    eventfd_write(listener->second, 1);
 }
 
 Page Database::list(const Query& q) {

@@ -70,7 +70,9 @@ class MemoryStoreConnection final : public StoreConnection {
                   .grade = 'D',
                   .findings = {one_process_only()}};
   }
-  std::unique_ptr<StoreListener> listener() override { return std::make_unique<EventListener>(database_, client_); }
+  std::unique_ptr<StoreListener> listener() override {
+    return std::make_unique<EventListener>(database_, client_);
+  }
 
  private:
   const std::shared_ptr<Database> database_;

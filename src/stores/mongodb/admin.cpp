@@ -5,9 +5,9 @@
 
 #include "stores/mongodb/constants.h"
 #include "stores/mongodb/diagnosis.h"
-#include "stores/mongodb/probe.h"
 #include "stores/mongodb/job_indexes.h"
 #include "stores/mongodb/pipelines/purge.json.h"
+#include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -58,8 +58,8 @@ std::vector<std::string> MongoStoreAdmin::indexes(bool make, Instant until) {
   if (!config.beside_the_gem()) return job_indexes(connection_, make, until);
   std::vector<std::string> there;
   if (collection_exists(connection_, config.options.collection, until)) {
-    const Document reply = connection_.run(std::move(Document().text("listIndexes", config.options.collection)),
-                                           Effect::reads, until);
+    const Document reply = connection_.run(
+        std::move(Document().text("listIndexes", config.options.collection)), Effect::reads, until);
     for (const View index : View(reply)["cursor"].documents("firstBatch"))
       there.emplace_back(index.text("name"));
   }
@@ -84,7 +84,8 @@ Result<Purged> MongoStoreAdmin::purge(const Purge& what, Instant until) {
       (void)take_documents(config.options.collection, "expires_at", earlier(now, what.free_for), until);
     if (what.log_older_than != never) {
       const Micros cut = earlier(now, what.log_older_than);
-      purged.log = take_parts("log.at", "log", cut, until) + take_documents(config.remains(), "at", cut, until);
+      purged.log =
+          take_parts("log.at", "log", cut, until) + take_documents(config.remains(), "at", cut, until);
     }
   } catch (const Failure& failure) {
     Error error = failure.error();
@@ -102,7 +103,8 @@ Result<Diagnosis> MongoStoreAdmin::diagnose(Instant until) {
   }
 }
 
-std::uint64_t MongoStoreAdmin::take_parts(const char* field, std::string_view part, Micros cut, Instant until) {
+std::uint64_t MongoStoreAdmin::take_parts(const char* field, std::string_view part, Micros cut,
+                                          Instant until) {
   static const Document& text = Document::for_ever(purge_json);
   const std::string collection = connection_.config().leases();
   Document match;
@@ -132,7 +134,7 @@ std::uint64_t MongoStoreAdmin::take_parts(const char* field, std::string_view pa
 }
 
 std::uint64_t MongoStoreAdmin::take_documents(const std::string& collection, const char* field, Micros cut,
-                                           Instant until) {
+                                              Instant until) {
   Document match;
   match.document(field, Document().moment("$lte", cut));
   std::vector<Document> deletes(1);
@@ -194,7 +196,8 @@ void MongoStoreAdmin::keep_remains(const std::vector<View>& documents, Instant u
   Document command;
   command.text("update", connection_.config().remains()).array("updates", updates);
   const Document reply = connection_.run(std::move(command), Effect::writes, until);
-  for (const View error : View(reply).documents("writeErrors")) throw_failure(write_error(error, connection_.config()));
+  for (const View error : View(reply).documents("writeErrors"))
+    throw_failure(write_error(error, connection_.config()));
 }
 
 std::uint64_t MongoStoreAdmin::delete_unchanged(const std::vector<View>& documents, Instant until) {

@@ -134,8 +134,7 @@ MongoEngine::Lock MongoEngine::take_lock(Call& call, const ClaimRequest& request
 
 void MongoEngine::give_back(Call& call, const ClaimRequest& request, const Lock& lock) {
   if (lock.name.empty()) return;
-  (void)lease(call,
-              {.verb = Verb::release, .key = {lock.name}, .owner = request.owner, .token = lock.token});
+  (void)lease(call, {.verb = Verb::release, .key = {lock.name}, .owner = request.owner, .token = lock.token});
 }
 
 // Nothing: it waits.

@@ -144,7 +144,8 @@ Document Connection::run_in(const std::string& database, Document command, Effec
     close();
   }
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION && !stranger_.empty())
-    throw_failure({Errc::refused, config_->place + " sends us to " + stranger_ + ", which" + about_plaintext});
+    throw_failure(
+        {Errc::refused, config_->place + " sends us to " + stranger_ + ", which" + about_plaintext});
   throw_failure(std::move(told));
 }
 

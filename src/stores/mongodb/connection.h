@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "stores/mongodb/bson.h"
-#include "stores/mongodb/fault.h"
 #include "stores/mongodb/config.h"
+#include "stores/mongodb/fault.h"
 #include "stores/mongodb/stream.h"
 
 namespace holdfast::mongodb {

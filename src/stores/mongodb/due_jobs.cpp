@@ -2,13 +2,13 @@
 // Which job is next, and which one waits for a lock.
 #include <algorithm>
 
-#include "stores/mongodb/probe.h"
 #include "stores/mongodb/job_indexes.h"
 #include "stores/mongodb/job_terms.h"
 #include "stores/mongodb/jobs.h"
 #include "stores/mongodb/pipelines/job_due.json.h"
 #include "stores/mongodb/pipelines/job_scout.json.h"
 #include "stores/mongodb/pipelines/job_take.json.h"
+#include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
 namespace {

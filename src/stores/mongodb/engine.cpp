@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "stores/mongodb/probe.h"
 #include "stores/mongodb/job_indexes.h"
+#include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -20,7 +20,8 @@ TickRow told(const std::optional<KeptTick>& kept_tick, Micros wall) {
 
 }  // namespace
 
-MongoEngine::MongoEngine(std::shared_ptr<const StoreConfig> config, Instant until) : store_(std::move(config), until) {
+MongoEngine::MongoEngine(std::shared_ptr<const StoreConfig> config, Instant until)
+    : store_(std::move(config), until) {
   try {
     (void)job_indexes(store_.connection(), true, until);
   } catch (const Failure& failure) {

@@ -46,7 +46,8 @@ bool Jobs::update(const Document& match, const Document& pipeline, const Documen
   Document command;
   command.text("update", name()).array("updates", updates);
   const Document reply = write(command, Effect::begins);
-  for (const View error : View(reply).documents("writeErrors")) throw_failure(write_error(error, connection_.config()));
+  for (const View error : View(reply).documents("writeErrors"))
+    throw_failure(write_error(error, connection_.config()));
   return View(reply).number("n") > 0;
 }
 
@@ -189,7 +190,8 @@ std::size_t Jobs::prolong(std::span<const ClaimRef> claims, Millis ttl) {
   Document command;
   command.text("update", name()).array("updates", updates).flag("ordered", false);
   const Document reply = write(command, Effect::writes);
-  for (const View error : View(reply).documents("writeErrors")) throw_failure(write_error(error, connection_.config()));
+  for (const View error : View(reply).documents("writeErrors"))
+    throw_failure(write_error(error, connection_.config()));
   return static_cast<std::size_t>(View(reply).number("n"));
 }
 

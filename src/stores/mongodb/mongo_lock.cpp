@@ -73,7 +73,8 @@ bool MongoStoreConnection::write_theirs(const Request& r, const Seen& seen, bool
   Document command;
   command.text("update", connection_.config().options.collection).array("updates", updates);
   const Document reply = connection_.run(std::move(command), Effect::writes, until);
-  for (const View error : View(reply).documents("writeErrors")) throw_failure(write_error(error, connection_.config()));
+  for (const View error : View(reply).documents("writeErrors"))
+    throw_failure(write_error(error, connection_.config()));
   return View(reply).number("n") > 0;
 }
 

@@ -118,7 +118,8 @@ ServerProbe probe_server(Connection& connection, Instant until) {
   ServerProbe probe = greet(connection, until);
   if (probe.old) throw_failure({Errc::refused, config.place + about_age});
   if (probe.secondary)
-    throw_failure({Errc::unavailable, config.place + " is not the primary; name the whole set with replicaSet="});
+    throw_failure(
+        {Errc::unavailable, config.place + " is not the primary; name the whole set with replicaSet="});
   look_at_collection(connection, probe, until);
   require_safe(probe, config);
   probe.purged = purged_token(connection, until);
@@ -133,9 +134,10 @@ void require_safe(const ServerProbe& probe, const StoreConfig& config) {
         {Errc::refused, config.place + " is a router: " + about_router +
                             "; name a replica set of its own (accept=mongodb.router uses it all the same)"});
   if (!probe.vanishing_index.empty() && !config.accepted().covers("mongodb.ttl-index"))
-    throw_failure({Errc::refused,
-           about(config) + "cannot be used: " + about_index(probe.vanishing_index) +
-               "; drop it, or name another collection (accept=mongodb.ttl-index uses it all the same)"});
+    throw_failure(
+        {Errc::refused,
+         about(config) + "cannot be used: " + about_index(probe.vanishing_index) +
+             "; drop it, or name another collection (accept=mongodb.ttl-index uses it all the same)"});
 }
 
 Traits traits_of(const ServerProbe& probe, const StoreConfig& config) {

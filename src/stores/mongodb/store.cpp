@@ -8,9 +8,9 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/url.h"
-#include "stores/mongodb/engine.h"
-#include "stores/mongodb/config.h"
 #include "stores/mongodb/admin.h"
+#include "stores/mongodb/config.h"
+#include "stores/mongodb/engine.h"
 #include "stores/mongodb/store_connection.h"
 #include "stores/mongodb/topics.h"
 
@@ -62,7 +62,8 @@ class MongoStore final : public Store {
   Result<std::shared_ptr<Store>> in(std::string_view table) override {
     const auto named = config_->options.collections.find(std::string(table));
     StoreConfig other = *config_;
-    other.options.collection = named == config_->options.collections.end() ? std::string(table) : named->second;
+    other.options.collection =
+        named == config_->options.collections.end() ? std::string(table) : named->second;
     if (Status s = check_collection(other.options.collection); !s) return std::move(s).error();
     other.client = random_hex(16);
     return std::shared_ptr<Store>(std::make_shared<MongoStore>(std::move(other)));
@@ -170,16 +171,17 @@ Result<std::shared_ptr<Store>> store(Options options) {
   if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
   if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");
-  StoreConfig config{.options = std::move(options),
-            .uri = uri,
-            .database = database,
-            .place = hosts_of(uri.get()),
-            .secrets = {},
-            .client = random_hex(16),
-            .local = all_local(uri.get()),
-            .tls = mongoc_uri_get_tls(uri.get()),
-            .verified = lax_option(uri.get()) == nullptr,
-            .logs_in = mongoc_uri_get_username(uri.get()) || mongoc_uri_get_auth_mechanism(uri.get())};
+  StoreConfig config{
+      .options = std::move(options),
+      .uri = uri,
+      .database = database,
+      .place = hosts_of(uri.get()),
+      .secrets = {},
+      .client = random_hex(16),
+      .local = all_local(uri.get()),
+      .tls = mongoc_uri_get_tls(uri.get()),
+      .verified = lax_option(uri.get()) == nullptr,
+      .logs_in = mongoc_uri_get_username(uri.get()) || mongoc_uri_get_auth_mechanism(uri.get())};
   config.plaintext_allowed = speaks_of_tls(uri.get()) || config.accepted().covers("mongodb.tls");
   if (const char* password = mongoc_uri_get_password(uri.get())) config.secrets.emplace_back(password);
   for (std::string& secret : secrets_in(config.options.uri)) config.secrets.push_back(std::move(secret));

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/random.h"
-#include "stores/mongodb/listener.h"
 #include "stores/mongodb/constants.h"
+#include "stores/mongodb/listener.h"
 #include "stores/mongodb/pipelines/acquire.json.h"
 #include "stores/mongodb/pipelines/release.json.h"
 #include "stores/mongodb/pipelines/renew.json.h"
@@ -104,7 +104,8 @@ Constants MongoStoreConnection::constants(const Request& r, const With& with, bo
   return all;
 }
 
-Status MongoStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+Status MongoStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies,
+                                   Instant until) {
   assert(requests.size() == replies.size());
   if (requests.empty()) return Status{};
   Call call{.requests = requests, .replies = replies, .until = until};
@@ -133,7 +134,8 @@ Status MongoStoreConnection::apply(std::span<const Request> requests, std::span<
 }
 
 // Every verb is idempotent, so what was not looked at is simply sent again.
-MongoStoreConnection::Settled MongoStoreConnection::settle(const Request& r, Instant until, std::optional<Micros> rival_until) {
+MongoStoreConnection::Settled MongoStoreConnection::settle(const Request& r, Instant until,
+                                                           std::optional<Micros> rival_until) {
   for (int again = 0; again < 4; ++again) {
     const With with{.bounds = bounds(until), .rival_until = rival_until};
     const Instant sent = BootClock::now();
@@ -147,9 +149,10 @@ MongoStoreConnection::Settled MongoStoreConnection::settle(const Request& r, Ins
     Reply reply = frees(r) ? judged_before(r, seen) : judged_after(r, connection_.config().client, seen);
     return {.reply = std::move(reply), .seen = std::move(seen)};
   }
-  throw_failure({Errc::unavailable, connection_.config().place +
-                                ": the server's clock jumped during each of several attempts; check its "
-                                "time synchronisation, then try again"});
+  throw_failure(
+      {Errc::unavailable, connection_.config().place +
+                              ": the server's clock jumped during each of several attempts; check its "
+                              "time synchronisation, then try again"});
 }
 
 Seen MongoStoreConnection::modify(const Request& r, const With& with, Instant until) {
@@ -168,8 +171,8 @@ Seen MongoStoreConnection::modify(const Request& r, const With& with, Instant un
   }
 }
 
-std::vector<bool> MongoStoreConnection::update(Call& call, const core::KeyBatch& key_batch, const Bounds& bounds,
-                                     std::int64_t mark) {
+std::vector<bool> MongoStoreConnection::update(Call& call, const core::KeyBatch& key_batch,
+                                               const Bounds& bounds, std::int64_t mark) {
   std::vector<Document> updates;
   for (const std::size_t i : key_batch) {
     const Request& r = call.requests[i];
@@ -194,7 +197,8 @@ std::vector<bool> MongoStoreConnection::update(Call& call, const core::KeyBatch&
       throw_failure(write_error(error, connection_.config()));
     }
     again[index] = is_collision(code);
-    if (is_about_document(code)) call.replies[key_batch[index]].error = write_error(error, connection_.config());
+    if (is_about_document(code))
+      call.replies[key_batch[index]].error = write_error(error, connection_.config());
   }
   return again;
 }
@@ -247,7 +251,8 @@ void MongoStoreConnection::apply_key_batch(Call& call, const core::KeyBatch& key
     Reply& reply = call.replies[key_batch[k]];
     learn(asked, seen[k]);
     if (reply.error) continue;
-    reply = frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.config().client, seen[k]);
+    reply =
+        frees(r) ? judged_by_mark(r, mark, seen[k]) : judged_after(r, connection_.config().client, seen[k]);
     // It may have come too late for the server's clock, also to prolong; one that left no token has.
     const bool unclear =
         r.verb == Verb::acquire && (seen[k].record.token == no_token || within.late(seen[k]));

@@ -6,13 +6,13 @@
 #pragma once
 #include <memory>
 
-#include "core/store_offset.h"
 #include "core/key_batches.h"
+#include "core/store_offset.h"
 #include "holdfast/store.h"
 #include "stores/mongodb/connection.h"
 #include "stores/mongodb/constants.h"
-#include "stores/mongodb/probe.h"
 #include "stores/mongodb/outcome.h"
+#include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
 
@@ -64,7 +64,8 @@ class MongoStoreConnection final : public StoreConnection {
   Reply settle_alone(Call& call, const Request& request);
   void settle_own(Call& call, std::size_t i);
   // What the server says of each update: those that have to be asked again one by one.
-  std::vector<bool> update(Call& call, const core::KeyBatch& key_batch, const Bounds& bounds, std::int64_t mark);
+  std::vector<bool> update(Call& call, const core::KeyBatch& key_batch, const Bounds& bounds,
+                           std::int64_t mark);
   std::vector<Seen> find(const Call& call, const core::KeyBatch& key_batch);
   Document find_some(const std::vector<std::string_view>& keys, Instant until);
 

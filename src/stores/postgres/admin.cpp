@@ -28,7 +28,7 @@ std::string named(std::string_view name) {
 }  // namespace
 
 Answer PostgresStoreAdmin::ask(Connection& connection, const std::string& sql, Parameters& parameters,
-                            Instant until) const {
+                               Instant until) const {
   Answer answer = connection.run(sql, parameters, until);
   if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
   return answer;
@@ -40,7 +40,7 @@ void PostgresStoreAdmin::tell(Connection& connection, const std::string& sql, In
 }
 
 void PostgresStoreAdmin::make(Connection& connection, const Tables& tables, const std::string& statement,
-                           Instant until) const {
+                              Instant until) const {
   Parameters none;
   const Answer answer = connection.run(statement, none, until);
   if (!answer.trouble()) return;
@@ -48,37 +48,40 @@ void PostgresStoreAdmin::make(Connection& connection, const Tables& tables, cons
   const std::string said = ": " + trouble.text + " (" + trouble.state + ")", locks = tables.quoted();
   if (trouble.state == "42501") {
     throw_failure({Errc::refused,
-           config_->name() +
-               ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
-               "SCHEMA \"" +
-               printable(tables.schema()) + "\", and has to own the table " + printable(locks) +
-               " where that is there already; or let the owner run what `init --dry-run` prints" + said});
+                   config_->name() +
+                       ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
+                       "SCHEMA \"" +
+                       printable(tables.schema()) + "\", and has to own the table " + printable(locks) +
+                       " where that is there already; or let the owner run what `init --dry-run` prints" +
+                       said});
   }
   if (trouble.state == "23505") {
     throw_failure({Errc::refused,
-           config_->name() + ": the table " + printable(locks) +
-               " has keys in more than one row, and a lock needs one; find them with: SELECT key, "
-               "count(*) FROM " +
-               printable(locks) +
-               " GROUP BY key HAVING count(*) > 1; and leave of each the row that is locked, or "
-               "has the largest sequence" +
-               said});
+                   config_->name() + ": the table " + printable(locks) +
+                       " has keys in more than one row, and a lock needs one; find them with: SELECT key, "
+                       "count(*) FROM " +
+                       printable(locks) +
+                       " GROUP BY key HAVING count(*) > 1; and leave of each the row that is locked, or "
+                       "has the largest sequence" +
+                       said});
   }
   throw_failure(statement_error(trouble, config_->name()));
 }
 
 std::vector<std::string> PostgresStoreAdmin::missing(const ServerProbe& probe) const {
   for (const std::string& wrong : {probe.wrong, probe.wrong_jobs}) {
-    if (!wrong.empty()) throw_failure({Errc::refused, config_->name() + ": " + wrong + "; nothing was changed"});
+    if (!wrong.empty())
+      throw_failure({Errc::refused, config_->name() + ": " + wrong + "; nothing was changed"});
   }
   if (!probe.schema) {
     const std::string& schema = probe.tables.schema();
-    throw_failure({Errc::refused, config_->name() +
-                              (schema.empty() ? ": no schema of the search path is there"
-                                              : ": there is no schema \"" + printable(schema) + "\"") +
-                              " in the database \"" + printable(probe.database) +
-                              "\", and init makes none: CREATE SCHEMA" +
-                              (schema.empty() ? "" : " \"" + printable(schema) + "\"") + " first"});
+    throw_failure(
+        {Errc::refused, config_->name() +
+                            (schema.empty() ? ": no schema of the search path is there"
+                                            : ": there is no schema \"" + printable(schema) + "\"") +
+                            " in the database \"" + printable(probe.database) +
+                            "\", and init makes none: CREATE SCHEMA" +
+                            (schema.empty() ? "" : " \"" + printable(schema) + "\"") + " first"});
   }
   std::vector<std::string> statements;
   const auto add = [&](std::string_view name) { statements.push_back(probe.tables.expand(named(name))); };
@@ -105,7 +108,8 @@ Result<std::vector<std::string>> PostgresStoreAdmin::plan(Instant until) {
 Result<std::vector<std::string>> PostgresStoreAdmin::init(Instant until) {
   try {
     Connection connection(config_->settings, until);
-    if (std::vector<std::string> none = missing(probe_server(connection, config_->tables, until)); none.empty())
+    if (std::vector<std::string> none = missing(probe_server(connection, config_->tables, until));
+        none.empty())
       return none;
     tell(connection, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until);
     // Whoever comes second waits here, and then finds everything made.

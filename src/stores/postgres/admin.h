@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "holdfast/store.h"
+#include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"
 #include "stores/postgres/probe.h"
-#include "stores/postgres/config.h"
 
 namespace holdfast::postgres {
 

@@ -39,7 +39,8 @@ Millis PostgresStoreConnection::place_of(const Request& r) const {
   return asked == unplaced_.end() ? Millis::zero() : asked->second;
 }
 
-PostgresStoreConnection::Settled PostgresStoreConnection::send_key_batch(Call& call, Indices& key_batch, Millis patience, Locked) {
+PostgresStoreConnection::Settled PostgresStoreConnection::send_key_batch(Call& call, Indices& key_batch,
+                                                                         Millis patience, Locked) {
   parameters_.clear();
   const auto each = [&](auto value) {
     for (const std::size_t i : key_batch) parameters_.add(value(call.requests[i]));

@@ -82,8 +82,9 @@ void Connection::connect(Instant until) {
   while (next != PGRES_POLLING_OK) {
     if (next == PGRES_POLLING_FAILED) throw_failure(not_let_in(in_tls));
     if (!await(PQsocket(connection_.get()), next == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
-      throw_failure({Errc::unavailable,
-             settings_.name() + " did not let us in before the time was over; is it a PostgreSQL server?"});
+      throw_failure(
+          {Errc::unavailable,
+           settings_.name() + " did not let us in before the time was over; is it a PostgreSQL server?"});
     in_tls = PQstatus(connection_.get()) == CONNECTION_SSL_STARTUP;
     next = PQconnectPoll(connection_.get());
   }
@@ -122,7 +123,7 @@ void Connection::lost(Errc code) const {
   const std::string what =
       code == Errc::in_doubt ? " was lost before it answered: " : " was lost before anything was sent: ";
   throw_failure({code, "the connection to " + settings_.name() + what +
-                   settings_.shown(PQerrorMessage(connection_.get()))});
+                           settings_.shown(PQerrorMessage(connection_.get()))});
 }
 
 void Connection::hear(void* self, const PGresult* notice) {
@@ -151,7 +152,8 @@ void Connection::require_idle() {
   if (PQconsumeInput(connection_.get()) != 1) lost(Errc::unavailable);
   (void)PQisBusy(connection_.get());  // reads what came
   if (dismissed_)
-    throw_failure({Errc::unavailable, settings_.name() + " has ended the connection before anything was sent"});
+    throw_failure(
+        {Errc::unavailable, settings_.name() + " has ended the connection before anything was sent"});
   warned_ = false;
 }
 
@@ -161,7 +163,8 @@ void Connection::flush(Instant until) {
     if (left == 0) return;
     if (left < 0) return;  // the answer, or its absence, tells
     if (!await(fd(), POLLIN | POLLOUT, until))
-      throw_failure({Errc::in_doubt, settings_.name() + " did not take the whole request before the time was over"});
+      throw_failure(
+          {Errc::in_doubt, settings_.name() + " did not take the whole request before the time was over"});
     if (PQconsumeInput(connection_.get()) != 1) return;
   }
 }
@@ -187,10 +190,11 @@ std::optional<Trouble> Connection::trouble_in(const PGresult* result) const {
 // What was answered is what has happened.
 void Connection::require_true(const std::optional<Trouble>& trouble) {
   if (trouble && PQstatus(connection_.get()) != CONNECTION_OK)
-    throw_failure({Errc::in_doubt,
-           "the connection to " + settings_.name() + " was lost before it answered: " + trouble->text});
+    throw_failure({Errc::in_doubt, "the connection to " + settings_.name() +
+                                       " was lost before it answered: " + trouble->text});
   if (!trouble && warned_)
-    throw_failure({Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
+    throw_failure(
+        {Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
 }
 
 Answer Connection::finish(bool sent, Instant until) {

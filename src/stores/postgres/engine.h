@@ -10,10 +10,10 @@
 
 #include "core/store_offset.h"
 #include "holdfast/job_engine.h"
-#include "stores/postgres/connection.h"
-#include "stores/postgres/probe.h"
-#include "stores/postgres/job_statements.h"
 #include "stores/postgres/config.h"
+#include "stores/postgres/connection.h"
+#include "stores/postgres/job_statements.h"
+#include "stores/postgres/probe.h"
 
 namespace holdfast::postgres {
 

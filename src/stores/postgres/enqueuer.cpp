@@ -13,7 +13,8 @@ constexpr const char* their_connection = "the caller's connection to PostgreSQL"
 class CallersTransaction final : public Enqueuer {
  public:
   CallersTransaction(PGconn* connection, const std::string& table) : connection_(connection) {
-    if (connection == nullptr) throw_failure({Errc::invalid, "there is no connection to enqueue on: it is null"});
+    if (connection == nullptr)
+      throw_failure({Errc::invalid, "there is no connection to enqueue on: it is null"});
     require_ours();
     table_ = table;
     const Tables tables = Tables::named(table).value();
@@ -30,7 +31,7 @@ class CallersTransaction final : public Enqueuer {
     if (found.trouble()) throw_failure(statement_error(*found.trouble(), their_connection));
     if (found.rows() == 0)
       throw_failure({Errc::unprepared, "there is no table \"" + table + "\" where " + their_connection +
-                                   " leads; make it with: holdfast --store … init"});
+                                           " leads; make it with: holdfast --store … init"});
     longest_key_ = limit_in(found.text(0, 1));
     sql_ = enqueue_text(tables.in_schema(found.text(0, 0)));
   }
@@ -59,20 +60,22 @@ class CallersTransaction final : public Enqueuer {
                               "one, or PQsetnonblocking(connection, 0) before"});
     if (PQpipelineStatus != nullptr && PQpipelineStatus(connection_) != PQ_PIPELINE_OFF)
       throw_failure({Errc::invalid, std::string(their_connection) +
-                                " is in pipeline mode, and enqueueing waits for an answer: "
-                                "PQexitPipelineMode(connection) before"});
+                                        " is in pipeline mode, and enqueueing waits for an answer: "
+                                        "PQexitPipelineMode(connection) before"});
     switch (PQtransactionStatus(connection_)) {
       case PQTRANS_IDLE:
       case PQTRANS_INTRANS: return;
       case PQTRANS_ACTIVE:
         throw_failure({Errc::invalid, std::string(their_connection) +
-                                  " is in the middle of a statement: take all of its results "
-                                  "(PQgetResult) before"});
+                                          " is in the middle of a statement: take all of its results "
+                                          "(PQgetResult) before"});
       case PQTRANS_INERROR:
-        throw_failure({Errc::invalid, std::string(their_connection) +
-                                  " is in a transaction that has failed: nothing can be enqueued in it any "
-                                  "more; ROLLBACK"});
-      case PQTRANS_UNKNOWN: throw_failure({Errc::unavailable, std::string(their_connection) + " is not open"});
+        throw_failure(
+            {Errc::invalid, std::string(their_connection) +
+                                " is in a transaction that has failed: nothing can be enqueued in it any "
+                                "more; ROLLBACK"});
+      case PQTRANS_UNKNOWN:
+        throw_failure({Errc::unavailable, std::string(their_connection) + " is not open"});
     }
   }
 
@@ -104,18 +107,19 @@ class CallersTransaction final : public Enqueuer {
       if (const auto& trouble = answer.trouble()) {
         if (trouble->state == "55P03") throw_failure(contended(their_connection, *trouble));
         if (trouble->state == "40001" && PQtransactionStatus(connection_) != PQTRANS_IDLE)
-          throw_failure({Errc::unavailable,
-                 std::string(their_connection) +
-                     ": its transaction is REPEATABLE READ or SERIALIZABLE, and somebody else was faster: "
-                     "nothing was enqueued; ROLLBACK, and try the whole "
-                     "transaction again: " +
-                     trouble->text + " (40001)"});
+          throw_failure(
+              {Errc::unavailable,
+               std::string(their_connection) +
+                   ": its transaction is REPEATABLE READ or SERIALIZABLE, and somebody else was faster: "
+                   "nothing was enqueued; ROLLBACK, and try the whole "
+                   "transaction again: " +
+                   trouble->text + " (40001)"});
         throw_failure(statement_error(*trouble, their_connection));
       }
       if (auto reply = talk.hear(answer)) return *std::move(reply);
       if (BootClock::now() >= until)
         throw_failure({Errc::unavailable,
-               "the time was over before " + std::string(their_connection) + " was answered"});
+                       "the time was over before " + std::string(their_connection) + " was answered"});
     }
   }
 

@@ -116,8 +116,8 @@ Error contended(const std::string& where, const Trouble& trouble) {
 void require_fit(std::string_view text, std::size_t longest, const char* column, const std::string& table) {
   if (longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest) return;
   throw_failure({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
-                            " letters that the column \"" + column + "\" of the table \"" + table +
-                            "\" takes; give a shorter one, or make the column wider"});
+                                    " letters that the column \"" + column + "\" of the table \"" + table +
+                                    "\" takes; give a shorter one, or make the column wider"});
 }
 
 void require_key_fits(const NewJob& job, std::size_t longest, const std::string& table) {

@@ -2,6 +2,7 @@
 #include "stores/postgres/job_statements.h"
 
 #include "core/job_rule.h"
+#include "stores/postgres/compose.h"
 #include "stores/postgres/sql/job_change.sql.h"
 #include "stores/postgres/sql/job_claim.sql.h"
 #include "stores/postgres/sql/job_enqueue.sql.h"
@@ -24,7 +25,6 @@
 #include "stores/postgres/sql/job_untouched.sql.h"
 #include "stores/postgres/sql/release_rule.sql.h"
 #include "stores/postgres/statements.h"
-#include "stores/postgres/compose.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -80,17 +80,17 @@ std::string claim_text(bool careful) {
 std::string hold_next_text() {
   Parts parts = claim_parts(part(job_pick_sql), "$4::boolean");
   return compose(job_hold_sql,
-               with(std::move(parts), {{"void_after", "$2::bigint"},
-                                       {"patience", "$3::bigint"},
-                                       {"release", part(release_rule_sql)},
-                                       {"key", "p.lock"},
-                                       {"holder", "p.holder"},
-                                       {"token", "p.token"},
-                                       {"from", "FROM picked AS p"},
-                                       {"if",
-                                        "p.state = 'running' AND p.lock <> '' AND (SELECT count(*) "
-                                        "FROM held) IS NOT NULL AND (NOT {skip} OR p.lock IN (SELECT "
-                                        "u.lock FROM untouched AS u))"}}));
+                 with(std::move(parts), {{"void_after", "$2::bigint"},
+                                         {"patience", "$3::bigint"},
+                                         {"release", part(release_rule_sql)},
+                                         {"key", "p.lock"},
+                                         {"holder", "p.holder"},
+                                         {"token", "p.token"},
+                                         {"from", "FROM picked AS p"},
+                                         {"if",
+                                          "p.state = 'running' AND p.lock <> '' AND (SELECT count(*) "
+                                          "FROM held) IS NOT NULL AND (NOT {skip} OR p.lock IN (SELECT "
+                                          "u.lock FROM untouched AS u))"}}));
 }
 
 // $1 id  $2 void after  $3 patience.  Nothing is given back: whoever works under the lock still does.
@@ -98,27 +98,28 @@ std::string hold_one_text() {
   const std::string picked = one_picked("$1::bigint", " AND (SELECT c.in_time FROM clock AS c) FOR UPDATE");
   Parts parts = claim_parts(picked, "false");
   return compose(job_hold_sql,
-               with(std::move(parts), {{"void_after", "$2::bigint"},
-                                       {"patience", "$3::bigint"},
-                                       {"release", "SELECT h.key FROM held AS h WHERE false"}}));
+                 with(std::move(parts), {{"void_after", "$2::bigint"},
+                                         {"patience", "$3::bigint"},
+                                         {"release", "SELECT h.key FROM held AS h WHERE false"}}));
 }
 
 std::string finish_text() {
   return compose(job_finish_sql, {{"release", part(release_rule_sql)},
-                                {"key", "$7::text"},
-                                {"holder", "$2::text"},
-                                {"token", "$8::bigint"},
-                                {"from", ""},
-                                {"if", "$7::text <> '' AND (SELECT count(*) FROM mine) IS NOT NULL"}});
+                                  {"key", "$7::text"},
+                                  {"holder", "$2::text"},
+                                  {"token", "$8::bigint"},
+                                  {"from", ""},
+                                  {"if", "$7::text <> '' AND (SELECT count(*) FROM mine) IS NOT NULL"}});
 }
 
 std::string change_text() {
-  return compose(job_change_sql,
-               with(unpark("(SELECT m.key FROM mine AS m)",
-                           // Who would free the lock may never come; the next one looks for itself.
-                           "EXISTS (SELECT FROM mine AS m WHERE (m.parked OR m.state = 'running') AND m.fits "
-                           "AND m.id <> w.id)"),
-                    {{"row", part(job_row_sql)}}));
+  return compose(
+      job_change_sql,
+      with(unpark("(SELECT m.key FROM mine AS m)",
+                  // Who would free the lock may never come; the next one looks for itself.
+                  "EXISTS (SELECT FROM mine AS m WHERE (m.parked OR m.state = 'running') AND m.fits "
+                  "AND m.id <> w.id)"),
+           {{"row", part(job_row_sql)}}));
 }
 
 constexpr const char* any_key = "($2::text IS NULL OR j.key = $2::text)";
@@ -136,11 +137,11 @@ std::string unpark_text() {
 std::string enqueue_text(const Tables& tables) {
   return tables.expand(
       compose(job_enqueue_sql,
-            with(unpark("$8::text",
-                        "EXISTS (SELECT FROM enqueued AS e JOIN clock AS c ON e.run_at > c.now WHERE "
-                        "e.replaced) AND w.id <> (SELECT e.id FROM enqueued AS e)"),
-                 {{"replaces", "($12::text = 'replace' AND j.state = 'queued')"},
-                  {"put_off", "excluded.run_at > (SELECT c.now FROM clock AS c)"}})));
+              with(unpark("$8::text",
+                          "EXISTS (SELECT FROM enqueued AS e JOIN clock AS c ON e.run_at > c.now WHERE "
+                          "e.replaced) AND w.id <> (SELECT e.id FROM enqueued AS e)"),
+                   {{"replaces", "($12::text = 'replace' AND j.state = 'queued')"},
+                    {"put_off", "excluded.run_at > (SELECT c.now FROM clock AS c)"}})));
 }
 
 JobStatements::JobStatements(const Tables& t)

@@ -6,8 +6,8 @@
 
 #include "base/fd.h"
 #include "holdfast/store.h"
-#include "stores/postgres/connection.h"
 #include "stores/postgres/config.h"
+#include "stores/postgres/connection.h"
 
 namespace holdfast::postgres {
 

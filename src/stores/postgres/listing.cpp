@@ -2,8 +2,8 @@
 // What the store tells people: its rows, and what it thinks of the server.
 #include "core/grade.h"
 #include "core/row.h"
-#include "stores/postgres/listener.h"
 #include "stores/postgres/findings.h"
+#include "stores/postgres/listener.h"
 #include "stores/postgres/sql/examine.sql.h"
 #include "stores/postgres/sql/held.sql.h"
 #include "stores/postgres/sql/history.sql.h"
@@ -22,10 +22,8 @@ Micros moment(const Answer& a, int row, int column) { return a.moment(row, colum
 
 void take_leases(const Answer& a, Page& page) {
   for (int i = 0; i < a.rows(); ++i) {
-    const Row row{.token = a.number(i, 2),
-                  .owner = a.text(i, 1),
-                  .end = a.moment(i, 3),
-                  .now = Micros(a.number(i, 8))};
+    const Row row{
+        .token = a.number(i, 2), .owner = a.text(i, 1), .end = a.moment(i, 3), .now = Micros(a.number(i, 8))};
     Reply reply;
     answer(reply, Verdict::busy, row);
     page.leases.push_back({.key = std::string(a.text(i, 0)),

@@ -53,8 +53,9 @@ void look_beside_it(const Tables& tables, std::span<const char* const> words, co
 // Leases, and so jobs, are written down.
 void require_writable(const ServerProbe& probe, const std::string& where) {
   if (!probe.standby && !probe.read_only) return;
-  throw_failure({Errc::refused, where + (probe.standby ? " is a standby" : " is read-only for this user") +
-                            "; leases have to be written down: give the primary, or a user that may write"});
+  throw_failure(
+      {Errc::refused, where + (probe.standby ? " is a standby" : " is read-only for this user") +
+                          "; leases have to be written down: give the primary, or a user that may write"});
 }
 
 }  // namespace
@@ -75,13 +76,13 @@ ServerProbe probe_server(Connection& connection, const Tables& tables, Instant u
     throw_failure(std::move(error));
   }
   ServerProbe probe{.tables = tables.in_schema(answer.text(0, 5)),
-              .pooled = answer.number(0, 0) != connection.backend(),
-              .standby = answer.flag(0, 2),
-              .read_only = answer.flag(0, 3),
-              .database = std::string(answer.text(0, 4)),
-              .now = Micros(answer.number(0, 1)),
-              .asked = asked,
-              .answered = BootClock::now()};
+                    .pooled = answer.number(0, 0) != connection.backend(),
+                    .standby = answer.flag(0, 2),
+                    .read_only = answer.flag(0, 3),
+                    .database = std::string(answer.text(0, 4)),
+                    .now = Micros(answer.number(0, 1)),
+                    .asked = asked,
+                    .answered = BootClock::now()};
   probe.table = !answer.is_null(0, 6);
   probe.schema = answer.flag(0, 11);
   const ColumnsByTable columns = columns_in(answer.text(0, 10));
@@ -104,17 +105,17 @@ void require_complete(const ServerProbe& probe, const std::string& where) {
                                : "what we keep beside the table " + table + " is missing (" +
                                      probe.tables.beside(probe.missing.front()) + ")";
   throw_failure({Errc::unprepared, what + " in the database \"" + printable(probe.database) +
-                               "\"; make it with: holdfast --store " + where + " init"});
+                                       "\"; make it with: holdfast --store " + where + " init"});
 }
 
 void require_jobs(const ServerProbe& probe, const std::string& where) {
   require_complete(probe, where);
   if (!probe.wrong_jobs.empty()) throw_failure({Errc::refused, where + ": " + probe.wrong_jobs});
   if (probe.missing_jobs.empty()) return;
-  throw_failure({Errc::unprepared, "what jobs need beside the table \"" + probe.tables.name() + "\" is missing (" +
-                               probe.tables.beside(probe.missing_jobs.front()) + ") in the database \"" +
-                               printable(probe.database) + "\"; make it with: holdfast --store " + where +
-                               " init"});
+  throw_failure({Errc::unprepared, "what jobs need beside the table \"" + probe.tables.name() +
+                                       "\" is missing (" + probe.tables.beside(probe.missing_jobs.front()) +
+                                       ") in the database \"" + printable(probe.database) +
+                                       "\"; make it with: holdfast --store " + where + " init"});
 }
 
 }  // namespace holdfast::postgres

@@ -43,7 +43,9 @@ void PostgresStoreConnection::learn(Instant sent, const Answer& answer, int colu
   if (answer.rows() > 0) offset_.learn(sent, BootClock::now(), Micros(answer.number(0, column)));
 }
 
-std::int64_t PostgresStoreConnection::void_after(Instant until) const { return offset_.at_least(until).count(); }
+std::int64_t PostgresStoreConnection::void_after(Instant until) const {
+  return offset_.at_least(until).count();
+}
 
 PostgresStoreConnection::Settled PostgresStoreConnection::settle(Call& call, std::size_t i, Millis patience) {
   const Request& r = call.requests[i];
@@ -77,8 +79,8 @@ Parameters& PostgresStoreConnection::ask_about(const Request& r) {
                                  : parameters_.number(static_cast<std::int64_t>(to_number(r.token)));
 }
 
-PostgresStoreConnection::Settled PostgresStoreConnection::settle_acquire(const Request& r, Reply& reply, Instant until,
-                                                     Millis patience) {
+PostgresStoreConnection::Settled PostgresStoreConnection::settle_acquire(const Request& r, Reply& reply,
+                                                                         Instant until, Millis patience) {
   const auto ask = [&](const Statement& statement, std::uint8_t& times) {
     ask_about(r).number(length_of(r.ttl)).number(void_after(until)).number(patience.count());
     if (&statement == &statements_.acquire) parameters_.text(config_->client);
@@ -109,8 +111,9 @@ PostgresStoreConnection::Settled PostgresStoreConnection::settle_acquire(const R
 }
 
 // What only the holder can do: a row, or it is lost.
-PostgresStoreConnection::Settled PostgresStoreConnection::settle_own(const Request& r, Reply& reply, const Answer& a,
-                                                 Instant until, Millis patience) {
+PostgresStoreConnection::Settled PostgresStoreConnection::settle_own(const Request& r, Reply& reply,
+                                                                     const Answer& a, Instant until,
+                                                                     Millis patience) {
   if (const Settled settled = check(a); settled != Settled::yes) return settled;
   if (a.rows() == 0) {
     const Answer seen = look(r, until);
@@ -129,7 +132,8 @@ PostgresStoreConnection::Settled PostgresStoreConnection::settle_own(const Reque
   return Settled::yes;
 }
 
-PostgresStoreConnection::Settled PostgresStoreConnection::make_sure(const Request& r, Instant until, Millis patience) {
+PostgresStoreConnection::Settled PostgresStoreConnection::make_sure(const Request& r, Instant until,
+                                                                    Millis patience) {
   parameters_.clear();
   parameters_.text(r.key.text).number(patience.count());
   const Answer a = connection_->run(statements_.absent, uses_.absent, parameters_, until);

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "stores/postgres/compose.h"
 #include "stores/postgres/sql/absent.sql.h"
 #include "stores/postgres/sql/acquire.sql.h"
 #include "stores/postgres/sql/again.sql.h"
@@ -11,7 +12,6 @@
 #include "stores/postgres/sql/release.sql.h"
 #include "stores/postgres/sql/release_rule.sql.h"
 #include "stores/postgres/sql/renew.sql.h"
-#include "stores/postgres/compose.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -20,13 +20,13 @@ std::string apply_text() { return compose(apply_sql, lease_rule("$9::text", "$10
 
 std::string release_text() {
   return compose(release_sql, {{"release", part(release_rule_sql)},
-                             {"key", "$1::text"},
-                             {"holder", "$2::text"},
-                             {"token", "$3::bigint"},
-                             {"from", ""},
-                             {"if",
-                              "set_config('lock_timeout', $4::bigint::text, true) IS NOT NULL AND l.xmin = "
-                              "(SELECT s.xmin FROM {locks} AS s WHERE s.key::text = $1::text)"}});
+                               {"key", "$1::text"},
+                               {"holder", "$2::text"},
+                               {"token", "$3::bigint"},
+                               {"from", ""},
+                               {"if",
+                                "set_config('lock_timeout', $4::bigint::text, true) IS NOT NULL AND l.xmin = "
+                                "(SELECT s.xmin FROM {locks} AS s WHERE s.key::text = $1::text)"}});
 }
 
 }  // namespace

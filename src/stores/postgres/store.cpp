@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
 #include "holdfast/postgres.h"
+#include "stores/postgres/admin.h"
+#include "stores/postgres/config.h"
 #include "stores/postgres/engine.h"
 #include "stores/postgres/open_url.h"
-#include "stores/postgres/config.h"
-#include "stores/postgres/admin.h"
 #include "stores/postgres/store_connection.h"
 #include "stores/postgres/topics.h"
 

@@ -14,9 +14,9 @@
 #include "core/store_offset.h"
 #include "holdfast/store.h"
 #include "rows/row_store.h"
+#include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"
 #include "stores/postgres/probe.h"
-#include "stores/postgres/config.h"
 #include "stores/postgres/statements.h"
 
 namespace holdfast::postgres {

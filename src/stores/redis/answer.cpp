@@ -9,7 +9,8 @@ namespace holdfast::redis {
 namespace {
 
 [[noreturn]] void odd(const char* what) {
-  throw_failure({Errc::in_doubt, std::string("the server gave an answer that was not understood: not ") + what});
+  throw_failure(
+      {Errc::in_doubt, std::string("the server gave an answer that was not understood: not ") + what});
 }
 
 }  // namespace

@@ -111,7 +111,8 @@ void ask_rights(Wire& wire, const std::vector<Asked>& all, const StoreConfig& co
 
 bool is_forbidden(const Value& answer) { return answer.is_error() && answer.text().starts_with("NOPERM"); }
 
-void read_rights(const Value& answer, const std::vector<Asked>& all, const StoreConfig& config, Facts& facts) {
+void read_rights(const Value& answer, const std::vector<Asked>& all, const StoreConfig& config,
+                 Facts& facts) {
   if (is_forbidden(answer)) {
     facts.lacks.emplace_back("eval");
     return;
@@ -138,7 +139,8 @@ void read_setting(const Value& answer, const std::string& name, Facts& facts) {
   if (name == "bind") facts.bind = value;
 }
 
-void meet_others(const std::shared_ptr<const StoreConfig>& config, Instant enough, Instant until, Facts& facts) {
+void meet_others(const std::shared_ptr<const StoreConfig>& config, Instant enough, Instant until,
+                 Facts& facts) {
   try {
     for (int i = 0; i < connections && BootClock::now() < enough; ++i) {
       Wire another(config, until, false);
@@ -184,7 +186,8 @@ void count_others(Wire& wire, const Value& keys, const StoreConfig& config, Inst
 }
 
 // Who may not look counts none.  A server has far more keys of others than leases: a part of them will do.
-void look_for_others(const std::shared_ptr<const StoreConfig>& config, Instant enough, Instant until, Facts& facts) {
+void look_for_others(const std::shared_ptr<const StoreConfig>& config, Instant enough, Instant until,
+                     Facts& facts) {
   if (config->options.layout != Layout::own) return;
   try {
     Wire wire(config, until, true);
@@ -215,7 +218,8 @@ void try_the_door(const StoreConfig& config, Instant until, Facts& facts) {
   nobody.user.clear();
   nobody.password.clear();
   try {
-    Wire stranger(std::make_shared<const StoreConfig>(std::move(nobody), config.tls, config.client), until, false);
+    Wire stranger(std::make_shared<const StoreConfig>(std::move(nobody), config.tls, config.client), until,
+                  false);
     stranger.command(1).word("PING");
     stranger.send(until);
     stranger.check_welcome(until);

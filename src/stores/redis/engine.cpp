@@ -97,9 +97,10 @@ Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::f
     const bool late = answer->size() == 2 && (*answer)[1].text() == "late";
     if (!late) return answer;  // else the server's clock was not where we thought; by now we know better
   }
-  throw_failure({Errc::unavailable,
-         "the server's clock jumped during each of several attempts; check its time synchronisation, then "
-         "try again"});
+  throw_failure(
+      {Errc::unavailable,
+       "the server's clock jumped during each of several attempts; check its time synchronisation, then "
+       "try again"});
 }
 
 Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "holdfast/rows.h"
-#include "stores/redis/server_info.h"
 #include "stores/redis/config.h"
+#include "stores/redis/server_info.h"
 
 namespace holdfast::redis {
 

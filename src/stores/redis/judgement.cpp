@@ -61,8 +61,8 @@ void judge_others(const Facts& facts, const StoreConfig& config, std::vector<Fin
                        (facts.others == 1 ? " key looks" : " keys look") +
                        " like no lease (no expiry, no owner of ours), as \"" + printable(facts.other) +
                        "\": a lease of such a name is refused",
-                   std::string("keep leases apart with ") + (config.options.prefix.empty() ? "a" : "another") +
-                       " prefix= in the URL"});
+                   std::string("keep leases apart with ") +
+                       (config.options.prefix.empty() ? "a" : "another") + " prefix= in the URL"});
 }
 
 bool always(const ServerInfo& info, const Facts& facts) {

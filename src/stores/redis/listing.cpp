@@ -77,7 +77,8 @@ Result<Page> RedisStoreConnection::list(const Query& query, Instant until) {
 
 void RedisStoreConnection::list_leases(const Query& query, Page& page, Instant until) {
   const Naming& naming = link_.config().naming;
-  if (query.exact && naming.reserved(query.prefix)) throw_failure(no_lease(query.prefix, "name", link_.config()));
+  if (query.exact && naming.reserved(query.prefix))
+    throw_failure(no_lease(query.prefix, "name", link_.config()));
   const bool all = query.free || query.exact;
   for_each_page(link_, query, until, [&](const std::vector<std::string>& keys) {
     const auto add = [&](Command& command) {
@@ -96,7 +97,8 @@ void RedisStoreConnection::list_leases(const Query& query, Page& page, Instant u
       const Value row = (*rows)[i];
       if (row.size() == 0) continue;
       // Whoever asks for this one key must not take it for a lease, nor wait for its end.
-      if (query.exact && !row[7].text().empty()) throw_failure(no_lease(keys[i], row[7].text(), link_.config()));
+      if (query.exact && !row[7].text().empty())
+        throw_failure(no_lease(keys[i], row[7].text(), link_.config()));
       LeaseRow lease = lease_row(keys[i], row);
       // Places that have run out may be all that there is in a queue.
       if (all || !lease.owner.empty() || lease.waiting > 0) page.leases.push_back(std::move(lease));
@@ -122,7 +124,8 @@ void RedisStoreConnection::list_places(const Query& query, Page& page, Instant u
     if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
     for (std::size_t i = 0; i + 3 < rows->size(); i += 4) {
       const auto key = static_cast<std::size_t>((*rows)[i].number());
-      if (key >= keys.size()) throw_failure({Errc::unavailable, "the server gave an answer that was not understood"});
+      if (key >= keys.size())
+        throw_failure({Errc::unavailable, "the server gave an answer that was not understood"});
       page.places.push_back({.key = keys[key],
                              .client = std::string((*rows)[i + 1].text()),
                              .owner = std::string((*rows)[i + 2].text()),

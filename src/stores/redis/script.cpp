@@ -7,6 +7,8 @@
 #include "stores/redis/lua/basics.lua.h"
 #include "stores/redis/lua/batch.lua.h"
 #include "stores/redis/lua/begin.lua.h"
+#include "stores/redis/lua/error_reply.lua.h"
+#include "stores/redis/lua/fast_path.lua.h"
 #include "stores/redis/lua/job.lua.h"
 #include "stores/redis/lua/job_change.lua.h"
 #include "stores/redis/lua/job_claim.lua.h"
@@ -23,8 +25,6 @@
 #include "stores/redis/lua/places.lua.h"
 #include "stores/redis/lua/purge.lua.h"
 #include "stores/redis/lua/rule.lua.h"
-#include "stores/redis/lua/fast_path.lua.h"
-#include "stores/redis/lua/error_reply.lua.h"
 #include "stores/redis/openssl.h"
 
 namespace holdfast::redis {
@@ -57,19 +57,20 @@ Scripts made_for(std::string_view lease, std::string_view swift) {
   const auto job = [&](std::string_view what) {
     return Script({begin_lua, basics_lua, lease, rule_lua, job_lua, what, error_reply_lua});
   };
-  return {.apply = Script({begin_lua, batch_lua, swift, basics_lua, lease, rule_lua, apply_lua, error_reply_lua}),
-          .leases = Script({begin_lua, basics_lua, lease, leases_lua}),
-          .others = Script({begin_lua, basics_lua, lease, others_lua}),
-          .places = Script({places_lua}),
-          .purge = Script({begin_lua, basics_lua, lease, purge_lua}),
-          .job_enqueue = job(job_enqueue_lua),
-          .job_claim = job(job_claim_lua),
-          .job_renew = job(job_renew_lua),
-          .job_finish = job(job_finish_lua),
-          .job_list = job(job_list_lua),
-          .job_change = job(job_change_lua),
-          .job_tick = job(job_tick_lua),
-          .job_purge = job(job_purge_lua)};
+  return {
+      .apply = Script({begin_lua, batch_lua, swift, basics_lua, lease, rule_lua, apply_lua, error_reply_lua}),
+      .leases = Script({begin_lua, basics_lua, lease, leases_lua}),
+      .others = Script({begin_lua, basics_lua, lease, others_lua}),
+      .places = Script({places_lua}),
+      .purge = Script({begin_lua, basics_lua, lease, purge_lua}),
+      .job_enqueue = job(job_enqueue_lua),
+      .job_claim = job(job_claim_lua),
+      .job_renew = job(job_renew_lua),
+      .job_finish = job(job_finish_lua),
+      .job_list = job(job_list_lua),
+      .job_change = job(job_change_lua),
+      .job_tick = job(job_tick_lua),
+      .job_purge = job(job_purge_lua)};
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // server.h - whether leases can be trusted to a server.
 #pragma once
 #include "holdfast/store.h"
-#include "stores/redis/server_info.h"
 #include "stores/redis/config.h"
+#include "stores/redis/server_info.h"
 
 namespace holdfast::redis {
 

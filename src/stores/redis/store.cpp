@@ -5,10 +5,10 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "stores/redis/admin.h"
 #include "stores/redis/engine.h"
 #include "stores/redis/libhiredis.h"
 #include "stores/redis/openssl.h"
-#include "stores/redis/admin.h"
 #include "stores/redis/store_connection.h"
 #include "stores/redis/topics.h"
 

@@ -6,9 +6,9 @@
 #include <system_error>
 
 #include "base/text.h"
-#include "stores/redis/listener.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/keys.h"
+#include "stores/redis/listener.h"
 #include "stores/redis/script.h"
 
 namespace holdfast::redis {
@@ -60,7 +60,8 @@ struct Line {
   std::int64_t number() {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    if (error != std::errc{} || end == rest.data() + rest.size() || *end != ' ') throw_failure(not_understood());
+    if (error != std::errc{} || end == rest.data() + rest.size() || *end != ' ')
+      throw_failure(not_understood());
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
     return value;
   }
@@ -69,7 +70,8 @@ struct Line {
 
 }  // namespace
 
-Status RedisStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+Status RedisStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies,
+                                   Instant until) {
   assert(requests.size() == replies.size());
   bool applied = false;  // some of it
   try {
@@ -88,8 +90,8 @@ Status RedisStoreConnection::apply(std::span<const Request> requests, std::span<
   }
 }
 
-void RedisStoreConnection::apply_some(std::span<const Request> requests, std::span<Reply> replies, Instant until,
-                            bool& applied) {
+void RedisStoreConnection::apply_some(std::span<const Request> requests, std::span<Reply> replies,
+                                      Instant until, bool& applied) {
   Numbers late;
   try {
     late = ask(requests, replies, nullptr, until);
@@ -111,16 +113,18 @@ void RedisStoreConnection::apply_some(std::span<const Request> requests, std::sp
     late = ask(requests, replies, &late, until);
   }
   if (!late.empty())
-    throw_failure({Errc::unavailable,
-           "the server's clock jumped during each of several attempts; check its time synchronisation, then "
-           "try again"});
+    throw_failure(
+        {Errc::unavailable,
+         "the server's clock jumped during each of several attempts; check its time synchronisation, then "
+         "try again"});
   applied = true;
 }
 
 // Sends the requests (`which` of them, or all), and says which of them were not looked at: the first came too
 // late for the server's clock.
-RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request> requests, std::span<Reply> replies,
-                                    const Numbers* which, Instant until) {
+RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request> requests,
+                                                        std::span<Reply> replies, const Numbers* which,
+                                                        Instant until) {
   const StoreConfig& config = link_.config();
   Wire& wire = link_.ready(until);
   const std::size_t n = which ? which->size() : requests.size();
@@ -140,8 +144,8 @@ RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request>
       add_request(command, r, config.naming.reserved(r.key.text));
     }
   };
-  const Answer answer = run(wire, scripts_for(link_.config().options.layout).apply, shared_keys + keys_each * n,
-                            shared_words + words_each * n, add, until);
+  const Answer answer = run(wire, scripts_for(link_.config().options.layout).apply,
+                            shared_keys + keys_each * n, shared_words + words_each * n, add, until);
   if (answer->is_error()) {
     Error error = to_error(answer->text(), config, Errc::in_doubt);
     if (denies_key(answer->text())) throw KeyDenied(std::move(error));
@@ -193,6 +197,8 @@ Result<Traits> RedisStoreConnection::examine(Instant until) {
   }
 }
 
-std::unique_ptr<StoreListener> RedisStoreConnection::listener() { return std::make_unique<RedisListener>(link_.shared_config()); }
+std::unique_ptr<StoreListener> RedisStoreConnection::listener() {
+  return std::make_unique<RedisListener>(link_.shared_config());
+}
 
 }  // namespace holdfast::redis

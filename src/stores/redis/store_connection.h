@@ -12,7 +12,9 @@ namespace holdfast::redis {
 class RedisStoreConnection final : public StoreConnection {
  public:
   // Throws Failure.
-  RedisStoreConnection(std::shared_ptr<const StoreConfig> config, Instant until) : link_(std::move(config)) { link_.ready(until); }
+  RedisStoreConnection(std::shared_ptr<const StoreConfig> config, Instant until) : link_(std::move(config)) {
+    link_.ready(until);
+  }
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override;
   Result<Page> list(const Query& query, Instant until) override;

@@ -35,7 +35,8 @@ Fd connect_to(const StoreConfig& config, Instant until) {
 
 }  // namespace
 
-Stream::Stream(const StoreConfig& config, Instant until) : config_(config), socket_(connect_to(config, until)) {
+Stream::Stream(const StoreConfig& config, Instant until)
+    : config_(config), socket_(connect_to(config, until)) {
   block_briefly(fd(), one_block);
   if (config.tls) shake_hands(until);
 }

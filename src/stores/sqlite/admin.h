@@ -16,7 +16,7 @@ class SqliteStoreAdmin final : public StoreAdmin {
  public:
   // `origin` is that of the file and its table.
   SqliteStoreAdmin(std::shared_ptr<Store> store, std::string path, Tables tables, Machine machine,
-                core::Accepted accepted)
+                   core::Accepted accepted)
       : store_(std::move(store)),
         path_(std::move(path)),
         tables_(std::move(tables)),

@@ -64,17 +64,18 @@ void find_apart(Findings& found, const std::string& folder, const Machine& machi
   if (!lock_visibility || (lock_visibility->locks && lock_visibility->memory)) return;
   if (lock_visibility->error != 0) {
     found.push_back({Weight::danger, "sqlite.processes",
-                     "files in " + folder + " cannot be locked or mapped (" + std::strerror(lock_visibility->error) +
-                         "): no lease can be kept there",
+                     "files in " + folder + " cannot be locked or mapped (" +
+                         std::strerror(lock_visibility->error) + "): no lease can be kept there",
                      "keep it on a local disk"});
     return;
   }
-  found.push_back({Weight::danger, "sqlite.processes",
-                   "in " + folder + " " +
-                       (lock_visibility->locks ? "one process does not see what another one writes into shared memory"
-                                     : "what one process locks another one can lock as well") +
-                       ": two could hold one key",
-                   "keep it on a local disk"});
+  found.push_back(
+      {Weight::danger, "sqlite.processes",
+       "in " + folder + " " +
+           (lock_visibility->locks ? "one process does not see what another one writes into shared memory"
+                                   : "what one process locks another one can lock as well") +
+           ": two could hold one key",
+       "keep it on a local disk"});
 }
 
 // What is there already and can be written needs no folder that can.

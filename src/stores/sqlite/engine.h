@@ -6,10 +6,10 @@
 #pragma once
 #include <memory>
 
+#include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/job_rows.h"
 #include "stores/sqlite/leases.h"
-#include "stores/sqlite/config.h"
 #include "stores/sqlite/upkeep.h"
 
 namespace holdfast::sqlite {

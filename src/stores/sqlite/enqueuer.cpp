@@ -46,8 +46,9 @@ class BorrowedEnqueuer final : public JobRows {
         rows_(connection_) {
     connection_.use(theirs);
     if (has_job_tables(connection_)) return;
-    throw_failure({Errc::refused, connection_.path() + " has no tables for jobs of '" + connection_.tables().name() +
-                              "' yet; open its jobs once: sqlite::origin(...)->jobs(...)"});
+    throw_failure({Errc::refused, connection_.path() + " has no tables for jobs of '" +
+                                      connection_.tables().name() +
+                                      "' yet; open its jobs once: sqlite::origin(...)->jobs(...)"});
   }
 
  private:
@@ -73,7 +74,8 @@ class BorrowedEnqueuer final : public JobRows {
   core::JobMoment moment() override { return moment_; }
 
   Reply lease(const Request&) override {
-    throw_failure({Errc::invalid, connection_.path() + ": a lease is not taken in a transaction of the caller's"});
+    throw_failure(
+        {Errc::invalid, connection_.path() + ": a lease is not taken in a transaction of the caller's"});
   }
 
   std::string lock_owner(Key lock) override {
@@ -88,9 +90,10 @@ class BorrowedEnqueuer final : public JobRows {
     Cursor cursor = connection_.run(Sql::boot);
     if (!cursor.next() || cursor.text(0) != machine_.boot_id) return false;
     if (static_cast<std::uint64_t>(cursor.number(1)) == machine_.time_namespace) return true;
-    throw_failure({Errc::refused, connection_.path() +
-                              " is used by processes in another time namespace, whose clock is not ours; "
-                              "use it from one namespace"});
+    throw_failure(
+        {Errc::refused, connection_.path() +
+                            " is used by processes in another time namespace, whose clock is not ours; "
+                            "use it from one namespace"});
   }
 
   const Machine machine_;

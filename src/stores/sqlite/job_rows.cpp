@@ -34,8 +34,8 @@ void require_short(const JobRow& row) {
   const std::size_t size = row.name.size() + row.queue.size() + row.args.size() + 3 * row.key.size();
   if (size <= longest) return;
   throw_failure({Errc::invalid, "job '" + row.name.substr(0, 100) + "' is " + std::to_string(size) +
-                            " bytes long with its arguments; at most " + std::to_string(longest) +
-                            " fit: keep large data elsewhere and name it in the arguments"});
+                                    " bytes long with its arguments; at most " + std::to_string(longest) +
+                                    " fit: keep large data elsewhere and name it in the arguments"});
 }
 
 // A job that cannot be told of its end would stand in the way of all others.
@@ -262,8 +262,8 @@ std::optional<rows::TickRecord> JobRows::tick_of(std::string_view name) {
 
 void JobRows::put_tick(std::string_view name, const rows::TickRecord& tick) {
   connection_
-      .run(Sql::put_tick, name, tick.tick, to_number(tick.job), std::string_view(tick.by), tick.at, tick.success,
-           tick.until)
+      .run(Sql::put_tick, name, tick.tick, to_number(tick.job), std::string_view(tick.by), tick.at,
+           tick.success, tick.until)
       .finish();
 }
 

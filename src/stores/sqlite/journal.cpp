@@ -62,8 +62,9 @@ void check_journal(const std::string& path, std::uint32_t our_id) {
   const Bytes journal(name);
   // SQLite plays back nothing that does not start so.
   if (!journal.starts_with_magic() || has_our_page_1_only(journal, our_id)) return;
-  throw_failure({Errc::refused,
-         name + " is not of this database, and would overwrite it; nothing was changed, take it away"});
+  throw_failure(
+      {Errc::refused,
+       name + " is not of this database, and would overwrite it; nothing was changed, take it away"});
 }
 
 }  // namespace holdfast::sqlite

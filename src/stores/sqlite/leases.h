@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "holdfast/store.h"
+#include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/decision.h"
 #include "stores/sqlite/rows.h"
-#include "stores/sqlite/config.h"
 
 namespace holdfast::sqlite {
 

@@ -22,7 +22,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail_on_path(const std::string& what, int error) { throw_failure(system_error(what, error)); }
+[[noreturn]] void fail_on_path(const std::string& what, int error) {
+  throw_failure(system_error(what, error));
+}
 
 void make_folder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
@@ -62,7 +64,7 @@ void check_place(const std::string& folder, const Machine& machine, const core::
   for (const Finding& danger : dangers_of(folder, machine)) {
     if (accepted.covers(danger.topic)) continue;
     throw_failure({Errc::refused, danger.what + "; " + danger.advice + ", or add ?accept=" + danger.topic +
-                              " to the URL and bear the risk"});
+                                      " to the URL and bear the risk"});
   }
 }
 

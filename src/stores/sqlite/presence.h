@@ -54,7 +54,9 @@ class Presence {
     Fd line;  // alive: reports an error when the client dies
   };
   Reached lock_visibility(std::string_view client) const;
-  Life probe(std::string_view client) const { return client == client_ ? Life::alive : lock_visibility(client).life; }
+  Life probe(std::string_view client) const {
+    return client == client_ ? Life::alive : lock_visibility(client).life;
+  }
   Life ring(std::string_view client) const;
 
   // Leases granted to us and given back, as far as we know: whether dying means anything to anybody.

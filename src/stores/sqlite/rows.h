@@ -27,7 +27,7 @@ Millis remaining(End end, Micros now) noexcept;
 // One row of the lock table.  No row is a key that is free and has given out no token.
 struct Row {
   std::string owner = {};  // empty: free
-  End end = {};             // of the holder's lease
+  End end = {};            // of the holder's lease
   Token token = {};
   std::string client = {};  // whose death ends the lease; empty: nobody's
 

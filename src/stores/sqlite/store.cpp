@@ -4,10 +4,10 @@
 #include <mutex>
 
 #include "base/random.h"
+#include "stores/sqlite/admin.h"
+#include "stores/sqlite/config.h"
 #include "stores/sqlite/engine.h"
 #include "stores/sqlite/path.h"
-#include "stores/sqlite/config.h"
-#include "stores/sqlite/admin.h"
 #include "stores/sqlite/store_connection.h"
 #include "stores/sqlite/tables.h"
 #include "stores/sqlite/topics.h"
@@ -24,7 +24,9 @@ class SqliteStore final : public Store, public std::enable_shared_from_this<Sqli
         accepted_(std::move(accepted)),
         client_(random_hex(16)) {}
 
-  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override { return open<StoreConnection, SqliteStoreConnection>(until); }
+  Result<std::unique_ptr<StoreConnection>> connect(Instant until) override {
+    return open<StoreConnection, SqliteStoreConnection>(until);
+  }
 
   Result<std::unique_ptr<JobEngine>> jobs(Instant until) override {
     return open<JobEngine, SqliteEngine>(until);
@@ -108,7 +110,7 @@ Result<std::shared_ptr<Store>> store(Options options, Machine machine) {
   if (!tables) return std::move(tables).error();
   return std::shared_ptr<Store>(
       std::make_shared<SqliteStore>(absolute(options.path), *std::move(tables), std::move(machine),
-                                     core::Accepted{options.allow_unsafe, std::move(options.accept)}));
+                                    core::Accepted{options.allow_unsafe, std::move(options.accept)}));
 }
 
 Result<std::shared_ptr<Store>> store(Options options) {

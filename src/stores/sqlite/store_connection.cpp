@@ -16,7 +16,8 @@ SqliteStoreConnection::SqliteStoreConnection(std::shared_ptr<StoreConfig> config
   open_database(connection_, config_->presence);
 }
 
-Status SqliteStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) {
+Status SqliteStoreConnection::apply(std::span<const Request> requests, std::span<Reply> replies,
+                                    Instant until) {
   assert(requests.size() == replies.size());
   if (requests.empty()) return Status{};
   try {

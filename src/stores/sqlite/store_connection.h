@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "holdfast/store.h"
+#include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/leases.h"
-#include "stores/sqlite/config.h"
 #include "stores/sqlite/upkeep.h"
 
 namespace holdfast::sqlite {
