@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast::bench {
 

@@ -7,7 +7,7 @@
 #include "bench/together.h"
 #include "bench/workload.h"
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::bench {
 namespace {

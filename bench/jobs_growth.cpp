@@ -4,7 +4,7 @@
 #include "bench/job_stock.h"
 #include "bench/workload.h"
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::bench {
 namespace {

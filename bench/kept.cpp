@@ -8,6 +8,7 @@
 #include "bench/usage.h"
 #include "bench/workload.h"
 #include "holdfast/holdfast.h"
+#include "holdfast/sqlite.h"
 #include "stores/decorators/counted.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"

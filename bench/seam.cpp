@@ -6,7 +6,7 @@
 #include "base/host.h"
 #include "base/random.h"
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::bench {
 namespace {

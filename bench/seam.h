@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::bench {
 

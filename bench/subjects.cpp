@@ -3,7 +3,7 @@
 
 #include "bench/subject.h"
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::bench {
 namespace {

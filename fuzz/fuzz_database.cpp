@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 #include "fuzz/target.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/sqlite/store.h"
 
 namespace {

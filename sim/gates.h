@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/gate.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "sim/doze.h"
 #include "sim/run_context.h"
 

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For a release, an errand and its repetition.
+// For a release, a pending release and its repetition.
 constexpr Millis tidying = 3s;
 // For everybody in front, each a short time, behind the lease of somebody who died and had extended it.
 constexpr Millis turns = 40s;

@@ -23,12 +23,12 @@ Keeper::Keeper(Process& process, Line& line)
       line_(line),
       renewal_doze_(process.doze()),
       deadline_doze_(process.doze()),
-      pulse_(pulse()),
-      alarm_(alarm()) {}
+      renewal_task_(renewal_task()),
+      deadline_task_(deadline_task()) {}
 
 void Keeper::start() {
-  pulse_.start();
-  alarm_.start();
+  renewal_task_.start();
+  deadline_task_.start();
 }
 
 void Keeper::ring_if_needed() {
@@ -106,7 +106,7 @@ void Keeper::pending_release(const Message& message, Instant at, Instant give_up
   renewal_doze_.ring();
 }
 
-Task<> Keeper::pulse() {
+Task<> Keeper::renewal_task() {
   while (true) {
     const Instant now = process_.now();
     Leases due;
@@ -202,7 +202,7 @@ Task<> Keeper::send_pending_releases(Instant now) {
   }
 }
 
-Task<> Keeper::alarm() {
+Task<> Keeper::deadline_task() {
   while (true) {
     const bool held_up = context_.is(Mutant::loss_after_the_renewal) && in_flight_;
     if (!held_up) {

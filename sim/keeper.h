@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// keeper.h - core::Keeping on virtual time: the pulse and the alarm of src/client, each a task.
+// keeper.h - core::Keeping on virtual time: the renewal thread and the deadline thread of src/client, each a
+// task.
 #pragma once
 #include <map>
 #include <memory>
@@ -44,8 +45,8 @@ class Keeper {
   };
   using Leases = std::vector<std::shared_ptr<Lease>>;
 
-  Task<> pulse();
-  Task<> alarm();
+  Task<> renewal_task();
+  Task<> deadline_task();
   Task<> renew(Leases due);
   Task<> send_pending_releases(Instant now);
   void settle(const std::shared_ptr<Lease>& lease, const Reply& reply, Instant sent);
@@ -63,7 +64,7 @@ class Keeper {
   std::multimap<Instant, PendingRelease> pending_releases_;
   Doze renewal_doze_, deadline_doze_;
   bool in_flight_ = false;
-  Task<> pulse_, alarm_;
+  Task<> renewal_task_, deadline_task_;
 };
 
 }  // namespace holdfast::sim

@@ -54,7 +54,7 @@ const char* to_string(Sometimes value) {
     case Sometimes::tidied_again: return "tidied again";
     case Sometimes::tidying_gave_back_a_grant: return "tidying gave back a grant";
     case Sometimes::granted_to_a_caller_that_has_gone: return "granted to a caller that has gone";
-    case Sometimes::pending_release_tried_again: return "errand tried again";
+    case Sometimes::pending_release_tried_again: return "pending release tried again";
     case Sometimes::renewed_in_one_batch_with_others: return "renewed in one batch with others";
     case Sometimes::renewed_after_two_failures: return "renewed after two failures";
     case Sometimes::renewed_by_hand: return "renewed by hand";
@@ -108,7 +108,7 @@ const char* to_string(Mutant value) {
     case Mutant::nothing_but_the_listener: return "nothing_but_the_bell";
     case Mutant::neither_listener_nor_poll: return "neither_bell_nor_poll";
     case Mutant::queue_not_left: return "queue_not_left";
-    case Mutant::pending_releases_leave_blindly: return "errands_leave_blindly";
+    case Mutant::pending_releases_leave_blindly: return "pending_releases_leave_blindly";
     case Mutant::queue_left_for_all: return "queue_left_for_all";
     case Mutant::end_: return "end";
   }

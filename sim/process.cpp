@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis longest_pending_release = 1s;
-constexpr Millis one_hung_round = 3s;  // of the keeper: a batch and its errands without an answer
+constexpr Millis one_hung_round = 3s;  // of the keeper: a batch and its pending releases without an answer
 
 DriftingClock clock_of(RunContext& context) {
   const int most = context.plan.client_ppm;

@@ -40,7 +40,7 @@ class Process {
 
   // Looks at a lease as its holder would, and checks that what it sees is true.
   bool held(const Lease& lease);
-  // The alarm says so; checks that it is said in time, and not too early.
+  // The deadline task says so; checks that it is said in time, and not too early.
   void told_lost(const Lease& lease);
   // A release that leaves the queue is sent: nobody else of this process may need the place.
   void check_leaving(const Message& release, int others);

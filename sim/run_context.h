@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scene.h - what every part of a simulated world needs: its plan, its time, its chance, its record.
+// run_context.h - what every part of a simulated world needs: its plan, its time, its chance, its record.
 #pragma once
 #include <optional>
 #include <string>

@@ -5,7 +5,7 @@
 #include <deque>
 #include <string>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "sim/clocks.h"
 
 namespace holdfast::sim {

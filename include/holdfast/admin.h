@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// operate.h - what people do by hand: look, break, purge, prepare.
+// admin.h - what people do by hand: look, break, purge, prepare.
 //
 //   holdfast::Admin by_hand(client);
 //   auto found = by_hand.inspect("nightly-report");
@@ -71,7 +71,7 @@ class HOLDFAST_API Admin {
   }
   Status try_wait_until_free(std::string_view key, WaitOptions options = {});
 
-  // See StoreAdmin in store.h.
+  // See StoreAdmin in spi/store.h.
   Purged purge(const Purge& what = {}) { return try_purge(what).value(); }
   Result<Purged> try_purge(const Purge& what = {});
   std::vector<std::string> plan() { return try_plan().value(); }

@@ -22,7 +22,7 @@
 
 namespace holdfast {
 
-class Store;  // a database that keeps leases: store.h
+class Store;  // a database that keeps leases: spi/store.h
 HOLDFAST_API void leak_if_forked(std::shared_ptr<ClientState>& state) noexcept;
 
 // What run() says: whether the function ran, and what it returned.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "holdfast/export.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::memory {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "holdfast/export.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::mongodb {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "holdfast/export.h"
-#include "holdfast/job_engine.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/job_engine.h"
+#include "holdfast/spi/store.h"
 
 struct pg_conn;  // libpq's PGconn
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// fill_in.h - {words} in a text that is kept in a file: the names of tables in a statement.
+// substitute.h - replaces {names} in a text from a file: the names of tables in a statement.
 #pragma once
 #include <functional>
 #include <string>

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::cli {
 

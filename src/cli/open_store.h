@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// look.h - a store that somebody has used before.
+// open_store.h - a store that somebody has used before.
 //
 // For commands that look, or change what is there.  They make nothing: a mistyped path would look as if
 // everything were free.  A server without tables is refused.
@@ -9,8 +9,8 @@
 #include "cli/words/command_line.h"
 #include "holdfast/admin.h"
 #include "holdfast/client.h"
-#include "holdfast/job_engine.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/job_engine.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::cli {
 

@@ -42,8 +42,8 @@ class Attempt {
   const Instant start_;
   const Instant give_up_;
   core::Acquiring acquiring_;
-  Keeper::Errands::node_type room_;        // for giving back what may have been granted
-  std::optional<Waiting::Waiter> waiter_;  // if it waits in the queue
+  Keeper::PendingReleases::node_type room_;  // for giving back what may have been granted
+  std::optional<Waiting::Waiter> waiter_;    // if it waits in the queue
   Jitter jitter_;
   Instant sent_{};
   Reply reply_{};

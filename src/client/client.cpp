@@ -12,7 +12,7 @@
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// adoption.h - a lease that was granted to us in another way than by Client::acquire: as a part of claiming a
-// job.
+// client_access.h - a lease that was granted to us in another way than by Client::acquire: as a part of
+// claiming a job.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 #include "core/terms.h"
 #include "holdfast/client.h"
 #include "holdfast/lease.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 

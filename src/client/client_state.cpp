@@ -131,7 +131,7 @@ void ClientState::pending_release(const Request& release, Instant at, Millis ttl
   pending_release(Keeper::room_for(release), at, ttl);
 }
 
-void ClientState::pending_release(Keeper::Errands::node_type release, Instant at, Millis ttl) {
+void ClientState::pending_release(Keeper::PendingReleases::node_type release, Instant at, Millis ttl) {
   Keeper::PendingRelease& pending_release = release.mapped();
   pending_release.give_up = clamped_add(std::max(at, pending_release.again), std::min(ttl, Millis(1min)));
   keeper_.pending_release(std::move(release), at);

@@ -17,7 +17,7 @@
 #include "client/why_lost.h"
 #include "core/terms.h"
 #include "holdfast/options.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/decorators/batched.h"
 
 namespace holdfast {
@@ -82,7 +82,7 @@ class ClientState {
  private:
   friend class Attempt;
   void pending_release(const Request& release, Instant at, Millis ttl);
-  void pending_release(Keeper::Errands::node_type release, Instant at, Millis ttl);
+  void pending_release(Keeper::PendingReleases::node_type release, Instant at, Millis ttl);
   void release_again(const LeaseState& lease, Instant now);
 
   const ForkPage page_;

@@ -3,7 +3,7 @@
 #pragma once
 #include <memory>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 

@@ -93,13 +93,13 @@ void Keeper::lose(const std::shared_ptr<LeaseState>& lease, Lost lost) {
   state_->lose(lease, std::move(lost));
 }
 
-Keeper::Errands::node_type Keeper::room_for(const Request& r) {
-  Errands made;
+Keeper::PendingReleases::node_type Keeper::room_for(const Request& r) {
+  PendingReleases made;
   return made.extract(made.emplace(Instant(), PendingRelease{r.verb, std::string(r.key.text),
                                                              std::string(r.owner.text), r.token, r.place}));
 }
 
-void Keeper::pending_release(Errands::node_type pending_release, Instant at) {
+void Keeper::pending_release(PendingReleases::node_type pending_release, Instant at) {
   assert(ready_);
   const std::lock_guard lock(state_->mutex);
   pending_release.key() = at;

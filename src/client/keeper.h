@@ -15,14 +15,15 @@
 #include "client/lease_state.h"
 #include "core/keeping.h"
 #include "holdfast/options.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 
-// Two threads over one core::Keeping.  *Pulse* renews the leases that are due, as many in one batch as the
-// store manages well within the time for a call, on a connection of its own, and runs errands.  *Alarm* does
-// no I/O: it tells of jeopardy and loss on time, also while every connection hangs.  Both start before the
-// first lease is asked for.  Where the store does not tidy, a third thread purges now and then and ends.
+// Two threads over one core::Keeping.  The *renewal thread* renews the leases that are due, as many in one
+// batch as the store manages well within the time for a call, on a connection of its own, and sends pending
+// releases.  The *deadline thread* does no I/O: it tells of jeopardy and loss on time, also while every
+// connection hangs.  Both start before the first lease is asked for.  Where the store does not tidy, a third
+// thread purges now and then and ends.
 //
 // The threads own what they use, so a client that is destroyed by a callback of its own does no harm.
 class Keeper {
@@ -45,7 +46,7 @@ class Keeper {
   // The same for the thread of the user's functions.
   void get_ready_to_call() { callbacks_->get_ready(); }
 
-  // REQUIRES: get_ready() has returned; so does errand().
+  // REQUIRES: get_ready() has returned; so does pending_release().
   void keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief);
   // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.
   void drop(const LeaseState& lease);
@@ -66,13 +67,13 @@ class Keeper {
     Instant again = Instant::min();  // if the store hears it before then, it is told once more
     bool heard = false;
   };
-  using Errands = std::multimap<Instant, PendingRelease>;
+  using PendingReleases = std::multimap<Instant, PendingRelease>;
 
-  // Makes room for an errand, with the texts of `request`.  Who does so before it asks for a lease can give
-  // it back when no memory is left.
-  static Errands::node_type room_for(const Request& request);
+  // Makes room for a pending release, with the texts of `request`.  Who does so before it asks for a lease
+  // can give it back when no memory is left.
+  static PendingReleases::node_type room_for(const Request& request);
   // Sends it at that moment, as well as it can be done.
-  void pending_release(Errands::node_type pending_release, Instant at);
+  void pending_release(PendingReleases::node_type pending_release, Instant at);
 
   // Runs on the callbacks' thread.
   void call(std::function<void()> function) { callbacks_->run(std::move(function)); }

@@ -41,7 +41,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void deadline_thread();
   void close();
 
-  // The store told us, or the clock did.  Takes no lock for long and calls nobody: the alarm thread does.
+  // The store told us, or the clock did.  Takes no lock for long and calls nobody: the deadline thread does.
   void lose(const std::shared_ptr<LeaseState>& lease, Lost lost);
   void report_renewed(LeaseState& lease, Instant deadline);
 
@@ -63,8 +63,8 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   std::optional<core::Keeping::Id> asking;  // whose `finished` runs just now
   std::condition_variable answered;         // it does not any more
   Instant renewal_sleeps_until = Instant::max(), deadline_thread_sleeps_until = Instant::max();
-  Errands pending_releases;
-  std::deque<std::shared_ptr<LeaseState>> to_announce;  // lost by the store's word; for the alarm thread
+  PendingReleases pending_releases;
+  std::deque<std::shared_ptr<LeaseState>> to_announce;  // lost by the store's word; for the deadline thread
   bool closed = false;
   Jitter jitter;
   Millis purge_every = never;
@@ -75,9 +75,9 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void renew(StoreConnection& connection, const LeaseStates& due);
   void settle_renewed(const std::shared_ptr<LeaseState>& lease, const Reply& reply, Instant sent);
   void send_pending_releases(StoreConnection& connection, Instant now);
-  Errands take_errands(Instant now, std::size_t most);
-  bool send_errands(StoreConnection& connection, Errands& due);
-  void run_again(Errands due, Instant now);
+  PendingReleases take_pending_releases(Instant now, std::size_t most);
+  bool send_due_releases(StoreConnection& connection, PendingReleases& due);
+  void run_again(PendingReleases due, Instant now);
   static Status apply(StoreConnection& connection, std::span<const Request> requests,
                       std::span<Reply> replies, Instant until);
   void plan_first_purge(Instant now);
@@ -92,14 +92,14 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   std::thread::id logging;  // in the user's function just now, which may end the client
   std::condition_variable logged;
 
-  // The pulse's own.
+  // The renewal thread's own.
   std::string trouble;  // why the last renewal failed; empty: it did not
   core::BatchSize renewals_at_once, releases_at_once;
   Instant next_purge = Instant::max();
   Worker purging;
   std::atomic<bool> purge_refused = false;
-  // The alarm's own: those whose functions still have to be told, as no memory was left; a list of their own
-  // links, which takes none.
+  // The deadline thread's own: those whose functions still have to be told, as no memory was left; a list of
+  // their own links, which takes none.
   std::shared_ptr<LeaseState> untold;
   void request_stop(const LeaseState& lease) noexcept;
   void announce(const std::shared_ptr<LeaseState>& lease);

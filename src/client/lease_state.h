@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hold.h - one lease, as its owner and the client's threads see it.
+// lease_state.h - one lease, as its owner and the client's threads see it.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -47,7 +47,7 @@ struct LeaseState {
   std::function<void(const Lost&)> on_lost;
   std::function<void(Instant)> on_renewed;
 
-  std::shared_ptr<LeaseState> next_untold;  // the alarm thread's: see there
+  std::shared_ptr<LeaseState> next_untold;  // the deadline thread's: see there
 
   // What is asked to stop when it is lost.
   std::stop_source end() const {

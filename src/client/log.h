@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tell.h - a line to the user's log.
+// log.h - a line to the user's log.
 #pragma once
 #include <string>
 #include <string_view>

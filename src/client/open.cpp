@@ -5,8 +5,8 @@
 #include "core/accepted.h"
 #include "holdfast/client.h"
 #include "holdfast/memory.h"
+#include "holdfast/spi/store.h"
 #include "holdfast/sqlite.h"
-#include "holdfast/store.h"
 #ifdef HOLDFAST_MARIADB
 #include "stores/mariadb/open_url.h"
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// look_at.h - what a store says about one key.
+// read_lease.h - what a store says about one key.
 #pragma once
 #include <string_view>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 

@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr Millis one_pending_release = 500ms;
 constexpr Millis one_keeper_purge = 30s;
-constexpr Millis pending_release_pause = 100ms;  // before an errand is tried again
+constexpr Millis pending_release_pause = 100ms;  // before a pending release is tried again
 
 }  // namespace
 
@@ -189,22 +189,23 @@ Instant Keeper::State::time_for_a_call(Instant now) {
   return keeping.time_for_a_call(now);
 }
 
-// Errands move from one map to the other, which takes no memory: none is forgotten where there is none.
+// PendingReleases move from one map to the other, which takes no memory: none is forgotten where there is
+// none.
 void Keeper::State::send_pending_releases(StoreConnection& connection, Instant now) {
-  Errands due = take_errands(now, releases_at_once.now());
+  PendingReleases due = take_pending_releases(now, releases_at_once.now());
   if (due.empty()) return;
   const std::size_t sent = due.size();
   bool well = false;
-  guarded([&] { well = send_errands(connection, due); });
+  guarded([&] { well = send_due_releases(connection, due); });
   if (!well) {  // what else is due waits as long, since the store does not answer; and comes first then
     releases_at_once.failed(sent);
-    run_again(take_errands(now, std::numeric_limits<std::size_t>::max()), now);
+    run_again(take_pending_releases(now, std::numeric_limits<std::size_t>::max()), now);
   }
   run_again(std::move(due), now);
 }
 
-Keeper::Errands Keeper::State::take_errands(Instant now, std::size_t most) {
-  Errands taken;
+Keeper::PendingReleases Keeper::State::take_pending_releases(Instant now, std::size_t most) {
+  PendingReleases taken;
   const std::lock_guard lock(mutex);
   while (!pending_releases.empty() && taken.size() < most &&
          (closed || pending_releases.begin()->first <= now))
@@ -213,7 +214,7 @@ Keeper::Errands Keeper::State::take_errands(Instant now, std::size_t most) {
 }
 
 // Leaves in `due` what has to be sent again.  False: no answer.
-bool Keeper::State::send_errands(StoreConnection& connection, Errands& due) {
+bool Keeper::State::send_due_releases(StoreConnection& connection, PendingReleases& due) {
   std::vector<Request> requests;
   std::vector<Reply> replies(due.size());
   for (const auto& [at, e] : due) {
@@ -235,7 +236,7 @@ bool Keeper::State::send_errands(StoreConnection& connection, Errands& due) {
   return true;
 }
 
-void Keeper::State::run_again(Errands due, Instant now) {
+void Keeper::State::run_again(PendingReleases due, Instant now) {
   const std::lock_guard lock(mutex);
   if (closed) return;  // the leases run out by themselves
   while (!due.empty()) {

@@ -12,7 +12,7 @@
 #include "base/wakeup.h"
 #include "base/worker.h"
 #include "core/gate.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 

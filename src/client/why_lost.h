@@ -3,7 +3,7 @@
 #pragma once
 #include "client/lease_state.h"
 #include "holdfast/lease.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 

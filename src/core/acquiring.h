@@ -6,7 +6,7 @@
 
 #include "holdfast/options.h"
 #include "holdfast/result.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::core {
 

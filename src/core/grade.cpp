@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_rule.h - what becomes of a job: the rules of holdfast/job_engine.h as functions of one record.
+// job_rule.h - what becomes of a job: the rules of holdfast/spi/job_engine.h as functions of one record.
 //
 // A database that can run them on its own does so in its language (Redis in Lua, PostgreSQL in SQL); one that
 // only keeps rows reads them, asks here, and writes what was changed (rows/row_engine.h).
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast::core {
 

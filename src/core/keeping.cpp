@@ -39,7 +39,7 @@ void Keeping::add(Id id, Belief belief) {
   Entry entry{.belief = belief,
               .in_renewals = new_node<Index>(),
               .in_urgent = new_node<Index>(),
-              .in_alarms = new_node<Index>()};
+              .in_events = new_node<Index>()};
   const auto [it, added] = entries_.emplace(id, std::move(entry));
   assert(added);
   index(id, it->second);
@@ -60,18 +60,18 @@ const Belief* Keeping::find(Id id) const {
 void Keeping::index(Id id, Entry& entry) {
   entry.renewal = entry.in_flight ? Instant::max() : entry.belief.renew_at();
   entry.renew_by = entry.belief.renew_by();
-  entry.alarm = entry.in_jeopardy ? entry.belief.deadline() : entry.belief.jeopardy_at();
+  entry.event = entry.in_jeopardy ? entry.belief.deadline() : entry.belief.jeopardy_at();
   if (entry.renewal != Instant::max()) {
     put(renewals_, entry.in_renewals, {entry.renewal, id});
     put(urgent_, entry.in_urgent, {entry.renew_by, id});
   }
-  if (entry.alarm != Instant::max()) put(alarms_, entry.in_alarms, {entry.alarm, id});
+  if (entry.event != Instant::max()) put(events_, entry.in_events, {entry.event, id});
 }
 
 void Keeping::unindex(Id id, Entry& entry) {
   take(renewals_, entry.in_renewals, {entry.renewal, id});
   take(urgent_, entry.in_urgent, {entry.renew_by, id});
-  take(alarms_, entry.in_alarms, {entry.alarm, id});
+  take(events_, entry.in_events, {entry.event, id});
 }
 
 std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
@@ -168,13 +168,13 @@ void Keeping::stop_renewing(Id id) {
 std::vector<Keeping::Event> Keeping::look(Instant now, std::size_t most) {
   std::vector<Event> happened;
   std::size_t room = 0;
-  for (auto it = alarms_.begin(); room < most && it != alarms_.end() && it->first <= now; ++it) ++room;
+  for (auto it = events_.begin(); room < most && it != events_.end() && it->first <= now; ++it) ++room;
   happened.reserve(room);
-  while (happened.size() < most && !alarms_.empty() && alarms_.begin()->first <= now) {
-    const Id id = alarms_.begin()->second;
+  while (happened.size() < most && !events_.empty() && events_.begin()->first <= now) {
+    const Id id = events_.begin()->second;
     Entry& entry = entries_.at(id);
     // Whoever is both is told of the loss only, and in its turn.
-    const bool lost = entry.alarm == entry.belief.deadline();
+    const bool lost = entry.event == entry.belief.deadline();
     if (lost || entry.belief.deadline() > now) happened.push_back({id, lost});
     unindex(id, entry);
     if (lost) {
@@ -198,6 +198,6 @@ Instant Keeping::next_renewal() const {
   return std::max(renewals_.begin()->first, std::min(rest_until_, time_for_a_call(rest_from_)));
 }
 
-Instant Keeping::next_event() const { return alarms_.empty() ? Instant::max() : alarms_.begin()->first; }
+Instant Keeping::next_event() const { return events_.empty() ? Instant::max() : events_.begin()->first; }
 
 }  // namespace holdfast::core

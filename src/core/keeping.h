@@ -12,7 +12,7 @@
 
 namespace holdfast::core {
 
-// Two clocks' hands over one set of beliefs: renewals for the thread that talks to the store, alarms for
+// Two clocks' hands over one set of beliefs: renewals for the thread that talks to the store, events for
 // the thread that does not.  Decides; does nothing itself.  All instants are given, none is read.
 //
 // Memory for a lease is taken by add(): after that only due() and look() need some, for what they return, and
@@ -62,12 +62,12 @@ class Keeping {
   using Index = std::set<std::pair<Instant, Id>>;
   struct Entry {
     Belief belief;
-    Index::node_type in_renewals, in_urgent, in_alarms;  // while they are not in their index
+    Index::node_type in_renewals, in_urgent, in_events;  // while they are not in their index
     bool in_flight = false;
     bool in_jeopardy = false;
     Instant renewal = Instant::max();  // as indexed
     Instant renew_by = Instant::max();
-    Instant alarm = Instant::max();
+    Instant event = Instant::max();
   };
   template <class Change>  // of a Belief; says whether that still holds
   std::optional<Instant> believe(Id id, Change change);
@@ -76,7 +76,7 @@ class Keeping {
   void unindex(Id id, Entry& entry);
 
   std::map<Id, Entry> entries_;
-  Index renewals_, urgent_, alarms_;  // the first two have the same leases
+  Index renewals_, urgent_, events_;  // the first two have the same leases
   // No renewal in that time, as far as the next can wait: many that are due at once are spread, and a store
   // that does not answer is not asked by the next at once.
   Instant rest_from_ = Instant::min(), rest_until_ = Instant::min();

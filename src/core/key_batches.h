@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// waves.h - a batch in parts that have each key once: what one statement can touch.
+// key_batches.h - a batch in parts that have each key once: what one statement can touch.
 #pragma once
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::core {
 

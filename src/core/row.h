@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::core {
 

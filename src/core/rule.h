@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rule.h - the table of holdfast/store.h: what becomes of a request, by what is kept of its key.
+// rule.h - the table of holdfast/spi/store.h: what becomes of a request, by what is kept of its key.
 //
 // It is the whole contract in one place, and what the memory store answers.  A database that can run it on
 // its own does so in its language (Redis in Lua, PostgreSQL in SQL); one that only keeps rows reads them,
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::core {
 

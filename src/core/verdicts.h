@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "holdfast/lease.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::core {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast::jobs {
 

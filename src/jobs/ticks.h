@@ -4,8 +4,8 @@
 #pragma once
 #include <string_view>
 
-#include "holdfast/job_engine.h"
 #include "holdfast/jobs.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/job_rule.h"
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast::rows {
 
@@ -63,7 +63,7 @@ class RowEngine : public JobEngine {
   virtual std::vector<core::JobRecord> find(const JobQuery& query) = 0;
   virtual std::uint64_t erase_over(Micros finished_before, std::size_t limit) = 0;
 
-  // -- its lease, by the rule of store.h
+  // -- its lease, by the rule of spi/store.h
 
   virtual Reply lease(const Request& request) = 0;
   // Who holds it now; empty: nobody.

@@ -12,7 +12,7 @@
 
 #include "core/key_batches.h"
 #include "core/row.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::rows {
 

@@ -44,7 +44,7 @@ TEST_F(Secrets, no_process_of_a_worker_shows_it_and_its_programs_do_not_know_it)
         start(given(way, secret_url(), {"jobs", "work", "--exec", path("program"), "--grace", "0s"}));
     ASSERT_TRUE(process.await_out("begun\n")) << process.err();
     const std::vector<pid_t> all = session_of(process.pid());
-    EXPECT_GE(all.size(), 4u) << "worker, nursery, guard and program";
+    EXPECT_GE(all.size(), 4u) << "worker, fork server, guard and program";
     for (const pid_t pid : all) {
       for (const char* const file : {"cmdline", "environ", "comm", "status"})
         EXPECT_THAT(proc_file(pid, file), Not(HasSubstr(canary))) << file;

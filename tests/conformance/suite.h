@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
 

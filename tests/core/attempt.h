@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// wish.h - an Acquiring driven by hand, step by step, in virtual time.
+// attempt.h - an Acquiring driven by hand, step by step, in virtual time.
 #pragma once
 #include <gtest/gtest.h>
 

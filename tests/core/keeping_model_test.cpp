@@ -24,7 +24,7 @@ class Model {
     bool in_jeopardy = false;
     Instant renewal() const { return in_flight ? Instant::max() : belief.renew_at(); }
     Millis call() const { return attempt_limit(belief.ttl()); }
-    Instant alarm() const { return in_jeopardy ? belief.deadline() : belief.jeopardy_at(); }
+    Instant event() const { return in_jeopardy ? belief.deadline() : belief.jeopardy_at(); }
   };
 
   void add(Id id, Belief belief) { kept_.push_back({id, belief}); }
@@ -126,7 +126,7 @@ class Model {
     return next == nullptr ? Instant::max() : std::max(now, next->renewal()) + next->call();
   }
   Instant next_event() const {
-    return least([](const Kept& k) { return k.alarm(); });
+    return least([](const Kept& k) { return k.event(); });
   }
 
  private:

@@ -4,7 +4,7 @@
 #include <barrier>
 #include <cstdlib>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "tests/defects/suite.h"
 #include "tests/support/servers/maria_server.h"
 #include "tests/support/servers/postgres_server.h"

@@ -14,6 +14,9 @@
 #include <thread>
 
 #include "holdfast/holdfast.h"
+#include "holdfast/memory.h"
+#include "holdfast/postgres.h"
+#include "holdfast/sqlite.h"
 
 // The whole programs show where 30s comes from.
 using namespace std::chrono_literals;

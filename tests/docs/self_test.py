@@ -14,7 +14,7 @@ GOOD = "\n".join([
     block("cpp global", "int twice(int n) { return 2 * n; }"),
     block("cpp global=other", "int twice(int n) { return n + n; }"),
     block("cpp program=ask", "#include <holdfast/holdfast.h>", "#include <iostream>", "", "int main() {",
-          "  auto client = holdfast::open(\"sqlite:x.db\");", "  std::cout << holdfast::Operator(client).list().leases.size() << \"\\n\";", "}"),
+          "  auto client = holdfast::open(\"sqlite:x.db\");", "  std::cout << holdfast::Admin(client).list().leases.size() << \"\\n\";", "}"),
     block("console", "$ ./ask", "0", "$ printf 'one\\ntwo\\nthree\\n'", "…", "th…e", "$ sh -c 'exit 3'", "[exit 3]",
           "$ cat <<END", "> text", "> END", "text",
           "$ holdfast run k -- sleep 60 &"),

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "tests/conformance/suite.h"
 #include "tests/support/databases.h"
 

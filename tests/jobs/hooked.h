@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast::test {
 

@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "holdfast/job_engine.h"
 #include "holdfast/job_worker.h"
+#include "holdfast/spi/job_engine.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
 

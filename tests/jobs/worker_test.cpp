@@ -5,8 +5,8 @@
 #include <atomic>
 #include <mutex>
 
-#include "holdfast/job_engine.h"
 #include "holdfast/job_worker.h"
+#include "holdfast/spi/job_engine.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs_suite.h - engines of ours on one database of a real MariaDB, and of a MySQL.
 #pragma once
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "tests/mariadb/suite.h"
 
 namespace holdfast::test {

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "tests/support/await.h"
 #include "tests/support/servers/maria_server.h"
 #include "tests/support/servers/shared.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "tests/mongodb/suite.h"
 
 namespace holdfast::test {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "tests/postgres/suite.h"
 
 namespace holdfast::test {

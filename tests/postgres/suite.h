@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/postgres/libpq.h"
 #include "tests/support/await.h"
 #include "tests/support/servers/postgres_server.h"

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "client/connection.h"
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::test {
 

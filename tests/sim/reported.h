@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// told.h - a broken promise as a test's message.
+// reported.h - a broken promise as a test's message.
 #pragma once
 #include <string>
 

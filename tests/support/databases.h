@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::test {
 

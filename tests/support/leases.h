@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/decorators/faulty.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"

@@ -2,7 +2,7 @@
 #include "tests/support/own_servers.h"
 
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "tests/support/servers/maria_server.h"
 #include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/postgres_server.h"

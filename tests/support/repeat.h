@@ -3,7 +3,7 @@
 #pragma once
 #include <span>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "tests/support/await.h"
 
 namespace holdfast::test {

@@ -2,7 +2,7 @@
 // The databases that are servers: each is opened by its URL, as a user opens it.
 #include "base/random.h"
 #include "holdfast/client.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "tests/support/databases.h"
 #include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/redis_server.h"

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/decorators/batched.h"
 #include "tests/support/await.h"
 

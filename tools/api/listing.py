@@ -26,9 +26,9 @@ What it all means stands in the headers. What is under holdfast::detail is not l
 PARTS = {
     "Leases": ["holdfast", "client", "lease", "options", "result", "clock", "lock", "fence"],
     "Jobs": ["jobs", "job", "job_args", "job_type", "job_worker"],
-    "For people: who holds what": ["operate", "rows", "job_rows"],
+    "For people: who holds what": ["admin", "rows", "job_rows"],
     "Stores without a URL": ["sqlite", "postgres", "redis", "mongodb", "mariadb", "memory"],
-    "For those who write a store": ["store", "job_engine"],
+    "For those who write a store": ["spi/store", "spi/job_engine"],
     "The rest": ["version", "export"],
 }
 
@@ -204,8 +204,12 @@ class Parser:
 
 
 def headers(root):
-    folder = os.path.join(root, "include", "holdfast")
-    return [os.path.join("holdfast", name) for name in sorted(os.listdir(folder)) if name.endswith(".h")]
+    """All that users may include; what lies in detail/ is for our own headers."""
+    found = []
+    for folder in ("holdfast", os.path.join("holdfast", "spi")):
+        names = os.listdir(os.path.join(root, "include", folder))
+        found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(".h")]
+    return found
 
 
 def add(listing, text):
@@ -215,7 +219,7 @@ def add(listing, text):
 
 def listing_of(root):
     placed = [name for part in PARTS.values() for name in part]
-    if sorted(placed) != [os.path.basename(header)[:-2] for header in headers(root)]:
+    if sorted(placed) != sorted(header.removeprefix("holdfast/")[:-2] for header in headers(root)):
         raise SystemExit(f"PARTS of {__file__} does not name each header of include/holdfast once")
     listing = Listing(lines=[TITLE])
     for part, names in PARTS.items():

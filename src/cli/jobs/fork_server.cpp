@@ -24,12 +24,12 @@ namespace {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-Work work_of(const PendingRelease& pending_release) {
-  return {.key = pending_release.key.data(),
-          .command = {pending_release.program.data()},
-          .environment = {{"HOLDFAST_JOB", std::to_string(pending_release.job)},
-                          {"HOLDFAST_NAME", pending_release.name.data()},
-                          {"HOLDFAST_ATTEMPT", std::to_string(pending_release.attempt)}}};
+Work work_of(const JobProgram& job_program) {
+  return {.key = job_program.key.data(),
+          .command = {job_program.program.data()},
+          .environment = {{"HOLDFAST_JOB", std::to_string(job_program.job)},
+                          {"HOLDFAST_NAME", job_program.name.data()},
+                          {"HOLDFAST_ATTEMPT", std::to_string(job_program.attempt)}}};
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void ForkServer::be_fork_server(Theirs link, const Signals& signals) {
   block_all_signals();
   // Whoever signals the worker's group means the worker.
   ::setpgid(0, 0);
-  ::prctl(PR_SET_NAME, "holdfast-nursery");
+  ::prctl(PR_SET_NAME, "holdfast-forks");
   // What a guard leaves behind when it is killed comes to us.
   become_subreaper();
   const Terminal terminal;
@@ -78,21 +78,21 @@ void ForkServer::be_fork_server(Theirs link, const Signals& signals) {
     }
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    while (const auto pending_release = link.receive()) {
+    while (const auto job_program = link.receive()) {
       Fd guard_end = link.take_passed();
       if (::fork() != 0) continue;  // none to be had: the link is closed with guard_end, and so they know
       { const Theirs closed_here = std::move(link); }
-      be_guard(GuardEnd(std::move(guard_end)), work_of(*pending_release), signals, terminal);
+      be_guard(GuardEnd(std::move(guard_end)), work_of(*job_program), signals, terminal);
     }
   }
   // The guards have links of their own to know that the worker is gone.
   ::_exit(EXIT_SUCCESS);
 }
 
-MainEnd ForkServer::send(const PendingRelease& pending_release) {
+MainEnd ForkServer::send(const JobProgram& job_program) {
   LinkPair pair = make_link();
   const std::lock_guard lock(mutex_);
-  link_.send_patiently(pending_release, pair.guard.fd());
+  link_.send_patiently(job_program, pair.guard.fd());
   return std::move(pair.main);
 }
 

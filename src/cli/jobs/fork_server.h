@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// nursery.h - where the programs of `jobs work` come from.
+// fork_server.h - where the programs of `jobs work` come from.
 //
 //   worker (threads, store, secrets)
-//     │ Errand, with one end of a link
-//   nursery ── forks ── guard ── program (own group)
+//     │ JobProgram, with one end of a link
+//   fork server ── forks ── guard ── program (own group)
 //     one for each job ──┘ └── its link to the worker's thread
 //
 // A process with threads and open connections cannot fork a guard that lives on without exec.  So the worker
-// forks the nursery first of all, before any of these, and that one forks a guard for each job.
+// forks the fork server first of all, before any of these, and that one forks a guard for each job.
 #pragma once
 #include <sys/types.h>
 
@@ -23,7 +23,7 @@
 namespace holdfast::cli {
 
 // One job's program: what its guard must know before it hears the rest over its own link.
-struct PendingRelease {
+struct JobProgram {
   std::uint64_t job;
   int attempt;
   std::array<char, 513> key;  // each ends in NUL
@@ -39,15 +39,15 @@ class ForkServer {
 
   // The link to a guard that has been asked for.  It is closed if there came to be none.  Throws
   // std::system_error.  Any thread may call it.
-  MainEnd send(const PendingRelease& pending_release);
+  MainEnd send(const JobProgram& job_program);
 
   // Readable when it is dead.
   int fd() const noexcept { return link_.fd(); }
   bool is_dead() noexcept;
 
  private:
-  using Ours = Link<PendingRelease, char>;
-  using Theirs = Link<char, PendingRelease>;
+  using Ours = Link<JobProgram, char>;
+  using Theirs = Link<char, JobProgram>;
   struct Pair {
     Ours ours;
     Theirs theirs;

@@ -185,14 +185,14 @@ void Handler::conclude(const std::string& program) const {
   if (by_signal || WEXITSTATUS(*status_) != 0) failed(how);
 }
 
-void run_program(const HandlerOptions& options, const PendingRelease& pending_release,
-                 ForkServer& fork_server, const Client& client, const JobContext& context) {
+void run_program(const HandlerOptions& options, const JobProgram& job_program, ForkServer& fork_server,
+                 const Client& client, const JobContext& context) {
   const Fd input = input_of(context.args());
   const Fd proof(client.proof_of_life());
-  Handler handler(options, fork_server.send(pending_release), context);
+  Handler handler(options, fork_server.send(job_program), context);
   handler.start(input, proof);
   handler.see_through();
-  handler.conclude(pending_release.program.data());
+  handler.conclude(job_program.program.data());
 }
 
 }  // namespace
@@ -214,13 +214,13 @@ std::string program_of(const std::string& exec, std::string_view name, std::stri
 void run_handler(const HandlerOptions& options, ForkServer& fork_server, const Client& client,
                  const JobContext& context) {
   const std::string program = program_of(options.exec, context.name(), context.queue());
-  PendingRelease pending_release{
+  JobProgram job_program{
       .job = to_number(context.id()), .attempt = context.attempt(), .key = {}, .name = {}, .program = {}};
-  copy_to(pending_release.key, context.lock_key());
-  copy_to(pending_release.name, context.name());
-  copy_to(pending_release.program, program);
+  copy_to(job_program.key, context.lock_key());
+  copy_to(job_program.name, context.name());
+  copy_to(job_program.program, program);
   try {
-    run_program(options, pending_release, fork_server, client, context);
+    run_program(options, job_program, fork_server, client, context);
   } catch (const std::system_error& shortage) {  // of descriptors or memory
     stopped(shortage.what());
   }

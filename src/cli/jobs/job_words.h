@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast::cli {
 

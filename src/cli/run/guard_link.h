@@ -19,7 +19,7 @@
 #include "base/fd.h"
 #include "cli/run/schedule.h"
 #include "holdfast/clock.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// turn.h - `run --tick` and `run --every`: whoever has the key may still not be the one to run.
+// run_condition.h - `run --tick` and `run --every`: whoever has the key may still not be the one to run.
 //
 // What has been run is one row of the store beside the leases, "run:KEY", and its clock decides.  A tick is
 // named by the moment it begins, so that one may be given another length later.

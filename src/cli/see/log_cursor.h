@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// unread.h - which lines of a store's log are new.
+// log_cursor.h - which lines of a store's log are new.
 #pragma once
 #include <cstddef>
 #include <functional>

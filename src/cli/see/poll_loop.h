@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rounds.h - one look after the other, until nobody wants to know.
+// poll_loop.h - one look after the other, until nobody wants to know.
 #pragma once
 #include <functional>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// eye.h - a store that is looked at again and again.
+// store_poller.h - a store that is looked at again and again.
 #pragma once
 #include <string>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "holdfast/admin.h"
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast::cli {
 

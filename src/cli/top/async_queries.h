@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// desk.h - asks the store for `top`, so that keys are answered also while the store is not.
+// async_queries.h - asks the store for `top`, so that keys are answered also while the store is not.
 #pragma once
 #include <memory>
 #include <optional>

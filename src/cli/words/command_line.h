@@ -12,9 +12,9 @@
 #include "cli/exit_code.h"
 #include "holdfast/clock.h"
 #include "holdfast/job.h"
-#include "holdfast/job_engine.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
+#include "holdfast/spi/job_engine.h"
 
 namespace holdfast::cli {
 
@@ -196,7 +196,7 @@ struct CommandLine {
 // KEY that is no option: that is CMD, and all behind it is CMD's.  For `fence` the same behind FILE and
 // TOKEN.  For `jobs`, a number below zero is a word.
 //
-// Of `run` and `acquire`, fill_in may add to what was given before it is judged.  It may throw Failure.
+// Of `run` and `acquire`, `complete` may add to what was given before it is judged.  It may throw Failure.
 using FillIn = std::function<void(const std::string& command, Given& given)>;
 Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& substitute = {});
 

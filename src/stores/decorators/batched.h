@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// steward.h - the tables, made and tidied by hand.
+// admin.h - the tables, made and tidied by hand.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/mariadb/probe.h"
 
 namespace holdfast::mariadb {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hello.h - the first words on every connection: how we want it, who answers, and what is there.
+// probe.h - the first words on every connection: how we want it, who answers, and what is there.
 #pragma once
 #include <cstddef>
 #include <cstdint>

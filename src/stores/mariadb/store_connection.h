@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// store.h - leases in MariaDB and MySQL.
+// store_connection.h - leases in MariaDB and MySQL.
 //
 // A batch of one is one text of statements that settles every uncontended request (single.cpp).  What that
 // does not settle, and every larger batch, is one transaction in two round trips (wave.cpp): the rows are
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/store_offset.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "rows/row_store.h"
 #include "stores/mariadb/config.h"
 #include "stores/mariadb/connection.h"

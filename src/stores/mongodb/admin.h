@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// steward.h - what people do to the collections.
+// admin.h - what people do to the collections.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/mongodb/connection.h"
 
 namespace holdfast::mongodb {

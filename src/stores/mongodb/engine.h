@@ -37,7 +37,7 @@
 #include <optional>
 #include <string>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "stores/mongodb/jobs.h"
 #include "stores/mongodb/store_connection.h"
 #include "stores/mongodb/ticks.h"
@@ -80,7 +80,7 @@ class MongoEngine final : public JobEngine {
   template <class Out, class Work>
   Out guarded(Instant until, const Work& work);
 
-  // -- leases, by the rule of store.h
+  // -- leases, by the rule of spi/store.h
 
   void apply(Call& call, std::span<const Request> requests, std::span<Reply> replies);
   Reply lease(Call& call, const Request& request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // job_document.h - a job as it is kept: one document, made and read.
 //
-// Beside what holdfast/job_engine.h tells of a job it has fields that are there only for the indexes
+// Beside what holdfast/spi/job_engine.h tells of a job it has fields that are there only for the indexes
 // (job_indexes.cpp), each only while it means something:
 //
 //   slot       it has its slot: unique

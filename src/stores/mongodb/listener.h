@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bell.h - hears when a key may have become free: a change stream on a connection of its own.
+// listener.h - hears when a key may have become free: a change stream on a connection of its own.
 //
 // UNTESTED: there was no replica set to run it on.  tests/mongodb/bell_test.cpp runs where
 // HOLDFAST_TEST_MONGODB names one.  A waiter asks now and then without being rung, as on every store.
@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/worker.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/mongodb/config.h"
 
 namespace holdfast::mongodb {

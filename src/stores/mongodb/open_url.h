@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/url.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::mongodb {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// hello.h - what a server says about itself and the collection, and whether leases can be trusted to it.
+// probe.h - what a server says about itself and the collection, and whether leases can be trusted to it.
 #pragma once
 #include <optional>
 #include <string>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/mongodb/connection.h"
 
 namespace holdfast::mongodb {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// store.h - leases in MongoDB: everything of a key is one document.
+// store_connection.h - leases in MongoDB: everything of a key is one document.
 //
 // A verb is one findAndModify with a pipeline (pipelines/*.json), which decides on the server by its clock. A
 // larger batch is one update command with a pipeline for each key, and one find that reads what came of them.
@@ -8,7 +8,7 @@
 
 #include "core/key_batches.h"
 #include "core/store_offset.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/mongodb/connection.h"
 #include "stores/mongodb/constants.h"
 #include "stores/mongodb/outcome.h"

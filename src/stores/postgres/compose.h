@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weave.h - statements that are made of parts: a rule is written once, in a file of its own, and put in
+// compose.h - statements that are made of parts: a rule is written once, in a file of its own, and put in
 // wherever it holds.
 #pragma once
 #include <map>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/store_offset.h"
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"
 #include "stores/postgres/job_statements.h"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "stores/postgres/connection.h"
 
 namespace holdfast::postgres {

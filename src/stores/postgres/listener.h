@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// bell.h - LISTEN on a connection of its own.
+// listener.h - LISTEN on a connection of its own.
 #pragma once
 #include <memory>
 #include <optional>
 
 #include "base/fd.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"
 

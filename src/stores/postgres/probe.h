@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hello.h - the first question on every connection: who answers, and what is there.
+// probe.h - the first question on every connection: who answers, and what is there.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// store.h - leases in PostgreSQL.
+// store_connection.h - leases in PostgreSQL.
 //
 // A batch of one is one prepared statement, which settles every uncontended request.  What that does not
 // settle, and every larger batch, is one statement over arrays (sql/apply.sql): keys in bytewise order, each
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/store_offset.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "rows/row_store.h"
 #include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// steward.h - what people do to the store.
+// admin.h - what people do to the store.
 #pragma once
 #include <memory>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/redis/link.h"
 
 namespace holdfast::redis {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "holdfast/job_engine.h"
+#include "holdfast/spi/job_engine.h"
 #include "stores/redis/link.h"
 #include "stores/redis/script.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bell.h - hears when a key may have become free: a connection of its own, subscribed to this client's
+// listener.h - hears when a key may have become free: a connection of its own, subscribed to this client's
 // channel.  After a while of silence it subscribes once more, which the server answers and which needs no
 // right beside (PING would), and if no answer comes the connection is made anew: a proxy or a firewall may
 // have forgotten it without telling anybody.
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/redis/wire.h"
 
 namespace holdfast::redis {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // server.h - whether leases can be trusted to a server.
 #pragma once
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/redis/config.h"
 #include "stores/redis/server_info.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// store.h - leases in Redis: a batch is one script.
+// store_connection.h - leases in Redis: a batch is one script.
 #pragma once
 #include <memory>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/redis/link.h"
 
 namespace holdfast::redis {

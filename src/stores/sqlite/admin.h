@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// steward.h - the tables, made and tidied by hand.
+// admin.h - the tables, made and tidied by hand.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/accepted.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/sqlite/machine.h"
 #include "stores/sqlite/tables.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // decision.h - what becomes of a request that one statement does not settle: the table in
-// holdfast/store.h, with the dead found out.
+// holdfast/spi/store.h, with the dead found out.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/rows.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// leases.h - the rule of holdfast/store.h on one connection: by one conditional statement where that settles
-// it, else by Decision.  For whoever keeps leases in the file: the store, and jobs that run under one.
+// leases.h - the rule of holdfast/spi/store.h on one connection: by one conditional statement where that
+// settles it, else by Decision.  For whoever keeps leases in the file: the store, and jobs that run under
+// one.
 #pragma once
 #include <string>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/decision.h"

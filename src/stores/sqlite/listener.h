@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// bell.h - hears when a key may have become free.
+// listener.h - hears when a key may have become free.
 //
 // Two things ring: a byte in our own FIFO, written by whoever releases a key we are first to get; and the
 // death of a client that stands before us, which the kernel reports on the write end of its FIFO.
@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "base/fd.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/sqlite/presence.h"
 
 namespace holdfast::sqlite {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reach.h - whether locks and shared memory reach another process, found by trying with one.
+// lock_visibility.h - whether locks and shared memory reach another process, found by trying with one.
 #pragma once
 #include <optional>
 #include <string>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/sqlite/connection.h"
 
 namespace holdfast::sqlite {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// origin.h - a client of a file, on a machine of the caller's choice.  For tests; others use
+// store.h - a client of a file, on a machine of the caller's choice.  For tests; others use
 // holdfast/sqlite.h.
 #pragma once
 #include <memory>

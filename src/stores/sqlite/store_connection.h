@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// store.h - leases in a SQLite file.
+// store_connection.h - leases in a SQLite file.
 //
 // Each verb is tried as one conditional statement, which settles every uncontended request: in a
 // transaction of its own for a batch of one.  What that statement does not settle is decided inside a
@@ -7,7 +7,7 @@
 #pragma once
 #include <memory>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/leases.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 #include "stores/sqlite/connection.h"
 
 namespace holdfast::sqlite {

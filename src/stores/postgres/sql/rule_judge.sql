@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A part of apply.sql and of job_claim.sql, the rule of leases: what the snapshot says of each of `asked`.
--- {client} whose places in queues are ours.  What `asked` says of longest_place_us: store.h, Request::longest_place
+-- {client} whose places in queues are ours.  What `asked` says of longest_place_us: spi/store.h, Request::longest_place
 wanted AS MATERIALIZED (
   SELECT w.*, w.ttl_us::float8 * interval '1us' AS ttl, c.now, c.in_time,
          l.key IS NOT NULL AS known, l.locked_by::text AS locked_by, l.locked_until, l.sequence, l.xmin AS version,

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Applies a batch of requests, in order.  What it must answer is written down in include/holdfast/store.h.
+-- Applies a batch of requests, in order.  What it must answer is written down in include/holdfast/spi/store.h.
 --
 -- KEYS  kept, index, purged, log; then of each request: lease, facts, queue, places
 -- ARGV  client, void (us), length of the prefix; then of each request: verb, holder, token, ttl (ms, -1: without

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What becomes of a request for a lease: include/holdfast/store.h says it.  For batches of them, and for jobs, whose
+-- What becomes of a request for a lease: include/holdfast/spi/store.h says it.  For batches of them, and for jobs, whose
 -- locks are leases.
 local granted, released, busy, lost, too_late, foreign = 0, 1, 2, 3, 4, 5
 

@@ -28,7 +28,7 @@
 #include "holdfast/export.h"
 #include "holdfast/job_rows.h"
 #include "holdfast/result.h"
-#include "holdfast/store.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
 
