@@ -19,7 +19,7 @@ int execute(const Break& command, const Common& common) {
       looked->by_hand.try_break_lease(command.key, command.token, {user_at_host(), command.reason});
   if (!broken) return fail(broken.error());
   if (common.json) {
-    say(json_of_texts({{"key", command.key}, {"holder", *broken}, {"reason", command.reason}}));
+    say(json_of_texts({{"key", command.key}, {"owner", *broken}, {"reason", command.reason}}));
     return exit_ok;
   }
   say(printable(command.key) + " is taken away from " + printable(short_owner(*broken)));

@@ -27,7 +27,7 @@ Json pid_of(const std::string& owner) {
 Json object_of(const LeaseRow& row) {
   const auto held = held_for(row, wall_now());
   return {{"key", row.key},
-          {"holder", row.owner},
+          {"owner", row.owner},
           {"token", token_of(row.token)},
           {"remaining_ms", millis(row.remaining)},
           {"ttl_ms", row.ttl ? millis(*row.ttl) : Json()},
@@ -43,12 +43,12 @@ Json object_of(const LeaseRow& row) {
 Json object_of(const PlaceRow& row) {
   return {{"key", row.key},
           {"client", row.client},
-          {"holder", row.owner},
+          {"owner", row.owner},
           {"remaining_ms", millis(row.remaining)}};
 }
 
 Json object_of(const LogRow& row) {
-  return {{"at_us", row.at.count()},      {"key", row.key}, {"event", row.event},  {"holder", row.owner},
+  return {{"at_us", row.at.count()},      {"key", row.key}, {"event", row.event},  {"owner", row.owner},
           {"token", token_of(row.token)}, {"by", row.by},   {"reason", row.reason}};
 }
 
@@ -78,7 +78,7 @@ std::string json_of(const Change& change) {
   return line_of({{"at_us", change.at.count()},
                   {"event", to_string(change.event)},
                   {"key", change.key},
-                  {"holder", change.owner},
+                  {"owner", change.owner},
                   {"token", token_of(change.token)},
                   {"by", change.by},
                   {"remaining_ms", millis(change.remaining)},

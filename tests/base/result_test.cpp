@@ -39,7 +39,7 @@ TEST(Result, holds_an_error) {
   EXPECT_EQ(result.error().remaining, 5s);
 }
 
-TEST(Result, ok_is_a_status_without_error) {
+TEST(Result, a_status_without_error_says_that_it_was_done) {
   EXPECT_TRUE(Status{});
   EXPECT_NO_THROW(Status{}.value());
 }
@@ -61,6 +61,29 @@ TEST(Result, value_throws_the_error_whole) {
       EXPECT_EQ(lost ? lost->reason() : Loss::stolen, Loss::stolen);
     }
   }
+}
+
+TEST(Result, has_the_interface_of_std_expected) {
+  Result<int> value = 3;
+  const Result<int> error = Error{Errc::busy, "held"};
+  value.value() = 4;
+  EXPECT_EQ(value.value(), 4);
+  EXPECT_THROW((void)error.value(), Failure);
+  EXPECT_EQ(value.value_or(9), 4);
+  EXPECT_EQ(error.value_or(9), 9);
+  const auto text = [](int n) -> Result<std::string> {
+    return std::string(static_cast<std::size_t>(n), 'x');
+  };
+  EXPECT_EQ(*value.and_then(text), "xxxx");
+  EXPECT_EQ(error.and_then(text).error().code, Errc::busy);
+  EXPECT_EQ(value.transform([](int n) { return n * 2; }).value(), 8);
+  EXPECT_TRUE(value.transform([](int) {}));
+  EXPECT_FALSE(error.transform([](int n) { return n * 2; }));
+  EXPECT_EQ(
+      error.or_else([](const Error& e) -> Result<int> { return static_cast<int>(e.detail.size()); }).value(),
+      4);
+  Result<std::unique_ptr<int>> moved = std::make_unique<int>(5);
+  EXPECT_EQ(std::move(moved).transform([](std::unique_ptr<int> p) { return *p; }).value(), 5);
 }
 
 TEST(Result, an_error_answers_questions) {

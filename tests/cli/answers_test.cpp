@@ -48,7 +48,7 @@ TEST_F(Answers, tell_rows_as_they_are_also_if_a_password_is_in_them) {
     const Json row = Json::parse(listed.out, nullptr, false);
     ASSERT_TRUE(row.is_object()) << listed.out;
     EXPECT_EQ(row["key"], "nightly/backup");
-    EXPECT_EQ(row["holder"], "ann of ops");
+    EXPECT_EQ(row["owner"], "ann of ops");
     EXPECT_EQ(row["token"], lease["token"]);
     EXPECT_EQ(row["note"], "\"key\" 17");
     EXPECT_THAT(holdfast({"ls"}).out, HasSubstr("nightly/backup"));

@@ -87,7 +87,7 @@ class GuardHere : public Guarding<Home> {
   std::string file() const { return path(".local/state/holdfast/leases.db"); }
   Process lock_database() const { return locked_file(file(), plan({})); }
   std::string owner_of(const std::string& key) const {
-    return nlohmann::json::parse(holdfast({"show", key, "--json"}).out).value("holder", "");
+    return nlohmann::json::parse(holdfast({"show", key, "--json"}).out).value("owner", "");
   }
   void write_alarm() const {
     std::ofstream(path("alarm")) << "#!/bin/sh\n";

@@ -77,7 +77,7 @@ TEST_P(Jobs, a_loner_whose_lock_somebody_holds_is_75_and_names_the_holder) {
   EXPECT_EQ(ended.code, 75);
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(ended.err, HasSubstr("lock:Lone:1 is held by olga"));
-  EXPECT_EQ(lines_of(holdfast({"jobs", "enqueue", "Lone", "1", "--loner", "--json"}).out).at(0)["holder"],
+  EXPECT_EQ(lines_of(holdfast({"jobs", "enqueue", "Lone", "1", "--loner", "--json"}).out).at(0)["owner"],
             "olga");
 }
 

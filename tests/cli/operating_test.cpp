@@ -52,7 +52,7 @@ TEST_P(Operating, break_ends_a_run_and_tells_it_who_and_why) {
   ASSERT_EQ(shown["log"].size(), 1u);
   EXPECT_EQ(shown["log"][0]["event"], "broken");
   EXPECT_EQ(shown["log"][0]["reason"], "stuck since noon");
-  EXPECT_THAT(shown["log"][0]["holder"], HasSubstr("pid:" + std::to_string(owner.pid())));
+  EXPECT_THAT(shown["log"][0]["owner"], HasSubstr("pid:" + std::to_string(owner.pid())));
   EXPECT_THAT(holdfast({"show", "k"}).out,
               MatchesRegex("(.|\n)*broken by .*: stuck since noon \\(was held by .*"));
 }
@@ -83,9 +83,9 @@ TEST_P(Operating, break_with_another_token_changes_nothing) {
   EXPECT_THAT(wrong.err, HasSubstr("k is not held with token 5: it is held by me with token " + token));
   EXPECT_THAT(wrong.err, HasSubstr("nothing was changed"));
   EXPECT_EQ(holdfast({"break", "nobody's", "--token", "5", "--reason", "x"}).code, 76);
-  EXPECT_EQ(show("k")["holder"], "me");
+  EXPECT_EQ(show("k")["owner"], "me");
   EXPECT_TRUE(show("k")["log"].empty());
-  EXPECT_EQ(json::parse(holdfast({"break", "k", "--token", token, "--reason", "x", "--json"}).out)["holder"],
+  EXPECT_EQ(json::parse(holdfast({"break", "k", "--token", token, "--reason", "x", "--json"}).out)["owner"],
             "me");
 }
 
@@ -125,7 +125,7 @@ TEST_P(Operating, purge_says_what_it_took) {
   EXPECT_EQ(holdfast({"purge", "--older-than", "0s"}).out,
             "purged 2 keys free for 0ms, 0 lapsed places, 0 log entries\n");
   EXPECT_EQ(json::parse(holdfast({"purge", "--older-than", "0s", "--json"}).out)["keys"], 0);
-  EXPECT_EQ(show("c")["holder"], "me");
+  EXPECT_EQ(show("c")["owner"], "me");
 }
 
 TEST_F(OperatingHere, init_plans_then_makes_then_has_nothing_to_do) {
@@ -220,7 +220,7 @@ TEST_P(Operating, show_says_who_waits) {
   const std::string pid = std::to_string(waiter.pid());
   json shown;
   ASSERT_TRUE(await([&] { return (shown = show("k"))["places"].size() == 1; }));
-  EXPECT_THAT(shown["places"][0]["holder"], HasSubstr("pid:" + pid + " "));
+  EXPECT_THAT(shown["places"][0]["owner"], HasSubstr("pid:" + pid + " "));
   const std::string words = " pid " + pid + "\n";
   EXPECT_TRUE(await([&] { return holdfast({"show", "k"}).out.find(words) != std::string::npos; }));
 }

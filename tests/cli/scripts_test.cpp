@@ -103,7 +103,7 @@ TEST_P(Scripts, release_tells_what_it_found) {
 // down.
 TEST_P(Scripts, whoever_gives_the_name_of_a_holder_releases_as_that_holder_and_leaves_no_record) {
   Process owner = hold("k");
-  const std::string name = json::parse(holdfast({"ls", "--json"}).out)["holder"];
+  const std::string name = json::parse(holdfast({"ls", "--json"}).out)["owner"];
   const Ended released = holdfast({"release", "k", "--owner", name});
   EXPECT_EQ(released.code, 0) << released.err;
   EXPECT_TRUE(is_free("k"));
@@ -132,7 +132,7 @@ TEST_P(Scripts, show_tells_all_about_a_key) {
     return shown["waiting"] == 1 && shown["places"].size() == 1;
   })) << shown;
   EXPECT_EQ(shown["key"], "k");
-  EXPECT_THAT(shown["holder"], HasSubstr("pid:" + std::to_string(owner.pid()) + " "));
+  EXPECT_THAT(shown["owner"], HasSubstr("pid:" + std::to_string(owner.pid()) + " "));
   EXPECT_EQ(shown["note"], "why");
   EXPECT_EQ(shown["detached"], false);
   std::string text;
@@ -295,7 +295,7 @@ TEST_P(Scripts, an_acquire_by_a_name_that_cannot_tell_its_token_takes_nothing_fr
             "holdfast: k is held by ann all the same; holdfast release gives it back\n"
             "holdfast: cannot write the answer: No space left on device\n");
   const json now = json::parse(holdfast({"show", "k", "--json"}).out);
-  EXPECT_EQ(now["holder"], "ann");
+  EXPECT_EQ(now["owner"], "ann");
   EXPECT_EQ(now["token"], first["token"]);
   EXPECT_GT(now["remaining_ms"], 0);
 }

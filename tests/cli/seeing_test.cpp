@@ -96,7 +96,7 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
   })) << shown;
   const std::string pid = std::to_string(owner.pid());
   EXPECT_EQ(shown["pid"], owner.pid());
-  EXPECT_THAT(shown["holder"],
+  EXPECT_THAT(shown["owner"],
               HasSubstr("host:" + shown["host"].get<std::string>() + " pid:" + pid + " guid:"));
   EXPECT_GT(shown["remaining_ms"], 3'000'000);
   const std::set<std::string> record_ttl{"redis", "active_job_lock", "mongodb", "mongo_lock"};
@@ -106,7 +106,7 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
   EXPECT_GT(shown["token"], 0);
   EXPECT_EQ(shown["note"], "why not");
   EXPECT_FALSE(shown["detached"]);
-  EXPECT_THAT(shown["places"][0]["holder"], HasSubstr("pid:" + std::to_string(waiter.pid())));
+  EXPECT_THAT(shown["places"][0]["owner"], HasSubstr("pid:" + std::to_string(waiter.pid())));
   std::string text;
   ASSERT_TRUE(await([&] {
     text = holdfast({"show", "k"}).out;
@@ -133,10 +133,10 @@ TEST_P(SeeingLayouts, show_has_breaks_and_take_overs) {
   const json log = show("k")["log"];
   ASSERT_EQ(log.size(), 2u) << log;
   EXPECT_EQ(log[0]["event"], "taken-over");
-  EXPECT_EQ(log[0]["holder"], "ben");
+  EXPECT_EQ(log[0]["owner"], "ben");
   EXPECT_EQ(log[0]["by"], "cleo");
   EXPECT_EQ(log[1]["event"], "broken");
-  EXPECT_EQ(log[1]["holder"], "ann");
+  EXPECT_EQ(log[1]["owner"], "ann");
   EXPECT_EQ(log[1]["reason"], "in the way");
 }
 
@@ -144,7 +144,7 @@ TEST_P(SeeingLayouts, show_has_breaks_and_take_overs) {
 
 TEST_P(Seeing, watch_begins_with_what_is_held_and_tells_what_happens) {
   Process watching = watch();
-  EXPECT_EQ(event(watching, "holds")["holder"], "me");
+  EXPECT_EQ(event(watching, "holds")["owner"], "me");
   Process owner = hold("k", {"--ttl", "1h", "--note", "by day"});
   ASSERT_TRUE(await_event(watching, "k", "acquired")) << watching.out() << watching.err();
   EXPECT_EQ(event(watching, "acquired")["detail"], "by day");
@@ -175,8 +175,8 @@ TEST_P(Seeing, watch_tells_breaks_and_take_overs_once_each) {
   EXPECT_EQ(std::count(events.begin(), events.end(), "broken"), 1) << watching.out();
   EXPECT_EQ(std::count(events.begin(), events.end(), "taken-over"), 1) << watching.out();
   EXPECT_EQ(event(watching, "broken")["detail"], "in the way");
-  EXPECT_EQ(event(watching, "broken")["holder"], "ann");
-  EXPECT_EQ(event(watching, "taken-over")["holder"], "ben");
+  EXPECT_EQ(event(watching, "broken")["owner"], "ann");
+  EXPECT_EQ(event(watching, "taken-over")["owner"], "ben");
   EXPECT_EQ(event(watching, "taken-over")["by"], "cleo");
 }
 
@@ -307,7 +307,7 @@ TEST_F(SeeingHere, watch_of_a_store_that_nobody_has_used_waits_for_the_first) {
   EXPECT_TRUE(is_empty());
   holdfast({"acquire", "k", "--owner", "me"});
   // Whether it acquires it or has it already: that depends on when the first look was.
-  EXPECT_TRUE(watching.await_out("\"key\":\"k\",\"holder\":\"me\"")) << watching.out() << watching.err();
+  EXPECT_TRUE(watching.await_out("\"key\":\"k\",\"owner\":\"me\"")) << watching.out() << watching.err();
 }
 
 TEST_F(SeeingHere, ls_watch_prints_the_table_again_and_again) {

@@ -83,7 +83,7 @@ TEST_F(Shown, json_is_ascii_and_says_the_same) {
   const Ended listed = holdfast({"--json", "ls"}), shown = holdfast({"--json", "show", text});
   for (const Ended& ended : {listed, shown}) {
     expect_plain(ended);
-    for (const char* const field : {"key", "holder", "note"})
+    for (const char* const field : {"key", "owner", "note"})
       EXPECT_EQ(json::parse(ended.out)[field], text) << field;
   }
   const std::string token = json::parse(acquired.out)["token"].dump();

@@ -49,6 +49,25 @@ TEST_P(Hearing, of_a_break_is_no_later_for_a_lease_that_was_extended_far) {
   EXPECT_EQ(lease.lost().reason, Loss::broken);
 }
 
+// Whoever sees that a lease is not held finds its stop requested.
+TEST_P(Hearing, of_a_loss_by_stop_comes_before_held_turns_false) {
+  Client client = new_client();
+  for (int i = 0; i < 50; ++i) {
+    Lease lease = short_lease(client, "k", {.ttl = 6s});
+    const std::stop_token stop = lease.stop_token();
+    by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
+    EXPECT_EQ(lease.try_renew().error().code, Errc::lost);
+    EXPECT_FALSE(lease.held());
+    ASSERT_TRUE(stop.stop_requested()) << i;
+  }
+}
+
+TEST_P(Hearing, what_is_left_of_a_lease_without_end_can_be_added_to_now) {
+  Client client = new_client();
+  const Lease lease = client.acquire("k", {.ttl = never});
+  EXPECT_GT(BootClock::now() + lease.remaining(), BootClock::now() + std::chrono::years(90));
+}
+
 // Its log does not answer before it may, whatever time it was given.
 class SlowLog final : public StoreConnection {
  public:

@@ -28,6 +28,11 @@ TEST(Opening, takes_no_longer_than_it_may_whatever_the_server_does) {
   }
 }
 
+TEST(Opening, can_be_spelled_so_that_nobody_confuses_it_with_the_system_call) {
+  EXPECT_TRUE(Client::open("memory:").acquire("k").held());
+  EXPECT_EQ(Client::try_open("nothing:").error().code, Errc::invalid);
+}
+
 TEST(Opening, wants_time_above_zero) {
   EXPECT_EQ(try_open("memory:", {.connect_wait = 0ms}).error().code, Errc::invalid);
 }

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "holdfast/holdfast.h"
+#include "holdfast/spi/store.h"
 #include "tests/support/await.h"
 #include "tests/support/servers/mongo_server.h"
 #include "tests/support/servers/shared.h"

@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/wall_clock.h"
 #include "holdfast/holdfast.h"
+#include "holdfast/spi/store.h"
 #include "tests/support/await.h"
 #include "tests/support/servers/redis_server.h"
 

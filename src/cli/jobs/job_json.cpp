@@ -46,7 +46,7 @@ Json object_of(const JobRow& job) {
           {"unique", to_string(job.unique)},
           {"slotted", job.slotted},
           {"parked", job.parked},
-          {"holder", job.owner},
+          {"owner", job.owner},
           {"lock", job.lock},
           {"token", token_of(job.token)},
           {"claim_remaining_ms", job.claim_remaining.count()},
@@ -77,7 +77,7 @@ std::string json_of(const EnqueueResult& result, const std::string& key) {
                     {"key", key},
                     {"state", to_string(duplicate->state)},
                     {"since_us", moment(duplicate->since)}});
-  return line_of({{"what", "locked"}, {"key", key}, {"holder", std::get<Locked>(result).owner}});
+  return line_of({{"what", "locked"}, {"key", key}, {"owner", std::get<Locked>(result).owner}});
 }
 
 std::string json_of(const JobEvent& event, Millis took) {
@@ -96,7 +96,7 @@ std::string json_of(const Moment& moment) {
                   {"key", moment.key},
                   {"job", moment.job == no_job ? Json() : Json(to_number(moment.job))},
                   {"event", moment.event},
-                  {"holder", moment.owner},
+                  {"owner", moment.owner},
                   {"by", moment.by},
                   {"token", token_of(moment.token)},
                   {"detail", moment.detail}});
