@@ -2,6 +2,7 @@
 // options.h - what can be asked for, each with its default.
 #pragma once
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -118,7 +119,19 @@ struct AcquireOptions {
   std::optional<bool> detached = {};
 };
 
+enum class Connect : std::uint8_t {
+  at_once,  // opening a client fails if its store cannot be used
+  lazy,     // opening a client sends nothing; the first call that needs the store says what is wrong with it
+};
+
 struct ClientOptions {
+  // Lazy: a service can start while its store is down.  Until the store has been opened, each call tries, within
+  // connect_wait.
+  Connect connect = Connect::at_once;
+
+  // Creates the tables that are missing, as Admin::init() does.
+  bool init = false;
+
   // For all acquisitions of this client, and of those that come from it by in().  Locks of jobs do not ask
   // for them.
   AcquireOptions defaults = {};

@@ -55,7 +55,8 @@ Result<Client> Client::try_make(std::shared_ptr<Store> store, ClientOptions opti
   if (options.batch_limit == 0) return Error{Errc::invalid, "the batch limit is 0; give 1 or more"};
   try {
     auto state = std::make_shared<ClientState>(std::move(store), std::move(options));
-    if (Status s = state->open(); !s) return std::move(s).error();
+    const bool lazy = state->options().connect == Connect::lazy;
+    if (Status s = lazy ? Status{} : state->open(); !s) return std::move(s).error();
     return Client(std::move(state));
   } catch (const std::system_error& e) {
     return Error{Errc::unavailable, std::string("cannot make a client: ") + e.what()};
@@ -83,7 +84,7 @@ Result<Lease> Client::acquire_to_lead(std::string_view key, AcquireOptions optio
 }
 
 Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis ttl, bool extend) {
-  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = state_->check_ready(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
   if (Status s = extend ? core::check_extension(ttl) : core::check_ttl(ttl); !s) return std::move(s).error();
   const auto reply =
@@ -111,7 +112,7 @@ Result<Millis> Client::try_extend_by(std::string_view key, OwnerView owner, Mill
 }
 
 Result<Released> Client::try_release(std::string_view key, OwnerView owner) {
-  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = state_->check_ready(); !s) return std::move(s).error();
   if (Status s = check_names(key, owner); !s) return std::move(s).error();
   const auto reply = state_->send({.verb = Verb::release, .key = {key}, .owner = owner}, soon());
   if (!reply) return reply.error();
@@ -125,7 +126,7 @@ Result<Released> Client::try_release(std::string_view key, OwnerView owner) {
 }
 
 Result<LeaseRow> Client::try_look(std::string_view key) {
-  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = state_->check_ready(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   return read_lease(state_->connection(), {key}, soon());
 }
@@ -140,7 +141,7 @@ Result<bool> Client::try_available(std::string_view key, OwnerView owner) {
 }
 
 Result<std::size_t> Client::try_release_all(std::string_view owner) {
-  if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
+  if (Status s = state_->check_ready(); !s) return std::move(s).error();
   if (Status s = core::check_owner(owner); !s) return std::move(s).error();
   std::size_t released = 0;
   std::string after;

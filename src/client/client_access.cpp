@@ -34,6 +34,7 @@ void ClientAccess::get_ready(const Client& client) { client.state_->keeper().get
 Lease ClientAccess::adopt(const Client& client, const Grant& grant) {
   ClientState& state = *client.state_;
   get_ready(client);
+  (void)state.open();  // of a lazy client: what has just answered says how fine its clock is
   const auto lease = std::make_shared<LeaseState>(grant.key, grant.owner, grant.token, 1);
   lease->detached = grant.claim;
   const core::KeepPlan plan{.ttl = grant.ttl,

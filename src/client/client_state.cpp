@@ -30,19 +30,32 @@ ClientState::ClientState(std::shared_ptr<Store> store, ClientOptions options)
       keeper_(store_, std::shared_ptr<StoreConnection>(shared_, &batched_), options_, waiting_.heir()) {}
 
 Status ClientState::open() {
-  auto traits = batched_.examine(clamped_add(BootClock::now(), options_.connect_wait));
+  if (opened_) return {};
+  const std::lock_guard lock(open_mutex_);
+  if (opened_) return {};
+  const Instant until = clamped_add(BootClock::now(), options_.connect_wait);
+  if (options_.init) {
+    if (auto made = store_->admin()->init(until); !made) return std::move(made).error();
+  }
+  auto traits = batched_.examine(until);
   if (!traits) return std::move(traits).error();
   traits_ = *std::move(traits);
   for (const Finding& finding : traits_.findings) {
     if (finding.at_open) log_line(options_, finding, store_->name());
   }
   if (!traits_.tidies) keeper_.purge_every(options_.purge_every);
-  return Status{};
+  opened_ = true;
+  return {};
 }
 
 Status ClientState::check_not_forked() const {
   if (!forked()) return Status{};
   return Error{Errc::forked, "this process is a child of the one that opened the store: open it anew here"};
+}
+
+Status ClientState::check_ready() {
+  if (Status s = check_not_forked(); !s) return s;
+  return open();
 }
 
 Result<Reply> ClientState::send(const Request& request, Instant until) {
@@ -65,6 +78,7 @@ Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, c
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   if (Status s = core::check_terms(terms, options_.margin); !s) return std::move(s).error();
   try {
+    if (Status s = open(); !s) return std::move(s).error();
     keeper_.get_ready();  // before anything is asked for: a lease that nobody watches is worth nothing
     return Attempt(*this, key, terms).run();
   } catch (const std::system_error& e) {  // no descriptor or no thread to be had

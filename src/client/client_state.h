@@ -34,7 +34,7 @@ class ClientState {
  public:
   ClientState(std::shared_ptr<Store> store, ClientOptions options);
 
-  // Connects, and learns what the store can do.
+  // Connects, and learns what the store can do, unless that was done before.
   Status open();
 
   Result<std::shared_ptr<LeaseState>> acquire(std::string_view key, const AcquireOptions& options);
@@ -72,6 +72,8 @@ class ClientState {
 
   bool forked() const noexcept { return page_.in_child(); }
   Status check_not_forked() const;
+  // Neither forked nor yet to be opened.
+  Status check_ready();
   // In a child: forget a reference without counting it down, which could touch what only the parent has.
   template <class T>
   void leak(std::shared_ptr<T> reference) noexcept {
@@ -94,7 +96,9 @@ class ClientState {
   Serial serial_;
   const std::shared_ptr<SharedConnection> shared_;
   Batched& batched_;
-  Traits traits_;
+  std::mutex open_mutex_;
+  std::atomic<bool> opened_ = false;
+  Traits traits_;  // not changed any more once opened
   Waiting waiting_;
   Keeper keeper_;
   std::atomic<bool> abandoned_ = false;

@@ -62,12 +62,6 @@ TEST_P(Hearing, of_a_loss_by_stop_comes_before_held_turns_false) {
   }
 }
 
-TEST_P(Hearing, what_is_left_of_a_lease_without_end_can_be_added_to_now) {
-  Client client = new_client();
-  const Lease lease = client.acquire("k", {.ttl = never});
-  EXPECT_GT(BootClock::now() + lease.remaining(), BootClock::now() + std::chrono::years(90));
-}
-
 // Its log does not answer before it may, whatever time it was given.
 class SlowLog final : public StoreConnection {
  public:

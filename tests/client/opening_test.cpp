@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "holdfast/holdfast.h"
 #include "tests/support/listener.h"
+#include "tests/support/scratch.h"
 
 namespace holdfast::test {
 namespace {
@@ -31,6 +33,20 @@ TEST(Opening, takes_no_longer_than_it_may_whatever_the_server_does) {
 TEST(Opening, can_be_spelled_so_that_nobody_confuses_it_with_the_system_call) {
   EXPECT_TRUE(Client::open("memory:").acquire("k").held());
   EXPECT_EQ(Client::try_open("nothing:").error().code, Errc::invalid);
+}
+
+// A service starts before its database does.
+TEST(Opening, may_be_left_to_the_first_call_that_needs_the_store) {
+  const Scratch folder;
+  const std::string url = "sqlite:" + folder.path() + "/later/leases.db";
+  EXPECT_FALSE(try_open(url));
+  Client client = open(url, {.connect = Connect::lazy});
+  const auto early = client.try_acquire("k");
+  ASSERT_FALSE(early);
+  EXPECT_NE(early.error().detail.find("later"), std::string::npos) << early.error().detail;
+  EXPECT_FALSE(client.try_release("k", {"me"}));
+  std::filesystem::create_directory(folder.path() + "/later");
+  EXPECT_TRUE(client.acquire("k").held());
 }
 
 TEST(Opening, wants_time_above_zero) {

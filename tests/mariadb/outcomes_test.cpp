@@ -266,11 +266,11 @@ TEST_P(Outcomes, no_acknowledged_grant_is_lost_by_kill_9_under_load) {
   std::map<std::string, Token> granted;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      Ours ours(own.url());
+    // Connected before anybody begins: the server is killed as soon as there are enough grants.
+    threads.emplace_back([&, t, ours = std::make_unique<Ours>(own.url())] {
       for (int n = 0; !done; ++n) {
         const std::string key = std::to_string(t) + "." + std::to_string(n);
-        const auto reply = ours.ask(acquire(key), BootClock::now() + 1s);
+        const auto reply = ours->ask(acquire(key), BootClock::now() + 1s);
         if (!reply) continue;
         const std::lock_guard lock(mutex);
         granted[key] = reply->token;

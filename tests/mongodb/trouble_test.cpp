@@ -36,8 +36,8 @@ TEST_F(TroubleOfMongo, no_acknowledged_grant_is_lost_by_a_server_that_is_killed_
   std::atomic<bool> over = false;
   std::vector<std::jthread> threads;
   for (int t = 0; t < callers; ++t) {
-    threads.emplace_back([&, t] {
-      Caller caller(url());
+    threads.emplace_back([&, t, connected = std::make_unique<Caller>(url())] {
+      Caller& caller = *connected;
       for (int i = 0; !over; ++i) {
         const std::string key = std::to_string(t) + "/" + std::to_string(i);
         const auto reply = caller.try_acquire(key, "ann", BootClock::now() + 2s);

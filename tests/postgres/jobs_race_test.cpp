@@ -215,8 +215,8 @@ TEST_F(JobRaces, a_server_that_is_killed_while_they_work_loses_no_job) {
   std::atomic<bool> killed = false;
   std::vector<std::jthread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      Worker worker(server.url());
+    threads.emplace_back([&, t, connected = std::make_unique<Worker>(server.url())] {
+      Worker& worker = *connected;
       const Instant end = BootClock::now() + 60s;
       for (int n = 0; finished < 60 && BootClock::now() < end; ++n) {
         const auto got = worker.try_claim(std::to_string(t) + "." + std::to_string(n), 500ms);
