@@ -31,7 +31,7 @@ struct Break {
 };
 
 struct WaitOptions {
-  Millis wait = forever;
+  Wait wait = forever;
   std::stop_token stop = {};
 };
 

@@ -88,7 +88,7 @@ class HOLDFAST_API Client {
 
   // By name, from any object or process: whatever grant `owner` has.  client.release("nightly", {"node-7"}).
   // Renewing says how much is left then: at least `ttl`, for no lease is ever shortened.
-  Result<Millis> try_renew(std::string_view key, OwnerView owner, Millis ttl);
+  Result<Millis> try_renew(std::string_view key, OwnerView owner, Ttl ttl);
   Result<Millis> try_extend_by(std::string_view key, OwnerView owner, Millis more);
   Result<Released> try_release(std::string_view key, OwnerView owner);
   Millis renew(std::string_view key, OwnerView owner, Millis ttl) {

@@ -30,9 +30,19 @@ using Instant = BootClock::time_point;
 // Zero or less: it has passed.
 HOLDFAST_API Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept;
 
-// A ttl without end, and a wait without end.
-inline constexpr Millis never = Millis::max();
-inline constexpr Millis forever = Millis::max();
+// A ttl without end: the lease ends never.  A wait without end: the call waits forever.  They are different
+// types, so that neither compiles in the place of the other (Ttl and Wait in options.h).  In rows and in what
+// a store is asked for, a duration that is equal to `never` has no end.
+struct Never {
+  constexpr operator Millis() const noexcept { return Millis::max(); }  // NOLINT: implicit on purpose
+};
+struct Forever {
+  constexpr operator Millis() const noexcept { return Millis::max(); }  // NOLINT
+};
+inline constexpr Never never;
+inline constexpr Forever forever;
+constexpr bool operator==(Millis duration, Never) noexcept { return duration == Millis::max(); }
+constexpr bool operator==(Millis duration, Forever) noexcept { return duration == Millis::max(); }
 
 // `t + d`, or the end of time where that would overflow.  `never` after anything is the end of time.
 constexpr Instant clamped_add(Instant t, Millis d) noexcept {

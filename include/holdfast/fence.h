@@ -21,6 +21,7 @@
 
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
+#include "holdfast/options.h"
 #include "holdfast/result.h"
 #include "holdfast/rows.h"
 
@@ -45,10 +46,10 @@ class HOLDFAST_API FenceGuard {
   // Claims, and keeps everybody else out until the pass is gone: an older holder that comes meanwhile waits
   // and is then refused, a younger one waits.  Throws LeaseLost for a token that is too old: the work must
   // stop. Waits for a pass of its own too: one thread enters once.
-  Pass enter(Token token, Millis wait = forever);
+  Pass enter(Token token, Wait wait = forever);
   // Errors: lost, too old; busy or timeout, somebody is inside; refused, the file cannot be used; invalid, no
   // token.
-  Result<Pass> try_enter(Token token, Millis wait = forever);
+  Result<Pass> try_enter(Token token, Wait wait = forever);
 
   // Enters and leaves at once: for what checks each single message or write, and cannot be overtaken between
   // the check and the effect.  False: too old.  Throws Failure where the file cannot be used.

@@ -10,6 +10,7 @@
 
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
+#include "holdfast/options.h"
 #include "holdfast/result.h"
 #include "holdfast/rows.h"
 
@@ -91,8 +92,8 @@ class HOLDFAST_API Lease {
   void on_renewed(std::function<void(Instant)>);
 
   // Renews now.  Without a ttl: the one it was acquired with; with one, that is its ttl from now on.
-  void renew(std::optional<Millis> ttl = {}) { try_renew(ttl).value(); }
-  Status try_renew(std::optional<Millis> ttl = {});
+  void renew(std::optional<Ttl> ttl = {}) { try_renew(ttl).value(); }
+  Status try_renew(std::optional<Ttl> ttl = {});
 
   // Adds to what the store has stored.  It is renewed as often as before, to hear in time if it is broken.
   void extend_by(Millis more) { try_extend_by(more).value(); }

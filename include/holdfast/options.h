@@ -38,6 +38,36 @@ class Interval {
   std::function<Millis(int)> of_;
 };
 
+// How long a lease lasts without a renewal: a duration, or `never`.
+class Ttl {
+ public:
+  template <class Rep, class Period>
+  requires std::convertible_to<std::chrono::duration<Rep, Period>, Millis>
+  constexpr Ttl(std::chrono::duration<Rep, Period> length) noexcept
+      : length_(length) {}                           // NOLINT: implicit on purpose
+  constexpr Ttl(Never) noexcept : length_(never) {}  // NOLINT
+  constexpr Ttl(Forever) = delete;
+  constexpr operator Millis() const noexcept { return length_; }  // NOLINT
+
+ private:
+  Millis length_;
+};
+
+// How long to wait: a duration, or `forever`.
+class Wait {
+ public:
+  template <class Rep, class Period>
+  requires std::convertible_to<std::chrono::duration<Rep, Period>, Millis>
+  constexpr Wait(std::chrono::duration<Rep, Period> length) noexcept
+      : length_(length) {}                                // NOLINT: implicit on purpose
+  constexpr Wait(Forever) noexcept : length_(forever) {}  // NOLINT
+  constexpr Wait(Never) = delete;
+  constexpr operator Millis() const noexcept { return length_; }  // NOLINT
+
+ private:
+  Millis length_;
+};
+
 // Who holds: a text, a list of texts that is joined by ":", or a function that is asked at each acquisition.
 class HOLDFAST_API Owner {
  public:
@@ -72,11 +102,11 @@ class HOLDFAST_API Owner {
 // What is not said here is as ClientOptions::defaults says; what that does not say either, as stands here.
 struct AcquireOptions {
   // How long the store keeps the lease when it hears nothing from us: 30 s.  `never`: until released.
-  std::optional<Millis> ttl = {};
+  std::optional<Ttl> ttl = {};
 
   // How long to wait for a busy key.  Zero: do not wait, which is the default (a call that says so is
   // not bound by `attempts` of the client's defaults either).  `forever`: do.
-  std::optional<Millis> wait = {};
+  std::optional<Wait> wait = {};
 
   // Stops the wait, not the lease.
   std::stop_token stop = {};
@@ -125,8 +155,8 @@ enum class Connect : std::uint8_t {
 };
 
 struct ClientOptions {
-  // Lazy: a service can start while its store is down.  Until the store has been opened, each call tries, within
-  // connect_wait.
+  // Lazy: a service can start while its store is down.  Until the store has been opened, each call tries,
+  // within connect_wait.
   Connect connect = Connect::at_once;
 
   // Creates the tables that are missing, as Admin::init() does.

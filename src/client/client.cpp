@@ -103,7 +103,7 @@ Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis tt
                .loss = lost.reason};
 }
 
-Result<Millis> Client::try_renew(std::string_view key, OwnerView owner, Millis ttl) {
+Result<Millis> Client::try_renew(std::string_view key, OwnerView owner, Ttl ttl) {
   return renew_by(key, owner, ttl, false);
 }
 

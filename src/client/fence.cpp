@@ -66,9 +66,9 @@ FenceGuard FenceGuard::beside(std::string file) {
   return FenceGuard(std::move(mark));
 }
 
-FenceGuard::Pass FenceGuard::enter(Token token, Millis wait) { return try_enter(token, wait).value(); }
+FenceGuard::Pass FenceGuard::enter(Token token, Wait wait) { return try_enter(token, wait).value(); }
 
-Result<FenceGuard::Pass> FenceGuard::try_enter(Token token, Millis wait) {
+Result<FenceGuard::Pass> FenceGuard::try_enter(Token token, Wait wait) {
   const Instant until = clamped_add(BootClock::now(), wait);
   auto inside = std::make_unique<Pass::Inside>();  // first: it may throw
   if (Status s = mark_->come_in(wait, until); !s) return std::move(s).error();

@@ -167,7 +167,7 @@ Status Lease::renew_by(Millis ttl, bool extend) {
   return client_->renew(state_, ttl, extend);
 }
 
-Status Lease::try_renew(std::optional<Millis> ttl) {
+Status Lease::try_renew(std::optional<Ttl> ttl) {
   if (!state_) return holds_nothing();
   if (Status s = core::check_ttl(ttl.value_or(state_->ttl())); !s) return s;
   return renew_by(ttl.value_or(state_->ttl()), false);

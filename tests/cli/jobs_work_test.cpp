@@ -283,11 +283,11 @@ TEST_P(Working, a_job_whose_lock_is_held_is_dropped_and_says_by_whom) {
   EXPECT_EQ(state(id), "dropped");
 }
 
-TEST_F(Home, a_worker_whose_nursery_is_killed_ends) {
+TEST_F(Home, a_worker_whose_fork_server_is_killed_ends) {
   Process worker = start({"jobs", "work", "--exec", "true"});
   ASSERT_TRUE(await([&] { return children_of(worker.pid()).size() == 1; }));
   const pid_t fork_server = children_of(worker.pid()).front();
-  ASSERT_TRUE(await([&] { return proc_file(fork_server, "comm") == "holdfast-nurser\n"; }));
+  ASSERT_TRUE(await([&] { return proc_file(fork_server, "comm") == "holdfast-forks\n"; }));
   ASSERT_TRUE(send_signal(fork_server, SIGKILL));
   EXPECT_EQ(worker.wait(), 137);
   EXPECT_THAT(worker.err(), HasSubstr("was killed"));

@@ -87,7 +87,7 @@ Constants MongoStoreConnection::constants(const Request& r, const With& with, bo
   all.text("note", r.note);
   if (!frees(r)) all.length("ttl", r.ttl);
   if (r.verb == Verb::acquire) {
-    all.length("place", std::min(r.place, never - Millis(1)));
+    all.length("place", std::min(r.place, Millis(never) - Millis(1)));
     all.length("longest_place", r.longest_place == never ? Millis::zero() : r.longest_place);
     all.flag("detached", r.detached);
     all.moment("void_after", with.bounds.void_after);
