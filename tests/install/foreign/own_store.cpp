@@ -2,6 +2,8 @@
 // What crosses the border of the library: failures that are caught, and a store of the user's own, here one
 // around the store in memory that counts.
 #include <holdfast/holdfast.h>
+#include <holdfast/memory.h>
+#include <holdfast/spi/store.h>
 
 #include <atomic>
 #include <iostream>
@@ -24,7 +26,7 @@ class CountingConnection : public holdfast::StoreConnection {
   holdfast::Result<holdfast::Traits> examine(holdfast::Instant until) override {
     return inner_->examine(until);
   }
-  // No bell: who waits looks now and then.
+  // No listener: waiters poll.
 
  private:
   std::unique_ptr<holdfast::StoreConnection> inner_;
