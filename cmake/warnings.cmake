@@ -25,7 +25,8 @@ endif()
 # errors with those that `./dev test` and `./dev soak debian13` build with. With and without tests the command lines are the same, so
 # that ccache finds in one what the other has compiled.
 option(HOLDFAST_WERROR "Take warnings of compilers that we know for errors" OFF)
+set(HOLDFAST_TRIED_COMPILERS "GNU 12[.]2|GNU 14[.]2|Clang 19[.].*" CACHE STRING "Compilers that we know, by name and version")
 string(REGEX MATCH "^[0-9]+[.][0-9]+" compiler "${CMAKE_CXX_COMPILER_VERSION}")
-if(HOLDFAST_WERROR AND "${CMAKE_CXX_COMPILER_ID} ${compiler}" MATCHES "^(GNU 12[.]2|GNU 14[.]2|Clang 19[.].*)$")
+if(HOLDFAST_WERROR AND "${CMAKE_CXX_COMPILER_ID} ${compiler}" MATCHES "^(${HOLDFAST_TRIED_COMPILERS})$")
   target_compile_options(holdfast_warnings INTERFACE -Werror)
 endif()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // options.h - what can be asked for, each with its default.
 #pragma once
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -48,6 +49,9 @@ class Ttl {
   constexpr Ttl(Never) noexcept : length_(never) {}  // NOLINT
   constexpr Ttl(Forever) = delete;
   constexpr operator Millis() const noexcept { return length_; }  // NOLINT
+  friend constexpr auto operator<=>(Ttl, Ttl) = default;
+  friend constexpr bool operator==(Ttl, Ttl) = default;
+  friend constexpr bool operator==(Ttl ttl, Never) noexcept { return ttl.length_ == never; }
 
  private:
   Millis length_;
@@ -63,6 +67,9 @@ class Wait {
   constexpr Wait(Forever) noexcept : length_(forever) {}  // NOLINT
   constexpr Wait(Never) = delete;
   constexpr operator Millis() const noexcept { return length_; }  // NOLINT
+  friend constexpr auto operator<=>(Wait, Wait) = default;
+  friend constexpr bool operator==(Wait, Wait) = default;
+  friend constexpr bool operator==(Wait wait, Forever) noexcept { return wait.length_ == forever; }
 
  private:
   Millis length_;

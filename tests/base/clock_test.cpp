@@ -8,6 +8,7 @@
 
 #include "base/host.h"
 #include "base/wall_clock.h"
+#include "holdfast/options.h"
 
 namespace holdfast {
 namespace {
@@ -19,11 +20,12 @@ static_assert(clamped_add(early, 5ms) == early + 5ms);
 static_assert(clamped_add(early, Millis::zero()) == early);
 static_assert(clamped_add(early, -5ms) == early - 5ms);
 static_assert(clamped_add(early, never) == Instant::max());
-static_assert(clamped_add(early, never - 1ms) == Instant::max());
+static_assert(clamped_add(early, Millis(never) - 1ms) == Instant::max());
 static_assert(clamped_add(Instant::max(), 1ms) == Instant::max());
 static_assert(clamped_add(Instant::max(), 0ms) == Instant::max());
 static_assert(clamped_add(Instant{} - 1h, 1h) == Instant{});
-static_assert(forever == never);
+static_assert(std::is_constructible_v<Ttl, Never> && !std::is_constructible_v<Ttl, Forever>);
+static_assert(std::is_constructible_v<Wait, Forever> && !std::is_constructible_v<Wait, Never>);
 
 TEST(Clock, the_boot_clock_never_goes_back) {
   Instant last = BootClock::now();

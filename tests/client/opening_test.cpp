@@ -54,7 +54,7 @@ TEST(Opening, wants_time_above_zero) {
 }
 
 TEST(Opening, a_place_lasts_from_30_milliseconds_to_a_day) {
-  for (const Millis wrong : {Millis(0ms), Millis(29ms), Millis(24h + 1ms), never})
+  for (const Millis wrong : {Millis(0ms), Millis(29ms), Millis(24h + 1ms), Millis(never)})
     EXPECT_EQ(try_open("memory:", {.place = wrong}).error().code, Errc::invalid) << wrong.count();
   for (const Millis right : {Millis(30ms), Millis(24h)})
     EXPECT_TRUE(try_open("memory:", {.place = right})) << right.count();

@@ -114,7 +114,7 @@ TEST(Belief, an_answer_that_comes_out_of_order_shortens_nothing) {
 
 // Its clock was set back: what it says goes further than what we asked for.
 TEST(Belief, a_store_that_says_more_than_was_asked_for_is_not_believed) {
-  for (const Millis remaining : {Millis(50s), Millis(24h), never}) {
+  for (const Millis remaining : {Millis(50s), Millis(24h), Millis(never)}) {
     Belief belief({.ttl = 30s}, start, remaining);
     EXPECT_EQ(ms(belief.deadline()), 29'700) << ms(remaining);
     EXPECT_TRUE(belief.renewed(at(10s), remaining, at(10s)));

@@ -45,7 +45,7 @@ TEST(Check, a_bad_name_is_named_with_what_would_be_right) {
 }
 
 TEST(Check, a_lease_lasts_between_20_milliseconds_and_100_years_or_for_ever) {
-  for (const Millis good : {Millis(20ms), Millis(30s), Millis(24h * 36525), never})
+  for (const Millis good : {Millis(20ms), Millis(30s), Millis(24h * 36525), Millis(never)})
     EXPECT_TRUE(check_ttl(good)) << ms(good);
   const struct {
     Millis ttl;
@@ -56,7 +56,7 @@ TEST(Check, a_lease_lasts_between_20_milliseconds_and_100_years_or_for_ever) {
       {-5s, "-5000ms", "at least 20ms"},
       {Millis::min(), "-9223372036854775808ms", "at least 20ms"},
       {24h * 36525 + 24h, "36526d", "100 years"},
-      {never - 1ms, "d", "never"},
+      {Millis(never) - 1ms, "d", "never"},
   };
   for (const auto& row : table) expect_invalid(check_ttl(row.ttl), {"ttl", row.shown, row.right});
 }

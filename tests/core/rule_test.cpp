@@ -130,7 +130,8 @@ TEST(Rule, an_eviction_is_logged_with_its_reason_and_rings) {
 TEST(Rule, a_lease_that_is_extended_without_measure_ends_all_the_same) {
   Record record;
   acquire(record, "ann");
-  const Request more{.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = never - 1ms, .extend = true};
+  const Request more{
+      .verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .ttl = Millis(never) - 1ms, .extend = true};
   for (int i = 0; i < 1'000'000; ++i) decide(more, "us", record, at_ten);
   ASSERT_TRUE(record.end);
   EXPECT_GT(*record.end, Micros(24h * 365 * 1000));

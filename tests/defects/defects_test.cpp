@@ -296,7 +296,7 @@ TEST_P(Defects, there_whoever_waits_never_wakes_after_a_prune_here_it_does) {
 TEST_P(Defects, there_a_lock_without_end_is_read_as_expired_here_it_is_held) {
   Client client = new_client();
   Lease lease = observer_.acquire("k", {.ttl = never});
-  for (const Millis ttl : {Millis(12s), Millis(1h), never}) {
+  for (const Millis ttl : {Millis(12s), Millis(1h), Millis(never)}) {
     const auto refused = client.try_acquire("k", {.ttl = ttl});
     ASSERT_FALSE(refused) << "with a ttl of " << ttl.count();
     EXPECT_EQ(refused.error().code, Errc::busy);

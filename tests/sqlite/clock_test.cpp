@@ -121,7 +121,7 @@ TEST_F(Clocks, another_boot_in_another_time_namespace_is_fine) {
 TEST_F(Clocks, extending_without_end_stays_a_number) {
   Caller a = caller();
   a.acquire("k", 1h);
-  const Millis longest = never - 1ms;
+  const Millis longest = Millis(never) - 1ms;
   for (int i = 0; i < 3000; ++i) {
     const Reply reply =
         a.ask({.verb = Verb::renew, .key = {"k"}, .owner = {a.name()}, .ttl = longest, .extend = true});

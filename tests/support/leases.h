@@ -30,7 +30,8 @@ inline Lease short_lease(Client& client, std::string_view key, AcquireOptions op
       return true;
     }
     why = result.error().detail;
-    if (!result.error().busy() && *options.ttl < std::chrono::seconds(3)) *options.ttl *= 2;
+    if (!result.error().busy() && *options.ttl < std::chrono::seconds(3))
+      options.ttl = Millis(*options.ttl) * 2;
     return false;
   })) << why;
   return lease;
