@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "holdfast/holdfast.h"
@@ -38,14 +39,15 @@ TEST(Opening, can_be_spelled_so_that_nobody_confuses_it_with_the_system_call) {
 // A service starts before its database does.
 TEST(Opening, may_be_left_to_the_first_call_that_needs_the_store) {
   const Scratch folder;
-  const std::string url = "sqlite:" + folder.path() + "/later/leases.db";
+  const std::string in_the_way = folder.path() + "/later", url = "sqlite:" + in_the_way + "/leases.db";
+  std::ofstream(in_the_way) << "a file where a folder should be\n";
   EXPECT_FALSE(try_open(url));
   Client client = open(url, {.connect = Connect::lazy});
   const auto early = client.try_acquire("k");
   ASSERT_FALSE(early);
   EXPECT_NE(early.error().detail.find("later"), std::string::npos) << early.error().detail;
   EXPECT_FALSE(client.try_release("k", {"me"}));
-  std::filesystem::create_directory(folder.path() + "/later");
+  std::filesystem::remove(in_the_way);
   EXPECT_TRUE(client.acquire("k").held());
 }
 

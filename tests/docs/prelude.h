@@ -15,6 +15,7 @@
 
 #include "holdfast/holdfast.h"
 #include "holdfast/memory.h"
+#include "holdfast/mongodb.h"
 #include "holdfast/postgres.h"
 #include "holdfast/sqlite.h"
 
