@@ -19,8 +19,9 @@ foreach(part "holdfast command" "libholdfast library" "libholdfast-dev developme
     RENAME copyright
     COMPONENT ${component})
 endforeach()
+# Who has built only the library installs only that.
 if(TARGET holdfast_cli)
-  install(TARGETS holdfast_cli COMPONENT command)
+  install(TARGETS holdfast_cli COMPONENT command OPTIONAL)
   # Who has built the pages can install: they need the command.
   add_dependencies(holdfast_cli holdfast holdfast_static)
   set(pages "${PROJECT_BINARY_DIR}/pages")
@@ -31,11 +32,11 @@ if(TARGET holdfast_cli)
     DEPENDS holdfast_cli "${script}"
     COMMENT "Man pages and completions")
   add_custom_target(man_pages ALL DEPENDS "${pages}/man/holdfast.1")
-  install(DIRECTORY "${pages}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT command)
+  install(DIRECTORY "${pages}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT command OPTIONAL)
   # Where Debian's packages of the three look for those of others.
-  install(FILES "${pages}/completions/holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT command)
-  install(FILES "${pages}/completions/_holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT command)
-  install(FILES "${pages}/completions/holdfast.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT command)
+  install(FILES "${pages}/completions/holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT command OPTIONAL)
+  install(FILES "${pages}/completions/_holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" COMPONENT command OPTIONAL)
+  install(FILES "${pages}/completions/holdfast.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT command OPTIONAL)
 endif()
 
 # Two exports, as only who asks for the archive needs the drivers' packages.

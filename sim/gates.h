@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gates.h - the threads of a process that wait for keys: core::Gate with a bell, as src/client/waiting.h.
+// gates.h - the threads of a process that wait for keys: core::Gate with notifications, as
+// src/client/waiting.h.
 #pragma once
 #include <map>
 #include <optional>

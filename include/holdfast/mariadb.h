@@ -41,7 +41,7 @@ struct Options {
 // `holdfast init`: one that is missing is Errc::unprepared.
 //
 // Expiry is measured on the server's clock.  Connections are the client's own.  Waiters poll: the database
-// has no bell.
+// cannot notify.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::mariadb

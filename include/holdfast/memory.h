@@ -20,7 +20,7 @@ class Database;
 HOLDFAST_API std::shared_ptr<Database> make_database();               // on the machine's clocks
 HOLDFAST_API std::shared_ptr<Database> make_database(Clocks clocks);  // on these: a simulator's
 
-// Calls `ring(client, key)` in place of that client's bell.  For a simulator.
+// Calls `ring(client, key)` instead of notifying that client.  For a simulator.
 HOLDFAST_API void on_ring(Database&,
                           std::function<void(const std::string& client, const std::string& key)> ring);
 

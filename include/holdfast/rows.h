@@ -109,7 +109,7 @@ struct Finding {
 struct Traits {
   std::string name;     // "sqlite"
   Millis resolution{};  // of its expiry clock; goes into the margin
-  bool push = false;    // it has a bell
+  bool push = false;    // it can notify
   bool fair = true;     // waiters are served in order
   bool tidies = false;  // nobody need purge: it does so by itself, or others count on what is there
   char grade = 'B';     // A consensus, B durable, C best effort, D refuse

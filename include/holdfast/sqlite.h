@@ -26,7 +26,7 @@ struct Options {
 };
 
 // A new client of that file.  Processes that use it by whatever path must run under the same kernel.
-// Beside PATH lies the folder PATH.d with one FIFO per live client: it rings those who wait, and shows
+// Beside PATH lies the folder PATH.d with one FIFO per live client: it notifies waiters, and shows
 // who died, so that a dead process's lease is taken over at once and not only after its ttl.
 //
 // A file, side file or folder that somebody else could have written is refused: symbolic and hard links, what

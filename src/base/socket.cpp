@@ -47,7 +47,7 @@ void tune(int fd) {
     setsockopt(fd, level, name, &value, sizeof value);
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
-  // A bell may hear nothing for hours, also from a server that is no longer there.
+  // A listener may hear nothing for hours, also from a server that is no longer there.
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 5);

@@ -6,8 +6,8 @@
 
 namespace holdfast {
 
-// A timer on CLOCK_BOOTTIME and a bell in one poll.  A condition variable would oversleep by the length
-// of a suspend, and a lease does not wait for that.
+// A timer on CLOCK_BOOTTIME and a way to wake it, in one poll.  A condition variable would oversleep by the
+// length of a suspend, and a lease does not wait for that.
 //
 // ring() may be called by any thread, also before the wait; one thread waits.
 class Wakeup {

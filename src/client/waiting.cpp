@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis patience_with_listener = 1s;
-constexpr Millis after_failure = 100ms;  // a bell that cannot be read: the waiters' polls stand behind it
+constexpr Millis after_failure = 100ms;  // a listener that cannot be read: the waiters' polls stand behind it
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// waiting.h - the threads of this process that wait for keys, and the bell that wakes them.
+// waiting.h - the threads of this process that wait for keys, and the listener that wakes them.
 #pragma once
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@
 namespace holdfast {
 
 // One gate per key while somebody waits for it.  All waiters of a process for a key are one waiter at the
-// store; among themselves they are served in order.  One thread listens to the client's bell and wakes
+// store; among themselves they are served in order.  One thread listens to the client's listener and wakes
 // whoever is first at a gate; it starts when somebody first has to sleep.
 class Waiting {
  public:
@@ -47,7 +47,7 @@ class Waiting {
     void granted();
     // Leaves the gate.  True: nobody of us waits any more, and the store may keep a place for us.
     bool leave();
-    // Sleeps until then, or until the bell rings, wake() is called, or it becomes first.
+    // Sleeps until then, or until a notification, wake() is called, or it becomes first.
     void sleep(Instant until);
     // Any thread: wakes it.
     void wake();

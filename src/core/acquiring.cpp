@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 constexpr Millis default_interval = 100ms;
 constexpr Millis first_pause = 20ms, longest_pause = 1s;  // after failures
-constexpr Millis first_poll = 5ms, longest_poll = 250ms;  // where nothing rings
-constexpr Millis stranger_poll = 500ms;                   // behind a holder that never rings
+constexpr Millis first_poll = 5ms, longest_poll = 250ms;  // where nothing notifies
+constexpr Millis stranger_poll = 500ms;                   // behind a holder that never notifies
 constexpr Millis::rep most_ahead = 3;  // a waiter behind more than these polls as often as one behind these
 
 // The ancestors of this library never notify; our own names end so.
@@ -138,8 +138,8 @@ void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
   pause(now, length);
 }
 
-// How long a busy key may be left alone.  The bell is a hint and may be lost; the holder's remaining time
-// is when it must be looked at; and our place must be refreshed before it runs out.
+// How long a busy key may be left alone.  A notification is a hint and may be lost; the holder's remaining
+// time is when it must be looked at; and our place must be refreshed before it runs out.
 Millis Acquiring::until_worth_looking(double jitter) const {
   const bool rings = plan_.push && queues();
   // Whoever comes later need not look so often: those before it have their turn first.

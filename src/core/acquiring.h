@@ -22,7 +22,7 @@ struct AcquirePlan {
   Interval interval = {};  // with it or with `attempts`: follow that schedule, keep no place
   bool fair = true;
   Millis place{};     // how long a place near the front of the queue is kept without word from us
-  bool push = false;  // the store has a bell
+  bool push = false;  // the store can notify
 };
 
 // Decides; does nothing itself.  Whoever drives it asks next() what to do, does it, and reports.
@@ -46,7 +46,7 @@ class Acquiring {
     Millis place;   // keep our place so long if busy; zero: we have none, or it is kept long enough
   };
   struct Sleep {
-    Instant until;  // or until the bell rings
+    Instant until;  // or until a notification
   };
   struct Done {
     std::optional<Errc> failed;  // none: granted

@@ -13,7 +13,7 @@ namespace holdfast::core {
 using KeyBatch = std::vector<std::size_t>;
 
 // Keys in bytewise order, which is the same for everybody: so no two wait for each other's rows.  Requests
-// for one key are in waves that follow each other, in the order given.
+// for one key are in key batches that follow each other, in the order given.
 std::vector<KeyBatch> key_batches(std::span<const Request> requests);
 
 }  // namespace holdfast::core

@@ -52,7 +52,7 @@ struct Outcome {
   bool changed = false;                  // holder, token, end, since, note or detached of the record
   Place place = Place::untouched;        // this client's
   std::optional<LogRow> log = {};        // to be written down
-  std::optional<std::string> ring = {};  // the client whose bell is to ring
+  std::optional<std::string> ring = {};  // the client to notify
 };
 
 // Changes `record` as the request asks.  Places that have run out go.

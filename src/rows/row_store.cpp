@@ -111,7 +111,8 @@ void RowStoreConnection::send_one_by_one(Call& call, const core::KeyBatch& key_b
   }
 }
 
-// Nothing of the wave was done.  For a bad one among five hundred that is 18 statements more, and not 500.
+// Nothing of the key batch was done.  For a bad one among five hundred that is 18 statements more, and not
+// 500.
 void RowStoreConnection::send_halves(Call& call, const core::KeyBatch& key_batch, const Error& why) {
   if (key_batch.size() == 1) {
     call.replies[key_batch.front()].error = why;

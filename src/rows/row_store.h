@@ -2,9 +2,9 @@
 // row_store.h - how a batch goes to a database with tables, where anybody may have a row locked.
 //
 // A batch of one is asked in one statement.  What that does not settle, and every larger batch, travels in
-// waves: keys in bytewise order, each once.  A wave that meets a locked row is sent again one by one, and
-// only those that are locked are answered by what everybody else sees, or fail.  A wave of which the database
-// does not take one was undone by it, and is sent again in halves until that one is alone.
+// key batches: keys in bytewise order, each once.  A key batch that meets a locked row is sent again one by
+// one, and only those that are locked are answered by what everybody else sees, or fail.  A key batch of
+// which the database does not take one was undone by it, and is sent again in halves until that one is alone.
 #pragma once
 #include <optional>
 #include <set>
@@ -53,8 +53,8 @@ class RowStoreConnection : public StoreConnection {
   virtual std::optional<Error> misfit(const Request& request) const = 0;
   // One statement for one request.
   virtual Settled settle(Call& call, std::size_t i, Millis patience) = 0;
-  // Each request of it once.  Those without a final answer stay in `wave`; so do all of them where it throws
-  // NotTaken.
+  // Each request of it once.  Those without a final answer stay in `key_batch`; so do all of them where it
+  // throws NotTaken.
   virtual Settled send_key_batch(Call& call, core::KeyBatch& key_batch, Millis patience, Locked locked) = 0;
   // Somebody's transaction has the row of an acquire or a renewal locked: answer_as_seen() what everybody
   // else sees of it.

@@ -10,7 +10,7 @@ constexpr Millis remaining_soon = 40ms;
 constexpr Millis latest_look = 11ms;  // behind the end of the holder's lease
 constexpr Millis default_interval = 100ms;
 constexpr Millis longest_pause = 1s;    // after failures
-constexpr Millis longest_poll = 300ms;  // where nothing rings
+constexpr Millis longest_poll = 300ms;  // where nothing notifies
 constexpr Millis longest_poll_of_strangers = 500ms;
 
 std::string text(Errc code) { return to_string(code); }

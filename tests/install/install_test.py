@@ -140,6 +140,19 @@ def a_warning_stops_us_and_no_user(place):
 
 
 @case
+def the_library_alone_can_be_installed(place):
+    tree, prefix = os.path.join(place.own, "tree"), os.path.join(place.own, "prefix")
+    run(["cmake", "--preset", "release", "-DHOLDFAST_TESTS=OFF", "-B", tree], ROOT)
+    for file in os.listdir(place.build):
+        if file.startswith("libholdfast."):
+            shutil.copy2(os.path.join(place.build, file), tree, follow_symlinks=False)
+    run(["cmake", "--install", tree, "--prefix", prefix], place.own)
+    for file in ("include/holdfast/client.h", "lib/libholdfast.so", "lib/libholdfast.a"):
+        check(os.path.exists(os.path.join(prefix, file)), f"{file} is not installed")
+    check(not os.path.exists(os.path.join(prefix, "bin")), "there is no command to install")
+
+
+@case
 def the_command_runs(place):
     command = place.path("bin", "holdfast")
     store = "sqlite:" + os.path.join(place.own, "leases.db")

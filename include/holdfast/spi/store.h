@@ -59,7 +59,7 @@ struct Reply {
   std::optional<Error> error{};  // this request failed, by itself; then the rest of the reply means nothing
 };
 
-// Tells when a key may have become free.  A hint: it may ring too often, and a waiter never trusts it
+// Tells when a key may have become free.  A hint: it may say so too often, and a waiter never trusts it
 // alone.  Used by one thread, which may differ from the store's.
 class HOLDFAST_API StoreListener {
  public:
@@ -92,7 +92,7 @@ class HOLDFAST_API StoreListener {
 // (`extend` alone is not idempotent: sent twice it adds twice.)
 //
 // A place in a queue belongs to (client, key), whoever of that client waits.  A new grant to the client
-// takes its place away.  A release rings the bell of the first live waiter only.
+// takes its place away.  A release notifies the first live waiter only.
 //
 // The end of a place is kept as a moment of the store's clock.  If that clock is set back, the place of a
 // waiter that has died would block the queue for as long as the clock went back.  So an acquire says how long
@@ -121,7 +121,7 @@ class HOLDFAST_API StoreConnection {
 
   virtual Result<Traits> examine(Instant until) = 0;
 
-  // This client's bell, or null where the database has none: then waiters poll.
+  // This client's listener, or null where the database cannot notify: then waiters poll.
   virtual std::unique_ptr<StoreListener> listener() { return nullptr; }
 };
 
@@ -173,7 +173,7 @@ class HOLDFAST_API Store {
   // For people; holds no secret.
   virtual std::string name() const = 0;
 
-  // This client at the store, 16 hex digits: the owner of its places and the address of its bell.
+  // This client at the store, 16 hex digits: the owner of its places and the address of its notifications.
   virtual const std::string& client() const noexcept = 0;
 
   // A new descriptor that, while open in any process, proves this client alive; -1 where the store needs

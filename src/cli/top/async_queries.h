@@ -23,8 +23,8 @@ class AsyncQueries {
  public:
   using Answer = std::variant<Result<Look>, Result<Inspection>, Result<Broken>>;
 
-  // `bell` rings with every answer, and outlives this.
-  AsyncQueries(StorePoller poller, std::shared_ptr<Wakeup> listener);
+  // `wakeup` is rung with every answer, and outlives this.
+  AsyncQueries(StorePoller poller, std::shared_ptr<Wakeup> wakeup);
   ~AsyncQueries();
   AsyncQueries(const AsyncQueries&) = delete;
   AsyncQueries& operator=(const AsyncQueries&) = delete;

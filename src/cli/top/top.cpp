@@ -42,8 +42,8 @@ class OnScreen {
   OnScreen(StorePoller poller, Look first, Millis interval)
       : interval_(interval),
         model_(poller.name()),
-        listener_(std::make_shared<Wakeup>()),
-        queries_(std::move(poller), listener_) {
+        wakeup_(std::make_shared<Wakeup>()),
+        queries_(std::move(poller), wakeup_) {
     model_.take(std::move(first));
   }
 
@@ -59,7 +59,7 @@ class OnScreen {
     Instant next_look = clamped_add(BootClock::now(), interval_);
     while (true) {
       draw(canvas);
-      listener_->wait(model_.paused() ? Instant::max() : next_look, news.fd());
+      wakeup_->wait(model_.paused() ? Instant::max() : next_look, news.fd());
       if (const auto signal = take_signals(canvas)) return end_by(*signal);
       if (!take_keys(canvas) || is_hung_up(STDIN_FILENO)) return exit_ok;
       if (take_answers()) next_look = clamped_add(BootClock::now(), interval_);
@@ -121,7 +121,7 @@ class OnScreen {
             Error{Errc::in_doubt, "the store does not answer: nobody knows whether the lease was broken"},
             code);
       } else {
-        listener_->wait(enough, signals_.fd());
+        wakeup_->wait(enough, signals_.fd());
       }
     }
     return code;
@@ -184,7 +184,7 @@ class OnScreen {
   Signals signals_;  // before the first thread
   const Millis interval_;
   Model model_;
-  const std::shared_ptr<Wakeup> listener_;
+  const std::shared_ptr<Wakeup> wakeup_;
   AsyncQueries queries_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.h - what all connections of one origin share: where they lead, and who they are.
+// config.h - what all connections of one store share: where they lead, and who they are.
 #pragma once
 #include <string>
 

@@ -42,7 +42,7 @@ struct Answers {
 // Throws Failure for what ends the connection: then it is of no more use.
 class Connection {
  public:
-  // `site` must outlive it.
+  // `config` must outlive it.
   Connection(const StoreConfig& config, Instant until);
   ~Connection();
   Connection(const Connection&) = delete;

@@ -57,7 +57,7 @@ std::optional<Error> MariaStoreConnection::misfit(const Request& r) const {
 }
 
 std::string MariaStoreConnection::wait_at_most(Millis patience) const {
-  // MySQL has no such word; there a locked row is waited for a second, as hello.sql says.
+  // MySQL has no such word; there a locked row is waited for a second, as probe.sql says.
   if (!probe_.mariadb()) return {};
   const std::string ms = std::to_string(1000 + std::clamp(patience, Millis(1), longest_patience).count());
   return "SET STATEMENT max_statement_time = 0." + ms.substr(1) + " FOR ";

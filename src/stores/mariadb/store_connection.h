@@ -2,9 +2,9 @@
 // store_connection.h - leases in MariaDB and MySQL.
 //
 // A batch of one is one text of statements that settles every uncontended request (single.cpp).  What that
-// does not settle, and every larger batch, is one transaction in two round trips (wave.cpp): the rows are
-// locked and read, core/rule.h decides, and what it changed is written.  Keys in bytewise order, each once; a
-// key that comes twice travels in a second wave.
+// does not settle, and every larger batch, is one transaction in two round trips (key_batch.cpp): the rows
+// are locked and read, core/rule.h decides, and what it changed is written.  Keys in bytewise order, each
+// once; a key that comes twice travels in a second key batch.
 #pragma once
 #include <memory>
 #include <optional>
@@ -42,7 +42,7 @@ class MariaStoreConnection final : public rows::RowStoreConnection {
   std::string where() const override { return config_->name; }
 
   Settled send_key_batch(Call& call, Indices& key_batch, Millis patience, Locked locked) override;
-  // Reads the rows of the wave, with their locks.
+  // Reads the rows of the key batch, with their locks.
   Answers begin(const Call& call, const Indices& key_batch, Millis patience, Locked locked);
   Settled end(const Writes& writes, Instant until);
   void roll_back(Instant until);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// writes.h - what a wave has changed, as the statements that end its transaction.
+// writes.h - what a key batch has changed, as the statements that end its transaction.
 #pragma once
 #include <array>
 #include <optional>

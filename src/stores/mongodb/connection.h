@@ -19,9 +19,9 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // In the site's database.  A write is answered when a majority of the replica set has it in its journal.  A
-  // server alone that is asked for a majority only begins to write its journal (seen with kill -9): it is
-  // asked for itself.
+  // In the configured database.  A write is answered when a majority of the replica set has it in its
+  // journal.  A server alone that is asked for a majority only begins to write its journal (seen with kill
+  // -9): it is asked for itself.
   Document run(Document command, Effect effect, Instant until) {
     return run_in(config_->database, std::move(command), effect, until);
   }

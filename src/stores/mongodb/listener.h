@@ -2,7 +2,7 @@
 // listener.h - hears when a key may have become free: a change stream on a connection of its own.
 //
 // UNTESTED: there was no replica set to run it on.  tests/mongodb/bell_test.cpp runs where
-// HOLDFAST_TEST_MONGODB names one.  A waiter asks now and then without being rung, as on every store.
+// HOLDFAST_TEST_MONGODB names one.  A waiter asks now and then without being notified, as on every store.
 #pragma once
 #include <memory>
 

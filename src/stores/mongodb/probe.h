@@ -38,7 +38,7 @@ bool collection_exists(Connection& connection, const std::string& name, Instant 
 std::int64_t purged_token(Connection& connection, Instant until);
 Micros server_time(Connection& connection, Instant until);
 
-// Throws Failure for one that keeps leases badly, unless the site allows it.
+// Throws Failure for one that keeps leases badly, unless the configuration allows it.
 void require_safe(const ServerProbe& probe, const StoreConfig& config);
 
 Traits traits_of(const ServerProbe& probe, const StoreConfig& config);

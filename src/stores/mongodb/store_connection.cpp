@@ -212,7 +212,7 @@ std::vector<Seen> MongoStoreConnection::find(const Call& call, const core::KeyBa
   while (!missing.empty()) {
     const Document reply = find_some(missing, call.until);
     for (const View document : View(reply)["cursor"].documents("firstBatch")) {
-      // A wave has each key once, in bytewise order.
+      // A key batch has each key once, in bytewise order.
       const auto at = std::lower_bound(keys.begin(), keys.end(), document.text("_id"));
       if (at != keys.end() && *at == document.text("_id"))
         seen[static_cast<std::size_t>(at - keys.begin())] = seen_in(document);

@@ -156,7 +156,7 @@ std::vector<std::string_view> words_in(std::string_view text, char between) {
 
 }  // namespace
 
-// ".key d character varying(255)" and a line's end, as sql/hello.sql explains.
+// ".key d character varying(255)" and a line's end, as sql/probe.sql explains.
 ColumnsByTable columns_in(std::string_view list) {
   ColumnsByTable tables;
   for (const std::string_view line : words_in(list, '\n')) {

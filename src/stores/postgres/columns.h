@@ -16,7 +16,7 @@ struct Column {
 };
 using Columns = std::map<std::string, Column, std::less<>>;
 
-// By table, as hello.sql lists them; the lock table is "".
+// By table, as probe.sql lists them; the lock table is "".
 using ColumnsByTable = std::map<std::string, Columns, std::less<>>;
 ColumnsByTable columns_in(std::string_view list);
 

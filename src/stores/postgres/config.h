@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.h - what all connections of one origin share: where they lead, and who they are.
+// config.h - what all connections of one store share: where they lead, and who they are.
 #pragma once
 #include <string>
 
@@ -20,7 +20,7 @@ struct StoreConfig {
     const bool has_parameters = settings.name().find('?') != std::string::npos;
     return settings.name() + (has_parameters ? "&table=" : "?table=") + tables.name();
   }
-  // Where a client's bell is heard.
+  // The channel of a client's notifications.
   std::string channel() const { return "holdfast_" + client; }
 };
 

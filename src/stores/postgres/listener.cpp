@@ -47,7 +47,7 @@ void PostgresListener::listen() noexcept {
       return arm(timer_.get(), longest_silence);
     }
   } catch (const std::exception&) {
-    // Waiters look now and then without being rung.
+    // Waiters look now and then without being notified.
   }
   connection_.reset();
   arm(timer_.get(), pause_s);

@@ -41,8 +41,8 @@ class PostgresStore final : public Store {
 
   std::unique_ptr<StoreAdmin> admin() override { return std::make_unique<PostgresStoreAdmin>(config_); }
 
-  // A client of its own: its queue, and so the address of its bell, is that table's.  A name without a schema
-  // is looked for where ours is.
+  // A client of its own: its queue, and so the address of its notifications, is that table's.  A name without
+  // a schema is looked for where ours is.
   Result<std::shared_ptr<Store>> in(std::string_view table) override {
     const bool bare = table.find('.') == std::string_view::npos && !config_->tables.schema().empty();
     auto tables =

@@ -3,7 +3,7 @@
 //
 // A batch of one is one prepared statement, which settles every uncontended request.  What that does not
 // settle, and every larger batch, is one statement over arrays (sql/apply.sql): keys in bytewise order, each
-// once; a key that comes twice travels in a second wave.
+// once; a key that comes twice travels in a second key batch.
 #pragma once
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.h - what the connections of one origin share: where the server is, and who they are there.
+// config.h - what the connections of one store share: where the server is, and who they are there.
 #pragma once
 #include <memory>
 #include <string>

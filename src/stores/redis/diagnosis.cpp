@@ -28,8 +28,8 @@ constexpr int keys_a_page = 1000;
 
 constexpr const char* settings[] = {"appendfsync", "maxmemory-clients", "protected-mode", "bind"};
 
-// As lua/*.lua, link.cpp and bell.cpp use them.  LEASE is the key of one, BESIDE what lies beside it, BELL a
-// channel.
+// As lua/*.lua, link.cpp and listener.cpp use them.  LEASE is the key of one, BESIDE what lies beside it,
+// BELL a channel.
 constexpr std::string_view for_leases[] = {"evalsha 0 1 LEASE",
                                            "time",
                                            "get LEASE",

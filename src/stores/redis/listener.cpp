@@ -66,7 +66,7 @@ void RedisListener::connect() noexcept {
     asked_ = false;
     arm(timer_.get(), longest_silence);
   } catch (const std::exception&) {
-    // Waiters look now and then without being rung.
+    // Waiters look now and then without being notified.
     failures_ = std::min(failures_ + 1, 10);
     arm(timer_.get(), std::min(Millis(100 << failures_), longest_pause));
   }

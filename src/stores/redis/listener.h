@@ -21,7 +21,7 @@ class RedisListener final : public StoreListener {
 
   // Readable when something came on the connection, or when it is time to ask or to try again.
   int fd() const noexcept override { return events_.get(); }
-  // Never fails.  A connection that was lost, and is made anew if possible, may have lost rings too.
+  // Never fails.  A connection that was lost, and is made anew if possible, may have lost notifications too.
   Result<std::vector<std::string>> ready() override;
 
  private:

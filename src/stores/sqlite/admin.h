@@ -14,7 +14,7 @@ namespace holdfast::sqlite {
 
 class SqliteStoreAdmin final : public StoreAdmin {
  public:
-  // `origin` is that of the file and its table.
+  // `store` is that of the file and its table.
   SqliteStoreAdmin(std::shared_ptr<Store> store, std::string path, Tables tables, Machine machine,
                    core::Accepted accepted)
       : store_(std::move(store)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.h - what the stores of one origin share: who they are, where, and what they wait for.
+// config.h - what the stores of one store share: who they are, where, and what they wait for.
 #pragma once
 #include <string>
 

@@ -15,7 +15,7 @@ namespace holdfast::sqlite {
 // REQUIRES for all verbs: inside a Transaction.
 class Decision {
  public:
-  // `freed` collects the keys whose first waiter is to be rung after the commit.
+  // `freed` collects the keys whose first waiter is to be notified after the commit.
   Decision(StoreConfig& config, Connection& connection, std::vector<std::string>& freed)
       : config_(config), connection_(connection), rows_(connection), freed_(freed) {}
 

@@ -76,8 +76,8 @@ std::string Leases::owner_of(Key key) {
   return is_held(row) ? std::move(row.owner) : std::string();
 }
 
-// A hint for whoever waits, so no failure of ours.  The dead cannot be rung; they are taken out of the queue
-// by whoever is.
+// A hint for whoever waits, so no failure of ours.  The dead cannot be notified; they are taken out of the
+// queue by whoever is.
 void Leases::ring_waiters() noexcept {
   try {
     for (const std::string& key : freed_) {
@@ -86,7 +86,7 @@ void Leases::ring_waiters() noexcept {
       }
     }
   } catch (const std::exception&) {
-    // Waiters look now and then without being rung.
+    // Waiters look now and then without being notified.
   }
 }
 

@@ -47,7 +47,7 @@ class Leases {
   StoreConfig& config_;
   Connection& connection_;
   Rows rows_;
-  std::vector<std::string> freed_;  // keys whose first waiter is to be rung
+  std::vector<std::string> freed_;  // keys whose first waiter is to be notified
   Decision decision_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // listener.h - hears when a key may have become free.
 //
-// Two things ring: a byte in our own FIFO, written by whoever releases a key we are first to get; and the
+// Two things notify: a byte in our own FIFO, written by whoever releases a key we are first to get; and the
 // death of a client that stands before us, which the kernel reports on the write end of its FIFO.
 #pragma once
 #include <atomic>
@@ -32,7 +32,7 @@ class Waits {
   bool waiting(std::string_view key) const;
 
   int fd() const noexcept { return epoll_.get(); }
-  // Takes all rings.
+  // Takes all notifications.
   void drain();
 
  private:

@@ -36,7 +36,7 @@ class SqliteStore final : public Store, public std::enable_shared_from_this<Sqli
     return std::make_unique<SqliteStoreAdmin>(shared_from_this(), path_, tables_, machine_, accepted_);
   }
 
-  // A client of its own: its queue, and so the address of its bell, is that table's.
+  // A client of its own: its queue, and so the address of its notifications, is that table's.
   Result<std::shared_ptr<Store>> in(std::string_view table) override {
     auto tables = Tables::named(table);
     if (!tables) return std::move(tables).error();
