@@ -24,7 +24,7 @@ struct Inspection {
   std::vector<LogRow> log;       // newest first
 };
 
-// Both are written down, and told to whoever loses the lease.
+// Both are stored in the log and reported to the old holder.
 struct Break {
   std::string by;
   std::string reason;
@@ -41,7 +41,7 @@ struct WaitOptions {
 class HOLDFAST_API Admin {
  public:
   explicit Admin(const Client& client);
-  // Asks nothing of the database yet: for one that has no tables.  See try_origin() in client.h.
+  // Asks nothing of the database yet: for one that has no tables.  See try_store() in client.h.
   explicit Admin(std::shared_ptr<Store> store);
   Admin(Admin&&) noexcept;
   Admin& operator=(Admin&&) noexcept;
@@ -57,21 +57,24 @@ class HOLDFAST_API Admin {
   // Takes the lease away from whoever holds `key` with `token`, and says who that was.  Errc::lost: nobody
   // does; nothing was changed.
   //
-  // **This breaks what a lease promises**: until its next renewal, a third of its ttl at most, the old
-  // holder works on, and the next may be granted the key meanwhile.
+  // **This breaks what a lease promises**: the old holder works on until its next renewal, at most a third of
+  // its ttl, and the next one may be granted the key meanwhile.
   std::string break_lease(std::string_view key, Token token, Break why) {
     return try_break_lease(key, token, std::move(why)).value();
   }
   Result<std::string> try_break_lease(std::string_view key, Token token, Break why);
 
-  // Returns when nobody holds `key`; takes nothing, and keeps no place in the queue.  Looks now and then, at
-  // most half a second apart.  Errc::timeout with the holder, stopped, or what the store had to say.
+  // Returns when nobody holds `key`.  Takes nothing, and keeps no place in the queue.  Reads the key at least
+  // twice a second.  Fails with Errc::timeout, which names the owner, with Errc::stopped, or with the store's
+  // error.
   void wait_until_free(std::string_view key, WaitOptions options = {}) {
     try_wait_until_free(key, std::move(options)).value();
   }
   Status try_wait_until_free(std::string_view key, WaitOptions options = {});
 
-  // See StoreAdmin in spi/store.h.
+  // purge(): deletes keys that have been free for long, and old entries of the log; tokens still rise.
+  // plan(): the statements that init() would run; changes nothing.  init(): creates what is missing, and
+  // returns the statements it ran.
   Purged purge(const Purge& what = {}) { return try_purge(what).value(); }
   Result<Purged> try_purge(const Purge& what = {});
   std::vector<std::string> plan() { return try_plan().value(); }
@@ -79,7 +82,7 @@ class HOLDFAST_API Admin {
   std::vector<std::string> init() { return try_init().value(); }
   Result<std::vector<std::string>> try_init();
 
-  // What the store says about itself; and what a thorough look finds, also where leases are refused.
+  // examine(): cheap facts about the store.  diagnose(): a thorough check, also where leases are refused.
   Traits examine() { return try_examine().value(); }
   Result<Traits> try_examine();
   Diagnosis diagnose() { return try_diagnose().value(); }

@@ -52,18 +52,18 @@ class HOLDFAST_API Client {
 
   // Takes a lease on `key`: valid UTF-8 without NUL, 1 to 512 bytes, compared bytewise.
   //
-  // Returns by the end of `wait` or of one attempt (between 50 ms and 2 s, a sixth of the ttl), whichever
-  // is later.  Busy is an ordinary answer.  An answer that got lost is asked for again; if that does not
-  // help the error is in_doubt, and a lease perhaps granted is given back behind the scenes (not one of an
-  // `owner` that was named: others may hold it by that name).
+  // Returns by the end of `wait`, or one attempt later (a sixth of the ttl, between 50 ms and 2 s).  Busy is
+  // an ordinary answer.  A request without a reply is retried.  If its outcome stays unknown, the error is
+  // in_doubt, and the client releases in the background what may have been granted.  It does not if you named
+  // an `owner`: others may hold the lease by that name.
   Lease acquire(std::string_view key, AcquireOptions options = {}) {
     return try_acquire(key, std::move(options)).value();
   }
   Result<Lease> try_acquire(std::string_view key, AcquireOptions options = {});
 
-  // Acquires, calls fn(lease) or fn(), releases.  Says whether fn ran (it does not if the key stays busy)
-  // and what it returned.  An exception in fn releases and passes on.  If the lease was lost before fn
-  // returned, the outcome is Errc::lost: run() throws LeaseLost, and never reports success.
+  // Acquires, calls fn(lease) or fn(), releases.  Returns whether fn ran (it does not if the key stays busy)
+  // and what fn returned.  An exception in fn releases the lease and passes on.  If the lease was lost before
+  // fn returned, the outcome is Errc::lost: run() throws LeaseLost, and never reports success.
   template <class F>
   auto run(std::string_view key, AcquireOptions options, F&& fn) {
     return try_run(key, std::move(options), std::forward<F>(fn)).value();
@@ -86,28 +86,25 @@ class HOLDFAST_API Client {
   template <class F>
   Status try_lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn);
 
-  // By name, from any object or process: whatever grant `owner` has.  client.release("nightly", {"node-7"}).
-  // Renewing says how much is left then: at least `ttl`, for no lease is ever shortened.
+  // By the owner's name, from any object or process: client.release("nightly", {"node-7"}).  renew and
+  // extend_by return the remaining time.  They never shorten a lease.
   Result<Millis> try_renew(std::string_view key, OwnerView owner, Ttl ttl);
   Result<Millis> try_extend_by(std::string_view key, OwnerView owner, Millis more);
   Result<Released> try_release(std::string_view key, OwnerView owner);
-  Millis renew(std::string_view key, OwnerView owner, Millis ttl) {
-    return try_renew(key, owner, ttl).value();
-  }
+  Millis renew(std::string_view key, OwnerView owner, Ttl ttl) { return try_renew(key, owner, ttl).value(); }
   Millis extend_by(std::string_view key, OwnerView owner, Millis more) {
     return try_extend_by(key, owner, more).value();
   }
   Released release(std::string_view key, OwnerView owner) { return try_release(key, owner).value(); }
 
-  // Releases whatever `owner` holds, and says how many leases that were: for a process that begins by letting
-  // go of what it held before it was restarted.  Whole names, no patterns.  Walks through all keys of the
-  // table.
+  // Releases all leases of `owner` and returns how many there were: for a process that was restarted and
+  // releases what it held before.  `owner` is a whole name, no pattern.  Reads all held keys of the table.
   Result<std::size_t> try_release_all(std::string_view owner);
   std::size_t release_all(std::string_view owner) { return try_release_all(owner).value(); }
 
-  // Who holds `key`, since when and how long yet: takes nothing.  Whether a key is free and nobody waits for
-  // it, or is held by `owner` (none: that of the client's defaults).  For people and logs: it may be
-  // otherwise when the answer is read, so who is to work is decided by try_acquire.
+  // look(): who holds `key`, since when, and for how much longer.  available(): true if the key is free and
+  // has no waiters, or is held by `owner` (by default that of the client's defaults).  Both are for people
+  // and logs: the answer may be outdated when you read it.  To decide who works, use try_acquire.
   Result<LeaseRow> try_look(std::string_view key);
   LeaseRow look(std::string_view key) { return try_look(key).value(); }
   Result<bool> try_available(std::string_view key, OwnerView owner = {});
@@ -121,8 +118,8 @@ class HOLDFAST_API Client {
   // The store's name for people, without secrets.
   std::string store_name() const;
 
-  // A new descriptor that, while open in any process, proves this client alive to those who wait for its
-  // leases; -1 where the store needs none.  The caller closes it.
+  // A new descriptor.  While it is open in any process, waiters for this client's leases see the client as
+  // alive. -1 where the store needs none.  The caller closes it.
   int proof_of_life() const;
 
  private:
@@ -142,7 +139,7 @@ class HOLDFAST_API Client {
 HOLDFAST_API Client open(std::string_view url, ClientOptions options = {});
 HOLDFAST_API Result<Client> try_open(std::string_view url, ClientOptions options = {});
 
-// The same without connecting: for an Admin (operate.h), or for several clients.
+// The same without connecting: for an Admin (admin.h), or for several clients.
 HOLDFAST_API Result<std::shared_ptr<Store>> try_store(std::string_view url);
 
 template <class F>
@@ -170,7 +167,7 @@ auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
     call(), ran.value.emplace();
   else
     ran.value.emplace(call());
-  // Unless fn released it: the store's word on it, for whoever broke or stole it did so behind our back.
+  // Unless fn released it.  The release asks the store whether the lease was broken or taken meanwhile.
   if (lease.held()) (void)lease.try_release();
   const Lost lost = lease.lost();
   if (lost.reason == Loss::none) return Out(std::move(ran));

@@ -35,27 +35,28 @@ struct Lost {
   std::string detail;  // for people: who took or broke it, if known
 };
 
-// A lease we hold.  Released when destroyed; if the release does not get through, the store forgets the
-// lease when its ttl runs out.
+// A lease that this process holds.  The destructor releases it, and waits for the store no longer than a
+// second or the lease's deadline.  If the release cannot be sent, the lease ends when its ttl runs out.
 //
-// **Holding a lease is a belief with an end.**  A process can be paused between looking and writing, and
-// the key may be somebody else's when it wakes.  Where that matters, hand token() to whatever the lease
-// protects and let it refuse a smaller one.
+// **A process can be paused between its check of held() and its write.**  When it wakes, somebody else may
+// hold the key.  Where that matters, pass token() to the resource that the lease protects, and let it refuse
+// a smaller token.
 //
-// Any thread may call any const member; one thread at a time may renew, release, move or destroy.  A
-// lease may outlive the Client it came from.  In a child after fork() it is lost, and its destructor does
-// nothing.
+// Any thread may call any const member.  The others (on_..., renew, release, move, destroy) are for one
+// thread at a time.  A lease may outlive the Client it came from.  In a child after fork() it is lost, and
+// its destructor does nothing.
 class HOLDFAST_API Lease {
  public:
-  Lease() noexcept = default;  // holds nothing
+  // Holds nothing: held() is false, the stop is requested, check() throws.
+  Lease() noexcept = default;
   Lease(Lease&&) noexcept;
   Lease& operator=(Lease&&) noexcept;
   ~Lease();
 
-  // A comparison of our own clock with the deadline: right whatever the network does, no I/O.
+  // Compares our own clock with the deadline.  It sends nothing, so it is right whatever the network does.
   bool held() const noexcept;
 
-  // We believe until then.  Moves forward with each renewal; the end of time for `ttl = never`.
+  // held() is true until then.  Each renewal moves it forward.  Instant::max() for `ttl = never`.
   Instant deadline() const noexcept;
   // Until the deadline; zero when lost or released.  At most a hundred years, also of `ttl = never`, so that
   // it can be added to any clock's now().
@@ -82,11 +83,14 @@ class HOLDFAST_API Lease {
   // Why it was lost; Loss::none while it is held, and after a release that found it held.
   Lost lost() const;
 
-  // Functions to run on a thread of their own, never under a lock of ours; they must not throw: when two
-  // thirds of the lease have passed without a confirmed renewal (with a later `renew_every`: half of what it
-  // leaves); when it is lost; when it was renewed (with
-  // the new deadline).  One for jeopardy or loss that is set after the event runs at once; one for renewals
-  // hears of the next.  Each replaces the one set before.  Throws std::system_error if no thread can be had.
+  // Functions that run on a thread of their own, never under a lock of the client; they must not throw.
+  //   on_jeopardy  two thirds of the lease have passed without a confirmed renewal (with a later
+  //   `renew_every`:
+  //                half of what that leaves)
+  //   on_lost      the lease is lost
+  //   on_renewed   the lease was renewed; gets the new deadline
+  // If the jeopardy or the loss has happened already, the function runs at once.  Each call replaces the
+  // function that was set before.  Throws std::system_error if no thread can be started.
   void on_jeopardy(std::function<void()>);
   void on_lost(std::function<void(const Lost&)>);
   void on_renewed(std::function<void(Instant)>);
@@ -95,11 +99,12 @@ class HOLDFAST_API Lease {
   void renew(std::optional<Ttl> ttl = {}) { try_renew(ttl).value(); }
   Status try_renew(std::optional<Ttl> ttl = {});
 
-  // Adds to what the store has stored.  It is renewed as often as before, to hear in time if it is broken.
+  // Adds `more` to the expiry in the store.  The lease is renewed as often as before, to notice a break in
+  // time.
   void extend_by(Millis more) { try_extend_by(more).value(); }
   Status try_extend_by(Millis more);
 
-  // Not held from the moment this starts, whatever the answer.
+  // The lease is not held any more as soon as this begins, whatever the store answers.
   Released release() { return try_release().value(); }
   Result<Released> try_release();
 

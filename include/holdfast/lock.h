@@ -12,15 +12,15 @@ namespace holdfast {
 // A mutex shared by every process that names it.  Meets TimedLockable, so std::scoped_lock,
 // std::unique_lock and std::lock work on it.
 //
-// Of its options `wait` does not count: lock() waits for ever, or for so many `attempts` as its options or
-// its client's say; the others as long as they say.
+// `wait` of its options is ignored: lock() waits forever, or for as many `attempts` as its options or its
+// client's defaults say; the other functions wait as long as they are asked to.
 //
-// Holding the lock is a belief with an end: it can be lost while locked.  Look at lease().stop_token()
-// while working, and check lease().token() where it matters.
+// A lock can be lost while it is locked.  Watch lease().stop_token() while you work, and pass lease().token()
+// to what the lock protects.
 //
-// Unlike std::mutex, lock() can fail: it throws Failure.  try_lock() false means busy; for a broken store
-// it throws.  Whoever locks what it holds waits for nobody: that is Errc::invalid.  unlock() never throws.
-// Use one Lock in one thread, as one would a std::unique_lock.
+// Unlike std::mutex, lock() can fail: it throws Failure.  try_lock() returns false if the key is busy, and
+// throws if the store fails.  Locking a Lock that is already locked fails with Errc::invalid.  unlock() never
+// throws. Use a Lock in one thread, like a std::unique_lock.
 class Lock {
  public:
   Lock(Client client, std::string key, AcquireOptions options = {})

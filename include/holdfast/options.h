@@ -106,53 +106,58 @@ class HOLDFAST_API Owner {
   std::function<std::string()> name_;
 };
 
-// What is not said here is as ClientOptions::defaults says; what that does not say either, as stands here.
+// Unset fields fall back to ClientOptions::defaults, then to the default named here.
 struct AcquireOptions {
-  // How long the store keeps the lease when it hears nothing from us: 30 s.  `never`: until released.
+  // How long the store keeps the lease without a renewal.  Default: 30 s.  `never`: until it is released.
   std::optional<Ttl> ttl = {};
 
-  // How long to wait for a busy key.  Zero: do not wait, which is the default (a call that says so is
-  // not bound by `attempts` of the client's defaults either).  `forever`: do.
+  // How long to wait for a busy key.  Default: zero, do not wait.  A call that sets zero also ignores
+  // `attempts` of the client's defaults.
   std::optional<Wait> wait = {};
 
-  // Stops the wait, not the lease.
+  // Ends the wait.  It does not end the lease.
   std::stop_token stop = {};
 
-  // Who holds it: a name that is new for each acquisition.  Everyone who gives the same name is the same
-  // holder, and acquires again what it has.  "host:H pid:P guid:G" is refused: that form tells people of a
-  // process.
+  // The name that the lease is held by.  Default: a name that is new for each acquisition.  Everyone who
+  // gives the same name is the same owner, and acquires again what it has.  The form "host:H pid:P guid:G" is
+  // refused: it is reserved for the default names.
   Owner owner = {};
 
-  // Shown to people beside the key.
+  // A text for people, shown beside the key.
   std::string note = {};
 
-  // -- waiting by a schedule instead of in the queue: if one of these is given, nothing wakes us early
+  // -- waiting by a schedule instead of in the queue: with `attempts` or `interval` no notification ends a
+  // sleep
 
-  // At most so many acquires are sent.  Zero: no limit, which is the default.
+  // Send at most this many acquires.  Default: zero, no limit.
   std::optional<int> attempts = {};
 
-  // Sleep so long between them.  With `attempts` alone: 100 ms.
+  // Sleep this long between two acquires.  With `attempts` alone: 100 ms.
   Interval interval = {};
 
-  // Wait in order: true.  False: keep no place in the queue, and look now and then whether nobody waits.
+  // -- waiting in the queue
+
+  // Default: true, wait in order.  False: keep no place in the queue, and poll until nobody else waits.
   std::optional<bool> fair = {};
 
   // -- keeping
 
-  // Renew the lease as long as this process lives: true.  False: it runs out after ttl.
+  // Default: true, the client renews the lease as long as this process lives.  False: it runs out after the
+  // ttl.
   std::optional<bool> keep = {};
 
-  // Renew so often: every ttl/3, or with `finished` at 70 % of the ttl.  Zero means that too.
+  // The time between renewals.  Default, also for zero: ttl/3, or with `finished` 70 % of the ttl.
   std::optional<Millis> renew_every = {};
 
-  // Stop renewing after so many times; the lease then runs out.  With `finished`: 10, else there is no limit.
+  // Renew at most this often; then the lease runs out.  Default: no limit, or with `finished` 10.
   std::optional<int> max_renewals = {};
 
-  // Asked before each renewal, on the keeper's thread: true (or an exception) ends the renewing.  Not any
-  // more once the lease has been released or destroyed, which waits up to 10 s for it.
+  // Called before each renewal, on the renewal thread.  True, or an exception, ends the renewals.  It is not
+  // called once the lease has been released or destroyed; those wait up to 10 s for a running call.
   std::function<bool()> finished = {};
 
-  // The lease outlives this process on purpose: nobody renews it, its destructor does not release it.
+  // The lease outlives this process on purpose: the client does not renew it, and its destructor does not
+  // release it.
   std::optional<bool> detached = {};
 };
 
@@ -169,34 +174,33 @@ struct ClientOptions {
   // Creates the tables that are missing, as Admin::init() does.
   bool init = false;
 
-  // For all acquisitions of this client, and of those that come from it by in().  Locks of jobs do not ask
-  // for them.
+  // For all acquisitions of this client and of the clients that its in() returns.  Not for the locks of jobs.
   AcquireOptions defaults = {};
 
-  // Opening the store takes no longer, whatever its server does: finding it, connecting, and reading how it
-  // is set up.  Then it fails with Errc::unavailable.
+  // The longest time that opening the store may take: finding it, connecting, and reading its setup.  After
+  // that opening fails with Errc::unavailable.
   Millis connect_wait{std::chrono::seconds(5)};
 
-  // We stop believing in a lease so long before the store may give it away: room for clocks that run at
-  // different rates.  Not set: the larger of 5 ms and 1 % of the ttl.
+  // A lease counts as lost this long before the store may grant it to somebody else, because clocks run at
+  // different rates.  Default: the larger of 5 ms and 1 % of the ttl.
   std::optional<Millis> margin = {};
 
-  // A place in a queue is kept so long without word from us, and is refreshed three times as often.  Behind
-  // more than three others it is kept, and left alone, three times as long.  So a waiter that has died delays
-  // those behind it for three times as long at the most, also if the store's clock was set back meanwhile: a
-  // place that ends later than that does not count for us.  Therefore give all clients of a store the same
-  // value: one with a shorter place may pass one whose place is more than three times as long.
+  // How long a place in a queue lasts without a refresh; three times as long behind more than three other
+  // waiters.  The client refreshes it three times in that time.  So a waiter that has died delays those
+  // behind it for at most three times this long, even if the store's clock is set back: a place that ends
+  // later does not count.  Use one value for all clients of a store: a client with a shorter place may pass
+  // one whose place is more than three times as long.
   Millis place{std::chrono::seconds(1)};
 
-  // At most so many requests travel together.
+  // The largest number of requests that are sent together.
   std::size_t batch_limit = 512;
 
-  // Where the store does not do it itself, the keeper takes away so often what has been free for a day.  The
-  // first time is drawn, so that clients that live shortly do their share.  `never`: it does not.
+  // How often the client purges keys that have been free for a day, where the store does not do that itself.
+  // The first purge is at a random time, so that short-lived clients do their share.  `never`: no purges.
   Millis purge_every{std::chrono::hours(1)};
 
-  // Told what a person should know: a store set up unsafely, slow callbacks, renewals that fail.  One line,
-  // no secrets.  Called on any thread.
+  // Gets lines for people: a store that is set up unsafely, slow callbacks, renewals that fail.  One line
+  // each, without secrets.  Called on any thread.
   std::function<void(std::string_view)> log = {};
 
   // Told in place of `log` what was found about the store while it was opened, each with the line that `log`

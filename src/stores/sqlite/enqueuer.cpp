@@ -48,7 +48,7 @@ class BorrowedEnqueuer final : public JobRows {
     if (has_job_tables(connection_)) return;
     throw_failure({Errc::refused, connection_.path() + " has no tables for jobs of '" +
                                       connection_.tables().name() +
-                                      "' yet; open its jobs once: sqlite::origin(...)->jobs(...)"});
+                                      "' yet; open its jobs once: sqlite::store(...)->jobs(...)"});
   }
 
  private:
