@@ -25,7 +25,7 @@ int execute(const Break& command, const Common& common) {
   say(printable(command.key) + " is taken away from " + printable(short_owner(*broken)));
   complain(before->lease.detached
                ? "nobody renews it by itself: whoever holds it is told when they renew or release"
-               : "it works on until its next renewal, a third of its ttl at most; end it if you can");
+               : "the old holder may run until its next renewal (at most ttl/3); stop it if you can");
   return exit_ok;
 }
 

@@ -203,10 +203,13 @@ void Attempt::tidy(const core::Acquiring::Done& done) {
 }
 
 Error Attempt::busy(Errc code, const Reply& reply) const {
-  std::string text = printable(key_) + (reply.owner.empty() ? " is waited for by others"
-                                                            : " is held by " + printable(reply.owner));
-  if (code == Errc::timeout) text += ", also after waiting " + format_duration(terms_.wait);
-  if (code == Errc::exhausted) text += ", also after " + std::to_string(acquiring_.attempts()) + " attempts";
+  std::string text;
+  if (code == Errc::timeout) text = "timed out after " + format_duration(terms_.wait) + ": ";
+  if (code == Errc::exhausted)
+    text = "gave up after " + std::to_string(acquiring_.attempts()) + " attempts: ";
+  const std::string still = text.empty() ? " is " : " is still ";
+  text += printable(key_) + still +
+          (reply.owner.empty() ? "waited for by others" : "held by " + printable(reply.owner));
   return {.code = code, .detail = std::move(text), .owner = reply.owner, .remaining = reply.remaining};
 }
 

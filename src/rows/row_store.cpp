@@ -163,7 +163,7 @@ void RowStoreConnection::give_up(Call& call, std::size_t i) const {
 
 void RowStoreConnection::require_time(Instant until) {
   if (BootClock::now() >= until)
-    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
 }
 
 Error RowStoreConnection::does_not_fit(std::string_view text, std::size_t longest, const char* unit,

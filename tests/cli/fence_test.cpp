@@ -361,7 +361,7 @@ TEST_F(FenceCommand, says_in_one_sentence_what_is_wrong) {
       {{"fence"}, "FILE and TOKEN are missing"},
       {{"fence", "doc"}, ": TOKEN is missing"},
       {{"fence", "doc", "--", "true"}, ": TOKEN is missing"},
-      {{"fence", "doc", "-5", "--", "true"}, "\"-5\" is no option here"},
+      {{"fence", "doc", "-5", "--", "true"}, "unknown option \"-5\" for fence"},
       {{"fence", "-n", "-w", "1s", "doc", "5", "true"}, "exclude each other"},
       {{"fence", "/", "5", "true"}, "/ has no folder that a mark could lie in"},
       {{"fence", "--code", "oracle"},

@@ -105,8 +105,8 @@ Lines break_page(const Model& model, std::size_t columns, Micros now) {
   add_words(lines,
             lease.detached
                 ? "Nobody renews it by itself: whoever holds it is told when they renew or release."
-                : "It works on until its next renewal, a third of its ttl at most, and somebody else may be "
-                  "granted the key meanwhile. Better, where there is time: end the process.",
+                : "The old holder may run until its next renewal (at most ttl/3), and somebody else may be "
+                  "granted the key meanwhile. If there is time, stop the process instead.",
             Style::doubtful, columns);
   return lines;
 }

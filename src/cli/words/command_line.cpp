@@ -50,8 +50,8 @@ class Scan {
       const std::string& word = take();
       // CLI11 would take it for KEY, and CMD for one word too many.
       if (words_before_cmd(&command) > 0 && is_number(word))
-        refuse(shown(word) + " is no option here: holdfast help " + command.get_name() +
-               " tells what may be given; a word that begins with - stands behind --");
+        refuse("unknown option " + shown(word) + " for " + command.get_name() + ": see holdfast help " +
+               command.get_name() + "; put -- before a word that begins with -");
       const std::size_t equals = word.find('=');
       if (equals != std::string::npos && takes_value(command, word.substr(0, equals))) {
         // As two words, because CLI11 takes "--note=" to want the next word for its value.
@@ -239,9 +239,9 @@ Error not_expected(const CLI::App& app) {
     const std::string option = word.substr(0, word.find('='));
     const std::string meant = option_synonym(word[1] == '-' ? option : word.substr(0, 2), name);
     return {Errc::invalid,
-            shown(word) + " is no option here" +
-                (meant.empty() ? suggestion(option, option_names(command)) : suggestion_of(meant)) + page +
-                " tells what may be given"};
+            "unknown option " + shown(word) + (name.empty() ? "" : " for " + name) +
+                (meant.empty() ? suggestion(option, option_names(command)) : suggestion_of(meant)) + "see " +
+                page};
   }
   if (commands_of(command).empty())
     return {Errc::invalid, shown(word) + " is one word too many: " + page + " tells what may be given"};

@@ -31,7 +31,7 @@ struct Common {
 
 // Whether it is CMD's turn, once it has the key.  Zero: not asked; never both.
 struct RunCondition {
-  Millis tick{};   // once in each such stretch of the store's wall clock
+  Millis tick{};   // once per interval of the store's wall clock
   Millis every{};  // not if it has succeeded within so long
 };
 

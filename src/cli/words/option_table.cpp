@@ -52,7 +52,7 @@ void enqueue_options(CLI::App& command, Given& given) {
        "one of a key: loner (until it is over), until_start or until_success");
   text(command, "--timeout", "DURATION", given.timeout,
        "its lock ends after that, even if it still runs (none: it holds it while it runs)");
-  text(command, "--window", "DURATION", given.window, "at most one is enqueued in each such stretch of time");
+  text(command, "--window", "DURATION", given.window, "at most one is enqueued per interval");
   text(command, "--limit", "N", given.limit, "so many of the same key may run at once (1); 0: any number");
   text(command, "--on-conflict", "WHAT", given.on_conflict,
        "if its lock is held when its turn comes: drop (the default), wait, raise or replace");
@@ -104,7 +104,7 @@ void run_options(CLI::App& run, Given& given) {
   waiting_options(run, given);
   text(run, "-E,--conflict-exit-code", "CODE", given.busy_code,
        "exit so if the key stays busy, or it is not its turn (75); 0: and say nothing");
-  text(run, "--tick", "DURATION", given.tick, "once in each such stretch of time, on all hosts together");
+  text(run, "--tick", "DURATION", given.tick, "at most once per interval, on all hosts together");
   text(run, "--every", "DURATION", given.every, "only if it has not succeeded within so long");
   text(run, "--on-lost", "WHAT", given.on_lost,
        "if the lease is lost: term (the default), kill, ignore or exec:PROGRAM");

@@ -123,7 +123,7 @@ void Connection::connect(Instant until) {
           begun, [&](int status) { return mysql_real_connect_cont(&done, handle_, status); }, until))
     throw_failure(
         {Errc::unavailable,
-         config_.name + " did not let us in before the time was over; is it a MariaDB or MySQL server?"});
+         config_.name + " accepts connections but does not answer: timed out; is it a MariaDB or MySQL server?"});
   if (done == nullptr) not_let_in();
 }
 
@@ -153,7 +153,7 @@ Answer Connection::take(Instant until) {
   const int begun = mysql_store_result_start(&result, handle_);
   if (!finish(
           begun, [&](int status) { return mysql_store_result_cont(&result, handle_, status); }, until))
-    throw_failure({Errc::in_doubt, config_.name + " did not answer before the time was over"});
+    throw_failure({Errc::in_doubt, config_.name + " did not answer in time"});
   if (mysql_errno(handle_) != 0) return answer;
   answer.affected = mysql_affected_rows(handle_);
   answer.insert_id = mysql_insert_id(handle_);
@@ -182,7 +182,7 @@ Answers Connection::run(const std::string& text, Instant until) {
     in_time = finish(
         status, [&](int s) { return mysql_next_result_cont(&failed, handle_, s); }, until);
   }
-  if (!in_time) throw_failure({Errc::in_doubt, config_.name + " did not answer before the time was over"});
+  if (!in_time) throw_failure({Errc::in_doubt, config_.name + " did not answer in time"});
   if (mysql_errno(handle_) == 0) return answers;
   answers.trouble = trouble();
   if (takes_no_writes(answers.trouble->code)) demoted_ = true;

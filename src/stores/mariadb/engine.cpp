@@ -34,7 +34,7 @@ std::string of_jobs(const Tables& tables, std::string_view sql) {
 
 void require_time(Instant until) {
   if (BootClock::now() >= until)
-    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ void MariaEngine::commit() {
   if (!done.trouble) return;
   if (done.trouble->code == too_late)
     throw_failure(
-        {Errc::unavailable, config_->name + ": the time for this call was over before it was committed"});
+        {Errc::unavailable, config_->name + ": timed out before the commit"});
   fail(*done.trouble);
 }
 

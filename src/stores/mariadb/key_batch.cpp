@@ -103,7 +103,7 @@ MariaStoreConnection::Settled MariaStoreConnection::end(const Writes& writes, In
   if (done.trouble) roll_back(until);
   if (done.trouble && done.trouble->code == too_late)
     throw_failure(
-        {Errc::unavailable, config_->name + ": the time for this call was over before it was committed"});
+        {Errc::unavailable, config_->name + ": timed out before the commit"});
   return check(done.trouble);
 }
 

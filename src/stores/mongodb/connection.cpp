@@ -109,7 +109,7 @@ Document Connection::run_in(const std::string& database, Document command, Effec
   stranger_.clear();
   failures_.clear();
   if (BootClock::now() >= until)
-    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
   const std::int64_t left = left_ms(until);
   command.number("maxTimeMS", left);
   if (effect == Effect::writes) {

@@ -51,7 +51,7 @@ MongoStoreConnection::MongoStoreConnection(std::shared_ptr<const StoreConfig> co
 // caller's has been sent yet.
 void MongoStoreConnection::ready(Instant until) {
   if (BootClock::now() >= until)
-    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
   if (!connection_.closed()) return;
   connection_.close();
   try {

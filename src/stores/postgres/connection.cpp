@@ -84,7 +84,7 @@ void Connection::connect(Instant until) {
     if (!await(PQsocket(connection_.get()), next == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
       throw_failure(
           {Errc::unavailable,
-           settings_.name() + " did not let us in before the time was over; is it a PostgreSQL server?"});
+           settings_.name() + " accepts connections but does not answer: timed out; is it a PostgreSQL server?"});
     in_tls = PQstatus(connection_.get()) == CONNECTION_SSL_STARTUP;
     next = PQconnectPoll(connection_.get());
   }
@@ -164,7 +164,7 @@ void Connection::flush(Instant until) {
     if (left < 0) return;  // the answer, or its absence, tells
     if (!await(fd(), POLLIN | POLLOUT, until))
       throw_failure(
-          {Errc::in_doubt, settings_.name() + " did not take the whole request before the time was over"});
+          {Errc::in_doubt, settings_.name() + " did not take the whole request in time"});
     if (PQconsumeInput(connection_.get()) != 1) return;
   }
 }
@@ -172,7 +172,7 @@ void Connection::flush(Instant until) {
 OwnedResult Connection::next_result(Instant until) {
   while (PQisBusy(connection_.get()) == 1) {
     if (!await(fd(), POLLIN, until))
-      throw_failure({Errc::in_doubt, settings_.name() + " did not answer before the time was over"});
+      throw_failure({Errc::in_doubt, settings_.name() + " did not answer in time"});
     if (PQconsumeInput(connection_.get()) != 1) lost(Errc::in_doubt);
   }
   return OwnedResult(PQgetResult(connection_.get()));

@@ -73,7 +73,7 @@ void PostgresEngine::connect(Instant until) {
 
 void PostgresEngine::ready(Instant until) {
   if (BootClock::now() >= until)
-    throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
+    throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
   if (!broken_ && !connection_->ended()) return;
   try {
     connect(until);

@@ -40,7 +40,7 @@ class CallersTransaction final : public Enqueuer {
     try {
       require_ours();
       if (BootClock::now() >= until)
-        throw_failure({Errc::unavailable, "the time for this call was over before it was sent"});
+        throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
       require_key_fits(job, longest_key_, table_);
       return PQtransactionStatus(connection_) == PQTRANS_INTRANS ? inside(job, until) : talk(job, until);
     } catch (const Failure& failure) {

@@ -135,7 +135,7 @@ void Connection::tell(sqlite3_context* context, int count, sqlite3_value** value
 
 void Connection::require_time() const {
   if (in_time()) return;
-  throw_failure({Errc::unavailable, path_ + ": the time for this call was over before it was its turn"});
+  throw_failure({Errc::unavailable, path_ + ": timed out while another process was writing the file"});
 }
 
 Micros Connection::boottime() {

@@ -93,7 +93,7 @@ Error to_error(const Trouble& trouble, During during, const std::string& path) {
     case SQLITE_FULL: return cannot_write(trouble, during, path);
     case SQLITE_INTERRUPT:
       // SQLite looks at the clock behind a commit too.
-      return {unless_committed, path + ": the time for this call was over before it was done"};
+      return {unless_committed, path + ": timed out"};
     case SQLITE_NOMEM: return {unless_committed, path + ": " + trouble.text};
     case SQLITE_SCHEMA: return {Errc::unavailable, path + ": " + trouble.text};
     case SQLITE_CANTOPEN: return cannot_open(trouble, path);
