@@ -23,6 +23,7 @@
 namespace holdfast {
 
 class Store;  // a database that keeps leases: spi/store.h
+// For detail::ForkSafe; nobody else calls it.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<ClientState>& state) noexcept;
 
 // What run() says: whether the function ran, and what it returned.

@@ -71,22 +71,21 @@ class HOLDFAST_API Lease {
   int attempts() const noexcept;
 
   // Stop is requested when the lease is lost, before held() turns false, even while every connection hangs.
-  // It is not requested by a release.  std::stop_callbacks on it run on the thread that finds the loss: one
-  // that watches all leases, one that renews them, or yours in renew().  They must be short and must not
-  // throw. (Only where the machine stops the watching thread just before the deadline does held() turn false
-  // first.)
+  // It is not requested by a release.  std::stop_callbacks on it run on a thread that watches all
+  // leases: they must be short and must not throw.  (held() turns false first only where the machine stops
+  // that thread just before the deadline.)
   std::stop_token stop_token() const;
 
   // Throws LeaseLost if the lease is not ours any more (or was released).
   void check() const;
 
-  // Why it was lost; Loss::none while it is held, and after a release that found it held.
+  // Why it was lost, from the moment its stop is requested.  Loss::none before, and after a release that
+  // found it held.
   Lost lost() const;
 
   // Functions that run on a thread of their own, never under a lock of the client; they must not throw.
-  //   on_jeopardy  two thirds of the lease have passed without a confirmed renewal (with a later
-  //   `renew_every`:
-  //                half of what that leaves)
+  //   on_jeopardy  two thirds of the lease have passed without a confirmed renewal
+  //                (with a later `renew_every`: half of what that leaves)
   //   on_lost      the lease is lost
   //   on_renewed   the lease was renewed; gets the new deadline
   // If the jeopardy or the loss has happened already, the function runs at once.  Each call replaces the

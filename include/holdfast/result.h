@@ -84,8 +84,8 @@ class HOLDFAST_API LeaseLost : public Failure {
 
 [[noreturn]] HOLDFAST_API void throw_failure(Error);  // throws LeaseLost or Failure
 
-// A value, or why there is none.  The interface is that of std::expected<T, Error> in C++23; value() throws
-// Failure or LeaseLost where that throws std::bad_expected_access.
+// A value, or why there is none.  These functions are as in std::expected<T, Error> of C++23, but for
+// value(), which throws Failure or LeaseLost where that throws std::bad_expected_access.
 template <class T = std::monostate>
 class [[nodiscard]] Result {
  public:

@@ -73,13 +73,18 @@ Result<Lease> Client::acquire_to_lead(std::string_view key, AcquireOptions optio
                                       const std::stop_token& stop) {
   options.wait = forever;
   options.stop = stop;
-  Wakeup wakeup;
-  const std::stop_callback wake(stop, [&] { wakeup.ring(); });
-  while (true) {
-    auto lease = try_acquire(key, options);
-    if (lease || !lease.error().retryable()) return lease;
-    if (!stop.stop_requested()) wakeup.wait(clamped_add(BootClock::now(), candidate_pause));
-    if (stop.stop_requested()) return Error{Errc::stopped, "stopped while waiting to lead " + printable(key)};
+  try {
+    Wakeup wakeup;
+    const std::stop_callback wake(stop, [&] { wakeup.ring(); });
+    while (true) {
+      auto lease = try_acquire(key, options);
+      if (lease || !lease.error().retryable()) return lease;
+      if (!stop.stop_requested()) wakeup.wait(clamped_add(BootClock::now(), candidate_pause));
+      if (stop.stop_requested())
+        return Error{Errc::stopped, "stopped while waiting to lead " + printable(key)};
+    }
+  } catch (const std::system_error& e) {  // no descriptor to be had
+    return Error{Errc::unavailable, "cannot lead " + printable(key) + ": " + e.what()};
   }
 }
 

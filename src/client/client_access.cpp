@@ -13,6 +13,8 @@ const ClientOptions& ClientAccess::options(const Client& client) { return client
 
 Status ClientAccess::check_not_forked(const Client& client) { return client.state_->check_not_forked(); }
 
+Status ClientAccess::check_ready(const Client& client) { return client.state_->check_ready(); }
+
 bool ClientAccess::forked(const Client& client) noexcept { return client.state_->forked(); }
 
 Result<Lease> ClientAccess::acquire(const Client& client, std::string_view key, const core::Terms& terms) {
@@ -34,13 +36,13 @@ void ClientAccess::get_ready(const Client& client) { client.state_->keeper().get
 Lease ClientAccess::adopt(const Client& client, const Grant& grant) {
   ClientState& state = *client.state_;
   get_ready(client);
-  (void)state.open();  // of a lazy client: what has just answered says how fine its clock is
+  const bool opened = state.open().has_value();  // also of a lazy client, whose store has just answered
   const auto lease = std::make_shared<LeaseState>(grant.key, grant.owner, grant.token, 1);
   lease->detached = grant.claim;
   const core::KeepPlan plan{.ttl = grant.ttl,
                             .keep = grant.keep && !grant.claim,
                             .margin = state.options().margin,
-                            .resolution = state.traits().resolution};
+                            .resolution = opened ? state.traits().resolution : Millis::zero()};
   state.keeper().keep(lease, core::Belief(plan, grant.sent, grant.remaining));
   return Lease(lease, client.state_.shared());
 }

@@ -29,6 +29,7 @@ struct ClientAccess {
   static const std::shared_ptr<Store>& store(const Client& client);
   static const ClientOptions& options(const Client& client);
   static Status check_not_forked(const Client& client);
+  static Status check_ready(const Client& client);  // and opened
   static bool forked(const Client& client) noexcept;
 
   // Client::try_acquire, whatever the client's defaults are: those are for who acquires by hand.

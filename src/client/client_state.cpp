@@ -31,21 +31,41 @@ ClientState::ClientState(std::shared_ptr<Store> store, ClientOptions options)
 
 Status ClientState::open() {
   if (opened_) return {};
-  const std::lock_guard lock(open_mutex_);
-  if (opened_) return {};
   const Instant until = clamped_add(BootClock::now(), options_.connect_wait);
-  if (options_.init) {
-    if (auto made = store_->admin()->init(until); !made) return std::move(made).error();
+  {
+    std::unique_lock lock(open_mutex_);
+    if (!open_ended_.wait_for(lock, options_.connect_wait, [this] { return !opening_; }))
+      return Error{Errc::unavailable, store_->name() + ": timed out while another thread was opening it"};
+    if (opened_) return {};
+    opening_ = true;
   }
-  auto traits = batched_.examine(until);
-  if (!traits) return std::move(traits).error();
-  traits_ = *std::move(traits);
+  struct Ending {
+    ~Ending() {
+      const std::lock_guard lock(of.open_mutex_);
+      of.opening_ = false;
+      of.open_ended_.notify_all();
+    }
+    ClientState& of;
+  };
+  {
+    const Ending ending{*this};
+    auto traits = examine(until);
+    if (!traits) return std::move(traits).error();
+    traits_ = *std::move(traits);
+    if (!traits_.tidies) keeper_.purge_every(options_.purge_every);
+    opened_ = true;
+  }
   for (const Finding& finding : traits_.findings) {
     if (finding.at_open) log_line(options_, finding, store_->name());
   }
-  if (!traits_.tidies) keeper_.purge_every(options_.purge_every);
-  opened_ = true;
   return {};
+}
+
+Result<Traits> ClientState::examine(Instant until) {
+  auto traits = batched_.examine(until);
+  if (traits || !options_.init || traits.error().code != Errc::unprepared) return traits;
+  if (auto made = store_->admin()->init(until); !made) return std::move(made).error();
+  return batched_.examine(until);
 }
 
 Status ClientState::check_not_forked() const {
@@ -112,7 +132,7 @@ Status ClientState::renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, 
     if (in_time) return Status{};
     return gone();
   }
-  keeper_.lose(lease, why_lost(batched_, *lease, *reply, Instant::max()));
+  keeper_.lose_now(lease, why_lost(batched_, *lease, *reply, Instant::max()));
   return gone();
 }
 

@@ -2,6 +2,7 @@
 // client_state.h - what a client, its copies and its leases share.
 #pragma once
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -83,6 +84,7 @@ class ClientState {
 
  private:
   friend class Attempt;
+  Result<Traits> examine(Instant until);
   void pending_release(const Request& release, Instant at, Millis ttl);
   void pending_release(Keeper::PendingReleases::node_type release, Instant at, Millis ttl);
   void release_again(const LeaseState& lease, Instant now);
@@ -97,6 +99,8 @@ class ClientState {
   const std::shared_ptr<SharedConnection> shared_;
   Batched& batched_;
   std::mutex open_mutex_;
+  std::condition_variable open_ended_;
+  bool opening_ = false;
   std::atomic<bool> opened_ = false;
   Traits traits_;  // not changed any more once opened
   Waiting waiting_;

@@ -10,6 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis early = 1ms;  // the stop is requested before the deadline, at which held() turns false
+constexpr Millis patience_with_callbacks = 100ms;
 constexpr Millis slow = 10ms;  // for a stop_callback: all leases wait for it
 
 Lost ran_out() { return {Loss::unreachable, "its deadline passed and no renewal had been confirmed"}; }
@@ -71,9 +72,9 @@ bool Keeper::State::tell_next() {
 void Keeper::State::tell_of_loss(const std::shared_ptr<LeaseState>& lease) noexcept {
   // Without memory for the sentence it is lost all the same.
   if (!guarded([&] { lease->begin_loss(ran_out()); })) lease->begin_loss({Loss::unreachable, {}});
-  request_stop(*lease);
-  lease->finish_loss();
-  if (lease->phase.load() != LeaseState::Phase::lost) return;
+  if (!lease->is_losing()) return;
+  finish_loss(*lease);
+  if (lease->phase.load() != LeaseState::Phase::lost) return;  // a callback has released it
   if (guarded([&] { announce(lease); })) return;
   lease->next_untold = std::move(untold);
   untold = lease;
@@ -88,11 +89,16 @@ void Keeper::State::tell_again() {
 }
 
 // Runs the holder's stop_callbacks, on this thread.
-void Keeper::State::request_stop(const LeaseState& lease) noexcept {
+void Keeper::State::finish_loss(LeaseState& lease) noexcept {
   const Instant start = BootClock::now();
-  if (!lease.end().request_stop()) return;
+  const bool requested = lease.end().request_stop();
   const auto took = std::chrono::floor<Millis>(BootClock::now() - start);
-  if (took <= slow) return;
+  {
+    const std::lock_guard lock(mutex);
+    lease.finish_loss();
+  }
+  lost.notify_all();
+  if (!requested || took <= slow) return;
   guarded([&] {
     log("a stop_callback of the lease on " + lease.key + " took " + format_duration(took) +
         "; it must be short");
@@ -106,15 +112,23 @@ void Keeper::State::announce(const std::shared_ptr<LeaseState>& lease) {
   lease->announced = true;
 }
 
-void Keeper::State::lose(const std::shared_ptr<LeaseState>& lease, Lost lost) {
-  if (!lease->begin_loss(std::move(lost))) return;
-  request_stop(*lease);
+void Keeper::State::lose(const std::shared_ptr<LeaseState>& lease, Lost why) {
   const std::lock_guard lock(mutex);
-  to_announce.push_back(lease);  // if that throws, the deadline thread finishes the loss at the deadline
-  lease->finish_loss();
+  to_announce.push_back(lease);  // first: it may throw
+  if (!lease->begin_loss(std::move(why))) return to_announce.pop_back();
   keeping.remove(lease->id);
   leases.erase(lease->id);
   deadline_wakeup.ring();
+}
+
+// The deadline thread may be busy with somebody's slow callback.
+void Keeper::State::await_loss(LeaseState& lease) {
+  const auto is_over = [&] { return lease.phase.load() != LeaseState::Phase::held; };
+  {
+    std::unique_lock lock(mutex);
+    if (lost.wait_for(lock, patience_with_callbacks, is_over)) return;
+  }
+  if (lease.is_losing()) finish_loss(lease);
 }
 
 // REQUIRES: mutex is held.

@@ -31,6 +31,8 @@ Keeper::~Keeper() {
 void Keeper::purge_every(Millis interval) {
   const std::lock_guard lock(state_->mutex);
   state_->purge_every = interval;
+  state_->first_purge_planned = false;
+  state_->renewal_wakeup.ring();
 }
 
 void Keeper::get_ready() {
@@ -87,6 +89,11 @@ bool Keeper::renewed_by_hand(LeaseState& lease, std::optional<Instant> deadline)
   if (state_->keeping.next_renewal() < state_->renewal_sleeps_until) state_->renewal_wakeup.ring();
   if (state_->keeping.next_event() < state_->deadline_thread_sleeps_until) state_->deadline_wakeup.ring();
   return true;
+}
+
+void Keeper::lose_now(const std::shared_ptr<LeaseState>& lease, Lost lost) {
+  state_->lose(lease, std::move(lost));
+  if (!deadline_thread_.is_this_thread()) state_->await_loss(*lease);
 }
 
 void Keeper::lose(const std::shared_ptr<LeaseState>& lease, Lost lost) {

@@ -54,7 +54,10 @@ class Keeper {
   // A renewal by hand was granted, or one that asked for `more` than was left.  False: too late.
   bool renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining);
   bool extended(LeaseState& lease, Millis more, Instant sent, Millis remaining);
-  // The store said so.
+  // The store said so.  Returns when the stop was requested and held() is false, unless it is called by the
+  // thread that does that.
+  void lose_now(const std::shared_ptr<LeaseState>& lease, Lost lost);
+  // The same without waiting for that.
   void lose(const std::shared_ptr<LeaseState>& lease, Lost lost);
 
   // Something to tell the store later, by the time at which it is told.

@@ -41,8 +41,10 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void deadline_thread();
   void close();
 
-  // The store told us, or the clock did.  Takes no lock for long and calls nobody: the deadline thread does.
-  void lose(const std::shared_ptr<LeaseState>& lease, Lost lost);
+  // The store said so.  Takes no lock for long and calls nobody: the deadline thread requests the stop and
+  // then lets held() turn false.  await_loss() returns when it has.
+  void lose(const std::shared_ptr<LeaseState>& lease, Lost why);
+  void await_loss(LeaseState& lease);
   void report_renewed(LeaseState& lease, Instant deadline);
 
   // The user's, and not after the client has gone: a thread may be left behind with a store that hangs.
@@ -62,12 +64,14 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   core::Keeping::Id last_id = 0;
   std::optional<core::Keeping::Id> asking;  // whose `finished` runs just now
   std::condition_variable answered;         // it does not any more
+  std::condition_variable lost;             // a loss was finished
   Instant renewal_sleeps_until = Instant::max(), deadline_thread_sleeps_until = Instant::max();
   PendingReleases pending_releases;
   std::deque<std::shared_ptr<LeaseState>> to_announce;  // lost by the store's word; for the deadline thread
   bool closed = false;
   Jitter jitter;
   Millis purge_every = never;
+  bool first_purge_planned = true;  // there is none to plan
 
  private:
   LeaseStates take_due(Instant now);
@@ -80,7 +84,11 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void run_again(PendingReleases due, Instant now);
   static Status apply(StoreConnection& connection, std::span<const Request> requests,
                       std::span<Reply> replies, Instant until);
-  void plan_first_purge(Instant now);
+  bool is_purge_planned() {
+    const std::lock_guard lock(mutex);
+    return first_purge_planned;
+  }
+  Instant plan_purge(Instant now);
   void purge_if_due(Instant now);
   Instant time_for_a_call(Instant now);
   bool tell_next();
@@ -101,7 +109,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   // The deadline thread's own: those whose functions still have to be told, as no memory was left; a list of
   // their own links, which takes none.
   std::shared_ptr<LeaseState> untold;
-  void request_stop(const LeaseState& lease) noexcept;
+  void finish_loss(LeaseState& lease) noexcept;
   void announce(const std::shared_ptr<LeaseState>& lease);
   void purge();
 };

@@ -57,7 +57,7 @@ void Lease::go_on_from(LeaseState& earlier) {
   std::stop_source source(std::nostopstate);
   {
     const std::lock_guard lock(earlier.mutex);
-    if (earlier.phase.load() != LeaseState::Phase::held) return;
+    if (earlier.phase.load() != LeaseState::Phase::held || earlier.losing) return;
     on_jeopardy_before = earlier.on_jeopardy;
     on_lost_before = earlier.on_lost;
     on_renewed_before = earlier.on_renewed;

@@ -15,7 +15,9 @@
 namespace holdfast {
 
 //   held ──release()──> released
-//     └──deadline passed, or the store said lost──> lost (final; the stop source fires)
+//     └──deadline passed, or the store said lost──> losing ──the stop was requested──> lost (final)
+//
+// While it is losing, held() is still true: the stop comes first.
 struct LeaseState {
   enum class Phase : std::uint8_t { held, released, lost };
 
@@ -71,8 +73,8 @@ struct LeaseState {
     const std::lock_guard lock(mutex);
     return leave(Phase::released);
   }
-  // A loss has two steps.  Between them the caller requests the stop, so that it is requested before held()
-  // turns false, and the reason is there for everyone who sees the phase.
+  // A loss has two steps.  Between them the stop is requested, so that it is requested before held() turns
+  // false, and the reason is there for everyone who sees the phase.
   bool begin_loss(Lost why) {
     const std::lock_guard lock(mutex);
     if (phase.load() != Phase::held || losing) return false;
@@ -82,6 +84,11 @@ struct LeaseState {
   void finish_loss() {
     const std::lock_guard lock(mutex);
     if (losing) leave(Phase::lost);
+  }
+  // Begun, and not overtaken by a release.
+  bool is_losing() const {
+    const std::lock_guard lock(mutex);
+    return losing && phase.load() != Phase::released;
   }
 
  private:

@@ -25,7 +25,6 @@ constexpr Millis pending_release_pause = 100ms;  // before a pending release is 
 
 void Keeper::State::renewal_thread() {
   Connection connection(store, spare);
-  plan_first_purge(BootClock::now());
   while (true) {
     const Instant now = BootClock::now();
     const bool well = guarded([&] {
@@ -156,14 +155,18 @@ void Keeper::State::settle_renewed(const std::shared_ptr<LeaseState>& lease, con
   if (deadline) report_renewed(*lease, *deadline);
 }
 
-void Keeper::State::plan_first_purge(Instant now) {
+// The moment after `now` at which to purge.
+Instant Keeper::State::plan_purge(Instant now) {
   const std::lock_guard lock(mutex);
-  if (purge_every != never) next_purge = clamped_add(now, core::scaled(purge_every, jitter.fraction()));
+  const bool first = !std::exchange(first_purge_planned, true);
+  if (purge_refused || purge_every == never) return Instant::max();
+  return clamped_add(now, first ? core::scaled(purge_every, jitter.fraction()) : purge_every);
 }
 
 void Keeper::State::purge_if_due(Instant now) {
+  if (!is_purge_planned()) next_purge = plan_purge(now);
   if (now < next_purge) return;
-  next_purge = purge_refused ? Instant::max() : clamped_add(now, purge_every);
+  next_purge = plan_purge(now);
   if (purge_refused || (purging.started() && !purging.ended())) return;
   purging.finish(0ms);
   try {

@@ -51,7 +51,7 @@ struct JobsState : std::enable_shared_from_this<JobsState> {
   // One call of an engine.  In a child after fork() it fails, and nothing is sent.
   template <class Call>
   auto ask(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
-    if (Status s = ClientAccess::check_not_forked(client); !s) return std::move(s).error();
+    if (Status s = ClientAccess::check_ready(client); !s) return std::move(s).error();
     return pool.with(until, std::move(call));
   }
 

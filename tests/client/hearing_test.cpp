@@ -49,17 +49,32 @@ TEST_P(Hearing, of_a_break_is_no_later_for_a_lease_that_was_extended_far) {
   EXPECT_EQ(lease.lost().reason, Loss::broken);
 }
 
-// Whoever sees that a lease is not held finds its stop requested.
+// The stop comes first: who hears of it still finds the lease held, and who does not finds the stop
+// requested.
 TEST_P(Hearing, of_a_loss_by_stop_comes_before_held_turns_false) {
   Client client = new_client();
   for (int i = 0; i < 50; ++i) {
     Lease lease = short_lease(client, "k", {.ttl = 6s});
     const std::stop_token stop = lease.stop_token();
+    std::atomic<bool> was_held = false;
+    const std::stop_callback heard(stop, [&] { was_held = lease.held(); });
     by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
     EXPECT_EQ(lease.try_renew().error().code, Errc::lost);
     EXPECT_FALSE(lease.held());
     ASSERT_TRUE(stop.stop_requested()) << i;
+    ASSERT_TRUE(was_held) << i;
   }
+}
+
+TEST_P(Hearing, of_a_loss_by_stop_comes_before_the_deadline_too) {
+  Client client = new_client();
+  std::atomic<int> first = 0;  // of a dozen one may be late, on a machine that stood still just then
+  for (int i = 0; i < 12; ++i) {
+    const Lease lease = short_lease(client, "k" + std::to_string(i), {.ttl = 600ms, .keep = false});
+    const std::stop_callback heard(lease.stop_token(), [&] { first += lease.held() ? 1 : 0; });
+    EXPECT_TRUE(await([&] { return !lease.held() && lease.stop_token().stop_requested(); }));
+  }
+  EXPECT_GT(first, 0);
 }
 
 // Its log does not answer before it may, whatever time it was given.

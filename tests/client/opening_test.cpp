@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "holdfast/holdfast.h"
 #include "tests/support/listener.h"
@@ -49,6 +52,28 @@ TEST(Opening, may_be_left_to_the_first_call_that_needs_the_store) {
   EXPECT_FALSE(client.try_release("k", {"me"}));
   std::filesystem::remove(in_the_way);
   EXPECT_TRUE(client.acquire("k").held());
+}
+
+// Nobody waits behind the others for a store that does not answer.
+TEST(Opening, of_a_lazy_client_takes_each_of_many_callers_no_longer_than_one) {
+  const Listener silent;
+  Client client = open("redis://" + silent.place(), {.connect = Connect::lazy, .connect_wait = 300ms});
+  const Instant start = BootClock::now();
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 12; ++i)
+      callers.emplace_back([&] { EXPECT_EQ(client.try_acquire("k").error().code, Errc::unavailable); });
+  }
+  EXPECT_LT(BootClock::now(), start + 3s);
+}
+
+TEST(Opening, of_a_lazy_client_is_tried_again_until_a_candidate_is_asked_to_stop) {
+  const Listener silent;
+  Client client = open("redis://" + silent.place(), {.connect = Connect::lazy, .connect_wait = 50ms});
+  std::jthread candidate([&](std::stop_token stop) {
+    EXPECT_TRUE(client.try_lead("k", {}, stop, [](std::stop_token) { ADD_FAILURE() << "leads nothing"; }));
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(client.try_acquire("k"));
 }
 
 TEST(Opening, wants_time_above_zero) {

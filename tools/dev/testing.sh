@@ -95,7 +95,8 @@ need_for_tests() { # PRESET...
 start_building_ahead() { # PRESET...
   (($# != 0)) || return
   setsid "$root/dev" build-ahead "$@" </dev/null >/dev/null 2>&1 &
-  trap "kill -- -$! 2>/dev/null" EXIT
+  ahead=$!
+  trap '! jobs -pr | grep -qx "$ahead" || kill -- "-$ahead"' EXIT
   trap 'exit 130' INT TERM HUP
 }
 

@@ -2,10 +2,10 @@
 // store.h - what a database must be able to do to keep leases.  For those who write a store; whoever
 // only uses leases needs client.h.
 //
-//   StoreConnection    one connection: applies batches of lease requests, lists what it keeps
-//   StoreListener     tells a client that a key may have become free
-//   StoreAdmin  makes the tables, and takes away what nobody needs any more
-//   Store   where all of these come from: it opens as many connections as a client needs
+//   Store            the database: it opens as many connections as a client needs
+//   StoreConnection  one connection: applies batches of lease requests, lists what it keeps
+//   StoreListener    tells a client that a key may have become free
+//   StoreAdmin       creates the tables, and deletes what nobody needs any more
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ enum class Verb : std::uint8_t {
   acquire,
   renew,
   release,
-  evict,  // an operator's: whoever holds `token` loses it; `holder` says who did it, `note` why
+  evict,  // an operator's: whoever holds `token` loses it; `owner` says who did it, `note` why
 };
 
 struct Request {

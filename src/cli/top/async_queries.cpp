@@ -8,7 +8,7 @@
 namespace holdfast::cli {
 
 struct AsyncQueries::Shared {
-  Shared(StorePoller e, std::shared_ptr<Wakeup> b) : poller(std::move(e)), wakeup(std::move(b)) {}
+  Shared(StorePoller p, std::shared_ptr<Wakeup> a) : poller(std::move(p)), answered(std::move(a)) {}
 
   std::optional<RunRequest> next_wish() {
     const std::lock_guard lock(mutex);
@@ -33,7 +33,7 @@ struct AsyncQueries::Shared {
         const std::lock_guard lock(mutex);
         if (wish->kind == RunRequest::Kind::look) looking = false;
         answers.push_back(std::move(answer));
-        wakeup->ring();
+        answered->ring();
       }
       {
         const std::lock_guard lock(mutex);
@@ -44,7 +44,7 @@ struct AsyncQueries::Shared {
   }
 
   StorePoller poller;
-  const std::shared_ptr<Wakeup> wakeup;
+  const std::shared_ptr<Wakeup> answered;  // the asker's
   Wakeup wakeup;
   std::mutex mutex;
   std::deque<RunRequest> wishes;
@@ -54,8 +54,8 @@ struct AsyncQueries::Shared {
   bool over = false;
 };
 
-AsyncQueries::AsyncQueries(StorePoller poller, std::shared_ptr<Wakeup> wakeup)
-    : shared_(std::make_shared<Shared>(std::move(poller), std::move(wakeup))),
+AsyncQueries::AsyncQueries(StorePoller poller, std::shared_ptr<Wakeup> answered)
+    : shared_(std::make_shared<Shared>(std::move(poller), std::move(answered))),
       worker_([shared = shared_] { shared->work(); }) {}
 
 AsyncQueries::~AsyncQueries() {

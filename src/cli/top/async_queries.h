@@ -23,8 +23,8 @@ class AsyncQueries {
  public:
   using Answer = std::variant<Result<Look>, Result<Inspection>, Result<Broken>>;
 
-  // `wakeup` is rung with every answer, and outlives this.
-  AsyncQueries(StorePoller poller, std::shared_ptr<Wakeup> wakeup);
+  // `answered` wakes the asker with every answer.
+  AsyncQueries(StorePoller poller, std::shared_ptr<Wakeup> answered);
   ~AsyncQueries();
   AsyncQueries(const AsyncQueries&) = delete;
   AsyncQueries& operator=(const AsyncQueries&) = delete;

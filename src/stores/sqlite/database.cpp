@@ -130,13 +130,17 @@ bool of_this_boot(Connection& connection) {
 // is not asked here.  Claims in a damaged table end as well if they can be written: else its jobs would stay
 // claimed once it is mended, for as long as the machine had been up.
 void reboot_jobs(Connection& connection) {
-  const int of_leases = sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, longest_job_row);
+  struct Limit {
+    ~Limit() { sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, before); }
+    sqlite3* raw;
+    int before;
+  };
+  const Limit limit{connection.raw(), sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, longest_job_row)};
   try {
     connection.run_script(reboot_jobs_sql);
   } catch (const Failure& failure) {
     if (failure.error().code != Errc::refused) throw;
   }
-  sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, of_leases);
 }
 
 void reboot(Connection& connection, const Presence& presence) {
