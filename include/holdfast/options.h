@@ -39,41 +39,25 @@ class Interval {
   std::function<Millis(int)> of_;
 };
 
-// How long a lease lasts without a renewal: a duration, or `never`.
-class Ttl {
+// A duration, or none: Endless is Never or Forever.
+template <class Endless>
+class DurationOr {
  public:
   template <class Rep, class Period>
   requires std::convertible_to<std::chrono::duration<Rep, Period>, Millis>
-  constexpr Ttl(std::chrono::duration<Rep, Period> length) noexcept
-      : length_(length) {}                           // NOLINT: implicit on purpose
-  constexpr Ttl(Never) noexcept : length_(never) {}  // NOLINT
-  constexpr Ttl(Forever) = delete;
-  constexpr operator Millis() const noexcept { return length_; }  // NOLINT
-  friend constexpr auto operator<=>(Ttl, Ttl) = default;
-  friend constexpr bool operator==(Ttl, Ttl) = default;
-  friend constexpr bool operator==(Ttl ttl, Never) noexcept { return ttl.length_ == never; }
+  constexpr DurationOr(std::chrono::duration<Rep, Period> length) noexcept  // NOLINT: implicit on purpose
+      : length_(length) {}
+  constexpr DurationOr(Endless endless) noexcept : length_(endless) {}  // NOLINT
+  constexpr operator Millis() const noexcept { return length_; }        // NOLINT
+  friend constexpr auto operator<=>(DurationOr, DurationOr) = default;
+  friend constexpr bool operator==(DurationOr, DurationOr) = default;
+  friend constexpr bool operator==(DurationOr a, Endless b) noexcept { return a.length_ == b; }
 
  private:
   Millis length_;
 };
-
-// How long to wait: a duration, or `forever`.
-class Wait {
- public:
-  template <class Rep, class Period>
-  requires std::convertible_to<std::chrono::duration<Rep, Period>, Millis>
-  constexpr Wait(std::chrono::duration<Rep, Period> length) noexcept
-      : length_(length) {}                                // NOLINT: implicit on purpose
-  constexpr Wait(Forever) noexcept : length_(forever) {}  // NOLINT
-  constexpr Wait(Never) = delete;
-  constexpr operator Millis() const noexcept { return length_; }  // NOLINT
-  friend constexpr auto operator<=>(Wait, Wait) = default;
-  friend constexpr bool operator==(Wait, Wait) = default;
-  friend constexpr bool operator==(Wait wait, Forever) noexcept { return wait.length_ == forever; }
-
- private:
-  Millis length_;
-};
+using Ttl = DurationOr<Never>;     // how long a lease lasts without a renewal
+using Wait = DurationOr<Forever>;  // how long a call waits
 
 // Who holds: a text, a list of texts that is joined by ":", or a function that is asked at each acquisition.
 class HOLDFAST_API Owner {
