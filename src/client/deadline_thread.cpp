@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis early = 1ms;  // the stop is requested before the deadline, at which held() turns false
-constexpr Millis patience_with_callbacks = 100ms;
+constexpr Millis patience_with_deadline_thread = 100ms;
 constexpr Millis slow = 10ms;  // for a stop_callback: all leases wait for it
 
 Lost ran_out() { return {Loss::unreachable, "its deadline passed and no renewal had been confirmed"}; }
@@ -97,7 +97,7 @@ void Keeper::State::finish_loss(LeaseState& lease) noexcept {
     const std::lock_guard lock(mutex);
     lease.finish_loss();
   }
-  lost.notify_all();
+  loss_finished.notify_all();
   if (!requested || took <= slow) return;
   guarded([&] {
     log("a stop_callback of the lease on " + lease.key + " took " + format_duration(took) +
@@ -126,7 +126,7 @@ void Keeper::State::await_loss(LeaseState& lease) {
   const auto is_over = [&] { return lease.phase.load() != LeaseState::Phase::held; };
   {
     std::unique_lock lock(mutex);
-    if (lost.wait_for(lock, patience_with_callbacks, is_over)) return;
+    if (loss_finished.wait_for(lock, patience_with_deadline_thread, is_over)) return;
   }
   if (lease.is_losing()) finish_loss(lease);
 }

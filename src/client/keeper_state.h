@@ -64,7 +64,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   core::Keeping::Id last_id = 0;
   std::optional<core::Keeping::Id> asking;  // whose `finished` runs just now
   std::condition_variable answered;         // it does not any more
-  std::condition_variable lost;             // a loss was finished
+  std::condition_variable loss_finished;
   Instant renewal_sleeps_until = Instant::max(), deadline_thread_sleeps_until = Instant::max();
   PendingReleases pending_releases;
   std::deque<std::shared_ptr<LeaseState>> to_announce;  // lost by the store's word; for the deadline thread
