@@ -134,7 +134,7 @@ void ask(StoreConnection& connection, const Request& request) {
     return require_sound(status.error());
   require(reply.remaining >= Millis::zero(), "no time left is zero");
   if (reply.verdict == Verdict::granted && request.verb == Verb::acquire)
-    require(to_number(reply.token) > 0 && number(reply.token) >> 63 == 0, "a token has 63 bits");
+    require(to_number(reply.token) > 0 && to_number(reply.token) >> 63 == 0, "a token has 63 bits");
 }
 
 void use(Store& store) {
