@@ -318,6 +318,7 @@ TEST_F(JobsOfRedis, a_server_that_has_forgotten_everything_says_so_and_lets_nobo
 }
 
 TEST_F(JobsOfRedis, a_server_that_was_killed_is_unavailable_and_then_knows_its_jobs) {
+  redis({"CONFIG", "SET", "appendfsync", "always"});
   worker_.loner("k");
   const Claimed claimed = worker_.claim("w");
   server_.kill();

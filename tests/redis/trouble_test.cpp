@@ -18,6 +18,7 @@ class TroubleOfRedis : public RedisTest {
 };
 
 TEST_F(TroubleOfRedis, leases_and_tokens_survive_a_killed_server_that_keeps_a_file) {
+  redis({"CONFIG", "SET", "appendfsync", "always"});
   const Reply mine = caller_.acquire("k", "ann");
   server_.kill();
   const auto down = caller_.try_acquire("l");

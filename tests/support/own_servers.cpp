@@ -44,7 +44,7 @@ class OwnPostgres final : public Owned<PostgresServer> {
 #ifdef HOLDFAST_REDIS
 class OwnRedis final : public Owned<RedisServer> {
  public:
-  OwnRedis() : Owned(RedisOptions{.password = password}) {}
+  OwnRedis() : Owned(RedisOptions{.lines = {written_at_once}, .password = password}) {}
   std::string url(const std::string& with_password) const override {
     return "redis://:" + with_password + "@127.0.0.1:" + std::to_string(server_.port());
   }

@@ -12,9 +12,13 @@
 
 namespace holdfast::test {
 
+// A server that is killed keeps all that it acknowledged.  With `everysec`, which is ours unless said
+// otherwise, Redis puts off its writes for up to two seconds while the disk is busy.
+inline constexpr const char* written_at_once = "appendfsync always";
+
 struct RedisOptions {
   // Of redis.conf, after ours: `maxmemory 2mb`, `appendonly no`, `aclfile …`, `replicaof 127.0.0.1 PORT`.
-  // Ours keep all that was acknowledged across stop(), kill() and start(): appendonly yes.
+  // Ours keep what was acknowledged across stop() and start(): appendonly yes.
   std::vector<std::string> lines{};
   std::string password{};  // requirepass; the harness uses it too
   // The harness's own user, if an aclfile leaves the default one without rights.
