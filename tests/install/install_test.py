@@ -149,7 +149,7 @@ def the_library_alone_can_be_installed(place):
     run(["cmake", "--install", tree, "--prefix", prefix], place.own)
     for file in ("include/holdfast/client.h", "lib/libholdfast.so", "lib/libholdfast.a"):
         check(os.path.exists(os.path.join(prefix, file)), f"{file} is not installed")
-    check(not os.path.exists(os.path.join(prefix, "bin")), "there is no command to install")
+    check(not os.path.exists(os.path.join(prefix, "bin", "holdfast")), "there is no command to install")
 
 
 @case

@@ -82,7 +82,7 @@ OnLost on_lost_of(const Given& given, std::string& program) {
   if (what == "kill") return OnLost::kill;
   if (what == "ignore") return OnLost::ignore;
   if (!what.starts_with(exec))
-    refuse("invalid value for --on-lost: " + shown(what) + suggestion(what, choices_of("--on-lost")) +
+    refuse("--on-lost " + shown(what) + " is invalid" + suggestion(what, choices_of("--on-lost")) +
            "give term, kill, ignore or exec:PROGRAM");
   program = what.substr(exec.size());
   if (program.empty()) refuse("--on-lost exec: has no program: give exec:PROGRAM");
