@@ -10,6 +10,7 @@
 // Optional members are found by their names; each gets the arguments of perform():
 //
 //   queue, priority, max_attempts     constants
+//   lock                              a JobLock: how jobs of this name exclude each other
 //   identifier(args…)                 what tells two jobs of this name apart; nullopt: nothing does
 //   lock_key(args…)                   the whole key of the lock, instead of lock:NAME:IDENTIFIER
 //   lock_timeout(args…)               instead of lock.timeout
@@ -18,6 +19,9 @@
 //   lock_failed(context, args…)       somebody else has the lock; may throw: then the job has failed
 //   loner_enqueue_failed(duplicate, args…)       may throw: to whoever enqueues
 //   lock_expired_before_release(context, args…)  the job has ended, its lock had before
+//
+// A job that declares a lock, or one of the members called lock_..., has a lock.  Without any it has none,
+// and every copy of it runs.
 //
 // The store knows what became of the job before a callback runs; only lock_failed() is asked before, because
 // it may decide that the job has failed.  Whatever is thrown, nothing stays locked.  A job that was started
@@ -37,7 +41,7 @@
 
 namespace holdfast {
 
-// How jobs of one name exclude each other.
+// How jobs of one key exclude each other.
 struct JobLock {
   // The lock is a lease of this length that nobody renews: after it another may run, even if this one still
   // does.  Zero: held until the job ends, as a lease that is renewed while its worker lives.
@@ -54,12 +58,21 @@ struct JobLock {
   int limit = 1;
 
   // What happens to a job whose lock is held when its turn comes.
-  OnConflict on_conflict = OnConflict::drop;
+  OnConflict on_conflict = OnConflict::wait;
 
   // lock_store() with a loner: the slot and the lock are then in two stores, and a holder that is no job does
   // not keep the job from being enqueued.
   bool allow_split_store = false;
+
+  // As in Ruby's active_job_lock: a job whose lock is held when its turn comes is dropped.
+  static constexpr JobLock active_job_lock();
+  static constexpr JobLock active_job_lock(JobLock lock);
 };
+constexpr JobLock JobLock::active_job_lock(JobLock lock) {
+  lock.on_conflict = OnConflict::drop;
+  return lock;
+}
+constexpr JobLock JobLock::active_job_lock() { return active_job_lock(JobLock{}); }
 
 // A job of the same key has the slot, or had this window.
 struct Duplicate {
@@ -89,7 +102,6 @@ class HOLDFAST_API JobContext {
   bool stop_requested() const { return stop_token().stop_requested(); }
   // The claim and the lock are ours: nobody else may do this now.
   bool held() const noexcept;
-  bool lost() const noexcept { return !held(); }
   // It may go on until then if nothing more is heard: for what cannot ask in between, like a program that it
   // has started.  Moves forward with the claim, and with a lock that is renewed; a lock that is not may end
   // before.  Passed: it is lost, or the worker wants to end.
@@ -115,10 +127,15 @@ class HOLDFAST_API JobContext {
 // A job declared without a type: for scripts, and what the typed form comes down to.
 struct JobOptions {
   std::string queue = "default";
-  JobLock lock = {};
-  int priority = 0;      // the smallest first
-  int max_attempts = 1;  // a job that throws is tried so often; then it is dead
-  // How long to wait after attempt N failed; none: 10 s, doubled each time, at most an hour.
+  // Default: none, unless one of the functions below that are called lock_... is set.  In a store with
+  // layout=active_job_lock: JobLock::active_job_lock().
+  std::optional<JobLock> lock = {};
+  int priority = 0;  // the smallest first
+  // A job that throws is tried this often; then it is dead.  Default: 25, of a job that a schedule enqueues
+  // 5, in a store with layout=active_job_lock 1.
+  std::optional<int> max_attempts = {};
+  // How long to wait after attempt N failed.  Default: N⁴ seconds, from 10 s to 4 days, ± 10 %; so 25
+  // attempts take about three weeks.
   Interval backoff = {};
   std::function<std::optional<std::string>(const Args&)> identifier = {};
   std::function<std::string(const Args&)> lock_key = {};

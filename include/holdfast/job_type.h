@@ -79,6 +79,16 @@ JobFunction function_of() {
       [](JobContext& context, auto&... values) { J().perform(context, values...); });
 }
 
+// See JobOptions::lock.  The arguments of a job without a lock need not make a key.
+template <class J>
+inline constexpr bool declares_lock = requires {
+  J::lock;
+}
+|| requires { &J::lock_timeout; }
+|| requires { &J::lock_store; }
+|| requires { &J::lock_failed; }
+|| requires { &J::lock_expired_before_release; };
+
 template <class J>
 JobOptions options_of() {
   JobOptions options;
@@ -107,7 +117,8 @@ JobOptions options_of() {
     options.lock_expired_before_release = on_first_and_values<J, JobContext&>(
         [](JobContext& context, const auto&... v) { J().lock_expired_before_release(context, v...); });
   static_assert(
-      requires { &J::identifier; } || requires { &J::lock_key; } || all_scalar<Arguments<J>>::value,
+      !declares_lock<J> || requires { &J::identifier; } || requires { &J::lock_key; } ||
+          all_scalar<Arguments<J>>::value,
       "perform() takes something that makes no key by itself: give the job a static "
       "std::optional<std::string> identifier(args...), or lock_key(args...)");
   return options;

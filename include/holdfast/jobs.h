@@ -107,7 +107,8 @@ class HOLDFAST_API Jobs {
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options) const;
 
   // Here and now, under the same lock.  Says whether it ran, and who had the lock if it did not.  What it
-  // throws passes on.  on_conflict: wait waits, raise throws.
+  // throws passes on.  A lock that is held is waited for, unless its on_conflict is drop or raise, which
+  // throws.
   template <class J, class... A>
   Ran<std::monostate> perform_now(A&&... args) const {
     return perform_now(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>(),
@@ -119,6 +120,7 @@ class HOLDFAST_API Jobs {
   // -- looking
 
   // The key of the lock that such a job runs under: job_key(), in the form of the store where that lock is.
+  // Of a job without a lock whose arguments make no key: "lock:NAME".
   Result<std::string> try_key(std::string_view name, const Args& args, const JobOptions& options) const;
   // Who has the lock.
   template <class J, class... A>
@@ -142,7 +144,7 @@ class HOLDFAST_API Jobs {
     const std::string key = key_of<J>(std::forward<A>(args)...);
     const JobOptions options = detail::options_of<J>();
     return locked(key, options) ||
-           ((options.lock.loner || options.lock.unique != Unique::no) && enqueued(key));
+           (options.lock && (options.lock->loner || options.lock->unique != Unique::no) && enqueued(key));
   }
   std::vector<JobRow> list(const JobQuery& query = {}) const { return try_list(query).value(); }
   Result<std::vector<JobRow>> try_list(const JobQuery& query = {}) const;

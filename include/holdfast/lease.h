@@ -35,8 +35,12 @@ struct Lost {
   std::string detail;  // for people: who took or broke it, if known
 };
 
-// A lease that this process holds.  The destructor releases it, and waits for the store no longer than a
-// second or the lease's deadline.  If the release cannot be sent, the lease ends when its ttl runs out.
+// A lease that this process holds.  The destructor and an assignment release it, and wait for the store no
+// longer than a second or the lease's deadline.  If the release cannot be sent, the lease ends when its ttl
+// runs out.
+//
+// Who acquires again by the same name what this client holds gets a second Lease object of the same grant.
+// The key is released with the last of them, or by a call of release().
 //
 // **A process can be paused between its check of held() and its write.**  When it wakes, somebody else may
 // hold the key.  Where that matters, pass token() to the resource that the lease protects, and let it refuse
@@ -112,7 +116,6 @@ class HOLDFAST_API Lease {
   friend struct ClientAccess;
   Lease(std::shared_ptr<LeaseState> state, std::shared_ptr<ClientState> client) noexcept;
   Status renew_by(Millis ttl, bool extend);
-  void go_on_from(LeaseState& earlier);
   void let_go() noexcept;
 
   std::shared_ptr<LeaseState> state_;

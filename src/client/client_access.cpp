@@ -57,7 +57,7 @@ void ClientAccess::lose(const Lease& lease, Lost lost) {
 
 bool ClientAccess::disown(const Lease& lease) {
   const bool was_held = lease.state_->release();
-  lease.client_->keeper().drop(*lease.state_);
+  (void)lease.client_->keeper().drop(*lease.state_);
   return was_held;
 }
 

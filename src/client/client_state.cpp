@@ -139,7 +139,7 @@ Status ClientState::renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, 
 Result<Released> ClientState::release(const std::shared_ptr<LeaseState>& lease) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
   const bool was_held = lease->release();  // from here on it dies by itself
-  keeper_.drop(*lease);
+  (void)keeper_.drop(*lease);
   if (!was_held && lease->phase.load() == LeaseState::Phase::released) return Released::already_released;
   const Instant now = BootClock::now();
   const Request release{
@@ -183,8 +183,9 @@ void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
     const Instant now = BootClock::now();
     const Instant deadline = lease->believed_until();
     const bool was_held = lease->release();
-    keeper_.drop(*lease);
-    if (lease->detached || (!was_held && lease->phase.load() == LeaseState::Phase::released)) return;
+    const bool was_last = keeper_.drop(*lease);
+    if (!was_last || lease->detached || (!was_held && lease->phase.load() == LeaseState::Phase::released))
+      return;
     const Request release{
         .verb = Verb::release, .key = {lease->key}, .owner = {lease->owner}, .token = lease->token};
     const Instant until = std::min(deadline, clamped_add(now, longest_pending_release));
@@ -192,14 +193,6 @@ void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
     if (was_held && now < deadline && !keeper_.on_deadline_thread() && send(release, until)) return;
     pending_release(release, now, lease->ttl());
   } catch (...) {  // out of memory or threads: the store forgets the lease when its ttl runs out
-  }
-}
-
-void ClientState::forget(const std::shared_ptr<LeaseState>& lease) noexcept {
-  try {
-    lease->release();
-    keeper_.drop(*lease);
-  } catch (...) {  // the keeper goes on renewing what is held anyway
   }
 }
 

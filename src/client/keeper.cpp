@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/keeper.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "client/keeper_state.h"
@@ -50,24 +51,43 @@ void Keeper::keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief)
   lease->id = ++state_->last_id;
   lease->ttl_ms = belief.ttl().count();
   lease->deadline = belief.deadline().time_since_epoch().count();
-  const auto known = state_->leases.emplace(lease->id, lease).first;
   try {
+    state_->add(lease);
     state_->keeping.add(lease->id, belief);
   } catch (...) {
-    state_->leases.erase(known);
+    state_->remove(*lease);
     throw;
   }
   if (state_->keeping.next_event() < state_->deadline_thread_sleeps_until) state_->deadline_wakeup.ring();
   if (state_->keeping.next_renewal() < state_->renewal_sleeps_until) state_->renewal_wakeup.ring();
 }
 
-void Keeper::drop(const LeaseState& lease) {
+bool Keeper::drop(const LeaseState& lease) {
   std::unique_lock lock(state_->mutex);
   state_->keeping.remove(lease.id);
-  state_->leases.erase(lease.id);
+  state_->remove(lease);
+  const bool was_last = !state_->has_grant_of(lease);
   const auto answered = [&] { return state_->asking != lease.id; };
   if (!answered() && !renewal_thread_.is_this_thread())
     state_->answered.wait_for(lock, patience_with_users, answered);
+  return was_last;
+}
+
+void Keeper::State::add(const std::shared_ptr<LeaseState>& lease) {
+  leases.emplace(lease->id, lease);
+  leases_by_key.emplace(lease->key, lease.get());
+}
+
+void Keeper::State::remove(const LeaseState& lease) noexcept {
+  const auto [first, last] = leases_by_key.equal_range(lease.key);
+  const auto known = std::find_if(first, last, [&](const auto& entry) { return entry.second == &lease; });
+  if (known != last) leases_by_key.erase(known);
+  leases.erase(lease.id);
+}
+
+bool Keeper::State::has_grant_of(const LeaseState& lease) const noexcept {
+  const auto [first, last] = leases_by_key.equal_range(lease.key);
+  return std::any_of(first, last, [&](const auto& entry) { return entry.second->is_grant_of(lease); });
 }
 
 bool Keeper::renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining) {

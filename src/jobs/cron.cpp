@@ -112,6 +112,7 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
   if (const auto state = state_.lock()) {
     if (const auto definition = state->definition(name)) options = definition->options;
   }
+  options.lock = jobs::lock_of(options, jobs.client());
   options = jobs::of_schedule(std::move(options), options_.overlap);
   const auto told = Ticks::enqueue(jobs.at(Micros(tick)), name, options_.args, options,
                                    {.name = tick_name_, .tick = tick.count()});

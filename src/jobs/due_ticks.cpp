@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace holdfast::jobs {
+namespace {
+
+constexpr int attempts_of_a_tick = 5;  // its next tick is its next chance
+
+}  // namespace
 
 std::vector<Second> due_ticks(const NextTick& next, const CronOptions& options, Second last, Second now) {
   const Second oldest = now - std::max(std::chrono::floor<Second>(options.deadline), on_time);
@@ -25,22 +30,25 @@ std::vector<Second> due_ticks(const NextTick& next, const CronOptions& options, 
 JobOptions of_schedule(JobOptions job, CronOptions::Overlap overlap) {
   // Every process enqueues every tick, so that it was there already is no news to anybody.
   job.loner_enqueue_failed = {};
+  if (!job.max_attempts) job.max_attempts = attempts_of_a_tick;
+  JobLock lock = job.lock.value_or(JobLock{.limit = 0});
   switch (overlap) {
     case CronOptions::Overlap::skip:
-      if (job.lock.unique != Unique::until_success) job.lock.unique = Unique::loner;
+      if (lock.unique != Unique::until_success) lock.unique = Unique::loner;
       break;
     case CronOptions::Overlap::wait:
-      job.lock.on_conflict = OnConflict::wait;
-      job.lock.loner = false;
-      job.lock.unique = Unique::no;
-      if (job.lock.limit == 0) job.lock.limit = 1;
+      lock.on_conflict = OnConflict::wait;
+      lock.loner = false;
+      lock.unique = Unique::no;
+      if (lock.limit == 0) lock.limit = 1;
       break;
     case CronOptions::Overlap::allow:
-      job.lock.loner = false;
-      job.lock.unique = Unique::no;
-      job.lock.limit = 0;
+      lock.loner = false;
+      lock.unique = Unique::no;
+      lock.limit = 0;
       break;
   }
+  job.lock = lock;
   return job;
 }
 

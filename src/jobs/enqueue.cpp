@@ -20,17 +20,23 @@ constexpr int most_at_once = 1000;
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
+constexpr int default_attempts = 25;
+
+bool is_beside_active_job_lock(const Client& queue) {
+  return ClientAccess::store(queue)->job_key_form() == JobKeyForm::joined;
+}
+
 Unique unique_of(const JobLock& lock) {
   return lock.unique == Unique::no && lock.loner ? Unique::loner : lock.unique;
 }
 
 // A lock_failed() that throws makes the job fail: so it must be asked before the job is over.
-OnConflict stored_conflict(const JobOptions& options) {
-  const bool asks = options.lock.on_conflict == OnConflict::drop && options.lock_failed;
-  return asks ? OnConflict::raise : options.lock.on_conflict;
+OnConflict stored_conflict(const JobOptions& options, const JobLock& lock) {
+  const bool asks = lock.on_conflict == OnConflict::drop && options.lock_failed;
+  return asks ? OnConflict::raise : lock.on_conflict;
 }
 
-EnqueueResult told(const EnqueueReply& reply) {
+EnqueueResult result_of(const EnqueueReply& reply) {
   switch (reply.what) {
     case EnqueueReply::What::enqueued: return Enqueued{reply.id};
     case EnqueueReply::What::replaced: return Enqueued{reply.id, true};
@@ -42,6 +48,23 @@ EnqueueResult told(const EnqueueReply& reply) {
 
 }  // namespace
 
+JobLock jobs::lock_of(const JobOptions& options, const Client& queue) {
+  if (options.lock) return *options.lock;
+  if (is_beside_active_job_lock(queue)) return JobLock::active_job_lock();
+  const bool declared = options.lock_key || options.lock_timeout || options.lock_store ||
+                        options.lock_failed || options.lock_expired_before_release;
+  return declared ? JobLock{} : JobLock{.limit = 0};
+}
+
+int jobs::attempts_of(const JobOptions& options, const Client& queue) {
+  return options.max_attempts.value_or(is_beside_active_job_lock(queue) ? 1 : default_attempts);
+}
+
+// A lock, a slot and a window are found by the key; without them it is a label.
+bool jobs::needs_key(const JobLock& lock) {
+  return lock.limit > 0 || unique_of(lock) != Unique::no || lock.window > 0ms;
+}
+
 Status jobs::check_name(std::string_view name, const char* what) {
   if (name.empty() || name.size() > longest_name || !is_utf8(name) ||
       name.find('\0') != std::string_view::npos)
@@ -50,15 +73,19 @@ Status jobs::check_name(std::string_view name, const char* what) {
   return Status{};
 }
 
-Status jobs::check(std::string_view name, const JobOptions& options, Millis lock_ttl) {
+Status jobs::check(std::string_view name, const JobOptions& options, const JobLock& lock, Millis lock_ttl) {
   if (Status s = check_name(name, "job"); !s) return s;
   if (Status s = check_name(options.queue, "queue"); !s) return s;
-  const JobLock& lock = options.lock;
   const std::string of = " of " + printable(name);
   if (lock.limit < 0 || lock.limit > most_at_once)
     return invalid("the limit" + of + " is not from 0 to " + std::to_string(most_at_once));
   if (lock.window < 0ms) return invalid("the window" + of + " is negative");
-  if (options.max_attempts < 1) return invalid("max_attempts" + of + " is below 1");
+  if (options.max_attempts && *options.max_attempts < 1) return invalid("max_attempts" + of + " is below 1");
+  if (options.lock_failed &&
+      (lock.on_conflict == OnConflict::wait || lock.on_conflict == OnConflict::replace))
+    return invalid("lock_failed" + of +
+                   " would never be called, because the job waits for its lock: declare " +
+                   "JobLock::active_job_lock(), or on_conflict = drop or raise");
   if (Status s = core::check_ttl(lock_ttl); !s) return s;
   if (lock_ttl == never) return invalid("the timeout" + of + " has no end; leave it out instead");
   if (options.lock_store && unique_of(lock) != Unique::no && !lock.allow_split_store)
@@ -81,6 +108,7 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
   } catch (const Failure& failure) {  // arguments that do not fit
     return failure.error();
   }
+  const JobLock lock = jobs::lock_of(options, state.client);
   const std::string text = args.text();
   const std::string window = "window:" + key;
   NewJob job{.name = name,
@@ -89,23 +117,22 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
              .priority = options.priority,
              .at = when.at,
              .in = when.in,
-             .max_attempts = options.max_attempts,
+             .max_attempts = jobs::attempts_of(options, state.client),
              .key = key,
              .lock_ttl = timeout > 0ms ? timeout : jobs::unfixed_ttl,
              .lock_fixed = timeout > 0ms,
-             .limit = options.lock_store ? 0 : options.lock.limit,
-             .on_conflict = stored_conflict(options),
-             .unique = unique_of(options.lock)};
+             .limit = options.lock_store ? 0 : lock.limit,
+             .on_conflict = stored_conflict(options, lock),
+             .unique = unique_of(lock)};
   if (!tick.name.empty()) {
     job.tick_name = tick.name;
     job.tick = tick.tick;
-  } else if (options.lock.window > 0ms) {
+  } else if (lock.window > 0ms) {
     job.tick_name = window;
-    job.window = options.lock.window;
+    job.window = lock.window;
   }
-  if (Status s = jobs::check(name, options, job.lock_ttl); !s) return std::move(s).error();
-  if (Status s = core::check_key(core::lock_name(key, std::max(options.lock.limit, 1), options.lock.limit));
-      !s)
+  if (Status s = jobs::check(name, options, lock, job.lock_ttl); !s) return std::move(s).error();
+  if (Status s = core::check_key(core::lock_name(key, std::max(lock.limit, 1), lock.limit)); !s)
     return std::move(s).error();
   if (Status s = jobs::check_tick(job.tick_name); !s) return std::move(s).error();
   if (text.size() > longest_args)
@@ -121,7 +148,7 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
     options.loner_enqueue_failed({reply->id, reply->state, reply->since}, args);
   if (reply->what == EnqueueReply::What::locked && options.loner_enqueue_failed)
     options.loner_enqueue_failed({.id = no_job, .state = JobState::running}, args);
-  return told(*reply);
+  return result_of(*reply);
 }
 
 }  // namespace holdfast

@@ -141,12 +141,14 @@ Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
 
 Result<std::string> Jobs::try_key(std::string_view name, const Args& args, const JobOptions& options) const {
   const Client& store = options.lock_store ? *options.lock_store : state_->client;
-  return job_key(name, options, args, ClientAccess::store(store)->job_key_form());
+  auto key = job_key(name, options, args, ClientAccess::store(store)->job_key_form());
+  if (!key && !jobs::needs_key(jobs::lock_of(options, state_->client))) return "lock:" + std::string(name);
+  return key;
 }
 
 Result<std::optional<LeaseRow>> Jobs::try_locked(const std::string& key, const JobOptions& options) const {
   Client client = options.lock_store ? *options.lock_store : state_->client;
-  const int limit = std::max(options.lock.limit, 1);
+  const int limit = options.lock ? std::max(options.lock->limit, 1) : 1;
   for (int n = 1; n <= limit; ++n) {
     auto found = client.try_look(core::lock_name(key, limit, n));
     if (!found) return std::move(found).error();

@@ -37,7 +37,12 @@ inline constexpr Millis unfixed_ttl = std::chrono::seconds(30);
 
 // Errc::invalid names what makes no sense.  `what`: "job".
 Status check_name(std::string_view name, const char* what);
-Status check(std::string_view name, const JobOptions& options, Millis lock_ttl);
+Status check(std::string_view name, const JobOptions& options, const JobLock& lock, Millis lock_ttl);
+
+// What `options` and the store's habits come to.  Without a lock its limit is zero.
+JobLock lock_of(const JobOptions& options, const Client& queue);
+int attempts_of(const JobOptions& options, const Client& queue);
+bool needs_key(const JobLock& lock);
 
 }  // namespace jobs
 

@@ -16,10 +16,10 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   ClientAccess::check_not_forked(state_->client).value();
   const Millis timeout = jobs::timeout_of(options, args);
   const Millis ttl = timeout > 0ms ? timeout : jobs::unfixed_ttl;
-  jobs::check(name, options, ttl).value();
+  const JobLock lock = jobs::lock_of(options, state_->client);
+  jobs::check(name, options, lock, ttl).value();
   const std::string key = try_key(name, args, options).value();
-  const bool waits =
-      options.lock.on_conflict == OnConflict::wait || options.lock.on_conflict == OnConflict::replace;
+  const bool waits = lock.on_conflict == OnConflict::wait || lock.on_conflict == OnConflict::replace;
   const Client client = options.lock_store ? *options.lock_store : state_->client;
   const auto running = std::make_shared<JobContext::State>(
       JobRow{
@@ -28,7 +28,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   JobContext::State& state = *running;
   state.timeout = timeout;
   JobContext context(state);
-  const int limit = options.lock.limit;
+  const int limit = lock.limit;
   std::optional<Error> refused;
   for (int n = 1; n <= limit && !state.locked(); ++n) {
     auto lease = ClientAccess::acquire(
@@ -44,7 +44,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   if (limit > 0 && !state.locked()) {
     state.blocker = refused->owner;
     if (options.lock_failed) options.lock_failed(context, args);
-    if (options.lock.on_conflict == OnConflict::raise) throw_failure(*std::move(refused));
+    if (lock.on_conflict == OnConflict::raise) throw_failure(*std::move(refused));
     return {.owner = refused->owner};
   }
   state.listen();

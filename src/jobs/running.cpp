@@ -14,8 +14,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis first_backoff = 10s, longest_backoff = 1h;
-constexpr Millis not_here = 10s;  // until it can be done, or somebody else can do it
+constexpr Millis shortest_backoff = 10s;
+constexpr int slowest_attempt = 24;  // later ones wait no longer than after this one
+constexpr Millis not_here = 10s;     // until it can be done, or somebody else can do it
 constexpr Millis between_tries = 100ms;
 constexpr std::size_t longest_error = 4000;
 
@@ -46,13 +47,14 @@ bool was_not_taken(const Error& error) { return error.code == Errc::refused || e
 }  // namespace
 
 Millis timeout_of(const JobOptions& options, const Args& args) {
-  const Millis timeout = options.lock_timeout ? options.lock_timeout(args) : options.lock.timeout;
-  return std::max(timeout, Millis::zero());
+  const Millis declared = options.lock ? options.lock->timeout : Millis::zero();
+  return std::max(options.lock_timeout ? options.lock_timeout(args) : declared, Millis::zero());
 }
 
 Millis backoff_of(const JobOptions& options, int attempt, double jitter) {
   if (options.backoff) return std::max(options.backoff(attempt), Millis::zero());
-  const Millis full = std::min(longest_backoff, first_backoff * (1 << std::min(attempt - 1, 16)));
+  const std::chrono::seconds::rep n = std::min(attempt, slowest_attempt);
+  const Millis full = std::max<Millis>(shortest_backoff, std::chrono::seconds(n * n * n * n));
   return Millis(std::lround(static_cast<double>(full.count()) * (0.9 + 0.2 * jitter)));
 }
 
@@ -155,10 +157,10 @@ std::optional<Error> Running::take_lock_elsewhere() {
   const JobOptions& options = definition_->options;
   if (!options.lock_store) return std::nullopt;
   std::optional<Error> refused;
-  for (int n = 1; n <= options.lock.limit; ++n) {
-    auto lease =
-        ClientAccess::acquire(*options.lock_store, core::lock_name(claimed_.job.key, options.lock.limit, n),
-                              {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
+  const int limit = lock_of(options, jobs_.client).limit;
+  for (int n = 1; n <= limit; ++n) {
+    auto lease = ClientAccess::acquire(*options.lock_store, core::lock_name(claimed_.job.key, limit, n),
+                                       {.ttl = claimed_.job.lock_ttl, .keep = !claimed_.job.lock_fixed});
     if (lease) {
       state_->lock = *std::move(lease);
       return std::nullopt;
@@ -185,9 +187,8 @@ JobEvent Running::refused() {
   } catch (...) {
     return failed(current_exception_text(), false);
   }
-  switch (options.lock.on_conflict) {
+  switch (conflict()) {
     case OnConflict::drop:
-      if (!options.lock_failed && !options.lock_store) break;  // it was enqueued to raise
       return conclude({.to = JobState::dropped, .error = state_->blocker}, JobEvent::What::dropped,
                       state_->blocker);
     case OnConflict::wait:
@@ -197,6 +198,13 @@ JobEvent Running::refused() {
     case OnConflict::raise: break;
   }
   return failed(error, false);
+}
+
+// What its row says.  One that drops but has a lock_failed() was enqueued to raise.
+OnConflict Running::conflict() const {
+  const JobOptions& options = definition_->options;
+  const bool drops = options.lock_failed && lock_of(options, jobs_.client).on_conflict == OnConflict::drop;
+  return drops && claimed_.job.on_conflict == OnConflict::raise ? OnConflict::drop : claimed_.job.on_conflict;
 }
 
 JobEvent Running::failed(const std::string& why, bool stopped) {

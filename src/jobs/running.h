@@ -36,6 +36,7 @@ class Running {
   JobEvent perform();
   JobEvent unknown();
   JobEvent refused();
+  OnConflict conflict() const;
   JobEvent put_off(const std::string& why);
   JobEvent failed(const std::string& why, bool stopped);
   JobEvent conclude(Finish how, JobEvent::What what, std::string detail);

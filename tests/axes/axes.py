@@ -120,6 +120,8 @@ ABOVE = {
                      "a_store_that_cannot_be_told_of_the_end_makes_it_unknown_and_it_runs_again",
                      "one_whose_heart_stood_still_knows_it_and_leaves_the_other_alone"],
         },
+        "JobDefaults": {"smoke": ["a_job_that_declares_no_lock_has_none_and_every_copy_runs"],
+                        "wire": ["of_three_that_declare_a_lock_one_runs_at_a_time_and_the_others_wait"]},
         "JobLocks": {"smoke": ["each_that_runs_has_a_token_above_the_last"]},
         "PerformNow": {"smoke": ["runs_under_the_same_lock_and_says_so"], "wire": ["excludes_a_job_of_the_queue"],
                        "active_job_lock": ["that_is_refused*", "inside_of_itself_is_refused"]},

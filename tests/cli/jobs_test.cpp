@@ -25,7 +25,7 @@ TEST_P(Jobs, words_are_what_they_look_like_in_json) {
 
 TEST_P(Jobs, options_reach_the_job) {
   const std::string id =
-      enqueue({"Opt", "--timeout", "5m", "--limit", "3", "--on-conflict", "wait", "--queue", "slow",
+      enqueue({"Opt", "--lock-timeout", "5m", "--limit", "3", "--on-conflict", "wait", "--queue", "slow",
                "--priority", "-7", "--attempts", "4", "--unique", "until_start", "--in", "1h"});
   const auto row = job(id);
   EXPECT_EQ(row["lock_ttl_ms"], 300'000);
@@ -94,7 +94,7 @@ TEST_P(Jobs, replace_gives_the_queued_one_the_new_arguments) {
 TEST_P(Jobs, ls_tells_what_queued_ones_wait_for) {
   handler("Wait", "exit 0");
   ASSERT_EQ(holdfast({"acquire", "lock:Wait:", "--owner", "olga"}).code, 0);
-  const std::string parked = enqueue({"Wait", "--on-conflict", "wait"});
+  const std::string parked = enqueue({"Wait", "--lock"});
   const std::string later = enqueue({"Later", "--at", "2100-01-01T00:00:00Z"});
   ASSERT_EQ(work_once().code, 0);
   const Ended ls = holdfast({"jobs", "ls"});
@@ -258,7 +258,7 @@ const Mistake mistakes[] = {
     {{"help", "jobs", "frob"}, "\"frob\"", "holdfast help jobs"},
     {{"jobs", "enqueue"}, "NAME is missing", "holdfast jobs enqueue NAME"},
     {{"jobs", "enqueue", "--frob", "X"}, "\"--frob\"", "holdfast help jobs enqueue"},
-    {{"jobs", "enqueue", "X", "[1]"}, "a list or an object", "--key"},
+    {{"jobs", "enqueue", "X", "[1]", "--lock"}, "a list or an object", "--key"},
     {{"jobs", "enqueue", "X", "1", "--args", "[]"}, "--args", "give one of them"},
     {{"jobs", "enqueue", "X", "--args", "{}"}, "\"{}\"", "JSON array"},
     {{"jobs", "enqueue", "X", "123456789012345678901234567890"}, "123456789012345678901234567890", "text"},
@@ -270,8 +270,9 @@ const Mistake mistakes[] = {
     {{"jobs", "enqueue", "X", "--on-conflict", "cry"}, "\"cry\"", "drop, wait, raise or replace"},
     {{"jobs", "enqueue", "X", "--limit", "1001"}, "\"1001\"", "from 0 to 1000"},
     {{"jobs", "enqueue", "X", "--attempts", "0"}, "\"0\"", "from 1"},
-    {{"jobs", "enqueue", "X", "--timeout", "5"}, "\"5\"", "30s"},
-    {{"jobs", "enqueue", "X", "--timeout", "1ms"}, "--timeout 1ms", "20ms"},
+    {{"jobs", "enqueue", "X", "--lock-timeout", "5"}, "\"5\"", "30s"},
+    {{"jobs", "enqueue", "X", "--lock-timeout", "1ms"}, "--lock-timeout 1ms", "20ms"},
+    {{"jobs", "enqueue", "X", "--timeout", "1h"}, "--lock-timeout, which ends the lock", "--at-most"},
     {{"jobs", "enqueue", "X", "--window", "0s"}, "--window 0s", "longer"},
     {{"jobs", "work"}, "--exec is missing", "handlers/{name}"},
     {{"jobs", "work", "--exec", "{name}"}, "\"{name}\"", "handlers/{name}"},

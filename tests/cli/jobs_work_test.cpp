@@ -29,7 +29,7 @@ TEST_P(Working, a_program_is_given_its_arguments_and_who_it_is) {
   handler("Show",
           "cat; echo \"$HOLDFAST_JOB $HOLDFAST_NAME $HOLDFAST_ATTEMPT $HOLDFAST_KEY\"; "
           "test \"$HOLDFAST_TOKEN\" -gt 0 && exec " HOLDFAST_BINARY " show \"$HOLDFAST_KEY\"");
-  const std::string id = enqueue({"Show", "1", "a b"});
+  const std::string id = enqueue({"Show", "1", "a b", "--lock"});
   const Ended ended = work_once();
   EXPECT_EQ(ended.code, 0);
   EXPECT_THAT(ended.out, HasSubstr("[1,\"a b\"]\n" + id + " Show 1 lock:Show:1-a b\n"));
@@ -61,8 +61,9 @@ TEST_P(Working, how_a_program_ends_is_how_the_job_does) {
   handler("Three", "exit 3");
   handler("Nine", "kill -9 $$");
   std::ofstream(path("handlers/NotRunnable")) << "text";
-  const std::string three = enqueue({"Three"}), nine = enqueue({"Nine"}), missing = enqueue({"Missing"}),
-                    forbidden = enqueue({"NotRunnable"}),
+  const auto once = [&](const char* name) { return enqueue({name, "--attempts", "1"}); };
+  const std::string three = once("Three"), nine = once("Nine"), missing = once("Missing"),
+                    forbidden = once("NotRunnable"),
                     again = enqueue({"Three", "--attempts", "2", "--key", "k"});
   EXPECT_EQ(work_once().code, 0);
   EXPECT_EQ(job(three)["error"], "exit 3");
@@ -78,7 +79,7 @@ TEST_P(Working, no_name_leads_out_of_the_folder) {
   std::ofstream(path("outside")) << "#!/bin/sh\ntouch escaped\n";
   std::filesystem::permissions(path("outside"), std::filesystem::perms::owner_all);
   for (const char* const name : {"../outside", "..", ".hidden", "x/../../outside", "/bin/true"}) {
-    const std::string id = enqueue({name});
+    const std::string id = enqueue({name, "--attempts", "1"});
     ASSERT_EQ(work_once().code, 0);
     EXPECT_EQ(state(id), "dead") << name;
     EXPECT_THAT(job(id)["error"], HasSubstr("no plain file name"));
@@ -135,7 +136,7 @@ TEST_P(Working, only_the_queues_that_are_asked_for) {
 
 TEST_P(Working, a_killed_worker_takes_its_program_with_it_and_another_does_the_job) {
   handler("Long", std::string(says_pid) + "test $HOLDFAST_ATTEMPT = 2 || { sleep 1000 & wait; }");
-  const std::string id = enqueue({"Long", "--timeout", "1h"});
+  const std::string id = enqueue({"Long", "--lock-timeout", "1h", "--attempts", "1"});
   Process first = start(work({"--claim", "2s"}));
   const pid_t program = pid_of_handler();
   first.signal(SIGKILL);
@@ -256,9 +257,24 @@ TEST_P(Working, a_cancelled_job_that_still_runs_is_told_as_json_too) {
   EXPECT_THAT(cancelled.out, MatchesRegex("[^\n]*\"still_runs\":true,\"notices_within_ms\":[1-9][0-9]*}\n"));
 }
 
+TEST_P(Working, a_job_that_runs_longer_than_at_most_is_stopped_and_has_failed) {
+  handler("Long", std::string("trap 'exit 0' TERM; ") + says_pid + waits);
+  const std::string id = enqueue({"Long", "--attempts", "1"});
+  EXPECT_THAT(work_once({"--at-most", "300ms"}).err,
+              HasSubstr("job " + id + " Long is dead: it ran longer than --at-most 300ms: exit 0"));
+  EXPECT_EQ(state(id), "dead");
+}
+
+TEST_P(Working, every_copy_of_a_job_without_a_lock_runs) {
+  handler("Mail", "echo x >> sent");
+  for (int i = 0; i < 3; ++i) enqueue({"Mail", "7"});
+  ASSERT_EQ(work_once().code, 0);
+  EXPECT_EQ(text_of("sent"), "x\nx\nx\n");
+}
+
 TEST_P(Working, a_job_outlives_a_lock_that_it_was_given_for_a_time) {
   handler("Slow", std::string(says_pid) + "while ! test -e go; do sleep 0.05; done");
-  const std::string id = enqueue({"Slow", "--timeout", "100ms"});
+  const std::string id = enqueue({"Slow", "--lock-timeout", "100ms"});
   Process worker = start(work());
   pid_of_handler();
   EXPECT_TRUE(await([&] { return holdfast({"jobs", "locked", "Slow"}).code == 1; }));
@@ -278,7 +294,7 @@ TEST_P(Working, two_workers_never_run_one_key_at_once) {
 TEST_P(Working, a_job_whose_lock_is_held_is_dropped_and_says_by_whom) {
   handler("Drop", "exit 0");
   ASSERT_EQ(holdfast({"acquire", "lock:Drop:", "--owner", "olga"}).code, 0);
-  const std::string id = enqueue({"Drop"});
+  const std::string id = enqueue({"Drop", "--on-conflict", "drop"});
   EXPECT_THAT(work_once().err, HasSubstr("job " + id + " Drop dropped: lock:Drop: is held by olga"));
   EXPECT_EQ(state(id), "dropped");
 }

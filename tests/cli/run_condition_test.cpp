@@ -115,7 +115,7 @@ TEST_P(Explaining, a_key_tells_who_was_dropped_because_of_whom_and_who_holds_it_
   holdfast({"jobs", "enqueue", "Do", "--key", "k", "--loner"});
   ASSERT_EQ(work_once().code, 0);
   Process owner = hold("k");
-  const std::string dropped = enqueue({"Do", "--key", "k"});
+  const std::string dropped = enqueue({"Do", "--key", "k", "--on-conflict", "drop"});
   ASSERT_EQ(work_once().code, 0);
   const std::string told = holdfast({"explain", "k"}).out;
   const std::string pid = std::to_string(owner.pid());
@@ -150,7 +150,7 @@ TEST_P(Explaining, a_key_tells_who_was_dropped_because_of_whom_and_who_holds_it_
 
 TEST_P(Explaining, a_job_tells_its_failures_and_who_acted) {
   handler("Bad", "exit 3");
-  const std::string id = enqueue({"Bad"});
+  const std::string id = enqueue({"Bad", "--attempts", "1"});
   ASSERT_EQ(work_once().code, 0);
   EXPECT_THAT(holdfast({"explain", id}).out,
               MatchesRegex("[^\n]* enqueued\n[^\n]* started by [^\n]*\n[^\n]*Bad failed: exit 3\n"
@@ -165,7 +165,7 @@ TEST_P(Explaining, a_job_tells_its_failures_and_who_acted) {
 
 TEST_P(Explaining, a_job_that_is_tried_again_was_not_enqueued_for_that_moment) {
   handler("Bad", "exit 3");
-  const std::string id = enqueue({"Bad"});
+  const std::string id = enqueue({"Bad", "--attempts", "1"});
   ASSERT_EQ(work_once().code, 0);
   ASSERT_EQ(holdfast({"jobs", "retry", id}).code, 0);
   EXPECT_THAT(holdfast({"explain", id}).out, HasSubstr("Bad enqueued\n"));

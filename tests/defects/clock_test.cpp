@@ -90,7 +90,7 @@ HOLDFAST_ON_EVERY_STORE(ClockDefects);
 class JobClockDefects : public ClockDefects {};
 
 TEST_P(JobClockDefects, there_the_clocks_of_the_workers_decide_here_a_job_whose_clock_is_wrong_is_refused) {
-  const JobOptions options{.lock = {.timeout = 1h}};
+  const JobOptions options{.lock = JobLock::active_job_lock({.timeout = 1h})};
   const JobFunction nothing = [](JobContext&, const Args&) {};
   int refused = 0;
   const auto is_refused = [&](const Jobs& wrong) {

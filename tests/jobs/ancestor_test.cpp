@@ -12,36 +12,37 @@ namespace {
 class Ancestor : public JobsOn {};
 
 // What the jobs below are told by their test, and tell it.  One test runs at a time.
-struct AsyncQueries {
+struct Notes {
   std::atomic<int> callbacks = 0, expired = 0, runs = 0, refused = 0, asked = 0;
   std::atomic<bool> go = false, inside = false, refreshed = true;
   std::atomic<Token> token = no_token;
   std::mutex mutex;
   std::vector<JobId> told;
 };
-AsyncQueries* queries = nullptr;
+Notes* notes = nullptr;
 
-class AtDesk {
+class TakingNotes {
  public:
-  AtDesk() { queries = &queries_; }
-  ~AtDesk() { queries = nullptr; }
-  AsyncQueries* operator->() { return &queries_; }
+  TakingNotes() { notes = &notes_; }
+  ~TakingNotes() { notes = nullptr; }
+  Notes* operator->() { return &notes_; }
 
  private:
-  AsyncQueries queries_;
+  Notes notes_;
 };
 
 struct Export {
   static constexpr std::string_view name = "Export";
+  static constexpr JobLock lock = JobLock::active_job_lock();
   static Millis lock_timeout(std::int64_t repository, std::int64_t minutes) {
-    ++queries->asked;
+    ++notes->asked;
     return repository == 1 ? std::chrono::minutes(minutes) : Millis(1min);
   }
   void perform(JobContext&, std::int64_t, std::int64_t) {}
 };
 
 TEST_P(Ancestor, there_lock_timeout_gets_no_arguments_here_it_gets_those_of_the_job) {
-  AtDesk at;
+  TakingNotes at;
   EXPECT_EQ(row(id_of(jobs_.perform_later<Export>(1, 60))).lock_ttl, 1h);
   EXPECT_EQ(row(id_of(jobs_.perform_later<Export>(1, 720))).lock_ttl, 12h);
   EXPECT_EQ(row(id_of(jobs_.perform_later<Export>(2, 720))).lock_ttl, 1min);
@@ -52,18 +53,32 @@ TEST_P(Ancestor, there_lock_timeout_gets_no_arguments_here_it_gets_those_of_the_
   EXPECT_EQ(at->asked, 3) << "and not when it runs";
 }
 
+// Beside it, a job that declares nothing is as there; elsewhere that is chosen by name.
+TEST_P(Ancestor, its_defaults_are_those_of_its_layout_and_of_its_lock_by_name) {
+  const bool beside = GetParam().name == "active_job_lock";
+  const JobOptions by_name{.lock = JobLock::active_job_lock(), .max_attempts = 1};
+  const JobRow made = row(id_of(beside ? jobs_.enqueue("Plain") : jobs_.enqueue("Plain", {}, by_name)));
+  EXPECT_EQ(made.queue, "default");
+  EXPECT_EQ(made.max_attempts, 1);
+  EXPECT_EQ(made.unique, Unique::no);
+  EXPECT_EQ(made.on_conflict, OnConflict::drop);
+  EXPECT_FALSE(made.lock_fixed);
+  EXPECT_EQ(made.limit, 1);
+  EXPECT_EQ(made.key, "lock:Plain:");
+}
+
 struct Helped {
   static constexpr std::string_view name = "Helped";
-  static constexpr JobLock lock{.timeout = 1h, .loner = true};
+  static constexpr JobLock lock = JobLock::active_job_lock({.timeout = 1h, .loner = true});
   void perform(JobContext& context, int) {
-    queries->token = context.token();
-    queries->inside = true;
-    await([] { return queries->go.load(); });
+    notes->token = context.token();
+    notes->inside = true;
+    await([] { return notes->go.load(); });
   }
 };
 
 TEST_P(Ancestor, there_the_helpers_are_private_here_anybody_may_ask) {
-  AtDesk at;
+  TakingNotes at;
   jobs_.define<Helped>();
   EXPECT_FALSE(jobs_.locked<Helped>(1));
   EXPECT_FALSE(jobs_.enqueued<Helped>(1));
@@ -94,17 +109,17 @@ TEST_P(Ancestor, there_the_helpers_are_private_here_anybody_may_ask) {
 
 struct Lonely {
   static constexpr std::string_view name = "Lonely";
-  static constexpr JobLock lock{.loner = true};
+  static constexpr JobLock lock = JobLock::active_job_lock({.loner = true});
   void perform(JobContext&, int) {}
   void loner_enqueue_failed(const Duplicate& duplicate, int) {
-    ++queries->callbacks;
-    const std::lock_guard lock_told(queries->mutex);
-    queries->told.push_back(duplicate.id);
+    ++notes->callbacks;
+    const std::lock_guard lock_told(notes->mutex);
+    notes->told.push_back(duplicate.id);
   }
 };
 
 TEST_P(Ancestor, there_five_threads_enqueue_five_loners_here_one_and_four_are_told_of_it) {
-  AtDesk at;
+  TakingNotes at;
   std::vector<std::thread> threads;
   std::atomic<std::uint64_t> enqueued = 0;
   std::atomic<int> winners = 0;
@@ -126,16 +141,17 @@ TEST_P(Ancestor, there_five_threads_enqueue_five_loners_here_one_and_four_are_to
 
 struct Raising {
   static constexpr std::string_view name = "Raising";
-  static constexpr JobLock lock{.timeout = 3600s, .loner = true};
+  static constexpr int max_attempts = 1;
+  static constexpr JobLock lock = JobLock::active_job_lock({.timeout = 3600s, .loner = true});
   void perform(JobContext&, int) {}
   void lock_failed(JobContext& context, int) {
-    ++queries->refused;
+    ++notes->refused;
     throw std::runtime_error("refused by " + std::string(context.blocker()));
   }
 };
 
 TEST_P(Ancestor, there_lock_failed_that_raises_leaves_the_loner_here_the_next_is_enqueued) {
-  AtDesk at;
+  TakingNotes at;
   jobs_.define<Raising>();
   const JobId id = id_of(jobs_.perform_later<Raising>(1));
   Client other(database_->new_client());
@@ -152,21 +168,21 @@ TEST_P(Ancestor, there_lock_failed_that_raises_leaves_the_loner_here_the_next_is
 
 struct Refreshing {
   static constexpr std::string_view name = "Refreshing";
-  static constexpr JobLock lock{.timeout = 5s};
+  static constexpr JobLock lock = JobLock::active_job_lock({.timeout = 5s});
   void perform(JobContext& context) {
     const Instant began = BootClock::now();
     for (int i = 0; i < 2; ++i) {
       let_pass(2700ms);
-      if (!context.refresh_lock()) queries->refreshed = false;
+      if (!context.refresh_lock()) notes->refreshed = false;
     }
-    if (BootClock::now() - began < 5s || !context.held()) queries->refreshed = false;
-    ++queries->runs;
+    if (BootClock::now() - began < 5s || !context.held()) notes->refreshed = false;
+    ++notes->runs;
   }
-  void lock_expired_before_release(JobContext&) { ++queries->expired; }
+  void lock_expired_before_release(JobContext&) { ++notes->expired; }
 };
 
 TEST_P(Ancestor, there_a_refreshed_job_is_told_that_its_lock_expired_here_it_ends_in_time) {
-  AtDesk at;
+  TakingNotes at;
   jobs_.define<Refreshing>();
   jobs_.perform_later<Refreshing>();
   JobWorker worker(jobs_, quick());
@@ -180,18 +196,18 @@ TEST_P(Ancestor, there_a_refreshed_job_is_told_that_its_lock_expired_here_it_end
 
 struct Brief {
   static constexpr std::string_view name = "Brief";
-  static constexpr JobLock lock{.timeout = 50ms};
+  static constexpr JobLock lock = JobLock::active_job_lock({.timeout = 50ms});
   void perform(JobContext& context) {
-    queries->inside = true;
-    await([] { return queries->go.load(); });
-    queries->refreshed = context.refresh_lock();
-    ++queries->runs;
+    notes->inside = true;
+    await([] { return notes->go.load(); });
+    notes->refreshed = context.refresh_lock();
+    ++notes->runs;
   }
-  void lock_expired_before_release(JobContext&) { ++queries->expired; }
+  void lock_expired_before_release(JobContext&) { ++notes->expired; }
 };
 
 TEST_P(Ancestor, there_a_refresh_after_expiry_overwrites_the_new_owner_here_it_says_no) {
-  AtDesk at;
+  TakingNotes at;
   jobs_.define<Brief>();
   jobs_.perform_later<Brief>();
   JobWorker worker(jobs_, quick());
@@ -207,7 +223,7 @@ TEST_P(Ancestor, there_a_refresh_after_expiry_overwrites_the_new_owner_here_it_s
 
 // There a job deletes the key whoever it belongs to.
 TEST_P(Ancestor, there_a_late_finisher_deletes_anothers_lock_here_it_stays) {
-  AtDesk at;
+  TakingNotes at;
   jobs_.define<Brief>();
   const JobId id = id_of(jobs_.perform_later<Brief>());
   JobWorker worker(jobs_, quick());
@@ -224,18 +240,18 @@ TEST_P(Ancestor, there_a_late_finisher_deletes_anothers_lock_here_it_stays) {
 
 struct Again {
   static constexpr std::string_view name = "Again";
-  static constexpr JobLock lock{.loner = true};
+  static constexpr JobLock lock = JobLock::active_job_lock({.loner = true});
   static constexpr int max_attempts = 2;
   static Millis backoff(int) { return 300ms; }
   void perform(JobContext& context) {
-    ++queries->runs;
+    ++notes->runs;
     if (context.attempt() == 1) throw std::runtime_error("once more");
-    queries->go = true;
+    notes->go = true;
   }
 };
 
 TEST_P(Ancestor, there_a_duplicate_swallows_a_retry_here_the_retry_keeps_the_slot) {
-  AtDesk at;
+  TakingNotes at;
   jobs_.define<Again>();
   const JobId id = id_of(jobs_.perform_later<Again>());
   std::atomic<bool> over = false;
@@ -270,12 +286,12 @@ struct Manifold {
                const std::vector<std::string>& list, double half, Json object) {
     const bool all = yes && i == -3 && text == "ä b" && !none && list == std::vector<std::string>{"x", ""} &&
                      half == 0.5 && object.text == R"({"a":1})";
-    queries->runs += all ? 1 : 100;
+    notes->runs += all ? 1 : 100;
   }
 };
 
 TEST_P(Ancestor, there_keyword_arguments_fail_here_arguments_of_all_kinds_arrive) {
-  AtDesk at;
+  TakingNotes at;
   jobs_.define<Manifold>();
   const auto result = jobs_.perform_later<Manifold>(
       true, -3, "ä b", std::nullopt, std::vector<std::string>{"x", ""}, 0.5, Json{R"({"a":1})"});
@@ -287,12 +303,12 @@ TEST_P(Ancestor, there_keyword_arguments_fail_here_arguments_of_all_kinds_arrive
 
 struct Joined {
   static constexpr std::string_view name = "Joined";
-  static constexpr JobLock lock{.loner = true};
+  static constexpr JobLock lock = JobLock::active_job_lock({.loner = true});
   void perform(JobContext&, std::string, std::string) {}
 };
 struct Identified {
   static constexpr std::string_view name = "Identified";
-  static constexpr JobLock lock{.loner = true};
+  static constexpr JobLock lock = JobLock::active_job_lock({.loner = true});
   static std::optional<std::string> identifier(const std::string& a, const std::string& b) {
     return std::to_string(a.size()) + "/" + a + "-" + b;
   }

@@ -49,7 +49,7 @@ TEST_P(Behaviour, of_three_with_a_timeout_one_runs_as_well) {
 }
 
 TEST_P(Behaviour, jobs_of_different_arguments_run_at_once) {
-  jobs_.define("Apart", {}, stays());
+  jobs_.define("Apart", {.lock = JobLock{}}, stays());
   jobs_.enqueue("Apart", Args::of(1));
   jobs_.enqueue("Apart", Args::of(2));
   JobWorker worker(jobs_, quick(2));
@@ -59,8 +59,9 @@ TEST_P(Behaviour, jobs_of_different_arguments_run_at_once) {
 }
 
 TEST_P(Behaviour, the_lock_is_released_by_success_and_by_failure) {
-  jobs_.define("Good", {}, [](JobContext&, const Args&) {});
-  jobs_.define("Bad", {}, [](JobContext&, const Args&) { throw std::runtime_error("no"); });
+  const JobOptions once{.lock = JobLock{}, .max_attempts = 1};
+  jobs_.define("Good", once, [](JobContext&, const Args&) {});
+  jobs_.define("Bad", once, [](JobContext&, const Args&) { throw std::runtime_error("no"); });
   jobs_.enqueue("Good");
   jobs_.enqueue("Bad");
   JobWorker worker(jobs_, quick());
@@ -72,15 +73,17 @@ TEST_P(Behaviour, the_lock_is_released_by_success_and_by_failure) {
 
 TEST_P(Behaviour, after_its_timeout_a_second_one_runs_and_the_first_ends_without_touching_its_lock) {
   std::atomic<bool> first_go = false;
-  jobs_.define("Timed", told({.timeout = 300ms, .on_conflict = OnConflict::wait}),
-               [&](JobContext&, const Args&) {
-                 const int mine = ++inside_;
-                 if (mine == 1)
-                   await([&] { return first_go.load(); });
-                 else
-                   await([&] { return go_.load(); });
-                 ++ran_;
-               });
+  JobOptions options = told({.timeout = 300ms});
+  options.lock->on_conflict = OnConflict::wait;
+  options.lock_failed = {};
+  jobs_.define("Timed", options, [&](JobContext&, const Args&) {
+    const int mine = ++inside_;
+    if (mine == 1)
+      await([&] { return first_go.load(); });
+    else
+      await([&] { return go_.load(); });
+    ++ran_;
+  });
   const JobId first = id_of(jobs_.enqueue("Timed"));
   JobWorker worker(jobs_, quick(2));
   ASSERT_TRUE(await_inside(1));
@@ -101,7 +104,7 @@ TEST_P(Behaviour, after_its_timeout_a_second_one_runs_and_the_first_ends_without
 
 TEST_P(Behaviour, one_that_throws_after_its_timeout_has_failed_all_the_same) {
   jobs_.define("Late", told({.timeout = 30ms}), [](JobContext& context, const Args&) {
-    await([&] { return context.lost(); });
+    await([&] { return !context.held(); });
     throw std::runtime_error("too late");
   });
   const JobId id = id_of(jobs_.enqueue("Late"));
@@ -113,7 +116,7 @@ TEST_P(Behaviour, one_that_throws_after_its_timeout_has_failed_all_the_same) {
 
 TEST_P(Behaviour, a_refresh_moves_the_end_of_the_lock) {
   std::atomic<bool> moved = false;
-  jobs_.define("Moved", {.lock = {.timeout = 10min}}, [&](JobContext& context, const Args&) {
+  jobs_.define("Moved", {.lock = JobLock{.timeout = 10min}}, [&](JobContext& context, const Args&) {
     const auto left = [&] { return jobs_.locked("lock:Moved:").value().remaining; };
     await([&] { return left() < Millis(10min) - 500ms; });
     const Millis before = left();
@@ -127,7 +130,7 @@ TEST_P(Behaviour, a_refresh_moves_the_end_of_the_lock) {
 }
 
 TEST_P(Behaviour, a_refresh_by_key_reaches_every_one_that_runs_here) {
-  jobs_.define("Three", {.lock = {.timeout = 10min, .limit = 3}}, stays());
+  jobs_.define("Three", {.lock = JobLock{.timeout = 10min, .limit = 3}}, stays());
   for (int i = 0; i < 3; ++i) jobs_.enqueue("Three");
   JobWorker worker(jobs_, quick(3));
   ASSERT_TRUE(await_inside(3));
@@ -156,7 +159,7 @@ TEST_P(Behaviour, a_refresh_by_key_reaches_every_one_that_runs_here) {
 TEST_P(Behaviour, a_refresh_by_key_finds_the_one_whose_lock_it_is) {
   std::atomic<bool> first_go = false;
   std::atomic<int> timeout = 30;
-  JobOptions options{.lock = {.on_conflict = OnConflict::wait}};
+  JobOptions options{.lock = JobLock{}};
   options.lock_timeout = [&](const Args&) { return Millis(timeout.load()); };
   jobs_.define("Two", options, [&](JobContext&, const Args&) {
     if (++inside_ == 1)
@@ -192,11 +195,11 @@ TEST_P(Behaviour, a_job_may_name_another_store_for_its_lock) {
   EXPECT_FALSE(jobs_.locked("lock:Elsewhere:", options));
   EXPECT_EQ(failed_, 1);
 
-  options.lock.loner = true;
+  options.lock->loner = true;
   const auto split = jobs_.try_enqueue("Elsewhere", {}, options);
   ASSERT_FALSE(split.has_value());
   EXPECT_NE(split.error().detail.find("allow_split_store"), std::string::npos);
-  options.lock.allow_split_store = true;
+  options.lock->allow_split_store = true;
   EXPECT_TRUE(jobs_.try_enqueue("Elsewhere", {}, options).has_value());
 }
 
@@ -253,9 +256,10 @@ TEST_P(Behaviour, a_job_that_cannot_even_be_tried_is_handed_back_uncounted) {
 
 TEST_P(Behaviour, a_key_that_has_no_room_for_its_leases_or_its_window_is_refused) {
   const std::string longest(512 - std::string("lock:Job:").size(), 'k');
-  EXPECT_TRUE(jobs_.try_enqueue("Job", Args::of(longest), {}).has_value());
-  EXPECT_EQ(jobs_.try_enqueue("Job", Args::of(longest), {.lock = {.limit = 2}}).error().code, Errc::invalid);
-  EXPECT_EQ(jobs_.try_enqueue("Job", Args::of(longest), {.lock = {.window = 1h}}).error().code,
+  EXPECT_TRUE(jobs_.try_enqueue("Job", Args::of(longest), {.lock = JobLock{}}).has_value());
+  EXPECT_EQ(jobs_.try_enqueue("Job", Args::of(longest), {.lock = JobLock{.limit = 2}}).error().code,
+            Errc::invalid);
+  EXPECT_EQ(jobs_.try_enqueue("Job", Args::of(longest), {.lock = JobLock{.window = 1h}}).error().code,
             Errc::invalid);
 }
 
@@ -329,21 +333,6 @@ TEST_P(Behaviour, a_loner_that_is_dropped_frees_its_slot) {
     ASSERT_TRUE(await_state(id, JobState::dropped));
   }
   EXPECT_NE(id_of(jobs_.enqueue("Lonely")), no_job);
-}
-
-// -- defaults
-
-TEST_P(Behaviour, the_defaults_are_those_of_the_ancestor) {
-  const JobRow made = row(id_of(jobs_.enqueue("Plain")));
-  EXPECT_EQ(made.queue, "default");
-  EXPECT_EQ(made.max_attempts, 1);
-  EXPECT_EQ(made.unique, Unique::no);
-  EXPECT_EQ(made.on_conflict, OnConflict::drop);
-  EXPECT_FALSE(made.lock_fixed);
-  EXPECT_EQ(made.limit, 1);
-  EXPECT_EQ(made.key, "lock:Plain:");
-  EXPECT_EQ(WorkerOptions{}.max_crashes, 3);
-  EXPECT_EQ(WorkerOptions{}.queues, std::vector<std::string>{"default"});
 }
 
 TEST_P(Behaviour, a_window_lets_one_in_and_names_it_to_the_others) {

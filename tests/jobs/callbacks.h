@@ -18,7 +18,7 @@ class JobsAndCallbacks : public JobsOn {
     };
   }
   JobOptions told(JobLock lock) {
-    JobOptions options{.lock = lock};
+    JobOptions options{.lock = JobLock::active_job_lock(lock), .max_attempts = 1};
     options.lock_failed = [this](JobContext&, const Args&) { ++failed_; };
     options.loner_enqueue_failed = [this](const Duplicate&, const Args&) { ++duplicates_; };
     options.lock_expired_before_release = [this](JobContext&, const Args&) { ++expired_; };

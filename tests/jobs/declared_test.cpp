@@ -49,6 +49,7 @@ TEST_P(Declared, the_queue_the_priority_and_the_attempts_are_those_of_the_struct
 
 struct Anyway {
   static constexpr std::string_view name = "UpdateNetworkGraph";
+  static constexpr JobLock lock = JobLock::active_job_lock();
   static std::optional<std::string> identifier(std::int64_t) { return std::nullopt; }
   void perform(JobContext&, std::int64_t) { stay(); }
 };
@@ -145,7 +146,7 @@ TEST_P(Declared, there_are_no_jobs_without_a_client) {
 // The last of its examples.
 struct Told {
   static constexpr std::string_view name = "Told";
-  static constexpr JobLock lock{.timeout = 3600s, .loner = true};
+  static constexpr JobLock lock = JobLock::active_job_lock({.timeout = 3600s, .loner = true});
   void lock_failed(JobContext&, int repo, const std::string& text) { seen->failed = text == "x" ? repo : -1; }
   void loner_enqueue_failed(const Duplicate&, int repo, const std::string& text) {
     seen->refused = text == "x" ? repo : -1;
@@ -198,6 +199,7 @@ TEST_P(Declared, a_loner_with_a_timeout_is_enqueued_again_when_it_has_run) {
 
 struct Plain {
   static constexpr std::string_view name = "Plain";
+  static constexpr JobLock lock{};
   void perform(JobContext&, int) { stay(); }
 };
 
@@ -215,6 +217,7 @@ TEST_P(Declared, what_is_no_loner_is_loner_locked_while_it_runs_and_not_while_it
 
 struct Insisting {
   static constexpr std::string_view name = "Insisting";
+  static constexpr JobLock lock = JobLock::active_job_lock();
   static constexpr int max_attempts = 2;
   static Millis backoff(int) { return 1ms; }
   void lock_failed(JobContext&) {

@@ -5,10 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "jobs/running.h"
+
 namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
+using jobs::backoff_of;
 using jobs::of_schedule;
 using jobs::Second;
 using ::testing::ElementsAre;
@@ -56,26 +59,45 @@ TEST(DueTicks, none_that_is_older_than_the_deadline_is_made_up_for) {
   EXPECT_THAT(due({.misfire = Misfire::all}, 0min, 1000h).size(), 37u) << "six hours";
 }
 
+TEST(Backoff, twenty_five_attempts_take_about_three_weeks) {
+  const auto after = [](int attempt) { return backoff_of({}, attempt, 0.5); };
+  EXPECT_EQ(after(1), 10s);
+  EXPECT_EQ(after(3), 81s);
+  Millis all{};
+  for (int attempt = 1; attempt < 25; ++attempt) all += after(attempt);
+  EXPECT_GT(all, 24h * 20);
+  EXPECT_LT(all, 24h * 21);
+  EXPECT_EQ(after(1'000'000), after(24)) << "and no longer";
+  EXPECT_EQ(backoff_of({}, 3, 0), 72'900ms);
+  EXPECT_EQ(backoff_of({}, 3, 1), 89'100ms);
+  EXPECT_EQ(backoff_of({.backoff = 5ms}, 3, 1), 5ms) << "one's own is as one says";
+}
+
+TEST(DueTicks, a_tick_is_tried_five_times_unless_its_job_says_otherwise) {
+  EXPECT_EQ(of_schedule({}, Overlap::skip).max_attempts, 5);
+  EXPECT_EQ(of_schedule({.max_attempts = 2}, Overlap::skip).max_attempts, 2);
+}
+
 TEST(DueTicks, overlap_is_a_matter_of_the_jobs_lock) {
   JobOptions job;
-  job.lock.limit = 0;
+  job.lock = JobLock{.limit = 0};
   job.loner_enqueue_failed = [](const Duplicate&, const Args&) {};
-  EXPECT_EQ(of_schedule(job, Overlap::skip).lock.unique, Unique::loner);
-  EXPECT_EQ(of_schedule(job, Overlap::wait).lock.on_conflict, OnConflict::wait);
-  EXPECT_EQ(of_schedule(job, Overlap::wait).lock.limit, 1);
-  EXPECT_EQ(of_schedule(job, Overlap::wait).lock.unique, Unique::no);
-  job.lock.limit = 3;
-  EXPECT_EQ(of_schedule(job, Overlap::wait).lock.limit, 3);
-  EXPECT_EQ(of_schedule(job, Overlap::allow).lock.limit, 0);
+  EXPECT_EQ(of_schedule(job, Overlap::skip).lock->unique, Unique::loner);
+  EXPECT_EQ(of_schedule(job, Overlap::wait).lock->on_conflict, OnConflict::wait);
+  EXPECT_EQ(of_schedule(job, Overlap::wait).lock->limit, 1);
+  EXPECT_EQ(of_schedule(job, Overlap::wait).lock->unique, Unique::no);
+  job.lock->limit = 3;
+  EXPECT_EQ(of_schedule(job, Overlap::wait).lock->limit, 3);
+  EXPECT_EQ(of_schedule(job, Overlap::allow).lock->limit, 0);
   EXPECT_FALSE(of_schedule(job, Overlap::allow).loner_enqueue_failed);
-  job.lock.unique = Unique::until_start;
-  EXPECT_EQ(of_schedule(job, Overlap::skip).lock.unique, Unique::loner) << "also while the last one runs";
-  job.lock.unique = Unique::until_success;
-  EXPECT_EQ(of_schedule(job, Overlap::skip).lock.unique, Unique::until_success);
-  job.lock.loner = true;
+  job.lock->unique = Unique::until_start;
+  EXPECT_EQ(of_schedule(job, Overlap::skip).lock->unique, Unique::loner) << "also while the last one runs";
+  job.lock->unique = Unique::until_success;
+  EXPECT_EQ(of_schedule(job, Overlap::skip).lock->unique, Unique::until_success);
+  job.lock->loner = true;
   for (const Overlap overlap : {Overlap::wait, Overlap::allow}) {
-    EXPECT_EQ(of_schedule(job, overlap).lock.unique, Unique::no);
-    EXPECT_FALSE(of_schedule(job, overlap).lock.loner);
+    EXPECT_EQ(of_schedule(job, overlap).lock->unique, Unique::no);
+    EXPECT_FALSE(of_schedule(job, overlap).lock->loner);
   }
 }
 

@@ -48,7 +48,7 @@ TEST_P(ForkedJobs, every_call_of_a_child_is_refused_and_nothing_is_sent) {
       {"in", [&] { jobs_.in(1h).enqueue("Job"); }},
       {"perform_now", [&] { (void)jobs_.perform_now("Job", {}, {}, runs); }},
       {"perform_now without a lock",
-       [&] { (void)jobs_.perform_now("Job", {}, {.lock = {.limit = 0}}, runs); }},
+       [&] { (void)jobs_.perform_now("Job", {}, {.lock = JobLock{.limit = 0}}, runs); }},
       {"locked", [&] { jobs_.locked("lock:Job:"); }},
       {"enqueued", [&] { jobs_.enqueued("lock:Job:"); }},
       {"list", [&] { (void)jobs_.list(); }},
@@ -122,7 +122,7 @@ TEST_P(ForkedJobs, the_child_of_a_job_holds_nothing_of_it) {
   std::atomic<bool> told = false, held = false;
   jobs_.define("Forks", {}, [&](JobContext& context, const Args&) {
     told = true_in_child([&] {
-      return context.lost() && context.stop_requested() && !context.refresh_lock() &&
+      return !context.held() && context.stop_requested() && !context.refresh_lock() &&
              !jobs_.refresh_lock("lock:Forks:");
     });
     held = context.held() && context.refresh_lock();
@@ -174,7 +174,7 @@ TEST_P(ForkedJobs, the_child_of_a_job_that_returns_or_throws_ends_there_and_says
   for (const bool throws : {false, true}) {
     const Told told;
     std::atomic<pid_t> child = -1;
-    JobOptions options{.lock = {.timeout = 10min}};
+    JobOptions options{.lock = JobLock{.timeout = 10min}};
     options.lock_expired_before_release = [&](JobContext&, const Args&) { told('x'); };
     jobs_.define("Forks", options, [&](JobContext&, const Args&) {
       const pid_t forked = fork();
@@ -203,7 +203,7 @@ TEST_P(ForkedJobs, the_child_of_a_job_that_returns_or_throws_ends_there_and_says
 
 TEST_P(ForkedJobs, the_child_of_a_job_that_runs_here_and_now_is_told_that_it_is_one) {
   std::atomic<int> expired = 0;
-  JobOptions options{.lock = {.timeout = 10min}};
+  JobOptions options{.lock = JobLock{.timeout = 10min}};
   options.lock_expired_before_release = [&](JobContext&, const Args&) { ++expired; };
   pid_t child = -1;
   const bool refused = is_refused([&] {

@@ -197,7 +197,7 @@ TEST_P(Kill, there_a_crash_without_a_timeout_locks_for_ever_here_it_is_free_afte
 // Whatever became of its worker: its claim lasts an hour, and its lock does not.
 TEST_P(Kill, after_the_timeout_of_one_whose_worker_died_another_runs) {
   JobOptions options = trial_options(false);
-  options.lock.timeout = 500ms;
+  options.lock->timeout = 500ms;
   const JobId crashed = id_of(jobs_.enqueue("Trial", trial_args("k"), options));
   Process peer = worker("mid-job", 1h);
   ASSERT_EQ(peer.hear(), "at mid-job");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job whose argument makes no key by itself: compiled by two tests, with an identifier and without.
+// A job whose argument makes no key by itself: compiled by three tests: with an identifier, without one,
+// and without a lock, where it needs none.
 #include <string>
 #include <vector>
 
@@ -7,6 +8,9 @@
 
 struct Listing {
   static constexpr std::string_view name = "Listing";
+#ifndef WITHOUT_LOCK
+  static constexpr holdfast::JobLock lock{};
+#endif
 #ifdef WITH_IDENTIFIER
   static std::optional<std::string> identifier(const std::vector<int>& pages) {
     return std::to_string(pages.size());

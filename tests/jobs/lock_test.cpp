@@ -36,11 +36,11 @@ TEST_P(JobLocks, each_that_runs_has_a_token_above_the_last) {
     const std::lock_guard lock(mutex);
     tokens.push_back(context.token());
   };
-  jobs_.define("Next", {.lock = {.on_conflict = OnConflict::wait}}, notes);
+  jobs_.define("Next", {.lock = JobLock{}}, notes);
   for (int i = 0; i < 4; ++i) jobs_.enqueue("Next");
   JobWorker worker(jobs_, quick(3));
   ASSERT_TRUE(events_.await(What::done, 4));
-  EXPECT_TRUE(jobs_.perform_now("Next", {}, {}, notes).ran);
+  EXPECT_TRUE(jobs_.perform_now("Next", {}, {.lock = JobLock{}}, notes).ran);
   ASSERT_EQ(tokens.size(), 5u);
   EXPECT_GT(to_number(tokens.front()), 0u);
   for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_GT(tokens[i], tokens[i - 1]) << i;
@@ -84,7 +84,7 @@ TEST_P(JobLocks, of_several_each_unlock_takes_one_away) {
 }
 
 TEST_P(JobLocks, options_that_make_no_sense_are_thrown_by_enqueue) {
-  EXPECT_THROW(jobs_.enqueue("Job", {}, {.lock = {.limit = -1}}), Failure);
+  EXPECT_THROW(jobs_.enqueue("Job", {}, {.lock = JobLock{.limit = -1}}), Failure);
   EXPECT_EQ(row(id_of(jobs_.enqueue("Job", {}, {.priority = 7}))).priority, 7);
 }
 

@@ -9,9 +9,10 @@ class PerformNow : public JobsAndCallbacks {};
 
 TEST_P(PerformNow, runs_under_the_same_lock_and_says_so) {
   bool locked = false;
-  const auto ran = jobs_.perform_now("Now", Args::of(1), {}, [&](JobContext& context, const Args&) {
-    locked = context.held() && jobs_.locked("lock:Now:1").has_value() && context.id() == no_job;
-  });
+  const auto ran =
+      jobs_.perform_now("Now", Args::of(1), {.lock = JobLock{}}, [&](JobContext& context, const Args&) {
+        locked = context.held() && jobs_.locked("lock:Now:1").has_value() && context.id() == no_job;
+      });
   EXPECT_TRUE(ran.ran);
   EXPECT_TRUE(locked);
   EXPECT_FALSE(jobs_.locked("lock:Now:1"));
@@ -40,7 +41,7 @@ TEST_P(PerformNow, inside_of_itself_is_refused) {
 TEST_P(PerformNow, excludes_a_job_of_the_queue) {
   jobs_.define("Now", told({}), stays());
   jobs_.enqueue("Now");
-  (void)jobs_.perform_now("Now", {}, {}, [&](JobContext&, const Args&) {
+  (void)jobs_.perform_now("Now", {}, {.lock = JobLock{}}, [&](JobContext&, const Args&) {
     JobWorker worker(jobs_, quick());
     EXPECT_TRUE(events_.await(What::dropped));
   });
@@ -49,7 +50,7 @@ TEST_P(PerformNow, excludes_a_job_of_the_queue) {
 }
 
 TEST_P(PerformNow, passes_on_what_is_thrown_and_releases) {
-  EXPECT_THROW((void)jobs_.perform_now("Now", {}, {},
+  EXPECT_THROW((void)jobs_.perform_now("Now", {}, {.lock = JobLock{}},
                                        [](JobContext&, const Args&) { throw std::runtime_error("no"); }),
                std::runtime_error);
   EXPECT_FALSE(jobs_.locked("lock:Now:"));
@@ -79,7 +80,7 @@ TEST_P(PerformNow, a_timeout_below_zero_is_none) {
 }
 
 TEST_P(PerformNow, with_options_that_make_no_sense_does_not_run) {
-  EXPECT_THROW((void)jobs_.perform_now("Now", {}, {.lock = {.limit = -1}}, stays()), Failure);
+  EXPECT_THROW((void)jobs_.perform_now("Now", {}, {.lock = JobLock{.limit = -1}}, stays()), Failure);
   EXPECT_THROW((void)jobs_.perform_now("", {}, {}, stays()), Failure);
   EXPECT_EQ(inside_, 0);
 }

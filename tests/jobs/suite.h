@@ -56,6 +56,8 @@ class JobsOn : public ::testing::TestWithParam<Kind> {
   WorkerOptions quick(int threads = 2) {
     return {.threads = threads, .poll = 10ms, .on_event = [this](const JobEvent& event) { events_(event); }};
   }
+  // Where a job that declares nothing has the lock and the one attempt of the ancestor.
+  static bool is_beside_active_job_lock() { return GetParam().name == "active_job_lock"; }
   JobRow row(JobId id) {
     const auto rows = jobs_.list({.id = id});
     EXPECT_EQ(rows.size(), 1u) << to_number(id);

@@ -9,9 +9,7 @@
 
 namespace holdfast::test {
 
-inline JobOptions trial_options(bool loner) {
-  return {.lock = {.loner = loner, .on_conflict = OnConflict::wait}};
-}
+inline JobOptions trial_options(bool loner) { return {.lock = JobLock{.loner = loner}}; }
 inline Args trial_args(const std::string& key) { return Args::of(key); }
 
 // `note` is told when it starts and when it ends.

@@ -54,7 +54,7 @@ TEST_P(Trial, of_many_loners_enqueued_at_once_one_is_and_the_rest_are_counted) {
     threads.emplace_back([&, i] {
       const Jobs& jobs = clients[static_cast<std::size_t>(i) % clients.size()];
       for (int n = 0; n < times; ++n) {
-        const auto result = jobs.try_enqueue("Lonely", {}, {.lock = {.loner = true}}).value();
+        const auto result = jobs.try_enqueue("Lonely", {}, {.lock = JobLock{.loner = true}}).value();
         ++(id_of(result) != no_job ? enqueued : duplicates);
         const std::lock_guard lock(mutex);
         told.insert(id_of(result) != no_job ? id_of(result) : duplicate_of(result));
@@ -73,13 +73,14 @@ class Conflict : public Trial {
  protected:
   static constexpr std::size_t jobs = 150;
   void run(OnConflict on_conflict) {
-    jobs_.define("Key", {.lock = {.on_conflict = on_conflict}}, [&](JobContext& context, const Args& args) {
-      witness_.enter(args.get<int>(0), context.token());
-      std::this_thread::yield();
-      let_pass(1ms);
-      witness_.leave(args.get<int>(0));
-      ++ran_;
-    });
+    jobs_.define("Key", {.lock = JobLock{.on_conflict = on_conflict}},
+                 [&](JobContext& context, const Args& args) {
+                   witness_.enter(args.get<int>(0), context.token());
+                   std::this_thread::yield();
+                   let_pass(1ms);
+                   witness_.leave(args.get<int>(0));
+                   ++ran_;
+                 });
     std::vector<std::unique_ptr<JobWorker>> workers;
     for (std::size_t i = 0; i < jobs; ++i) jobs_.enqueue("Key", Args::of(i % 5));
     for (int i = 0; i < 5; ++i) workers.push_back(std::make_unique<JobWorker>(jobs_, quick(4)));
@@ -144,17 +145,16 @@ TEST_P(Trial, a_limit_of_three_holds_through_crashes_and_leaves_three_free) {
     return Error{Errc::unavailable, "a crash"};
   }};
   Jobs jobs{Client(hooked(database_->new_client(), hooks))};
-  jobs.define("Three", {.lock = {.limit = 3, .on_conflict = OnConflict::wait}},
-              [&](JobContext& context, const Args&) {
-                const int now = ++inside;
-                for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
-                }
-                // The first waits for a second: short jobs on a slow machine would run one after the other.
-                await([&] { return most >= 2 || !context.held(); }, 60s);
-                let_pass(2ms);
-                --inside;
-                if (!context.held()) ++lost;  // another may have been let in beside it
-              });
+  jobs.define("Three", {.lock = JobLock{.limit = 3}}, [&](JobContext& context, const Args&) {
+    const int now = ++inside;
+    for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+    }
+    // The first waits for a second: short jobs on a slow machine would run one after the other.
+    await([&] { return most >= 2 || !context.held(); }, 60s);
+    let_pass(2ms);
+    --inside;
+    if (!context.held()) ++lost;  // another may have been let in beside it
+  });
   for (int i = 0; i < 60; ++i) jobs.enqueue("Three");
   WorkerOptions options = quick(6);
   options.claim = 1s;
@@ -177,7 +177,7 @@ TEST_P(Trial, a_limit_of_three_holds_through_crashes_and_leaves_three_free) {
 }
 
 TEST_P(Trial, what_ends_a_job_frees_its_slot_and_what_does_not_keeps_it) {
-  const JobOptions loner{.lock = {.loner = true}, .max_attempts = 2, .backoff = 1h};
+  const JobOptions loner{.lock = JobLock{.loner = true}, .max_attempts = 2, .backoff = 1h};
   std::atomic<int> ran = 0;
   jobs_.define("Lonely", loner, [&](JobContext&, const Args&) {
     ++ran;
@@ -196,13 +196,13 @@ TEST_P(Trial, what_ends_a_job_frees_its_slot_and_what_does_not_keeps_it) {
   jobs_.remove(second);
   EXPECT_EQ(jobs_.retry(id).state, JobState::queued) << "removed";
   EXPECT_EQ(duplicate_of(jobs_.enqueue("Lonely")), id);
-  jobs_.define("Lonely", {.lock = {.loner = true}}, [](JobContext&, const Args&) {});
+  jobs_.define("Lonely", {.lock = JobLock{.loner = true}}, [](JobContext&, const Args&) {});
 }
 
 TEST_P(Trial, a_dead_loner_frees_its_slot_and_one_until_success_keeps_it) {
   const auto dies = [](JobContext&, const Args&) { throw std::runtime_error("no"); };
-  jobs_.define("Lonely", {.lock = {.loner = true}}, dies);
-  jobs_.define("Strict", {.lock = {.unique = Unique::until_success}}, dies);
+  jobs_.define("Lonely", {.lock = JobLock{.loner = true}, .max_attempts = 1}, dies);
+  jobs_.define("Strict", {.lock = JobLock{.unique = Unique::until_success}, .max_attempts = 1}, dies);
   jobs_.enqueue("Lonely");
   const JobId strict = id_of(jobs_.enqueue("Strict"));
   JobWorker worker(jobs_, quick());
@@ -214,8 +214,7 @@ TEST_P(Trial, a_dead_loner_frees_its_slot_and_one_until_success_keeps_it) {
 }
 
 TEST_P(Trial, a_job_that_waits_longer_than_any_timeout_still_runs) {
-  jobs_.define("Patient", {.lock = {.timeout = 20ms, .on_conflict = OnConflict::wait}},
-               [](JobContext&, const Args&) {});
+  jobs_.define("Patient", {.lock = JobLock{.timeout = 20ms}}, [](JobContext&, const Args&) {});
   Client other(database_->new_client());
   Lease lease = other.acquire("lock:Patient:");
   const JobId id = id_of(jobs_.enqueue("Patient"));
@@ -230,12 +229,11 @@ TEST_P(Trial, a_job_that_waits_longer_than_any_timeout_still_runs) {
 TEST_P(Trial, an_event_during_a_run_makes_exactly_one_more) {
   std::atomic<int> began = 0, ended = 0;
   std::atomic<bool> go = false;
-  jobs_.define("Index", {.lock = {.unique = Unique::until_start, .on_conflict = OnConflict::wait}},
-               [&](JobContext&, const Args&) {
-                 ++began;
-                 await([&] { return go.load(); });
-                 ++ended;
-               });
+  jobs_.define("Index", {.lock = JobLock{.unique = Unique::until_start}}, [&](JobContext&, const Args&) {
+    ++began;
+    await([&] { return go.load(); });
+    ++ended;
+  });
   jobs_.enqueue("Index");
   JobWorker worker(jobs_, quick(4));
   ASSERT_TRUE(await([&] { return began == 1; }));
@@ -254,7 +252,7 @@ TEST_P(Trial, an_event_during_a_run_makes_exactly_one_more) {
 // -- callbacks that throw
 
 TEST_P(Trial, a_lock_failed_that_throws_leaves_nothing_behind) {
-  JobOptions options{.lock = {.loner = true}};
+  JobOptions options{.lock = JobLock::active_job_lock({.loner = true}), .max_attempts = 1};
   options.lock_failed = [](JobContext&, const Args&) { throw std::runtime_error("told off"); };
   jobs_.define("Thrower", options, [](JobContext&, const Args&) {});
   const JobId id = id_of(jobs_.enqueue("Thrower"));
@@ -272,7 +270,7 @@ TEST_P(Trial, a_lock_failed_that_throws_leaves_nothing_behind) {
 }
 
 TEST_P(Trial, a_loner_enqueue_failed_that_throws_does_so_to_the_caller) {
-  JobOptions options{.lock = {.loner = true}};
+  JobOptions options{.lock = JobLock{.loner = true}};
   options.loner_enqueue_failed = [](const Duplicate&, const Args&) { throw std::runtime_error("twice"); };
   const JobId id = id_of(jobs_.try_enqueue("Thrower", {}, options).value());
   EXPECT_THROW((void)jobs_.try_enqueue("Thrower", {}, options), std::runtime_error);
@@ -282,7 +280,7 @@ TEST_P(Trial, a_loner_enqueue_failed_that_throws_does_so_to_the_caller) {
 }
 
 TEST_P(Trial, a_lock_expired_that_throws_is_told_and_changes_nothing) {
-  JobOptions options{.lock = {.timeout = 500ms}};
+  JobOptions options{.lock = JobLock{.timeout = 500ms}};
   options.lock_expired_before_release = [](JobContext&, const Args&) {
     throw std::runtime_error("too slow");
   };
@@ -303,7 +301,7 @@ TEST_P(Trial, a_lock_expired_that_throws_is_told_and_changes_nothing) {
 }
 
 TEST_P(Trial, what_the_job_throws_comes_before_what_its_callback_throws) {
-  JobOptions options{.lock = {.timeout = 500ms}};
+  JobOptions options{.lock = JobLock{.timeout = 500ms}};
   options.lock_expired_before_release = [](JobContext&, const Args&) { throw std::logic_error("callback"); };
   EXPECT_THROW((void)jobs_.perform_now("Thrower", {}, options,
                                        [&](JobContext&, const Args&) {

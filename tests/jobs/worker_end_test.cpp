@@ -45,9 +45,9 @@ TEST_P(WorkEnds, stop_does_not_wait_for_the_grace_and_the_job_is_handed_back) {
 
 TEST_P(WorkEnds, the_end_of_a_lock_with_a_timeout_is_not_the_end_of_the_job) {
   std::atomic<bool> lock_ended = false, was_told = false, may_go_on = false;
-  jobs_.define("Slow", {.lock = {.timeout = 50ms}}, [&](JobContext& context, const Args&) {
+  jobs_.define("Slow", {.lock = JobLock{.timeout = 50ms}}, [&](JobContext& context, const Args&) {
     const std::stop_token stop = context.stop_token();
-    lock_ended = await([&] { return context.lost(); });
+    lock_ended = await([&] { return !context.held(); });
     was_told = await([&] { return stop.stop_requested() && context.stop_requested(); });
     may_go_on = context.deadline() > BootClock::now();
   });

@@ -209,13 +209,13 @@ TEST_P(Faults, one_whose_heart_stood_still_knows_it_and_leaves_the_other_alone) 
     if (still && step == Step::renew) return no_store;
     return Status{};
   }});
-  paused.define("Heavy", {}, [&](JobContext& context, const Args&) {
+  paused.define("Heavy", {.lock = JobLock{}}, [&](JobContext& context, const Args&) {
     tokens[0] = to_number(context.token());
     first_ends = context.deadline();
-    told = await([&] { return context.stop_requested() && context.lost(); });
+    told = await([&] { return context.stop_requested() && !context.held(); });
     await([&] { return go.load(); });
   });
-  jobs_.define("Heavy", {}, [&](JobContext& context, const Args&) {
+  jobs_.define("Heavy", {.lock = JobLock{}}, [&](JobContext& context, const Args&) {
     second_begins = BootClock::now();
     tokens[1] = to_number(context.token());
     await([&] { return second_go.load(); });

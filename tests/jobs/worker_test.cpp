@@ -48,7 +48,7 @@ TEST_P(Work, a_job_runs_with_its_arguments_under_its_lock) {
   std::atomic<int> sum = 0;
   std::atomic<std::uint64_t> token = 0;
   std::atomic<bool> held = false;
-  jobs_.define("Add", {}, [&](JobContext& context, const Args& args) {
+  jobs_.define("Add", {.lock = JobLock{}}, [&](JobContext& context, const Args& args) {
     held = context.held() && context.lock_key() == "lock:Add:2-3" && context.attempt() == 1;
     token = to_number(context.token());
     sum = args.get<int>(0) + args.get<int>(1);
@@ -108,7 +108,7 @@ TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_whoever_wrote_th
 
 TEST_P(Work, no_two_jobs_of_a_key_run_at_once_and_those_that_wait_all_run) {
   std::atomic<int> inside = 0, most = 0, ran = 0;
-  jobs_.define("One", {.lock = {.on_conflict = OnConflict::wait}}, [&](JobContext&, const Args&) {
+  jobs_.define("One", {.lock = JobLock{}}, [&](JobContext&, const Args&) {
     const int now = ++inside;
     if (now > most) most = now;
     let_pass(1ms);
@@ -125,7 +125,7 @@ TEST_P(Work, no_two_jobs_of_a_key_run_at_once_and_those_that_wait_all_run) {
 TEST_P(Work, a_dropped_job_tells_who_had_the_lock) {
   Client other(database_->new_client());
   const Lease lease = other.acquire("lock:Drop:", {.owner = "olga"});
-  jobs_.define("Drop", {}, [](JobContext&, const Args&) {});
+  jobs_.define("Drop", {.lock = JobLock::active_job_lock()}, [](JobContext&, const Args&) {});
   jobs_.enqueue("Drop");
   JobWorker worker(jobs_, quick());
   ASSERT_TRUE(await_events(What::dropped));

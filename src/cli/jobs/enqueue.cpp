@@ -14,7 +14,7 @@ namespace {
 
 // What is said of a job that was asked for.
 struct Asked {
-  const JobLock& lock;
+  const std::optional<JobLock>& lock;
   std::string key;
 };
 
@@ -27,8 +27,8 @@ int answer(const Duplicate& duplicate, const Asked& asked, bool quiet) {
   const std::string id = std::to_string(to_number(duplicate.id)), key = printable(asked.key);
   if (!quiet) say(id);
   (void)answered();  // who reads both shall read this first
-  const JobLock& lock = asked.lock;
-  const bool by_window = lock.window > Millis::zero() && lock.unique == Unique::no && !lock.loner;
+  const auto& lock = asked.lock;
+  const bool by_window = lock && lock->window > Millis::zero() && lock->unique == Unique::no && !lock->loner;
   complain("not enqueued: " +
            (by_window ? "this window of " + key + " has had job " + id
                       : "job " + id + " of " + key + " is " + to_string(duplicate.state)) +

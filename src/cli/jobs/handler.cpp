@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <system_error>
 
+#include "base/duration.h"
 #include "base/text.h"
 #include "base/wakeup.h"
 #include "base/wall_clock.h"
@@ -88,8 +89,10 @@ class Handler {
   const JobContext& context_;
   Wakeup wakeup_;
   Instant told_deadline_ = Instant::min();
+  Instant time_over_ = Instant::max();  // of --at-most
   Group group_;
   bool told_to_stop_ = false;
+  bool too_long_ = false;  // that is why
   bool guard_lives_ = true;
   Instant alone_since_ = Instant::max();  // it does not
   bool over_ = false;
@@ -111,6 +114,7 @@ void Handler::start(const Fd& input, const Fd& proof) {
               .foreground = false};
   copy_to(start.owner, context_.owner());
   told_deadline_ = deadline;
+  time_over_ = clamped_add(now, options_.at_most);
   link_.send(Input{}, input.get());
   link_.send(start, proof.get());
 }
@@ -121,8 +125,8 @@ void Handler::see_through() {
   const Millis glance = std::min<Millis>(options_.claim / 10, 1s);
   while (!over_) {
     const Instant now = BootClock::now();
-    wakeup_.wait(clamped_add(now, guard_lives_ ? glance : look_again_after(now - alone_since_)),
-                 guard_lives_ ? link_.fd() : -1);
+    const Instant next = clamped_add(now, guard_lives_ ? glance : look_again_after(now - alone_since_));
+    wakeup_.wait(told_to_stop_ ? next : std::min(next, time_over_), guard_lives_ ? link_.fd() : -1);
     hear_guard();
     look_at_job(BootClock::now());
     bury();
@@ -153,8 +157,9 @@ void Handler::on(const Ended& ended) {
 void Handler::look_at_job(Instant now) {
   if (over_ || told_to_stop_) return;
   const Instant deadline = context_.deadline();
-  if (now >= deadline) {
+  if (now >= deadline || now >= time_over_) {
     told_to_stop_ = true;
+    too_long_ = now < deadline;
     link_.send(Stop{.at_once = false, .grace = options_.kill_after});
   } else if (deadline > told_deadline_) {
     told_deadline_ = deadline;
@@ -180,6 +185,7 @@ void Handler::conclude(const std::string& program) const {
   const std::string how = by_signal ? "killed by signal " + std::to_string(WTERMSIG(*status_))
                                     : "exit " + std::to_string(WEXITSTATUS(*status_));
   // Whatever it says then: very many programs end with 0 when they get TERM, done or not.
+  if (too_long_) failed("it ran longer than --at-most " + format_duration(options_.at_most) + ": " + how);
   if (told_to_stop_) stopped("it was stopped: " + how);
   if (forced_) stopped("its claim could not be renewed in time, so it was stopped: " + how);
   if (by_signal || WEXITSTATUS(*status_) != 0) failed(how);

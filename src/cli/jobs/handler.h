@@ -5,6 +5,7 @@
 //   --------------------------------+-------------------------------------------------------------
 //   the claim was renewed           | Renewed to the guard, within a tenth of the claim
 //   it is lost, cancelled, drained  | Stop to the guard: TERM, then KILL after --kill-after
+//   it runs longer than --at-most   | the same
 //   the guard is dead               | KILL the group; it is over only when nothing of it runs
 //   Ended, CannotRun                | it is over
 //
@@ -22,6 +23,7 @@ struct HandlerOptions {
   std::string exec;  // with {name} and {queue}
   Millis claim{};
   Millis kill_after{};
+  Millis at_most = forever;  // then it is stopped, and has failed
 };
 
 // The path of the program.  Throws Failure if the job's name, or its queue, would lead out of the folder.

@@ -180,7 +180,7 @@ int execute(const JobsWork& command, const Common& common) {
   Jobs jobs(*client);
   if (const auto any = jobs.try_list({.limit = 1}); !any) return fail(any.error());
 
-  const HandlerOptions options{command.exec, command.claim, command.kill_after};
+  const HandlerOptions options{command.exec, command.claim, command.kill_after, command.at_most};
   jobs.define_others(
       [&](JobContext& context, const Args&) { run_handler(options, fork_server, *client, context); });
   Telling telling(common.json);

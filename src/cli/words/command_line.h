@@ -139,6 +139,7 @@ struct JobsWork {
   Millis claim{};
   Millis grace{};
   Millis kill_after{};
+  Millis at_most = forever;  // a job that runs longer is stopped, and has failed
 };
 struct JobsLs {
   std::optional<JobState> state;

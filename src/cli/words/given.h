@@ -17,11 +17,12 @@ struct Given {
   Text key, prefix, prefix_option, topic, owner, note, ttl, by, wait, busy_code, token, reason, older_than,
       sort, tick, every, on_lost, at_least, at_most, interval, file, shell, code;
   // of jobs
-  Text subtopic, args, name, unique, timeout, window, limit, on_conflict, at, in, priority, attempts, exec,
-      threads, claim, grace, kill_after, state;
+  Text subtopic, args, name, unique, lock_timeout, window, limit, on_conflict, at, in, priority, attempts,
+      exec, threads, claim, grace, kill_after, state;
   std::string at_most_from;  // FILE:LINE, if a configuration says it
   Words queues;
   Words stores;  // of everything
+  bool lock = false;
   bool loner = false;
   bool once = false;
   bool json = false;

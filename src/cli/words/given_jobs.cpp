@@ -89,22 +89,29 @@ std::string queue_of(const Given& given) {
   return given.queues.empty() ? JobOptions{}.queue : given.queues.front();
 }
 
-JobOptions job_options(const Given& given) {
+// None if nothing was said about a lock.
+std::optional<JobLock> lock_of(const Given& given) {
   constexpr OnConflict conflicts[] = {OnConflict::drop, OnConflict::wait, OnConflict::raise,
                                       OnConflict::replace};
-  JobOptions options{.queue = queue_of(given)};
-  options.lock.unique = unique_of(given);
-  if (given.timeout) {
-    options.lock.timeout = duration("--timeout", *given.timeout);
-    if (Status s = core::check_ttl(options.lock.timeout); !s)
-      refuse("--timeout " + printable(*given.timeout) + ": " + s.error().detail);
+  const bool declared = given.lock || given.loner || given.unique || given.lock_timeout || given.window ||
+                        given.limit || given.on_conflict;
+  if (!declared) return std::nullopt;
+  JobLock lock{.unique = unique_of(given), .limit = number_of("--limit", given.limit, 0, 1000, 1)};
+  if (given.lock_timeout) {
+    lock.timeout = duration("--lock-timeout", *given.lock_timeout);
+    if (Status s = core::check_ttl(lock.timeout); !s)
+      refuse("--lock-timeout " + printable(*given.lock_timeout) + ": " + s.error().detail);
   }
-  if (given.window) options.lock.window = some_duration("--window", *given.window);
-  options.lock.limit = number_of("--limit", given.limit, 0, 1000, 1);
-  if (given.on_conflict) options.lock.on_conflict = one_of("--on-conflict", *given.on_conflict, conflicts);
+  if (given.window) lock.window = some_duration("--window", *given.window);
+  if (given.on_conflict) lock.on_conflict = one_of("--on-conflict", *given.on_conflict, conflicts);
+  return lock;
+}
+
+JobOptions job_options(const Given& given) {
+  JobOptions options{.queue = queue_of(given), .lock = lock_of(given)};
   options.priority = number_of("--priority", given.priority, std::numeric_limits<int>::min(),
                                std::numeric_limits<int>::max(), 0);
-  options.max_attempts = number_of("--attempts", given.attempts, 1, 1'000'000, 1);
+  if (given.attempts) options.max_attempts = number_of("--attempts", given.attempts, 1, 1'000'000, 1);
   if (given.key) options.lock_key = [key = *given.key](const Args&) { return key; };
   return options;
 }
@@ -117,6 +124,7 @@ std::string name_of(const Words& words, const char* command) {
 
 // In which form is for the store to say; this is the shorter one.
 void check_lock_key(const std::string& name, const JobOptions& options, const Args& args) {
+  if (!options.lock && !options.lock_key) return;
   const auto key = job_key(name, options, args, JobKeyForm::joined);
   if (key) return;
   const bool structured = !options.lock_key && key.error().detail.find("makes no key") != std::string::npos;
@@ -183,7 +191,8 @@ Command work_command(const Given& given, const Words& words) {
                 .once = given.once,
                 .claim = given.claim ? duration("--claim", *given.claim) : 30s,
                 .grace = given.grace ? duration("--grace", *given.grace) : 10s,
-                .kill_after = given.kill_after ? duration("--kill-after", *given.kill_after) : 10s};
+                .kill_after = given.kill_after ? duration("--kill-after", *given.kill_after) : 10s,
+                .at_most = given.at_most ? some_duration("--at-most", *given.at_most) : forever};
   if (work.queues.empty()) work.queues = {"default"};
   if (work.claim < 100ms || work.claim > 24h)
     refuse("--claim " + printable(*given.claim) + ": a claim lasts from 100ms to 1d");
@@ -208,7 +217,7 @@ Command ls_command(const Given& given, const Words& words) {
 LockOfJob asked_lock(const Given& given, const Words& words, const char* command) {
   if (!given.key) {
     LockOfJob lock{.name = name_of(words, command), .args = arguments_of(given, words)};
-    check_lock_key(lock.name, {}, lock.args);
+    check_lock_key(lock.name, {.lock = JobLock{}}, lock.args);
     return lock;
   }
   if (!words.empty())

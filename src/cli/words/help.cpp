@@ -102,19 +102,20 @@ Exit code: CMD's own; 76 if FILE has seen a younger token, and CMD is not run; 7
   holdfast fence report.csv "$HOLDFAST_TOKEN" -- ./write report.csv
   holdfast fence --code postgres)"},
     {"jobs", "COMMAND ...", "Work that is done once: enqueue it, do it, look at it",
-     R"(A job has a name, arguments, and a lock that it runs under: by default lock:NAME:ARGUMENTS, an ordinary key, which
-run and show know too. One whose worker died is done again. More: holdfast help jobs COMMAND.
+     R"(A job has a name, arguments and, if it declares one, a lock: by default lock:NAME:ARGUMENTS, an ordinary key, which
+run and show know too. One that fails, or whose worker died, is tried again. More: holdfast help jobs COMMAND.
 
   holdfast jobs enqueue Thumbnail 42 --loner
   holdfast jobs work --exec 'handlers/{name}')"},
     {"jobs enqueue", "NAME [ARG]... [OPTION]...", "Add a job",
      R"(An ARG that is a JSON number, true, false, null, a list, an object or a quoted string is that; anything else is a
-text. Options stand anywhere before --. Prints the number of the job.
+text. Options stand anywhere before --. Prints the number of the job. Without an option of a lock it has none, and
+every copy of it runs.
 
 Exit code: 0 it is new, 10 it is not, because another of its key is there (whose number is printed), 75 somebody who
 is no job holds the lock of a loner.
 
-  holdfast jobs enqueue Thumbnail 42 large --loner --timeout 10m
+  holdfast jobs enqueue Thumbnail 42 large --loner --lock-timeout 10m
   holdfast jobs enqueue Report '{"of": "sales"}' --key report --in 1h)"},
     {"jobs work", "--exec PROGRAM [OPTION]...", "Do jobs, each by running a program",
      R"(PROGRAM is run without a shell, in a process group of its own: the arguments are one JSON array on its stdin, and

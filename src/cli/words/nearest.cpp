@@ -29,8 +29,11 @@ struct OptionSynonym {
   std::string_view command, option, ours;
 };
 constexpr OptionSynonym option_synonyms[] = {
-    {"run", "-k", "--kill-after"},                       // of timeout
-    {"run", "-c", "-- sh -c"},                           // of flock
+    {"run", "-k", "--kill-after"},  // of timeout
+    {"run", "-c", "-- sh -c"},      // of flock
+    {"jobs enqueue", "--timeout",
+     "--lock-timeout, which ends the lock, or --at-most of jobs work, which ends the job"},
+    {"jobs enqueue", "--at-most", "--at-most of jobs work, which ends the job"},
     {"doctor", "--selftest", "doctor without --quick"},  // it is there unless told not to be
     {"doctor", "--self-test", "doctor without --quick"},
 };

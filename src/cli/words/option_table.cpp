@@ -46,21 +46,24 @@ void looking_options(CLI::App& command, Given& given) {
 }
 
 void enqueue_options(CLI::App& command, Given& given) {
+  command.add_flag("--lock", given.lock,
+                   "one of the same key runs at a time, the others wait; the options of the lock imply it");
   command.add_flag("--loner", given.loner,
                    "not if one of the same key is queued or running; as --unique loner");
   text(command, "--unique", "HOW", given.unique,
        "one of a key: loner (until it is over), until_start or until_success");
-  text(command, "--timeout", "DURATION", given.timeout,
+  text(command, "--lock-timeout", "DURATION", given.lock_timeout,
        "its lock ends after that, even if it still runs (none: it holds it while it runs)");
   text(command, "--window", "DURATION", given.window, "at most one is enqueued per interval");
-  text(command, "--limit", "N", given.limit, "so many of the same key may run at once (1); 0: any number");
+  text(command, "--limit", "N", given.limit,
+       "with a lock: so many of the same key may run at once (1); 0: any number");
   text(command, "--on-conflict", "WHAT", given.on_conflict,
-       "if its lock is held when its turn comes: drop (the default), wait, raise or replace");
+       "if its lock is held when its turn comes: wait (the default), drop, raise or replace");
   text(command, "--at", "TIME", given.at, "not before, as 2026-11-15T02:00:00Z");
   text(command, "--in", "DURATION", given.in, "not before so long from now");
   texts(command, "--queue", "QUEUE", given.queues, "which workers look into (default)");
   text(command, "--priority", "N", given.priority, "the smallest first (0)");
-  text(command, "--attempts", "N", given.attempts, "tried so often if it fails (1)");
+  text(command, "--attempts", "N", given.attempts, "tried so often if it fails (25, in three weeks)");
   text(command, "--key", "KEY", given.key, "of its lock, instead of lock:NAME:ARGUMENTS");
   text(command, "--args", "JSON", given.args, "all arguments as one JSON array, instead of words");
 }
@@ -76,6 +79,8 @@ void work_options(CLI::App& command, Given& given) {
        "told to end, let what runs go on for so long (10s); then it is stopped and handed back");
   text(command, "--kill-after", "DURATION", given.kill_after,
        "between TERM and KILL to what is stopped (10s)");
+  text(command, "--at-most", "DURATION", given.at_most,
+       "stop a job that runs longer (forever); it has failed then");
 }
 
 void asking_options(CLI::App& command, Given& given) {
