@@ -163,7 +163,7 @@ TEST(GuardOfAFile, is_not_had_by_a_link_that_could_be_switched_to_what_has_no_ma
     const auto refused = fence.try_enter(Token{20});
     ASSERT_FALSE(refused) << way;
     EXPECT_EQ(refused.error().code, Errc::refused);
-    EXPECT_THAT(refused.error().detail, HasSubstr("give what it stands for, "));
+    EXPECT_THAT(refused.error().detail, HasSubstr("give the target, "));
     EXPECT_THAT(refused.error().detail, HasSubstr("/v1"));
   }
   EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/.v1.fence"));
