@@ -78,7 +78,8 @@ TEST_F(FenceCommand, refuses_an_older_token_and_does_not_run_the_command) {
   EXPECT_EQ(fence("9007199254740993", "true").code, 0);
   const Ended older = fence("9007199254740992", "touch ran");
   EXPECT_EQ(older.code, 76);
-  EXPECT_EQ(older.err, "holdfast: token 9007199254740992 is too old: doc has seen 9007199254740993\n");
+  EXPECT_EQ(older.err,
+            "holdfast: token 9007199254740992 is too old: doc has already seen token 9007199254740993\n");
   EXPECT_FALSE(exists("ran"));
   EXPECT_EQ(fence("9007199254740993", "true").code, 0);  // the same holder again
   EXPECT_EQ(fence("9223372036854775807", "true").code, 0);

@@ -51,7 +51,7 @@ TEST_P(Guards, say_of_a_late_holder_that_its_lease_is_lost) {
   EXPECT_EQ(late.error().code, Errc::lost);
   EXPECT_EQ(late.error().loss, Loss::stolen);
   EXPECT_THAT(late.error().detail, HasSubstr("token 5 is too old"));
-  EXPECT_THAT(late.error().detail, HasSubstr("has seen 6"));
+  EXPECT_THAT(late.error().detail, HasSubstr("has already seen token 6"));
   EXPECT_THROW((void)fence_.enter(Token{5}), LeaseLost);
 }
 
