@@ -46,7 +46,7 @@ std::string parse(int argc, const char* const* argv, Arguments& arguments) {
       const std::string_view value = argv[i];
       if (word == "--mutant") {
         const auto mutant = mutant_named(value);
-        if (!mutant) return in_quotes(value) + " is no mutant; these are: " + mutants();
+        if (!mutant) return in_quotes(value) + " is not a mutant; write one of " + mutants();
         arguments.mutant = *mutant;
         continue;
       }
@@ -60,7 +60,8 @@ std::string parse(int argc, const char* const* argv, Arguments& arguments) {
     const auto seed = number_in(word);
     if (!seed || one)
       return in_quotes(word) +
-             " is not understood; give a SEED, or --seeds N [--from SEED], --mutant NAME, --trace";
+             ": unknown argument; write SEED [--trace] or --seeds N [--from SEED], and --mutant NAME if you "
+             "like";
     arguments.from = *seed;
     arguments.seeds = 0;
     one = true;

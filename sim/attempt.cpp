@@ -150,17 +150,20 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   lease->unclear_until = unclear_until;
   const core::Belief belief(plan, sent_, reply_.remaining);
   if (belief.deadline() - process_.now() < terms.ttl / 2) {
-    context_.violated("a grant has half its life left",
-                      "wish " + std::to_string(wish_) + " was granted with less");
+    context_.violated("a grant has half of its ttl left",
+                      "request " + std::to_string(wish_) + " was granted with less");
   }
   if (waiter_ && !waiter_->first()) {
-    context_.violated("first come, first served",
-                      "wish " + std::to_string(wish_) + " passed others of its own process");
+    context_.violated("first come, first served", "request " + std::to_string(wish_) +
+                                                      " was granted before earlier ones of its own process");
   }
   if (waiter_) waiter_->granted();
   process_.keeper().keep(lease, belief);
-  context_.note(
-      {.process = process_.id(), .what = "has", .key = wants_.key, .wish = wish_, .token = reply_.token});
+  context_.note({.process = process_.id(),
+                 .what = "is granted",
+                 .key = wants_.key,
+                 .wish = wish_,
+                 .token = reply_.token});
   if (acquiring_.attempts() == 1)
     context_.sometimes(Sometimes::granted_at_the_first_attempt);
   else if (waiter_ && slept_)
@@ -191,7 +194,9 @@ void Attempt::note_failure(const Acquiring::Done& done) {
     case Errc::unprepared:
     case Errc::invalid:
     case Errc::forked:
-      context_.violated("known outcomes", "an acquire ended with one that nothing here can cause");
+      context_.violated("known outcomes", std::string("an acquire ended with ") +
+                                              holdfast::to_string(*done.failed) +
+                                              ", which nothing in the simulator can cause");
       break;
   }
 }

@@ -13,9 +13,9 @@ void Beliefs::believes(RunRequest wish, int key, Timeline::Owner process, True u
   if (excused_.contains(wish) || until <= context_.now()) return;
   for (const Window& other : windows_) {
     if (other.key != key || other.wish == wish || excused_.contains(other.wish)) continue;
-    context_.violated("exclusive windows", "k" + std::to_string(key) + ": wish " + std::to_string(wish) +
-                                               " and wish " + std::to_string(other.wish) +
-                                               " believe in it at once");
+    context_.violated("exclusive windows", "k" + std::to_string(key) + ": request " + std::to_string(wish) +
+                                               " and request " + std::to_string(other.wish) +
+                                               " count it as held at the same time");
   }
 }
 

@@ -30,7 +30,7 @@ void Inspector::nobody_waits_too_long() {
     if (context_.now() - std::max(since, context_.plan.calm_from) <= context_.plan.longest_ttl + turns)
       continue;
     context_.violated("waiters are served once faults stop",
-                      "process " + std::to_string(id) + " waits in vain");
+                      "process " + std::to_string(id) + " is still waiting");
   }
 }
 
@@ -41,8 +41,8 @@ void Inspector::no_ghost(int key) {
   if (owner < 0 || !server_.live(key) || !ledger_.gave_up(owner) || ledger_.granted_to_a_copy(key)) return;
   if (!processes_.contains(ledger_.process_of(owner))) return;
   if (context_.now() - ledger_.over_since(owner) <= tidying) return;
-  context_.violated("no ghost", "k" + std::to_string(key) + " is held by wish " + std::to_string(owner) +
-                                    ", which gave up");
+  context_.violated("no ghost leases", "k" + std::to_string(key) + " is held by request " +
+                                           std::to_string(owner) + ", whose caller gave up");
 }
 
 void Inspector::no_place_left_behind(int key) {
@@ -52,8 +52,9 @@ void Inspector::no_place_left_behind(int key) {
       Gates& gates = process->second->gates();
       if (gates.size(key) > 0 || context_.now() - gates.left(key) <= 500ms) continue;
     }
-    context_.violated("no place is left behind", "k" + std::to_string(key) + ": process " +
-                                                     std::to_string(id) + " has one and nobody waits");
+    context_.violated("no place is left behind",
+                      "k" + std::to_string(key) + ": process " + std::to_string(id) +
+                          " has a place in the queue, but none of its threads waits");
   }
 }
 
@@ -61,13 +62,14 @@ void Inspector::look_at_the_end() {
   if (context_.violation) return;
   for (int key = 0; key < context_.plan.keys; ++key) {
     if (server_.live(key))
-      context_.violated("nothing is left at the end", "k" + std::to_string(key) + " is held");
+      context_.violated("nothing is left at the end", "k" + std::to_string(key) + " is still held");
     if (!server_.waiting(key).empty())
-      context_.violated("nothing is left at the end", "somebody has a place for k" + std::to_string(key));
+      context_.violated("nothing is left at the end",
+                        "the queue of k" + std::to_string(key) + " is not empty");
   }
   for (const auto& [id, process] : processes_) {
     if (!process->done())
-      context_.violated("everybody comes to an end", "process " + std::to_string(id) + " did not");
+      context_.violated("every process ends", "process " + std::to_string(id) + " did not");
   }
 }
 

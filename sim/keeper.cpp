@@ -93,9 +93,9 @@ void Keeper::lose(const std::shared_ptr<Lease>& lease, Loss reason) {
   const bool broken = process_.ledger().was_broken(lease->wish);
   if (broken) context_.sometimes(Sometimes::lost_because_broken);
   if (!broken && process_.now() < lease->deadline) {
-    context_.violated("a belief is backed", "the store says that wish " + std::to_string(lease->wish) +
-                                                " is lost (" + holdfast::to_string(reason) +
-                                                "), and it is believed in");
+    context_.violated("the store backs a held lease",
+                      "the store says that request " + std::to_string(lease->wish) + " lost its lease (" +
+                          holdfast::to_string(reason) + "), but the client counts it as held");
   }
   process_.stops_believing(*lease, Lease::Phase::lost);
   drop(*lease);

@@ -11,7 +11,7 @@ constexpr Millis coming_back(8000);
 constexpr Micros grain(1000);  // what a Reply's `remaining` is rounded down by
 
 std::string named(int key, RunRequest wish) {
-  return "k" + std::to_string(key) + ", wish " + std::to_string(wish);
+  return "k" + std::to_string(key) + ", request " + std::to_string(wish);
 }
 
 }  // namespace
@@ -59,7 +59,8 @@ void Ledger::acquired(const Message& m, Row& row, Timeline::Owner process, const
     context_.sometimes(Sometimes::same_token_when_the_answer_was_lost);
     if (wishes_[index(m.wish)].closed) {
       context_.violated(
-          "no ghost", "an acquire took effect after its void time and its release: " + named(m.key, m.wish));
+          "no ghost leases",
+          named(m.key, m.wish) + ": an acquire took effect after its void time and its release");
     }
   } else {
     granted_anew(m, row, process, reply, now);
@@ -72,19 +73,20 @@ void Ledger::granted_anew(const Message& m, Row& row, Timeline::Owner process, c
   const std::string who = named(m.key, m.wish);
   const bool dead_skipped = drop_expired(row, now);
   if (reply.token <= row.last) {
-    context_.violated("tokens rise", who + " was granted with " + std::to_string(to_number(reply.token)) +
-                                         " after " + std::to_string(to_number(row.last)));
+    context_.violated("tokens rise", who + " was granted with token " +
+                                         std::to_string(to_number(reply.token)) + " after token " +
+                                         std::to_string(to_number(row.last)));
   }
   if (to_number(reply.token) == to_number(row.last) + 1)
     context_.sometimes(Sometimes::token_rose_although_the_clock_fell);
   if (row.owner != nobody && now < row.until) {
     context_.violated("one holder at a time",
-                      who + " was granted what wish " + std::to_string(row.owner) + " holds");
+                      who + " was granted the key while request " + std::to_string(row.owner) + " holds it");
   }
   if (!row.queue.empty() && row.queue.front().process != process) {
-    context_.violated(
-        "first come, first served",
-        who + " was granted while process " + std::to_string(row.queue.front().process) + " waits in front");
+    context_.violated("first come, first served", who + " was granted while process " +
+                                                      std::to_string(row.queue.front().process) +
+                                                      " is first in the queue");
   }
   if (dead_skipped) context_.sometimes(Sometimes::place_of_the_dead_skipped);
   if (row.owner != nobody && row.owner != m.wish) context_.sometimes(Sometimes::taken_over_after_expiry);
@@ -93,7 +95,8 @@ void Ledger::granted_anew(const Message& m, Row& row, Timeline::Owner process, c
     if (!m.copy) must_be_given_back(m.wish);  // nobody can know of a copy; it lives until its ttl
   }
   if (wishes_[index(m.wish)].closed) {
-    context_.violated("no ghost", who + " was granted after its acquires were void and its release had come");
+    context_.violated("no ghost leases",
+                      who + " was granted after its acquires were void and its release had arrived");
   }
   leave(row, process);  // a grant that is only repeated leaves the place to others of that process
   row.by_copy = m.copy;
@@ -108,15 +111,16 @@ void Ledger::must_be_given_back(RunRequest wish) {
   context_.timeline.at(granted + coming_back, Timeline::world, [this, wish, granted, process] {
     const bool awake = context_.timeline.running(process) && context_.timeline.went_on(process) < granted;
     if (!awake || wishes_[index(wish)].release_sent >= granted) return;
-    context_.violated("no ghost", "wish " + std::to_string(wish) +
-                                      " was granted after its caller had gone, and nobody gave it back");
+    context_.violated("no ghost leases",
+                      "request " + std::to_string(wish) +
+                          " was granted after its caller had given up, and nobody released it");
   });
 }
 
 void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Micros now) {
   const bool free = row.owner == nobody || row.until + grain <= now;
   if (free && (row.queue.empty() || row.queue.front().process == process)) {
-    context_.violated("a free key is granted", named(m.key, m.wish) + " was turned away from it");
+    context_.violated("a free key is granted", named(m.key, m.wish) + " was told that it is busy");
   }
   if (m.place == Millis::zero()) return;
   const auto mine =
@@ -132,7 +136,8 @@ void Ledger::turned_away(const Message& m, Row& row, Timeline::Owner process, Mi
 void Ledger::renewed(const Message& m, Row& row, const Reply& reply, Micros now) {
   if (reply.verdict != Verdict::granted) return;
   if (row.owner != m.wish || row.token != m.token) {
-    context_.violated("only the holder", "a renewal of " + named(m.key, m.wish) + " renewed another's grant");
+    context_.violated("only the holder renews and releases",
+                      "a renewal of " + named(m.key, m.wish) + " renewed another's grant");
   }
   row.until = now + reply.remaining;
 }
@@ -144,8 +149,9 @@ void Ledger::released(const Message& m, Row& row, Timeline::Owner process, const
   if (wish.over && now > wish.void_at) wish.closed = true;
   if (reply.verdict != Verdict::released) return;
   if (row.owner != m.wish || (m.token != no_token && m.token != row.token)) {
-    context_.violated("only the holder",
-                      "a release of " + named(m.key, m.wish) + " freed wish " + std::to_string(row.owner));
+    context_.violated(
+        "only the holder renews and releases",
+        "a release of " + named(m.key, m.wish) + " freed the lease of request " + std::to_string(row.owner));
   }
   if (m.token == no_token) context_.sometimes(Sometimes::tidying_gave_back_a_grant);
   row.owner = nobody;

@@ -24,7 +24,8 @@ void Line::give_up(std::uint64_t id) {
   Call* const late = *call;
   queue_.erase(call);
   context_.sometimes(Sometimes::unsent_behind_a_hung_call);
-  late->result = Error{Errc::unavailable, "the store was busy with other calls until the time was over"};
+  late->result = Error{Errc::unavailable,
+                       "timed out before the request could be sent: the store was busy with other calls"};
   late->parking.let_go();
 }
 

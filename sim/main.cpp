@@ -42,7 +42,7 @@ void print_failure(std::uint64_t seed, const Outcome& outcome) {
               static_cast<unsigned long long>(seed), outcome.violation->property,
               outcome.violation->detail.c_str());
   for (const Event& event : outcome.last) std::printf("%s\n", to_string(event).c_str());
-  std::printf("again, with all events: holdfast_sim %llu --trace\n", static_cast<unsigned long long>(seed));
+  std::printf("to see all events, run: holdfast_sim %llu --trace\n", static_cast<unsigned long long>(seed));
 }
 
 int run_one(const Arguments& arguments) {
@@ -70,7 +70,7 @@ int run_many(const Arguments& arguments) {
     const Outcome outcome = run(seed, {.mutant = arguments.mutant});
     totals.add(outcome);
     if (!outcome.violation) continue;
-    std::printf("the %llu. seed failed\n", static_cast<unsigned long long>(totals.seeds));
+    std::printf("seed number %llu failed\n", static_cast<unsigned long long>(totals.seeds));
     print_failure(seed, outcome);
     return 1;
   }

@@ -23,7 +23,7 @@ DriftingClock clock_of(RunContext& context) {
 }
 
 std::string named(const Lease& lease) {
-  return "k" + std::to_string(lease.key) + ", wish " + std::to_string(lease.wish);
+  return "k" + std::to_string(lease.key) + ", request " + std::to_string(lease.wish);
 }
 
 Message release_of(const Lease& lease) {
@@ -131,7 +131,7 @@ Task<> Process::release(std::shared_ptr<Lease> lease) {
     case Released::broken: break;  // an operator's work, or our own doubled message's
     case Released::never_held:
       if (context().plan.of(Fault::purge) == 0)
-        context().violated("known outcomes", "a release of " + named(*lease) + " found no trace of it");
+        context().violated("known outcomes", "a release of " + named(*lease) + " found no record of it");
       context().sometimes(Sometimes::release_found_it_purged);
       break;
   }
@@ -160,11 +160,13 @@ void Process::pending_release(const Message& release, Instant at, Millis ttl) {
 bool Process::held(const Lease& lease) {
   const bool held = lease.phase == Lease::Phase::held && now() < lease.deadline;
   if (held && !ledger().was_broken(lease.wish) && !world_.server.backs(lease.key, lease.owner, lease.token)) {
-    context().violated("a belief is backed", named(lease) + " is believed in, and the store has it no more");
+    context().violated("the store backs a held lease",
+                       named(lease) + " counts as held, but the store has no such lease any more");
   }
   const bool untold = lease.phase == Lease::Phase::held && now() >= lease.deadline;
   if (untold && context().now() > std::max(clock_.when(lease.deadline), context().timeline.went_on(id_))) {
-    context().violated("loss is told by the deadline", named(lease) + " is past it, and nobody said so");
+    context().violated("loss is reported by the deadline",
+                       named(lease) + " is past its deadline, and no loss was reported");
   }
   return held;
 }
@@ -173,28 +175,28 @@ void Process::told_lost(const Lease& lease) {
   const True due = clock_.when(lease.deadline);
   const True woke = context().timeline.went_on(id_);
   if (context().now() > std::max(due, woke))
-    context().violated("loss is told by the deadline", named(lease) + " was told late");
+    context().violated("loss is reported by the deadline", named(lease) + " was reported late");
   if (context().now() < due)
-    context().violated("a passing failure is no loss", named(lease) + " was lost before its deadline");
+    context().violated("a temporary failure is not a loss", named(lease) + " was lost before its deadline");
   const bool on_time = context().now() == due;
   const bool tried = clock_.at(woke) > lease.tried || now() - lease.tried <= lease.ttl / 10 + one_hung_round;
   if (lease.kept && lease.ttl > 2 * one_hung_round && !tried) {
     context().violated("a renewal is repeated until the deadline",
-                       named(lease) + " was lost, and nobody had tried for long");
+                       named(lease) + " was lost, and no renewal had been tried shortly before");
   }
   context().sometimes(on_time ? Sometimes::lost_at_the_deadline : Sometimes::lost_while_paused);
   if (on_time && !ledger().was_broken(lease.wish) &&
       !world_.server.backs(lease.key, lease.owner, lease.token)) {
-    context().violated("a belief is backed",
-                       named(lease) + " was believed in to the end, and the store gave it up before");
+    context().violated("the store backs a held lease",
+                       named(lease) + " counted as held until its deadline, but the store ended it earlier");
   }
 }
 
 void Process::check_leaving(const Message& release, int others) {
   if (release.place == Millis::zero() || others == 0) return;
   context().violated("a place is kept while somebody wants it",
-                     "the place of process " + std::to_string(id_) + " for k" + std::to_string(release.key) +
-                         " was given up while others of it wait");
+                     "process " + std::to_string(id_) + " gave up its place for k" +
+                         std::to_string(release.key) + " while other threads of it wait");
 }
 
 void Process::believes(Lease& lease, Instant deadline) {

@@ -19,7 +19,7 @@ std::string to_string(const Event& e) {
     add("process %zu%s", e.process, e.process < 10 ? " " : "");
   add(" %s", e.what);
   if (e.key >= 0) add(" k%d", e.key);
-  if (e.wish >= 0) add(" wish %d", e.wish);
+  if (e.wish >= 0) add(" request %d", e.wish);
   if (e.token != no_token) add(" token %llu", static_cast<unsigned long long>(to_number(e.token)));
   if (*e.more != '\0') add(" %s", e.more);
   text.resize(std::min(static_cast<std::size_t>(n), text.size() - 1));

@@ -91,7 +91,7 @@ class World {
 
   void go_on(Timeline::Owner process) {
     if (!context_.timeline.paused(process)) return;
-    context_.note({.process = process, .what = "goes on"});
+    context_.note({.process = process, .what = "resumes"});
     context_.timeline.go_on(process);
   }
 

@@ -172,9 +172,10 @@ auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
   if (lease.held()) (void)lease.try_release();
   const Lost lost = lease.lost();
   if (lost.reason == Loss::none) return Out(std::move(ran));
-  return Out(Error{.code = Errc::lost,
-                   .detail = "the lease was lost before the work ended: " + lost.detail,
-                   .loss = lost.reason});
+  return Out(
+      Error{.code = Errc::lost,
+            .detail = "the lease on " + std::string(key) + " was lost before the work ended: " + lost.detail,
+            .loss = lost.reason});
 }
 
 template <class F>

@@ -43,8 +43,8 @@ struct all_scalar<std::tuple<A...>> : std::conjunction<json::is_scalar<A>...> {}
 template <class Tuple>
 Tuple decoded(const Args& args) {
   if (args.size() != std::tuple_size_v<Tuple>)
-    throw_failure({Errc::invalid, "there are " + std::to_string(args.size()) +
-                                      " arguments, and perform() takes " +
+    throw_failure({Errc::invalid, "the job has " + std::to_string(args.size()) +
+                                      " arguments, but perform() takes " +
                                       std::to_string(std::tuple_size_v<Tuple>)});
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return Tuple(args.get<std::tuple_element_t<I, Tuple>>(I)...);
@@ -68,7 +68,7 @@ template <class J, class... A>
 Args args_of(A&&... given) {
   using Tuple = Arguments<J>;
   static_assert(sizeof...(A) == std::tuple_size_v<Tuple>,
-                "a job is given as many arguments as its perform() takes");
+                "give a job as many arguments as its perform() takes");
   return std::apply([](const auto&... values) { return Args::of(values...); },
                     Tuple(std::forward<A>(given)...));
 }
@@ -119,7 +119,7 @@ JobOptions options_of() {
   static_assert(
       !declares_lock<J> || requires { &J::identifier; } || requires { &J::lock_key; } ||
           all_scalar<Arguments<J>>::value,
-      "perform() takes something that makes no key by itself: give the job a static "
+      "an argument of perform() cannot become part of a key: give the job a static "
       "std::optional<std::string> identifier(args...), or lock_key(args...)");
   return options;
 }

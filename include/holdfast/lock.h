@@ -67,7 +67,7 @@ class Lock {
   }
   void check_unlocked() const {
     if (held())
-      throw_failure({Errc::invalid, "this lock on " + key_ + " is locked already: unlock it first"});
+      throw_failure({Errc::invalid, "this lock on " + key_ + " is locked already; unlock it first"});
   }
   bool attempt(Millis wait) {
     check_unlocked();

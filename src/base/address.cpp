@@ -11,14 +11,14 @@ namespace holdfast {
 namespace {
 
 Error invalid(const std::string& what) {
-  return {Errc::invalid, "the address of the server " + what +
+  return {Errc::invalid, "invalid server address: " + what +
                              "; write //user:password@host:port/name, with %40 for @, %3A for :, %2F for / "
                              "and %3F for ? inside user and password"};
 }
 
 Status decode(std::string_view text, std::string& into) {
   auto decoded = percent_decoded(text);
-  if (!decoded) return invalid("has a % that is not followed by two hex digits");
+  if (!decoded) return invalid("a % in it is not followed by two hex digits");
   into = *std::move(decoded);
   return Status{};
 }
@@ -35,8 +35,8 @@ Status parse_user(std::string_view text, Address& address) {
 Status parse_port(std::string_view text, Address& address) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), address.port);
   if (error != std::errc{} || end != text.data() + text.size() || address.port == 0)
-    return invalid("has a port" + (address.clear ? " \"" + printable(text) + "\"" : "") +
-                   " that is no number from 1 to 65535");
+    return invalid("the port" + (address.clear ? " \"" + printable(text) + "\"" : "") +
+                   " is not a number from 1 to 65535");
   return Status{};
 }
 
@@ -52,16 +52,18 @@ Status parse_host(std::string_view text, Address& address) {
   std::size_t end = text.find(':');
   if (text.starts_with('[')) {
     const std::size_t bracket = text.find(']');
-    if (bracket == std::string_view::npos) return invalid("has a [ without its ]");
+    if (bracket == std::string_view::npos) return invalid("it has a [ without a ]");
     address.host = text.substr(1, bracket - 1);
-    if (address.host.find(':') == std::string::npos) return invalid("has no IPv6 address between [ and ]");
+    if (address.host.find(':') == std::string::npos)
+      return invalid("there is no IPv6 address between [ and ]");
     end = bracket + 1;
-    if (end < text.size() && text[end] != ':') return invalid("goes on behind ] without a :");
+    if (end < text.size() && text[end] != ':') return invalid("only :PORT may follow the ]");
   } else {
     if (Status s = decode(text.substr(0, end), address.host); !s) return s;
   }
   const auto odd = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
-  if (std::any_of(address.host.begin(), address.host.end(), odd)) return invalid("has a blank in its host");
+  if (std::any_of(address.host.begin(), address.host.end(), odd))
+    return invalid("the host contains a space or a control character");
   address.clear = address.clear && is_host(address);
   return end >= text.size() ? Status{} : parse_port(text.substr(end + 1), address);
 }
@@ -69,12 +71,12 @@ Status parse_host(std::string_view text, Address& address) {
 }  // namespace
 
 Result<Address> parse_address(std::string_view rest, bool at_end) {
-  if (!rest.starts_with("//")) return invalid("does not begin with //");
+  if (!rest.starts_with("//")) return invalid("it does not start with //");
   rest.remove_prefix(2);
   const std::size_t slash = std::min(rest.find('/'), rest.size());
   std::string_view authority = rest.substr(0, slash);
   const std::string_view path = slash < rest.size() ? rest.substr(slash + 1) : std::string_view{};
-  if (path.find('@') != std::string_view::npos) return invalid("has an @ behind its first /");
+  if (path.find('@') != std::string_view::npos) return invalid("it has an @ after the first /");
 
   Address address;
   address.clear = at_end;

@@ -26,17 +26,18 @@ Status Driver::load() {
   void* const handle = ::dlopen(library_, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* const words = ::dlerror();
-    const std::string why = printable(words == nullptr ? "no reason is given" : words);
+    const std::string why = printable(words == nullptr ? "dlopen() gave no reason" : words);
     if (passes(why)) return Error{Errc::unavailable, std::string("cannot load ") + library_ + ": " + why};
-    return Error{Errc::refused, std::string("this store needs ") + library_ + ", which cannot be loaded (" +
-                                    why + "): install Debian's " + package_};
+    return Error{Errc::refused, std::string("cannot load ") + library_ + ", which this store needs: " + why +
+                                    "; install Debian's package " + package_};
   }
   for (const DriverFunction& function : functions_) {
     void* const address = ::dlsym(handle, function.name);
     if (address == nullptr && function.optional) continue;
     if (address == nullptr)
-      return Error{Errc::refused, std::string("this store needs a newer ") + library_ + ": it has no " +
-                                      function.name + "; install Debian's " + package_};
+      return Error{Errc::refused, std::string(library_) + " is too old for this store: it has no function " +
+                                      function.name + "; install a newer version of Debian's package " +
+                                      package_};
     std::memcpy(function.pointer, &address, sizeof address);
   }
   loaded_ = true;

@@ -100,11 +100,13 @@ bool keeps_second_name(int fd) {
 Status check_sidecar(int fd, const std::string& path, const Fenced& fenced) {
   Stat found{};
   if (::fstat(fd, &found) != 0) return refused(path, errno);
-  if (!S_ISREG(found.st_mode)) return refused(path, "it is no regular file; take it away");
-  if (keeps_second_name(fd)) return refused(path, "it has another name besides (a hard link); take it away");
+  if (!S_ISREG(found.st_mode)) return refused(path, "it is not a regular file; remove it");
+  if (keeps_second_name(fd)) return refused(path, "it has a second name (a hard link); remove it");
   const bool trusted = found.st_uid == ::geteuid() || found.st_uid == 0 ||
                        found.st_uid == fenced.stat.st_uid || fenced.may_be_marked_by_others(found);
-  if (!trusted) return refused(path, "it belongs to somebody who has no business there; take it away");
+  if (!trusted)
+    return refused(path, "it belongs to a user who may not write the fenced file (uid " +
+                             std::to_string(found.st_uid) + "); remove it");
   return Status{};
 }
 
@@ -130,7 +132,7 @@ constexpr int to_open = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 Result<Fd> open_sidecar(const std::string& path) {
   Fd fd(::open(path.c_str(), to_open));
   if (fd || errno == ENOENT) return fd;
-  if (errno == ELOOP) return refused(path, "it is a symbolic link; take it away");
+  if (errno == ELOOP) return refused(path, "it is a symbolic link; remove it");
   return refused(path, errno);
 }
 
@@ -151,15 +153,15 @@ Result<Token> read_mark(int fd, const std::string& path) {
   const ssize_t got = ::pread(fd, text, sizeof text, 0);
   if (got < 0) return refused(path, errno);
   if (got == 0)
-    return refused(
-        path,
-        "it is an empty file and no mark of ours; delete it if nobody needs it and no older holder "
-        "can be left");
+    return refused(path,
+                   "it is empty, so Holdfast did not write it; delete it if no other program needs it and no "
+                   "older holder "
+                   "can still be at work");
   const auto token = token_in({text, static_cast<std::size_t>(got)});
   if (token) return *token;
-  return refused(
-      path,
-      "what stands there is no mark of ours, or is damaged; delete it when no older holder can be left");
+  return refused(path,
+                 "its content is not a mark of Holdfast, or is damaged; delete it when no older holder can "
+                 "still be at work");
 }
 
 // `end` is when the wait is over.
@@ -176,9 +178,9 @@ Status lock(int fd, const std::string& path, const std::string& file, Millis wai
   if (error == 0) return Status{};
   if (error != EAGAIN) return refused(path, error);
   const auto inside = read_mark(fd, path);
-  return Error{wait > Millis::zero() ? Errc::timeout : Errc::busy,
-               printable(file) + " is being worked on" +
-                   (inside ? " under token " + std::to_string(to_number(*inside)) : "")};
+  return Error{
+      wait > Millis::zero() ? Errc::timeout : Errc::busy,
+      printable(file) + " is in use" + (inside ? " under token " + std::to_string(to_number(*inside)) : "")};
 }
 
 Status sync_folder(int fd, const std::string& path) {
@@ -247,10 +249,10 @@ bool is_still_there(int fd, const std::string& path) {
 Status check_claim(Token token, Token seen, const std::string& what) {
   if (token == no_token || to_number(token) > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
     return Error{Errc::invalid,
-                 std::to_string(to_number(token)) + " is no token: give the one that came with the lease"};
+                 std::to_string(to_number(token)) + " is not a token; give the token of the lease"};
   if (token >= seen) return Status{};
   Error error{Errc::lost, "token " + std::to_string(to_number(token)) + " is too old: " + what +
-                              " has seen " + std::to_string(to_number(seen))};
+                              " has already seen token " + std::to_string(to_number(seen))};
   error.loss = Loss::stolen;
   return error;
 }
@@ -258,7 +260,8 @@ Status check_claim(Token token, Token seen, const std::string& what) {
 Result<std::string> fence_path(const std::string& file) {
   namespace fs = std::filesystem;
   if (file.empty() || file.find('\0') != std::string::npos)
-    return Error{Errc::invalid, "\"" + printable(file) + "\" is no path: give that of what is fenced"};
+    return Error{Errc::invalid,
+                 "\"" + printable(file) + "\" is not a path; give the path of the file to fence"};
   std::error_code error;
   fs::path path(file);
   const auto adds_nothing = [](const fs::path& name) { return name.empty() || name == "."; };
@@ -267,19 +270,21 @@ Result<std::string> fence_path(const std::string& file) {
   // Its mark would be that of what it stands for today: once it is switched, an old token would be let in.
   if (fs::is_symlink(fs::symlink_status(path, error))) {
     const fs::path target = fs::canonical(path, error);
-    return Error{Errc::refused, printable(file) + " is a symbolic link" +
-                                    (error ? " to nothing: give the name that it stands for"
-                                           : ", which can be switched: give what it stands for, " +
-                                                 printable(target.string()))};
+    return Error{Errc::refused,
+                 "cannot fence " + printable(file) + ": it is a symbolic link" +
+                     (error ? " whose target does not exist; give the path of the target"
+                            : ", and its target can change; give the target, " + printable(target.string()))};
   }
   const bool is_name = !path.filename().empty() && path.filename() != "." && path.filename() != "..";
   const fs::path folder = is_name ? path.parent_path() : path;
   fs::path real = fs::canonical(folder.empty() ? "." : folder, error);
   if (error)
-    return Error{Errc::refused, "the folder of " + printable(file) + " cannot be used: " + error.message()};
+    return Error{Errc::refused,
+                 "cannot fence " + printable(file) + ": its folder cannot be used: " + error.message()};
   if (is_name) real /= path.filename();
   if (!real.has_filename())
-    return Error{Errc::invalid, printable(file) + " has no folder that a mark could lie in"};
+    return Error{Errc::invalid, "cannot fence " + printable(file) +
+                                    ": it has no parent folder for the mark; give another path"};
   return (real.parent_path() / ("." + real.filename().string() + ".fence")).string();
 }
 

@@ -25,7 +25,7 @@ int json_depth(std::string_view text) noexcept {
 Status check_json_depth(std::string_view text, const std::string& what) {
   if (json_depth(text) <= deepest_json) return Status{};
   return Error{Errc::invalid, what + " is nested deeper than " + std::to_string(deepest_json) +
-                                  " levels; pass its inner part as a text"};
+                                  " levels; pass the inner part as a string"};
 }
 
 }  // namespace holdfast

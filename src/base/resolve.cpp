@@ -36,7 +36,7 @@ Found look_up(const std::string& host, const std::string& port, int flags) {
 }
 
 [[noreturn]] void unknown(const std::string& host, const std::string& why) {
-  throw_failure({Errc::unavailable, "the host \"" + printable(host) + "\" is not found: " + why});
+  throw_failure({Errc::unavailable, "cannot resolve the host \"" + printable(host) + "\": " + why});
 }
 
 }  // namespace
@@ -56,8 +56,7 @@ std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port, Insta
   Worker asking([host, service, p = std::make_shared<std::promise<Found>>(std::move(promise))] {
     p->set_value(look_up(host, service, AI_ADDRCONFIG));
   });
-  if (answer.wait_for(until - BootClock::now()) != std::future_status::ready)
-    unknown(host, "no answer in the time that this call had");
+  if (answer.wait_for(until - BootClock::now()) != std::future_status::ready) unknown(host, "timed out");
   asking.finish(Millis(100));
   Found found = answer.get();
   if (found.error != 0) unknown(host, gai_strerror(found.error));

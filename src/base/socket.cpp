@@ -60,9 +60,9 @@ Fd connect_unix(const std::string& path, Instant until) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
-    throw_failure({Errc::invalid, "the path of the socket, " + printable(path) +
-                                      ", is too long: the system takes " +
-                                      std::to_string(sizeof address.sun_path - 1) + " bytes"});
+    throw_failure({Errc::invalid, "the socket path " + printable(path) + " is too long: the system allows " +
+                                      std::to_string(sizeof address.sun_path - 1) +
+                                      " bytes; use a shorter path"});
   std::memcpy(address.sun_path, path.data(), path.size());
   Fd fd = open_socket(AF_UNIX);
   const int error =

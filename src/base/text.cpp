@@ -97,4 +97,16 @@ std::string printable(std::string_view text) {
   return out;
 }
 
+std::string store_command(std::string_view store, std::string_view command) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+_.,:/@%=";
+  std::string word(store);
+  if (store.find_first_not_of(plain) != std::string_view::npos) {
+    for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4)
+      word.replace(at, 1, "'\\''");
+    word = "'" + word + "'";
+  }
+  return "holdfast --store " + word + " " + std::string(command);
+}
+
 }  // namespace holdfast

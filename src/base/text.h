@@ -13,4 +13,7 @@ bool is_utf8(std::string_view text) noexcept;
 // \xNN, and so do the characters that reorder text and those that cannot be seen.  The rest stays as it is.
 std::string printable(std::string_view text);
 
+// "holdfast --store URL init", to be copied into a shell.
+std::string store_command(std::string_view store, std::string_view command);
+
 }  // namespace holdfast

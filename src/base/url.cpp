@@ -44,8 +44,9 @@ std::size_t start_of_user(std::string_view url) {
 }
 
 Error bad_percent(std::string_view text) {
-  return {Errc::invalid, "\"" + printable(text) +
-                             "\" has a % that is not followed by two hex digits, or %00; write %25 for %"};
+  return {Errc::invalid,
+          "\"" + printable(text) +
+              "\": a % must be followed by two hex digits, and %00 is not allowed; write %25 for a % sign"};
 }
 
 // Where the password of //user:password@ stands in `url`; empty if there is none.
@@ -101,7 +102,7 @@ Result<std::string> percent_decoded(std::string_view text) {
 Result<Url> parse_url(std::string_view text) {
   if (text.find('\0') != std::string_view::npos)
     return Error{Errc::invalid,
-                 "\"" + printable(redacted(text)) + "\" holds a NUL byte, and no address does"};
+                 "\"" + printable(redacted(text)) + "\" contains a NUL byte, which no URL may; remove it"};
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon))) {
     return Error{Errc::invalid,
@@ -119,8 +120,8 @@ Result<Url> parse_url(std::string_view text) {
     query.remove_prefix(std::min(end + 1, query.size()));
     const std::size_t equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return Error{Errc::invalid,
-                   "\"" + printable(redacted(text)) + "\": a parameter behind ? is written NAME=VALUE"};
+      return Error{Errc::invalid, "\"" + printable(redacted(text)) +
+                                      "\": a parameter after ? is not of the form NAME=VALUE"};
     }
     auto name = percent_decoded(pair.substr(0, equals));
     auto value = percent_decoded(pair.substr(equals + 1));

@@ -9,7 +9,7 @@ namespace holdfast {
 NoThread::NoThread(std::error_code why)
     : system_error(why),
       text_("cannot start a thread: " + why.message() +
-            "; raise the limit of processes (ulimit -u) or of memory (ulimit -v)") {}
+            "; raise the limit on processes (ulimit -u) or on memory (ulimit -v)") {}
 
 Worker::Worker(std::function<void()> work) {
   const auto end = std::make_shared<std::promise<void>>();

@@ -30,7 +30,7 @@ Instant in_one_admin_call() { return clamped_add(BootClock::now(), one_admin_cal
 Status check_why(const Break& why) {
   if (Status s = core::check_owner(why.by); !s) return s;
   if (why.reason.empty())
-    return Error{Errc::invalid, "breaking a lease takes a reason; it is told to whoever held it"};
+    return Error{Errc::invalid, "breaking a lease requires a reason, which its holder will see; give one"};
   return core::check_words(why.reason, "the reason");
 }
 
@@ -41,7 +41,7 @@ struct Admin::State {
 
   Status check_not_forked() const {
     if (!forked && !page.in_child()) return Status{};
-    return Error{Errc::forked, "this process is a child of the one that made this: make another one here"};
+    return Error{Errc::forked, "this Admin was made by the parent process; make another one after fork()"};
   }
   // The same for a call that has a value.
   template <class Call>
@@ -105,7 +105,8 @@ Result<Inspection> Admin::try_inspect(std::string_view key) {
 Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Break why) {
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   if (Status s = check_why(why); !s) return std::move(s).error();
-  if (token == no_token) return Error{Errc::invalid, "0 is no token: give that of the lease to break"};
+  if (token == no_token)
+    return Error{Errc::invalid, "0 is not a token; give the token of the lease to break"};
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   const auto before = state_->look(key);
   if (!before) return before.error();
@@ -119,7 +120,7 @@ Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Br
   std::string now = "nobody holds it";
   if (before->remaining > 0ms && before->token == no_token)
     now = "it is held by " + printable(before->owner) +
-          ", another program's, which gives no token; release it by that name";
+          ", which another program has written without a token; release it by that owner";
   else if (reply.remaining > 0ms)
     now = "it is held by " + printable(reply.owner) + " with token " + std::to_string(to_number(reply.token));
   return Error{.code = Errc::lost,
@@ -132,7 +133,7 @@ Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Br
 
 Status Admin::try_wait_until_free(std::string_view key, WaitOptions options) {
   if (Status s = core::check_key(key); !s) return s;
-  if (options.wait < 0ms) return Error{Errc::invalid, "a wait cannot be negative"};
+  if (options.wait < 0ms) return Error{Errc::invalid, "the wait is negative; give 0 or more"};
   if (Status s = state_->check_not_forked(); !s) return s;
 
   const Instant give_up = clamped_add(BootClock::now(), options.wait);
@@ -143,7 +144,7 @@ Status Admin::try_wait_until_free(std::string_view key, WaitOptions options) {
   Instant answered = Instant::min();
   for (int times = 0;; ++times) {
     if (options.stop.stop_requested())
-      return Error{Errc::stopped, "the wait for " + printable(key) + " was stopped"};
+      return Error{Errc::stopped, "asked to stop while waiting for " + printable(key)};
     // No call outlives the wait, but each has time enough for an answer.
     const Instant enough = clamped_add(BootClock::now(), options.wait == 0ms ? one_admin_call : one_look);
     auto found = state_->look(key, std::min(in_one_admin_call(), std::max(give_up, enough)));
@@ -170,7 +171,7 @@ Status Admin::try_wait_until_free(std::string_view key, WaitOptions options) {
 
 Result<Purged> Admin::try_purge(const Purge& what) {
   if (what.free_for < 0ms || what.log_older_than < 0ms)
-    return Error{Errc::invalid, "an age to purge by cannot be negative"};
+    return Error{Errc::invalid, "the age to purge by is negative; give 0 or more"};
   return state_->unless_forked(
       [&] { return state_->store->admin()->purge(what, clamped_add(BootClock::now(), one_purge)); });
 }

@@ -136,7 +136,7 @@ void Attempt::send(const core::Acquiring::Send& step) {
 void Attempt::tell_trouble(const Error& error) {
   if (terms_.wait == 0ms || !client_.options().log || !error.retryable()) return;
   if (std::exchange(told_, error.detail) != error.detail)
-    log_line(client_.options(), "cannot ask for " + printable(key_) + " just now: " + error.detail);
+    log_line(client_.options(), "cannot acquire " + printable(key_) + " just now: " + error.detail);
 }
 
 // Whether our name holds the key: a renewal finds out without touching the queue.
@@ -176,9 +176,10 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
     case Errc::exhausted: return busy(*done.failed, acquiring_.last());
     case Errc::stopped: return {Errc::stopped, "asked to stop while waiting for " + printable(key_)};
     case Errc::too_late:
-      return {Errc::too_late, "the lease" + on_key + " was granted too late to be worth having; " +
-                                  (terms_.owner ? "it runs out, since others may hold it by the same name"
-                                                : "it was given back")};
+      return {Errc::too_late,
+              "the lease" + on_key + " was granted too late: less than half of its ttl was left; " +
+                  (terms_.owner ? "it is left to expire, as others may hold it by the same owner name"
+                                : "it was given back")};
     case Errc::in_doubt:
       return {Errc::in_doubt,
               "it is not known whether the lease" + on_key + " was granted: " + failure_->detail};
@@ -189,7 +190,7 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
     case Errc::lost:
     case Errc::forked: break;
   }
-  return failure_.value_or(Error{*done.failed, "no lease" + on_key});
+  return failure_.value_or(Error{*done.failed, "cannot get a lease" + on_key});
 }
 
 // Gives back what may have been granted, and leaves the queue if nobody else of us waits.  The keeper tells
@@ -209,7 +210,7 @@ Error Attempt::busy(Errc code, const Reply& reply) const {
     text = "gave up after " + std::to_string(acquiring_.attempts()) + " attempts: ";
   const std::string still = text.empty() ? " is " : " is still ";
   text += printable(key_) + still +
-          (reply.owner.empty() ? "waited for by others" : "held by " + printable(reply.owner));
+          (reply.owner.empty() ? "reserved for earlier waiters" : "held by " + printable(reply.owner));
   return {.code = code, .detail = std::move(text), .owner = reply.owner, .remaining = reply.remaining};
 }
 

@@ -47,12 +47,12 @@ Result<Client> Client::try_make(std::shared_ptr<Store> store, ClientOptions opti
   if (options.margin && *options.margin < 0ms)
     return Error{Errc::invalid, "the margin is negative; give 0 or more"};
   if (options.connect_wait <= 0ms)
-    return Error{Errc::invalid, "connect_wait is not above 0; give the time that opening may take"};
+    return Error{Errc::invalid, "connect_wait is not above 0; give the longest time that opening may take"};
   if (options.place < 30ms || options.place > 24h)
-    return Error{Errc::invalid, "a place in the queue must last from 30ms to 1d"};
+    return Error{Errc::invalid, "place, the time that a place in the queue lasts, must be from 30ms to 1d"};
   if (options.purge_every <= 0ms)
     return Error{Errc::invalid, "purge_every is not above 0; give a time, or `never`"};
-  if (options.batch_limit == 0) return Error{Errc::invalid, "the batch limit is 0; give 1 or more"};
+  if (options.batch_limit == 0) return Error{Errc::invalid, "batch_limit is 0; give 1 or more"};
   try {
     auto state = std::make_shared<ClientState>(std::move(store), std::move(options));
     const bool lazy = state->options().connect == Connect::lazy;
@@ -81,7 +81,7 @@ Result<Lease> Client::acquire_to_lead(std::string_view key, AcquireOptions optio
       if (lease || !lease.error().retryable()) return lease;
       if (!stop.stop_requested()) wakeup.wait(clamped_add(BootClock::now(), candidate_pause));
       if (stop.stop_requested())
-        return Error{Errc::stopped, "stopped while waiting to lead " + printable(key)};
+        return Error{Errc::stopped, "asked to stop while waiting to lead " + printable(key)};
     }
   } catch (const std::system_error& e) {  // no descriptor to be had
     return Error{Errc::unavailable, "cannot lead " + printable(key) + ": " + e.what()};

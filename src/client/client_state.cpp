@@ -70,7 +70,8 @@ Result<Traits> ClientState::examine(Instant until) {
 
 Status ClientState::check_not_forked() const {
   if (!forked()) return Status{};
-  return Error{Errc::forked, "this process is a child of the one that opened the store: open it anew here"};
+  return Error{Errc::forked,
+               "this client was opened by the parent process; open the store again after fork()"};
 }
 
 Status ClientState::check_ready() {

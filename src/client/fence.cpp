@@ -22,7 +22,7 @@ struct FenceGuard::Mark {
     if (until == Instant::max()) {
       left.wait(lock, is_free);
     } else if (!left.wait_until(lock, until, is_free)) {
-      return Error{wait > Millis::zero() ? Errc::timeout : Errc::busy, "somebody is inside the fence"};
+      return Error{wait > Millis::zero() ? Errc::timeout : Errc::busy, "another thread is inside the fence"};
     }
     occupied = true;
     return Status{};

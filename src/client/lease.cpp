@@ -85,7 +85,7 @@ std::stop_token Lease::stop_token() const {
 
 Lost Lease::lost() const {
   if (!state_) return {};
-  if (client_->forked()) return {Loss::forked, "the lease is the parent process's"};
+  if (client_->forked()) return {Loss::forked, "the lease belongs to the parent process"};
   const std::lock_guard lock(state_->mutex);
   if (state_->lost.reason != Loss::none) return state_->lost;
   const bool past =

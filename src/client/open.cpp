@@ -26,13 +26,15 @@ namespace {
 using MadeStore = Result<std::shared_ptr<Store>>;
 
 Error unknown_parameter(const Url& url, const std::string& name, const char* known) {
-  return {Errc::invalid, "\"" + printable(name) + "\" is not a parameter of " + url.scheme + ": " + known};
+  return {Errc::invalid,
+          "\"" + printable(name) + "\" is not a parameter of " + url.scheme + ": URLs; " + known};
 }
 
 MadeStore open_memory(const Url& url) {
   if (!url.rest.empty())
-    return Error{Errc::invalid, "memory: takes no path, but \"" + printable(url.rest) + "\" is given"};
-  if (!url.parameters.empty()) return unknown_parameter(url, url.parameters.front().first, "it has none");
+    return Error{Errc::invalid,
+                 "memory: takes no path, but \"" + printable(url.rest) + "\" is given; write memory:"};
+  if (!url.parameters.empty()) return unknown_parameter(url, url.parameters.front().first, "there are none");
   return memory::store(memory::make_database());
 }
 
@@ -41,11 +43,11 @@ MadeStore open_sqlite(const Url& url) {
   if (!path) return std::move(path).error();
   if (path->empty()) return Error{Errc::invalid, "sqlite: names no file; write sqlite:PATH"};
   if (path->starts_with("//") && !path->starts_with("///"))
-    return Error{Errc::invalid,
-                 "sqlite:" + printable(*path) + " names a host, and there is none; write sqlite:PATH"};
+    return Error{Errc::invalid, "sqlite:" + printable(*path) +
+                                    " names a host, which SQLite does not have; write sqlite:PATH"};
   if (path->starts_with("~"))
     return Error{Errc::invalid, "sqlite:" + printable(*path) +
-                                    " is not expanded; write the folder itself, or sqlite:$HOME/…"};
+                                    ": ~ is not expanded in a URL; write the whole path, or sqlite:$HOME/…"};
   sqlite::Options options{.path = *std::move(path)};
   for (const auto& [name, value] : url.parameters) {
     if (name == "table") {
@@ -53,18 +55,19 @@ MadeStore open_sqlite(const Url& url) {
     } else if (name == "unsafe" && value == "allow") {
       options.allow_unsafe = true;
     } else if (name == "unsafe") {
-      return Error{Errc::invalid, "unsafe=" + printable(value) + " means nothing; write unsafe=allow"};
+      return Error{Errc::invalid, "unsafe=" + printable(value) + ": invalid value; write unsafe=allow"};
     } else if (name == "accept") {
       options.accept = core::topics_in(value);
     } else {
-      return unknown_parameter(url, name, "known are table=, accept=TOPIC and unsafe=allow");
+      return unknown_parameter(url, name, "write table=NAME, accept=TOPIC or unsafe=allow");
     }
   }
   return sqlite::store(std::move(options));
 }
 
 [[maybe_unused]] MadeStore not_built(const Url& url) {
-  return Error{Errc::invalid, "this holdfast was built without a store for " + url.scheme + ":"};
+  return Error{Errc::invalid, "this holdfast was built without the store for " + url.scheme +
+                                  ": URLs; use a build that has it"};
 }
 
 struct Factory {
@@ -110,7 +113,7 @@ Result<std::shared_ptr<Store>> try_store(std::string_view text) {
   for (const Factory& factory : factories)
     known += (known.empty() ? "" : ", ") + std::string(factory.scheme) + ":";
   return Error{Errc::invalid,
-               "\"" + printable(url->scheme) + ":\" is not a kind of store known here; known are " + known};
+               "\"" + printable(url->scheme) + ":\" is not a known kind of store; write one of " + known};
 }
 
 Result<Client> try_open(std::string_view url, ClientOptions options) {

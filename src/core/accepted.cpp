@@ -41,7 +41,7 @@ Status check_topics(std::span<const std::string> topics, std::span<const std::st
     std::string list;
     for (const std::string_view one : known) list += (list.empty() ? "" : ", ") + std::string(one);
     return Error{Errc::invalid, "accept=" + (reads_like(topic, known.front()) ? topic : "***") +
-                                    " is no topic of this store's findings; known are " + list};
+                                    " is not a topic of this store's findings; write one of " + list};
   }
   return Status{};
 }

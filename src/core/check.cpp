@@ -57,7 +57,9 @@ Status check_ttl(Millis ttl) {
 }
 
 Status check_extension(Millis more) {
-  if (more <= 0ms) return invalid("a lease can be extended by a positive time only");
+  if (more <= 0ms)
+    return invalid("a lease cannot be extended by " + std::to_string(more.count()) +
+                   "ms; give a time above 0");
   return check_ttl(std::max(more, shortest_ttl));
 }
 
@@ -66,7 +68,8 @@ Status check_words(std::string_view words, const char* what) {
     return invalid(std::string(what) + " has " + std::to_string(words.size()) + " bytes; give at most 4096");
   if (words.find('\0') != std::string_view::npos)
     return invalid(std::string(what) + " " + shown(words) + " contains a NUL byte; give UTF-8 without NUL");
-  if (!is_utf8(words)) return invalid(std::string(what) + " " + shown(words) + " is not valid UTF-8");
+  if (!is_utf8(words))
+    return invalid(std::string(what) + " " + shown(words) + " is not valid UTF-8; give UTF-8 without NUL");
   return Status{};
 }
 
@@ -76,8 +79,7 @@ Status check_terms(const Terms& o, std::optional<Millis> margin) {
     if (Status s = check_owner(*o.owner); !s) return s;
     if (whereabouts(*o.owner))
       return invalid("the owner " + shown(*o.owner) +
-                     " is of the form that names a process, and people would look for it there; give another "
-                     "name");
+                     " has the form of a name that Holdfast generates for a process; give another name");
   }
   if (Status s = check_words(o.note, "the note"); !s) return s;
   if (o.wait < 0ms)
@@ -94,13 +96,13 @@ Status check_terms(const Terms& o, std::optional<Millis> margin) {
     return invalid("renew_every is negative; give a time below the ttl, or 0 for a third of it");
   const Millis limit = margin_of(o.ttl, margin, 0ms);
   if (o.ttl != never && limit >= o.ttl - limit) {
-    return invalid("a margin of " + format_duration(limit) + " leaves nothing of a ttl of " +
+    return invalid("a margin of " + format_duration(limit) + " is too large for a ttl of " +
                    format_duration(o.ttl) + "; give a margin below half the ttl");
   }
   if (o.ttl != never && o.renew_every >= o.ttl - limit) {
-    return invalid("renew_every is " + format_duration(o.renew_every) + ", not below the ttl of " +
-                   format_duration(o.ttl) +
-                   " less the margin; give a shorter time, or 0 for a third of the ttl");
+    return invalid("renew_every is " + format_duration(o.renew_every) +
+                   ", but has to be shorter than the ttl of " + format_duration(o.ttl) +
+                   " minus the margin; give a shorter time, or 0 for a third of the ttl");
   }
   if (o.max_renewals && *o.max_renewals < 0) return invalid("max_renewals is negative; give 0 or more");
   return Status{};

@@ -38,7 +38,7 @@ const char* to_string(OnConflict what) noexcept {
 JobKeyForm Store::job_key_form() const noexcept { return JobKeyForm::exact; }
 
 Result<std::unique_ptr<JobEngine>> Store::jobs(Instant) {
-  return Error{Errc::refused, name() + " keeps no jobs"};
+  return Error{Errc::refused, name() + ": this store cannot keep jobs; use another one"};
 }
 
 }  // namespace holdfast

@@ -33,8 +33,9 @@ Micros when(const NewJob& job, Micros wall) {
   return job.at != Micros::zero() ? job.at : wall + std::max(job.in, Millis::zero());
 }
 
-Error wrong_state(const JobRow& row, const char* what) {
-  return {Errc::invalid, "job " + std::to_string(to_number(row.id)) + " is " + to_string(row.state) + what};
+Error wrong_state(const JobRow& row, const std::string& verb, const char* remedy = "") {
+  return {Errc::invalid, "cannot " + verb + " job " + std::to_string(to_number(row.id)) + ": it is " +
+                             to_string(row.state) + remedy};
 }
 
 }  // namespace
@@ -194,12 +195,12 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
   const bool live = !is_over(row.state);
   switch (what) {
     case JobChange::cancel:
-      if (!live && row.state != JobState::dead) return wrong_state(row, ": there is nothing to cancel");
+      if (!live && row.state != JobState::dead) return wrong_state(row, "cancel");
       enter(job, JobState::cancelled, moment.wall);
       note(row, moment.wall, "cancelled", by);
       return Status{};
     case JobChange::retry:
-      if (live) return wrong_state(row, ": there is nothing to retry");
+      if (live) return wrong_state(row, "retry");
       enter(job, JobState::queued, moment.wall);
       row.attempt = row.crashes = 0;
       row.run_at = row.due_at = moment.wall;
@@ -208,7 +209,7 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
       note(row, moment.wall, "retried", by);
       return Status{};
     case JobChange::remove:
-      if (row.state == JobState::running) return wrong_state(row, "; cancel it first");
+      if (row.state == JobState::running) return wrong_state(row, "remove", "; cancel it first");
       return Status{};
   }
   return Status{};
@@ -225,8 +226,9 @@ Error no_such_job(JobId id) {
 }
 
 Error slot_is_taken(JobId id, JobId by) {
-  return {Errc::invalid, "job " + std::to_string(to_number(id)) + " cannot be queued again: job " +
-                             std::to_string(to_number(by)) + " has its slot"};
+  return {Errc::invalid, "cannot retry job " + std::to_string(to_number(id)) + ": job " +
+                             std::to_string(to_number(by)) +
+                             " with the same key has its slot; wait until that job is done, or cancel it"};
 }
 
 void note(JobRow& job, Micros wall, std::string_view event, std::string_view detail) {

@@ -18,9 +18,9 @@ Released released_by(const Reply& reply, OwnerView owner, Token token) {
 Lost lost_by(const Reply& reply, OwnerView owner, Token token) {
   const bool held_by_other = reply.remaining > Millis::zero() && reply.owner != owner.text;
   if (held_by_other) return {Loss::stolen, "taken over by " + printable(reply.owner)};
-  if (reply.token > token) return {Loss::stolen, "somebody else was granted the key since"};
-  if (reply.token == no_token) return {Loss::gone, "the store does not know the lease any more"};
-  if (reply.owner == owner.text) return {Loss::gone, "the lease had run out at the store"};
+  if (reply.token > token) return {Loss::stolen, "the key has been granted to another owner since"};
+  if (reply.token == no_token) return {Loss::gone, "the store has no record of the lease any more"};
+  if (reply.owner == owner.text) return {Loss::gone, "the lease had expired in the store"};
   return {Loss::gone, "the lease was released by somebody else"};
 }
 

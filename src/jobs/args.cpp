@@ -26,7 +26,7 @@ Value value_of(std::string_view text) {
 Value parsed(std::string_view text) {
   check_json_depth(text, shown(text)).value();
   Value value = value_of(text);
-  if (value.is_discarded()) throw_failure({Errc::invalid, "\"" + shown(text) + "\" is not JSON"});
+  if (value.is_discarded()) throw_failure({Errc::invalid, "\"" + shown(text) + "\" is not valid JSON"});
   return value;
 }
 
@@ -52,12 +52,12 @@ std::string of(std::uint64_t value) { return std::to_string(value); }
 
 std::string of(double value) {
   if (!std::isfinite(value))
-    throw_failure({Errc::invalid, "a number that is not finite cannot be an argument"});
+    throw_failure({Errc::invalid, "a job's argument cannot be NaN or infinite; give a finite number"});
   return Value(value).dump();
 }
 
 std::string of(std::string_view value) {
-  if (!is_utf8(value)) throw_failure({Errc::invalid, "\"" + shown(value) + "\" is not UTF-8"});
+  if (!is_utf8(value)) throw_failure({Errc::invalid, "\"" + shown(value) + "\" is not valid UTF-8"});
   return Value(value).dump();
 }
 
@@ -97,7 +97,7 @@ double to_double(std::string_view json) {
 
 std::string to_text(std::string_view json) {
   const Value value = parsed(json);
-  if (!value.is_string()) is_no(json, "a text");
+  if (!value.is_string()) is_no(json, "a string");
   return value.get<std::string>();
 }
 
@@ -136,7 +136,7 @@ Args Args::of_json(std::vector<std::string> values) {
 
 void Args::require(std::size_t i) const {
   if (i < items_.size()) return;
-  throw_failure({Errc::invalid, "argument " + std::to_string(i + 1) + " is missing: there are " +
+  throw_failure({Errc::invalid, "argument " + std::to_string(i + 1) + " is missing: the job has " +
                                     std::to_string(items_.size())});
 }
 

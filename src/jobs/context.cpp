@@ -42,7 +42,7 @@ Instant JobContext::deadline() const noexcept {
 void JobContext::check() const {
   if (state_.claimed) state_.claim.check();
   if (state_.locked()) state_.lock.check();
-  if (state_.draining) throw_failure({Errc::stopped, "the worker is ending"});
+  if (state_.draining) throw_failure({Errc::stopped, "the worker is shutting down"});
 }
 
 // One whose claim is lost has lost its lock too, whatever the store says of that.

@@ -80,7 +80,9 @@ void Schedule::run() {
 Millis Schedule::trouble(const JobsState& state, const std::string& why) const noexcept {
   try {
     const auto& log = ClientAccess::options(state.client).log;
-    if (log) log("the schedule " + printable(name_) + " cannot be kept just now: " + why);
+    if (log)
+      log("cannot enqueue the jobs of the schedule " + printable(name_) + " just now: " + why +
+          "; trying again");
   } catch (...) {  // what a log throws has nobody to go to
   }
   return after_trouble;
@@ -129,9 +131,10 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
 void Jobs::cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options) {
   ClientAccess::check_not_forked(state_->client).value();
   if (options.deadline < 0ms)
-    throw_failure({Errc::invalid, "the deadline of the schedule " + printable(name) + " is negative"});
+    throw_failure(
+        {Errc::invalid, "the deadline of the schedule " + printable(name) + " is negative; give 0 or more"});
   Timetable table = Timetable::make(schedule, zone).value();
-  if (name.empty()) throw_failure({Errc::invalid, "a schedule needs a name"});
+  if (name.empty()) throw_failure({Errc::invalid, "the name of the schedule is empty; give one"});
   // It ends with the last Jobs (JobsState::for_copies).  The thread owns the schedule, and has the state for
   // as long as it looks.
   const auto kept = std::make_shared<Schedule>(state_->weak_from_this(), std::move(name), std::move(table),

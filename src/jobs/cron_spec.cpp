@@ -85,7 +85,7 @@ bool add(Bits& bits, std::string_view part, const Field& field) {
 
 Result<CronSpec> CronSpec::parse(std::string_view text) {
   const auto wrong = [&](const std::string& why) {
-    return Error{Errc::invalid, "\"" + printable(text) + "\" is no schedule: " + why +
+    return Error{Errc::invalid, "\"" + printable(text) + "\" is not a schedule: " + why +
                                     "; write five fields as in a crontab, like \"0 2 * * *\""};
   };
   std::string_view line = text;
@@ -99,8 +99,8 @@ Result<CronSpec> CronSpec::parse(std::string_view text) {
   const auto fill = [&](auto& bits, std::size_t i) -> Status {
     for (const std::string_view part : split(parts[i], ",")) {
       if (!add(bits, part, fields[i]))
-        return wrong("\"" + printable(part) + "\" is no " + fields[i].name + " from " +
-                     std::to_string(fields[i].least) + " to " + std::to_string(fields[i].most));
+        return wrong("\"" + printable(part) + "\" is not valid for the " + fields[i].name + " (" +
+                     std::to_string(fields[i].least) + " to " + std::to_string(fields[i].most) + ")");
     }
     return Status{};
   };

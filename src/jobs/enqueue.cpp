@@ -69,7 +69,7 @@ Status jobs::check_name(std::string_view name, const char* what) {
   if (name.empty() || name.size() > longest_name || !is_utf8(name) ||
       name.find('\0') != std::string_view::npos)
     return invalid("\"" + printable(name) + "\" cannot be the name of a " + what +
-                   ": it is UTF-8 without NUL, 1 to 255 bytes");
+                   "; give 1 to 255 bytes of UTF-8 without NUL");
   return Status{};
 }
 
@@ -78,20 +78,23 @@ Status jobs::check(std::string_view name, const JobOptions& options, const JobLo
   if (Status s = check_name(options.queue, "queue"); !s) return s;
   const std::string of = " of " + printable(name);
   if (lock.limit < 0 || lock.limit > most_at_once)
-    return invalid("the limit" + of + " is not from 0 to " + std::to_string(most_at_once));
-  if (lock.window < 0ms) return invalid("the window" + of + " is negative");
-  if (options.max_attempts && *options.max_attempts < 1) return invalid("max_attempts" + of + " is below 1");
+    return invalid("the lock's limit" + of + " is " + std::to_string(lock.limit) + "; give 0 to " +
+                   std::to_string(most_at_once));
+  if (lock.window < 0ms) return invalid("the window" + of + " is negative; give 0 or more");
+  if (options.max_attempts && *options.max_attempts < 1)
+    return invalid("max_attempts" + of + " is below 1; give 1 or more");
   if (options.lock_failed &&
       (lock.on_conflict == OnConflict::wait || lock.on_conflict == OnConflict::replace))
     return invalid("lock_failed" + of +
-                   " would never be called, because the job waits for its lock: declare " +
+                   " would never be called, because the job waits for its lock; declare "
                    "JobLock::active_job_lock(), or on_conflict = drop or raise");
   if (Status s = core::check_ttl(lock_ttl); !s) return s;
-  if (lock_ttl == never) return invalid("the timeout" + of + " has no end; leave it out instead");
+  if (lock_ttl == never)
+    return invalid("the lock's timeout" + of + " cannot be `never`; leave it out instead");
   if (options.lock_store && unique_of(lock) != Unique::no && !lock.allow_split_store)
     return invalid(
         printable(name) +
-        " is a loner whose lock is in another store than its slot; say allow_split_store if that is meant");
+        " is unique, but its lock is in another store than its slot; set allow_split_store if you want that");
   return Status{};
 }
 
@@ -136,7 +139,8 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
     return std::move(s).error();
   if (Status s = jobs::check_tick(job.tick_name); !s) return std::move(s).error();
   if (text.size() > longest_args)
-    return invalid("the arguments of " + printable(name) + " are larger than 1 MiB");
+    return invalid("the arguments of " + printable(name) +
+                   " are larger than 1 MiB; keep large data elsewhere and pass its name");
   if (Status s = check_json_depth(text, "the list of arguments of " + printable(name)); !s)
     return std::move(s).error();
   const Instant until = jobs::soon();

@@ -50,9 +50,9 @@ Result<std::string> identifier_of(std::string_view name, const Args& args, JobKe
   for (std::size_t i = 0; i < args.size(); ++i) {
     const KeyValue value = KeyValue::parse(args[i], nullptr, false);
     if (value.is_structured() || value.is_discarded())
-      return Error{Errc::invalid,
-                   "argument " + std::to_string(i + 1) + " of " + printable(name) +
-                       " is a list or an object, which makes no key; give the job an identifier"};
+      return Error{Errc::invalid, "cannot make a key for the job " + printable(name) + ": argument " +
+                                      std::to_string(i + 1) +
+                                      " is a list or an object; give the job an identifier"};
     identifier += (i > 0 ? "-" : "") + word_of(value, form);
   }
   return identifier;

@@ -64,7 +64,7 @@ std::string current_exception_text() {
   } catch (const std::exception& error) {
     return cut(is_utf8(error.what()) ? error.what() : printable(error.what()));
   } catch (...) {
-    return "something that is no std::exception was thrown";
+    return "an exception that is not a std::exception";
   }
 }
 
@@ -112,7 +112,7 @@ JobEvent Running::run(double jitter) {
   return {JobEvent::What::died, claimed_.job, claimed_.job.error};
 }
 
-JobEvent Running::hand_back() { return failed("the worker was ending", true); }
+JobEvent Running::hand_back() { return failed("the worker was shutting down", true); }
 
 JobEvent Running::perform() {
   if (!definition_ || !definition_->function) return unknown();
@@ -149,7 +149,8 @@ JobEvent Running::put_off(const std::string& why) {
 
 // Whoever knows it decides what becomes of it.
 JobEvent Running::unknown() {
-  return put_off("nobody has defined " + printable(claimed_.job.name) + " here");
+  return put_off("this worker has no function for the job " + printable(claimed_.job.name) +
+                 "; define it there");
 }
 
 // The lock of a job that names another store for it.
@@ -255,7 +256,7 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
 }
 
 JobEvent Running::not_ours() {
-  JobEvent event{JobEvent::What::lost, claimed_.job, "its claim ran out while it was at work"};
+  JobEvent event{JobEvent::What::lost, claimed_.job, "its claim expired while it ran"};
   const Instant until = soon();
   const auto rows = jobs_.ask(until, [&](JobEngine& e) { return e.list({.id = claimed_.job.id}, until); });
   if (rows && !rows->empty() && rows->front().state == JobState::cancelled) {

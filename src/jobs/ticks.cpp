@@ -14,8 +14,10 @@ constexpr std::size_t longest_tick = 512;
 // It stands before a key, perhaps, and in a column.
 Status jobs::check_tick(std::string_view name) {
   if (name.size() <= longest_tick) return Status{};
-  return Error{Errc::invalid, "\"" + printable(name) +
-                                  "\" is too long: with a window or a tick a key has at most 505 bytes"};
+  return Error{
+      Errc::invalid,
+      "\"" + printable(name) +
+          "\" is too long: a key that has a window or a tick may have at most 505 bytes; give a shorter one"};
 }
 
 Result<TickRow> Ticks::take(const Jobs& of, const Tick& tick) {

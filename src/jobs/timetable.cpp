@@ -64,8 +64,9 @@ Result<Timetable> Timetable::make(std::string_view schedule, std::string_view zo
   try {
     return Timetable(*std::move(spec), Zones::find(zone));
   } catch (const std::runtime_error&) {
-    return Error{Errc::invalid, "\"" + printable(zone) +
-                                    "\" is no time zone known here; write one like Europe/Berlin, or UTC"};
+    return Error{Errc::invalid,
+                 "\"" + printable(zone) +
+                     "\" is not a time zone that this machine knows; write one like Europe/Berlin, or UTC"};
   }
 }
 

@@ -19,12 +19,12 @@ constexpr Millis patience_with_jobs = 24h * 365;  // a job's thread cannot be en
 
 Status check(const WorkerOptions& o) {
   const auto invalid = [](const char* text) { return Error{Errc::invalid, text}; };
-  if (o.queues.empty()) return invalid("a worker needs a queue");
-  if (o.threads < 1 || o.threads > 1000) return invalid("a worker has from 1 to 1000 threads");
-  if (o.claim < 100ms || o.claim > 24h) return invalid("a claim lasts from 100ms to a day");
-  if (o.poll < 1ms) return invalid("a worker polls every 1ms at most");
-  if (o.grace < 0ms) return invalid("the grace is negative");
-  if (o.max_crashes < 1) return invalid("max_crashes is below 1");
+  if (o.queues.empty()) return invalid("a worker needs at least one queue; give one");
+  if (o.threads < 1 || o.threads > 1000) return invalid("a worker's threads must be from 1 to 1000");
+  if (o.claim < 100ms || o.claim > 24h) return invalid("a worker's claim must last from 100ms to 1d");
+  if (o.poll < 1ms) return invalid("a worker's poll is below 1ms; give 1ms or more");
+  if (o.grace < 0ms) return invalid("a worker's grace is negative; give 0 or more");
+  if (o.max_crashes < 1) return invalid("max_crashes is below 1; give 1 or more");
   if (o.purge_every <= 0ms) return invalid("purge_every is not above 0; give a time, or `never`");
   return Status{};
 }
@@ -87,7 +87,7 @@ void JobWorker::State::hand_back_unheard(const std::string& owner) {
                       .owner = {owner},
                       .to = JobState::queued,
                       .counts = false,
-                      .error = "the worker did not hear that it had been given it",
+                      .error = "the store's reply to the worker's claim was lost",
                       .lock = {row.lock},
                       .token = row.token};
     (void)shared.ask(until, [&](JobEngine& e) { return e.finish(back, until); });

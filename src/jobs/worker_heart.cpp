@@ -27,7 +27,7 @@ bool JobWorker::State::renew() {
       (void)ClientAccess::renewed(now_running[i]->claim, sent, options.claim);
     else if (!now_running[i]->ending)
       ClientAccess::lose(now_running[i]->claim,
-                         {Loss::stolen, "the job was cancelled, or its claim ran out"});
+                         {Loss::stolen, "the job was cancelled, or its claim expired"});
   }
   return true;
 }

@@ -156,9 +156,8 @@ void RowStoreConnection::give_up(Call& call, std::size_t i) const {
   const std::string_view key = call.requests[i].key.text;
   call.stuck.insert(key);
   call.replies[i].error = {Errc::unavailable,
-                           where() + ": the row of " + printable(key) +
-                               " was not free in time: an open transaction has it locked, or "
-                               "the server is slow"};
+                           where() + ": timed out waiting for the row of " + printable(key) +
+                               ": an open transaction has locked it, or the server is slow"};
 }
 
 void RowStoreConnection::require_time(Instant until) {
@@ -170,7 +169,7 @@ Error RowStoreConnection::does_not_fit(std::string_view text, std::size_t longes
                                        const char* column, const std::string& table) {
   return {Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) + " " +
                              unit + " that the column \"" + column + "\" of the table \"" + table +
-                             "\" takes; give a shorter one, or make the column wider"};
+                             "\" allows; give a shorter one, or make the column wider"};
 }
 
 bool is_theirs(const core::Row& row, const Request& r) noexcept {

@@ -21,7 +21,7 @@ TEST(Driver, one_that_is_not_installed_is_named_with_what_to_install) {
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, Errc::refused);
   EXPECT_NE(loaded.error().detail.find("libnowhere.so.7"), std::string::npos);
-  EXPECT_NE(loaded.error().detail.find("install Debian's libnowhere7"), std::string::npos);
+  EXPECT_NE(loaded.error().detail.find("install Debian's package libnowhere7"), std::string::npos);
 }
 
 TEST(Driver, one_that_is_too_old_is_named_with_what_it_lacks) {

@@ -117,5 +117,12 @@ TEST(Text, printable_leaves_no_control_character_in_any_string_of_one_or_two_byt
   }
 }
 
+TEST(Text, a_command_names_the_store_so_that_a_shell_takes_it_as_one_word) {
+  EXPECT_EQ(store_command("redis://db:6379/1", "init"), "holdfast --store redis://db:6379/1 init");
+  EXPECT_EQ(store_command("mariadb://app@db/app?table=jobs&layout=darwin", "init --dry-run"),
+            "holdfast --store 'mariadb://app@db/app?table=jobs&layout=darwin' init --dry-run");
+  EXPECT_EQ(store_command("sqlite:it's.db", "doctor"), "holdfast --store 'sqlite:it'\\''s.db' doctor");
+}
+
 }  // namespace
 }  // namespace holdfast

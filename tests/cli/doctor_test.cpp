@@ -241,7 +241,7 @@ TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_cha
   environment_["HOLDFAST_STORE"] = "sqlite:" + path("open") + "/leases.db";
   const Ended unused = holdfast({"doctor"});
   EXPECT_EQ(unused.code, 77);
-  EXPECT_THAT(unused.out, HasSubstr("class D, unsafe: " + path("open") + " is no place for leases\n"));
+  EXPECT_THAT(unused.out, HasSubstr("class D, unsafe: " + path("open") + " is not safe for leases\n"));
   EXPECT_THAT(unused.out, HasSubstr("→ chmod o-w " + path("open")));
   // With a warning besides where the tests write into memory.
   EXPECT_THAT(unused.out, AnyOf(EndsWith("\n1 danger: do not rely on leases here\n"),

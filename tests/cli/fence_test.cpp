@@ -41,8 +41,8 @@ class FenceCommand : public Home {
     for (int claim = 0; claim < 2; ++claim) {
       const Ended refused = fence("9", "touch ran");
       EXPECT_EQ(refused.code, 77);
-      EXPECT_THAT(refused.err, HasSubstr(text.empty() ? "it is an empty file and no mark of ours"
-                                                      : "what stands there is no mark of ours"));
+      EXPECT_THAT(refused.err, HasSubstr(text.empty() ? "it is empty, so Holdfast did not write it"
+                                                      : "its content is not a mark of Holdfast"));
     }
     EXPECT_EQ(text_of(".doc.fence"), text);
     EXPECT_FALSE(exists("ran"));
@@ -78,7 +78,8 @@ TEST_F(FenceCommand, refuses_an_older_token_and_does_not_run_the_command) {
   EXPECT_EQ(fence("9007199254740993", "true").code, 0);
   const Ended older = fence("9007199254740992", "touch ran");
   EXPECT_EQ(older.code, 76);
-  EXPECT_EQ(older.err, "holdfast: token 9007199254740992 is too old: doc has seen 9007199254740993\n");
+  EXPECT_EQ(older.err,
+            "holdfast: token 9007199254740992 is too old: doc has already seen token 9007199254740993\n");
   EXPECT_FALSE(exists("ran"));
   EXPECT_EQ(fence("9007199254740993", "true").code, 0);  // the same holder again
   EXPECT_EQ(fence("9223372036854775807", "true").code, 0);
@@ -124,7 +125,7 @@ TEST_F(FenceCommand, whoever_does_not_want_to_wait_is_told_who_is_there) {
   for (const Words& options : {Words{"-n"}, Words{"-w", "30ms"}}) {
     const Ended busy = fence("7", "touch ran", options);
     EXPECT_EQ(busy.code, 75);
-    EXPECT_EQ(busy.err, "holdfast: doc is being worked on under token 6\n");
+    EXPECT_EQ(busy.err, "holdfast: doc is in use under token 6\n");
   }
   EXPECT_FALSE(exists("ran"));
   Process patient = start({"fence", "-w", "30s", "doc", "7", "true"});
@@ -204,8 +205,8 @@ TEST_F(FenceCommand, a_symbolic_link_is_refused_before_and_after_it_is_switched)
   std::filesystem::create_directory_symlink("v1", path("current"));
   const Ended bob = holdfast({"fence", "current", "20", "--", "ln", "-sfn", "v2", "current"});
   EXPECT_EQ(bob.code, 77);
-  EXPECT_THAT(bob.err, HasSubstr("current is a symbolic link, which can be switched"));
-  EXPECT_THAT(bob.err, HasSubstr("give what it stands for, /"));
+  EXPECT_THAT(bob.err, HasSubstr("cannot fence current: it is a symbolic link, and its target can change"));
+  EXPECT_THAT(bob.err, HasSubstr("give the target, /"));
   EXPECT_THAT(bob.err, HasSubstr("/v1\n"));
   std::filesystem::remove(path("current"));
   // Nor if it became one only under the fence.
@@ -222,7 +223,7 @@ TEST_F(FenceCommand, two_ways_to_one_file_have_one_mark) {
   std::filesystem::create_symlink("nothing", path("dangling"));
   const Ended dangling = holdfast({"fence", "dangling", "6", "true"});
   EXPECT_EQ(dangling.code, 77);
-  EXPECT_THAT(dangling.err, HasSubstr("dangling is a symbolic link to nothing"));
+  EXPECT_THAT(dangling.err, HasSubstr("dangling: it is a symbolic link whose target does not exist"));
 }
 
 TEST_F(FenceCommand, refuses_a_mark_that_it_cannot_believe) {
@@ -232,7 +233,7 @@ TEST_F(FenceCommand, refuses_a_mark_that_it_cannot_believe) {
     put(".doc.fence", text);
     const Ended refused = fence("9", "touch ran");
     EXPECT_EQ(refused.code, 77) << text;
-    EXPECT_THAT(refused.err, HasSubstr("/.doc.fence: what stands there is no mark of ours"));
+    EXPECT_THAT(refused.err, HasSubstr("/.doc.fence: its content is not a mark of Holdfast"));
     EXPECT_EQ(text_of(".doc.fence"), text);
   }
   EXPECT_FALSE(exists("ran"));
@@ -244,12 +245,12 @@ TEST_F(FenceCommand, does_not_write_through_what_somebody_put_in_the_place_of_th
   EXPECT_THAT(fence("9", "true").err, HasSubstr("it is a symbolic link"));
   std::filesystem::remove(path(".doc.fence"));
   std::filesystem::create_hard_link(path("precious"), path(".doc.fence"));
-  EXPECT_THAT(fence("9", "true").err, HasSubstr("it has another name besides"));
+  EXPECT_THAT(fence("9", "true").err, HasSubstr("it has a second name"));
   std::filesystem::remove(path(".doc.fence"));
   ASSERT_EQ(::mkfifo(path(".doc.fence").c_str(), 0600), 0);
   const Ended fifo = fence("9", "true");
   EXPECT_EQ(fifo.code, 77);
-  EXPECT_THAT(fifo.err, HasSubstr("it is no regular file"));
+  EXPECT_THAT(fifo.err, HasSubstr("it is not a regular file"));
   EXPECT_EQ(text_of("precious"), "");
 }
 
@@ -304,7 +305,7 @@ TEST_F(FenceCommand, refuses_the_mark_of_somebody_who_may_not_write_the_file) {
   ASSERT_EQ(::chown(path(".doc.fence").c_str(), 12345, 12345), 0);
   const Ended refused = fence("6", "touch ran");
   EXPECT_EQ(refused.code, 77);
-  EXPECT_THAT(refused.err, HasSubstr("it belongs to somebody who has no business there"));
+  EXPECT_THAT(refused.err, HasSubstr("it belongs to a user who may not write the fenced file (uid 12345)"));
   EXPECT_FALSE(exists("ran"));
 }
 
@@ -363,7 +364,7 @@ TEST_F(FenceCommand, says_in_one_sentence_what_is_wrong) {
       {{"fence", "doc", "--", "true"}, ": TOKEN is missing"},
       {{"fence", "doc", "-5", "--", "true"}, "unknown option \"-5\" for fence"},
       {{"fence", "-n", "-w", "1s", "doc", "5", "true"}, "exclude each other"},
-      {{"fence", "/", "5", "true"}, "/ has no folder that a mark could lie in"},
+      {{"fence", "/", "5", "true"}, "cannot fence /: it has no parent folder for the mark"},
       {{"fence", "--code", "oracle"},
        "--code \"oracle\" is not known: give sqlite, postgres, mariadb or redis"},
       {{"fence", "--code", "redis", "doc"}, "leave out \"doc\""},

@@ -119,7 +119,8 @@ class Round : protected Household {
   std::string see(Process& witness) {
     if (witness.wait() == 0 && witness.out() == "alone\n") return "";
     // Main was stopped while it wrote, and keeps the file until it goes on or is killed: nobody gets in.
-    const bool locked = witness.err().find("was being written by others") != std::string::npos;
+    const bool locked =
+        witness.err().find("timed out while other processes were writing the file") != std::string::npos;
     if (embedded_ && stops_main() && locked) return kept_out_ = true, "";
     // Its server was frozen.
     if (own_ && witness.wait() == 69) return kept_out_ = true, "";

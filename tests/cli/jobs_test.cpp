@@ -191,7 +191,8 @@ TEST_F(Home, arguments_that_are_nested_too_deep_are_refused_and_shown_as_a_text)
                              Words{"jobs", "enqueue", "Deep", "--key", "k", deep}}) {
     const Ended refused = holdfast(words);
     EXPECT_EQ(refused.code, 64);
-    EXPECT_THAT(refused.err, HasSubstr("is nested deeper than 100 levels; pass its inner part as a text\n"));
+    EXPECT_THAT(refused.err,
+                HasSubstr("is nested deeper than 100 levels; pass the inner part as a string\n"));
     EXPECT_LT(refused.err.size(), 500u);
   }
   ASSERT_EQ(holdfast({"jobs", "enqueue", "Deep", "--key", "k"}).code, 0);

@@ -246,7 +246,8 @@ TEST_P(Enqueue, what_does_not_fit_its_state_is_refused_by_name) {
   const JobId other = a_.loner("k").id;
   const auto taken = a_.change(id, JobChange::retry);
   ASSERT_FALSE(taken.has_value());
-  EXPECT_NE(taken.error().detail.find("job " + std::to_string(to_number(other)) + " has its slot"),
+  EXPECT_NE(taken.error().detail.find("job " + std::to_string(to_number(other)) +
+                                      " with the same key has its slot"),
             std::string::npos)
       << taken.error().detail;
   EXPECT_EQ(a_.row(id).state, JobState::done);

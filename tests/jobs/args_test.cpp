@@ -39,12 +39,12 @@ TEST(Args, a_value_of_another_kind_is_refused_by_its_number) {
             "argument 2: 300 is not a whole number from 0 to 255");
   EXPECT_NE(refusal([&] { (void)args.get<unsigned>(2); }), "");
   EXPECT_NE(refusal([&] { (void)args.get<int>(3); }), "");
-  EXPECT_EQ(refusal([&] { (void)args.get<int>(4); }), "argument 5 is missing: there are 4");
+  EXPECT_EQ(refusal([&] { (void)args.get<int>(4); }), "argument 5 is missing: the job has 4");
 }
 
 TEST(Args, what_is_no_json_array_is_refused) {
   EXPECT_EQ(Args::parse("{}").error().detail, "{} is not a JSON array");
-  EXPECT_EQ(Args::parse("[1,").error().detail, "\"[1,\" is not JSON");
+  EXPECT_EQ(Args::parse("[1,").error().detail, "\"[1,\" is not valid JSON");
 }
 
 std::string nested(std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); }
@@ -56,7 +56,7 @@ TEST(Args, a_hundred_levels_are_read_and_more_are_refused) {
     ASSERT_FALSE(read.has_value());
     EXPECT_EQ(read.error().code, Errc::invalid);
     EXPECT_EQ(read.error().detail,
-              std::string(60, '[') + "… is nested deeper than 100 levels; pass its inner part as a text");
+              std::string(60, '[') + "… is nested deeper than 100 levels; pass the inner part as a string");
   }
   EXPECT_NE(refusal([] { (void)Args::of(Json{nested(100'000)}); }), "");
 }

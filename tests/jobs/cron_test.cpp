@@ -81,15 +81,15 @@ TEST(Cron, what_means_nothing_is_refused_by_name) {
     const auto made = Timetable::make(schedule, zone);
     return made ? std::string() : made.error().detail;
   };
-  EXPECT_EQ(
-      why("0 2 * *"),
-      "\"0 2 * *\" is no schedule: it has 4 fields; write five fields as in a crontab, like \"0 2 * * *\"");
-  EXPECT_NE(why("0 24 * * *").find("\"24\" is no hour from 0 to 23"), std::string::npos);
+  EXPECT_EQ(why("0 2 * *"),
+            "\"0 2 * *\" is not a schedule: it has 4 fields; write five fields as in a crontab, like \"0 2 * "
+            "* *\"");
+  EXPECT_NE(why("0 24 * * *").find("\"24\" is not valid for the hour (0 to 23)"), std::string::npos);
   for (const char* bad : {"60 * * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "a * * * *", "5-1 * * * *",
                           "*/0 * * * *", "1-2-3 * * * *", "1,,2 * * * *", "@never", "-1 * * * *"})
     EXPECT_NE(why(bad), "") << bad;
   EXPECT_EQ(why("@daily", "Mars/Base"),
-            "\"Mars/Base\" is no time zone known here; write one like Europe/Berlin, or UTC");
+            "\"Mars/Base\" is not a time zone that this machine knows; write one like Europe/Berlin, or UTC");
 }
 
 // The library's zones have gone by then.

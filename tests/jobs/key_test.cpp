@@ -83,8 +83,9 @@ TEST(Key, floats_look_as_in_ruby) {
 TEST(Key, a_list_makes_no_key_by_itself) {
   const auto made = job_key("Job", {}, Args::of(1, std::vector<int>{1, 2}));
   ASSERT_FALSE(made.has_value());
-  EXPECT_EQ(made.error().detail,
-            "argument 2 of Job is a list or an object, which makes no key; give the job an identifier");
+  EXPECT_EQ(
+      made.error().detail,
+      "cannot make a key for the job Job: argument 2 is a list or an object; give the job an identifier");
 }
 
 TEST(Key, an_object_makes_no_key_by_itself) {

@@ -88,8 +88,9 @@ TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_whoever_wrote_th
                [&](JobContext&, const Args&) { ++ran; });
   const std::string almost = std::string(99, '[') + std::string(99, ']');
   const auto refused = jobs_.try_enqueue("Deep", Args::of(std::vector{Json{almost}}));
-  EXPECT_EQ(refused ? "" : refused.error().detail,
-            "the list of arguments of Deep is nested deeper than 100 levels; pass its inner part as a text");
+  EXPECT_EQ(
+      refused ? "" : refused.error().detail,
+      "the list of arguments of Deep is nested deeper than 100 levels; pass the inner part as a string");
 
   // As one writes a row who does not ask us.
   const Instant soon = BootClock::now() + 20s;
@@ -103,7 +104,7 @@ TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_whoever_wrote_th
   EXPECT_EQ(row.state, JobState::dead);
   EXPECT_EQ(row.args, deep);
   EXPECT_EQ(row.error, "its arguments cannot be read: " + std::string(60, '[') +
-                           "… is nested deeper than 100 levels; pass its inner part as a text");
+                           "… is nested deeper than 100 levels; pass the inner part as a string");
 }
 
 TEST_P(Work, no_two_jobs_of_a_key_run_at_once_and_those_that_wait_all_run) {

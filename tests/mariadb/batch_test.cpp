@@ -47,7 +47,8 @@ TEST_P(Batches, a_key_or_a_holder_that_is_too_long_harms_no_other) {
 TEST_P(Batches, a_row_that_the_table_does_not_take_harms_no_other) {
   query("ALTER TABLE locks ADD CHECK (`key` <> 'bad')");
   Ours ours(url());
-  expect_refused(ours.connection(), {acquire("bad")}, "its tables are not as this version makes them");
+  expect_refused(ours.connection(), {acquire("bad")},
+                 "the tables are not as this version of Holdfast creates them");
 }
 
 TEST_P(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
@@ -56,7 +57,7 @@ TEST_P(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
           " ON locks FOR EACH ROW BEGIN IF NEW.`key` = 'bad' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = "
           "'not this one'; END IF; END");
   Ours ours(url());
-  expect_refused(ours.connection(), {acquire("bad")}, "a trigger of its tables does not take it");
+  expect_refused(ours.connection(), {acquire("bad")}, "a trigger on the tables refused the change");
 }
 
 TEST_P(Batches, a_key_that_is_too_long_for_darwin_harms_no_other) {
@@ -73,7 +74,7 @@ TEST_P(Batches, letters_that_darwins_table_does_not_have_harm_no_other) {
   const std::string old = darwin() + "&table=OLD_LOCK";
   make_tables(old);
   Ours ours(old);
-  expect_refused(ours.connection(), {acquire("\xe2\x98\x83")}, "does not have these letters");
+  expect_refused(ours.connection(), {acquire("\xe2\x98\x83")}, "lacks a character");
 }
 
 HOLDFAST_ON_BOTH(Batches);

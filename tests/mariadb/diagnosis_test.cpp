@@ -209,7 +209,7 @@ TEST(Replicas, of_mysql_that_do_not_confirm_are_a_warning_about_their_primary) {
       "rpl_semi_sync_replica_enabled = ON; START REPLICA");
   EXPECT_TRUE(await([&] { return said().empty(); }));
   primary.query("SET GLOBAL rpl_semi_sync_source_wait_point = AFTER_COMMIT");
-  EXPECT_THAT(said(), HasSubstr("only after others have seen"));
+  EXPECT_THAT(said(), HasSubstr("after other clients can see it"));
 }
 
 // A group of one is one, too.

@@ -27,18 +27,18 @@ TEST(MariaUrl, says_what_is_wrong_with_it) {
     EXPECT_EQ(made.error().code, Errc::invalid);
     EXPECT_THAT(made.error().detail, AllOf(HasSubstr(words), Not(HasSubstr("secret"))));
   };
-  wrong("mariadb://app@localhost", "names no database; write mariadb://");
-  wrong("mysql://app@localhost", "mysql: names no database; write mysql://");
+  wrong("mariadb://app@localhost", "no database is given; write mariadb://");
+  wrong("mysql://app@localhost", "mysql: no database is given; write mysql://");
   wrong("mariadb://app@localhost/a/b", "one database");
   wrong("mariadb://app@localhost/app?layout=other", "layout=darwin");
   wrong("mariadb://app@localhost/app?tls=off", "tls=require");
-  wrong("mariadb://app@localhost/app?tabel=x", "known are table=");
-  wrong("mariadb://app@localhost/app?accept=mariadb.tls", "known are mariadb.binlog-format, ");
-  wrong("mariadb://app:1?accept=secret@localhost/app", "known are mariadb.");
+  wrong("mariadb://app@localhost/app?tabel=x", "URLs; write table=");
+  wrong("mariadb://app@localhost/app?accept=mariadb.tls", "write one of mariadb.binlog-format, ");
+  wrong("mariadb://app:1?accept=secret@localhost/app", "write one of mariadb.");
   wrong("mariadb://app@localhost/app?ssl-ca=/x", "tls=require");
   wrong("mariadb://app@db.example/app?ssl-cert=/x", "ssl-key");
   wrong("mariadb://app@localhost:secret/app?socket=a@b", "port");
-  wrong("mariadb://app@localhost/app?table=1", "no table name");
+  wrong("mariadb://app@localhost/app?table=1", "cannot be a table name");
 }
 
 TEST(MariaUrl, in_names_another_table) {

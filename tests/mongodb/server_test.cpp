@@ -104,7 +104,7 @@ TEST_F(ServerOfMongo, a_server_alone_is_told_of_and_has_no_bell) {
   if (traits.push) return;  // a replica set: bell_test.cpp
   EXPECT_EQ(traits.grade, 'C');
   ASSERT_EQ(found(traits).size(), 1u);
-  EXPECT_TRUE(mentions(found(traits)[0], "stands alone"));
+  EXPECT_TRUE(mentions(found(traits)[0], "not in a replica set"));
   EXPECT_TRUE(told(traits).empty());
 }
 

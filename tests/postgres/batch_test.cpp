@@ -58,7 +58,7 @@ TEST_F(Batches, letters_that_a_database_does_not_have_harm_no_other) {
   Ours ours(latin.url());
   const std::string snow = "\xe2\x98\x83";
   expect_refused(ours.connection(), {acquire(snow), acquire("k", snow), acquire("l", "ann", snow)},
-                 "its encoding does not have these letters");
+                 "the encoding of the database lacks a character");
   EXPECT_EQ(Psql(latin.url()).value("SELECT count(*) FROM locks"), "20");
 }
 
@@ -68,7 +68,7 @@ TEST_F(Batches, a_row_that_a_trigger_refuses_harms_no_other) {
       "RAISE EXCEPTION 'not this one'; END $$; CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON locks FOR "
       "EACH ROW WHEN (NEW.key = 'bad') EXECUTE FUNCTION refuse()");
   Ours ours(url());
-  expect_refused(ours.connection(), {acquire("bad")}, "a trigger of its tables does not take it");
+  expect_refused(ours.connection(), {acquire("bad")}, "a trigger on the tables refused the change");
   const auto alone = ours.ask(acquire("bad"));
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, Errc::refused) << "and not in doubt: it was undone";
@@ -101,7 +101,7 @@ TEST_F(Batches, a_key_that_is_too_long_for_the_index_harms_no_other) {
 TEST_F(Batches, a_row_whose_numbers_are_at_their_end_harms_no_other) {
   psql()->run("INSERT INTO locks (key, sequence) VALUES ('last', 9223372036854775807)");
   Ours ours(url());
-  expect_refused(ours.connection(), {acquire("last")}, "at the end of all numbers");
+  expect_refused(ours.connection(), {acquire("last")}, "a number in the tables is too large");
 }
 
 TEST_F(Batches, requests_for_one_key_answer_for_themselves_too) {

@@ -318,7 +318,7 @@ TEST_F(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_th
   EXPECT_EQ(about(diagnosis_of(one), "postgres.several-servers"), nullptr);
 
   const std::string far = "postgres://postgres@0.0.0.0:" + std::to_string(other.port) + "/postgres?sslmode=";
-  EXPECT_THAT(found(diagnosis_of(far + "require")), Contains(HasSubstr("prove its name")));
+  EXPECT_THAT(found(diagnosis_of(far + "require")), Contains(HasSubstr("certificate is not checked")));
   const std::string known = far + "verify-ca&sslrootcert=" + certificates.authority();
   EXPECT_EQ(about(diagnosis_of(known), "postgres.tls"), nullptr);
 
@@ -379,7 +379,7 @@ TEST(Standby, is_a_danger_and_warns_of_its_primary_unless_it_confirms) {
   EXPECT_EQ(about(diagnosis_of(primary.url()), "postgres.unseen"), nullptr);
   primary.execute("CREATE ROLE ordinary LOGIN");
   const Diagnosis unseen = diagnosis_of(primary.url("ordinary", "postgres"));
-  EXPECT_THAT(the(unseen, "postgres.standby").what, HasSubstr("receivers of its log"));
+  EXPECT_THAT(the(unseen, "postgres.standby").what, HasSubstr("receive the server's WAL"));
   EXPECT_THAT(topics_of(unseen.findings), Contains("note postgres.unseen"));
   EXPECT_FALSE(try_store(standby.url()).value()->connect(soon()));
   EXPECT_THAT(topics_at(standby.url()), Contains("danger postgres.recovery"));

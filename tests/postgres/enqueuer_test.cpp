@@ -107,7 +107,7 @@ TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_an
   const auto engine = worker_->enqueue(loner_of("k"), BootClock::now() + 2s);
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().code, Errc::unavailable) << engine.error().detail;
-  EXPECT_THAT(engine.error().detail, HasSubstr("contended"));
+  EXPECT_THAT(engine.error().detail, HasSubstr("timed out waiting for an open transaction"));
   second.run("BEGIN");
   second.run("CREATE TEMPORARY TABLE work (n int)");
   const auto told = second.enqueue(loner_of("k"), 500ms);
@@ -172,7 +172,7 @@ TEST_F(InTheirTransaction, one_that_sees_an_old_state_of_the_rows_is_told_to_beg
   const auto told = a.enqueue(loner_of("k"));
   ASSERT_FALSE(told);
   EXPECT_EQ(told.error().code, Errc::unavailable);
-  EXPECT_THAT(told.error().detail, HasSubstr("try the whole transaction again"));
+  EXPECT_THAT(told.error().detail, HasSubstr("run the whole transaction again"));
   EXPECT_EQ(PQtransactionStatus(a.connection), PQTRANS_INTRANS);
 }
 

@@ -76,7 +76,9 @@ TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
               ::testing::ElementsAre("warning postgres.kind"));
   EXPECT_THAT(of({.version = "Greenplum 7"}), ::testing::ElementsAre("note postgres.kind"));
   EXPECT_THAT(of({.queue_fills = true}), ::testing::ElementsAre("warning postgres.notify-queue"));
-  const auto deep = [&](postgres::Depth depth) { return topics_of(postgres::findings_of(depth, probe)); };
+  const auto deep = [&](postgres::Depth depth) {
+    return topics_of(postgres::findings_of(depth, probe, "postgres://db/app"));
+  };
   EXPECT_THAT(deep({.several_primaries = true}), ::testing::Contains("warning postgres.kind"));
   EXPECT_THAT(deep({.aurora = true}), ::testing::Contains("note postgres.kind"));
   EXPECT_THAT(deep({.far = true, .in_tls = true}), ::testing::Contains("warning postgres.tls"));

@@ -101,7 +101,7 @@ TEST_F(Schema, a_table_that_cannot_keep_leases_is_refused_and_left_alone) {
       "locked_until timestamptz, sequence bigint)");
   EXPECT_THAT(refused().detail,
               AllOf(HasSubstr("\"locked_at\" is timestamp with time zone"),
-                    HasSubstr("; if it is another program's, name another table with ?table=")));
+                    HasSubstr("; if it belongs to another program, name another table with ?table=")));
   const auto made = admin()->init(soon());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::refused);
@@ -114,9 +114,8 @@ TEST_F(Schema, a_column_that_is_missing_beside_it_is_named_by_everybody) {
         std::pair("holdfast_log", "by"), std::pair("holdfast_state", "purged_token")}) {
     make_tables(url());
     psql()->run("ALTER TABLE " + std::string(table) + " DROP COLUMN " + column);
-    const auto names =
-        AllOf(HasSubstr("\"" + std::string(table) + "\""), HasSubstr("\"" + std::string(column) + "\""),
-              HasSubstr("; ALTER it: ADD COLUMN "));
+    const auto names = AllOf(HasSubstr("\"" + std::string(table) + "\""),
+                             HasSubstr("\"" + std::string(column) + "\""), HasSubstr(" ADD COLUMN "));
     const std::string what = refused().detail;
     EXPECT_THAT(what, names);
     for (const auto& said : {admin()->init(soon()), admin()->plan(soon())}) {
@@ -124,7 +123,7 @@ TEST_F(Schema, a_column_that_is_missing_beside_it_is_named_by_everybody) {
       EXPECT_EQ(said.error().code, Errc::refused);
       EXPECT_THAT(said.error().detail, names);
     }
-    psql()->run("ALTER TABLE " + std::string(table) + " " + what.substr(what.find("ADD COLUMN")));
+    psql()->run(what.substr(what.find("ALTER TABLE")));
     EXPECT_EQ(Ours(url()).acquire("k", table).verdict, Verdict::granted) << what;
     EXPECT_EQ(Ours(url()).release("k", table).verdict, Verdict::released);
   }
@@ -153,10 +152,10 @@ TEST_F(Schema, a_missing_column_can_be_added_where_there_are_rows) {
     const auto said = admin()->plan(soon());
     ASSERT_FALSE(said) << column;
     const std::string what = said.error().detail;
-    const std::size_t from = what.find("ADD COLUMN");
+    const std::size_t from = what.find("ALTER TABLE");
     ASSERT_NE(from, std::string::npos) << what;
-    EXPECT_EQ(what.find("DELETE"), std::string::npos) << what;
-    psql()->run("ALTER TABLE " + table + " " + what.substr(from, what.find(';', from) - from));
+    EXPECT_EQ(what.find("delete"), std::string::npos) << what;
+    psql()->run(what.substr(from, what.find(';', from) - from));
     EXPECT_EQ(psql()->value("SELECT count(*) FROM " + table), "1") << column;
   }
   EXPECT_GT(tried, 35);
@@ -200,7 +199,8 @@ TEST_F(Schema, keys_that_are_there_twice_are_told_with_how_to_find_them) {
   const auto made = admin()->init(soon());
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, Errc::refused);
-  EXPECT_THAT(made.error().detail, AllOf(HasSubstr("more than one row"), HasSubstr("HAVING count(*) > 1")));
+  EXPECT_THAT(made.error().detail,
+              AllOf(HasSubstr("several rows for one key"), HasSubstr("HAVING count(*) > 1")));
 }
 
 TEST_F(Schema, a_row_without_a_beginning_is_listed_without_one) {
@@ -212,7 +212,7 @@ TEST_F(Schema, a_row_without_a_beginning_is_listed_without_one) {
 TEST_F(Schema, without_its_unique_index_a_table_is_not_used) {
   make_tables(url());
   psql()->run("DROP INDEX index_locks_on_key");
-  EXPECT_THAT(refused().detail, HasSubstr(".locks\" lacks its unique index on \"key\""));
+  EXPECT_THAT(refused().detail, HasSubstr(".locks\" lacks the unique index on \"key\""));
   EXPECT_EQ(admin()->init(soon()).value().size(), 1u);
   Ours(url()).acquire("k", "ann");
 }

@@ -115,7 +115,7 @@ TEST_F(DiagnosisOfRedis, a_password_that_nobody_asks_for_hides_nothing) {
   const std::string url = "redis://default:x@127.0.0.1:" + std::to_string(server_.port());
   const Diagnosis open = diagnose(url);
   EXPECT_TRUE(has(open, "redis.no-password", Weight::warning));
-  EXPECT_TRUE(mentions(the(open, "redis.account").what, "whoever reaches the server may"));
+  EXPECT_TRUE(mentions(the(open, "redis.account").what, "anyone who reaches the server"));
   ASSERT_EQ(redis({"ACL", "SETUSER", "app", "on", ">secret", "+@all", "~*", "&*"}), "OK");
   const std::string app = "redis://app:secret@127.0.0.1:" + std::to_string(server_.port());
   EXPECT_TRUE(has(diagnose(app), "redis.no-password", Weight::warning)) << "others need no user";
@@ -196,7 +196,7 @@ TEST_F(RightsOfRedis, what_is_documented_is_enough_and_what_it_hides_is_noted) {
 TEST_F(RightsOfRedis, a_user_who_may_do_everything_is_noted) {
   const Diagnosis diagnosis = now();
   EXPECT_TRUE(has(diagnosis, "redis.account", Weight::note));
-  EXPECT_TRUE(mentions(about(diagnosis, "redis.account")->what, "whoever reaches the server may"));
+  EXPECT_TRUE(mentions(about(diagnosis, "redis.account")->what, "anyone who reaches the server"));
   EXPECT_FALSE(about(diagnosis, "redis.unseen"));
   EXPECT_TRUE(has(diagnosis, "redis.known-holes", Weight::note)) << "Debian's 7.0, by its number";
 }

@@ -113,11 +113,11 @@ TEST_F(JobsOfRedis, what_lies_where_its_lock_would_counts_as_held) {
   redis({"HSET", "cart", "apples", "3"});
   const EnqueueReply told = worker_.loner("cart");
   EXPECT_EQ(told.what, Told::locked);
-  EXPECT_EQ(told.owner, "(no lease: a hash)");
+  EXPECT_EQ(told.owner, "(not a lease: a hash)");
   worker_.enqueue("cart");
   const Claimed claimed = worker_.claim("w");
   EXPECT_EQ(claimed.what, Got::dropped);
-  EXPECT_EQ(claimed.blocker, "(no lease: a hash)");
+  EXPECT_EQ(claimed.blocker, "(not a lease: a hash)");
 }
 
 TEST_F(JobsOfRedis, a_far_time_a_past_one_and_extreme_priorities_keep_their_order) {

@@ -84,7 +84,7 @@ TEST_F(ListingOfRedis, a_key_that_has_become_something_else_is_among_others_show
   redis({"RPUSH", "list", "1"});
   const auto shown = caller_.list({}).leases;
   ASSERT_EQ(shown.size(), 2u);
-  EXPECT_EQ(shown[0].owner, "(no lease: a list)");
+  EXPECT_EQ(shown[0].owner, "(not a lease: a list)");
   EXPECT_EQ(shown[0].token, no_token);
   EXPECT_EQ(shown[1].owner, "ann");
 }

@@ -16,7 +16,7 @@ TEST_F(OtherDataOfRedis, a_string_without_an_expiry_and_a_holder_is_no_lease) {
   const auto asked = caller_.try_acquire("nightly");
   ASSERT_FALSE(asked) << "it reads as held by " << asked->owner;
   EXPECT_EQ(asked.error().code, Errc::refused);
-  for (const char* words : {"\"nightly\"", "looks like no lease", "no expiry", "?prefix="})
+  for (const char* words : {"\"nightly\"", "data of another program", "no expiry", "?prefix="})
     EXPECT_TRUE(mentions(asked.error().detail, words)) << asked.error().detail;
   const auto shown = caller_.connection().list({.prefix = "nightly", .exact = true}, soon());
   ASSERT_FALSE(shown);
@@ -72,8 +72,9 @@ TEST_F(OtherDataOfRedis, is_counted_by_doctor_where_leases_are_named) {
   redis({"SET", "l*cks:image", std::string(1 << 16, 'x')});
   redis({"SET", "locks:x", "1"});
   ASSERT_TRUE(has(diagnosis(), "redis.other-keys", Weight::note));
-  EXPECT_TRUE(the(diagnosis(), "redis.other-keys").what.starts_with("3 keys look like no lease"));
-  EXPECT_TRUE(the(diagnosis("?prefix=l*cks:"), "redis.other-keys").what.starts_with("1 key looks"));
+  EXPECT_TRUE(the(diagnosis(), "redis.other-keys").what.starts_with("3 keys do not look like leases"));
+  EXPECT_TRUE(the(diagnosis("?prefix=l*cks:"), "redis.other-keys")
+                  .what.starts_with("1 key does not look like a lease"));
   EXPECT_TRUE(mentions(the(diagnosis("?prefix=l*cks:"), "redis.other-keys").what, "\"image\""));
   EXPECT_FALSE(about(diagnosis("?db=1"), "redis.other-keys"));
 }

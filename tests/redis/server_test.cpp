@@ -32,7 +32,7 @@ TEST(ServerOfRedis, one_that_throws_keys_away_is_used_by_who_insists_and_graded_
   EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::granted);
   const Traits traits = caller.examine();
   EXPECT_EQ(traits.grade, 'D');
-  EXPECT_TRUE(has(found(traits), "throws keys away"));
+  EXPECT_TRUE(has(found(traits), "evicts keys"));
   EXPECT_TRUE(told(traits).empty()) << "who insists knows";
 }
 
@@ -43,7 +43,7 @@ TEST(ServerOfRedis, one_finding_is_accepted_by_its_topic_and_the_others_are_not)
   EXPECT_EQ(evicting.acquire("k", "ann").verdict, Verdict::granted);
   EXPECT_EQ(evicting.examine().grade, 'D');
   EXPECT_TRUE(has(told(evicting.examine()), "append-only"));
-  EXPECT_FALSE(has(told(evicting.examine()), "throws keys away"));
+  EXPECT_FALSE(has(told(evicting.examine()), "evicts keys"));
   Caller both(server.url() + "?accept=redis.eviction,redis.appendonly");
   EXPECT_TRUE(told(both.examine()).empty());
   const Diagnosis diagnosis = both.store().admin()->diagnose(soon()).value();
@@ -78,7 +78,7 @@ TEST(ServerOfRedis, one_that_forgets_when_restarted_is_warned_of) {
   std::vector<std::string> told;
   const Client client = open(server.url(), {.log = [&](std::string_view line) { told.emplace_back(line); }});
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_TRUE(told[0].starts_with(server.url() + ": the server keeps no append-only file")) << told[0];
+  EXPECT_TRUE(told[0].starts_with(server.url() + ": the server has no append-only file")) << told[0];
   EXPECT_TRUE(mentions(told[0], "; set appendonly yes, or accept it with accept=redis.appendonly"))
       << told[0];
 }
@@ -135,7 +135,7 @@ TEST(ServerOfRedis, nearly_full_memory_and_past_evictions_are_found) {
   EXPECT_TRUE(has(found(caller.examine()), "nearly full"));
   server.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
   server.command({"SET", "one", "more"});
-  EXPECT_TRUE(has(found(caller.examine()), "thrown away"));
+  EXPECT_TRUE(has(found(caller.examine()), "has evicted"));
 }
 
 }  // namespace

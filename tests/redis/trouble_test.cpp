@@ -227,13 +227,13 @@ TEST(ImpostorOfRedis, whoever_else_listens_there_is_named_and_gets_no_lease) {
       {"HTTP/1.1 400 Bad Request\r\n\r\n", "web server", Errc::refused},
       {"SSH-2.0-OpenSSH_9.2\r\n", "SSH", Errc::refused},
       {std::string("\x15\x03\x03\x00\x02\x02\x46", 7), "rediss://", Errc::refused},
-      {"E\0\0\0", "is no Redis", Errc::refused},
-      {"*1\r\n?x\r\n", "does not speak as Redis does", Errc::unavailable},
+      {"E\0\0\0", "is not a Redis server", Errc::refused},
+      {"*1\r\n?x\r\n", "does not follow the Redis protocol", Errc::unavailable},
       {"", "is it a Redis server?", Errc::unavailable},
       {"-ERR unknown command 'AUTH', with args beginning with: 'canary'\r\n+OK\r\n+OK\r\n+OK\r\n",
-       "knows no AUTH", Errc::refused},
-      {"-ERR odd word: 'canar'\r\n+OK\r\n+OK\r\n+OK\r\n", "does not take", Errc::refused},
-      {"-WRONGPASS canar\r\n+OK\r\n+OK\r\n+OK\r\n", "password are wrong", Errc::refused},
+       "does not know AUTH", Errc::refused},
+      {"-ERR odd word: 'canar'\r\n+OK\r\n+OK\r\n+OK\r\n", "refused user and password", Errc::refused},
+      {"-WRONGPASS canar\r\n+OK\r\n+OK\r\n+OK\r\n", "password is wrong", Errc::refused},
   };
   for (const auto& row : table) {
     const Impostor impostor(row.words);

@@ -36,7 +36,7 @@ TEST_F(FileSystems, what_is_shared_by_machines_is_refused_and_nothing_is_made) {
     ASSERT_FALSE(connection) << row.name;
     EXPECT_EQ(connection.error().code, Errc::refused);
     for (const std::string word :
-         {row.name, "two could hold one key", "local disk", "accept=sqlite.file-system"})
+         {row.name, "two owners could hold one key", "local disk", "accept=sqlite.file-system"})
       EXPECT_NE(connection.error().detail.find(word), std::string::npos) << connection.error().detail;
     EXPECT_TRUE(fs::is_empty(scratch_.path()));
   }

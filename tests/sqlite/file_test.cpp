@@ -110,7 +110,7 @@ TEST_F(Files, a_version_before_the_first_release_is_left_alone) {
   { Caller here(path_); }
   fs::remove_all(path_ + ".d");
   RawDatabase(path_).ask("PRAGMA user_version = 1");
-  expect_refused_untouched("before its first release");
+  expect_refused_untouched("before the first release");
 }
 
 TEST_F(Files, a_damaged_database_is_refused_and_left_alone) {

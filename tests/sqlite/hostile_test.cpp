@@ -53,31 +53,33 @@ TEST_F(Hostile, tables_that_are_not_exactly_ours_are_refused) {
     const char* sql;
     const char* word;
   } table[] = {
-      {"CREATE TRIGGER t AFTER INSERT ON locks BEGIN DELETE FROM holdfast_log; END", "'locks': 't'"},
+      {"CREATE TRIGGER t AFTER INSERT ON locks BEGIN DELETE FROM holdfast_log; END",
+       "'t' on its table 'locks'"},
       {"CREATE TABLE mine(a); CREATE TRIGGER t AFTER INSERT ON mine BEGIN DELETE FROM locks; END",
-       "none: 't'"},
-      {"CREATE VIEW v AS SELECT * FROM locks", "none: 'v'"},
-      {"CREATE INDEX i ON locks(locked_by)", "'locks': 'i'"},
-      {"CREATE UNIQUE INDEX i ON holdfast_log(key)", "'holdfast_log': 'i'"},
-      {"ALTER TABLE locks ADD COLUMN more TEXT", "'locks' that is not as this version makes it"},
-      {"ALTER TABLE holdfast_facts RENAME COLUMN note TO notes", "'holdfast_facts' that is not"},
-      {"DROP TABLE holdfast_log", "lacks its table 'holdfast_log'"},
+       "create, 't'"},
+      {"CREATE VIEW v AS SELECT * FROM locks", "create, 'v'"},
+      {"CREATE INDEX i ON locks(locked_by)", "'i' on its table 'locks'"},
+      {"CREATE UNIQUE INDEX i ON holdfast_log(key)", "'i' on its table 'holdfast_log'"},
+      {"ALTER TABLE locks ADD COLUMN more TEXT",
+       "'locks' that this version of Holdfast would create differently"},
+      {"ALTER TABLE holdfast_facts RENAME COLUMN note TO notes", "'holdfast_facts' that this version"},
+      {"DROP TABLE holdfast_log", "lacks the table 'holdfast_log'"},
       {"DROP TABLE holdfast_state; CREATE TABLE holdfast_state(boot_id, time_namespace, swept_from, "
        "swept_to, "
        "swept_at)",
-       "'holdfast_state' that is not"},
+       "'holdfast_state' that this version"},
       {"DROP TABLE locks; CREATE TABLE locks (key TEXT PRIMARY KEY, locked_by TEXT, locked_at INTEGER, "
        "locked_until INTEGER, sequence INTEGER NOT NULL CHECK (sequence < 5)) WITHOUT ROWID",
-       "'locks' that is not"},
+       "'locks' that this version"},
       {"DROP TABLE locks; CREATE TABLE locks (key TEXT PRIMARY KEY, locked_by TEXT DEFAULT (randomblob(9)), "
        "locked_at INTEGER, locked_until INTEGER, sequence INTEGER NOT NULL) WITHOUT ROWID",
-       "'locks' that is not"},
-      {"DROP TABLE locks; CREATE VIEW locks AS SELECT * FROM holdfast_log", "'locks' that is not"},
+       "'locks' that this version"},
+      {"DROP TABLE locks; CREATE VIEW locks AS SELECT * FROM holdfast_log", "'locks' that this version"},
       {"PRAGMA writable_schema = ON; INSERT INTO sqlite_schema VALUES ('table', 'x', 'x', 0, 'CREATE TRIGGER "
        "x "
        "AFTER INSERT ON locks BEGIN DELETE FROM locks; END')",
        path_.c_str()},
-      {"CREATE VIRTUAL TABLE f USING fts5(x)", "none: 'f'"},
+      {"CREATE VIRTUAL TABLE f USING fts5(x)", "create, 'f'"},
       {"PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE locks(x)' WHERE name = "
        "'locks'",
        path_.c_str()},
@@ -207,7 +209,7 @@ TEST_F(Hostile, a_hot_journal_of_another_database_is_refused_and_not_played_back
         empty_before ? journal_of(scratch_.path() + "/new.db", "CREATE TABLE t(a)")
                      : journal_of(other, "UPDATE users SET name = 'you'; PRAGMA user_version = 3");
     write(path_ + "-journal", journal);
-    expect_refused("-journal is not of this database");
+    expect_refused("-journal does not belong to this database");
     EXPECT_EQ(bytes_of(path_), whole);
     EXPECT_EQ(bytes_of(path_ + "-journal"), journal);
   }

@@ -113,11 +113,12 @@ TEST_F(JobsOwnTransaction, without_our_tables_it_is_refused_and_says_what_to_do)
   const std::string path = scratch_.path() + "/leases-only.db";
   { Caller lease(path); }
   RawDatabase leases_only(path), memory(":memory:");
-  expect(sqlite::enqueuer(leases_only.raw()), Errc::refused, "open its jobs once");
+  expect(sqlite::enqueuer(leases_only.raw()), Errc::refused, "opening its jobs once");
   expect(sqlite::enqueuer(db_.raw(), "other"), Errc::refused, "jobs of 'other'");
-  expect(sqlite::enqueuer(db_.raw(), "locks", "elsewhere"), Errc::invalid, "'elsewhere' is no database file");
+  expect(sqlite::enqueuer(db_.raw(), "locks", "elsewhere"), Errc::invalid,
+         "'elsewhere' is not a database file");
   expect(sqlite::enqueuer(memory.raw()), Errc::invalid, "ATTACH");
-  expect(sqlite::enqueuer(db_.raw(), "no table"), Errc::invalid, "'no table' is no table name");
+  expect(sqlite::enqueuer(db_.raw(), "no table"), Errc::invalid, "'no table' cannot be a table name");
 }
 
 TEST_F(JobsOwnTransaction, without_a_transaction_nothing_is_enqueued) {

@@ -235,13 +235,13 @@ TEST_F(Jobs, tables_of_jobs_that_are_not_exactly_ours_are_refused) {
     const char* sql;
     const char* word;
   } table[] = {
-      {"CREATE TRIGGER t AFTER INSERT ON holdfast_jobs BEGIN DELETE FROM locks; END", "none: 't'"},
-      {"CREATE INDEX i ON holdfast_jobs (name)", "'holdfast_jobs': 'i'"},
-      {"DROP INDEX holdfast_jobs_slot", "lacks its index 'holdfast_jobs_slot'"},
+      {"CREATE TRIGGER t AFTER INSERT ON holdfast_jobs BEGIN DELETE FROM locks; END", "create, 't'"},
+      {"CREATE INDEX i ON holdfast_jobs (name)", "'i' on its table 'holdfast_jobs'"},
+      {"DROP INDEX holdfast_jobs_slot", "lacks the index 'holdfast_jobs_slot'"},
       {"DROP INDEX holdfast_jobs_due; CREATE INDEX holdfast_jobs_due ON holdfast_jobs (queue)",
-       "index 'holdfast_jobs_due' that is not"},
-      {"DROP TABLE holdfast_ticks", "lacks its table 'holdfast_ticks'"},
-      {"ALTER TABLE holdfast_jobs ADD COLUMN more TEXT", "table 'holdfast_jobs' that is not"},
+       "index 'holdfast_jobs_due' that this version"},
+      {"DROP TABLE holdfast_ticks", "lacks the table 'holdfast_ticks'"},
+      {"ALTER TABLE holdfast_jobs ADD COLUMN more TEXT", "table 'holdfast_jobs' that this version"},
   };
   for (const auto& row : table) {
     SCOPED_TRACE(row.sql);

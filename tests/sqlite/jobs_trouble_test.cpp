@@ -150,7 +150,9 @@ TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_told_and_nothing_was_done)
   other.ask("BEGIN IMMEDIATE");
   const auto expect = [&](const Error& error) {
     EXPECT_EQ(error.code, Errc::unavailable);
-    EXPECT_NE(error.detail.find(path_ + " was being written by others"), std::string::npos) << error.detail;
+    EXPECT_NE(error.detail.find(path_ + ": timed out while other processes were writing the file"),
+              std::string::npos)
+        << error.detail;
   };
   const auto now = [] { return BootClock::now() + 500ms; };
   const std::string queues[] = {"default"};
@@ -188,7 +190,7 @@ TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_afte
   const Finding* const jobs = about(diagnosis, "sqlite.jobs");
   ASSERT_NE(jobs, nullptr);
   EXPECT_EQ(jobs->weight, Weight::note);
-  EXPECT_NE(jobs->what.find("lacks its index 'holdfast_jobs_due'"), std::string::npos) << jobs->what;
+  EXPECT_NE(jobs->what.find("lacks the index 'holdfast_jobs_due'"), std::string::npos) << jobs->what;
   EXPECT_EQ(about(diagnosis, "sqlite.contents"), nullptr);
 
   file.ask(made);

@@ -82,7 +82,7 @@ TEST_F(Ownership, links_are_refused_wherever_one_could_be_planted) {
     make(folder() + "/elsewhere");
     if (*suffix != '\0') make(path);
     fs::create_symlink(folder() + "/elsewhere", link);
-    expect_refused(take(path), link, *suffix == '.' ? "no folder" : "symbolic link");
+    expect_refused(take(path), link, *suffix == '.' ? "not a folder" : "symbolic link");
     EXPECT_EQ(bytes_of(folder() + "/elsewhere"), "");
     EXPECT_TRUE(fs::is_symlink(link));
   }
@@ -91,7 +91,7 @@ TEST_F(Ownership, links_are_refused_wherever_one_could_be_planted) {
 TEST_F(Ownership, a_folder_of_fifos_that_is_a_link_to_a_folder_is_refused) {
   fs::create_directory(folder() + "/elsewhere");
   fs::create_directory_symlink("elsewhere", path_ + ".d");
-  expect_refused(take(path_), path_ + ".d", "no folder");
+  expect_refused(take(path_), path_ + ".d", "not a folder");
   EXPECT_TRUE(fs::is_empty(folder() + "/elsewhere"));
 }
 
@@ -112,7 +112,7 @@ TEST_F(Ownership, what_others_may_write_is_refused) {
     const std::string path = path_ + suffix;
     const mode_t before = mode_of(path);
     mode(path, before | S_IWOTH);
-    expect_refused(take(path_), path, "may be written by anybody");
+    expect_refused(take(path_), path, "can be written by every user");
     mode(path, before);
   }
   EXPECT_EQ(take(path_, "another"), "granted");

@@ -151,7 +151,7 @@ TEST_F(Trouble, a_folder_that_may_not_be_written_is_refused) {
       HOLDFAST_WANT(!connection, given);
       HOLDFAST_WANT(connection.error().code == Errc::refused, connection.error().detail);
       HOLDFAST_WANT(connection.error().detail.find(folder) != std::string::npos, connection.error().detail);
-      HOLDFAST_WANT(connection.error().detail.find("permission") != std::string::npos,
+      HOLDFAST_WANT(connection.error().detail.find("a user who may write") != std::string::npos,
                     connection.error().detail);
     }
     ::chmod(folder.c_str(), 0700);

@@ -127,10 +127,13 @@ void check_lock_key(const std::string& name, const JobOptions& options, const Ar
   if (!options.lock && !options.lock_key) return;
   const auto key = job_key(name, options, args, JobKeyForm::joined);
   if (key) return;
-  const bool structured = !options.lock_key && key.error().detail.find("makes no key") != std::string::npos;
-  refuse(structured ? "an argument of " + shown(name) +
-                          " is a list or an object, which makes no key: give one with --key"
-                    : key.error().detail);
+  bool structured = false;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    structured = structured || args[i].starts_with('[') || args[i].starts_with('{');
+  refuse(structured && !options.lock_key
+             ? "an argument of " + shown(name) +
+                   " is a list or an object, from which no key can be made; give one with --key"
+             : key.error().detail);
 }
 
 JobId id_of(const std::string& word) {

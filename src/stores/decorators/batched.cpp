@@ -14,7 +14,10 @@ namespace {
 constexpr int most_yields = 4;
 constexpr Micros patience{100};
 
-Error unsent() { return {Errc::unavailable, "the store was busy with other calls until the time was over"}; }
+Error unsent() {
+  return {Errc::unavailable,
+          "timed out before the request could be sent: the store was busy with other calls"};
+}
 
 // A store that throws must not leave its callers behind: they stand in each other's queue.
 Status careful(StoreConnection& connection, std::span<const Request> requests, std::span<Reply> replies,

@@ -80,11 +80,10 @@ Result<std::vector<std::string>> MariaStoreAdmin::init(Instant until) {
       if (!answers.trouble) continue;
       if (answers.trouble->code != 1142 && answers.trouble->code != 1044)
         throw_failure(statement_error(*answers.trouble, config_->name));
-      throw_failure({Errc::refused,
-                     config_->name +
-                         ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
-                         "the database; or let its owner run what `init --dry-run` prints: " +
-                         answers.trouble->text});
+      throw_failure(
+          {Errc::refused, config_->name + ": this user may not create the tables: " + answers.trouble->text +
+                              "; grant it CREATE on the database, or let its owner run what this prints: " +
+                              store_command(config_->name, "init --dry-run")});
     }
     return statements;
   } catch (const Failure& failure) {

@@ -47,7 +47,8 @@ std::optional<Micros> Answer::moment(std::size_t row, std::size_t column) const 
 
 Connection::Connection(const StoreConfig& config, Instant until) : config_(config) {
   handle_ = mysql_init(nullptr);
-  if (handle_ == nullptr) throw_failure({Errc::unavailable, "out of memory for a connection to MariaDB"});
+  if (handle_ == nullptr)
+    throw_failure({Errc::unavailable, "cannot connect to " + config_.name + ": out of memory"});
   try {
     prepare();
     connect(until);
@@ -123,7 +124,8 @@ void Connection::connect(Instant until) {
           begun, [&](int status) { return mysql_real_connect_cont(&done, handle_, status); }, until))
     throw_failure(
         {Errc::unavailable,
-         config_.name + " accepts connections but does not answer: timed out; is it a MariaDB or MySQL server?"});
+         config_.name +
+             " accepts connections but does not answer: timed out; is it a MariaDB or MySQL server?"});
   if (done == nullptr) not_let_in();
 }
 
@@ -133,11 +135,9 @@ void Connection::not_let_in() const {
   const Trouble why = trouble();
   if (why.code != 2026) throw_failure(connect_error(why, config_.name));
   throw_failure(
-      {Errc::refused, config_.name +
-                          " does not prove by its certificate who it is, or does not speak TLS: give the "
-                          "certificate of its authority with ssl-ca=FILE, and the host by the name that is "
-                          "in its own: " +
-                          why.text});
+      {Errc::refused, "no safe TLS connection to " + config_.name + ": " + why.text +
+                          "; give the certificate of its authority with ssl-ca=FILE, and the host name that "
+                          "its own certificate contains"});
 }
 
 bool Connection::ended() const noexcept {
@@ -153,7 +153,7 @@ Answer Connection::take(Instant until) {
   const int begun = mysql_store_result_start(&result, handle_);
   if (!finish(
           begun, [&](int status) { return mysql_store_result_cont(&result, handle_, status); }, until))
-    throw_failure({Errc::in_doubt, config_.name + " did not answer in time"});
+    throw_failure({Errc::in_doubt, config_.name + ": timed out waiting for the reply"});
   if (mysql_errno(handle_) != 0) return answer;
   answer.affected = mysql_affected_rows(handle_);
   answer.insert_id = mysql_insert_id(handle_);
@@ -182,7 +182,7 @@ Answers Connection::run(const std::string& text, Instant until) {
     in_time = finish(
         status, [&](int s) { return mysql_next_result_cont(&failed, handle_, s); }, until);
   }
-  if (!in_time) throw_failure({Errc::in_doubt, config_.name + " did not answer in time"});
+  if (!in_time) throw_failure({Errc::in_doubt, config_.name + ": timed out waiting for the reply"});
   if (mysql_errno(handle_) == 0) return answers;
   answers.trouble = trouble();
   if (takes_no_writes(answers.trouble->code)) demoted_ = true;

@@ -144,8 +144,8 @@ void MariaEngine::require_fit(const JobRow& job) const {
   const auto refuse = [&](const std::string& text, std::size_t longest, const char* what) {
     if (text.size() <= longest) return;
     throw_failure({Errc::refused, std::string("the ") + what + " \"" + printable(text) + "\" of a job has " +
-                                      std::to_string(text.size()) + " bytes; " + config_->name +
-                                      " takes at most " + std::to_string(longest)});
+                                      std::to_string(text.size()) + " bytes, but " + config_->name +
+                                      " allows at most " + std::to_string(longest) + "; give a shorter one"});
   };
   refuse(job.name, longest_name, "name");
   refuse(job.queue, longest_name, "queue");

@@ -5,6 +5,9 @@
 #include <charconv>
 #include <cstring>
 #include <initializer_list>
+#include <optional>
+
+#include "base/text.h"
 
 namespace holdfast::mariadb {
 namespace {
@@ -18,29 +21,43 @@ bool lacks_tables(unsigned code) { return one_of(code, {1051, 1146, 1932}); }
 // By SIGNAL in a trigger.
 bool was_signalled(unsigned code) { return one_of(code, {1643, 1644}); }
 
-// What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
-std::string refusal(unsigned code) {
+struct Refusal {
+  std::string what, remedy;
+};
+
+// What everybody finds out at the next attempt too, until somebody changes it.
+std::optional<Refusal> refusal(unsigned code, const std::string& where) {
   if (takes_no_writes(code))
-    return "it does not take writes (a replica, or read_only); leases have to be written down: give the "
-           "primary";
-  if (was_denied(code)) return "this user lacks a privilege; docs/stores/mariadb.md has the grants it needs";
+    return Refusal{"the server does not accept writes (it is a replica, or read_only is on)",
+                   "use the URL of the primary"};
+  if (was_denied(code))
+    return Refusal{"this user lacks a privilege", "grant what docs/stores/mariadb.md lists"};
   if (one_of(code, {1045, 1129, 1130, 1251, 1275, 1396, 1524, 1698, 1820, 1862, 3118, 3159, 3955, 4151}))
-    return "it does not let this user in";
-  if (code == 1049) return "there is no such database";
+    return Refusal{"the server does not let this user log in",
+                   "check the user, the password and whether the user may connect from this machine"};
+  if (code == 1049) return Refusal{"there is no such database", "create it, or name another one"};
   if (lacks_tables(code))
-    return "its tables are not there, or not complete; `holdfast --store … init` makes them";
+    return Refusal{"the tables are missing or incomplete",
+                   "create them with: " + store_command(where, "init")};
   if (code == 1665)
-    return "its binary log is kept by statements, which cannot carry leases; set binlog_format=ROW or MIXED";
-  if (code == 1406) return "a column of its tables is too narrow for this key or holder";
+    return Refusal{"leases do not work with a binary log in the format STATEMENT",
+                   "set binlog_format = ROW or MIXED"};
+  if (code == 1406)
+    return Refusal{"a column is too narrow for this key or owner",
+                   "give a shorter one, or make the column wider"};
   if (one_of(code, {1267, 1271, 1300, 3854}))
-    return "the character set of its tables does not have these letters";
-  if (was_signalled(code)) return "a trigger of its tables does not take it";
-  if (one_of(code, {1264, 1690})) return "a number in its tables is at the end of all numbers";
+    return Refusal{"the character set of the tables lacks a character",
+                   "use other characters, or change the character set"};
+  if (was_signalled(code))
+    return Refusal{"a trigger on the tables refused the change", "change the trigger, or drop it"};
+  if (one_of(code, {1264, 1690}))
+    return Refusal{"a number in the tables is too large", "look for a row that another program wrote"};
   if (one_of(code, {1030, 1286}))
-    return "its tables cannot be used as they are; the server's own log says more";
+    return Refusal{"the server cannot use the tables", "see the server's error log"};
   if (one_of(code, {1048, 1054, 1062, 1064, 1136, 1292, 1364, 1366, 1451, 1452, 3819, 4025}))
-    return "its tables are not as this version makes them";
-  return {};
+    return Refusal{"the tables are not as this version of Holdfast creates them",
+                   "compare them with docs/stores/mariadb.md"};
+  return std::nullopt;
 }
 
 // The statement was undone, and may succeed later.
@@ -95,15 +112,19 @@ bool is_connection_lost(unsigned code) noexcept {
 }
 
 Error statement_error(const Trouble& trouble, const std::string& where) {
-  if (const std::string why = refusal(trouble.code); !why.empty())
-    return {code_of_refusal(trouble.code), where + ": " + why + ": " + words(trouble)};
-  if (may_pass(trouble.code)) return {Errc::unavailable, where + " changed nothing: " + words(trouble)};
-  return {Errc::in_doubt, where + " did not say what it did: " + words(trouble)};
+  if (const auto refused = refusal(trouble.code, where))
+    return {code_of_refusal(trouble.code),
+            where + ": " + refused->what + ": " + words(trouble) + "; " + refused->remedy};
+  if (may_pass(trouble.code))
+    return {Errc::unavailable, where + ": the request failed and changed nothing: " + words(trouble)};
+  return {Errc::in_doubt,
+          where + ": the request failed, and it is not known whether it took effect: " + words(trouble)};
 }
 
 Error connect_error(const Trouble& trouble, const std::string& where) {
-  if (const std::string why = refusal(trouble.code); !why.empty())
-    return {code_of_refusal(trouble.code), where + ": " + why + ": " + words(trouble)};
+  if (const auto refused = refusal(trouble.code, where))
+    return {code_of_refusal(trouble.code),
+            where + ": " + refused->what + ": " + words(trouble) + "; " + refused->remedy};
   return {Errc::unavailable, "cannot connect to " + where + ": " + connect_words(trouble)};
 }
 

@@ -28,21 +28,22 @@ std::string either(const Depth::Named& named, std::string_view name, std::string
 void look_at_replica(bool replicates, Found& found) {
   if (replicates)
     found.danger("mariadb.replica",
-                 "this is a replica: its primary knows of none of these leases, and what it writes may "
+                 "this server is a replica: its primary does not know these leases, and replication may "
                  "overwrite them",
-                 "name the primary");
+                 "use the URL of the primary");
 }
 
 // What connect() refuses, but for the tables.
 void look_at_refusals(const ServerProbe& probe, Found& found) {
   if (probe.too_old())
     found.danger("mariadb.version", name_of(probe) + " is too old: leases need MariaDB 10.6 or MySQL 8.0",
-                 "use a later one");
+                 "upgrade the server");
   if (!probe.is("read_only", "OFF"))
-    found.danger("mariadb.read-only", "the server is read-only: no lease can be written down",
-                 "name the primary");
+    found.danger("mariadb.read-only", "the server is read-only: no lease can be stored",
+                 "use the URL of the primary");
   if (probe.logs_statements())
-    found.danger("mariadb.binlog-format", "the binary log is kept by statements, which cannot carry leases",
+    found.danger("mariadb.binlog-format",
+                 "the binary log has the format STATEMENT, with which leases do not work",
                  "set binlog_format = ROW or MIXED");
 }
 
@@ -56,23 +57,26 @@ const char* topic_of(Flaw flaw) {
 }
 
 void look_at_tables(const Depth& depth, const ServerProbe& probe, const StoreConfig& config, Found& found) {
-  const std::string init = "holdfast init";
+  const std::string init = store_command(config.name, "init");
   if (!probe.wrong.empty())
-    found.danger(topic_of(probe.flaw), probe.wrong, "make it as docs/stores/mariadb.md describes it");
+    found.danger(topic_of(probe.flaw), probe.wrong, "change it to what docs/stores/mariadb.md describes");
   // Who lacks every grant on a table does not see it.
   else if (!probe.missing.empty() && depth.lacks.empty())
     found.warn("mariadb.tables",
-               "what keeps leases is not there, or not all of it (\"" + config.tables.name() +
-                   "\" and what lies beside it)",
+               "the tables for leases (\"" + config.tables.name() +
+                   "\" and those beside it) are missing or incomplete",
                init);
   if (!probe.wrong_jobs.empty())
-    found.note("mariadb.jobs", "no jobs are kept: " + probe.wrong_jobs, "mend that table; leases do without");
+    found.note("mariadb.jobs", "jobs do not work: " + probe.wrong_jobs,
+               "repair that table; leases work without it");
   else if (probe.missing.empty() && !probe.missing_jobs.empty())
-    found.note("mariadb.jobs",
-               "the tables of jobs are not there, or this user has no grant on them; leases do without",
-               init + ", and the grants of docs/stores/mariadb.md");
+    found.note(
+        "mariadb.jobs",
+        "the tables for jobs are missing, or this user has no privilege on them; leases work without them",
+        init + ", and grant what docs/stores/mariadb.md lists");
   if (!depth.lacks.empty())
-    found.danger("mariadb.privileges", "this user lacks what a client needs: no lease can be taken",
+    found.danger("mariadb.privileges",
+                 "this user lacks privileges that a client needs: no lease can be acquired",
                  printable(in_a_row(depth.lacks)));
 }
 
@@ -89,21 +93,20 @@ void look_at_replicas(const Depth& depth, Found& found) {
   const std::string works =
       either(depth.status, "Rpl_semi_sync_source_status", "Rpl_semi_sync_master_status");
   if (enabled != "ON")
-    found.warn(topic, "its replicas are asynchronous: one that is promoted may not have the last leases",
+    found.warn(topic, "the replicas are asynchronous: one that is promoted may lack the latest leases",
                "switch on semi-synchronous replication (rpl_semi_sync_…), with the wait point AFTER_SYNC");
   else if (confirm == "0")
-    found.warn(topic,
-               "no replica confirms what it was sent: one that is promoted may not have the last leases",
+    found.warn(topic, "no replica confirms what it received: one that is promoted may lack the latest leases",
                "switch on semi-synchronous replication at the replicas too (rpl_semi_sync_…_enabled)");
   else if (works == "OFF")
     found.warn(topic,
-               "replicas were too slow to confirm, and it goes on without waiting for them: one that is "
-               "promoted may not have the last leases",
-               "see to the replicas and the way to them; a longer rpl_semi_sync_…_timeout");
+               "the replicas were too slow to confirm, so the server no longer waits for them: one that is "
+               "promoted may lack the latest leases",
+               "check the replicas and the network to them, or raise rpl_semi_sync_…_timeout");
   else if (point == "AFTER_COMMIT")
     found.warn(
         topic,
-        "replicas confirm only after others have seen a commit: a lease that was seen may be gone after "
+        "replicas confirm a commit after other clients can see it: a lease that was seen may be gone after "
         "a fail-over",
         "set rpl_semi_sync_…_wait_point = AFTER_SYNC");
 }
@@ -114,7 +117,7 @@ void look_at_group(const Depth& depth, Found& found) {
   if (knows_one && depth.in_group &&
       either(depth.settings, "group_replication_single_primary_mode", "") == "OFF")
     found.warn("mariadb.group",
-               "several servers of its group take writes: each goes by its own clock, and may not know yet "
+               "several servers of the group accept writes: each uses its own clock, and may not know yet "
                "what another has granted",
                "let all clients use one of them, or give the group one primary "
                "(group_replication_switch_to_single_primary_mode)");
@@ -146,17 +149,15 @@ std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& co
                "tokens",
                "set innodb_flush_log_at_trx_commit = 1");
   if (probe.is("log_bin", "ON") && !probe.is("sync_binlog", "1"))
-    found.warn(
-        "mariadb.sync-binlog",
-        "sync_binlog is not 1: after a crash of the server's machine its replicas may not have the last "
-        "leases",
-        "set sync_binlog = 1");
+    found.warn("mariadb.sync-binlog",
+               "sync_binlog is not 1: after a crash of the server's machine, its replicas may lack the "
+               "latest leases",
+               "set sync_binlog = 1");
   if (probe.is("wsrep_on", "ON"))
-    found.warn(
-        "mariadb.galera",
-        "this is a node of a Galera cluster: nodes that are parted can both grant; let all clients use "
-        "one node",
-        "let all clients use one node");
+    found.warn("mariadb.galera",
+               "this server is a node of a Galera cluster: nodes that cannot reach each other can both grant "
+               "the same key",
+               "let all clients use one node");
   look_at_replica(probe.replicates, found);
   if (probe.clock_stands)
     found.warn("mariadb.sysdate",
@@ -164,9 +165,9 @@ std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& co
                "start the server without sysdate-is-now");
   if (config.tables.darwin())
     found.warn("mariadb.layout",
-               "layout=darwin: times are local ones in whole seconds, and a Java node can take a lease over "
-               "when its zone changes the clock",
-               "move on to the native layout when the last Java process has gone");
+               "layout=darwin: times are local and in whole seconds, so a Java process can take over a lease "
+               "when its time zone changes the clock",
+               "switch to the native layout once no Java process uses the table");
   look_at_refusals(probe, found);
   found.tell_all();
   return found.take();
@@ -180,37 +181,39 @@ std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe, c
   look_at_group(depth, found);
   // MariaDB tells it to everybody.
   if (depth.source_untold && !probe.mariadb())
-    found.note("mariadb.unseen", "whether it is a replica was not told: this user lacks REPLICATION CLIENT",
-               "ask again as a user who has it");
+    found.note("mariadb.unseen",
+               "doctor cannot see whether the server is a replica: this user lacks REPLICATION CLIENT",
+               "run doctor as a user who has it");
   if (probe.is("log_bin", "ON") && !sees_replicas(depth))
     found.note("mariadb.unseen",
-               "whether it has replicas, and whether they confirm, was not told: this user lacks PROCESS",
-               "ask again as a user who has it");
+               "doctor cannot see whether the server has replicas that confirm: this user lacks PROCESS",
+               "run doctor as a user who has it");
   if (depth.servers > 1)
-    found.danger(
-        "mariadb.several-servers",
-        std::to_string(depth.servers) +
-            " servers answer by this one address: a lease of one is not known to the other, or not yet",
-        "name one server, or give the proxy a rule that keeps this user on the primary");
+    found.danger("mariadb.several-servers",
+                 std::to_string(depth.servers) +
+                     " servers answer at this address: one does not know the leases of another, or not yet",
+                 "use the URL of one server, or make the proxy send this user to the primary only");
   if (!depth.crowded.empty())
-    found.warn("mariadb.connections",
-               "no further connection was let in, and a client needs up to two: " + printable(depth.crowded),
-               "a higher MAX_USER_CONNECTIONS of the user, or max_connections, or fewer clients");
+    found.warn(
+        "mariadb.connections",
+        "the server refused a further connection, and a client needs up to two: " + printable(depth.crowded),
+        "raise MAX_USER_CONNECTIONS of the user or max_connections, or run fewer clients");
   const std::string cluster = either(depth.status, "wsrep_cluster_status", ""),
                     state = either(depth.status, "wsrep_local_state_comment", "");
   if (probe.is("wsrep_on", "ON") && (cluster != "Primary" || state != "Synced"))
     found.warn("mariadb.galera-state",
-               "this node of the cluster is not in step: " + printable(cluster) + ", " + printable(state),
+               "this node of the cluster is not in sync: " + printable(cluster) + ", " + printable(state),
                "use another node until it is");
   if (either(depth.settings, "innodb_snapshot_isolation", "") == "ON")
     found.note(
         "mariadb.snapshot-isolation",
-        "innodb_snapshot_isolation is on: leases do not mind, but a transaction of yours that checks a "
-        "token at REPEATABLE READ is ended by error 1020",
+        "innodb_snapshot_isolation is on: leases are not affected, but a transaction of yours that checks a "
+        "token at REPEATABLE READ may fail with error 1020",
         "check tokens at READ COMMITTED");
   if (std::any_of(depth.held.begin(), depth.held.end(), is_powerful))
-    found.note("mariadb.superuser", "this user has all privileges everywhere: far more than leases need",
-               "use one that has the grants of docs/stores/mariadb.md and no more");
+    found.note("mariadb.superuser",
+               "this user has all privileges on all databases: far more than leases need",
+               "use a user that has only the privileges that docs/stores/mariadb.md lists");
   return found.take();
 }
 

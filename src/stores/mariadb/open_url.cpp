@@ -12,8 +12,8 @@ namespace holdfast::mariadb {
 namespace {
 
 constexpr const char* known =
-    "known are table=, layout=darwin, socket=, password=, tls=require, ssl-ca=, ssl-cert=, ssl-key=, "
-    "accept=TOPIC and unsafe=allow";
+    "write table=, layout=darwin, socket=, password=, tls=require, ssl-ca=, ssl-cert=, ssl-key=, "
+    "accept=TOPIC or unsafe=allow";
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
@@ -29,7 +29,7 @@ Status read_address(const Url& url, Options& options) {
   auto address = parse_address(url.rest, at_end(url));
   if (!address) return std::move(address).error();
   if (address->path.find('/') != std::string::npos)
-    return invalid(url.scheme + ": behind the host stands the name of one database, like /app" +
+    return invalid(url.scheme + ": the host must be followed by the name of one database, like /app" +
                    (address->clear ? ", not \"" + printable(address->path) + "\"" : ""));
   options.user = std::move(address->user);
   options.password = std::move(address->password);
@@ -43,7 +43,7 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   const auto shown = [&](const std::string& text) { return at_end(url) ? printable(text) : "***"; };
   const auto only = [&](const char* right) -> Status {
     if (value == right) return Status{};
-    return invalid(name + "=" + shown(value) + " means nothing; write " + name + "=" + right);
+    return invalid(name + "=" + shown(value) + ": invalid value; write " + name + "=" + right);
   };
   if (name == "table") {
     options.table = value;
@@ -69,7 +69,7 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   } else if (name == "accept") {
     options.accept = core::topics_in(value);
   } else {
-    return invalid("\"" + shown(name) + "\" is not a parameter of " + url.scheme + ": " + known);
+    return invalid("\"" + shown(name) + "\" is not a parameter of " + url.scheme + ": URLs; " + known);
   }
   return Status{};
 }

@@ -139,16 +139,19 @@ class Look {
     if (engine.empty()) {
       missing.emplace_back(word);
     } else if (wrong.empty()) {
-      const std::string what = engine == "InnoDB"
-                                   ? what_is_wrong(word)
-                                   : "it is kept by " + engine +
-                                         " and has to be by InnoDB, which alone locks rows and "
-                                         "survives a crash; ALTER it: ENGINE=InnoDB";
+      const std::string what =
+          engine == "InnoDB"
+              ? what_is_wrong(word)
+              : "its engine is " + engine +
+                    ", but leases need InnoDB, which locks rows and survives a crash; run: " + alter(word) +
+                    "ENGINE=InnoDB";
       if (!what.empty())
-        wrong = "the table \"" + tables_.called(word) + "\" cannot be used: " + what +
-                (word == "locks" ? "; if it is another program's, name another table with ?table=" : "");
+        wrong =
+            "the table \"" + tables_.called(word) + "\" cannot be used: " + what +
+            (word == "locks" ? "; if it belongs to another program, name another table with ?table=" : "");
     }
   }
+  std::string alter(std::string_view word) const { return "ALTER TABLE `" + tables_.called(word) + "` "; }
   Flaw flaw_of(std::string_view word) const {
     if (engine_of(tables_.called(word)) != "InnoDB") return Flaw::engine;
     const auto key = find(word, "key");
@@ -191,19 +194,20 @@ class Look {
       const std::string_view wanted = !key ? need.type : tables_.darwin() ? "varchar" : "varbinary";
       const auto i = find(word, need.column);
       const std::string what = "its column \"" + std::string(need.column) + "\" ";
-      if (!i) return what + "is missing and has to be " + std::string(wanted) + remedy_of(need);
+      if (!i) return what + "of type " + std::string(wanted) + " is missing" + remedy_of(need);
       const std::string_view found = columns_.text(*i, type);
       if (!found.starts_with(wanted))
-        return what + "is " + std::string(found) + " and has to be " + std::string(wanted) +
-               (key && !tables_.darwin() ? ": in any other, collations make two keys one" : "");
+        return what + "is " + std::string(found) + ", but has to be " + std::string(wanted) +
+               (key && !tables_.darwin() ? ": with another type, a collation can make two keys equal" : "");
       if (key && tables_.darwin() && !probe_.key_type.ends_with(columns_.text(*i, collation)))
-        return what + "compares by " + std::string(columns_.text(*i, collation)) +
-               ", and processName does not: " + probe_.key_type;
-      if (need.primary && columns_.text(*i, index) != "PRI") return what + "has to be (in) its primary key";
+        return what + "has the collation " + std::string(columns_.text(*i, collation)) +
+               ", but has to have that of processName; make it " + probe_.key_type;
+      if (need.primary && columns_.text(*i, index) != "PRI")
+        return what + "is not in the primary key, but has to be";
       if (need.unique && columns_.text(*i, index) != "UNI" && columns_.text(*i, index) != "PRI")
-        return what + "has to have a unique key of its own, or two could hold one lock";
+        return what + "needs a unique index of its own; without it, two owners could hold one lock";
       if (need.column == "locked_by" && columns_.text(*i, nullable) == "NO")
-        return what + "is NOT NULL, and a free row has none there";
+        return what + "is NOT NULL, but has to be NULL while the key is free; allow NULL";
     }
     return extra(word);
   }
@@ -215,7 +219,7 @@ class Look {
     if (definition.ends_with("DATETIME(6) NOT NULL")) definition += " DEFAULT '2000-01-01'";
     for (const auto& [column, value] : in_old_jobs)
       if (need.table == "jobs" && need.column == column) definition += " DEFAULT " + std::string(value);
-    return "; ALTER it: ADD COLUMN " + with(definition, {{"key_type", probe_.key_type}});
+    return "; run: " + alter(need.table) + "ADD COLUMN " + with(definition, {{"key_type", probe_.key_type}});
   }
   std::string extra(std::string_view word) const {
     for (std::size_t i = 0; i < columns_.rows.size(); ++i) {
@@ -225,9 +229,11 @@ class Look {
           std::begin(needed_columns), std::end(needed_columns),
           [&](const NeededColumn& need) { return need.table == word && same(need.column, column); });
       if (word == "locks" && columns_.text(i, index) == "PRI" && !same(column, "key"))
-        return "its primary key has \"" + column + "\" in it, and has to be of \"key\" alone";
+        return "its primary key contains \"" + column + "\", but has to be \"key\" alone";
       if (!ours && columns_.text(i, nullable) == "NO" && columns_.number(i, demanded) == 1)
-        return "its column \"" + column + "\" is NOT NULL without a default, and we insert rows without it";
+        return "its column \"" + column +
+               "\" is NOT NULL without a default, but Holdfast inserts rows without it; give it a default, "
+               "or allow NULL";
     }
     return {};
   }
@@ -260,7 +266,7 @@ bool has_state_row(Connection& connection, const StoreConfig& config, ServerProb
 [[noreturn]] void no_table(std::string_view word, const ServerProbe& probe, const StoreConfig& config) {
   throw_failure({Errc::unprepared, "there is no table \"" + config.tables.called(word) +
                                        "\" in the database \"" + printable(probe.database) +
-                                       "\"; make it with: holdfast --store " + config.name + " init"});
+                                       "\"; create it with: " + store_command(config.name, "init")});
 }
 
 }  // namespace
@@ -303,25 +309,24 @@ ServerProbe probe_server(Connection& connection, const StoreConfig& config, Inst
 
 std::string no_state_row(const StoreConfig& config) {
   return "the table \"" + config.tables.called("state") + "\" of " + config.name +
-         " has lost its row; make it with: holdfast --store " + config.name + " init";
+         " has lost its only row; create it with: " + store_command(config.name, "init");
 }
 
 void require_complete(const ServerProbe& probe, const StoreConfig& config) {
   if (probe.too_old())
-    throw_failure({Errc::refused, config.name + " is " + printable(probe.version) +
-                                      "; leases need MariaDB 10.6 or MySQL 8.0, or later ones"});
+    throw_failure({Errc::refused, config.name + " has version " + printable(probe.version) +
+                                      ", but leases need MariaDB 10.6 or MySQL 8.0; upgrade the server"});
   if (probe.replicates && !config.accepted().covers("mariadb.replica"))
-    throw_failure(
-        {Errc::refused, config.name +
-                            " is a replica: a lease that is written here is not on its primary; give the "
-                            "primary, or say accept=mariadb.replica"});
+    throw_failure({Errc::refused, config.name + " is a replica, and its primary does not get the leases that "
+                                                "are written here; use the URL of the "
+                                                "primary, or add accept=mariadb.replica to this one"});
   if (!probe.is("read_only", "OFF"))
-    throw_failure(
-        {Errc::refused, config.name + " is read-only; leases have to be written down: give the primary"});
+    throw_failure({Errc::refused,
+                   config.name + " is read-only, so no lease can be stored; use the URL of the primary"});
   if (probe.logs_statements())
     throw_failure({Errc::refused, config.name +
-                                      " keeps its binary log by statements, which cannot carry leases; set "
-                                      "binlog_format=ROW or MIXED there"});
+                                      ": leases do not work with a binary log in the format STATEMENT; set "
+                                      "binlog_format = ROW or MIXED on the server"});
   if (!probe.wrong.empty()) throw_failure({Errc::refused, config.name + ": " + probe.wrong});
   if (probe.denied) throw_failure(statement_error(*probe.denied, config.name));
   if (probe.missing.empty()) return;
@@ -331,10 +336,9 @@ void require_complete(const ServerProbe& probe, const StoreConfig& config) {
 
 void require_jobs(const ServerProbe& probe, const StoreConfig& config) {
   if (config.tables.darwin())
-    throw_failure(
-        {Errc::refused, config.name +
-                            " keeps no jobs: which keys are one is its collation's to say there; use the "
-                            "native layout, without layout=darwin"});
+    throw_failure({Errc::refused, config.name + " cannot keep jobs: with layout=darwin, the table's "
+                                                "collation decides which keys are equal; use the "
+                                                "native layout for jobs, without layout=darwin"});
   if (!probe.wrong_jobs.empty()) throw_failure({Errc::refused, config.name + ": " + probe.wrong_jobs});
   if (!probe.missing_jobs.empty()) no_table(probe.missing_jobs.front(), probe, config);
 }

@@ -56,16 +56,17 @@ Status check(const Options& o) {
   const auto invalid = [&](std::string text) {
     return Error{Errc::invalid, scheme + ": " + std::move(text)};
   };
-  if (o.host.empty() && o.socket.empty()) return invalid("names no host");
+  if (o.host.empty() && o.socket.empty())
+    return invalid("no host is given; write " + scheme + "://user@host/database");
   if (Status s = core::check_topics(o.accept, known_topics); !s) return s;
-  if (o.database.empty()) return invalid("names no database; write " + scheme + "://user@host/database");
-  if (!o.socket.empty() && o.tls) return invalid("a Unix socket needs no TLS");
+  if (o.database.empty()) return invalid("no database is given; write " + scheme + "://user@host/database");
+  if (!o.socket.empty() && o.tls) return invalid("a Unix socket has no TLS; remove tls=require");
   if (o.ssl_cert.empty() != o.ssl_key.empty())
-    return invalid("ssl-cert and ssl-key are given both or not at all");
+    return invalid("ssl-cert and ssl-key belong together; give both or neither");
   const bool certificates = !o.ssl_ca.empty() || !o.ssl_cert.empty();
   if (certificates && !o.tls && (!o.socket.empty() || is_local(o.host)))
     return invalid(
-        "certificates are for TLS, which a server of this machine is not asked for; add tls=require");
+        "certificates are given, but a server on this machine is used without TLS; add tls=require");
   return Status{};
 }
 

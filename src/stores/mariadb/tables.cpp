@@ -36,12 +36,12 @@ Result<Tables> Tables::named(std::string_view table, Layout layout) {
   const bool formed = !table.empty() && table.size() <= longest && letter(table.front()) &&
                       std::all_of(table.begin(), table.end(), [](char c) { return letter(c) || digit(c); });
   if (!formed)
-    return Error{Errc::invalid, "'" + printable(table) +
-                                    "' is no table name: it takes 1 to 41 letters, digits and _, and no "
-                                    "digit first"};
+    return Error{Errc::invalid,
+                 "'" + printable(table) +
+                     "' cannot be a table name; give 1 to 41 letters, digits and _, and no digit first"};
   if (table.find("holdfast_") != std::string_view::npos)
     return Error{Errc::invalid, "the table name '" + std::string(table) +
-                                    "' is taken: names with holdfast_ in them are not for lock tables"};
+                                    "' is reserved, because it contains holdfast_; give another one"};
   Tables tables;
   tables.name_ = table;
   tables.layout_ = layout;

@@ -21,7 +21,7 @@ bool matches(const JobRow& row, const JobQuery& q) {
 void MemoryEngine::transact(Access, Instant until, const std::function<void()>& work) {
   const std::lock_guard lock(database_->mutex());
   if (database_->now() > until.time_since_epoch())
-    throw_failure({Errc::unavailable, "the request came too late"});
+    throw_failure({Errc::unavailable, "timed out before the request could be applied"});
   work();
 }
 

@@ -17,8 +17,10 @@ Micros boot_now() { return std::chrono::floor<Micros>(BootClock::now().time_sinc
 Finding one_process_only() {
   return {.weight = Weight::danger,
           .topic = "memory.process",
-          .what = "one process only: nothing outlives it",
-          .advice = "give a store that others reach too"};
+          .what =
+              "the leases are in the memory of this process: other processes do not see them, and they end "
+              "with it",
+          .advice = "use a store that all processes reach"};
 }
 
 class EventListener final : public StoreListener {
@@ -55,7 +57,7 @@ class MemoryStoreConnection final : public StoreConnection {
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     const std::lock_guard lock(database_->mutex());
     if (database_->now() > until.time_since_epoch())
-      return Error{Errc::unavailable, "the request came too late"};
+      return Error{Errc::unavailable, "timed out before the request could be applied"};
     for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = database_->apply(requests[i], client_);
     return Status{};
   }
@@ -111,7 +113,7 @@ class MemoryStore final : public Store {
     return std::unique_ptr<JobEngine>(std::make_unique<MemoryEngine>(database_, client_));
   }
   Result<std::shared_ptr<Store>> in(std::string_view) override {
-    return Error{Errc::invalid, "memory: has no tables; open another one instead"};
+    return Error{Errc::invalid, "memory: has no tables; open another memory: store instead"};
   }
   std::string name() const override { return "memory:"; }
   const std::string& client() const noexcept override { return client_; }

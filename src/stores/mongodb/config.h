@@ -47,7 +47,9 @@ inline bool is_this_machine(const mongoc_host_list_t& host) {
   return host.host[0] == '/' || is_local(host.host);
 }
 inline constexpr const char* about_plaintext =
-    " is another machine, and nothing is said of TLS: write tls=true, or tls=false if nobody else can listen";
+    " is another machine, and the URL does not say whether to use TLS; write tls=true, or tls=false if "
+    "nobody "
+    "else can listen to the connection";
 
 // A mistake in the URL or the options.
 inline Error invalid(std::string text) { return {Errc::invalid, "mongodb: " + std::move(text)}; }

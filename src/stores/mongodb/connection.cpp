@@ -35,7 +35,7 @@ mongoc_stream_t* with_tls(mongoc_stream_t* plain, const mongoc_uri_t* uri, const
   if (!stream) {
     mongoc_stream_destroy(plain);
     bson_set_error(error, MONGOC_ERROR_STREAM, MONGOC_ERROR_STREAM_SOCKET,
-                   "TLS cannot be begun: a file of certificates cannot be read");
+                   "cannot start TLS: a certificate file cannot be read");
     return nullptr;
   }
   if (mongoc_stream_tls_handshake_block(stream, host, timeout, error)) return stream;
@@ -95,7 +95,9 @@ void Connection::check_way_to(const mongoc_host_list_t& host) {
 mongoc_client_t* Connection::client() {
   if (client_) return client_.get();
   client_.reset(mongoc_client_new_from_uri(config_->uri.get()));
-  if (!client_) throw_failure({Errc::unavailable, config_->place + " cannot be found"});
+  if (!client_)
+    throw_failure(
+        {Errc::unavailable, "cannot connect to " + config_->name() + ": its address cannot be resolved"});
   mongoc_client_set_error_api(client_.get(), MONGOC_ERROR_API_VERSION_2);
   mongoc_client_set_stream_initiator(client_.get(), open_stream, this);
   return client_.get();
@@ -145,7 +147,7 @@ Document Connection::run_in(const std::string& database, Document command, Effec
   }
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION && !stranger_.empty())
     throw_failure(
-        {Errc::refused, config_->place + " sends us to " + stranger_ + ", which" + about_plaintext});
+        {Errc::refused, config_->place + " refers to the member " + stranger_ + ", which" + about_plaintext});
   throw_failure(std::move(told));
 }
 

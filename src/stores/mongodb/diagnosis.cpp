@@ -28,7 +28,7 @@ class Look {
     facts_.clocks = clocks();
     who_answers();
     collections();
-    read("its version", "buildInfo", [&](View told) { facts_.version = told.text("version"); });
+    read("the version", "buildInfo", [&](View told) { facts_.version = told.text("version"); });
     read("the engine", "serverStatus", [&](View told) { read_server_status(told, facts_); });
     read("the user's rights", Document().number("connectionStatus", 1).flag("showPrivileges", true),
          [&](View told) { read_rights(told, probe_, connection_.config(), facts_); });

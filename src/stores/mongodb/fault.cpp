@@ -10,24 +10,24 @@ namespace {
 
 struct Meaning {
   std::int64_t code;
-  Errc what;
-  const char* advice;
+  Errc errc;
+  const char* what;  // and behind a semicolon, what to do
 };
 
-constexpr const char* no_rights =
-    "the user may not do this; docs/stores/mongodb.md tells which rights are enough";
-constexpr const char* no_primary = "it is not the primary; name the whole replica set with replicaSet=";
-constexpr const char* going = "it is being stopped, or no longer the primary";
-constexpr const char* took_too_long = "it did not come to an end in the time for this call";
-constexpr const char* not_safe_yet = "it has not been told that a majority has written this";
-constexpr const char* odd_collection = "the collection is not one that leases can lie in";
+constexpr const char* no_primary =
+    "the server is not the primary; name the whole replica set with replicaSet=";
+constexpr const char* going = "the server is shutting down, or is no longer the primary";
+constexpr const char* took_too_long = "the request did not end in time";
+constexpr const char* not_safe_yet = "a majority has not confirmed the write";
+constexpr const char* odd_collection =
+    "leases cannot be kept in this collection; name another one with collection=";
 
 // A write is one document each: it happened wholly or not at all.  What the server says before it has begun
 // is unavailable or refused; what it may say while or after it wrote is in doubt.
 constexpr Meaning meanings[] = {
-    {13, Errc::refused, no_rights},
-    {18, Errc::refused, "user or password are wrong, or authSource= names another database"},
-    {8000, Errc::refused, "user or password are wrong"},
+    {13, Errc::refused, "this user lacks a right; grant what docs/stores/mongodb.md lists"},
+    {18, Errc::refused, "the user or the password is wrong; check both, and authSource="},
+    {8000, Errc::refused, "the user or the password is wrong; check both"},
     {10107, Errc::unavailable, no_primary},
     {13435, Errc::unavailable, no_primary},
     {10058, Errc::unavailable, no_primary},
@@ -40,14 +40,15 @@ constexpr Meaning meanings[] = {
     {64, Errc::in_doubt, not_safe_yet},
     {79, Errc::in_doubt, not_safe_yet},
     {100, Errc::in_doubt, not_safe_yet},
-    {24, Errc::unavailable, "somebody has locked the collection"},
-    {112, Errc::unavailable, "others write the same document"},
-    {11000, Errc::unavailable, "others make the same document"},
-    {14031, Errc::unavailable, "its disk is full"},
-    {59, Errc::refused, "it lacks a command; it takes MongoDB 5.0 or newer"},
+    {24, Errc::unavailable, "another client has locked the collection"},
+    {112, Errc::unavailable, "another client writes the same document"},
+    {11000, Errc::unavailable, "another client creates the same document"},
+    {14031, Errc::unavailable, "the server's disk is full; make room there"},
+    {59, Errc::refused, "the server lacks a command; use MongoDB 5.0 or later"},
     {26, Errc::refused, "there is no such collection"},
-    {73, Errc::refused, "a name is not one that MongoDB takes"},
-    {121, Errc::refused, "the collection has a validator that does not take our documents"},
+    {73, Errc::refused, "MongoDB does not accept a name; use another one"},
+    {121, Errc::refused,
+     "a validator of the collection refuses the document; change it, or name another collection"},
     {166, Errc::refused, odd_collection},
     {20, Errc::refused, odd_collection},
 };
@@ -72,12 +73,13 @@ std::string reasons_in(const std::string& words) {
 }
 
 Error server_error(std::int64_t code, std::string_view words, Errc otherwise, const StoreConfig& config) {
-  const std::string begin = config.place + " says no: ";
+  const std::string begin = config.place + ": ";
   const std::string said = without_secrets(words, config) + ", code " + std::to_string(code);
   const auto known = std::find_if(std::begin(meanings), std::end(meanings),
                                   [&](const Meaning& m) { return m.code == code; });
-  if (known == std::end(meanings)) return {otherwise, begin + said};
-  return {known->what, begin + known->advice + " (" + said + ")"};
+  if (known == std::end(meanings)) return {otherwise, begin + "error from the server: " + said};
+  const std::string_view whole = known->what, what = whole.substr(0, whole.find(';'));
+  return {known->errc, begin + std::string(what) + ": " + said + std::string(whole.substr(what.size()))};
 }
 
 }  // namespace
@@ -93,19 +95,21 @@ Error to_error(const bson_error_t& error, Effect effect, bool sent, const StoreC
   // The driver calls it so too if the connection broke meanwhile.
   const bool cut = words.find("socket error or timeout") != std::string::npos;
   if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE && cut)
-    return {Errc::unavailable, config.place + " did not answer while we logged in: " + words};
+    return {Errc::unavailable, config.place + ": the connection failed during the login: " + words};
   if (error.domain == MONGOC_ERROR_CLIENT && error.code == MONGOC_ERROR_CLIENT_AUTHENTICATE)
-    return {Errc::refused, config.place + " does not take user and password"};
+    return {Errc::refused,
+            config.place + ": the server refused user and password; check both, and authSource="};
   for (const char* distrust : {"certificate verify failed", "Failed certificate verification",
-                               "Failed OCSP verification", "TLS cannot be begun"}) {
+                               "Failed OCSP verification", "cannot start TLS"}) {
     if (words.find(distrust) != std::string::npos)
       return {Errc::refused,
-              config.place + " cannot be trusted: " + words +
-                  "; tlsCAFile= names whom to trust, and the certificate has to name the host"};
+              "no safe TLS connection to " + config.place + ": " + words +
+                  "; give the certificate of its authority with tlsCAFile=, and the host name that its own "
+                  "certificate contains"};
   }
   if (error.domain == MONGOC_ERROR_SERVER_SELECTION || !sent)
     return {Errc::unavailable, "cannot connect to " + config.name() + ": " + reasons_in(words)};
-  return {otherwise, config.place + " did not answer: " + words};
+  return {otherwise, config.place + ": the connection failed before the reply came: " + words};
 }
 
 std::optional<Error> trouble_in(View reply, const StoreConfig& config) {

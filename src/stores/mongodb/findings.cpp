@@ -9,18 +9,18 @@ namespace {
 
 void judge_server(const ServerProbe& probe, const StoreConfig& config, std::vector<Finding>& found) {
   if (probe.old)
-    found.push_back({Weight::danger, "mongodb.version", config.place + about_age, "update it", true});
+    found.push_back({Weight::danger, "mongodb.version", config.place + about_age, "upgrade it", true});
   if (probe.secondary)
     found.push_back({Weight::danger, "mongodb.replica", config.place + " is not the primary",
-                     "name the whole set with replicaSet=", true});
+                     "name the whole replica set with replicaSet=", true});
   if (probe.router)
-    found.push_back({Weight::danger, "mongodb.router", about_router, "name a replica set of its own", true});
+    found.push_back({Weight::danger, "mongodb.router", about_router, "use the URL of a replica set", true});
   if (!probe.streams())
     found.push_back(
         {Weight::warning, "mongodb.standalone",
-         "the server stands alone: a majority is this one, its disk is all there is, and waiters have to "
-         "ask again and again, as only a replica set tells them",
-         "make it a replica set of one or three"});
+         "the server is not in a replica set: its disk has the only copy of the leases, and waiters have to "
+         "poll, because only a replica set can notify them",
+         "make it a replica set of one or three members"});
 }
 
 void judge_way(const ServerProbe& probe, const StoreConfig& config, std::vector<Finding>& found) {
@@ -32,16 +32,16 @@ void judge_way(const ServerProbe& probe, const StoreConfig& config, std::vector<
   found.push_back(
       {Weight::warning, "mongodb.tls",
        config.tls
-           ? "the certificate of " + place + " is not looked at: anybody on the way can answer in its place"
-           : "everything travels in the clear to " + place + ", and whoever is on the way can change it",
-       config.tls ? "name the authority with tlsCAFile=" : "write tls=true"});
+           ? "the certificate of " + place + " is not checked: another machine can answer in its place"
+           : "everything is sent unencrypted to " + place + ": others on the network can read and change it",
+       config.tls ? "give the certificate of its authority with tlsCAFile=" : "write tls=true"});
 }
 
 }  // namespace
 
 std::string about_index(const std::string& name) {
   return "the index " + printable(name) +
-         " lets documents vanish by themselves, and tokens with them: they could fall";
+         " deletes documents after a time, and their tokens with them: a later token could be smaller";
 }
 
 std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config) {
@@ -58,9 +58,9 @@ std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& co
   if (config.beside_the_gem())
     found.push_back(
         {Weight::warning, "mongodb.layout",
-         "layout=mongo-lock: a Ruby process may insert its document beside ours at the same moment, extend "
-         "ours as its own, or delete all; docs/stores/mongodb.md tells more",
-         "move on to the native layout when the last Ruby process has gone"});
+         "layout=mongo-lock: a Ruby process may insert a document beside ours at the same moment, extend "
+         "ours as its own, or delete all; see docs/stores/mongodb.md",
+         "switch to the native layout once no Ruby process uses the collection"});
   core::hush(found, config.accepted());
   return found;
 }

@@ -11,9 +11,10 @@
 namespace holdfast::mongodb {
 
 std::string about_index(const std::string& name);
-inline constexpr const char* about_age = " is older than MongoDB 5.0, the first that can do what leases need";
+inline constexpr const char* about_age = " is older than MongoDB 5.0, which leases need";
 inline constexpr const char* about_router =
-    "behind mongos the router's clock decides, and two of them may differ: a lease can end early";
+    "leases go by the clock of the router (mongos), and two routers' clocks may differ: a lease can end "
+    "early";
 
 // What every client finds.
 std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config);

@@ -24,15 +24,15 @@ void judge_collections(const Facts& facts, const StoreConfig& config, std::vecto
   for (const std::string& index : facts.vanishing)
     found.push_back({Weight::danger, "mongodb.ttl-index",
                      "the index " + printable(index) +
-                         " lets what lies beside the leases vanish by itself: jobs, ticks, or how far tokens "
-                         "had come",
+                         " deletes documents after a time: jobs, ticks, or the largest token of purged keys",
                      "drop it"});
   for (const std::string& index : facts.unique)
-    found.push_back({Weight::warning, "mongodb.unique-index",
-                     "the index " + printable(index) +
-                         " is unique: documents of leases that are alike in it are refused, and their keys "
-                         "cannot be acquired",
-                     "drop it"});
+    found.push_back(
+        {Weight::warning, "mongodb.unique-index",
+         "the index " + printable(index) +
+             " is unique: if two leases have the same values in it, the second is refused, and its key "
+             "cannot be acquired",
+         "drop it"});
   if (!facts.odd_gem.empty())
     found.push_back(
         {Weight::danger, "mongodb.collection",
@@ -41,32 +41,34 @@ void judge_collections(const Facts& facts, const StoreConfig& config, std::vecto
   if (facts.sharded)
     found.push_back({Weight::warning, "mongodb.sharded",
                      "the collection \"" + printable(config.leases()) +
-                         "\" is sharded: by anything but _id one key could have two documents",
+                         "\" is sharded: unless it is sharded by _id, one key could have two documents",
                      "shard it by _id, or keep it on one shard"});
 }
 
 void judge_durability(const Facts& facts, std::vector<Finding>& found) {
   if (facts.unjournaled)
-    found.push_back({Weight::warning, "mongodb.journal",
-                     "writeConcernMajorityJournalDefault is false: a majority may have what it confirmed in "
-                     "memory only, and a power cut takes it",
-                     "set it true with rs.reconfig"});
+    found.push_back(
+        {Weight::warning, "mongodb.journal",
+         "writeConcernMajorityJournalDefault is false: a majority may have confirmed a write that is in "
+         "memory only, and a power cut loses it",
+         "set it true with rs.reconfig"});
   if (!facts.engine.empty())
     found.push_back({Weight::warning, "mongodb.in-memory",
                      "the server keeps documents in memory only (" + printable(facts.engine) +
-                         "): a restart forgets the leases that are held",
-                     "give leases a server with the engine wiredTiger"});
+                         "): after a restart, it has forgotten all leases",
+                     "keep leases on a server with the engine wiredTiger"});
   if (facts.weak_default)
-    found.push_back({Weight::note, "mongodb.write-concern",
-                     "writes that ask for nothing are confirmed by less than a majority: ours ask, but what "
-                     "is written under a lease may be undone by a fail-over",
-                     "set the default with setDefaultRWConcern to {w: \"majority\"}"});
+    found.push_back(
+        {Weight::note, "mongodb.write-concern",
+         "the default write concern is less than a majority: Holdfast sets its own, but a fail-over may undo "
+         "what your programs write under a lease",
+         "set the default to {w: \"majority\"} with setDefaultRWConcern"});
   if (!facts.arbiters.empty())
     found.push_back({Weight::note, "mongodb.arbiters",
                      "the set has arbiters (" + listed(facts.arbiters) +
-                         "), which keep nothing: with one of the others down there may be no majority that "
-                         "keeps a grant, and then nothing is granted",
-                     "replace them by members that keep data"});
+                         "), which store no data: if another member is down, there may be no majority that "
+                         "stores a lease, and then no lease is granted",
+                     "replace them by members that store data"});
 }
 
 // The least by which two of them differ for certain.
@@ -85,34 +87,35 @@ void judge_clocks(const Facts& facts, std::vector<Finding>& found) {
   if (!pair.empty())
     found.push_back({Weight::warning, "mongodb.clocks",
                      "the clocks of the members differ: " + pair + "; a fail-over can cut a lease short",
-                     "run a time server on each"});
+                     "synchronise the clock of each member (NTP)"});
 }
 
 void judge_doors(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
   if (!config.logs_in && facts.let_in && (!config.local || facts.open))
-    found.push_back(
-        {Weight::warning, "mongodb.no-password",
-         "the server wants nobody to log in, and others than this machine reach it: anybody there "
-         "can free a lease, or take everything away",
-         "switch on security.authorization, or let it listen on this machine only"});
+    found.push_back({Weight::warning, "mongodb.no-password",
+                     "the server requires no login, and other machines can reach it: anyone there "
+                     "can free a lease or delete everything",
+                     "switch on security.authorization, or let it listen on this machine only"});
   if (!facts.powers.empty())
     found.push_back({Weight::note, "mongodb.account",
                      "the user may do more than leases need (" + listed(facts.powers) +
-                         "): whoever learns the password may, too",
-                     "give leases a user with the rights that docs/stores/mongodb.md lists"});
+                         "), and so may anyone who learns its password",
+                     "use a user that has only the rights that docs/stores/mongodb.md lists"});
   if (!facts.lacks.empty())
-    found.push_back({Weight::danger, "mongodb.rights", "the user lacks rights: " + listed(facts.lacks),
+    found.push_back({Weight::danger, "mongodb.rights",
+                     "the user lacks rights that a client needs: " + listed(facts.lacks),
                      "grant them, or the role readWrite; docs/stores/mongodb.md lists what is enough"});
   if (!facts.lacks_for_jobs.empty())
     found.push_back(
         {Weight::note, "mongodb.rights-of-jobs",
-         "the user lacks rights for jobs: " + listed(facts.lacks_for_jobs) + "; leases can be kept",
-         "for jobs grant them, or the role readWrite"});
+         "the user lacks rights for jobs: " + listed(facts.lacks_for_jobs) + "; leases work without them",
+         "for jobs, grant them, or the role readWrite"});
   if (!facts.unseen.empty())
     found.push_back({Weight::note, "mongodb.unseen",
-                     "some was not told, as the user may not ask or the server does not know the command: " +
+                     "doctor cannot see everything, because the user may not ask or the server does not know "
+                     "the command: " +
                          listed(facts.unseen),
-                     "ask again as a user with the role clusterMonitor"});
+                     "run doctor as a user with the role clusterMonitor"});
 }
 
 std::string name_of(const ServerProbe& probe, const Facts& facts) {
@@ -129,15 +132,14 @@ Diagnosis diagnosis_of(const ServerProbe& probe, const Facts& facts, const Store
   std::vector<Finding>& found = diagnosis.findings;
   if (std::any_of(facts.processes.begin(), facts.processes.end(),
                   [&](const std::string& one) { return one != facts.processes.front(); }))
-    found.push_back(
-        {Weight::danger, "mongodb.identity",
-         "different servers answer by this one address: what one has granted another may not know",
-         "name the members of one set, and no proxy before several"});
+    found.push_back({Weight::danger, "mongodb.identity",
+                     "different servers answer at this address: one may not know what another has granted",
+                     "name the members of one replica set, without a proxy in front of several"});
   if (!facts.crowded.empty())
-    found.push_back(
-        {Weight::warning, "mongodb.connections",
-         "no further connection was let in, and a client needs up to three: " + printable(facts.crowded),
-         "a higher net.maxIncomingConnections, or fewer clients"});
+    found.push_back({Weight::warning, "mongodb.connections",
+                     "the server refused a further connection, and a client needs up to three: " +
+                         printable(facts.crowded),
+                     "raise net.maxIncomingConnections, or run fewer clients"});
   judge_collections(facts, config, found);
   judge_durability(facts, found);
   judge_clocks(facts, found);

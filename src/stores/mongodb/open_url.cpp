@@ -31,7 +31,7 @@ Status read_collections(std::string_view list, Options& options) {
     const std::size_t colon = one.find(':');
     if (colon == std::string_view::npos || colon == 0 || colon + 1 == one.size())
       return invalid("collections=" + printable(one) +
-                     " is not understood; write collections=NAME:COLLECTION,…");
+                     ": invalid value; write collections=NAME:COLLECTION,…");
     options.collections.emplace(one.substr(0, colon), one.substr(colon + 1));
   }
   return Status{};
@@ -45,10 +45,11 @@ Status read_parameter(const std::string& name, const std::string& value, Options
     return read_collections(value, options);
   } else if (name == "layout") {
     if (value != "own" && value != "mongo-lock")
-      return invalid("layout=" + printable(value) + " means nothing; write layout=own or layout=mongo-lock");
+      return invalid("layout=" + printable(value) + ": invalid value; write layout=own or layout=mongo-lock");
     options.layout = value == "own" ? Layout::own : Layout::mongo_lock;
   } else if (name == "unsafe") {
-    if (value != "allow") return invalid("unsafe=" + printable(value) + " means nothing; write unsafe=allow");
+    if (value != "allow")
+      return invalid("unsafe=" + printable(value) + ": invalid value; write unsafe=allow");
     options.allow_unsafe = true;
   } else if (name == "accept") {
     options.accept = core::topics_in(value);

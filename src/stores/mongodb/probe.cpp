@@ -36,7 +36,7 @@ Micros evaluated_time(Connection& connection, Instant until) {
   const Document reply = connection.run(std::move(command), Effect::reads, until);
   for (const View told : View(reply)["cursor"].documents("firstBatch"))
     if (const auto now = told.moment("now")) return *now;
-  throw_failure({Errc::unavailable, connection.config().place + " does not tell the time"});
+  throw_failure({Errc::unavailable, connection.config().place + ": the server does not return its time"});
 }
 
 // The driver follows what the servers call members, wherever the URL pointed.
@@ -62,8 +62,8 @@ std::optional<std::string> oddity_of(Connection& connection, const std::string& 
     const View options = found["options"];
     if (options["collation"])
       return "has a collation (" + printable(options["collation"].text("locale")) +
-             "), by which two keys could be one";
-    return options.flag("capped") ? "is capped and forgets" : "";
+             "), which can make two keys equal";
+    return options.flag("capped") ? "is capped, so MongoDB deletes old documents" : "";
   }
   return std::nullopt;
 }
@@ -116,10 +116,10 @@ void look_at_collection(Connection& connection, ServerProbe& probe, Instant unti
 ServerProbe probe_server(Connection& connection, Instant until) {
   const StoreConfig& config = connection.config();
   ServerProbe probe = greet(connection, until);
-  if (probe.old) throw_failure({Errc::refused, config.place + about_age});
+  if (probe.old) throw_failure({Errc::refused, config.place + about_age + "; upgrade it"});
   if (probe.secondary)
-    throw_failure(
-        {Errc::unavailable, config.place + " is not the primary; name the whole set with replicaSet="});
+    throw_failure({Errc::unavailable,
+                   config.place + " is not the primary; name the whole replica set with replicaSet="});
   look_at_collection(connection, probe, until);
   require_safe(probe, config);
   probe.purged = purged_token(connection, until);
@@ -131,13 +131,13 @@ void require_safe(const ServerProbe& probe, const StoreConfig& config) {
     throw_failure({Errc::refused, about(config) + probe.odd + "; name another one with collection="});
   if (probe.router && !config.accepted().covers("mongodb.router"))
     throw_failure(
-        {Errc::refused, config.place + " is a router: " + about_router +
-                            "; name a replica set of its own (accept=mongodb.router uses it all the same)"});
-  if (!probe.vanishing_index.empty() && !config.accepted().covers("mongodb.ttl-index"))
-    throw_failure(
         {Errc::refused,
-         about(config) + "cannot be used: " + about_index(probe.vanishing_index) +
-             "; drop it, or name another collection (accept=mongodb.ttl-index uses it all the same)"});
+         config.place + " is a router: " + about_router +
+             "; use the URL of a replica set, or add accept=mongodb.router to this one and bear the risk"});
+  if (!probe.vanishing_index.empty() && !config.accepted().covers("mongodb.ttl-index"))
+    throw_failure({Errc::refused, about(config) + "cannot be used: " + about_index(probe.vanishing_index) +
+                                      "; drop it, name another collection, or add accept=mongodb.ttl-index "
+                                      "to the URL and bear the risk"});
 }
 
 Traits traits_of(const ServerProbe& probe, const StoreConfig& config) {

@@ -26,9 +26,10 @@ Status check_collection(std::string_view name) {
                     name.front() != '.' && name.back() != '.' && std::none_of(name.begin(), name.end(), odd);
   if (!good)
     return invalid("\"" + printable(name) +
-                   "\" is no name of a collection; give letters, digits, _, - and .");
+                   "\" cannot be a collection name; give letters, digits, _, - and .");
   for (const char* ours : {".holdfast", ".holdfast_log", ".holdfast_jobs", ".holdfast_ticks"})
-    if (name.ends_with(ours)) return invalid("collections that end in " + std::string(ours) + " are ours");
+    if (name.ends_with(ours))
+      return invalid("names that end in " + std::string(ours) + " are reserved; give another collection");
   return Status{};
 }
 
@@ -50,8 +51,8 @@ class MongoStore final : public Store {
     if (config_->beside_the_gem())
       return Error{Errc::refused,
                    name() +
-                       " keeps no jobs: their locks would not be safe from Ruby's; leave layout=mongo-lock "
-                       "away, or name another collection for them"};
+                       " cannot keep jobs: with layout=mongo-lock, Ruby processes can take their locks away; "
+                       "remove layout=mongo-lock, or name another collection for jobs"};
     try {
       return std::unique_ptr<JobEngine>(std::make_unique<MongoEngine>(config_, until));
     } catch (const Failure& failure) {
@@ -120,8 +121,8 @@ Status check_parameters(std::string_view uri) {
     const std::string name(one.substr(0, one.find('=')));
     if (!one.empty() && !is_known(name))
       return invalid(printable(name) +
-                     "= means nothing; ours are collection=, collections=, layout=, accept= and unsafe=, all "
-                     "others are libmongoc's");
+                     "= is not a parameter; write collection=, collections=, layout=, accept=, unsafe= or an "
+                     "option of libmongoc");
     list.remove_prefix(one.size());
   }
   return Status{};
@@ -140,9 +141,10 @@ const char* lax_option(const mongoc_uri_t* uri) {
 Status check_tls(const mongoc_uri_t* uri, const Options& o) {
   if (core::Accepted{o.allow_unsafe, o.accept}.covers("mongodb.tls")) return Status{};
   if (const char* lax = lax_option(uri))
-    return Error{Errc::refused, "mongodb: " + std::string(lax) +
-                                    " lets anybody answer in the server's place; name its authority with "
-                                    "tlsCAFile= (accept=mongodb.tls uses it all the same)"};
+    return Error{Errc::refused,
+                 "mongodb: " + std::string(lax) +
+                     " lets another machine answer in the server's place; give the certificate "
+                     "of its authority with tlsCAFile= instead, or add accept=mongodb.tls and bear the risk"};
   if (!speaks_of_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
     return Error{Errc::refused, "mongodb: " + hosts_of(uri) + about_plaintext};
   return Status{};
@@ -158,12 +160,12 @@ Result<std::shared_ptr<Store>> store(Options options) {
                                           [](mongoc_uri_t* u) { mongoc_uri_destroy(u); });
   if (!uri)
     return invalid(
-        "the address is not understood; write mongodb://user:password@host:port/database?option=value, "
+        "invalid URL; write mongodb://user:password@host:port/database?option=value, "
         "with %40 for @, %3A for :, %2F for / inside user and password");
   if (Status s = check_parameters(options.uri); !s) return std::move(s).error();
   const char* database = mongoc_uri_get_database(uri.get());
   if (!database || std::strlen(database) == 0)
-    return invalid("no database is named; write mongodb://host/database");
+    return invalid("no database is given; write mongodb://host/database");
   if (Status s = check_collection(options.collection); !s) return std::move(s).error();
   for (const auto& [name, collection] : options.collections)
     if (Status s = check_collection(collection); !s) return std::move(s).error();

@@ -58,7 +58,7 @@ std::vector<std::string> split(std::string_view list) {
 
 Error unreadable_address() {
   return {Errc::invalid,
-          "this address cannot be read; write postgres://USER:PASSWORD@HOST:PORT/DATABASE, and in a user or "
+          "invalid PostgreSQL URL; write postgres://USER:PASSWORD@HOST:PORT/DATABASE, and in a user or "
           "password %40 for @, %2F for /, %3F for ?, %25 for %"};
 }
 
@@ -81,14 +81,14 @@ Status check_words(const Words& words) {
   if (!std::all_of(ports.begin(), ports.end(), is_port)) {
     return Error{
         Errc::invalid,
-        "the port of PostgreSQL is not a number from 1 to 65535; write "
+        "invalid PostgreSQL URL: the port is not a number from 1 to 65535; write "
         "postgres://USER:PASSWORD@HOST:PORT/DATABASE, and in a password %3F for ?, %40 for @, %2F for /"};
   }
   const std::string mode = find(words, "sslmode");
   if (mode.empty() || std::find(std::begin(modes), std::end(modes), mode) != std::end(modes)) return Status{};
   return Error{Errc::invalid,
                "sslmode=" + printable(mode) +
-                   " means nothing; it is one of disable, allow, prefer, require, verify-ca, verify-full"};
+                   ": invalid value; write disable, allow, prefer, require, verify-ca or verify-full"};
 }
 
 std::string name_from(const Words& words) {

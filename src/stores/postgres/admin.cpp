@@ -47,23 +47,20 @@ void PostgresStoreAdmin::make(Connection& connection, const Tables& tables, cons
   const Trouble& trouble = *answer.trouble();
   const std::string said = ": " + trouble.text + " (" + trouble.state + ")", locks = tables.quoted();
   if (trouble.state == "42501") {
-    throw_failure({Errc::refused,
-                   config_->name() +
-                       ": init makes and completes tables, and this user may not: it needs GRANT CREATE ON "
-                       "SCHEMA \"" +
-                       printable(tables.schema()) + "\", and has to own the table " + printable(locks) +
-                       " where that is there already; or let the owner run what `init --dry-run` prints" +
-                       said});
+    throw_failure({Errc::refused, config_->name() + ": this user may not create or complete the tables" +
+                                      said + "; it needs GRANT CREATE ON SCHEMA \"" +
+                                      printable(tables.schema()) + "\", and has to own the table " +
+                                      printable(locks) +
+                                      " if that exists; or let the owner run what this prints: " +
+                                      store_command(config_->name(), "init --dry-run")});
   }
   if (trouble.state == "23505") {
     throw_failure({Errc::refused,
                    config_->name() + ": the table " + printable(locks) +
-                       " has keys in more than one row, and a lock needs one; find them with: SELECT key, "
-                       "count(*) FROM " +
-                       printable(locks) +
-                       " GROUP BY key HAVING count(*) > 1; and leave of each the row that is locked, or "
-                       "has the largest sequence" +
-                       said});
+                       " has several rows for one key, but may have only one" + said +
+                       "; find them with: SELECT key, count(*) FROM " + printable(locks) +
+                       " GROUP BY key HAVING count(*) > 1; and keep of each key the row that is locked, or "
+                       "else the one with the largest sequence"});
   }
   throw_failure(statement_error(trouble, config_->name()));
 }
@@ -77,10 +74,10 @@ std::vector<std::string> PostgresStoreAdmin::missing(const ServerProbe& probe) c
     const std::string& schema = probe.tables.schema();
     throw_failure(
         {Errc::refused, config_->name() +
-                            (schema.empty() ? ": no schema of the search path is there"
+                            (schema.empty() ? ": no schema of the search path exists"
                                             : ": there is no schema \"" + printable(schema) + "\"") +
                             " in the database \"" + printable(probe.database) +
-                            "\", and init makes none: CREATE SCHEMA" +
+                            "\", and init does not create one; run CREATE SCHEMA" +
                             (schema.empty() ? "" : " \"" + printable(schema) + "\"") + " first"});
   }
   std::vector<std::string> statements;

@@ -134,14 +134,13 @@ std::string definition_of(const Need& need) {
 }
 
 // Not to drop the table: there may be jobs in it, and then NOT NULL needs a default.
-std::string remedy_of(const Need& need, bool is_there) {
-  if (is_there) return "; ALTER its type";
+std::string remedy_of(const Need& need, const std::string& called) {
   std::string definition = definition_of(need);
   const auto has = [&](const char* words) { return definition.find(words) != std::string::npos; };
   const bool empty_first = has("PRIMARY KEY") && !has("IDENTITY");
   if (has("NOT NULL") && !has("DEFAULT")) definition += std::string(" DEFAULT ") + in_old_rows(need);
-  return (empty_first ? "; DELETE its rows and ALTER it: ADD COLUMN " : "; ALTER it: ADD COLUMN ") +
-         definition;
+  return (empty_first ? "; delete its rows, then run: ALTER TABLE " : "; run: ALTER TABLE ") + called +
+         " ADD COLUMN " + definition;
 }
 
 std::vector<std::string_view> words_in(std::string_view text, char between) {
@@ -170,25 +169,29 @@ ColumnsByTable columns_in(std::string_view list) {
   return tables;
 }
 
-std::string what_is_wrong(std::string_view table, const Columns& columns) {
+std::string what_is_wrong(std::string_view table, const std::string& called, const Columns& columns) {
   const bool locks = table == "locks";
   for (const Need& need : needs) {
     if (table != need.table) continue;
     const auto column = columns.find(need.column);
     if (column != columns.end() && fits(need.kind, column->second.type)) continue;
     if (column == columns.end() && locks && std::string_view(need.column) == "sequence") continue;
-    return "its column " + quoted_column(need.column) + " is " +
-           (column == columns.end() ? "missing" : printable(column->second.type)) + " and has to be " +
-           name_of(need.kind) + (locks ? "" : remedy_of(need, column != columns.end()));
+    const std::string what = "its column " + quoted_column(need.column);
+    if (column == columns.end())
+      return what + " (" + name_of(need.kind) + ") is missing" + (locks ? "" : remedy_of(need, called));
+    return what + " is " + printable(column->second.type) + ", but has to be " + name_of(need.kind) +
+           (locks ? "" : "; change its type with ALTER TABLE");
   }
   if (const auto by = columns.find("locked_by"); locks && by->second.filled)
-    return "its column \"locked_by\" is NOT NULL, and a free row has none there; ALTER it: DROP NOT NULL";
+    return "its column \"locked_by\" is NOT NULL, but has to be NULL while the key is free; run: ALTER "
+           "TABLE " +
+           called + " ALTER locked_by DROP NOT NULL";
   if (table == "state") return {};  // only init inserts
   for (const auto& [name, column] : columns) {
     if (!column.demanded || is_given(table, name)) continue;
     return "its column " + quoted_column(name) +
-           " is NOT NULL without a default, and we insert rows without it; ALTER it: " +
-           "SET DEFAULT …, or DROP NOT NULL";
+           " is NOT NULL without a default, but Holdfast inserts rows without it; run: ALTER TABLE " +
+           called + " ALTER " + quoted_column(name) + " SET DEFAULT …, or DROP NOT NULL";
   }
   return {};
 }

@@ -20,9 +20,10 @@ using Columns = std::map<std::string, Column, std::less<>>;
 using ColumnsByTable = std::map<std::string, Columns, std::less<>>;
 ColumnsByTable columns_in(std::string_view list);
 
-// What keeps the table `word` ("locks", "waiters") from being used, and what to do, in a sentence that goes
-// on behind the table's name; empty: nothing.  `sequence` of the lock table may be missing: init adds it.
-std::string what_is_wrong(std::string_view word, const Columns& columns);
+// What keeps the table `word` ("locks", "waiters"), which SQL calls `called`, from being used, and what to
+// do, in a sentence that goes on behind the table's name; empty: nothing.  `sequence` of the lock table may
+// be missing: init adds it.
+std::string what_is_wrong(std::string_view word, const std::string& called, const Columns& columns);
 
 // character varying(255); 0: as long as you like
 std::size_t limit_in(std::string_view type);

@@ -73,7 +73,8 @@ Connection::Connection(const Settings& settings, Instant until) : settings_(sett
 void Connection::connect(Instant until) {
   const Keywords words(settings_.words());
   connection_.reset(PQconnectStartParams(words.names(), words.values(), 0));
-  if (!connection_) throw_failure({Errc::unavailable, "out of memory for a connection to PostgreSQL"});
+  if (!connection_)
+    throw_failure({Errc::unavailable, "cannot connect to " + settings_.name() + ": out of memory"});
   PQsetErrorVerbosity(connection_.get(), PQERRORS_VERBOSE);  // connecting has no other place for an SQLSTATE
   PQsetNoticeReceiver(connection_.get(), hear, this);
   bool in_tls = false;
@@ -82,9 +83,9 @@ void Connection::connect(Instant until) {
   while (next != PGRES_POLLING_OK) {
     if (next == PGRES_POLLING_FAILED) throw_failure(not_let_in(in_tls));
     if (!await(PQsocket(connection_.get()), next == PGRES_POLLING_READING ? POLLIN : POLLOUT, until))
-      throw_failure(
-          {Errc::unavailable,
-           settings_.name() + " accepts connections but does not answer: timed out; is it a PostgreSQL server?"});
+      throw_failure({Errc::unavailable,
+                     settings_.name() +
+                         " accepts connections but does not answer: timed out; is it a PostgreSQL server?"});
     in_tls = PQstatus(connection_.get()) == CONNECTION_SSL_STARTUP;
     next = PQconnectPoll(connection_.get());
   }
@@ -100,23 +101,20 @@ Error Connection::not_let_in(bool in_tls) const {
   if (!state.empty()) return connect_error(trouble, name);
   if (PQconnectionNeedsPassword(connection_.get()) == 1) {
     return {Errc::refused,
-            name +
-                " asks for a password, and none is given: put it into PGPASSWORD or ~/.pgpass, or "
-                "the whole URL into a file and give @FILE: " +
-                trouble.text};
+            name + ": the server asks for a password, and none is given: " + trouble.text +
+                "; put it into PGPASSWORD or ~/.pgpass, or write the whole URL into a file and "
+                "give --store @FILE"};
   }
   if (!in_tls || says_cut(message)) return connect_error(trouble, name);
   if (message.find("does not support SSL") != std::string::npos) {
-    return {Errc::refused, name +
-                               " does not speak TLS, and has to: switch it on there (ssl = on), or say "
-                               "sslmode=disable where nobody else is on the line: " +
-                               trouble.text};
+    return {Errc::refused, name + ": the server has no TLS, which is required: " + trouble.text +
+                               "; switch it on there (ssl = on), or write sslmode=disable if nobody else can "
+                               "listen to the connection"};
   }
-  return {Errc::refused, name +
-                             " does not prove by its certificate who it is: give the certificate of its "
-                             "authority with sslrootcert=FILE, and the host by the name that is in its own; "
-                             "sslmode=require would take any: " +
-                             trouble.text};
+  return {Errc::refused,
+          "no safe TLS connection to " + name + ": " + trouble.text +
+              "; give the certificate of its authority with sslrootcert=FILE, and the host name "
+              "that its own certificate contains; sslmode=require would accept any certificate"};
 }
 
 void Connection::lost(Errc code) const {
@@ -153,7 +151,7 @@ void Connection::require_idle() {
   (void)PQisBusy(connection_.get());  // reads what came
   if (dismissed_)
     throw_failure(
-        {Errc::unavailable, settings_.name() + " has ended the connection before anything was sent"});
+        {Errc::unavailable, settings_.name() + ": the server ended the connection before anything was sent"});
   warned_ = false;
 }
 
@@ -163,8 +161,7 @@ void Connection::flush(Instant until) {
     if (left == 0) return;
     if (left < 0) return;  // the answer, or its absence, tells
     if (!await(fd(), POLLIN | POLLOUT, until))
-      throw_failure(
-          {Errc::in_doubt, settings_.name() + " did not take the whole request in time"});
+      throw_failure({Errc::in_doubt, settings_.name() + ": timed out sending the request"});
     if (PQconsumeInput(connection_.get()) != 1) return;
   }
 }
@@ -172,7 +169,7 @@ void Connection::flush(Instant until) {
 OwnedResult Connection::next_result(Instant until) {
   while (PQisBusy(connection_.get()) == 1) {
     if (!await(fd(), POLLIN, until))
-      throw_failure({Errc::in_doubt, settings_.name() + " did not answer in time"});
+      throw_failure({Errc::in_doubt, settings_.name() + ": timed out waiting for the reply"});
     if (PQconsumeInput(connection_.get()) != 1) lost(Errc::in_doubt);
   }
   return OwnedResult(PQgetResult(connection_.get()));
@@ -194,7 +191,8 @@ void Connection::require_true(const std::optional<Trouble>& trouble) {
                                        " was lost before it answered: " + trouble->text});
   if (!trouble && warned_)
     throw_failure(
-        {Errc::in_doubt, settings_.name() + " has done it, but warns that a standby may not have it"});
+        {Errc::in_doubt,
+         settings_.name() + ": the server applied the request, but warns that a standby may lack it"});
 }
 
 Answer Connection::finish(bool sent, Instant until) {

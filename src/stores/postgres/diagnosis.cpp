@@ -49,7 +49,7 @@ class Diagnosing {
     look_deeper();
     look_at_way();
     Diagnosis diagnosis{.server = name_in(server.version), .findings = findings_of(server, probe_)};
-    for (Finding& finding : findings_of(depth_, probe_)) {
+    for (Finding& finding : findings_of(depth_, probe_, config_.name())) {
       // Who may not look does not know what is missing.
       if (inside || (finding.topic != "postgres.tables" && finding.topic != "postgres.columns"))
         diagnosis.findings.push_back(std::move(finding));

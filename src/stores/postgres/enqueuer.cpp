@@ -14,7 +14,7 @@ class CallersTransaction final : public Enqueuer {
  public:
   CallersTransaction(PGconn* connection, const std::string& table) : connection_(connection) {
     if (connection == nullptr)
-      throw_failure({Errc::invalid, "there is no connection to enqueue on: it is null"});
+      throw_failure({Errc::invalid, "cannot enqueue: the PGconn is null; give an open connection"});
     require_ours();
     table_ = table;
     const Tables tables = Tables::named(table).value();
@@ -30,8 +30,8 @@ class CallersTransaction final : public Enqueuer {
             which);
     if (found.trouble()) throw_failure(statement_error(*found.trouble(), their_connection));
     if (found.rows() == 0)
-      throw_failure({Errc::unprepared, "there is no table \"" + table + "\" where " + their_connection +
-                                           " leads; make it with: holdfast --store … init"});
+      throw_failure({Errc::unprepared, "there is no table \"" + table + "\" in the database of " +
+                                           their_connection + "; create it with: holdfast --store URL init"});
     longest_key_ = limit_in(found.text(0, 1));
     sql_ = enqueue_text(tables.in_schema(found.text(0, 0)));
   }
@@ -40,7 +40,8 @@ class CallersTransaction final : public Enqueuer {
     try {
       require_ours();
       if (BootClock::now() >= until)
-        throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
+        throw_failure(
+            {Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
       require_key_fits(job, longest_key_, table_);
       return PQtransactionStatus(connection_) == PQTRANS_INTRANS ? inside(job, until) : talk(job, until);
     } catch (const Failure& failure) {
@@ -56,24 +57,24 @@ class CallersTransaction final : public Enqueuer {
     if (PQisnonblocking(connection_) != 0)
       throw_failure(
           {Errc::invalid, std::string(their_connection) +
-                              " is in nonblocking mode, and enqueueing waits for an answer: give a blocking "
-                              "one, or PQsetnonblocking(connection, 0) before"});
+                              " is in nonblocking mode, but enqueueing waits for a reply; give a blocking "
+                              "one, or call PQsetnonblocking(connection, 0) first"});
     if (PQpipelineStatus != nullptr && PQpipelineStatus(connection_) != PQ_PIPELINE_OFF)
       throw_failure({Errc::invalid, std::string(their_connection) +
-                                        " is in pipeline mode, and enqueueing waits for an answer: "
-                                        "PQexitPipelineMode(connection) before"});
+                                        " is in pipeline mode, but enqueueing waits for a reply; call "
+                                        "PQexitPipelineMode(connection) first"});
     switch (PQtransactionStatus(connection_)) {
       case PQTRANS_IDLE:
       case PQTRANS_INTRANS: return;
       case PQTRANS_ACTIVE:
         throw_failure({Errc::invalid, std::string(their_connection) +
-                                          " is in the middle of a statement: take all of its results "
-                                          "(PQgetResult) before"});
+                                          " is in the middle of a statement; fetch all of its results with "
+                                          "PQgetResult() first"});
       case PQTRANS_INERROR:
         throw_failure(
             {Errc::invalid, std::string(their_connection) +
-                                " is in a transaction that has failed: nothing can be enqueued in it any "
-                                "more; ROLLBACK"});
+                                " is in a transaction that has failed, in which nothing can be enqueued; "
+                                "ROLLBACK first"});
       case PQTRANS_UNKNOWN:
         throw_failure({Errc::unavailable, std::string(their_connection) + " is not open"});
     }
@@ -110,16 +111,15 @@ class CallersTransaction final : public Enqueuer {
           throw_failure(
               {Errc::unavailable,
                std::string(their_connection) +
-                   ": its transaction is REPEATABLE READ or SERIALIZABLE, and somebody else was faster: "
-                   "nothing was enqueued; ROLLBACK, and try the whole "
-                   "transaction again: " +
-                   trouble->text + " (40001)"});
+                   ": nothing was enqueued: the transaction is REPEATABLE READ or SERIALIZABLE and conflicts "
+                   "with another one: " +
+                   trouble->text + " (40001); ROLLBACK, and run the whole transaction again"});
         throw_failure(statement_error(*trouble, their_connection));
       }
       if (auto reply = talk.hear(answer)) return *std::move(reply);
       if (BootClock::now() >= until)
         throw_failure({Errc::unavailable,
-                       "the time was over before " + std::string(their_connection) + " was answered"});
+                       std::string(their_connection) + ": timed out before the job could be enqueued"});
     }
   }
 

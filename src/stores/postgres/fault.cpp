@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/postgres/fault.h"
 
+#include <optional>
+
+#include "base/text.h"
+
 namespace holdfast::postgres {
 namespace {
 
@@ -9,28 +13,47 @@ bool lacks_tables(std::string_view state) noexcept { return state == "42P01" || 
 // By PL/pgSQL: RAISE, ASSERT, INTO STRICT.
 bool was_raised(std::string_view state) noexcept { return state.starts_with("P0"); }
 
-// What everybody finds out at the next attempt too, until somebody changes it; empty: not such a thing.
-std::string refusal(std::string_view state) {
+struct Refusal {
+  std::string what, remedy;
+};
+
+// What everybody finds out at the next attempt too, until somebody changes it.
+std::optional<Refusal> refusal(std::string_view state, const std::string& where) {
+  const auto command = [&](const char* name) {
+    return store_command(where.find("://") == std::string::npos ? "URL" : where, name);
+  };
   if (state == "25006")
-    return "it does not take writes (a standby, or default_transaction_read_only); leases have to be written "
-           "down: give the primary";
+    return Refusal{
+        "the server does not accept writes (it is a standby, or default_transaction_read_only is on)",
+        "use the URL of the primary"};
   if (state == "42501")
-    return "this user lacks a privilege, or row security does not let it write that row; "
-           "docs/stores/postgres.md has the grants it needs";
+    return Refusal{"this user lacks a privilege, or row security does not let it write the row",
+                   "grant what docs/stores/postgres.md lists"};
   if (state == "42703" || state == "42P10")
-    return "a column or an index of its tables is not there; what is missing is said when one connects anew";
+    return Refusal{"a column or an index of the tables is missing",
+                   "see which one with: " + command("doctor")};
   if (lacks_tables(state))
-    return "its tables are not there, or not complete; `holdfast --store … init` makes them";
-  if (state == "3D000") return "there is no such database";
-  if (state == "22001") return "a column of its tables is too narrow for this key or holder";
-  if (state == "22003" || state == "2200H") return "a number in its tables is at the end of all numbers";
-  if (state == "22021" || state == "22P05") return "its encoding does not have these letters";
-  if (state == "54000") return "a key or another value is too long for an index of its tables";
-  if (was_raised(state)) return "a trigger of its tables does not take it";
-  if (state.starts_with("28")) return "it does not let this user in";
+    return Refusal{"the tables are missing or incomplete", "create them with: " + command("init")};
+  if (state == "3D000") return Refusal{"there is no such database", "create it, or name another one"};
+  if (state == "22001")
+    return Refusal{"a column is too narrow for this key or owner",
+                   "give a shorter one, or make the column wider"};
+  if (state == "22003" || state == "2200H")
+    return Refusal{"a number in the tables is too large", "look for a row that another program wrote"};
+  if (state == "22021" || state == "22P05")
+    return Refusal{"the encoding of the database lacks a character",
+                   "use other characters, or a database in UTF8"};
+  if (state == "54000")
+    return Refusal{"a key or another value is too long for an index of the tables", "give a shorter one"};
+  if (was_raised(state))
+    return Refusal{"a trigger on the tables refused the change", "change the trigger, or drop it"};
+  if (state.starts_with("28"))
+    return Refusal{"the server does not let this user log in",
+                   "check the user, the password and pg_hba.conf"};
   if (state.starts_with("42") || state.starts_with("23"))
-    return "its tables are not as this version makes them";
-  return {};
+    return Refusal{"the tables are not as this version of Holdfast creates them",
+                   "compare them with docs/stores/postgres.md"};
+  return std::nullopt;
 }
 
 // The statement was undone, and may succeed later.
@@ -78,15 +101,19 @@ bool is_about_values(std::string_view state) noexcept {
 }
 
 Error statement_error(const Trouble& trouble, const std::string& where) {
-  if (const std::string why = refusal(trouble.state); !why.empty())
-    return {code_of_refusal(trouble.state), where + ": " + why + ": " + words(trouble)};
-  if (may_pass(trouble.state)) return {Errc::unavailable, where + " changed nothing: " + words(trouble)};
-  return {Errc::in_doubt, where + " did not say what it did: " + words(trouble)};
+  if (const auto refused = refusal(trouble.state, where))
+    return {code_of_refusal(trouble.state),
+            where + ": " + refused->what + ": " + words(trouble) + "; " + refused->remedy};
+  if (may_pass(trouble.state))
+    return {Errc::unavailable, where + ": the request failed and changed nothing: " + words(trouble)};
+  return {Errc::in_doubt,
+          where + ": the request failed, and it is not known whether it took effect: " + words(trouble)};
 }
 
 Error connect_error(const Trouble& trouble, const std::string& where) {
-  if (const std::string why = refusal(trouble.state); !why.empty())
-    return {code_of_refusal(trouble.state), where + ": " + why + ": " + words(trouble)};
+  if (const auto refused = refusal(trouble.state, where))
+    return {code_of_refusal(trouble.state),
+            where + ": " + refused->what + ": " + words(trouble) + "; " + refused->remedy};
   return {Errc::unavailable, "cannot connect to " + where + ": " + words(in_short(trouble))};
 }
 

@@ -48,7 +48,7 @@ struct Depth {
 // What every client finds.
 std::vector<Finding> findings_of(const Server& server, const ServerProbe& probe);
 // What a diagnosis finds besides.
-std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe);
+std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe, const std::string& store);
 
 // For people: "PostgreSQL 15.18".
 std::string name_in(std::string_view version);

@@ -106,18 +106,18 @@ JobRow job_in(const Answer& a, int row, int first) {
 }
 
 Error contended(const std::string& where, const Trouble& trouble) {
-  return {Errc::unavailable,
-          where +
-              ": contended: somebody's open transaction has what this needs, and did not end "
-              "before the time was over; nothing was changed: " +
-              trouble.text + " (" + trouble.state + ")"};
+  return {
+      Errc::unavailable,
+      where +
+          ": timed out waiting for an open transaction that has locked the same rows; nothing was changed: " +
+          trouble.text + " (" + trouble.state + ")"};
 }
 
 void require_fit(std::string_view text, std::size_t longest, const char* column, const std::string& table) {
   if (longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest) return;
   throw_failure({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
                                     " letters that the column \"" + column + "\" of the table \"" + table +
-                                    "\" takes; give a shorter one, or make the column wider"});
+                                    "\" allows; give a shorter one, or make the column wider"});
 }
 
 void require_key_fits(const NewJob& job, std::size_t longest, const std::string& table) {

@@ -23,10 +23,12 @@ std::string name_of(const Tables& tables, std::string_view word) {
 void look_at_table(ServerProbe& probe, const Answer& answer, const Columns& columns) {
   const std::string_view kind = answer.text(0, 6);
   probe.unlogged = answer.text(0, 7) != "p";
-  const std::string wrong = kind == "r" || kind == "p" ? what_is_wrong("locks", columns) : "it is no table";
+  const std::string wrong = kind == "r" || kind == "p"
+                                ? what_is_wrong("locks", probe.tables.quoted(), columns)
+                                : "it is not a table";
   if (!wrong.empty())
     probe.wrong = "the table \"" + probe.tables.name() + "\" cannot keep leases: " + wrong +
-                  "; if it is another program's, name another table with ?table=";
+                  "; if it belongs to another program, name another table with ?table=";
   probe.sequence = columns.contains("sequence");
   probe.one_row_per_key = answer.flag(0, 8);
   probe.keys_in_order = answer.flag(0, 12);
@@ -45,7 +47,8 @@ void look_beside_it(const Tables& tables, std::span<const char* const> words, co
       continue;
     }
     const auto found = columns.find(name);
-    const std::string why = what_is_wrong(word, found == columns.end() ? Columns{} : found->second);
+    const std::string why = what_is_wrong(word, tables.expand("{" + std::string(word) + "}"),
+                                          found == columns.end() ? Columns{} : found->second);
     if (wrong.empty() && !why.empty()) wrong = "the table \"" + name + "\" cannot be used: " + why;
   }
 }
@@ -54,8 +57,10 @@ void look_beside_it(const Tables& tables, std::span<const char* const> words, co
 void require_writable(const ServerProbe& probe, const std::string& where) {
   if (!probe.standby && !probe.read_only) return;
   throw_failure(
-      {Errc::refused, where + (probe.standby ? " is a standby" : " is read-only for this user") +
-                          "; leases have to be written down: give the primary, or a user that may write"});
+      {Errc::refused,
+       where + (probe.standby ? " is a standby, so no lease can be stored; use the URL of the primary"
+                              : " is read-only for this user, so no lease can be stored; use a user "
+                                "that may write")});
 }
 
 }  // namespace
@@ -98,24 +103,25 @@ void require_complete(const ServerProbe& probe, const std::string& where) {
   require_writable(probe, where);
   if (!probe.wrong.empty()) throw_failure({Errc::refused, where + ": " + probe.wrong});
   if (probe.complete()) return;
-  const std::string what = !probe.table      ? "there is no table " + table
-                           : !probe.sequence ? "the table " + table + " lacks the column \"sequence\""
-                           : !probe.one_row_per_key
-                               ? "the table " + table + " lacks its unique index on \"key\""
-                               : "what we keep beside the table " + table + " is missing (" +
-                                     probe.tables.beside(probe.missing.front()) + ")";
+  const std::string what =
+      !probe.table      ? "there is no table " + table
+      : !probe.sequence ? "the table " + table + " lacks the column \"sequence\""
+      : !probe.one_row_per_key
+          ? "the table " + table + " lacks the unique index on \"key\""
+          : "\"" + name_of(probe.tables, probe.missing.front()) + "\" is missing beside the table " + table;
   throw_failure({Errc::unprepared, what + " in the database \"" + printable(probe.database) +
-                                       "\"; make it with: holdfast --store " + where + " init"});
+                                       "\"; create it with: " + store_command(where, "init")});
 }
 
 void require_jobs(const ServerProbe& probe, const std::string& where) {
   require_complete(probe, where);
   if (!probe.wrong_jobs.empty()) throw_failure({Errc::refused, where + ": " + probe.wrong_jobs});
   if (probe.missing_jobs.empty()) return;
-  throw_failure({Errc::unprepared, "what jobs need beside the table \"" + probe.tables.name() +
-                                       "\" is missing (" + probe.tables.beside(probe.missing_jobs.front()) +
-                                       ") in the database \"" + printable(probe.database) +
-                                       "\"; make it with: holdfast --store " + where + " init"});
+  throw_failure({Errc::unprepared, "\"" + name_of(probe.tables, probe.missing_jobs.front()) +
+                                       "\", which jobs need, is missing beside the table \"" +
+                                       probe.tables.name() + "\" in the database \"" +
+                                       printable(probe.database) +
+                                       "\"; create it with: " + store_command(where, "init")});
 }
 
 }  // namespace holdfast::postgres

@@ -114,10 +114,11 @@ Result<Settings> Settings::from(const std::string& conninfo, const Words& more) 
     if (!is_known(name)) {
       // With an @ it is rather what stands behind a ? in a password.
       if ((name + value).find('@') != std::string::npos) return unreadable_address();
-      return Error{Errc::invalid,
-                   "\"" + printable(name) +
-                       "\" is not a parameter of postgres: known are table= and what libpq knows, "
-                       "as sslmode= and options="};
+      return Error{
+          Errc::invalid,
+          "\"" + printable(name) +
+              "\" is not a parameter of postgres: URLs; write table=, accept=TOPIC, unsafe=allow or a "
+              "parameter of libpq, such as sslmode="};
     }
     put(settings.words_, name, value);
   }
@@ -137,9 +138,9 @@ Status Settings::look_up() {
   put(probe, "port", "0");
   const Keywords asked(probe);
   const OwnedConnection connection(PQconnectStartParams(asked.names(), asked.values(), 0));
-  if (!connection) return Error{Errc::unavailable, "out of memory for a connection to PostgreSQL"};
+  if (!connection) return Error{Errc::unavailable, "out of memory while reading the settings of PostgreSQL"};
   if (const std::string_view complaint = PQerrorMessage(connection.get()); !is_about_port_0(complaint)) {
-    return Error{Errc::invalid, "libpq cannot use these settings: " + shown(complaint)};
+    return Error{Errc::invalid, "libpq does not accept these settings: " + shown(complaint)};
   }
   Words used = words_of(PQconninfo(connection.get()));
 

@@ -38,16 +38,17 @@ Result<Tables> Tables::named(std::string_view table) {
   if (dot != std::string_view::npos) tables.schema_ = table.substr(0, dot);
   tables.table_ = table.substr(dot == std::string_view::npos ? 0 : dot + 1);
   if (!is_name(tables.table_) || (dot != std::string_view::npos && !is_name(tables.schema_))) {
-    return Error{Errc::invalid,
-                 "'" + printable(table) +
-                     "' is no table name: it takes 1 to 46 letters, digits and _, and no digit "
-                     "first; a schema and a dot may stand before it"};
+    return Error{
+        Errc::invalid,
+        "'" + printable(table) +
+            "' cannot be a table name; give 1 to 46 letters, digits and _, and no digit first; a schema "
+            "and a dot may come before them"};
   }
   if (tables.table_.find("holdfast_") != std::string::npos || tables.schema_.starts_with("pg_")) {
-    return Error{Errc::invalid,
-                 "the table name '" + tables.name_ +
-                     "' is taken: names with holdfast_ in them, and schemas with pg_ in front, "
-                     "are not for lock tables"};
+    return Error{
+        Errc::invalid,
+        "the table name '" + tables.name_ +
+            "' is reserved, because it contains holdfast_ or its schema starts with pg_; give another one"};
   }
   return tables;
 }

@@ -9,8 +9,7 @@ namespace holdfast::redis {
 namespace {
 
 [[noreturn]] void odd(const char* what) {
-  throw_failure(
-      {Errc::in_doubt, std::string("the server gave an answer that was not understood: not ") + what});
+  throw_failure({Errc::in_doubt, std::string("unexpected reply from the server: it is not ") + what});
 }
 
 }  // namespace
@@ -21,7 +20,7 @@ std::string_view Value::text() const {
     case REDIS_REPLY_STATUS:
     case REDIS_REPLY_ERROR: return {reply_->str, static_cast<std::size_t>(reply_->len)};
   }
-  odd("a text");
+  odd("a string");
 }
 
 std::int64_t Value::number() const {
@@ -39,7 +38,7 @@ std::size_t Value::size() const {
 }
 
 Value Value::operator[](std::size_t i) const {
-  if (i >= size()) odd("a list so long");
+  if (i >= size()) odd("as long a list as expected");
   return Value(*reply_->element[i]);
 }
 

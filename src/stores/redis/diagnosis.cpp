@@ -118,9 +118,10 @@ void read_rights(const Value& answer, const std::vector<Asked>& all, const Store
     return;
   }
   if (answer.is_error() || answer.is_nil()) {
-    facts.unseen.push_back(
-        "which rights the user has was not told, as Redis 7.0 does: " +
-        (answer.is_error() ? to_error(answer.text(), config).detail : std::string("the server is older")));
+    facts.unseen.push_back("doctor cannot see which rights the user has: " +
+                           (answer.is_error()
+                                ? to_error(answer.text(), config).detail
+                                : std::string("the server is older than Redis 7.0, which tells it")));
     return;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -252,7 +253,7 @@ Diagnosis look_closely(const std::shared_ptr<const StoreConfig>& config, Instant
     const Answer answer = wire.receive(until);
     read_setting(*answer, setting, facts);
     if (answer->is_error() && setting == settings[0])
-      facts.unseen.push_back("how often the server writes to disk, and where it listens, was not told: " +
+      facts.unseen.push_back("doctor cannot see how often the server writes to disk, nor where it listens: " +
                              to_error(answer->text(), *config).detail);
   }
   read_rights(*wire.receive(until), rights, *config, facts);

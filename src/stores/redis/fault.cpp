@@ -10,30 +10,41 @@ namespace {
 
 struct Meaning {
   std::string_view code;  // the first word of the error
-  Errc what;
-  const char* advice;
+  Errc errc;
+  const char* what;
+  const char* remedy;
 };
+
+constexpr const char* too_many = "raise maxclients, or run fewer clients";
+constexpr const char* no_cluster = "use a server that is not in a Cluster";
+constexpr const char* in_cluster = "the server is part of a Redis Cluster, which is not supported";
 
 // In each case the server has looked at the command and not begun it, or the script has told us that it had
 // not written anything yet (lua/apply.lua).
 constexpr Meaning meanings[] = {
-    {"LOADING", Errc::unavailable, "it has just been started and reads its data"},
-    {"BUSY", Errc::unavailable, "a script of somebody's is running; nothing of ours takes so long"},
-    {"OOM", Errc::unavailable, "its memory is full; give it more maxmemory, or let it keep less"},
-    {"MISCONF", Errc::unavailable, "it cannot write its data to disk, and so takes no more"},
-    {"NOREPLICAS", Errc::unavailable, "it has fewer replicas than min-replicas-to-write asks for"},
-    {"MASTERDOWN", Errc::unavailable, "it is a replica that has lost its primary"},
-    {"CLUSTERDOWN", Errc::unavailable, "its cluster is down"},
-    {"TRYAGAIN", Errc::unavailable, "its cluster is moving keys"},
-    {"READONLY", Errc::refused, "it is a replica; leases have to be written on the primary"},
-    {"MOVED", Errc::refused, "it is one of a Cluster, which is not supported; use a server of its own"},
-    {"ASK", Errc::refused, "it is one of a Cluster, which is not supported; use a server of its own"},
-    {"CROSSSLOT", Errc::refused, "it is one of a Cluster, which is not supported; use a server of its own"},
-    {"NOAUTH", Errc::refused, "it wants a password: redis://user:password@host"},
-    {"WRONGPASS", Errc::refused, "user or password are wrong"},
-    {"NOPERM", Errc::refused, "the user may not do this; docs/stores/redis.md has the ACL that is enough"},
-    {"DENIED", Errc::refused, "it is in protected mode; it has to be given a password"},
-    {"WRONGTYPE", Errc::refused, "a key of ours has been written by somebody else"},
+    {"LOADING", Errc::unavailable, "the server is still loading its data", "try again later"},
+    {"BUSY", Errc::unavailable, "another client's script is running for a long time",
+     "wait, or end it with SCRIPT KILL"},
+    {"OOM", Errc::unavailable, "the server's memory is full", "raise maxmemory, or delete data"},
+    {"MISCONF", Errc::unavailable, "the server cannot write its data to disk and accepts no writes",
+     "see its log"},
+    {"NOREPLICAS", Errc::unavailable, "the server has fewer replicas than min-replicas-to-write demands",
+     "start replicas, or lower the setting"},
+    {"MASTERDOWN", Errc::unavailable, "the server is a replica that has lost its primary",
+     "use the URL of the primary"},
+    {"CLUSTERDOWN", Errc::unavailable, "the server's cluster is down", no_cluster},
+    {"TRYAGAIN", Errc::unavailable, "the server's cluster is moving keys", no_cluster},
+    {"READONLY", Errc::refused, "the server is a replica and accepts no writes",
+     "use the URL of the primary"},
+    {"MOVED", Errc::refused, in_cluster, no_cluster},
+    {"ASK", Errc::refused, in_cluster, no_cluster},
+    {"CROSSSLOT", Errc::refused, in_cluster, no_cluster},
+    {"NOAUTH", Errc::refused, "the server requires a password", "write redis://user:password@host"},
+    {"WRONGPASS", Errc::refused, "the user or the password is wrong", "check both"},
+    {"NOPERM", Errc::refused, "this user lacks a right", "give it the ACL of docs/stores/redis.md"},
+    {"DENIED", Errc::refused, "the server is in protected mode", "set a password there"},
+    {"WRONGTYPE", Errc::refused, "another program has written to a key that Holdfast uses",
+     "use another key, or a prefix="},
 };
 
 std::string_view code_of(std::string_view from_server) {
@@ -53,26 +64,30 @@ std::string without_password(std::string_view text, const std::string& password)
 
 Error to_error(std::string_view from_server, const StoreConfig& config, Errc otherwise) {
   const std::string words = printable(without_password(from_server.substr(0, 300), config.options.password));
-  const std::string begin = printable(config.place) + " ";
+  const std::string begin = printable(config.place) + ": ";
   const std::string_view code = code_of(from_server);
-  if (code == "HALFDONE") return {Errc::in_doubt, begin + "stopped half-way: " + words.substr(9)};
+  if (code == "HALFDONE")
+    return {Errc::in_doubt,
+            begin + "the script failed after its first write, and it is not known what took effect (" +
+                words.substr(9) + ")"};
   for (const Meaning& m : meanings) {
-    if (code == m.code) return {m.what, begin + "says no: " + m.advice + " (" + words + ")"};
+    if (code == m.code) return {m.errc, begin + m.what + " (" + words + "); " + m.remedy};
   }
   // Inside a script the same is said without the code: first by Redis 7.0, then by those since 7.2.
   if (from_server.find("The user executing the script") != std::string_view::npos ||
       from_server.find("ACL failure in script") != std::string_view::npos)
     return to_error("NOPERM " + std::string(from_server), config, otherwise);
   if (from_server.starts_with("ERR max number of clients"))
-    return {Errc::unavailable, begin + "has too many connections already (" + words + ")"};
+    return {Errc::unavailable, begin + "the server has too many connections (" + words + "); " + too_many};
   if (from_server.starts_with("ERR DB index"))
-    return {Errc::refused, begin + "has no database " + std::to_string(config.options.db) +
-                               "; unless it is told otherwise it has 0 to 15 (" + words + ")"};
+    return {Errc::refused, begin + "the server has no database " + std::to_string(config.options.db) + " (" +
+                               words + "); use one from 0 to 15, or raise `databases` there"};
   if (from_server.find("Script killed by user") != std::string_view::npos)  // it can be only before it writes
-    return {Errc::unavailable, begin + "was told to stop the script (" + words + ")"};
+    return {Errc::unavailable,
+            begin + "somebody stopped the script before it wrote anything (" + words + "); try again"};
   if (from_server.starts_with("ERR unknown command"))
-    return {Errc::refused, begin + "lacks a command; it takes Redis 6.2 or newer (" + words + ")"};
-  return {otherwise, begin + "says no: " + words};
+    return {Errc::refused, begin + "the server lacks a command (" + words + "); use Redis 6.2 or later"};
+  return {otherwise, begin + "error from the server: " + words};
 }
 
 // "… one of the keys used as arguments" before Redis 7, "… to access a key" since.
@@ -81,40 +96,44 @@ bool denies_key(std::string_view from_server) {
 }
 
 Error login_error(std::string_view from_server, const StoreConfig& config) {
-  const std::string begin = printable(config.place) + " ";
+  const std::string begin = printable(config.place) + ": ";
   if (from_server.starts_with("ERR unknown command"))
-    return {Errc::refused, begin + "knows no AUTH; is it a Redis server?"};
+    return {Errc::refused, begin + "the server does not know AUTH; is it a Redis server?"};
   if (from_server.starts_with("ERR AUTH") || from_server.starts_with("ERR Client sent AUTH"))
-    return {Errc::refused, begin + "has no password for the default user; write redis://host without one"};
+    return {Errc::refused, begin + "the default user has no password there; write redis://host without one"};
   for (const Meaning& m : meanings) {
     if (code_of(from_server) == m.code)
-      return {m.what, begin + "says no: " + m.advice + " (" + std::string(m.code) + ")"};
+      return {m.errc, begin + m.what + " (" + std::string(m.code) + "); " + m.remedy};
   }
   if (from_server.starts_with("ERR max number of clients"))
-    return {Errc::unavailable, begin + "has too many connections already"};
-  return {Errc::refused, begin + "does not take user and password"};
+    return {Errc::unavailable, begin + "the server has too many connections; " + too_many};
+  return {Errc::refused, begin + "the server refused user and password; check both"};
 }
 
 Error no_lease(std::string_view key, std::string_view what, const StoreConfig& config) {
   const std::string begin =
-      "the key \"" + printable(config.naming.prefix()) + printable(key) + "\" cannot be leased: ";
-  if (what == "name") return {Errc::refused, begin + "names that begin with holdfast: are ours"};
+      "cannot lease the key \"" + printable(config.naming.prefix()) + printable(key) + "\": ";
+  if (what == "name")
+    return {Errc::refused, begin + "keys that start with holdfast: are reserved; use another key"};
   if (what == "string without an expiry")
-    return {Errc::refused, begin +
-                               "its value looks like no lease (no expiry, no owner of ours) but like data of "
-                               "some other program; use another key, or keep leases apart with ?prefix= in "
-                               "the URL"};
-  return {Errc::refused,
-          begin + "it is a " + printable(what) + " of some other program; use another key, or a prefix="};
+    return {Errc::refused,
+            begin +
+                "it seems to hold data of another program (it has no expiry and no owner of Holdfast); "
+                "use another key, or keep leases apart with ?prefix= in the URL"};
+  return {Errc::refused, begin + "it holds data of another program (a " + printable(what) +
+                             "); use another key, or keep leases apart with ?prefix= in the URL"};
 }
 
 Error wrong_protocol(std::string_view first, const StoreConfig& config) {
-  const std::string begin = printable(config.place) + " is no Redis: ";
-  if (first.starts_with("HTTP/")) return {Errc::refused, begin + "it answers as a web server does"};
-  if (first.starts_with("SSH-")) return {Errc::refused, begin + "it answers as an SSH server does"};
+  const std::string begin = printable(config.place) + " is not a Redis server: ";
+  if (first.starts_with("HTTP/"))
+    return {Errc::refused, begin + "it answers like a web server; check host and port"};
+  if (first.starts_with("SSH-"))
+    return {Errc::refused, begin + "it answers like an SSH server; check host and port"};
   if (first.front() == '\x15')
-    return {Errc::refused, begin + "it answers in TLS; write rediss:// in place of redis://"};
-  return {Errc::refused, begin + "its first answer begins with \"" + printable(first.substr(0, 20)) + "\""};
+    return {Errc::refused, begin + "it answers in TLS; write rediss:// instead of redis://"};
+  return {Errc::refused, begin + "its first reply starts with \"" + printable(first.substr(0, 20)) +
+                             "\"; check host and port"};
 }
 
 }  // namespace holdfast::redis

@@ -24,9 +24,7 @@ bool denies_key(std::string_view from_server);
 Error no_lease(std::string_view key, std::string_view what, const StoreConfig& config);
 
 // The answer does not have the form that our scripts give it.
-inline Error not_understood() {
-  return {Errc::in_doubt, "the server gave an answer that was not understood"};
-}
+inline Error not_understood() { return {Errc::in_doubt, "unexpected reply from the server"}; }
 
 // The first bytes are none of Redis's.
 Error wrong_protocol(std::string_view first, const StoreConfig& config);

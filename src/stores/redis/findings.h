@@ -13,8 +13,8 @@ namespace holdfast::redis {
 
 std::string about_eviction(const ServerInfo& info);
 std::string about_replica(const ServerInfo& info);
-inline constexpr const char* about_cluster = "the server is one of a Cluster, which is not supported";
-inline constexpr const char* about_sentinel = "the server is a Sentinel, which keeps no leases";
+inline constexpr const char* about_cluster = "the server is part of a Redis Cluster, which is not supported";
+inline constexpr const char* about_sentinel = "the server is a Sentinel, which cannot store leases";
 
 bool evicts(const ServerInfo& info);
 

@@ -15,7 +15,8 @@ Enum word_of(std::string_view word) {
   for (std::size_t i = 0; i < N; ++i) {
     if (word == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
   }
-  throw_failure({Errc::in_doubt, "a job has a field that is not understood: \"" + std::string(word) + "\""});
+  throw_failure({Errc::in_doubt, "a job has a value that this version of Holdfast does not know: \"" +
+                                     std::string(word) + "\""});
 }
 
 using Read = void (*)(core::JobRecord&, const Value&);

@@ -41,28 +41,29 @@ std::string holes_of(const Version& version) {
 void judge_kind(const Kind& kind, std::vector<Finding>& found) {
   if (kind.name != "Redis") {
     found.push_back({Weight::note, "redis.kind",
-                     "the server is " + kind.name + ", a relative of Redis on which this was never tested",
-                     "run doctor's self-test there before you trust it"});
+                     "the server is " + kind.name + ", with which Holdfast has not been tested",
+                     "run doctor's self-test there before you rely on it"});
     return;
   }
   const std::string holes = kind.version.empty() ? "" : holes_of(version_of(kind.version));
   if (!holes.empty())
     found.push_back({Weight::note, "redis.known-holes",
-                     "Redis " + printable(kind.version) + " has, by its number, " + holes +
-                         ": whoever may run scripts or wait there may get hold of the server; a "
-                         "distribution may have mended it without another number",
-                     "ask your vendor, or update"});
+                     "Redis " + printable(kind.version) + " has, by its version number, " + holes +
+                         ": users who may run scripts or blocking commands may take over the server; a "
+                         "distribution may have fixed this without changing the number",
+                     "ask your vendor, or upgrade"});
 }
 
 void judge_others(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
   if (facts.others == 0) return;
-  found.push_back({Weight::note, "redis.other-keys",
-                   (facts.others_counted ? "" : "at least ") + std::to_string(facts.others) +
-                       (facts.others == 1 ? " key looks" : " keys look") +
-                       " like no lease (no expiry, no owner of ours), as \"" + printable(facts.other) +
-                       "\": a lease of such a name is refused",
-                   std::string("keep leases apart with ") +
-                       (config.options.prefix.empty() ? "a" : "another") + " prefix= in the URL"});
+  found.push_back(
+      {Weight::note, "redis.other-keys",
+       (facts.others_counted ? "" : "at least ") + std::to_string(facts.others) +
+           (facts.others == 1 ? " key does not look like a lease" : " keys do not look like leases") +
+           " (no expiry, no owner of Holdfast), such as \"" + printable(facts.other) +
+           "\": a lease on such a key is refused",
+       std::string("keep leases apart with ") + (config.options.prefix.empty() ? "a" : "another") +
+           " prefix= in the URL"});
 }
 
 bool always(const ServerInfo& info, const Facts& facts) {
@@ -73,14 +74,13 @@ void judge_durability(const ServerInfo& info, const Facts& facts, std::vector<Fi
   if (info["aof_enabled"] == "1" && !facts.appendfsync.empty() && facts.appendfsync != "always")
     found.push_back({Weight::warning, "redis.appendfsync",
                      "appendfsync is " + printable(facts.appendfsync) +
-                         ": a power cut can take the last seconds, and grants that were told with them",
+                         ": a power cut can lose the last seconds, and with them leases that were granted",
                      "set appendfsync always, or fence what leases protect"});
   if (!info["uptime_in_seconds"].empty() && info.number("uptime_in_seconds") < 60 && !always(info, facts))
     found.push_back({Weight::warning, "redis.restarted",
                      "the server was started " + std::string(info["uptime_in_seconds"]) +
-                         " seconds ago and may have forgotten grants in whose time their holders still "
-                         "believe",
-                     "wait for the longest ttl in use before you trust it; set appendonly yes and "
+                         " seconds ago and may have forgotten leases that are still in use",
+                     "wait for the longest ttl in use before you rely on it; set appendonly yes and "
                      "appendfsync always"});
 }
 
@@ -102,19 +102,20 @@ void judge_doors(const Facts& facts, const StoreConfig& config, std::vector<Find
   const bool open = !config.local() || (facts.protected_mode == "no" && listens_to_others(facts));
   if (!shows_who && open)
     found.push_back({Weight::warning, "redis.no-password",
-                     "the server wants no password, and others than this machine reach it: anybody there can "
-                     "free a lease, or take everything away",
-                     "give it users and passwords, or let it listen on this machine only"});
+                     "the server requires no password, and other machines can reach it: anyone there can "
+                     "free a lease or delete everything",
+                     "set up users and passwords, or let it listen on this machine only"});
   if (facts.almighty)
-    found.push_back({Weight::note, "redis.account",
-                     std::string("the user may do more than leases need, FLUSHALL among it: whoever ") +
-                         (shows_who ? "learns what it logs in with may, too" : "reaches the server may, too"),
-                     "give leases a user with the rights that docs/stores/redis.md lists"});
+    found.push_back(
+        {Weight::note, "redis.account",
+         std::string("the user may do more than leases need, such as FLUSHALL, and so may anyone who ") +
+             (shows_who ? "learns its credentials" : "reaches the server"),
+         "use a user that has only the rights that docs/stores/redis.md lists"});
   if (!facts.maxmemory_clients.empty() && facts.maxmemory_clients != "0")
     found.push_back({Weight::note, "redis.client-eviction",
-                     "the server hangs up on clients when they take too much memory (maxmemory-clients " +
+                     "the server disconnects clients when they use too much memory (maxmemory-clients " +
                          printable(facts.maxmemory_clients) +
-                         "): those that wait are then not told at once that a key is free, and ask",
+                         "): waiters then have to poll, and notice later that a key is free",
                      "set maxmemory-clients 0"});
 }
 
@@ -135,14 +136,14 @@ void judge_rights(const Facts& facts, const StoreConfig& config, std::vector<Fin
     found.push_back(
         {Weight::danger, "redis.rights",
          "the user may not run " + listed(facts.lacks, "", ", ") + ", or not on the keys of leases",
-         grant(facts.lacks, config) + " (docs/stores/redis.md lists all that is needed)"});
+         "run: " + grant(facts.lacks, config) + " (docs/stores/redis.md lists all that is needed)"});
   if (!facts.lacks_for_jobs.empty())
     found.push_back({Weight::note, "redis.rights-of-jobs",
                      "the user may not run " + listed(facts.lacks_for_jobs, "", ", ") +
-                         ": no jobs can be kept there; leases can",
-                     "for jobs: " + grant(facts.lacks_for_jobs, config)});
+                         ": jobs do not work there; leases do",
+                     "for jobs, run: " + grant(facts.lacks_for_jobs, config)});
   for (const std::string& unseen : facts.unseen)
-    found.push_back({Weight::note, "redis.unseen", unseen, "ask again as a user who may"});
+    found.push_back({Weight::note, "redis.unseen", unseen, "run doctor as a user who may"});
 }
 
 }  // namespace
@@ -154,15 +155,14 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const StoreCo
   std::vector<Finding>& found = diagnosis.findings;
   if (std::any_of(facts.run_ids.begin(), facts.run_ids.end(),
                   [&](const std::string& id) { return id != facts.run_ids.front(); }))
-    found.push_back(
-        {Weight::danger, "redis.identity",
-         "different servers answer by this one address: what one has granted another does not know",
-         "name one server, and no proxy before several"});
+    found.push_back({Weight::danger, "redis.identity",
+                     "different servers answer at this address: one does not know what another has granted",
+                     "use the URL of one server, without a proxy in front of several"});
   if (!facts.crowded.empty())
-    found.push_back(
-        {Weight::warning, "redis.connections",
-         "no further connection was let in, and a client needs up to three: " + printable(facts.crowded),
-         "a higher maxclients, or fewer clients"});
+    found.push_back({Weight::warning, "redis.connections",
+                     "the server refused a further connection, and a client needs up to three: " +
+                         printable(facts.crowded),
+                     "raise maxclients, or run fewer clients"});
   judge_others(facts, config, found);
   judge_rights(facts, config, found);
   judge_durability(info, facts, found);

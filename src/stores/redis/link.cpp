@@ -32,7 +32,8 @@ Micros time_of(const Value& answer) {
 
 Wire& Link::ready(Instant until) {
   const Instant now = BootClock::now();
-  if (now >= until) throw_failure({Errc::unavailable, "the request came too late"});
+  if (now >= until)
+    throw_failure({Errc::unavailable, "timed out before the request could be sent: the connection was busy"});
   const bool stale = wire_ && (wire_->broken() || (now - used_ > briefly && wire_->abandoned()));
   if (!wire_ || stale) connect(until);
   wire_->forget_unsent();

@@ -110,7 +110,7 @@ bool RedisListener::take(std::vector<std::string>& keys) {
 }
 
 void RedisListener::ask_for_life() {
-  if (asked_) throw_failure({Errc::unavailable, "the connection gives no sign of life"});
+  if (asked_) throw_failure({Errc::unavailable, "timed out waiting for a sign of life from the server"});
   subscribe(*wire_, BootClock::now() + patience);
   asked_ = true;
   arm(timer_.get(), answer_limit);

@@ -124,8 +124,7 @@ void RedisStoreConnection::list_places(const Query& query, Page& page, Instant u
     if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
     for (std::size_t i = 0; i + 3 < rows->size(); i += 4) {
       const auto key = static_cast<std::size_t>((*rows)[i].number());
-      if (key >= keys.size())
-        throw_failure({Errc::unavailable, "the server gave an answer that was not understood"});
+      if (key >= keys.size()) throw_failure({Errc::unavailable, "unexpected reply from the server"});
       page.places.push_back({.key = keys[key],
                              .client = std::string((*rows)[i + 1].text()),
                              .owner = std::string((*rows)[i + 2].text()),

@@ -14,7 +14,7 @@ namespace holdfast::redis {
 namespace {
 
 constexpr const char* known =
-    "known are prefix=, db=, layout=, accept=TOPIC, unsafe=allow, and for rediss: cacert=, cert= and key=";
+    "write prefix=, db=, layout=, accept=TOPIC or unsafe=allow, and for rediss: cacert=, cert= or key=";
 
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
@@ -39,7 +39,7 @@ struct Reading {
 
   Status choose(int chosen) {
     if (db && *db != chosen)
-      return invalid("redis: two databases are named, " + std::to_string(*db) + " and " +
+      return invalid("redis: two databases are given, " + std::to_string(*db) + " and " +
                      std::to_string(chosen) + "; write one, as /" + std::to_string(chosen) +
                      " or db=" + std::to_string(chosen));
     db = options.db = chosen;
@@ -59,7 +59,7 @@ Status read_address(const Url& url, Reading& read) {
   if (address->port != 0) options.port = address->port;
   if (address->path.empty()) return Status{};
   if (const auto db = number(address->path)) return read.choose(*db);
-  return invalid("redis: behind the host stands the number of a database, like /0" +
+  return invalid("redis: the host must be followed by the number of a database, like /0" +
                  (address->clear ? ", not \"" + printable(address->path) + "\"" : ""));
 }
 
@@ -69,13 +69,14 @@ Status read_socket(const Url& url, Options& options) {
   const bool alone = !rest.starts_with("//");  // redis+unix:/path
   const std::size_t slash = rest.find('/', alone ? 0 : 2);
   if (slash == std::string_view::npos || slash + 1 == rest.size())
-    return invalid("redis+unix: names no socket; write redis+unix:///path/of/the.sock");
+    return invalid("redis+unix: no socket is given; write redis+unix:///path/of/the.sock");
   if (alone && slash != 0)
-    return invalid("redis+unix: the path of the socket does not begin with /; write redis+unix:///path");
+    return invalid("redis+unix: the path of the socket does not start with /; write redis+unix:///path");
   auto address = parse_address(alone ? "//" : rest.substr(0, slash));
   if (!address) return std::move(address).error();
   if (!address->host.empty() || address->port != 0)
-    return invalid("redis+unix: has a host; write redis+unix:///path, with three /");
+    return invalid(
+        "redis+unix: a host is given, but a socket has none; write redis+unix:///path, with three /");
   if (address->has_user && !address->has_password)
     return invalid("redis+unix: a user without a password cannot log in; write //user:password@/path");
   auto path = percent_decoded(rest.substr(slash));
@@ -93,13 +94,14 @@ Status read_parameter(const std::string& name, const std::string& value, const U
     options.prefix = value;
   } else if (name == "db") {
     if (const auto db = number(value)) return read.choose(*db);
-    return invalid("redis: db=" + shown(value) + " is no number of a database; write one like db=0");
+    return invalid("redis: db=" + shown(value) + " is not the number of a database; write one like db=0");
   } else if (name == "layout") {
     if (value != "own" && value != "active_job_lock")
-      return invalid("layout=" + shown(value) + " means nothing; write layout=own or layout=active_job_lock");
+      return invalid("layout=" + shown(value) +
+                     ": invalid value; write layout=own or layout=active_job_lock");
     options.layout = value == "own" ? Layout::own : Layout::active_job_lock;
   } else if (name == "unsafe") {
-    if (value != "allow") return invalid("unsafe=" + shown(value) + " means nothing; write unsafe=allow");
+    if (value != "allow") return invalid("unsafe=" + shown(value) + ": invalid value; write unsafe=allow");
     options.allow_unsafe = true;
   } else if (name == "accept") {
     options.accept = core::topics_in(value);
@@ -110,7 +112,7 @@ Status read_parameter(const std::string& name, const std::string& value, const U
   } else if (options.tls && name == "key") {
     options.key = value;
   } else {
-    return invalid("\"" + shown(name) + "\" is not a parameter of " + url.scheme + ": " + known);
+    return invalid("\"" + shown(name) + "\" is not a parameter of " + url.scheme + ": URLs; " + known);
   }
   return Status{};
 }

@@ -10,16 +10,16 @@ namespace holdfast::redis {
 Status check_server(const ServerInfo& info, const StoreConfig& config) {
   const std::string begin = printable(config.place) + ": ";
   if (info["redis_mode"] == "sentinel")
-    return Error{Errc::refused, begin + about_sentinel + "; name the server that it watches over"};
+    return Error{Errc::refused, begin + about_sentinel + "; use the URL of the server that it monitors"};
   if (info.number("cluster_enabled") == 1)
-    return Error{Errc::refused, begin + about_cluster + "; use a server of its own"};
+    return Error{Errc::refused, begin + about_cluster + "; use a server that is not in a Cluster"};
   if (info["role"] == "slave")
-    return Error{Errc::refused, begin + about_replica(info) + "; leases have to be written on the primary"};
+    return Error{Errc::refused, begin + about_replica(info) + "; use the URL of the primary"};
   if (evicts(info) && !config.accepted().covers("redis.eviction"))
     return Error{Errc::refused,
                  begin + about_eviction(info) +
-                     ": two could hold one key; set maxmemory-policy noeviction, or give "
-                     "leases a server of their own (accept=redis.eviction uses it all the same)"};
+                     ", so two owners could hold one key; set maxmemory-policy noeviction, keep leases on a "
+                     "server of their own, or add accept=redis.eviction to the URL and bear the risk"};
   return Status{};
 }
 

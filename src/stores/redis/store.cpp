@@ -50,9 +50,10 @@ class RedisStore final : public Store {
   Result<std::shared_ptr<Store>> in(std::string_view table) override {
     const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
     if (table.empty() || !std::all_of(table.begin(), table.end(), plain))
-      return Error{Errc::invalid, "\"" + printable(table) +
-                                      "\" is no name of a table; give letters, digits and _: it becomes a "
-                                      "prefix of the keys, with : behind it"};
+      return Error{Errc::invalid,
+                   "\"" + printable(table) +
+                       "\" cannot be a table name; give letters, digits and _, which become a prefix of "
+                       "the keys"};
     Options options = config_->options;
     options.prefix += std::string(table) + ":";
     return std::shared_ptr<Store>(std::make_shared<RedisStore>(std::move(options), config_->tls));
@@ -67,18 +68,20 @@ class RedisStore final : public Store {
 
 Status check(const Options& o) {
   const auto invalid = [](std::string text) { return Error{Errc::invalid, std::move(text)}; };
-  if (o.host.empty() && o.socket.empty()) return invalid("redis: names no host");
-  if (!o.socket.empty() && o.tls)
-    return invalid("redis: a Unix socket needs no TLS, and Redis has none there");
-  if (o.db < 0) return invalid("redis: the number of a database is zero or more");
-  if (!o.user.empty() && o.password.empty()) return invalid("redis: a user needs a password");
-  if (o.cert.empty() != o.key.empty()) return invalid("redis: cert and key are given both or not at all");
+  if (o.host.empty() && o.socket.empty()) return invalid("redis: no host is given; write redis://host");
+  if (!o.socket.empty() && o.tls) return invalid("redis: a Unix socket has no TLS; use it without");
+  if (o.db < 0) return invalid("redis: the number of the database is negative; give 0 or more");
+  if (!o.user.empty() && o.password.empty())
+    return invalid("redis: a user is given without a password; give both");
+  if (o.cert.empty() != o.key.empty())
+    return invalid("redis: cert and key belong together; give both or neither");
   if (!o.tls && !(o.cacert.empty() && o.cert.empty()))
-    return invalid("redis: certificates are for TLS; write rediss://");
+    return invalid("redis: certificates are given, but no TLS is used; write rediss://");
   if (o.prefix.size() > 512 || !is_utf8(o.prefix) || o.prefix.find('\0') != std::string::npos)
-    return invalid("redis: a prefix is UTF-8 without NUL, of at most 512 bytes");
+    return invalid("redis: invalid prefix; give at most 512 bytes of UTF-8 without NUL");
   if (Status s = core::check_topics(o.accept, known_topics); !s) return s;
-  if (o.prefix.starts_with("holdfast:")) return invalid("redis: names that begin with holdfast: are ours");
+  if (o.prefix.starts_with("holdfast:"))
+    return invalid("redis: keys that start with holdfast: are reserved; give another prefix");
   return Status{};
 }
 

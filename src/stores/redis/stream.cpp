@@ -50,7 +50,7 @@ void Stream::shake_hands(Instant until) {
     if (!sealed_.empty()) send_plain(sealed_, until);
     if (done) return;
     if (!await(fd(), POLLIN, until))
-      broken(config_, "brought no greeting in the time that this call had; does it speak TLS there?");
+      broken(config_, "timed out in the TLS handshake; does the server speak TLS on this port?");
     received = receive_plain(MSG_DONTWAIT);
   }
 }
@@ -68,9 +68,9 @@ void Stream::send_plain(std::string_view bytes, Instant until) {
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN) {
-      if (!await(fd(), POLLOUT, until)) broken(config_, "takes nothing more in the time that this call had");
+      if (!await(fd(), POLLOUT, until)) broken(config_, "timed out sending the request");
     } else if (errno != EINTR) {
-      broken(config_, std::string("broke: ") + std::strerror(errno));
+      broken(config_, std::string("failed: ") + std::strerror(errno));
     }
   }
 }
@@ -78,8 +78,7 @@ void Stream::send_plain(std::string_view bytes, Instant until) {
 std::string_view Stream::receive(Instant until) {
   while (true) {
     const bool may_block = BootClock::now() + one_block < until;
-    if (!may_block && !await(fd(), POLLIN, until))
-      broken(config_, "brought no answer in the time that this call had");
+    if (!may_block && !await(fd(), POLLIN, until)) broken(config_, "timed out waiting for the reply");
     const std::string_view received = receive_plain(may_block ? 0 : MSG_DONTWAIT);
     if (const std::string_view bytes = tls_ ? opened(received) : received; !bytes.empty()) return bytes;
   }
@@ -107,8 +106,8 @@ std::string_view Stream::receive_plain(int flags) {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   // A server of another kind hangs up, and did not even read all that we said.
   const std::string why =
-      count == 0 ? "was closed by the server" : std::string("broke: ") + std::strerror(errno);
-  broken(config_, why + (heard_ ? "" : " before its first answer; is it a Redis server?"));
+      count == 0 ? "was closed by the server" : std::string("failed: ") + std::strerror(errno);
+  broken(config_, why + (heard_ ? "" : " before its first reply; is it a Redis server?"));
 }
 
 }  // namespace holdfast::redis

@@ -17,7 +17,7 @@ std::string reason() {
   const unsigned long code = ERR_peek_last_error();
   const char* const text = ERR_reason_error_string(code);
   ERR_clear_error();
-  return text != nullptr ? printable(text) : "no reason given";
+  return text != nullptr ? printable(text) : "OpenSSL gave no reason";
 }
 
 [[noreturn]] void refuse(const std::string& what) { throw_failure({Errc::refused, what}); }
@@ -34,15 +34,15 @@ void read_files(SSL_CTX* context, const std::string& cacert, const std::string& 
                      : SSL_CTX_load_verify_locations(context, cacert.c_str(), nullptr) != 1)
     refuse("cannot read the certificates to trust" +
            (cacert.empty() ? std::string() : " in " + printable(cacert)) + ": " + reason() +
-           "; cacert= names a PEM file");
+           "; give a PEM file with cacert=");
   if (cert.empty()) return;
   if (SSL_CTX_use_certificate_chain_file(context, cert.c_str()) != 1)
-    refuse("cannot read our certificate in " + printable(cert) + ": " + reason() +
-           "; cert= names a PEM file");
+    refuse("cannot read the client certificate in " + printable(cert) + ": " + reason() +
+           "; give a PEM file with cert=");
   if (SSL_CTX_use_PrivateKey_file(context, key.c_str(), SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_check_private_key(context) != 1)
     refuse("cannot use the key in " + printable(key) + " with the certificate in " + printable(cert) + ": " +
-           reason() + "; key= names a PEM file without a passphrase");
+           reason() + "; give a PEM file without a passphrase with key=");
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ ssl_ctx_st* TlsContext::get() {
   ERR_clear_error();
   const std::unique_ptr<SSL_CTX, decltype(SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()),
                                                                  SSL_CTX_free);
-  if (!context) refuse("OpenSSL does not start: " + reason());
+  if (!context) refuse("cannot start OpenSSL: " + reason());
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_RELEASE_BUFFERS);
@@ -89,7 +89,8 @@ Tls::Tls(TlsContext& context, const std::string& host) : host_(host), ssl_(SSL_n
                                           SSL_set_tlsext_host_name(ssl_, host.c_str());
   if (!fits) {
     SSL_free(ssl_);
-    refuse("\"" + printable(host) + "\" is no name that a certificate can have");
+    refuse("no TLS connection to \"" + printable(host) +
+           "\": a certificate cannot contain that name; give another name of the host");
   }
 }
 
@@ -127,13 +128,13 @@ bool Tls::shake_hands(std::string_view received, std::string& to_send) {
     ERR_clear_error();
     refuse("the server's certificate is not accepted for \"" + printable(host_) +
            "\": " + X509_verify_cert_error_string(bad) +
-           "; cacert= names the certificates to trust, and the host must be the one that it names");
+           "; give the certificates to trust with cacert=, and the host name that the certificate contains");
   }
   const int code = ERR_GET_REASON(ERR_peek_last_error());
   if (code == SSL_R_WRONG_VERSION_NUMBER)
-    refuse("the server does not speak TLS 1.2 or newer there (" + reason() +
-           "); redis:// in place of rediss:// speaks without, if that is meant");
-  refuse("no TLS with the server: " + reason());
+    refuse("the server does not speak TLS 1.2 or newer on this port (" + reason() +
+           "); write redis:// instead of rediss:// if you want no TLS");
+  refuse("no TLS connection to \"" + printable(host_) + "\": " + reason());
 }
 
 void Tls::encrypt(std::string_view plain, std::string& to_send) {
@@ -141,7 +142,7 @@ void Tls::encrypt(std::string_view plain, std::string& to_send) {
     ERR_clear_error();
     const int chunk = static_cast<int>(std::min<std::size_t>(plain.size(), INT_MAX));
     const int written = SSL_write(ssl_, plain.data(), chunk);
-    if (written <= 0) throw_failure({Errc::unavailable, "TLS ended: " + reason()});
+    if (written <= 0) throw_failure({Errc::unavailable, "the TLS connection failed: " + reason()});
     plain.remove_prefix(static_cast<std::size_t>(written));
   }
   give(to_send);
@@ -162,7 +163,7 @@ bool Tls::decrypt(std::string_view received, std::string& plain) {
       case SSL_ERROR_WANT_WRITE: return true;
       case SSL_ERROR_ZERO_RETURN: return false;
     }
-    throw_failure({Errc::unavailable, "TLS ended: " + reason()});
+    throw_failure({Errc::unavailable, "the TLS connection failed: " + reason()});
   }
 }
 

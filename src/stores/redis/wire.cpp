@@ -93,7 +93,7 @@ std::optional<Answer> Wire::take() {
 void Wire::feed(std::string_view bytes) {
   fed_ += bytes.size();
   if (fed_ > longest_answer)
-    throw_failure({Errc::unavailable, "the answer is far longer than any of ours can be"});
+    throw_failure({Errc::unavailable, "unexpected reply from the server: it is too long"});
   if (!spoke_ && std::string_view("+-:$*").find(bytes.front()) == std::string_view::npos)
     throw_failure(wrong_protocol(bytes, *config_));
   spoke_ = true;
@@ -103,7 +103,8 @@ void Wire::feed(std::string_view bytes) {
 std::optional<Answer> Wire::parse() {
   void* reply = nullptr;
   if (redisReaderGetReply(reader_.get(), &reply) != REDIS_OK)
-    throw_failure({Errc::unavailable, printable(config_->place) + " does not speak as Redis does: " +
+    throw_failure({Errc::unavailable, printable(config_->place) +
+                                          ": the server does not follow the Redis protocol: " +
                                           printable(static_cast<const char*>(reader_->errstr))});
   if (reply == nullptr) return std::nullopt;
   fed_ = 0;

@@ -39,7 +39,7 @@ int Cursor::finish(During during) {
 }
 
 void Cursor::refuse(const std::string& why) const {
-  throw_failure({Errc::refused, connection_.path() + why + "; move it away while nobody uses it"});
+  throw_failure({Errc::refused, connection_.path() + why + "; move it away while no process uses it"});
 }
 
 Connection::Connection(std::string path, Tables tables, Machine machine)

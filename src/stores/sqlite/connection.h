@@ -159,7 +159,8 @@ class Connection {
     const int code = sqlite3_bind_text(s, at, text.data() != nullptr ? text.data() : "",
                                        static_cast<int>(text.size()), SQLITE_STATIC);
     if (code != SQLITE_OK)
-      throw_failure({Errc::invalid, "a text of " + std::to_string(text.size()) + " bytes is too long"});
+      throw_failure({Errc::invalid,
+                     "a text of " + std::to_string(text.size()) + " bytes is too long; give a shorter one"});
   }
   void bind(sqlite3_stmt* s, int at, std::integral auto number) {
     sqlite3_bind_int64(s, at, static_cast<std::int64_t>(number));

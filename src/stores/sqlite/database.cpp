@@ -41,7 +41,7 @@ Header read_header(const Connection& connection) {
   // Not by SQLite's word: it takes a file of one byte for empty, and would write over it.
   struct stat found {};
   if (::lstat(connection.path().c_str(), &found) != 0)
-    throw_failure(system_error("cannot look at " + connection.path(), errno));
+    throw_failure(system_error("cannot access " + connection.path(), errno));
   if (found.st_size == 0) return {.empty = true};
   file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
   const auto number = [&](std::size_t at) {
@@ -63,17 +63,18 @@ void require_ours(const std::string& path, std::uint32_t id, std::uint32_t versi
     std::array<char, 16> hex;
     std::snprintf(hex.data(), hex.size(), "0x%08x", static_cast<unsigned>(id));
     refuse(path, std::string(" is not a Holdfast database: it belongs to another program (application_id ") +
-                     hex.data() + "); nothing was changed, give another path");
+                     hex.data() + "), so nothing was changed; give another path");
   }
   if (version > schema_version) {
     refuse(path, " was written by a newer Holdfast (version " + std::to_string(version) +
-                     " of its tables, we know " + std::to_string(schema_version) +
-                     "); nothing was changed, install the newer one");
+                     " of the tables; this Holdfast knows " + std::to_string(schema_version) +
+                     "), so nothing was changed; install the newer one");
   }
   if (version < schema_version) {
-    refuse(path, " was written by a Holdfast before its first release (version " + std::to_string(version) +
-                     " of its tables, we know " + std::to_string(schema_version) +
-                     "); nothing was changed, move it away while nobody uses it");
+    refuse(path, " was written by a Holdfast from before the first release (version " +
+                     std::to_string(version) + " of the tables; this Holdfast knows " +
+                     std::to_string(schema_version) +
+                     "), so nothing was changed; move it away while no process uses it");
   }
 }
 
@@ -111,7 +112,7 @@ void make_tables(Connection& connection) {
 
 void use_wal(Connection& connection) {
   if (connection.ask("PRAGMA journal_mode = WAL") == "wal") return;
-  refuse(connection.path(), " cannot have a write-ahead log there; keep it on a local disk");
+  refuse(connection.path(), ": SQLite cannot keep a write-ahead log there; keep the file on a local disk");
 }
 
 bool of_this_boot(Connection& connection) {
@@ -120,7 +121,7 @@ bool of_this_boot(Connection& connection) {
     case Era::another_boot: return false;
     case Era::another_clock:
       refuse(connection.path(),
-             " is used by processes in another time namespace, whose clock is not ours; "
+             " is used by processes in another time namespace, whose clock differs from ours; "
              "use it from one namespace, or give another path");
   }
   return false;
@@ -154,7 +155,8 @@ void reboot(Connection& connection, const Presence& presence) {
 
 void configure(Connection& connection) {
   if (sqlite3_db_readonly(connection.raw(), "main") == 1) {
-    refuse(connection.path(), " may not be written by this user: it takes permission on file and folder");
+    refuse(connection.path(),
+           " is not writable for this user; run as a user who may write the file and its folder");
   }
   // A power cut may lose the last commits, but not the file; and then no lease is left to lose.
   // What SQLite wants to put aside stays in memory: no file of ours in a folder of the environment's choice.
@@ -167,7 +169,7 @@ Header open_ours(Connection& connection) {
   const Header header = read_header(connection);
   if (header.empty) return header;
   if (!header.sqlite)
-    refuse(connection.path(), " is not a Holdfast database; nothing was changed, give another path");
+    refuse(connection.path(), " is not a Holdfast database, so nothing was changed; give another path");
   require_ours(connection.path(), header.application_id, header.user_version);
   if (header.wal) check_journal(connection.path(), header.application_id);
   return header;
@@ -185,10 +187,9 @@ Era era_of(Connection& connection) {
   const Machine& machine = connection.machine();
   Cursor cursor = connection.run(Sql::boot);
   if (!cursor.next()) {
-    refuse(connection.path(), " does not say of which boot it is; move it away while nobody uses it");
+    refuse(connection.path(), " has lost the row that names its boot; move it away while no process uses it");
   }
-  if (!is_token(cursor.number(2)))
-    cursor.refuse(" has a token at the end of all numbers, which we did not write");
+  if (!is_token(cursor.number(2))) cursor.refuse(" contains an invalid token, which Holdfast did not write");
   const bool same_boot = cursor.text(0) == machine.boot_id;
   const bool same_clock = static_cast<std::uint64_t>(cursor.number(1)) == machine.time_namespace;
   if (!same_boot) return Era::another_boot;

@@ -53,9 +53,9 @@ void find_in_place(Findings& found, const std::string& folder, const Machine& ma
   for (Finding& danger : dangers_of(folder, machine)) found.push_back(std::move(danger));
   if (const char* const passing = passing_file_system(machine.file_system(folder))) {
     found.push_back({Weight::warning, "sqlite.passing",
-                     folder + " lies on " + passing +
-                         ": each container may have one of its own, and what lies there may be gone with it",
-                     "keep it on a disk, or a volume, that all who use it share"});
+                     folder + " is on " + passing +
+                         ": each container may have its own, and its files may end with the container",
+                     "keep the file on a disk or volume that all its users share"});
   }
 }
 
@@ -65,17 +65,17 @@ void find_apart(Findings& found, const std::string& folder, const Machine& machi
   if (lock_visibility->error != 0) {
     found.push_back({Weight::danger, "sqlite.processes",
                      "files in " + folder + " cannot be locked or mapped (" +
-                         std::strerror(lock_visibility->error) + "): no lease can be kept there",
-                     "keep it on a local disk"});
+                         std::strerror(lock_visibility->error) + "): no lease can be stored there",
+                     "keep the file on a local disk"});
     return;
   }
   found.push_back(
       {Weight::danger, "sqlite.processes",
-       "in " + folder + " " +
-           (lock_visibility->locks ? "one process does not see what another one writes into shared memory"
-                                   : "what one process locks another one can lock as well") +
-           ": two could hold one key",
-       "keep it on a local disk"});
+       "in " + folder +
+           (lock_visibility->locks ? " a process does not see what another one writes into shared memory"
+                                   : " two processes can lock the same file at once") +
+           ": two owners could hold one key",
+       "keep the file on a local disk"});
 }
 
 // What is there already and can be written needs no folder that can.
@@ -90,18 +90,19 @@ bool is_all_made(const std::string& file) {
 void find_no_way_in(Findings& found, const std::string& folder, int error, bool all_made) {
   const std::string what = folder + " cannot be written (" + std::strerror(error) + "): ";
   if (all_made && error != EROFS)
-    found.push_back({Weight::warning, "sqlite.read-only",
-                     what + "leases are granted as long as all files are there, and none can be made again",
-                     "let all who use it write the folder"});
+    found.push_back(
+        {Weight::warning, "sqlite.read-only",
+         what + "leases are granted as long as all files exist, but a missing file cannot be created",
+         "let all users of the file write the folder"});
   else
-    found.push_back({Weight::danger, "sqlite.read-only", what + "no lease is granted",
-                     "run as one who may, or give another path"});
+    found.push_back({Weight::danger, "sqlite.read-only", what + "no lease can be granted",
+                     "run as a user who may write it, or give another path"});
 }
 
 void find_no_room(Findings& found, const std::string& folder, bool all_made) {
   if (const int error = obstacle_in(folder); error == ENOSPC) {
-    found.push_back({Weight::danger, "sqlite.room", "the disk of " + folder + " is full: no lease is granted",
-                     "make room there"});
+    found.push_back({Weight::danger, "sqlite.room",
+                     "the disk of " + folder + " is full: no lease can be granted", "make room there"});
     return;
   } else if (error != 0) {
     find_no_way_in(found, folder, error, all_made);
@@ -113,7 +114,7 @@ void find_no_room(Findings& found, const std::string& folder, bool all_made) {
   if (bytes < little_room || (room.f_files != 0 && room.f_favail < few_files)) {
     found.push_back({Weight::warning, "sqlite.room",
                      "the disk of " + folder + " is nearly full (" + std::to_string(bytes >> 10) +
-                         " KiB left): once it is, no lease is granted or renewed",
+                         " KiB left): once it is full, no lease can be granted or renewed",
                      "make room there"});
   }
 }
@@ -122,14 +123,15 @@ void find_in_process(Findings& found) {
   if (auto note = about_library(sqlite3_libversion_number())) found.push_back(*std::move(note));
   for (const std::string& other : other_sqlites()) {
     found.push_back({Weight::warning, "sqlite.copies",
-                     "this process has another copy of SQLite (" + other +
-                         "): if it opens the same file, closing it drops our locks",
-                     "open the file of leases with one of them only"});
+                     "this process has loaded another copy of SQLite (" + other +
+                         "): if that copy opens and closes the same file, Holdfast loses its locks on it",
+                     "open the file with one of the copies only"});
   }
-  found.push_back({Weight::note, "sqlite.power-loss",
-                   "commits of leases are not awaited on the disk (synchronous=NORMAL): a power cut may lose "
-                   "the last of them, when every lease is void anyway; tokens go on from the clock",
-                   "nothing to change: no lease outlives the cut"});
+  found.push_back(
+      {Weight::note, "sqlite.power-loss",
+       "a commit of leases does not wait for the disk (synchronous=NORMAL): a power cut may lose "
+       "the latest leases, but then all leases are void anyway, and tokens continue from the clock",
+       "nothing to change: no lease outlives a power cut"});
 }
 
 void find_in_era(Findings& found, Connection& connection) {
@@ -138,13 +140,13 @@ void find_in_era(Findings& found, Connection& connection) {
     case Era::another_boot:
       found.push_back({Weight::note, "sqlite.boot",
                        connection.path() + " was last used before this machine started: its leases are void",
-                       "nothing to change: the next one who uses it begins anew"});
+                       "nothing to change: the next process that uses the file starts afresh"});
       return;
     case Era::another_clock:
-      found.push_back(
-          {Weight::danger, "sqlite.time-namespace",
-           connection.path() + " is used by processes in another time namespace: their clock is not ours",
-           "use it from one namespace, or give another path"});
+      found.push_back({Weight::danger, "sqlite.time-namespace",
+                       connection.path() +
+                           " is used by processes in another time namespace: their clock differs from ours",
+                       "use it from one namespace, or give another path"});
   }
 }
 
@@ -153,8 +155,8 @@ void find_in_jobs(Findings& found, Connection& connection) {
   Findings refused;
   find_refusal(refused, "sqlite.jobs", [&] { has_job_tables(connection); });
   for (const Finding& finding : refused)
-    found.push_back({Weight::note, finding.topic, "no jobs are kept: " + finding.what,
-                     "mend that table; leases do without"});
+    found.push_back({Weight::note, finding.topic, "jobs do not work: " + finding.what,
+                     "repair that table; leases work without it"});
 }
 
 void find_in_contents(Findings& found, const std::string& file, const Tables& tables, const Machine& machine,
@@ -175,9 +177,10 @@ void find_in_contents(Findings& found, const std::string& file, const Tables& ta
 void find_in_file(Findings& found, const std::string& file) {
   const auto found_before = found.size();
   if (::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) != 0) {
-    found.push_back({Weight::danger, "sqlite.read-only",
-                     file + " cannot be read and written (" + std::strerror(errno) + "): no lease is granted",
-                     "it takes permission to write the file and its folder"});
+    found.push_back(
+        {Weight::danger, "sqlite.read-only",
+         file + " cannot be read and written (" + std::strerror(errno) + "): no lease can be granted",
+         "run as a user who may write the file and its folder"});
   }
   if (found.size() == found_before) find_refusal(found, "sqlite.file", [&] { check_files(file); });
   std::error_code unknown;
@@ -188,8 +191,8 @@ void find_in_file(Findings& found, const std::string& file) {
   }
   for (const std::string& user : users_of_a_deleted_file(file)) {
     found.push_back({Weight::danger, "sqlite.replaced",
-                     user + " still has a file open that was " + file +
-                         " and is deleted: whoever opens the path now does not see its leases",
+                     user + " still uses a deleted file that had the path " + file +
+                         ": processes that open the path now do not see its leases",
                      "end that process, and do not delete the file while it is used"});
   }
 }
@@ -199,9 +202,9 @@ void find_in_file(Findings& found, const std::string& file) {
 std::optional<Finding> about_library(int version) {
   if (version >= 3051003) return std::nullopt;
   return Finding{Weight::note, "sqlite.library",
-                 "this version of SQLite can damage a file when two connections write its log back at once: "
-                 "Holdfast does so only while it holds the write lock, another program may not",
-                 "let no other program write the file, or install SQLite 3.51.3 or newer"};
+                 "this version of SQLite can damage a file when two connections checkpoint its WAL at once: "
+                 "Holdfast avoids that, but another program may not",
+                 "let no other program write the file, or install SQLite 3.51.3 or later"};
 }
 
 Diagnosis diagnose_file(const std::string& path, const Tables& tables, const Machine& machine,

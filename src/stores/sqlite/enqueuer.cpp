@@ -46,9 +46,9 @@ class BorrowedEnqueuer final : public JobRows {
         rows_(connection_) {
     connection_.use(theirs);
     if (has_job_tables(connection_)) return;
-    throw_failure({Errc::refused, connection_.path() + " has no tables for jobs of '" +
-                                      connection_.tables().name() +
-                                      "' yet; open its jobs once: sqlite::store(...)->jobs(...)"});
+    throw_failure({Errc::refused,
+                   connection_.path() + " has no tables for the jobs of '" + connection_.tables().name() +
+                       "'; create them by opening its jobs once: sqlite::store(...)->jobs(...)"});
   }
 
  private:
@@ -75,7 +75,7 @@ class BorrowedEnqueuer final : public JobRows {
 
   Reply lease(const Request&) override {
     throw_failure(
-        {Errc::invalid, connection_.path() + ": a lease is not taken in a transaction of the caller's"});
+        {Errc::invalid, connection_.path() + ": a lease cannot be acquired inside the caller's transaction"});
   }
 
   std::string lock_owner(Key lock) override {
@@ -92,7 +92,7 @@ class BorrowedEnqueuer final : public JobRows {
     if (static_cast<std::uint64_t>(cursor.number(1)) == machine_.time_namespace) return true;
     throw_failure(
         {Errc::refused, connection_.path() +
-                            " is used by processes in another time namespace, whose clock is not ours; "
+                            " is used by processes in another time namespace, whose clock differs from ours; "
                             "use it from one namespace"});
   }
 
@@ -111,10 +111,10 @@ Result<std::unique_ptr<Enqueuer>> enqueuer(::sqlite3* connection, std::string_vi
   if (!tables) return std::move(tables).error();
   const char* const file = sqlite3_db_filename(connection, std::string(schema).c_str());
   if (file == nullptr || *file == '\0') {
-    return Error{Errc::invalid,
-                 "'" + printable(schema) +
-                     "' is no database file on this connection; it is 'main', or the name after "
-                     "ATTACH ... AS"};
+    return Error{
+        Errc::invalid,
+        "'" + printable(schema) +
+            "' is not a database file of this connection; give 'main', or the name after ATTACH ... AS"};
   }
   try {
     return std::unique_ptr<Enqueuer>(

@@ -31,12 +31,12 @@ bool may_pass(int error) {
 const char* advice(int error) {
   switch (error) {
     case EMFILE: return "; close some, or raise the limit (ulimit -n)";
-    case ENFILE: return "; the whole machine has too many open";
+    case ENFILE: return "; close some, or raise the machine's limit (fs.file-max)";
     case ENOSPC:
     case EDQUOT: return "; make room there";
-    case EROFS: return "; leases have to be written down: give another path";
+    case EROFS: return "; give a path that can be written";
     case EACCES:
-    case EPERM: return "; it takes permission to write the file and its folder";
+    case EPERM: return "; run as a user who may write the file and its folder";
   }
   return "";
 }
@@ -44,9 +44,9 @@ const char* advice(int error) {
 std::string words(int error) { return std::string(std::strerror(error)) + advice(error); }
 
 Error cannot_open(const Trouble& trouble, const std::string& path) {
-  const std::string what = "cannot open " + path + " or what lies beside it";
+  const std::string what = "cannot open " + path + " or a file beside it";
   if (trouble.code == SQLITE_CANTOPEN_SYMLINK)
-    return {Errc::refused, what + ": there is a symbolic link; take it away"};
+    return {Errc::refused, what + ": one of them is a symbolic link; remove it"};
   // SQLite does not always say why; it may be gone for a moment, as in ENOENT.
   if (trouble.system_errno == 0 || trouble.system_errno == ENOENT)
     return {Errc::unavailable, what + ": " + trouble.text};
@@ -64,7 +64,9 @@ Error cannot_write(const Trouble& trouble, During during, const std::string& pat
   const int error = primary(trouble.code) == SQLITE_FULL ? ENOSPC : trouble.system_errno;
   const std::string why = error != 0 ? words(error) : trouble.text;
   return during == During::commit && !lacked_room(trouble)
-             ? Error{Errc::in_doubt, "writing " + path + " failed half-way: " + why}
+             ? Error{Errc::in_doubt,
+                     "writing " + path +
+                         " failed, and it is not known whether the change took effect: " + why}
              : Error{Errc::unavailable, "cannot read or write " + path + ": " + why};
 }
 
@@ -81,11 +83,11 @@ Error system_error(const std::string& what, int error) {
 Error to_error(const Trouble& trouble, During during, const std::string& path) {
   if (trouble.code == SQLITE_BUSY_SNAPSHOT) {
     return {Errc::unavailable, path +
-                                   " was written by others since this transaction first read it; roll it " +
-                                   "back, and begin it with BEGIN IMMEDIATE"};
+                                   " was changed by another process since this transaction first read it; "
+                                   "roll it back, and start it with BEGIN IMMEDIATE"};
   }
   if (is_busy(trouble.code)) {
-    return {Errc::unavailable, path + " was being written by others for as long as this call could wait"};
+    return {Errc::unavailable, path + ": timed out while other processes were writing the file"};
   }
   const Errc unless_committed = during == During::commit ? Errc::in_doubt : Errc::unavailable;
   switch (primary(trouble.code)) {
@@ -99,15 +101,16 @@ Error to_error(const Trouble& trouble, During during, const std::string& path) {
     case SQLITE_CANTOPEN: return cannot_open(trouble, path);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-    case SQLITE_AUTH: return {Errc::refused, path + " may not be written by this user" + advice(EACCES)};
+    case SQLITE_AUTH: return {Errc::refused, path + " is not writable for this user" + advice(EACCES)};
     case SQLITE_NOTADB:
-      return {Errc::refused, path + " is not a Holdfast database; nothing was changed, give another path"};
+      return {Errc::refused, path + " is not a Holdfast database, so nothing was changed; give another path"};
     case SQLITE_TOOBIG:
     case SQLITE_CORRUPT:
       return {Errc::refused, path + " is damaged (" + trouble.text +
-                                 "); nothing was changed, move it away while nobody uses it"};
+                                 "), so nothing was changed; move it away while no process uses it"};
   }
-  return {Errc::refused, path + " does not have the tables of this version: " + trouble.text};
+  return {Errc::refused,
+          path + " lacks the tables of this version of Holdfast: " + trouble.text + "; give another path"};
 }
 
 }  // namespace holdfast::sqlite

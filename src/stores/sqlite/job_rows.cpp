@@ -17,7 +17,7 @@ Enum called(const Cursor& cursor, int column, int count) {
   for (int i = 0; i < count; ++i) {
     if (cursor.text(column) == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
   }
-  cursor.refuse(" has a job in a state that we did not write");
+  cursor.refuse(" contains a job with an unknown value, which Holdfast did not write");
 }
 
 std::int64_t row_id(JobId id) {
@@ -33,9 +33,9 @@ void require_short(const JobRow& row) {
   constexpr std::size_t longest = std::size_t{1} << 20;
   const std::size_t size = row.name.size() + row.queue.size() + row.args.size() + 3 * row.key.size();
   if (size <= longest) return;
-  throw_failure({Errc::invalid, "job '" + row.name.substr(0, 100) + "' is " + std::to_string(size) +
-                                    " bytes long with its arguments; at most " + std::to_string(longest) +
-                                    " fit: keep large data elsewhere and name it in the arguments"});
+  throw_failure({Errc::invalid, "job '" + row.name.substr(0, 100) + "' has " + std::to_string(size) +
+                                    " bytes with its arguments, but at most " + std::to_string(longest) +
+                                    " are allowed; keep large data elsewhere and pass its name"});
 }
 
 // A job that cannot be told of its end would stand in the way of all others.

@@ -64,7 +64,7 @@ void check_journal(const std::string& path, std::uint32_t our_id) {
   if (!journal.starts_with_magic() || has_our_page_1_only(journal, our_id)) return;
   throw_failure(
       {Errc::refused,
-       name + " is not of this database, and would overwrite it; nothing was changed, take it away"});
+       name + " does not belong to this database and would overwrite it, so nothing was changed; remove it"});
 }
 
 }  // namespace holdfast::sqlite

@@ -9,7 +9,7 @@ void Leases::start(Instant until) {
   connection_.require_time();
   // Others who open the path now would find another file, and hold the same keys there.
   if (!connection_.has_moved()) return;
-  throw_failure({Errc::unavailable, config_.path + " was removed or replaced; it has to be opened anew"});
+  throw_failure({Errc::unavailable, config_.path + " was removed or replaced; open the store again"});
 }
 
 Reply Leases::decide(const Request& r) {

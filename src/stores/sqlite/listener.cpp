@@ -15,7 +15,7 @@ void Waits::open() {
   Fd epoll(epoll_create1(EPOLL_CLOEXEC));
   epoll_event own{.events = EPOLLIN, .data = {.fd = presence_.fd()}};
   if (!epoll || epoll_ctl(epoll.get(), EPOLL_CTL_ADD, presence_.fd(), &own) != 0) {
-    throw_failure(system_error("cannot watch our FIFO in " + presence_.folder(), errno));
+    throw_failure(system_error("cannot watch the FIFO of this client in " + presence_.folder(), errno));
   }
   epoll_ = std::move(epoll);
 }

@@ -18,7 +18,7 @@ Result<Machine> this_machine() {
   errno = 0;
   if (!(std::ifstream(path) >> machine.boot_id)) {
     Error error = system_error(std::string("cannot read ") + path, errno != 0 ? errno : ENOENT);
-    if (error.code == Errc::refused) error.detail += "; without it a reboot cannot be told: mount /proc";
+    if (error.code == Errc::refused) error.detail += "; Holdfast needs it to notice a reboot: mount /proc";
     return error;
   }
   // A kernel without time namespaces has no such file, and one clock for all.

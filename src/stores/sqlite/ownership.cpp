@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 bool look(const std::string& path, struct stat& found) {
   if (::lstat(path.c_str(), &found) == 0) return true;
   if (errno == ENOENT) return false;
-  throw_failure(system_error("cannot look at " + path, errno));
+  throw_failure(system_error("cannot access " + path, errno));
 }
 
 bool ours(const struct stat& found) { return found.st_uid == ::geteuid() || found.st_uid == 0; }
@@ -60,26 +60,27 @@ bool for_our_group(const struct stat& found) {
 }
 
 void check_owner(const std::string& path, const struct stat& found) {
-  if (others_may_write(found)) refuse_path(path, " may be written by anybody; chmod o-w, if nobody has yet");
+  if (others_may_write(found))
+    refuse_path(path, " can be written by every user; if nobody has changed it yet, run: chmod o-w " + path);
   if (ours(found)) return;
   struct stat folder {};
   const bool shared = for_our_group(found) && look(fs::path(path).parent_path().string(), folder) &&
                       (folder.st_mode & S_IWGRP) != 0 && !others_may_write(folder);
   if (shared) return;
   refuse_path(
-      path, " belongs to another user (uid " + std::to_string(found.st_uid) +
-                "); run as that user, or share it: a folder of mode 2770 and files of mode 660 in one of our "
-                "groups");
+      path,
+      " belongs to another user (uid " + std::to_string(found.st_uid) +
+          "); run as that user, or share it through a common group: folder of mode 2770, files of mode 660");
 }
 
 void check_file(const std::string& path) {
   struct stat found {};
   if (!look(path, found)) return;
   if (S_ISLNK(found.st_mode))
-    refuse_path(path, " is a symbolic link; give the path of the file itself, or take the link away");
+    refuse_path(path, " is a symbolic link; give the path of the file itself, or remove the link");
   if (!S_ISREG(found.st_mode))
-    refuse_path(path, " is not a regular file; give the path of one, or of none yet");
-  if (found.st_nlink > 1) refuse_path(path, " has several names (hard links); keep one of them");
+    refuse_path(path, " is not a regular file; give the path of a regular file or of a new one");
+  if (found.st_nlink > 1) refuse_path(path, " has several names (hard links); keep only one of them");
   check_owner(path, found);
   // SQLite would go on with a log that it can only read, until somebody wants to write.
   // A journal goes when its transaction ends, perhaps since we looked.
@@ -123,8 +124,10 @@ void check_files(const std::string& path) {
 void check_client_folder(const std::string& folder) {
   struct stat found {};
   if (!look(folder, found) || !S_ISDIR(found.st_mode))
-    refuse_path(folder,
-                " is no folder, and our clients' FIFOs belong there; take it away while nobody uses it");
+    refuse_path(
+        folder,
+        " is not a folder, but Holdfast keeps its clients' FIFOs there; remove it while no process uses "
+        "the store");
   check_owner(folder, found);
 }
 
@@ -141,11 +144,12 @@ std::vector<Finding> doubts_about(const std::string& path) {
   const std::string folder = fs::path(path).parent_path().string();
   if (everybody_writes(path)) {
     doubts.push_back({Weight::danger, "sqlite.file",
-                      path + " may be written by anybody: whoever does can free any lease", "chmod o-w"});
+                      path + " can be written by every user: any of them can free any lease",
+                      "chmod o-w " + path});
   }
   if (everybody_writes(folder) && open_folder(folder).empty()) {
     doubts.push_back({Weight::note, "sqlite.sticky-folder",
-                      path + " lies in " + folder + ", where anybody may put files beside it",
+                      path + " is in " + folder + ", where every user may create files beside it",
                       "keep it in a folder of its own"});
   }
   return doubts;

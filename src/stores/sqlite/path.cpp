@@ -29,10 +29,10 @@ namespace fs = std::filesystem;
 void make_folder(const fs::path& folder) {
   if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
   if (errno != ENOENT || folder == folder.parent_path())
-    fail_on_path("cannot make the folder " + folder.string(), errno);
+    fail_on_path("cannot create the folder " + folder.string(), errno);
   make_folder(folder.parent_path());
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    fail_on_path("cannot make the folder " + folder.string(), errno);
+    fail_on_path("cannot create the folder " + folder.string(), errno);
 }
 
 std::string real_path(const fs::path& folder) {
@@ -85,25 +85,26 @@ std::string folder_so_far(const std::string& path) { return nearest(fs::path(pat
 std::vector<Finding> dangers_of(const std::string& folder, const Machine& machine) {
   std::vector<Finding> dangers;
   if (const char* const unsafe = unsafe_file_system(machine.file_system(folder))) {
-    dangers.push_back({Weight::danger, "sqlite.file-system",
-                       folder + " lies on " + unsafe +
-                           ", where locks and shared memory may not reach every process, so two could hold "
-                           "one key",
-                       "keep it on a local disk"});
+    dangers.push_back(
+        {Weight::danger, "sqlite.file-system",
+         folder + " is on " + unsafe +
+             ", where locks and shared memory may not work between processes, so two owners could "
+             "hold one key",
+         "keep the file on a local disk"});
   }
   if (const std::string open = open_folder(folder); !open.empty()) {
-    dangers.push_back({Weight::danger, "sqlite.open-folder",
-                       folder + " is no place for leases: " + open +
-                           " may be written by anybody, who could put another file in place of ours",
-                       "chmod o-w " + open});
+    dangers.push_back(
+        {Weight::danger, "sqlite.open-folder",
+         folder + " is not safe for leases: every user may write " + open + " and could replace the file",
+         "chmod o-w " + open});
   }
   if (const auto foreign = foreign_folder(folder)) {
-    dangers.push_back({Weight::danger, "sqlite.foreign-folder",
-                       folder + " is no place for leases: " + foreign->path +
-                           " belongs to another user (uid " + std::to_string(foreign->owner) +
-                           "), who could put another file in place of ours",
-                       "run as that user, or keep it in a folder of your own (with sudo: sudo -H), or share "
-                       "one: mode 2770 and one of our groups"});
+    dangers.push_back(
+        {Weight::danger, "sqlite.foreign-folder",
+         folder + " is not safe for leases: " + foreign->path + " belongs to another user (uid " +
+             std::to_string(foreign->owner) + "), who could replace the file",
+         "run as that user, keep the file in a folder of your own (with sudo: sudo -H), or share "
+         "a folder through a common group (mode 2770)"});
   }
   return dangers;
 }
@@ -119,7 +120,7 @@ std::string make_file(const std::string& path, const Machine& machine, const cor
   const std::string file = (fs::path(real) / fs::path(path).filename()).string();
   check_files(file);  // also what lies beside a file that is yet to be made
   const int error = make_empty(file, is_shared(real));
-  if (error != 0 && error != EEXIST) fail_on_path("cannot make " + file, error);
+  if (error != 0 && error != EEXIST) fail_on_path("cannot create " + file, error);
   check_files(file);
   return file;
 }

@@ -44,8 +44,8 @@ void write_byte_quietly(int fd) {
 [[noreturn]] void cannot_make(const std::string& what, int error) {
   // Somebody tidied up between two steps of ours: the next attempt makes it again.
   if (error == ENOENT)
-    throw_failure({Errc::unavailable, "cannot make " + what + ": its folder has just been removed"});
-  throw_failure(system_error("cannot make " + what, error));
+    throw_failure({Errc::unavailable, "cannot create " + what + ": its folder has just been removed"});
+  throw_failure(system_error("cannot create " + what, error));
 }
 
 // Open.  One that is not empty is not ours: it has been put in its place.

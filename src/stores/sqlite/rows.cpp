@@ -41,9 +41,9 @@ Row read_row(const Cursor& cursor, int column) {
   if (!cursor.is_null(column + 1)) row.end = Micros(cursor.number(column + 1));
   row.token = Token{static_cast<std::uint64_t>(cursor.number(column + 2))};
   if (!is_token(cursor.number(column + 2)))
-    cursor.refuse(" has a token at the end of all numbers, which we did not write");
+    cursor.refuse(" contains an invalid token, which Holdfast did not write");
   if (!row.owner.empty() && row.token == no_token)
-    cursor.refuse(" has a holder without a token, which we did not write");
+    cursor.refuse(" contains an owner without a token, which Holdfast did not write");
   row.client = cursor.is_null(column + 3) ? client_named_in(row.owner) : cursor.text(column + 3);
   return row;
 }

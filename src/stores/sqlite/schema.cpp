@@ -45,7 +45,7 @@ bool is_harmless(std::string_view type, std::string_view sql) {
 }
 
 [[noreturn]] void refuse(const Connection& connection, const std::string& why) {
-  throw_failure({Errc::refused, connection.path() + why + "; nothing was changed, give another path"});
+  throw_failure({Errc::refused, connection.path() + why + ", so nothing was changed; give another path"});
 }
 
 std::string shown(std::string_view name) { return "'" + printable(name.substr(0, 100)) + "'"; }
@@ -64,16 +64,20 @@ bool has(Connection& connection, std::string_view script) {
     if (text != ours.end()) {
       const bool of_its_kind = type == "index" || (type == "table" && name == table);
       const bool exact = of_its_kind && name == text->first && sql == text->second;
-      if (!exact) refuse(connection, " has a " + kind_of(*text) + " that is not as this version makes it");
+      if (!exact)
+        refuse(connection,
+               " has a " + kind_of(*text) + " that this version of Holdfast would create differently");
       missing.erase(text->first);
     } else if (ours.contains(small(table))) {
-      refuse(connection, " has something that is not ours on its table " + shown(table) + ": " + shown(name));
+      refuse(connection,
+             " has " + shown(name) + " on its table " + shown(table) + ", which Holdfast did not create");
     } else if (!is_harmless(type, sql)) {
-      refuse(connection, " has triggers, views or the like, and ours has none: " + shown(name));
+      refuse(connection,
+             " has a trigger, view or virtual table that Holdfast did not create, " + shown(name));
     }
   }
   if (!missing.empty() && missing.size() != ours.size())
-    refuse(connection, " lacks its " + kind_of(*missing.begin()));
+    refuse(connection, " lacks the " + kind_of(*missing.begin()));
   return missing.empty();
 }
 

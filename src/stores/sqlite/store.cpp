@@ -103,7 +103,8 @@ class SqliteStore final : public Store, public std::enable_shared_from_this<Sqli
 
 Result<std::shared_ptr<Store>> store(Options options, Machine machine) {
   if (options.path.empty() || options.path.back() == '/' || options.path.find('\0') != std::string::npos) {
-    return Error{Errc::invalid, "'" + options.path + "' is no path of a file; give one, like leases.db"};
+    return Error{Errc::invalid,
+                 "'" + options.path + "' is not the path of a file; give one, such as leases.db"};
   }
   if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
   auto tables = Tables::named(options.table);

@@ -23,14 +23,14 @@ Result<Tables> Tables::named(std::string_view table) {
   if (!formed) {
     return Error{Errc::invalid,
                  "'" + printable(table) +
-                     "' is no table name: it takes 1 to 48 letters, digits and _, and no digit first"};
+                     "' cannot be a table name; give 1 to 48 letters, digits and _, and no digit first"};
   }
   std::string name(table);
   std::transform(name.begin(), name.end(), name.begin(), lower_case);
   if (name.starts_with("sqlite_") || name.find("holdfast_") != std::string::npos) {
     return Error{Errc::invalid,
                  "the table name '" + name +
-                     "' is taken: names with sqlite_ in front or holdfast_ in them are not for lock tables"};
+                     "' is reserved, because it starts with sqlite_ or contains holdfast_; give another one"};
   }
   return Tables(std::move(name));
 }

@@ -63,7 +63,7 @@ INSERT IGNORE INTO {state} (one) VALUES (1);
 --   claim_until     running: its worker lives until then
 --   waits_for       queued: the key whose lock it has found held, until its time comes
 --   over_at         done, dropped or cancelled: since then
--- The last five are what claims and purges look by: a row that has NULL there is in nobody's way.
+-- Claims and purges search by the last five: they do not see a row that has NULL there.
 CREATE TABLE IF NOT EXISTS {jobs} (
   id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   name VARBINARY(512) NOT NULL,

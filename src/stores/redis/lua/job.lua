@@ -247,6 +247,6 @@ local function lease(verb, key, holder, token, ttl)
   decide = decide or lease_rule({ kept = ARGV[5], index = ARGV[6], purged = ARGV[7], log = ARGV[8], client = ARGV[4],
     void = ARGV[1], prefix = prefix })
   decide(r, ttl, 0)
-  if r.verdict == foreign then r.told, r.remaining = '(no lease: a ' .. r.told .. ')', -1 end
+  if r.verdict == foreign then r.told, r.remaining = '(not a lease: a ' .. r.told .. ')', -1 end
   return r
 end

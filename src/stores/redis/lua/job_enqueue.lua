@@ -63,7 +63,7 @@ local function work()
     look(r)
     if type(r.owner) == 'table' then
       if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
-      r.owner = '(no lease: a ' .. call('TYPE', r.lease).ok .. ')'
+      r.owner = '(not a lease: a ' .. call('TYPE', r.lease).ok .. ')'
     end
     if r.owner then return { now, 'locked', '0', 'queued', '0', r.owner } end
   end

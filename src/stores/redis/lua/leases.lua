@@ -24,7 +24,7 @@ local function row_of(k)
   local owner, left, kind = r.owner, 0, ''
   if type(owner) == 'table' or (owner and is_no_lease(r)) then
     kind, left = type(owner) == 'table' and call('TYPE', r.lease).ok or 'string without an expiry', -1
-    owner = '(no lease: a ' .. kind .. ')'
+    owner = '(not a lease: a ' .. kind .. ')'
   elseif owner then
     left = left_of(r)
   end
