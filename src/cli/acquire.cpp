@@ -25,7 +25,7 @@ int execute(const Acquire& command, const Common& common) {
   // was given somebody may have held it before, and can give it back.
   if (command.options.owner)
     complain(printable(lease.key()) + " is held by " + printable(lease.owner()) +
-             " all the same; holdfast release gives it back");
+             ", although the answer could not be written; release it with `holdfast release`");
   else
     (void)lease.try_release();
   return exit_ok;

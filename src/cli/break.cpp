@@ -22,9 +22,10 @@ int execute(const Break& command, const Common& common) {
     say(json_of_texts({{"key", command.key}, {"owner", *broken}, {"reason", command.reason}}));
     return exit_ok;
   }
-  say(printable(command.key) + " is taken away from " + printable(short_owner(*broken)));
+  say("broke the lease on " + printable(command.key) + ", which " + printable(short_owner(*broken)) +
+      " held");
   complain(before->lease.detached
-               ? "nobody renews it by itself: whoever holds it is told when they renew or release"
+               ? "the lease was detached: its holder learns of this when it next renews or releases"
                : "the old holder may run until its next renewal (at most ttl/3); stop it if you can");
   return exit_ok;
 }

@@ -45,7 +45,7 @@ bool Connecting::pause(const Error& error) {
   // Whoever waits for minutes should know why.  A restart is not worth a mail of cron's.
   if (!told_ && now >= clamped_add(began_, a_restart)) {
     told_ = true;
-    complain(error.detail + "; trying for another " +
+    complain(error.detail + "; trying again for another " +
              format_duration(std::chrono::ceil<std::chrono::seconds>(end - now)));
   }
   Wakeup wakeup;

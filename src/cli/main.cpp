@@ -91,9 +91,9 @@ int main(int argc, char** argv) {
   // done in the other's name.
   if (::getauxval(AT_SECURE) != 0) {
     holdfast::cli::complain(
-        "holdfast does not run set-user-id or set-group-id: it would lend those rights to every CMD; take "
-        "the "
-        "bit off (chmod ug-s)");
+        "holdfast refuses to run set-user-id or set-group-id: every CMD would get those rights; remove the "
+        "bit "
+        "(chmod ug-s)");
     std::_Exit(holdfast::cli::exit_refused);
   }
   // Our few threads hardly allocate: an arena for each would cost a short command more than it could gain.

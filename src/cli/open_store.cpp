@@ -1,31 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/open_store.h"
 
+#include "base/text.h"
 #include "cli/output.h"
+#include "cli/setup/secrets.h"
+#include "cli/setup/store_url.h"
+#include "cli/words/completions.h"
 
 namespace holdfast::cli {
 namespace {
 
 bool is_file(const Store& store) { return store.name().starts_with("sqlite:"); }
 
-std::string not_there(const Store& store) {
-  return store.name() + (is_file(store)
-                             ? " is not there: nobody has used it yet"
-                             : " has no tables for leases, or not all of them: `holdfast init` makes them");
+std::string not_there(const Store& store, const Common& common) {
+  return store.name() + (is_file(store) ? " does not exist: nobody has used this store yet"
+                                        : " lacks some or all of the tables for leases; create them with `" +
+                                              init_command(common) + "`");
 }
 
-Result<Looked> look_at(const std::shared_ptr<Store>& store, Millis within = one_look) {
+Result<Looked> look_at(const std::shared_ptr<Store>& store, const Common& common, Millis within = one_look) {
   Looked looked{store, Admin(store)};
   const auto unused = is_unused(store, within);
   if (!unused) return unused.error();
   looked.unused = *unused;
   // A file that nobody has used yet is as good as an empty one.  But whoever points at a server means tables
   // that are there: a mistyped name must not look as if everything were free.
-  if (looked.unused && !is_file(*store)) return Error{Errc::unprepared, not_there(*store)};
+  if (looked.unused && !is_file(*store)) return Error{Errc::unprepared, not_there(*store, common)};
   return looked;
 }
 
 }  // namespace
+
+std::string init_command(const Common& common) {
+  constexpr std::string_view plain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-";
+  const StoreChoice& choice = common.setup->store;
+  std::string store = choice.name.empty() ? choice.url : choice.name;
+  if (has_secret(store)) store = "URL";
+  if (store.find_first_not_of(plain) != std::string::npos) store = shell_quoted(store);
+  return "holdfast --store " + printable(store) + " init";
+}
 
 Result<bool> is_unused(const std::shared_ptr<Store>& store, Millis within) {
   const Instant until = clamped_add(BootClock::now(), within);
@@ -46,12 +60,12 @@ Result<bool> is_unused(const std::shared_ptr<Store>& store, Millis within) {
 Result<Looked> look_quietly(const Common& common, Millis within) {
   auto store = try_store(common.store);
   if (!store) return std::move(store).error();
-  return look_at(*store, within);
+  return look_at(*store, common, within);
 }
 
 Result<Looked> look_at_store(const Common& common, Millis within) {
   auto looked = look_quietly(common, within);
-  if (looked && looked->unused) complain(not_there(*looked->store));
+  if (looked && looked->unused) complain(not_there(*looked->store, common));
   return looked;
 }
 
@@ -65,9 +79,9 @@ Result<std::unique_ptr<JobEngine>> jobs_of(const Looked& looked) {
 Result<Client> open_used_store(const Common& common) {
   auto store = try_store(common.store);
   if (!store) return std::move(store).error();
-  auto looked = look_at(*store);
+  auto looked = look_at(*store, common);
   if (!looked) return std::move(looked).error();
-  if (looked->unused) return Error{Errc::lost, not_there(**store)};
+  if (looked->unused) return Error{Errc::lost, not_there(**store, common)};
   return Client::try_make(*std::move(store));
 }
 

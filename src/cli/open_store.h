@@ -23,6 +23,9 @@ struct Looked {
 // How long a store may take to say whether it is used, unless told otherwise.
 inline constexpr Millis one_look = std::chrono::seconds(5);
 
+// The command that creates the store's tables, for people to copy.  It has no password in it.
+std::string init_command(const Common& common);
+
 // Nobody has used it yet: its tables are not there.  Makes nothing.
 Result<bool> is_unused(const std::shared_ptr<Store>& store, Millis within = one_look);
 

@@ -153,8 +153,8 @@ int fail(const Error& error) {
 
 int cannot_run(const std::string& program, int error) {
   const bool missing = error == ENOENT || error == ENOTDIR;
-  const char* const right = missing           ? "; give a program that is in PATH, or the path of one"
-                            : error == EACCES ? "; give one that is executable"
+  const char* const right = missing           ? "; give the name of a program in PATH, or its path"
+                            : error == EACCES ? "; make it executable, or give another program"
                                               : "";
   complain("cannot run \"" + printable(program) + "\": " + std::strerror(error) + right);
   return missing ? exit_not_found : exit_cannot_run;

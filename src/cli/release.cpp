@@ -17,14 +17,17 @@ struct Verdict {
 Verdict verdict_of(Released released, const std::string& key, const std::string& owner) {
   switch (released) {
     case Released::released: return {exit_ok, key + " is released"};
-    case Released::already_released: return {exit_ok, key + " had been released before"};
+    case Released::already_released: return {exit_ok, key + " was already released"};
     case Released::broken:
-      return {exit_lost, key + " was taken away by an operator: holdfast show tells who and why"};
-    case Released::expired: return {exit_ok, key + " had run out, and nobody was granted it since"};
-    case Released::stolen: return {exit_lost, key + " was granted to somebody else since"};
+      return {exit_lost, "the lease on " + key + " was broken by an operator; `holdfast show " + key +
+                             "` shows who did it and why"};
+    case Released::expired:
+      return {exit_ok, "the lease on " + key + " had already expired; nobody has held the key since"};
+    case Released::stolen:
+      return {exit_lost, "the lease on " + key + " had expired, and somebody else was granted the key since"};
     case Released::never_held:
       return {exit_lost,
-              key + " is not held by " + owner + ", and was not lately: give the owner that acquired it"};
+              key + " is not held by " + owner + ", and was not recently; give the owner that acquired it"};
   }
   return {exit_lost, ""};
 }

@@ -18,8 +18,8 @@ int execute(const Renew& command, const Common& common) {
   if (common.json)
     say(json_of_renewal(command.key, command.owner, *left));
   else
-    say(printable(command.key) +
-        (*left == never ? " lasts until it is released" : " lasts for another " + format_duration(*left)));
+    say(printable(command.key) + (*left == never ? " is held until it is released"
+                                                 : " is held for another " + format_duration(*left)));
   return exit_ok;
 }
 

@@ -31,7 +31,7 @@ const Mistake mistakes[] = {
     {{"run"}, "KEY", "holdfast run [OPTION]... KEY"},
     {{"run", "k"}, "\"k\"", "CMD [ARG]..."},
     {{"run", "k", "--"}, "\"k\"", "CMD [ARG]..."},
-    {{"run", "k", ""}, "CMD is \"\"", "the name of a program"},
+    {{"run", "k", ""}, "CMD is empty", "the name of a program"},
     {{"run", "", "true"}, "key is empty", "1 to 512 bytes"},
     {{"run", long_key, "true"}, "513 bytes", "at most 512"},
     {{"run", "a\xff", "true"}, "\"a\\xff\"", "UTF-8"},
@@ -45,7 +45,7 @@ const Mistake mistakes[] = {
     {{"run", "--ttl", "99999999999999999999h", "k", "true"}, "\"99999999999999999999h\"", durations},
     {{"run", "--ttl", "1e9d", "k", "true"}, "\"1e9d\"", durations},
     {{"run", "--ttl", "", "k", "true"}, "--ttl: \"\"", durations},
-    {{"run", "k", "--ttl"}, "\"--ttl\"", "a value behind it"},
+    {{"run", "k", "--ttl"}, "\"--ttl\"", "needs a value"},
     {{"run", "-w", "3", "k", "true"}, "-w: \"3\"", "in seconds it would be 3s; write 250ms"},
     {{"run", "--at-most", "1.5", "k", "true"}, "--at-most: \"1.5\"", "in seconds it would be 1.5s;"},
     {{"run", "-w", "99999999999", "k", "true"}, "\"99999999999\"", "it has no unit; write 250ms"},
@@ -92,7 +92,7 @@ const Mistake mistakes[] = {
     {{"--store", "sqlite:", "ls"}, "sqlite:", "sqlite:PATH"},
     {{"--store", "sqlite:x.db?frob=1", "run", "k", "true"}, "\"frob\"", "table="},
     {{"--store", "sqlite:x.db?table=a;b", "run", "k", "true"}, "a;b", "letters"},
-    {{"ls", "--store"}, "\"--store\"", "a value behind it"},
+    {{"ls", "--store"}, "\"--store\"", "needs a value"},
 };
 
 using BadInput = Home;
@@ -134,7 +134,7 @@ TEST_F(Home, an_empty_HOLDFAST_STORE_is_a_mistake_and_not_the_default) {
   environment_["HOLDFAST_STORE"] = "";
   const Ended ended = holdfast({"run", "k", "--", "true"});
   EXPECT_EQ(ended.code, 64);
-  EXPECT_EQ(ended.err, "holdfast: HOLDFAST_STORE is empty: set it to the URL of a store, or unset it\n");
+  EXPECT_EQ(ended.err, "holdfast: HOLDFAST_STORE is empty; set it to the URL of a store, or unset it\n");
   EXPECT_TRUE(is_empty());
 }
 

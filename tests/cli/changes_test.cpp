@@ -102,17 +102,17 @@ const Case cases[] = {
      {row("k", {"a", 1, 1s})},
      {row("k", {"a", 1})},
      {},
-     {"expired k: of a, token 1; nobody has it"}},
+     {"expired k: lease of a, token 1; the key is free"}},
     {"died_long_before_its_time",
      {row("k", {"a", 1, 1h})},
      {row("k", {"a", 1})},
      {},
-     {"expired k: of a, token 1; nobody has it"}},
+     {"expired k: lease of a, token 1; the key is free"}},
     {"expired_and_the_row_is_gone",
      {row("k", {"a", 1, 1s})},
      {},
      {},
-     {"expired k: of a, token 1; nobody has it"}},
+     {"expired k: lease of a, token 1; the key is free"}},
     {"handed_on",
      {row("k", {"a", 1, 30s})},
      {row("k", {"b", 2, 30s})},
@@ -127,7 +127,7 @@ const Case cases[] = {
      {row("k", {"a", 1, 1s})},
      {row("k", {"a", 2, 30s})},
      {},
-     {"expired k: of a, token 1", "acquired k: by a, token 2"}},
+     {"expired k: lease of a, token 1", "acquired k: by a, token 2"}},
     {"taken_over",
      {row("k", {"a", 1, 1s})},
      {row("k", {"b", 2, 30s})},
@@ -159,7 +159,7 @@ const Case cases[] = {
      {line("broken", "a", 1, "olga", "stuck")},
      {"broken k: by olga: stuck (was held by a, token 1)", "acquired k: by b, token 2"}},
     {"waits", {row("k", {"a", 1, 30s})}, {row("k", {"a", 1, 28s, 2})}, {}, {"waiting k: 2 wait for a"}},
-    {"left", {row("k", {"a", 1, 30s, 2})}, {row("k", {"a", 1, 28s, 1})}, {}, {"left k: 1 waits"}},
+    {"left", {row("k", {"a", 1, 30s, 2})}, {row("k", {"a", 1, 28s, 1})}, {}, {"left k: only 1 waits"}},
     {"who_is_granted_the_key_has_not_left",
      {row("k", {"a", 1, 30s, 2})},
      {row("k", {"b", 2, 30s, 1})},
@@ -169,7 +169,7 @@ const Case cases[] = {
      {row("k", {"a", 1, 30s, 2})},
      {row("k", {"b", 2, 30s})},
      {},
-     {"released k: by a, token 1", "acquired k: by b, token 2", "left k: nobody waits"}},
+     {"released k: by a, token 1", "acquired k: by b, token 2", "left k: nobody waits any more"}},
     {"who_has_taken_over_has_not_left",
      {row("k", {"a", 1, 1s, 2})},
      {row("k", {"b", 2, 30s, 1})},
@@ -238,8 +238,8 @@ TEST(Chronicle, tells_when_it_was_handed_on_and_what_was_first_first) {
   LeaseRow later = row("a", {"z", 3, 30s});
   later.since = first_look + 1500ms;
   const auto told = chronicle.tell(look(1, {later, row("k", {"y", 2})}));
-  EXPECT_THAT(words(told), ElementsAre("expired k: of y, token 2; nobody has it", "released a: by x, token 1",
-                                       "acquired a: by z, token 3"));
+  EXPECT_THAT(words(told), ElementsAre("expired k: lease of y, token 2; the key is free",
+                                       "released a: by x, token 1", "acquired a: by z, token 3"));
   EXPECT_EQ(told.at(1).at, first_look + 1500ms);
 }
 

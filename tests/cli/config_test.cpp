@@ -114,8 +114,8 @@ TEST_F(Configured, a_machine_that_requires_a_store_does_not_fall_back_to_a_file_
     SCOPED_TRACE(::testing::PrintToString(words));
     const Ended ended = on_machine(words);
     EXPECT_EQ(ended.code, 64) << ended.err;
-    EXPECT_THAT(ended.err, AllOf(StartsWith("holdfast: no store is given, and /etc/holdfast/config.toml:1 "
-                                            "requires one: "),
+    EXPECT_THAT(ended.err, AllOf(StartsWith("holdfast: no store was given, and /etc/holdfast/config.toml:1 "
+                                            "requires one; "),
                                  HasSubstr("HOLDFAST_STORE")));
   }
   EXPECT_FALSE(exists("ran"));
@@ -132,7 +132,7 @@ TEST_F(Configured, a_name_that_no_file_knows_is_64_and_the_known_are_told) {
   const Ended none = holdfast({"--store", "prod", "ls"});
   EXPECT_EQ(none.code, 64);
   EXPECT_THAT(none.err, HasSubstr("--store \"prod\" is neither"));
-  EXPECT_THAT(none.err, HasSubstr("names none"));
+  EXPECT_THAT(none.err, HasSubstr("names no stores"));
   write("[stores]\nb = 'redis://b'\na = 'redis://a'\n");
   environment_["HOLDFAST_STORE"] = "prod";
   const Ended some = holdfast({"ls"});
@@ -173,7 +173,7 @@ TEST_F(Configured, a_kill_after_that_fits_no_lease_ends_only_the_run_that_meets_
   EXPECT_EQ(holdfast({"run", "k", "true"}).code, 0);
   const Ended ended = holdfast({"run", "--ttl", "30s", "k", "true"});
   EXPECT_EQ(ended.code, 64);
-  EXPECT_THAT(ended.err, HasSubstr("kill-after is of " + file() + ":3"));
+  EXPECT_THAT(ended.err, HasSubstr("kill-after is set in " + file() + ":3"));
 }
 
 // The inner one must not take another store, in which the key would be free.
@@ -272,7 +272,7 @@ TEST_F(Configured, a_file_with_a_url_that_others_could_have_written_is_not_follo
   EXPECT_EQ(holdfast({"--store", "@" + path("url"), "run", "k", "true"}).code, 0);
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
   ASSERT_EQ(::chown(path("url").c_str(), 65534, 65534), 0);
-  EXPECT_THAT(holdfast({"--store", "@" + path("url"), "ls"}).err, HasSubstr("it belongs to somebody else"));
+  EXPECT_THAT(holdfast({"--store", "@" + path("url"), "ls"}).err, HasSubstr("it belongs to another user"));
 }
 
 TEST_F(Configured, a_file_of_somebody_else_is_refused) {
@@ -281,17 +281,17 @@ TEST_F(Configured, a_file_of_somebody_else_is_refused) {
   std::ofstream(path("secret")) << "hunter2-canary\n";
   ::chmod(path("secret").c_str(), 0600);
   ASSERT_EQ(::chown(path("secret").c_str(), 65534, 65534), 0);
-  expect_refused(holdfast({"--store", "x", "ls"}), path("secret"), "somebody else");
+  expect_refused(holdfast({"--store", "x", "ls"}), path("secret"), "another user");
   ASSERT_EQ(::chown(file().c_str(), 65534, 65534), 0);
-  expect_refused(holdfast({"ls"}), file(), "somebody else");
+  expect_refused(holdfast({"ls"}), file(), "another user");
 }
 
 TEST_F(Configured, what_is_no_regular_file_is_refused_at_once) {
   ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
-  expect_refused(holdfast({"ls"}), file(), "no regular file");
+  expect_refused(holdfast({"ls"}), file(), "not a regular file");
   std::filesystem::remove(file());
   std::filesystem::create_directory(file());
-  expect_refused(holdfast({"ls"}), file(), "no regular file");
+  expect_refused(holdfast({"ls"}), file(), "not a regular file");
   std::filesystem::remove(file());
   std::ofstream(file()) << std::string((1 << 20) + 1, '#');
   expect_refused(holdfast({"ls"}), file(), "1 MiB");
@@ -301,11 +301,11 @@ TEST_F(Configured, what_is_no_regular_file_is_refused_at_once) {
   EXPECT_EQ(config_of({}, "store")["value"], database("linked.db"));
   // To go on without it would be another store.
   std::filesystem::remove(path("elsewhere.toml"));
-  expect_refused(holdfast({"config"}), file(), "leads nowhere");
-  expect_refused(holdfast({"run", "k", "true"}), file(), "mend or remove the link");
+  expect_refused(holdfast({"config"}), file(), "is broken");
+  expect_refused(holdfast({"run", "k", "true"}), file(), "fix or remove the link");
   std::filesystem::remove_all(path(".config"));
   std::filesystem::create_symlink(path("not-mounted"), path(".config"));
-  expect_refused(holdfast({"config"}), file(), "leads nowhere");
+  expect_refused(holdfast({"config"}), file(), "is broken");
   std::filesystem::create_directory(path("not-mounted"));
   EXPECT_EQ(holdfast({"config"}).code, 0) << "a folder without the file";
 }

@@ -160,8 +160,8 @@ TEST(Configuration, a_kill_after_is_measured_by_the_ttl_that_it_meets) {
   EXPECT_EQ(run_with(text, {"run", "k", "true"}).ending.kill_after, 1min);
   const auto line = parsed_with(text, {"run", "--ttl", "30s", "k", "true"});
   ASSERT_FALSE(line);
-  EXPECT_THAT(line.error().detail, StartsWith("--kill-after \"1m\" does not fit into a lease of 30s"));
-  EXPECT_THAT(line.error().detail, HasSubstr("kill-after is of /u:2"));
+  EXPECT_THAT(line.error().detail, StartsWith("--kill-after \"1m\" is too long for a lease of 30s"));
+  EXPECT_THAT(line.error().detail, HasSubstr("kill-after is set in /u:2"));
 }
 
 TEST(Configuration, what_it_sets_can_be_unset) {
@@ -191,7 +191,7 @@ TEST(Configuration, what_holds_if_nobody_says_can_be_written) {
 TEST(Configuration, what_is_wrong_only_together_is_blamed_on_the_place) {
   const Entry entries[] = {{"ttl", "5s", "/u:2"}, {"note", "x", "/u:3"}};
   EXPECT_EQ(blamed({Errc::invalid, "--ttl 5s is too short for --owner me"}, entries).detail,
-            "--ttl 5s is too short for --owner me; ttl is of /u:2");
+            "--ttl 5s is too short for --owner me; ttl is set in /u:2");
 }
 
 TEST(Configuration, of_either_file_requires_a_store_and_neither_takes_that_back) {
@@ -217,52 +217,57 @@ struct Mistake {
 };
 
 const Mistake mistakes[] = {
-    {"x", "/u:1:", "is no TOML"},
-    {"\na = [1,", "/u:2:", "is no TOML"},
-    {"[defaults]\n[defaults]\n", "/u:2:", "is no TOML"},
-    {"[\np es]\np `ts", "/u is no TOML", "[ without a name"},
-    {"\n\nttl = '5s'", "/u:3: \"ttl\"", "known are store, require-store, stores, defaults and keys"},
-    {"require-store = 'true'", "/u:1: require-store is true or false", "without quotes"},
-    {"store = 5", "/u:1: store is no text", "store = \"prod\""},
+    {"x", "/u:1:", "is not valid TOML"},
+    {"\na = [1,", "/u:2:", "is not valid TOML"},
+    {"[defaults]\n[defaults]\n", "/u:2:", "is not valid TOML"},
+    {"[\np es]\np `ts", "/u is not valid TOML", "[ is not followed by a name"},
+    {"\n\nttl = '5s'", "/u:3: unknown setting \"ttl\"",
+     "allowed here are store, require-store, stores, defaults and keys"},
+    {"require-store = 'true'", "/u:1: require-store must be true or false", "without quotes"},
+    {"store = 5", "/u:1: store must be a string", "store = \"prod\""},
     {"store = ''", "/u:1: ", "sqlite:/PATH"},
     {"store = 'a b'", "/u:1: store is not the URL of a store", "sqlite:/PATH"},
-    {"store = 'sqlite:x.db'", "/u:1: \"sqlite:x.db\" depends on the folder", "the whole path"},
-    {"store = '@x'", "/u:1: the file of store depends on the folder", "the whole path"},
-    {"stores = 'x'", "/u:1: \"stores\" is no table", "[stores]"},
-    {"[stores]\np = 5", "/u:2: p is no text", "in quotes"},
+    {"store = 'sqlite:x.db'", "/u:1: \"sqlite:x.db\" is relative", "an absolute path"},
+    {"store = '@x'", "/u:1: the path in store is relative", "an absolute path"},
+    {"stores = 'x'", "/u:1: \"stores\" must be a table", "[stores]"},
+    {"[stores]\np = 5", "/u:2: p must be a string", "in quotes"},
     {"[stores]\np = 'other'", "/u:2: p is not the URL", "sqlite:/PATH"},
-    {"[stores]\n'a:b' = 'redis://x'", "/u:2: \"a:b\" is no name of a store", "letters"},
-    {"[stores]\np = {}", "/u:2: p has no url", "p = { url ="},
-    {"[stores]\np = {uri = 'redis://x'}", "/u:2: \"uri\"", "a store has url, password-file and password"},
-    {"[stores]\np = {url = 'redis://x', password-file = 'y'}", "/u:2: the file of password-file depends",
-     "the whole path"},
-    {"[stores]\np = {url = 'redis://x', password-file = '/y', password = 'z'}", "/u:2: p has more than one",
+    {"[stores]\n'a:b' = 'redis://x'", "/u:2: \"a:b\" is not a valid name of a store", "letters"},
+    {"[stores]\np = {}", "/u:2: the store p has no url", "p = { url ="},
+    {"[stores]\np = {uri = 'redis://x'}", "/u:2: unknown setting \"uri\"",
+     "a store has url, password-file and password"},
+    {"[stores]\np = {url = 'redis://x', password-file = 'y'}", "/u:2: the path in password-file is relative",
+     "an absolute path"},
+    {"[stores]\np = {url = 'redis://x', password-file = '/y', password = 'z'}",
+     "/u:2: the store p has more than one", "password-file"},
+    {"[stores]\np = {url = 'redis://:a@x', password = 'z'}", "/u:2: the store p has more than one",
      "password-file"},
-    {"[stores]\np = {url = 'redis://:a@x', password = 'z'}", "/u:2: p has more than one", "password-file"},
-    {"[stores]\np = {url = 'sqlite:/x', password = 'z'}", "/u:2: p has a password", "no place"},
-    {"[defaults]\nttl = 5", "/u:2: ttl is no text", "ttl = \"30s\""},
+    {"[stores]\np = {url = 'sqlite:/x', password = 'z'}", "/u:2: the store p has a password",
+     "can have none"},
+    {"[defaults]\nttl = 5", "/u:2: ttl must be a string", "ttl = \"30s\""},
     {"[defaults]\nttl = '5'", "/u:2: ttl: \"5\" is not a duration", "250ms"},
-    {"[defaults]\nttl = 'never'", "/u:2: ttl never", "outlive"},
+    {"[defaults]\nttl = 'never'", "/u:2: ttl never", "would never end"},
     {"[defaults]\nwait = '0s'", "/u:2: wait: ", "longer"},
     {"[defaults]\nat-most = '0s'", "/u:2: at-most", "longer"},
     {"[defaults]\nkill-after = 'x'", "/u:2: kill-after: ", "is not a duration"},
-    {"[defaults]\nnonblock = 'true'", "/u:2: nonblock is true or false", "without quotes"},
+    {"[defaults]\nnonblock = 'true'", "/u:2: nonblock must be true or false", "without quotes"},
     {"[defaults]\nwait = '1s'\nnonblock = true", "/u:3: wait and nonblock", "one of them"},
     {"[defaults]\non-lost = 'cry'", "/u:2: on-lost \"cry\"", "exec:PROGRAM"},
     {"[defaults]\nconflict-exit-code = 256", "/u:2: conflict-exit-code: ", "0 to 255"},
-    {"[defaults]\nowner = 'me'", "/u:2: owner is not for a configuration", "--owner"},
-    {"[defaults]\ntll = '5s'", "/u:2: \"tll\"", "did you mean ttl?"},
-    {"[default]\nttl = '5s'", "/u:1: \"default\"", "did you mean defaults?"},
-    {"[stores]\np = {ulr = 'redis://x'}", "/u:2: \"ulr\"", "did you mean url?"},
-    {"[keys]\nttl = '5s'", "/u:2: \"ttl\" is no table", "[keys.\"PREFIX\"]"},
+    {"[defaults]\nowner = 'me'", "/u:2: owner cannot be set in a configuration", "--owner"},
+    {"[defaults]\ntll = '5s'", "/u:2: unknown setting \"tll\"", "did you mean ttl?"},
+    {"[default]\nttl = '5s'", "/u:1: unknown setting \"default\"", "did you mean defaults?"},
+    {"[stores]\np = {ulr = 'redis://x'}", "/u:2: unknown setting \"ulr\"", "did you mean url?"},
+    {"[keys]\nttl = '5s'", "/u:2: \"ttl\" must be a table", "[keys.\"PREFIX\"]"},
     {"[keys.'']\nttl = '5s'", "/u:1: ", "[defaults]"},
-    {"[keys.n\u00e4chtlich]\nttl = '5s'", "/u:1 is no TOML: a letter that is not ASCII", "[keys.\"PREFIX\"]"},
-    {"\n# \u00e4\nx = \"\u00e4\" \u00e4", "/u:3 is no TOML: a letter", "outside of quotes"},
-    {"x = \"a\\\"\" \u00e4", "/u:1 is no TOML: a letter", "outside of quotes"},
-    {"x = \"a\n\u00e4", "/u:2 is no TOML: a letter", "outside of quotes"},
-    {"x = 'a\\' \u00e4", "/u:1 is no TOML: a letter", "outside of quotes"},
-    {"x = '''a\n'''' \u00e4 '", "/u:2 is no TOML: a letter", "outside of quotes"},
-    {"x = \"\"\"a\\\"\"\"\n\"\"\"\"\" \u00e4 \"", "/u:2 is no TOML: a letter", "outside of quotes"},
+    {"[keys.n\u00e4chtlich]\nttl = '5s'", "/u:1 is not valid TOML: a letter that is not ASCII",
+     "[keys.\"PREFIX\"]"},
+    {"\n# \u00e4\nx = \"\u00e4\" \u00e4", "/u:3 is not valid TOML: a letter", "outside quotes"},
+    {"x = \"a\\\"\" \u00e4", "/u:1 is not valid TOML: a letter", "outside quotes"},
+    {"x = \"a\n\u00e4", "/u:2 is not valid TOML: a letter", "outside quotes"},
+    {"x = 'a\\' \u00e4", "/u:1 is not valid TOML: a letter", "outside quotes"},
+    {"x = '''a\n'''' \u00e4 '", "/u:2 is not valid TOML: a letter", "outside quotes"},
+    {"x = \"\"\"a\\\"\"\"\n\"\"\"\"\" \u00e4 \"", "/u:2 is not valid TOML: a letter", "outside quotes"},
     {"[keys.\"a\\u0000b\"]\nttl = '5s'", "/u:1: ", "NUL"},
 };
 

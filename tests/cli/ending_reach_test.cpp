@@ -172,8 +172,9 @@ TEST_F(Ending, of_what_belongs_to_another_user_cannot_be_had_and_is_said) {
     if (guard == "is killed") {
       ASSERT_TRUE(send_signal(guard_of(process.pid()), SIGKILL));
     }
-    const std::string words = "process " + std::to_string(command) +
-                              " belongs to another user and cannot be ended; k stays held until it ends\n";
+    const std::string words =
+        "process " + std::to_string(command) +
+        " of the command belongs to another user and cannot be killed; k stays held until it ends\n";
     EXPECT_TRUE(await([&] { return process.err().find(words) != std::string::npos; })) << process.err();
     EXPECT_FALSE(is_free("k"));
     EXPECT_FALSE(process.has_ended());

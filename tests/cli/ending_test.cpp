@@ -43,7 +43,7 @@ TEST_F(Ending, ignored_leaves_the_command_alone_and_still_says_that_the_lease_wa
   std::ofstream(path("enough"));
   EXPECT_EQ(process.wait(), 76);
   EXPECT_FALSE(exists("told"));
-  EXPECT_THAT(process.err(), HasSubstr("the command may not have been alone"));
+  EXPECT_THAT(process.err(), HasSubstr("the command may have run at the same time as another holder"));
 }
 
 TEST_F(Ending, ignored_leaves_the_command_alone_when_main_is_killed_and_the_guard_stays_with_it) {
@@ -165,21 +165,21 @@ TEST_F(Ending, by_a_program_that_cannot_be_run_is_refused_before_anything_begins
   Ended ended = with("./nothing");
   EXPECT_EQ(ended.code, 127);
   EXPECT_EQ(ended.err,
-            "holdfast: cannot run \"./nothing\" of --on-lost: No such file or directory; give a program "
-            "that is in PATH, or the path of one\n");
+            "holdfast: cannot run \"./nothing\" of --on-lost: No such file or directory; give the name "
+            "of a program in PATH, or its path\n");
   EXPECT_EQ(with("no-such-program-anywhere").code, 127);
   ended = with("./plain");
   EXPECT_EQ(ended.code, 126);
-  EXPECT_EQ(
-      ended.err,
-      "holdfast: cannot run \"./plain\" of --on-lost: Permission denied; give one that is executable\n");
+  EXPECT_EQ(ended.err,
+            "holdfast: cannot run \"./plain\" of --on-lost: Permission denied; make it executable, or give "
+            "another program\n");
   EXPECT_EQ(with("/").code, 126);
   ended = with("/bin/true --now");
   EXPECT_EQ(ended.code, 127);
   EXPECT_EQ(
       ended.err,
       "holdfast: cannot run \"/bin/true --now\" of --on-lost: No such file or directory; exec: takes no "
-      "arguments: give the path of a script\n");
+      "arguments, so give the path of a script\n");
   EXPECT_FALSE(exists("ran"));
   EXPECT_FALSE(exists(".local"));  // no store was opened
   EXPECT_EQ(with("true").code, 0);
@@ -225,7 +225,7 @@ TEST_F(Ending, refuses_a_grace_that_does_not_fit_into_the_lease) {
   EXPECT_EQ(ended.code, 64);
   EXPECT_EQ(
       ended.err,
-      "holdfast: --kill-after \"2.1s\" does not fit into a lease of 6s: give 2s at most, a third of --ttl\n");
+      "holdfast: --kill-after \"2.1s\" is too long for a lease of 6s; give at most 2s, a third of --ttl\n");
   EXPECT_FALSE(exists("ran"));
   EXPECT_EQ(holdfast({"run", "--ttl", "6s", "--kill-after", "2s", "k", "true"}).code, 0);
 }
@@ -338,7 +338,7 @@ TEST_F(Ending, a_key_that_is_lost_while_it_is_kept_does_not_undo_the_work) {
   lose();
   EXPECT_EQ(process.wait(), 0);
   EXPECT_THAT(process.err(), HasSubstr("the lease on k was lost: "));
-  EXPECT_THAT(process.err(), HasSubstr("--at-least was not kept"));
+  EXPECT_THAT(process.err(), HasSubstr("not kept for all of --at-least"));
 }
 
 }  // namespace

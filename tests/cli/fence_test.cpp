@@ -356,8 +356,8 @@ TEST_F(FenceCommand, who_may_write_the_file_may_claim_it_and_nobody_else_can_ope
 
 TEST_F(FenceCommand, says_in_one_sentence_what_is_wrong) {
   const std::pair<Words, const char*> wrong[] = {
-      {{"fence", "doc", "0", "true"}, "TOKEN \"0\" is no token"},
-      {{"fence", "doc", "9223372036854775808", "true"}, "is no token"},
+      {{"fence", "doc", "0", "true"}, "TOKEN \"0\" is not a token"},
+      {{"fence", "doc", "9223372036854775808", "true"}, "is not a token"},
       {{"fence", "doc", "5"}, "CMD is missing"},
       {{"fence"}, "FILE and TOKEN are missing"},
       {{"fence", "doc"}, ": TOKEN is missing"},
@@ -366,7 +366,7 @@ TEST_F(FenceCommand, says_in_one_sentence_what_is_wrong) {
       {{"fence", "-n", "-w", "1s", "doc", "5", "true"}, "exclude each other"},
       {{"fence", "/", "5", "true"}, "cannot fence /: it has no parent folder for the mark"},
       {{"fence", "--code", "oracle"},
-       "--code \"oracle\" is not known: give sqlite, postgres, mariadb or redis"},
+       "--code \"oracle\" is unknown; give sqlite, postgres, mariadb or redis"},
       {{"fence", "--code", "redis", "doc"}, "leave out \"doc\""},
   };
   for (const auto& [words, sentence] : wrong) {

@@ -45,8 +45,10 @@ TEST_P(Jobs, a_loner_is_enqueued_once_and_the_second_is_10_with_the_first_ones_n
   const Ended second = holdfast({"jobs", "enqueue", "Lone", "1", "--loner"});
   EXPECT_EQ(second.code, 10);
   EXPECT_EQ(second.out, id + "\n");
-  EXPECT_THAT(second.err, MatchesRegex("holdfast: not enqueued: job " + id +
-                                       " of lock:Lone:1 is queued, enqueued at [-0-9]+ [:0-9]+Z\n"));
+  EXPECT_THAT(
+      second.err,
+      MatchesRegex("holdfast: not enqueued: job " + id +
+                   " with the key lock:Lone:1 is already queued \\(enqueued at [-0-9]+ [:0-9]+Z\\)\n"));
   const Ended as_json = holdfast({"jobs", "enqueue", "Lone", "1", "--loner", "--json"});
   EXPECT_EQ(as_json.code, 10);
   EXPECT_EQ(lines_of(as_json.out).at(0)["what"], "duplicate");
@@ -67,8 +69,9 @@ TEST_P(Jobs, a_window_lets_one_in) {
   ASSERT_EQ(work_once().code, 0);
   const Ended second = holdfast({"jobs", "enqueue", "Win", "--window", "1000d"});
   EXPECT_EQ(second.code, 10);
-  EXPECT_THAT(second.err, MatchesRegex("holdfast: not enqueued: this window of lock:Win: has had job " + id +
-                                       ", enqueued at [-0-9]+ [:0-9]+Z\n"));
+  EXPECT_THAT(second.err, MatchesRegex("holdfast: not enqueued: job " + id +
+                                       " with the key lock:Win: was already enqueued in this window "
+                                       "\\(enqueued at [-0-9]+ [:0-9]+Z\\)\n"));
 }
 
 TEST_P(Jobs, a_loner_whose_lock_somebody_holds_is_75_and_names_the_holder) {
@@ -102,7 +105,7 @@ TEST_P(Jobs, ls_tells_what_queued_ones_wait_for) {
   EXPECT_THAT(ls.out, MatchesRegex("(.|\n)*" + parked + " +queued +Wait .*waiting for its lock\n(.|\n)*"));
   EXPECT_THAT(ls.out,
               MatchesRegex("(.|\n)*" + later + " +queued +Later .*scheduled 2100-01-01 00:00:00Z\n(.|\n)*"));
-  EXPECT_THAT(holdfast({"jobs", "show", parked}).out, HasSubstr("olga, who holds lock:Wait:"));
+  EXPECT_THAT(holdfast({"jobs", "show", parked}).out, HasSubstr("olga, which holds lock:Wait:"));
 }
 
 TEST_P(Jobs, json_is_ascii_and_says_the_same) {
@@ -158,7 +161,7 @@ TEST_P(Jobs, cancel_retry_and_rm_say_what_they_did_and_refuse_what_does_not_fit)
   for (const char* const what : {"show", "retry", "cancel", "rm"}) {
     const Ended gone = holdfast({"jobs", what, id});
     EXPECT_EQ(gone.code, 64) << what;
-    EXPECT_THAT(gone.err, HasSubstr("there is no job " + id + " here"));
+    EXPECT_THAT(gone.err, HasSubstr("there is no job " + id));
   }
   const std::string other = enqueue({"Op"});
   const Ended both = holdfast({"jobs", "cancel", "999999999", other});
@@ -231,7 +234,7 @@ TEST_F(Home, looking_at_jobs_makes_nothing) {
        {Words{"jobs", "ls"}, Words{"jobs", "show", "1"}, Words{"jobs", "rm", "1"},
         Words{"jobs", "locked", "X"}, Words{"jobs", "enqueued", "X"}, Words{"explain", "k"}}) {
     const Ended ended = holdfast(words);
-    EXPECT_THAT(ended.err, HasSubstr("nobody has used it yet"));
+    EXPECT_THAT(ended.err, HasSubstr("nobody has used this store yet"));
     EXPECT_TRUE(is_empty()) << words.back();
   }
 }
@@ -255,14 +258,14 @@ struct Mistake {
 };
 const Mistake mistakes[] = {
     {{"jobs"}, "no command of jobs", "holdfast help jobs"},
-    {{"jobs", "frob"}, "\"frob\" is no command of jobs", "holdfast help jobs"},
+    {{"jobs", "frob"}, "unknown command \"frob\" of jobs", "holdfast help jobs"},
     {{"help", "jobs", "frob"}, "\"frob\"", "holdfast help jobs"},
     {{"jobs", "enqueue"}, "NAME is missing", "holdfast jobs enqueue NAME"},
     {{"jobs", "enqueue", "--frob", "X"}, "\"--frob\"", "holdfast help jobs enqueue"},
     {{"jobs", "enqueue", "X", "[1]", "--lock"}, "a list or an object", "--key"},
     {{"jobs", "enqueue", "X", "1", "--args", "[]"}, "--args", "give one of them"},
     {{"jobs", "enqueue", "X", "--args", "{}"}, "\"{}\"", "JSON array"},
-    {{"jobs", "enqueue", "X", "123456789012345678901234567890"}, "123456789012345678901234567890", "text"},
+    {{"jobs", "enqueue", "X", "123456789012345678901234567890"}, "123456789012345678901234567890", "string"},
     {{"jobs", "enqueue", "X", "\xff"}, "\\xff", "UTF-8"},
     {{"jobs", "enqueue", "X", "--at", "tomorrow"}, "\"tomorrow\"", "2026-11-15T02:00:00Z"},
     {{"jobs", "enqueue", "X", "--at", "2026-02-30T00:00:00Z"}, "2026-02-30", "2026-11-15T02:00:00Z"},
@@ -282,9 +285,9 @@ const Mistake mistakes[] = {
     {{"jobs", "work", "more", "--exec", "x"}, "\"more\"", "holdfast help jobs work"},
     {{"jobs", "ls", "--state", "odd"}, "\"odd\"", "queued, running, done, dead, dropped or cancelled"},
     {{"jobs", "show"}, "ID is missing", "holdfast jobs show ID"},
-    {{"jobs", "show", "x"}, "\"x\" is no job", "holdfast jobs ls"},
+    {{"jobs", "show", "x"}, "\"x\" is not the number of a job", "holdfast jobs ls"},
     {{"jobs", "show", "1", "2"}, "\"2\"", "holdfast help jobs show"},
-    {{"jobs", "rm", "0"}, "\"0\" is no job", "holdfast jobs ls"},
+    {{"jobs", "rm", "0"}, "\"0\" is not the number of a job", "holdfast jobs ls"},
     {{"jobs", "locked", "X", "--key", "k"}, "--key", "give one of them"},
     {{"explain"}, "KEY or JOB is missing", "holdfast explain"},
     {{"run", "--tick", "0s", "k", "true"}, "--tick 0s", "longer"},

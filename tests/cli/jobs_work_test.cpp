@@ -82,12 +82,12 @@ TEST_P(Working, no_name_leads_out_of_the_folder) {
     const std::string id = enqueue({name, "--attempts", "1"});
     ASSERT_EQ(work_once().code, 0);
     EXPECT_EQ(state(id), "dead") << name;
-    EXPECT_THAT(job(id)["error"], HasSubstr("no plain file name"));
+    EXPECT_THAT(job(id)["error"], HasSubstr("not a plain file name"));
   }
   EXPECT_FALSE(exists("escaped"));
   const std::string id = enqueue({"Plain", "--queue", "../.."});
   ASSERT_EQ(holdfast({"jobs", "work", "--exec", "h/{queue}/{name}", "--queue", "../..", "--once"}).code, 0);
-  EXPECT_THAT(job(id)["error"], HasSubstr("no plain file name"));
+  EXPECT_THAT(job(id)["error"], HasSubstr("not a plain file name"));
 }
 
 // Its name was not looked at, for --exec does not ask for it.
@@ -182,7 +182,7 @@ TEST_P(Working, what_is_not_done_within_the_grace_is_stopped_and_handed_back) {
   pid_of_handler();
   worker.signal(SIGINT);
   EXPECT_EQ(worker.wait(), 0);
-  EXPECT_THAT(worker.err(), HasSubstr("handed back: it was stopped: exit 1"));
+  EXPECT_THAT(worker.err(), HasSubstr("handed back to the queue: it was stopped: exit 1"));
   EXPECT_TRUE(exists("told"));
   EXPECT_EQ(state(id), "queued");
   EXPECT_EQ(job(id)["attempt"], 0);
@@ -195,7 +195,7 @@ TEST_P(Working, a_program_that_was_told_to_stop_is_not_done_even_if_it_ends_with
   pid_of_handler();
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait(), 0);
-  EXPECT_THAT(worker.err(), HasSubstr("handed back: it was stopped: exit 0"));
+  EXPECT_THAT(worker.err(), HasSubstr("handed back to the queue: it was stopped: exit 0"));
   EXPECT_EQ(state(id), "queued");
   EXPECT_EQ(job(id)["attempt"], 0);
 }
@@ -209,7 +209,8 @@ TEST_P(NoRoom, a_job_for_which_the_machine_has_no_room_is_handed_back) {
   Process worker(plan({"sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", HOLDFAST_BINARY, "jobs",
                        "work", "--exec", "handlers/{name}", "--once"}));
   EXPECT_EQ(worker.wait(), 0);
-  EXPECT_THAT(worker.err(), HasSubstr("job " + id + " Any handed back: no room for its arguments"));
+  EXPECT_THAT(worker.err(),
+              HasSubstr("job " + id + " Any was handed back to the queue: cannot write its arguments"));
   EXPECT_EQ(state(id), "queued");
   EXPECT_EQ(job(id)["attempt"], 0);
   EXPECT_FALSE(exists("ran"));
@@ -241,7 +242,7 @@ TEST_P(Working, a_cancelled_job_is_stopped) {
   EXPECT_EQ(cancelled.code, 0);
   EXPECT_THAT(cancelled.out,
               MatchesRegex("job " + id + " Long is cancelled; it still runs on [^ ]+ pid " +
-                           std::to_string(worker.pid()) + ", which will notice within [0-9.]+m?s\n"));
+                           std::to_string(worker.pid()) + ", which will learn of this within [0-9.]+m?s\n"));
   EXPECT_TRUE(await([&] { return !runs(program); }));
   EXPECT_TRUE(worker.await_err("job " + id + " Long was cancelled")) << worker.err();
   EXPECT_EQ(state(id), "cancelled");
@@ -279,7 +280,7 @@ TEST_P(Working, a_job_outlives_a_lock_that_it_was_given_for_a_time) {
   pid_of_handler();
   EXPECT_TRUE(await([&] { return holdfast({"jobs", "locked", "Slow"}).code == 1; }));
   std::ofstream(path("go")) << "go";
-  EXPECT_TRUE(worker.await_err("but its lock had ended before")) << worker.err();
+  EXPECT_TRUE(worker.await_err("but its lock had expired before the end")) << worker.err();
   EXPECT_EQ(state(id), "done");
 }
 

@@ -43,7 +43,8 @@ TEST_P(Operating, break_ends_a_run_and_tells_it_who_and_why) {
   Process owner = hold("k", {"--ttl", "3s"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "stuck since noon"});
   EXPECT_EQ(broken.code, 0) << broken.err;
-  EXPECT_THAT(broken.out, MatchesRegex("k is taken away from .* pid " + std::to_string(owner.pid()) + "\n"));
+  EXPECT_THAT(broken.out,
+              MatchesRegex("broke the lease on k, which .* pid " + std::to_string(owner.pid()) + " held\n"));
   EXPECT_THAT(broken.err, HasSubstr("next renewal"));
   EXPECT_EQ(owner.wait(), 76);
   EXPECT_THAT(owner.err(), MatchesRegex("(.|\n)*the lease on k was lost: broken by .*@.* pid [0-9]+: "
@@ -121,9 +122,10 @@ TEST_P(Operating, purge_says_what_it_took) {
   holdfast({"run", "a", "true"});
   holdfast({"run", "b", "true"});
   holdfast({"acquire", "c", "--owner", "me"});
-  EXPECT_EQ(holdfast({"purge"}).out, "purged 0 keys free for 1d, 0 lapsed places, 0 log entries\n");
+  EXPECT_EQ(holdfast({"purge"}).out,
+            "purged 0 keys (free for 1d or longer), 0 expired places in queues, 0 log entries\n");
   EXPECT_EQ(holdfast({"purge", "--older-than", "0s"}).out,
-            "purged 2 keys free for 0ms, 0 lapsed places, 0 log entries\n");
+            "purged 2 keys (free for 0ms or longer), 0 expired places in queues, 0 log entries\n");
   EXPECT_EQ(json::parse(holdfast({"purge", "--older-than", "0s", "--json"}).out)["keys"], 0);
   EXPECT_EQ(show("c")["owner"], "me");
 }
@@ -157,7 +159,7 @@ TEST_F(OperatingHere, looking_makes_nothing_and_says_that_nothing_is_there) {
     const Ended ended = holdfast(words);
     const bool changes = words.front() == "break" || words.front() == "renew" || words.front() == "release";
     EXPECT_EQ(ended.code, changes ? 76 : 0);
-    EXPECT_THAT(ended.err, HasSubstr("nobody has used it yet"));
+    EXPECT_THAT(ended.err, HasSubstr("nobody has used this store yet"));
     EXPECT_TRUE(is_empty());
   }
 }
@@ -165,13 +167,13 @@ TEST_F(OperatingHere, looking_makes_nothing_and_says_that_nothing_is_there) {
 TEST_P(Operating, who_holds_by_hand_is_told_of_a_break) {
   holdfast({"acquire", "k", "--owner", "me"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "no more"});
-  EXPECT_THAT(broken.err, HasSubstr("told when they renew or release"));
+  EXPECT_THAT(broken.err, HasSubstr("learns of this when it next renews or releases"));
   const Ended renewed = holdfast({"renew", "k", "--owner", "me"});
   EXPECT_EQ(renewed.code, 76);
   EXPECT_THAT(renewed.err, HasSubstr("no more"));
   const Ended released = holdfast({"release", "k", "--owner", "me"});
   EXPECT_EQ(released.code, 76);
-  EXPECT_THAT(released.err, HasSubstr("taken away by an operator"));
+  EXPECT_THAT(released.err, HasSubstr("was broken by an operator"));
 }
 
 TEST_P(Operating, ls_can_show_only_what_is_held_and_only_a_prefix) {

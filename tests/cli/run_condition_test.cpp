@@ -24,7 +24,8 @@ TEST_P(Turns, of_five_at_once_one_has_the_tick) {
     ran += code == 0;
     refused += code == 75;
     if (code == 75) {
-      EXPECT_THAT(process.err(), MatchesRegex("holdfast: k is not run: .*have had their run, by .*\n"));
+      EXPECT_THAT(process.err(),
+                  MatchesRegex("holdfast: CMD is not run: k was already run in the .*, by .*\n"));
     }
   }
   EXPECT_EQ(ran, 1);
@@ -60,7 +61,7 @@ TEST_P(Turns, every_runs_again_after_a_failure_and_not_after_a_success) {
   const Ended refused = holdfast({"run", "--every", "1d", "k", "touch", path("ran")});
   EXPECT_EQ(refused.code, 75);
   EXPECT_THAT(refused.err,
-              MatchesRegex("holdfast: k is not run: it succeeded at .* ago, and is wanted every 1d\n"));
+              MatchesRegex("holdfast: CMD is not run: k last succeeded at .* ago, and --every is 1d\n"));
   EXPECT_FALSE(exists("ran"));
   EXPECT_EQ(holdfast({"run", "--every", "1ms", "k", "true"}).code, 0);
 }
@@ -97,8 +98,8 @@ TEST_F(TurnsHere, on_a_store_that_nobody_named_say_so_once) {
     const std::string key = "by" + option;
     const Ended first = holdfast({"run", option, "1ms", key, "false"});
     EXPECT_EQ(first.code, 1) << first.err;
-    EXPECT_THAT(first.err, MatchesRegex("holdfast: no store is given, so " + option +
-                                        " counts only this user's runs on this host, in sqlite:.*: set "
+    EXPECT_THAT(first.err, MatchesRegex("holdfast: no store was given, so " + option +
+                                        " counts only this user's runs on this host, in sqlite:.*; set "
                                         "HOLDFAST_STORE .*\n"));
     for (const char* const command : {"false", "true", "true"})
       EXPECT_EQ(holdfast({"run", option, "1ms", key, command}).err, "") << "once, whether it succeeds or not";
@@ -120,7 +121,7 @@ TEST_P(Explaining, a_key_tells_who_was_dropped_because_of_whom_and_who_holds_it_
   const std::string told = holdfast({"explain", "k"}).out;
   const std::string pid = std::to_string(owner.pid());
   EXPECT_THAT(told, MatchesRegex("[^\n]*job " + done +
-                                 " Do enqueued \\(loner; 1 more of its kind was not [^\n]*\n"
+                                 " Do enqueued \\(loner; 1 duplicate was not enqueued\\)\n"
                                  "[^\n]*job " +
                                  done +
                                  " Do started by [^\n]*\n"
@@ -170,7 +171,8 @@ TEST_P(Explaining, a_job_that_is_tried_again_was_not_enqueued_for_that_moment) {
   ASSERT_EQ(holdfast({"jobs", "retry", id}).code, 0);
   EXPECT_THAT(holdfast({"explain", id}).out, HasSubstr("Bad enqueued\n"));
   const std::string later = enqueue({"Bad", "--at", "2100-01-01T00:00:00Z", "--key", "later"});
-  EXPECT_THAT(holdfast({"explain", later}).out, HasSubstr("Bad enqueued (for 2100-01-01 00:00:00Z)\n"));
+  EXPECT_THAT(holdfast({"explain", later}).out,
+              HasSubstr("Bad enqueued (scheduled for 2100-01-01 00:00:00Z)\n"));
 }
 
 TEST_P(Explaining, what_is_neither_job_nor_key_is_64_and_says_so) {
@@ -178,11 +180,12 @@ TEST_P(Explaining, what_is_neither_job_nor_key_is_64_and_says_so) {
   const Ended bare = holdfast({"explain", "999999"});
   EXPECT_EQ(bare.code, 64);
   EXPECT_EQ(bare.out, "");
-  EXPECT_THAT(bare.err, HasSubstr("there is no job 999999 here, and nothing is known of a key 999999"));
+  EXPECT_THAT(bare.err, HasSubstr("there is no job 999999 in this store, and no record of a key 999999"));
   const Ended marked = holdfast({"explain", "job:999999"});
   EXPECT_EQ(marked.code, 64);
   EXPECT_EQ(marked.out, "");
-  EXPECT_THAT(marked.err, HasSubstr("there is no job 999999 here: holdfast jobs ls lists them"));
+  EXPECT_THAT(marked.err,
+              HasSubstr("there is no job 999999 in this store; `holdfast jobs ls` lists the jobs"));
   EXPECT_THAT(holdfast({"explain", "job:x"}).out, HasSubstr("job:x is free")) << "a key like any other";
 }
 

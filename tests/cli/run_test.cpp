@@ -189,7 +189,7 @@ TEST_F(RunningHere, takes_a_password_out_of_the_list_of_arguments_and_warns) {
              std::string::npos;
     }));
     EXPECT_THAT(proc_file(process.pid(), "cmdline"), Not(HasSubstr("hunter2")));
-    EXPECT_TRUE(process.await_err("--store holds a password"));
+    EXPECT_TRUE(process.await_err("--store contains a password"));
     EXPECT_EQ(process.wait(), 69);  // nobody is there
     EXPECT_THAT(process.err(), Not(HasSubstr("hunter2")));
   }

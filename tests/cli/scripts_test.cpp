@@ -71,10 +71,10 @@ TEST_P(Scripts, renew_makes_a_lease_last_and_says_when_it_is_lost) {
   holdfast({"acquire", "k", "--owner", "me", "--ttl", "30s"});
   const Ended renewed = holdfast({"renew", "k", "--owner", "me", "--ttl", "10m"});
   EXPECT_EQ(renewed.code, 0) << renewed.err;
-  EXPECT_THAT(renewed.out, MatchesRegex("k lasts for another (10m|9m 5[0-9]s)\n"));
+  EXPECT_THAT(renewed.out, MatchesRegex("k is held for another (10m|9m 5[0-9]s)\n"));
   EXPECT_GT(json::parse(holdfast({"show", "k", "--json"}).out)["remaining_ms"], 500'000);
   EXPECT_THAT(holdfast({"renew", "k", "--owner", "me", "--by", "10m"}).out,
-              MatchesRegex("k lasts for another (20m|19m 5[0-9]s)\n"));
+              MatchesRegex("k is held for another (20m|19m 5[0-9]s)\n"));
   EXPECT_GT(
       json::parse(holdfast({"renew", "k", "--owner", "me", "--ttl", "1s", "--json"}).out)["remaining_ms"],
       1'000'000)
@@ -91,7 +91,7 @@ TEST_P(Scripts, release_tells_what_it_found) {
   holdfast({"release", "k", "--owner", "me"});
   const Ended again = holdfast({"release", "k", "--owner", "me"});
   EXPECT_EQ(again.code, 0);
-  EXPECT_EQ(again.out, "k had been released before\n");
+  EXPECT_EQ(again.out, "k was already released\n");
   holdfast({"acquire", "k", "--owner", "you"});
   const Ended not_mine = holdfast({"release", "k", "--owner", "me"});
   EXPECT_EQ(not_mine.code, 76);
@@ -159,14 +159,15 @@ TEST_P(Scripts, show_knows_who_was_taken_over) {
 TEST_P(Scripts, show_of_a_key_nobody_ever_had) {
   const Ended ended = holdfast({"show", "nothing"});
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.out, HasSubstr("nobody holds it, and nothing is known of it: it was never held here"));
+  EXPECT_THAT(ended.out, HasSubstr("nobody holds it, and the store has no record of it: it was never held"));
   EXPECT_EQ(json::parse(holdfast({"show", "nothing", "--json"}).out)["remaining_ms"], 0);
 }
 
 TEST_P(Scripts, a_key_nobody_ever_had_may_be_meant_for_one_that_is_held) {
   ASSERT_EQ(holdfast({"run", "known", "true"}).code, 0);
   ASSERT_EQ(holdfast({"acquire", "job", "--owner", "me", "--ttl", "1h"}).code, 0);
-  const std::string hint = "holdfast: nothing is known of \"jbo\"; did you mean \"job\", which is held?\n";
+  const std::string hint =
+      "holdfast: the store has no record of \"jbo\"; did you mean \"job\", which is held?\n";
   for (const char* const command : {"show", "explain"}) {
     SCOPED_TRACE(command);
     const Ended near = holdfast({command, "jbo"});
@@ -175,8 +176,8 @@ TEST_P(Scripts, a_key_nobody_ever_had_may_be_meant_for_one_that_is_held) {
     EXPECT_THAT(holdfast({command, "jbo", "--json"}).err, HasSubstr(hint));
     for (const char* const other : {"elsewhere", "job", "known"})
       EXPECT_THAT(holdfast({command, other}).err, Not(HasSubstr("did you mean"))) << other;
-    EXPECT_THAT(near.out, HasSubstr("nothing is known of it: it was never held here"));
-    EXPECT_THAT(holdfast({command, "known"}).out, Not(HasSubstr("nothing is known")));
+    EXPECT_THAT(near.out, HasSubstr("the store has no record of it: it was never held"));
+    EXPECT_THAT(holdfast({command, "known"}).out, Not(HasSubstr("no record")));
   }
 }
 
@@ -292,7 +293,8 @@ TEST_P(Scripts, an_acquire_by_a_name_that_cannot_tell_its_token_takes_nothing_fr
   Process process(plan({"sh", "-c", HOLDFAST_BINARY " acquire k --owner ann > /dev/full"}));
   EXPECT_EQ(process.wait(), 77);
   EXPECT_EQ(process.err(),
-            "holdfast: k is held by ann all the same; holdfast release gives it back\n"
+            "holdfast: k is held by ann, although the answer could not be written; release it with `holdfast "
+            "release`\n"
             "holdfast: cannot write the answer: No space left on device\n");
   const json now = json::parse(holdfast({"show", "k", "--json"}).out);
   EXPECT_EQ(now["owner"], "ann");

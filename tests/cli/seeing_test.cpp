@@ -115,7 +115,7 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
   const std::vector<std::string> lines{"host       .*",
                                        "pid        " + pid,
                                        "since      .* ago",
-                                       "lasts      for another .*, unless renewed",
+                                       "lasts      for another .*, longer if renewed",
                                        "token      [0-9]*",
                                        "note       why not",
                                        "waiting 1  .* pid " + std::to_string(waiter.pid())};
@@ -303,7 +303,7 @@ TEST_F(SeeingHere, an_answer_that_nobody_reads_from_the_start_is_no_failure) {
 
 TEST_F(SeeingHere, watch_of_a_store_that_nobody_has_used_waits_for_the_first) {
   Process watching = start({"watch", "--json", "--interval", "100ms"});
-  ASSERT_TRUE(watching.await_err("nobody has used it yet"));
+  ASSERT_TRUE(watching.await_err("nobody has used this store yet"));
   EXPECT_TRUE(is_empty());
   holdfast({"acquire", "k", "--owner", "me"});
   // Whether it acquires it or has it already: that depends on when the first look was.

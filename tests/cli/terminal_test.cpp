@@ -328,7 +328,7 @@ TEST_F(Terminal, a_forgotten_command_that_asks_for_the_keyboard_is_hung_up_on) {
   say_to(bash, "(holdfast run k sh -c 'echo $$ > pid; read line < /dev/tty' &)");
   const pid_t command = noted_pid();
   EXPECT_TRUE(await([&] { return !runs(command); }, long_enough));
-  EXPECT_TRUE(bash.await_out("wants the terminal")) << bash.out();
+  EXPECT_TRUE(bash.await_out("needs the terminal")) << bash.out();
   EXPECT_TRUE(await([&] { return is_free("k"); }, long_enough));
 }
 

@@ -140,7 +140,7 @@ TEST_F(TopScreen, keeps_the_last_rows_and_says_why_when_the_store_is_away) {
 
 TEST_F(TopScreen, of_an_inspection_has_queue_and_log) {
   press("j<enter>");
-  EXPECT_THAT(text(), HasSubstr("asking about a"));
+  EXPECT_THAT(text(), HasSubstr("reading a"));
   model_.take(Inspection{model_.rows()[1].lease,
                          {{"a", "c", "host:web2 pid:5 guid:1", 1s}},
                          {{noon, "a", "broken", "me", Token{3}, "olga", "stuck"}}});

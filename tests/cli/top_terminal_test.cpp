@@ -103,11 +103,11 @@ TEST_F(TopTerminal, breaks_a_lease_with_a_reason_and_a_confirmation) {
   screen.type("stuck\r");
   screen.await_words("type yes to break it:");
   screen.type("no\r");
-  screen.await_words("nightly is left alone");
+  screen.await_words("nightly was not broken");
   screen.type("bstuck\r");
   screen.await_words("type yes to break it:");
   screen.type("yes\r");
-  screen.await_words("nightly is taken away from ");
+  screen.await_words("broke the lease on nightly, which ");
   EXPECT_EQ(owner.wait(), 76);
   EXPECT_THAT(owner.err(), HasSubstr(": stuck; the command was stopped"));
 }
@@ -223,7 +223,7 @@ TEST_F(TopTerminal, a_break_that_was_confirmed_is_done_and_told_though_somebody_
   screen.await_words("type yes to break it:");
   screen.type("yes\rq");
   EXPECT_EQ(screen.process().wait(), 0);
-  EXPECT_THAT(screen.process().out(), HasSubstr("holdfast: nightly is taken away from "));
+  EXPECT_THAT(screen.process().out(), HasSubstr("holdfast: broke the lease on nightly, which "));
   EXPECT_TRUE(screen.process().terminal_is_as_ever());
   EXPECT_EQ(owner.wait(), 76);
 }
@@ -261,7 +261,7 @@ TEST_F(TopTerminal, without_a_terminal_it_can_draw_on_is_64_and_one_sentence) {
     Process process(on_terminal(holdfast_plan({"top"})));
     EXPECT_EQ(process.wait(), 64) << name;
     EXPECT_THAT(process.out(),
-                HasSubstr("holdfast: top cannot draw on a terminal of TERM=" + std::string(name)));
+                HasSubstr("holdfast: top cannot draw on a terminal with TERM=" + std::string(name)));
   }
   EXPECT_TRUE(is_empty());
 }

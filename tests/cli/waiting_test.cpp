@@ -236,8 +236,8 @@ TEST_F(WaitingForStore, takes_no_longer_where_a_server_accepts_and_never_answers
 TEST_F(WaitingForStore, ends_on_a_signal) {
   for (Process& process : start_all({"-w", "10m"})) {
     // Told on the way: it has begun, and does not give up.
-    ASSERT_TRUE(
-        process.await_err("cannot connect to redis://127.0.0.1:1: Connection refused; trying for another 9m"))
+    ASSERT_TRUE(process.await_err(
+        "cannot connect to redis://127.0.0.1:1: Connection refused; trying again for another 9m"))
         << process.err();
     process.signal(SIGTERM);
     EXPECT_EQ(process.wait(), 128 + SIGTERM);

@@ -277,7 +277,7 @@ def dev_installs(place):
         check(re.search(r"installed in .*/here/prefix: ", words), words)
         prints(r"holdfast [0-9.]+\n", ["here/prefix/bin/holdfast", "version"], place.own)
     words = run([dev, "install", "/dev/null/prefix"], place.own, fails=True)
-    check(words == "dev: cannot install in /dev/null/prefix: /dev/null is no folder\n", words)
+    check(words == "dev: cannot install in /dev/null/prefix: /dev/null is not a folder\n", words)
     words = run([dev, "install", "one", "two"], place.own, fails=True)
     check(words == "dev: ./dev install takes a prefix or nothing, not 'one two'\n", words)
 

@@ -105,7 +105,7 @@ RUNS = [
      ["5 passed, 2 failed", "a.On/Each.works/mysql (timed out)"]),
     ("release", "8", {**PASSED, "plain.test": "timeout"}, {}, ["6 passed, 1 failed", "plain.test (timed out)"]),
     ("release", "8", {**PASSED, "a.Each/redis": "notrun"}, {"a.Each/redis": ""}, ["4 passed, 3 failed", "works/redis (did not run)"]),
-    ("release", "8", {**PASSED, "a.Each/redis": "fail"}, {}, ["7 passed, 1 failed", "a.Each/redis (each case passed, but not the process"]),
+    ("release", "8", {**PASSED, "a.Each/redis": "fail"}, {}, ["7 passed, 1 failed", "a.Each/redis (every case passed, but the process failed"]),
     ("release", "0", {**PASSED, "docs.docs/one.md": None}, {}, ["5 passed, 1 failed", "docs.docs/one.md did not run"]),
     ("release", "0", {}, {}, ["0 passed, 2 failed", "did not run"]),
     ("release", "unbuilt", {}, {}, ["0 passed, 1 failed", "-" + RAN]),

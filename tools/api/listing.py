@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FILE = "docs/reference/api.txt"
-ADVICE = f"{FILE} does not show the API that the headers declare. Look whether that change is meant, then run ./dev api"
+ADVICE = f"{FILE} does not show the API that the headers declare. Check that the change is intended, then run ./dev api"
 TITLE = """The public API, made from include/holdfast/ by ./dev api. A difference here is a change of what users compile against.
 What it all means stands in the headers. What is under holdfast::detail is not listed and may change with every release.
 """

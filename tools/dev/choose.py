@@ -89,7 +89,7 @@ def main():
     if args.store == "":
         parser.error("--store needs a value")
     if args.store and args.store not in axes.STORES:
-        parser.error(f"unknown store '{args.store}': it is one of {', '.join(axes.STORES)}")
+        parser.error(f"unknown store '{args.store}'; give one of {', '.join(axes.STORES)}")
     programs, others = tree(ROOT)
     tests, targets = [], set()
     for name in args.names or ([] if args.store else ["*"]):

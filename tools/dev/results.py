@@ -73,7 +73,7 @@ def of_group(folder, test, cases, end):
         results.append(Result(case.name, name, case.part, outcome, seconds, why))
     # For example a leak, which the sanitizer reports at the end of the process.
     if outcome_of(test) == "failed" and all(result.outcome != "failed" for result in results):
-        results.append(Result(name, name, None, "failed", 0, "each case passed, but not the process; see its output"))
+        results.append(Result(name, name, None, "failed", 0, "every case passed, but the process failed; see its output"))
     return results
 
 

@@ -19,9 +19,9 @@ test_command() { # [NAME...] [--store STORE] [--preset PRESET] [--failed]
     esac
     shift
   done
-  [[ -z $preset || " dev ${PRESETS[*]} " == *" $preset "* ]] || die 64 "./dev test: unknown preset '$preset': it is one of dev ${PRESETS[*]}"
+  [[ -z $preset || " dev ${PRESETS[*]} " == *" $preset "* ]] || die 64 "./dev test: unknown preset '$preset'; give one of dev ${PRESETS[*]}"
   if [[ $failed == yes ]]; then
-    [[ ${#names[@]} == 0 && -z $store ]] || die 64 "./dev test --failed takes no names and no store: the last run says which"
+    [[ ${#names[@]} == 0 && -z $store ]] || die 64 "./dev test --failed takes no names and no --store: it repeats what failed in the last run"
     test_failed "$preset"
   elif [[ ${#names[@]} == 0 && -z $store ]]; then
     # shellcheck disable=SC2086 # nothing, or one word
@@ -48,7 +48,7 @@ test_chosen() { # PRESET CHOSEN LABELS...: CHOSEN is what choose.py printed
 # What failed when tests ran last, as the summary wrote it down: a line PRESET TEST for each, or PRESET alone if no test is to blame.
 test_failed() { # [PRESET]
   local list=$root/build/failed preset tests target programs
-  [[ -e $list ]] || die 64 "./dev test --failed: no run of tests has ended here yet; run ./dev test"
+  [[ -e $list ]] || die 64 "./dev test --failed: no tests have run here yet; run ./dev test"
   [[ -s $list ]] || { say "nothing failed in the last run" && exit 0; }
   cp "$list" "$list.last"
   for preset in $(cut -d ' ' -f 1 "$list.last" | uniq); do
@@ -180,10 +180,10 @@ summary() {
 soak() { # [PART [ARGS...]]: a part of it, or all of them
   local part parts=(stores torture fuzz sim debian13) start code=0 worst=0 told=()
   if (($# != 0)); then
-    [[ " ${parts[*]} " == *" $1 "* ]] || die 64 "./dev soak: unknown part '$1': it is one of ${parts[*]}"
+    [[ " ${parts[*]} " == *" $1 "* ]] || die 64 "./dev soak: unknown part '$1'; give one of ${parts[*]}"
     parts=("$1") && shift
   elif ((EUID != 0)); then
-    say "soak: leaving out debian13, for only root can go into another Debian"
+    say "soak: skipping debian13, which needs root"
     unset 'parts[-1]'
   fi
   for part in "${parts[@]}"; do
@@ -252,17 +252,17 @@ soak_fuzz() { # [TARGET] [SECONDS]: seeds and known failures first; what is new 
 soak_debian13() { # [NAME...]
   local fetch=$root/tests/support/servers/engines/fetch.sh where=${TMPDIR:-/var/tmp} cache=${XDG_CACHE_HOME:-$HOME/.cache}/holdfast
   local archive engine file worst=0
-  ((EUID == 0)) || die 70 "./dev soak debian13: only root can go into another Debian; try: sudo ./dev soak debian13"
+  ((EUID == 0)) || die 70 "./dev soak debian13 needs root; run: sudo ./dev soak debian13"
   need debootstrap util-linux mount python3
   (($# == 0)) || python3 "$root/tools/dev/choose.py" "$@" >/dev/null || exit
-  "$fetch" debian13 || die 70 "could not fetch a bare Debian 13; the reason stands above"
+  "$fetch" debian13 || die 70 "could not fetch a bare Debian 13; the reason is above"
   archive=$cache/$(sed -n 's/^DEBIAN13=//p' "$fetch")/root.tar
 
   trap 'exit 130' INT TERM HUP
   bare=$(mktemp -d "$where/holdfast-debian13-XXXXXX") || die 70 "cannot write to $where"
   trap 'rm -rf --one-file-system "$bare"' EXIT
   tar -C "$bare" -xf "$archive" && mkdir -p "$bare/holdfast" "$bare/root/.cache/holdfast" &&
-    tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$bare/holdfast" -xf - || die 70 "could not fill $bare; is the disk full?"
+    tar -C "$root" --exclude=./build --exclude=./.git -cf - . | tar -C "$bare/holdfast" -xf - || die 70 "could not copy files to $bare; is the disk full?"
   # Every machine with a network has these.
   for file in resolv.conf hosts; do cp -L "/etc/$file" "$bare/etc/" || die 70 "could not copy /etc/$file"; done
   # Engines run on any Debian. What is not here is fetched there.

@@ -78,21 +78,21 @@ std::optional<ClockRate> clock_rate_of(std::span<const ClockSample> samples, Mic
 }
 
 std::optional<Finding> judge(const ClockRate& rate) {
-  constexpr const char* advice = "see to the time service of the store's machine, and of this one";
+  constexpr const char* advice = "check the time service (NTP) of the store's machine and of this one";
   if (rate.step != Micros::zero()) {
-    return Finding{Weight::warning, "all.clock-drift",
-                   "the store's clock was set " +
-                       std::string(rate.step > Micros::zero() ? "forward" : "back") + " by " +
-                       in_millis(std::chrono::abs(rate.step)) +
-                       " while we looked: so much earlier, or later, than its holder believes a lease ends",
-                   advice};
+    return Finding{
+        Weight::warning, "all.clock-drift",
+        "the store's clock was set " + std::string(rate.step > Micros::zero() ? "forward" : "back") + " by " +
+            in_millis(std::chrono::abs(rate.step)) + " during the measurement: leases end that much " +
+            (rate.step > Micros::zero() ? "earlier" : "later") + " than their holders expect",
+        advice};
   }
   if (std::abs(rate.drift_ppm) - rate.give_or_take_ppm <= tolerated_ppm) return std::nullopt;
   return Finding{Weight::warning, "all.clock-drift",
                  "the store's clock runs " + ppm_words(rate.drift_ppm) +
-                     (rate.drift_ppm > 0 ? " faster" : " slower") + " than ours, give or take " +
-                     ppm_words(rate.give_or_take_ppm) +
-                     ": leases end at another moment than their holders believe",
+                     (rate.drift_ppm > 0 ? " faster" : " slower") + " than this host's, give or take " +
+                     ppm_words(rate.give_or_take_ppm) + ": leases end " +
+                     (rate.drift_ppm > 0 ? "earlier" : "later") + " than their holders expect",
                  advice};
 }
 
@@ -106,9 +106,10 @@ std::optional<Finding> judge(const ClockOffset& offset) {
   return Finding{Weight::note, "all.clock-offset",
                  "the store's wall clock is " +
                      format_duration(std::chrono::floor<Millis>(std::chrono::abs(offset.offset))) +
-                     (offset.offset > Micros::zero() ? " ahead of ours" : " behind ours") +
-                     ": no lease minds, but moments that people read, and when jobs are due, are the store's",
-                 "set the clock that is wrong"};
+                     (offset.offset > Micros::zero() ? " ahead of this host's" : " behind this host's") +
+                     ": leases are not affected, but the times that are shown and the due times of jobs are "
+                     "those of the store's clock",
+                 "correct the clock that is wrong"};
 }
 
 }  // namespace holdfast::cli

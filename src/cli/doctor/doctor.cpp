@@ -94,11 +94,12 @@ Finding left_out(Client& client, const Error& busy) {
   const auto row = client.try_look(doctors_key);
   if (row && row->note == doctors_note)
     return {Weight::warning, "all.self-test",
-            "another doctor is at it, " + owner + ": the self-test was left out",
-            "try again when it is through"};
+            "the self-test was skipped: another doctor is running, " + owner,
+            "run doctor again when that one has ended"};
   return {Weight::warning, "all.self-test",
-          owner + " holds " + doctors_key + ", which only doctors take: the self-test was left out",
-          "holdfast show " + std::string(doctors_key) + ", and try again when it is free"};
+          "the self-test was skipped: " + owner + " holds " + doctors_key + ", which only doctor should use",
+          "look at it with `holdfast show " + std::string(doctors_key) +
+              "`, and run doctor again when it is free"};
 }
 
 // Two doctors would take each other's keys for a slow store's.
@@ -132,20 +133,21 @@ Status try_out(const std::string& url, StoreConnection& connection, Report& repo
 }
 
 // What is the same for every store, as far as the store lets us in.
-Status look_closer(const std::shared_ptr<Store>& store, const Doctor& command, const std::string& url,
+Status look_closer(const std::shared_ptr<Store>& store, const Doctor& command, const Common& common,
                    Report& report) {
   const auto unused = is_unused(store);
   if (!unused) return unused.error();
   if (*unused) {
     report.add(Finding{Weight::note, "all.no-tables",
-                       "its tables are not all there: there is nothing to measure, and looking makes nothing",
-                       "holdfast init, or the first who uses it"});
+                       "not all tables exist yet: nothing was measured, because doctor creates no tables",
+                       "create them with `" + init_command(common) +
+                           "`; an SQLite file is also created when it is first used"});
     return Status{};
   }
   auto connection = store->connect(soon());
   if (!connection) return std::move(connection).error();
   if (Status s = measure_way(**connection, command.ttl, report); !s) return s;
-  return command.quick ? watch_clock(**connection, {}, report) : try_out(url, **connection, report);
+  return command.quick ? watch_clock(**connection, {}, report) : try_out(common.store, **connection, report);
 }
 
 // Asked once more: what failed for a moment only does not keep everybody from leases.
@@ -162,10 +164,12 @@ bool still_fails(const std::shared_ptr<Store>& store, const Doctor& command, con
 }
 
 Finding implicit_store() {
-  return {Weight::note, "all.implicit-store",
-          "no store is given, so this is the user's own file on this host: leases, --tick and --every keep "
-          "nobody else away",
-          "HOLDFAST_STORE or the configuration says which; require-store = true there refuses to do without"};
+  return {
+      Weight::note, "all.implicit-store",
+      "no store was given, so this is a file of this user on this host: leases, --tick and --every do not "
+      "exclude other users or other hosts",
+      "set HOLDFAST_STORE, or store = in the configuration; with require-store = true there, a missing "
+      "store is an error"};
 }
 
 Result<Report> examine(const Doctor& command, const Common& common) {
@@ -176,7 +180,7 @@ Result<Report> examine(const Doctor& command, const Common& common) {
   if (!diagnosis) return std::move(diagnosis).error();
   Report report{.store = (*store)->name(), .diagnosis = *std::move(diagnosis)};
   if (common.setup->store.implicit) report.add(implicit_store());
-  if (Status s = look_closer(*store, command, url, report); !s) {
+  if (Status s = look_closer(*store, command, common, report); !s) {
     const Error& error = s.error();
     report.add(exit_code(error.code) == exit_refused ? refused(report, error)
                                                      : unmeasured(error, still_fails(*store, command, url)));

@@ -63,15 +63,16 @@ std::string finding_words(const Finding& finding, bool colour) {
 
 std::string rate_words(const ClockRate& rate) {
   if (!rate.is_meaningful())
-    return "not known: it takes too long to ask, or the clock was set, for a look of two seconds";
+    return "unknown: within the two seconds of measuring, answers were too slow or the clock was set";
   const long ppm = std::lround(rate.drift_ppm);
-  return (ppm >= 0 ? "+" : "") + std::to_string(ppm) + " ppm against ours, give or take " +
+  return (ppm >= 0 ? "+" : "") + std::to_string(ppm) + " ppm relative to this host's, give or take " +
          std::to_string(std::lround(std::ceil(rate.give_or_take_ppm))) + " ppm";
 }
 
 std::string offset_words(const ClockOffset& offset) {
   return std::string(offset.offset < Micros::zero() ? "-" : "+") +
-         in_millis(std::chrono::abs(offset.offset)) + " to ours, give or take " + in_millis(offset.width / 2);
+         in_millis(std::chrono::abs(offset.offset)) + " relative to this host's, give or take " +
+         in_millis(offset.width / 2);
 }
 
 std::string also(std::size_t number, const char* what) {
@@ -82,15 +83,15 @@ std::string test_words(const SelfTest& test) {
   const Faults faults = faults_in(test.grants);
   return std::to_string(test.grants.size()) + " grants by " + std::to_string(test.threads) + " threads in " +
          format_duration(test.took) + ", " + std::to_string(faults.overlaps) + " overlaps" +
-         also(faults.falls, "tokens that did not rise") + also(faults.taken, "vanished") +
-         also(test.failures, "without an answer");
+         also(faults.falls, "tokens that did not rise") + also(faults.taken, "lost early") +
+         also(test.failures, "failed");
 }
 
 std::string ttl_words(Millis ttl, Millis least) {
-  const std::string enough = format_duration(least) + " would do";
-  if (ttl == never) return "a lease without an end needs no renewal (else a ttl of " + enough + ")";
-  return (ttl >= least ? "enough for a ttl of " : "too long for a ttl of ") + format_duration(ttl) + " (" +
-         enough + ")";
+  const std::string needed = "at least " + format_duration(least) + " is needed";
+  if (ttl == never) return "a lease without an end needs no renewal (otherwise a ttl of " + needed + ")";
+  return (ttl >= least ? "fast enough for a ttl of " : "too slow for a ttl of ") + format_duration(ttl) +
+         " (" + needed + ")";
 }
 
 std::string numbers(const Report& report) {
@@ -102,8 +103,8 @@ std::string numbers(const Report& report) {
   if (report.clock_rate) text += "clock drift   " + rate_words(*report.clock_rate) + "\n";
   if (report.clock_untold)
     text +=
-        "clock drift   not measured: this store tells its time only of a key that it knows, and --quick "
-        "makes none\n";
+        "clock drift   not measured: this store reports its time only for a key that exists, and --quick "
+        "creates none\n";
   if (report.clock_offset) text += "clock offset  " + offset_words(*report.clock_offset) + "\n";
   if (report.self_test) text += "self-test     " + test_words(*report.self_test) + "\n";
   return text.empty() ? text : text + "\n";
@@ -113,7 +114,7 @@ std::string how_many(std::size_t number, const char* of) {
   return number == 0 ? "" : std::to_string(number) + " " + of + (number == 1 ? "" : "s");
 }
 
-// Until it is mended nobody gets a lease.
+// Until it is fixed nobody gets a lease.
 bool stops_all(const Finding& finding) {
   const std::string_view topic = finding.topic;
   const auto is_about = [&](const char* what) { return topic.ends_with(what); };
@@ -129,9 +130,9 @@ std::string consequence(const Report& report, bool strict) {
   const auto& all = report.diagnosis.findings;
   const bool granted = report.self_test && !report.self_test->grants.empty();  // whatever was thought of it
   if (!granted && std::any_of(all.begin(), all.end(), stops_all))
-    return ": nothing is granted until that is mended";
+    return ": no lease is granted until this is fixed";
   if (count(report, Weight::danger) > 0) return ": do not rely on leases here";
-  return strict ? ": not good enough (--strict)" : ": leases hold until something else fails too";
+  return strict ? ": not accepted with --strict" : ": leases are safe unless something else fails too";
 }
 
 std::string verdict(const Report& report, bool strict) {
@@ -152,16 +153,15 @@ Json or_null(const std::optional<Value>& value, auto field) {
 Finding refused(const Report& report, const Error& error) {
   const bool known = count(report, Weight::danger) > 0;
   return {known ? Weight::note : Weight::danger, "all.refused",
-          "the store does not let us have leases, so not all was measured: " + error.detail,
-          known ? "mend what is dangerous first" : "see to what it says, or give another user or store"};
+          "the store refused a lease, so not everything was measured: " + error.detail,
+          known ? "fix the dangers first" : "fix what the store reports, or give another user or store"};
 }
 
 Finding unmeasured(const Error& error, bool still) {
   return {still ? Weight::danger : Weight::warning, "all.unmeasured",
-          still
-              ? "the store answers and grants nothing, so not all was measured: " + error.detail
-              : "the store did not do what it was asked, and then did: not all was measured: " + error.detail,
-          still ? "see to what it says, and try again" : "try again"};
+          still ? "the store answers but grants no lease, so not everything was measured: " + error.detail
+                : "a request failed, and then succeeded, so not everything was measured: " + error.detail,
+          still ? "fix what the store reports, and run doctor again" : "run doctor again"};
 }
 
 void settle(Report& report) {

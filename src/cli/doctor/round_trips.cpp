@@ -27,9 +27,9 @@ std::optional<Finding> judge(const RoundTrips& trips, Millis ttl) {
   const Millis least = least_ttl(trips);
   if (ttl >= least) return std::nullopt;
   return Finding{Weight::warning, "all.round-trip",
-                 "a call takes up to " + in_millis(trips.p99) + ": a ttl of " + format_duration(ttl) +
-                     " leaves too little time to renew, and leases are lost without need",
-                 "a ttl of " + format_duration(least) + " or more, or a store that is nearer"};
+                 "a round trip takes up to " + in_millis(trips.p99) + ": a ttl of " + format_duration(ttl) +
+                     " leaves too little time to renew, so leases may be lost although nothing has failed",
+                 "use a ttl of " + format_duration(least) + " or more, or a store with faster answers"};
 }
 
 std::string in_millis(Micros time) {

@@ -24,8 +24,9 @@ Millis runs_for(const JobRow& was) {
 std::string who_still_runs(const JobRow& was) {
   if (was.state != JobState::running) return "";
   const std::string worker = printable(short_owner(was.owner));
-  if (runs_for(was) == Millis::zero()) return "; " + worker + ", which had it, is not heard of any more";
-  return "; it still runs on " + worker + ", which will notice within " + format_duration(runs_for(was));
+  if (runs_for(was) == Millis::zero()) return "; its worker, " + worker + ", no longer responds";
+  return "; it still runs on " + worker + ", which will learn of this within " +
+         format_duration(runs_for(was));
 }
 
 // `was`: before that.
@@ -53,7 +54,7 @@ int execute(const JobsChange& command, const Common& common) {
   int code = exit_ok;
   for (const JobId id : command.ids) {
     Result<JobRow> changed =
-        Error{Errc::invalid, "there is no job " + std::to_string(to_number(id)) + " here"};
+        Error{Errc::invalid, "there is no job " + std::to_string(to_number(id)) + " in this store"};
     JobRow was;
     if (*engine && command.what == JobChange::cancel) was = as_it_is(**engine, id);
     if (*engine) changed = (*engine)->change(id, command.what, user_at_host(), soon());

@@ -29,10 +29,10 @@ int answer(const Duplicate& duplicate, const Asked& asked, bool quiet) {
   (void)answered();  // who reads both shall read this first
   const auto& lock = asked.lock;
   const bool by_window = lock && lock->window > Millis::zero() && lock->unique == Unique::no && !lock->loner;
-  complain("not enqueued: " +
-           (by_window ? "this window of " + key + " has had job " + id
-                      : "job " + id + " of " + key + " is " + to_string(duplicate.state)) +
-           (duplicate.since > Micros::zero() ? ", enqueued at " + format_wall(duplicate.since) : ""));
+  complain("not enqueued: job " + id + " with the key " + key +
+           (by_window ? " was already enqueued in this window"
+                      : std::string(" is already ") + to_string(duplicate.state)) +
+           (duplicate.since > Micros::zero() ? " (enqueued at " + format_wall(duplicate.since) + ")" : ""));
   return exit_duplicate;
 }
 

@@ -45,7 +45,7 @@ ForkServer::ForkServer(const Signals& signals, bool out_to_err)
 
 ForkServer::ForkServer(Pair pair, const Signals& signals, bool out_to_err) : link_(std::move(pair.ours)) {
   const pid_t pid = ::fork();
-  if (pid < 0) fail_with("cannot start the process that starts programs");
+  if (pid < 0) fail_with("cannot start the helper process that starts the programs of jobs");
   if (pid != 0) return;
   { const Ours closed_here = std::move(link_); }
   if (out_to_err) ::dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -38,18 +38,18 @@ void check_file_name(std::string_view word, const char* what) {
   const bool plain = !word.empty() && word.front() != '.' && word.find('/') == std::string_view::npos &&
                      word.find('\0') == std::string_view::npos;
   if (!plain)
-    failed("\"" + printable(word) + "\" is no " + what +
-           " that a program can be found by: it is no plain file name");
+    failed("cannot use the " + std::string(what) + " \"" + printable(word) +
+           "\" of the job in --exec: it is not a plain file name");
 }
 
 // A file of its own: nobody need be there to write while the program reads.
 Fd input_of(const Args& args) {
   Fd file(::memfd_create("arguments", MFD_CLOEXEC));
-  if (!file) throw std::system_error(errno, std::generic_category(), "no room for its arguments");
+  if (!file) throw std::system_error(errno, std::generic_category(), "cannot write its arguments");
   const std::string text = args.text() + "\n";
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = ::write(file.get(), text.data() + done, text.size() - done);
-    if (written < 0) throw std::system_error(errno, std::generic_category(), "no room for its arguments");
+    if (written < 0) throw std::system_error(errno, std::generic_category(), "cannot write its arguments");
     done += static_cast<std::size_t>(written);
   }
   ::lseek(file.get(), 0, SEEK_SET);
@@ -104,7 +104,7 @@ class Handler {
 void Handler::start(const Fd& input, const Fd& proof) {
   const Instant deadline = context_.deadline();
   const Instant now = BootClock::now();
-  if (now >= deadline) stopped("it was not started any more");
+  if (now >= deadline) stopped("it was not started: its claim had already ended");
   const Micros wall_deadline = wall_now() + std::chrono::floor<Micros>(deadline - now);
   Start start{.deadline = deadline,
               .ttl = options_.claim,
@@ -177,10 +177,10 @@ void Handler::conclude(const std::string& program) const {
   if (cannot_run_ != 0)
     (is_shortage(cannot_run_) ? stopped : failed)("cannot run \"" + printable(program) +
                                                   "\": " + std::strerror(cannot_run_));
-  if (!status_ && group_.number() == 0) stopped("there was no process to be had for it");
-  if (group_.number() == 0) stopped("it was not started any more");
-  if (!status_ && !told_to_stop_) failed("its guard was killed, and it was too");
-  if (!status_) stopped("it was stopped, and its guard was killed");
+  if (!status_ && group_.number() == 0) stopped("it was not started: no process could be created for it");
+  if (group_.number() == 0) stopped("it was not started: it was stopped first");
+  if (!status_ && !told_to_stop_) failed("its guard process was killed, and the program with it");
+  if (!status_) stopped("it was stopped, and its guard process was killed");
   const bool by_signal = WIFSIGNALED(*status_);
   const std::string how = by_signal ? "killed by signal " + std::to_string(WTERMSIG(*status_))
                                     : "exit " + std::to_string(WEXITSTATUS(*status_));

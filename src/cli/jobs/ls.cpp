@@ -71,7 +71,7 @@ int execute(const JobsLs& command, const Common& common) {
     return exit_ok;
   }
   if (jobs->empty()) {
-    if (::isatty(STDOUT_FILENO) == 1) complain("there is no such job in " + looked->store->name());
+    if (::isatty(STDOUT_FILENO) == 1) complain("no such jobs in " + looked->store->name());
     return exit_ok;
   }
   Rows rows{{"ID", "STATE", "NAME", "KEY", "QUEUE", "AGE", "ATTEMPT", "NOTE"}};

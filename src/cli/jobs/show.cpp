@@ -16,9 +16,9 @@ namespace {
 
 std::string lock_of(const JobRow& job) {
   if (job.limit == 0) return "none";
-  return job.key + (job.limit > 1 ? ", " + std::to_string(job.limit) + " at once" : "") +
-         (job.lock_fixed ? ", for " + format_duration(job.lock_ttl) : "") + ", else " +
-         to_string(job.on_conflict);
+  return job.key + (job.limit > 1 ? ", at most " + std::to_string(job.limit) + " at once" : "") +
+         (job.lock_fixed ? ", for " + format_duration(job.lock_ttl) : "") +
+         ", if busy: " + to_string(job.on_conflict);
 }
 
 void add(Rows& rows, const char* what, Micros at) {
@@ -37,8 +37,7 @@ Rows rows_of(const JobRow& job) {
   if (job.crashes > 0) rows.push_back({"crashes", std::to_string(job.crashes)});
   rows.push_back({"lock", lock_of(job)});
   if (job.unique != Unique::no)
-    rows.push_back(
-        {"unique", std::string(to_string(job.unique)) + (job.slotted ? ", and has its slot" : "")});
+    rows.push_back({"unique", std::string(to_string(job.unique)) + (job.slotted ? ", has the slot" : "")});
   if (job.duplicates > 0) rows.push_back({"duplicates", std::to_string(job.duplicates)});
   add(rows, "enqueued", job.enqueued_at);
   add(rows, "not before", job.run_at);
@@ -61,7 +60,7 @@ Status add_blockers(Rows& rows, const JobRow& job, Admin& by_hand) {
     const auto found = by_hand.try_inspect(lock);
     if (!found) return found.error();
     if (found->lease.remaining > Millis::zero())
-      rows.push_back({"blocked by", found->lease.owner + ", who holds " + lock});
+      rows.push_back({"blocked by", found->lease.owner + ", which holds " + lock});
   }
   return Status{};
 }
@@ -73,13 +72,13 @@ std::string note_of(const JobRow& job, Micros now) {
     case JobState::queued:
       if (job.parked) return "waiting for its lock";
       if (job.due_at > now)
-        return (job.attempt > 0 ? "to be tried again " : "scheduled ") + format_wall(job.due_at) +
+        return (job.attempt > 0 ? "next attempt at " : "scheduled for ") + format_wall(job.due_at) +
                (job.error.empty() ? "" : ": " + job.error);
       return job.error;
     case JobState::running:
       return job.claim_remaining > Millis::zero() ? "by " + short_owner(job.owner)
-                                                  : "its worker is not heard of any more";
-    case JobState::dropped: return "held by " + short_owner(job.error);
+                                                  : "its worker no longer responds";
+    case JobState::dropped: return "its lock was held by " + short_owner(job.error);
     case JobState::dead:
     case JobState::done:
     case JobState::cancelled: break;
@@ -97,7 +96,7 @@ int execute(const JobsShow& command, const Common& common) {
   if (!found) return fail(found.error());
   if (found->empty())
     return fail({Errc::invalid, "there is no job " + std::to_string(to_number(command.id)) +
-                                    " here: holdfast jobs ls lists them"});
+                                    " in this store; `holdfast jobs ls` lists the jobs"});
   const JobRow& job = found->front();
   if (common.json) {
     say(json_of(job));

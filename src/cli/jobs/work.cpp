@@ -40,11 +40,12 @@ std::string sentence_of(const JobEvent& event, Millis took) {
     case JobEvent::What::dropped:
       return job + "dropped: " + printable(event.job.key) + " is held by " +
              printable(short_owner(event.detail));
-    case JobEvent::What::lost: return job + "is somebody else's now: " + detail;
+    case JobEvent::What::lost: return job + "was lost to another worker: " + detail;
     case JobEvent::What::expired:
-      return job + "done in " + format_duration(took) + ", but its lock had ended before";
-    case JobEvent::What::handed_back: return job + "handed back: " + detail;
-    case JobEvent::What::unknown: return job + "has ended, and the store could not be told: " + detail;
+      return job + "done in " + format_duration(took) + ", but its lock had expired before the end";
+    case JobEvent::What::handed_back: return job + "was handed back to the queue: " + detail;
+    case JobEvent::What::unknown:
+      return job + "has ended, but the result could not be written to the store: " + detail;
     case JobEvent::What::cancelled: return job + "was cancelled";
   }
   return job;
@@ -158,7 +159,7 @@ int attend(Shift& shift, Signals& signals, ForkServer& fork_server) {
       }
     }
     if (code == exit_ok && fork_server.is_dead()) {
-      complain("the process that starts programs was killed");
+      complain("the helper process that starts the programs of jobs was killed; this worker ends");
       code = exit_signalled(SIGKILL);
       sources.drop(fork_server.fd());
       shift.stop();

@@ -40,10 +40,10 @@ struct RunContext {
 
 // `how` it came about, and what was done.
 int lost(const Lease& lease, const std::string& how, const RunContext& context, const CommandEnd& end) {
-  const std::string program = "; \"" + printable(context.work.ending.program) + "\" was run";
+  const std::string program = "; \"" + printable(context.work.ending.program) + "\" of --on-lost was run";
   complain("the lease on " + printable(lease.key()) + " " + how +
            (!end.began || end.cannot_run != 0 ? "; the command was not started"
-            : !end.forced                     ? "; the command may not have been alone"
+            : !end.forced ? "; the command may have run at the same time as another holder"
             : !end.signalled && context.work.ending.on_lost == OnLost::exec ? program
                                                                             : "; the command was stopped"));
   return exit_lost;
@@ -53,7 +53,7 @@ int over_time(const Work& work) {
   const std::string& from = work.ending.at_most_from;
   complain("\"" + printable(work.command.front()) + "\" took longer than " + (from.empty() ? "--" : "") +
            "at-most " + format_duration(work.ending.at_most) +
-           (from.empty() ? "" : " of " + printable(from)) + "; it was stopped");
+           (from.empty() ? "" : " (set in " + printable(from) + ")") + "; it was stopped");
   return exit_timed_out;
 }
 
@@ -65,9 +65,9 @@ int look_for_program(const Ending& ending) {
   const bool missing = error == ENOENT || error == ENOTDIR;
   const bool words = ending.program.find(' ') != std::string::npos;
   complain("cannot run \"" + printable(ending.program) + "\" of --on-lost: " + std::strerror(error) +
-           (missing && words ? "; exec: takes no arguments: give the path of a script"
-            : missing        ? "; give a program that is in PATH, or the path of one"
-                             : "; give one that is executable"));
+           (missing && words ? "; exec: takes no arguments, so give the path of a script"
+            : missing        ? "; give the name of a program in PATH, or its path"
+                             : "; make it executable, or give another program"));
   return missing ? exit_not_found : exit_cannot_run;
 }
 
@@ -93,9 +93,10 @@ std::optional<int> give_back(Lease& lease, const RunContext& context, const Comm
     return lost(lease, late, context, end);  // the store came back in time, but too late for CMD
   if (kept && loss.reason != Loss::none)
     complain("the lease on " + printable(lease.key()) + " was lost: " + loss.detail +
-             "; the command had ended before, but --at-least was not kept");
+             "; the command had already ended, but the key was not kept for all of --at-least");
   else if (!released && end.cannot_run == 0)
-    complain("the lease could not be released, it runs out by itself: " + released.error().detail);
+    complain("cannot release the lease on " + printable(lease.key()) + ": " + released.error().detail +
+             "; it will expire by itself");
   else if (released && *released != Released::released && end.cannot_run == 0)
     return lost(lease, "was lost: " + loss.detail, context, end);
   return std::nullopt;

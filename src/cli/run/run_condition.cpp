@@ -20,14 +20,14 @@ std::string ago(Micros then, Micros now) {
 
 // At most once a day, as what is told of a store: what fails is run again and again.
 void tell_implicit(const char* option, const Client& client) {
-  const std::string line = "no store is given, so " + std::string(option) +
+  const std::string line = "no store was given, so " + std::string(option) +
                            " counts only this user's runs on this host, in " + client.store_name() +
-                           ": set HOLDFAST_STORE to the store of all hosts, or to this one";
+                           "; set HOLDFAST_STORE to a store that all hosts use, or to this one";
   if (is_news(line)) complain(line);
 }
 
 Error not_now(const Lease& lease, const std::string& why) {
-  return {Errc::busy, printable(lease.key()) + " is not run: " + why};
+  return {Errc::busy, "CMD is not run: " + printable(lease.key()) + why};
 }
 
 // Nobody else asks between the two calls: we hold the key.
@@ -44,8 +44,8 @@ Status take_tick(Millis period, bool implicit, const Client& client, const Lease
     if (implicit && before->at == Micros::zero()) tell_implicit("--tick", client);
     return Status{};
   }
-  return not_now(lease, "the " + format_duration(period) + " since " + format_wall(begins) +
-                            " have had their run, by " + printable(short_owner(row->by)) + " at " +
+  return not_now(lease, " was already run in the " + format_duration(period) + " since " +
+                            format_wall(begins) + ", by " + printable(short_owner(row->by)) + " at " +
                             format_wall(row->at));
 }
 
@@ -56,8 +56,8 @@ Status look_at_success(Millis every, bool implicit, const Client& client, const 
   // One far ahead was noted while the store's clock was wrong.
   const Micros age = row->success < row->now ? row->now - row->success : row->success - row->now;
   if (row->success == Micros::zero() || age >= every) return Status{};
-  return not_now(lease, "it succeeded at " + format_wall(row->success) + ", " + ago(row->success, row->now) +
-                            ", and is wanted every " + format_duration(every));
+  return not_now(lease, " last succeeded at " + format_wall(row->success) + ", " +
+                            ago(row->success, row->now) + ", and --every is " + format_duration(every));
 }
 
 }  // namespace
@@ -74,7 +74,8 @@ void note_success(const Client& client, const Lease& lease, Status confirmed) {
   const Status noted =
       confirmed ? Ticks::note_success(Jobs(client), name_of(lease), lease.owner()) : std::move(confirmed);
   if (!noted)
-    complain("the success could not be written down, so that it will be run again: " + noted.error().detail);
+    complain("cannot record the success of " + printable(lease.key()) + ": " + noted.error().detail +
+             "; the next run will not be skipped");
 }
 
 }  // namespace holdfast::cli

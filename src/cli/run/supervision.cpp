@@ -125,8 +125,8 @@ void Supervision::on(const Stopped& stopped) {
 // it would keep the key for ever; continued it would only stop again.
 void Supervision::hang_up() {
   const std::string what = "the command under " + printable(lease_.key()) +
-                           " wants the terminal, which no shell can give it any more";
-  if (hung_up_) return complain(what + "; it has survived HUP and stays stopped");
+                           " needs the terminal, but no shell can bring it to the foreground any more";
+  if (hung_up_) return complain(what + "; it survived HUP and stays stopped");
   complain(what + "; it was sent HUP");
   hung_up_ = true;
   link_->send(Signal{SIGHUP});
@@ -190,9 +190,11 @@ void Supervision::end_the_rest() {
 void Supervision::say_cannot_end(pid_t stranger) {
   if (stranger == 0 || said_cannot_) return;
   said_cannot_ = true;
-  complain("process " + std::to_string(stranger) + " belongs to another user and cannot be ended; " +
-           printable(lease_.key()) +
-           (lease_.held() ? " stays held until it ends" : " is lost, and it may not be alone"));
+  complain("process " + std::to_string(stranger) +
+           " of the command belongs to another user and cannot be killed; " +
+           (lease_.held() ? printable(lease_.key()) + " stays held until it ends"
+                          : "the lease on " + printable(lease_.key()) +
+                                " is lost, so it may run at the same time as another holder"));
 }
 
 Schedule Supervision::schedule() const { return {lease_.deadline(), config_.ttl, config_.ending}; }

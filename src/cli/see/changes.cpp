@@ -196,15 +196,15 @@ std::string sentence_of(const Change& c) {
     case Event::renewed: return "by " + who(c.owner) + ", " + time_left(c.remaining);
     case Event::released: return "by " + who(c.owner) + with_token(c.token);
     case Event::expired:
-      return "of " + who(c.owner) + with_token(c.token) + (c.free_since ? "; nobody has it" : "");
+      return "lease of " + who(c.owner) + with_token(c.token) + (c.free_since ? "; the key is free" : "");
     case Event::taken_over:
       return "by " + who(c.by) + " from " + who(c.owner) + with_token(c.token) + because(c.detail);
     case Event::broken:
       return "by " + who(c.by) + because(c.detail) + " (was held by " + who(c.owner) + with_token(c.token) +
              ")";
     case Event::waiting: return how_many(c.waiting) + (c.owner.empty() ? "" : " for " + who(c.owner));
-    case Event::left: return how_many(c.waiting);
-    case Event::note: return c.detail.empty() ? "none any more" : printable(c.detail);
+    case Event::left: return c.waiting == 0 ? "nobody waits any more" : "only " + how_many(c.waiting);
+    case Event::note: return c.detail.empty() ? "removed" : printable(c.detail);
   }
   return "";
 }

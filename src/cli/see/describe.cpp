@@ -18,7 +18,7 @@ namespace {
 std::string lasts(const LeaseRow& row) {
   if (row.remaining == never) return "without end";
   return "for another " + format_duration(row.remaining) +
-         (row.detached ? ", detached: nobody renews it" : ", unless renewed");
+         (row.detached ? ", detached: not renewed automatically" : ", longer if renewed");
 }
 
 std::string since_of(const LeaseRow& row, Micros now) {
@@ -80,7 +80,8 @@ void suggest_held_key(Admin& store, const std::string& unknown) {
   const std::string meant = nearest(unknown, held);
   if (meant.empty()) return;
   (void)answered();  // who reads both shall read that first
-  complain("nothing is known of " + shown(unknown) + "; did you mean " + shown(meant) + ", which is held?");
+  complain("the store has no record of " + shown(unknown) + "; did you mean " + shown(meant) +
+           ", which is held?");
 }
 
 Rows rows_of(const Inspection& found, Micros now) {
@@ -92,11 +93,11 @@ Rows rows_of(const Inspection& found, Micros now) {
   else
     rows.push_back({"free", !is_known(found)      ? std::string("nobody holds it, and ") + nothing_known
                             : lease.owner.empty() ? "nobody holds it"
-                                                  : "it ran out; the last holder was " + lease.owner});
+                                                  : "the lease expired; the last holder was " + lease.owner});
   if (lease.token != no_token)
     rows.push_back({held ? "token" : "last token", std::to_string(to_number(lease.token))});
   else if (held)
-    rows.push_back({"token", "none: another program holds it"});
+    rows.push_back({"token", "none: the holder is another program, which gives no token"});
   if (!lease.note.empty()) rows.push_back({"note", lease.note});
   for (std::size_t i = 0; i < found.places.size(); ++i)
     rows.push_back({"waiting " + std::to_string(i + 1), short_owner(found.places[i].owner)});

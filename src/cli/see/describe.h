@@ -20,7 +20,7 @@ std::string with_token(Token token);             // ", token 17", or nothing
 // The store has heard of that key.  What has been free for long it forgets, and some layouts at once.
 bool is_known(const Inspection& found);
 inline constexpr const char* nothing_known =
-    "nothing is known of it: it was never held here, or is forgotten";
+    "the store has no record of it: it was never held, or was purged";
 
 // Says which key that is held was meant by one that is not known, if one is near.
 void suggest_held_key(Admin& store, const std::string& unknown);

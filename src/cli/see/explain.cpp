@@ -27,7 +27,9 @@ struct Subject {
   std::optional<std::uint64_t> not_a_job = {};  // though it looks like one
 };
 
-std::string no_job_here(std::uint64_t id) { return "there is no job " + std::to_string(id) + " here"; }
+std::string no_job_here(std::uint64_t id) {
+  return "there is no job " + std::to_string(id) + " in this store";
+}
 
 // Which job is meant, if it can be one.
 struct JobWord {
@@ -50,7 +52,8 @@ Result<Subject> subject_of(const std::string& what, JobEngine* engine) {
       std::string key = rows->front().key;
       return Subject{std::move(key), *std::move(rows)};
     }
-    if (word.marked) return Error{Errc::invalid, no_job_here(*word.id) + ": holdfast jobs ls lists them"};
+    if (word.marked)
+      return Error{Errc::invalid, no_job_here(*word.id) + "; `holdfast jobs ls` lists the jobs"};
   }
   auto rows = engine->list({.key = what, .limit = most_jobs}, soon());
   if (!rows) return std::move(rows).error();
@@ -87,8 +90,8 @@ Result<std::vector<Moment>> all_moments(const Subject& subject, Admin& by_hand) 
     const auto found = by_hand.try_inspect(key);
     if (!found) return found.error();
     if (subject.not_a_job && !is_known(*found))
-      return Error{Errc::invalid, no_job_here(*subject.not_a_job) + ", and nothing is known of a key " + key +
-                                      ": holdfast jobs ls and holdfast ls list what there is"};
+      return Error{Errc::invalid, no_job_here(*subject.not_a_job) + ", and no record of a key " + key +
+                                      "; `holdfast jobs ls` and `holdfast ls` list what there is"};
     if (keys.size() > 1 && !is_used(*found)) continue;
     std::vector<Moment> of_lease = moments_of(*found);
     if (is_unknown(subject, *found)) of_lease.front().detail = nothing_known;
@@ -131,7 +134,7 @@ int execute(const Explain& command, const Common& common) {
   if (moments->size() == 1 && moments->front().detail == nothing_known)
     suggest_held_key(looked->by_hand, subject->key);
   if (subject->jobs.size() == most_jobs)
-    complain("only the last " + std::to_string(most_jobs) + " jobs of this key are told");
+    complain("only the last " + std::to_string(most_jobs) + " jobs of this key are shown");
   return exit_ok;
 }
 

@@ -29,11 +29,10 @@ std::string how_often(const JobRow& job) {
   std::string text;
   if (job.unique != Unique::no) text = to_string(job.unique);
   if (job.run_at > job.enqueued_at && !was_put_off(job))
-    text += (text.empty() ? "" : ", ") + ("for " + format_wall(job.run_at));
+    text += (text.empty() ? "" : ", ") + ("scheduled for " + format_wall(job.run_at));
   if (job.duplicates > 0)
     text += (text.empty() ? "" : "; ") + std::to_string(job.duplicates) +
-            (job.duplicates == 1 ? " more of its kind was not enqueued because of it"
-                                 : " more of its kind were not enqueued because of it");
+            (job.duplicates == 1 ? " duplicate was not enqueued" : " duplicates were not enqueued");
   return text;
 }
 
@@ -124,7 +123,7 @@ std::vector<Moment> moments_of(const Inspection& found) {
                  (lease.remaining == never ? "without end" : format_duration(lease.remaining) + " left") +
                  (lease.note.empty() ? "" : ", " + lease.note);
   } else if (!lease.owner.empty()) {
-    now.detail = "it ran out; the last holder was " + short_owner(lease.owner);
+    now.detail = "the lease expired; the last holder was " + short_owner(lease.owner);
   }
   all.push_back(std::move(now));
   for (const PlaceRow& place : found.places)
@@ -140,10 +139,10 @@ std::string sentence_of(const Moment& m) {
     return job + "started by " + who(m.owner) + with_token(m.token) + in_brackets(m.detail);
   if (m.event == "dropped") return job + "dropped because " + who(m.by) + " held " + printable(m.key);
   if (m.event == "crashed")
-    return job + "was not finished by " + who(m.owner) + ", which was not heard of again";
+    return job + "was not finished: its worker, " + who(m.owner) + ", stopped responding";
   if (m.event == "parked") return job + "waits for " + printable(m.key);
-  if (m.event == "handed-back") return job + "handed back" + because(m.detail);
-  if (m.event == "expired") return job + "is claimed by " + who(m.owner) + ", which is not heard of any more";
+  if (m.event == "handed-back") return job + "was handed back to the queue" + because(m.detail);
+  if (m.event == "expired") return job + "is claimed by " + who(m.owner) + ", which no longer responds";
   if (m.event == "dead") return job + "is dead" + because(m.detail);
   return job + printable(m.event) + (m.by.empty() ? "" : " by " + who(m.by)) + because(m.detail);
 }

@@ -99,7 +99,7 @@ class Reader {
       } else if (key == "keys") {
         for (auto&& [prefix, section] : table_of(key, node)) add_section(prefix, section);
       } else {
-        unknown(key, "known are ", {"store", "require-store", "stores", "defaults", "keys"});
+        unknown(key, "allowed here are ", {"store", "require-store", "stores", "defaults", "keys"});
       }
     }
     std::sort(out_.sections.begin(), out_.sections.end(),
@@ -120,39 +120,40 @@ class Reader {
     std::string all;
     for (const std::string& name : known)
       all += (all.empty() ? "" : &name == &known.back() ? " and " : ", ") + name;
-    wrong(key, shown(std::string(key.str())) + " is nothing that can be said here" +
-                   suggestion(key.str(), known) + here + all);
+    wrong(key,
+          "unknown setting " + shown(std::string(key.str())) + suggestion(key.str(), known) + here + all);
   }
 
   const toml::table& table_of(const toml::key& key, const toml::node& node) const {
     if (node.as_table() != nullptr) return *node.as_table();
     wrong(key, shown(std::string(key.str())) +
-                   " is no table: write [stores], [defaults] or [keys.\"PREFIX\"], and "
-                   "below it what it holds");
+                   " must be a table; write [stores], [defaults] or [keys.\"PREFIX\"], and "
+                   "its settings on the lines below");
   }
   std::string truth_of(const toml::key& key, const toml::node& node) const {
     if (node.as_boolean() == nullptr)
-      wrong(key, printable(key.str()) + " is true or false: write it without quotes");
+      wrong(key, printable(key.str()) + " must be true or false; write it without quotes");
     return node.as_boolean()->get() ? "true" : "false";
   }
   std::string text_of(const toml::key& key, const toml::node& node, const char* example) const {
     if (node.as_string() == nullptr)
-      wrong(key, printable(key.str()) + " is no text: write it in quotes, as " + printable(key.str()) +
-                     " = " + example);
+      wrong(key, printable(key.str()) + " must be a string; write it in quotes, as in " +
+                     printable(key.str()) + " = " + example);
     const std::string& text = node.as_string()->get();
     if (text.find('\0') != std::string::npos)
-      wrong(key, printable(key.str()) + " holds a NUL byte: leave it out");
+      wrong(key, printable(key.str()) + " contains a NUL byte; remove it");
     return text;
   }
 
   // What stands there instead may be a password in the wrong place: it is not shown.
   [[noreturn]] void no_url(const toml::key& key) const {
-    wrong(key, printable(key.str()) + " is not the URL of a store: write for example sqlite:/PATH");
+    wrong(key, printable(key.str()) + " is not the URL of a store; write for example sqlite:/PATH");
   }
 
   // Nor is this, for the same reason.
   static std::string depends_on_folder(const toml::key& key) {
-    return "the file of " + printable(key.str()) + " depends on the folder one is in: give the whole path";
+    return "the path in " + printable(key.str()) +
+           " is relative and would be another file in every folder; give an absolute path";
   }
 
   // A relative path would be another store in every folder.
@@ -164,7 +165,9 @@ class Reader {
     } else if (const auto url = parse_url(word); !url) {
       no_url(key);
     } else if (url->scheme == "sqlite" && !url->rest.starts_with("/")) {
-      wrong(key, shown(word) + " depends on the folder one is in: give the whole path, as sqlite:/PATH");
+      wrong(key, shown(word) +
+                     " is relative and would be another file in every folder; give an absolute path, as "
+                     "sqlite:/PATH");
     }
   }
 
@@ -184,12 +187,14 @@ class Reader {
 
   StoreEntry store_of(const toml::key& name, const toml::node& node) const {
     if (!is_plain(name.str()))
-      wrong(name, shown(std::string(name.str())) + " is no name of a store: give letters, digits, - _ and .");
+      wrong(name, shown(std::string(name.str())) +
+                      " is not a valid name of a store; use letters, digits, -, _ and .");
     StoreEntry store{std::string(name.str()), {}, {}, {}, place(name)};
     const std::string example = R"({ url = "redis://cache.example.org", password-file = "/FILE" })";
     if (const toml::table* const parts = node.as_table(); parts != nullptr) {
       for (auto&& [key, part] : *parts) read_store_part(key, part, store);
-      if (store.url.empty()) wrong(name, store.name + " has no url: write " + store.name + " = " + example);
+      if (store.url.empty())
+        wrong(name, "the store " + store.name + " has no url; write " + store.name + " = " + example);
     } else {
       store.url = text_of(name, node, "\"postgres://app@db.example.org/app\"");
       check_store(name, store.url, false);
@@ -201,14 +206,15 @@ class Reader {
     const bool beside = !store.password.empty() || !store.password_file.empty();
     const bool twice = !store.password.empty() && !store.password_file.empty();
     if (twice || (beside && redacted(store.url) != store.url))
-      wrong(name, store.name + " has more than one password: leave it in one place, best in password-file");
+      wrong(name, "the store " + store.name + " has more than one password; keep one, best in password-file");
     if (beside && store.url.find("://") == std::string::npos)
-      wrong(name, store.name + " has a password, for which there is no place in " + shown(store.url));
+      wrong(name, "the store " + store.name + " has a password, but " + shown(store.url) +
+                      " can have none; remove the password");
   }
 
   void add_section(const toml::key& prefix, const toml::node& node) {
     const std::string keys(prefix.str());
-    if (keys.empty()) wrong(prefix, "every key begins with \"\": write [defaults]");
+    if (keys.empty()) wrong(prefix, "the prefix \"\" matches every key; write [defaults]");
     if (Status s = core::check_key(keys); !s) wrong(prefix, s.error().detail);
     out_.sections.push_back({keys, entries_of(table_of(prefix, node))});
   }
@@ -218,7 +224,7 @@ class Reader {
     for (auto&& [key, node] : table) entries.push_back(entry_of(key, node));
     const auto has = [&](std::string_view name) { return table.contains(name); };
     if (has("wait") && has("nonblock"))
-      wrong(table.find("nonblock")->first, "wait and nonblock exclude each other: give one of them");
+      wrong(table.find("nonblock")->first, "wait and nonblock exclude each other; give one of them");
     return entries;
   }
 
@@ -241,13 +247,14 @@ class Reader {
   }
   const Setting* setting_of(const toml::key& key) const {
     if (key == "owner")
-      wrong(key, "owner is not for a configuration: all who use one name are one holder; give --owner");
+      wrong(key,
+            "owner cannot be set in a configuration: all who use one name count as one holder; give --owner");
     std::vector<std::string> known;
     for (const Setting& setting : settings) {
       if (setting.name == key.str()) return &setting;
       known.emplace_back(setting.name);
     }
-    unknown(key, "known are ", known);
+    unknown(key, "allowed here are ", known);
   }
 
   const std::string& path_;
@@ -274,8 +281,8 @@ Result<ConfigFile> parse_config(std::string_view text, const std::string& path) 
   // Version 3.3 reaches what it holds for unreachable at some of them.
   if (const std::size_t line = line_of_bare_letter(text); line != 0)
     return Error{Errc::invalid, printable(path + ":" + std::to_string(line)) +
-                                    " is no TOML: a letter that is not ASCII stands outside of quotes; write "
-                                    "for example [keys.\"PREFIX\"]"};
+                                    " is not valid TOML: a letter that is not ASCII is outside quotes; write "
+                                    "it in quotes, as in [keys.\"PREFIX\"]"};
   try {
     // Where quotes stand in odd places that cannot be told before: first the same text without such letters.
     std::string ascii(text);
@@ -288,9 +295,9 @@ Result<ConfigFile> parse_config(std::string_view text, const std::string& path) 
     const toml::source_position& at = error.source().begin;
     return Error{Errc::invalid,
                  printable(path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column)) +
-                     " is no TOML: " + printable(without_quotations(error.description()))};
+                     " is not valid TOML: " + printable(without_quotations(error.description()))};
   } catch (const Misread&) {
-    return Error{Errc::invalid, printable(path) + " is no TOML: look for a [ without a name behind it"};
+    return Error{Errc::invalid, printable(path) + " is not valid TOML: a [ is not followed by a name"};
   } catch (const Failure& failure) {
     return failure.error();
   }

@@ -36,7 +36,8 @@ Result<ConfigFile> read_file(const std::string& path) {
   if (!parsed || !parsed->has_secret()) return parsed;
   keep_secrets_of(*parsed);
   if (!file.is_private())
-    return unusable(path, "it holds a password, and others may read it; chmod 600, or use password-file");
+    return unusable(path,
+                    "it contains a password, and others may read it; run chmod 600, or use password-file");
   return parsed;
 }
 
@@ -137,7 +138,7 @@ std::vector<Entry> substitute(const Configuration& configuration, const std::str
 Error blamed(Error error, std::span<const Entry> filled_in) {
   for (const Entry& entry : filled_in) {
     if (error.detail.find("--" + entry.name) != std::string::npos)
-      error.detail += "; " + entry.name + " is of " + printable(entry.from);
+      error.detail += "; " + entry.name + " is set in " + printable(entry.from);
   }
   return error;
 }

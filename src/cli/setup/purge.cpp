@@ -25,9 +25,9 @@ int execute(const Purge& command, const Common& common) {
   if (common.json)
     say(json_of(*purged));
   else
-    say("purged " + counted(purged->keys, "key", "keys") + " free for " + format_duration(what.free_for) +
-        ", " + counted(purged->places, "lapsed place", "lapsed places") + ", " +
-        counted(purged->log, "log entry", "log entries"));
+    say("purged " + counted(purged->keys, "key", "keys") + " (free for " + format_duration(what.free_for) +
+        " or longer), " + counted(purged->places, "expired place in a queue", "expired places in queues") +
+        ", " + counted(purged->log, "log entry", "log entries"));
   return exit_ok;
 }
 

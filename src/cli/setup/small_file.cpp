@@ -38,12 +38,12 @@ Result<std::optional<SmallFile>> read_small_file(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) {
     if (leads_nowhere(path))
-      return Error{Errc::refused, "a symbolic link on the way to it leads nowhere; mend or remove the link"};
+      return Error{Errc::refused, "a symbolic link in its path is broken; fix or remove the link"};
     return std::optional<SmallFile>();
   }
   struct stat found {};
   if (!file || ::fstat(file.get(), &found) != 0) return because(errno);
-  if (!S_ISREG(found.st_mode)) return Error{Errc::refused, "it is no regular file"};
+  if (!S_ISREG(found.st_mode)) return Error{Errc::refused, "it is not a regular file"};
   SmallFile out{{}, found.st_mode, found.st_uid};
   std::array<char, 8192> bytes;
   while (true) {
@@ -60,9 +60,10 @@ Result<std::optional<SmallFile>> read_small_file(const std::string& path) {
 
 std::string distrust(const SmallFile& file) {
   if (file.owner != 0 && file.owner != ::geteuid())
-    return "it belongs to somebody else, user " + std::to_string(file.owner) +
-           ", who could lead us anywhere; chown it";
-  if ((file.mode & 022) != 0) return "others may write it, and could lead us anywhere; chmod go-w";
+    return "it belongs to another user (uid " + std::to_string(file.owner) +
+           "), who could make holdfast use another store; chown it";
+  if ((file.mode & 022) != 0)
+    return "others may write it, and could make holdfast use another store; run chmod go-w";
   return "";
 }
 

@@ -39,12 +39,13 @@ void hide_in_arguments(const std::string& url, std::span<char* const> argv) {
 
 Status check_from_environment(const std::string& url) {
   if (url.empty())
-    return Error{Errc::invalid, "HOLDFAST_STORE is empty: set it to the URL of a store, or unset it"};
+    return Error{Errc::invalid, "HOLDFAST_STORE is empty; set it to the URL of a store, or unset it"};
   if (url.find(":***@") != std::string::npos || url.find("=***") != std::string::npos)
-    return Error{Errc::refused,
-                 "HOLDFAST_STORE is " + printable(url) +
-                     ": its password was not handed on to this command; put the URL into a file, "
-                     "HOLDFAST_STORE=@FILE"};
+    return Error{
+        Errc::refused,
+        "HOLDFAST_STORE is " + printable(url) +
+            ": holdfast does not pass its password on to the commands that it runs; put the URL into "
+            "a file, and set HOLDFAST_STORE=@FILE"};
   return Status{};
 }
 
@@ -52,7 +53,7 @@ Error unreadable(const char* what, const std::string& path, const std::string& w
   return {Errc::refused, std::string("cannot read the ") + what + " from " + printable(path) + ": " + why};
 }
 
-constexpr const char* shared_secret = "it holds a password, and others may read it; chmod 600";
+constexpr const char* shared_secret = "it contains a password, and others may read it; run chmod 600";
 
 // The first line of a file that nobody but us and root could have written; and if it is secret, read.
 Result<std::string> line_in(const std::string& path, const char* what,
@@ -64,7 +65,7 @@ Result<std::string> line_in(const std::string& path, const char* what,
   if (is_secret(line) && !(*file)->is_private()) return unreadable(what, path, shared_secret);
   if (const std::string why = distrust(**file); !why.empty()) return unreadable(what, path, why);
   if (line.empty()) return unreadable(what, path, "its first line is empty");
-  if (line.find('\0') != std::string::npos) return unreadable(what, path, "it holds a NUL byte");
+  if (line.find('\0') != std::string::npos) return unreadable(what, path, "it contains a NUL byte");
   return line;
 }
 
@@ -74,7 +75,8 @@ Result<std::string> url_in(const std::string& path) {
   // Whoever names the file means one store, in whatever folder.
   if (const auto url = parse_url(*line); url && url->scheme == "sqlite" && !url->rest.starts_with("/"))
     return Error{Errc::invalid, "the URL in " + printable(path) +
-                                    " depends on the folder one is in: give the whole path, as sqlite:/PATH"};
+                                    " is relative and would be another file in every folder; give an "
+                                    "absolute path, as sqlite:/PATH"};
   return line;
 }
 
@@ -142,11 +144,12 @@ Result<StoreChoice> named_store(const std::string& name, const std::string& by,
   const std::vector<std::string> names = configuration.store_names();
   std::string known;
   for (const std::string& other : names) known += (known.empty() ? "" : ", ") + other;
-  return Error{Errc::invalid,
-               printable(by) + " \"" + printable(redacted(name)) +
-                   "\" is neither the URL of a store, as sqlite:PATH, nor the name of one" +
-                   suggestion(name, names) +
-                   (known.empty() ? "the configuration names none" : "the configuration knows " + known)};
+  return Error{
+      Errc::invalid,
+      printable(by) + " \"" + printable(redacted(name)) +
+          "\" is neither the URL of a store, as sqlite:PATH, nor a name in the configuration" +
+          suggestion(name, names) +
+          (known.empty() ? "the configuration names no stores" : "the configuration names " + known)};
 }
 
 Result<StoreChoice> store_of(const std::string& word, const std::string& by,
@@ -180,8 +183,9 @@ void hide_secrets_of(std::span<const std::string> stores, std::span<char* const>
   }
   if (hidden)
     complain(
-        "--store holds a password, which others could read in the list of processes until now: put the URL "
-        "into HOLDFAST_STORE or into a file, --store @FILE");
+        "--store contains a password, which other users could read in the list of processes until now; put "
+        "the "
+        "URL into HOLDFAST_STORE, or into a file and give --store @FILE");
 }
 
 std::optional<std::string> take_from_environment() {
@@ -208,8 +212,8 @@ StoreWord store_word(const std::string& given, const std::optional<std::string>&
 Result<StoreChoice> choose_store(const StoreWord& said, const Configuration& configuration) {
   if (said.by == StoreWord::By::nobody) {
     if (const Entry* const required = configuration.store_required(); required != nullptr)
-      return Error{Errc::invalid, "no store is given, and " + printable(required->from) +
-                                      " requires one: give --store URL, set HOLDFAST_STORE, or write store = "
+      return Error{Errc::invalid, "no store was given, and " + printable(required->from) +
+                                      " requires one; give --store URL, set HOLDFAST_STORE, or write store = "
                                       "\"…\" into the configuration"};
     return StoreChoice{.url = said.word, .from = said.from, .implicit = true};
   }
@@ -231,7 +235,7 @@ Result<std::string> url_of(const StoreChoice& choice) {
     url = *std::move(read);
   }
   if (url.starts_with("memory:"))
-    return Error{Errc::invalid, "memory: is inside one process, and this one ends: give sqlite:PATH"};
+    return Error{Errc::invalid, "memory: lasts only as long as this process; give sqlite:PATH"};
   std::string password = choice.password;
   if (!choice.password_file.empty()) {
     auto read = password_in(choice.password_file);

@@ -92,9 +92,10 @@ std::optional<Press> press_of_character(wint_t c) {
 
 Status Canvas::check() {
   if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1)
-    return Error{Errc::invalid,
-                 "top needs a terminal to draw on and to read keys from: holdfast ls --watch and holdfast "
-                 "watch need none"};
+    return Error{
+        Errc::invalid,
+        "top needs a terminal for input and output; without one, use `holdfast ls --watch` or `holdfast "
+        "watch`"};
   const char* const name = ::secure_getenv("TERM");
   int found = 0;
   const bool known = name != nullptr && *name != '\0' && setupterm(name, STDOUT_FILENO, &found) == OK;
@@ -103,8 +104,8 @@ Status Canvas::check() {
   const bool movable = move_cursor != nullptr && reinterpret_cast<std::intptr_t>(move_cursor) != -1;
   if (known && movable) return Status{};
   return Error{Errc::invalid,
-               "top cannot draw on a terminal of TERM=" + printable(name == nullptr ? "" : name) +
-                   ": set it to what the terminal is, as in TERM=xterm, or use holdfast ls --watch"};
+               "top cannot draw on a terminal with TERM=" + printable(name == nullptr ? "" : name) +
+                   "; set TERM to the type of the terminal, as in TERM=xterm, or use `holdfast ls --watch`"};
 }
 
 Canvas::Canvas(bool colour) {

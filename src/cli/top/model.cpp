@@ -180,7 +180,7 @@ RunRequest Model::press_letter(char letter) {
       if (!rows_.empty()) begin_break(rows_[selected_].lease);
       return {};
   }
-  tell("? tells which keys there are");
+  tell("this key does nothing; ? shows help");
   return {};
 }
 
@@ -220,7 +220,7 @@ void Model::begin_break(const LeaseRow& row) {
   if (!is_held(row)) return tell(printable(row.key) + " is free: there is nothing to break");
   if (row.token == no_token)
     return tell(printable(row.key) +
-                " is another program's, which gives no token: release it by its owner's name");
+                " is held by another program, which gives no token; release it with `holdfast release`");
   before_break_ = mode_;
   mode_ = Mode::reason;
   doomed_ = row;
@@ -235,13 +235,13 @@ void Model::type(const Press& press) {
 RunRequest Model::press_in_break(const Press& press) {
   if (press.kind == Press::Kind::escape) {
     mode_ = before_break_;
-    tell(printable(doomed_.key) + " is left alone");
+    tell(printable(doomed_.key) + " was not broken");
   } else if (press.kind != Press::Kind::enter) {
     type(press);
   } else if (mode_ == Mode::confirm) {
     return confirmed();
   } else if (typed_.empty()) {
-    tell("a reason is written down and told to the holder: give one, or Esc");
+    tell("give a reason, which is recorded and shown to the holder; or press Esc");
   } else {
     mode_ = Mode::confirm;
     reason_ = std::exchange(typed_, {});
@@ -256,7 +256,7 @@ RunRequest Model::confirmed() {
   if (sure)
     return {
         .kind = RunRequest::Kind::break_lease, .key = doomed_.key, .token = doomed_.token, .reason = reason_};
-  tell(printable(doomed_.key) + " is left alone: only yes breaks it");
+  tell(printable(doomed_.key) + " was not broken: you did not type yes");
   return {};
 }
 

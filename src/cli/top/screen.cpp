@@ -21,14 +21,15 @@ constexpr const char* key_help[][2] = {
     {"up down j k", "move; also PgUp, PgDn, Home, End"},
     {"s", "sort by age, remaining time, waiters, key, lag"},
     {"/", "filter by a part of key, holder or note; Esc: all"},
-    {"Enter", "all about a key: holder, queue, log"},
+    {"Enter", "show all about a key: holder, queue, log"},
     {"b", "break a lease; asks for a reason, then for yes"},
-    {"r  p", "look now; pause and go on"},
+    {"r  p", "refresh now; pause and continue"},
     {"q", "quit"},
     {"", ""},
     {"LAG",
-     "time since the last renewal seen; > at least. Due at a third of the ttl; yellow: late, red: two thirds "
-     "are gone"},
+     "time since the last renewal that was seen (>: at least). A renewal is due at a third of the ttl; "
+     "yellow: "
+     "late, red: two thirds of the ttl are gone"},
     {"[||||  ]", "what is left of the ttl"},
     {"free", "nobody holds it, and somebody waits"},
 };
@@ -86,7 +87,7 @@ Lines inspection_page(const Model& model, std::size_t columns, Micros now) {
   if (model.inspection())
     add_pairs(lines, rows_of(*model.inspection(), now), columns);
   else
-    add_words(lines, "asking about " + model.inspected() + " ...", Style::faint, columns);
+    add_words(lines, "reading " + model.inspected() + " ...", Style::faint, columns);
   return lines;
 }
 
@@ -104,7 +105,7 @@ Lines break_page(const Model& model, std::size_t columns, Micros now) {
   lines.emplace_back();
   add_words(lines,
             lease.detached
-                ? "Nobody renews it by itself: whoever holds it is told when they renew or release."
+                ? "The lease is detached: its holder learns of this when it next renews or releases."
                 : "The old holder may run until its next renewal (at most ttl/3), and somebody else may be "
                   "granted the key meanwhile. If there is time, stop the process instead.",
             Style::doubtful, columns);
@@ -138,7 +139,7 @@ void add_status(Screen& screen, const Model& model, std::size_t columns) {
   } else if (!model.away().empty()) {
     screen.lines.push_back({{cut(model.away() + "; trying again", columns), Style::bad}});
   } else {
-    const char* const text = model.mode() == Mode::inspect ? "Esc back  b break  r again" : hint;
+    const char* const text = model.mode() == Mode::inspect ? "Esc back  b break  r refresh" : hint;
     screen.lines.push_back({{cut(model.mode() == Mode::help ? "" : text, columns), Style::faint}});
   }
 }

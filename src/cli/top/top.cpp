@@ -33,7 +33,8 @@ bool is_in_background() {
 constexpr Millis patience = 2 * std::chrono::seconds(5);
 
 std::string sentence_of(const Broken& broken) {
-  return printable(broken.key) + " is taken away from " + printable(short_owner(broken.owner));
+  return "broke the lease on " + printable(broken.key) + ", which " + printable(short_owner(broken.owner)) +
+         " held";
 }
 
 // Connects the keyboard, the store and the screen.
@@ -105,7 +106,7 @@ class OnScreen {
 
   int end_by(int signal) {
     if (signal != SIGTTIN) return exit_signalled(signal);
-    return fail({Errc::invalid, "top needs the terminal, and no shell can bring it to the foreground"});
+    return fail({Errc::invalid, "top needs the terminal, but no shell can bring it to the foreground"});
   }
 
   // Whoever confirmed a break and leaves before it is answered shall know what came of it.
@@ -117,9 +118,10 @@ class OnScreen {
         const auto* const broken = std::get_if<Result<Broken>>(&*answer);
         if (broken != nullptr) code = told(*broken, code);
       } else if (BootClock::now() >= enough || is_told_to_end()) {
-        return told(
-            Error{Errc::in_doubt, "the store does not answer: nobody knows whether the lease was broken"},
-            code);
+        return told(Error{Errc::in_doubt,
+                          "the store does not answer, so it is unknown whether the lease was broken; look "
+                          "with `holdfast show`"},
+                    code);
       } else {
         wakeup_->wait(enough, signals_.fd());
       }
@@ -192,8 +194,7 @@ class OnScreen {
 
 int execute(const Top& command, const Common& common) {
   if (common.json)
-    return fail({Errc::invalid,
-                 "top draws on a terminal and has no --json: holdfast watch --json tells what happens"});
+    return fail({Errc::invalid, "top draws on a terminal and has no --json; use `holdfast watch --json`"});
   if (const Status s = Canvas::check(); !s) return fail(s.error());
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());

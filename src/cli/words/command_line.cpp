@@ -50,8 +50,9 @@ class Scan {
       const std::string& word = take();
       // CLI11 would take it for KEY, and CMD for one word too many.
       if (words_before_cmd(&command) > 0 && is_number(word))
-        refuse("unknown option " + shown(word) + " for " + command.get_name() + ": see holdfast help " +
-               command.get_name() + "; put -- before a word that begins with -");
+        refuse("unknown option " + shown(word) + " for " + command.get_name() +
+               "; put -- before a word that begins with -, or see `holdfast help " + command.get_name() +
+               "`");
       const std::size_t equals = word.find('=');
       if (equals != std::string::npos && takes_value(command, word.substr(0, equals))) {
         // As two words, because CLI11 takes "--note=" to want the next word for its value.
@@ -60,7 +61,7 @@ class Scan {
       }
       out.push_back(word);
       if (!wants_next_word(command, word)) continue;
-      if (at_end()) refuse(shown(word) + " wants a value behind it");
+      if (at_end()) refuse(shown(word) + " needs a value; give it as the next word");
       out.push_back(take());
     }
     return out;
@@ -178,14 +179,13 @@ const CLI::App& topic_of(const CLI::App& app, const Given& given) {
   if (!given.topic) return app;
   const CLI::App* const command = find(app, *given.topic);
   if (command == nullptr)
-    refuse(shown(*given.topic) + " is no command" + suggested_command(*given.topic, app) +
-           "holdfast help lists them");
+    refuse("unknown command " + shown(*given.topic) + suggested_command(*given.topic, app) +
+           "see `holdfast help`");
   if (!given.subtopic) return *command;
   const CLI::App* const sub = find(*command, *given.subtopic);
   if (sub == nullptr)
-    refuse(shown(*given.subtopic) + " is no command of " + *given.topic +
-           suggested_command(*given.subtopic, *command) + "holdfast help " + *given.topic +
-           " tells what may be given");
+    refuse("unknown command " + shown(*given.subtopic) + " of " + *given.topic +
+           suggested_command(*given.subtopic, *command) + "see `holdfast help " + *given.topic + "`");
   return *sub;
 }
 
@@ -198,18 +198,18 @@ std::string page_of(const CLI::App& root, const CLI::App& app, bool man) {
 
 std::string shell_script(const CLI::App& app, const Given& given) {
   const std::vector<std::string> shells = choices_of("SHELL");
-  if (!given.shell) refuse("SHELL is missing: give " + one_of_these(shells));
+  if (!given.shell) refuse("SHELL is missing; give " + one_of_these(shells));
   if (auto script = completions(*given.shell, table_of(app))) return *std::move(script);
-  refuse(shown(*given.shell) + " is no shell known here" + suggestion(*given.shell, shells) + "give " +
+  refuse("unknown shell " + shown(*given.shell) + suggestion(*given.shell, shells) + "give " +
          one_of_these(shells));
 }
 
 Command command_of(const CLI::App& app, Given& given, const FillIn& substitute, Words words) {
   const std::string name = full_name(chosen_command(app));
   if (given.verbose && name != "version" && !given.version)
-    refuse("--verbose is for version only: holdfast version --verbose");
+    refuse("--verbose is only for version; run `holdfast version --verbose`");
   if (name == "fence" && !given.stores.empty() && !given.version)
-    refuse("--store is not for fence, which asks no store: leave it out");
+    refuse("--store is not for fence, which uses no store; leave it out");
   if (name == "help") return Help{page_of(app, topic_of(app, given), given.man)};
   if (name == "completions") return Help{shell_script(app, given)};
   if (substitute && !given.version && (name == "run" || name == "acquire")) substitute(name, given);
@@ -233,20 +233,19 @@ Error not_expected(const CLI::App& app) {
   const CLI::App& command = chosen_command(app);
   const std::string name = full_name(command);
   const std::string word = words.empty() ? "" : words.front();
-  const std::string page = "holdfast help" + (name.empty() ? "" : " " + name);
+  const std::string page = "see `holdfast help" + (name.empty() ? "" : " " + name) + "`";
   if (word.size() > 1 && word[0] == '-') {
     // Of "--tll=5s" the name; of "-k5s" too, if it is one.
     const std::string option = word.substr(0, word.find('='));
     const std::string meant = option_synonym(word[1] == '-' ? option : word.substr(0, 2), name);
     return {Errc::invalid,
             "unknown option " + shown(word) + (name.empty() ? "" : " for " + name) +
-                (meant.empty() ? suggestion(option, option_names(command)) : suggestion_of(meant)) + "see " +
-                page};
+                (meant.empty() ? suggestion(option, option_names(command)) : suggestion_of(meant)) + page};
   }
   if (commands_of(command).empty())
-    return {Errc::invalid, shown(word) + " is one word too many: " + page + " tells what may be given"};
-  return {Errc::invalid, shown(word) + " is no command" + (name.empty() ? "" : " of " + name) +
-                             suggested_command(word, command) + page + " lists them"};
+    return {Errc::invalid, "unexpected argument " + shown(word) + "; " + page};
+  return {Errc::invalid, "unknown command " + shown(word) + (name.empty() ? "" : " of " + name) +
+                             suggested_command(word, command) + page};
 }
 
 }  // namespace
@@ -262,7 +261,7 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn
     Command command = command_of(app, given, substitute, std::move(words.words));
     const std::string store = given.stores.empty() ? "" : given.stores.back();
     if (!given.stores.empty() && store.empty())
-      refuse("--store is empty: give the URL of a store, as sqlite:PATH");
+      refuse("--store is empty; give the URL of a store, as sqlite:PATH");
     return CommandLine{{store, given.json, given.quiet}, std::move(command), std::move(given.stores)};
   } catch (const CLI::CallForHelp&) {
     return CommandLine{{}, Help{page_of(app, chosen_command(app), false)}};

@@ -29,29 +29,31 @@ Millis ttl_of(const char* option, const Text& given) {
 
 Millis wait_of(const Given& given) {
   if (given.no_wait && given.wait)
-    refuse("-n and -w " + printable(redacted(*given.wait)) + " exclude each other: give one of them");
+    refuse("-n and -w " + printable(redacted(*given.wait)) + " exclude each other; give one of them");
   if (given.no_wait) return Millis::zero();
   if (!given.wait || *given.wait == "forever") return forever;
   const Millis wait = duration("-w", *given.wait);
-  if (wait == Millis::zero()) refuse("-w " + *given.wait + " waits for nothing: give -n, or a longer time");
+  if (wait == Millis::zero())
+    refuse("-w " + *given.wait + " would not wait at all; give -n, or a longer time");
   return wait;
 }
 
 int busy_code_of(const Text& given) {
   if (!given) return exit_busy;
   const int code = whole_number<int>(*given).value_or(-1);
-  if (code < 0 || code > 255) refuse("-E " + shown(*given) + " is no exit code: give a number from 0 to 255");
+  if (code < 0 || code > 255)
+    refuse("-E " + shown(*given) + " is not an exit code; give a number from 0 to 255");
   return code;
 }
 
 std::string key_of(const Given& given, const char* command) {
-  if (!given.key) refuse("KEY is missing: " + usage_of(command));
+  if (!given.key) refuse("KEY is missing; usage: " + usage_of(command));
   core::check_key(*given.key).value();
   return *given.key;
 }
 
 std::string owner_of(const Given& given, const char* command) {
-  if (!given.owner) refuse("--owner is missing: " + usage_of(command));
+  if (!given.owner) refuse("--owner is missing; usage: " + usage_of(command));
   core::check_owner(*given.owner).value();
   return *given.owner;
 }
@@ -70,7 +72,7 @@ AcquireOptions acquire_options(const Given& given) {
 RunCondition run_condition_of(const Given& given) {
   if (given.tick && given.every)
     refuse("--tick " + printable(redacted(*given.tick)) + " and --every " +
-           printable(redacted(*given.every)) + " exclude each other: give one of them");
+           printable(redacted(*given.every)) + " exclude each other; give one of them");
   return {.tick = given.tick ? some_duration("--tick", *given.tick) : Millis::zero(),
           .every = given.every ? some_duration("--every", *given.every) : Millis::zero()};
 }
@@ -85,7 +87,7 @@ OnLost on_lost_of(const Given& given, std::string& program) {
     refuse("--on-lost " + shown(what) + " is invalid" + suggestion(what, choices_of("--on-lost")) +
            "give term, kill, ignore or exec:PROGRAM");
   program = what.substr(exec.size());
-  if (program.empty()) refuse("--on-lost exec: has no program: give exec:PROGRAM");
+  if (program.empty()) refuse("--on-lost exec: names no program; give exec:PROGRAM");
   return OnLost::exec;
 }
 
@@ -106,14 +108,15 @@ Command run_command(const Given& given, Words cmd) {
   Run run{key_of(given, "run"),    acquire_options(given), busy_code_of(given.busy_code),
           run_condition_of(given), ending_of(given),       std::move(cmd)};
   if (run.options.ttl == never)
-    refuse("--ttl never is not for run, which renews its lease: without an end it would outlive a dead host");
+    refuse("--ttl never is not for run: if this host died, its lease would never end; give a duration");
   const Millis ttl = core::settle(run.options, {}).ttl;
   if (run.ending.kill_after.value_or(Millis::zero()) > Schedule::longest_grace(ttl))
-    refuse("--kill-after " + shown(*given.kill_after) + " does not fit into a lease of " +
-           format_duration(ttl) + ": give " + format_duration(Schedule::longest_grace(ttl)) +
-           " at most, a third of --ttl");
-  if (run.command.empty()) refuse("CMD is missing behind the key " + shown(run.key) + ": " + usage_of("run"));
-  if (run.command.front().empty()) refuse("CMD is \"\": give the name of a program");
+    refuse("--kill-after " + shown(*given.kill_after) + " is too long for a lease of " +
+           format_duration(ttl) + "; give at most " + format_duration(Schedule::longest_grace(ttl)) +
+           ", a third of --ttl");
+  if (run.command.empty())
+    refuse("CMD is missing after the key " + shown(run.key) + "; usage: " + usage_of("run"));
+  if (run.command.front().empty()) refuse("CMD is empty; give the name of a program");
   return run;
 }
 
@@ -126,9 +129,9 @@ Command acquire_command(const Given& given) {
 Command renew_command(const Given& given) {
   if (given.ttl && given.by) {
     refuse("--ttl " + printable(redacted(*given.ttl)) + " and --by " + printable(redacted(*given.by)) +
-           " exclude each other: give one of them");
+           " exclude each other; give one of them");
   }
-  if (given.by && *given.by == "never") refuse("--by never: give --ttl never");
+  if (given.by && *given.by == "never") refuse("--by cannot be never; give --ttl never");
   const Millis ttl = given.by ? ttl_of("--by", given.by) : ttl_of("--ttl", given.ttl);
   return Renew{key_of(given, "renew"), owner_of(given, "renew"), ttl, given.by.has_value()};
 }
@@ -138,7 +141,7 @@ Millis interval_of(const Given& given) {
   if (!given.interval) return std::chrono::seconds(1);
   const Millis interval = duration("--interval", *given.interval);
   if (interval < shortest)
-    refuse("--interval " + printable(*given.interval) + " would ask the store too often: give 100ms or more");
+    refuse("--interval " + printable(*given.interval) + " would ask the store too often; give 100ms or more");
   return interval;
 }
 
@@ -149,12 +152,13 @@ Ls ls_command(const Given& given) {
                                                              {"waiting", Ls::Sort::waiting}};
   if (given.prefix && given.prefix_option && *given.prefix != *given.prefix_option)
     refuse("--prefix " + shown(*given.prefix_option) + " and " + shown(*given.prefix) +
-           " differ: give one of them");
+           " differ; give one of them");
   Ls ls{.prefix = given.prefix_option.value_or(given.prefix.value_or("")),
         .held = given.held,
         .all = given.all};
   if (given.watch || given.interval) ls.watch = interval_of(given);
-  if (ls.all && (ls.held || ls.watch)) refuse("--all goes neither with --held nor with --watch");
+  if (ls.all && (ls.held || ls.watch))
+    refuse("--all cannot be combined with --held or --watch; leave it out");
   if (!given.sort) return ls;
   for (const auto& [name, sort] : sorts) {
     if (name != *given.sort) continue;
@@ -162,24 +166,25 @@ Ls ls_command(const Given& given) {
     return ls;
   }
   const std::vector<std::string> known = choices_of("--sort");
-  refuse("--sort " + shown(*given.sort) + " is no order" + suggestion(*given.sort, known) + "give " +
+  refuse("--sort " + shown(*given.sort) + " is not a sort order" + suggestion(*given.sort, known) + "give " +
          one_of_these(known));
 }
 
 Token token_of(const char* option, const std::string& given, const char* where) {
   const auto token = whole_number<std::uint64_t>(given);
   if (!token || *token == 0 || *token > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
-    refuse(option + shown(given) + " is no token: give the number that " + where);
+    refuse(option + shown(given) + " is not a token; give the number that " + where);
   return Token{*token};
 }
 
 Break break_command(const Given& given) {
   Break command{key_of(given, "break"), {}, given.reason.value_or("")};
   if (!given.token)
-    refuse("--token is missing: holdfast show " + printable(command.key) +
-           " tells it, and it must still hold");
-  command.token = token_of("--token ", *given.token, "holdfast show tells");
-  if (command.reason.empty()) refuse("--reason is missing: say why, it is told to whoever holds the key");
+    refuse("--token is missing; `holdfast show " + printable(command.key) +
+           "` shows the token of the lease that is held now");
+  command.token = token_of("--token ", *given.token, "`holdfast show` shows");
+  if (command.reason.empty())
+    refuse("--reason is missing; say why you break the lease: the holder will see it");
   core::check_words(command.reason, "the reason").value();
   return command;
 }
@@ -188,19 +193,20 @@ Command fence_command(const Given& given, Words cmd) {
   if (given.code) {
     const auto code = fence_code(*given.code);
     if (!code)
-      refuse("--code " + shown(*given.code) + " is not known" +
-             suggestion(*given.code, choices_of("--code")) + "give " + one_of_these(choices_of("--code")));
+      refuse("--code " + shown(*given.code) + " is unknown" + suggestion(*given.code, choices_of("--code")) +
+             "give " + one_of_these(choices_of("--code")));
     if (given.file)
-      refuse("--code " + *given.code + " prints a check and runs nothing: leave out " + shown(*given.file));
+      refuse("--code " + *given.code + " prints a check and runs nothing; leave out " + shown(*given.file));
     return Help{std::string(*code)};
   }
   if (!given.token)
-    refuse((given.file ? "TOKEN is missing: " : "FILE and TOKEN are missing: ") + usage_of("fence"));
+    refuse((given.file ? "TOKEN is missing; usage: " : "FILE and TOKEN are missing; usage: ") +
+           usage_of("fence"));
   Fence fence{*given.file, token_of("TOKEN ", *given.token, "came with the grant, as $HOLDFAST_TOKEN"),
               wait_of(given), std::move(cmd)};
-  if (fence.file.empty()) refuse("FILE is \"\": give the path of what is fenced");
-  if (fence.command.empty()) refuse("CMD is missing: " + usage_of("fence"));
-  if (fence.command.front().empty()) refuse("CMD is \"\": give the name of a program");
+  if (fence.file.empty()) refuse("FILE is empty; give the path of the file to fence");
+  if (fence.command.empty()) refuse("CMD is missing; usage: " + usage_of("fence"));
+  if (fence.command.front().empty()) refuse("CMD is empty; give the name of a program");
   return fence;
 }
 
@@ -221,7 +227,7 @@ Millis duration(const char* option, const std::string& given) {
 Millis some_duration(const char* option, const std::string& given) {
   const Millis length = duration(option, given);
   if (length == Millis::zero())
-    refuse(std::string(option) + " " + printable(given) + " is no time at all: give a longer one");
+    refuse(std::string(option) + " " + printable(given) + " is too short; give a longer time");
   return length;
 }
 
@@ -247,7 +253,7 @@ Command command_from(const std::string& name, const Given& given, Words words) {
   if (name == "purge") return purge_command(given);
   if (name == "init") return Init{given.dry_run};
   if (name.starts_with("jobs") || name == "explain") return jobs_command_from(name, given, words);
-  refuse("no command is given: holdfast help lists them");
+  refuse("no command was given; see `holdfast help`");
 }
 
 }  // namespace holdfast::cli

@@ -29,12 +29,12 @@ std::string argument(const std::string& word) {
   const nlohmann::json list = nlohmann::json::parse("[" + word + "]", nullptr, false);
   const bool padded = !word.empty() && (word.front() <= ' ' || word.back() <= ' ');
   if (!list.is_array() || list.size() != 1 || padded) {
-    if (!is_utf8(word)) refuse("the argument " + shown(word) + " is not UTF-8");
+    if (!is_utf8(word)) refuse("the argument " + shown(word) + " is not valid UTF-8");
     return detail::json::of(std::string_view(word));
   }
   // It would become another number on its way.
   if (is_inexact(list[0], word))
-    refuse("the argument " + shown(word) + " is too large for a number; give it as a text, '\"" +
+    refuse("the argument " + shown(word) + " is too large for a number; give it as a string, '\"" +
            printable(word) + "\"'");
   return word;
 }
@@ -46,10 +46,10 @@ Args arguments_of(const Given& given, const Words& words) {
     return Args::of_json(std::move(values));
   }
   if (words.size() > 1)
-    refuse("--args and the argument " + shown(words[1]) + " exclude each other: give one of them");
+    refuse("--args and the argument " + shown(words[1]) + " exclude each other; give one of them");
   if (Status s = check_json_depth(*given.args, "--args"); !s) refuse(s.error().detail);
   auto args = Args::parse(*given.args);
-  if (!args) refuse("--args " + shown(*given.args) + " is no JSON array: write it as '[1, \"a\"]'");
+  if (!args) refuse("--args " + shown(*given.args) + " is not a JSON array; write it as '[1, \"a\"]'");
   return *std::move(args);
 }
 
@@ -59,8 +59,8 @@ int number_of(const char* option, const Text& given, int least, int most, int ot
   if (!given) return otherwise;
   const auto number = whole_number<int>(*given);
   if (!number || *number < least || *number > most)
-    refuse(std::string(option) + " " + shown(*given) + " is no number from " + std::to_string(least) +
-           " to " + std::to_string(most));
+    refuse(std::string(option) + " " + shown(*given) + " is invalid; give a whole number from " +
+           std::to_string(least) + " to " + std::to_string(most));
   return *number;
 }
 
@@ -71,7 +71,7 @@ Enum one_of(const char* option, const std::string& given, const Enum (&all)[N]) 
     if (given == to_string(value)) return value;
     names.emplace_back(to_string(value));
   }
-  refuse(std::string(option) + " " + shown(given) + " means nothing" + suggestion(given, names) + "give " +
+  refuse(std::string(option) + " " + shown(given) + " is invalid" + suggestion(given, names) + "give " +
          one_of_these(names));
 }
 
@@ -80,12 +80,12 @@ Unique unique_of(const Given& given) {
   if (!given.unique) return given.loner ? Unique::loner : Unique::no;
   const Unique unique = one_of("--unique", *given.unique, all);
   if (given.loner && unique != Unique::loner)
-    refuse("--loner and --unique " + *given.unique + " exclude each other: give one of them");
+    refuse("--loner and --unique " + *given.unique + " exclude each other; give one of them");
   return unique;
 }
 
 std::string queue_of(const Given& given) {
-  if (given.queues.size() > 1) refuse("--queue is given twice: a job is in one queue");
+  if (given.queues.size() > 1) refuse("--queue was given twice; give one queue");
   return given.queues.empty() ? JobOptions{}.queue : given.queues.front();
 }
 
@@ -117,8 +117,8 @@ JobOptions job_options(const Given& given) {
 }
 
 std::string name_of(const Words& words, const char* command) {
-  if (words.empty()) refuse("NAME is missing: " + usage_of(command));
-  if (words.front().empty()) refuse("the name of the job is empty: " + usage_of(command));
+  if (words.empty()) refuse("NAME is missing; usage: " + usage_of(command));
+  if (words.front().empty()) refuse("the name of the job is empty; usage: " + usage_of(command));
   return words.front();
 }
 
@@ -139,12 +139,12 @@ void check_lock_key(const std::string& name, const JobOptions& options, const Ar
 JobId id_of(const std::string& word) {
   const auto number = whole_number<std::uint64_t>(word.starts_with("job:") ? word.substr(4) : word);
   if (!number || *number == 0)
-    refuse(shown(word) + " is no job: give the number that holdfast jobs ls tells");
+    refuse(shown(word) + " is not the number of a job; `holdfast jobs ls` shows the numbers");
   return JobId{*number};
 }
 
 std::vector<JobId> ids_of(const Words& words, const char* command) {
-  if (words.empty()) refuse("ID is missing: " + usage_of(command));
+  if (words.empty()) refuse("ID is missing; usage: " + usage_of(command));
   std::vector<JobId> ids;
   for (const std::string& word : words) ids.push_back(id_of(word));
   return ids;
@@ -152,8 +152,7 @@ std::vector<JobId> ids_of(const Words& words, const char* command) {
 
 void refuse_more(const Words& words, std::size_t most, const char* command) {
   if (words.size() > most)
-    refuse(shown(words[most]) + " is one word too many: holdfast help " + command +
-           " tells what may be given");
+    refuse("unexpected argument " + shown(words[most]) + "; see `holdfast help " + command + "`");
 }
 
 // ---- the commands
@@ -162,7 +161,7 @@ Command enqueue_command(const Given& given, const Words& words) {
   const std::string name = name_of(words, "jobs enqueue");
   if (given.at && given.in)
     refuse("--at " + shown(*given.at) + " and --in " + shown(*given.in) +
-           " exclude each other: give one of them");
+           " exclude each other; give one of them");
   JobsEnqueue job{.name = name, .args = arguments_of(given, words), .options = job_options(given)};
   check_lock_key(name, job.options, job.args);
   if (given.in) job.in = duration("--in", *given.in);
@@ -178,11 +177,11 @@ Command enqueue_command(const Given& given, const Words& words) {
 // the whole machine.
 std::string exec_of(const Given& given) {
   if (!given.exec || given.exec->empty())
-    refuse("--exec is missing: say what to run for a job, as --exec 'handlers/{name}'");
+    refuse("--exec is missing; say what to run for a job, as in --exec 'handlers/{name}'");
   const std::size_t placeholder = std::min(given.exec->find("{name}"), given.exec->find("{queue}"));
   if (placeholder != std::string::npos && given.exec->rfind('/', placeholder) == std::string::npos)
     refuse("--exec " + shown(*given.exec) +
-           " would let a job run any program in PATH: put a folder before it, as handlers/{name}");
+           " would let a job run any program in PATH; put a folder before it, as in handlers/{name}");
   return *given.exec;
 }
 
@@ -198,7 +197,7 @@ Command work_command(const Given& given, const Words& words) {
                 .at_most = given.at_most ? some_duration("--at-most", *given.at_most) : forever};
   if (work.queues.empty()) work.queues = {"default"};
   if (work.claim < 100ms || work.claim > 24h)
-    refuse("--claim " + printable(*given.claim) + ": a claim lasts from 100ms to 1d");
+    refuse("--claim " + printable(*given.claim) + " is out of range; give 100ms to 1d");
   return work;
 }
 
@@ -225,13 +224,13 @@ LockOfJob asked_lock(const Given& given, const Words& words, const char* command
   }
   if (!words.empty())
     refuse("--key " + shown(*given.key) + " and " + shown(words.front()) +
-           " exclude each other: give one of them");
+           " exclude each other; give one of them");
   core::check_key(*given.key).value();
   return {.key = *given.key};
 }
 
 Command explain_command(const Words& words) {
-  if (words.empty()) refuse("KEY or JOB is missing: " + usage_of("explain"));
+  if (words.empty()) refuse("KEY or JOB is missing; usage: " + usage_of("explain"));
   refuse_more(words, 1, "explain");
   core::check_key(words.front()).value();
   return Explain{words.front()};
@@ -255,7 +254,7 @@ Command jobs_command_from(const std::string& name, const Given& given, const Wor
   if (name == "jobs locked")
     return JobsLocked{asked_lock(given, words, "jobs locked"), number_of("--limit", given.limit, 1, 1000, 1)};
   if (name == "jobs enqueued") return JobsEnqueued{asked_lock(given, words, "jobs enqueued")};
-  refuse("no command of jobs is given: holdfast help jobs lists them");
+  refuse("no command of jobs was given; see `holdfast help jobs`");
 }
 
 }  // namespace holdfast::cli

@@ -54,8 +54,8 @@ class Reader {
 Result<Micros> parse_moment(std::string_view text) {
   using namespace std::chrono;
   const Error wrong{Errc::invalid, "\"" + printable(redacted(text)) +
-                                       "\" is no moment: write it as 2026-11-15T02:00:00Z, or with the "
-                                       "offset of a time zone, 2026-11-15T03:00:00+01:00"};
+                                       "\" is not a time; write it as 2026-11-15T02:00:00Z, or with the "
+                                       "offset of a time zone, as 2026-11-15T03:00:00+01:00"};
   Reader reader(text);
   int y = 0, mon = 0, d = 0, h = 0, min = 0, s = 0;
   if (!reader.number(4, 1970, 9999, y) || !reader.take("-") || !reader.number(2, 1, 12, mon) ||

@@ -93,7 +93,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& kn
 }
 
 std::string suggestion_of(const std::string& meant) {
-  return meant.empty() ? ": " : "; did you mean " + meant + "? ";
+  return meant.empty() ? "; " : "; did you mean " + meant + "? ";
 }
 
 }  // namespace holdfast::cli

@@ -19,7 +19,7 @@ std::string synonym(std::string_view word, const std::vector<std::string>& known
 // The same for an option of that command: -k of timeout is --kill-after.  It may be more than an option.
 std::string option_synonym(std::string_view option, std::string_view command);
 
-// How a sentence about a wrong word goes on: "; did you mean run? ", or ": " if nothing is near.
+// How a sentence about a wrong word goes on: "; did you mean run? ", or "; " if nothing is near.
 std::string suggestion_of(const std::string& meant);
 std::string suggestion(std::string_view word, const std::vector<std::string>& known);
 
