@@ -16,7 +16,9 @@ constexpr std::int64_t ttl_ms = 30'000;
 [[noreturn]] void mongodb_failed(const std::string& why) { throw std::runtime_error("by hand: " + why); }
 
 // By this machine's clock, as everybody does it.
-std::int64_t now_ms() { return std::chrono::floor<std::chrono::milliseconds>(wall_now()).count(); }
+std::int64_t now_ms() {
+  return std::chrono::floor<std::chrono::milliseconds>(wall_now().time_since_epoch()).count();
+}
 
 // What is free, or ours, or has run out.
 Bson free_or_mine(const std::string& key, const std::string& owner, std::int64_t now) {

@@ -35,7 +35,8 @@ void add_functions(sqlite3* db, std::int64_t& told) {
     sqlite3_create_function(db, name, -1, SQLITE_UTF8, &told, function, nullptr, nullptr);
   };
   add("boottime", [](auto* c, int, auto**) { sqlite3_result_int64(c, boot_us()); });
-  add("walltime", [](auto* c, int, auto**) { sqlite3_result_int64(c, wall_now().count()); });
+  add("walltime",
+      [](auto* c, int, auto**) { sqlite3_result_int64(c, wall_now().time_since_epoch().count()); });
   add("in_time", [](auto* c, int, auto**) { sqlite3_result_int(c, 1); });
   add("tell", [](auto* c, int, auto** values) {
     *static_cast<std::int64_t*>(sqlite3_user_data(c)) = sqlite3_value_int64(values[0]);
@@ -107,7 +108,7 @@ std::int64_t RawSqlite::acquire(const std::string& key, const std::string& owner
   bind(acquire_, 1, key);
   bind(acquire_, 2, owner);
   sqlite3_bind_int64(acquire_, 3, ttl_us);
-  if (how_ == How::returning) sqlite3_bind_int64(acquire_, 4, wall_now().count());
+  if (how_ == How::returning) sqlite3_bind_int64(acquire_, 4, wall_now().time_since_epoch().count());
   return run(acquire_);
 }
 

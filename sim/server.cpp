@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Micros wall_at_the_beginning = 1'000h;
+constexpr Moment wall_at_the_beginning(1'000h);
 
 }  // namespace
 
@@ -17,8 +17,8 @@ Server::Server(RunContext& context, Ledger& ledger, Beliefs& beliefs, Ring ring)
       ledger_(ledger),
       beliefs_(beliefs),
       clock_(77h, context.plan.store_ppm),
-      database_(
-          memory::make_database({.expiry = [this] { return now(); }, .wall = [this] { return wall(); }})),
+      database_(memory::make_database(
+          {.expiry = [this] { return clock_.at(context_.now()); }, .wall = [this] { return wall(); }})),
       last_granted_(static_cast<std::size_t>(context.plan.keys)),
       purged_(static_cast<std::size_t>(context.plan.keys)) {
   memory::on_ring(*database_,
@@ -32,7 +32,7 @@ Micros Server::now() const {
   return std::chrono::floor<Micros>(clock_.at(context_.now()).time_since_epoch());
 }
 
-Micros Server::wall() const {
+Moment Server::wall() const {
   return wall_at_the_beginning + wall_step_ + std::chrono::floor<Micros>(context_.now());
 }
 
@@ -120,7 +120,7 @@ Token Server::mutated(Token token, int key) {
   purged_[static_cast<std::size_t>(key)] = false;
   if (purged) context_.sometimes(Sometimes::token_rose_across_a_purge);
   if (context_.is(Mutant::token_is_the_clock) || (purged && context_.is(Mutant::purged_blindly)))
-    return Token{static_cast<std::uint64_t>(wall().count())};
+    return Token{static_cast<std::uint64_t>(wall().time_since_epoch().count())};
   if (context_.is(Mutant::token_restarts) && ledger_.owner_of(key) < 0) return Token{1};
   return token;
 }

@@ -31,7 +31,7 @@ class Server {
   void purge();
 
   Micros now() const;
-  Micros wall() const;
+  Moment wall() const;
   static std::string text_of(int key) { return "k" + std::to_string(key); }
   // Whether the row is live and names that holder and token.
   bool backs(int key, const std::string& owner, Token token);

@@ -26,6 +26,9 @@ struct HOLDFAST_API BootClock {
 
 using Instant = BootClock::time_point;
 
+// A moment of the wall clock: when something happened, or when a job is to run.  It decides about no lease.
+using Moment = std::chrono::sys_time<Micros>;
+
 // How long it is until that moment on the wall, for a ttl: {.ttl = time_until(half_past_two), .keep = false}.
 // Zero or less: it has passed.
 HOLDFAST_API Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept;

@@ -78,7 +78,7 @@ constexpr JobLock JobLock::active_job_lock() { return active_job_lock(JobLock{})
 struct Duplicate {
   JobId id{};
   JobState state{};
-  Micros since{};  // enqueued at: wall clock, since 1970
+  std::optional<Moment> since{};  // when it was enqueued; none: unknown
 };
 
 // What a running job sees of itself.  Any thread may call anything but refresh_lock().
@@ -94,7 +94,7 @@ class HOLDFAST_API JobContext {
   std::string_view queue() const noexcept;
   const Args& args() const noexcept;
   int attempt() const noexcept;    // from 1
-  Micros run_at() const noexcept;  // when it was to run: of a cron job its tick.  Wall clock, since 1970
+  Moment run_at() const noexcept;  // when it was to run: of a cron job its tick
 
   // Stop is requested when the claim or the lock is lost, when the job is cancelled, and when the worker
   // drains and has no more patience.

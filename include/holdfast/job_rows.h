@@ -60,13 +60,13 @@ struct JobRow {
   std::string name = {}, queue = {}, args = {}, key = {};
   int priority = 0;
   JobState state{};
-  Micros enqueued_at{};  // wall clock, since 1970, as are all moments here
-  Micros run_at{};       // not before
-  Micros due_at{};       // queued: as run_at, or later if it waits for its lock
-  Micros started_at{};   // of the last attempt; zero: none
-  Micros finished_at{};  // done, dead, dropped, cancelled
-  int attempt = 0;       // so many have been started and not handed back
-  int crashes = 0;       // of those, whose worker was not heard of again
+  Moment enqueued_at{};                 // by the store's clock, as are all moments here
+  Moment run_at{};                      // not before
+  Moment due_at{};                      // queued: as run_at, or later if it waits for its lock
+  std::optional<Moment> started_at{};   // of the last attempt; none: not started yet
+  std::optional<Moment> finished_at{};  // done, dead, dropped, cancelled; none: not finished
+  int attempt = 0;                      // so many have been started and not handed back
+  int crashes = 0;                      // of those, whose worker was not heard of again
   int max_attempts = 1;
   Millis lock_ttl{};
   bool lock_fixed = false;

@@ -80,9 +80,9 @@ class HOLDFAST_API Jobs {
 
   template <class Duration>
   Jobs at(std::chrono::sys_time<Duration> when) const {
-    return at(std::chrono::floor<Micros>(when.time_since_epoch()));
+    return at(std::chrono::floor<Micros>(when));
   }
-  Jobs at(Micros since_1970) const;
+  Jobs at(Moment when) const;
   Jobs in(Millis delay) const;
   // The job is there if and when the caller's transaction is committed: postgres::enqueuer(),
   // sqlite::enqueuer(). REQUIRES: it outlives what is returned.
@@ -205,7 +205,7 @@ class HOLDFAST_API Jobs {
   }
 
   struct When {
-    Micros at{};
+    std::optional<Moment> at{};  // none: as `in` says
     Millis in{};
     Enqueuer* transaction = nullptr;
   };

@@ -11,8 +11,8 @@
 namespace holdfast::memory {
 
 struct Clocks {
-  std::function<Micros()> expiry;  // decides what has run out
-  std::function<Micros()> wall;    // the clock part of tokens
+  std::function<Instant()> expiry;  // decides what has run out
+  std::function<Moment()> wall;     // the clock part of tokens
 };
 
 // Stands for a database that several clients use.

@@ -35,7 +35,7 @@ struct LeaseRow {
   Millis remaining{};           // zero: free
   std::optional<Millis> ttl{};  // what remained when its end was last set, by a grant or a renewal; none: the
                                 // key is free, the lease has no end, or the store does not record it
-  Micros since{};               // of the grant: wall clock, since 1970; zero: unknown
+  std::optional<Moment> since{};  // when it was last granted; none: never, or unknown
   std::string note;
   bool detached = false;
   std::uint32_t waiting{};  // live places in its queue
@@ -50,7 +50,7 @@ struct PlaceRow {
 
 // What the store writes down: not every grant, only what somebody may ask about later.
 struct LogRow {
-  Micros at{};  // wall clock, since 1970
+  Moment at{};
   std::string key;
   std::string event;  // "taken-over" (the old holder's lease had run out or its process was dead), "broken"
   std::string owner;  // who lost it

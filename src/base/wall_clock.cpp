@@ -5,19 +5,19 @@
 
 namespace holdfast {
 
-Micros wall_now() noexcept {
+Moment wall_now() noexcept {
   timespec t{};
   clock_gettime(CLOCK_REALTIME, &t);
-  return std::chrono::duration_cast<Micros>(std::chrono::seconds(t.tv_sec) +
-                                            std::chrono::nanoseconds(t.tv_nsec));
+  return Moment(std::chrono::duration_cast<Micros>(std::chrono::seconds(t.tv_sec) +
+                                                   std::chrono::nanoseconds(t.tv_nsec)));
 }
 
 Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept {
-  return std::chrono::floor<Millis>(std::chrono::floor<Micros>(moment.time_since_epoch()) - wall_now());
+  return std::chrono::floor<Millis>(std::chrono::floor<Micros>(moment) - wall_now());
 }
 
-std::string format_wall(Micros since_1970) {
-  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(since_1970).count();
+std::string format_wall(Moment moment) {
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(moment.time_since_epoch()).count();
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   char text[32];

@@ -31,7 +31,7 @@ Json object_of(const LeaseRow& row) {
           {"token", token_of(row.token)},
           {"remaining_ms", millis(row.remaining)},
           {"ttl_ms", row.ttl ? millis(*row.ttl) : Json()},
-          {"since_us", row.since == Micros::zero() ? Json() : Json(row.since.count())},
+          {"since_us", row.since ? micros_of(*row.since) : Json()},
           {"held_for_ms", held ? Json(held->count()) : Json()},
           {"note", row.note},
           {"detached", row.detached},
@@ -48,7 +48,7 @@ Json object_of(const PlaceRow& row) {
 }
 
 Json object_of(const LogRow& row) {
-  return {{"at_us", row.at.count()},      {"key", row.key}, {"event", row.event},  {"owner", row.owner},
+  return {{"at_us", micros_of(row.at)},   {"key", row.key}, {"event", row.event},  {"owner", row.owner},
           {"token", token_of(row.token)}, {"by", row.by},   {"reason", row.reason}};
 }
 
@@ -71,11 +71,11 @@ std::string json_of(const Inspection& found) {
 }
 
 std::string json_of(const Look& look) {
-  return line_of({{"at_us", look.at.count()}, {"leases", array_of(look.leases)}});
+  return line_of({{"at_us", micros_of(look.at)}, {"leases", array_of(look.leases)}});
 }
 
 std::string json_of(const Change& change) {
-  return line_of({{"at_us", change.at.count()},
+  return line_of({{"at_us", micros_of(change.at)},
                   {"event", to_string(change.event)},
                   {"key", change.key},
                   {"owner", change.owner},

@@ -17,6 +17,7 @@ inline std::string line_of(const Json& json) {
   return json.dump(-1, ' ', as_ascii, Json::error_handler_t::replace);
 }
 
+inline Json micros_of(Moment moment) { return moment.time_since_epoch().count(); }
 inline Json token_of(Token token) { return token == no_token ? Json() : Json(to_number(token)); }
 
 }  // namespace holdfast::cli

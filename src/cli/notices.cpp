@@ -74,7 +74,7 @@ bool is_news(std::string_view line) {
   const std::string name = name_of(line);
   struct stat told {};
   if (::fstatat(folder.get(), name.c_str(), &told, AT_SYMLINK_NOFOLLOW) == 0) {
-    const Micros age = wall_now() - std::chrono::seconds(told.st_mtim.tv_sec);
+    const Micros age = wall_now() - std::chrono::sys_seconds(std::chrono::seconds(told.st_mtim.tv_sec));
     if (age >= 0s && age < 24h) return false;
   }
   // For people who wonder what it is.

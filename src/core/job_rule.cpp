@@ -21,16 +21,16 @@ void let_go_of_lock(JobRow& row) {
   row.token = no_token;
 }
 
-void enter(JobRecord& job, JobState state, Micros wall) {
+void enter(JobRecord& job, JobState state, Moment wall) {
   job.row.state = state;
-  job.row.finished_at = is_over(state) ? wall : Micros::zero();
+  job.row.finished_at = is_over(state) ? std::optional(wall) : std::nullopt;
   job.row.parked = false;
   job.claim_until = Micros::zero();
   leave_slot(job.row);
 }
 
-Micros when(const NewJob& job, Micros wall) {
-  return job.at != Micros::zero() ? job.at : wall + std::max(job.in, Millis::zero());
+Moment when(const NewJob& job, Moment wall) {
+  return job.at ? *job.at : wall + std::max(job.in, Millis::zero());
 }
 
 Error wrong_state(const JobRow& row, const std::string& verb, const char* remedy = "") {
@@ -48,16 +48,17 @@ bool minds_owner(const NewJob& job) noexcept {
   return (job.unique == Unique::loner || job.unique == Unique::until_success) && job.limit == 1;
 }
 
-std::int64_t tick_of(std::int64_t tick, Millis period, Micros wall) noexcept {
-  return period > Millis::zero() ? (wall - wall % Micros(period)).count() : tick;
+std::int64_t tick_of(std::int64_t tick, Millis period, Moment wall) noexcept {
+  const Micros now = wall.time_since_epoch();
+  return period > Millis::zero() ? (now - now % Micros(period)).count() : tick;
 }
 
 Micros tick_until(std::int64_t tick, Millis window) noexcept {
   return window > Millis::zero() ? Micros(tick) + window : Micros::zero();
 }
 
-JobRecord made_of(const NewJob& job, Micros wall) {
-  const Micros due = when(job, wall);
+JobRecord made_of(const NewJob& job, Moment wall) {
+  const Moment due = when(job, wall);
   return {.row = {.name = std::string(job.name),
                   .queue = std::string(job.queue),
                   .args = std::string(job.args),
@@ -76,7 +77,7 @@ JobRecord made_of(const NewJob& job, Micros wall) {
                   .slotted = has_slot(job.unique)}};
 }
 
-EnqueueReply duplicate_of(JobRecord& there, Micros wall) {
+EnqueueReply duplicate_of(JobRecord& there, Moment wall) {
   ++there.row.duplicates;
   return {.what = EnqueueReply::What::duplicate,
           .id = there.row.id,
@@ -85,7 +86,7 @@ EnqueueReply duplicate_of(JobRecord& there, Micros wall) {
           .now = wall};
 }
 
-EnqueueReply meet(JobRecord& there, const NewJob& job, Micros wall) {
+EnqueueReply meet(JobRecord& there, const NewJob& job, Moment wall) {
   EnqueueReply reply = duplicate_of(there, wall);
   if (job.on_conflict != OnConflict::replace || there.row.state != JobState::queued) return reply;
   there.row.args = job.args;
@@ -115,7 +116,7 @@ Request give_back(const JobRow& job) {
 }
 
 OnConflict conflict_of(const JobRow& job) noexcept {
-  const bool waits = job.started_at != Micros::zero() || job.on_conflict == OnConflict::replace;
+  const bool waits = job.started_at || job.on_conflict == OnConflict::replace;
   return waits ? OnConflict::wait : job.on_conflict;
 }
 
@@ -158,7 +159,7 @@ void park(JobRecord& job, Millis lock_remaining, bool first, const JobMoment& mo
 
 void unpark(JobRecord& job) { job.row.due_at = job.row.run_at; }
 
-bool make_scout(JobRecord& job, Micros wall) {
+bool make_scout(JobRecord& job, Moment wall) {
   if (job.row.due_at <= wall + scout_pause) return false;
   job.row.due_at = wall + scout_pause;
   return true;
@@ -231,8 +232,9 @@ Error slot_is_taken(JobId id, JobId by) {
                              " with the same key has its slot; wait until that job is done, or cancel it"};
 }
 
-void note(JobRow& job, Micros wall, std::string_view event, std::string_view detail) {
-  std::string line = std::to_string(wall.count()) + " " + std::string(event) + " " + std::string(detail);
+void note(JobRow& job, Moment wall, std::string_view event, std::string_view detail) {
+  std::string line =
+      std::to_string(wall.time_since_epoch().count()) + " " + std::string(event) + " " + std::string(detail);
   std::replace(line.begin(), line.end(), '\n', ' ');
   job.trail += line + "\n";
   if (job.trail.size() <= longest_trail) return;

@@ -14,7 +14,7 @@ namespace holdfast::core {
 // The store's clocks when it decides.
 struct JobMoment {
   Micros now{};   // decides when a claim has run out
-  Micros wall{};  // since 1970: decides when a job is due
+  Moment wall{};  // decides when a job is due
 };
 
 struct JobRecord {
@@ -30,15 +30,15 @@ bool has_slot(Unique unique) noexcept;
 bool minds_owner(const NewJob& job) noexcept;
 
 // A tick of a period is named by the moment it begins, in microseconds: a longer one does not come before it.
-std::int64_t tick_of(std::int64_t tick, Millis period, Micros wall) noexcept;
+std::int64_t tick_of(std::int64_t tick, Millis period, Moment wall) noexcept;
 // Zero: it is to be kept for ever.
 Micros tick_until(std::int64_t tick, Millis window) noexcept;
 
 // Without an id.
-JobRecord made_of(const NewJob& job, Micros wall);
+JobRecord made_of(const NewJob& job, Moment wall);
 // `there` has the slot.  Counts, and replaces it if that is wanted and it is queued.
-EnqueueReply meet(JobRecord& there, const NewJob& job, Micros wall);
-EnqueueReply duplicate_of(JobRecord& there, Micros wall);
+EnqueueReply meet(JobRecord& there, const NewJob& job, Moment wall);
+EnqueueReply duplicate_of(JobRecord& there, Moment wall);
 
 // -- claiming
 
@@ -62,7 +62,7 @@ void park(JobRecord& job, Millis lock_remaining, bool first, const JobMoment& mo
 // The lock may be free: it is due.
 void unpark(JobRecord& job);
 // The first of those that wait has been started: this one looks in its place.  False: it does already.
-bool make_scout(JobRecord& job, Micros wall);
+bool make_scout(JobRecord& job, Moment wall);
 // The order in which jobs are claimed.
 bool before(const JobRow& a, const JobRow& b) noexcept;
 
@@ -80,7 +80,7 @@ Error no_such_job(JobId id);
 Error slot_is_taken(JobId id, JobId by);
 
 // At the end of the trail; the oldest lines go when it gets too long.
-void note(JobRow& job, Micros wall, std::string_view event, std::string_view detail);
+void note(JobRow& job, Moment wall, std::string_view event, std::string_view detail);
 
 inline constexpr Millis longest_idle = std::chrono::minutes(1);
 inline constexpr Millis scout_pause = std::chrono::seconds(1);

@@ -13,7 +13,7 @@ constexpr Micros latest_end{std::int64_t{1} << 57};
 
 class Decision {
  public:
-  Decision(const Request& request, std::string_view client, Record& record, const Moment& moment)
+  Decision(const Request& request, std::string_view client, Record& record, const LeaseMoment& moment)
       : request_(request),
         client_(client),
         record_(record),
@@ -60,7 +60,7 @@ class Decision {
   const Request& request_;
   const std::string_view client_;
   Record& record_;
-  const Moment& moment_;
+  const LeaseMoment& moment_;
   const std::optional<Micros> latest_;  // end of a place of another client that counts
 };
 
@@ -73,7 +73,7 @@ Reply Decision::answer(Verdict verdict) const {
 }
 
 LogRow Decision::event(const char* name) const {
-  return {.at = moment_.wall,
+  return {.at = Moment(moment_.wall),
           .key = std::string(request_.key.text),
           .event = name,
           .owner = record_.owner,
@@ -174,7 +174,7 @@ Outcome Decision::evict() {
 
 }  // namespace
 
-Outcome decide(const Request& request, std::string_view client, Record& record, const Moment& moment) {
+Outcome decide(const Request& request, std::string_view client, Record& record, const LeaseMoment& moment) {
   std::erase_if(record.queue, [&](const Place& p) { return p.until <= moment.now; });
   Decision decision(request, client, record, moment);
   switch (request.verb) {

@@ -39,7 +39,7 @@ struct Record {
 };
 
 // The store's clocks when it decides.
-struct Moment {
+struct LeaseMoment {
   Micros now{};    // decides expiry
   Micros wall{};   // since 1970: goes into tokens
   Token purged{};  // the largest token of all that it has purged
@@ -56,6 +56,6 @@ struct Outcome {
 };
 
 // Changes `record` as the request asks.  Places that have run out go.
-Outcome decide(const Request& request, std::string_view client, Record& record, const Moment& moment);
+Outcome decide(const Request& request, std::string_view client, Record& record, const LeaseMoment& moment);
 
 }  // namespace holdfast::core

@@ -17,7 +17,7 @@ std::string_view JobContext::name() const noexcept { return state_.job.name; }
 std::string_view JobContext::queue() const noexcept { return state_.job.queue; }
 const Args& JobContext::args() const noexcept { return state_.args; }
 int JobContext::attempt() const noexcept { return state_.job.attempt; }
-Micros JobContext::run_at() const noexcept { return state_.job.run_at; }
+Moment JobContext::run_at() const noexcept { return state_.job.run_at; }
 bool JobContext::held() const noexcept { return state_.held(); }
 Token JobContext::token() const noexcept { return state_.lock.token(); }
 std::string_view JobContext::lock_key() const noexcept { return state_.lock.key(); }

@@ -92,7 +92,8 @@ Millis Schedule::look(const std::shared_ptr<JobsState>& state) {
   const Jobs jobs = JobSchedules::jobs(state);
   const auto row = Ticks::last(jobs, tick_name_);
   if (!row) return trouble(*state, row.error().detail);
-  const auto now = std::chrono::floor<Second>(row->now);
+  const Micros wall = row->now.time_since_epoch();
+  const auto now = std::chrono::floor<Second>(wall);
   // One that nobody has kept yet begins now; what others have enqueued is behind us.
   if (!last_) last_ = row->tick >= 0 ? Second(row->tick) : now - 1s;
   last_ = std::max(*last_, Second(row->tick));
@@ -104,7 +105,7 @@ Millis Schedule::look(const std::shared_ptr<JobsState>& state) {
   }
   const auto next = table_.next(std::max(*last_, now));
   if (!next) return longest_sleep;
-  const auto wait = std::chrono::ceil<Millis>(Micros(*next) - row->now);
+  const auto wait = std::chrono::ceil<Millis>(*next - wall);
   return std::clamp(wait, 1ms, longest_sleep);
 }
 
@@ -116,7 +117,7 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
   }
   options.lock = jobs::lock_of(options, jobs.client());
   options = jobs::of_schedule(std::move(options), options_.overlap);
-  const auto told = Ticks::enqueue(jobs.at(Micros(tick)), name, options_.args, options,
+  const auto told = Ticks::enqueue(jobs.at(std::chrono::sys_time<Second>(tick)), name, options_.args, options,
                                    {.name = tick_name_, .tick = tick.count()});
   if (!told) return told.error();
   if (std::holds_alternative<Enqueued>(*told)) return Status{};

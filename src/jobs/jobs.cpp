@@ -109,16 +109,16 @@ Jobs& Jobs::define_others(JobFunction function) {
   return *this;
 }
 
-Jobs Jobs::at(Micros since_1970) const {
+Jobs Jobs::at(Moment when) const {
   When changed = when_;
-  changed.at = std::max(since_1970, Micros(1));  // zero would be now
+  changed.at = std::max(when, Moment(Micros(1)));  // zero means none where it is kept
   return Jobs(state_.shared(), changed);
 }
 
 Jobs Jobs::in(Millis delay) const {
   When changed = when_;
   changed.in = delay;
-  changed.at = Micros::zero();
+  changed.at.reset();
   return Jobs(state_.shared(), changed);
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/wall_clock.h"
+
 namespace holdfast::rows {
 namespace {
 
@@ -22,13 +24,18 @@ Out guarded(const Work& work) {
   }
 }
 
-Millis until_then(std::optional<Micros> then, Micros now) {
+template <class Time>
+Millis until_then(std::optional<Time> then, Time now) {
   if (!then) return core::longest_idle;
   return std::clamp(std::chrono::ceil<Millis>(*then - now), Millis::zero(), core::longest_idle);
 }
 
-TickRow told(const TickRecord& tick, Micros wall) {
-  return {.tick = tick.tick, .by = tick.by, .at = tick.at, .success = tick.success, .now = wall};
+TickRow told(const TickRecord& tick, Moment wall) {
+  return {.tick = tick.tick,
+          .by = tick.by,
+          .at = moment_or_none(tick.at),
+          .success = moment_or_none(tick.success),
+          .now = wall};
 }
 
 }  // namespace
@@ -45,7 +52,7 @@ Result<EnqueueReply> RowEngine::enqueue(const NewJob& job, Instant until) {
 
 // None: somebody was faster to take the slot; asked again we meet them.
 std::optional<EnqueueReply> RowEngine::try_enqueue(const NewJob& job) {
-  const Micros wall = moment().wall;
+  const Moment wall = moment().wall;
   const std::int64_t tick = core::tick_of(job.tick, job.window, wall);
   if (!job.tick_name.empty()) {
     const auto last = tick_of(job.tick_name);
@@ -55,7 +62,7 @@ std::optional<EnqueueReply> RowEngine::try_enqueue(const NewJob& job) {
         return EnqueueReply{.what = EnqueueReply::What::duplicate,
                             .id = last->job,
                             .state = JobState::done,
-                            .since = last->at,
+                            .since = moment_or_none(last->at),
                             .now = wall};
       const EnqueueReply reply = core::duplicate_of(*there, wall);
       update(*there);
@@ -81,7 +88,7 @@ std::optional<EnqueueReply> RowEngine::try_enqueue(const NewJob& job) {
     TickRecord taken = tick_of(job.tick_name).value_or(TickRecord{});
     taken.tick = tick;
     taken.job = id;
-    taken.at = wall;
+    taken.at = wall.time_since_epoch();
     taken.by.clear();
     taken.until = core::tick_until(tick, job.window);
     put_tick(job.tick_name, taken);
@@ -179,12 +186,12 @@ bool RowEngine::take_lock(JobRecord& job, const ClaimRequest& request, const Job
   return false;
 }
 
-void RowEngine::scout_next(std::string_view key, Micros wall) {
+void RowEngine::scout_next(std::string_view key, Moment wall) {
   auto next = first_parked(key, wall);
   if (next && core::make_scout(*next, wall)) update(*next);
 }
 
-void RowEngine::unpark_next(std::string_view key, Micros wall) {
+void RowEngine::unpark_next(std::string_view key, Moment wall) {
   auto next = first_parked(key, wall);
   if (!next) return;
   core::unpark(*next);
@@ -270,7 +277,7 @@ Result<TickRow> RowEngine::take_tick(const Tick& tick, Instant until) {
   return guarded<Result<TickRow>>([&]() -> Result<TickRow> {
     TickRow row;
     transact(Access::write, until, [&] {
-      const Micros wall = moment().wall;
+      const Moment wall = moment().wall;
       const std::int64_t wanted = core::tick_of(tick.tick, tick.period, wall);
       TickRecord last = tick_of(tick.name).value_or(TickRecord{});
       const bool taken = last.tick < wanted;
@@ -278,7 +285,7 @@ Result<TickRow> RowEngine::take_tick(const Tick& tick, Instant until) {
         last.tick = wanted;
         last.job = no_job;
         last.by = tick.by;
-        last.at = wall;
+        last.at = wall.time_since_epoch();
         put_tick(tick.name, last);
       }
       row = told(last, wall);
@@ -301,7 +308,7 @@ Status RowEngine::note_success(std::string_view name, std::string_view by, Insta
   return guarded<Status>([&]() -> Status {
     transact(Access::write, until, [&] {
       TickRecord last = tick_of(name).value_or(TickRecord{});
-      last.success = moment().wall;
+      last.success = moment().wall.time_since_epoch();
       last.by = by;
       put_tick(name, last);
     });
@@ -313,9 +320,9 @@ Result<std::uint64_t> RowEngine::purge(const JobPurge& what, Instant until) {
   return guarded<Result<std::uint64_t>>([&]() -> Result<std::uint64_t> {
     std::uint64_t gone = 0;
     transact(Access::write, until, [&] {
-      const Micros wall = moment().wall;
+      const Moment wall = moment().wall;
       gone = erase_over(wall - std::min(what.older_than, a_century), what.limit);
-      erase_ticks(wall);
+      erase_ticks(wall.time_since_epoch());
     });
     return gone;
   });

@@ -47,13 +47,13 @@ class RowEngine : public JobEngine {
   virtual std::optional<core::JobRecord> job(JobId id) = 0;
   virtual std::optional<core::JobRecord> in_slot(std::string_view slot) = 0;
   // The first by core::before() of those queued that are due; none that somebody else is about to claim.
-  virtual std::optional<core::JobRecord> next_due(std::span<const std::string> queues, Micros wall) = 0;
+  virtual std::optional<core::JobRecord> next_due(std::span<const std::string> queues, Moment wall) = 0;
   // One that is running, and whose claim has run out.
   virtual std::optional<core::JobRecord> next_expired(std::span<const std::string> queues, Micros now) = 0;
   // The first by core::before() of those that wait for the lock of `key`, and are not due by themselves.
-  virtual std::optional<core::JobRecord> first_parked(std::string_view key, Micros wall) = 0;
+  virtual std::optional<core::JobRecord> first_parked(std::string_view key, Moment wall) = 0;
   // When the next queued job is due, and when the next claim runs out.
-  virtual std::optional<Micros> earliest_due(std::span<const std::string> queues) = 0;
+  virtual std::optional<Moment> earliest_due(std::span<const std::string> queues) = 0;
   virtual std::optional<Micros> earliest_claim_end(std::span<const std::string> queues) = 0;
 
   // no_job: somebody has taken its slot since.
@@ -61,7 +61,7 @@ class RowEngine : public JobEngine {
   virtual void update(const core::JobRecord& job) = 0;
   virtual void erase(JobId id) = 0;
   virtual std::vector<core::JobRecord> find(const JobQuery& query) = 0;
-  virtual std::uint64_t erase_over(Micros finished_before, std::size_t limit) = 0;
+  virtual std::uint64_t erase_over(Moment finished_before, std::size_t limit) = 0;
 
   // -- its lease, by the rule of spi/store.h
 
@@ -80,8 +80,8 @@ class RowEngine : public JobEngine {
   bool try_claim(const ClaimRequest& request, Claimed& claimed);
   bool take_lock(core::JobRecord& job, const ClaimRequest& request, const core::JobMoment& moment,
                  Claimed& claimed);
-  void unpark_next(std::string_view key, Micros wall);
-  void scout_next(std::string_view key, Micros wall);
+  void unpark_next(std::string_view key, Moment wall);
+  void scout_next(std::string_view key, Moment wall);
 };
 
 }  // namespace holdfast::rows

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 
 #include "base/host.h"
@@ -27,6 +28,11 @@ static_assert(clamped_add(Instant{} - 1h, 1h) == Instant{});
 static_assert(std::is_constructible_v<Ttl, Never> && !std::is_constructible_v<Ttl, Forever>);
 static_assert(std::is_constructible_v<Wait, Forever> && !std::is_constructible_v<Wait, Never>);
 
+// Nor does a duration in the place of a moment, or a moment of one clock in the place of the other's.
+static_assert(!std::is_convertible_v<Micros, Moment> && !std::is_convertible_v<Moment, Micros>);
+static_assert(!std::is_convertible_v<Micros, std::optional<Moment>>);
+static_assert(!std::is_constructible_v<Moment, Instant> && !std::is_constructible_v<Instant, Moment>);
+
 TEST(Clock, the_boot_clock_never_goes_back) {
   Instant last = BootClock::now();
   EXPECT_GT(last, Instant{});
@@ -38,10 +44,10 @@ TEST(Clock, the_boot_clock_never_goes_back) {
 }
 
 TEST(Clock, the_time_on_the_wall_is_written_in_utc) {
-  EXPECT_EQ(format_wall(Micros(0)), "1970-01-01 00:00:00Z");
-  EXPECT_EQ(format_wall(Micros(1'763'179'929'999'999)), "2025-11-15 04:12:09Z");
-  EXPECT_EQ(format_wall(Micros(-1)), "1969-12-31 23:59:59Z");
-  EXPECT_GT(wall_now(), Micros(1'700'000'000'000'000));
+  EXPECT_EQ(format_wall(Moment{}), "1970-01-01 00:00:00Z");
+  EXPECT_EQ(format_wall(Moment(1'763'179'929'999'999us)), "2025-11-15 04:12:09Z");
+  EXPECT_EQ(format_wall(Moment(-1us)), "1969-12-31 23:59:59Z");
+  EXPECT_GT(wall_now(), Moment(1'700'000'000s));
 }
 
 TEST(Host, a_holder_name_says_who_as_the_ruby_locker_did) {

@@ -24,7 +24,7 @@ using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using Texts = std::vector<std::string>;
 
-constexpr Micros first_look = 1'763'208'000s;
+constexpr Moment first_look(1'763'208'000s);
 constexpr auto first_instant = Instant(1h);
 
 struct Held {
@@ -258,7 +258,7 @@ TEST(Chronicle, knows_grants_without_a_token_by_when_they_began) {
 
 class Log : public ::testing::Test {
  protected:
-  void write(int number, Micros at = first_look) {
+  void write(int number, Moment at = first_look) {
     LogRow written = line("taken-over", "a", static_cast<std::uint64_t>(number), "b");
     written.at = at;
     log_.insert(log_.begin(), written);

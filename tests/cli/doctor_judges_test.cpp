@@ -135,14 +135,16 @@ TEST(DoctorsClocks, one_that_tells_no_time_is_not_judged) {
 }
 
 TEST(DoctorsClocks, another_time_on_the_wall_is_a_note) {
-  EXPECT_FALSE(judge(clock_offset_of(100s, 100s + 5ms, 100s + 10ms)));
-  EXPECT_FALSE(judge(clock_offset_of(100s, 100s, 104s))) << "it may as well be right";
-  const auto behind = judge(clock_offset_of(100s, 40s, 100s + 10ms));
+  const Moment before(100s);
+  EXPECT_FALSE(judge(clock_offset_of(before, before + 5ms, before + 10ms)));
+  EXPECT_FALSE(judge(clock_offset_of(before, before, before + 4s))) << "it may as well be right";
+  const auto behind = judge(clock_offset_of(before, before - 60s, before + 10ms));
   ASSERT_TRUE(behind);
   EXPECT_EQ(behind->topic, "all.clock-offset");
   EXPECT_EQ(behind->weight, Weight::note);
   EXPECT_THAT(behind->what, HasSubstr("behind this host's"));
-  EXPECT_THAT(what_of(judge(clock_offset_of(100s, 160s, 100s + 10ms))), HasSubstr("ahead of this host's"));
+  EXPECT_THAT(what_of(judge(clock_offset_of(before, before + 60s, before + 10ms))),
+              HasSubstr("ahead of this host's"));
 }
 
 // -- the self-test

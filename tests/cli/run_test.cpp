@@ -55,7 +55,7 @@ TEST_P(Running, passes_stdin_through) {
 }
 
 TEST_P(Running, tells_its_command_key_token_owner_and_deadline) {
-  const auto before = std::chrono::floor<std::chrono::seconds>(wall_now()).count();
+  const auto before = std::chrono::floor<std::chrono::seconds>(wall_now().time_since_epoch()).count();
   const Ended ended = holdfast({"run", "--ttl", "10s", "a key", "--", "sh", "-c",
                                 "echo \"$HOLDFAST_KEY|$HOLDFAST_TOKEN|$HOLDFAST_OWNER|$HOLDFAST_DEADLINE\""});
   std::smatch found;
@@ -63,7 +63,7 @@ TEST_P(Running, tells_its_command_key_token_owner_and_deadline) {
   ASSERT_TRUE(std::regex_match(ended.out, found, expected)) << ended.out;
   const auto deadline = std::stoll(found[3]);
   EXPECT_GE(deadline, before + 9);
-  EXPECT_LE(deadline, std::chrono::floor<std::chrono::seconds>(wall_now()).count() + 10);
+  EXPECT_LE(deadline, std::chrono::floor<std::chrono::seconds>(wall_now().time_since_epoch()).count() + 10);
   EXPECT_THAT(holdfast({"run", "--owner", "me", "k", "sh", "-c", "echo $HOLDFAST_OWNER"}).out, "me\n");
 }
 

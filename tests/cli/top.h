@@ -18,10 +18,10 @@ namespace holdfast::cli {
 using namespace std::chrono_literals;
 using Texts = std::vector<std::string>;
 
-inline constexpr Micros noon = 1'763'208'000s;
+inline constexpr Moment noon(1'763'208'000s);
 
-inline LeaseRow lease(const std::string& key, const std::string& owner, Millis remaining, Micros since,
-                      std::uint32_t waiting = 0) {
+inline LeaseRow lease(const std::string& key, const std::string& owner, Millis remaining,
+                      std::optional<Moment> since, std::uint32_t waiting = 0) {
   return {.key = key,
           .owner = owner,
           .token = Token{7},

@@ -132,7 +132,7 @@ TEST_P(Ask, an_owner_without_a_name_is_refused) {
 
 TEST_P(Ask, a_lease_until_a_moment_lasts_until_then) {
   Client client = new_client();
-  const auto soon = std::chrono::sys_time<Micros>(wall_now()) + 10min;
+  const auto soon = wall_now() + 10min;
   Lease lease = client.acquire("k", {.ttl = time_until(soon), .keep = false});
   EXPECT_GT(lease.remaining(), 9min);
   EXPECT_LE(client.look("k").remaining, 10min);

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using Kept = Outcome::Place;
 
-constexpr Moment at_ten{.now = 10s, .wall = 1000s, .purged = Token{7}};
+constexpr LeaseMoment at_ten{.now = 10s, .wall = 1000s, .purged = Token{7}};
 
 Outcome acquire(Record& record, std::string_view owner, Millis place = 0ms, std::string_view client = "us") {
   return decide({.verb = Verb::acquire, .key = {"k"}, .owner = {owner}, .ttl = 5s, .place = place}, client,
@@ -32,7 +32,7 @@ TEST(Rule, a_grant_changes_the_record_and_rings_nobody) {
 
 TEST(Rule, the_token_of_an_unknown_key_is_behind_all_that_were_purged) {
   Record record;
-  const Moment early{.now = 10s, .wall = 0s, .purged = Token{7}};
+  const LeaseMoment early{.now = 10s, .wall = 0s, .purged = Token{7}};
   decide({.verb = Verb::acquire, .key = {"k"}, .owner = {"ann"}, .ttl = 5s}, "us", record, early);
   EXPECT_EQ(record.token, Token{8});
 }

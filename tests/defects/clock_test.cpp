@@ -43,7 +43,7 @@ class ClockDefects : public AsTheAncestors {
   // While it lives our clock is wrong.
   struct Wrong {
     explicit Wrong(std::chrono::seconds by) {
-      const Micros before = wall_now();
+      const Moment before = wall_now();
       wrong_by_seconds = by.count();
       EXPECT_NE(wall_now() > before + 1h, wall_now() < before - 1h);
     }

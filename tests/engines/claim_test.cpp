@@ -27,7 +27,7 @@ TEST_P(Engine, a_job_is_claimed_with_its_lock_and_finished_once) {
   EXPECT_TRUE(done.finished);
   EXPECT_TRUE(done.released);
   EXPECT_EQ(a_.row(id).state, JobState::done);
-  EXPECT_GT(a_.row(id).finished_at.count(), 0);
+  EXPECT_TRUE(a_.row(id).finished_at);
   EXPECT_EQ(lease_.acquire("lock:Job:1", "somebody").verdict, Verdict::granted);
   const Finished again = b_.finish(claimed);
   EXPECT_FALSE(again.finished);
@@ -46,7 +46,7 @@ TEST_P(Engine, the_smallest_priority_comes_first_then_the_earliest_then_the_firs
   const JobId late = a_.enqueue("late", {.priority = 5}).id;
   const JobId second = a_.enqueue("second").id;
   const JobId third = a_.enqueue("third").id;
-  const JobId first = a_.enqueue("first", {.at = Micros(1)}).id;
+  const JobId first = a_.enqueue("first", {.at = Moment(1us)}).id;
   const JobId urgent = a_.enqueue("urgent", {.priority = -1}).id;
   for (const JobId id : {urgent, first, second, third, late})
     EXPECT_EQ(to_number(b_.claim("w" + std::to_string(to_number(id))).job.id), to_number(id));

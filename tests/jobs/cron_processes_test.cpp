@@ -17,9 +17,9 @@ class CronProcesses : public JobsOn {
  protected:
   // As if the tick of so long ago had been the last.
   void begin(minutes ago) {
-    const Micros now = Ticks::last(jobs_, "cron:Trial").value().now;
-    last_ = std::chrono::floor<minutes>(now) - ago;
-    ASSERT_TRUE(Ticks::take(jobs_, {.name = "cron:Trial", .tick = last_ / 1s}).value().taken);
+    last_ = std::chrono::floor<minutes>(Ticks::last(jobs_, "cron:Trial").value().now) - ago;
+    ASSERT_TRUE(
+        Ticks::take(jobs_, {.name = "cron:Trial", .tick = last_.time_since_epoch() / 1s}).value().taken);
   }
   Process keeper() { return Process({database_->url(), "cron", "before-enqueue", "* * * * *"}); }
   // Which ticks were enqueued, counted from the one that was the last, in their order.
@@ -30,7 +30,7 @@ class CronProcesses : public JobsOn {
     return found;
   }
 
-  minutes last_{};
+  std::chrono::sys_time<minutes> last_{};
 };
 
 constexpr auto about_to = "at before-enqueue";

@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 using Misfire = CronOptions::Misfire;
 using Overlap = CronOptions::Overlap;
 
-constexpr auto noon = Micros(20'000 * std::chrono::hours(24) + 12h);
+constexpr Moment noon(20'000 * std::chrono::hours(24) + 12h);
 
 class Schedules : public ::testing::Test {
  protected:
@@ -58,13 +58,14 @@ class Schedules : public ::testing::Test {
   }
   void at(Micros since_noon) { wall_ = noon + since_noon; }
   // As if there had been one of noon.
-  void begin() { (void)Ticks::take(jobs_, {.name = "cron:Hourly", .tick = noon / 1s}).value(); }
+  void begin() {
+    (void)Ticks::take(jobs_, {.name = "cron:Hourly", .tick = noon.time_since_epoch() / 1s}).value();
+  }
 
-  std::atomic<Micros> wall_{noon};
+  std::atomic<Moment> wall_{noon};
   std::atomic<int> looks_ = 0;
-  const std::shared_ptr<memory::Database> database_ = memory::make_database(
-      {.expiry = [] { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); },
-       .wall = [this] { return wall_.load(); }});
+  const std::shared_ptr<memory::Database> database_ =
+      memory::make_database({.expiry = BootClock::now, .wall = [this] { return wall_.load(); }});
   Jobs jobs_{Client(memory::store(database_))};
 };
 
@@ -137,7 +138,7 @@ TEST_F(Schedules, wait_queues_them_and_allow_lets_them_run_at_once) {
   for (const Overlap overlap : {Overlap::wait, Overlap::allow}) {
     const Micros from = overlap == Overlap::wait ? 0h : 3h;
     at(from);
-    (void)Ticks::take(jobs_, {.name = "cron:Hourly", .tick = (noon + from) / 1s}).value();
+    (void)Ticks::take(jobs_, {.name = "cron:Hourly", .tick = (noon + from).time_since_epoch() / 1s}).value();
     std::atomic<int> inside = 0, most = 0;
     std::atomic<bool> go = false;
     jobs_.define("Hourly", {}, [&](JobContext&, const Args&) {
@@ -271,6 +272,25 @@ TEST_F(Schedules, what_is_invalid_throws) {
   EXPECT_THROW(jobs_.cron("X", "@daily", "Mars/Base"), Failure);
   EXPECT_THROW(jobs_.cron("", "@daily", "UTC"), Failure);
   EXPECT_THROW(jobs_.cron("X", "@daily", "UTC", {.deadline = -1ms}), Failure);
+}
+
+// -- when
+
+template <class When>
+constexpr bool is_a_time_to_run = requires(const Jobs& jobs, When when) {
+  jobs.at(when);
+};
+static_assert(is_a_time_to_run<Moment> && is_a_time_to_run<std::chrono::sys_seconds>);
+static_assert(!is_a_time_to_run<Micros> && !is_a_time_to_run<Instant>);
+
+TEST_F(Schedules, a_job_runs_at_a_moment_of_any_precision) {
+  const auto run_at = [&](const Jobs& jobs) {
+    return jobs_.list({.id = id_of(jobs.enqueue("Then"))}).at(0).run_at;
+  };
+  EXPECT_EQ(run_at(jobs_.at(noon + 1h)), noon + 1h);
+  EXPECT_EQ(run_at(jobs_.at(std::chrono::floor<std::chrono::days>(noon))), noon - 12h);
+  EXPECT_EQ(run_at(jobs_.at(noon + 1999ns)), noon + 1us);
+  EXPECT_EQ(run_at(jobs_.at(noon).in(1h)), noon + 1h) << "what is said last counts";
 }
 
 // -- in whose transaction

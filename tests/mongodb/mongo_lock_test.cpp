@@ -56,7 +56,7 @@ class Ruby {
 
  private:
   static std::string date(Millis from_now) {
-    const Millis at = std::chrono::floor<Millis>(wall_now()) + from_now;
+    const Millis at = std::chrono::floor<Millis>(wall_now().time_since_epoch()) + from_now;
     return R"({"$date": {"$numberLong": ")" + std::to_string(at.count()) + R"("}})";
   }
   std::string run(const std::string& json) { return shared_mongodb().command(database_, json); }

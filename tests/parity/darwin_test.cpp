@@ -11,7 +11,7 @@ namespace {
 
 class Darwin : public ClientTest {
  protected:
-  static auto in(Millis from_now) { return std::chrono::sys_time<Micros>(wall_now()) + from_now; }
+  static auto in(Millis from_now) { return wall_now() + from_now; }
 
   Client client_ = new_client();
 };

@@ -151,10 +151,10 @@ TEST_P(Locker, renewing_by_hand_what_was_stolen_raises) {
 }
 
 TEST_P(Locker, since_when_a_key_is_held_can_be_seen) {
-  EXPECT_EQ(client_.look("k").since, Micros::zero()) << "nobody has had it";
-  const Micros before = wall_now();
+  EXPECT_FALSE(client_.look("k").since) << "nobody has had it";
+  const Moment before = wall_now();
   Lease lease = client_.acquire("k");
-  const Micros since = client_.look("k").since;
+  const std::optional<Moment> since = client_.look("k").since;
   EXPECT_GE(since, before);
   EXPECT_LE(since, wall_now());
   lease.renew();

@@ -44,7 +44,7 @@ void expect_within(Millis remaining, Millis ttl) {
   EXPECT_LE(remaining, ttl);
 }
 
-Micros told_at(const Reply& reply) { return Micros(static_cast<std::int64_t>(reply.now)); }
+Moment told_at(const Reply& reply) { return Moment(Micros(static_cast<std::int64_t>(reply.now))); }
 
 void use_all_of_leases(const std::string& url) {
   const Millis ttl = 10min;
@@ -63,7 +63,7 @@ void use_all_of_leases(const std::string& url) {
     const Page leases = bob.connection().list({}, soon()).value();
     ASSERT_EQ(leases.leases.size(), 1u);
     expect_within(leases.leases[0].remaining, 2 * ttl);
-    EXPECT_LE(std::chrono::abs(leases.leases[0].since - told_at(mine)), 1min);
+    EXPECT_LE(std::chrono::abs(leases.leases[0].since.value() - told_at(mine)), 1min);
     const Page places = ann.connection().list({.what = Query::What::places}, soon()).value();
     ASSERT_EQ(places.places.size(), 1u);
     expect_within(places.places[0].remaining, 1min);
@@ -91,7 +91,7 @@ void use_job_times(const std::string& url) {
   expect_within(claimed.lock_remaining, ttl);
   const JobRow row = worker.row(enqueued.id);
   expect_within(row.claim_remaining, ttl);
-  EXPECT_LE(std::chrono::abs(row.started_at - enqueued.now), 1min);
+  EXPECT_LE(std::chrono::abs(row.started_at.value() - enqueued.now), 1min);
   EXPECT_TRUE(worker.finish(claimed).released);
 }
 

@@ -178,7 +178,7 @@ TEST_F(BesideTheGem, its_lease_is_shown_with_nothing_that_was_told_of_ours_befor
     const LeaseRow row = ours_.list({.prefix = "nightly", .exact = exact}).leases.at(0);
     EXPECT_EQ(row.owner, gem_.uuid());
     EXPECT_EQ(row.token, no_token);
-    EXPECT_EQ(row.since, Micros(0));
+    EXPECT_FALSE(row.since);
     EXPECT_EQ(row.note, "");
     EXPECT_FALSE(row.detached);
   }

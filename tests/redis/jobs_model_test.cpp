@@ -51,8 +51,8 @@ class Side {
         << to_string(row.state) << " attempt " << row.attempt << " crashes " << row.crashes << " slotted "
         << row.slotted << " parked " << row.parked << " holder " << row.owner << " lock " << row.lock
         << " token " << (row.token != no_token) << " error " << row.error << " dups " << row.duplicates
-        << " args " << row.args << " due now " << (row.due_at <= row.enqueued_at + Micros(1s)) << " over "
-        << (row.finished_at != Micros::zero()) << " claimed " << (row.claim_remaining > 0ms);
+        << " args " << row.args << " due now " << (row.due_at <= row.enqueued_at + 1s) << " over "
+        << row.finished_at.has_value() << " claimed " << (row.claim_remaining > 0ms);
     std::istringstream trail(row.trail);
     std::string when, what, rest;
     while (trail >> when >> what && std::getline(trail, rest)) out << " [" << what << rest << "]";
@@ -77,7 +77,7 @@ class Side {
     const EnqueueReply told = worker_.enqueue(about, job);
     std::ostringstream out;
     out << "enqueue " << about << " " << static_cast<int>(told.what) << " " << to_number(told.id) << " "
-        << to_string(told.state) << " " << told.owner << " " << (told.since != Micros::zero());
+        << to_string(told.state) << " " << told.owner << " " << told.since.has_value();
     return out.str();
   }
 

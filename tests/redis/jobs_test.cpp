@@ -123,10 +123,10 @@ TEST_F(JobsOfRedis, what_lies_where_its_lock_would_counts_as_held) {
 TEST_F(JobsOfRedis, a_far_time_a_past_one_and_extreme_priorities_keep_their_order) {
   const auto id = [&](const NewJob& job) { return to_number(worker_.enqueue("", job).id); };
   const NewJob plain{.limit = 0};
-  const auto with = [&](int priority, Micros at) {
+  const auto with = [&](int priority, Micros since_1970) {
     NewJob job = plain;
     job.priority = priority;
-    job.at = at;
+    job.at = Moment(since_1970);
     return job;
   };
   const std::uint64_t last = id(with(2147483647, Micros(5)));
@@ -137,8 +137,8 @@ TEST_F(JobsOfRedis, a_far_time_a_past_one_and_extreme_priorities_keep_their_orde
   for (const std::uint64_t expected : {first, second, third, last})
     EXPECT_EQ(to_number(worker_.claim("w").job.id), expected);
   EXPECT_EQ(worker_.claim("w").next, 1min);
-  EXPECT_EQ(worker_.row(JobId{never_due}).run_at, Micros(9'000'000'000'000'000'000));
-  EXPECT_EQ(worker_.row(JobId{second}).run_at, Micros(-7));
+  EXPECT_EQ(worker_.row(JobId{never_due}).run_at, Moment(Micros(9'000'000'000'000'000'000)));
+  EXPECT_EQ(worker_.row(JobId{second}).run_at, Moment(Micros(-7)));
 }
 
 TEST_F(JobsOfRedis, more_than_are_moved_at_once_become_due_and_all_are_claimed) {

@@ -55,7 +55,7 @@ TEST_F(LonerMarker, a_loner_of_ours_is_queued_for_ruby_until_it_runs_and_then_it
 
 TEST_F(LonerMarker, one_with_a_timeout_of_its_lock_is_marked_so_long) {
   const EnqueueReply told = worker_.loner("lock:Job:1", {.lock_ttl = 90s, .lock_fixed = true});
-  const auto second = std::chrono::floor<std::chrono::seconds>(told.now).count();
+  const auto second = std::chrono::floor<std::chrono::seconds>(told.now.time_since_epoch()).count();
   EXPECT_EQ(ruby_.marker(), std::to_string(second + 90));
   EXPECT_FALSE(ruby_.acquire_loner(60));
   worker_.claim("w");

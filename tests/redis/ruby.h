@@ -26,7 +26,7 @@ class Ruby {
       : server_(server), key_(std::move(key)), skew_(skew) {}
 
   long long now() const {
-    return std::chrono::floor<std::chrono::seconds>(Micros(wall_now())).count() + skew_;
+    return std::chrono::floor<std::chrono::seconds>(wall_now().time_since_epoch()).count() + skew_;
   }
 
   // acquire_lock!  Zero: the gem's default, no timeout.

@@ -15,7 +15,9 @@ class Tokens : public RedisTest {
     caller_.release("k", owner);
     return r.token;
   }
-  std::int64_t now_s() { return std::chrono::floor<std::chrono::seconds>(wall_now()).count(); }
+  std::int64_t now_s() {
+    return std::chrono::floor<std::chrono::seconds>(wall_now().time_since_epoch()).count();
+  }
   Caller caller_{server_.url()};
 };
 

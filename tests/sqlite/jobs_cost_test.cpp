@@ -68,8 +68,9 @@ class JobsCost : public SqliteTest {
     for (int i = 0; i < 5; ++i) {
       const std::string key = "new " + std::to_string(i), owner = "w" + std::to_string(i);
       Claimed claimed;
-      measure("enqueue",
-              [&] { EXPECT_EQ(worker.enqueue(Worker::loner(key, {.at = Micros(1)})).what, Told::enqueued); });
+      measure("enqueue", [&] {
+        EXPECT_EQ(worker.enqueue(Worker::loner(key, {.at = Moment(Micros(1))})).what, Told::enqueued);
+      });
       measure("duplicate", [&] { EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, Told::duplicate); });
       measure("claim", [&] { claimed = worker.claim(owner, 1h, {"default", "other", "idle"}); });
       EXPECT_EQ(claimed.job.key, key);

@@ -99,15 +99,16 @@ TEST_F(Jobs, the_order_of_claims_is_the_rules_whatever_was_put_off) {
       continue;
     }
     std::optional<JobRow> first;
-    std::optional<Micros> next;
+    const Moment wall(walltime_);
+    std::optional<Moment> next;
     for (JobRow& row : worker.list({.state = JobState::queued, .limit = 1000})) {
       next = std::min(row.due_at, next.value_or(row.due_at));
-      if (row.due_at <= walltime_ && (!first || core::before(row, *first))) first = std::move(row);
+      if (row.due_at <= wall && (!first || core::before(row, *first))) first = std::move(row);
     }
     const Claimed got = worker.claim("w" + std::to_string(i), 1h, queues);
     ASSERT_EQ(got.what, first ? Got::running : Got::nothing);
     if (!first) {
-      EXPECT_EQ(got.next, next ? std::chrono::ceil<Millis>(*next - walltime_) : 1min);
+      EXPECT_EQ(got.next, next ? std::chrono::ceil<Millis>(*next - wall) : 1min);
       continue;
     }
     ASSERT_EQ(to_number(got.job.id), to_number(first->id));

@@ -227,7 +227,7 @@ TEST_F(Sharing, the_history_is_bounded) {
     return RawDatabase(path_).ask("SELECT count(*) FROM holdfast_log") == "10000";
   }));
   EXPECT_EQ(here.log("k").size(), 1000u) << "a page";
-  EXPECT_EQ(here.log("k").front().at, Micros(12000)) << "newest first";
+  EXPECT_EQ(here.log("k").front().at, Moment(12ms)) << "newest first";
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ struct NewJob {
   std::string_view queue = "default";
   std::string_view args = "[]";  // a JSON array; not looked into
   int priority = 0;              // the smallest first
-  Micros at{};                   // not before: wall clock, since 1970; zero: now
-  Millis in{};                   // not before so long from now, on the store's clock; counts if `at` is zero
+  std::optional<Moment> at{};    // not before; none: as `in` says
+  Millis in{};                   // not before so long from now, on the store's clock; counts without `at`
   int max_attempts = 1;          // of which one may fail
 
   // What it is about: the key of its lock; its slot is "loner:" + key.
@@ -63,11 +63,11 @@ struct EnqueueReply {
     locked,     // loner, until_success: nobody has the slot, but somebody holds the lock
   };
   What what{};
-  JobId id{};              // enqueued, replaced, duplicate: whose
-  JobState state{};        // duplicate: of that one (of one that was pruned since: done)
-  Micros since{};          // duplicate: enqueued at
-  std::string owner = {};  // locked: who
-  Micros now{};            // the store's wall clock
+  JobId id{};                     // enqueued, replaced, duplicate: whose
+  JobState state{};               // duplicate: of that one (of one that was pruned since: done)
+  std::optional<Moment> since{};  // duplicate: when that one was enqueued; none: unknown
+  std::string owner = {};         // locked: who
+  Moment now{};                   // the store's wall clock
 };
 
 struct ClaimRequest {
@@ -91,7 +91,7 @@ struct Claimed {
   Millis lock_remaining{};   // running under a lease: what the store says of it.  `never` if it has no end
   std::string blocker = {};  // dropped, raised
   Millis next = {};          // nothing: until something may be due, at most a minute
-  Micros now{};              // the store's wall clock
+  Moment now{};              // the store's wall clock
 };
 
 struct ClaimRef {
@@ -115,7 +115,7 @@ struct Finish {
 struct Finished {
   bool finished = false;
   bool released = false;
-  Micros now{};
+  Moment now{};
 };
 
 enum class JobChange : std::uint8_t {
@@ -136,9 +136,9 @@ struct TickRow {
   bool taken = false;   // take_tick: it is the caller's
   std::int64_t tick{};  // take_tick: the one that was asked for; tick: the last that was taken; -1: none
   std::string by = {};  // who took the last one
-  Micros at{};          // when; zero: never
-  Micros success{};     // when note_success was last called; zero: never
-  Micros now{};         // the store's wall clock
+  std::optional<Moment> at{};       // when; none: never
+  std::optional<Moment> success{};  // when note_success was last called; none: never
+  Moment now{};                     // the store's wall clock
 };
 
 // What can enqueue: an engine, or a transaction of the caller's own (postgres.h, sqlite.h).

@@ -96,7 +96,7 @@ std::optional<Finding> judge(const ClockRate& rate) {
                  advice};
 }
 
-ClockOffset clock_offset_of(Micros before, Micros granted, Micros after) {
+ClockOffset clock_offset_of(Moment before, Moment granted, Moment after) {
   return {granted - (before + (after - before) / 2), after - before};
 }
 

@@ -42,7 +42,7 @@ struct ClockOffset {
   Micros width{};
 };
 // `granted` is when a lease was granted by the store's clock, somewhere between the two moments of ours.
-ClockOffset clock_offset_of(Micros before, Micros granted, Micros after);
+ClockOffset clock_offset_of(Moment before, Moment granted, Moment after);
 
 std::optional<Finding> judge(const ClockOffset& offset);
 

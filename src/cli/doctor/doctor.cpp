@@ -78,10 +78,10 @@ Result<Client> new_client(const std::string& url) {
   return Client::try_make(*std::move(store));
 }
 
-void learn_offset(Client& client, Micros before, Micros after, Report& report) {
+void learn_offset(Client& client, Moment before, Moment after, Report& report) {
   const auto row = client.try_look(doctors_key);
-  if (!row || row->since == Micros::zero()) return;
-  report.clock_offset = clock_offset_of(before, row->since, after);
+  if (!row || !row->since) return;
+  report.clock_offset = clock_offset_of(before, *row->since, after);
   report.add(judge(*report.clock_offset));
 }
 
@@ -104,9 +104,9 @@ Finding left_out(Client& client, const Error& busy) {
 
 // Two doctors would take each other's keys for a slow store's.
 Result<Lease> come_alone(Client& client, Report& report) {
-  const Micros before = wall_now();
+  const Moment before = wall_now();
   auto alone = client.try_acquire(doctors_key, {.note = doctors_note});
-  const Micros after = wall_now();
+  const Moment after = wall_now();
   if (alone) learn_offset(client, before, after, report);
   if (alone || !alone.error().busy()) return alone;
   auto later = client.try_acquire(doctors_key, {.wait = patience, .note = doctors_note});

@@ -32,7 +32,7 @@ int answer(const Duplicate& duplicate, const Asked& asked, bool quiet) {
   complain("not enqueued: job " + id + " with the key " + key +
            (by_window ? " was already enqueued in this window"
                       : std::string(" is already ") + to_string(duplicate.state)) +
-           (duplicate.since > Micros::zero() ? " (enqueued at " + format_wall(duplicate.since) + ")" : ""));
+           (duplicate.since ? " (enqueued at " + format_wall(*duplicate.since) + ")" : ""));
   return exit_duplicate;
 }
 
@@ -47,7 +47,7 @@ int execute(const JobsEnqueue& command, const Common& common) {
   auto client = try_open(common.store, with_notices(common.quiet));
   if (!client) return fail(client.error());
   const Jobs all(*client);
-  const Jobs jobs = command.at > Micros::zero() ? all.at(command.at) : all.in(command.in);
+  const Jobs jobs = command.at ? all.at(*command.at) : all.in(command.in);
   auto key = jobs.try_key(command.name, command.args, command.options);
   if (!key) return fail(key.error());
   const auto result = jobs.try_enqueue(command.name, command.args, command.options);

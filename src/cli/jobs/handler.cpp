@@ -105,11 +105,12 @@ void Handler::start(const Fd& input, const Fd& proof) {
   const Instant deadline = context_.deadline();
   const Instant now = BootClock::now();
   if (now >= deadline) stopped("it was not started: its claim had already ended");
-  const Micros wall_deadline = wall_now() + std::chrono::floor<Micros>(deadline - now);
+  const Moment on_the_wall = wall_now() + std::chrono::floor<Micros>(deadline - now);
+  const auto wall_deadline = std::chrono::floor<std::chrono::seconds>(on_the_wall);
   Start start{.deadline = deadline,
               .ttl = options_.claim,
               .token = context_.token(),
-              .wall_deadline_s = std::chrono::floor<std::chrono::seconds>(wall_deadline).count(),
+              .wall_deadline_s = wall_deadline.time_since_epoch().count(),
               .owner = {},
               .foreground = false};
   copy_to(start.owner, context_.owner());

@@ -7,7 +7,7 @@
 namespace holdfast::cli {
 namespace {
 
-Json moment(Micros at) { return at == Micros::zero() ? Json() : Json(at.count()); }
+Json moment(std::optional<Moment> at) { return at.value_or(Moment{}) == Moment{} ? Json() : micros_of(*at); }
 
 // As a text if they are no JSON, or too deep for whoever reads them.
 Json arguments(const std::string& text) {
@@ -18,8 +18,8 @@ Json arguments(const std::string& text) {
 
 Json trail_of(const std::string& text) {
   Json lines = Json::array();
-  for (const Moment& moment : trail(text))
-    lines.push_back({{"at_us", moment.at.count()}, {"event", moment.event}, {"detail", moment.detail}});
+  for (const TimelineEntry& entry : trail(text))
+    lines.push_back({{"at_us", micros_of(entry.at)}, {"event", entry.event}, {"detail", entry.detail}});
   return lines;
 }
 
@@ -91,15 +91,15 @@ std::string json_of(const JobEvent& event, Millis took) {
                   {"took_ms", took.count()}});
 }
 
-std::string json_of(const Moment& moment) {
-  return line_of({{"at_us", moment.at == now_and_here ? Json() : Json(moment.at.count())},
-                  {"key", moment.key},
-                  {"job", moment.job == no_job ? Json() : Json(to_number(moment.job))},
-                  {"event", moment.event},
-                  {"owner", moment.owner},
-                  {"by", moment.by},
-                  {"token", token_of(moment.token)},
-                  {"detail", moment.detail}});
+std::string json_of(const TimelineEntry& entry) {
+  return line_of({{"at_us", entry.at == now_and_here ? Json() : micros_of(entry.at)},
+                  {"key", entry.key},
+                  {"job", entry.job == no_job ? Json() : Json(to_number(entry.job))},
+                  {"event", entry.event},
+                  {"owner", entry.owner},
+                  {"by", entry.by},
+                  {"token", token_of(entry.token)},
+                  {"detail", entry.detail}});
 }
 
 }  // namespace holdfast::cli

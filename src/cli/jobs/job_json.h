@@ -15,6 +15,6 @@ std::string json_of_cancelled(const JobRow& job, Millis runs_for);
 // `what`: enqueued, replaced, duplicate or locked.
 std::string json_of(const EnqueueResult& result, const std::string& key);
 std::string json_of(const JobEvent& event, Millis took);
-std::string json_of(const Moment& moment);
+std::string json_of(const TimelineEntry& entry);
 
 }  // namespace holdfast::cli

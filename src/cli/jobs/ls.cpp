@@ -44,7 +44,7 @@ std::string attempts(const JobRow& job) {
   return text + ", " + std::to_string(job.crashes) + (job.crashes == 1 ? " crash" : " crashes");
 }
 
-Row cells_of(const JobRow& job, Micros now) {
+Row cells_of(const JobRow& job, Moment now) {
   const Micros age = std::max(now - job.enqueued_at, Micros::zero());
   return {std::to_string(to_number(job.id)),
           to_string(job.state),

@@ -21,8 +21,8 @@ std::string lock_of(const JobRow& job) {
          ", if busy: " + to_string(job.on_conflict);
 }
 
-void add(Rows& rows, const char* what, Micros at) {
-  if (at > Micros::zero()) rows.push_back({what, format_wall(at)});
+void add(Rows& rows, const char* what, std::optional<Moment> at) {
+  if (at > Moment{}) rows.push_back({what, format_wall(*at)});
 }
 
 Rows rows_of(const JobRow& job) {
@@ -46,9 +46,8 @@ Rows rows_of(const JobRow& job) {
   if (!job.owner.empty())
     rows.push_back({job.state == JobState::running ? "worker" : "last worker", job.owner});
   if (job.token != no_token) rows.push_back({"token", std::to_string(to_number(job.token))});
-  for (const Moment& moment : trail(job.trail))
-    rows.push_back(
-        {format_wall(moment.at), moment.event + (moment.detail.empty() ? "" : ": " + moment.detail)});
+  for (const TimelineEntry& entry : trail(job.trail))
+    rows.push_back({format_wall(entry.at), entry.event + (entry.detail.empty() ? "" : ": " + entry.detail)});
   return rows;
 }
 
@@ -67,7 +66,7 @@ Status add_blockers(Rows& rows, const JobRow& job, Admin& by_hand) {
 
 }  // namespace
 
-std::string note_of(const JobRow& job, Micros now) {
+std::string note_of(const JobRow& job, Moment now) {
   switch (job.state) {
     case JobState::queued:
       if (job.parked) return "waiting for its lock";

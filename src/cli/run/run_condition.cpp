@@ -14,7 +14,7 @@ namespace {
 
 std::string name_of(const Lease& lease) { return "run:" + std::string(lease.key()); }
 
-std::string ago(Micros then, Micros now) {
+std::string ago(Moment then, Moment now) {
   return format_duration(std::chrono::floor<Millis>(std::max(now - then, Micros::zero()))) + " ago";
 }
 
@@ -36,28 +36,27 @@ Status take_tick(Millis period, bool implicit, const Client& client, const Lease
   const std::string name = name_of(lease);
   const auto before = Ticks::last(jobs, name);
   if (!before) return before.error();
-  const Millis begins = before->now / Micros(period) * period;
+  const Millis begins = before->now.time_since_epoch() / Micros(period) * period;
   const auto row =
       Ticks::take(jobs, {.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
   if (!row) return row.error();
   if (row->taken) {
-    if (implicit && before->at == Micros::zero()) tell_implicit("--tick", client);
+    if (implicit && !before->at) tell_implicit("--tick", client);
     return Status{};
   }
   return not_now(lease, " was already run in the " + format_duration(period) + " since " +
-                            format_wall(begins) + ", by " + printable(short_owner(row->by)) + " at " +
-                            format_wall(row->at));
+                            format_wall(Moment(begins)) + ", by " + printable(short_owner(row->by)) + " at " +
+                            format_wall(row->at.value_or(Moment{})));
 }
 
 Status look_at_success(Millis every, bool implicit, const Client& client, const Lease& lease) {
   const auto row = Ticks::last(Jobs(client), name_of(lease));
   if (!row) return row.error();
-  if (implicit && row->success == Micros::zero()) tell_implicit("--every", client);
+  if (implicit && !row->success) tell_implicit("--every", client);
   // One far ahead was noted while the store's clock was wrong.
-  const Micros age = row->success < row->now ? row->now - row->success : row->success - row->now;
-  if (row->success == Micros::zero() || age >= every) return Status{};
-  return not_now(lease, " last succeeded at " + format_wall(row->success) + ", " +
-                            ago(row->success, row->now) + ", and --every is " + format_duration(every));
+  if (!row->success || std::chrono::abs(row->now - *row->success) >= every) return Status{};
+  return not_now(lease, " last succeeded at " + format_wall(*row->success) + ", " +
+                            ago(*row->success, row->now) + ", and --every is " + format_duration(every));
 }
 
 }  // namespace

@@ -17,11 +17,11 @@ namespace holdfast::cli {
 namespace {
 
 Start start_message(const Lease& lease, Millis ttl) {
-  const Micros wall_deadline = wall_now() + lease.remaining();
+  const auto wall_deadline = std::chrono::floor<std::chrono::seconds>(wall_now() + lease.remaining());
   Start start{.deadline = lease.deadline(),
               .ttl = ttl,
               .token = lease.token(),
-              .wall_deadline_s = std::chrono::floor<std::chrono::seconds>(wall_deadline).count(),
+              .wall_deadline_s = wall_deadline.time_since_epoch().count(),
               .owner = {},
               .foreground = false};
   lease.owner().copy(start.owner.data(), start.owner.size() - 1);

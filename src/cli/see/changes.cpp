@@ -31,7 +31,7 @@ LeaseRow nobody(const std::string& key) {
 // One key between two looks.
 class OneKey {
  public:
-  OneKey(LeaseRow before, std::optional<LeaseRow> now, std::vector<LogRow> news, Micros at, Millis elapsed)
+  OneKey(LeaseRow before, std::optional<LeaseRow> now, std::vector<LogRow> news, Moment at, Millis elapsed)
       : before_(std::move(before)),
         gone_(!now),
         now_(std::move(now).value_or(nobody(before_.key))),
@@ -61,7 +61,7 @@ class OneKey {
     return !news_.empty() && news_.back().event == "taken-over" && news_.back().by == now_.owner;
   }
 
-  void add(Event event, Micros at, const LeaseRow& row) {
+  void add(Event event, Moment at, const LeaseRow& row) {
     if (!all_.empty()) at = std::max(at, all_.back().at);
     all_.push_back({.at = at,
                     .event = event,
@@ -83,7 +83,7 @@ class OneKey {
     const bool remembered = !now_.owner.empty() && now_.owner == before_.owner && now_.token == before_.token;
     const bool ran_out = before_.remaining != never && before_.remaining <= elapsed_;
     const bool expired = is_held(now_) || gone_ ? ran_out : remembered;
-    Micros at = is_held(now_) && now_.since > 0us ? now_.since : at_;
+    Moment at = is_held(now_) ? now_.since.value_or(at_) : at_;
     if (expired && ran_out) at = std::min(at, at_ - elapsed_ + before_.remaining);
     LeaseRow row = before_;
     row.remaining = 0ms;
@@ -103,7 +103,7 @@ class OneKey {
   }
 
   void add_acquired() {
-    add(Event::acquired, now_.since > 0us ? std::min(now_.since, at_) : at_, now_);
+    add(Event::acquired, std::min(now_.since.value_or(at_), at_), now_);
     ++granted_;
   }
 
@@ -117,7 +117,7 @@ class OneKey {
   const bool gone_;
   const LeaseRow now_;
   const std::vector<LogRow> news_;
-  const Micros at_;
+  const Moment at_;
   const Millis elapsed_;
   std::uint32_t granted_ = 0;
   std::vector<Change> all_;

@@ -28,7 +28,7 @@ bool is_same_grant(const LeaseRow& a, const LeaseRow& b) noexcept;
 // One look at a store.
 struct Look {
   Instant when{};                  // it was asked
-  Micros at{};                     // the same on the wall, since 1970
+  Moment at{};                     // the same on the wall
   std::vector<LeaseRow> leases{};  // in the order of their keys
   std::vector<LogRow> news{};      // written down since the look before; oldest first.  Read after `leases`
 };
@@ -48,7 +48,7 @@ enum class Event : std::uint8_t {
 const char* to_string(Event event) noexcept;
 
 struct Change {
-  Micros at{};  // wall clock, since 1970: the store's where it knows, else of the look
+  Moment at{};  // by the store's clock where it knows, else of the look
   Event event{};
   std::string key{};
   std::string owner{};  // who has it, or who had it

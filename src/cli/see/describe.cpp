@@ -21,9 +21,9 @@ std::string lasts(const LeaseRow& row) {
          (row.detached ? ", detached: not renewed automatically" : ", longer if renewed");
 }
 
-std::string since_of(const LeaseRow& row, Micros now) {
-  if (row.since == Micros::zero()) return "unknown";
-  return format_wall(row.since) + (now < row.since ? "" : ", " + age_of(row, now) + " ago");
+std::string since_of(const LeaseRow& row, Moment now) {
+  if (!row.since) return "unknown";
+  return format_wall(*row.since) + (now < *row.since ? "" : ", " + age_of(row, now) + " ago");
 }
 
 std::string event_of(const LogRow& row) {
@@ -31,7 +31,7 @@ std::string event_of(const LogRow& row) {
          (row.reason.empty() ? "" : ": " + row.reason) + " (was held by " + short_owner(row.owner) + ")";
 }
 
-void add_owner(Rows& rows, const LeaseRow& lease, Micros now) {
+void add_owner(Rows& rows, const LeaseRow& lease, Moment now) {
   rows.push_back({"held by", lease.owner});
   if (const auto where = whereabouts(lease.owner)) {
     rows.push_back({"host", where->host});
@@ -43,12 +43,12 @@ void add_owner(Rows& rows, const LeaseRow& lease, Micros now) {
 
 }  // namespace
 
-std::optional<Millis> held_for(const LeaseRow& row, Micros now) {
-  if (!is_held(row) || row.since == Micros::zero()) return std::nullopt;
-  return std::chrono::floor<Millis>(std::max(now - row.since, Micros::zero()));
+std::optional<Millis> held_for(const LeaseRow& row, Moment now) {
+  if (!is_held(row) || !row.since) return std::nullopt;
+  return std::chrono::floor<Millis>(std::max(now - *row.since, Micros::zero()));
 }
 
-std::string age_of(const LeaseRow& row, Micros now) {
+std::string age_of(const LeaseRow& row, Moment now) {
   const auto age = held_for(row, now);
   return age ? format_duration(*age) : "-";
 }
@@ -84,7 +84,7 @@ void suggest_held_key(Admin& store, const std::string& unknown) {
            ", which is held?");
 }
 
-Rows rows_of(const Inspection& found, Micros now) {
+Rows rows_of(const Inspection& found, Moment now) {
   const LeaseRow& lease = found.lease;
   const bool held = is_held(lease);
   Rows rows{{"key", lease.key}};

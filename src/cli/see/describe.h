@@ -8,8 +8,8 @@ namespace holdfast::cli {
 
 // The time since it was granted; none if it is not held or nobody knows.  The wall clock of whoever looks may
 // be another than the store's.
-std::optional<Millis> held_for(const LeaseRow& row, Micros now);
-std::string age_of(const LeaseRow& row, Micros now);  // "12m", or "-"
+std::optional<Millis> held_for(const LeaseRow& row, Moment now);
+std::string age_of(const LeaseRow& row, Moment now);  // "12m", or "-"
 std::string left_of(const LeaseRow& row);
 
 // Parts of a sentence about a lease.
@@ -26,6 +26,6 @@ inline constexpr const char* nothing_known =
 void suggest_held_key(Admin& store, const std::string& unknown);
 
 // All about one key: what it is, and how it is.
-Rows rows_of(const Inspection& found, Micros now);
+Rows rows_of(const Inspection& found, Moment now);
 
 }  // namespace holdfast::cli

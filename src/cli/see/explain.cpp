@@ -80,10 +80,10 @@ bool is_unknown(const Subject& subject, const Inspection& found) {
   return subject.jobs.empty() && !is_known(found);
 }
 
-Result<std::vector<Moment>> all_moments(const Subject& subject, Admin& by_hand) {
-  std::vector<Moment> all;
+Result<std::vector<TimelineEntry>> all_entries(const Subject& subject, Admin& by_hand) {
+  std::vector<TimelineEntry> all;
   for (const JobRow& job : subject.jobs) {
-    for (Moment& moment : moments_of(job)) all.push_back(std::move(moment));
+    for (TimelineEntry& entry : entries_of(job)) all.push_back(std::move(entry));
   }
   const std::set<std::string> keys = leases_of(subject);
   for (const std::string& key : keys) {
@@ -93,17 +93,17 @@ Result<std::vector<Moment>> all_moments(const Subject& subject, Admin& by_hand) 
       return Error{Errc::invalid, no_job_here(*subject.not_a_job) + ", and no record of a key " + key +
                                       "; `holdfast jobs ls` and `holdfast ls` list what there is"};
     if (keys.size() > 1 && !is_used(*found)) continue;
-    std::vector<Moment> of_lease = moments_of(*found);
+    std::vector<TimelineEntry> of_lease = entries_of(*found);
     if (is_unknown(subject, *found)) of_lease.front().detail = nothing_known;
     std::reverse(of_lease.begin(), std::find_if(of_lease.begin(), of_lease.end(),
-                                                [](const Moment& m) { return m.at == now_and_here; }));
-    for (Moment& moment : of_lease) all.push_back(std::move(moment));
+                                                [](const auto& entry) { return entry.at == now_and_here; }));
+    for (TimelineEntry& entry : of_lease) all.push_back(std::move(entry));
   }
   // What happened at the same moment stays in the order in which it was told.
-  std::multimap<Micros, Moment> by_time;
-  for (Moment& moment : all) by_time.emplace(moment.at, std::move(moment));
+  std::multimap<Moment, TimelineEntry> by_time;
+  for (TimelineEntry& entry : all) by_time.emplace(entry.at, std::move(entry));
   all.clear();
-  for (auto& [at, moment] : by_time) all.push_back(std::move(moment));
+  for (auto& [at, entry] : by_time) all.push_back(std::move(entry));
   return all;
 }
 
@@ -121,17 +121,17 @@ int execute(const Explain& command, const Common& common) {
   if (!has_jobs) complain(engine.error().detail);
   const auto subject = subject_of(command.what, has_jobs ? engine->get() : nullptr);
   if (!subject) return fail(subject.error());
-  const auto moments = all_moments(*subject, looked->by_hand);
-  if (!moments) return fail(moments.error());
+  const auto entries = all_entries(*subject, looked->by_hand);
+  if (!entries) return fail(entries.error());
   Rows rows;
-  for (const Moment& moment : *moments) {
+  for (const TimelineEntry& entry : *entries) {
     if (common.json)
-      say(json_of(moment));
+      say(json_of(entry));
     else
-      rows.push_back({moment.at == now_and_here ? "now" : format_wall(moment.at), sentence_of(moment)});
+      rows.push_back({entry.at == now_and_here ? "now" : format_wall(entry.at), sentence_of(entry)});
   }
   if (!common.json) say(aligned(rows, false, false));
-  if (moments->size() == 1 && moments->front().detail == nothing_known)
+  if (entries->size() == 1 && entries->front().detail == nothing_known)
     suggest_held_key(looked->by_hand, subject->key);
   if (subject->jobs.size() == most_jobs)
     complain("only the last " + std::to_string(most_jobs) + " jobs of this key are shown");

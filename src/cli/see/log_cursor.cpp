@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t first_page = 100, largest_page = 100'000;
 
 std::string identity_of(const LogRow& row) {
-  std::string all = std::to_string(row.at.count()) + ' ' + std::to_string(to_number(row.token));
+  std::string all =
+      std::to_string(row.at.time_since_epoch().count()) + ' ' + std::to_string(to_number(row.token));
   for (const std::string* text : {&row.event, &row.key, &row.owner, &row.by, &row.reason})
     all += '\0' + *text;
   return all;

@@ -25,7 +25,7 @@ class LogCursor {
  private:
   bool began_ = false;
   std::multiset<std::string> known_;
-  Micros newest_{};  // of what is known
+  Moment newest_{};  // of what is known
 };
 
 }  // namespace holdfast::cli

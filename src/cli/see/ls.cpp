@@ -48,7 +48,7 @@ void select(std::vector<LeaseRow>& rows, const Ls& command) {
   sort(rows, command.sort);
 }
 
-Row cells_of(const LeaseRow& row, Micros now) {
+Row cells_of(const LeaseRow& row, Moment now) {
   return {row.key.empty() ? "\"\"" : row.key,  // of Java's, in its layout
           is_held(row) ? short_owner(row.owner) + (row.detached ? " (detached)" : "") : "-",
           age_of(row, now),

@@ -13,14 +13,14 @@
 namespace holdfast::cli {
 namespace {
 
-Moment of_job(const JobRow& job, Micros at, std::string event) {
+TimelineEntry of_job(const JobRow& job, Moment at, std::string event) {
   return {.at = at, .key = job.key, .job = job.id, .name = job.name, .event = std::move(event)};
 }
 
 // Its time was set anew, and when it was to be first is not known any more.
 bool was_put_off(const JobRow& job) {
-  const std::vector<Moment> lines = trail(job.trail);
-  return job.attempt > 0 || std::any_of(lines.begin(), lines.end(), [](const Moment& line) {
+  const std::vector<TimelineEntry> lines = trail(job.trail);
+  return job.attempt > 0 || std::any_of(lines.begin(), lines.end(), [](const TimelineEntry& line) {
            return line.event == "retried" || line.event == "handed-back" || line.event == "failed";
          });
 }
@@ -40,7 +40,7 @@ std::string in_brackets(const std::string& detail) {
   return detail.empty() ? "" : " (" + printable(detail) + ")";
 }
 
-std::string of_the_lease(const Moment& m) {
+std::string of_the_lease(const TimelineEntry& m) {
   const std::string key = printable(m.key);
   if (m.event == "holds")
     return key + " is held by " + who(m.owner) + with_token(m.token) + in_brackets(m.detail);
@@ -52,8 +52,8 @@ std::string of_the_lease(const Moment& m) {
 
 }  // namespace
 
-std::vector<Moment> trail(std::string_view text) {
-  std::vector<Moment> moments;
+std::vector<TimelineEntry> trail(std::string_view text) {
+  std::vector<TimelineEntry> entries;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -64,27 +64,27 @@ std::vector<Moment> trail(std::string_view text) {
     rest.remove_prefix(std::min<std::size_t>(1, rest.size()));
     const std::string_view event = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(event.size() + 1, rest.size()));
-    moments.push_back({.at = Micros(at), .event = std::string(event), .detail = std::string(rest)});
+    entries.push_back({.at = Moment(Micros(at)), .event = std::string(event), .detail = std::string(rest)});
   }
-  return moments;
+  return entries;
 }
 
-std::vector<Moment> moments_of(const JobRow& job) {
-  std::vector<Moment> all;
-  Moment enqueued = of_job(job, job.enqueued_at, "enqueued");
+std::vector<TimelineEntry> entries_of(const JobRow& job) {
+  std::vector<TimelineEntry> all;
+  TimelineEntry enqueued = of_job(job, job.enqueued_at, "enqueued");
   enqueued.detail = how_often(job);
   all.push_back(std::move(enqueued));
   bool told_cancelled = false;
-  for (const Moment& line : trail(job.trail)) {
-    Moment moment = of_job(job, line.at, line.event);
+  for (const TimelineEntry& line : trail(job.trail)) {
+    TimelineEntry entry = of_job(job, line.at, line.event);
     const bool names_owner = line.event == "crashed";
     const bool names_person = line.event == "retried" || line.event == "cancelled";
-    (names_owner ? moment.owner : names_person ? moment.by : moment.detail) = line.detail;
+    (names_owner ? entry.owner : names_person ? entry.by : entry.detail) = line.detail;
     told_cancelled = told_cancelled || line.event == "cancelled";
-    all.push_back(std::move(moment));
+    all.push_back(std::move(entry));
   }
-  if (job.started_at > Micros::zero()) {
-    Moment started = of_job(job, job.started_at, "started");
+  if (job.started_at) {
+    TimelineEntry started = of_job(job, *job.started_at, "started");
     started.owner = job.owner;
     started.token = job.token;
     if (job.attempt > 1) started.detail = "attempt " + std::to_string(job.attempt);
@@ -92,21 +92,21 @@ std::vector<Moment> moments_of(const JobRow& job) {
   }
   const bool over = job.state != JobState::queued && job.state != JobState::running;
   if (over && !(job.state == JobState::cancelled && told_cancelled)) {
-    Moment ended = of_job(job, job.finished_at, to_string(job.state));
+    TimelineEntry ended = of_job(job, job.finished_at.value_or(Moment{}), to_string(job.state));
     (job.state == JobState::dropped ? ended.by : ended.detail) = job.error;
     all.push_back(std::move(ended));
   }
   if (job.state == JobState::running && job.claim_remaining == Millis::zero()) {
-    Moment expired = of_job(job, now_and_here, "expired");
+    TimelineEntry expired = of_job(job, now_and_here, "expired");
     expired.owner = job.owner;
     all.push_back(std::move(expired));
   }
   return all;
 }
 
-std::vector<Moment> moments_of(const Inspection& found) {
+std::vector<TimelineEntry> entries_of(const Inspection& found) {
   const LeaseRow& lease = found.lease;
-  std::vector<Moment> all;
+  std::vector<TimelineEntry> all;
   for (const LogRow& row : found.log)
     all.push_back({.at = row.at,
                    .key = row.key,
@@ -116,10 +116,11 @@ std::vector<Moment> moments_of(const Inspection& found) {
                    .token = row.token,
                    .detail = row.reason});
   const bool held = lease.remaining > Millis::zero();
-  Moment now{.at = now_and_here, .key = lease.key, .event = held ? "holds" : "free", .token = lease.token};
+  TimelineEntry now{
+      .at = now_and_here, .key = lease.key, .event = held ? "holds" : "free", .token = lease.token};
   if (held) {
     now.owner = lease.owner;
-    now.detail = (lease.since > Micros::zero() ? "since " + format_wall(lease.since) + ", " : "") +
+    now.detail = (lease.since ? "since " + format_wall(*lease.since) + ", " : "") +
                  (lease.remaining == never ? "without end" : format_duration(lease.remaining) + " left") +
                  (lease.note.empty() ? "" : ", " + lease.note);
   } else if (!lease.owner.empty()) {
@@ -131,7 +132,7 @@ std::vector<Moment> moments_of(const Inspection& found) {
   return all;
 }
 
-std::string sentence_of(const Moment& m) {
+std::string sentence_of(const TimelineEntry& m) {
   if (m.job == no_job) return of_the_lease(m);
   const std::string job = "job " + std::to_string(to_number(m.job)) + " " + printable(m.name) + " ";
   if (m.event == "enqueued") return job + "enqueued" + in_brackets(m.detail);

@@ -11,11 +11,11 @@
 namespace holdfast::cli {
 
 // Of what is so when it is asked, and stands at the end.
-inline constexpr Micros now_and_here = Micros::max();
+inline constexpr Moment now_and_here = Moment::max();
 
 // One event.  Which of the texts there are depends on what it is.
-struct Moment {
-  Micros at{};  // wall clock, since 1970
+struct TimelineEntry {
+  Moment at{};
   std::string key = {};
   JobId job{};             // no_job: of the lease
   std::string name = {};   // the job's
@@ -28,13 +28,13 @@ struct Moment {
 };
 
 // The lines of JobRow::trail: `at`, `event` and `detail`.
-std::vector<Moment> trail(std::string_view text);
+std::vector<TimelineEntry> trail(std::string_view text);
 
-std::vector<Moment> moments_of(const JobRow& job);
+std::vector<TimelineEntry> entries_of(const JobRow& job);
 // Its log, and who holds it and waits for it now.
-std::vector<Moment> moments_of(const Inspection& found);
+std::vector<TimelineEntry> entries_of(const Inspection& found);
 
 // For people, without the time.
-std::string sentence_of(const Moment& moment);
+std::string sentence_of(const TimelineEntry& entry);
 
 }  // namespace holdfast::cli

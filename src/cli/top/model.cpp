@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "base/wall_clock.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {
@@ -39,7 +40,7 @@ std::tuple<bool, std::int64_t> rank_of(const TopRow& row, Order order) {
   const LeaseRow& lease = row.lease;
   const bool free = !is_held(lease);
   switch (order) {
-    case Order::age: return {free || lease.since == 0us, lease.since.count()};
+    case Order::age: return {free || !lease.since, micros_or_zero(lease.since).count()};
     case Order::remaining: return {free, lease.remaining.count()};
     case Order::waiting: return {false, -std::int64_t{lease.waiting}};
     case Order::key: return {false, 0};

@@ -76,7 +76,7 @@ class Model {
   const std::string& typed() const noexcept { return typed_; }
   const std::string& told() const noexcept { return told_; }
   const std::string& away() const noexcept { return away_; }
-  Micros at() const noexcept { return at_; }
+  Moment at() const noexcept { return at_; }
   std::size_t held() const noexcept { return held_; }
   std::size_t waiting() const noexcept { return waiting_; }
   const LeaseRow& doomed() const noexcept { return doomed_; }  // while mode() is reason or confirm
@@ -109,7 +109,7 @@ class Model {
   Order order_ = Order::age;
   bool paused_ = false;
   std::string filter_, typed_, told_, away_, reason_;
-  Micros at_{};
+  Moment at_{};
   std::size_t held_ = 0, waiting_ = 0;
   LeaseRow doomed_;
   std::string inspected_;

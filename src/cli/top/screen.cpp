@@ -82,7 +82,7 @@ Lines help_page(std::size_t columns) {
   return lines;
 }
 
-Lines inspection_page(const Model& model, std::size_t columns, Micros now) {
+Lines inspection_page(const Model& model, std::size_t columns, Moment now) {
   Lines lines;
   if (model.inspection())
     add_pairs(lines, rows_of(*model.inspection(), now), columns);
@@ -91,7 +91,7 @@ Lines inspection_page(const Model& model, std::size_t columns, Micros now) {
   return lines;
 }
 
-Lines break_page(const Model& model, std::size_t columns, Micros now) {
+Lines break_page(const Model& model, std::size_t columns, Moment now) {
   const LeaseRow& lease = model.doomed();
   Lines lines;
   add_words(lines, "Break the lease on " + lease.key + "?", Style::strong, columns);
@@ -144,7 +144,7 @@ void add_status(Screen& screen, const Model& model, std::size_t columns) {
   }
 }
 
-Lines page_of(const Model& model, std::size_t columns, Micros now) {
+Lines page_of(const Model& model, std::size_t columns, Moment now) {
   switch (model.mode()) {
     case Mode::help: return help_page(columns);
     case Mode::inspect: return inspection_page(model, columns, now);
@@ -164,7 +164,7 @@ void add_page(Screen& screen, const Model& model, Lines page, std::size_t rows) 
   for (std::size_t i = first; i < std::min(page.size(), first + rows); ++i) screen.lines.push_back(page[i]);
 }
 
-void add_list(Screen& screen, const Model& model, TerminalSize size, Micros now) {
+void add_list(Screen& screen, const Model& model, TerminalSize size, Moment now) {
   const std::size_t rows = size.rows - 1;
   Lines lines = table_of(model, room_for_rows(size), size.columns, now);
   lines.insert(lines.begin(), title_of(model, size.columns));
@@ -182,7 +182,7 @@ void add_list(Screen& screen, const Model& model, TerminalSize size, Micros now)
 
 std::size_t room_for_rows(TerminalSize size) noexcept { return size.rows > 4 ? size.rows - 3 : 1; }
 
-Screen screen_of(const Model& model, TerminalSize size, Micros now) {
+Screen screen_of(const Model& model, TerminalSize size, Moment now) {
   Screen screen;
   if (size.rows == 0 || size.columns < 2) return screen;
   const std::size_t above = size.rows - 1;

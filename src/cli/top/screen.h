@@ -27,7 +27,7 @@ struct Screen {
 };
 
 // `now` on the wall, for ages.
-Screen screen_of(const Model& model, TerminalSize size, Micros now);
+Screen screen_of(const Model& model, TerminalSize size, Moment now);
 
 // How many rows of keys are seen at once.
 std::size_t room_for_rows(TerminalSize size) noexcept;

@@ -29,9 +29,9 @@ std::string owner_of(const TopRow& row) {
   return short_owner(row.lease.owner) + (row.lease.detached ? " (detached)" : "");
 }
 
-std::string held_of(const TopRow& row, Micros now) {
-  if (!is_held(row.lease) || row.lease.since == 0us) return "-";
-  return brief(std::chrono::floor<Millis>(std::max(now - row.lease.since, 0us)));
+std::string held_of(const TopRow& row, Moment now) {
+  const auto held = held_for(row.lease, now);
+  return held ? brief(*held) : "-";
 }
 
 std::string left_of(const TopRow& row) {
@@ -71,7 +71,7 @@ Style plain(const TopRow&) { return Style::plain; }
 Style faint(const TopRow&) { return Style::faint; }
 Style strong(const TopRow& row) { return row.lease.waiting > 0 ? Style::strong : Style::plain; }
 
-std::vector<Column> all_columns(Micros now) {
+std::vector<Column> all_columns(Moment now) {
   return {
       {"KEY", 8, true, false, 0, [](const TopRow& r) { return r.lease.key; }, plain},
       {"HOLDER", 10, true, false, 3, owner_of, plain},
@@ -98,7 +98,7 @@ std::size_t longest(const Column& column, const std::vector<TopRow>& rows) {
 }
 
 // Those there is room for; what room is left goes to the texts, in turn.
-std::vector<Column> fitting(const std::vector<TopRow>& rows, std::size_t room, Micros now) {
+std::vector<Column> fitting(const std::vector<TopRow>& rows, std::size_t room, Moment now) {
   std::vector<Column> columns = all_columns(now);
   for (Column& column : columns) {
     column.width = column.least;
@@ -154,7 +154,7 @@ Style style_of_lag(const TopRow& row) noexcept {
   return row.lag() * 3 <= row.ttl * 2 ? Style::doubtful : Style::bad;
 }
 
-std::vector<ScreenLine> table_of(const Model& model, std::size_t rows, std::size_t columns, Micros now) {
+std::vector<ScreenLine> table_of(const Model& model, std::size_t rows, std::size_t columns, Moment now) {
   const std::vector<Column> fit = fitting(model.rows(), columns, now);
   ScreenLine heading;
   for (const Column& column : fit) {

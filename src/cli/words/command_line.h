@@ -128,7 +128,7 @@ struct JobsEnqueue {
   std::string name;
   Args args;
   JobOptions options;
-  Micros at{};  // since 1970; zero: as `in` says
+  std::optional<Moment> at{};  // none: as `in` says
   Millis in{};
 };
 struct JobsWork {

@@ -51,7 +51,7 @@ class Reader {
 
 }  // namespace
 
-Result<Micros> parse_moment(std::string_view text) {
+Result<Moment> parse_moment(std::string_view text) {
   using namespace std::chrono;
   const Error wrong{Errc::invalid, "\"" + printable(redacted(text)) +
                                        "\" is not a time; write it as 2026-11-15T02:00:00Z, or with the "
@@ -65,12 +65,12 @@ Result<Micros> parse_moment(std::string_view text) {
     return wrong;
   const year_month_day date{year(y), month(static_cast<unsigned>(mon)), day(static_cast<unsigned>(d))};
   if (!date.ok()) return wrong;
-  Micros moment = sys_days(date).time_since_epoch() + hours(h) + minutes(min) + seconds(s);
+  Moment moment = sys_days(date) + hours(h) + minutes(min) + seconds(s);
   if (reader.take(".")) {
     if (!reader.is_digit()) return wrong;
     moment += reader.fraction();
   }
-  if (reader.take("Zz")) return reader.at_end() ? Result<Micros>(moment) : wrong;
+  if (reader.take("Zz")) return reader.at_end() ? Result<Moment>(moment) : wrong;
   if (!reader.take("+-")) return wrong;
   const int sign = reader.last() == '-' ? -1 : 1;
   if (!reader.number(2, 0, 23, h) || !reader.take(":") || !reader.number(2, 0, 59, min) || !reader.at_end())

@@ -168,7 +168,7 @@ core::JobMoment MariaEngine::moment() {
   const Instant sent = BootClock::now();
   const Micros now(ask(config_->tables.expand("SELECT {now_us};"), 1).front().number(0, 0));
   offset_.learn(sent, BootClock::now(), now);
-  return moment_.emplace(core::JobMoment{.now = now, .wall = now});
+  return moment_.emplace(core::JobMoment{.now = now, .wall = Moment(now)});
 }
 
 // -- leases

@@ -40,7 +40,8 @@ class MariaEngine final : public rows::RowEngine {
   struct Look {
     std::optional<Record> expired = {}, ready = {};
     std::string aside = {};  // ids of those whose time has come since
-    std::optional<Micros> due = {}, claim_end = {};
+    std::optional<Moment> due = {};
+    std::optional<Micros> claim_end = {};
     bool as_of_now = true;  // nothing was set aside since
   };
 
@@ -49,16 +50,16 @@ class MariaEngine final : public rows::RowEngine {
 
   std::optional<Record> job(JobId id) override;
   std::optional<Record> in_slot(std::string_view slot) override;
-  std::optional<Record> next_due(Queues queues, Micros wall) override;
+  std::optional<Record> next_due(Queues queues, Moment wall) override;
   std::optional<Record> next_expired(Queues queues, Micros now) override;
-  std::optional<Record> first_parked(std::string_view key, Micros wall) override;
-  std::optional<Micros> earliest_due(Queues queues) override;
+  std::optional<Record> first_parked(std::string_view key, Moment wall) override;
+  std::optional<Moment> earliest_due(Queues queues) override;
   std::optional<Micros> earliest_claim_end(Queues queues) override;
   JobId insert(const Record& job) override;
   void update(const Record& job) override;
   void erase(JobId id) override;
   std::vector<Record> find(const JobQuery& query) override;
-  std::uint64_t erase_over(Micros finished_before, std::size_t limit) override;
+  std::uint64_t erase_over(Moment finished_before, std::size_t limit) override;
 
   Reply lease(const Request& request) override;
   std::string lock_owner(Key lock) override;

@@ -2,6 +2,7 @@
 // The rows of jobs and ticks: how they are found without reading others, and written.
 #include <algorithm>
 #include <cassert>
+#include <type_traits>
 
 #include "base/text.h"
 #include "stores/mariadb/engine.h"
@@ -24,7 +25,8 @@ constexpr Millis a_moment = 10ms;
 
 std::string digits_of(JobId id) { return std::to_string(to_number(id)); }
 
-void take_earlier(std::optional<Micros>& best, std::optional<Micros> at) {
+template <class Time>
+void take_earlier(std::optional<Time>& best, std::type_identity_t<std::optional<Time>> at) {
   if (at && (!best || *at < *best)) best = at;
 }
 
@@ -85,7 +87,7 @@ MariaEngine::Look& MariaEngine::look(Queues queues) {
       found.aside += (found.aside.empty() ? "" : ", ") + ids;
     const Answer& then = answers[i + times];
     if (then.number(0, 0) != 0) take_earlier(found.due, at.wall);
-    take_earlier(found.due, then.moment(0, 1));
+    if (const auto due = then.moment(0, 1)) take_earlier(found.due, Moment(*due));
     take_earlier(found.claim_end, then.moment(0, 2));
   }
   return look_.emplace(std::move(found));
@@ -107,7 +109,7 @@ std::optional<JobRecord> MariaEngine::next_expired(Queues queues, Micros) {
   return std::nullopt;
 }
 
-std::optional<JobRecord> MariaEngine::next_due(Queues queues, Micros) {
+std::optional<JobRecord> MariaEngine::next_due(Queues queues, Moment) {
   Look& seen = look_ ? *look_ : look(queues);
   if (seen.aside.empty()) return seen.ready;
   put(config_->tables.expand(
@@ -118,9 +120,9 @@ std::optional<JobRecord> MariaEngine::next_due(Queues queues, Micros) {
   return ready_in(queues);
 }
 
-std::optional<Micros> MariaEngine::earliest_due(Queues queues) {
-  const std::optional<Micros> due = (look_ && look_->as_of_now ? *look_ : look(queues)).due;
-  const Micros wall = moment().wall;
+std::optional<Moment> MariaEngine::earliest_due(Queues queues) {
+  const std::optional<Moment> due = (look_ && look_->as_of_now ? *look_ : look(queues)).due;
+  const Moment wall = moment().wall;
   return due && *due <= wall ? wall + a_moment : due;
 }
 
@@ -130,7 +132,7 @@ std::optional<Micros> MariaEngine::earliest_claim_end(Queues queues) {
   return end && *end <= now ? now + a_moment : end;
 }
 
-std::optional<JobRecord> MariaEngine::first_parked(std::string_view key, Micros wall) {
+std::optional<JobRecord> MariaEngine::first_parked(std::string_view key, Moment wall) {
   if (const auto known = first_.find(key); known != first_.end()) return known->second;
   auto first = one_in(ask(with(parked_, {{"key", hex(key)}, {"wall", moment_of(wall)}}), 1).front());
   return first_.emplace(key, std::move(first)).first->second;
@@ -200,7 +202,7 @@ std::vector<JobRecord> MariaEngine::find(const JobQuery& query) {
   return records_in(ask(jobs_ + where + ";", 1).front());
 }
 
-std::uint64_t MariaEngine::erase_over(Micros finished_before, std::size_t limit) {
+std::uint64_t MariaEngine::erase_over(Moment finished_before, std::size_t limit) {
   const auto answers =
       ask(config_->tables.expand("SELECT id FROM {jobs} FORCE INDEX (over_at) WHERE over_at <= ") +
               moment_of(finished_before) + " ORDER BY over_at LIMIT " +

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/wall_clock.h"
 #include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {
@@ -24,7 +25,7 @@ Enum called(std::string_view word, std::size_t count) {
   return {};
 }
 
-std::string perhaps(Micros moment) { return moment == Micros::zero() ? "NULL" : moment_of(moment); }
+std::string perhaps(std::optional<Moment> moment) { return moment ? moment_of(*moment) : "NULL"; }
 
 std::string digits_of(bool yes) { return yes ? "1" : "0"; }
 
@@ -63,7 +64,7 @@ Words facts_of(const JobRow& row) {
 }
 
 // What it is found by.
-Words places_of(const JobRecord& job, Micros wall) {
+Words places_of(const JobRecord& job, Moment wall) {
   const JobRow& row = job.row;
   const bool queued = row.state == JobState::queued, ready = queued && row.due_at <= wall;
   const bool aside = queued && !ready;
@@ -72,7 +73,7 @@ Words places_of(const JobRecord& job, Micros wall) {
           {"aside_until", aside ? moment_of(row.due_at) : "NULL"},
           {"waits_for", aside && row.parked ? hex(row.key) : "NULL"},
           {"claim_until", row.state == JobState::running ? moment_of(job.claim_until) : "NULL"},
-          {"over_at", is_purged(row.state) ? moment_of(row.finished_at) : "NULL"}};
+          {"over_at", is_purged(row.state) ? moment_of(micros_or_zero(row.finished_at)) : "NULL"}};
 }
 
 void add(std::string& text, const std::pair<const char*, std::string>& word) {
@@ -121,7 +122,8 @@ JobRecord record_in(const Answer& a, std::size_t i) {
   };
   const auto number_of = [&](Column column) { return static_cast<int>(a.number(i, column)); };
   const auto text = [&](Column column) { return std::string(a.text(i, column)); };
-  const auto moment = [&](Column column) { return a.moment(i, column).value_or(Micros::zero()); };
+  const auto micros = [&](Column column) { return a.moment(i, column).value_or(Micros::zero()); };
+  const auto moment = [&](Column column) { return Moment(micros(column)); };
   return {.row = {.id = JobId{static_cast<std::uint64_t>(a.number(i, id))},
                   .name = text(name),
                   .queue = text(queue),
@@ -132,8 +134,8 @@ JobRecord record_in(const Answer& a, std::size_t i) {
                   .enqueued_at = moment(enqueued_at),
                   .run_at = moment(run_at),
                   .due_at = moment(due_at),
-                  .started_at = moment(started_at),
-                  .finished_at = moment(finished_at),
+                  .started_at = moment_or_none(micros(started_at)),
+                  .finished_at = moment_or_none(micros(finished_at)),
                   .attempt = number_of(attempt),
                   .crashes = number_of(crashes),
                   .max_attempts = number_of(max_attempts),
@@ -150,10 +152,10 @@ JobRecord record_in(const Answer& a, std::size_t i) {
                   .error = text(error),
                   .duplicates = static_cast<std::uint64_t>(a.number(i, duplicates)),
                   .trail = text(trail)},
-          .claim_until = moment(claim_until)};
+          .claim_until = micros(claim_until)};
 }
 
-std::string all_of(const JobRecord& job, Micros wall) {
+std::string all_of(const JobRecord& job, Moment wall) {
   std::string text;
   for (const auto& words : {facts_of(job.row), places_of(job, wall)})
     for (const auto& word : words) add(text, word);
@@ -161,7 +163,7 @@ std::string all_of(const JobRecord& job, Micros wall) {
 }
 
 // What it is found by is always written: whether it was ready is not known any more.
-std::string changes(const JobRecord& before, const JobRecord& job, Micros wall) {
+std::string changes(const JobRecord& before, const JobRecord& job, Moment wall) {
   std::string text;
   for (const auto& word : places_of(job, wall)) add(text, word);
   const Words old = facts_of(before.row), now = facts_of(job.row);
@@ -171,5 +173,6 @@ std::string changes(const JobRecord& before, const JobRecord& job, Micros wall) 
 }
 
 std::string moment_of(Micros moment) { return datetime(std::clamp(moment, Micros::zero(), latest)); }
+std::string moment_of(Moment moment) { return moment_of(moment.time_since_epoch()); }
 
 }  // namespace holdfast::mariadb

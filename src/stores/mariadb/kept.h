@@ -25,7 +25,7 @@ struct Kept {
 
 struct Seen {
   std::map<std::string, Kept, std::less<>> keys = {};
-  core::Moment moment = {};
+  core::LeaseMoment moment = {};
 
   static constexpr std::size_t answers = 3;  // so many are of read.sql
 };

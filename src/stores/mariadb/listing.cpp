@@ -2,6 +2,7 @@
 // What the store tells people: its rows, and what it thinks of the server.
 #include <algorithm>
 
+#include "base/wall_clock.h"
 #include "core/grade.h"
 #include "stores/mariadb/darwin.h"
 #include "stores/mariadb/findings.h"
@@ -19,7 +20,7 @@ using core::answer;
 using core::remaining;
 using core::Row;
 
-Micros moment(const Answer& a, std::size_t row, std::size_t column) {
+Micros micros(const Answer& a, std::size_t row, std::size_t column) {
   return a.moment(row, column).value_or(Micros::zero());
 }
 
@@ -33,7 +34,7 @@ void take_leases(const Answer& a, Page& page) {
                            .owner = reply.owner,
                            .token = reply.token,
                            .remaining = reply.remaining,
-                           .since = moment(a, i, 4),
+                           .since = moment_or_none(micros(a, i, 4)),
                            .note = std::string(a.text(i, 5)),
                            .detached = a.number(i, 6) != 0,
                            .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
@@ -51,7 +52,7 @@ void take_places(const Answer& a, Page& page) {
 
 void take_log(const Answer& a, Page& page) {
   for (std::size_t i = 0; i < a.rows.size(); ++i) {
-    page.log.push_back({.at = moment(a, i, 0),
+    page.log.push_back({.at = Moment(micros(a, i, 0)),
                         .key = std::string(a.text(i, 1)),
                         .event = std::string(a.text(i, 2)),
                         .owner = std::string(a.text(i, 3)),

@@ -54,8 +54,8 @@ void Writes::no_old_places(std::string_view key, std::string_view client, Micros
 }
 
 void Writes::log(const LogRow& row) {
-  add(log_, {datetime(row.at), tables_.key(row.key), hex(row.event), hex(row.owner), digits_of(row.token),
-             hex(row.by), hex(row.reason)});
+  add(log_, {datetime(row.at.time_since_epoch()), tables_.key(row.key), hex(row.event), hex(row.owner),
+             digits_of(row.token), hex(row.by), hex(row.reason)});
 }
 
 std::string Writes::text() const {

@@ -3,6 +3,7 @@
 
 #include <sys/eventfd.h>
 
+#include "base/wall_clock.h"
 #include "core/row.h"
 
 namespace holdfast::memory {
@@ -23,7 +24,7 @@ std::uint64_t drop_dead_places(Record& record, Micros now) {
 }  // namespace
 
 Reply Database::apply(const Request& request, const std::string& client) {
-  const core::Moment moment{.now = clocks_.expiry(), .wall = clocks_.wall(), .purged = purged_};
+  const core::LeaseMoment moment{.now = now(), .wall = wall().time_since_epoch(), .purged = purged_};
   auto it = records_.find(request.key.text);
   if (it == records_.end()) {
     if (request.verb != Verb::acquire)
@@ -43,7 +44,7 @@ void Database::ring(const std::string& client, std::string_view key) {
 }
 
 Page Database::list(const Query& q) {
-  const Micros now = clocks_.expiry();
+  const Micros now = this->now();
   Page page;
   const auto wanted = [&](std::string_view key) {
     return q.exact ? key == q.prefix : key.starts_with(q.prefix);
@@ -70,7 +71,7 @@ Page Database::list(const Query& q) {
                            .token = record.token,
                            .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
                            .ttl = record.live(now) ? record.ttl : std::nullopt,
-                           .since = record.since,
+                           .since = moment_or_none(record.since),
                            .note = record.note,
                            .detached = record.detached,
                            .waiting = static_cast<std::uint32_t>(record.queue.size())});
@@ -80,7 +81,7 @@ Page Database::list(const Query& q) {
 }
 
 Purged Database::purge(const Purge& what) {
-  const Micros now = clocks_.expiry(), wall = clocks_.wall();
+  const Micros now = this->now(), wall = this->wall().time_since_epoch();
   Purged purged;
   for (auto& [key, record] : records_) purged.places += drop_dead_places(record, now);
   purged.keys = std::erase_if(records_, [&](const auto& entry) {
@@ -92,8 +93,9 @@ Purged Database::purge(const Purge& what) {
     if (goes) purged_ = std::max(purged_, record.token);
     return goes;
   });
-  purged.log = std::erase_if(
-      log_, [&](const LogRow& entry) { return entry.at <= earlier(wall, what.log_older_than); });
+  purged.log = std::erase_if(log_, [&](const LogRow& entry) {
+    return entry.at.time_since_epoch() <= earlier(wall, what.log_older_than);
+  });
   return purged;
 }
 

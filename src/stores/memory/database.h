@@ -24,8 +24,8 @@ class Database {
   void on_ring(std::function<void(const std::string&, const std::string&)> ring) { ring_ = std::move(ring); }
   void connect_listener(const std::string& client, int fd) { listeners_[client] = fd; }
   void disconnect_listener(const std::string& client) { listeners_.erase(client); }
-  Micros now() const { return clocks_.expiry(); }
-  Micros wall() const { return clocks_.wall(); }
+  Micros now() const { return std::chrono::floor<Micros>(clocks_.expiry().time_since_epoch()); }
+  Moment wall() const { return clocks_.wall(); }
 
   using Jobs = std::map<JobId, core::JobRecord>;
   using Ticks = std::map<std::string, rows::TickRecord, std::less<>>;

@@ -45,7 +45,7 @@ std::optional<core::JobRecord> MemoryEngine::in_slot(std::string_view slot) {
   return first([&](const Record& r) { return r.row.slotted && core::slot_of(r.row.key) == slot; });
 }
 
-std::optional<core::JobRecord> MemoryEngine::next_due(Queues queues, Micros wall) {
+std::optional<core::JobRecord> MemoryEngine::next_due(Queues queues, Moment wall) {
   return first([&](const Record& r) {
     return r.row.state == JobState::queued && r.row.due_at <= wall && is_in(queues, r.row.queue);
   });
@@ -57,28 +57,28 @@ std::optional<core::JobRecord> MemoryEngine::next_expired(Queues queues, Micros 
   });
 }
 
-std::optional<core::JobRecord> MemoryEngine::first_parked(std::string_view key, Micros wall) {
+std::optional<core::JobRecord> MemoryEngine::first_parked(std::string_view key, Moment wall) {
   return first([&](const Record& r) { return r.row.parked && r.row.key == key && r.row.due_at > wall; });
 }
 
-template <class Wanted>
-std::optional<Micros> MemoryEngine::earliest(Queues queues, const Wanted& wanted) {
-  std::optional<Micros> best;
+template <class Time, class Wanted>
+std::optional<Time> MemoryEngine::earliest(Queues queues, const Wanted& wanted) {
+  std::optional<Time> best;
   for (const auto& [id, record] : database_->jobs()) {
-    const std::optional<Micros> at = is_in(queues, record.row.queue) ? wanted(record) : std::nullopt;
+    const std::optional<Time> at = is_in(queues, record.row.queue) ? wanted(record) : std::nullopt;
     if (at && (!best || *at < *best)) best = at;
   }
   return best;
 }
 
-std::optional<Micros> MemoryEngine::earliest_due(Queues queues) {
-  return earliest(queues, [](const Record& r) {
+std::optional<Moment> MemoryEngine::earliest_due(Queues queues) {
+  return earliest<Moment>(queues, [](const Record& r) {
     return r.row.state == JobState::queued ? std::optional(r.row.due_at) : std::nullopt;
   });
 }
 
 std::optional<Micros> MemoryEngine::earliest_claim_end(Queues queues) {
-  return earliest(queues, [](const Record& r) {
+  return earliest<Micros>(queues, [](const Record& r) {
     return r.row.state == JobState::running ? std::optional(r.claim_until) : std::nullopt;
   });
 }
@@ -102,7 +102,7 @@ std::vector<core::JobRecord> MemoryEngine::find(const JobQuery& query) {
   return found;
 }
 
-std::uint64_t MemoryEngine::erase_over(Micros finished_before, std::size_t limit) {
+std::uint64_t MemoryEngine::erase_over(Moment finished_before, std::size_t limit) {
   std::uint64_t gone = 0;
   std::erase_if(database_->jobs(), [&](const auto& entry) {
     const JobRow& row = entry.second.row;

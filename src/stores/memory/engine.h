@@ -24,16 +24,16 @@ class MemoryEngine final : public rows::RowEngine {
 
   std::optional<Record> job(JobId id) override;
   std::optional<Record> in_slot(std::string_view slot) override;
-  std::optional<Record> next_due(Queues queues, Micros wall) override;
+  std::optional<Record> next_due(Queues queues, Moment wall) override;
   std::optional<Record> next_expired(Queues queues, Micros now) override;
-  std::optional<Record> first_parked(std::string_view key, Micros wall) override;
-  std::optional<Micros> earliest_due(Queues queues) override;
+  std::optional<Record> first_parked(std::string_view key, Moment wall) override;
+  std::optional<Moment> earliest_due(Queues queues) override;
   std::optional<Micros> earliest_claim_end(Queues queues) override;
   JobId insert(const Record& job) override;
   void update(const Record& job) override;
   void erase(JobId id) override;
   std::vector<Record> find(const JobQuery& query) override;
-  std::uint64_t erase_over(Micros finished_before, std::size_t limit) override;
+  std::uint64_t erase_over(Moment finished_before, std::size_t limit) override;
 
   Reply lease(const Request& request) override;
   std::string lock_owner(Key lock) override;
@@ -46,8 +46,8 @@ class MemoryEngine final : public rows::RowEngine {
   template <class Wanted>
   std::optional<Record> first(const Wanted& wanted);
   // The smallest of those that are wanted.
-  template <class Wanted>
-  std::optional<Micros> earliest(Queues queues, const Wanted& wanted);
+  template <class Time, class Wanted>
+  std::optional<Time> earliest(Queues queues, const Wanted& wanted);
 
   const std::shared_ptr<Database> database_;
   const std::string client_;

@@ -12,8 +12,6 @@
 namespace holdfast::memory {
 namespace {
 
-Micros boot_now() { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); }
-
 Finding one_process_only() {
   return {.weight = Weight::danger,
           .topic = "memory.process",
@@ -125,7 +123,7 @@ class MemoryStore final : public Store {
 
 }  // namespace
 
-std::shared_ptr<Database> make_database() { return make_database({boot_now, wall_now}); }
+std::shared_ptr<Database> make_database() { return make_database({BootClock::now, wall_now}); }
 
 std::shared_ptr<Database> make_database(Clocks clocks) {
   return std::make_shared<Database>(std::move(clocks));

@@ -22,7 +22,11 @@ class Document {
   Document& text(std::string_view name, std::string_view value);
   Document& number(std::string_view name, std::int64_t value);
   Document& flag(std::string_view name, bool value);
-  Document& moment(std::string_view name, std::optional<Micros> value);  // cut to milliseconds; or null
+  // Cut to milliseconds; or null.
+  Document& moment(std::string_view name, std::optional<Micros> value);
+  Document& moment(std::string_view name, std::optional<Moment> value) {
+    return moment(name, value ? std::optional(value->time_since_epoch()) : std::nullopt);
+  }
   Document& null(std::string_view name);
   Document& document(std::string_view name, const Document& value);
   Document& array(std::string_view name, const std::vector<Document>& values);

@@ -28,7 +28,9 @@ bool MongoEngine::try_claim(Call& call, const ClaimRequest& request, Claimed& cl
   claimed = {};
   auto job = take(call, request);
   if (job) return decide(call, request, *std::move(job), claimed);
-  claimed.next = call.jobs.idle(request.queues, claimed.now);
+  Micros now{};
+  claimed.next = call.jobs.idle(request.queues, now);
+  claimed.now = Moment(now);
   return true;
 }
 
@@ -54,7 +56,7 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   core::JobRecord after;
   while (true) {
     after = job.record;
-    const bool too_early = !recovered && after.row.run_at > job.now;
+    const bool too_early = !recovered && after.row.run_at > job.moment().wall;
     if (too_early) {
       // A duplicate has put it off since it was taken.
       if (lock) give_back(call, request, *lock);

@@ -128,7 +128,7 @@ std::optional<KeptJob> Jobs::first_waiting(std::string_view key) {
 }
 
 void Jobs::send_out(const KeptJob& waiting) {
-  if (waiting.record.row.due_at <= waiting.now + core::scout_pause) return;  // it does already
+  if (waiting.record.row.due_at <= waiting.moment().wall + core::scout_pause) return;  // it does already
   static const Document& text = Document::for_ever(job_scout_json);
   Document match = by_id(waiting.record.row.id);
   match.text("waits_for", waiting.record.row.key);

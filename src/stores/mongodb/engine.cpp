@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/wall_clock.h"
 #include "stores/mongodb/job_indexes.h"
 #include "stores/mongodb/probe.h"
 
@@ -15,7 +16,11 @@ constexpr std::size_t purged_at_once = 1000;
 
 TickRow told(const std::optional<KeptTick>& kept_tick, Micros wall) {
   const KeptTick tick = kept_tick.value_or(KeptTick{});
-  return {.tick = tick.tick, .by = tick.by, .at = tick.at, .success = tick.success, .now = wall};
+  return {.tick = tick.tick,
+          .by = tick.by,
+          .at = moment_or_none(tick.at),
+          .success = moment_or_none(tick.success),
+          .now = Moment(wall)};
 }
 
 }  // namespace
@@ -70,7 +75,7 @@ Status MongoEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held
 Result<Finished> MongoEngine::finish(const Finish& how, Instant until) {
   return guarded<Result<Finished>>(until, [&](Call& call) -> Result<Finished> {
     auto job = call.jobs.find(by_id(how.id));
-    Finished finished{.now = job ? job->now : server_time(store_.connection(), until)};
+    Finished finished{.now = Moment(job ? job->now : server_time(store_.connection(), until))};
     const bool locked = !how.lock.text.empty();
     std::optional<KeptJob> next;
     if (job && locked) next = call.jobs.first_waiting(job->record.row.key);
@@ -133,7 +138,7 @@ Result<JobRow> MongoEngine::change(JobId id, JobChange what, std::string_view by
 Result<TickRow> MongoEngine::take_tick(const Tick& tick, Instant until) {
   return guarded<Result<TickRow>>(until, [&](Call& call) -> Result<TickRow> {
     const Micros wall = server_time(store_.connection(), until);
-    const std::int64_t wanted = core::tick_of(tick.tick, tick.period, wall);
+    const std::int64_t wanted = core::tick_of(tick.tick, tick.period, Moment(wall));
     const bool taken = call.ticks.advance(tick.name, {.tick = wanted, .by = tick.by, .at = wall});
     if (taken) call.jobs.has_applied();
     TickRow row = told(call.ticks.find(tick.name), wall);

@@ -89,8 +89,8 @@ class MongoEngine final : public JobEngine {
   // -- enqueue.cpp
 
   std::optional<EnqueueReply> try_enqueue(Call& call, const NewJob& job, Jobs::Fresh& fresh);
-  std::optional<EnqueueReply> meet(Call& call, const NewJob& job, Micros wall);
-  EnqueueReply tick_was_taken(Call& call, const KeptTick& last, Micros wall);
+  std::optional<EnqueueReply> meet(Call& call, const NewJob& job, Moment wall);
+  EnqueueReply tick_was_taken(Call& call, const KeptTick& last, Moment wall);
   EnqueueReply enqueued(Call& call, const KeptJob& job);
 
   // -- claim.cpp

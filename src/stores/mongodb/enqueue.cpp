@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/wall_clock.h"
 #include "stores/mongodb/engine.h"
 
 namespace holdfast::mongodb {
@@ -6,7 +7,8 @@ namespace holdfast::mongodb {
 Result<EnqueueReply> MongoEngine::enqueue(const NewJob& job, Instant until) {
   return guarded<Result<EnqueueReply>>(until, [&](Call& call) -> Result<EnqueueReply> {
     NewJob rounded = job;
-    rounded.at = std::chrono::ceil<Millis>(job.at);  // moments are kept in milliseconds: not before
+    // Moments are kept in milliseconds: not before.
+    if (job.at) rounded.at = std::chrono::ceil<Millis>(*job.at);
     Jobs::Fresh fresh = call.jobs.next_id();
     std::optional<EnqueueReply> reply;
     while (!reply) reply = try_enqueue(call, rounded, fresh);
@@ -16,8 +18,8 @@ Result<EnqueueReply> MongoEngine::enqueue(const NewJob& job, Instant until) {
 
 // None: what stood in its way is gone again.
 std::optional<EnqueueReply> MongoEngine::try_enqueue(Call& call, const NewJob& job, Jobs::Fresh& fresh) {
-  const Micros wall = fresh.now;
-  KeptJob made{.record = core::made_of(job, wall), .now = wall};
+  const Moment wall(fresh.now);
+  KeptJob made{.record = core::made_of(job, wall), .now = fresh.now};
   made.record.row.id = fresh.id;
   if (!job.tick_name.empty()) {
     made.tick_name = job.tick_name;
@@ -49,7 +51,7 @@ std::optional<EnqueueReply> MongoEngine::try_enqueue(Call& call, const NewJob& j
   return std::nullopt;
 }
 
-std::optional<EnqueueReply> MongoEngine::meet(Call& call, const NewJob& job, Micros wall) {
+std::optional<EnqueueReply> MongoEngine::meet(Call& call, const NewJob& job, Moment wall) {
   if (job.on_conflict != OnConflict::replace) {
     auto there = call.jobs.count_duplicate(Document().text("slot", core::slot_of(job.key)));
     if (!there) return std::nullopt;
@@ -70,13 +72,13 @@ std::optional<EnqueueReply> MongoEngine::meet(Call& call, const NewJob& job, Mic
   return call.jobs.count_duplicate(same) ? std::optional(reply) : std::nullopt;
 }
 
-EnqueueReply MongoEngine::tick_was_taken(Call& call, const KeptTick& last, Micros wall) {
+EnqueueReply MongoEngine::tick_was_taken(Call& call, const KeptTick& last, Moment wall) {
   auto there = call.jobs.count_duplicate(by_id(last.job));
   if (there) return core::duplicate_of(there->record, wall);
   return {.what = EnqueueReply::What::duplicate,
           .id = last.job,
           .state = JobState::done,
-          .since = last.at,
+          .since = moment_or_none(last.at),
           .now = wall};
 }
 
@@ -84,9 +86,10 @@ EnqueueReply MongoEngine::enqueued(Call& call, const KeptJob& job) {
   if (!job.tick_name.empty() && !call.ticks.advance(job)) {
     // Another one had it and is gone already, or a later tick was taken meanwhile.
     const auto last = call.ticks.find(job.tick_name);
-    if (last && call.jobs.erase(job)) return tick_was_taken(call, *last, job.now);
+    if (last && call.jobs.erase(job)) return tick_was_taken(call, *last, Moment(job.now));
   }
-  return {.what = EnqueueReply::What::enqueued, .id = job.record.row.id, .since = job.now, .now = job.now};
+  const Moment wall(job.now);
+  return {.what = EnqueueReply::What::enqueued, .id = job.record.row.id, .since = wall, .now = wall};
 }
 
 }  // namespace holdfast::mongodb

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "base/wall_clock.h"
+
 namespace holdfast::mongodb {
 namespace {
 
@@ -12,10 +14,6 @@ Enum named(std::string_view name, int count) {
   for (int i = 0; i < count; ++i)
     if (name == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
   return Enum{};
-}
-
-std::optional<Micros> if_any(Micros moment) {
-  return moment == Micros::zero() ? std::nullopt : std::optional(moment);
 }
 
 bool can_be_purged(JobState state) noexcept {
@@ -50,16 +48,16 @@ void add_places(const core::JobRecord& job, Document& set, Document* unset) {
   Fields fields(set, unset);
   fields.text("slot", row.slotted, core::slot_of(row.key));
   fields.flag("ready", queued && !later);
-  fields.moment("wake_at", later || running, running ? job.claim_until : row.due_at);
+  fields.moment("wake_at", later || running, running ? job.claim_until : row.due_at.time_since_epoch());
   fields.text("waits_for", later && row.parked, row.key);
-  fields.moment("over_at", can_be_purged(row.state), row.finished_at);
+  fields.moment("over_at", can_be_purged(row.state), micros_or_zero(row.finished_at));
 }
 
 void add_changing(const core::JobRecord& job, Document& set) {
   const JobRow& row = job.row;
   set.number("priority", row.priority).text("state", to_string(row.state));
   set.moment("run_at", row.run_at).moment("due_at", row.due_at);
-  set.moment("started_at", if_any(row.started_at)).moment("finished_at", if_any(row.finished_at));
+  set.moment("started_at", row.started_at).moment("finished_at", row.finished_at);
   set.number("attempt", row.attempt).number("crashes", row.crashes).flag("parked", row.parked);
   set.text("holder", row.owner).text("lock", row.lock);
   set.number("token", static_cast<std::int64_t>(to_number(row.token)));
@@ -88,14 +86,15 @@ Document job_fields() {
 KeptJob kept_job(View d) {
   const auto text = [&](const char* name) { return std::string(d.text(name)); };
   const auto number = [&](const char* name) { return static_cast<int>(d.number(name)); };
-  const auto moment = [&](const char* name) { return d.moment(name).value_or(Micros::zero()); };
+  const auto micros = [&](const char* name) { return d.moment(name).value_or(Micros::zero()); };
+  const auto moment = [&](const char* name) { return Moment(micros(name)); };
   KeptJob job{.version = d.number("version"),
               .taker = text("taker"),
               .last_taker = text("last_taker"),
               .tick_name = text("tick_name"),
               .tick = d.number("tick"),
-              .tick_until = moment("tick_until"),
-              .now = moment("now")};
+              .tick_until = micros("tick_until"),
+              .now = micros("now")};
   job.record.row = {.id = JobId{static_cast<std::uint64_t>(d.number("_id"))},
                     .name = text("name"),
                     .queue = text("queue"),
@@ -106,8 +105,8 @@ KeptJob kept_job(View d) {
                     .enqueued_at = moment("enqueued_at"),
                     .run_at = moment("run_at"),
                     .due_at = moment("due_at"),
-                    .started_at = moment("started_at"),
-                    .finished_at = moment("finished_at"),
+                    .started_at = moment_or_none(micros("started_at")),
+                    .finished_at = moment_or_none(micros("finished_at")),
                     .attempt = number("attempt"),
                     .crashes = number("crashes"),
                     .max_attempts = number("max_attempts"),
@@ -126,7 +125,7 @@ KeptJob kept_job(View d) {
                     .trail = text("trail")};
   // While somebody decides about it, the claim that it had is over.
   const bool claimed = job.record.row.state == JobState::running && job.taker.empty();
-  if (claimed) job.record.claim_until = moment("wake_at");
+  if (claimed) job.record.claim_until = micros("wake_at");
   return job;
 }
 

@@ -30,7 +30,7 @@ struct KeptJob {
   Micros tick_until{};
   Micros now{};  // the server's clock when it was read
 
-  core::JobMoment moment() const noexcept { return {.now = now, .wall = now}; }
+  core::JobMoment moment() const noexcept { return {.now = now, .wall = Moment(now)}; }
 };
 
 // What kept_job() reads.

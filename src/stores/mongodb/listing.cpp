@@ -2,6 +2,7 @@
 // What the store tells people: its documents.  Nothing here writes.
 #include <algorithm>
 
+#include "base/wall_clock.h"
 #include "core/row.h"
 #include "stores/mongodb/pipelines/log.json.h"
 #include "stores/mongodb/store_connection.h"
@@ -31,7 +32,7 @@ void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
                          .token = record.token,
                          .remaining = record.live(now) ? core::remaining(record.end, now) : Millis::zero(),
                          .ttl = record.live(now) ? record.ttl : std::nullopt,
-                         .since = record.since,
+                         .since = moment_or_none(record.since),
                          .note = record.note,
                          .detached = record.detached,
                          .waiting = waiting});
@@ -48,7 +49,7 @@ void add_places(Page& page, std::string_view key, const Seen& seen, std::size_t 
 }
 
 LogRow log_row(View row) {
-  return {.at = row.moment("at").value_or(Micros::zero()),
+  return {.at = Moment(row.moment("at").value_or(Micros::zero())),
           .key = std::string(row.text("key")),
           .event = std::string(row.text("event")),
           .owner = std::string(row.text("holder")),

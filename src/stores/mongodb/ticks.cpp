@@ -47,8 +47,10 @@ bool Ticks::upsert(const std::vector<Document>& updates) {
 
 bool Ticks::advance(const KeptJob& job) {
   const JobRow& row = job.record.row;
-  if (advance(job.tick_name,
-              {.tick = job.tick, .job = row.id, .at = row.enqueued_at, .until = job.tick_until}))
+  if (advance(job.tick_name, {.tick = job.tick,
+                              .job = row.id,
+                              .at = row.enqueued_at.time_since_epoch(),
+                              .until = job.tick_until}))
     return true;
   const auto last = find(job.tick_name);
   return last && last->job == row.id;

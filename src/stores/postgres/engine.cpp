@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/wall_clock.h"
 #include "core/job_rule.h"
 #include "core/row.h"
 #include "stores/postgres/job_rows.h"
@@ -221,7 +222,8 @@ std::optional<Claimed> PostgresEngine::take_claim(const Answer& a, Manner& manne
   const bool was_careful = std::exchange(manner, {}).careful;
   if (is_set_aside(said) || (said == "nothing" && was_careful)) return std::nullopt;
   Claimed claimed;
-  claimed.now = Micros(a.number(0, now_us));
+  const Micros now(a.number(0, now_us));
+  claimed.now = Moment(now);
   if (said == "nothing") {
     claimed.next = Millis(a.number(0, next_ms));
     return claimed;
@@ -235,7 +237,7 @@ std::optional<Claimed> PostgresEngine::take_claim(const Answer& a, Manner& manne
   const bool locked = claimed.what == Claimed::What::running && !claimed.job.lock.empty();
   const std::optional<Micros> end =
       a.is_null(0, lock_until_us) ? std::nullopt : std::optional(Micros(a.number(0, lock_until_us)));
-  if (locked) claimed.lock_remaining = core::remaining(end, claimed.now);
+  if (locked) claimed.lock_remaining = core::remaining(end, now);
   if (claimed.what == Claimed::What::dropped || claimed.what == Claimed::What::raised)
     claimed.blocker = a.text(0, blocker);
   return claimed;
@@ -278,8 +280,9 @@ Result<Finished> PostgresEngine::finish(const Finish& how, Instant until) {
     });
     if (const auto& trouble = got.back().trouble()) throw_failure(not_done(*trouble));
     const Answer& a = got.front();
-    return Finished{
-        .finished = a.number(0, 0) > 0, .released = a.number(0, 1) > 0, .now = Micros(a.number(0, 2))};
+    return Finished{.finished = a.number(0, 0) > 0,
+                    .released = a.number(0, 1) > 0,
+                    .now = Moment(Micros(a.number(0, 2)))};
   });
 }
 
@@ -341,9 +344,9 @@ TickRow PostgresEngine::last_tick(std::string_view name, Instant until, Millis p
   if (wanted != nullptr && !a.is_null(0, 5)) *wanted = a.number(0, 5);
   return {.tick = a.is_null(0, 0) ? -1 : a.number(0, 0),
           .by = std::string(a.text(0, 1)),
-          .at = Micros(a.number(0, 2)),
-          .success = Micros(a.number(0, 3)),
-          .now = Micros(a.number(0, 4))};
+          .at = moment_or_none(Micros(a.number(0, 2))),
+          .success = moment_or_none(Micros(a.number(0, 3))),
+          .now = Moment(Micros(a.number(0, 4)))};
 }
 
 Result<TickRow> PostgresEngine::take_tick(const Tick& tick, Instant until) {
@@ -357,9 +360,9 @@ Result<TickRow> PostgresEngine::take_tick(const Tick& tick, Instant until) {
       return TickRow{.taken = true,
                      .tick = a.number(0, 0),
                      .by = std::string(a.text(0, 1)),
-                     .at = Micros(a.number(0, 2)),
-                     .success = Micros(a.number(0, 3)),
-                     .now = Micros(a.number(0, 4))};
+                     .at = moment_or_none(Micros(a.number(0, 2))),
+                     .success = moment_or_none(Micros(a.number(0, 3))),
+                     .now = Moment(Micros(a.number(0, 4)))};
     std::int64_t wanted = tick.tick;
     TickRow row = last_tick(tick.name, until, tick.period, &wanted);
     row.tick = wanted;

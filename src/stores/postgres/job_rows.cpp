@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "base/text.h"
+#include "base/wall_clock.h"
 #include "core/row.h"
 #include "rows/row_store.h"
 
@@ -33,7 +34,7 @@ JobState state_named(std::string_view name) { return named<JobState>(name, stati
 void put_new_job(Parameters& p, const NewJob& job, Millis patience) {
   p.clear();
   p.text(job.name).text(job.queue).text(job.args).number(job.priority);
-  job.at == Micros::zero() ? p.nothing() : p.number(std::clamp(job.at, year_one, year_100_000).count());
+  job.at ? p.number(std::clamp(job.at->time_since_epoch(), year_one, year_100_000).count()) : p.nothing();
   p.number(length_of(std::clamp(job.in, Millis::zero(), Millis(std::chrono::hours(24 * 365 * 300)))));
   p.number(job.max_attempts).text(job.key).number(length_of(job.lock_ttl)).flag(job.lock_fixed);
   p.number(job.limit).text(to_string(job.on_conflict)).text(to_string(job.unique));
@@ -48,8 +49,8 @@ std::optional<EnqueueReply> EnqueueTalk::hear(const Answer& a) {
   const auto job = JobId{static_cast<std::uint64_t>(a.number(0, id))};
   EnqueueReply reply{.id = job,
                      .state = state_named(a.text(0, state)),
-                     .since = Micros(a.number(0, since_us)),
-                     .now = Micros(a.number(0, now_us))};
+                     .since = moment_or_none(Micros(a.number(0, since_us))),
+                     .now = Moment(Micros(a.number(0, now_us)))};
   const char said = a.letter(0, verdict);
   if (said == 'l')
     return EnqueueReply{
@@ -69,7 +70,8 @@ JobRow job_in(const Answer& a, int row, int first) {
   const auto text = [&] { return std::string(a.text(row, column++)); };
   const auto number = [&] { return a.number(row, column++); };
   const auto count = [&] { return static_cast<int>(a.number(row, column++)); };
-  const auto moment = [&] { return Micros(a.number(row, column++)); };
+  const auto micros = [&] { return Micros(a.number(row, column++)); };
+  const auto moment = [&] { return Moment(micros()); };
   const auto flag = [&] { return a.flag(row, column++); };
   JobRow job;
   job.id = JobId{static_cast<std::uint64_t>(number())};
@@ -82,8 +84,8 @@ JobRow job_in(const Answer& a, int row, int first) {
   job.enqueued_at = moment();
   job.run_at = moment();
   job.due_at = moment();
-  job.started_at = moment();
-  job.finished_at = moment();
+  job.started_at = moment_or_none(micros());
+  job.finished_at = moment_or_none(micros());
   job.attempt = count();
   job.crashes = count();
   job.max_attempts = count();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the store tells people: its rows, and what it thinks of the server.
+#include "base/wall_clock.h"
 #include "core/grade.h"
 #include "core/row.h"
 #include "stores/postgres/findings.h"
@@ -18,7 +19,7 @@ using core::answer;
 using core::remaining;
 using core::Row;
 
-Micros moment(const Answer& a, int row, int column) { return a.moment(row, column).value_or(Micros::zero()); }
+Micros micros(const Answer& a, int row, int column) { return a.moment(row, column).value_or(Micros::zero()); }
 
 void take_leases(const Answer& a, Page& page) {
   for (int i = 0; i < a.rows(); ++i) {
@@ -30,7 +31,7 @@ void take_leases(const Answer& a, Page& page) {
                            .owner = reply.owner,
                            .token = reply.token,
                            .remaining = reply.remaining,
-                           .since = moment(a, i, 4),
+                           .since = moment_or_none(micros(a, i, 4)),
                            .note = std::string(a.text(i, 5)),
                            .detached = a.flag(i, 6),
                            .waiting = static_cast<std::uint32_t>(a.number(i, 7))});
@@ -48,7 +49,7 @@ void take_places(const Answer& a, Page& page) {
 
 void take_log(const Answer& a, Page& page) {
   for (int i = 0; i < a.rows(); ++i) {
-    page.log.push_back({.at = moment(a, i, 0),
+    page.log.push_back({.at = Moment(micros(a, i, 0)),
                         .key = std::string(a.text(i, 1)),
                         .event = std::string(a.text(i, 2)),
                         .owner = std::string(a.text(i, 3)),

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <system_error>
 
+#include "base/wall_clock.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/job_row.h"
 
@@ -42,7 +43,8 @@ void in_steps(const Step& step) {
 }
 
 std::int64_t bounded(Millis length) { return std::clamp(length, Millis::zero(), a_century).count(); }
-Micros moment(const Value& value) { return Micros(value.number()); }
+// Zero would be now.
+std::int64_t not_before(std::optional<Moment> at) { return at == Moment{} ? 1 : micros_or_zero(at).count(); }
 JobId id_of(const Value& value) { return JobId{static_cast<std::uint64_t>(value.number())}; }
 std::string_view flag(bool value) { return value ? "1" : "0"; }
 
@@ -93,7 +95,7 @@ Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::f
     Answer answer =
         run(wire, scripts_for(config.options.layout).*script, 0, shared_job_words + words, add_all, until);
     if (answer->is_error()) throw_failure(to_error(answer->text(), config, Errc::in_doubt));
-    link_.learn(sent, BootClock::now(), moment((*answer)[0]));
+    link_.learn(sent, BootClock::now(), micros_of((*answer)[0]));
     const bool late = answer->size() == 2 && (*answer)[1].text() == "late";
     if (!late) return answer;  // else the server's clock was not where we thought; by now we know better
   }
@@ -109,7 +111,7 @@ Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {
       throw_failure(no_lease(job.key, "name", link_.config()));
     const auto add = [&](Command& command) {
       command.word(job.name).word(job.queue).word(job.args).number(job.priority);
-      command.number(job.at.count()).number(bounded(job.in)).number(job.max_attempts);
+      command.number(not_before(job.at)).number(bounded(job.in)).number(job.max_attempts);
       command.word(job.key).number(ttl_ms(job.lock_ttl)).word(flag(job.lock_fixed)).number(job.limit);
       command.word(to_string(job.on_conflict)).word(to_string(job.unique));
       command.word(job.tick_name).number(job.tick).number(bounded(job.window));
@@ -119,9 +121,9 @@ Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {
     return EnqueueReply{.what = what_of_enqueue((*told)[1].text()),
                         .id = id_of((*told)[2]),
                         .state = state_of((*told)[3].text()),
-                        .since = moment((*told)[4]),
+                        .since = moment_or_none(micros_of((*told)[4])),
                         .owner = std::string((*told)[5].text()),
-                        .now = moment((*told)[0])};
+                        .now = moment_of((*told)[0])};
   });
 }
 
@@ -138,8 +140,9 @@ Result<Claimed> RedisEngine::claim(const ClaimRequest& request, Instant until) {
                     .lock_remaining = remaining < 0 ? never : Millis(remaining),
                     .blocker = std::string((*told)[4].text()),
                     .next = Millis((*told)[5].number()),
-                    .now = moment((*told)[0])};
-    if (claimed.what != Claimed::What::nothing) claimed.job = core::seen(job_of((*told)[6]), claimed.now);
+                    .now = moment_of((*told)[0])};
+    if (claimed.what != Claimed::What::nothing)
+      claimed.job = core::seen(job_of((*told)[6]), micros_of((*told)[0]));
     return claimed;
   });
 }
@@ -173,7 +176,7 @@ Result<Finished> RedisEngine::finish(const Finish& how, Instant until) {
     const Answer told = ask(&Scripts::job_finish, 8, add, until);
     return Finished{.finished = (*told)[1].text() == "1",
                     .released = (*told)[2].text() == "1",
-                    .now = moment((*told)[0])};
+                    .now = moment_of((*told)[0])};
   });
 }
 
@@ -189,7 +192,7 @@ Result<std::vector<JobRow>> RedisEngine::list(const JobQuery& query, Instant unt
       };
       const Answer told = ask(&Scripts::job_list, 7, add, until);
       for (std::size_t i = 2; i < told->size(); ++i)
-        rows.push_back(core::seen(job_of((*told)[i]), moment((*told)[0])));
+        rows.push_back(core::seen(job_of((*told)[i]), micros_of((*told)[0])));
       before = to_number(id_of((*told)[1]));
       if (before == 0) break;
     }
@@ -202,12 +205,13 @@ Result<JobRow> RedisEngine::change(JobId id, JobChange what, std::string_view by
     const auto add = [&](Command& command) { command.number(to_number(id)).word(word_of(what)).word(by); };
     const Answer told = ask(&Scripts::job_change, 3, add, until);
     const std::string_view came = (*told)[1].text();
-    const Micros now = moment((*told)[0]);
+    const Micros now = micros_of((*told)[0]);
     if (came == "none") return core::no_such_job(id);
     if (came == "slot") return core::slot_is_taken(id, id_of((*told)[2][0]));
     core::JobRecord job = job_of((*told)[2]);
     if (came == "changed") return core::seen(std::move(job), now);
-    if (Status s = core::change(job, what, by, {.now = now, .wall = now}); !s) return std::move(s).error();
+    if (Status s = core::change(job, what, by, {.now = now, .wall = Moment(now)}); !s)
+      return std::move(s).error();
     return not_understood();
   });
 }
@@ -220,9 +224,9 @@ TickRow RedisEngine::ask_tick(std::string_view what, const Tick& tick, Instant u
   return {.taken = (*told)[1].text() == "1",
           .tick = (*told)[2].number(),
           .by = std::string((*told)[3].text()),
-          .at = moment((*told)[4]),
-          .success = moment((*told)[5]),
-          .now = moment((*told)[0])};
+          .at = moment_or_none(micros_of((*told)[4])),
+          .success = moment_or_none(micros_of((*told)[5])),
+          .now = moment_of((*told)[0])};
 }
 
 Result<TickRow> RedisEngine::take_tick(const Tick& tick, Instant until) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/wall_clock.h"
 #include "stores/redis/command.h"
 
 namespace holdfast::redis {
@@ -34,11 +35,13 @@ constexpr std::array job_fields{
     Field{"priority",
           [](core::JobRecord& j, const Value& v) { j.row.priority = static_cast<int>(v.number()); }},
     Field{"state", [](core::JobRecord& j, const Value& v) { j.row.state = state_of(v.text()); }},
-    Field{"enqueued_at", [](core::JobRecord& j, const Value& v) { j.row.enqueued_at = Micros(v.number()); }},
-    Field{"run_at", [](core::JobRecord& j, const Value& v) { j.row.run_at = Micros(v.number()); }},
-    Field{"due_at", [](core::JobRecord& j, const Value& v) { j.row.due_at = Micros(v.number()); }},
-    Field{"started_at", [](core::JobRecord& j, const Value& v) { j.row.started_at = Micros(v.number()); }},
-    Field{"finished_at", [](core::JobRecord& j, const Value& v) { j.row.finished_at = Micros(v.number()); }},
+    Field{"enqueued_at", [](core::JobRecord& j, const Value& v) { j.row.enqueued_at = moment_of(v); }},
+    Field{"run_at", [](core::JobRecord& j, const Value& v) { j.row.run_at = moment_of(v); }},
+    Field{"due_at", [](core::JobRecord& j, const Value& v) { j.row.due_at = moment_of(v); }},
+    Field{"started_at",
+          [](core::JobRecord& j, const Value& v) { j.row.started_at = moment_or_none(micros_of(v)); }},
+    Field{"finished_at",
+          [](core::JobRecord& j, const Value& v) { j.row.finished_at = moment_or_none(micros_of(v)); }},
     Field{"attempt",
           [](core::JobRecord& j, const Value& v) { j.row.attempt = static_cast<int>(v.number()); }},
     Field{"crashes",
@@ -57,7 +60,7 @@ constexpr std::array job_fields{
     Field{"lock", [](core::JobRecord& j, const Value& v) { j.row.lock = v.text(); }},
     Field{"token", [](core::JobRecord& j,
                       const Value& v) { j.row.token = Token{static_cast<std::uint64_t>(v.number())}; }},
-    Field{"claim_until", [](core::JobRecord& j, const Value& v) { j.claim_until = Micros(v.number()); }},
+    Field{"claim_until", [](core::JobRecord& j, const Value& v) { j.claim_until = micros_of(v); }},
     Field{"error", [](core::JobRecord& j, const Value& v) { j.row.error = v.text(); }},
     Field{"duplicates", [](core::JobRecord& j,
                            const Value& v) { j.row.duplicates = static_cast<std::uint64_t>(v.number()); }},

@@ -13,4 +13,8 @@ core::JobRecord job_of(const Value& row);
 
 JobState state_of(std::string_view word);
 
+// In microseconds since 1970.
+inline Micros micros_of(const Value& value) { return Micros(value.number()); }
+inline Moment moment_of(const Value& value) { return Moment(micros_of(value)); }
+
 }  // namespace holdfast::redis

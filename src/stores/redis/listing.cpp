@@ -2,6 +2,7 @@
 // What the store tells people: its rows.  Nothing here writes, and each question is small.
 #include <system_error>
 
+#include "base/wall_clock.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/index.h"
 #include "stores/redis/keys.h"
@@ -36,7 +37,7 @@ LeaseRow lease_row(std::string key, const Value& row) {
           .token = Token{static_cast<std::uint64_t>(row[2].number())},
           .remaining = left < 0 ? never : Millis(left),
           .ttl = ttl < 0 ? std::nullopt : std::optional(Millis(ttl)),
-          .since = Micros(row[4].number()),
+          .since = moment_or_none(Micros(row[4].number())),
           .note = std::string(about.substr(std::min<std::size_t>(1, about.size()))),
           .detached = about.starts_with('d'),
           .waiting = static_cast<std::uint32_t>(row[6].number())};
@@ -46,7 +47,7 @@ LogRow log_row(const Value& fields) {
   LogRow row;
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     const std::string_view name = fields[i].text();
-    if (name == "at") row.at = Micros(fields[i + 1].number());
+    if (name == "at") row.at = Moment(Micros(fields[i + 1].number()));
     if (name == "key") row.key = fields[i + 1].text();
     if (name == "event") row.event = fields[i + 1].text();
     if (name == "holder") row.owner = fields[i + 1].text();

@@ -166,6 +166,7 @@ class Connection {
     sqlite3_bind_int64(s, at, static_cast<std::int64_t>(number));
   }
   void bind(sqlite3_stmt* s, int at, Micros time) { sqlite3_bind_int64(s, at, time.count()); }
+  void bind(sqlite3_stmt* s, int at, Moment moment) { bind(s, at, moment.time_since_epoch()); }
   template <class T>
   void bind(sqlite3_stmt* s, int at, const std::optional<T>& value) {
     value ? bind(s, at, *value) : void(sqlite3_bind_null(s, at));

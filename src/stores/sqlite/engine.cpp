@@ -33,7 +33,7 @@ void SqliteEngine::transact(Access access, Instant until, const std::function<vo
 }
 
 core::JobMoment SqliteEngine::moment() {
-  return {.now = connection_.boottime(), .wall = connection_.walltime()};
+  return {.now = connection_.boottime(), .wall = Moment(connection_.walltime())};
 }
 
 Reply SqliteEngine::lease(const Request& request) { return leases_.decide(request); }

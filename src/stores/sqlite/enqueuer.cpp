@@ -65,7 +65,7 @@ class BorrowedEnqueuer final : public JobRows {
     Savepoint savepoint(connection_);
     // Before anything is read: so a transaction that has only just begun sees what others have committed.
     connection_.run(Sql::want_write).finish();
-    moment_ = {.now = machine_.boottime(), .wall = machine_.walltime()};
+    moment_ = {.now = machine_.boottime(), .wall = Moment(machine_.walltime())};
     work();
     savepoint.keep();
     sqlite3_set_last_insert_rowid(connection_.raw(), last_insert);  // which is the caller's to ask for

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/wall_clock.h"
+
 namespace holdfast::sqlite {
 namespace {
 
@@ -52,7 +54,8 @@ core::JobRecord read_job(const Cursor& c) {
   const auto text = [&] { return std::string(c.text(at++)); };
   const auto number = [&] { return c.number(at++); };
   const auto small = [&] { return static_cast<int>(c.number(at++)); };
-  const auto moment = [&] { return Micros(c.number(at++)); };
+  const auto micros = [&] { return Micros(c.number(at++)); };
+  const auto moment = [&] { return Moment(micros()); };
   core::JobRecord job;
   JobRow& row = job.row;
   row.id = JobId{static_cast<std::uint64_t>(number())};
@@ -65,8 +68,8 @@ core::JobRecord read_job(const Cursor& c) {
   row.enqueued_at = moment();
   row.run_at = moment();
   row.due_at = moment();
-  row.started_at = moment();
-  row.finished_at = moment();
+  row.started_at = moment_or_none(micros());
+  row.finished_at = moment_or_none(micros());
   row.attempt = small();
   row.crashes = small();
   row.max_attempts = small();
@@ -80,7 +83,7 @@ core::JobRecord read_job(const Cursor& c) {
   row.owner = text();
   row.lock = text();
   row.token = Token{static_cast<std::uint64_t>(number())};
-  job.claim_until = moment();
+  job.claim_until = micros();
   row.error = text();
   row.duplicates = static_cast<std::uint64_t>(number());
   row.trail = text();
@@ -112,26 +115,26 @@ void JobRows::each_priority(Sql which, std::string_view queue, const Visit& visi
     Cursor cursor = connection_.run(which, queue, behind);
     if (!cursor.next()) return;
     behind = cursor.number(0);
-    if (visit(behind, Micros(cursor.number(1)), cursor.number(2))) return;
+    if (visit(behind, Moment(Micros(cursor.number(1))), cursor.number(2))) return;
   }
 }
 
-std::optional<JobRows::Turn> JobRows::first_due(std::string_view queue, Micros wall) {
+std::optional<JobRows::Turn> JobRows::first_due(std::string_view queue, Moment wall) {
   std::optional<Turn> first;
-  each_priority(Sql::job_due, queue, [&](std::int64_t priority, Micros run_at, std::int64_t id) {
+  each_priority(Sql::job_due, queue, [&](std::int64_t priority, Moment run_at, std::int64_t id) {
     if (run_at <= wall) first = Turn{priority, run_at, id};
     return first.has_value();
   });
   return first;
 }
 
-std::optional<JobRows::Turn> JobRows::first_put_off(std::string_view queue, Micros wall) {
+std::optional<JobRows::Turn> JobRows::first_put_off(std::string_view queue, Moment wall) {
   std::optional<Turn> first;
-  each_priority(Sql::job_put_off, queue, [&](std::int64_t priority, Micros due_at, std::int64_t) {
+  each_priority(Sql::job_put_off, queue, [&](std::int64_t priority, Moment due_at, std::int64_t) {
     if (due_at > wall) return false;
     Cursor cursor = connection_.run(Sql::jobs_put_off, queue, priority, wall);
     for (int i = 0; i < looked_at && cursor.next(); ++i) {
-      const Turn turn{cursor.number(0), Micros(cursor.number(1)), cursor.number(2)};
+      const Turn turn{cursor.number(0), Moment(Micros(cursor.number(1))), cursor.number(2)};
       if (!first || turn < *first) first = turn;
     }
     return true;
@@ -139,7 +142,7 @@ std::optional<JobRows::Turn> JobRows::first_put_off(std::string_view queue, Micr
   return first;
 }
 
-std::optional<core::JobRecord> JobRows::next_due(Queues queues, Micros wall) {
+std::optional<core::JobRecord> JobRows::next_due(Queues queues, Moment wall) {
   std::optional<Turn> first;
   for (const std::string& queue : queues) {
     for (const auto& turn : {first_due(queue, wall), first_put_off(queue, wall)}) {
@@ -149,11 +152,11 @@ std::optional<core::JobRecord> JobRows::next_due(Queues queues, Micros wall) {
   return first ? job_numbered(first->id) : std::nullopt;
 }
 
-std::optional<Micros> JobRows::earliest_due(Queues queues) {
-  std::optional<Micros> earliest;
+std::optional<Moment> JobRows::earliest_due(Queues queues) {
+  std::optional<Moment> earliest;
   for (const std::string& queue : queues) {
     for (const Sql which : {Sql::job_due, Sql::job_put_off}) {
-      each_priority(which, queue, [&](std::int64_t, Micros due_at, std::int64_t) {
+      each_priority(which, queue, [&](std::int64_t, Moment due_at, std::int64_t) {
         earliest = std::min(due_at, earliest.value_or(due_at));
         return false;
       });
@@ -185,10 +188,10 @@ std::optional<Micros> JobRows::earliest_claim_end(Queues queues) {
   return earliest;
 }
 
-std::optional<core::JobRecord> JobRows::first_parked(std::string_view key, Micros wall) {
+std::optional<core::JobRecord> JobRows::first_parked(std::string_view key, Moment wall) {
   Cursor in_turn = connection_.run(Sql::jobs_parked, key);
   for (int i = 0; i < looked_at && in_turn.next(); ++i) {
-    if (Micros(in_turn.number(1)) > wall) return job_numbered(in_turn.number(0));
+    if (Moment(Micros(in_turn.number(1))) > wall) return job_numbered(in_turn.number(0));
   }
   Cursor later = connection_.run(Sql::job_parked_until, key, wall);
   return later.next() ? job_numbered(later.number(0)) : std::nullopt;
@@ -218,9 +221,9 @@ void JobRows::update(const Record& job) {
                          trail = row.trail;
   connection_
       .run(Sql::update_job, row_id(row.id), args, row.priority, std::string_view(to_string(row.state)),
-           row.run_at, row.due_at, row.started_at, row.finished_at, row.attempt, row.crashes, slot,
-           row.parked, owner, lock, to_number(row.token), job.claim_until, error, row.duplicates, trail,
-           row.max_attempts)
+           row.run_at, row.due_at, micros_or_zero(row.started_at), micros_or_zero(row.finished_at),
+           row.attempt, row.crashes, slot, row.parked, owner, lock, to_number(row.token), job.claim_until,
+           error, row.duplicates, trail, row.max_attempts)
       .finish();
 }
 
@@ -241,7 +244,7 @@ std::vector<core::JobRecord> JobRows::find(const JobQuery& q) {
   return found;
 }
 
-std::uint64_t JobRows::erase_over(Micros finished_before, std::size_t limit) {
+std::uint64_t JobRows::erase_over(Moment finished_before, std::size_t limit) {
   return static_cast<std::uint64_t>(
       connection_.run(Sql::purge_jobs, finished_before, std::min(limit, static_cast<std::size_t>(highest)))
           .finish());

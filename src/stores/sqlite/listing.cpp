@@ -2,6 +2,7 @@
 // What the store tells people: its rows, and what it thinks of the place it lies in.
 #include <filesystem>
 
+#include "base/wall_clock.h"
 #include "core/grade.h"
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/path.h"
@@ -41,7 +42,7 @@ void SqliteStoreConnection::list_leases(const Query& query, Page& page) {
                            .owner = row.owner,
                            .token = row.token,
                            .remaining = held ? remaining(row.end, connection_.boottime()) : Millis::zero(),
-                           .since = Micros(cursor.number(5)),
+                           .since = moment_or_none(Micros(cursor.number(5))),
                            .note = std::string(cursor.text(6)),
                            .detached = cursor.number(7) != 0,
                            .waiting = static_cast<std::uint32_t>(cursor.number(8))});
@@ -63,7 +64,7 @@ void SqliteStoreConnection::list_log(const Query& query, Page& page) {
   Cursor cursor = connection_.run(Sql::history);
   while (page.log.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(1))) continue;
-    page.log.push_back({.at = Micros(cursor.number(0)),
+    page.log.push_back({.at = Moment(Micros(cursor.number(0))),
                         .key = std::string(cursor.text(1)),
                         .event = std::string(cursor.text(2)),
                         .owner = std::string(cursor.text(3)),

@@ -14,7 +14,7 @@ namespace holdfast::sqlite {
 Result<Machine> this_machine() {
   constexpr const char* path = "/proc/sys/kernel/random/boot_id";
   Machine machine{.boottime = [] { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); },
-                  .walltime = wall_now};
+                  .walltime = [] { return wall_now().time_since_epoch(); }};
   errno = 0;
   if (!(std::ifstream(path) >> machine.boot_id)) {
     Error error = system_error(std::string("cannot read ") + path, errno != 0 ? errno : ENOENT);
