@@ -78,11 +78,12 @@ void Schedule::run() {
 }
 
 Millis Schedule::trouble(const JobsState& state, const std::string& why) const noexcept {
-  try {
-    const auto& log = ClientAccess::options(state.client).log;
-    if (log) log("the schedule " + printable(name_) + " cannot be kept just now: " + why);
-  } catch (...) {  // what a log throws has nobody to go to
-  }
+  guarded([&] {
+    ClientAccess::telemetry(state.client)
+        .log(LogLevel::warning,
+             "cannot enqueue the jobs of the schedule " + printable(name_) + ": " + why + "; trying again",
+             {{"schedule", name_}, {"error", why}});
+  });
   return after_trouble;
 }
 
