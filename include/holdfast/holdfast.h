@@ -17,6 +17,7 @@
 #include "holdfast/jobs.h"
 #include "holdfast/lease.h"
 #include "holdfast/lock.h"
+#include "holdfast/observer.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
 #include "holdfast/rows.h"

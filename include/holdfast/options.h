@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -16,10 +17,9 @@
 
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
+#include "holdfast/observer.h"
 
 namespace holdfast {
-
-struct Finding;  // rows.h
 
 // How long to sleep between two attempts: a fixed time, or a function of the number of the attempt that
 // just failed, counted from 1.
@@ -184,8 +184,12 @@ struct ClientOptions {
   Millis purge_every{std::chrono::hours(1)};
 
   // Gets lines for people: a store that is set up unsafely, slow callbacks, renewals that fail.  One line
-  // each, without secrets.  Called on any thread.
-  std::function<void(std::string_view)> log = {};
+  // each, without secrets.  A function of a std::string_view will do: it gets the text alone.  Called on any
+  // thread.  What it throws is ignored.
+  std::function<void(const LogRecord&)> log = {};
+
+  // Gets everything that can be counted or logged: see observer.h.  Also of the clients that in() returns.
+  std::shared_ptr<Observer> observer = {};
 
   // Told in place of `log` what was found about the store while it was opened, each with the line that `log`
   // would have been told.  Called by whoever opens it.

@@ -5,18 +5,19 @@
 
 #include "base/duration.h"
 #include "base/text.h"
-#include "client/log.h"
+#include "client/telemetry.h"
 #include "core/deadline.h"
 
 namespace holdfast {
 
 using namespace std::chrono_literals;
 
-Attempt::Attempt(ClientState& client, std::string_view key, const core::Terms& terms)
+Attempt::Attempt(ClientState& client, std::string_view key, const std::string& owner,
+                 const core::Terms& terms)
     : client_(client),
       key_(key),
       terms_(terms),
-      owner_(terms.owner ? *terms.owner : client.new_owner()),
+      owner_(owner),
       start_(BootClock::now()),
       give_up_(clamped_add(start_, terms.wait)),
       acquiring_(plan(), start_),
@@ -100,6 +101,10 @@ Result<std::shared_ptr<LeaseState>> Attempt::drive() {
 }
 
 void Attempt::send(const core::Acquiring::Send& step) {
+  if (failure_)
+    client_.telemetry().notify(&Observer::on_retry,
+                               RetryEvent{client_.telemetry().about({key_}, {owner_}),
+                                          RetryEvent::What::acquire, acquiring_.attempts() - 1, *failure_});
   failure_.reset();
   sent_ = BootClock::now();  // before the first byte: our window must begin before the store's
   // A free key with a live waiter is busy for everyone else, also in the waiter's own process; the store
@@ -119,11 +124,11 @@ void Attempt::send(const core::Acquiring::Send& step) {
                                    .note = terms_.note},
                                   step.until);
   if (!reply) {
-    tell_trouble(reply.error());
+    log_failure(reply.error());
     failure_ = reply.error();
     return acquiring_.failed(BootClock::now(), reply.error());
   }
-  told_.clear();
+  logged_.clear();
   reply_ = *reply;
   if (waiter_ && reply_.verdict == Verdict::busy) {
     waiter_->heard(reply_);
@@ -132,11 +137,13 @@ void Attempt::send(const core::Acquiring::Send& step) {
   acquiring_.answered(sent_, BootClock::now(), reply_);
 }
 
-// Who waits for minutes should know why; who does not is told by the result.
-void Attempt::tell_trouble(const Error& error) {
-  if (terms_.wait == 0ms || !client_.options().log || !error.retryable()) return;
-  if (std::exchange(told_, error.detail) != error.detail)
-    log_line(client_.options(), "cannot acquire " + printable(key_) + " just now: " + error.detail);
+// Who waits for minutes should know why; who does not learns it from the result.
+void Attempt::log_failure(const Error& error) {
+  if (terms_.wait == 0ms || !client_.telemetry().logs() || !error.retryable()) return;
+  if (std::exchange(logged_, error.detail) == error.detail) return;
+  client_.telemetry().log(LogLevel::warning,
+                          "cannot acquire " + printable(key_) + ": " + error.detail + "; trying again",
+                          {{"key", key_}, {"owner", owner_}, {"error", error.detail}});
 }
 
 // Whether our name holds the key: a renewal finds out without touching the queue.

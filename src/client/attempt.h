@@ -15,7 +15,8 @@ namespace holdfast {
 
 class Attempt {
  public:
-  Attempt(ClientState& client, std::string_view key, const core::Terms& terms);
+  // `owner` is the name in `terms`, or a new one.  All of them must outlive this.
+  Attempt(ClientState& client, std::string_view key, const std::string& owner, const core::Terms& terms);
 
   Result<std::shared_ptr<LeaseState>> run();
 
@@ -25,7 +26,7 @@ class Attempt {
   std::optional<Result<std::shared_ptr<LeaseState>>> wait_for_turn();
   Result<std::shared_ptr<LeaseState>> drive();
   void send(const core::Acquiring::Send& step);
-  void tell_trouble(const Error& error);
+  void log_failure(const Error& error);
   bool ask_as_owner(Instant until);
   std::shared_ptr<LeaseState> grant(std::optional<Instant> unclear_until = {});
   Error give_up(const core::Acquiring::Done& done);
@@ -38,7 +39,7 @@ class Attempt {
   ClientState& client_;
   const std::string_view key_;
   const core::Terms& terms_;
-  const std::string owner_;
+  const std::string& owner_;
   const Instant start_;
   const Instant give_up_;
   core::Acquiring acquiring_;
@@ -48,7 +49,7 @@ class Attempt {
   Instant sent_{};
   Reply reply_{};
   std::optional<Error> failure_;  // of the last send
-  std::string told_;              // what was last said about it
+  std::string logged_;            // what was last logged about it
 };
 
 }  // namespace holdfast

@@ -9,7 +9,7 @@ std::string ClientAccess::new_owner(const Client& client) { return client.state_
 
 const std::shared_ptr<Store>& ClientAccess::store(const Client& client) { return client.state_->store(); }
 
-const ClientOptions& ClientAccess::options(const Client& client) { return client.state_->options(); }
+Telemetry& ClientAccess::telemetry(const Client& client) { return client.state_->telemetry(); }
 
 Status ClientAccess::check_not_forked(const Client& client) { return client.state_->check_not_forked(); }
 
@@ -38,12 +38,14 @@ Lease ClientAccess::adopt(const Client& client, const Grant& grant) {
   get_ready(client);
   const bool opened = state.open().has_value();  // also of a lazy client, whose store has just answered
   const auto lease = std::make_shared<LeaseState>(grant.key, grant.owner, grant.token, 1);
-  lease->detached = grant.claim;
+  lease->detached = lease->claim = grant.claim;
   const core::KeepPlan plan{.ttl = grant.ttl,
                             .keep = grant.keep && !grant.claim,
                             .margin = state.options().margin,
                             .resolution = opened ? state.traits().resolution : Millis::zero()};
   state.keeper().keep(lease, core::Belief(plan, grant.sent, grant.remaining));
+  if (!grant.claim)
+    state.telemetry().notify(&Observer::on_acquired, AcquiredEvent{state.telemetry().about(*lease)});
   return Lease(lease, client.state_.shared());
 }
 
@@ -58,6 +60,9 @@ void ClientAccess::lose(const Lease& lease, Lost lost) {
 bool ClientAccess::disown(const Lease& lease) {
   const bool was_held = lease.state_->release();
   (void)lease.client_->keeper().drop(*lease.state_);
+  Telemetry& telemetry = lease.client_->telemetry();
+  if (was_held && !lease.state_->claim)
+    telemetry.notify(&Observer::on_released, ReleasedEvent{telemetry.about(*lease.state_)});
   return was_held;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "client/telemetry.h"
 #include "core/terms.h"
 #include "holdfast/client.h"
 #include "holdfast/lease.h"
@@ -27,7 +28,7 @@ struct Grant {
 struct ClientAccess {
   static std::string new_owner(const Client& client);
   static const std::shared_ptr<Store>& store(const Client& client);
-  static const ClientOptions& options(const Client& client);
+  static Telemetry& telemetry(const Client& client);
   static Status check_not_forked(const Client& client);
   static Status check_ready(const Client& client);  // and opened
   static bool forked(const Client& client) noexcept;

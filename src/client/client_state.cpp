@@ -6,7 +6,6 @@
 #include "base/host.h"
 #include "base/text.h"
 #include "client/attempt.h"
-#include "client/log.h"
 #include "core/check.h"
 #include "core/deadline.h"
 #include "core/verdicts.h"
@@ -24,10 +23,11 @@ ClientState::ClientState(std::shared_ptr<Store> store, ClientOptions options)
     : store_(std::move(store)),
       options_(std::move(options)),
       owner_start_(owner_name(store_->client())),
-      shared_(std::make_shared<SharedConnection>(store_, options_.batch_limit)),
-      batched_(shared_->batched),
-      waiting_([this] { return batched_.listener(); }),
-      keeper_(store_, std::shared_ptr<StoreConnection>(shared_, &batched_), options_, waiting_.heir()) {}
+      telemetry_(std::make_shared<Telemetry>(options_, *store_)),
+      shared_(std::make_shared<SharedConnection>(store_, telemetry_, options_.batch_limit)),
+      waiting_([this] { return connection().listener(); }),
+      keeper_(store_, std::shared_ptr<StoreConnection>(shared_, &shared_->batched), telemetry_,
+              waiting_.heir()) {}
 
 Status ClientState::open() {
   if (opened_) return {};
@@ -56,16 +56,17 @@ Status ClientState::open() {
     opened_ = true;
   }
   for (const Finding& finding : traits_.findings) {
-    if (finding.at_open) log_line(options_, finding, store_->name());
+    if (finding.at_open) telemetry_->log(finding);
   }
   return {};
 }
 
 Result<Traits> ClientState::examine(Instant until) {
-  auto traits = batched_.examine(until);
+  auto traits = connection().examine(until);
   if (traits || !options_.init || traits.error().code != Errc::unprepared) return traits;
-  if (auto made = store_->admin()->init(until); !made) return std::move(made).error();
-  return batched_.examine(until);
+  const auto init = [&] { return store_->admin()->init(until); };
+  if (auto made = telemetry_->reported(StoreOperation::init, init); !made) return std::move(made).error();
+  return connection().examine(until);
 }
 
 Status ClientState::check_not_forked() const {
@@ -81,7 +82,7 @@ Status ClientState::check_ready() {
 
 Result<Reply> ClientState::send(const Request& request, Instant until) {
   Reply reply;
-  Status status = batched_.apply({&request, 1}, {&reply, 1}, until);
+  Status status = connection().apply({&request, 1}, {&reply, 1}, until);
   if (!status) return std::move(status).error();
   if (reply.error) return *std::move(reply.error);
   return reply;
@@ -98,12 +99,28 @@ Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, c
   if (Status s = check_not_forked(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   if (Status s = core::check_terms(terms, options_.margin); !s) return std::move(s).error();
+  const Instant start = telemetry_->observes() ? BootClock::now() : Instant();
+  const std::string owner = terms.owner ? *terms.owner : new_owner();
+  auto lease = attempt({key}, owner, terms);
+  if (!telemetry_->observes()) return lease;
+  const auto waited = std::chrono::floor<Millis>(BootClock::now() - start);
+  if (lease)
+    telemetry_->notify(&Observer::on_acquired,
+                       AcquiredEvent{telemetry_->about(**lease), waited, (*lease)->attempts});
+  else
+    telemetry_->notify(&Observer::on_not_acquired,
+                       NotAcquiredEvent{telemetry_->about({key}, {owner}), lease.error(), waited});
+  return lease;
+}
+
+Result<std::shared_ptr<LeaseState>> ClientState::attempt(Key key, const std::string& owner,
+                                                         const core::Terms& terms) {
   try {
     if (Status s = open(); !s) return std::move(s).error();
     keeper_.get_ready();  // before anything is asked for: a lease that nobody watches is worth nothing
-    return Attempt(*this, key, terms).run();
+    return Attempt(*this, key.text, owner, terms).run();
   } catch (const std::system_error& e) {  // no descriptor or no thread to be had
-    return Error{Errc::unavailable, "cannot acquire " + printable(key) + ": " + e.what()};
+    return Error{Errc::unavailable, "cannot acquire " + printable(key.text) + ": " + e.what()};
   }
 }
 
@@ -130,10 +147,12 @@ Status ClientState::renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, 
   if (reply->verdict == Verdict::granted) {
     const bool in_time = extend ? keeper_.extended(*lease, ttl, sent, reply->remaining)
                                 : keeper_.renewed(*lease, ttl, sent, reply->remaining);
-    if (in_time) return Status{};
-    return gone();
+    if (!in_time) return gone();
+    telemetry_->notify(&Observer::on_renewed,
+                       RenewedEvent{telemetry_->about(*lease), lease->believed_until()});
+    return Status{};
   }
-  keeper_.lose_now(lease, why_lost(batched_, *lease, *reply, Instant::max()));
+  keeper_.lose_now(lease, why_lost(connection(), *lease, *reply, Instant::max()));
   return gone();
 }
 
@@ -142,17 +161,25 @@ Result<Released> ClientState::release(const std::shared_ptr<LeaseState>& lease) 
   const bool was_held = lease->release();  // from here on it dies by itself
   (void)keeper_.drop(*lease);
   if (!was_held && lease->phase.load() == LeaseState::Phase::released) return Released::already_released;
+  auto found = send_release(lease, was_held);
+  if (was_held)
+    telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease),
+                                                             found ? std::optional(*found) : std::nullopt});
+  return found;
+}
+
+Result<Released> ClientState::send_release(const std::shared_ptr<LeaseState>& lease, bool was_held) {
   const Instant now = BootClock::now();
   const Request release{
       .verb = Verb::release, .key = {lease->key}, .owner = {lease->owner}, .token = lease->token};
   const auto reply = send(release, clamped_add(now, core::attempt_limit(lease->ttl())));
   release_again(*lease, now);
   if (!reply) {
-    pending_release(release, now, lease->ttl());
+    pending_release(release, now, lease->ttl(), &reply.error());
     return reply.error();
   }
   if (was_held && reply->verdict != Verdict::released) {  // lost behind our back
-    Lost lost = why_lost(batched_, *lease, *reply, Instant::max());
+    Lost lost = why_lost(connection(), *lease, *reply, Instant::max());
     const bool broken = lost.reason == Loss::broken;
     const std::lock_guard lock(lease->mutex);
     lease->lost = std::move(lost);
@@ -162,8 +189,14 @@ Result<Released> ClientState::release(const std::shared_ptr<LeaseState>& lease) 
 }
 
 // Others wait for it: the keeper goes on trying until the lease has run out by itself, or for a minute.
-void ClientState::pending_release(const Request& release, Instant at, Millis ttl) {
-  pending_release(Keeper::room_for(release), at, ttl);
+void ClientState::pending_release(const Request& release, Instant at, Millis ttl, const Error* failed) {
+  auto room = Keeper::room_for(release);
+  room.mapped().failures = failed != nullptr ? 1 : 0;
+  pending_release(std::move(room), at, ttl);
+  if (failed != nullptr)
+    telemetry_->notify(&Observer::on_retry,
+                       RetryEvent{telemetry_->about(release.key, release.owner, release.token),
+                                  RetryEvent::What::release, 1, *failed});
 }
 
 void ClientState::pending_release(Keeper::PendingReleases::node_type release, Instant at, Millis ttl) {
@@ -191,8 +224,17 @@ void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
         .verb = Verb::release, .key = {lease->key}, .owner = {lease->owner}, .token = lease->token};
     const Instant until = std::min(deadline, clamped_add(now, longest_pending_release));
     release_again(*lease, now);
-    if (was_held && now < deadline && !keeper_.on_deadline_thread() && send(release, until)) return;
-    pending_release(release, now, lease->ttl());
+    std::optional<Released> found;
+    if (was_held && now < deadline && !keeper_.on_deadline_thread()) {
+      const auto reply = send(release, until);
+      if (reply)
+        found = core::released_by(*reply, {lease->owner}, lease->token);
+      else
+        pending_release(release, now, lease->ttl(), &reply.error());
+    } else {
+      pending_release(release, now, lease->ttl());
+    }
+    if (was_held) telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease), found});
   } catch (...) {  // out of memory or threads: the store forgets the lease when its ttl runs out
   }
 }

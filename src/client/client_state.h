@@ -14,6 +14,7 @@
 #include "client/connection.h"
 #include "client/keeper.h"
 #include "client/lease_state.h"
+#include "client/telemetry.h"
 #include "client/waiting.h"
 #include "client/why_lost.h"
 #include "core/terms.h"
@@ -25,10 +26,15 @@ namespace holdfast {
 
 // What all callers travel on.  The keeper's thread, which may outlive the client, has a reference too.
 struct SharedConnection {
-  SharedConnection(std::shared_ptr<Store> store, std::size_t batch_limit)
-      : connection(std::move(store)), batched(connection, batch_limit) {}
+  SharedConnection(std::shared_ptr<Store> store, const std::shared_ptr<Telemetry>& telemetry,
+                   std::size_t batch_limit)
+      : connection(std::move(store), telemetry),
+        batched(connection, batch_limit),
+        observed(batched, telemetry->observes() ? [telemetry] { telemetry->report_calls(); }
+                                                : std::function<void()>()) {}
   Connection connection;
   Batched batched;
+  ObservedConnection observed;
 };
 
 class ClientState {
@@ -50,10 +56,10 @@ class ClientState {
   Result<Reply> send(const Request& request, Instant until);
 
   // All callers share it.
-  StoreConnection& connection() noexcept { return batched_; }
+  StoreConnection& connection() noexcept { return shared_->observed; }
 
   // What the log says about that grant, if anything.
-  void look_up(Lost& lost, const Request& of) { holdfast::look_up(lost, batched_, of); }
+  void look_up(Lost& lost, const Request& of) { holdfast::look_up(lost, connection(), of); }
 
   // The client of another table that was opened before; null: none was.
   std::shared_ptr<ClientState> in(std::string_view table) const;
@@ -66,6 +72,7 @@ class ClientState {
   const std::shared_ptr<Store>& store() const noexcept { return store_; }
   const ClientOptions& options() const noexcept { return options_; }
   Keeper& keeper() noexcept { return keeper_; }
+  Telemetry& telemetry() noexcept { return *telemetry_; }
   std::size_t waiters(std::string_view key) const { return waiting_.waiters(key); }
   const Traits& traits() const noexcept { return traits_; }
 
@@ -83,7 +90,10 @@ class ClientState {
  private:
   friend class Attempt;
   Result<Traits> examine(Instant until);
-  void pending_release(const Request& release, Instant at, Millis ttl);
+  Result<std::shared_ptr<LeaseState>> attempt(Key key, const std::string& owner, const core::Terms& terms);
+  Result<Released> send_release(const std::shared_ptr<LeaseState>& lease, bool was_held);
+  // `failed`: why it could not be sent at once.
+  void pending_release(const Request& release, Instant at, Millis ttl, const Error* failed = nullptr);
   void pending_release(Keeper::PendingReleases::node_type release, Instant at, Millis ttl);
   void release_again(const LeaseState& lease, Instant now);
 
@@ -94,8 +104,8 @@ class ClientState {
   // whose process it is.  Made once: what does not change need not be asked of the kernel for each lease.
   const std::string owner_start_;
   Serial serial_;
+  const std::shared_ptr<Telemetry> telemetry_;
   const std::shared_ptr<SharedConnection> shared_;
-  Batched& batched_;
   std::mutex open_mutex_;
   std::condition_variable open_ended_;
   bool opening_ = false;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // connection.h - a store that is connected when it is needed.
 #pragma once
+#include <functional>
 #include <memory>
 
+#include "client/telemetry.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast {
@@ -14,33 +16,42 @@ namespace holdfast {
 // answers those who are connected.  Connecting then gets half of the time, so that some is left.
 class Connection final : public StoreConnection {
  public:
-  explicit Connection(std::shared_ptr<Store> store, std::shared_ptr<StoreConnection> spare = nullptr)
-      : store_(std::move(store)), spare_(std::move(spare)) {}
+  // Without telemetry nobody hears of its calls.
+  explicit Connection(std::shared_ptr<Store> store, std::shared_ptr<Telemetry> telemetry = nullptr,
+                      std::shared_ptr<StoreConnection> spare = nullptr)
+      : store_(std::move(store)), telemetry_(std::move(telemetry)), spare_(std::move(spare)) {}
 
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
-    return with_store(
-        until, [&](StoreConnection& connection) { return connection.apply(requests, replies, until); });
+    return with_store({StoreOperation::apply, requests.size()}, until,
+                      [&](StoreConnection& c) { return c.apply(requests, replies, until); });
   }
   Result<Page> list(const Query& query, Instant until) override {
-    return with_store(until, [&](StoreConnection& connection) { return connection.list(query, until); });
+    return with_store({StoreOperation::list}, until,
+                      [&](StoreConnection& c) { return c.list(query, until); });
   }
   Result<Traits> examine(Instant until) override {
-    return with_store(until, [&](StoreConnection& connection) { return connection.examine(until); });
+    return with_store({StoreOperation::examine}, until, [&](StoreConnection& c) { return c.examine(until); });
   }
   std::unique_ptr<StoreListener> listener() override {
     return connection_ ? connection_->listener() : nullptr;
   }
 
  private:
+  struct Kind {
+    StoreOperation operation;
+    std::size_t requests = 0;
+  };
+
   template <class Call>
-  auto with_store(Instant until, Call call) -> decltype(call(std::declval<StoreConnection&>())) {
+  auto with_store(Kind kind, Instant until, Call call) -> decltype(call(std::declval<StoreConnection&>())) {
     if (!connection_) {
-      auto connected = store_->connect(spare_ ? halfway(until) : until);
+      auto connected = measured({StoreOperation::connect},
+                                [&] { return store_->connect(spare_ ? halfway(until) : until); });
       if (!connected && spare_) return call(*spare_);
       if (!connected) return std::move(connected).error();
       connection_ = *std::move(connected);
     }
-    auto result = answered(call);
+    auto result = measured(kind, [&] { return answered(call); });
     const auto is = [&](Errc code) { return result.error().code == code; };
     if (!result && (is(Errc::unavailable) || is(Errc::in_doubt) || is(Errc::refused))) connection_.reset();
     return result;
@@ -62,9 +73,42 @@ class Connection final : public StoreConnection {
     }
   }
 
+  template <class Call>
+  auto measured(Kind kind, const Call& call) -> decltype(call()) {
+    return telemetry_ ? telemetry_->measured(kind.operation, kind.requests, call) : call();
+  }
+
   const std::shared_ptr<Store> store_;
+  const std::shared_ptr<Telemetry> telemetry_;
   const std::shared_ptr<StoreConnection> spare_;
   std::unique_ptr<StoreConnection> connection_;
+};
+
+// Reports the calls of a Connection when they are over, and nobody's turn is held any more.
+class ObservedConnection final : public StoreConnection {
+ public:
+  // `report` calls Telemetry::report_calls(); none: nobody observes.  `connection` must outlive this.
+  ObservedConnection(StoreConnection& connection, std::function<void()> report)
+      : connection_(connection), report_(std::move(report)) {}
+
+  Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
+    return reported(connection_.apply(requests, replies, until));
+  }
+  Result<Page> list(const Query& query, Instant until) override {
+    return reported(connection_.list(query, until));
+  }
+  Result<Traits> examine(Instant until) override { return reported(connection_.examine(until)); }
+  std::unique_ptr<StoreListener> listener() override { return connection_.listener(); }
+
+ private:
+  template <class T>
+  Result<T> reported(Result<T> result) {
+    if (report_) report_();
+    return result;
+  }
+
+  StoreConnection& connection_;
+  const std::function<void()> report_;
 };
 
 }  // namespace holdfast

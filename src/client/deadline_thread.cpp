@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keeper's thread that does no I/O: it tells of jeopardy and loss on time.
 #include "base/duration.h"
+#include "base/text.h"
 #include "client/keeper_state.h"
-#include "client/log.h"
 
 namespace holdfast {
 namespace {
@@ -66,6 +66,8 @@ bool Keeper::State::tell_next() {
   const std::lock_guard lock(lease->mutex);
   lease->in_jeopardy = true;
   if (lease->on_jeopardy) callbacks->run(lease->on_jeopardy);
+  if (observes(*lease))
+    report_later([lease](Telemetry& to) { to.notify(&Observer::on_jeopardy, to.about(*lease)); });
   return true;
 }
 
@@ -99,9 +101,15 @@ void Keeper::State::finish_loss(LeaseState& lease) noexcept {
   }
   loss_finished.notify_all();
   if (!requested || took <= slow) return;
+  if (!telemetry->logs()) return;
   guarded([&] {
-    log("a stop_callback of the lease on " + lease.key + " took " + format_duration(took) +
-        "; it must be short");
+    callbacks->get_ready();
+    report_later([key = lease.key, took](Telemetry& to) {
+      to.log(LogLevel::warning,
+             "a stop_callback of the lease on " + printable(key) + " took " + format_duration(took) +
+                 ": all other leases wait for it; make it shorter",
+             {{"key", key}});
+    });
   });
 }
 
@@ -110,6 +118,12 @@ void Keeper::State::announce(const std::shared_ptr<LeaseState>& lease) {
   if (lease->announced) return;
   if (lease->on_lost) callbacks->run([f = lease->on_lost, lost = lease->lost] { f(lost); });
   lease->announced = true;
+  if (!observes(*lease)) return;
+  guarded([&] {
+    report_later([lease, lost = lease->lost](Telemetry& to) {
+      to.notify(&Observer::on_lost, LostEvent{to.about(*lease), lost});
+    });
+  });
 }
 
 void Keeper::State::lose(const std::shared_ptr<LeaseState>& lease, Lost why) {
@@ -146,25 +160,12 @@ void Keeper::State::close() {
   deadline_wakeup.ring();
 }
 
-// One line at a time, and unlocked: whoever ends the client may hold what the user's function waits for.
-void Keeper::State::log(std::string_view line) {
-  std::unique_lock lock(log_mutex);
-  logged.wait(lock, [this] { return silent || logging == std::thread::id(); });
-  if (silent) return;
-  logging = std::this_thread::get_id();
-  lock.unlock();
-  log_line(options, line);
-  lock.lock();
-  logging = {};
-  logged.notify_all();
+void Keeper::State::log(LogLevel level, std::string_view text, std::initializer_list<LogField> fields) {
+  telemetry->in_background([&] { telemetry->log(level, text, fields); });
 }
 
-void Keeper::State::be_silent(Millis patience) {
-  std::unique_lock lock(log_mutex);
-  silent = true;
-  logged.notify_all();
-  logged.wait_for(lock, patience,
-                  [this] { return logging == std::thread::id() || logging == std::this_thread::get_id(); });
+void Keeper::State::report_later(std::function<void(Telemetry&)> report) {
+  callbacks->run([to = telemetry, report = std::move(report)] { to->in_background([&] { report(*to); }); });
 }
 
 }  // namespace holdfast

@@ -17,8 +17,9 @@ constexpr Millis patience_with_users = 10s;  // with a `finished` that is asked 
 }  // namespace
 
 Keeper::Keeper(std::shared_ptr<Store> store, std::shared_ptr<StoreConnection> spare,
-               const ClientOptions& options, Heir heir)
-    : state_(std::make_shared<State>(std::move(store), std::move(spare), options, std::move(heir))),
+               std::shared_ptr<Telemetry> telemetry, Heir heir)
+    : state_(
+          std::make_shared<State>(std::move(store), std::move(spare), std::move(telemetry), std::move(heir))),
       callbacks_(state_->callbacks) {}
 
 Keeper::~Keeper() {
@@ -26,7 +27,7 @@ Keeper::~Keeper() {
   renewal_thread_.finish(patience_with_store);
   deadline_thread_.finish(patience_with_store);
   callbacks_->close();
-  state_->be_silent(patience_with_store);
+  state_->telemetry->close(patience_with_store);
 }
 
 void Keeper::purge_every(Millis interval) {
@@ -40,6 +41,7 @@ void Keeper::get_ready() {
   if (ready_) return;
   const std::lock_guard lock(ready_mutex_);
   if (ready_) return;
+  if (state_->telemetry->observes()) callbacks_->get_ready();
   if (!deadline_thread_.started()) deadline_thread_ = Worker([state = state_] { state->deadline_thread(); });
   renewal_thread_ = Worker([state = state_] { state->renewal_thread(); });
   ready_ = true;

@@ -13,8 +13,8 @@
 #include "base/worker.h"
 #include "client/callbacks.h"
 #include "client/lease_state.h"
+#include "client/telemetry.h"
 #include "core/keeping.h"
-#include "holdfast/options.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast {
@@ -33,8 +33,8 @@ class Keeper {
   using Heir = std::function<bool(std::string_view key)>;
 
   // `spare` is shared with the client's callers, and used while the keeper's own connection cannot be made.
-  Keeper(std::shared_ptr<Store> store, std::shared_ptr<StoreConnection> spare, const ClientOptions& options,
-         Heir heir);
+  Keeper(std::shared_ptr<Store> store, std::shared_ptr<StoreConnection> spare,
+         std::shared_ptr<Telemetry> telemetry, Heir heir);
   ~Keeper();
 
   // From now on, while leases are kept.  Call before the first.
@@ -70,6 +70,7 @@ class Keeper {
     Instant give_up = Instant::max();
     Instant again = Instant::min();  // if the store hears it before then, it is told once more
     bool heard = false;
+    int failures = 0;  // in a row
   };
   using PendingReleases = std::multimap<Instant, PendingRelease>;
 

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -21,16 +22,17 @@
 #include "client/callbacks.h"
 #include "client/keeper.h"
 #include "client/lease_state.h"
+#include "client/telemetry.h"
 #include "core/batch_size.h"
 #include "core/keeping.h"
 
 namespace holdfast {
 
 struct Keeper::State : std::enable_shared_from_this<State> {
-  State(std::shared_ptr<Store> o, std::shared_ptr<StoreConnection> s, const ClientOptions& opts, Heir h)
+  State(std::shared_ptr<Store> o, std::shared_ptr<StoreConnection> s, std::shared_ptr<Telemetry> t, Heir h)
       : store(std::move(o)),
         spare(std::move(s)),
-        options(opts),
+        telemetry(std::move(t)),
         heir(std::move(h)),
         callbacks(std::make_shared<Callbacks>()),
         jitter(random_bits()) {}
@@ -54,13 +56,15 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   void await_loss(LeaseState& lease);
   void report_renewed(LeaseState& lease, Instant deadline);
 
-  // The user's, and not after the client has gone: a thread may be left behind with a store that hangs.
-  void log(std::string_view line);
-  void be_silent(Millis patience);
+  bool observes(const LeaseState& lease) const noexcept { return telemetry->observes() && !lease.claim; }
+  void log(LogLevel level, std::string_view text, std::initializer_list<LogField> fields = {});
+  void report_calls();
+  // On the callbacks' thread: the deadline thread must not wait for the user's functions.
+  void report_later(std::function<void(Telemetry&)> report);
 
   const std::shared_ptr<Store> store;
   const std::shared_ptr<StoreConnection> spare;
-  const ClientOptions options;
+  const std::shared_ptr<Telemetry> telemetry;
   const Heir heir;
   const std::shared_ptr<Callbacks> callbacks;
   Wakeup renewal_wakeup, deadline_wakeup;
@@ -86,12 +90,19 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   bool is_finished(const LeaseState& lease);
   void renew(StoreConnection& connection, const LeaseStates& due);
   void settle_renewed(const std::shared_ptr<LeaseState>& lease, const Reply& reply, Instant sent);
+  void log_failed(const LeaseStates& failed, const std::string& why);
+  void report_renewals(const LeaseStates& due, const Status& status, std::span<const Reply> replies);
   void send_pending_releases(StoreConnection& connection, Instant now);
   PendingReleases take_pending_releases(Instant now, std::size_t most);
   bool send_due_releases(StoreConnection& connection, PendingReleases& due);
+  void report_releases(PendingReleases& due, const Status& status, std::span<const Reply> replies);
   void run_again(PendingReleases due, Instant now);
   static Status apply(StoreConnection& connection, std::span<const Request> requests,
                       std::span<Reply> replies, Instant until);
+  bool is_closed() {
+    const std::lock_guard lock(mutex);
+    return closed;
+  }
   bool is_purge_planned() {
     const std::lock_guard lock(mutex);
     return first_purge_planned;
@@ -102,11 +113,6 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   bool tell_next();
   void tell_of_loss(const std::shared_ptr<LeaseState>& lease) noexcept;
   void tell_again();
-
-  std::mutex log_mutex;  // guards what follows
-  bool silent = false;
-  std::thread::id logging;  // in the user's function just now, which may end the client
-  std::condition_variable logged;
 
   // The renewal thread's own.
   std::string trouble;  // why the last renewal failed; empty: it did not

@@ -30,6 +30,8 @@ struct LeaseState {
   const int attempts;
   core::Keeping::Id id = 0;  // at the keeper
   bool detached = false;
+  bool claim = false;              // of a job: no lease of the store, and not observed as one
+  int failed_renewals = 0;         // in a row; the renewal thread's
   std::function<bool()> finished;  // asked by the keeper only
   // An earlier acquire of this holder got no answer and may reach the store until then, also after the
   // release: so one more release follows.

@@ -21,10 +21,16 @@ constexpr Millis one_pending_release = 500ms;
 constexpr Millis one_keeper_purge = 30s;
 constexpr Millis pending_release_pause = 100ms;  // before a pending release is tried again
 
+// Of one request of a batch; null: it was answered.
+const Error* error_of(const Status& batch, const Reply& reply) {
+  if (!batch) return &batch.error();
+  return reply.error ? &*reply.error : nullptr;
+}
+
 }  // namespace
 
 void Keeper::State::renewal_thread() {
-  Connection connection(store, spare);
+  Connection connection(store, telemetry, spare);
   while (true) {
     const Instant now = BootClock::now();
     const bool well = guarded([&] {
@@ -32,6 +38,7 @@ void Keeper::State::renewal_thread() {
       if (const LeaseStates due = take_due(now); !due.empty()) renew(connection, due);
     });
     send_pending_releases(connection, now);
+    report_calls();
     guarded([&] { purge_if_due(now); });
     Instant next;
     {
@@ -105,7 +112,7 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
     renewals_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), now - sent);
   else
     renewals_at_once.failed(due.size());
-  const auto has_answer = [&](std::size_t i) { return status && !replies[i].error; };
+  const auto has_answer = [&](std::size_t i) { return error_of(status, replies[i]) == nullptr; };
   // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (has_answer(i) && replies[i].verdict == Verdict::granted) settle_renewed(due[i], replies[i], sent);
@@ -121,21 +128,57 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (has_answer(i)) continue;
     failed.push_back(due[i]);
-    why = status ? replies[i].error->detail : status.error().detail;
-  }
-  if (failed.empty()) {
-    if (!std::exchange(trouble, {}).empty()) log("renewing leases works again");
-    return;
+    why = error_of(status, replies[i])->detail;
   }
   // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.
-  // Told once, and not for each attempt: the same trouble for minutes is no news.
-  if (std::exchange(trouble, why) != why) {
-    const std::string what = failed.size() == 1 ? "the lease on " + printable(failed.front()->key)
-                                                : std::to_string(failed.size()) + " leases";
-    log("cannot renew " + what + " just now: " + why);
+  {
+    const std::lock_guard lock(mutex);
+    for (const auto& lease : failed) keeping.failed(lease->id, now, jitter.fraction());
   }
-  const std::lock_guard lock(mutex);
-  for (const auto& lease : failed) keeping.failed(lease->id, now, jitter.fraction());
+  // Logged once, and not for each attempt: the same trouble for minutes is no news.
+  const bool changed = std::exchange(trouble, why) != why;
+  if (changed && failed.empty()) log(LogLevel::info, "renewing leases works again");
+  if (changed && !failed.empty()) log_failed(failed, why);
+  report_renewals(due, status, replies);
+}
+
+void Keeper::State::log_failed(const LeaseStates& failed, const std::string& why) {
+  if (failed.size() > 1)
+    return log(LogLevel::warning,
+               "cannot renew " + std::to_string(failed.size()) + " leases: " + why +
+                   "; trying again until their deadlines",
+               {{"error", why}});
+  const LeaseState& lease = *failed.front();
+  log(LogLevel::warning,
+      "cannot renew the lease on " + printable(lease.key) + ": " + why + "; trying again until its deadline",
+      {{"key", lease.key},
+       {"owner", lease.owner},
+       {"token", std::to_string(to_number(lease.token))},
+       {"error", why}});
+}
+
+// After all of them were settled: the others need not wait for an observer.
+void Keeper::State::report_renewals(const LeaseStates& due, const Status& status,
+                                    std::span<const Reply> replies) {
+  if (!telemetry->observes()) return;
+  telemetry->in_background([&] {
+    for (std::size_t i = 0; i < due.size(); ++i) {
+      LeaseState& lease = *due[i];
+      if (!lease.held()) continue;
+      const LeaseEvent about = telemetry->about(lease);
+      if (const Error* error = error_of(status, replies[i])) {
+        telemetry->notify(&Observer::on_retry,
+                          RetryEvent{about, RetryEvent::What::renew, ++lease.failed_renewals, *error});
+      } else if (replies[i].verdict == Verdict::granted) {
+        lease.failed_renewals = 0;
+        telemetry->notify(&Observer::on_renewed, RenewedEvent{about, lease.believed_until()});
+      }
+    }
+  });
+}
+
+void Keeper::State::report_calls() {
+  if (telemetry->observes()) telemetry->in_background([this] { telemetry->report_calls(); });
 }
 
 // Without memory the next try may have more luck; an exception would end the process.
@@ -177,13 +220,21 @@ void Keeper::State::purge_if_due(Instant now) {
 
 // On a thread and a connection of its own: renewals do not wait for it.
 void Keeper::State::purge() {
+  const auto log_failure = [this](const std::string& why) {
+    log(LogLevel::warning,
+        "cannot purge free keys: " + why + (purge_refused ? "; not trying again" : "; trying again later"),
+        {{"error", why}});
+  };
   try {
-    const auto purged = store->admin()->purge({}, clamped_add(BootClock::now(), one_keeper_purge));
+    const auto purged = telemetry->measured(StoreOperation::purge, 0, [this] {
+      return store->admin()->purge({}, clamped_add(BootClock::now(), one_keeper_purge));
+    });
+    report_calls();
     if (purged) return;
     purge_refused = !purged.error().retryable();
-    log("what nobody needs any more could not be purged: " + purged.error().detail);
+    log_failure(purged.error().detail);
   } catch (const std::exception& error) {
-    log(std::string("what nobody needs any more could not be purged: ") + error.what());
+    log_failure(error.what());
   }
 }
 
@@ -228,7 +279,9 @@ bool Keeper::State::send_due_releases(StoreConnection& connection, PendingReleas
   }
   const Instant sent = BootClock::now();
   const Instant until = std::min(clamped_add(sent, one_pending_release), time_for_a_call(sent));
-  if (!apply(connection, requests, replies, until)) return false;
+  const Status status = apply(connection, requests, replies, until);
+  report_releases(due, status, replies);
+  if (!status) return false;
   releases_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), BootClock::now() - sent);
   auto e = due.begin();
   for (const Reply& reply : replies) {
@@ -237,6 +290,20 @@ bool Keeper::State::send_due_releases(StoreConnection& connection, PendingReleas
     e = done ? due.erase(e) : std::next(e);
   }
   return true;
+}
+
+void Keeper::State::report_releases(PendingReleases& due, const Status& status,
+                                    std::span<const Reply> replies) {
+  if (!telemetry->observes() || is_closed()) return;
+  telemetry->in_background([&] {
+    auto reply = replies.begin();
+    for (auto& [at, e] : due) {
+      const Error* error = error_of(status, *reply++);
+      if (!error || BootClock::now() >= e.give_up) continue;
+      telemetry->notify(&Observer::on_retry, RetryEvent{telemetry->about({e.key}, {e.owner}, e.token),
+                                                        RetryEvent::What::release, ++e.failures, *error});
+    }
+  });
 }
 
 void Keeper::State::run_again(PendingReleases due, Instant now) {

@@ -78,13 +78,12 @@ void Schedule::run() {
 }
 
 Millis Schedule::trouble(const JobsState& state, const std::string& why) const noexcept {
-  try {
-    const auto& log = ClientAccess::options(state.client).log;
-    if (log)
-      log("cannot enqueue the jobs of the schedule " + printable(name_) + " just now: " + why +
-          "; trying again");
-  } catch (...) {  // what a log throws has nobody to go to
-  }
+  guarded([&] {
+    ClientAccess::telemetry(state.client)
+        .log(LogLevel::warning,
+             "cannot enqueue the jobs of the schedule " + printable(name_) + ": " + why + "; trying again",
+             {{"schedule", name_}, {"error", why}});
+  });
   return after_trouble;
 }
 

@@ -5,13 +5,15 @@
 #include <mutex>
 #include <vector>
 
+#include "client/telemetry.h"
 #include "holdfast/spi/job_engine.h"
 
 namespace holdfast::jobs {
 
 class EnginePool {
  public:
-  explicit EnginePool(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  EnginePool(std::shared_ptr<Store> store, Telemetry& telemetry)
+      : store_(std::move(store)), telemetry_(telemetry) {}
 
   // Calls `call(engine)` on one that nobody uses.  After a call that was not answered or refused its
   // connection is closed: whatever it still has in flight, nobody waits for it any more.
@@ -19,10 +21,11 @@ class EnginePool {
   auto with(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
     auto engine = take(until);
     if (!engine) return std::move(engine).error();
-    auto result = call(**engine);
+    auto result = telemetry_.measured(StoreOperation::jobs, 0, [&] { return call(**engine); });
     const auto is = [&](Errc code) { return result.error().code == code; };
     const bool broken = !result && (is(Errc::unavailable) || is(Errc::in_doubt) || is(Errc::refused));
     if (!broken) give_back(*std::move(engine));
+    telemetry_.report_calls();
     return result;
   }
 
@@ -36,7 +39,7 @@ class EnginePool {
         return engine;
       }
     }
-    return store_->jobs(until);
+    return telemetry_.reported(StoreOperation::connect, [&] { return store_->jobs(until); });
   }
   void give_back(std::unique_ptr<JobEngine> engine) {
     const std::lock_guard lock(mutex_);
@@ -44,6 +47,7 @@ class EnginePool {
   }
 
   const std::shared_ptr<Store> store_;
+  Telemetry& telemetry_;  // the client's
   std::mutex mutex_;
   std::vector<std::unique_ptr<JobEngine>> idle_;
 };

@@ -47,7 +47,8 @@ bool needs_key(const JobLock& lock);
 }  // namespace jobs
 
 struct JobsState : std::enable_shared_from_this<JobsState> {
-  explicit JobsState(Client c) : client(std::move(c)), pool(ClientAccess::store(client)) {}
+  explicit JobsState(Client c)
+      : client(std::move(c)), pool(ClientAccess::store(client), ClientAccess::telemetry(client)) {}
 
   // What the copies of a Jobs share, and the threads of its schedules do not: with the last of them the
   // schedules end, on the thread that lets go.

@@ -47,25 +47,35 @@ const char* to_string(JobEvent::What what) noexcept {
   return "?";
 }
 
-void JobWorker::State::log(const std::string& text) const {
-  const auto& to = ClientAccess::options(jobs.client()).log;
-  if (to) guarded([&] { to(text); });
-}
-
 void JobWorker::State::tell(const JobEvent& event) {
+  telemetry().notify(&Observer::on_job, event);
   try {
     if (options.on_event) options.on_event(event);
   } catch (...) {
-    guarded([&] { log("on_event threw: " + jobs::current_exception_text()); });
+    guarded([&] {
+      const std::string why = jobs::current_exception_text();
+      telemetry().log(LogLevel::warning, "WorkerOptions::on_event threw: " + why + "; it must not throw",
+                      {{"error", why}});
+    });
   }
 }
 
-void JobWorker::State::tell_trouble(const std::string& text) {
+void JobWorker::State::claims_work() {
   {
     const std::lock_guard lock(mutex);
-    if (std::exchange(trouble, text) == text) return;
+    if (std::exchange(trouble, {}).empty()) return;
   }
-  log(text.empty() ? "claiming jobs works again" : text);
+  telemetry().log(LogLevel::info, "claiming jobs works again");
+}
+
+// Logged once, and not for each attempt.
+void JobWorker::State::claims_fail(const std::string& why, bool may_pass) {
+  {
+    const std::lock_guard lock(mutex);
+    if (std::exchange(trouble, why) == why) return;
+  }
+  telemetry().log(LogLevel::warning, "cannot claim jobs: " + why + (may_pass ? "; trying again" : ""),
+                  {{"error", why}});
 }
 
 Result<Claimed> JobWorker::State::claim(const std::string& owner) {
@@ -107,7 +117,7 @@ void JobWorker::State::work(Wakeup& wakeup) {
       pause = look_and_run();
     } catch (...) {  // out of memory, or of descriptors: not for ever
       if (forked()) return;
-      guarded([&] { tell_trouble("cannot claim jobs just now: " + jobs::current_exception_text()); });
+      guarded([&] { claims_fail(jobs::current_exception_text(), true); });
     }
     if (pause > 0ms) rest(wakeup, pause);
   }
@@ -119,7 +129,7 @@ Millis JobWorker::State::look_and_run() {
   const Instant sent = BootClock::now();
   auto claimed = claim(owner);
   if (!claimed) return cannot_claim(look, claimed.error(), owner);
-  tell_trouble("");
+  claims_work();
   if (claimed->what == Claimed::What::nothing) {
     look.found_nothing();
     return std::clamp(claimed->next, 1ms, options.poll);
@@ -131,12 +141,11 @@ Millis JobWorker::State::look_and_run() {
 
 // A refusal may pass too: a replica becomes the primary, somebody grants the right.
 Millis JobWorker::State::cannot_claim(Look& look, const Error& why, const std::string& owner) {
+  claims_fail(why.detail, why.retryable());
   if (!why.retryable()) {
-    tell_trouble("cannot claim jobs: " + why.detail);
     const int doublings = std::min(look.was_refused(why) - 1, 6);
     return std::min(after_trouble * (1 << doublings), after_refusals);
   }
-  tell_trouble("cannot claim jobs just now: " + why.detail);
   if (why.in_doubt()) hand_back_unheard(owner);
   return after_trouble;
 }

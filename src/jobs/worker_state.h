@@ -65,7 +65,7 @@ struct JobWorker::State {
   Jitter jitter;
   Instant stop_at = Instant::max();
   Instant next_purge = Instant::max();
-  std::string trouble;
+  std::string trouble;  // why the last claim failed; empty: it did not
 
   Wakeup heart;
   std::vector<Worker> threads;
@@ -88,8 +88,9 @@ struct JobWorker::State {
   void call_next();
   void run(Claimed claimed, Instant sent);
   void tell(const JobEvent& event);
-  void tell_trouble(const std::string& text);
-  void log(const std::string& text) const;
+  void claims_work();
+  void claims_fail(const std::string& why, bool may_pass);
+  Telemetry& telemetry() const { return ClientAccess::telemetry(jobs.client()); }
   void purge_if_due();
   bool renew();
   bool stop_those_that_are_late();

@@ -105,10 +105,10 @@ TEST_P(KeepingDefects, there_a_log_that_fails_leaks_the_lock_here_it_changes_not
   const int warned = told;
   Lease lease = client.acquire("k", {.ttl = 1h, .renew_every = 10ms});
   trouble.set(Fault::Kind::lose_after);
-  EXPECT_TRUE(await([&] { return told > warned; })) << "that it cannot be renewed just now";
+  EXPECT_TRUE(await([&] { return told > warned; })) << "that it cannot be renewed";
   const int before = told;
   EXPECT_EQ(client.try_acquire("l", {.ttl = 1h, .wait = 50ms}).error().code, Errc::in_doubt);
-  EXPECT_GT(told, before) << "that it cannot be asked for just now";
+  EXPECT_GT(told, before) << "that it cannot be acquired";
   trouble.end();
   const Instant deadline = lease.deadline();
   EXPECT_TRUE(await([&] { return lease.deadline() > deadline; })) << "it is still renewed";

@@ -24,7 +24,7 @@ What it all means stands in the headers. What is under holdfast::detail is not l
 """
 # In the order in which one gets to know them.
 PARTS = {
-    "Leases": ["holdfast", "client", "lease", "options", "result", "clock", "lock", "fence"],
+    "Leases": ["holdfast", "client", "lease", "options", "observer", "result", "clock", "lock", "fence"],
     "Jobs": ["jobs", "job", "job_args", "job_type", "job_worker"],
     "For people: who holds what": ["admin", "rows", "job_rows"],
     "Stores without a URL": ["sqlite", "postgres", "redis", "mongodb", "mariadb", "memory"],

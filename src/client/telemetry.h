@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// telemetry.h - the only way to the user's log and observer.
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/worker.h"
+#include "client/lease_state.h"
+#include "holdfast/observer.h"
+#include "holdfast/options.h"
+#include "holdfast/rows.h"
+#include "holdfast/spi/store.h"
+
+namespace holdfast {
+
+// What the user's functions throw is ignored: no lease may suffer from it.  REQUIRES for all but measured():
+// no lock of ours is held.
+class Telemetry {
+ public:
+  Telemetry(const ClientOptions& options, const Store& store)
+      : log_(options.log),
+        on_finding_(options.on_finding),
+        observer_(options.observer),
+        store_(store.name()) {}
+
+  bool observes() const noexcept { return observer_ != nullptr; }
+  bool logs() const noexcept { return log_ || observer_; }
+
+  // notify(&Observer::on_lost, LostEvent{about(lease), lost})
+  template <class Event>
+  void notify(void (Observer::*function)(const Event&), const Event& event) const noexcept {
+    if (observer_) guarded([&] { (*observer_.*function)(event); });
+  }
+  LeaseEvent about(const LeaseState& lease) const noexcept {
+    return {store_, lease.key, lease.owner, lease.token};
+  }
+  LeaseEvent about(Key key, OwnerView owner, Token token = no_token) const noexcept {
+    return {store_, key.text, owner.text, token};
+  }
+
+  // Adds the field "store".
+  void log(LogLevel level, std::string_view text, std::initializer_list<LogField> fields = {}) const noexcept;
+  void log(const Finding& finding) const noexcept;
+
+  // Calls the store, and remembers the call until report_calls(): whoever calls may hold a turn that others
+  // wait for.
+  template <class Call>
+  auto measured(StoreOperation operation, std::size_t requests, const Call& call) -> decltype(call()) {
+    if (!observer_) return call();
+    const Instant start = BootClock::now();
+    auto result = call();
+    const auto took = std::chrono::floor<Micros>(BootClock::now() - start);
+    guarded([&] {
+      remember({operation, requests, took, result ? std::nullopt : std::optional<Error>(result.error())});
+    });
+    return result;
+  }
+  void report_calls() noexcept;
+  template <class Call>
+  auto reported(StoreOperation operation, const Call& call) -> decltype(call()) {
+    auto result = measured(operation, 0, call);
+    report_calls();
+    return result;
+  }
+
+  // For a thread of ours, which may be left behind with a store that hangs: makes `call`, which calls the
+  // members above, unless close() has been called.
+  template <class Call>
+  void in_background(const Call& call) noexcept {
+    if (!logs() || !enter()) return;
+    const Telemetry* const outer = std::exchange(here_, this);
+    guarded(call);
+    here_ = outer;
+    leave();
+  }
+  // Waits for the calls that are being made, except for the one that calls this.  Not longer than `patience`:
+  // whoever ends the client may hold what the user's function waits for.
+  void close(Millis patience);
+
+ private:
+  struct StoreCall {
+    StoreOperation operation;
+    std::size_t requests;
+    Micros took;
+    std::optional<Error> error;
+  };
+  void remember(StoreCall call);
+  bool enter();
+  void leave();
+
+  const std::function<void(const LogRecord&)> log_;
+  const std::function<void(const Finding&, std::string_view)> on_finding_;
+  const std::shared_ptr<Observer> observer_;
+  const std::string store_;
+
+  std::mutex calls_mutex_;
+  std::vector<StoreCall> calls_;  // guarded by it
+
+  std::mutex background_mutex_;  // guards what follows
+  bool closed_ = false;
+  int inside_ = 0;  // threads that are in in_background()
+  std::condition_variable left_;
+  static thread_local const Telemetry* here_;  // the one that this thread is in
+};
+
+}  // namespace holdfast
