@@ -39,8 +39,10 @@ struct Lost {
 // longer than a second or the lease's deadline.  If the release cannot be sent, the lease ends when its ttl
 // runs out.
 //
-// Who acquires again by the same name what this client holds gets a second Lease object of the same grant.
-// The key is released with the last of them, or by a call of release().
+// Who acquires by the same owner name what this client holds renews it, and gets a second Lease object of the
+// same grant: they share the deadline, the stop token and the functions below.  The key is released with the
+// last of them, or by a call of release().  (Not so if one of the two was acquired with `detached` or with
+// options of its own for keeping: then each object releases it.)
 //
 // **A process can be paused between its check of held() and its write.**  When it wakes, somebody else may
 // hold the key.  Where that matters, pass token() to the resource that the lease protects, and let it refuse

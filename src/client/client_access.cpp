@@ -59,7 +59,7 @@ void ClientAccess::lose(const Lease& lease, Lost lost) {
 
 bool ClientAccess::disown(const Lease& lease) {
   const bool was_held = lease.state_->release();
-  (void)lease.client_->keeper().drop(*lease.state_);
+  lease.client_->keeper().drop(*lease.state_);
   Telemetry& telemetry = lease.client_->telemetry();
   if (was_held && !lease.state_->claim)
     telemetry.notify(&Observer::on_released, ReleasedEvent{telemetry.about(*lease.state_)});

@@ -159,7 +159,7 @@ Status ClientState::renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, 
 Result<Released> ClientState::release(const std::shared_ptr<LeaseState>& lease) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
   const bool was_held = lease->release();  // from here on it dies by itself
-  (void)keeper_.drop(*lease);
+  keeper_.drop(*lease);
   if (!was_held && lease->phase.load() == LeaseState::Phase::released) return Released::already_released;
   auto found = send_release(lease, was_held);
   if (was_held)
@@ -213,13 +213,13 @@ void ClientState::release_again(const LeaseState& lease, Instant now) {
 }
 
 void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
+  if (!lease->leave()) return;
   try {
     const Instant now = BootClock::now();
     const Instant deadline = lease->believed_until();
     const bool was_held = lease->release();
-    const bool was_last = keeper_.drop(*lease);
-    if (!was_last || lease->detached || (!was_held && lease->phase.load() == LeaseState::Phase::released))
-      return;
+    keeper_.drop(*lease);
+    if (lease->detached || (!was_held && lease->phase.load() == LeaseState::Phase::released)) return;
     const Request release{
         .verb = Verb::release, .key = {lease->key}, .owner = {lease->owner}, .token = lease->token};
     const Instant until = std::min(deadline, clamped_add(now, longest_pending_release));

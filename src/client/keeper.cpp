@@ -64,15 +64,13 @@ void Keeper::keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief)
   if (state_->keeping.next_renewal() < state_->renewal_sleeps_until) state_->renewal_wakeup.ring();
 }
 
-bool Keeper::drop(const LeaseState& lease) {
+void Keeper::drop(const LeaseState& lease) {
   std::unique_lock lock(state_->mutex);
   state_->keeping.remove(lease.id);
   state_->remove(lease);
-  const bool was_last = !state_->has_grant_of(lease);
   const auto answered = [&] { return state_->asking != lease.id; };
   if (!answered() && !renewal_thread_.is_this_thread())
     state_->answered.wait_for(lock, patience_with_users, answered);
-  return was_last;
 }
 
 void Keeper::State::add(const std::shared_ptr<LeaseState>& lease) {
@@ -87,9 +85,22 @@ void Keeper::State::remove(const LeaseState& lease) noexcept {
   leases.erase(lease.id);
 }
 
-bool Keeper::State::has_grant_of(const LeaseState& lease) const noexcept {
-  const auto [first, last] = leases_by_key.equal_range(lease.key);
-  return std::any_of(first, last, [&](const auto& entry) { return entry.second->is_grant_of(lease); });
+std::shared_ptr<LeaseState> Keeper::joined(std::string_view key, OwnerView owner, Token token, Millis ttl,
+                                           Instant sent, Millis remaining) {
+  std::shared_ptr<LeaseState> lease;
+  {
+    const std::lock_guard lock(state_->mutex);
+    const auto [first, last] = state_->leases_by_key.equal_range(key);
+    const auto known = std::find_if(first, last, [&](const auto& entry) {
+      const LeaseState& other = *entry.second;
+      return other.shareable && other.owner == owner.text && other.token == token;
+    });
+    if (known == last || !known->second->join()) return nullptr;
+    lease = state_->leases.at(known->second->id);
+  }
+  if (renewed(*lease, ttl, sent, remaining)) return lease;
+  lease->leave();
+  return nullptr;
 }
 
 bool Keeper::renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining) {

@@ -48,9 +48,13 @@ class Keeper {
 
   // REQUIRES: get_ready() has returned; so does pending_release().
   void keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief);
-  // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.  False:
-  // another of this client is the same grant.
-  bool drop(const LeaseState& lease);
+  // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.
+  void drop(const LeaseState& lease);
+
+  // The lease of this client that is the grant of `key` with that token, if there is one that another Lease
+  // object may share.  It is renewed by what the store said now.
+  std::shared_ptr<LeaseState> joined(std::string_view key, OwnerView owner, Token token, Millis ttl,
+                                     Instant sent, Millis remaining);
 
   // A renewal by hand was granted, or one that asked for `more` than was left.  False: too late.
   bool renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining);

@@ -37,10 +37,9 @@ struct Keeper::State : std::enable_shared_from_this<State> {
         callbacks(std::make_shared<Callbacks>()),
         jitter(random_bits()) {}
 
-  // REQUIRES: the mutex is held, for all three.  A lease that was removed may be so again.
+  // REQUIRES: the mutex is held.  A lease that was removed may be so again.
   void add(const std::shared_ptr<LeaseState>& lease);
   void remove(const LeaseState& lease) noexcept;
-  bool has_grant_of(const LeaseState& lease) const noexcept;
 
   using LeaseStates = std::vector<std::shared_ptr<LeaseState>>;
   static constexpr Millis without_memory{10};  // before a thread tries again
@@ -72,7 +71,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   std::mutex mutex;  // guards what follows
   core::Keeping keeping;
   std::map<core::Keeping::Id, std::shared_ptr<LeaseState>> leases;  // those in `keeping`
-  std::unordered_multimap<std::string_view, const LeaseState*> leases_by_key;
+  std::unordered_multimap<std::string_view, LeaseState*> leases_by_key;
   core::Keeping::Id last_id = 0;
   std::optional<core::Keeping::Id> asking;  // whose `finished` runs just now
   std::condition_variable answered;         // it does not any more

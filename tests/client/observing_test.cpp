@@ -157,7 +157,7 @@ TEST_P(Observing, every_call_of_the_store_is_told_with_its_size) {
     (void)client.look("k0");
   }
   std::uint64_t requests = 0;
-  for (const Seen& call : seen_->of("store call", "apply")) {
+  for (const Recorded& call : seen_->of("store call", "apply")) {
     requests += static_cast<std::uint64_t>(call.number);
     EXPECT_EQ(call.store, client_.store_name());
   }

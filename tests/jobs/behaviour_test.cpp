@@ -358,7 +358,7 @@ TEST_P(Behaviour, arguments_that_do_not_fit_are_an_error_of_a_try) {
   options.identifier = [](const Args& args) { return args.get<std::string>(0); };
   const auto told = jobs_.try_enqueue("Fits", Args::of(1), options);
   ASSERT_FALSE(told.has_value());
-  EXPECT_EQ(told.error().detail, "argument 1: 1 is not a text");
+  EXPECT_EQ(told.error().detail, "argument 1: 1 is not a string");
 }
 
 HOLDFAST_ON_STORES(Behaviour, job_kinds());

@@ -33,6 +33,7 @@ TEST_P(JobDefaults, of_three_that_declare_a_lock_one_runs_at_a_time_and_the_othe
   for (int i = 0; i < 3; ++i) ids.push_back(id_of(jobs_.enqueue("Mail", Args::of(7))));
   EXPECT_EQ(row(ids.front()).on_conflict, OnConflict::wait);
   JobWorker worker(jobs_, quick(3));
+  ASSERT_TRUE(await_inside(1));
   ASSERT_TRUE(await([&] { return row(ids[1]).parked && row(ids[2]).parked; }));
   EXPECT_EQ(inside_, 1);
   go_ = true;

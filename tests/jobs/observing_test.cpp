@@ -17,8 +17,9 @@ class ObservedJobs : public JobsOn {
 
 TEST_P(ObservedJobs, an_observer_gets_the_events_of_every_worker_and_the_lock_as_a_lease) {
   std::atomic<Token> token = no_token;
-  observed_.define("Good", {}, [&](JobContext& context, const Args&) { token = context.token(); });
-  observed_.define("Bad", {}, [](JobContext&, const Args&) { throw std::runtime_error("no"); });
+  const JobOptions once{.lock = JobLock{}, .max_attempts = 1};
+  observed_.define("Good", once, [&](JobContext& context, const Args&) { token = context.token(); });
+  observed_.define("Bad", once, [](JobContext&, const Args&) { throw std::runtime_error("no"); });
   observed_.enqueue("Good", Args::of(1));
   observed_.enqueue("Bad", Args::of(1));
   {
@@ -33,7 +34,7 @@ TEST_P(ObservedJobs, an_observer_gets_the_events_of_every_worker_and_the_lock_as
   const auto acquired = seen_->of("acquired");
   ASSERT_EQ(acquired.size(), 2u) << "the locks, and not the claims";
   EXPECT_EQ(seen_->count("released"), 2u);
-  for (const Seen& lock : acquired) {
+  for (const Recorded& lock : acquired) {
     if (lock.key == "lock:Good:1") {
       EXPECT_EQ(lock.token, token.load());
     }
@@ -42,7 +43,7 @@ TEST_P(ObservedJobs, an_observer_gets_the_events_of_every_worker_and_the_lock_as
 }
 
 TEST_P(ObservedJobs, the_claim_of_a_job_is_not_a_lease) {
-  observed_.define("Slow", {.lock = {.limit = 0}}, [](JobContext& context, const Args&) {
+  observed_.define("Slow", {.lock = JobLock{.limit = 0}}, [](JobContext& context, const Args&) {
     const Instant claimed = context.deadline();
     EXPECT_TRUE(await([&] { return context.deadline() > claimed; }));
   });

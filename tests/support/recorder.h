@@ -13,7 +13,7 @@
 
 namespace holdfast::test {
 
-struct Seen {
+struct Recorded {
   std::string event, store = {}, key = {}, owner = {};
   Token token{};
   std::string detail = {};  // what else is known of it, in words
@@ -25,10 +25,10 @@ struct Seen {
 
 class Recorder : public Observer {
  public:
-  std::vector<Seen> of(std::string_view event, std::string_view detail = {}) const {
+  std::vector<Recorded> of(std::string_view event, std::string_view detail = {}) const {
     const std::lock_guard lock(mutex_);
-    std::vector<Seen> found;
-    std::copy_if(all_.begin(), all_.end(), std::back_inserter(found), [&](const Seen& seen) {
+    std::vector<Recorded> found;
+    std::copy_if(all_.begin(), all_.end(), std::back_inserter(found), [&](const Recorded& seen) {
       return seen.event == event && (detail.empty() || seen.detail == detail);
     });
     return found;
@@ -45,18 +45,18 @@ class Recorder : public Observer {
   }
 
   void on_acquired(const AcquiredEvent& e) override {
-    Seen seen = about("acquired", e);
+    Recorded seen = about("acquired", e);
     seen.number = e.attempts;
     seen.waited = e.waited;
     add(std::move(seen));
   }
   void on_not_acquired(const NotAcquiredEvent& e) override {
-    Seen seen = about("not acquired", e, to_string(e.error.code));
+    Recorded seen = about("not acquired", e, to_string(e.error.code));
     seen.waited = e.waited;
     add(std::move(seen));
   }
   void on_renewed(const RenewedEvent& e) override {
-    Seen seen = about("renewed", e);
+    Recorded seen = about("renewed", e);
     seen.deadline = e.deadline;
     add(std::move(seen));
   }
@@ -68,7 +68,7 @@ class Recorder : public Observer {
     add(about("released", e, e.found ? to_string(*e.found) : "no answer"));
   }
   void on_retry(const RetryEvent& e) override {
-    Seen seen = about("retry", e, std::string(to_string(e.what)) + " " + to_string(e.error.code));
+    Recorded seen = about("retry", e, std::string(to_string(e.what)) + " " + to_string(e.error.code));
     seen.number = e.attempt;
     add(std::move(seen));
   }
@@ -82,14 +82,14 @@ class Recorder : public Observer {
     add({.event = "job", .key = e.job.key, .owner = e.job.owner, .detail = to_string(e.what)});
   }
   void on_log(const LogRecord& record) override {
-    Seen seen{.event = "log",
-              .detail = std::string(to_string(record.level)) + ": " + std::string(record.text)};
+    Recorded seen{.event = "log",
+                  .detail = std::string(to_string(record.level)) + ": " + std::string(record.text)};
     for (const LogField& field : record.fields) seen.fields.emplace_back(field.name, field.value);
     add(std::move(seen));
   }
 
  private:
-  static Seen about(std::string event, const LeaseEvent& e, std::string detail = {}) {
+  static Recorded about(std::string event, const LeaseEvent& e, std::string detail = {}) {
     return {.event = std::move(event),
             .store = std::string(e.store),
             .key = std::string(e.key),
@@ -97,13 +97,13 @@ class Recorder : public Observer {
             .token = e.token,
             .detail = std::move(detail)};
   }
-  void add(Seen seen) {
+  void add(Recorded seen) {
     const std::lock_guard lock(mutex_);
     all_.push_back(std::move(seen));
   }
 
   mutable std::mutex mutex_;
-  std::vector<Seen> all_;
+  std::vector<Recorded> all_;
 };
 
 }  // namespace holdfast::test

@@ -106,15 +106,14 @@ Exit code: CMD's own; 76 if FILE has seen a larger token (CMD is not run); 75 if
   holdfast fence report.csv "$HOLDFAST_TOKEN" -- ./write report.csv
   holdfast fence --code postgres)"},
     {"jobs", "COMMAND ...", "Store work as jobs, run them, and look at them",
-     R"(A job has a name, arguments and, if it declares one, a lock. The key of the lock is lock:NAME:ARGUMENTS by default, an
-ordinary key, for run and show too. A job that fails, or whose worker died, is run again. More: holdfast help jobs COMMAND.
+     R"(A job has a name, arguments and, if it declares one, a lock, by default on lock:NAME:ARGUMENTS, which is an ordinary
+key. A job that fails, or whose worker died, is run again. More: holdfast help jobs COMMAND.
 
   holdfast jobs enqueue Thumbnail 42 --loner
   holdfast jobs work --exec 'handlers/{name}')"},
     {"jobs enqueue", "NAME [ARG]... [OPTION]...", "Add a job",
      R"(An ARG that is a JSON number, true, false, null, a list, an object or a quoted string is taken as JSON; any other ARG is
-a string. Options may stand anywhere before --. Prints the number of the job. Without an option of a
-lock the job has none, and every copy of it runs.
+a string. Options may stand anywhere before --. Prints the number of the job. Without a lock every copy of it runs.
 
 Exit code: 0 enqueued; 10 not enqueued, because another job with its key exists (its number is printed); 75 not
 enqueued, because somebody other than a job holds the lock of a loner.

@@ -8,8 +8,8 @@
 
 namespace holdfast::cli {
 
-// RFC 3339: "2026-11-15T02:00:00Z", "2026-11-15T03:00:00.5+01:00".  From 1970 on.  The error names the text and
-// what would be right.
+// RFC 3339: "2026-11-15T02:00:00Z", "2026-11-15T03:00:00.5+01:00".  From 1970 on.  The error names the text
+// and what would be right.
 Result<Moment> parse_moment(std::string_view text);
 
 }  // namespace holdfast::cli

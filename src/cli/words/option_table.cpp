@@ -48,8 +48,7 @@ void looking_options(CLI::App& command, Given& given) {
 }
 
 void enqueue_options(CLI::App& command, Given& given) {
-  command.add_flag("--lock", given.lock,
-                   "jobs with the same key run one at a time; the other options of a lock imply this");
+  command.add_flag("--lock", given.lock, "run jobs with the same key one at a time");
   command.add_flag("--loner", given.loner,
                    "do not enqueue if a job with the same key is queued or running; same as --unique loner");
   text(command, "--unique", "HOW", given.unique,
@@ -58,7 +57,7 @@ void enqueue_options(CLI::App& command, Given& given) {
        "end the lock after this time, even if the job still runs (default: when the job ends)");
   text(command, "--window", "DURATION", given.window, "enqueue at most one job per interval of this length");
   text(command, "--limit", "N", given.limit,
-       "with a lock: how many jobs with the same key may run at once (default: 1); 0: any number");
+       "how many jobs with the same key may run at once (default: 1); 0: any number");
   text(command, "--on-conflict", "WHAT", given.on_conflict,
        "if the lock is held when the job is due: wait (the default), drop, raise or replace");
   text(command, "--at", "TIME", given.at, "do not run before this time, as 2026-11-15T02:00:00Z");

@@ -126,8 +126,7 @@ void MariaEngine::commit() {
       connection_->run(std::exchange(pending_, {}) + commit_unless_late(config_->tables, void_after), until_);
   if (!done.trouble) return;
   if (done.trouble->code == too_late)
-    throw_failure(
-        {Errc::unavailable, config_->name + ": timed out before the commit"});
+    throw_failure({Errc::unavailable, config_->name + ": timed out before the commit"});
   fail(*done.trouble);
 }
 
