@@ -45,6 +45,10 @@ function(holdfast_embed target namespace)
       COMMENT "Embedding ${name}"
       VERBATIM)
     target_sources(${target} PRIVATE "${generated}/${name}.h")
+    list(APPEND headers "${generated}/${name}.h")
   endforeach()
+  # Ninja makes a command wait for what all of its targets depend on. TARGET alone depends on the libraries that it links, and every
+  # source of TARGET would wait for those.
+  add_custom_target(${target}_embedded DEPENDS ${headers})
   target_include_directories(${target} PRIVATE "${generated}")
 endfunction()
