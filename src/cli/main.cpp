@@ -92,8 +92,7 @@ int main(int argc, char** argv) {
   if (::getauxval(AT_SECURE) != 0) {
     holdfast::cli::complain(
         "holdfast refuses to run set-user-id or set-group-id: every CMD would get those rights; remove the "
-        "bit "
-        "(chmod ug-s)");
+        "bit (chmod ug-s)");
     std::_Exit(holdfast::cli::exit_refused);
   }
   // Our few threads hardly allocate: an arena for each would cost a short command more than it could gain.

@@ -184,8 +184,7 @@ void hide_secrets_of(std::span<const std::string> stores, std::span<char* const>
   if (hidden)
     complain(
         "--store contains a password, which other users could read in the list of processes until now; put "
-        "the "
-        "URL into HOLDFAST_STORE, or into a file and give --store @FILE");
+        "the URL into HOLDFAST_STORE, or into a file and give --store @FILE");
 }
 
 std::optional<std::string> take_from_environment() {

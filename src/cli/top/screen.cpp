@@ -28,8 +28,7 @@ constexpr const char* key_help[][2] = {
     {"", ""},
     {"LAG",
      "time since the last renewal that was seen (>: at least). A renewal is due at a third of the ttl; "
-     "yellow: "
-     "late, red: two thirds of the ttl are gone"},
+     "yellow: late, red: two thirds of the ttl are gone"},
     {"[||||  ]", "what is left of the ttl"},
     {"free", "nobody holds it, and somebody waits"},
 };
