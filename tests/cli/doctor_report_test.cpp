@@ -137,7 +137,7 @@ TEST(DoctorsReport, what_the_self_test_saw_besides_overlaps_is_told) {
 
 TEST(DoctorsReport, the_verdict_says_where_nothing_is_granted) {
   constexpr const char* nothing = "nothing is granted until that is mended";
-  const Finding tables{Weight::warning, "postgres.tables", "the tables are missing", "holdfast init"};
+  const Finding tables{Weight::warning, "postgres.tables", "what keeps leases is not there", "holdfast init"};
   const Finding full{Weight::danger, "sqlite.room", "the disk is full", "make room"};
   const Finding nearly{Weight::warning, "sqlite.room", "the disk is nearly full", "make room"};
   EXPECT_THAT(words_of(report_with({tables}), false, false),
@@ -160,7 +160,7 @@ TEST(DoctorsReport, what_no_client_gets_past_has_that_verdict_too) {
                 EndsWith(nothing))
         << topic;
   }
-  const Finding of_jobs{Weight::note, "redis.rights-of-jobs", "jobs do not work", "grant"};
+  const Finding of_jobs{Weight::note, "redis.rights-of-jobs", "no jobs can be kept", "grant"};
   EXPECT_THAT(words_of(report_with({of_jobs, warning}), false, false), Not(HasSubstr(nothing)));
   Report report = report_with({danger});
   report.add(refused(report, {Errc::refused, "it evicts"}));
