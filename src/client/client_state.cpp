@@ -104,10 +104,10 @@ Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, c
   auto lease = attempt({key}, owner, terms);
   if (!telemetry_->observes()) return lease;
   const auto waited = std::chrono::floor<Millis>(BootClock::now() - start);
-  if (lease)
+  if (lease && !(*lease)->reported.exchange(true))
     telemetry_->notify(&Observer::on_acquired,
                        AcquiredEvent{telemetry_->about(**lease), waited, (*lease)->attempts});
-  else
+  if (!lease)
     telemetry_->notify(&Observer::on_not_acquired,
                        NotAcquiredEvent{telemetry_->about({key}, {owner}), lease.error(), waited});
   return lease;

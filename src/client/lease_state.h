@@ -38,6 +38,7 @@ struct LeaseState {
   // release: so one more release follows.
   std::optional<Instant> unclear_until;
 
+  std::atomic<bool> reported = false;      // to the observer, as acquired
   std::atomic<int> objects = 1;            // Lease objects that share it: the last one releases it
   std::atomic<Instant::rep> deadline = 0;  // of our belief: always before the store's expiry
   std::atomic<Phase> phase = Phase::held;

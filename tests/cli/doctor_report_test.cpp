@@ -162,7 +162,7 @@ TEST(DoctorsReport, what_no_client_gets_past_has_that_verdict_too) {
                 EndsWith(nothing))
         << topic;
   }
-  const Finding of_jobs{Weight::note, "redis.rights-of-jobs", "jobs do not work", "grant"};
+  const Finding of_jobs{Weight::note, "redis.rights-of-jobs", "no jobs can be kept", "grant"};
   EXPECT_THAT(words_of(report_with({of_jobs, warning}), false, false), Not(HasSubstr(nothing)));
   Report report = report_with({danger});
   report.add(refused(report, {Errc::refused, "it evicts"}));

@@ -29,7 +29,7 @@ TEST_F(Schema, connecting_makes_nothing_and_says_who_does) {
   EXPECT_EQ(error.code, Errc::unprepared);
   EXPECT_THAT(error.detail,
               AllOf(HasSubstr("\"" + schema_ + ".locks\""), HasSubstr("database \"postgres\""),
-                    HasSubstr("holdfast --store postgres://postgres@127.0.0.1"), HasSubstr(" init")));
+                    HasSubstr("holdfast --store 'postgres://postgres@127.0.0.1"), HasSubstr(" init")));
   EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 0);
 }
 

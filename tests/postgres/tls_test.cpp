@@ -60,7 +60,7 @@ TEST_F(Tls, an_unknown_authority_is_refused) {
 }
 
 TEST_F(Tls, a_server_without_it_is_refused) {
-  expect_refused(PostgresServer({.fsync = false}), "does not speak TLS");
+  expect_refused(PostgresServer({.fsync = false}), "the server has no TLS");
 }
 
 // A name that is not local by its letters leads to the same server: hostaddr says where.

@@ -82,7 +82,8 @@ Result<std::vector<std::string>> MariaStoreAdmin::init(Instant until) {
         throw_failure(statement_error(*answers.trouble, config_->name));
       throw_failure(
           {Errc::refused, config_->name + ": this user may not create the tables: " + answers.trouble->text +
-                              "; grant it CREATE on the database, or let its owner run what this prints: " +
+                              "; it needs GRANT CREATE ON `" + printable(config_->options.database) +
+                              "`.*, or let the owner run what this prints: " +
                               store_command(config_->name, "init --dry-run")});
     }
     return statements;
