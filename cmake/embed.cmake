@@ -49,6 +49,6 @@ function(holdfast_embed target namespace)
   endforeach()
   # Ninja makes a command wait for what all of its targets depend on. TARGET alone depends on the libraries that it links, and every
   # source of TARGET would wait for those.
-  add_custom_target(${target}_embedded DEPENDS ${headers})
+  add_custom_target(${target}_has_${constant} DEPENDS ${headers})
   target_include_directories(${target} PRIVATE "${generated}")
 endfunction()

@@ -65,14 +65,12 @@ struct JobLock {
   bool allow_split_store = false;
 
   // As in Ruby's active_job_lock: a job whose lock is held when its turn comes is dropped.
-  static constexpr JobLock active_job_lock();
-  static constexpr JobLock active_job_lock(JobLock lock);
+  static constexpr JobLock active_job_lock(JobLock lock) {
+    lock.on_conflict = OnConflict::drop;
+    return lock;
+  }
+  static constexpr JobLock active_job_lock() { return active_job_lock(JobLock{}); }
 };
-constexpr JobLock JobLock::active_job_lock(JobLock lock) {
-  lock.on_conflict = OnConflict::drop;
-  return lock;
-}
-constexpr JobLock JobLock::active_job_lock() { return active_job_lock(JobLock{}); }
 
 // A job of the same key has the slot, or had this window.
 struct Duplicate {

@@ -112,7 +112,7 @@ struct LogRecord {
 // and may come later than the stop of the lease.
 class HOLDFAST_API Observer {
  public:
-  virtual ~Observer() = default;
+  virtual ~Observer();
 
   virtual void on_acquired(const AcquiredEvent&) {}
   // Not for Errc::invalid and Errc::forked, which are mistakes of the caller.

@@ -38,6 +38,8 @@ const char* to_string(StoreOperation operation) noexcept {
   return "?";
 }
 
+Observer::~Observer() = default;
+
 const char* to_string(RetryEvent::What what) noexcept {
   switch (what) {
     case RetryEvent::What::acquire: return "acquire";

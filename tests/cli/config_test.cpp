@@ -138,7 +138,7 @@ TEST_F(Configured, a_name_that_no_file_knows_is_64_and_the_known_are_told) {
   const Ended some = holdfast({"ls"});
   EXPECT_EQ(some.code, 64);
   EXPECT_THAT(some.err, HasSubstr("HOLDFAST_STORE \"prod\""));
-  EXPECT_THAT(some.err, HasSubstr("knows a, b\n"));
+  EXPECT_THAT(some.err, HasSubstr("the configuration names a, b\n"));
   write("[stores]\nproduction = 'redis://b'\n");
   EXPECT_THAT(holdfast({"--store", "prodcution", "ls"}).err, HasSubstr("did you mean production?"));
 }
@@ -161,7 +161,7 @@ TEST_F(Configured, whoever_took_too_long_is_told_where_that_was_said) {
   write("[defaults]\nat-most = '300ms'\n");
   const Ended by_file = holdfast({"run", "k", "--", "sleep", "1000"});
   EXPECT_EQ(by_file.code, 124);
-  EXPECT_THAT(by_file.err, HasSubstr("took longer than at-most 300ms of " + file() + ":2; it was stopped"));
+  EXPECT_THAT(by_file.err, HasSubstr("took longer than at-most 300ms (set in " + file() + ":2); it was stopped"));
   const Ended by_option = holdfast({"run", "--at-most", "200ms", "k", "--", "sleep", "1000"});
   EXPECT_THAT(by_option.err, HasSubstr("took longer than --at-most 200ms; it was stopped"));
 }

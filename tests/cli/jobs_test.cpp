@@ -104,7 +104,7 @@ TEST_P(Jobs, ls_tells_what_queued_ones_wait_for) {
   EXPECT_THAT(ls.out, StartsWith("ID"));
   EXPECT_THAT(ls.out, MatchesRegex("(.|\n)*" + parked + " +queued +Wait .*waiting for its lock\n(.|\n)*"));
   EXPECT_THAT(ls.out,
-              MatchesRegex("(.|\n)*" + later + " +queued +Later .*scheduled 2100-01-01 00:00:00Z\n(.|\n)*"));
+              MatchesRegex("(.|\n)*" + later + " +queued +Later .*scheduled for 2100-01-01 00:00:00Z\n(.|\n)*"));
   EXPECT_THAT(holdfast({"jobs", "show", parked}).out, HasSubstr("olga, which holds lock:Wait:"));
 }
 
@@ -152,7 +152,7 @@ TEST_P(Jobs, cancel_retry_and_rm_say_what_they_did_and_refuse_what_does_not_fit)
   const std::string id = enqueue({"Op"});
   const Ended unfit = holdfast({"jobs", "retry", id});
   EXPECT_EQ(unfit.code, 64);
-  EXPECT_THAT(unfit.err, HasSubstr("job " + id + " is queued"));
+  EXPECT_THAT(unfit.err, HasSubstr("cannot retry job " + id + ": it is queued"));
   EXPECT_EQ(holdfast({"jobs", "cancel", id}).out, "job " + id + " Op is cancelled\n");
   EXPECT_EQ(holdfast({"jobs", "cancel", id}).code, 64);
   EXPECT_EQ(holdfast({"jobs", "retry", id}).out, "job " + id + " Op is queued again\n");

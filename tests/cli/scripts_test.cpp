@@ -45,7 +45,7 @@ TEST_P(Scripts, a_lease_without_end_is_had_by_asking_and_seen_by_everybody) {
   EXPECT_TRUE(is_free("k"));
   holdfast({"acquire", "l", "--owner", "me"});
   EXPECT_EQ(holdfast({"renew", "l", "--owner", "me", "--ttl", "never"}).out,
-            "l lasts until it is released\n");
+            "l is held until it is released\n");
   EXPECT_THAT(holdfast({"renew", "l", "--owner", "me", "--by", "never"}).err, HasSubstr("give --ttl never"));
   const Ended run = holdfast({"run", "--ttl", "never", "k", "--", "true"});
   EXPECT_EQ(run.code, 64);
@@ -120,7 +120,7 @@ TEST_P(Scripts, release_of_one_that_ran_out_is_fine) {
   ASSERT_TRUE(await([&] { return json::parse(holdfast({"show", "k", "--json"}).out)["remaining_ms"] == 0; }));
   const Ended ended = holdfast({"release", "k", "--owner", "me"});
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.out, HasSubstr("had run out"));
+  EXPECT_THAT(ended.out, HasSubstr("had already expired"));
 }
 
 TEST_P(Scripts, show_tells_all_about_a_key) {

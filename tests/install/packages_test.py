@@ -146,7 +146,7 @@ def in_a_bare_debian_the_main_job_runs(place, tar):
                 "holdfast wait k -n && echo free")
     check(bare.code("holdfast", "run", "k", "--", "sh", "-c", "exit 7")[0] == 7, "the code of the command should come out")
     code, words = bare.code("holdfast", "--store", "redis://127.0.0.1", "ls")
-    check(code == 77 and re.search(r"install Debian's libhiredis[0-9.]+", words), f"a missing driver should be named: {code} {words}")
+    check(code == 77 and re.search(r"install Debian's package libhiredis[0-9.]+", words), f"a missing driver should be named: {code} {words}")
     bare.run("apt-get", "purge", "-q", "-y", "holdfast")
     left = {path for path in bare.files() - before if "holdfast" in path and not path.startswith("/root/")}
     check(not left, f"these stay behind: {left}")

@@ -120,7 +120,7 @@ TEST_P(ForkedJobs, jobs_end_in_a_child_and_their_connections_and_schedules_stay_
 
 TEST_P(ForkedJobs, the_child_of_a_job_holds_nothing_of_it) {
   std::atomic<bool> told = false, held = false;
-  jobs_.define("Forks", {}, [&](JobContext& context, const Args&) {
+  jobs_.define("Forks", {.lock = JobLock{}}, [&](JobContext& context, const Args&) {
     told = true_in_child([&] {
       return !context.held() && context.stop_requested() && !context.refresh_lock() &&
              !jobs_.refresh_lock("lock:Forks:");

@@ -199,7 +199,7 @@ TEST_F(Jobs, a_job_that_is_too_long_is_refused_by_its_name_and_a_long_one_is_kep
   const auto refused = worker.engine().enqueue(Worker::named("k", {.args = too_long}), soon());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::invalid);
-  EXPECT_NE(refused.error().detail.find("'Job' is 11000"), std::string::npos) << refused.error().detail;
+  EXPECT_NE(refused.error().detail.find("job 'Job' has 11000"), std::string::npos) << refused.error().detail;
   EXPECT_EQ(worker.list().size(), 1u);
 }
 
