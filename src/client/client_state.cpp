@@ -104,12 +104,15 @@ Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, c
   auto lease = attempt({key}, owner, terms);
   if (!telemetry_->observes()) return lease;
   const auto waited = std::chrono::floor<Millis>(BootClock::now() - start);
-  if (lease && !(*lease)->reported.exchange(true))
-    telemetry_->notify(&Observer::on_acquired,
-                       AcquiredEvent{telemetry_->about(**lease), waited, (*lease)->attempts});
   if (!lease)
     telemetry_->notify(&Observer::on_not_acquired,
                        NotAcquiredEvent{telemetry_->about({key}, {owner}), lease.error(), waited});
+  else if (!(*lease)->reported.exchange(true))
+    telemetry_->notify(&Observer::on_acquired,
+                       AcquiredEvent{telemetry_->about(**lease), waited, (*lease)->attempts});
+  else
+    telemetry_->notify(&Observer::on_renewed,
+                       RenewedEvent{telemetry_->about(**lease), (*lease)->believed_until()});
   return lease;
 }
 

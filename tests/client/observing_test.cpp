@@ -64,6 +64,7 @@ TEST_P(Observing, a_busy_key_is_not_acquired_and_one_that_was_waited_for_tells_h
   EXPECT_FALSE(refused[1].owner.empty());
   EXPECT_GE(refused[1].waited, 20ms);
 
+  ASSERT_TRUE(await([&] { return waiting("k") == 0; })) << "the place of the one that timed out";
   std::jthread waiter([&] { EXPECT_TRUE(client_.try_acquire("k", {.ttl = 1min, .wait = 60s})); });
   ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
   let_pass(20ms);
