@@ -161,7 +161,8 @@ TEST_F(Configured, whoever_took_too_long_is_told_where_that_was_said) {
   write("[defaults]\nat-most = '300ms'\n");
   const Ended by_file = holdfast({"run", "k", "--", "sleep", "1000"});
   EXPECT_EQ(by_file.code, 124);
-  EXPECT_THAT(by_file.err, HasSubstr("took longer than at-most 300ms (set in " + file() + ":2); it was stopped"));
+  EXPECT_THAT(by_file.err,
+              HasSubstr("took longer than at-most 300ms (set in " + file() + ":2); it was stopped"));
   const Ended by_option = holdfast({"run", "--at-most", "200ms", "k", "--", "sleep", "1000"});
   EXPECT_THAT(by_option.err, HasSubstr("took longer than --at-most 200ms; it was stopped"));
 }

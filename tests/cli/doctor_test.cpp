@@ -331,7 +331,8 @@ TEST_P(DamagedJobs, are_a_note_and_leases_do_without) {
   const Told told(ended.out);
   EXPECT_EQ(told.weight_of("all.refused"), "") << ended.out;
   EXPECT_EQ(told.weight_of(GetParam().name + ".jobs"), "note") << ended.out;
-  EXPECT_THAT(told.what_of(GetParam().name + ".jobs"), ::testing::ContainsRegex("its column \"trail\" .*is missing"));
+  EXPECT_THAT(told.what_of(GetParam().name + ".jobs"),
+              ::testing::ContainsRegex("its column \"trail\" .*is missing"));
   EXPECT_THAT(ended.out, ::testing::Not(HasSubstr("drop")));
   EXPECT_NE(ended.code, 77);
   const Ended ls = holdfast({"ls"});

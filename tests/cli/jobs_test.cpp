@@ -103,8 +103,8 @@ TEST_P(Jobs, ls_tells_what_queued_ones_wait_for) {
   const Ended ls = holdfast({"jobs", "ls"});
   EXPECT_THAT(ls.out, StartsWith("ID"));
   EXPECT_THAT(ls.out, MatchesRegex("(.|\n)*" + parked + " +queued +Wait .*waiting for its lock\n(.|\n)*"));
-  EXPECT_THAT(ls.out,
-              MatchesRegex("(.|\n)*" + later + " +queued +Later .*scheduled for 2100-01-01 00:00:00Z\n(.|\n)*"));
+  EXPECT_THAT(ls.out, MatchesRegex("(.|\n)*" + later +
+                                   " +queued +Later .*scheduled for 2100-01-01 00:00:00Z\n(.|\n)*"));
   EXPECT_THAT(holdfast({"jobs", "show", parked}).out, HasSubstr("olga, which holds lock:Wait:"));
 }
 

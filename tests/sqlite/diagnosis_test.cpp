@@ -106,7 +106,8 @@ TEST_F(DiagnosisOfSqlite, a_place_where_processes_do_not_meet_is_a_danger) {
   EXPECT_FALSE(lock_visibility->locks);
   EXPECT_FALSE(lock_visibility->memory);
   EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.processes"), "danger D");
-  EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("can lock the same file"), std::string::npos);
+  EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("can lock the same file"),
+            std::string::npos);
   machine.lock_visibility = [](const std::string&) { return sqlite::LockVisibility{.locks = true}; };
   EXPECT_NE(words_about(diagnose(path_, machine), "sqlite.processes").find("memory"), std::string::npos);
   machine.lock_visibility = [](const std::string&) { return sqlite::LockVisibility{.error = ENOLCK}; };

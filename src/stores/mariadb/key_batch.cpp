@@ -102,8 +102,7 @@ MariaStoreConnection::Settled MariaStoreConnection::end(const Writes& writes, In
       connection_->run(writes.text() + commit_unless_late(config_->tables, void_after(until)), until);
   if (done.trouble) roll_back(until);
   if (done.trouble && done.trouble->code == too_late)
-    throw_failure(
-        {Errc::unavailable, config_->name + ": timed out before the commit"});
+    throw_failure({Errc::unavailable, config_->name + ": timed out before the commit"});
   return check(done.trouble);
 }
 
