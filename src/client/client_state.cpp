@@ -35,7 +35,9 @@ Status ClientState::open() {
   {
     std::unique_lock lock(open_mutex_);
     if (!open_ended_.wait_for(lock, options_.connect_wait, [this] { return !opening_; }))
-      return Error{Errc::unavailable, store_->name() + ": timed out while another thread was opening it"};
+      return Error{Errc::unavailable, store_->name() +
+                                          ": timed out while another thread of this process was opening the "
+                                          "store; see what is wrong with the store"};
     if (opened_) return {};
     opening_ = true;
   }

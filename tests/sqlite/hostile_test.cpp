@@ -209,7 +209,7 @@ TEST_F(Hostile, a_hot_journal_of_another_database_is_refused_and_not_played_back
         empty_before ? journal_of(scratch_.path() + "/new.db", "CREATE TABLE t(a)")
                      : journal_of(other, "UPDATE users SET name = 'you'; PRAGMA user_version = 3");
     write(path_ + "-journal", journal);
-    expect_refused("-journal does not belong to this database");
+    expect_refused("-journal is not of this database");
     EXPECT_EQ(bytes_of(path_), whole);
     EXPECT_EQ(bytes_of(path_ + "-journal"), journal);
   }

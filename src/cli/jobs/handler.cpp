@@ -179,7 +179,7 @@ void Handler::conclude(const std::string& program) const {
     (is_shortage(cannot_run_) ? stopped : failed)("cannot run \"" + printable(program) +
                                                   "\": " + std::strerror(cannot_run_));
   if (!status_ && group_.number() == 0) stopped("it was not started: no process could be created for it");
-  if (group_.number() == 0) stopped("it was not started: it was stopped first");
+  if (group_.number() == 0) stopped("the job was not started: the worker had to stop first");
   if (!status_ && !told_to_stop_) failed("its guard process was killed, and the program with it");
   if (!status_) stopped("it was stopped, and its guard process was killed");
   const bool by_signal = WIFSIGNALED(*status_);

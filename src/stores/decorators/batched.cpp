@@ -15,8 +15,9 @@ constexpr int most_yields = 4;
 constexpr Micros patience{100};
 
 Error unsent() {
-  return {Errc::unavailable,
-          "timed out before the request could be sent: the store was busy with other calls"};
+  return {
+      Errc::unavailable,
+      "timed out before the request could be sent: other threads of this client were using the connection"};
 }
 
 // A store that throws must not leave its callers behind: they stand in each other's queue.

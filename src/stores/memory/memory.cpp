@@ -111,7 +111,8 @@ class MemoryStore final : public Store {
     return std::unique_ptr<JobEngine>(std::make_unique<MemoryEngine>(database_, client_));
   }
   Result<std::shared_ptr<Store>> in(std::string_view) override {
-    return Error{Errc::invalid, "memory: has no tables; open another memory: store instead"};
+    return Error{Errc::invalid,
+                 "a memory: store has no tables to choose from; open another memory: store instead"};
   }
   std::string name() const override { return "memory:"; }
   const std::string& client() const noexcept override { return client_; }

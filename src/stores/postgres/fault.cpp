@@ -39,7 +39,9 @@ std::optional<Refusal> refusal(std::string_view state, const std::string& where)
     return Refusal{"a column is too narrow for this key or owner",
                    "give a shorter one, or make the column wider"};
   if (state == "22003" || state == "2200H")
-    return Refusal{"a number in the tables is too large", "look for a row that another program wrote"};
+    return Refusal{"a number in the tables is too large",
+                   "find the row that another program wrote (look at the largest numbers of each column) and "
+                   "correct it"};
   if (state == "22021" || state == "22P05")
     return Refusal{"the encoding of the database lacks a character",
                    "use other characters, or a database in UTF8"};

@@ -69,13 +69,13 @@ void find_apart(Findings& found, const std::string& folder, const Machine& machi
                      "keep the file on a local disk"});
     return;
   }
-  found.push_back(
-      {Weight::danger, "sqlite.processes",
-       "in " + folder +
-           (lock_visibility->locks ? " a process does not see what another one writes into shared memory"
-                                   : " two processes can lock the same file at once") +
-           ": two owners could hold one key",
-       "keep the file on a local disk"});
+  found.push_back({Weight::danger, "sqlite.processes",
+                   "in " + folder +
+                       (lock_visibility->locks
+                            ? " a process does not see what another one writes into shared memory"
+                            : " file locks do not work: two processes can lock the same file at once") +
+                       ": two owners could hold one key",
+                   "keep the file on a local disk"});
 }
 
 // What is there already and can be written needs no folder that can.

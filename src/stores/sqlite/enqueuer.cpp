@@ -59,7 +59,7 @@ class BorrowedEnqueuer final : public JobRows {
       throw_failure(
           {Errc::invalid, connection_.path() +
                               ": no transaction is open on this connection; enqueue between BEGIN IMMEDIATE "
-                              "and COMMIT, or through the engine"});
+                              "and COMMIT, or use Jobs without this transaction"});
     }
     const sqlite3_int64 last_insert = sqlite3_last_insert_rowid(connection_.raw());
     Savepoint savepoint(connection_);

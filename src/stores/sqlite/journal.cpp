@@ -64,7 +64,8 @@ void check_journal(const std::string& path, std::uint32_t our_id) {
   if (!journal.starts_with_magic() || has_our_page_1_only(journal, our_id)) return;
   throw_failure(
       {Errc::refused,
-       name + " does not belong to this database and would overwrite it, so nothing was changed; remove it"});
+       "the journal " + name +
+           " is not of this database and would overwrite it; nothing was changed; remove the journal"});
 }
 
 }  // namespace holdfast::sqlite
