@@ -77,7 +77,7 @@ TEST_P(Signals, that_stop_the_command_do_not_stop_us_without_a_terminal) {
   const pid_t command = command_of(process.pid());
   ASSERT_TRUE(send_signal(command, SIGSTOP));
   ASSERT_TRUE(await([&] { return is_stopped(command); }));
-  EXPECT_TRUE(is_renewed("k", 2));
+  EXPECT_TRUE(is_renewed("k", 2)) << process.err();
   EXPECT_FALSE(is_stopped(process.pid()));
   EXPECT_TRUE(runs(command));
   EXPECT_FALSE(is_free("k"));
