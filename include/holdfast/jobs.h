@@ -107,8 +107,8 @@ class HOLDFAST_API Jobs {
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options) const;
 
   // Here and now, under the same lock.  Says whether it ran, and who had the lock if it did not.  What it
-  // throws passes on.  A lock that is held is waited for, unless its on_conflict is drop or raise, which
-  // throws.
+  // throws passes on.  A lock that is held is waited for, however long, unless its on_conflict is drop or
+  // raise, which throws.  Errc::invalid if the caller is a job that holds it itself.
   template <class J, class... A>
   Ran<std::monostate> perform_now(A&&... args) const {
     return perform_now(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>(),

@@ -37,12 +37,8 @@ struct Lost {
 
 // A lease that this process holds.  The destructor and an assignment release it, and wait for the store no
 // longer than a second or the lease's deadline.  If the release cannot be sent, the lease ends when its ttl
-// runs out.
-//
-// Who acquires by the same owner name what this client holds renews it, and gets a second Lease object of the
-// same grant: they share the deadline, the stop token and the functions below.  The key is released with the
-// last of them, or by a call of release().  (Not so if one of the two was acquired with `detached` or with
-// options of its own for keeping: then each object releases it.)
+// runs out.  (Assigned a Lease of the same grant, which the same owner name has acquired again, it goes on
+// with that: its stop token and its functions too.)
 //
 // **A process can be paused between its check of held() and its write.**  When it wakes, somebody else may
 // hold the key.  Where that matters, pass token() to the resource that the lease protects, and let it refuse
@@ -118,6 +114,7 @@ class HOLDFAST_API Lease {
   friend struct ClientAccess;
   Lease(std::shared_ptr<LeaseState> state, std::shared_ptr<ClientState> client) noexcept;
   Status renew_by(Millis ttl, bool extend);
+  void go_on_from(LeaseState& earlier);
   void let_go() noexcept;
 
   std::shared_ptr<LeaseState> state_;

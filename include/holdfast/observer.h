@@ -107,9 +107,10 @@ struct LogRecord {
 // for it.  What it throws is ignored.  Nothing is called after the client and its leases are gone.
 //
 // For each on_acquired there is exactly one on_lost or on_released of the same key and token.  (Not if the
-// lease is detached.)  Who acquires again by the same owner name what this client holds causes an on_renewed.
-// The locks of jobs are leases too.  on_jeopardy and on_lost run on the thread that also runs Lease::on_lost,
-// and may come later than the stop of the lease.
+// lease is detached, nor for a Lease object that is assigned the same grant again.)  An on_lost may come
+// before its on_acquired: they are called on different threads.  The locks of jobs are leases too.
+// on_jeopardy and on_lost run on the thread that also runs Lease::on_lost, and may come later than the stop
+// of the lease.
 class HOLDFAST_API Observer {
  public:
   virtual ~Observer();

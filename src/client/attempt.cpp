@@ -158,17 +158,9 @@ bool Attempt::ask_as_owner(Instant until) {
 
 std::shared_ptr<LeaseState> Attempt::grant(std::optional<Instant> unclear_until) {
   if (waiter_) waiter_->granted();
-  const bool plain = terms_.owner && terms_.keep && !terms_.detached && !terms_.finished &&
-                     terms_.renew_every == 0ms && !terms_.max_renewals;
-  if (plain) {
-    if (auto shared =
-            client_.keeper().joined(key_, {owner_}, reply_.token, terms_.ttl, sent_, reply_.remaining))
-      return shared;
-  }
   const auto lease = std::make_shared<LeaseState>(std::string(key_), owner_, reply_.token,
                                                   std::max(acquiring_.attempts(), 1));
   lease->detached = terms_.detached;
-  lease->shareable = plain;
   lease->finished = terms_.finished;
   if (!terms_.owner) lease->unclear_until = unclear_until;
   const core::KeepPlan plan{.ttl = terms_.ttl,

@@ -106,15 +106,13 @@ Result<std::shared_ptr<LeaseState>> ClientState::acquire(std::string_view key, c
   auto lease = attempt({key}, owner, terms);
   if (!telemetry_->observes()) return lease;
   const auto waited = std::chrono::floor<Millis>(BootClock::now() - start);
+  if (!lease && lease.error().code == Errc::invalid) return lease;
   if (!lease)
     telemetry_->notify(&Observer::on_not_acquired,
                        NotAcquiredEvent{telemetry_->about({key}, {owner}), lease.error(), waited});
-  else if (!(*lease)->reported.exchange(true))
+  else
     telemetry_->notify(&Observer::on_acquired,
                        AcquiredEvent{telemetry_->about(**lease), waited, (*lease)->attempts});
-  else
-    telemetry_->notify(&Observer::on_renewed,
-                       RenewedEvent{telemetry_->about(**lease), (*lease)->believed_until()});
   return lease;
 }
 
@@ -218,7 +216,6 @@ void ClientState::release_again(const LeaseState& lease, Instant now) {
 }
 
 void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
-  if (!lease->leave()) return;
   try {
     const Instant now = BootClock::now();
     const Instant deadline = lease->believed_until();
@@ -241,6 +238,14 @@ void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
     }
     if (was_held) telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease), found});
   } catch (...) {  // out of memory or threads: the store forgets the lease when its ttl runs out
+  }
+}
+
+void ClientState::forget(const std::shared_ptr<LeaseState>& lease) noexcept {
+  try {
+    lease->release();
+    keeper_.drop(*lease);
+  } catch (...) {  // the keeper goes on renewing what is held anyway
   }
 }
 

@@ -51,6 +51,8 @@ class ClientState {
   Result<Released> release(const std::shared_ptr<LeaseState>& lease);
   // The destructor's: the same, but does no I/O for a lease that is lost, nor on a thread of ours.
   void let_go(const std::shared_ptr<LeaseState>& lease) noexcept;
+  // Not held by that object any more, and nothing is said to the store.
+  void forget(const std::shared_ptr<LeaseState>& lease) noexcept;
 
   // One request of a caller's, under the limit of one attempt.
   Result<Reply> send(const Request& request, Instant until);

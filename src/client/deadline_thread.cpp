@@ -54,7 +54,7 @@ bool Keeper::State::tell_next() {
       const auto known = leases.find(next[0].id);
       lease = known->second;
       lost = next[0].lost;
-      if (lost) remove(*lease);
+      if (lost) leases.erase(known);
     } else {
       return false;
     }
@@ -131,7 +131,7 @@ void Keeper::State::lose(const std::shared_ptr<LeaseState>& lease, Lost why) {
   to_announce.push_back(lease);  // first: it may throw
   if (!lease->begin_loss(std::move(why))) return to_announce.pop_back();
   keeping.remove(lease->id);
-  remove(*lease);
+  leases.erase(lease->id);
   deadline_wakeup.ring();
 }
 

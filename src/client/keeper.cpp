@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/keeper.h"
 
-#include <algorithm>
 #include <cassert>
 
 #include "client/keeper_state.h"
@@ -53,11 +52,11 @@ void Keeper::keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief)
   lease->id = ++state_->last_id;
   lease->ttl_ms = belief.ttl().count();
   lease->deadline = belief.deadline().time_since_epoch().count();
+  const auto known = state_->leases.emplace(lease->id, lease).first;
   try {
-    state_->add(lease);
     state_->keeping.add(lease->id, belief);
   } catch (...) {
-    state_->remove(*lease);
+    state_->leases.erase(known);
     throw;
   }
   if (state_->keeping.next_event() < state_->deadline_thread_sleeps_until) state_->deadline_wakeup.ring();
@@ -67,40 +66,10 @@ void Keeper::keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief)
 void Keeper::drop(const LeaseState& lease) {
   std::unique_lock lock(state_->mutex);
   state_->keeping.remove(lease.id);
-  state_->remove(lease);
+  state_->leases.erase(lease.id);
   const auto answered = [&] { return state_->asking != lease.id; };
   if (!answered() && !renewal_thread_.is_this_thread())
     state_->answered.wait_for(lock, patience_with_users, answered);
-}
-
-void Keeper::State::add(const std::shared_ptr<LeaseState>& lease) {
-  leases.emplace(lease->id, lease);
-  leases_by_key.emplace(lease->key, lease.get());
-}
-
-void Keeper::State::remove(const LeaseState& lease) noexcept {
-  const auto [first, last] = leases_by_key.equal_range(lease.key);
-  const auto known = std::find_if(first, last, [&](const auto& entry) { return entry.second == &lease; });
-  if (known != last) leases_by_key.erase(known);
-  leases.erase(lease.id);
-}
-
-std::shared_ptr<LeaseState> Keeper::joined(std::string_view key, OwnerView owner, Token token, Millis ttl,
-                                           Instant sent, Millis remaining) {
-  std::shared_ptr<LeaseState> lease;
-  {
-    const std::lock_guard lock(state_->mutex);
-    const auto [first, last] = state_->leases_by_key.equal_range(key);
-    const auto known = std::find_if(first, last, [&](const auto& entry) {
-      const LeaseState& other = *entry.second;
-      return other.shareable && other.owner == owner.text && other.token == token;
-    });
-    if (known == last || !known->second->join()) return nullptr;
-    lease = state_->leases.at(known->second->id);
-  }
-  if (renewed(*lease, ttl, sent, remaining)) return lease;
-  lease->leave();
-  return nullptr;
 }
 
 bool Keeper::renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining) {

@@ -51,11 +51,6 @@ class Keeper {
   // The lease is being released: nobody renews it, asks its `finished` or tells of its loss any more.
   void drop(const LeaseState& lease);
 
-  // The lease of this client that is the grant of `key` with that token, if there is one that another Lease
-  // object may share.  It is renewed by what the store said now.
-  std::shared_ptr<LeaseState> joined(std::string_view key, OwnerView owner, Token token, Millis ttl,
-                                     Instant sent, Millis remaining);
-
   // A renewal by hand was granted, or one that asked for `more` than was left.  False: too late.
   bool renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining);
   bool extended(LeaseState& lease, Millis more, Instant sent, Millis remaining);

@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/random.h"
@@ -36,10 +35,6 @@ struct Keeper::State : std::enable_shared_from_this<State> {
         heir(std::move(h)),
         callbacks(std::make_shared<Callbacks>()),
         jitter(random_bits()) {}
-
-  // REQUIRES: the mutex is held.  A lease that was removed may be so again.
-  void add(const std::shared_ptr<LeaseState>& lease);
-  void remove(const LeaseState& lease) noexcept;
 
   using LeaseStates = std::vector<std::shared_ptr<LeaseState>>;
   static constexpr Millis without_memory{10};  // before a thread tries again
@@ -71,7 +66,6 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   std::mutex mutex;  // guards what follows
   core::Keeping keeping;
   std::map<core::Keeping::Id, std::shared_ptr<LeaseState>> leases;  // those in `keeping`
-  std::unordered_multimap<std::string_view, LeaseState*> leases_by_key;
   core::Keeping::Id last_id = 0;
   std::optional<core::Keeping::Id> asking;  // whose `finished` runs just now
   std::condition_variable answered;         // it does not any more

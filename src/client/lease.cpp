@@ -35,10 +35,44 @@ Lease::Lease(Lease&& other) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  let_go();
+  // What a name has acquired again is the same grant: it goes on, and is not to be released with the old one.
+  const bool same = state_ && other.state_ && !client_->forked() && state_->is_grant_of(*other.state_) &&
+                    client_->store()->name() == other.client_->store()->name();
+  if (same) {
+    other.go_on_from(*state_);
+    client_->forget(state_);
+  } else {
+    let_go();
+  }
   state_ = std::move(other.state_);
   client_ = std::move(other.client_);
   return *this;
+}
+
+// Whoever was handed a stop token, or asked to be told, is told of the end of this one.
+void Lease::go_on_from(LeaseState& earlier) {
+  std::function<void()> on_jeopardy_before;
+  std::function<void(const Lost&)> on_lost_before;
+  std::function<void(Instant)> on_renewed_before;
+  std::stop_source source(std::nostopstate);
+  {
+    const std::lock_guard lock(earlier.mutex);
+    if (earlier.phase.load() != LeaseState::Phase::held || earlier.losing) return;
+    on_jeopardy_before = earlier.on_jeopardy;
+    on_lost_before = earlier.on_lost;
+    on_renewed_before = earlier.on_renewed;
+    source = earlier.lost_source;
+  }
+  bool lost = false;
+  {
+    const std::lock_guard lock(state_->mutex);
+    lost = state_->phase.load() == LeaseState::Phase::lost;
+    if (!lost) state_->lost_source = source;
+  }
+  if (lost) source.request_stop();
+  if (on_jeopardy_before) on_jeopardy(std::move(on_jeopardy_before));
+  if (on_lost_before) on_lost(std::move(on_lost_before));
+  if (on_renewed_before) on_renewed(std::move(on_renewed_before));
 }
 
 Lease::~Lease() { let_go(); }

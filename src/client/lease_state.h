@@ -30,7 +30,6 @@ struct LeaseState {
   const int attempts;
   core::Keeping::Id id = 0;  // at the keeper
   bool detached = false;
-  bool shareable = false;          // whoever acquires it again, without terms of its own, gets this one
   bool claim = false;              // of a job: no lease of the store, and not observed as one
   int failed_renewals = 0;         // in a row; the renewal thread's
   std::function<bool()> finished;  // asked by the keeper only
@@ -38,8 +37,6 @@ struct LeaseState {
   // release: so one more release follows.
   std::optional<Instant> unclear_until;
 
-  std::atomic<bool> reported = false;      // to the observer, as acquired
-  std::atomic<int> objects = 1;            // Lease objects that share it: the last one releases it
   std::atomic<Instant::rep> deadline = 0;  // of our belief: always before the store's expiry
   std::atomic<Phase> phase = Phase::held;
   std::atomic<Millis::rep> ttl_ms = 0;  // of the next renewal
@@ -61,6 +58,9 @@ struct LeaseState {
     const std::lock_guard lock(mutex);
     return lost_source;
   }
+  bool is_grant_of(const LeaseState& other) const noexcept {
+    return key == other.key && owner == other.owner && token == other.token;
+  }
 
   Instant believed_until() const noexcept {
     return Instant(Instant::duration(deadline.load(std::memory_order_acquire)));
@@ -70,20 +70,10 @@ struct LeaseState {
   }
   Millis ttl() const noexcept { return Millis(ttl_ms.load()); }
 
-  // One more object.  False: the last one has gone.
-  bool join() noexcept {
-    int known = objects.load();
-    while (known > 0 && !objects.compare_exchange_weak(known, known + 1)) {
-    }
-    return known > 0;
-  }
-  // One object less.  True: it was the last.
-  bool leave() noexcept { return objects.fetch_sub(1) == 1; }
-
   // Each true for the one caller that made it so.
   bool release() {
     const std::lock_guard lock(mutex);
-    return become(Phase::released);
+    return leave(Phase::released);
   }
   // A loss has two steps.  Between them the stop is requested, so that it is requested before held() turns
   // false, and the reason is there for everyone who sees the phase.
@@ -95,7 +85,7 @@ struct LeaseState {
   }
   void finish_loss() {
     const std::lock_guard lock(mutex);
-    if (losing) become(Phase::lost);
+    if (losing) leave(Phase::lost);
   }
   // Begun, and not overtaken by a release.
   bool is_losing() const {
@@ -104,7 +94,7 @@ struct LeaseState {
   }
 
  private:
-  bool become(Phase next) {
+  bool leave(Phase next) {
     Phase expected = Phase::held;
     return phase.compare_exchange_strong(expected, next, std::memory_order_acq_rel);
   }

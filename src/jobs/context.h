@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "holdfast/job.h"
 #include "holdfast/lease.h"
@@ -42,5 +43,30 @@ struct JobContext::State {
   };
   std::optional<std::stop_callback<Request>> on_claim_, on_lock_;
 };
+
+namespace jobs {
+
+// While it lives, a job with that lock runs on this thread.
+class RunsHere {
+ public:
+  explicit RunsHere(std::string_view lock_key) noexcept : key_(lock_key), outer_(innermost) {
+    innermost = this;
+  }
+  RunsHere(const RunsHere&) = delete;
+  RunsHere& operator=(const RunsHere&) = delete;
+  ~RunsHere() { innermost = outer_; }
+  static bool has(std::string_view lock_key) noexcept {
+    const RunsHere* here = innermost;
+    while (here != nullptr && here->key_ != lock_key) here = here->outer_;
+    return here != nullptr;
+  }
+
+ private:
+  static inline thread_local const RunsHere* innermost = nullptr;
+  const std::string_view key_;
+  const RunsHere* const outer_;
+};
+
+}  // namespace jobs
 
 }  // namespace holdfast

@@ -115,7 +115,8 @@ Status Schedule::enqueue(const Jobs& jobs, Second tick) const {
     if (const auto definition = state->definition(name)) options = definition->options;
   }
   options.lock = jobs::lock_of(options, jobs.client());
-  options = jobs::of_schedule(std::move(options), options_.overlap);
+  const int attempts = std::min(jobs::attempts_of(options, jobs.client()), jobs::attempts_of_a_tick);
+  options = jobs::of_schedule(std::move(options), options_.overlap, attempts);
   const auto told = Ticks::enqueue(jobs.at(std::chrono::sys_time<Second>(tick)), name, options_.args, options,
                                    {.name = tick_name_, .tick = tick.count()});
   if (!told) return told.error();

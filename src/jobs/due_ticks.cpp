@@ -4,11 +4,7 @@
 #include <algorithm>
 
 namespace holdfast::jobs {
-namespace {
-
-constexpr int attempts_of_a_tick = 5;  // its next tick is its next chance
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<Second> due_ticks(const NextTick& next, const CronOptions& options, Second last, Second now) {
   const Second oldest = now - std::max(std::chrono::floor<Second>(options.deadline), on_time);
@@ -27,10 +23,10 @@ std::vector<Second> due_ticks(const NextTick& next, const CronOptions& options, 
   return ticks;
 }
 
-JobOptions of_schedule(JobOptions job, CronOptions::Overlap overlap) {
+JobOptions of_schedule(JobOptions job, CronOptions::Overlap overlap, int attempts) {
   // Every process enqueues every tick, so that it was there already is no news to anybody.
   job.loner_enqueue_failed = {};
-  if (!job.max_attempts) job.max_attempts = attempts_of_a_tick;
+  if (!job.max_attempts) job.max_attempts = attempts;
   JobLock lock = job.lock.value_or(JobLock{.limit = 0});
   switch (overlap) {
     case CronOptions::Overlap::skip:
@@ -38,6 +34,7 @@ JobOptions of_schedule(JobOptions job, CronOptions::Overlap overlap) {
       break;
     case CronOptions::Overlap::wait:
       lock.on_conflict = OnConflict::wait;
+      job.lock_failed = {};  // it would never be called
       lock.loner = false;
       lock.unique = Unique::no;
       if (lock.limit == 0) lock.limit = 1;

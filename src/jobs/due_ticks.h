@@ -20,7 +20,10 @@ using NextTick = std::function<std::optional<Second>(Second)>;
 // missed.  The oldest first.
 std::vector<Second> due_ticks(const NextTick& next, const CronOptions& options, Second last, Second now);
 
-// The options of a job that a schedule enqueues.
-JobOptions of_schedule(JobOptions job, CronOptions::Overlap overlap);
+// Its next tick is its next chance.
+inline constexpr int attempts_of_a_tick = 5;
+
+// The options of a job that a schedule enqueues, with `attempts` if it declares none.
+JobOptions of_schedule(JobOptions job, CronOptions::Overlap overlap, int attempts = attempts_of_a_tick);
 
 }  // namespace holdfast::jobs

@@ -2,6 +2,7 @@
 // A job here and now: no record, no worker, but the same lock.
 #include <exception>
 
+#include "base/text.h"
 #include "base/wall_clock.h"
 #include "core/job_rule.h"
 #include "jobs/jobs_state.h"
@@ -20,6 +21,10 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   jobs::check(name, options, lock, ttl).value();
   const std::string key = try_key(name, args, options).value();
   const bool waits = lock.on_conflict == OnConflict::wait || lock.on_conflict == OnConflict::replace;
+  if (waits && lock.limit == 1 && jobs::RunsHere::has(key))
+    throw_failure({Errc::invalid, "cannot perform " + printable(name) + " here: it would wait for " +
+                                      printable(key) + ", which the job that calls it holds; declare " +
+                                      "on_conflict = drop or raise, or another key"});
   const Client client = options.lock_store ? *options.lock_store : state_->client;
   const auto running = std::make_shared<JobContext::State>(
       JobRow{
@@ -50,6 +55,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   state.listen();
   state_->began(running);
   std::exception_ptr thrown;
+  const jobs::RunsHere here(state.lock.key());
   try {
     function(context, args);
   } catch (...) {

@@ -125,6 +125,7 @@ JobEvent Running::perform() {
   bool threw = false, stopped = false;
   try {
     JobContext context(*state_);
+    const RunsHere here(state_->lock.key());
     definition_->function(context, state_->args);
   } catch (const Failure& failure) {
     threw = true;
@@ -182,13 +183,15 @@ JobEvent Running::refused() {
   // left.
   const bool waits = options.lock_store && claimed_.job.attempt > 1;
   if (waits) return put_off(error);
+  const OnConflict what = conflict();
+  const bool goes_on = what == OnConflict::wait || what == OnConflict::replace;
   try {
     JobContext context(*state_);
-    if (options.lock_failed) options.lock_failed(context, state_->args);
+    if (options.lock_failed && !goes_on) options.lock_failed(context, state_->args);
   } catch (...) {
     return failed(current_exception_text(), false);
   }
-  switch (conflict()) {
+  switch (what) {
     case OnConflict::drop:
       return conclude({.to = JobState::dropped, .error = state_->blocker}, JobEvent::What::dropped,
                       state_->blocker);

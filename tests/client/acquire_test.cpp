@@ -70,22 +70,6 @@ TEST_P(Acquire, assigning_releases_what_was_held) {
   EXPECT_EQ(lease.release(), Released::never_held);
 }
 
-TEST_P(Acquire, what_a_name_acquires_again_is_released_with_the_last_lease_of_it) {
-  Client client = new_client();
-  Lease lease = client.acquire("k", {.owner = "me"});
-  const Token token = lease.token();
-  lease = client.acquire("k", {.owner = "me"});
-  EXPECT_EQ(lease.token(), token);
-  EXPECT_TRUE(lease.try_renew()) << "assigning has not released it";
-  {
-    const Lease second = client.acquire("k", {.owner = "me"});
-    lease = Lease();
-    EXPECT_TRUE(second.held());
-    EXPECT_FALSE(is_free("k"));
-  }
-  EXPECT_TRUE(is_free("k"));
-}
-
 TEST_P(Acquire, tokens_rise_from_client_to_client) {
   Client a = new_client(), b = new_client();
   const Token first = a.acquire("k").token();

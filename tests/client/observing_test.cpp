@@ -115,15 +115,6 @@ TEST_P(Observing, a_broken_lease_tells_who_broke_it) {
   EXPECT_EQ(seen_->count("released"), 0u);
 }
 
-TEST_P(Observing, what_is_acquired_again_by_its_name_is_renewed_and_ends_once) {
-  {
-    const Lease first = client_.acquire("k", {.owner = "me"}), second = client_.acquire("k", {.owner = "me"});
-    EXPECT_TRUE(seen_->await("renewed"));
-  }
-  EXPECT_EQ(seen_->count("acquired"), 1u);
-  EXPECT_EQ(seen_->count("released"), 1u);
-}
-
 TEST_P(Observing, an_acquire_and_a_release_that_are_sent_again_are_retries) {
   const auto failed = std::make_shared<std::atomic<int>>(0);
   Client client = chosen_client(

@@ -75,7 +75,7 @@ TEST(Backoff, twenty_five_attempts_take_about_three_weeks) {
 
 TEST(DueTicks, a_tick_is_tried_five_times_unless_its_job_says_otherwise) {
   EXPECT_EQ(of_schedule({}, Overlap::skip).max_attempts, 5);
-  EXPECT_EQ(of_schedule({.max_attempts = 2}, Overlap::skip).max_attempts, 2);
+  EXPECT_EQ(of_schedule({.max_attempts = 9}, Overlap::skip).max_attempts, 9);
 }
 
 TEST(DueTicks, overlap_is_a_matter_of_the_jobs_lock) {
@@ -85,6 +85,9 @@ TEST(DueTicks, overlap_is_a_matter_of_the_jobs_lock) {
   EXPECT_EQ(of_schedule(job, Overlap::skip).lock->unique, Unique::loner);
   EXPECT_EQ(of_schedule(job, Overlap::wait).lock->on_conflict, OnConflict::wait);
   EXPECT_EQ(of_schedule(job, Overlap::wait).lock->limit, 1);
+  job.lock_failed = [](JobContext&, const Args&) {};
+  EXPECT_FALSE(of_schedule(job, Overlap::wait).lock_failed) << "it would never be called, and is refused";
+  EXPECT_TRUE(of_schedule(job, Overlap::skip).lock_failed);
   EXPECT_EQ(of_schedule(job, Overlap::wait).lock->unique, Unique::no);
   job.lock->limit = 3;
   EXPECT_EQ(of_schedule(job, Overlap::wait).lock->limit, 3);

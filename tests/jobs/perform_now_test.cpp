@@ -38,6 +38,16 @@ TEST_P(PerformNow, inside_of_itself_is_refused) {
   EXPECT_EQ(failed_, 1);
 }
 
+TEST_P(PerformNow, does_not_wait_for_the_job_that_calls_it) {
+  const JobOptions waits{.lock = JobLock{}};
+  const auto outer = jobs_.perform_now("Now", {}, waits, [&](JobContext&, const Args&) {
+    EXPECT_THROW((void)jobs_.perform_now("Now", {}, waits, stays()), Failure);
+    EXPECT_TRUE(jobs_.perform_now("Now", Args::of(2), waits, [](JobContext&, const Args&) {}).ran);
+  });
+  EXPECT_TRUE(outer.ran);
+  EXPECT_EQ(inside_, 0);
+}
+
 TEST_P(PerformNow, excludes_a_job_of_the_queue) {
   jobs_.define("Now", told({}), stays());
   jobs_.enqueue("Now");

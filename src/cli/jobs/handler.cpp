@@ -156,9 +156,9 @@ void Handler::on(const Ended& ended) {
 }
 
 void Handler::look_at_job(Instant now) {
-  if (over_ || told_to_stop_) return;
+  if (over_ || (told_to_stop_ && !too_long_)) return;
   const Instant deadline = context_.deadline();
-  if (now >= deadline || now >= time_over_) {
+  if (!told_to_stop_ && (now >= deadline || now >= time_over_)) {
     told_to_stop_ = true;
     too_long_ = now < deadline;
     link_.send(Stop{.at_once = false, .grace = options_.kill_after});
@@ -178,6 +178,8 @@ void Handler::conclude(const std::string& program) const {
   if (cannot_run_ != 0)
     (is_shortage(cannot_run_) ? stopped : failed)("cannot run \"" + printable(program) +
                                                   "\": " + std::strerror(cannot_run_));
+  const std::string late = "it ran longer than --at-most " + format_duration(options_.at_most);
+  if (too_long_ && group_.number() == 0) failed(late);
   if (!status_ && group_.number() == 0) stopped("it was not started: no process could be created for it");
   if (group_.number() == 0) stopped("the job was not started: the worker had to stop first");
   if (!status_ && !told_to_stop_) failed("its guard process was killed, and the program with it");
@@ -186,7 +188,7 @@ void Handler::conclude(const std::string& program) const {
   const std::string how = by_signal ? "killed by signal " + std::to_string(WTERMSIG(*status_))
                                     : "exit " + std::to_string(WEXITSTATUS(*status_));
   // Whatever it says then: very many programs end with 0 when they get TERM, done or not.
-  if (too_long_) failed("it ran longer than --at-most " + format_duration(options_.at_most) + ": " + how);
+  if (too_long_) failed(late + ": " + how);
   if (told_to_stop_) stopped("it was stopped: " + how);
   if (forced_) stopped("its claim could not be renewed in time, so it was stopped: " + how);
   if (by_signal || WEXITSTATUS(*status_) != 0) failed(how);
