@@ -150,7 +150,7 @@ TEST_P(Waiting, leaves_no_place_behind_when_killed) {
   waiter.wait();
   owner.signal(SIGTERM);
   owner.wait();
-  EXPECT_TRUE(await([&] { return is_free("k"); }));
+  EXPECT_TRUE(await([&] { return is_free("k"); })) << owner.err() << holdfast({"show", "k"}).out;
 }
 
 TEST_F(WaitingHere, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {

@@ -70,13 +70,16 @@ test_failed() { # [PRESET]
 results=()
 packages=0
 fetching='' # the process that fetches engines
-later=()    # presets to build while the first is tested
+later=()    # presets to build while this one is tested
+ahead=''    # the process that builds them
 
 test_presets() { # PRESET...: builds and tests each, even if others fail; ends with the counts
-  local preset
+  local n
   need_for_tests "$@"
-  later=("${@:2}")
-  for preset; do test_preset "$preset" "$(target_of "$preset")"; done
+  for ((n = 1; n <= $#; n++)); do
+    later=("${@:n+1}")
+    test_preset "${!n}" "$(target_of "${!n}")"
+  done
   summary
 }
 
@@ -100,12 +103,20 @@ start_building_ahead() { # PRESET...
   trap 'exit 130' INT TERM HUP
 }
 
+stop_building_ahead() {
+  [[ -n $ahead ]] || return 0
+  kill -- "-$ahead" 2>/dev/null
+  wait "$ahead" 2>/dev/null
+  ahead=''
+}
+
+# One compiler at a time: with two, leases of the tests were lost now and then, because their processes got no time for a second.
 build_ahead() { # PRESET...
   local preset
   echo 19 >/proc/self/autogroup 2>/dev/null
   chrt --idle --pid 0 "$$" 2>/dev/null || renice -n 19 -p "$$"
   for preset; do
-    build "$preset" ON -j "$(nproc)" "$(target_of "$preset")"
+    build "$preset" ON -j 1 "$(target_of "$preset")"
   done
 }
 
@@ -120,6 +131,7 @@ target_of() { # PRESET
 test_preset() { # PRESET TARGETS [CTEST'S WORDS...]: with none the preset says which tests run
   local preset=$1 start=$EPOCHSECONDS built result=unbuilt chosen=''
   (($# == 2)) || chosen=:chosen
+  stop_building_ahead
   # shellcheck disable=SC2086 # several words
   build "$preset" ON $2
   built=$?
@@ -127,7 +139,6 @@ test_preset() { # PRESET TARGETS [CTEST'S WORDS...]: with none the preset says w
   start=$EPOCHSECONDS
   if ((built == 0)); then
     start_building_ahead "${later[@]}"
-    later=()
     run_tests "$preset" "${@:3}"
     result=$?
   fi
