@@ -5,7 +5,6 @@
 #include "cli/output.h"
 #include "cli/setup/secrets.h"
 #include "cli/setup/store_url.h"
-#include "cli/words/completions.h"
 
 namespace holdfast::cli {
 namespace {
@@ -32,13 +31,9 @@ Result<Looked> look_at(const std::shared_ptr<Store>& store, const Common& common
 }  // namespace
 
 std::string init_command(const Common& common) {
-  constexpr std::string_view plain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./_-";
   const StoreChoice& choice = common.setup->store;
-  std::string store = choice.name.empty() ? choice.url : choice.name;
-  if (has_secret(store)) store = "URL";
-  if (store.find_first_not_of(plain) != std::string::npos) store = shell_quoted(store);
-  return "holdfast --store " + printable(store) + " init";
+  const std::string& store = choice.name.empty() ? choice.url : choice.name;
+  return printable(store_command(has_secret(store) ? "URL" : store, "init"));
 }
 
 Result<bool> is_unused(const std::shared_ptr<Store>& store, Millis within) {

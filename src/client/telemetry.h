@@ -21,8 +21,9 @@
 
 namespace holdfast {
 
-// What the user's functions throw is ignored: no lease may suffer from it.  REQUIRES for all but measured():
-// no lock of ours is held.
+// Calls the user's log and observer.  Exceptions that they throw are ignored: no lease may suffer from them.
+//
+// REQUIRES: the caller holds no mutex of the client.  (measured() may be called under one.)
 class Telemetry {
  public:
   Telemetry(const ClientOptions& options, const Store& store)
@@ -50,8 +51,8 @@ class Telemetry {
   void log(LogLevel level, std::string_view text, std::initializer_list<LogField> fields = {}) const noexcept;
   void log(const Finding& finding) const noexcept;
 
-  // Calls the store, and remembers the call until report_calls(): whoever calls may hold a turn that others
-  // wait for.
+  // Calls the store, and records the call for report_calls().  It does not call the observer itself, because
+  // other threads may be waiting for the caller's connection.
   template <class Call>
   auto measured(StoreOperation operation, std::size_t requests, const Call& call) -> decltype(call()) {
     if (!observer_) return call();
@@ -71,8 +72,8 @@ class Telemetry {
     return result;
   }
 
-  // For a thread of ours, which may be left behind with a store that hangs: makes `call`, which calls the
-  // members above, unless close() has been called.
+  // For the client's own threads: runs `call`, which uses the members above, unless the client is closed.  A
+  // thread whose store hangs can outlive its client, and must not call the user's functions then.
   template <class Call>
   void in_background(const Call& call) noexcept {
     if (!logs() || !enter()) return;
@@ -81,8 +82,8 @@ class Telemetry {
     here_ = outer;
     leave();
   }
-  // Waits for the calls that are being made, except for the one that calls this.  Not longer than `patience`:
-  // whoever ends the client may hold what the user's function waits for.
+  // Waits until no other thread is in in_background(), but not longer than `patience`: a user's function may
+  // be waiting for something that the thread that ends the client holds.
   void close(Millis patience);
 
  private:
