@@ -2,6 +2,7 @@
 #include "client/client_access.h"
 
 #include "client/client_state.h"
+#include "core/acquiring.h"
 
 namespace holdfast {
 
@@ -10,6 +11,10 @@ std::string ClientAccess::new_owner(const Client& client) { return client.state_
 const std::shared_ptr<Store>& ClientAccess::store(const Client& client) { return client.state_->store(); }
 
 Telemetry& ClientAccess::telemetry(const Client& client) { return client.state_->telemetry(); }
+
+Millis ClientAccess::longest_place(const Client& client) {
+  return core::longest_place(client.state_->options().place);
+}
 
 Status ClientAccess::check_not_forked(const Client& client) { return client.state_->check_not_forked(); }
 

@@ -29,6 +29,8 @@ struct ClientAccess {
   static std::string new_owner(const Client& client);
   static const std::shared_ptr<Store>& store(const Client& client);
   static Telemetry& telemetry(const Client& client);
+  // How long a place in a queue lasts at most, for clients with the options of this one.
+  static Millis longest_place(const Client& client);
   static Status check_not_forked(const Client& client);
   static Status check_ready(const Client& client);  // and opened
   static bool forked(const Client& client) noexcept;

@@ -108,7 +108,11 @@ std::string lock_name(std::string_view key, int limit, int n) {
 }
 
 Request lock_request(const JobRow& job, Key lock, const ClaimRequest& claim) {
-  return {.verb = Verb::acquire, .key = lock, .owner = claim.owner, .ttl = job.lock_ttl};
+  return {.verb = Verb::acquire,
+          .key = lock,
+          .owner = claim.owner,
+          .ttl = job.lock_ttl,
+          .longest_place = claim.longest_place};
 }
 
 Request give_back(const JobRow& job) {

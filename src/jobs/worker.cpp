@@ -80,8 +80,11 @@ void JobWorker::State::claims_fail(const std::string& why, bool may_pass) {
 
 Result<Claimed> JobWorker::State::claim(const std::string& owner) {
   const Instant until = clamped_add(BootClock::now(), one_claim);
-  const ClaimRequest request{
-      .queues = options.queues, .owner = {owner}, .ttl = options.claim, .max_crashes = options.max_crashes};
+  const ClaimRequest request{.queues = options.queues,
+                             .owner = {owner},
+                             .ttl = options.claim,
+                             .max_crashes = options.max_crashes,
+                             .longest_place = ClientAccess::longest_place(shared.client)};
   return shared.ask(until, [&](JobEngine& engine) { return engine.claim(request, until); });
 }
 

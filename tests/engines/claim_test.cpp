@@ -375,6 +375,21 @@ TEST_P(Engine, a_running_job_that_is_cancelled_is_its_workers_no_more) {
   EXPECT_EQ(a_.loner("k").what, Told::enqueued);
 }
 
+// As a dead waiter's place looks once the store's clock has been set back by an hour.
+TEST_P(Engine, a_place_written_before_the_clock_was_set_back_keeps_no_job_from_its_lock) {
+  Caller dead(*database_);
+  lease_.acquire("k", "ann");
+  EXPECT_EQ(dead.acquire("k", "bob", 1h, 1h + 1min).verdict, Verdict::busy);
+  lease_.release("k", "ann");
+  const JobId id = a_.enqueue("k", {.on_conflict = OnConflict::wait}).id;
+  EXPECT_EQ(a_.claim("w1").what, Got::nothing) << "the waiter comes first";
+  EXPECT_TRUE(a_.row(id).parked);
+  const JobId next = a_.enqueue("k", {.priority = -1, .on_conflict = OnConflict::wait}).id;
+  const Claimed claimed = a_.claim("w2", 1h, {"default"}, 3s);
+  EXPECT_EQ(claimed.what, Got::running);
+  EXPECT_EQ(claimed.job.id, next);
+}
+
 HOLDFAST_ON_STORES(Engine, job_kinds());
 
 }  // namespace

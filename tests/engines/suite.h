@@ -33,8 +33,12 @@ class Hand {
     job.unique = Unique::loner;
     return enqueue(key, job);
   }
-  Claimed claim(std::string_view owner, Millis ttl = 1h, std::vector<std::string> queues = {"default"}) {
-    return engine_->claim({.queues = queues, .owner = {owner}, .ttl = ttl}, Caller::soon()).value();
+  Claimed claim(std::string_view owner, Millis ttl = 1h, std::vector<std::string> queues = {"default"},
+                Millis longest_place = 0ms) {
+    return engine_
+        ->claim({.queues = queues, .owner = {owner}, .ttl = ttl, .longest_place = longest_place},
+                Caller::soon())
+        .value();
   }
   // A claim that has run out by the time this returns.
   Claimed claim_and_let_expire(std::string_view owner) {

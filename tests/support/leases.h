@@ -48,4 +48,12 @@ inline Client client_that_renews_later(std::shared_ptr<Store> store, const std::
   }));
 }
 
+// What the store answers to the release of a lease that is over.  One call for a short lease gets 50 ms, so
+// it is made until an answer comes.  REQUIRES: its deadline has passed.
+inline std::optional<Released> release_of_lost(Lease& lease) {
+  Result<Released> answer = Released::never_held;
+  EXPECT_TRUE(await([&] { return (answer = lease.try_release()).has_value(); })) << answer.error().detail;
+  return answer ? std::optional(*answer) : std::nullopt;
+}
+
 }  // namespace holdfast::test

@@ -75,6 +75,7 @@ struct ClaimRequest {
   OwnerView owner;                       // new for each claim: of the claim, and of the lease
   Millis ttl{std::chrono::seconds(30)};  // of the claim
   int max_crashes = 3;                   // a job that took so many workers with it is dead
+  Millis longest_place{};                // for the acquire of its lock, as in Request
 };
 
 struct Claimed {

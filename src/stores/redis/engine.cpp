@@ -131,9 +131,10 @@ Result<Claimed> RedisEngine::claim(const ClaimRequest& request, Instant until) {
   return guarded<Result<Claimed>>([&]() -> Result<Claimed> {
     const auto add = [&](Command& command) {
       command.word(request.owner.text).number(bounded(request.ttl)).number(request.max_crashes);
+      command.number(bounded(request.longest_place));
       for (const std::string& queue : request.queues) command.word(queue);
     };
-    const Answer told = ask(&Scripts::job_claim, 3 + request.queues.size(), add, until);
+    const Answer told = ask(&Scripts::job_claim, 4 + request.queues.size(), add, until);
     const std::int64_t remaining = (*told)[3].number();
     Claimed claimed{.what = what_of_claim((*told)[1].text()),
                     .recovered = (*told)[2].text() == "1",

@@ -15,6 +15,7 @@
 -- $1 queues  $2 holder  $3 ttl of the claim in microseconds  $4 so many crashes are too many
 -- $5 client  $6 void after this moment, in microseconds  $7 wait for locked rows at most so many milliseconds
 -- $8 a lease whose row somebody has locked is not waited for but taken as held
+-- $9 places of waiters that end later than so many microseconds from now do not count, NULL: all count
 WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
   SELECT p.*, p.state = 'running' AS recovered,
          p.state = 'running' AND p.crashes + 1 >= $4::bigint AS poisoned,
@@ -28,7 +29,7 @@ WITH RECURSIVE {clock}, {pick}, job AS MATERIALIZED (
   {names}
 ), asked AS MATERIALIZED (
   SELECT 'a'::text AS verb, n.lock AS key, $2::text AS holder, 0::bigint AS token, j.lock_ttl AS ttl_us,
-         0::bigint AS place_us, 0::bigint AS flags, ''::text AS note, NULL::bigint AS longest_place_us, n.n
+         0::bigint AS place_us, 0::bigint AS flags, ''::text AS note, $9::bigint AS longest_place_us, n.n
     FROM job AS j
    CROSS JOIN names AS n
    WHERE NOT j.poisoned AND NOT j.holding AND NOT j.passed

@@ -240,13 +240,13 @@ end
 
 -- A request for a lease.  A key that is none counts as held without end.
 local decide  -- made when it is needed
-local function lease(verb, key, holder, token, ttl)
+local function lease(verb, key, holder, token, ttl, longest_place)
   local name = prefix .. key
   local r = { lease = name, facts = beside('facts', name), queue = beside('queue', name),
     places = beside('places', name), verb = verb, holder = holder, wanted = token, words = '' }
   decide = decide or lease_rule({ kept = ARGV[5], index = ARGV[6], purged = ARGV[7], log = ARGV[8], client = ARGV[4],
     void = ARGV[1], prefix = prefix })
-  decide(r, ttl, 0)
+  decide(r, ttl, 0, longest_place)
   if r.verdict == foreign then r.told, r.remaining = '(not a lease: a ' .. r.told .. ')', -1 end
   return r
 end

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- asked    holder, ttl (ms), max_crashes; then queues
+-- asked    holder, ttl (ms), max_crashes, longest_place (ms, 0: all places count); then queues
 -- Answers  now, what, recovered, lock_remaining (ms, -1: without end), blocker, next (ms), and unless there is nothing
 --          the job
 local longest_idle, parked_per_claim, most_looks = 60000, 100, 2000
 local holder, ttl, max_crashes = ARGV[asked + 1], tonumber(ARGV[asked + 2]), tonumber(ARGV[asked + 3])
-local first_queue = asked + 4
+local longest_place = tonumber(ARGV[asked + 4])
+local first_queue = asked + 5
 
 -- What has become due goes to where it is claimed from.  Not all at once, if it is very much: one claim may cost only
 -- so much.  No answer depends on it, so a failure behind it is none that came half-way.
@@ -124,7 +125,7 @@ local function acquire(job, limit)
   local why = { soonest = math.huge, blocker = '' }
   for n = 1, limit do
     local lock = limit == 1 and job.key or job.key .. '#' .. n
-    local r = lease('a', lock, holder, '0', tonumber(job.lock_ttl))
+    local r = lease('a', lock, holder, '0', tonumber(job.lock_ttl), longest_place > 0 and longest_place or nil)
     looks = looks + 1
     if r.verdict == granted then return lock, r end
     if r.remaining >= 0 then why.soonest = math.min(why.soonest, r.remaining) end
