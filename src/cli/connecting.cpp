@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/duration.h"
-#include "base/wakeup.h"
+#include "base/fd.h"
+#include "base/time.h"
 #include "cli/output.h"
 #include "core/pause.h"
 #include "holdfast/options.h"

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "client/telemetry.h"
 #include "core/deadline.h"
 

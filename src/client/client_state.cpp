@@ -3,7 +3,7 @@
 
 #include <system_error>
 
-#include "base/host.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "client/attempt.h"
 #include "core/check.h"

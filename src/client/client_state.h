@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/fork_page.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "client/connection.h"
 #include "client/keeper.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keeper's thread that does no I/O: it tells of jeopardy and loss on time.
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "client/keeper_state.h"
 
 namespace holdfast {

@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/random.h"
-#include "base/wakeup.h"
 #include "base/worker.h"
 #include "client/callbacks.h"
 #include "client/keeper.h"

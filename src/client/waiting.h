@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "base/worker.h"
 #include "core/gate.h"
 #include "holdfast/spi/store.h"

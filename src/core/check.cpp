@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "base/duration.h"
-#include "base/host.h"
+#include "base/process.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/url.h"
 #include "core/deadline.h"
 

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/json_depth.h"
 #include "base/text.h"
 #include "holdfast/job_args.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/json_depth.h"
 #include "base/text.h"
 #include "core/check.h"
 #include "core/job_rule.h"

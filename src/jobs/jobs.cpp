@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/host.h"
+#include "base/process.h"
 #include "core/job_rule.h"
 #include "jobs/jobs_state.h"
 #include "jobs/ticks.h"

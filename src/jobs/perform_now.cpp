@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/job_rule.h"
 #include "jobs/jobs_state.h"
 #include "jobs/running.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/random.h"
-#include "base/wakeup.h"
 #include "base/worker.h"
 #include "core/pause.h"
 #include "holdfast/job_worker.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/exit_code.h"
 #include "cli/json_value.h"
 #include "cli/output.h"

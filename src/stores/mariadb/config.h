@@ -3,8 +3,8 @@
 #pragma once
 #include <string>
 
-#include "base/address.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "core/accepted.h"
 #include "holdfast/mariadb.h"
 #include "stores/mariadb/tables.h"

@@ -2,7 +2,7 @@
 // What the store tells people: its rows, and what it thinks of the server.
 #include <algorithm>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/grade.h"
 #include "stores/mariadb/darwin.h"
 #include "stores/mariadb/findings.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/address.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "core/accepted.h"
 #include "holdfast/mongodb.h"
 #include "stores/mongodb/mongoc.h"

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "base/poll.h"
+#include "base/fd.h"
 #include "core/enough.h"
 #include "core/grade.h"
 #include "stores/postgres/findings.h"

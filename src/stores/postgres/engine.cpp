@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/job_rule.h"
 #include "core/row.h"
 #include "stores/postgres/job_rows.h"

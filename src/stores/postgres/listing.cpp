@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the store tells people: its rows, and what it thinks of the server.
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/grade.h"
 #include "core/row.h"
 #include "stores/postgres/findings.h"

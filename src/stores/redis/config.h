@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "base/address.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "core/accepted.h"
 #include "holdfast/redis.h"
 #include "stores/redis/naming.h"

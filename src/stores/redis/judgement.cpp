@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include "base/address.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "core/grade.h"
 #include "stores/redis/findings.h"
 

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <optional>
 
-#include "base/address.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "core/accepted.h"
 #include "holdfast/redis.h"
 

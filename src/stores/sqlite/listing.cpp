@@ -2,7 +2,7 @@
 // What the store tells people: its rows, and what it thinks of the place it lies in.
 #include <filesystem>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/grade.h"
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/path.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/duration.h"
+#include "base/time.h"
 
 #include <charconv>
 #include <cmath>
+#include <ctime>
 
 #include "base/text.h"
 #include "base/url.h"
@@ -12,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis longest = 24h * 36525;  // 100 years
+constexpr Millis longest_duration = 24h * 36525;  // 100 years
 
 struct Unit {
   std::string_view name;
@@ -36,6 +37,32 @@ std::string in_two_units(Millis d, const Unit& large, const Unit& small) {
 
 }  // namespace
 
+Instant BootClock::now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_BOOTTIME, &t);  // a read of the vDSO page: no system call, cannot fail
+  return Instant(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+}
+
+Moment wall_now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_REALTIME, &t);
+  return Moment(std::chrono::duration_cast<Micros>(std::chrono::seconds(t.tv_sec) +
+                                                   std::chrono::nanoseconds(t.tv_nsec)));
+}
+
+Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept {
+  return std::chrono::floor<Millis>(std::chrono::floor<Micros>(moment) - wall_now());
+}
+
+std::string format_wall(Moment moment) {
+  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(moment.time_since_epoch()).count();
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  const std::size_t length = std::strftime(text, sizeof text, "%F %TZ", &parts);
+  return std::string(text, length);
+}
+
 Result<Millis> parse_duration(std::string_view text) {
   if (text.empty()) return bad(text, "it is empty");
   double number = 0;
@@ -49,7 +76,7 @@ Result<Millis> parse_duration(std::string_view text) {
   if (std::signbit(number)) return bad(text, "it is negative");
   const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
   if (suffix.empty()) {
-    // Elsewhere (flock, timeout, sleep) it would be seconds.
+    // Other programs (flock, timeout, sleep) take a bare number as seconds.
     const std::string seconds = std::string(text) + "s";
     return bad(text,
                "it has no unit" + (parse_duration(seconds) ? ": in seconds it would be " + seconds : ""));
@@ -57,7 +84,8 @@ Result<Millis> parse_duration(std::string_view text) {
   for (const Unit& unit : units) {
     if (suffix != unit.name) continue;
     const double millis = number * static_cast<double>(unit.length.count());
-    if (millis > static_cast<double>(longest.count())) return bad(text, "it is longer than 100 years");
+    if (millis > static_cast<double>(longest_duration.count()))
+      return bad(text, "it is longer than 100 years");
     const Millis rounded(std::llround(millis));
     if (rounded == 0ms && number > 0) return bad(text, "it is shorter than a millisecond");
     return rounded;

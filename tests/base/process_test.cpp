@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/fork_page.h"
+#include "base/process.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string>
+
 namespace holdfast {
 namespace {
+
+TEST(Host, a_holder_name_says_who_as_the_ruby_locker_did) {
+  const std::string guid(32, 'a');
+  const std::string name = owner_name(guid);
+  EXPECT_TRUE(name.starts_with("host:")) << name;
+  EXPECT_TRUE(name.ends_with(" pid:" + std::to_string(getpid()) + " guid:" + guid)) << name;
+}
 
 // What `ask` says in a child of this process.
 template <class Ask>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/wakeup.h"
+#include "base/fd.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <system_error>
 
 namespace holdfast {
@@ -18,7 +20,7 @@ Fd opened(int fd, const char* what) {
 }
 
 void arm(int timer, Instant at) {
-  itimerspec when{};  // all zero disarms: the end of time needs no timer
+  itimerspec when{};  // all zero disarms the timer: Instant::max() never comes
   if (at != Instant::max()) {
     const auto since_boot = std::max(at.time_since_epoch(), BootClock::duration(1));
     const auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
@@ -35,6 +37,22 @@ void drain(int fd) {
 }
 
 }  // namespace
+
+bool await(int fd, short events, Instant until) noexcept {
+  using namespace std::chrono;
+  while (true) {
+    const nanoseconds left = std::max(until - BootClock::now(), nanoseconds::zero());
+    // At most a minute at once: the clock of ppoll() stops while the machine is suspended, ours does not.
+    const nanoseconds turn = std::min<nanoseconds>(left, minutes(1));
+    const auto whole = duration_cast<seconds>(turn);
+    const timespec limit{static_cast<time_t>(whole.count()), static_cast<long>((turn - whole).count())};
+    pollfd one{fd, events, 0};
+    const int ready = ::ppoll(&one, 1, &limit, nullptr);
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return true;  // the caller's next read or write reports the error
+    if (ready == 0 && turn == left) return false;
+  }
+}
 
 Wakeup::Wakeup()
     : timer_(opened(timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd_create")),
