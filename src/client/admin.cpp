@@ -12,7 +12,7 @@
 #include "client/connection.h"
 #include "client/read_lease.h"
 #include "core/check.h"
-#include "core/pause.h"
+#include "core/timing.h"
 
 namespace holdfast {
 namespace {
@@ -163,7 +163,7 @@ Status Admin::try_wait_until_free(std::string_view key, WaitOptions options) {
                    .remaining = row.remaining};
     }
     const Millis pause =
-        core::scaled(core::growing(first_pause, longest_pause, times), 0.75 + jitter.fraction() / 4);
+        core::scaled(core::backoff(first_pause, longest_pause, times), 0.75 + jitter.fraction() / 4);
     const Instant end = answered == now ? clamped_add(now, row.remaining) : Instant::max();
     wakeup.wait(std::min({give_up, clamped_add(now, pause), end}));
   }

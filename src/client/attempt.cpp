@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "client/telemetry.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 
 namespace holdfast {
 

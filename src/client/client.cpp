@@ -10,7 +10,7 @@
 #include "client/client_state.h"
 #include "client/read_lease.h"
 #include "core/check.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "core/verdicts.h"
 #include "holdfast/spi/store.h"
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "client/attempt.h"
 #include "core/check.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "core/verdicts.h"
 
 namespace holdfast {

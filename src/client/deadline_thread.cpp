@@ -50,7 +50,7 @@ bool Keeper::State::tell_next() {
     if (!to_announce.empty()) {
       lease = std::move(to_announce.front());
       to_announce.pop_front();
-    } else if (const auto next = keeping.look(BootClock::now() + early, 1); !next.empty()) {
+    } else if (const auto next = keeping.take_events(BootClock::now() + early, 1); !next.empty()) {
       const auto known = leases.find(next[0].id);
       lease = known->second;
       lost = next[0].lost;

@@ -22,7 +22,7 @@
 #include "client/keeper.h"
 #include "client/lease_state.h"
 #include "client/telemetry.h"
-#include "core/batch_size.h"
+#include "core/batching.h"
 #include "core/keeping.h"
 
 namespace holdfast {

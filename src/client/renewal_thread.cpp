@@ -9,8 +9,7 @@
 #include "client/connection.h"
 #include "client/keeper_state.h"
 #include "client/why_lost.h"
-#include "core/deadline.h"
-#include "core/pause.h"
+#include "core/timing.h"
 
 namespace holdfast {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/worker.h"
-#include "core/gate.h"
+#include "core/acquiring.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast {

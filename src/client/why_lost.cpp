@@ -21,7 +21,8 @@ void look_up(Lost& lost, StoreConnection& connection, const Request& of, Instant
   if (until <= now) return;
   // Without memory to read it the loss is told without its story.
   guarded([&] {
-    if (const auto page = connection.list(query, until)) core::look_up(lost, *page, of.owner, of.token);
+    if (const auto page = connection.list(query, until))
+      core::set_reason_from_log(lost, *page, of.owner, of.token);
   });
 }
 

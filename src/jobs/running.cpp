@@ -6,8 +6,8 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "core/deadline.h"
 #include "core/job_rule.h"
+#include "core/timing.h"
 
 namespace holdfast::jobs {
 namespace {

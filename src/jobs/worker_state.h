@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/random.h"
 #include "base/worker.h"
-#include "core/pause.h"
+#include "core/timing.h"
 #include "holdfast/job_worker.h"
 #include "jobs/jobs_state.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "core/key_batches.h"
+#include "core/batching.h"
 #include "core/row.h"
 #include "holdfast/spi/store.h"
 

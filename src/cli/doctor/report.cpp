@@ -9,7 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/json_value.h"
 #include "cli/output.h"
-#include "core/grade.h"
+#include "core/findings.h"
 
 namespace holdfast::cli {
 namespace {

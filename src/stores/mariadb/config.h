@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "base/url.h"
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "holdfast/mariadb.h"
 #include "stores/mariadb/tables.h"
 

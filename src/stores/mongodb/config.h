@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/url.h"
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "holdfast/mongodb.h"
 #include "stores/mongodb/mongoc.h"
 

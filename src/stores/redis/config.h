@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "base/url.h"
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "holdfast/redis.h"
 #include "stores/redis/naming.h"
 #include "stores/redis/tls.h"

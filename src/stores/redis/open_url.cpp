@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "base/url.h"
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "holdfast/redis.h"
 
 namespace holdfast::redis {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/accepted.h"
+#include "core/findings.h"
 
 #include <algorithm>
 
@@ -13,11 +13,20 @@ bool reads_like(std::string_view topic, std::string_view known) {
 
 }  // namespace
 
+char grade_of(char best, std::span<const Finding> findings) noexcept {
+  char grade = best;
+  for (const Finding& finding : findings) {
+    if (finding.weight == Weight::warning) grade = std::max(grade, 'C');
+    if (finding.weight == Weight::danger) grade = 'D';
+  }
+  return grade;
+}
+
 bool Accepted::covers(std::string_view topic) const {
   return all || std::find(topics.begin(), topics.end(), topic) != topics.end();
 }
 
-void hush(std::span<Finding> findings, const Accepted& accepted) {
+void mark_accepted(std::span<Finding> findings, const Accepted& accepted) {
   const Accepted by_topic{.topics = accepted.topics};
   for (Finding& finding : findings) {
     finding.accepted = by_topic.covers(finding.topic);

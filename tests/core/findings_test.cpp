@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/accepted.h"
+#include "core/findings.h"
 
 #include <gtest/gtest.h>
 
@@ -17,19 +17,19 @@ TEST(AcceptedTest, one_topic_covers_itself_and_nothing_else) {
   EXPECT_TRUE(Accepted{.all = true}.covers("redis.appendonly"));
 }
 
-TEST(AcceptedTest, what_is_accepted_is_not_told_and_the_rest_is) {
-  const auto hushed = [](const Accepted& accepted) {
+TEST(AcceptedTest, accepted_findings_are_not_reported_and_the_rest_is) {
+  const auto marked = [](const Accepted& accepted) {
     std::vector<Finding> found = {{Weight::warning, "redis.tls", "what", "advice", true},
                                   {Weight::danger, "redis.eviction", "what", "advice", true},
                                   {Weight::note, "redis.kind", "what", "advice", false}};
-    hush(found, accepted);
+    mark_accepted(found, accepted);
     return found;
   };
-  const auto one = hushed({.topics = {"redis.tls"}});
+  const auto one = marked({.topics = {"redis.tls"}});
   EXPECT_TRUE(one[0].accepted && !one[0].at_open);
   EXPECT_TRUE(!one[1].accepted && one[1].at_open);
   EXPECT_TRUE(!one[2].accepted && !one[2].at_open);
-  for (const Finding& finding : hushed({.all = true})) EXPECT_FALSE(finding.at_open || finding.accepted);
+  for (const Finding& finding : marked({.all = true})) EXPECT_FALSE(finding.at_open || finding.accepted);
 }
 
 TEST(AcceptedTest, a_list_is_taken_apart_at_its_commas) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/key_batches.h"
+#include "core/batching.h"
 
 #include <algorithm>
 #include <numeric>
@@ -13,7 +13,7 @@ std::vector<KeyBatch> key_batches(std::span<const Request> requests) {
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return key(a) != key(b) ? key(a) < key(b) : a < b; });
   std::vector<KeyBatch> key_batches;
-  std::size_t nth = 0;  // request of its key
+  std::size_t nth = 0;  // number of the request among those of its key
   for (std::size_t k = 0; k < order.size(); ++k) {
     nth = k > 0 && key(order[k]) == key(order[k - 1]) ? nth + 1 : 0;
     if (nth == key_batches.size()) key_batches.emplace_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/batch_size.h"
+#include "core/batching.h"
 
 #include <gtest/gtest.h>
 
@@ -54,6 +54,22 @@ TEST(BatchSize, a_call_that_was_not_full_proves_nothing_about_more) {
   EXPECT_EQ(size.now(), 100u);
   size.answered(100, 2s, 1ms);
   EXPECT_EQ(size.now(), 200u);
+}
+
+std::vector<KeyBatch> key_batches_of(std::initializer_list<std::string_view> keys) {
+  std::vector<Request> requests;
+  for (const auto key : keys) requests.push_back({.verb = Verb::acquire, .key = {key}, .owner = {"h"}});
+  return key_batches(requests);
+}
+
+TEST(KeyBatches, keys_that_differ_go_in_one_in_bytewise_order) {
+  EXPECT_EQ(key_batches_of({}), std::vector<KeyBatch>{});
+  EXPECT_EQ(key_batches_of({"b", "a", "c"}), (std::vector<KeyBatch>{{1, 0, 2}}));
+  EXPECT_EQ(key_batches_of({"\xc3\xa4", "z", "Z", "z "}), (std::vector<KeyBatch>{{2, 1, 3, 0}}));
+}
+
+TEST(KeyBatches, a_key_that_comes_again_goes_in_a_later_one_in_the_order_given) {
+  EXPECT_EQ(key_batches_of({"b", "a", "b", "b", "a"}), (std::vector<KeyBatch>{{1, 0}, {4, 2}, {3}}));
 }
 
 }  // namespace

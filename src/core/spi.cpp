@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+// The names of the enums that stores use, and what a store inherits if it does not override it.
+#include "holdfast/rows.h"
 #include "holdfast/spi/job_engine.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast {
+
+const char* to_string(Weight weight) noexcept {
+  switch (weight) {
+    case Weight::note: return "note";
+    case Weight::warning: return "warning";
+    case Weight::danger: return "danger";
+  }
+  return "?";
+}
 
 const char* to_string(JobState state) noexcept {
   switch (state) {
@@ -34,6 +46,8 @@ const char* to_string(OnConflict what) noexcept {
   }
   return "?";
 }
+
+Result<Diagnosis> StoreAdmin::diagnose(Instant) { return Diagnosis{}; }
 
 JobKeyForm Store::job_key_form() const noexcept { return JobKeyForm::exact; }
 
