@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "client/client_state.h"
 #include "client/connection.h"
-#include "client/read_lease.h"
+#include "client/queries.h"
 #include "core/check.h"
 #include "core/timing.h"
 

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "client/client_state.h"
-#include "client/read_lease.h"
+#include "client/queries.h"
 #include "core/check.h"
 #include "core/timing.h"
 #include "core/verdicts.h"
@@ -100,7 +100,7 @@ Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis tt
   Lost lost{taken ? Loss::stolen : Loss::gone,
             taken ? "it is held by " + printable(reply->owner) : "nobody holds it"};
   // Of the last grant, if that was the owner's: who broke it, or took it over.
-  state_->look_up(lost, {.verb = Verb::renew, .key = {key}, .owner = owner, .token = reply->token});
+  state_->read_loss_reason(lost, {.verb = Verb::renew, .key = {key}, .owner = owner, .token = reply->token});
   return Error{.code = Errc::lost,
                .detail = printable(owner.text) + " does not hold " + printable(key) + ": " + lost.detail,
                .owner = reply->owner,
@@ -124,7 +124,8 @@ Result<Released> Client::try_release(std::string_view key, OwnerView owner) {
   const Released released = core::released_by(*reply, owner, no_token);
   if (released == Released::already_released) {
     Lost lost;
-    state_->look_up(lost, {.verb = Verb::release, .key = {key}, .owner = owner, .token = reply->token});
+    state_->read_loss_reason(lost,
+                             {.verb = Verb::release, .key = {key}, .owner = owner, .token = reply->token});
     if (lost.reason == Loss::broken) return Released::broken;
   }
   return released;

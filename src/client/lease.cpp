@@ -150,7 +150,7 @@ void Lease::on_lost(std::function<void(const Lost&)> function) {
   client_->keeper().get_ready_to_call();
   const std::lock_guard lock(state_->mutex);
   state_->on_lost = std::move(function);
-  if (state_->announced && state_->on_lost) {
+  if (state_->loss_notified && state_->on_lost) {
     client_->keeper().call([f = state_->on_lost, lost = state_->lost] { f(lost); });
   }
 }
