@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-// True if all is well.
+// Renews the claims of all running jobs.  False: no reply.
 bool JobWorker::State::renew() {
   std::vector<std::shared_ptr<JobContext::State>> now_running;
   {
@@ -40,8 +40,8 @@ void JobWorker::State::beat() {
       const std::lock_guard lock(mutex);
       if (over) return;
     }
-    bool told = false;
-    guarded([&] { told = stop_those_that_are_late(); });
+    bool stopped = false;
+    guarded([&] { stopped = stop_late_jobs(); });
     if (BootClock::now() >= next) {
       bool well = false;
       guarded([&] { well = renew(); });
@@ -50,14 +50,14 @@ void JobWorker::State::beat() {
     Instant sleep_until = next;
     {
       const std::lock_guard lock(mutex);
-      if (!told) sleep_until = std::min(next, stop_at);
+      if (!stopped) sleep_until = std::min(next, stop_at);
     }
-    heart.wait(sleep_until);
+    heartbeat_wakeup.wait(sleep_until);
   }
 }
 
-// True if there is no more to be waited for.
-bool JobWorker::State::stop_those_that_are_late() {
+// When the grace of drain() is over, requests the stop of all running jobs.  False: it is not over.
+bool JobWorker::State::stop_late_jobs() {
   std::vector<std::shared_ptr<JobContext::State>> late;
   {
     const std::lock_guard lock(mutex);
@@ -66,7 +66,7 @@ bool JobWorker::State::stop_those_that_are_late() {
   }
   for (const auto& state : late) {
     state->draining = true;
-    state->stop();  // runs functions of the job's, so under no lock of ours
+    state->stop();  // runs functions of the job, so without a lock
   }
   return true;
 }
