@@ -2,7 +2,7 @@
 // kept.cpp - many leases kept by one client: what they cost while nothing happens but renewals.
 #include <algorithm>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "bench/child.h"
 #include "bench/raw_sqlite.h"
 #include "bench/usage.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // pairs.cpp - what each layer adds to the statements: the client, the store alone, the statements by hand.
-#include "base/host.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "bench/seam.h"
 #include "bench/workload.h"

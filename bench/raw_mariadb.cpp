@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "base/substitute.h"
+#include "base/text.h"
 #include "bench/sql/maria_acquire.sql.h"
 
 namespace holdfast::bench {

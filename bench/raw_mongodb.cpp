@@ -4,7 +4,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 
 namespace holdfast::bench {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "holdfast/clock.h"
 #include "stores/sqlite/statements.h"
 #include "stores/sqlite/tables.h"

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "base/host.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "holdfast/client.h"
 #include "holdfast/spi/store.h"

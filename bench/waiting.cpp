@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "bench/child.h"
 #include "bench/usage.h"
 #include "bench/workload.h"

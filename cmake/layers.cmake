@@ -5,7 +5,7 @@
 #                  [SOURCES file.cpp...]           # without any: a layer of headers only
 #                  [LINKS target...])              # PRIVATE: holdfast::core SQLite::SQLite3
 #     makes the static library holdfast_NAME, alias holdfast::NAME. Its users see include/; it sees src/ as well, so code
-#     writes #include "core/deadline.h".
+#     writes #include "core/timing.h".
 #
 #   holdfast_test(NAME
 #                 SOURCES file.cpp...

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A length of time, as anybody may write it.
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "fuzz/target.h"
 
 using namespace holdfast;

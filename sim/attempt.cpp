@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "core/deadline.h"
+#include "core/timing.h"
 
 namespace holdfast::sim {
 namespace {

@@ -9,7 +9,7 @@
 
 namespace holdfast::sim {
 
-// What base/wakeup.h is to a real thread.  A ring that comes before the sleep is not lost.
+// The Wakeup of base/fd.h in virtual time.  A ring that comes before the sleep is not lost.
 class Doze {
  public:
   Doze(Timeline& timeline, Timeline::Owner owner, const DriftingClock& clock)

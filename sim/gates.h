@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/gate.h"
+#include "core/acquiring.h"
 #include "holdfast/spi/store.h"
 #include "sim/doze.h"
 #include "sim/run_context.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "core/verdicts.h"
 #include "sim/process.h"
 
@@ -206,7 +206,7 @@ Task<> Keeper::deadline_task() {
   while (true) {
     const bool held_up = context_.is(Mutant::loss_after_the_renewal) && in_flight_;
     if (!held_up) {
-      for (const auto& [id, is_lost] : keeping_.look(process_.now())) {
+      for (const auto& [id, is_lost] : keeping_.take_events(process_.now())) {
         const auto lease = leases_.at(id);
         if (is_lost) {
           leases_.erase(id);

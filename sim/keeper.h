@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/batch_size.h"
+#include "core/batching.h"
 #include "core/keeping.h"
 #include "holdfast/lease.h"
 #include "sim/doze.h"

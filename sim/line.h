@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/store_offset.h"
+#include "core/timing.h"
 #include "holdfast/result.h"
 #include "sim/ledger.h"
 #include "sim/network.h"

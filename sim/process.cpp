@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "core/verdicts.h"
 #include "sim/actor.h"
 

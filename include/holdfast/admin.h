@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// admin.h - what people do by hand: look, break, purge, prepare.
+// admin.h - administration by people and programs: list, inspect, break, purge, init.
 //
 //   holdfast::Admin by_hand(client);
 //   auto found = by_hand.inspect("nightly-report");
@@ -35,30 +35,29 @@ struct WaitOptions {
   std::stop_token stop = {};
 };
 
-// Nothing here is needed to work with leases, and none of it is fast.  It has a connection of its own, made
-// when it is first asked something.  One thread at a time; in a child after fork() every call fails with
-// Errc::forked.
+// Programs that use leases do not need it, and it is not fast.  It has a connection of its own, made by the
+// first call. Use it in one thread at a time.  In a child after fork() every call fails with Errc::forked.
 class HOLDFAST_API Admin {
  public:
   explicit Admin(const Client& client);
-  // Asks nothing of the database yet: for one that has no tables.  See try_store() in client.h.
+  // Does not connect yet, so it works with a database that has no tables.  See try_store() in client.h.
   explicit Admin(std::shared_ptr<Store> store);
   Admin(Admin&&) noexcept;
   Admin& operator=(Admin&&) noexcept;
   ~Admin();
 
-  // What the store keeps, page by page.
+  // Lists leases, places or the log, page by page.
   Page list(const Query& query = {}) { return try_list(query).value(); }
   Result<Page> try_list(const Query& query = {});
 
   Inspection inspect(std::string_view key) { return try_inspect(key).value(); }
   Result<Inspection> try_inspect(std::string_view key);
 
-  // Takes the lease away from whoever holds `key` with `token`, and says who that was.  Errc::lost: nobody
-  // does; nothing was changed.
+  // Takes the lease away from the holder of `key` with `token`, and returns that owner.  Errc::lost: the key
+  // is not held with this token; nothing was changed.
   //
-  // **This breaks what a lease promises**: the old holder works on until its next renewal, at most a third of
-  // its ttl, and the next one may be granted the key meanwhile.
+  // **This breaks what a lease promises**: the old holder may work until its next renewal, at most a third of
+  // its ttl, and the key may be granted to another owner meanwhile.
   std::string break_lease(std::string_view key, Token token, Break why) {
     return try_break_lease(key, token, std::move(why)).value();
   }

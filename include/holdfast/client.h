@@ -26,7 +26,7 @@ class Store;  // a database that keeps leases: spi/store.h
 // For detail::ForkSafe; nobody else calls it.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<ClientState>& state) noexcept;
 
-// What run() says: whether the function ran, and what it returned.
+// The result of run(): whether the function ran, and what it returned.
 template <class T>
 struct Ran {
   bool ran = false;
@@ -77,9 +77,9 @@ class HOLDFAST_API Client {
   // this client becomes a candidate again, and fn is called again when it leads.  Returns when fn has
   // returned without a loss, or when `stop` is requested.  The lease is released by then.
   //
-  // A store that cannot be reached is tried again every second.  What does not pass by itself (a refusal, a
-  // key that is invalid) ends it: lead() throws, try_lead() returns the error.  An exception in fn releases
-  // the lease and passes on.  Of the options `wait` and `stop` are ignored.
+  // If the store cannot be reached, lead() tries again every second.  An error that is not temporary (a
+  // refusal, an invalid key) ends it: lead() throws, try_lead() returns the error.  An exception in fn
+  // releases the lease and passes on.  Of the options `wait` and `stop` are ignored.
   template <class F>
   void lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn) {
     try_lead(key, std::move(options), std::move(stop), std::forward<F>(fn)).value();
@@ -135,8 +135,9 @@ class HOLDFAST_API Client {
 
 // Opens a store by its URL: "sqlite:PATH", "postgres://USER@HOST/DATABASE", "redis://HOST", "rediss://HOST",
 // "mongodb://HOST/DATABASE", "mariadb://USER@HOST/DATABASE", "mysql://…", "memory:".  Parameters stand behind
-// `?`; each store's page says which (docs/stores).  Throws Failure: Errc::invalid for a URL that means
-// nothing, refused or unavailable for a store that cannot be opened within ClientOptions::connect_wait, 5 s.
+// `?`; they are documented on each store's page (docs/stores).  Throws Failure: Errc::invalid for a URL that
+// is malformed, refused or unavailable for a store that cannot be opened within ClientOptions::connect_wait,
+// 5 s.
 HOLDFAST_API Client open(std::string_view url, ClientOptions options = {});
 HOLDFAST_API Result<Client> try_open(std::string_view url, ClientOptions options = {});
 

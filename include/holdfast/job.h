@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// job.h - how a job is declared: its name, its lock, and what it does.
+// job.h - how a job is declared: its name, its lock, and its function.
 //
 //   struct UpdateNetworkGraph {
 //     static constexpr std::string_view name = "UpdateNetworkGraph";
@@ -11,21 +11,21 @@
 //
 //   queue, priority, max_attempts     constants
 //   lock                              a JobLock: how jobs of this name exclude each other
-//   identifier(args…)                 what tells two jobs of this name apart; nullopt: nothing does
+//   identifier(args…)                 distinguishes jobs of this name; nullopt: all are the same
 //   lock_key(args…)                   the whole key of the lock, instead of lock:NAME:IDENTIFIER
 //   lock_timeout(args…)               instead of lock.timeout
 //   lock_store()                      a Client: the lock is a lease of that store, not of the queue's
 //   backoff(attempt)                  how long to wait after that attempt failed
-//   lock_failed(context, args…)       somebody else has the lock; may throw: then the job has failed
-//   loner_enqueue_failed(duplicate, args…)       may throw: to whoever enqueues
-//   lock_expired_before_release(context, args…)  the job has ended, its lock had before
+//   lock_failed(context, args…)       another owner holds the lock; if it throws, the job has failed
+//   loner_enqueue_failed(duplicate, args…)       may throw: the enqueueing call throws that
+//   lock_expired_before_release(context, args…)  the lock had ended before the job did
 //
 // A job that declares a lock, or one of the members called lock_..., has a lock.  Without any it has none,
 // and every copy of it runs.
 //
-// The store knows what became of the job before a callback runs; only lock_failed() is asked before, because
-// it may decide that the job has failed.  Whatever is thrown, nothing stays locked.  A job that was started
-// once (it crashed, or is tried again) waits for its lock: lock_failed() is not called for it.
+// The end of the job is in the store before a callback runs.  Only lock_failed() runs before that, because it
+// may decide that the job has failed.  An exception never leaves the key locked.  A job that was started
+// before (it crashed, or is retried) waits for its lock: lock_failed() is not called for it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -43,25 +43,25 @@ namespace holdfast {
 
 // How jobs of one key exclude each other.
 struct JobLock {
-  // The lock is a lease of this length that nobody renews: after it another may run, even if this one still
-  // does.  Zero: held until the job ends, as a lease that is renewed while its worker lives.
+  // The lock is a lease of this length that is not renewed: after it another job may run, even if this one
+  // still does.  Zero: the lock is renewed while the worker lives, and held until the job ends.
   Millis timeout{0};
 
-  // Not enqueued while one of the same key is queued or running.  The same as unique = loner.
+  // Not enqueued while a job of the same key is queued or running.  The same as unique = loner.
   bool loner = false;
   Unique unique = Unique::no;
 
-  // At most one is enqueued in each such stretch of time.
+  // At most one job of a key is enqueued per window of this length.
   Millis window{0};
 
-  // So many may run at once.  Zero: any number.
+  // So many jobs of a key may run at once.  Zero: any number.
   int limit = 1;
 
   // What happens to a job whose lock is held when its turn comes.
   OnConflict on_conflict = OnConflict::wait;
 
-  // lock_store() with a loner: the slot and the lock are then in two stores, and a holder that is no job does
-  // not keep the job from being enqueued.
+  // Allows lock_store() for a loner.  The slot and the lock are then in two stores, and a holder of the lock
+  // that is not a job does not prevent the enqueueing.
   bool allow_split_store = false;
 
   // As in Ruby's active_job_lock: a job whose lock is held when its turn comes is dropped.
@@ -79,7 +79,7 @@ struct Duplicate {
   std::optional<Moment> since{};  // when it was enqueued; none: unknown
 };
 
-// What a running job sees of itself.  Any thread may call anything but refresh_lock().
+// A running job.  Any thread may call any function but refresh_lock().
 class HOLDFAST_API JobContext {
  public:
   struct State;
@@ -92,45 +92,46 @@ class HOLDFAST_API JobContext {
   std::string_view queue() const noexcept;
   const Args& args() const noexcept;
   int attempt() const noexcept;    // from 1
-  Moment run_at() const noexcept;  // when it was to run: of a cron job its tick
+  Moment run_at() const noexcept;  // the time it was planned for; the tick of a cron job
 
-  // Stop is requested when the claim or the lock is lost, when the job is cancelled, and when the worker
-  // drains and has no more patience.
+  // Stop is requested when the claim or the lock is lost, when the job is cancelled, and at the end of the
+  // grace of a worker that drains.
   std::stop_token stop_token() const;
   bool stop_requested() const { return stop_token().stop_requested(); }
-  // The claim and the lock are ours: nobody else may do this now.
+  // The job still has its claim and its lock.
   bool held() const noexcept;
-  // It may go on until then if nothing more is heard: for what cannot ask in between, like a program that it
-  // has started.  Moves forward with the claim, and with a lock that is renewed; a lock that is not may end
-  // before.  Passed: it is lost, or the worker wants to end.
+  // The job may run until then even if no renewal succeeds: for work that cannot check in between, like a
+  // program that it has started.  Moves forward with each renewal of the claim and the lock.  A lock with a
+  // timeout is not included, and may end before.  If it has passed, the job is lost, or the worker is
+  // shutting down.
   Instant deadline() const noexcept;
-  // Throws LeaseLost if not held, and Failure (Errc::stopped) if the worker wants to end: thrown on, the job
-  // is handed back and will be run again.
+  // Throws LeaseLost if not held, and Failure (Errc::stopped) if the worker is shutting down.  If the job
+  // lets that exception pass, it is handed back and will be run again.
   void check() const;
 
-  // Pass it to whatever the lock protects; none without a lock.
+  // Pass it to the resource that the lock protects; none without a lock.
   Token token() const noexcept;
   std::string_view lock_key() const noexcept;  // empty: none
-  std::string_view owner() const noexcept;     // our name at the store
-  // lock_failed: who has the lock.
+  std::string_view owner() const noexcept;     // of its claim and its lock
+  // In lock_failed(): who holds the lock.
   std::string_view blocker() const noexcept;
 
-  // The lock lasts its timeout from now on, if it is still ours.
+  // Restarts the timeout of the lock.  False if the job has lost its claim or its lock, or has no lock.
   bool refresh_lock();
 
  private:
   State& state_;
 };
 
-// A job declared without a type: for scripts, and what the typed form comes down to.
+// The declaration of a job without a type.  The members of a type (above) become these fields.
 struct JobOptions {
   std::string queue = "default";
   // Default: none, unless one of the functions below that are called lock_... is set.  In a store with
   // layout=active_job_lock: JobLock::active_job_lock().
   std::optional<JobLock> lock = {};
   int priority = 0;  // the smallest first
-  // A job that throws is tried this often; then it is dead.  Default: 25, of a job that a schedule enqueues
-  // 5, in a store with layout=active_job_lock 1.
+  // A job that fails so often is dead.  Default: 25; 5 for a job that a schedule enqueues; 1 in a store with
+  // layout=active_job_lock.
   std::optional<int> max_attempts = {};
   // How long to wait after attempt N failed.  Default: N⁴ seconds, from 10 s to 4 days, ± 10 %; so 25
   // attempts take about three weeks.
@@ -149,9 +150,9 @@ using JobFunction = std::function<void(JobContext&, const Args&)>;
 // "lock:NAME:1-a-null-true": the arguments with - between them, or the identifier; "lock:NAME" if that is
 // nullopt.  Errc::invalid if there is no identifier and an argument is a list or an object.
 //
-// Texts are written as in JSON, with quotes, if they could be taken for something else: those that are empty,
-// begin with a digit, have a - : " or \ in them, or are "null", "true" or "false".  So the key tells the
-// arguments.  JobKeyForm::joined is "lock:NAME:1-a--true", never with quotes, and null is nothing.
+// Texts that could be confused with another value are written as in JSON, with quotes: those that are empty,
+// begin with a digit, contain - : " or \, or are "null", "true" or "false".  So different arguments make
+// different keys. JobKeyForm::joined is "lock:NAME:1-a--true": never with quotes, and null is empty.
 HOLDFAST_API Result<std::string> job_key(std::string_view name, const JobOptions& options, const Args& args,
                                          JobKeyForm form = JobKeyForm::exact);
 

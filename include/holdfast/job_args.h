@@ -16,8 +16,8 @@
 
 namespace holdfast {
 
-// One JSON value, as text: for an argument that is a list or an object of one's own.  What lies in each other
-// is at most 100 levels deep, the list of arguments counted.
+// One JSON value, as text: for an argument that is a list or an object.  It may be nested 100 levels deep,
+// including the list of arguments.
 struct Json {
   std::string text;
   bool operator==(const Json&) const = default;
@@ -29,11 +29,11 @@ namespace detail::json {
 HOLDFAST_API std::string of(bool value);
 HOLDFAST_API std::string of(std::int64_t value);
 HOLDFAST_API std::string of(std::uint64_t value);
-HOLDFAST_API std::string of(double value);  // throws Failure for what is no number
+HOLDFAST_API std::string of(double value);  // throws Failure for NaN and infinity
 HOLDFAST_API std::string of(std::string_view value);
 HOLDFAST_API std::string of(const Json& value);  // throws Failure unless it is one value
 
-// Each throws Failure (Errc::invalid) if the value is another.
+// Each throws Failure (Errc::invalid) if the value has another type.
 HOLDFAST_API bool is_null(std::string_view json);
 HOLDFAST_API bool to_bool(std::string_view json);
 HOLDFAST_API std::int64_t to_integer(std::string_view json, std::int64_t least, std::int64_t most);
@@ -52,7 +52,7 @@ struct is_vector : std::false_type {};
 template <class T>
 struct is_vector<std::vector<T>> : std::true_type {};
 
-// What ends up in a key without anybody having to say how.
+// Types that can become a part of a key without an identifier().
 template <class T>
 struct is_scalar : std::bool_constant<std::is_arithmetic_v<T> || std::convertible_to<T, std::string_view> ||
                                       std::same_as<T, std::nullptr_t>> {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_rows.h - what a store tells people about jobs.
+// job_rows.h - what a store shows to people about jobs.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,71 +18,72 @@ enum class JobId : std::uint64_t {};
 inline constexpr JobId no_job{0};
 constexpr std::uint64_t to_number(JobId id) noexcept { return static_cast<std::uint64_t>(id); }
 
-// How arguments become the key of a job's lock, if nobody says otherwise; see job_key() in job.h.
+// How arguments become the key of a job's lock, if the job has no lock_key; see job_key() in job.h.
 enum class JobKeyForm : std::uint8_t {
-  exact,   // other arguments make another key
-  joined,  // as active_job_lock joins them: those of `a b` and of `a-b` make the same
+  exact,   // different arguments make different keys
+  joined,  // joined as by active_job_lock: `a b` and `a-b` make the same key
 };
 
 enum class JobState : std::uint8_t {
-  queued,     // it waits for its time, for a worker, or for its lock
-  running,    // a worker has claimed it
-  done,       // over
-  dead,       // it failed too often, or took too many workers with it: an operator's to retry or remove
-  dropped,    // its lock was held by somebody else when its turn came
-  cancelled,  // by whoever asked for it
+  queued,   // it waits for its time, for a worker, or for its lock
+  running,  // a worker has claimed it
+  done,     // it succeeded
+  dead,  // it failed too often, or too many workers died while they ran it; an operator may retry or remove
+         // it
+  dropped,    // its lock was held when its turn came
+  cancelled,  // by an operator or a program
 };
 inline constexpr std::size_t job_states = 6;
 HOLDFAST_API const char* to_string(JobState) noexcept;
 
-// How long a job keeps its slot: meanwhile no other of its key is enqueued.
+// How long a job keeps its slot.  Meanwhile no other job of its key is enqueued.
 enum class Unique : std::uint8_t {
-  no,             // it has none
-  loner,          // from enqueue to done, dead, dropped or cancelled, through all retries: a loner
-  until_start,    // from enqueue to the claim: one runs and one more may be queued, and no event is lost
-  until_success,  // as loner, but one that is dead keeps it until an operator acts
+  no,             // it has no slot
+  loner,          // from enqueue to done, dead, dropped or cancelled, through all retries
+  until_start,    // from enqueue to the claim: one job runs and one more may be queued, so no event is lost
+  until_success,  // like loner, but a dead job keeps it until an operator acts
 };
 HOLDFAST_API const char* to_string(Unique) noexcept;
 
 // What happens to a job whose key is taken.
 enum class OnConflict : std::uint8_t {
-  drop,     // its lock is held when its turn comes: dropped, and who held it is written down
-  wait,     // …: it stays queued until the lock is free; no thread waits with it
-  raise,    // …: that is a failure, to be retried as often as the job may be
-  replace,  // its slot is taken by one that is queued: that one gets the arguments and the time of the new
-            // one. Its lock is held: it waits
+  drop,     // its lock is held when its turn comes: it is dropped, and its row names the holder
+  wait,     // …: it stays queued until the lock is free; no thread waits for it
+  raise,    // …: the attempt has failed, and is retried like other failures
+  replace,  // a queued job has its slot: that job gets the arguments and the time of the new one.  If its
+            // lock is held when its turn comes, it waits
 };
 HOLDFAST_API const char* to_string(OnConflict) noexcept;
 
-// All that is known of a job.
+// A job.
 struct JobRow {
   JobId id{};
   std::string name = {}, queue = {}, args = {}, key = {};
   int priority = 0;
   JobState state{};
-  Moment enqueued_at{};                 // by the store's clock, as are all moments here
-  Moment run_at{};                      // not before
-  Moment due_at{};                      // queued: as run_at, or later if it waits for its lock
+  Moment enqueued_at{};                 // by the store's clock, like all moments here
+  Moment run_at{};                      // the earliest start
+  Moment due_at{};                      // queued: run_at, or later if it waits for its lock
   std::optional<Moment> started_at{};   // of the last attempt; none: not started yet
   std::optional<Moment> finished_at{};  // done, dead, dropped, cancelled; none: not finished
-  int attempt = 0;                      // so many have been started and not handed back
-  int crashes = 0;                      // of those, whose worker was not heard of again
+  int attempt = 0;                      // attempts that were started and not handed back
+  int crashes = 0;                      // attempts whose worker died
   int max_attempts = 1;
   Millis lock_ttl{};
   bool lock_fixed = false;
   int limit = 1;
   OnConflict on_conflict{};
   Unique unique{};
-  bool slotted = false;      // it has its slot
-  bool parked = false;       // queued: it has found its lock held, and waits for it
-  std::string owner = {};    // running: who has claimed it; the same name holds its lock.  Else: who did last
-  std::string lock = {};     // the key of the lease it runs under; empty: none
-  Token token{};             // of that lease
-  Millis claim_remaining{};  // running: zero if the claim has run out
-  std::string error = {};    // of the last failure; dropped: who held the lock
+  bool slotted = false;        // it has its slot
+  bool parked = false;         // queued: its lock was held, and it waits for it
+  std::string owner = {};      // of its last claim; the same name holds its lock
+  std::string lock = {};       // the key of the lease it runs under; empty: none
+  Token token{};               // of that lease
+  Millis claim_remaining{};    // running: zero if the claim has expired
+  std::string error = {};      // of the last failure; dropped: who held the lock
   std::uint64_t duplicates{};  // enqueues that found its slot or its tick taken
-  // What happened to it, besides being enqueued, started and finished: a line each, "MICROS EVENT DETAIL".
-  // failed, crashed, handed-back, parked, retried, cancelled, replaced
+  // Its history besides enqueue, start and finish, one event a line: "MICROS EVENT DETAIL".  Events: failed,
+  // crashed, handed-back, parked, retried, cancelled, replaced.
   std::string trail = {};
 };
 
@@ -96,9 +97,9 @@ struct JobQuery {
   std::size_t limit = 100;
 };
 
-// What a purge of jobs takes away.
+// What a purge of jobs deletes.
 struct JobPurge {
-  Millis older_than = std::chrono::hours(24 * 7);  // done, dropped, cancelled since so long
+  Millis older_than = std::chrono::hours(24 * 7);  // jobs that were done, dropped or cancelled longer ago
   std::size_t limit = 1000;                        // at most so many
 };
 

@@ -2,11 +2,11 @@
 // jobs.h - work that is done once: enqueued, claimed by a worker, retried, never two at a time.
 //
 //   holdfast::Jobs jobs{holdfast::open("postgres://app@db/app")};
-//   auto told = jobs.perform_later<UpdateNetworkGraph>(42);     // Enqueued, Duplicate or Locked
+//   auto result = jobs.perform_later<UpdateNetworkGraph>(42);   // Enqueued, Duplicate or Locked
 //   holdfast::JobWorker worker(jobs.define<UpdateNetworkGraph>(), {.threads = 8});
 //
-// **At least once; one live holder per key while its lease is valid; fenced.  Not exactly once**: a worker
-// that dies, or is not heard of for as long as its claim lasts, leaves a job that will be run again.
+// **At least once; one live holder per key while its lease is valid; fenced.  Not exactly once**: if a worker
+// dies, or cannot renew its claim in time, its job will be run again.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -27,34 +27,34 @@ namespace holdfast {
 
 struct Enqueued {
   JobId id{};
-  bool replaced = false;  // one that was queued already is now this one
+  bool replaced = false;  // a job that was queued already has got these arguments
 };
-// Somebody who is no job holds the lock of a loner.
+// The lock of a loner is held by an owner that is not a job.
 struct Locked {
   std::string owner;
 };
 using EnqueueResult = std::variant<Enqueued, Duplicate, Locked>;
 
-// Names the schedule of a job: see Jobs::cron.
+// The options of a schedule: see Jobs::cron.
 struct CronOptions {
   enum class Misfire : std::uint8_t {
-    run_once,  // of the ticks that nobody was there for, the last
-    skip,      // none
-    all,       // each
+    run_once,  // enqueue the last of the missed ticks
+    skip,      // enqueue no missed tick
+    all,       // enqueue each missed tick
   };
   enum class Overlap : std::uint8_t {
-    skip,   // not enqueued while the last one is queued or runs
-    wait,   // queued, and started when the last one has ended
-    allow,  // any number at once
+    skip,   // not enqueued while the last job is queued or runs
+    wait,   // queued, and started when the last job has ended
+    allow,  // any number of jobs may run at once
   };
   Misfire misfire = Misfire::run_once;
-  Millis deadline = std::chrono::hours(6);  // a tick that is older is not made up for
+  Millis deadline = std::chrono::hours(6);  // a missed tick that is older is not enqueued
   Overlap overlap = Overlap::skip;
-  std::string job = {};  // empty: the job that is named as the schedule
+  std::string job = {};  // empty: the job with the name of the schedule
   Args args = {};
 };
 
-class Enqueuer;  // a transaction of the caller's own: postgres.h, sqlite.h
+class Enqueuer;  // a transaction of the caller: postgres.h, sqlite.h
 struct JobsState;
 // For detail::ForkSafe; nobody else calls it.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<JobsState>& state) noexcept;
@@ -67,16 +67,16 @@ class HOLDFAST_API Jobs {
   // Jobs are kept in the client's store, and their locks are leases of its table.
   explicit Jobs(Client client);
 
-  // What a worker can do.  Defining again replaces.
+  // Defines a job for the workers of this object.  A second definition replaces the first.
   template <class J>
   Jobs& define() {
     return define(std::string(J::name), detail::options_of<J>(), detail::function_of<J>());
   }
   Jobs& define(std::string name, JobOptions options, JobFunction function);
-  // All jobs that are not defined otherwise.
+  // Defines all jobs that have no definition of their own.
   Jobs& define_others(JobFunction function);
 
-  // -- when, and in whose transaction: jobs.in(10min).perform_later<J>(42)
+  // -- when, and in which transaction: jobs.in(10min).perform_later<J>(42)
 
   template <class Duration>
   Jobs at(std::chrono::sys_time<Duration> when) const {
@@ -84,8 +84,8 @@ class HOLDFAST_API Jobs {
   }
   Jobs at(Moment when) const;
   Jobs in(Millis delay) const;
-  // The job is there if and when the caller's transaction is committed: postgres::enqueuer(),
-  // sqlite::enqueuer(). REQUIRES: it outlives what is returned.
+  // The job is enqueued when the caller's transaction is committed: postgres::enqueuer(), sqlite::enqueuer().
+  // REQUIRES: `transaction` outlives the returned object.
   Jobs in(Enqueuer& transaction) const;
 
   template <class J, class... A>
@@ -96,7 +96,7 @@ class HOLDFAST_API Jobs {
   Result<EnqueueResult> try_perform_later(A&&... args) const {
     return try_enqueue(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>());
   }
-  // By name: with the options it was defined with, or those given.
+  // By name: with the options of its definition, or with `options`.
   EnqueueResult enqueue(std::string_view name, const Args& args = {}) const {
     return try_enqueue(name, args).value();
   }
@@ -106,9 +106,10 @@ class HOLDFAST_API Jobs {
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args = {}) const;
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options) const;
 
-  // Here and now, under the same lock.  Says whether it ran, and who had the lock if it did not.  What it
-  // throws passes on.  A lock that is held is waited for, however long, unless its on_conflict is drop or
-  // raise, which throws.  Errc::invalid if the caller is a job that holds it itself.
+  // Runs the job in this thread, under the same lock, without a queue.  Returns whether it ran, and who held
+  // the lock if it did not.  Exceptions of the job pass.  If the lock is held, it waits without limit; with
+  // on_conflict drop it does not run, with raise it throws.  Errc::invalid if the caller is a job that holds
+  // the lock itself.
   template <class J, class... A>
   Ran<std::monostate> perform_now(A&&... args) const {
     return perform_now(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>(),
@@ -117,12 +118,12 @@ class HOLDFAST_API Jobs {
   Ran<std::monostate> perform_now(std::string_view name, const Args& args, const JobOptions& options,
                                   const JobFunction& function) const;
 
-  // -- looking
+  // -- reading
 
-  // The key of the lock that such a job runs under: job_key(), in the form of the store where that lock is.
-  // Of a job without a lock whose arguments make no key: "lock:NAME".
+  // The key of the lock of such a job: job_key(), in the form of the store that has the lock.  "lock:NAME"
+  // for a job without a lock whose arguments cannot make a key.
   Result<std::string> try_key(std::string_view name, const Args& args, const JobOptions& options) const;
-  // Who has the lock.
+  // The lease of the lock; none if nobody holds it.
   template <class J, class... A>
   std::optional<LeaseRow> locked(A&&... args) const {
     return locked(key_of<J>(std::forward<A>(args)...), detail::options_of<J>());
@@ -131,14 +132,14 @@ class HOLDFAST_API Jobs {
     return try_locked(key, options).value();
   }
   Result<std::optional<LeaseRow>> try_locked(const std::string& key, const JobOptions& options = {}) const;
-  // One that is queued.
+  // A queued job of this key; none if there is none.
   template <class J, class... A>
   std::optional<JobRow> enqueued(A&&... args) const {
     return enqueued(key_of<J>(std::forward<A>(args)...));
   }
   std::optional<JobRow> enqueued(const std::string& key) const { return try_enqueued(key).value(); }
   Result<std::optional<JobRow>> try_enqueued(const std::string& key) const;
-  // A loner would not be enqueued now: it is locked, or it is a loner and is queued.
+  // Whether a loner would not be enqueued now: its lock is held, or a job of its key is queued.
   template <class J, class... A>
   bool loner_locked(A&&... args) const {
     const std::string key = key_of<J>(std::forward<A>(args)...);
@@ -149,18 +150,18 @@ class HOLDFAST_API Jobs {
   std::vector<JobRow> list(const JobQuery& query = {}) const { return try_list(query).value(); }
   Result<std::vector<JobRow>> try_list(const JobQuery& query = {}) const;
 
-  // -- acting
+  // -- changing
 
-  // If a job of this key runs here: its lock lasts its timeout from now on.
+  // Restarts the timeout of the lock if a job of this key runs in this process.
   template <class J, class... A>
   bool refresh_lock(A&&... args) const {
     return refresh_lock(key_of<J>(std::forward<A>(args)...));
   }
   bool refresh_lock(const std::string& key) const;
 
-  // Takes the lock away from whoever has it, and says who that was; empty: nobody.  Of several (limit) the
-  // first: again, until nobody has one.  Written down, and told to whoever loses it.  **This breaks what a
-  // lock promises**: see Admin::break_lease.
+  // Takes the lock away from its holder and returns that owner; empty if nobody held it.  If several jobs may
+  // run (limit), it takes the first lock: call it again until it returns an empty text.  `why` is stored in
+  // the log and reported to the old holder.  **This breaks what a lock promises**: see Admin::break_lease.
   template <class J, class... A>
   std::string unlock(const Break& why, A&&... args) const {
     return unlock(key_of<J>(std::forward<A>(args)...), why, detail::options_of<J>());
@@ -171,26 +172,26 @@ class HOLDFAST_API Jobs {
   Result<std::string> try_unlock(const std::string& key, const Break& why,
                                  const JobOptions& options = {}) const;
 
-  // What is queued, runs (its worker is told at its next renewal) or is dead: it is over, and its slot is
-  // free.
+  // Ends a job that is queued, dead or running (its worker notices at its next renewal), and frees its slot.
   JobRow cancel(JobId id) const { return try_cancel(id).value(); }
   Result<JobRow> try_cancel(JobId id) const;
-  // What is over, however it ended: queued again, now, with all its attempts.
+  // Queues a job again that is over, however it ended: to run now, with all its attempts.
   JobRow retry(JobId id) const { return try_retry(id).value(); }
   Result<JobRow> try_retry(JobId id) const;
-  // What does not run: gone.
+  // Deletes a job that does not run.
   JobRow remove(JobId id) const { return try_remove(id).value(); }
   Result<JobRow> try_remove(JobId id) const;
-  // What has been over for long: how many there were.
+  // Deletes jobs that ended long ago, and returns their number.
   std::uint64_t purge(const JobPurge& what = {}) const { return try_purge(what).value(); }
   Result<std::uint64_t> try_purge(const JobPurge& what = {}) const;
 
-  // -- by the clock
+  // -- schedules
 
   // Enqueues the job of that name (or options.job) at each tick of `schedule`: five fields as in a crontab,
-  // in the time zone `zone` ("Europe/Berlin", "UTC").  Every process that calls this does so, and one of all
-  // of them wins each tick, by the store's clock.  It goes on as long as a copy of this object lives; the
-  // last of them waits up to 10 s for what the schedule is doing just then.  What is invalid throws.
+  // in the time zone `zone` ("Europe/Berlin", "UTC").  Any number of processes may have the same schedule:
+  // each tick is enqueued once, by the store's clock.  The schedule runs while a copy of this object exists;
+  // the destructor of the last copy waits up to 10 s for a running request.  Throws Failure if an argument is
+  // invalid.
   void cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options = {});
 
   const Client& client() const;
@@ -205,7 +206,7 @@ class HOLDFAST_API Jobs {
   }
 
   struct When {
-    std::optional<Moment> at{};  // none: as `in` says
+    std::optional<Moment> at{};  // none: `in` counts
     Millis in{};
     Enqueuer* transaction = nullptr;
   };

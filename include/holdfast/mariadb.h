@@ -13,7 +13,7 @@ namespace holdfast::mariadb {
 
 enum class Layout : std::uint8_t {
   own,    // a table as on PostgreSQL
-  darwin  // beside Java nodes with Darwin's Locker, on its table; docs/stores/mariadb.md says what it cannot
+  darwin  // the table of Java's Darwin Locker, beside it; docs/stores/mariadb.md has its limits
 };
 
 struct Options {
@@ -25,23 +25,23 @@ struct Options {
   std::string database{};
   std::string table{};  // empty: "locks", or "DARWIN_LOCK" in that layout
   Layout layout = Layout::own;
-  // TLS is always required, and the server's certificate checked, where the host is not this machine.
-  bool tls = false;      // also here; `tls=require` in a URL
-  std::string ssl_ca{};  // PEM: who signs the server's certificate; empty: the system's authorities
+  // If the host is not this machine, TLS is always required, and the server's certificate is checked.
+  bool tls = false;      // require it also for this machine; `tls=require` in a URL
+  std::string ssl_ca{};  // trusted authorities, a PEM file; empty: those of the system
   std::string ssl_cert{}, ssl_key{};
-  // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
+  // Findings are not reported when the store is opened.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
-  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "mariadb.replica" uses a
-  // replica.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  // The topics of findings that you accept: "mariadb.replica" allows a replica.  Other findings are not
+  // affected. `accept=TOPIC[,TOPIC]` in a URL.
   std::vector<std::string> accept{};
-  bool mysql = false;  // messages name it mysql://, as whoever wrote the URL did
+  bool mysql = false;  // the URL was mysql://, and messages call it so
 };
 
-// A new client of that database.  Its tables are not made by connecting but by StoreAdmin::init(), or
-// `holdfast init`: one that is missing is Errc::unprepared.
+// A new client of that database.  Connecting does not create its tables; StoreAdmin::init() or `holdfast
+// init` does.  If one is missing, the error is Errc::unprepared.
 //
-// Expiry is measured on the server's clock.  Connections are the client's own.  Waiters poll: the database
-// cannot notify.
+// Expiry is measured on the server's clock.  Connections are the client's own.  Waiters poll, because the
+// database cannot notify.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::mariadb

@@ -14,29 +14,30 @@ namespace holdfast::mongodb {
 
 enum class Layout : std::uint8_t {
   own,        // one document for each key: sound
-  mongo_lock  // beside the Ruby gem mongo-lock, on its documents; docs/stores/mongodb.md says what it cannot
+  mongo_lock  // the documents of the Ruby gem mongo-lock, beside it; docs/stores/mongodb.md has its limits
 };
 
 struct Options {
-  // As libmongoc takes it: "mongodb://db.example/app?replicaSet=rs0&tls=true".  The database has to be named.
+  // A URI of libmongoc: "mongodb://db.example/app?replicaSet=rs0&tls=true".  It must name the database.
   std::string uri;
   std::string collection = "locks";
-  // Other collections by a short name of yours: {{"other", "other_locks"}} makes in("other") mean that one.
+  // Short names of other collections: with {{"other", "other_locks"}}, in("other") is the collection
+  // other_locks.
   std::map<std::string, std::string> collections{};
   Layout layout = Layout::own;
-  // Also what is refused otherwise: a collection with a TTL index, a router (mongos), another machine without
-  // a word about TLS; and we know what examine() finds, and need not be told.  `unsafe=allow` in a URL.
+  // Allows what is refused otherwise: a collection with a TTL index, a router (mongos), another machine
+  // without a TLS option in the URI.  Findings are not reported when the store is opened.  `unsafe=allow` in
+  // a URL.
   bool allow_unsafe = false;
-  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "mongodb.ttl-index" uses
-  // such a collection.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  // The topics of findings that you accept: "mongodb.ttl-index" allows a collection with a TTL index.  Other
+  // findings are not affected.  `accept=TOPIC[,TOPIC]` in a URL.
   std::vector<std::string> accept{};
 };
 
-// A new client of that database.  Nothing has to be made: a key is one document, which its first acquire
-// makes.
+// A new client of that database.  It needs no init: a key is one document, which its first acquire creates.
 //
-// Expiry is measured on the primary's clock.  A grant is told when a majority of a replica set, or a server
-// alone, has it in its journal.  Waiters are woken by a change stream on a replica set, and poll elsewhere.
+// Expiry is measured on the primary's clock.  A grant is reported when a majority of the replica set, or a
+// single server, has it in its journal.  On a replica set a change stream wakes waiters; elsewhere they poll.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::mongodb

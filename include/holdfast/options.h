@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// options.h - what can be asked for, each with its default.
+// options.h - the options of clients and acquisitions, each with its default.
 #pragma once
 #include <compare>
 #include <concepts>
@@ -59,7 +59,8 @@ class DurationOr {
 using Ttl = DurationOr<Never>;     // how long a lease lasts without a renewal
 using Wait = DurationOr<Forever>;  // how long a call waits
 
-// Who holds: a text, a list of texts that is joined by ":", or a function that is asked at each acquisition.
+// The name of an owner: a text, a list of texts that is joined by ":", or a function that is called at each
+// acquisition.
 class HOLDFAST_API Owner {
  public:
   Owner() = default;  // a name that is new for each acquisition
@@ -83,7 +84,7 @@ class HOLDFAST_API Owner {
   template <class Text>
   static std::string copy(const Text& text) {
     if constexpr (std::is_pointer_v<Text>) {
-      if (text == nullptr) return {};  // and is refused, as every empty name is
+      if (text == nullptr) return {};  // refused like every empty name
     }
     return std::string(std::string_view(text));
   }
@@ -147,7 +148,7 @@ struct AcquireOptions {
 
 enum class Connect : std::uint8_t {
   at_once,  // opening a client fails if its store cannot be used
-  lazy,     // opening a client sends nothing; the first call that needs the store says what is wrong with it
+  lazy,     // opening a client sends nothing; the first call that needs the store fails if it cannot be used
 };
 
 struct ClientOptions {
@@ -191,8 +192,8 @@ struct ClientOptions {
   // Gets everything that can be counted or logged: see observer.h.  Also of the clients that in() returns.
   std::shared_ptr<Observer> observer = {};
 
-  // Told in place of `log` what was found about the store while it was opened, each with the line that `log`
-  // would have been told.  Called by whoever opens it.
+  // Gets the findings about the store when it is opened, in place of `log`; `line` is the text for the log.
+  // Called on the thread that opens the store.
   std::function<void(const Finding&, std::string_view line)> on_finding = {};
 };
 

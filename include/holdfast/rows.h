@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rows.h - what a store tells people: who holds what, who waits, what happened.
+// rows.h - what a store shows to people: leases, waiters, the log, findings.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +27,15 @@ struct OwnerView {
   std::string_view text;
 };
 
-// One row for people: who holds what.  Not for decisions.
+// One key and its holder, for people.  Not for decisions.
 struct LeaseRow {
   std::string key;
-  std::string owner;            // whoever has it, or had it last if it ran out; empty after a release
-  Token token{};                // none: another program, which gives none, holds it
-  Millis remaining{};           // zero: free
-  std::optional<Millis> ttl{};  // what remained when its end was last set, by a grant or a renewal; none: the
-                                // key is free, the lease has no end, or the store does not record it
+  std::string owner;   // the holder, or the last one if the lease expired; empty after a release
+  Token token{};       // none: held by another program, which writes no tokens
+  Millis remaining{};  // zero: free
+  std::optional<Millis>
+      ttl{};  // the remaining time when its end was last set, by a grant or a renewal; none:
+              // the key is free, the lease has no end, or the store does not record it
   std::optional<Moment> since{};  // when it was last granted; none: never, or unknown
   std::string note;
   bool detached = false;
@@ -44,11 +45,11 @@ struct LeaseRow {
 struct PlaceRow {
   std::string key;
   std::string client;
-  std::string owner;  // who would hold it: whoever of that client asked last
+  std::string owner;  // of the client's last request
   Millis remaining{};
 };
 
-// What the store writes down: not every grant, only what somebody may ask about later.
+// One line of the log.  It does not contain every grant, only take-overs and breaks.
 struct LogRow {
   Moment at{};
   std::string key;
@@ -62,10 +63,10 @@ struct LogRow {
 struct Query {
   enum class What : std::uint8_t { leases, places, log };
   What what = What::leases;
-  std::string_view prefix{};  // keys that start so; empty: all
+  std::string_view prefix{};  // keys that start with it; empty: all
   bool exact = false;         // `prefix` is the whole key
-  std::string_view after{};   // leases: keys behind this one, for the next page
-  bool free = true;           // leases: also keys that were given back and that nobody waits for
+  std::string_view after{};   // leases: keys after this one, for the next page
+  bool free = true;           // leases: also keys that are released and have no waiters
   std::size_t limit = 1000;   // a page with fewer rows is the last one
 };
 
@@ -75,50 +76,50 @@ struct Page {
   std::vector<LogRow> log;       // newest first
 };
 
-// What a purge takes away.
+// What a purge deletes.
 struct Purge {
-  Millis free_for = std::chrono::hours(24);  // keys that nobody has held or waited for since so long
-  Millis log_older_than = never;             // what was written down longer ago
+  Millis free_for = std::chrono::hours(24);  // keys without a holder and waiters for this long
+  Millis log_older_than = never;             // lines of the log that are older
 };
 struct Purged {
   std::uint64_t keys = 0;
-  std::uint64_t places = 0;  // those that had run out
+  std::uint64_t places = 0;  // those that had expired
   std::uint64_t log = 0;
 };
 
-// How much it matters.
+// The severity of a finding.
 enum class Weight : std::uint8_t {
   note,     // good to know
-  warning,  // a second misfortune (a crash, a fail-over) can cost what a lease promises
-  danger,   // so can an ordinary day
+  warning,  // leases can break after another failure (a crash, a fail-over)
+  danger,   // leases can break in ordinary operation
 };
 
 HOLDFAST_API const char* to_string(Weight weight) noexcept;
 
-// Something about a store, or about the way to it, that whoever relies on its leases should know.
+// A property of a store, or of the connection to it, that users of its leases should know.
 struct Finding {
   Weight weight{};
   std::string topic;      // "redis.eviction": the row of the page docs/stores/redis.md
-  std::string what;       // what is so, and what can come of it
+  std::string what;       // the fact and its consequence
   std::string advice;     // what to change; empty: nothing
   bool at_open = false;   // reported to every client that opens the store
-  bool accepted = false;  // the user has said so, by its topic: `accept=redis.eviction` in a URL
+  bool accepted = false;  // the user accepts it, by its topic: `accept=redis.eviction` in a URL
 };
 
-// What a store says about itself, for the client.  Cheap: every client asks.
+// The properties of a store that clients need.  Every client reads them when it opens the store.
 struct Traits {
   std::string name;     // "sqlite"
   Millis resolution{};  // of its expiry clock; goes into the margin
   bool push = false;    // it can notify
   bool fair = true;     // waiters are served in order
-  bool tidies = false;  // nobody need purge: it does so by itself, or others count on what is there
+  bool tidies = false;  // clients need not purge: the store does so, or other programs rely on the rows
   char grade = 'B';     // A consensus, B durable, C best effort, D refuse
   std::vector<Finding> findings = {};
 };
 
-// What a thorough look has found: those findings, and what costs more to find out.
+// The result of a thorough check: the findings of Traits, and those that take longer to find.
 struct Diagnosis {
-  std::string server;  // what it is, for people: "PostgreSQL 15.18", "SQLite 3.40.1"
+  std::string server;  // name and version, for people: "PostgreSQL 15.18", "SQLite 3.40.1"
   char grade = 'B';    // as in Traits
   std::vector<Finding> findings = {};
 };

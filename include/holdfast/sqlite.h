@@ -15,22 +15,22 @@ struct sqlite3;
 namespace holdfast::sqlite {
 
 struct Options {
-  std::string path;             // of the database file; its folder is made if missing, readable by us only
-  std::string table = "locks";  // letters, digits and _; what we keep beside it is named after it
-  // Also where locks may not reach every process (NFS, SMB, FUSE and the like), or in a folder that everybody
-  // may write.  `unsafe=allow` in a URL.
+  std::string path;  // of the database file; a missing folder is created, readable by this user only
+  std::string table = "locks";  // letters, digits and _; the names of further tables are derived from it
+  // Allows file systems on which a lock may not reach every process (NFS, SMB, FUSE and the like), and a
+  // folder that everybody may write.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
-  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "sqlite.open-folder" uses
-  // a folder that everybody may write.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  // The topics of findings that you accept: "sqlite.open-folder" allows a folder that everybody may write.
+  // Other findings are not affected.  `accept=TOPIC[,TOPIC]` in a URL.
   std::vector<std::string> accept{};
 };
 
-// A new client of that file.  Processes that use it by whatever path must run under the same kernel.
-// Beside PATH lies the folder PATH.d with one FIFO per live client: it notifies waiters, and shows
-// who died, so that a dead process's lease is taken over at once and not only after its ttl.
+// A new client of that file.  All processes that use it, by any path, must run under the same kernel.  The
+// folder PATH.d beside it has one FIFO per live client: it notifies waiters, and shows which client died, so
+// that the lease of a dead process is taken over at once and not only after its ttl.
 //
-// A file, side file or folder that somebody else could have written is refused: symbolic and hard links, what
-// others may write, what belongs to another user unless it is shared by a group of ours
+// A file, side file or folder that another user could have written is refused: symbolic and hard links, files
+// that others may write, files of another user unless they are shared by a group of this user
 // (docs/stores/sqlite.md).
 //
 // Expiry is measured on CLOCK_BOOTTIME: no change of the wall clock touches it, and a reboot frees all.
@@ -39,18 +39,18 @@ struct Options {
 // written with synchronous=FULL: what was acknowledged survives a power cut too.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
-// Enqueues in a transaction of the caller's own: the job is there when they commit, together with what else
-// they write, and is not when they roll back.  `connection` is a connection of theirs (sqlite3_open) to our
-// file, or one to which it is attached under the name `schema`; jobs of this table have been opened there
-// before (Store::jobs), else Errc::refused.
+// Enqueues jobs in a transaction of the caller: the job is enqueued when that is committed, together with the
+// caller's own changes, and not if it is rolled back.  `connection` is the caller's (sqlite3_open) to the
+// database file, or one to which the file is attached under the name `schema`.  The tables of jobs must exist
+// (Store::jobs creates them), else Errc::refused.
 //
-// It neither begins nor commits: Errc::invalid where no transaction is open.  Begin it with BEGIN IMMEDIATE;
-// one that has read first may have to be rolled back (Errc::unavailable).  How long it waits for others is
-// the connection's busy timeout, and how durable the commit is its `synchronous`; give it PRAGMA
-// wal_autocheckpoint = 0, as ours have (docs/stores/sqlite.md, Speed).  After an error the
-// transaction is as before the call and can go on, unless SQLite has rolled it back (sqlite3_get_autocommit).
+// It neither begins nor commits a transaction: Errc::invalid if none is open.  Begin it with BEGIN IMMEDIATE;
+// a transaction that has read first may have to be rolled back (Errc::unavailable).  The connection's busy
+// timeout limits the wait for others, and its `synchronous` decides how durable the commit is.  Set PRAGMA
+// wal_autocheckpoint = 0, as Holdfast does (docs/stores/sqlite.md, Speed).  After an error the transaction is
+// as before the call and can continue, unless SQLite has rolled it back (sqlite3_get_autocommit).
 //
-// REQUIRES: the connection outlives it; both are used by one thread at a time.
+// REQUIRES: the connection outlives the result; one thread at a time uses them.
 HOLDFAST_API Result<std::unique_ptr<Enqueuer>> enqueuer(::sqlite3* connection,
                                                         std::string_view table = "locks",
                                                         std::string_view schema = "main");

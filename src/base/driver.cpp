@@ -12,8 +12,8 @@
 namespace holdfast {
 namespace {
 
-// dlopen() says it in words only.
-bool passes(const std::string& why) {
+// Whether a later attempt may succeed.  dlopen() gives the reason only as text.
+bool may_pass(const std::string& why) {
   return why.ends_with(std::strerror(EMFILE)) || why.ends_with(std::strerror(ENFILE)) ||
          why.ends_with(std::strerror(ENOMEM));
 }
@@ -25,9 +25,9 @@ Status Driver::load() {
   if (loaded_) return Status{};
   void* const handle = ::dlopen(library_, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    const char* const words = ::dlerror();
-    const std::string why = printable(words == nullptr ? "dlopen() gave no reason" : words);
-    if (passes(why)) return Error{Errc::unavailable, std::string("cannot load ") + library_ + ": " + why};
+    const char* const reason = ::dlerror();
+    const std::string why = printable(reason == nullptr ? "dlopen() gave no reason" : reason);
+    if (may_pass(why)) return Error{Errc::unavailable, std::string("cannot load ") + library_ + ": " + why};
     return Error{Errc::refused, std::string("cannot load ") + library_ + ", which this store needs: " + why +
                                     "; install Debian's package " + package_};
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// driver.h - a database's client library, loaded by the first store that asks for it.
+// driver.h - a database's client library, loaded when the first store needs it.
 //
-// libpq and libmongoc bring thirty libraries along, which cost a program more at its start than a lease on
-// the embedded store does.  Who does not name such a store does not pay, and need not even have them
+// libpq and libmongoc load thirty other libraries, which delays the start of a program by more than a lease
+// on the embedded store takes.  A program that uses no such store does not load them, and they need not be
 // installed.
 #pragma once
 #include <mutex>
@@ -15,18 +15,18 @@ namespace holdfast {
 
 struct DriverFunction {
   const char* name;
-  void* pointer;          // to a pointer to such a function, which is set
-  bool optional = false;  // older versions lack it: the pointer is left alone
+  void* pointer;          // the address of a function pointer; load() sets it
+  bool optional = false;  // if the library lacks it, the pointer is not set
 };
 
 class Driver {
  public:
-  // `library` is a soname ("libpq.so.5"), `package` what has it in Debian.
+  // `library` is a soname ("libpq.so.5"), `package` the Debian package that contains it.
   Driver(const char* library, const char* package, std::vector<DriverFunction> functions)
       : library_(library), package_(package), functions_(std::move(functions)) {}
 
-  // Once; any thread may ask.  It stays loaded.  Errc::refused if it is not installed, or lacks a function;
-  // Errc::unavailable where descriptors or memory have run out.
+  // Loads the library on the first call; it stays loaded.  Any thread may call it.  Errc::refused if it is
+  // not installed or lacks a function; Errc::unavailable if the process is out of descriptors or memory.
   Status load();
 
  private:

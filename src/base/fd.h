@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// fd.h - a file descriptor with one owner.
+// fd.h - file descriptors: one owner for each, and waiting on them until a moment of the boot clock.
 #pragma once
 #include <unistd.h>
 
 #include <utility>
 
+#include "holdfast/clock.h"
+
 namespace holdfast {
 
+// Owns a file descriptor and closes it.
 class Fd {
  public:
   Fd() noexcept = default;
@@ -28,6 +31,32 @@ class Fd {
 
  private:
   int fd_ = -1;
+};
+
+// Waits until one of `events` (POLLIN, POLLOUT) or an error occurs on `fd`, but no longer than `until`.
+// Returns false on timeout.  Polls at least once, also if `until` has passed.
+bool await(int fd, short events, Instant until) noexcept;
+
+// Sleeps until a moment of the boot clock, or until another thread rings.  It is a timer on CLOCK_BOOTTIME
+// and an event in one poll().  A condition variable would oversleep by the length of a suspend, and a lease
+// expires during a suspend.
+//
+// Any thread may call ring(), also before the wait.  Only one thread waits.
+class Wakeup {
+ public:
+  enum class Why { moment, ready, extra };
+
+  Wakeup();  // throws std::system_error when the process is out of descriptors
+
+  void ring() noexcept;
+
+  // Sleeps until `at`, a ring, or until `extra_fd` is readable.  Rings from before the wait end it at once;
+  // several rings count as one.
+  Why wait(Instant at, int extra_fd = -1);
+
+ private:
+  Fd timer_;
+  Fd event_;
 };
 
 }  // namespace holdfast

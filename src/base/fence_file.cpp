@@ -17,7 +17,6 @@
 
 #include "base/random.h"
 #include "base/text.h"
-#include "base/wakeup.h"
 
 namespace holdfast {
 namespace {
@@ -25,10 +24,10 @@ namespace {
 using Stat = struct stat;
 
 constexpr std::string_view title = "holdfast-fence ";
-constexpr std::size_t decimals = 19;  // of the largest token
+constexpr std::size_t decimals = 19;  // the length of the largest token
 constexpr std::size_t hexadecimals = 16;
 constexpr std::size_t line_length = title.size() + decimals + 1 + hexadecimals + 1;
-constexpr Millis look_again_after(20);
+constexpr Millis retry_pause(20);
 
 Error refused(const std::string& path, const std::string& why) {
   return {Errc::refused, "cannot keep the mark in " + printable(path) + ": " + why};
@@ -43,33 +42,33 @@ std::string line_of(Token token) {
   return text;
 }
 
-// Nothing: it is no line of ours.
+// None: the line was not written by Holdfast.
 std::optional<Token> token_in(std::string_view line) {
   std::uint64_t value = 0;
   if (line.size() != line_length) return std::nullopt;
   const char* const digits = line.data() + title.size();
   std::from_chars(digits, digits + decimals, value);
-  // Whatever was read, only its own line is taken for it.
+  // from_chars() accepts more than line_of() writes.  The comparison rejects that.
   return line == line_of(Token{value}) ? std::optional(Token{value}) : std::nullopt;
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-// Who may write it: FILE, or the folder while there is no FILE.
+// The owner and the permissions of FILE, or of its folder while there is no FILE.
 struct Fenced {
   bool exists;
   Stat stat;
 
-  // Whoever else's the mark is, nobody wrote it who may not write FILE.
+  // Whether a mark that belongs to another user was written by somebody who may write FILE.
   bool may_be_marked_by_others(const Stat& mark) const {
-    if (!exists)  // who can put a mark into the folder could have made FILE as well
+    if (!exists)  // a user who can create the sidecar in the folder could have created FILE as well
       return (stat.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (stat.st_mode & S_ISVTX) == 0;
     if ((stat.st_mode & S_IWOTH) != 0) return true;
     return (stat.st_mode & S_IWGRP) != 0 && mark.st_gid == stat.st_gid && (mark.st_mode & S_IWOTH) == 0;
   }
 };
 
-Result<Fenced> look_at(const std::string& file, const std::string& sidecar) {
+Result<Fenced> read_permissions(const std::string& file, const std::string& sidecar) {
   Fenced fenced{true, {}};
   if (::stat(file.c_str(), &fenced.stat) == 0) return fenced;
   fenced.exists = false;
@@ -77,7 +76,8 @@ Result<Fenced> look_at(const std::string& file, const std::string& sidecar) {
   return fenced;
 }
 
-// Who may write FILE may claim, and nobody else can open the sidecar: to read is enough to lock.
+// Users who may write FILE may claim.  Nobody else may open the sidecar, because reading is enough to lock
+// it.
 mode_t mode_for(const Fenced& fenced) {
   mode_t mode = S_IRUSR | S_IWUSR;
   if (!fenced.exists) return mode;
@@ -86,17 +86,17 @@ mode_t mode_for(const Fenced& fenced) {
   return mode;
 }
 
-// For more than the moment in which somebody brings it into its place; see move_to_free_name().
+// Whether the file has two names for longer than move_to_free_name() needs.
 bool keeps_second_name(int fd) {
   Stat found{};
-  for (int looks = 0; ::fstat(fd, &found) == 0 && found.st_nlink > 1; ++looks) {
-    if (looks == 10) return true;
-    Wakeup().wait(BootClock::now() + look_again_after);
+  for (int checks = 0; ::fstat(fd, &found) == 0 && found.st_nlink > 1; ++checks) {
+    if (checks == 10) return true;
+    Wakeup().wait(BootClock::now() + retry_pause);
   }
   return false;
 }
 
-// Not what somebody put there for us to fall over.
+// Refuses a sidecar that another user may have planted.
 Status check_sidecar(int fd, const std::string& path, const Fenced& fenced) {
   Stat found{};
   if (::fstat(fd, &found) != 0) return refused(path, errno);
@@ -110,9 +110,9 @@ Status check_sidecar(int fd, const std::string& path, const Fenced& fenced) {
   return Status{};
 }
 
-// The sidecar belongs to whom FILE belongs, as far as we may give it away.
-// REQUIRES: it is ours to give away, for who may rename in FILE's folder can put any file in its place: we
-// made it, or there is a mark in it and nothing else.
+// Gives the sidecar the owner and the permissions of FILE, as far as the system lets us.
+// REQUIRES: Holdfast made the sidecar, or it contains a mark and nothing else.  A user who may rename files
+// in the folder can put any other file in its place, and we must not change that one.
 void hand_over(int fd, const Fenced& fenced) {
   constexpr mode_t permissions = 07777;
   Stat found{};
@@ -121,7 +121,7 @@ void hand_over(int fd, const Fenced& fenced) {
   mode_t mode = mode_for(fenced);
   const bool same_group =
       found.st_gid == fenced.stat.st_gid || ::fchown(fd, static_cast<uid_t>(-1), fenced.stat.st_gid) == 0;
-  if (!same_group) mode &= ~mode_t{S_IRWXG};  // they would be those of another group than is meant
+  if (!same_group) mode &= ~mode_t{S_IRWXG};  // they would be the permissions of another group
   if (found.st_uid != fenced.stat.st_uid) (void)!::fchown(fd, fenced.stat.st_uid, static_cast<gid_t>(-1));
   if ((found.st_mode & permissions) != mode) (void)::fchmod(fd, mode);
 }
@@ -164,14 +164,14 @@ Result<Token> read_mark(int fd, const std::string& path) {
                  "still be at work");
 }
 
-// `end` is when the wait is over.
+// `end` is the end of `wait`.
 Status lock(int fd, const std::string& path, const std::string& file, Millis wait, Instant end) {
   int error = set_lock(fd, F_OFD_SETLK);
   if (error == EAGAIN && wait == forever) error = set_lock(fd, F_OFD_SETLKW);
   if (error == EAGAIN && wait > Millis::zero()) {
-    // The kernel wakes only those who wait for ever.
+    // The kernel wakes only F_OFD_SETLKW, which has no timeout.
     for (Wakeup pause; error == EAGAIN && BootClock::now() < end;) {
-      pause.wait(std::min(end, BootClock::now() + look_again_after));
+      pause.wait(std::min(end, BootClock::now() + retry_pause));
       error = set_lock(fd, F_OFD_SETLK);
     }
   }
@@ -185,9 +185,9 @@ Status lock(int fd, const std::string& path, const std::string& file, Millis wai
 
 Status sync_folder(int fd, const std::string& path) {
   const Fd folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Who may not read the folder can only have all of its file system written.
-  const bool secluded = !folder && errno == EACCES;
-  if (secluded ? ::syncfs(fd) != 0 : !folder || ::fsync(folder.get()) != 0) return refused(path, errno);
+  // Without permission to read the folder, only its whole file system can be synced.
+  const bool unreadable = !folder && errno == EACCES;
+  if (unreadable ? ::syncfs(fd) != 0 : !folder || ::fsync(folder.get()) != 0) return refused(path, errno);
   return Status{};
 }
 
@@ -200,8 +200,8 @@ Status write_line(int fd, const std::string& path, Token token) {
   return Status{};
 }
 
-// Also if it stands there already: the one who wrote it may not have come to the fsync, or failed in it.  So
-// with the folder, whoever made the file in it.
+// Writes and syncs also a mark that is already there: the process that wrote it may have died before fsync(),
+// or fsync() may have failed.  The same is true for the folder.
 Status write_mark(int fd, const std::string& path, Token token) {
   if (Status s = write_line(fd, path, token); !s) return s;
   return sync_folder(fd, path);
@@ -211,14 +211,14 @@ Status write_mark(int fd, const std::string& path, Token token) {
 int move_to_free_name(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   int error = errno;
-  // NFS and a few others cannot do that: there it has two names for a moment.
+  // NFS and a few others do not support that.  There the file has two names for a moment.
   if (error == EINVAL || error == ENOSYS) error = ::link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
   (void)::unlink(from.c_str());
   return error;
 }
 
-// Locked by us and with the mark in it, before anybody can find it: so an empty file that is found was not
-// made by us.  None: somebody was faster.
+// Creates the sidecar, locked and with the mark in it, before other processes can find it.  None: another
+// process was faster.
 Result<Fd> make_sidecar(const std::string& path, const Fenced& fenced, Token token) {
   const std::string draft = folder_of(path) + ".holdfast-fence." + random_hex(16);
   Fd fd(::open(draft.c_str(), to_open | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR));
@@ -237,7 +237,7 @@ Result<Fd> make_sidecar(const std::string& path, const Fenced& fenced, Token tok
   return fd;
 }
 
-// Not if it was deleted or moved, or its folder was: another may be there now, which others find.
+// False if the sidecar or its folder was deleted or moved: others may now find another file at that path.
 bool is_still_there(int fd, const std::string& path) {
   Stat ours{}, there{};
   return ::fstat(fd, &ours) == 0 && ::lstat(path.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
@@ -267,7 +267,8 @@ Result<std::string> fence_path(const std::string& file) {
   const auto adds_nothing = [](const fs::path& name) { return name.empty() || name == "."; };
   while (adds_nothing(path.filename()) && path.has_relative_path() && path.has_parent_path())
     path = path.parent_path();
-  // Its mark would be that of what it stands for today: once it is switched, an old token would be let in.
+  // The mark would belong to the link's target of today.  After the link is changed, an old token would be
+  // accepted.
   if (fs::is_symlink(fs::symlink_status(path, error))) {
     const fs::path target = fs::canonical(path, error);
     return Error{Errc::refused,
@@ -294,7 +295,7 @@ Result<FenceFile> FenceFile::claim(const std::string& file, Token token, Millis 
   for (;;) {
     const auto path = fence_path(file);
     if (!path) return path.error();
-    const auto fenced = look_at(file, *path);
+    const auto fenced = read_permissions(file, *path);
     if (!fenced) return fenced.error();
     auto sidecar = open_sidecar(*path);
     if (sidecar && !*sidecar) {
@@ -307,10 +308,10 @@ Result<FenceFile> FenceFile::claim(const std::string& file, Token token, Millis 
     const int fd = sidecar->get();
     if (Status s = check_sidecar(fd, *path, *fenced); !s) return std::move(s).error();
     if (Status s = lock(fd, *path, file, wait, end); !s) return std::move(s).error();
-    if (!is_still_there(fd, *path)) continue;  // what we have locked is nobody's any more
+    if (!is_still_there(fd, *path)) continue;  // we have locked a file that others do not find
     const auto seen = read_mark(fd, *path);
     if (!seen) return seen.error();
-    const auto now = look_at(file, *path);  // FILE may be another after the wait
+    const auto now = read_permissions(file, *path);  // FILE may have been replaced during the wait
     if (now) hand_over(fd, *now);
     if (Status s = check_claim(token, *seen, printable(file)); !s) return std::move(s).error();
     if (Status s = write_mark(fd, *path, token); !s) return std::move(s).error();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// fence_file.h - the mark of a file: the largest token that was ever let at it, in a sidecar beside it.
+// fence_file.h - the mark of a fenced file: the largest token that ever claimed it, kept in a sidecar file.
 //
-//   folder/report.csv           what is fenced: a file, a folder, or nothing yet
+//   folder/report.csv           the fenced path: a file, a folder, or nothing yet
 //   folder/.report.csv.fence    "holdfast-fence 0001763193600000000 000643a1c3e2c000\n"
 //
-// It is made under another name, folder/.holdfast-fence.16-HEX, and comes into its place with the mark inside
-// or not at all: an empty file that is found there is somebody else's, and is refused.
+// Holdfast creates the sidecar under another name, folder/.holdfast-fence.16-HEX, and renames it when the
+// mark is inside.  An empty sidecar was therefore not made by Holdfast, and is refused.
 //
-// The number stands there twice, decimal and hexadecimal: a line that was torn or typed is found out and
-// refused, never believed.  It is written in place, under a lock on the sidecar (an OFD lock: the open
-// file's, not the process's, so that threads exclude each other, and whoever inherits the descriptor holds on
-// to it), and is on the disk before anyone who claimed is told so.
+// The line contains the token twice, decimal and hexadecimal: a line that was half written or edited by hand
+// is recognised and refused.  The line is written in place, under a lock on the sidecar, and synced to the
+// disk before claim() returns.  The lock is an OFD lock: it belongs to the open file and not to the process,
+// so threads exclude each other, and a child that inherits the descriptor keeps the lock.
 #pragma once
 #include <string>
 
@@ -21,21 +21,23 @@
 
 namespace holdfast {
 
-// What a guard of any kind says.  Nothing: the token may claim over that mark.
+// The rule of every fence: Errc::lost if `token` is older than the mark `seen`; Errc::invalid if it is not a
+// token.  `what` names the fenced thing in the error.
 Status check_claim(Token token, Token seen, const std::string& what);
 
-// Where the mark of `file` lies: beside its name.  A symbolic link is refused, for it can be switched to what
-// has no mark yet.  Folders above may be links, and all ways to one folder have one mark; a folder link that
-// is switched leads to another file, with a mark of its own.  (Hard links are not seen through.)
+// The path of the sidecar of `file`, in the same folder.  A symbolic link is refused, because it can be
+// changed to a target that has no mark yet.  Folders above may be links, and all paths to one folder lead to
+// one mark; a folder link that is changed leads to another file, with a mark of its own.  (Hard links are not
+// resolved.)
 Result<std::string> fence_path(const std::string& file);
 
-// A claim that was let in.  Until this object, and every copy of its descriptor that a child inherited, is
-// closed, no other claim on the same file is answered.
+// A successful claim.  Other claims on the same file wait until this object, and every copy of its descriptor
+// that a child inherited, is closed.
 class FenceFile {
  public:
-  // Makes the sidecar if there is none; waits so long for whoever is inside (Errc::busy, Errc::timeout);
-  // raises the mark.  Errc::lost: it has seen a younger token.  Errc::refused: the sidecar cannot be used,
-  // the text names it.
+  // Creates the sidecar if there is none, waits up to `wait` for the current claim to end (Errc::busy,
+  // Errc::timeout), and raises the mark.  Errc::lost: the mark is a newer token.  Errc::refused: the sidecar
+  // cannot be used; the text names it.
   static Result<FenceFile> claim(const std::string& file, Token token, Millis wait);
 
   int fd() const noexcept { return fd_.get(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mongoc_file.h - the file that MongoDB's driver leaves behind.
+// mongoc_file.h - removes the shared memory file of MongoDB's driver.
 #pragma once
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -11,9 +11,10 @@ namespace holdfast {
 
 inline constexpr const char* mongoc_soname = "libmongoc-1.0.so.0";
 
-// Debian's libmongoc starts itself when it is loaded, and counts in a file of shared memory named after the
-// pid.  A process that is killed leaves it behind, and the next one with that pid complains on stderr: so it
-// is removed before and after.  If somebody loaded the library before us, they may want the file.
+// When Debian's libmongoc is loaded, it creates a file of shared memory for its counters, named after the
+// pid.  A process that is killed leaves the file behind, and the next process with that pid prints a warning
+// on stderr. So the file is removed before and after loading.  If the program had loaded the library before,
+// it may use the file, and it is not removed.
 class NoMongocFile {
  public:
   NoMongocFile() { remove(); }

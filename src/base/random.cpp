@@ -34,7 +34,7 @@ std::string random_hex(std::size_t digits) {
 }
 
 std::string Serial::next() {
-  // Times an odd number: still each once, and neighbours look nothing alike.
+  // Multiplying by an odd number keeps all values different, and neighbours get different leading digits.
   std::uint64_t bits = count_.fetch_add(1, std::memory_order_relaxed) * 0x9E3779B97F4A7C15ULL;
   std::string text(16, '0');
   for (char& digit : text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// random.h - names nobody else has, and jitter.
+// random.h - unique names, and jitter.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -7,11 +7,12 @@
 
 namespace holdfast {
 
-// From the kernel: for names that must differ on every machine.
+// From the kernel: for names that must be unique on all machines.
 std::uint64_t random_bits();
 std::string random_hex(std::size_t digits);
 
-// Texts of 16 hex digits that differ from each other, and begin anywhere.  Asks the kernel once.  Any thread.
+// Texts of 16 hex digits that differ from each other; the first is random.  It reads random bits from the
+// kernel only once.  Any thread may call next().
 class Serial {
  public:
   Serial() : count_(random_bits()) {}
@@ -21,8 +22,8 @@ class Serial {
   std::atomic<std::uint64_t> count_;
 };
 
-// Cheap numbers that need not be good: for sleeping not all at once.  A value, so that whoever owns it
-// decides the seed.
+// Cheap pseudo-random numbers, so that sleepers do not wake all at once.  Not for secrets or names.  The
+// owner of the object chooses the seed.
 class Jitter {
  public:
   explicit Jitter(std::uint64_t seed) noexcept : state_(seed | 1) {}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/socket.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -11,24 +13,82 @@
 
 #include <cerrno>
 #include <cstring>
+#include <future>
+#include <memory>
+#include <vector>
 
-#include "base/poll.h"
-#include "base/resolve.h"
 #include "base/text.h"
+#include "base/worker.h"
 #include "holdfast/result.h"
 
 namespace holdfast {
 namespace {
+
+struct Endpoint {
+  sockaddr_storage address{};
+  socklen_t length = 0;
+};
+
+struct Resolved {
+  int error = 0;  // of getaddrinfo()
+  std::vector<Endpoint> endpoints;
+};
+
+Resolved get_addresses(const std::string& host, const std::string& port, int flags) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  Resolved found{getaddrinfo(host.c_str(), port.c_str(), &hints, &list), {}};
+  if (found.error != 0) return found;
+  for (const addrinfo* a = list; a != nullptr; a = a->ai_next) {
+    Endpoint endpoint{{}, a->ai_addrlen};
+    std::memcpy(&endpoint.address, a->ai_addr, a->ai_addrlen);
+    found.endpoints.push_back(endpoint);
+  }
+  freeaddrinfo(list);
+  return found;
+}
+
+[[noreturn]] void cannot_resolve(const std::string& host, const std::string& why) {
+  throw_failure({Errc::unavailable, "cannot resolve the host \"" + printable(host) + "\": " + why});
+}
+
+// getaddrinfo() has no deadline of its own.  So a thread calls it, and we leave that thread behind if it does
+// not return by `until`.
+std::vector<Endpoint> resolve(const std::string& host, std::uint16_t port, Instant until) {
+  const std::string service = std::to_string(port);
+  if (host == "localhost") {  // needs no name server
+    Resolved both = get_addresses("127.0.0.1", service, AI_NUMERICHOST);
+    for (const Endpoint& six : get_addresses("::1", service, AI_NUMERICHOST).endpoints)
+      both.endpoints.push_back(six);
+    return both.endpoints;
+  }
+  if (Resolved number = get_addresses(host, service, AI_NUMERICHOST); number.error == 0)
+    return number.endpoints;
+
+  std::promise<Resolved> promise;
+  std::future<Resolved> answer = promise.get_future();
+  Worker resolver([host, service, p = std::make_shared<std::promise<Resolved>>(std::move(promise))] {
+    p->set_value(get_addresses(host, service, AI_ADDRCONFIG));
+  });
+  if (answer.wait_for(until - BootClock::now()) != std::future_status::ready)
+    cannot_resolve(host, "timed out");
+  resolver.finish(Millis(100));
+  Resolved found = answer.get();
+  if (found.error != 0) cannot_resolve(host, gai_strerror(found.error));
+  return std::move(found.endpoints);
+}
 
 Error system_error(int error) {
   const bool forbidden = error == EACCES || error == EPERM;
   return {forbidden ? Errc::refused : Errc::unavailable, std::strerror(error)};
 }
 
-// The error, or zero.
+// Returns errno, or zero.
 int try_to_connect(int fd, const sockaddr* address, socklen_t length, Instant until) {
   if (::connect(fd, address, length) == 0) return 0;
-  // EAGAIN: a Unix socket whose queue is full, which nothing tells us the end of.
+  // EAGAIN: the queue of a Unix socket is full, and poll() does not report when it has room again.
   if (errno != EINPROGRESS && errno != EINTR) return errno;
   if (!await(fd, POLLOUT, until)) return ETIMEDOUT;
   int error = 0;
@@ -47,7 +107,7 @@ void tune(int fd) {
     setsockopt(fd, level, name, &value, sizeof value);
   };
   set(IPPROTO_TCP, TCP_NODELAY, 1);
-  // A listener may hear nothing for hours, also from a server that is no longer there.
+  // A listener may receive nothing for hours.  Keepalive notices a server that has gone.
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
   set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
@@ -77,7 +137,7 @@ Fd connect_tcp(const std::string& host, std::uint16_t port, Instant until) {
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
     const Instant now = BootClock::now();
     if (now >= until) break;
-    // One address that swallows everything must leave time for the others.
+    // An address that never answers must leave time for the others.
     const Instant turn = now + (until - now) / static_cast<int>(endpoints.size() - i);
     Fd fd = open_socket(endpoints[i].address.ss_family);
     tune(fd.get());

@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <iterator>
 
@@ -34,10 +35,10 @@ struct Range {
   std::uint32_t first, last;
 };
 
-// Controls; what reorders text; what is seen as nothing, or as a space that is none: two names that differ
-// only in it look the same.  Unicode 15 has them as Cc, Zl, Zp, Zs, Default_Ignorable_Code_Point, and most of
-// Cf.
-constexpr Range unseen[] = {
+// Control characters, characters that reorder text, and characters that are invisible or appear as a space:
+// two names that differ only in these are displayed alike.  In Unicode 15 they are Cc, Zl, Zp, Zs,
+// Default_Ignorable_Code_Point, and most of Cf.
+constexpr Range invisible[] = {
     {0x0000, 0x001F},    // controls
     {0x007F, 0x00A0},    // controls, no-break space
     {0x00AD, 0x00AD},    // soft hyphen
@@ -63,7 +64,7 @@ constexpr Range unseen[] = {
 };
 
 bool shown_as_is(std::uint32_t point) {
-  return std::none_of(std::begin(unseen), std::end(unseen),
+  return std::none_of(std::begin(invisible), std::end(invisible),
                       [&](const Range& range) { return range.first <= point && point <= range.last; });
 }
 
@@ -107,6 +108,43 @@ std::string store_command(std::string_view store, std::string_view command) {
     word = "'" + word + "'";
   }
   return "holdfast --store " + word + " " + std::string(command);
+}
+
+std::string substitute(std::string_view text,
+                       const std::function<std::string(std::string_view word)>& word_for) {
+  std::string out;
+  while (true) {
+    const std::size_t open = text.find('{');
+    out += text.substr(0, open);
+    if (open == std::string_view::npos) return out;
+    const std::size_t close = text.find('}', open);
+    assert(close != std::string_view::npos);
+    out += word_for(text.substr(open + 1, close - open - 1));
+    text.remove_prefix(close + 1);
+  }
+}
+
+int json_depth(std::string_view text) noexcept {
+  int depth = 0, deepest = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"')
+      quoted = !quoted;
+    else if (quoted && c == '\\')
+      ++i;
+    else if (!quoted && (c == '[' || c == '{'))
+      deepest = std::max(deepest, ++depth);
+    else if (!quoted && (c == ']' || c == '}'))
+      --depth;
+  }
+  return deepest;
+}
+
+Status check_json_depth(std::string_view text, const std::string& what) {
+  if (json_depth(text) <= deepest_json) return Status{};
+  return Error{Errc::invalid, what + " is nested deeper than " + std::to_string(deepest_json) +
+                                  " levels; pass the inner part as a string"};
 }
 
 }  // namespace holdfast

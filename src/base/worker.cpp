@@ -19,10 +19,10 @@ Worker::Worker(std::function<void()> work) {
   try {
     thread_ = std::thread([work = std::move(work), end]() mutable {
       work();
-      work = nullptr;  // what it owned goes before anyone is told
+      work = nullptr;  // destroys what it owned before ended() turns true
       end->set_value();
     });
-    ended_ = end->get_future();  // not before: a promise that is broken for want of memory ends the process
+    ended_ = end->get_future();  // only now: breaking a promise needs memory, and without any it terminates
   } catch (const std::system_error& e) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw NoThread(e.code());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// worker.h - a thread of ours inside somebody else's process.
+// worker.h - a thread that the library runs inside the user's process.
 #pragma once
 #include <functional>
 #include <future>
@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-// No thread could be had.  what() also says what to do about it.
+// A thread could not be started.  what() gives the cause and the remedy.
 class NoThread final : public std::system_error {
  public:
   explicit NoThread(std::error_code why);
@@ -21,8 +21,8 @@ class NoThread final : public std::system_error {
   std::string text_;
 };
 
-// Runs a part of such a thread.  What it throws, for want of memory or out of a user's function, has nobody
-// to go to and would end the process.  False: it threw.
+// Runs a part of such a thread and catches everything, because an exception that leaves the thread's function
+// would end the process.  Returns false if `call` threw (no memory left, or a user's function).
 template <class Call>
 bool guarded(const Call& call) noexcept {
   try {
@@ -33,11 +33,11 @@ bool guarded(const Call& call) noexcept {
   }
 }
 
-// Blocks all signals in the thread: they are the program's, not ours.
+// The thread blocks all signals: signals are for the program's own threads.
 class Worker {
  public:
   Worker() = default;
-  // `work` must own all that it uses: it may outlive this object.  Throws NoThread.
+  // `work` must own everything that it uses, because it may outlive this object.  Throws NoThread.
   explicit Worker(std::function<void()> work);
   Worker(Worker&&) = default;
   Worker& operator=(Worker&&) = default;
@@ -48,8 +48,8 @@ class Worker {
   bool ended() const { return ended_.wait_for(Millis::zero()) == std::future_status::ready; }
   bool is_this_thread() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
 
-  // Waits for the work to end, but no longer than `patience` and not at all on the thread itself; one that
-  // has not ended by then is left to itself.  REQUIRES: it has been told to end.
+  // Waits until the work ends, but no longer than `patience`, and not at all on the thread itself.  If the
+  // work has not ended by then, the thread is detached.  REQUIRES: the work was asked to end.
   void finish(Millis patience) noexcept;
 
  private:

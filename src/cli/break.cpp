@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // break.cpp - `holdfast break KEY --token T --reason TEXT`: take a lease away.
-#include "base/host.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json.h"

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "base/duration.h"
-#include "base/wakeup.h"
+#include "base/fd.h"
+#include "base/time.h"
 #include "cli/output.h"
-#include "core/pause.h"
+#include "core/timing.h"
 #include "holdfast/options.h"
 
 namespace holdfast::cli {
@@ -50,7 +50,7 @@ bool Connecting::pause(const Error& error) {
   }
   Wakeup wakeup;
   const std::stop_callback wake(stop_, [&] { wakeup.ring(); });
-  const Millis length = core::growing(first_pause, longest_pause, pauses_++);
+  const Millis length = core::backoff(first_pause, longest_pause, pauses_++);
   wakeup.wait(std::min(end, clamped_add(now, core::scaled(length, 0.75 + jitter_.fraction() / 4))));
   return !stop_.stop_requested();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/json.h"
 
-#include "base/host.h"
-#include "base/wall_clock.h"
+#include "base/process.h"
+#include "base/time.h"
 #include "cli/json_value.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "base/fd.h"
-#include "base/folders.h"
+#include "base/process.h"
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/output.h"
 #include "holdfast/rows.h"
 

@@ -10,9 +10,9 @@
 #include <cstring>
 #include <functional>
 
-#include "base/duration.h"
-#include "base/host.h"
+#include "base/process.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/answer.h"
 #include "cli/columns.h"
 #include "cli/exit_code.h"

@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <stop_token>
 
-#include "base/fork_page.h"
+#include "base/fd.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "base/wakeup.h"
 #include "client/client_state.h"
 #include "client/connection.h"
-#include "client/read_lease.h"
+#include "client/queries.h"
 #include "core/check.h"
-#include "core/pause.h"
+#include "core/timing.h"
 
 namespace holdfast {
 namespace {
@@ -20,10 +20,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_admin_call = 5s;
-constexpr Millis one_look = 500ms;
+constexpr Millis one_read = 500ms;
 constexpr Millis one_purge = 10min, one_diagnosis = 20s;
 constexpr Millis first_pause = 20ms, longest_pause = 500ms;
-constexpr Millis without_answer = 10s;  // a wait outlives a restart of the store, not its end
+constexpr Millis without_answer = 10s;  // a wait survives a restart of the store, but not a longer outage
 
 Instant in_one_admin_call() { return clamped_add(BootClock::now(), one_admin_call); }
 
@@ -43,19 +43,19 @@ struct Admin::State {
     if (!forked && !page.in_child()) return Status{};
     return Error{Errc::forked, "this Admin was made by the parent process; make another one after fork()"};
   }
-  // The same for a call that has a value.
+  // Returns that error, or the result of `call`.
   template <class Call>
   auto unless_forked(Call call) -> decltype(call()) {
     if (Status s = check_not_forked(); !s) return std::move(s).error();
     return call();
   }
-  Result<LeaseRow> look(std::string_view key, Instant until = in_one_admin_call()) {
+  Result<LeaseRow> read(std::string_view key, Instant until = in_one_admin_call()) {
     return read_lease(connection, {key}, until);
   }
 
   const ForkPage page;
   const std::shared_ptr<Store> store;
-  const bool forked;  // already when this was made: the client it was made of is our parent's
+  const bool forked;  // the client that this was made from belongs to the parent process
   Connection connection;
 };
 
@@ -65,13 +65,14 @@ Admin::Admin(std::shared_ptr<Store> store) : state_(std::make_unique<State>(std:
 Admin::Admin(Admin&&) noexcept = default;
 
 Admin& Admin::operator=(Admin&& other) noexcept {
-  Admin old(std::move(other));  // and goes the way of the destructor
+  Admin old(std::move(other));  // its destructor gets what this object held
   std::swap(state_, old.state_);
   return *this;
 }
 
 Admin::~Admin() {
-  // In a child: the connection is the parent's, and closing our copy of it could end it for both.
+  // In a forked child: the connection belongs to the parent, and closing our copy of it could end it for
+  // both.
   if (state_ && !state_->check_not_forked()) (void)state_.release();
 }
 
@@ -91,7 +92,7 @@ Result<Diagnosis> Admin::try_diagnose() {
 Result<Inspection> Admin::try_inspect(std::string_view key) {
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
-  auto lease = state_->look(key);
+  auto lease = state_->read(key);
   if (!lease) return std::move(lease).error();
   auto places = state_->connection.list({.what = Query::What::places, .prefix = key, .exact = true},
                                         in_one_admin_call());
@@ -108,7 +109,7 @@ Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Br
   if (token == no_token)
     return Error{Errc::invalid, "0 is not a token; give the token of the lease to break"};
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
-  const auto before = state_->look(key);
+  const auto before = state_->read(key);
   if (!before) return before.error();
 
   const Request evict{
@@ -145,9 +146,9 @@ Status Admin::try_wait_until_free(std::string_view key, WaitOptions options) {
   for (int times = 0;; ++times) {
     if (options.stop.stop_requested())
       return Error{Errc::stopped, "asked to stop while waiting for " + printable(key)};
-    // No call outlives the wait, but each has time enough for an answer.
-    const Instant enough = clamped_add(BootClock::now(), options.wait == 0ms ? one_admin_call : one_look);
-    auto found = state_->look(key, std::min(in_one_admin_call(), std::max(give_up, enough)));
+    // A call ends with the wait, but always has enough time for a reply.
+    const Instant enough = clamped_add(BootClock::now(), options.wait == 0ms ? one_admin_call : one_read);
+    auto found = state_->read(key, std::min(in_one_admin_call(), std::max(give_up, enough)));
     const Instant now = BootClock::now();
     if (found) {
       row = *std::move(found);
@@ -163,7 +164,7 @@ Status Admin::try_wait_until_free(std::string_view key, WaitOptions options) {
                    .remaining = row.remaining};
     }
     const Millis pause =
-        core::scaled(core::growing(first_pause, longest_pause, times), 0.75 + jitter.fraction() / 4);
+        core::scaled(core::backoff(first_pause, longest_pause, times), 0.75 + jitter.fraction() / 4);
     const Instant end = answered == now ? clamped_add(now, row.remaining) : Instant::max();
     wakeup.wait(std::min({give_up, clamped_add(now, pause), end}));
   }

@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "client/telemetry.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 
 namespace holdfast {
 
@@ -35,8 +35,8 @@ core::AcquirePlan Attempt::plan() const {
           .push = traits.push};
 }
 
-// An interval of the caller's may throw, and memory may be short: what may have been granted is given back
-// all the same.  So the room for that is made before anything is asked for.
+// The caller's interval function may throw, and memory may run out.  A lease that may have been granted is
+// given back also then, so the memory for the release is allocated before the first request.
 Result<std::shared_ptr<LeaseState>> Attempt::run() {
   room_ = Keeper::room_for({.verb = Verb::release, .key = {key_}, .owner = given_back()});
   try {
@@ -58,15 +58,15 @@ Result<std::shared_ptr<LeaseState>> Attempt::take_turn() {
   return drive();
 }
 
-// All waiters of this process for this key are one at the store: the first at the gate.
+// The store sees all waiters of this process for this key as one: the first at the gate sends the requests.
 std::optional<Result<std::shared_ptr<LeaseState>>> Attempt::wait_for_turn() {
   if (waiter_->first()) return std::nullopt;
-  // A name of one's own may hold the key already, and must not wait for itself behind another.
+  // The user's owner name may hold the key already; then it must not wait here behind another owner.
   if (terms_.owner && ask_as_owner(clamped_add(start_, core::attempt_limit(terms_.ttl)))) return grant();
   while (!waiter_->first()) {
     const bool over = BootClock::now() >= give_up_;
     if (over || stopped()) {
-      const Reply last = waiter_->last_heard();
+      const Reply last = waiter_->last_reply();
       tidy({});
       return over ? busy(Errc::timeout, last)
                   : Error{Errc::stopped, "asked to stop while waiting for " + printable(key_)};
@@ -107,8 +107,8 @@ void Attempt::send(const core::Acquiring::Send& step) {
                                           RetryEvent::What::acquire, acquiring_.attempts() - 1, *failure_});
   failure_.reset();
   sent_ = BootClock::now();  // before the first byte: our window must begin before the store's
-  // A free key with a live waiter is busy for everyone else, also in the waiter's own process; the store
-  // cannot tell us apart, so it is decided here.
+  // A free key with a live waiter is busy for everyone else, also for other threads of the waiter's process.
+  // The store cannot distinguish those threads, so this is decided here.
   if (const auto queue = waiter_ ? std::nullopt : client_.waiting_.queue_at(key_)) {
     const bool mine = terms_.owner && ask_as_owner(step.until);
     return acquiring_.answered(sent_, BootClock::now(), mine ? reply_ : *queue);
@@ -131,13 +131,14 @@ void Attempt::send(const core::Acquiring::Send& step) {
   logged_.clear();
   reply_ = *reply;
   if (waiter_ && reply_.verdict == Verdict::busy) {
-    waiter_->heard(reply_);
+    waiter_->set_last_reply(reply_);
     client_.waiting_.listen();  // between keeping our place and the check that follows
   }
   acquiring_.answered(sent_, BootClock::now(), reply_);
 }
 
-// Who waits for minutes should know why; who does not learns it from the result.
+// A caller that waits for minutes should see the cause in its log.  A caller that does not wait gets it as
+// the result.
 void Attempt::log_failure(const Error& error) {
   if (terms_.wait == 0ms || !client_.telemetry().logs() || !error.retryable()) return;
   if (std::exchange(logged_, error.detail) == error.detail) return;
@@ -146,7 +147,7 @@ void Attempt::log_failure(const Error& error) {
                           {{"key", key_}, {"owner", owner_}, {"error", error.detail}});
 }
 
-// Whether our name holds the key: a renewal finds out without touching the queue.
+// Whether the owner holds the key already: a renewal shows that without a change of the queue.
 bool Attempt::ask_as_owner(Instant until) {
   sent_ = BootClock::now();
   const auto reply =
@@ -200,8 +201,8 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
   return failure_.value_or(Error{*done.failed, "cannot get a lease" + on_key});
 }
 
-// Gives back what may have been granted, and leaves the queue if nobody else of us waits.  The keeper tells
-// the store: our caller's time is over.
+// Gives back what may have been granted, and leaves the queue if no other thread of this process waits.  The
+// keeper sends that, because the caller's time is over.
 void Attempt::tidy(const core::Acquiring::Done& done) {
   const bool last = waiter_ && waiter_->leave();
   if ((!done.tidy && !last) || !room_) return;

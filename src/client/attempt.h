@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attempt.h - drives core::Acquiring: sends what it says, sleeps when it says so.
+// attempt.h - one call of acquire: drives core::Acquiring with requests and sleeps.
 #pragma once
 #include <memory>
 #include <optional>
@@ -15,7 +15,7 @@ namespace holdfast {
 
 class Attempt {
  public:
-  // `owner` is the name in `terms`, or a new one.  All of them must outlive this.
+  // `owner` is the name in `terms`, or a new one.  All arguments must outlive this.
   Attempt(ClientState& client, std::string_view key, const std::string& owner, const core::Terms& terms);
 
   Result<std::shared_ptr<LeaseState>> run();
@@ -31,7 +31,8 @@ class Attempt {
   std::shared_ptr<LeaseState> grant(std::optional<Instant> unclear_until = {});
   Error give_up(const core::Acquiring::Done& done);
   void tidy(const core::Acquiring::Done& done);
-  // A name of one's own may be held by others of that name too, and what they hold is not ours to give back.
+  // The owner for giving a lease back.  Other processes may use the same name of the user's, and we must not
+  // release what they hold; so with such a name it is empty.
   OwnerView given_back() const { return {terms_.owner ? std::string_view() : std::string_view(owner_)}; }
   Error busy(Errc code, const Reply& reply) const;
   bool stopped() const { return terms_.stop.stop_requested(); }
@@ -43,13 +44,13 @@ class Attempt {
   const Instant start_;
   const Instant give_up_;
   core::Acquiring acquiring_;
-  Keeper::PendingReleases::node_type room_;  // for giving back what may have been granted
+  Keeper::PendingReleases::node_type room_;  // for a release of what may have been granted
   std::optional<Waiting::Waiter> waiter_;    // if it waits in the queue
   Jitter jitter_;
   Instant sent_{};
   Reply reply_{};
   std::optional<Error> failure_;  // of the last send
-  std::string logged_;            // what was last logged about it
+  std::string logged_;            // the last failure that was logged
 };
 
 }  // namespace holdfast

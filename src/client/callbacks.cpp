@@ -8,8 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis patience_with_callbacks =
-    1s;  // with a function of the user's that runs while the client goes
+constexpr Millis patience_with_callbacks = 1s;  // with a function that runs while the client is destroyed
 
 }  // namespace
 

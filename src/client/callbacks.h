@@ -11,8 +11,8 @@
 
 namespace holdfast {
 
-// Runs what it is given, in order, on a thread of its own.  Never under a lock of ours: a function may do
-// anything, also destroy the lease or the client that it came from.
+// Runs functions in order on a thread of its own, without holding a lock: a function may do anything, also
+// destroy the lease or the client that it belongs to.
 class Callbacks {
  public:
   Callbacks() : queue_(std::make_shared<Queue>()) {}
@@ -22,7 +22,7 @@ class Callbacks {
   void get_ready();
   // REQUIRES: get_ready() has returned.
   void run(std::function<void()> function);
-  // What has been given is run, and nothing from now on.  Waits for that, but no longer than a second.
+  // Accepts no more functions.  Waits until those that were given have run, but no longer than a second.
   void close();
 
  private:
@@ -34,7 +34,7 @@ class Callbacks {
   };
   static void work(Queue& queue);
 
-  const std::shared_ptr<Queue> queue_;  // shared with the thread, which may outlive us
+  const std::shared_ptr<Queue> queue_;  // shared with the thread, which may outlive this object
   Worker worker_;                       // guarded by queue_->mutex until that is closed
 };
 

@@ -5,12 +5,12 @@
 #include <system_error>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/text.h"
-#include "base/wakeup.h"
 #include "client/client_state.h"
-#include "client/read_lease.h"
+#include "client/queries.h"
 #include "core/check.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "core/verdicts.h"
 #include "holdfast/spi/store.h"
 
@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis one_call = 2s;         // for what people ask by hand
-constexpr Millis candidate_pause = 1s;  // of a candidate whose store cannot be reached
+constexpr Millis one_call = 2s;
+constexpr Millis candidate_pause = 1s;  // before a candidate retries a store that cannot be reached
 constexpr std::size_t one_page = 100;
 
 Instant soon() { return clamped_add(BootClock::now(), one_call); }
@@ -83,7 +83,7 @@ Result<Lease> Client::acquire_to_lead(std::string_view key, AcquireOptions optio
       if (stop.stop_requested())
         return Error{Errc::stopped, "asked to stop while waiting to lead " + printable(key)};
     }
-  } catch (const std::system_error& e) {  // no descriptor to be had
+  } catch (const std::system_error& e) {  // out of descriptors
     return Error{Errc::unavailable, "cannot lead " + printable(key) + ": " + e.what()};
   }
 }
@@ -99,8 +99,8 @@ Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis tt
   const bool taken = reply->remaining > 0ms;
   Lost lost{taken ? Loss::stolen : Loss::gone,
             taken ? "it is held by " + printable(reply->owner) : "nobody holds it"};
-  // Of the last grant, if that was the owner's: who broke it, or took it over.
-  state_->look_up(lost, {.verb = Verb::renew, .key = {key}, .owner = owner, .token = reply->token});
+  // If the last grant was this owner's, the log has who broke it or took it over.
+  state_->read_loss_reason(lost, {.verb = Verb::renew, .key = {key}, .owner = owner, .token = reply->token});
   return Error{.code = Errc::lost,
                .detail = printable(owner.text) + " does not hold " + printable(key) + ": " + lost.detail,
                .owner = reply->owner,
@@ -124,7 +124,8 @@ Result<Released> Client::try_release(std::string_view key, OwnerView owner) {
   const Released released = core::released_by(*reply, owner, no_token);
   if (released == Released::already_released) {
     Lost lost;
-    state_->look_up(lost, {.verb = Verb::release, .key = {key}, .owner = owner, .token = reply->token});
+    state_->read_loss_reason(lost,
+                             {.verb = Verb::release, .key = {key}, .owner = owner, .token = reply->token});
     if (lost.reason == Loss::broken) return Released::broken;
   }
   return released;
@@ -153,7 +154,7 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
   while (true) {
     const auto page = state_->connection().list({.after = after, .free = false, .limit = one_page}, soon());
     if (!page) return page.error();
-    // What was seen, by its token: what is acquired meanwhile under that name stays.
+    // By token: a lease that is acquired meanwhile under the same name stays.
     std::vector<Request> requests;
     for (const LeaseRow& row : page->leases) {
       if (row.owner == owner && row.remaining > 0ms)

@@ -41,7 +41,8 @@ void ClientAccess::get_ready(const Client& client) { client.state_->keeper().get
 Lease ClientAccess::adopt(const Client& client, const Grant& grant) {
   ClientState& state = *client.state_;
   get_ready(client);
-  const bool opened = state.open().has_value();  // also of a lazy client, whose store has just answered
+  const bool opened =
+      state.open().has_value();  // a lazy client may not be open yet, and its store has just answered
   const auto lease = std::make_shared<LeaseState>(grant.key, grant.owner, grant.token, 1);
   lease->detached = lease->claim = grant.claim;
   const core::KeepPlan plan{.ttl = grant.ttl,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client_access.h - a lease that was granted to us in another way than by Client::acquire: as a part of
-// claiming a job.
+// client_access.h - how src/jobs uses a client: leases that were granted by claiming a job, and the store.
 #pragma once
 #include <memory>
 #include <string>
@@ -18,13 +17,13 @@ struct Grant {
   std::string key, owner;
   Token token{};
   Millis ttl{};
-  Instant sent{};      // read before it was asked for
-  Millis remaining{};  // as the store said
+  Instant sent{};      // read before the request was sent
+  Millis remaining{};  // as the store replied
   bool keep = true;    // renewed by the client's keeper
-  bool claim = false;  // the store has no such lease: nothing is ever sent for it
+  bool claim = false;  // the claim of a job: the store has no such lease, so no request is sent for it
 };
 
-// The way of src/jobs into what a client and its leases share.
+// Gives src/jobs access to the private state of clients and leases.
 struct ClientAccess {
   static std::string new_owner(const Client& client);
   static const std::shared_ptr<Store>& store(const Client& client);
@@ -32,31 +31,31 @@ struct ClientAccess {
   // How long a place in a queue lasts at most, for clients with the options of this one.
   static Millis longest_place(const Client& client);
   static Status check_not_forked(const Client& client);
-  static Status check_ready(const Client& client);  // and opened
+  static Status check_ready(const Client& client);  // also opens the store
   static bool forked(const Client& client) noexcept;
 
-  // Client::try_acquire, whatever the client's defaults are: those are for who acquires by hand.
+  // Client::try_acquire without the client's defaults, which are for calls by hand.
   static Result<Lease> acquire(const Client& client, std::string_view key, const core::Terms& terms);
 
-  // In a child after fork(): forgets what the client's threads may have been at.
+  // In a forked child: leaks a reference to state that the client's threads may have been using.
   static void leak(const Client& client, std::shared_ptr<void> reference) noexcept;
 
-  // Starts what watches leases: before something is claimed.  Throws NoThread.
+  // Starts the keeper's threads; call it before something is claimed.  Throws NoThread.
   static void get_ready(const Client& client);
 
-  // From now on a lease like any other: watched, and renewed if it is to be kept.
+  // Makes the grant a lease like any other: watched, and renewed if `keep` is set.
   static Lease adopt(const Client& client, const Grant& grant);
 
-  // How many threads of this process wait for `key`, also those behind the first of them, of whom the store
-  // knows nothing: for tests.
+  // The number of threads of this process that wait for `key`, for tests.  The store knows only the first of
+  // them.
   static std::size_t waiters(const Client& client, std::string_view key);
 
-  // -- for what is renewed and released by somebody else
+  // -- for leases that src/jobs itself renews and releases
 
-  // True: it is ours until then; false: too late.
+  // True: the lease is held for `life` from `sent`.  False: its deadline had passed.
   static bool renewed(const Lease& lease, Instant sent, Millis life);
   static void lose(const Lease& lease, Lost lost);
-  // Not held from now on; nothing is sent.  False: it was not held any more.
+  // The lease is not held from now on; no request is sent.  False: it was not held any more.
   static bool disown(const Lease& lease);
 };
 

@@ -3,11 +3,11 @@
 
 #include <system_error>
 
-#include "base/host.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "client/attempt.h"
 #include "core/check.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "core/verdicts.h"
 
 namespace holdfast {
@@ -120,9 +120,9 @@ Result<std::shared_ptr<LeaseState>> ClientState::attempt(Key key, const std::str
                                                          const core::Terms& terms) {
   try {
     if (Status s = open(); !s) return std::move(s).error();
-    keeper_.get_ready();  // before anything is asked for: a lease that nobody watches is worth nothing
+    keeper_.get_ready();  // before anything is acquired: a lease without these threads would not be watched
     return Attempt(*this, key.text, owner, terms).run();
-  } catch (const std::system_error& e) {  // no descriptor or no thread to be had
+  } catch (const std::system_error& e) {  // out of descriptors or threads
     return Error{Errc::unavailable, "cannot acquire " + printable(key.text) + ": " + e.what()};
   }
 }
@@ -161,7 +161,7 @@ Status ClientState::renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, 
 
 Result<Released> ClientState::release(const std::shared_ptr<LeaseState>& lease) {
   if (Status s = check_not_forked(); !s) return std::move(s).error();
-  const bool was_held = lease->release();  // from here on it dies by itself
+  const bool was_held = lease->release();  // from here on it expires unless the release arrives
   keeper_.drop(*lease);
   if (!was_held && lease->phase.load() == LeaseState::Phase::released) return Released::already_released;
   auto found = send_release(lease, was_held);
@@ -181,7 +181,7 @@ Result<Released> ClientState::send_release(const std::shared_ptr<LeaseState>& le
     pending_release(release, now, lease->ttl(), &reply.error());
     return reply.error();
   }
-  if (was_held && reply->verdict != Verdict::released) {  // lost behind our back
+  if (was_held && reply->verdict != Verdict::released) {  // lost without our knowledge
     Lost lost = why_lost(connection(), *lease, *reply, Instant::max());
     const bool broken = lost.reason == Loss::broken;
     const std::lock_guard lock(lease->mutex);
@@ -191,7 +191,8 @@ Result<Released> ClientState::send_release(const std::shared_ptr<LeaseState>& le
   return core::released_by(*reply, {lease->owner}, lease->token);
 }
 
-// Others wait for it: the keeper goes on trying until the lease has run out by itself, or for a minute.
+// Others may wait for the key, so the keeper retries the release until the lease has expired, or for a
+// minute.
 void ClientState::pending_release(const Request& release, Instant at, Millis ttl, const Error* failed) {
   auto room = Keeper::room_for(release);
   room.mapped().failures = failed != nullptr ? 1 : 0;
@@ -208,7 +209,7 @@ void ClientState::pending_release(Keeper::PendingReleases::node_type release, In
   keeper_.pending_release(std::move(release), at);
 }
 
-// Without the token: what an acquire that comes late is granted has another one.
+// Without the token, because an acquire that arrives late is granted another token.
 void ClientState::release_again(const LeaseState& lease, Instant now) {
   if (!lease.unclear_until || *lease.unclear_until < now) return;
   const Request release{.verb = Verb::release, .key = {lease.key}, .owner = {lease.owner}};
@@ -237,7 +238,7 @@ void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
       pending_release(release, now, lease->ttl());
     }
     if (was_held) telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease), found});
-  } catch (...) {  // out of memory or threads: the store forgets the lease when its ttl runs out
+  } catch (...) {  // out of memory or threads: the lease expires
   }
 }
 
@@ -245,7 +246,7 @@ void ClientState::forget(const std::shared_ptr<LeaseState>& lease) noexcept {
   try {
     lease->release();
     keeper_.drop(*lease);
-  } catch (...) {  // the keeper goes on renewing what is held anyway
+  } catch (...) {  // the keeper continues to renew the lease, which the other Lease object holds
   }
 }
 

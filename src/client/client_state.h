@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// client_state.h - what a client, its copies and its leases share.
+// client_state.h - the state that a client, its copies and its leases share.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-#include "base/fork_page.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "client/connection.h"
 #include "client/keeper.h"
 #include "client/lease_state.h"
+#include "client/queries.h"
 #include "client/telemetry.h"
 #include "client/waiting.h"
-#include "client/why_lost.h"
 #include "core/terms.h"
 #include "holdfast/options.h"
 #include "holdfast/spi/store.h"
@@ -24,7 +24,7 @@
 
 namespace holdfast {
 
-// What all callers travel on.  The keeper's thread, which may outlive the client, has a reference too.
+// The connection that all callers share.  The keeper's threads, which may outlive the client, own it too.
 struct SharedConnection {
   SharedConnection(std::shared_ptr<Store> store, const std::shared_ptr<Telemetry>& telemetry,
                    std::size_t batch_limit)
@@ -41,34 +41,34 @@ class ClientState {
  public:
   ClientState(std::shared_ptr<Store> store, ClientOptions options);
 
-  // Connects, and learns what the store can do, unless that was done before.
+  // Connects and reads the store's traits, unless that was done before.
   Status open();
 
   Result<std::shared_ptr<LeaseState>> acquire(std::string_view key, const AcquireOptions& options);
-  // Whatever the defaults are.
+  // Ignores the client's defaults.
   Result<std::shared_ptr<LeaseState>> acquire(std::string_view key, const core::Terms& terms);
   Status renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, bool extend);
   Result<Released> release(const std::shared_ptr<LeaseState>& lease);
-  // The destructor's: the same, but does no I/O for a lease that is lost, nor on a thread of ours.
+  // The same for destructors, but without I/O for a lease that is lost, and without I/O on the deadline
+  // thread.
   void let_go(const std::shared_ptr<LeaseState>& lease) noexcept;
-  // Not held by that object any more, and nothing is said to the store.
+  // The lease is not held any more, and no request is sent.
   void forget(const std::shared_ptr<LeaseState>& lease) noexcept;
 
-  // One request of a caller's, under the limit of one attempt.
+  // Sends one request of a caller.
   Result<Reply> send(const Request& request, Instant until);
 
-  // All callers share it.
+  // The connection that all callers share.
   StoreConnection& connection() noexcept { return shared_->observed; }
 
-  // What the log says about that grant, if anything.
-  void look_up(Lost& lost, const Request& of) { holdfast::look_up(lost, connection(), of); }
+  void read_loss_reason(Lost& lost, const Request& of) { holdfast::read_loss_reason(lost, connection(), of); }
 
-  // The client of another table that was opened before; null: none was.
+  // The client of another table, if it was opened before; else null.
   std::shared_ptr<ClientState> in(std::string_view table) const;
-  // Remembers it, and returns it; or one that somebody else was faster to open.
+  // Remembers `opened` and returns it; or returns the one that another thread has opened first.
   std::shared_ptr<ClientState> keep(std::string_view table, std::shared_ptr<ClientState> opened);
 
-  // A name that is new for each acquisition.
+  // A new name for each acquisition.
   std::string new_owner() { return owner_start_ + serial_.next(); }
 
   const std::shared_ptr<Store>& store() const noexcept { return store_; }
@@ -80,9 +80,10 @@ class ClientState {
 
   bool forked() const noexcept { return page_.in_child(); }
   Status check_not_forked() const;
-  // Neither forked nor yet to be opened.
+  // Fails in a forked child; opens the store if that was not done before.
   Status check_ready();
-  // In a child: forget a reference without counting it down, which could touch what only the parent has.
+  // In a forked child: leaks a reference, because counting it down could destroy objects that belong to the
+  // parent.
   template <class T>
   void leak(std::shared_ptr<T> reference) noexcept {
     if (!abandoned_.exchange(true)) store_->abandon();
@@ -94,7 +95,7 @@ class ClientState {
   Result<Traits> examine(Instant until);
   Result<std::shared_ptr<LeaseState>> attempt(Key key, const std::string& owner, const core::Terms& terms);
   Result<Released> send_release(const std::shared_ptr<LeaseState>& lease, bool was_held);
-  // `failed`: why it could not be sent at once.
+  // `failed` is the error of the first attempt, if there was one.
   void pending_release(const Request& release, Instant at, Millis ttl, const Error* failed = nullptr);
   void pending_release(Keeper::PendingReleases::node_type release, Instant at, Millis ttl);
   void release_again(const LeaseState& lease, Instant now);
@@ -102,8 +103,8 @@ class ClientState {
   const ForkPage page_;
   const std::shared_ptr<Store> store_;
   const ClientOptions options_;
-  // Host, process, and the first half of the guid, which is the client: so a store can tell from the name
-  // whose process it is.  Made once: what does not change need not be asked of the kernel for each lease.
+  // Host, process, and the first half of the guid, which identifies the client: so a store can derive the
+  // client from the owner's name.  Made once, because it needs system calls.
   const std::string owner_start_;
   Serial serial_;
   const std::shared_ptr<Telemetry> telemetry_;
@@ -112,7 +113,7 @@ class ClientState {
   std::condition_variable open_ended_;
   bool opening_ = false;
   std::atomic<bool> opened_ = false;
-  Traits traits_;  // not changed any more once opened
+  Traits traits_;  // constant once opened_ is true
   Waiting waiting_;
   Keeper keeper_;
   std::atomic<bool> abandoned_ = false;

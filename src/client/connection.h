@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// connection.h - a store that is connected when it is needed.
+// connection.h - a connection to a store that is made when it is needed.
 #pragma once
 #include <functional>
 #include <memory>
@@ -9,14 +9,15 @@
 
 namespace holdfast {
 
-// Connects on first use, and anew after a call that was not answered (whatever that connection still has in
-// flight, nobody waits for it any more) or refused: behind the same address another server may answer by now.
+// Connects on first use, and again after a call that got no reply or was refused.  After a call without a
+// reply, the reply may still arrive on the old connection; after a refusal, another server may answer at the
+// same address.
 //
-// A call that finds no connection goes to `spare`, if there is one: a server that is full lets nobody in, but
-// answers those who are connected.  Connecting then gets half of the time, so that some is left.
+// If connecting fails, the call goes to `spare`, if there is one: a server that has reached its limit refuses
+// new connections, but answers on those that it has.  Then connecting gets half of the time.
 class Connection final : public StoreConnection {
  public:
-  // Without telemetry nobody hears of its calls.
+  // Without telemetry its calls are not observed.
   explicit Connection(std::shared_ptr<Store> store, std::shared_ptr<Telemetry> telemetry = nullptr,
                       std::shared_ptr<StoreConnection> spare = nullptr)
       : store_(std::move(store)), telemetry_(std::move(telemetry)), spare_(std::move(spare)) {}
@@ -62,7 +63,7 @@ class Connection final : public StoreConnection {
     return until == Instant::max() || until <= now ? until : now + (until - now) / 2;
   }
 
-  // Without memory an answer may be left half read.
+  // After an exception (out of memory) a reply may be half read, so the connection is dropped.
   template <class Call>
   auto answered(Call& call) -> decltype(call(std::declval<StoreConnection&>())) {
     try {
@@ -84,10 +85,11 @@ class Connection final : public StoreConnection {
   std::unique_ptr<StoreConnection> connection_;
 };
 
-// Reports the calls of a Connection when they are over, and nobody's turn is held any more.
+// Reports the calls of a Connection after each call, when no other thread waits for this one.
 class ObservedConnection final : public StoreConnection {
  public:
-  // `report` calls Telemetry::report_calls(); none: nobody observes.  `connection` must outlive this.
+  // `report` calls Telemetry::report_calls(), or is empty if there is no observer.  `connection` must outlive
+  // this.
   ObservedConnection(StoreConnection& connection, std::function<void()> report)
       : connection_(connection), report_(std::move(report)) {}
 

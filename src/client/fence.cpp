@@ -11,11 +11,11 @@
 namespace holdfast {
 
 struct FenceGuard::Mark {
-  std::optional<std::string> file;  // none: it is here
-  Token seen = no_token;            // if it is here; whoever is inside may touch it
+  std::optional<std::string> file;  // none: the mark is `seen`
+  Token seen = no_token;            // only the thread that is inside uses it
 
-  // One at a time.  Also before a file is locked: what threads do inside happens one after the other for C++,
-  // which knows nothing of files.
+  // Lets one thread in at a time.  Also before a file is locked: the mutex orders the threads' memory
+  // accesses, and a lock on a file does not.
   Status come_in(Millis wait, Instant until) {
     std::unique_lock lock(mutex);
     const auto is_free = [this] { return !occupied; };
@@ -40,7 +40,7 @@ struct FenceGuard::Mark {
 };
 
 struct FenceGuard::Pass::Inside {
-  std::shared_ptr<Mark> mark = {};  // none: not yet
+  std::shared_ptr<Mark> mark = {};  // none: not inside yet
   std::optional<FenceFile> file = {};
 
   Inside() = default;

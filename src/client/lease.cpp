@@ -35,7 +35,7 @@ Lease::Lease(Lease&& other) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  // What a name has acquired again is the same grant: it goes on, and is not to be released with the old one.
+  // An owner that acquires its key again gets the same grant.  It must not be released with the old object.
   const bool same = state_ && other.state_ && !client_->forked() && state_->is_grant_of(*other.state_) &&
                     client_->store()->name() == other.client_->store()->name();
   if (same) {
@@ -49,7 +49,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   return *this;
 }
 
-// Whoever was handed a stop token, or asked to be told, is told of the end of this one.
+// Stop tokens and functions of the earlier object apply to this one from now on.
 void Lease::go_on_from(LeaseState& earlier) {
   std::function<void()> on_jeopardy_before;
   std::function<void(const Lost&)> on_lost_before;
@@ -112,7 +112,7 @@ int Lease::attempts() const noexcept { return state_ ? state_->attempts : 0; }
 
 std::stop_token Lease::stop_token() const {
   if (state_ && !client_->forked()) return state_->end().get_token();
-  std::stop_source stopped;  // what we do not hold is lost
+  std::stop_source stopped;  // a lease that is not held counts as lost
   stopped.request_stop();
   return stopped.get_token();
 }
@@ -150,7 +150,7 @@ void Lease::on_lost(std::function<void(const Lost&)> function) {
   client_->keeper().get_ready_to_call();
   const std::lock_guard lock(state_->mutex);
   state_->on_lost = std::move(function);
-  if (state_->announced && state_->on_lost) {
+  if (state_->loss_notified && state_->on_lost) {
     client_->keeper().call([f = state_->on_lost, lost = state_->lost] { f(lost); });
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lease_state.h - one lease, as its owner and the client's threads see it.
+// lease_state.h - one lease, shared by the Lease object and the client's threads.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -15,9 +15,9 @@
 namespace holdfast {
 
 //   held ──release()──> released
-//     └──deadline passed, or the store said lost──> losing ──the stop was requested──> lost (final)
+//     └──deadline passed, or the store replied lost──> losing ──the stop was requested──> lost (final)
 //
-// While it is losing, held() is still true: the stop comes first.
+// While it is losing, held() is still true: the stop is requested first.
 struct LeaseState {
   enum class Phase : std::uint8_t { held, released, lost };
 
@@ -30,30 +30,30 @@ struct LeaseState {
   const int attempts;
   core::Keeping::Id id = 0;  // at the keeper
   bool detached = false;
-  bool claim = false;              // of a job: no lease of the store, and not observed as one
-  int failed_renewals = 0;         // in a row; the renewal thread's
-  std::function<bool()> finished;  // asked by the keeper only
-  // An earlier acquire of this holder got no answer and may reach the store until then, also after the
-  // release: so one more release follows.
+  bool claim = false;       // the claim of a job: the store has no such lease, and it is not observed as one
+  int failed_renewals = 0;  // in a row; used by the renewal thread only
+  std::function<bool()> finished;  // called by the keeper only
+  // An earlier acquire of this owner got no reply and may reach the store until then, also after the release.
+  // So one more release follows.
   std::optional<Instant> unclear_until;
 
-  std::atomic<Instant::rep> deadline = 0;  // of our belief: always before the store's expiry
+  std::atomic<Instant::rep> deadline = 0;  // believed; always before the store's expiry
   std::atomic<Phase> phase = Phase::held;
   std::atomic<Millis::rep> ttl_ms = 0;  // of the next renewal
 
   mutable std::mutex mutex;  // guards what follows
   std::stop_source lost_source;
-  Lost lost;            // also by the word of the release itself
+  Lost lost;            // set also if the reply to the release shows that it was lost
   bool losing = false;  // begin_loss() was called
   bool in_jeopardy = false;
-  bool announced = false;  // on_lost has been told, or would have been
+  bool loss_notified = false;  // on_lost was called, or would have been if it were set
   std::function<void()> on_jeopardy;
   std::function<void(const Lost&)> on_lost;
   std::function<void(Instant)> on_renewed;
 
-  std::shared_ptr<LeaseState> next_untold;  // the deadline thread's: see there
+  std::shared_ptr<LeaseState> next_unnotified;  // used by the deadline thread only: see Keeper::State
 
-  // What is asked to stop when it is lost.
+  // The stop that is requested when the lease is lost.
   std::stop_source end() const {
     const std::lock_guard lock(mutex);
     return lost_source;
@@ -70,13 +70,13 @@ struct LeaseState {
   }
   Millis ttl() const noexcept { return Millis(ttl_ms.load()); }
 
-  // Each true for the one caller that made it so.
+  // Each returns true to the one caller that changed the phase.
   bool release() {
     const std::lock_guard lock(mutex);
     return leave(Phase::released);
   }
-  // A loss has two steps.  Between them the stop is requested, so that it is requested before held() turns
-  // false, and the reason is there for everyone who sees the phase.
+  // A loss has two steps.  Between them the stop is requested, so that this happens before held() turns
+  // false.  The reason is set before the phase changes.
   bool begin_loss(Lost why) {
     const std::lock_guard lock(mutex);
     if (phase.load() != Phase::held || losing) return false;
@@ -87,7 +87,7 @@ struct LeaseState {
     const std::lock_guard lock(mutex);
     if (losing) leave(Phase::lost);
   }
-  // Begun, and not overtaken by a release.
+  // The loss has begun, and no release came before its end.
   bool is_losing() const {
     const std::lock_guard lock(mutex);
     return losing && phase.load() != Phase::released;

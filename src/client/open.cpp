@@ -2,7 +2,7 @@
 // open.cpp - from a URL to a client: a plain table of factories.
 #include "base/text.h"
 #include "base/url.h"
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "holdfast/client.h"
 #include "holdfast/memory.h"
 #include "holdfast/spi/store.h"

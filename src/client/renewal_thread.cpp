@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keeper's thread that talks to the store.
+// The keeper's renewal thread: renewals, pending releases and purges.
 #include <iterator>
 #include <limits>
 #include <new>
@@ -7,10 +7,9 @@
 
 #include "base/text.h"
 #include "client/connection.h"
-#include "client/keeper_state.h"
-#include "client/why_lost.h"
-#include "core/deadline.h"
-#include "core/pause.h"
+#include "client/keeper.h"
+#include "client/queries.h"
+#include "core/timing.h"
 
 namespace holdfast {
 namespace {
@@ -21,7 +20,7 @@ constexpr Millis one_pending_release = 500ms;
 constexpr Millis one_keeper_purge = 30s;
 constexpr Millis pending_release_pause = 100ms;  // before a pending release is tried again
 
-// Of one request of a batch; null: it was answered.
+// The error of one request of a batch; null: it was answered.
 const Error* error_of(const Status& batch, const Reply& reply) {
   if (!batch) return &batch.error();
   return reply.error ? &*reply.error : nullptr;
@@ -34,7 +33,7 @@ void Keeper::State::renewal_thread() {
   while (true) {
     const Instant now = BootClock::now();
     const bool well = guarded([&] {
-      // Perhaps the last references to leases: not while asleep.
+      // `due` may hold the last references to leases, so it is destroyed before the thread sleeps.
       if (const LeaseStates due = take_due(now); !due.empty()) renew(connection, due);
     });
     send_pending_releases(connection, now);
@@ -44,7 +43,7 @@ void Keeper::State::renewal_thread() {
     {
       const std::lock_guard lock(mutex);
       if (closed && pending_releases.empty()) break;
-      if (closed) continue;  // with what did not fit into one batch
+      if (closed) continue;  // sends the releases that did not fit into one batch
       if (!well) keeping.all_failed(now, jitter.fraction());
       next = keeping.next_renewal();
       if (!pending_releases.empty()) next = std::min(next, pending_releases.begin()->first);
@@ -54,7 +53,7 @@ void Keeper::State::renewal_thread() {
     }
     renewal_wakeup.wait(next);
     const std::lock_guard lock(mutex);
-    renewal_sleeps_until = Instant::min();  // awake: whoever adds something need not ring
+    renewal_sleeps_until = Instant::min();  // awake: nobody needs to ring
   }
   purging.finish(one_pending_release);
 }
@@ -69,8 +68,8 @@ Keeper::State::LeaseStates Keeper::State::take_due(Instant now) {
   return due;
 }
 
-// The user is asked unlocked, and drop() waits for the answer.  An exception counts as yes, as it did in
-// Darwin's Locker.
+// Calls the user's function without a lock; drop() waits for its result.  An exception counts as `true`, as
+// in Darwin's Locker.
 bool Keeper::State::is_finished(const LeaseState& lease) {
   if (!lease.finished) return false;
   {
@@ -105,7 +104,7 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
     until = std::min(until, clamped_add(sent, core::attempt_limit(ttl)));
     last_deadline = std::max(last_deadline, lease->believed_until());
   }
-  until = std::min(until, last_deadline);  // and not the first: one that dies takes no time from the others
+  until = std::min(until, last_deadline);  // not the first deadline: a dying lease must not shorten the call
   const Status status = apply(connection, requests, replies, until);
   const Instant now = BootClock::now();
   if (status)
@@ -113,11 +112,12 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
   else
     renewals_at_once.failed(due.size());
   const auto has_answer = [&](std::size_t i) { return error_of(status, replies[i]) == nullptr; };
-  // Who was renewed is told first: why others were lost has to be asked, and their deadlines do not wait.
+  // Renewed leases first: to find out why others were lost takes a query, and the deadlines do not wait for
+  // it.
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (has_answer(i) && replies[i].verdict == Verdict::granted) settle_renewed(due[i], replies[i], sent);
   }
-  const Instant enough = time_for_a_call(now);  // of asking: others are due
+  const Instant enough = time_for_a_call(now);  // for these queries: other renewals are due then
   for (std::size_t i = 0; i < due.size(); ++i) {
     if (has_answer(i) && replies[i].verdict != Verdict::granted) {
       lose(due[i], why_lost(connection, *due[i], replies[i], std::min(due[i]->believed_until(), enough)));
@@ -130,16 +130,20 @@ void Keeper::State::renew(StoreConnection& connection, const LeaseStates& due) {
     failed.push_back(due[i]);
     why = error_of(status, replies[i])->detail;
   }
-  // Unknown is not lost: the deadline decides, and until then we try again on a fresh connection.
+  // A renewal without a reply is not a loss: until the deadline it is retried on a new connection.
   {
     const std::lock_guard lock(mutex);
     for (const auto& lease : failed) keeping.failed(lease->id, now, jitter.fraction());
   }
-  // Logged once, and not for each attempt: the same trouble for minutes is no news.
+  // Logs each new cause once, and not each attempt.
   const bool changed = std::exchange(trouble, why) != why;
   if (changed && failed.empty()) log(LogLevel::info, "renewing leases works again");
   if (changed && !failed.empty()) log_failed(failed, why);
   report_renewals(due, status, replies);
+}
+
+void Keeper::State::log(LogLevel level, std::string_view text, std::initializer_list<LogField> fields) {
+  telemetry->in_background([&] { telemetry->log(level, text, fields); });
 }
 
 void Keeper::State::log_failed(const LeaseStates& failed, const std::string& why) {
@@ -157,7 +161,7 @@ void Keeper::State::log_failed(const LeaseStates& failed, const std::string& why
        {"error", why}});
 }
 
-// After all of them were settled: the others need not wait for an observer.
+// Called when all leases are settled: none of them waits for the observer.
 void Keeper::State::report_renewals(const LeaseStates& due, const Status& status,
                                     std::span<const Reply> replies) {
   if (!telemetry->observes()) return;
@@ -181,7 +185,7 @@ void Keeper::State::report_calls() {
   if (telemetry->observes()) telemetry->in_background([this] { telemetry->report_calls(); });
 }
 
-// Without memory the next try may have more luck; an exception would end the process.
+// The next attempt may have memory again; an exception here would end the process.
 Status Keeper::State::apply(StoreConnection& connection, std::span<const Request> requests,
                             std::span<Reply> replies, Instant until) {
   try {
@@ -195,10 +199,10 @@ void Keeper::State::settle_renewed(const std::shared_ptr<LeaseState>& lease, con
                                    Instant sent) {
   const std::lock_guard lock(mutex);
   const auto deadline = keeping.renewed(lease->id, sent, reply.remaining, BootClock::now());
-  if (deadline) report_renewed(*lease, *deadline);
+  if (deadline) set_renewed(*lease, *deadline);
 }
 
-// The moment after `now` at which to purge.
+// When to purge next.
 Instant Keeper::State::plan_purge(Instant now) {
   const std::lock_guard lock(mutex);
   const bool first = !std::exchange(first_purge_planned, true);
@@ -214,11 +218,11 @@ void Keeper::State::purge_if_due(Instant now) {
   purging.finish(0ms);
   try {
     purging = Worker([state = shared_from_this()] { state->purge(); });
-  } catch (const std::system_error&) {  // no thread to be had: later
+  } catch (const std::system_error&) {  // no thread: at the next interval
   }
 }
 
-// On a thread and a connection of its own: renewals do not wait for it.
+// Runs on a thread and a connection of its own, so that renewals do not wait for it.
 void Keeper::State::purge() {
   const auto log_failure = [this](const std::string& why) {
     log(LogLevel::warning,
@@ -243,19 +247,18 @@ Instant Keeper::State::time_for_a_call(Instant now) {
   return keeping.time_for_a_call(now);
 }
 
-// PendingReleases move from one map to the other, which takes no memory: none is forgotten where there is
-// none.
+// Nodes move from one map to the other, which needs no memory, so no release is forgotten when there is none.
 void Keeper::State::send_pending_releases(StoreConnection& connection, Instant now) {
   PendingReleases due = take_pending_releases(now, releases_at_once.now());
   if (due.empty()) return;
   const std::size_t sent = due.size();
   bool well = false;
   guarded([&] { well = send_due_releases(connection, due); });
-  if (!well) {  // what else is due waits as long, since the store does not answer; and comes first then
+  if (!well) {  // the store does not answer, so the other due releases wait too; they come first then
     releases_at_once.failed(sent);
-    run_again(take_pending_releases(now, std::numeric_limits<std::size_t>::max()), now);
+    send_again_later(take_pending_releases(now, std::numeric_limits<std::size_t>::max()), now);
   }
-  run_again(std::move(due), now);
+  send_again_later(std::move(due), now);
 }
 
 Keeper::PendingReleases Keeper::State::take_pending_releases(Instant now, std::size_t most) {
@@ -267,12 +270,12 @@ Keeper::PendingReleases Keeper::State::take_pending_releases(Instant now, std::s
   return taken;
 }
 
-// Leaves in `due` what has to be sent again.  False: no answer.
+// Leaves in `due` the releases that have to be sent again.  False: no reply.
 bool Keeper::State::send_due_releases(StoreConnection& connection, PendingReleases& due) {
   std::vector<Request> requests;
   std::vector<Reply> replies(due.size());
   for (const auto& [at, e] : due) {
-    // Somebody of us may have come to the gate since: then the place is theirs.
+    // If a thread of this process waits for the key by now, it takes over our place.
     const Millis place = e.place > 0ms && heir(e.key) ? 0ms : e.place;
     requests.push_back(
         {.verb = e.verb, .key = {e.key}, .owner = {e.owner}, .token = e.token, .place = place});
@@ -285,7 +288,7 @@ bool Keeper::State::send_due_releases(StoreConnection& connection, PendingReleas
   releases_at_once.answered(due.size(), std::chrono::floor<Millis>(until - sent), BootClock::now() - sent);
   auto e = due.begin();
   for (const Reply& reply : replies) {
-    if (!reply.error) e->second.heard = true;
+    if (!reply.error) e->second.answered = true;
     const bool done = !reply.error && sent >= e->second.again;
     e = done ? due.erase(e) : std::next(e);
   }
@@ -306,14 +309,14 @@ void Keeper::State::report_releases(PendingReleases& due, const Status& status,
   });
 }
 
-void Keeper::State::run_again(PendingReleases due, Instant now) {
+void Keeper::State::send_again_later(PendingReleases due, Instant now) {
   const std::lock_guard lock(mutex);
-  if (closed) return;  // the leases run out by themselves
+  if (closed) return;  // the leases expire by themselves
   while (!due.empty()) {
     auto node = due.extract(due.begin());
     const PendingRelease& e = node.mapped();
     if (now >= e.give_up) continue;
-    node.key() = e.heard && now < e.again ? e.again : clamped_add(now, pending_release_pause);
+    node.key() = e.answered && now < e.again ? e.again : clamped_add(now, pending_release_pause);
     pending_releases.insert(std::move(node));
   }
 }

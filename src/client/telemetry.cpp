@@ -61,7 +61,7 @@ void Telemetry::log(LogLevel level, std::string_view text,
   });
 }
 
-// Names the store, what was found, and what to do about it.
+// The text names the store, the finding and the advice.
 void Telemetry::log(const Finding& finding) const noexcept {
   guarded([&] {
     const std::string advice = finding.advice.empty() ? "" : "; " + finding.advice;

@@ -47,7 +47,7 @@ class Telemetry {
     return {store_, key.text, owner.text, token};
   }
 
-  // Adds the field "store".
+  // Adds the field "store" to `fields`.
   void log(LogLevel level, std::string_view text, std::initializer_list<LogField> fields = {}) const noexcept;
   void log(const Finding& finding) const noexcept;
 
@@ -109,7 +109,7 @@ class Telemetry {
   bool closed_ = false;
   int inside_ = 0;  // threads that are in in_background()
   std::condition_variable left_;
-  static thread_local const Telemetry* here_;  // the one that this thread is in
+  static thread_local const Telemetry* here_;  // this thread is in in_background() of it
 };
 
 }  // namespace holdfast

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis patience_with_listener = 1s;
-constexpr Millis after_failure = 100ms;  // a listener that cannot be read: the waiters' polls stand behind it
+constexpr Millis after_failure = 100ms;  // a listener that cannot be read; meanwhile the waiters poll
 
 }  // namespace
 
@@ -86,12 +86,12 @@ void Waiting::Waiter::ring() {
     rung_ = true;
 }
 
-void Waiting::Waiter::heard(const Reply& reply) {
+void Waiting::Waiter::set_last_reply(const Reply& reply) {
   const std::lock_guard lock(waiting_.state_->mutex);
   door().last = reply;
 }
 
-Reply Waiting::Waiter::last_heard() const {
+Reply Waiting::Waiter::last_reply() const {
   const std::lock_guard lock(waiting_.state_->mutex);
   return door().last;
 }
@@ -125,7 +125,7 @@ void Waiting::listen() {
   try {
     std::shared_ptr<StoreListener> listener = make_listener_();
     if (listener) listener_ = Worker([state = state_, listener] { ring(*state, *listener); });
-  } catch (...) {  // no thread, descriptor or memory to be had: perhaps the next time
+  } catch (...) {  // out of threads, descriptors or memory: the next call tries again
     listening_ = false;
   }
 }

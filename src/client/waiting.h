@@ -9,16 +9,16 @@
 #include <string>
 #include <string_view>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "base/worker.h"
-#include "core/gate.h"
+#include "core/acquiring.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast {
 
-// One gate per key while somebody waits for it.  All waiters of a process for a key are one waiter at the
-// store; among themselves they are served in order.  One thread listens to the client's listener and wakes
-// whoever is first at a gate; it starts when somebody first has to sleep.
+// Each key that threads wait for has a gate.  All waiters of a process for a key are one waiter at the store;
+// among themselves they are served in order.  One thread listens to the client's listener and wakes the first
+// waiter of a gate.  It starts when a waiter first has to sleep.
 class Waiting {
  public:
   using MakeListener = std::function<std::unique_ptr<StoreListener>()>;
@@ -33,7 +33,7 @@ class Waiting {
     bool queued = false;  // the store may keep a place for this client
   };
 
-  // Somebody at a gate; leaves it when destroyed.
+  // One thread at a gate.  It leaves the gate when it is destroyed.
   class Waiter {
    public:
     Waiter(Waiting& waiting, std::string_view key);
@@ -42,18 +42,18 @@ class Waiting {
     Waiter& operator=(const Waiter&) = delete;
 
     bool first() const;
-    // The store may keep a place for this client from now on; a grant takes it away.
+    // From now on the store may keep a place for this client.  After granted() it does not.
     void queueing();
     void granted();
-    // Leaves the gate.  True: nobody of us waits any more, and the store may keep a place for us.
+    // Leaves the gate.  True: no thread of this client waits any more, and the store may keep a place for it.
     bool leave();
-    // Sleeps until then, or until a notification, wake() is called, or it becomes first.
+    // Sleeps until then, or until a notification, a call of wake(), or until it becomes first.
     void sleep(Instant until);
-    // Any thread: wakes it.
+    // Ends its sleep.  Any thread may call it.
     void wake();
-    // What the store said last, for those of this process who only ask.
-    void heard(const Reply& reply);
-    Reply last_heard() const;
+    // The store's last reply, which other threads of this process use too (queue_at).
+    void set_last_reply(const Reply& reply);
+    Reply last_reply() const;
 
    private:
     friend class Waiting;
@@ -63,23 +63,23 @@ class Waiting {
     Door& door() const;
 
     const std::string key_;
-    std::optional<Wakeup> wakeup_;  // made when it first sleeps: most never do
-    bool rung_ = false;             // before that
+    std::optional<Wakeup> wakeup_;  // made when it first sleeps: most waiters never do
+    bool rung_ = false;             // ring() was called before that
     bool left_ = false;
   };
 
-  // What the first at that gate heard last; nothing if nobody waits here.
+  // The last reply to the first waiter for that key; none if no thread waits for it.
   std::optional<Reply> queue_at(std::string_view key) const;
 
-  // How many threads of this process wait for it.
+  // The number of threads of this process that wait for the key.
   std::size_t waiters(std::string_view key) const;
 
-  // Answers whether somebody of this process waits for a key, also after this object has gone.  Then the
-  // place that the store may keep for us is theirs.
+  // A function that returns whether a thread of this process waits for a key; then that thread takes over the
+  // place that the store may keep for us.  It may be called after this object was destroyed.
   std::function<bool(std::string_view key)> heir() const;
 
-  // Subscribes, if the store can notify and there is a thread to be had; else the waiters poll.  Call after a
-  // place was kept and before the check that follows.
+  // Subscribes to notifications.  If the store cannot notify, or no thread can be started, the waiters poll.
+  // Call it after a place was kept and before the next request.
   void listen();
 
  private:

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "core/deadline.h"
-#include "core/pause.h"
+#include "core/timing.h"
 
 namespace holdfast::core {
 namespace {
@@ -18,8 +17,8 @@ constexpr Millis first_poll = 5ms, longest_poll = 250ms;  // where nothing notif
 constexpr Millis stranger_poll = 500ms;                   // behind a holder that never notifies
 constexpr Millis::rep most_ahead = 3;  // a waiter behind more than these polls as often as one behind these
 
-// The ancestors of this library never notify; our own names end so.
-bool is_one_of_us(const std::string& owner) {
+// Other libraries that use the same tables never notify.  Names that Holdfast generates end in a guid.
+bool is_holdfast_owner(const std::string& owner) {
   const std::size_t at = owner.rfind(" guid:");
   return at != std::string::npos && owner.size() - at == 6 + 32;
 }
@@ -40,7 +39,7 @@ Acquiring::Step Acquiring::next(Instant now, double jitter) {
     return done_;
   }
   if (sleep_from_) {
-    asleep_until_ = std::min(clamped_add(*sleep_from_, until_worth_looking(jitter)), give_up_);
+    asleep_until_ = std::min(clamped_add(*sleep_from_, poll_pause(jitter)), give_up_);
     sleep_from_.reset();
   }
   if (state_ == State::asleep) {
@@ -55,7 +54,8 @@ Acquiring::Step Acquiring::next(Instant now, double jitter) {
     finish(last_failure_);
     return done_;
   }
-  // Whoever does not wait is not asked to hurry either: we may have been paused before we came here.
+  // A call that does not wait gets a full attempt from `now`: the process may have been paused since the
+  // start.
   const Instant limit = clamped_add(now, attempt_limit(plan_.ttl));
   in_flight_until_ = attempts_ == 0 && !waits() ? limit : std::min(limit, horizon_);
   state_ = State::sent;
@@ -66,12 +66,13 @@ Acquiring::Step Acquiring::next(Instant now, double jitter) {
   return Send{*in_flight_until_, placing_ ? placing_->life : Millis::zero()};
 }
 
-// A poll in between only looks, so that the store has nothing to write.
+// A poll between two refreshes only reads, so the store has nothing to write.
 bool Acquiring::place_is_due(Instant now) const {
   return queues() && (!placed_ || now - placed_->since >= placed_->life / 4);
 }
 
-// A dead waiter blocks those behind it while its place lasts, but only once everybody before it is gone.
+// A dead waiter blocks those behind it while its place lasts, but only when it has become the first.  So
+// places far behind may last longer.
 Millis Acquiring::place_to_ask_for() const {
   return last_.ahead > most_ahead ? longest_place(plan_.place) : plan_.place;
 }
@@ -81,7 +82,7 @@ void Acquiring::answered(Instant sent, Instant now, const Reply& reply) {
   failures_ = 0;
   last_ = reply;
   if (placing_) {
-    // Our place may have run out, and be a new one now.
+    // Our place may have expired, and this is a new one.
     if (placed_ && now - placed_->since > placed_->life) checked_ = false;
     placed_ = placing_;
   }
@@ -96,8 +97,8 @@ void Acquiring::busy(Instant now) {
   if (!waits()) return finish(Errc::busy);
   if (scheduled()) return pause_by_schedule(now, Errc::timeout);
   if (queues() && !checked_) {
-    // Our place was written by the very request that found the key taken: a release in between may not
-    // have seen it.  Subscribe, then check, then sleep.
+    // The request that found the key busy also wrote our place.  A release just before that did not see the
+    // place, and notified nobody.  So: subscribe, then check, then sleep.
     checked_ = true;
     state_ = State::ready;
     return;
@@ -117,10 +118,10 @@ void Acquiring::failed(Instant now, const Error& error) {
   if (scheduled()) return pause_by_schedule(now, error.code);
   if (!in_doubt && !waits()) return finish(error.code);
   if (in_doubt && failures_ == 1) {
-    state_ = State::ready;  // every verb is idempotent for its holder: simply ask again
+    state_ = State::ready;  // every verb is idempotent for its owner: send the same request again
     return;
   }
-  pause(now, growing(first_pause, longest_pause, failures_ - 1));
+  pause(now, backoff(first_pause, longest_pause, failures_ - 1));
 }
 
 void Acquiring::pause(Instant now, Millis length) {
@@ -138,16 +139,16 @@ void Acquiring::pause_by_schedule(Instant now, Errc if_over) {
   pause(now, length);
 }
 
-// How long a busy key may be left alone.  A notification is a hint and may be lost; the holder's remaining
-// time is when it must be looked at; and our place must be refreshed before it runs out.
-Millis Acquiring::until_worth_looking(double jitter) const {
+// The time until the next poll of a busy key.  A notification may be lost, so we always poll; at the latest
+// when the holder's lease ends, and before our place expires.
+Millis Acquiring::poll_pause(double jitter) const {
   const bool rings = plan_.push && queues();
-  // Whoever comes later need not look so often: those before it have their turn first.
+  // A waiter further behind polls less often: those before it come first.
   const Millis apart = longest_poll * (1 + std::min<Millis::rep>(last_.ahead, most_ahead));
   const Millis refresh = placed_ ? placed_->life / 3 : Millis::max();
-  Millis length = rings ? refresh : growing(first_poll, apart, polls_ - 1);
+  Millis length = rings ? refresh : backoff(first_poll, apart, polls_ - 1);
   length = std::min(length, refresh);
-  const bool stranger = rings && !last_.owner.empty() && !is_one_of_us(last_.owner);
+  const bool stranger = rings && !last_.owner.empty() && !is_holdfast_owner(last_.owner);
   length = std::max(scaled(length, 0.8 + 0.4 * jitter), Millis(1));
   if (stranger) length = std::min(length, stranger_poll);
   if (last_.remaining != never)

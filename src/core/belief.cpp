@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "core/deadline.h"
-#include "core/pause.h"
+#include "core/timing.h"
 
 namespace holdfast::core {
 namespace {
@@ -25,15 +24,16 @@ void Belief::believe(Instant sent, Millis life) {
   renew_at_ = plan_.keep && !enough ? next_renewal(sent, life) : Instant::max();
   jeopardy_at_ = deadline_;
   if (plan_.ttl == never || deadline_ == Instant::max()) return;
-  // From the end we believe in, which for a long life is earlier by more than a ttl.
+  // Counted back from the deadline, not from `sent`: a lease that was extended lasts longer than a ttl.
   const Millis margin = margin_of(plan_.ttl, plan_.margin, plan_.resolution);
   jeopardy_at_ = std::min(deadline_ + margin - plan_.ttl / 3, deadline_);
-  // Who wants to be renewed late is not in jeopardy before that could have failed.
+  // A lease that is renewed late is not in jeopardy before that renewal could have failed.
   if (renew_at_ > jeopardy_at_ && renew_at_ < deadline_)
     jeopardy_at_ = renew_at_ + (deadline_ - renew_at_) / 2;
 }
 
-// However far away the end is: until we ask, we do not hear that the lease was broken or taken over.
+// Also a lease whose end is far away is renewed every ttl/3: only the reply shows that it was broken or taken
+// over.
 Instant Belief::next_renewal(Instant sent, Millis life) const {
   if (plan_.ttl == never) return Instant::max();
   const Instant end = clamped_add(sent, granted_life(plan_.ttl, life));
@@ -42,7 +42,7 @@ Instant Belief::next_renewal(Instant sent, Millis life) const {
     wanted = sent + plan_.renew_every;
   else if (plan_.late)
     wanted = end - (plan_.ttl - seventy_percent(plan_.ttl));
-  // A ttl that was changed by hand may be too short for what was wanted.
+  // A ttl that was changed by hand may be too short for `wanted`.
   return wanted < deadline_ ? wanted : end - (plan_.ttl - plan_.ttl / 3);
 }
 
@@ -66,10 +66,10 @@ bool Belief::extended(Millis more, Instant sent, Millis remaining, Instant now) 
 }
 
 void Belief::failed(Instant now, double jitter) {
-  if (renew_at_ == Instant::max()) return;  // the renewing ended while this one was on its way
+  if (renew_at_ == Instant::max()) return;  // stop_renewing() was called while this renewal was in flight
   const Millis first = std::clamp(plan_.ttl / 40, Millis(1), Millis(50));
   const Millis longest = std::max(plan_.ttl / 10, Millis(1));
-  renew_at_ = now + scaled(growing(first, longest, failures_++), 0.5 + 0.5 * jitter);
+  renew_at_ = now + scaled(backoff(first, longest, failures_++), 0.5 + 0.5 * jitter);
 }
 
 void Belief::stop_renewing() noexcept {

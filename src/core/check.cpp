@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "base/duration.h"
-#include "base/host.h"
+#include "base/process.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/url.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 
 namespace holdfast::core {
 namespace {
@@ -22,7 +22,7 @@ constexpr Millis longest_ttl = 24h * 36525;
 Error invalid(std::string text) { return {Errc::invalid, std::move(text)}; }
 
 std::string shown(std::string_view text) {
-  // A whole address may stand where a name was meant.
+  // A user may have given a whole URL in the place of a name.
   const std::string open = redacted(text);
   return "\"" + printable(std::string_view(open).substr(0, 40)) + (open.size() > 40 ? "…\"" : "\"");
 }

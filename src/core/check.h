@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// check.h - what callers give us, looked at before anything happens.
+// check.h - checks the arguments of callers before anything is sent.
 #pragma once
 #include <string_view>
 
@@ -12,13 +12,13 @@ namespace holdfast::core {
 
 // 1 to 512 bytes of UTF-8 without NUL.
 Status check_key(std::string_view key);
-// The same for a holder's name.
+// The same for the name of an owner.
 Status check_owner(std::string_view owner);
 // A lease lasts between 20 ms and 100 years, or for ever.
 Status check_ttl(Millis ttl);
-// What is added to one is above zero, and no longer than that.
+// The time to add to a lease is above zero, and at most 100 years.
 Status check_extension(Millis more);
-// What people are told: at most 4096 bytes of UTF-8.  `what`: "the note".
+// Text for people: at most 4096 bytes of UTF-8.  `what` names it in the error: "the note".
 Status check_words(std::string_view words, const char* what);
 Status check_terms(const Terms& terms, std::optional<Millis> margin);
 

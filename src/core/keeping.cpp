@@ -5,12 +5,12 @@
 #include <cassert>
 #include <utility>
 
-#include "core/deadline.h"
+#include "core/timing.h"
 
 namespace holdfast::core {
 namespace {
 
-// A batch gets the time for a call of the shortest-lived in it, and fails as a whole.
+// The time limit of a batch is that of its shortest-lived lease, and a batch fails as a whole.
 bool travel_together(const Belief& a, const Belief& b) {
   const Millis call_a = attempt_limit(a.ttl()), call_b = attempt_limit(b.ttl());
   return call_a <= 2 * call_b && call_b <= 2 * call_a && a.failing() == b.failing();
@@ -80,8 +80,8 @@ std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
   const Belief* first = nullptr;
   for (const auto& [by, id] : urgent_) {
     const Belief& belief = entries_.at(id).belief;
-    // A little early costs a lease nothing, and makes fewer, larger batches.  But one that is due leads: one
-    // that failed is tried again when its pause is over, and the others have their turn meanwhile.
+    // Renewing a little early costs nothing and makes fewer, larger batches.  But the first of a batch must
+    // be due: a lease that failed is retried only when its pause is over, and the others come first.
     if (belief.renew_at() > (first == nullptr ? now : clamped_add(now, belief.early()))) {
       if (first != nullptr && by > now + std::chrono::hours(1)) break;
       continue;
@@ -92,7 +92,8 @@ std::vector<Keeping::Id> Keeping::due(Instant now, std::size_t most) {
   }
   rest_from_ = rest_until_ = now;
   if (first == nullptr) return due;
-  // More than one call's worth: spread over a fifth of their ttl, and not at all if they are later than that.
+  // More leases are due than fit into one call.  Spread them over a fifth of their ttl, unless they are later
+  // than that already.
   const Millis spread = 2 * first->early();
   if (due.size() == most && now < clamped_add(first->renew_at(), spread))
     rest_until_ += spread * due.size() / renewals_.size();
@@ -145,7 +146,8 @@ void Keeping::failed(Id id, Entry& entry, Instant now, double jitter) {
   index(id, entry);
   if (entry.belief.renew_at() == Instant::max()) return;
   rest_from_ = now;
-  rest_until_ = now + (entry.belief.renew_at() - now) / 2;  // before it is due again: the others come first
+  rest_until_ = now + (entry.belief.renew_at() - now) /
+                          2;  // shorter than the pause of this lease, so that the others come first
 }
 
 void Keeping::set_ttl(Id id, Millis ttl) {
@@ -165,7 +167,7 @@ void Keeping::stop_renewing(Id id) {
   index(id, it->second);
 }
 
-std::vector<Keeping::Event> Keeping::look(Instant now, std::size_t most) {
+std::vector<Keeping::Event> Keeping::take_events(Instant now, std::size_t most) {
   std::vector<Event> happened;
   std::size_t room = 0;
   for (auto it = events_.begin(); room < most && it != events_.end() && it->first <= now; ++it) ++room;
@@ -173,7 +175,7 @@ std::vector<Keeping::Event> Keeping::look(Instant now, std::size_t most) {
   while (happened.size() < most && !events_.empty() && events_.begin()->first <= now) {
     const Id id = events_.begin()->second;
     Entry& entry = entries_.at(id);
-    // Whoever is both is told of the loss only, and in its turn.
+    // A lease that is in jeopardy and lost at the same time yields the loss only, in order of its deadline.
     const bool lost = entry.event == entry.belief.deadline();
     if (lost || entry.belief.deadline() > now) happened.push_back({id, lost});
     unindex(id, entry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// keeping.h - all leases of a client: who is due, who is in jeopardy, who is lost, when to look again.
+// keeping.h - all leases of a client: which are due for renewal, in jeopardy or lost, and when that changes.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -12,11 +12,11 @@
 
 namespace holdfast::core {
 
-// Two clocks' hands over one set of beliefs: renewals for the thread that talks to the store, events for
-// the thread that does not.  Decides; does nothing itself.  All instants are given, none is read.
+// One set of beliefs for two threads: due() for the thread that sends renewals, take_events() for the thread
+// that does no I/O.  Decides, and does nothing itself.  It reads no clock: all instants are arguments.
 //
-// Memory for a lease is taken by add(): after that only due() and look() need some, for what they return, and
-// where there is none they throw and have changed nothing.
+// add() allocates all memory for a lease.  After that only due() and take_events() allocate, for what they
+// return. If there is no memory they throw and have changed nothing.
 class Keeping {
  public:
   using Id = std::uint64_t;
@@ -32,29 +32,30 @@ class Keeping {
   const Belief* find(Id id) const;
   std::size_t size() const noexcept { return entries_.size(); }
 
-  // Leases to renew in one batch now, but no more than that: those that are due, and with them those that
-  // soon will be.  The shortest-lived first; only such as want about the same time for a call, and none that
-  // failed with one that did not.  Each is in flight until renewed(), failed() or remove().
+  // Leases to renew in one batch now, at most `most`: those that are due, and with them those that soon will
+  // be. The shortest-lived come first.  A batch contains only leases that allow about the same time for a
+  // call, and does not mix leases whose last renewal failed with others.  Each is in flight until renewed(),
+  // failed() or remove().
   std::vector<Id> due(Instant now, std::size_t most);
 
-  // Believes again.  None: the lease is gone, or its deadline had passed; else its deadline.
+  // A renewal was granted.  Returns the new deadline; none if the lease is not kept or its deadline had
+  // passed.
   std::optional<Instant> renewed(Id id, Instant sent, Millis remaining, Instant now, bool by_hand = false);
   std::optional<Instant> extended(Id id, Millis more, Instant sent, Millis remaining, Instant now);
   void failed(Id id, Instant now, double jitter);
-  // The same for all that are in flight.
+  // The same for all leases that are in flight.
   void all_failed(Instant now, double jitter);
   void set_ttl(Id id, Millis ttl);
   void stop_renewing(Id id);
 
-  // What happened by now, but no more than so many things, each once, in order of time.  The lost are no
-  // longer kept.
-  std::vector<Event> look(Instant now, std::size_t most = std::numeric_limits<std::size_t>::max());
+  // The events until `now`, at most `most`, each once, in order of time.  Lost leases are removed.
+  std::vector<Event> take_events(Instant now, std::size_t most = std::numeric_limits<std::size_t>::max());
 
-  // By then a call to the store, or a rest, should be over: it may make the next renewal late by no more than
-  // what that may take itself.
+  // The time limit of a call to the store, or of a rest, that starts at `now`: it may delay the next renewal
+  // by no more than the time that renewal may take itself.
   Instant time_for_a_call(Instant now) const;
 
-  // When due() or look() can have something new to say.
+  // When due() or take_events() can return something new.
   Instant next_renewal() const;
   Instant next_event() const;
 
@@ -69,7 +70,7 @@ class Keeping {
     Instant renew_by = Instant::max();
     Instant event = Instant::max();
   };
-  template <class Change>  // of a Belief; says whether that still holds
+  template <class Change>  // changes a Belief; returns whether the lease is still held
   std::optional<Instant> believe(Id id, Change change);
   void failed(Id id, Entry& entry, Instant now, double jitter);
   void index(Id id, Entry& entry);
@@ -77,8 +78,8 @@ class Keeping {
 
   std::map<Id, Entry> entries_;
   Index renewals_, urgent_, events_;  // the first two have the same leases
-  // No renewal in that time, as far as the next can wait: many that are due at once are spread, and a store
-  // that does not answer is not asked by the next at once.
+  // No renewal is sent during this rest, as far as the next one can wait.  It spreads many renewals that are
+  // due at once, and gives a store that does not answer a pause.
   Instant rest_from_ = Instant::min(), rest_until_ = Instant::min();
 };
 

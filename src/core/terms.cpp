@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
-#include "core/deadline.h"
+#include "core/timing.h"
 
 namespace holdfast {
 
 Owner::Owner(std::span<const std::string_view> list) {
   std::string name;
-  for (const std::string_view part : list) name += ":" + std::string(part);
+  for (const std::string_view word : list) name += ":" + std::string(word);
   name_ = [name = name.substr(std::min<std::size_t>(name.size(), 1))] { return name; };
 }
 
@@ -18,35 +18,35 @@ namespace {
 
 constexpr int most_renewals_until_finished = 10;
 
-// The first that says something.
+// The first of the two that is set.
 template <class T>
-const T& first(const T& said, const T& otherwise) {
-  return said ? said : otherwise;
+const T& first(const T& given, const T& otherwise) {
+  return given ? given : otherwise;
 }
 
 }  // namespace
 
-Terms settle(const AcquireOptions& said, const AcquireOptions& defaults, std::optional<Millis> margin) {
+Terms settle(const AcquireOptions& given, const AcquireOptions& defaults, std::optional<Millis> margin) {
   Terms terms;
-  terms.ttl = first(said.ttl, defaults.ttl).value_or(terms.ttl);
-  terms.wait = first(said.wait, defaults.wait).value_or(terms.wait);
-  terms.stop = said.stop.stop_possible() ? said.stop : defaults.stop;
-  if (const Owner& owner = first(said.owner, defaults.owner)) terms.owner = owner();
-  terms.note = said.note.empty() ? defaults.note : said.note;
-  terms.attempts = first(said.attempts, defaults.attempts).value_or(terms.attempts);
-  terms.interval = first(said.interval, defaults.interval);
-  terms.fair = first(said.fair, defaults.fair).value_or(terms.fair);
-  terms.keep = first(said.keep, defaults.keep).value_or(terms.keep);
-  terms.renew_every = first(said.renew_every, defaults.renew_every).value_or(terms.renew_every);
-  terms.max_renewals = first(said.max_renewals, defaults.max_renewals);
-  terms.finished = first(said.finished, defaults.finished);
-  terms.detached = first(said.detached, defaults.detached).value_or(terms.detached);
-  // Whoever says that it does not wait is not made to by a schedule of its client.
-  if (said.wait == Millis::zero() && !said.attempts) terms.attempts = 0;
-  // A default that was made for another ttl, or for those who wait, is not the call's mistake.
-  if (!said.renew_every && terms.renew_every >= terms.ttl - margin_of(terms.ttl, margin, Millis::zero()))
+  terms.ttl = first(given.ttl, defaults.ttl).value_or(terms.ttl);
+  terms.wait = first(given.wait, defaults.wait).value_or(terms.wait);
+  terms.stop = given.stop.stop_possible() ? given.stop : defaults.stop;
+  if (const Owner& owner = first(given.owner, defaults.owner)) terms.owner = owner();
+  terms.note = given.note.empty() ? defaults.note : given.note;
+  terms.attempts = first(given.attempts, defaults.attempts).value_or(terms.attempts);
+  terms.interval = first(given.interval, defaults.interval);
+  terms.fair = first(given.fair, defaults.fair).value_or(terms.fair);
+  terms.keep = first(given.keep, defaults.keep).value_or(terms.keep);
+  terms.renew_every = first(given.renew_every, defaults.renew_every).value_or(terms.renew_every);
+  terms.max_renewals = first(given.max_renewals, defaults.max_renewals);
+  terms.finished = first(given.finished, defaults.finished);
+  terms.detached = first(given.detached, defaults.detached).value_or(terms.detached);
+  // A call with wait = 0 does not wait, also if the client's defaults have a number of attempts.
+  if (given.wait == Millis::zero() && !given.attempts) terms.attempts = 0;
+  // Defaults that do not fit this call's ttl or wait are dropped; only the call's own options can be errors.
+  if (!given.renew_every && terms.renew_every >= terms.ttl - margin_of(terms.ttl, margin, Millis::zero()))
     terms.renew_every = Millis::zero();
-  if (!said.interval && terms.attempts == 0 && terms.wait == Millis::zero()) terms.interval = {};
+  if (!given.interval && terms.attempts == 0 && terms.wait == Millis::zero()) terms.interval = {};
   if (terms.finished && !terms.max_renewals) terms.max_renewals = most_renewals_until_finished;
   return terms;
 }

@@ -24,7 +24,7 @@ Lost lost_by(const Reply& reply, OwnerView owner, Token token) {
   return {Loss::gone, "the lease was released by somebody else"};
 }
 
-void look_up(Lost& lost, const Page& log, OwnerView owner, Token token) {
+void set_reason_from_log(Lost& lost, const Page& log, OwnerView owner, Token token) {
   for (const LogRow& row : log.log) {
     if (row.token != token || row.owner != owner.text) continue;
     if (row.event == "broken") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// verdicts.h - what a store's answer means to whoever asked.
+// verdicts.h - what the reply to a release or a renewal means for the caller.
 #pragma once
 #include <string_view>
 
@@ -8,13 +8,13 @@
 
 namespace holdfast::core {
 
-// Of a release that named `token` (none: whichever the holder has).
+// The reply to a release of `token` (none: of any grant of the owner).
 Released released_by(const Reply& reply, OwnerView owner, Token token);
 
-// Of a renewal that was answered `lost`.  Whether an operator broke it only the log knows.
+// The reply `lost` to a renewal.  The reply does not show whether the lease was broken by hand; the log does.
 Lost lost_by(const Reply& reply, OwnerView owner, Token token);
 
-// The log's word on what became of that holder's grant, if it has one.
-void look_up(Lost& lost, const Page& log, OwnerView owner, Token token);
+// Sets the reason from the log, if that has a line about this grant.
+void set_reason_from_log(Lost& lost, const Page& log, OwnerView owner, Token token);
 
 }  // namespace holdfast::core

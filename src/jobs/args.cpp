@@ -2,7 +2,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/json_depth.h"
 #include "base/text.h"
 #include "holdfast/job_args.h"
 
@@ -11,13 +10,13 @@ namespace {
 
 using Value = nlohmann::ordered_json;
 
-// A long one is cut: it is a value of somebody's, shown to say which.
+// A value in an error message; a long one is cut.
 std::string shown(std::string_view json) {
   constexpr std::size_t longest = 60;
   return json.size() <= longest ? printable(json) : printable(json.substr(0, longest)) + "…";
 }
 
-// The parser would take a NUL for the end.
+// The parser would take a NUL as the end.
 Value value_of(std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return Value(Value::value_t::discarded);
   return Value::parse(text, nullptr, false);
@@ -34,7 +33,7 @@ Value parsed(std::string_view text) {
   throw_failure({Errc::invalid, shown(json) + " is not " + what});
 }
 
-// In brackets it is a list of one: then it can neither end the list of arguments nor add to it.
+// In brackets it must be a list of one value.  Then it can neither end the list of arguments nor add to it.
 void check_one_value(std::string_view text) {
   const std::string list = "[" + std::string(text) + "]";
   check_json_depth(list, shown(text)).value();

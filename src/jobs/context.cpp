@@ -25,7 +25,7 @@ std::string_view JobContext::owner() const noexcept { return state_.job.owner; }
 std::string_view JobContext::blocker() const noexcept { return state_.blocker; }
 
 std::stop_token JobContext::stop_token() const {
-  // In a child after fork() nobody is left to request it.
+  // In a forked child no thread is left that would request the stop.
   const Lease& ours = state_.claimed ? state_.claim : state_.lock;
   if (!ours.held() && ours.lost().reason == Loss::forked) return ours.stop_token();
   return state_.source.get_token();
@@ -45,11 +45,11 @@ void JobContext::check() const {
   if (state_.draining) throw_failure({Errc::stopped, "the worker is shutting down"});
 }
 
-// One whose claim is lost has lost its lock too, whatever the store says of that.
+// A job whose claim is lost has lost its lock too, also if the store would still renew the lock.
 bool JobContext::refresh_lock() {
   if (!state_.locked() || !state_.held()) return false;
   const std::lock_guard lock(state_.refreshing);
-  const bool timed = state_.timeout > Millis::zero();  // else its own ttl, which is renewed anyway
+  const bool timed = state_.timeout > Millis::zero();  // else the lease's own ttl, which is renewed anyway
   return state_.lock.try_renew(timed ? std::optional(state_.timeout) : std::nullopt).has_value();
 }
 

@@ -19,20 +19,20 @@ struct JobContext::State {
 
   const JobRow job;
   const Args args;
-  Millis timeout{};          // of a lock that is not renewed; zero: it is
-  bool claimed = false;      // there is a claim; else it runs here and now
+  Millis timeout{};          // of a lock that is not renewed; zero: the lock is renewed
+  bool claimed = false;      // a worker has claimed it; false: perform_now() runs it
   Lease claim = {};          // see ClientAccess
-  Lease lock = {};           // empty: it needs none
-  std::string blocker = {};  // who has it instead
+  Lease lock = {};           // empty: it needs no lock
+  std::string blocker = {};  // the owner of the lock, if another owner holds it
   std::stop_source source = {};
-  std::atomic<bool> draining = false;  // the worker wants to end
-  std::atomic<bool> ending = false;    // the store is being told of its end: it may be claimed no more
-  std::mutex refreshing = {};          // the job itself and Jobs::refresh_lock(): one at a time
+  std::atomic<bool> draining = false;  // the worker is shutting down
+  std::atomic<bool> ending = false;    // its end is being sent to the store, which may end the claim
+  std::mutex refreshing = {};          // the job itself and Jobs::refresh_lock() may both refresh the lock
 
   bool locked() const noexcept { return !lock.key().empty(); }
   bool held() const noexcept { return (!claimed || claim.held()) && (!locked() || lock.held()); }
 
-  // From now on stop is requested when the claim or the lock is lost.
+  // Requests the stop of the job when the claim or the lock is lost.
   void listen();
   void stop() { source.request_stop(); }
 
@@ -46,7 +46,7 @@ struct JobContext::State {
 
 namespace jobs {
 
-// While it lives, a job with that lock runs on this thread.
+// While this object exists, a job with that lock runs on this thread.
 class RunsHere {
  public:
   explicit RunsHere(std::string_view lock_key) noexcept : key_(lock_key), outer_(innermost) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine_pool.h - connections for jobs, made when they are needed, each used by one thread at a time.
+// engine_pool.h - job engines, which are connections of their own, made when needed and used by one thread at
+// a time.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -15,8 +16,8 @@ class EnginePool {
   EnginePool(std::shared_ptr<Store> store, Telemetry& telemetry)
       : store_(std::move(store)), telemetry_(telemetry) {}
 
-  // Calls `call(engine)` on one that nobody uses.  After a call that was not answered or refused its
-  // connection is closed: whatever it still has in flight, nobody waits for it any more.
+  // Calls `call(engine)` with an idle engine.  If the call got no reply or was refused, the engine is
+  // destroyed, because the reply may still arrive on its connection.
   template <class Call>
   auto with(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
     auto engine = take(until);

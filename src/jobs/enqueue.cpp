@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/json_depth.h"
 #include "base/text.h"
 #include "core/check.h"
 #include "core/job_rule.h"
@@ -30,10 +29,10 @@ Unique unique_of(const JobLock& lock) {
   return lock.unique == Unique::no && lock.loner ? Unique::loner : lock.unique;
 }
 
-// A lock_failed() that throws makes the job fail: so it must be asked before the job is over.
+// A lock_failed() that throws makes the job fail, so the worker must call it before the job is over.
 OnConflict stored_conflict(const JobOptions& options, const JobLock& lock) {
-  const bool asks = lock.on_conflict == OnConflict::drop && options.lock_failed;
-  return asks ? OnConflict::raise : lock.on_conflict;
+  const bool calls = lock.on_conflict == OnConflict::drop && options.lock_failed;
+  return calls ? OnConflict::raise : lock.on_conflict;
 }
 
 EnqueueResult result_of(const EnqueueReply& reply) {
@@ -60,7 +59,7 @@ int jobs::attempts_of(const JobOptions& options, const Client& queue) {
   return options.max_attempts.value_or(is_beside_active_job_lock(queue) ? 1 : default_attempts);
 }
 
-// A lock, a slot and a window are found by the key; without them it is a label.
+// A lock, a slot and a window are found by the key.  Without them the key is only a label.
 bool jobs::needs_key(const JobLock& lock) {
   return lock.limit > 0 || unique_of(lock) != Unique::no || lock.window > 0ms;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key of a job's lock: as active_job_lock makes it, letter by letter, or so that it tells the arguments.
+// The key of a job's lock: exactly as active_job_lock makes it, or in a form that distinguishes all
+// arguments.
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -29,7 +30,8 @@ std::string ruby_float(double value) {
   return digits;
 }
 
-// It can be taken neither for another value, nor for several, nor for a part of the name before it.
+// Whether the text cannot be confused with another value, with several values, or with a part of the name
+// before it.
 bool is_plain(std::string_view text) {
   const bool is_word = text == "null" || text == "true" || text == "false";
   const bool is_number = !text.empty() && text.front() >= '0' && text.front() <= '9';

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/host.h"
+#include "base/process.h"
 #include "core/job_rule.h"
 #include "jobs/jobs_state.h"
 #include "jobs/ticks.h"
@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis one_call = 5s;
-constexpr Millis patience_with_schedules = 10s;  // with a store that hangs while a schedule ends
+constexpr Millis patience_with_schedules = 10s;  // with a store that hangs when a schedule ends
 
 Result<JobRow> changed(JobsState& state, JobId id, JobChange what) {
   const Instant until = jobs::soon();
@@ -54,7 +54,7 @@ bool JobsState::refresh(const std::string& key) {
   return refreshed;
 }
 
-// Not beside the schedules themselves: who has none needs no time zones.
+// Not in schedule.cpp: a program without schedules must not link the time zones.
 std::shared_ptr<JobsState> JobsState::for_copies(Client client) {
   struct Copies {
     explicit Copies(Client c) : state(std::make_shared<JobsState>(std::move(c))) {}
@@ -96,7 +96,7 @@ Jobs& Jobs::define(std::string name, JobOptions options, JobFunction function) {
     const std::lock_guard lock(state_->mutex);
     state_->definitions[std::move(name)].swap(definition);
   }
-  return *this;  // what was there goes now: it is the user's, and may call us
+  return *this;  // destroys the old definition without the lock: it is the user's and may call us
 }
 
 Jobs& Jobs::define_others(JobFunction function) {
@@ -111,7 +111,7 @@ Jobs& Jobs::define_others(JobFunction function) {
 
 Jobs Jobs::at(Moment when) const {
   When changed = when_;
-  changed.at = std::max(when, Moment(Micros(1)));  // zero means none where it is kept
+  changed.at = std::max(when, Moment(Micros(1)));  // stores keep zero for none
   return Jobs(state_.shared(), changed);
 }
 

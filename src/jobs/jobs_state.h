@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// jobs_state.h - what the copies of a Jobs, its workers and its schedules share.
+// jobs_state.h - the state that the copies of a Jobs, its workers and its schedules share.
 #pragma once
 #include <functional>
 #include <map>
@@ -25,21 +25,21 @@ struct Definition {
 };
 
 struct KeptSchedule {
-  std::function<void()> stop = {};  // and return
+  std::function<void()> stop = {};  // ends the thread
   Worker thread = {};
 };
 
-// For what people ask by hand, and for one step of a job.
+// The time limit of one call by hand, or of one step of a job.
 Instant soon();
 
-// Of a lock without a timeout: it is renewed.
+// The ttl of a lock without a timeout, which is renewed.
 inline constexpr Millis unfixed_ttl = std::chrono::seconds(30);
 
-// Errc::invalid names what makes no sense.  `what`: "job".
+// Errc::invalid names the wrong option.  `what`: "job".
 Status check_name(std::string_view name, const char* what);
 Status check(std::string_view name, const JobOptions& options, const JobLock& lock, Millis lock_ttl);
 
-// What `options` and the store's habits come to.  Without a lock its limit is zero.
+// From `options`, and else by the defaults of the store.  The limit of a job without a lock is zero.
 JobLock lock_of(const JobOptions& options, const Client& queue);
 int attempts_of(const JobOptions& options, const Client& queue);
 bool needs_key(const JobLock& lock);
@@ -50,26 +50,26 @@ struct JobsState : std::enable_shared_from_this<JobsState> {
   explicit JobsState(Client c)
       : client(std::move(c)), pool(ClientAccess::store(client), ClientAccess::telemetry(client)) {}
 
-  // What the copies of a Jobs share, and the threads of its schedules do not: with the last of them the
-  // schedules end, on the thread that lets go.
+  // The copies of a Jobs share the returned pointer; the threads of its schedules do not.  When the last copy
+  // is destroyed, its thread ends the schedules.
   static std::shared_ptr<JobsState> for_copies(Client client);
 
-  // One call of an engine.  In a child after fork() it fails, and nothing is sent.
+  // Calls an engine.  In a forked child it fails, and no request is sent.
   template <class Call>
   auto ask(Instant until, Call call) -> decltype(call(std::declval<JobEngine&>())) {
     if (Status s = ClientAccess::check_ready(client); !s) return std::move(s).error();
     return pool.with(until, std::move(call));
   }
 
-  // None: nobody here knows what to do.
+  // None: the job is not defined in this process.
   std::shared_ptr<const jobs::Definition> definition(std::string_view name) const;
 
-  // -- the jobs that run here, by their key
+  // -- the jobs that run in this process, by their key
 
   using Context = std::shared_ptr<JobContext::State>;
   void began(const Context& context);
   void ended(const Context& context);
-  // True: the lock of one of them at least lasts from now on.
+  // Refreshes the locks of the jobs with that key.  True: at least one was refreshed.
   bool refresh(const std::string& key);
 
   const Client client;

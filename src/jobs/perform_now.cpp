@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job here and now: no record, no worker, but the same lock.
+// Jobs::perform_now: runs a job without a row in the store and without a worker, but with the same lock.
 #include <exception>
 
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/job_rule.h"
 #include "jobs/jobs_state.h"
 #include "jobs/running.h"
@@ -61,7 +61,8 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   } catch (...) {
     thrown = std::current_exception();
   }
-  if (Status s = ClientAccess::check_not_forked(state_->client); !s) {  // a child of the function's
+  if (Status s = ClientAccess::check_not_forked(state_->client);
+      !s) {  // the function has forked, and this is the child
     if (thrown) std::rethrow_exception(thrown);
     throw_failure(std::move(s).error());
   }
@@ -74,7 +75,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
     try {
       if (ended && options.lock_expired_before_release) options.lock_expired_before_release(context, args);
     } catch (...) {
-      if (!thrown) throw;  // the job's own comes first
+      if (!thrown) throw;  // else the exception of the job is reported
     }
   }
   if (thrown) std::rethrow_exception(thrown);

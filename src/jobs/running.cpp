@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/fd.h"
 #include "base/text.h"
-#include "base/wakeup.h"
-#include "core/deadline.h"
 #include "core/job_rule.h"
+#include "core/timing.h"
 
 namespace holdfast::jobs {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Millis shortest_backoff = 10s;
-constexpr int slowest_attempt = 24;  // later ones wait no longer than after this one
-constexpr Millis not_here = 10s;     // until it can be done, or somebody else can do it
+constexpr int slowest_attempt = 24;  // the pause does not grow after this attempt
+constexpr Millis not_here = 10s;     // before another attempt, perhaps by another worker
 constexpr Millis between_tries = 100ms;
 constexpr std::size_t longest_error = 4000;
 
@@ -31,7 +31,7 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x80; });
 }
 
-// Every other byte becomes \xNN: a database of any encoding takes it.
+// Bytes that are not ASCII become \xNN, which a database of any encoding accepts.
 std::string in_ascii(std::string_view text) {
   static constexpr char hex[] = "0123456789abcdef";
   std::string out;
@@ -42,7 +42,9 @@ std::string in_ascii(std::string_view text) {
   return cut(std::move(out));
 }
 
-bool was_not_taken(const Error& error) { return error.code == Errc::refused || error.code == Errc::invalid; }
+bool was_not_accepted(const Error& error) {
+  return error.code == Errc::refused || error.code == Errc::invalid;
+}
 
 }  // namespace
 
@@ -72,7 +74,7 @@ Running::Running(JobsState& jobs, Claimed claimed, Millis claim_ttl, Instant sen
     : jobs_(jobs), claimed_(std::move(claimed)), definition_(jobs.definition(claimed_.job.name)) {
   const JobRow& job = claimed_.job;
   auto args = Args::parse(job.args);
-  if (!args) unfit_args_ = "its arguments cannot be read: " + args.error().detail;
+  if (!args) args_error_ = "its arguments cannot be read: " + args.error().detail;
   state_ = std::make_shared<JobContext::State>(job, args ? *std::move(args) : Args());
   state_->timeout = job.lock_fixed ? job.lock_ttl : Millis::zero();
   state_->blocker = claimed_.blocker;
@@ -116,7 +118,7 @@ JobEvent Running::hand_back() { return failed("the worker was shutting down", tr
 
 JobEvent Running::perform() {
   if (!definition_ || !definition_->function) return unknown();
-  if (!unfit_args_.empty()) return failed(unfit_args_, false);
+  if (!args_error_.empty()) return failed(args_error_, false);
   if (const auto trouble = take_lock_elsewhere())
     return trouble->busy() ? refused() : put_off(trouble->detail);
   state_->listen();
@@ -142,19 +144,19 @@ JobEvent Running::perform() {
   return conclude({.to = JobState::done}, JobEvent::What::done, "");
 }
 
-// It could not even be tried here.
+// Puts the job back: it could not be started here.
 JobEvent Running::put_off(const std::string& why) {
   return conclude({.to = JobState::queued, .in = not_here, .counts = false, .error = why},
                   JobEvent::What::handed_back, why);
 }
 
-// Whoever knows it decides what becomes of it.
+// This worker does not know the job, so another worker must decide about it.
 JobEvent Running::unknown() {
   return put_off("this worker has no function for the job " + printable(claimed_.job.name) +
                  "; define it there");
 }
 
-// The lock of a job that names another store for it.
+// Takes the lock of a job whose lock is in another store.
 std::optional<Error> Running::take_lock_elsewhere() {
   const JobOptions& options = definition_->options;
   if (!options.lock_store) return std::nullopt;
@@ -174,13 +176,13 @@ std::optional<Error> Running::take_lock_elsewhere() {
   return refused;
 }
 
-// Its lock is somebody else's.
+// Another owner holds its lock.
 JobEvent Running::refused() {
   if (!definition_) return unknown();
   const JobOptions& options = definition_->options;
   std::string error = printable(claimed_.job.key) + " is held by " + printable(state_->blocker);
-  // One that was started before is never dropped for its lock; that may even be what its dead worker has
-  // left.
+  // A job that was started before is never dropped for its lock: a dead worker of this very job may have left
+  // the lock.
   const bool waits = options.lock_store && claimed_.job.attempt > 1;
   if (waits) return put_off(error);
   const OnConflict what = conflict();
@@ -204,7 +206,7 @@ JobEvent Running::refused() {
   return failed(error, false);
 }
 
-// What its row says.  One that drops but has a lock_failed() was enqueued to raise.
+// As in its row.  But a job that drops and has a lock_failed() was enqueued with `raise`.
 OnConflict Running::conflict() const {
   const JobOptions& options = definition_->options;
   const bool drops = options.lock_failed && lock_of(options, jobs_.client).on_conflict == OnConflict::drop;
@@ -235,15 +237,15 @@ JobEvent Running::conclude(Finish how, JobEvent::What what, std::string detail) 
     const auto released = state_->lock.try_release();
     lock_ended = !released || *released != Released::released;
   } else if (state_->locked()) {
-    ClientAccess::disown(state_->lock);  // it is released by the same step that ends the job
+    ClientAccess::disown(state_->lock);  // the request that finishes the job also releases it
   }
   JobEvent event{what, claimed_.job, std::move(detail)};
   state_->ending = true;
-  const auto finished = tell(how);
+  const auto finished = finish_in_store(how);
   if (!finished) {
     event.what = JobEvent::What::unknown;
     event.detail = finished.error().detail;
-    // It is ours no more, and whoever waits for it need not wait for it to end.
+    // We do not hold the lock any more.  Releasing it lets waiters have it before it expires.
     if (!how.lock.text.empty()) (void)Client(jobs_.client).try_release(how.lock.text, how.owner);
   } else if (!finished->finished) {
     event = not_ours();
@@ -269,9 +271,8 @@ JobEvent Running::not_ours() {
   return event;
 }
 
-Result<Finished> Running::tell(Finish how) {
-  std::optional<Wakeup>
-      pause;  // not before it is needed: the job has ended, and there may be no descriptor left
+Result<Finished> Running::finish_in_store(Finish how) {
+  std::optional<Wakeup> pause;  // made only when needed: there may be no descriptor left
   bool in_doubt = false;
   std::string ascii;
   while (true) {
@@ -279,13 +280,13 @@ Result<Finished> Running::tell(Finish how) {
     const Instant until = clamped_add(now, core::longest_attempt);
     auto finished = jobs_.ask(until, [&](JobEngine& engine) { return engine.finish(how, until); });
     if (finished) {
-      // The one whose answer got lost has done it.
-      if (!finished->finished && in_doubt && is_as_told(how)) return Finished{true, true, finished->now};
+      // An earlier request without a reply has finished it.
+      if (!finished->finished && in_doubt && is_finished_as(how)) return Finished{true, true, finished->now};
       return finished;
     }
     in_doubt = in_doubt || finished.error().in_doubt();
-    // Its encoding may lack letters of the error, and the job has to end all the same.
-    if (was_not_taken(finished.error()) && !is_ascii(how.error)) {
+    // The encoding of the database may lack letters of the error text, and the job must end all the same.
+    if (was_not_accepted(finished.error()) && !is_ascii(how.error)) {
       ascii = in_ascii(how.error);
       how.error = ascii;
       continue;
@@ -296,7 +297,7 @@ Result<Finished> Running::tell(Finish how) {
   }
 }
 
-bool Running::is_as_told(const Finish& how) {
+bool Running::is_finished_as(const Finish& how) {
   const Instant until = soon();
   const auto rows = jobs_.ask(until, [&](JobEngine& engine) { return engine.list({.id = how.id}, until); });
   return rows && !rows->empty() && rows->front().state == how.to && rows->front().owner == how.owner.text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// running.h - one job, from its claim to what the store is told of its end.
+// running.h - one job, from its claim to its end in the store.
 #pragma once
 #include <exception>
 #include <memory>
@@ -11,24 +11,24 @@
 
 namespace holdfast::jobs {
 
-// Of a lock that is not renewed; zero: it is.
+// The timeout of a lock that is not renewed; zero: the lock is renewed.
 Millis timeout_of(const JobOptions& options, const Args& args);
-// After attempt N has failed.  `jitter` in [0, 1).
+// The pause after attempt N has failed.  `jitter` in [0, 1).
 Millis backoff_of(const JobOptions& options, int attempt, double jitter);
-// What an exception says.  REQUIRES: called while it is handled.
+// The text of the current exception.  REQUIRES: called in a catch block.
 std::string current_exception_text();
 
 // A job that a worker has claimed.
 class Running {
  public:
-  // `sent`: read before the claim was asked for.
+  // `sent` was read before the claim was sent.
   Running(JobsState& jobs, Claimed claimed, Millis claim_ttl, Instant sent);
 
   const std::shared_ptr<JobContext::State>& state() const noexcept { return state_; }
-  // Does it, tells the store, calls back.  Does not throw.  In a child that was forked meanwhile it tells
-  // nobody anything, and what it returns means nothing.
+  // Runs the job, finishes it in the store, and calls its callbacks.  Does not throw.  In a child that was
+  // forked meanwhile it sends and calls nothing, and the returned event is meaningless.
   JobEvent run(double jitter);
-  // It has not been started: the worker is ending.
+  // Puts a job that was not started back into the queue, because the worker is shutting down.
   JobEvent hand_back();
 
  private:
@@ -40,13 +40,13 @@ class Running {
   JobEvent put_off(const std::string& why);
   JobEvent failed(const std::string& why, bool stopped);
   JobEvent conclude(Finish how, JobEvent::What what, std::string detail);
-  // Until the claim ends: then nobody can know.
-  Result<Finished> tell(Finish how);
-  bool is_as_told(const Finish& how);
-  // Why not; none: it has it, or needs none.
+  // Finishes the job in the store, and retries that until the claim ends.
+  Result<Finished> finish_in_store(Finish how);
+  bool is_finished_as(const Finish& how);
+  // The error, if it cannot take the lock; none if it has the lock or needs none.
   std::optional<Error> take_lock_elsewhere();
   JobEvent not_ours();
-  // An exception of a callback's is told, and changes nothing.
+  // Adds the text of a callback's exception to the event.
   template <class Call>
   void call_back(JobEvent& event, Call call);
 
@@ -54,7 +54,7 @@ class Running {
   const Claimed claimed_;
   const std::shared_ptr<const Definition> definition_;
   std::shared_ptr<JobContext::State> state_;
-  std::string unfit_args_;  // why they cannot be read; empty: they can
+  std::string args_error_;  // why the arguments cannot be read; empty: they can
   double jitter_ = 0;
 };
 

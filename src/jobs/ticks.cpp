@@ -11,7 +11,7 @@ constexpr std::size_t longest_tick = 512;
 
 }  // namespace
 
-// It stands before a key, perhaps, and in a column.
+// The name may contain a key with a prefix, and must fit into a column.
 Status jobs::check_tick(std::string_view name) {
   if (name.size() <= longest_tick) return Status{};
   return Error{

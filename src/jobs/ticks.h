@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ticks.h - what runs by the clock: which moments of a name have had their turn, and when it last succeeded.
-// The schedules and the command use it; users have Jobs::cron and JobLock::window.
+// ticks.h - the ticks of a name that were taken, and when its job last succeeded.  Schedules and the command
+// use it; users have Jobs::cron and JobLock::window.
 #pragma once
 #include <string_view>
 
@@ -15,14 +15,14 @@ struct Ticks {
   static Result<TickRow> last(const Jobs& of, std::string_view name);
   static Status note_success(const Jobs& of, std::string_view name, std::string_view by);
 
-  // As Jobs::try_enqueue; a duplicate if that tick was taken.  One without a name is none.
+  // Jobs::try_enqueue; the result is a duplicate if the tick was taken.  A tick without a name is ignored.
   static Result<EnqueueResult> enqueue(const Jobs& of, std::string_view name, const Args& args,
                                        const JobOptions& options, const Tick& tick);
 };
 
 namespace jobs {
 
-// Errc::invalid if a tick cannot be called so.
+// Errc::invalid if `name` cannot be the name of a tick.
 Status check_tick(std::string_view name);
 
 }  // namespace jobs

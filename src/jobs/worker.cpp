@@ -15,7 +15,7 @@ using jobs::one_claim;
 using jobs::Running;
 
 constexpr Millis after_trouble = 1s, after_refusals = 1min;
-constexpr Millis patience_with_jobs = 24h * 365;  // a job's thread cannot be ended: only waited for
+constexpr Millis patience_with_jobs = 24h * 365;  // the thread of a job cannot be ended from outside
 
 Status check(const WorkerOptions& o) {
   const auto invalid = [](const char* text) { return Error{Errc::invalid, text}; };
@@ -47,7 +47,7 @@ const char* to_string(JobEvent::What what) noexcept {
   return "?";
 }
 
-void JobWorker::State::tell(const JobEvent& event) {
+void JobWorker::State::report(const JobEvent& event) {
   telemetry().notify(&Observer::on_job, event);
   try {
     if (options.on_event) options.on_event(event);
@@ -60,7 +60,7 @@ void JobWorker::State::tell(const JobEvent& event) {
   }
 }
 
-void JobWorker::State::claims_work() {
+void JobWorker::State::log_claims_work() {
   {
     const std::lock_guard lock(mutex);
     if (std::exchange(trouble, {}).empty()) return;
@@ -69,7 +69,7 @@ void JobWorker::State::claims_work() {
 }
 
 // Logged once, and not for each attempt.
-void JobWorker::State::claims_fail(const std::string& why, bool may_pass) {
+void JobWorker::State::log_claims_fail(const std::string& why, bool may_pass) {
   {
     const std::lock_guard lock(mutex);
     if (std::exchange(trouble, why) == why) return;
@@ -88,8 +88,9 @@ Result<Claimed> JobWorker::State::claim(const std::string& owner) {
   return shared.ask(until, [&](JobEngine& engine) { return engine.claim(request, until); });
 }
 
-// A claim whose answer got lost may have been granted: it need not wait until it runs out.
-void JobWorker::State::hand_back_unheard(const std::string& owner) {
+// A claim without a reply may have been granted.  Hands that job back, so that it need not wait until the
+// claim expires.
+void JobWorker::State::hand_back_unanswered(const std::string& owner) {
   const Instant until = clamped_add(BootClock::now(), one_claim);
   const auto rows = shared.ask(
       until, [&](JobEngine& e) { return e.list({.state = JobState::running, .limit = 1000}, until); });
@@ -107,8 +108,8 @@ void JobWorker::State::hand_back_unheard(const std::string& owner) {
   }
 }
 
-// A child that a user's function has forked and not ended comes back here, where its thread ends; so does the
-// child, as it has no other.
+// If a user's function forks and the child returns from it, the child's only thread comes back here and ends,
+// and so does the child.
 void JobWorker::State::work(Wakeup& wakeup) {
   while (!forked()) {
     {
@@ -117,39 +118,39 @@ void JobWorker::State::work(Wakeup& wakeup) {
     }
     Millis pause = after_trouble;
     try {
-      pause = look_and_run();
-    } catch (...) {  // out of memory, or of descriptors: not for ever
+      pause = claim_and_run();
+    } catch (...) {  // out of memory or descriptors: try again later
       if (forked()) return;
-      guarded([&] { claims_fail(jobs::current_exception_text(), true); });
+      guarded([&] { log_claims_fail(jobs::current_exception_text(), true); });
     }
     if (pause > 0ms) rest(wakeup, pause);
   }
 }
 
-Millis JobWorker::State::look_and_run() {
+Millis JobWorker::State::claim_and_run() {
   const std::string owner = ClientAccess::new_owner(jobs.client());
-  Look look(*this);
+  ClaimAttempt attempt(*this);
   const Instant sent = BootClock::now();
   auto claimed = claim(owner);
-  if (!claimed) return cannot_claim(look, claimed.error(), owner);
-  claims_work();
+  if (!claimed) return cannot_claim(attempt, claimed.error(), owner);
+  log_claims_work();
   if (claimed->what == Claimed::What::nothing) {
-    look.found_nothing();
+    attempt.found_nothing();
     return std::clamp(claimed->next, 1ms, options.poll);
   }
-  look.found_something();
+  attempt.got_job();
   run(*std::move(claimed), sent);
   return 0ms;
 }
 
-// A refusal may pass too: a replica becomes the primary, somebody grants the right.
-Millis JobWorker::State::cannot_claim(Look& look, const Error& why, const std::string& owner) {
-  claims_fail(why.detail, why.retryable());
+// A refusal may be temporary too: a replica becomes the primary, or somebody grants the right.
+Millis JobWorker::State::cannot_claim(ClaimAttempt& attempt, const Error& why, const std::string& owner) {
+  log_claims_fail(why.detail, why.retryable());
   if (!why.retryable()) {
-    const int doublings = std::min(look.was_refused(why) - 1, 6);
+    const int doublings = std::min(attempt.was_refused(why) - 1, 6);
     return std::min(after_trouble * (1 << doublings), after_refusals);
   }
-  if (why.in_doubt()) hand_back_unheard(owner);
+  if (why.in_doubt()) hand_back_unanswered(owner);
   return after_trouble;
 }
 
@@ -159,9 +160,9 @@ void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
   {
     const std::lock_guard lock(mutex);
     if (draining) return;
-    watching = lookout == nullptr;
+    watching = poller == nullptr;
     if (watching) {
-      lookout = &wakeup;
+      poller = &wakeup;
     } else {
       asleep.push_back(&wakeup);
       until = Instant::max();
@@ -170,13 +171,13 @@ void JobWorker::State::rest(Wakeup& wakeup, Millis length) {
   if (watching) guarded([&] { purge_if_due(); });
   wakeup.wait(until);
   const std::lock_guard lock(mutex);
-  if (watching) lookout = nullptr;
+  if (watching) poller = nullptr;
   std::erase(asleep, &wakeup);
 }
 
-// REQUIRES: under the mutex.
-void JobWorker::State::call_next() {
-  if (lookout != nullptr || asleep.empty()) return;
+// REQUIRES: the mutex is held.
+void JobWorker::State::wake_next() {
+  if (poller != nullptr || asleep.empty()) return;
   asleep.back()->ring();
   asleep.pop_back();
 }
@@ -201,22 +202,22 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
     running.push_back(job.state());
     too_late = draining;
   }
-  // One that stayed here would be renewed for ever.
+  // A job that stayed in `running` would be renewed for ever.
   const auto gone = [&] {
     const std::lock_guard lock(mutex);
     std::erase(running, job.state());
   };
   try {
-    if (starts && !too_late) tell({JobEvent::What::started, job.state()->job, ""});
+    if (starts && !too_late) report({JobEvent::What::started, job.state()->job, ""});
     if (forked()) return;
     const JobEvent event = runs && too_late ? job.hand_back() : job.run(fraction());
     if (forked()) return;
     gone();
-    tell(event);
-  } catch (...) {  // out of memory, or of descriptors: it has not been told of, so it may be tried again
+    report(event);
+  } catch (...) {  // out of memory or descriptors: its end was not reported, so it may be run again
     if (forked()) return;
     gone();
-    guarded([&] { tell(job.hand_back()); });
+    guarded([&] { report(job.hand_back()); });
     throw;
   }
 }
@@ -228,9 +229,9 @@ void JobWorker::State::drain(Millis grace) {
   if (draining && enough >= stop_at) return;
   draining = true;
   stop_at = enough;
-  heart.ring();
+  heartbeat_wakeup.ring();
   for (Wakeup* sleeper : asleep) sleeper->ring();
-  if (lookout != nullptr) lookout->ring();
+  if (poller != nullptr) poller->ring();
   changed.notify_all();
 }
 
@@ -274,7 +275,7 @@ void JobWorker::wait() {
   {
     const std::lock_guard lock(state_->mutex);
     state_->over = true;
-    state_->heart.ring();
+    state_->heartbeat_wakeup.ring();
   }
   state_->heartbeat.finish(patience_with_jobs);
 }
@@ -282,19 +283,19 @@ void JobWorker::wait() {
 bool JobWorker::idle() const {
   if (state_->forked()) return false;
   const std::lock_guard lock(state_->mutex);
-  return state_->empty_look != 0 && state_->busy == 0;
+  return state_->empty_attempt != 0 && state_->busy == 0;
 }
 
 Status JobWorker::try_wait_until_idle(std::stop_token stop) {
   if (state_->forked()) return Status{};
   std::unique_lock lock(state_->mutex);
-  // What these have found may be out of date.
-  const std::uint64_t looks = state_->looks, refused = state_->refused;
-  if (state_->lookout != nullptr) state_->lookout->ring();
+  // Attempts until now may be out of date.
+  const std::uint64_t attempts = state_->attempts, refused = state_->refused;
+  if (state_->poller != nullptr) state_->poller->ring();
   bool is_refused = false;
   state_->changed.wait(lock, std::move(stop), [&] {
     is_refused = state_->refusal && state_->refused > refused && state_->busy == 0;
-    return state_->draining || is_refused || (state_->empty_look > looks && state_->busy == 0);
+    return state_->draining || is_refused || (state_->empty_attempt > attempts && state_->busy == 0);
   });
   if (is_refused && !state_->draining) return *state_->refusal;
   return Status{};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// worker_state.h - what the threads of a worker share: worker.cpp is those that work, worker_heart.cpp the
-// one that keeps their claims.
+// worker_state.h - what the threads of a JobWorker share.
+//
+//   worker.cpp            the threads that claim and run jobs
+//   worker_heartbeat.cpp  the thread that renews their claims
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -10,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/random.h"
-#include "base/wakeup.h"
 #include "base/worker.h"
-#include "core/pause.h"
+#include "core/timing.h"
 #include "holdfast/job_worker.h"
 #include "jobs/jobs_state.h"
 
@@ -25,9 +27,10 @@ inline constexpr Millis one_claim = std::chrono::seconds(2);
 
 }  // namespace jobs
 
-//   threads    claim, run, finish, again.  Of those that find nothing one stays on the lookout; it calls the
-//              next when it has found something, and so on
-//   heartbeat  renews the claims of all that run, in one go
+//   threads    claim a job, run it, finish it, and again.  Of the threads that find no job, one polls the
+//   store
+//              and the others sleep.  When the poller gets a job, it wakes the next thread, which polls
+//   heartbeat  renews the claims of all running jobs in one request
 struct JobWorker::State {
   State(Jobs j, WorkerOptions o)
       : jobs(std::move(j)), shared(*jobs.state_), options(std::move(o)), jitter(random_bits()) {
@@ -40,7 +43,8 @@ struct JobWorker::State {
   void work(Wakeup& wakeup);
   void beat();
   void drain(Millis grace);
-  // The threads are the parent's; and what they were in the midst of, nobody here will ever end.
+  // In a forked child: the threads exist only in the parent, so nothing that they began is ever finished
+  // here.
   bool forked() const noexcept { return ClientAccess::forked(jobs.client()); }
 
   const Jobs jobs;
@@ -50,16 +54,17 @@ struct JobWorker::State {
   std::mutex mutex;  // guards what follows
   std::condition_variable_any changed;
   bool draining = false, over = false;
-  std::uint64_t looks = 0;  // claims that were asked for
-  std::uint64_t finds = 0;  // those that found something
-  // The last that found nothing, if no job has run since it began and nobody else looked when it ended: a job
-  // may add another just after it was looked for.  Zero: since then one has found something.
-  std::uint64_t empty_look = 0;
-  std::optional<Error> refusal;  // of the last look; none: it was answered
-  std::uint64_t refused = 0;     // looks that were
+  std::uint64_t attempts = 0;   // to claim a job
+  std::uint64_t successes = 0;  // attempts that got a job
+  // The number of the last attempt that found no job, if no job ran since it began and no other attempt was
+  // in flight when it ended: a running job may enqueue another one just after the attempt.  Zero: an attempt
+  // got a job since then.
+  std::uint64_t empty_attempt = 0;
+  std::optional<Error> refusal;  // of the last attempt; none: it was answered
+  std::uint64_t refused = 0;     // attempts that were refused
   int refused_in_a_row = 0;
-  int looking = 0, busy = 0;  // threads that ask for a claim, and that have one
-  Wakeup* lookout = nullptr;  // of who is on it
+  int claiming = 0, busy = 0;  // threads that are claiming, and that have a job
+  Wakeup* poller = nullptr;    // of the thread that polls
   std::vector<Wakeup*> asleep;
   std::vector<std::shared_ptr<JobContext::State>> running;
   Jitter jitter;
@@ -67,7 +72,7 @@ struct JobWorker::State {
   Instant next_purge = Instant::max();
   std::string trouble;  // why the last claim failed; empty: it did not
 
-  Wakeup heart;
+  Wakeup heartbeat_wakeup;
   std::vector<Worker> threads;
   Worker heartbeat;
 
@@ -76,82 +81,81 @@ struct JobWorker::State {
     const std::lock_guard lock(mutex);
     return jitter.fraction();
   }
-  // Begins a look, and ends it in any case.
-  class Look;
-  // So long nothing will be found; zero: it has found something and done it.
-  Millis look_and_run();
-  // Until the next look.
-  Millis cannot_claim(Look& look, const Error& why, const std::string& owner);
+  class ClaimAttempt;
+  // Returns the pause before the next attempt; zero: it got a job and ran it.
+  Millis claim_and_run();
+  Millis cannot_claim(ClaimAttempt& attempt, const Error& why, const std::string& owner);
   Result<Claimed> claim(const std::string& owner);
-  void hand_back_unheard(const std::string& owner);
+  void hand_back_unanswered(const std::string& owner);
   void rest(Wakeup& wakeup, Millis length);
-  void call_next();
+  void wake_next();
   void run(Claimed claimed, Instant sent);
-  void tell(const JobEvent& event);
-  void claims_work();
-  void claims_fail(const std::string& why, bool may_pass);
+  void report(const JobEvent& event);
+  void log_claims_work();
+  void log_claims_fail(const std::string& why, bool may_pass);
   Telemetry& telemetry() const { return ClientAccess::telemetry(jobs.client()); }
   void purge_if_due();
   bool renew();
-  bool stop_those_that_are_late();
+  bool stop_late_jobs();
 };
 
-class JobWorker::State::Look {
+// One attempt to claim a job, and the run of that job.  The destructor ends both in the shared counters.
+class JobWorker::State::ClaimAttempt {
  public:
-  explicit Look(State& state) : state_(state) {
+  explicit ClaimAttempt(State& state) : state_(state) {
     const std::lock_guard lock(state_.mutex);
-    ++state_.looking;
-    number_ = ++state_.looks;
-    if (state_.busy == 0) finds_before_ = state_.finds;
+    ++state_.claiming;
+    number_ = ++state_.attempts;
+    if (state_.busy == 0) successes_before_ = state_.successes;
   }
-  ~Look() {
+  ~ClaimAttempt() {
     if (state_.forked()) return;
     const std::lock_guard lock(state_.mutex);
-    if (looking_) --state_.looking;
-    if (found_) --state_.busy;
+    if (claiming_) --state_.claiming;
+    if (got_job_) --state_.busy;
     state_.changed.notify_all();
   }
-  Look(const Look&) = delete;
-  Look& operator=(const Look&) = delete;
+  ClaimAttempt(const ClaimAttempt&) = delete;
+  ClaimAttempt& operator=(const ClaimAttempt&) = delete;
 
-  void found_something() {
+  void got_job() {
     const std::lock_guard lock(state_.mutex);
     end();
     state_.refusal.reset();
-    found_ = true;
+    got_job_ = true;
     ++state_.busy;
-    ++state_.finds;
-    state_.empty_look = 0;
-    state_.call_next();
+    ++state_.successes;
+    state_.empty_attempt = 0;
+    state_.wake_next();
   }
-  // One that others look beside does not know what they find.
+  // If other attempts are in flight, they may get a job, so this one does not count as empty.
   void found_nothing() {
     const std::lock_guard lock(state_.mutex);
     end();
     state_.refusal.reset();
-    const bool alone = state_.looking == 0 && state_.busy == 0 && finds_before_ == state_.finds;
-    if (alone) state_.empty_look = number_;
+    const bool alone = state_.claiming == 0 && state_.busy == 0 && successes_before_ == state_.successes;
+    if (alone) state_.empty_attempt = number_;
   }
-  // How often in a row.
+  // Returns how many attempts were refused in a row.
   int was_refused(const Error& why) {
     const std::lock_guard lock(state_.mutex);
     state_.refused_in_a_row = state_.refusal ? state_.refused_in_a_row + 1 : 1;
     state_.refusal = why;
     ++state_.refused;
-    state_.empty_look = 0;
+    state_.empty_attempt = 0;
     return state_.refused_in_a_row;
   }
 
  private:
   void end() {
-    --state_.looking;
-    looking_ = false;
+    --state_.claiming;
+    claiming_ = false;
   }
 
   State& state_;
   std::uint64_t number_ = 0;
-  std::optional<std::uint64_t> finds_before_;  // none: a job ran when it began
-  bool looking_ = true, found_ = false;
+  std::optional<std::uint64_t> successes_before_;  // none: a job ran when it began
+  bool claiming_ = true, got_job_ = false;
 };
 
 }  // namespace holdfast

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 
 namespace holdfast::rows {
 namespace {
@@ -14,7 +14,7 @@ using core::JobRecord;
 
 constexpr Millis a_century = std::chrono::hours(24 * 36525);
 
-// What is thrown inside comes out as a value.
+// Returns a Failure that `work` throws as a value.
 template <class Out, class Work>
 Out guarded(const Work& work) {
   try {
@@ -30,7 +30,7 @@ Millis until_then(std::optional<Time> then, Time now) {
   return std::clamp(std::chrono::ceil<Millis>(*then - now), Millis::zero(), core::longest_idle);
 }
 
-TickRow told(const TickRecord& tick, Moment wall) {
+TickRow to_row(const TickRecord& tick, Moment wall) {
   return {.tick = tick.tick,
           .by = tick.by,
           .at = moment_or_none(tick.at),
@@ -50,7 +50,7 @@ Result<EnqueueReply> RowEngine::enqueue(const NewJob& job, Instant until) {
   });
 }
 
-// None: somebody was faster to take the slot; asked again we meet them.
+// None: another process took the slot first.  The next attempt finds its job there.
 std::optional<EnqueueReply> RowEngine::try_enqueue(const NewJob& job) {
   const Moment wall = moment().wall;
   const std::int64_t tick = core::tick_of(job.tick, job.window, wall);
@@ -111,7 +111,7 @@ Result<Claimed> RowEngine::claim(const ClaimRequest& request, Instant until) {
   });
 }
 
-// False: one was set aside, and the next may do.
+// False: the job was parked, and the next one may be claimed.
 bool RowEngine::try_claim(const ClaimRequest& request, Claimed& claimed) {
   const JobMoment at = moment();
   claimed.now = at.wall;
@@ -142,8 +142,8 @@ bool RowEngine::try_claim(const ClaimRequest& request, Claimed& claimed) {
   return true;
 }
 
-// Runs it under the first of its leases that is free, or does what is to be done if none is.  False: it
-// waits.
+// Starts the job under the first of its leases that is free.  If none is, does what its on_conflict says.
+// False: it waits.
 bool RowEngine::take_lock(JobRecord& job, const ClaimRequest& request, const JobMoment& at,
                           Claimed& claimed) {
   JobRow& row = job.row;
@@ -198,7 +198,7 @@ void RowEngine::unpark_next(std::string_view key, Moment wall) {
   update(*next);
 }
 
-// -- and then
+// -- after the claim
 
 Status RowEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) {
   assert(held.size() == claims.size());
@@ -258,7 +258,7 @@ Result<JobRow> RowEngine::change(JobId id, JobChange what, std::string_view by, 
       now = at.now;
       auto found = job(id);
       if (!found) throw_failure(core::no_such_job(id));
-      // Who would free the lock may never come; the next one looks for itself.
+      // The job that would free the lock may never run, so the next parked job must try the lock itself.
       const bool wakes = found->row.parked || found->row.state == JobState::running;
       if (Status s = core::change(*found, what, by, at); !s) throw_failure(std::move(s).error());
       if (found->row.slotted) {
@@ -288,7 +288,7 @@ Result<TickRow> RowEngine::take_tick(const Tick& tick, Instant until) {
         last.at = wall.time_since_epoch();
         put_tick(tick.name, last);
       }
-      row = told(last, wall);
+      row = to_row(last, wall);
       row.taken = taken;
       row.tick = wanted;
     });
@@ -299,7 +299,7 @@ Result<TickRow> RowEngine::take_tick(const Tick& tick, Instant until) {
 Result<TickRow> RowEngine::tick(std::string_view name, Instant until) {
   return guarded<Result<TickRow>>([&]() -> Result<TickRow> {
     TickRow row;
-    transact(Access::read, until, [&] { row = told(tick_of(name).value_or(TickRecord{}), moment().wall); });
+    transact(Access::read, until, [&] { row = to_row(tick_of(name).value_or(TickRecord{}), moment().wall); });
     return row;
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// row_engine.h - jobs in a database that only keeps rows: each step reads the rows it needs inside a
-// transaction, asks core/job_rule.h, and writes what was changed.
+// row_engine.h - jobs in a database that only keeps rows: each step is a transaction that reads rows, applies
+// core/job_rule.h, and writes the rows that changed.
 #pragma once
 #include <functional>
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace holdfast::rows {
 
-// As it is kept.
+// A tick as the database keeps it.
 struct TickRecord {
   std::int64_t tick = -1;
   JobId job{};
   std::string by = {};
   Micros at{}, success{};
-  Micros until{};  // wall clock: nobody asks for it afterwards; zero: it is kept
+  Micros until{};  // wall clock: it may be purged after that; zero: never
 };
 
 class RowEngine : public JobEngine {
@@ -36,37 +36,37 @@ class RowEngine : public JobEngine {
  protected:
   enum class Access : std::uint8_t { read, write };
 
-  // Runs `work` in a transaction and commits it; if the database wants that, once more from the start.  All
-  // of what follows is called inside of one, and throws Failure.
+  // Runs `work` in a transaction and commits it.  If the database asks for a retry, runs it again.  All
+  // functions below are called inside a transaction, and throw Failure.
   virtual void transact(Access access, Instant until, const std::function<void()>& work) = 0;
 
   virtual core::JobMoment moment() = 0;
 
-  // -- jobs.  What is read for writing stays as it is until the end of the transaction.
+  // -- jobs.  A row that was read for writing is not changed by others until the end of the transaction.
 
   virtual std::optional<core::JobRecord> job(JobId id) = 0;
   virtual std::optional<core::JobRecord> in_slot(std::string_view slot) = 0;
-  // The first by core::before() of those queued that are due; none that somebody else is about to claim.
+  // The first due job by core::before(), without jobs that another transaction is claiming.
   virtual std::optional<core::JobRecord> next_due(std::span<const std::string> queues, Moment wall) = 0;
-  // One that is running, and whose claim has run out.
+  // A running job whose claim has expired.
   virtual std::optional<core::JobRecord> next_expired(std::span<const std::string> queues, Micros now) = 0;
-  // The first by core::before() of those that wait for the lock of `key`, and are not due by themselves.
+  // The first by core::before() of the jobs that wait for the lock of `key` and are not due.
   virtual std::optional<core::JobRecord> first_parked(std::string_view key, Moment wall) = 0;
-  // When the next queued job is due, and when the next claim runs out.
+  // When the next queued job is due, and when the next claim expires.
   virtual std::optional<Moment> earliest_due(std::span<const std::string> queues) = 0;
   virtual std::optional<Micros> earliest_claim_end(std::span<const std::string> queues) = 0;
 
-  // no_job: somebody has taken its slot since.
+  // Returns no_job if another job has taken its slot meanwhile.
   virtual JobId insert(const core::JobRecord& job) = 0;
   virtual void update(const core::JobRecord& job) = 0;
   virtual void erase(JobId id) = 0;
   virtual std::vector<core::JobRecord> find(const JobQuery& query) = 0;
   virtual std::uint64_t erase_over(Moment finished_before, std::size_t limit) = 0;
 
-  // -- its lease, by the rule of spi/store.h
+  // -- the lease of a job, by the rule of spi/store.h
 
   virtual Reply lease(const Request& request) = 0;
-  // Who holds it now; empty: nobody.
+  // The owner that holds it now; empty: nobody.
   virtual std::string lock_owner(Key lock) = 0;
 
   // -- ticks

@@ -11,16 +11,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a locked row is waited for.  Whoever locks it for longer is no lease operation but somebody's open
-// transaction, and the other keys must not wait for that.
+// How long to wait for a locked row.  A lock that lasts longer is not a lease operation but an open
+// transaction of some other program, and the other keys must not wait for that.
 constexpr Millis together = 500ms, one_by_one = 100ms;
 
-// When to look again at a row that somebody is changing.
+// When to read a row again that another transaction is changing.
 constexpr Millis soon = 50ms;
 
-Millis part_of(Instant until, std::int64_t parts, Millis most) {
+// A share of the time left: 1/shares of it, from 1 ms to `most`.
+Millis share_of(Instant until, std::int64_t shares, Millis most) {
   const auto left = std::chrono::floor<Millis>(until - BootClock::now());
-  return std::clamp(left / parts, Millis(1), most);
+  return std::clamp(left / shares, Millis(1), most);
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ Status RowStoreConnection::apply(std::span<const Request> requests, std::span<Re
       for (core::KeyBatch& key_batch : key_batches_of(requests)) {
         std::erase_if(key_batch, [&](std::size_t i) {
           if (call.stuck.contains(requests[i].key.text))
-            give_up(call, i);  // not before the one that came first
+            give_up(call, i);  // requests for one key take effect in their order
           return replies[i].error.has_value();
         });
         if (!key_batch.empty()) apply_key_batch(call, key_batch);
@@ -60,13 +61,13 @@ void RowStoreConnection::ready(Instant until) {
     connect(until);
   } catch (const Failure& failure) {
     Error error = failure.error();
-    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
+    if (error.in_doubt()) error.code = Errc::unavailable;  // no request was sent yet
     throw_failure(std::move(error));
   }
 }
 
 void RowStoreConnection::apply_alone(Call& call, std::size_t i) {
-  const Settled settled = settle(call, i, part_of(call.until, 2, longest_patience));
+  const Settled settled = settle(call, i, share_of(call.until, 2, longest_patience));
   if (settled == Settled::yes) return;
   if (settled == Settled::in_the_way) return meets_lock(call, i);
   core::KeyBatch one = {i};
@@ -81,17 +82,17 @@ void RowStoreConnection::apply_key_batch(Call& call, core::KeyBatch& key_batch) 
   }
 }
 
-// False: somebody has a row of it locked.
+// False: another transaction has locked a row of it.
 bool RowStoreConnection::send_together(Call& call, core::KeyBatch& key_batch) {
   while (true) {
-    const Settled settled = send_key_batch(call, key_batch, part_of(call.until, 4, together), Locked::wait);
+    const Settled settled = send_key_batch(call, key_batch, share_of(call.until, 4, together), Locked::wait);
     if (settled == Settled::yes) call.applied = true;
     if (settled != Settled::not_yet) return settled == Settled::yes;
     require_time(call.until);
   }
 }
 
-// So that only those that are locked have to be answered without having been asked.
+// So that only the requests whose row is locked are not applied.
 void RowStoreConnection::send_one_by_one(Call& call, const core::KeyBatch& key_batch) {
   for (std::size_t k = 0; k < key_batch.size(); ++k) {
     core::KeyBatch one = {key_batch[k]};
@@ -100,7 +101,7 @@ void RowStoreConnection::send_one_by_one(Call& call, const core::KeyBatch& key_b
       require_time(call.until);
       const auto left = static_cast<std::int64_t>(key_batch.size() - k);
       try {
-        settled = send_key_batch(call, one, part_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
+        settled = send_key_batch(call, one, share_of(call.until, 2 * left + 1, one_by_one), Locked::skip);
       } catch (const NotTaken& refusal) {
         call.replies[key_batch[k]].error = refusal.error();
         break;
@@ -111,8 +112,8 @@ void RowStoreConnection::send_one_by_one(Call& call, const core::KeyBatch& key_b
   }
 }
 
-// Nothing of the key batch was done.  For a bad one among five hundred that is 18 statements more, and not
-// 500.
+// The database has undone the whole key batch.  Halving finds one bad request among 500 with 18 more
+// statements, and not with 500.
 void RowStoreConnection::send_halves(Call& call, const core::KeyBatch& key_batch, const Error& why) {
   if (key_batch.size() == 1) {
     call.replies[key_batch.front()].error = why;
@@ -131,12 +132,12 @@ void RowStoreConnection::answer_as_seen(Call& call, std::size_t i, const core::R
   Reply& reply = call.replies[i];
   const bool theirs = is_theirs(row, r);
   if (r.verb == Verb::renew) {
-    // Still theirs, if not for longer than before: as good as a renewal that came a little earlier.  Of
-    // whoever wants it longer than it is that is not true.
+    // The owner still holds it, until the same end as before: that is as good as a renewal a little earlier.
+    // Not if the request extends the lease.
     if (theirs && all && !r.extend) return core::answer(reply, Verdict::granted, row);
     if (!theirs) return core::answer(reply, Verdict::lost, row);
   }
-  // Nor of whoever does not know yet that it is theirs.
+  // Busy for other owners.  An owner that holds the key already needs a new grant, which the lock prevents.
   if (r.verb == Verb::acquire && !theirs) {
     core::answer(reply, Verdict::busy, row);
     if (row.live()) return;

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// row_store.h - how a batch goes to a database with tables, where anybody may have a row locked.
+// row_store.h - how a batch is sent to a database with tables, in which any transaction may have locked a
+// row.
 //
-// A batch of one is asked in one statement.  What that does not settle, and every larger batch, travels in
-// key batches: keys in bytewise order, each once.  A key batch that meets a locked row is sent again one by
-// one, and only those that are locked are answered by what everybody else sees, or fail.  A key batch of
-// which the database does not take one was undone by it, and is sent again in halves until that one is alone.
+// A batch of one request is sent as one statement.  If that does not settle it, and for larger batches, the
+// requests are sent in key batches: keys in bytewise order, each once.  If a row of a key batch is locked,
+// its requests are sent again one by one; those whose row is locked get a reply from the last committed row,
+// or fail.  If the database rejects a request, it has undone the whole key batch, which is sent again in
+// halves until that request is alone.
 #pragma once
 #include <optional>
 #include <set>
 #include <string>
 
-#include "core/key_batches.h"
+#include "core/batching.h"
 #include "core/row.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast::rows {
 
-// The database does not take what a request holds, and has undone the statement that held it.
+// The database rejected the content of a request, and has undone the whole statement.
 class NotTaken final : public Failure {
  public:
   using Failure::Failure;
@@ -32,32 +34,33 @@ class RowStoreConnection : public StoreConnection {
     std::span<const Request> requests;
     std::span<Reply> replies;
     Instant until;
-    bool applied = false;                   // a part of it may have taken effect
-    std::set<std::string_view> stuck = {};  // keys whose rows are locked: what follows there has to wait too
+    bool applied = false;  // some requests may have taken effect
+    std::set<std::string_view> stuck =
+        {};  // keys whose rows are locked: later requests for them must wait too
   };
   enum class Settled : std::uint8_t { yes, not_yet, in_the_way };
-  // What to do about rows that somebody has locked.
+  // What to do about rows that another transaction has locked.
   enum class Locked : std::uint8_t { wait, skip };
 
-  // How long a locked row is waited for, at most, by a request alone: below a second, so that whoever calls
-  // can be answered.
+  // The longest time that a single request waits for a locked row.  Below a second, so that the caller gets a
+  // reply in time.
   static constexpr Millis longest_patience{900};
 
   // All of these throw Failure.
 
   virtual void connect(Instant until) = 0;
-  // The other end has closed the connection meanwhile: what is sent now arrives nowhere.
+  // The server has closed the connection meanwhile, so nothing can be sent on it.
   virtual bool ended() const = 0;
-  // Why the tables do not take it, as far as that is known before it is sent.  Never cut: two keys would
-  // become one.
+  // Why the tables cannot hold the request, if that is known before it is sent.  A text is never cut to fit,
+  // because two keys would become one.
   virtual std::optional<Error> misfit(const Request& request) const = 0;
   // One statement for one request.
   virtual Settled settle(Call& call, std::size_t i, Millis patience) = 0;
-  // Each request of it once.  Those without a final answer stay in `key_batch`; so do all of them where it
-  // throws NotTaken.
+  // Sends each request once.  Requests without a final reply stay in `key_batch`; if it throws NotTaken, all
+  // of them stay.
   virtual Settled send_key_batch(Call& call, core::KeyBatch& key_batch, Millis patience, Locked locked) = 0;
-  // Somebody's transaction has the row of an acquire or a renewal locked: answer_as_seen() what everybody
-  // else sees of it.
+  // Another transaction has locked the row of an acquire or a renewal: reads the last committed row, and
+  // calls answer_as_seen() with it.
   virtual void answer_locked(Call& call, std::size_t i) = 0;
   virtual std::vector<core::KeyBatch> key_batches_of(std::span<const Request> requests) const {
     return core::key_batches(requests);
@@ -65,13 +68,13 @@ class RowStoreConnection : public StoreConnection {
   virtual bool settles_alone() const { return true; }
   virtual std::string where() const = 0;
 
-  // Before anything of a call is sent: a connection that was closed while it was idle is replaced.
+  // Called before a request is sent: replaces a connection that was closed while it was idle.
   void ready(Instant until);
-  // By `row`, which may be older than what the transaction will leave; `all`: nothing else has a say.
+  // Answers from `row`, which the other transaction may be about to change.  `all`: the row alone decides.
   void answer_as_seen(Call& call, std::size_t i, const core::Row& row, bool all = true) const;
 
   static void require_time(Instant until);
-  // `text` is longer than the `longest` letters or bytes (`unit`) that a column takes.
+  // The error for a `text` that is longer than the `longest` letters or bytes (`unit`) of a column.
   static Error does_not_fit(std::string_view text, std::size_t longest, const char* unit, const char* column,
                             const std::string& table);
 
@@ -87,7 +90,7 @@ class RowStoreConnection : public StoreConnection {
 
 bool is_theirs(const core::Row& row, const Request& request) noexcept;
 
-// Of UTF-8.
+// The number of characters of UTF-8 text.
 std::size_t letters_in(std::string_view text) noexcept;
 
 }  // namespace holdfast::rows

@@ -124,5 +124,35 @@ TEST(Text, a_command_names_the_store_so_that_a_shell_takes_it_as_one_word) {
   EXPECT_EQ(store_command("sqlite:it's.db", "doctor"), "holdfast --store 'sqlite:it'\\''s.db' doctor");
 }
 
+TEST(Substitute, replaces_every_word_and_nothing_else) {
+  const auto shout = [](std::string_view word) { return "<" + std::string(word) + ">"; };
+  EXPECT_EQ(substitute("", shout), "");
+  EXPECT_EQ(substitute("no words", shout), "no words");
+  EXPECT_EQ(substitute("{a} and {b}{a}.", shout), "<a> and <b><a>.");
+}
+
+TEST(Substitute, does_not_look_into_what_was_filled_in) {
+  EXPECT_EQ(substitute("{a}", [](std::string_view) { return "{a}"; }), "{a}");
+}
+
+TEST(JsonDepth, lists_and_objects_count_and_what_stands_in_quotes_does_not) {
+  const struct {
+    const char* text;
+    int depth;
+  } table[] = {
+      {"", 0},
+      {"1", 0},
+      {"[]", 1},
+      {"[1,2],[3]", 1},
+      {R"([{"a":[1]},{}])", 3},
+      {R"(["[[[[", "]]{"])", 1},
+      {R"(["\"[[", [1]])", 2},
+      {R"(["\\", [[1]]])", 3},
+      {"[[[", 3},
+      {R"(["[[[)", 1},
+  };
+  for (const auto& [text, depth] : table) EXPECT_EQ(json_depth(text), depth) << text;
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "tests/cli/home.h"
 
 namespace holdfast::test {

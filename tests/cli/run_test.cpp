@@ -5,7 +5,7 @@
 #include <csignal>
 #include <regex>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "tests/cli/home.h"
 
 namespace holdfast::test {

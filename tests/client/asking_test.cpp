@@ -2,7 +2,7 @@
 // What a client says about keys, does by name, and takes for granted when a call says nothing.
 #include <gmock/gmock.h>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "tests/client/suite.h"
 
 namespace holdfast::test {

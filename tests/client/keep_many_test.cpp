@@ -2,7 +2,7 @@
 // More leases than a store can renew in one call.
 #include <algorithm>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "tests/client/suite.h"
 
 namespace holdfast::test {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/acquiring.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "tests/core/moments.h"
 
 namespace holdfast::core {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/acquiring.h"
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "tests/core/moments.h"
 
 namespace holdfast::core {

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "base/random.h"
-#include "core/deadline.h"
 #include "core/keeping.h"
+#include "core/timing.h"
 #include "tests/core/moments.h"
 
 namespace holdfast::core {
@@ -202,7 +202,7 @@ class Comparison {
 
   void look() {
     std::vector<std::pair<Id, bool>> happened;
-    for (const auto& [id, lost] : keeping_.look(now_)) happened.emplace_back(id, lost);
+    for (const auto& [id, lost] : keeping_.take_events(now_)) happened.emplace_back(id, lost);
     EXPECT_EQ(happened, model_.look(now_));
   }
 

@@ -28,7 +28,8 @@ Keeping keeping_of(std::initializer_list<Belief> beliefs) {
 // "1!" in jeopardy, "1x" lost.
 std::vector<std::string> looks(Keeping& keeping, Instant now) {
   std::vector<std::string> seen;
-  for (const auto& [id, lost] : keeping.look(now)) seen.push_back(std::to_string(id) + (lost ? "x" : "!"));
+  for (const auto& [id, lost] : keeping.take_events(now))
+    seen.push_back(std::to_string(id) + (lost ? "x" : "!"));
   return seen;
 }
 
@@ -274,12 +275,12 @@ TEST(Keeping, ten_thousand_leases_are_renewed_in_few_batches) {
     ++batches;
     renewals += due.size();
     for (const auto id : due) ASSERT_TRUE(keeping.renewed(id, now, 30s, now + 1ms));
-    ASSERT_THAT(keeping.look(now), IsEmpty());
+    ASSERT_THAT(keeping.take_events(now), IsEmpty());
   }
   EXPECT_GE(renewals, many * 4);
   EXPECT_LE(renewals, many * 8);
   EXPECT_LE(batches, 30u);
-  EXPECT_EQ(keeping.look(at(1h)).size(), many);
+  EXPECT_EQ(keeping.take_events(at(1h)).size(), many);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(Verdicts, the_log_knows_who_broke_or_took_it) {
   };
   for (const auto& r : table) {
     Lost lost{Loss::gone, "as it was"};
-    look_up(lost, Page{.leases = {}, .places = {}, .log = r.log}, {"ann"}, mine);
+    set_reason_from_log(lost, Page{.leases = {}, .places = {}, .log = r.log}, {"ann"}, mine);
     EXPECT_EQ(lost.reason, r.why) << r.what;
     EXPECT_EQ(lost.detail, r.detail) << r.what;
   }

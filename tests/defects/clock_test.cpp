@@ -7,7 +7,7 @@
 
 #include <ctime>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "holdfast/job_worker.h"
 #include "tests/defects/suite.h"
 

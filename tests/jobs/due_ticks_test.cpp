@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which ticks a schedule makes up for: every ten minutes, and nobody there for an hour.
-#include "jobs/due_ticks.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "jobs/running.h"
+#include "jobs/schedule.h"
 
 namespace holdfast::test {
 namespace {

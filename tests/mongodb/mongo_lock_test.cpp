@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
 #include "tests/support/together.h"

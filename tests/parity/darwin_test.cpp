@@ -3,7 +3,7 @@
 // tests/mariadb/darwin_client_test.cpp.
 #include <thread>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "tests/client/suite.h"
 
 namespace holdfast::test {

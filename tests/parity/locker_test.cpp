@@ -6,7 +6,7 @@
 #include <future>
 #include <mutex>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "tests/client/suite.h"
 #include "tests/processes/process.h"
 

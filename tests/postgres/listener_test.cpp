@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 
-#include "base/poll.h"
+#include "base/fd.h"
 #include "tests/postgres/suite.h"
 #include "tests/support/servers/relay.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "base/host.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "client/connection.h"
 #include "holdfast/client.h"

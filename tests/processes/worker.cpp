@@ -6,7 +6,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "core/deadline.h"
+#include "core/timing.h"
 #include "tests/processes/peer.h"
 #include "tests/processes/scoreboard.h"
 #include "tests/support/await.h"

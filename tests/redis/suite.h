@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "holdfast/holdfast.h"
 #include "holdfast/spi/store.h"
 #include "tests/support/await.h"

@@ -10,9 +10,9 @@
 #include <memory>
 #include <string>
 
-#include "base/host.h"
+#include "base/process.h"
 #include "base/random.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "holdfast/sqlite.h"
 #include "stores/sqlite/store.h"
 #include "tests/processes/process.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // await.h - tests wait for a condition, never for a length of time and hope.
 #pragma once
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "holdfast/clock.h"
 
 namespace holdfast::test {

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/duration.h"
+#include "base/time.h"
 #include "cli/doctor/round_trips.h"
 
 namespace holdfast::cli {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/exit_code.h"
 #include "cli/json_value.h"
 #include "cli/output.h"
-#include "core/grade.h"
+#include "core/findings.h"
 
 namespace holdfast::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdio>
 
-#include "base/duration.h"
+#include "base/time.h"
 
 namespace holdfast::cli {
 namespace {

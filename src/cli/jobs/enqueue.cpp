@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // enqueue.cpp - `holdfast jobs enqueue NAME [ARG]...`: add a job.
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"

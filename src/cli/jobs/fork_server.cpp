@@ -12,7 +12,7 @@
 #include <exception>
 #include <system_error>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "cli/run/any_of.h"
 #include "cli/run/guard.h"
 #include "cli/run/process_group.h"

@@ -12,10 +12,9 @@
 #include <stop_token>
 #include <system_error>
 
-#include "base/duration.h"
+#include "base/fd.h"
 #include "base/text.h"
-#include "base/wakeup.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/run/process_group.h"
 
 namespace holdfast::cli {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/jobs/job_json.h"
 
-#include "base/json_depth.h"
+#include "base/text.h"
 #include "cli/json_value.h"
 
 namespace holdfast::cli {

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "base/duration.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
 #include "cli/jobs/job_words.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // show.cpp - `holdfast jobs show ID`: all about a job, and who stands in its way.
-#include "base/duration.h"
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
 #include "cli/jobs/job_words.h"

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include "base/duration.h"
+#include "base/fd.h"
 #include "base/text.h"
-#include "base/wakeup.h"
+#include "base/time.h"
 #include "base/worker.h"
 #include "cli/answer.h"
 #include "cli/commands.h"

@@ -13,7 +13,7 @@
 #include <exception>
 #include <system_error>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "cli/run/any_of.h"
 #include "cli/run/process_group.h"
 #include "cli/run/schedule.h"

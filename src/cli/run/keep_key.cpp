@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 
 namespace holdfast::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <system_error>
 
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run/find_program.h"

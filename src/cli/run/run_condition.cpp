@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/run_condition.h"
 
-#include "base/duration.h"
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "holdfast/jobs.h"

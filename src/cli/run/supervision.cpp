@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/output.h"
 #include "cli/run/process_group.h"
 #include "cli/run/schedule.h"

@@ -25,7 +25,7 @@
 #include <optional>
 #include <string>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "cli/run/any_of.h"
 #include "cli/run/guard.h"
 #include "cli/run/process_group.h"

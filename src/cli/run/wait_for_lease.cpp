@@ -7,7 +7,7 @@
 #include <optional>
 #include <stop_token>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "base/worker.h"
 #include "cli/connecting.h"
 #include "cli/notices.h"

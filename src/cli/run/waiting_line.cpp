@@ -6,8 +6,8 @@
 
 #include <mutex>
 
-#include "base/duration.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {

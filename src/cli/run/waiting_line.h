@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "base/worker.h"
 #include "holdfast/admin.h"
 

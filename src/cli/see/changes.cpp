@@ -7,9 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "base/duration.h"
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
 

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "base/duration.h"
-#include "base/host.h"
+#include "base/process.h"
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/answer.h"
 #include "cli/see/changes.h"
 #include "cli/words/given.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <set>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_json.h"
 #include "cli/open_store.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/json.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 #include "cli/run/any_of.h"
 #include "cli/see/store_poller.h"
 

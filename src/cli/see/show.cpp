@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // show.cpp - `holdfast show KEY`: all that the store knows about a key.
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/open_store.h"

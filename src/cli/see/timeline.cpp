@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/duration.h"
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
 

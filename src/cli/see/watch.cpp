@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // watch.cpp - `holdfast watch [PREFIX]`: a line for each event.
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/folders.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "cli/setup/secrets.h"
 #include "cli/setup/small_file.h"

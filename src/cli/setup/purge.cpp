@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // purge.cpp - `holdfast purge [--older-than D]`: forget what nobody has used for long.
-#include "base/duration.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/open_store.h"

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/columns.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"

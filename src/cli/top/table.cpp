@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/duration.h"
+#include "base/time.h"
 #include "cli/columns.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"

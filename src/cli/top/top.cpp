@@ -6,7 +6,7 @@
 #include <csignal>
 
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run/any_of.h"

@@ -4,7 +4,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/json_depth.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "cli/words/choices.h"

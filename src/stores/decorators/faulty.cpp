@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/wakeup.h"
+#include "base/fd.h"
 
 namespace holdfast {
 namespace {

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "base/poll.h"
+#include "base/fd.h"
 #include "base/text.h"
 
 namespace holdfast::mariadb {

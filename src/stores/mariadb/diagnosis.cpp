@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/enough.h"
-#include "core/grade.h"
+#include "core/findings.h"
 #include "stores/mariadb/findings.h"
 #include "stores/mariadb/sql/diagnose.sql.h"
 #include "stores/mariadb/words.h"
@@ -54,7 +53,7 @@ class Diagnosing {
   Diagnosing(const StoreConfig& config, Instant until)
       : config_(config),
         until_(until),
-        enough_(core::enough(BootClock::now(), until)),
+        enough_(core::repeat_until(BootClock::now(), until)),
         connection_(config, until),
         probe_(probe_server(connection_, config, until)) {}
 
@@ -72,7 +71,7 @@ class Diagnosing {
     for (Finding& finding : findings_of(depth_, probe_, config_))
       diagnosis.findings.push_back(std::move(finding));
     diagnosis.grade = core::grade_of('B', diagnosis.findings);
-    core::hush(diagnosis.findings, config_.accepted());
+    core::mark_accepted(diagnosis.findings, config_.accepted());
     return diagnosis;
   }
 

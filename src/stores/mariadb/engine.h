@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/store_offset.h"
+#include "core/timing.h"
 #include "rows/row_engine.h"
 #include "stores/mariadb/config.h"
 #include "stores/mariadb/connection.h"

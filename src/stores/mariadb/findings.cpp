@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/found.h"
+#include "core/findings.h"
 
 namespace holdfast::mariadb {
 namespace {
 
-using core::Found;
+using core::FindingList;
 
 std::string in_a_row(const std::vector<std::string>& texts) {
   std::string row;
@@ -25,7 +25,7 @@ std::string either(const Depth::Named& named, std::string_view name, std::string
   return second == named.end() ? "" : second->second;
 }
 
-void look_at_replica(bool replicates, Found& found) {
+void look_at_replica(bool replicates, FindingList& found) {
   if (replicates)
     found.danger("mariadb.replica",
                  "this server is a replica: its primary does not know these leases, and replication may "
@@ -34,7 +34,7 @@ void look_at_replica(bool replicates, Found& found) {
 }
 
 // What connect() refuses, but for the tables.
-void look_at_refusals(const ServerProbe& probe, Found& found) {
+void look_at_refusals(const ServerProbe& probe, FindingList& found) {
   if (probe.too_old())
     found.danger("mariadb.version", name_of(probe) + " is too old: leases need MariaDB 10.6 or MySQL 8.0",
                  "upgrade the server");
@@ -56,7 +56,8 @@ const char* topic_of(Flaw flaw) {
   return "";
 }
 
-void look_at_tables(const Depth& depth, const ServerProbe& probe, const StoreConfig& config, Found& found) {
+void look_at_tables(const Depth& depth, const ServerProbe& probe, const StoreConfig& config,
+                    FindingList& found) {
   const std::string init = store_command(config.name, "init");
   if (!probe.wrong.empty())
     found.danger(topic_of(probe.flaw), probe.wrong, "change it to what docs/stores/mariadb.md describes");
@@ -81,7 +82,7 @@ void look_at_tables(const Depth& depth, const ServerProbe& probe, const StoreCon
 }
 
 // Replicas that may be promoted.
-void look_at_replicas(const Depth& depth, Found& found) {
+void look_at_replicas(const Depth& depth, FindingList& found) {
   constexpr const char* topic = "mariadb.semi-sync";
   if (depth.replicas == 0) return;
   const std::string enabled =
@@ -112,7 +113,7 @@ void look_at_replicas(const Depth& depth, Found& found) {
 }
 
 // MySQL's group replication.
-void look_at_group(const Depth& depth, Found& found) {
+void look_at_group(const Depth& depth, FindingList& found) {
   const bool knows_one = !either(depth.settings, "group_replication_group_name", "").empty();
   if (knows_one && depth.in_group &&
       either(depth.settings, "group_replication_single_primary_mode", "") == "OFF")
@@ -142,7 +143,7 @@ bool is_powerful(std::string_view grant) {
 }  // namespace
 
 std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config) {
-  Found found;
+  FindingList found;
   if (!probe.is("innodb_flush_log_at_trx_commit", "1"))
     found.warn("mariadb.flush-log",
                "innodb_flush_log_at_trx_commit is not 1: a crash of the server's machine can lose leases and "
@@ -169,12 +170,12 @@ std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& co
                "when its time zone changes the clock",
                "switch to the native layout once no Java process uses the table");
   look_at_refusals(probe, found);
-  found.tell_all();
+  found.report_all_at_open();
   return found.take();
 }
 
 std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe, const StoreConfig& config) {
-  Found found;
+  FindingList found;
   look_at_tables(depth, probe, config, found);
   look_at_replica(depth.replicates && !probe.replicates, found);
   look_at_replicas(depth, found);

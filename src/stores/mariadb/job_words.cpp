@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {

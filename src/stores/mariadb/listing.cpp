@@ -2,8 +2,8 @@
 // What the store tells people: its rows, and what it thinks of the server.
 #include <algorithm>
 
-#include "base/wall_clock.h"
-#include "core/grade.h"
+#include "base/time.h"
+#include "core/findings.h"
 #include "stores/mariadb/darwin.h"
 #include "stores/mariadb/findings.h"
 #include "stores/mariadb/sql/darwin_leases.sql.h"
@@ -118,7 +118,7 @@ Result<Traits> MariaStoreConnection::examine(Instant until) {
     probe_ = probe_server(*connection_, *config_, until);
     traits.findings = findings_of(probe_, *config_);
     traits.grade = core::grade_of('B', traits.findings);
-    core::hush(traits.findings, config_->accepted());
+    core::mark_accepted(traits.findings, config_->accepted());
   } catch (const Failure& failure) {
     return looking_failed(failure.error());
   }

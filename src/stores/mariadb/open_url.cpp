@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "base/address.h"
 #include "base/text.h"
-#include "core/accepted.h"
+#include "base/url.h"
+#include "core/findings.h"
 #include "holdfast/mariadb.h"
 
 namespace holdfast::mariadb {

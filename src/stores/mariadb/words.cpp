@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/substitute.h"
+#include "base/text.h"
 
 namespace holdfast::mariadb {
 

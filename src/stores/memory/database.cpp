@@ -3,7 +3,7 @@
 
 #include <sys/eventfd.h>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/row.h"
 
 namespace holdfast::memory {

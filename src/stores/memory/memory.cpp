@@ -5,7 +5,7 @@
 
 #include "base/fd.h"
 #include "base/random.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "stores/memory/database.h"
 #include "stores/memory/engine.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/mongodb/answers.h"
 
-#include "base/address.h"
+#include "base/url.h"
 
 namespace holdfast::mongodb {
 

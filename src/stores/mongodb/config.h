@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/address.h"
 #include "base/text.h"
-#include "core/accepted.h"
+#include "base/url.h"
+#include "core/findings.h"
 #include "holdfast/mongodb.h"
 #include "stores/mongodb/mongoc.h"
 

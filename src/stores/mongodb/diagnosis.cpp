@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/enough.h"
+#include "core/findings.h"
 #include "stores/mongodb/answers.h"
 #include "stores/mongodb/findings.h"
 #include "stores/mongodb/rights.h"
@@ -21,7 +21,7 @@ constexpr std::int64_t no_such_collection = 26, not_allowed = 13;
 class Look {
  public:
   Look(Connection& connection, Instant until)
-      : connection_(connection), until_(until), enough_(core::enough(BootClock::now(), until)) {}
+      : connection_(connection), until_(until), enough_(core::repeat_until(BootClock::now(), until)) {}
 
   Diagnosis all() {
     probe_ = greet(connection_, until_);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "stores/mongodb/job_indexes.h"
 #include "stores/mongodb/probe.h"
 

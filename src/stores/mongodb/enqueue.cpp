@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "stores/mongodb/engine.h"
 
 namespace holdfast::mongodb {

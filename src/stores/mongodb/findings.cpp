@@ -2,7 +2,7 @@
 #include "stores/mongodb/findings.h"
 
 #include "base/text.h"
-#include "core/grade.h"
+#include "core/findings.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -61,7 +61,7 @@ std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& co
          "layout=mongo-lock: a Ruby process may insert a document beside ours at the same moment, extend "
          "ours as its own, or delete all; see docs/stores/mongodb.md",
          "switch to the native layout once no Ruby process uses the collection"});
-  core::hush(found, config.accepted());
+  core::mark_accepted(found, config.accepted());
   return found;
 }
 

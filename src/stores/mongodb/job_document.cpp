@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 
 namespace holdfast::mongodb {
 namespace {

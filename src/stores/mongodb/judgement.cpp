@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/grade.h"
+#include "core/findings.h"
 #include "stores/mongodb/findings.h"
 
 namespace holdfast::mongodb {
@@ -145,7 +145,7 @@ Diagnosis diagnosis_of(const ServerProbe& probe, const Facts& facts, const Store
   judge_clocks(facts, found);
   judge_doors(facts, config, found);
   diagnosis.grade = core::grade_of('B', found);
-  core::hush(found, config.accepted());
+  core::mark_accepted(found, config.accepted());
   return diagnosis;
 }
 

@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "base/fd.h"
-#include "base/wakeup.h"
 #include "stores/mongodb/connection.h"
 
 namespace holdfast::mongodb {

@@ -2,7 +2,7 @@
 // What the store tells people: its documents.  Nothing here writes.
 #include <algorithm>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/row.h"
 #include "stores/mongodb/pipelines/log.json.h"
 #include "stores/mongodb/store_connection.h"

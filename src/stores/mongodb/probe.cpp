@@ -2,7 +2,7 @@
 #include "stores/mongodb/probe.h"
 
 #include "base/text.h"
-#include "core/grade.h"
+#include "core/findings.h"
 #include "stores/mongodb/findings.h"
 
 namespace holdfast::mongodb {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/address.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/url.h"

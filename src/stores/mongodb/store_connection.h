@@ -6,8 +6,8 @@
 #pragma once
 #include <memory>
 
-#include "core/key_batches.h"
-#include "core/store_offset.h"
+#include "core/batching.h"
+#include "core/timing.h"
 #include "holdfast/spi/store.h"
 #include "stores/mongodb/connection.h"
 #include "stores/mongodb/constants.h"

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "base/poll.h"
+#include "base/fd.h"
 
 namespace holdfast::mongodb {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/postgres/compose.h"
 
-#include "base/substitute.h"
+#include "base/text.h"
 #include "core/job_rule.h"
 #include "stores/postgres/sql/job_note.sql.h"
 #include "stores/postgres/sql/rule_clock.sql.h"

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "stores/postgres/settings.h"
 #include "stores/postgres/tables.h"
 

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <cstring>
 
-#include "base/address.h"
-#include "base/poll.h"
+#include "base/fd.h"
+#include "base/url.h"
 
 namespace holdfast::postgres {
 namespace {

@@ -8,9 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "base/poll.h"
-#include "core/enough.h"
-#include "core/grade.h"
+#include "base/fd.h"
+#include "core/findings.h"
 #include "stores/postgres/findings.h"
 #include "stores/postgres/sql/diagnose.sql.h"
 #include "stores/postgres/sql/examine.sql.h"
@@ -37,7 +36,7 @@ class Diagnosing {
   Diagnosing(const StoreConfig& config, Instant until)
       : config_(config),
         until_(until),
-        enough_(core::enough(BootClock::now(), until)),
+        enough_(core::repeat_until(BootClock::now(), until)),
         connection_(config.settings, until),
         probe_{.tables = config.tables} {}
 
@@ -55,7 +54,7 @@ class Diagnosing {
         diagnosis.findings.push_back(std::move(finding));
     }
     diagnosis.grade = core::grade_of('B', diagnosis.findings);
-    core::hush(diagnosis.findings, config_.accepted);
+    core::mark_accepted(diagnosis.findings, config_.accepted);
     return diagnosis;
   }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/job_rule.h"
 #include "core/row.h"
 #include "stores/postgres/job_rows.h"
@@ -189,7 +189,8 @@ std::vector<Answer> PostgresEngine::ask_claim(const ClaimRequest& request, Manne
     put_queues(parameters_);
     parameters_.text(request.owner.text).number(length_of(request.ttl)).number(request.max_crashes);
     parameters_.text(config_->client).number(void_after).number(patience.count()).flag(manner.skip);
-    parameters_.number(request.longest_place > Millis::zero() ? length_of(request.longest_place) : std::nullopt);
+    parameters_.number(request.longest_place > Millis::zero() ? length_of(request.longest_place)
+                                                              : std::nullopt);
     if (manner.careful) {
       put_queues(more_);
       more_.number(void_after).number(patience.count()).flag(manner.skip);

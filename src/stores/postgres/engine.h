@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/store_offset.h"
+#include "core/timing.h"
 #include "holdfast/spi/job_engine.h"
 #include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "core/found.h"
+#include "core/findings.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t many_dead = 10'000;
 constexpr std::int64_t most_filled = 90;
 
-using core::Found;
+using core::FindingList;
 
 std::string in_a_row(const std::vector<std::string>& texts) {
   std::string row;
@@ -20,22 +20,22 @@ std::string in_a_row(const std::vector<std::string>& texts) {
   return row;
 }
 
-void look_at_durability(const Server& server, const ServerProbe& probe, Found& found) {
+void look_at_durability(const Server& server, const ServerProbe& probe, FindingList& found) {
   if (!server.fsync) {
     found.danger("postgres.fsync", "fsync is off: a crash of the server's machine can lose leases and tokens",
                  "set fsync = on");
-    found.tell();
+    found.report_at_open();
   }
   if (!server.full_page_writes) {
     found.danger("postgres.full-page-writes",
                  "full_page_writes is off: a crash of the server's machine can damage the tables",
                  "set full_page_writes = on");
-    found.tell();
+    found.report_at_open();
   }
   if (probe.table && probe.unlogged) {
     found.danger("postgres.unlogged", "the lock table is unlogged: a crash of the server empties it",
                  "ALTER TABLE " + probe.tables.quoted() + " SET LOGGED");
-    found.tell();
+    found.report_at_open();
   }
   if (probe.standby)
     found.danger("postgres.recovery", "this server is a standby: no lease can be stored",
@@ -64,7 +64,7 @@ bool has_several_primaries(std::string_view version) {
   return version.starts_with("CockroachDB") || version.find("-YB-") != std::string_view::npos;
 }
 
-void look_at_kind(const Server& server, Found& found) {
+void look_at_kind(const Server& server, FindingList& found) {
   if (has_several_primaries(server.version))
     found.warn(
         "postgres.kind",
@@ -77,7 +77,7 @@ void look_at_kind(const Server& server, Found& found) {
 }
 
 // What connect() refuses, and what init would make.
-void look_at_tables(const ServerProbe& probe, const std::string& init, Found& found) {
+void look_at_tables(const ServerProbe& probe, const std::string& init, FindingList& found) {
   const std::string table = "\"" + probe.tables.name() + "\"";
   if (!probe.wrong.empty()) {
     found.danger("postgres.columns", probe.wrong, "change it to what docs/stores/postgres.md describes");
@@ -96,7 +96,7 @@ void look_at_tables(const ServerProbe& probe, const std::string& init, Found& fo
                init);
 }
 
-void look_at_account(const Depth& depth, Found& found) {
+void look_at_account(const Depth& depth, FindingList& found) {
   if (depth.superuser)
     found.note("postgres.superuser", "this user is a superuser: it may do far more than leases need",
                "use a role that has only the privileges that docs/stores/postgres.md lists");
@@ -125,7 +125,7 @@ void look_at_account(const Depth& depth, Found& found) {
 }
 
 // Whoever owns a table, or may add a trigger, has their SQL run by everybody who writes there.
-void look_at_owners(const Depth& depth, const std::string& init, Found& found) {
+void look_at_owners(const Depth& depth, const std::string& init, FindingList& found) {
   if (!depth.strangers.empty())
     found.warn(
         "postgres.owner",
@@ -153,7 +153,7 @@ void look_at_owners(const Depth& depth, const std::string& init, Found& found) {
         "name another table with ?table=; or, if it is yours, drop it and run: " + init);
 }
 
-void look_at_way(const Depth& depth, const ServerProbe& probe, Found& found) {
+void look_at_way(const Depth& depth, const ServerProbe& probe, FindingList& found) {
   if (depth.servers > 1)
     found.danger("postgres.several-servers",
                  std::to_string(depth.servers) +
@@ -189,7 +189,7 @@ Server server_in(const Answer& answer) {
 }
 
 std::vector<Finding> findings_of(const Server& server, const ServerProbe& probe) {
-  Found found;
+  FindingList found;
   look_at_durability(server, probe, found);
   if (server.isolation != "read committed")
     found.note("postgres.isolation",
@@ -208,13 +208,13 @@ std::vector<Finding> findings_of(const Server& server, const ServerProbe& probe)
                "a connection pooler is in between: statements are not prepared, and waiters have to poll",
                "use the URL of the server itself, or set PgBouncer's server_login_retry to 1: otherwise it "
                "refuses clients for 15 s after a restart of the server");
-    found.tell();
+    found.report_at_open();
   }
   return found.take();
 }
 
 std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe, const std::string& store) {
-  Found found;
+  FindingList found;
   const std::string init = store_command(store, "init");
   look_at_tables(probe, init, found);
   look_at_account(depth, found);

@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "base/text.h"
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "core/row.h"
 #include "rows/row_store.h"
 

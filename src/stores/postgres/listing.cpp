@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the store tells people: its rows, and what it thinks of the server.
-#include "base/wall_clock.h"
-#include "core/grade.h"
+#include "base/time.h"
+#include "core/findings.h"
 #include "core/row.h"
 #include "stores/postgres/findings.h"
 #include "stores/postgres/listener.h"
@@ -120,7 +120,7 @@ Result<Traits> PostgresStoreConnection::examine(Instant until) {
     if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
     traits.findings = findings_of(server_in(answer), probe_);
     traits.grade = core::grade_of('B', traits.findings);
-    core::hush(traits.findings, config_->accepted);
+    core::mark_accepted(traits.findings, config_->accepted);
     // Ruby's locker makes a row when it makes an object, and never again: one that is taken away because it
     // has been free for long would lock that object out.  In its table only people purge.
     traits.tidies = !answer.flag(0, answers_about_server);

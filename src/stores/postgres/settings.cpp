@@ -11,8 +11,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/address.h"
 #include "base/text.h"
+#include "base/url.h"
 #include "stores/postgres/libpq.h"
 
 namespace holdfast::postgres {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/store_offset.h"
+#include "core/timing.h"
 #include "holdfast/spi/store.h"
 #include "rows/row_store.h"
 #include "stores/postgres/config.h"

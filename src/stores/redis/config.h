@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "base/address.h"
 #include "base/text.h"
-#include "core/accepted.h"
+#include "base/url.h"
+#include "core/findings.h"
 #include "holdfast/redis.h"
 #include "stores/redis/naming.h"
 #include "stores/redis/tls.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "core/enough.h"
+#include "core/findings.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/findings.h"
 #include "stores/redis/keys.h"
@@ -232,7 +232,7 @@ void try_the_door(const StoreConfig& config, Instant until, Facts& facts) {
 }  // namespace
 
 Diagnosis look_closely(const std::shared_ptr<const StoreConfig>& config, Instant until) {
-  const Instant enough = core::enough(BootClock::now(), until);
+  const Instant enough = core::repeat_until(BootClock::now(), until);
   Wire wire(config, until, false);
   Facts facts;
   const std::vector<Asked> rights = asked(*config, facts);

@@ -5,7 +5,7 @@
 #include <cassert>
 #include <system_error>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/job_row.h"
 

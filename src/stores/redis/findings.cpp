@@ -2,7 +2,7 @@
 #include "stores/redis/findings.h"
 
 #include "base/text.h"
-#include "core/grade.h"
+#include "core/findings.h"
 
 namespace holdfast::redis {
 namespace {
@@ -97,7 +97,7 @@ std::vector<Finding> findings_of(const ServerInfo& info, const StoreConfig& conf
          "layout=active_job_lock: a Ruby process uses its own clock, may overwrite a lease of ours "
          "(refresh_lock!) and deletes leases without checking whose they are; see docs/stores/redis.md",
          "switch to the native layout once no Ruby process uses these keys"});
-  core::hush(found, config.accepted());
+  core::mark_accepted(found, config.accepted());
   return found;
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "stores/redis/command.h"
 
 namespace holdfast::redis {

@@ -4,9 +4,9 @@
 #include <array>
 #include <charconv>
 
-#include "base/address.h"
 #include "base/text.h"
-#include "core/grade.h"
+#include "base/url.h"
+#include "core/findings.h"
 #include "stores/redis/findings.h"
 
 namespace holdfast::redis {
@@ -170,7 +170,7 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const StoreCo
   judge_kind(kind, found);
   // With every grant on disk before it is told, and nobody else to take over, a crash forgets nothing.
   diagnosis.grade = core::grade_of(always(info, facts) ? 'B' : 'C', found);
-  core::hush(found, config.accepted());
+  core::mark_accepted(found, config.accepted());
   return diagnosis;
 }
 

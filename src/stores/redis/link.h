@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/store_offset.h"
+#include "core/timing.h"
 #include "stores/redis/server.h"
 #include "stores/redis/wire.h"
 

@@ -2,7 +2,7 @@
 // What the store tells people: its rows.  Nothing here writes, and each question is small.
 #include <system_error>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "stores/redis/fault.h"
 #include "stores/redis/index.h"
 #include "stores/redis/keys.h"

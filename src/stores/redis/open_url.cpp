@@ -5,9 +5,9 @@
 #include <charconv>
 #include <optional>
 
-#include "base/address.h"
 #include "base/text.h"
-#include "core/accepted.h"
+#include "base/url.h"
+#include "core/findings.h"
 #include "holdfast/redis.h"
 
 namespace holdfast::redis {

@@ -2,7 +2,7 @@
 #include "stores/redis/server.h"
 
 #include "base/text.h"
-#include "core/grade.h"
+#include "core/findings.h"
 #include "stores/redis/findings.h"
 
 namespace holdfast::redis {

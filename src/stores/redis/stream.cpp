@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/poll.h"
+#include "base/fd.h"
 #include "base/socket.h"
 #include "base/text.h"
 

@@ -70,7 +70,7 @@ Result<Purged> SqliteStoreAdmin::purge(const Purge& what, Instant until) {
 Result<Diagnosis> SqliteStoreAdmin::diagnose(Instant until) {
   try {
     Diagnosis diagnosis = diagnose_file(path_, tables_, machine_, until);
-    core::hush(diagnosis.findings, accepted_);
+    core::mark_accepted(diagnosis.findings, accepted_);
     return diagnosis;
   } catch (const Failure& failure) {
     return failure.error();

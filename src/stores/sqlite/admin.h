@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "holdfast/spi/store.h"
 #include "stores/sqlite/machine.h"
 #include "stores/sqlite/tables.h"

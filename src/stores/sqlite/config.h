@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "stores/sqlite/listener.h"
 #include "stores/sqlite/machine.h"
 #include "stores/sqlite/presence.h"

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/grade.h"
+#include "core/findings.h"
 #include "stores/sqlite/database.h"
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/path.h"

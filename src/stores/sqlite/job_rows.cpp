@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 
 namespace holdfast::sqlite {
 namespace {

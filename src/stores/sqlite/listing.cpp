@@ -2,8 +2,8 @@
 // What the store tells people: its rows, and what it thinks of the place it lies in.
 #include <filesystem>
 
-#include "base/wall_clock.h"
-#include "core/grade.h"
+#include "base/time.h"
+#include "core/findings.h"
 #include "stores/sqlite/ownership.h"
 #include "stores/sqlite/path.h"
 #include "stores/sqlite/store_connection.h"
@@ -87,7 +87,7 @@ Result<Traits> SqliteStoreConnection::examine(Instant until) {
     traits.findings = dangers_of(folder, config_->machine);
     for (Finding& doubt : doubts_about(config_->path)) traits.findings.push_back(std::move(doubt));
     traits.grade = core::grade_of('B', traits.findings);
-    core::hush(traits.findings, config_->accepted);
+    core::mark_accepted(traits.findings, config_->accepted);
   } catch (const Failure& failure) {
     return failure.error();
   }

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <fstream>
 
-#include "base/wall_clock.h"
+#include "base/time.h"
 #include "stores/sqlite/fault.h"
 
 namespace holdfast::sqlite {

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/folders.h"
+#include "base/process.h"
 #include "holdfast/result.h"
 #include "holdfast/sqlite.h"
 #include "stores/sqlite/fault.h"

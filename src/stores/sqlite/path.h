@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/accepted.h"
+#include "core/findings.h"
 #include "holdfast/rows.h"
 #include "stores/sqlite/machine.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/substitute.h"
 #include "base/text.h"
 
 namespace holdfast::sqlite {

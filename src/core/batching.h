@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// batching.h - how many requests go into one call, and how a batch is split into statements.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "holdfast/clock.h"
+#include "holdfast/spi/store.h"
+
+namespace holdfast::core {
+
+// The number of requests to send in one call, by how fast the store answered so far.  A call shall take
+// between an eighth and a quarter of its time limit: then a store that slows down still answers in time, and
+// nobody waits long for the next call.
+class BatchSize {
+ public:
+  explicit BatchSize(std::size_t first = 256) noexcept : size_(first) {}
+
+  std::size_t now() const noexcept { return size_; }
+
+  // A call with `requests` requests and the time limit `limit` was answered.
+  void answered(std::size_t requests, Millis limit, std::chrono::nanoseconds took) noexcept {
+    if (took > limit / 4)
+      size_ = std::min(size_, std::max(requests / 2, least));
+    else if (took < limit / 8 && requests >= size_)
+      size_ = std::min(size_ * 2, most);
+  }
+
+  // A call was not answered in time, or not at all.  Smaller batches may separate the request that makes it
+  // fail from the others.  A request that fails alone says nothing about the others.
+  void failed(std::size_t requests) noexcept {
+    if (requests > 1) size_ = std::max(std::min(size_, requests) / 2, std::size_t{1});
+  }
+
+ private:
+  // A smaller batch takes as long, because of the round trip; so a batch gets smaller than this only after a
+  // failure.
+  static constexpr std::size_t least = 64;
+  static constexpr std::size_t most = 65'536;
+
+  std::size_t size_;
+};
+
+// Indices into a batch.
+using KeyBatch = std::vector<std::size_t>;
+
+// Splits a batch into key batches, each of which contains a key at most once, because one statement can
+// change a row only once.  Within a key batch the keys are in bytewise order: all clients lock rows in the
+// same order, so no two wait for each other.  Requests for one key are in successive key batches, in the
+// order given.
+std::vector<KeyBatch> key_batches(std::span<const Request> requests);
+
+}  // namespace holdfast::core

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/findings.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::core {
+namespace {
+
+constexpr std::string_view some_topics[] = {"redis.appendonly", "redis.tls"};
+
+TEST(AcceptedTest, one_topic_covers_itself_and_nothing_else) {
+  const Accepted one{.topics = {"redis.tls"}};
+  EXPECT_TRUE(one.covers("redis.tls"));
+  EXPECT_FALSE(one.covers("redis.tls-and-more"));
+  EXPECT_FALSE(one.covers("redis.appendonly"));
+  EXPECT_FALSE(Accepted{}.covers(""));
+  EXPECT_TRUE(Accepted{.all = true}.covers("redis.appendonly"));
+}
+
+TEST(AcceptedTest, accepted_findings_are_not_reported_and_the_rest_is) {
+  const auto marked = [](const Accepted& accepted) {
+    std::vector<Finding> found = {{Weight::warning, "redis.tls", "what", "advice", true},
+                                  {Weight::danger, "redis.eviction", "what", "advice", true},
+                                  {Weight::note, "redis.kind", "what", "advice", false}};
+    mark_accepted(found, accepted);
+    return found;
+  };
+  const auto one = marked({.topics = {"redis.tls"}});
+  EXPECT_TRUE(one[0].accepted && !one[0].at_open);
+  EXPECT_TRUE(!one[1].accepted && one[1].at_open);
+  EXPECT_TRUE(!one[2].accepted && !one[2].at_open);
+  for (const Finding& finding : marked({.all = true})) EXPECT_FALSE(finding.at_open || finding.accepted);
+}
+
+TEST(AcceptedTest, a_list_is_taken_apart_at_its_commas) {
+  EXPECT_EQ(topics_in("a.b"), std::vector<std::string>{"a.b"});
+  EXPECT_EQ(topics_in("a.b,c.d"), (std::vector<std::string>{"a.b", "c.d"}));
+  EXPECT_EQ(topics_in("a.b,"), (std::vector<std::string>{"a.b", ""})) << "and then refused";
+}
+
+TEST(AcceptedTest, an_unknown_topic_is_an_error_that_names_the_known_ones) {
+  EXPECT_TRUE(check_topics(topics_in("redis.tls,redis.appendonly"), some_topics));
+  EXPECT_TRUE(check_topics({}, some_topics));
+  for (const char* wrong : {"redis.tsl", "tls", "", "redis.tls,", "redis.tls;redis.tls", "mongodb.tls"}) {
+    const Status status = check_topics(topics_in(wrong), some_topics);
+    ASSERT_FALSE(status) << wrong;
+    EXPECT_EQ(status.error().code, Errc::invalid);
+    EXPECT_NE(status.error().detail.find("write one of redis.appendonly, redis.tls"), std::string::npos);
+  }
+  EXPECT_NE(check_topics(topics_in("redis.tsl"), some_topics).error().detail.find("accept=redis.tsl "),
+            std::string::npos);
+}
+
+// "redis://ann:1?accept=canary@host": who forgot %40 has written a password there.
+TEST(AcceptedTest, what_may_be_a_part_of_a_password_is_not_repeated) {
+  for (const char* word : {"canary", "canary@localhost", "redis.canary@localhost"})
+    EXPECT_EQ(check_topics(topics_in(word), some_topics).error().detail.find("canary"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast::core
