@@ -7,7 +7,7 @@
 #include "base/duration.h"
 #include "base/text.h"
 #include "cli/exit_code.h"
-#include "cli/json_value.h"
+#include "cli/json.h"
 #include "cli/output.h"
 #include "core/grade.h"
 
