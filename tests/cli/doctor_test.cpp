@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::EndsWith;
-using ::testing::EpollSet;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
@@ -76,7 +76,7 @@ TEST_P(DoctorOn, a_store_that_works_passes_the_self_test_and_has_the_class_of_it
   EXPECT_GT(told.whole["grants"], 0) << ended.out;
   EXPECT_EQ(told.whole["threads"], 8);
   EXPECT_EQ(told.whole["overlaps"], 0);
-  EXPECT_THAT(told.weight_of("all.self-test"), EpollSet("", "warning")) << ended.out;
+  EXPECT_THAT(told.weight_of("all.self-test"), AnyOf("", "warning")) << ended.out;
   EXPECT_EQ(told.weight_of("all.refused"), "");
   EXPECT_EQ(told.weight_of("all.no-tables"), "");
   EXPECT_GT(told.whole["round_trip_median_us"], 0);
@@ -88,9 +88,9 @@ TEST_P(DoctorOn, a_store_that_works_passes_the_self_test_and_has_the_class_of_it
   const bool danger = told.whole["dangers"] > 0, warning = told.whole["warnings"] > 0;
   EXPECT_EQ(ended.code, danger ? 77 : warning ? 1 : 0);
   EXPECT_EQ(told.whole["exit"], ended.code);
-  EXPECT_THAT(told.whole["grade"].get<std::string>(), danger    ? EpollSet("D", "D")
-                                                      : warning ? EpollSet("C", "D")
-                                                                : EpollSet("A", "B"));
+  EXPECT_THAT(told.whole["grade"].get<std::string>(), danger    ? AnyOf("D", "D")
+                                                      : warning ? AnyOf("C", "D")
+                                                                : AnyOf("A", "B"));
   EXPECT_NE(told.whole["server"].get<std::string>(), "");
 }
 
@@ -123,7 +123,7 @@ TEST_P(DoctorOn, a_clock_that_was_not_measured_is_reported_as_such) {
 
 TEST_P(DoctorOn, people_read_the_class_first_and_the_verdict_last) {
   const Ended ended = holdfast({"doctor", "--quick"});
-  EXPECT_THAT(ended.code, EpollSet(0, 1, 77));
+  EXPECT_THAT(ended.code, AnyOf(0, 1, 77));
   const std::string first = ended.out.substr(0, ended.out.find('\n'));
   EXPECT_THAT(first, MatchesRegex(".+: class [A-D], (consensus|durable|best effort|unsafe).*"));
   EXPECT_THAT(ended.out, HasSubstr("\nround trip    median "));
@@ -132,9 +132,9 @@ TEST_P(DoctorOn, people_read_the_class_first_and_the_verdict_last) {
 }
 
 TEST_P(DoctorOn, quick_takes_no_key_and_the_self_test_leaves_none_held) {
-  EXPECT_THAT(holdfast({"doctor", "--quick"}).code, EpollSet(0, 1, 77));
+  EXPECT_THAT(holdfast({"doctor", "--quick"}).code, AnyOf(0, 1, 77));
   EXPECT_EQ(json::parse(holdfast({"show", "holdfast/doctor", "--json"}).out)["token"], json());
-  EXPECT_THAT(holdfast({"doctor"}).code, EpollSet(0, 1, 77));
+  EXPECT_THAT(holdfast({"doctor"}).code, AnyOf(0, 1, 77));
   EXPECT_NE(json::parse(holdfast({"show", "holdfast/doctor", "--json"}).out)["token"], json());
   EXPECT_EQ(holdfast({"ls", "--json"}).out, "") << "nothing is held";
 }
@@ -165,7 +165,7 @@ TEST_P(DoctorOn, a_doctor_waits_for_another_that_is_nearly_through) {
 TEST_P(DoctorOn, a_ttl_that_is_too_short_for_the_way_is_a_warning) {
   const Ended ended = holdfast({"doctor", "--quick", "--json", "--ttl", "100ms"});
   EXPECT_EQ(Told(ended.out).weight_of("all.round-trip"), "warning") << ended.out;
-  EXPECT_THAT(ended.code, EpollSet(1, 77));
+  EXPECT_THAT(ended.code, AnyOf(1, 77));
   EXPECT_EQ(holdfast({"doctor", "--quick", "--ttl", "100ms", "--strict"}).code, 77);
 }
 
@@ -184,7 +184,7 @@ TEST_P(DoctorOnServers, that_nobody_has_used_are_examined_and_not_changed) {
   const std::string before = holdfast(plan).out;
   const bool needs_tables = before.find("CREATE TABLE") != std::string::npos;
   const Ended ended = holdfast({"doctor", "--json"});
-  EXPECT_THAT(ended.code, EpollSet(0, 1, 77)) << ended.err;
+  EXPECT_THAT(ended.code, AnyOf(0, 1, 77)) << ended.err;
   const Told told(ended.out);
   EXPECT_EQ(told.weight_of("all.no-tables"), needs_tables ? "note" : "") << ended.out;
   EXPECT_EQ(told.whole["grants"].is_null(), needs_tables);
@@ -223,7 +223,7 @@ TEST_P(DoctorOnStrictServers, that_do_not_know_our_password_are_77) {
 
 TEST_F(DoctorHere, a_file_that_is_not_there_is_judged_by_its_place_and_not_made) {
   const Ended ended = holdfast({"--store", "sqlite:" + path("new/leases.db"), "doctor", "--json"});
-  EXPECT_THAT(ended.code, EpollSet(0, 1)) << ended.out;
+  EXPECT_THAT(ended.code, AnyOf(0, 1)) << ended.out;
   const Told told(ended.out);
   EXPECT_EQ(told.weight_of("all.no-tables"), "note");
   EXPECT_EQ(told.weight_of("sqlite.power-loss"), "note");
@@ -245,7 +245,7 @@ TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_cha
   EXPECT_THAT(unused.out, HasSubstr("class D, unsafe: " + path("open") + " is not safe for leases\n"));
   EXPECT_THAT(unused.out, HasSubstr("→ chmod o-w " + path("open")));
   // With a warning besides where the tests write into memory.
-  EXPECT_THAT(unused.out, EpollSet(EndsWith("\n1 danger: do not rely on leases here\n"),
+  EXPECT_THAT(unused.out, AnyOf(EndsWith("\n1 danger: do not rely on leases here\n"),
                                    EndsWith("\n1 danger, 1 warning: do not rely on leases here\n")));
 
   ASSERT_EQ(::chmod(path("open").c_str(), 0700), 0);

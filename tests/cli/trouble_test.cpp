@@ -99,7 +99,7 @@ TEST_P(TroubleOn, without_memory_no_command_leaves_a_lease_behind) {
       if (ended.code == 0) break;
       // MongoDB's driver ends the process itself.
       const bool by_driver = GetParam().name == "mongodb" && ended.code == 128 + SIGABRT;
-      EXPECT_THAT(by_driver ? 69 : ended.code, ::testing::EpollSet(69, 77, 126, 127)) << ended.err;
+      EXPECT_THAT(by_driver ? 69 : ended.code, ::testing::AnyOf(69, 77, 126, 127)) << ended.err;
       EXPECT_EQ(holdfast({"ls", "--json"}).out, "") << ended.err;
       failures += ended.code == 69;
       ASSERT_LT(megabytes, 500);
