@@ -19,11 +19,11 @@ int execute(const Break& command, const Common& common) {
       looked->by_hand.try_break_lease(command.key, command.token, {user_at_host(), command.reason});
   if (!broken) return fail(broken.error());
   if (common.json) {
-    say(json_of_texts({{"key", command.key}, {"owner", *broken}, {"reason", command.reason}}));
+    print(json_of_texts({{"key", command.key}, {"owner", *broken}, {"reason", command.reason}}));
     return exit_ok;
   }
-  say("broke the lease on " + printable(command.key) + ", which " + printable(short_owner(*broken)) +
-      " held");
+  print("broke the lease on " + printable(command.key) + ", which " + printable(short_owner(*broken)) +
+        " held");
   complain(before->lease.detached
                ? "the lease was detached: its holder learns of this when it next renews or releases"
                : "the old holder may run until its next renewal (at most ttl/3); stop it if you can");

@@ -10,6 +10,10 @@
 namespace holdfast::cli {
 namespace {
 
+constexpr std::size_t gap = 2;  // between two columns of a table
+constexpr std::string_view bold = "\033[1m";
+constexpr std::string_view plain = "\033[0m";
+
 struct Glyph {
   std::string text;
   std::size_t columns;
@@ -41,6 +45,25 @@ std::size_t sum(const std::vector<Glyph>& glyphs) {
   std::size_t columns = 0;
   for (const Glyph& glyph : glyphs) columns += glyph.columns;
   return columns;
+}
+
+std::vector<std::size_t> widths_of(const Rows& rows) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+  }
+  return widths;
+}
+
+std::string one_line(const Row& row, const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::string cell = printable(row[i]);
+    line += cell + std::string(widths[i] - columns_of(cell) + gap, ' ');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
 }
 
 std::string spaces(std::size_t columns, std::size_t taken) {
@@ -84,14 +107,20 @@ std::string fitted_right(std::string_view text, std::size_t columns) {
   return spaces(columns, columns_of(shown)) + shown;
 }
 
-void fit(std::vector<std::vector<std::string>>& rows, std::initializer_list<std::size_t> yielding,
-         std::size_t columns, std::size_t shortest) {
-  constexpr std::size_t gap = 2;
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns_of(row[i]));
+std::string aligned(const Rows& rows, bool headed, bool colour) {
+  const std::vector<std::size_t> widths = widths_of(rows);
+  std::string text;
+  for (const Row& row : rows) {
+    const bool heading = headed && &row == &rows.front();
+    const std::string line = one_line(row, widths);
+    if (!text.empty()) text += '\n';
+    text += heading && colour ? std::string(bold) + line + std::string(plain) : line;
   }
+  return text;
+}
+
+void fit(Rows& rows, std::initializer_list<std::size_t> yielding, std::size_t columns, std::size_t shortest) {
+  std::vector<std::size_t> widths = widths_of(rows);
   if (widths.empty()) return;
   const std::size_t gaps = gap * (widths.size() - 1);
   std::size_t whole = std::accumulate(widths.begin(), widths.end(), gaps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// commands.h - what each command does.  Each returns the exit code.
+// commands.h - the functions that execute the commands.  Each returns the exit code.
 #pragma once
 #include "cli/words/command_line.h"
 

@@ -3,8 +3,6 @@
 
 #include "base/process.h"
 #include "base/time.h"
-#include "cli/json_value.h"
-#include "cli/output.h"
 #include "cli/see/describe.h"
 #include "cli/words/given.h"
 
@@ -61,6 +59,14 @@ Json array_of(const std::vector<Row>& rows) {
 
 }  // namespace
 
+std::string line_of(const Json& json) {
+  constexpr bool as_ascii = true;
+  return json.dump(-1, ' ', as_ascii, Json::error_handler_t::replace);
+}
+
+Json micros_of(Moment moment) { return moment.time_since_epoch().count(); }
+Json token_of(Token token) { return token == no_token ? Json() : Json(to_number(token)); }
+
 std::string json_of(const LeaseRow& row) { return line_of(object_of(row)); }
 
 std::string json_of(const Inspection& found) {
@@ -70,8 +76,8 @@ std::string json_of(const Inspection& found) {
   return line_of(json);
 }
 
-std::string json_of(const Look& look) {
-  return line_of({{"at_us", micros_of(look.at)}, {"leases", array_of(look.leases)}});
+std::string json_of(const Snapshot& snapshot) {
+  return line_of({{"at_us", micros_of(snapshot.at)}, {"leases", array_of(snapshot.leases)}});
 }
 
 std::string json_of(const Change& change) {

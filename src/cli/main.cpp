@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -19,32 +18,32 @@
 namespace holdfast::cli {
 namespace {
 
-bool knows_a_store(const Command& command) {
+bool uses_store_settings(const Command& command) {
   return !std::holds_alternative<Version>(command) && !std::holds_alternative<Help>(command) &&
          !std::holds_alternative<Fence>(command);
 }
 
-// `config` shows what would be used, and reads no secret for it.
+// `config` shows the settings of the store, and reads no secret for that.
 bool needs_store(const Command& command) { return !std::holds_alternative<Config>(command); }
 
-// What CMD, or a job's program, prints is no answer of ours.
+// CMD, or the program of a job, writes to our stdout.
 bool lends_stdout(const CommandLine& line) {
   return std::holds_alternative<Run>(line.command) || std::holds_alternative<Fence>(line.command) ||
          (std::holds_alternative<JobsWork>(line.command) && !line.common.json);
 }
 
-void choose(Setup& setup, const StoreWord& said, const Command& command) {
-  auto choice = choose_store(said, setup.configuration);
+void choose(Setup& setup, const StoreWord& given, const Command& command) {
+  auto choice = choose_store(given, setup.configuration);
   if (choice)
     setup.store = *std::move(choice);
   else if (needs_store(command))
     throw_failure(std::move(choice).error());
   else
     setup.no_store = std::move(choice).error();
-  setup.store.from = setup.no_store ? said.from : setup.store.from;
+  setup.store.from = setup.no_store ? given.from : setup.store.from;
 }
 
-// Read when it is first asked for: a file that is wrong does not stand in the way of `help`.
+// Read when it is first needed, so that an invalid file does not break `help`.
 class LazyConfiguration {
  public:
   const Configuration& get() {
@@ -63,12 +62,12 @@ int holdfast_main(std::span<char* const> argv) {
     filled_in = substitute(configuration.get(), command, given);
   });
   if (!parsed) return fail(blamed(std::move(parsed).error(), filled_in));
-  if (lends_stdout(*parsed)) let_stdout_take_all();
+  if (lends_stdout(*parsed)) discard_closed_stdout();
   try {
     Setup setup;
     hide_secrets_of(parsed->stores, argv);
     const std::optional<std::string> inherited = take_from_environment();
-    if (knows_a_store(parsed->command)) {
+    if (uses_store_settings(parsed->command)) {
       setup.configuration = configuration.get();
       choose(setup, store_word(parsed->common.store, inherited, setup.configuration), parsed->command);
       if (needs_store(parsed->command)) parsed->common.store = url_of(setup.store).value();
@@ -87,20 +86,19 @@ int holdfast_main(std::span<char* const> argv) {
 }  // namespace holdfast::cli
 
 int main(int argc, char** argv) {
-  // With another's rights than the caller's: whatever the caller gives us (paths, environment, CMD) would be
-  // done in the other's name.
+  // With set-user-id, the caller's paths, environment and CMD would be used with another user's rights.
   if (::getauxval(AT_SECURE) != 0) {
     holdfast::cli::complain(
         "holdfast refuses to run set-user-id or set-group-id: every CMD would get those rights; remove the "
         "bit (chmod ug-s)");
     std::_Exit(holdfast::cli::exit_refused);
   }
-  // Our few threads hardly allocate: an arena for each would cost a short command more than it could gain.
+  // Our threads allocate little: an arena for each would cost a short command more time than it saves.
   ::mallopt(M_ARENA_MAX, 1);
   holdfast::cli::fill_standard_descriptors();
   int code = holdfast::cli::holdfast_main({argv, static_cast<std::size_t>(argc)});
-  if (const holdfast::Status told = holdfast::cli::answered(); !told)
-    code = holdfast::cli::fail(told.error());
-  // Not by return: a thread may be stuck in a store, and nothing static must be torn down under it.
+  if (const holdfast::Status flushed = holdfast::cli::flush_stdout(); !flushed)
+    code = holdfast::cli::fail(flushed.error());
+  // Not by return: a thread may hang in a store, and still uses static objects.
   std::_Exit(code);
 }

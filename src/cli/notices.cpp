@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Ours, and nobody else may write in it.
+// None unless the folder is ours and nobody else may write into it.
 Fd open_own_folder(const std::filesystem::path& path) {
   Fd folder(::open(path.c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC));
   struct stat found {};
@@ -35,7 +35,7 @@ Fd open_own_folder(const std::filesystem::path& path) {
   return own ? std::move(folder) : Fd();
 }
 
-// Made where it is missing, but only below a folder of ours: root leaves nothing in a home that is a user's.
+// Creates it if it is missing, but only in a folder of ours: root creates nothing in the home of a user.
 Fd make_own_folder(const std::filesystem::path& path) {
   if (Fd folder = open_own_folder(path)) return folder;
   if (path == path.parent_path() || ::access(path.c_str(), F_OK) == 0) return {};
@@ -44,8 +44,8 @@ Fd make_own_folder(const std::filesystem::path& path) {
   return open_own_folder(path);
 }
 
-// That of the state is kept for a day, and that of the session at least until the user logs out.
-Fd told_folder() {
+// The state folder, otherwise the session folder, which is removed when the user logs out.
+Fd notices_folder() {
   if (Fd folder = make_own_folder(std::filesystem::path(user_folder("XDG_STATE_HOME", ".local/state")) /
                                   "holdfast" / "told"))
     return folder;
@@ -68,16 +68,16 @@ std::string name_of(std::string_view line) {
 
 }  // namespace
 
-bool is_news(std::string_view line) {
-  const Fd folder = told_folder();
+bool is_due_today(std::string_view line) {
+  const Fd folder = notices_folder();
   if (!folder) return true;
   const std::string name = name_of(line);
-  struct stat told {};
-  if (::fstatat(folder.get(), name.c_str(), &told, AT_SYMLINK_NOFOLLOW) == 0) {
-    const Micros age = wall_now() - std::chrono::sys_seconds(std::chrono::seconds(told.st_mtim.tv_sec));
+  struct stat printed {};
+  if (::fstatat(folder.get(), name.c_str(), &printed, AT_SYMLINK_NOFOLLOW) == 0) {
+    const Micros age = wall_now() - std::chrono::sys_seconds(std::chrono::seconds(printed.st_mtim.tv_sec));
     if (age >= 0s && age < 24h) return false;
   }
-  // For people who wonder what it is.
+  // The file holds the line, so that people see what the file is for.
   const Fd stamp(
       ::openat(folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   const std::string text = std::string(line) + "\n";
@@ -89,7 +89,7 @@ ClientOptions with_notices(bool quiet) {
   ClientOptions options;
   options.log = [](std::string_view line) { complain(printable(line)); };
   options.on_finding = [quiet](const Finding&, std::string_view line) {
-    if (!quiet && is_news(line)) complain(printable(line));
+    if (!quiet && is_due_today(line)) complain(printable(line));
   };
   return options;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// notices.h - what a client is told beside its answers, on stderr.
+// notices.h - what a client logs on stderr.
 #pragma once
 #include <string_view>
 
@@ -7,13 +7,13 @@
 
 namespace holdfast::cli {
 
-// How a store is set up is told at most once a day, and not at all if the user wants it quiet: cron mails
-// every line.  All else is told as it happens.
+// Options that log to stderr.  A warning about how the store is set up is printed at most once a day, because
+// cron mails every line, and not at all if `quiet`.  Everything else is printed always.
 ClientOptions with_notices(bool quiet);
 
-// Whether nobody of this user has been told that line on this host for a day; from now on somebody has.  It
-// is remembered by a file in the user's state folder, else in that of the session (XDG_RUNTIME_DIR), and not
-// at all where others could have made both or written in them.
-bool is_news(std::string_view line);
+// True if this line was not printed to this user on this host within the last day; remembers it.  The memory
+// is a file in the user's state folder, otherwise in that of the session (XDG_RUNTIME_DIR).  If other users
+// can write to both, nothing is remembered, and the result is true.
+bool is_due_today(std::string_view line);
 
 }  // namespace holdfast::cli

@@ -1,56 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-// output.h - what people read, and what they do not need to.
+// output.h - what the command writes: answers to stdout, everything else to stderr.
 //
-// stdout is for answers, stderr for everything else; text from a store goes through printable() first.
+// Text that comes from a store goes through printable() first.
 #pragma once
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "holdfast/result.h"
 
 namespace holdfast::cli {
 
-// UTF-8 for that descriptor: if it is a terminal that is set to something else, what is not ASCII is a
-// question mark.  say(), say_now() and complain() do so.
-std::string fit_for(int fd, std::string text);
+// ---- stdout
 
-// One line on stdout.
-void say(std::string_view line);
+// Prints one line.
+void print(std::string_view line);
+// Prints text that has its own line ends, without encode_for().
+void print_unchanged(std::string_view text);
 
-// The same for one who waits for it: it is written when this returns.  Errc::stopped if nobody reads it any
-// more, which is no failure; Errc::refused if it cannot be written.
-Status say_now(std::string_view line);
+// Prints one line and writes it at once.  Errc::stopped if nobody reads it any more, which is no failure;
+// Errc::refused if it cannot be written.
+Status print_now(std::string_view line);
 
-// "holdfast: SENTENCE" on stderr, as one write: lines of several threads and processes stay whole.
+// Writes what print() has buffered.  Errc::refused if any of it could not be written; the error is that of
+// the first failure.
+Status flush_stdout();
+
+// Opens those of the descriptors 0, 1 and 2 that are closed.  Otherwise the next file that we open would take
+// the number, and CMD would write its output into our database.  An answer still fails if stdout was closed.
+void fill_standard_descriptors();
+
+// If stdout was closed, discards what CMD writes to it: CMD need not check whether it is open.
+void discard_closed_stdout();
+
+// ---- stderr
+
+// Writes "holdfast: SENTENCE" with one write(2): lines of several threads and processes stay whole.
 void complain(std::string_view sentence) noexcept;
 
-// Complains, and returns the exit code for it.
+// Complains about the error and returns its exit code.
 int fail(const Error& error);
 
-// CMD could not be executed, for that errno: says so, and returns the exit code for it.
-int cannot_run(const std::string& program, int error);
+// ---- secrets
 
-// That text is never written by complain(), whoever put it into a message: *** is.
-void never_say(const std::string& secret);
-// An answer is said as it is: rows are for programs, and a key may be somebody's password.  So what a driver,
-// a server or an error says goes through here before it becomes a part of one; before it is escaped.
+// From now on complain() writes *** instead of this text.
+void hide_secret(const std::string& secret);
+// Answers are not searched for secrets: rows are for programs, and a key may be somebody's password.  So the
+// text of a driver, a server or an error must pass through here before it becomes a part of an answer, and
+// before it is escaped.
 std::string without_secrets(std::string_view text);
 
-// A terminal is there and NO_COLOR is not.
+// ---- text for people
+
+// UTF-8 text for that descriptor.  If it is a terminal with another encoding, each character that is not
+// ASCII becomes a question mark.  print(), print_now() and complain() call it.
+std::string encode_for(int fd, std::string text);
+
+// The stream is a terminal, and NO_COLOR is not set.
 bool wants_colour(std::FILE* stream) noexcept;
 
-using Row = std::vector<std::string>;
-using Rows = std::vector<Row>;
-
-// Lines of cells, each column as wide as its widest cell.  The first row is the heading if `headed`.
-// Cells are escaped here.
-std::string aligned(const Rows& rows, bool headed, bool colour);
-
-// The default name of a holder, "host:H pid:P guid:G", as "H pid P"; any other as it is, in quotes if it
-// could be taken for a process.
+// The default owner, "host:H pid:P guid:G", as "H pid P".  Any other owner is unchanged, but in quotes if it
+// could be mistaken for a process.
 std::string short_owner(std::string_view owner);
 
 }  // namespace holdfast::cli

@@ -41,9 +41,10 @@ int execute(const Release& command, const Common& common) {
   if (!released) return fail(released.error());
   const Verdict verdict = verdict_of(*released, printable(command.key), printable(command.owner));
   if (common.json)
-    say(json_of_texts({{"key", command.key}, {"owner", command.owner}, {"released", to_string(*released)}}));
+    print(
+        json_of_texts({{"key", command.key}, {"owner", command.owner}, {"released", to_string(*released)}}));
   else if (verdict.code == exit_ok)
-    say(verdict.sentence);
+    print(verdict.sentence);
   if (verdict.code != exit_ok) complain(verdict.sentence);
   return verdict.code;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // renew.cpp - `holdfast renew KEY --owner O`: a lease somebody took lasts longer.
-#include "base/text.h"
 #include "base/time.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/open_store.h"
@@ -16,10 +16,10 @@ int execute(const Renew& command, const Common& common) {
                                    : client->try_renew(command.key, {command.owner}, command.ttl);
   if (!left) return fail(left.error());
   if (common.json)
-    say(json_of_renewal(command.key, command.owner, *left));
+    print(json_of_renewal(command.key, command.owner, *left));
   else
-    say(printable(command.key) + (*left == never ? " is held until it is released"
-                                                 : " is held for another " + format_duration(*left)));
+    print(printable(command.key) + (*left == never ? " is held until it is released"
+                                                   : " is held for another " + format_duration(*left)));
   return exit_ok;
 }
 

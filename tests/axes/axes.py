@@ -168,8 +168,8 @@ ABOVE = {
     },
     "cli": {
         "Operating": {
-            "smoke": ["break_ends_a_run_and_tells_it_who_and_why"],
-            "wire": ["break_wakes_the_next_in_the_queue", "wait_ends_when_the_holder_dies", "purge_says_what_it_took",
+            "smoke": ["break_ends_a_run_which_reports_who_did_it_and_why"],
+            "wire": ["break_wakes_the_next_in_the_queue", "wait_ends_when_the_holder_dies", "purge_reports_what_it_removed",
                      "show_says_who_waits", "ls_can_show_only_what_is_held_and_only_a_prefix"],
         },
         "Running": {
@@ -180,8 +180,8 @@ ABOVE = {
                      "tells_its_command_key_token_owner_and_deadline"],
         },
         "Scripts": {
-            "smoke": ["acquire_leaves_the_lease_running_and_release_ends_it", "show_tells_all_about_a_key", "ls_lists_what_is_held_aligned"],
-            "wire": ["renew_makes_a_lease_last_and_says_when_it_is_lost", "show_knows_who_was_taken_over",
+            "smoke": ["acquire_leaves_the_lease_running_and_release_ends_it", "show_prints_all_about_a_key", "ls_lists_what_is_held_aligned"],
+            "wire": ["renew_makes_a_lease_last_and_reports_when_it_is_lost", "show_knows_who_was_taken_over",
                      "a_lease_without_end_is_had_by_asking_and_seen_by_everybody",
                      "what_others_wrote_cannot_play_with_the_terminal"],
         },
@@ -211,7 +211,7 @@ ABOVE = {
         },
         "DamagedJobs": {"postgres": ALL, "mariadb": ALL},  # those that keep jobs in tables that people can change
         "DoctorOnRedis": {"redis": ALL},
-        "DoctorOnServers": {"databases": ["that_nobody_has_used_are_looked_at_and_stay_as_they_are"], "wire": ALL},
+        "DoctorOnServers": {"databases": ["that_nobody_has_used_are_examined_and_not_changed"], "wire": ALL},
         "DoctorOnStrictServers": {"wire": ALL},
     },
     "cli_fence": {
@@ -227,11 +227,11 @@ ABOVE = {
         },
     },
     "cli_jobs": {
-        "Explaining": {"wire": ["a_key_tells_who_was_dropped_because_of_whom_and_who_holds_it_now",
-                                "a_job_tells_its_failures_and_who_acted"]},
+        "Explaining": {"wire": ["a_key_shows_who_was_dropped_because_of_whom_and_who_holds_it_now",
+                                "a_job_shows_its_failures_and_who_acted"]},
         "Jobs": {
             "smoke": ["a_loner_is_enqueued_once_and_the_second_is_10_with_the_first_ones_number"],
-            "wire": ["ls_shows_what_is_asked_for", "cancel_retry_and_rm_say_what_they_did_and_refuse_what_does_not_fit"],
+            "wire": ["ls_shows_what_is_asked_for", "cancel_retry_and_rm_report_what_they_did_and_refuse_other_states"],
         },
         "NoRoom": {"wire": ALL},
         "RefusedWork": {"postgres": ALL},  # it has tables of which one may be forbidden

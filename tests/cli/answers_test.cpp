@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers are for programs: a row is told as it is, whatever the passwords are.
+// Answers are for programs: a row is printed unchanged, whatever the passwords are.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -108,14 +108,14 @@ TEST_F(Unheard, an_answer_to_a_closed_stdout_is_77_and_acquire_gives_back) {
   }
 }
 
-TEST_F(Unheard, what_says_nothing_does_not_miss_a_closed_stdout) {
+TEST_F(Unheard, a_command_without_an_answer_does_not_need_stdout) {
   EXPECT_EQ(in_shell("wait k >&-").code, 0);
   EXPECT_EQ(in_shell("run k -- sh -c 'echo to nowhere' >&-").code, 0);
   EXPECT_EQ(in_shell("fence f 7 -- sh -c 'echo to nowhere' >&-").code, 0);
 }
 
 // The lease is given back in between, and calls of the system with it.
-TEST_F(Unheard, an_answer_is_told_to_be_lost_for_the_reason_that_it_was_lost) {
+TEST_F(Unheard, an_answer_that_cannot_be_written_fails_with_the_reason_of_the_system) {
   for (int i = 0; i < 8; ++i) {
     const Ended ended = in_shell("acquire k >/dev/full");
     EXPECT_EQ(ended.code, 77);
@@ -126,7 +126,7 @@ TEST_F(Unheard, an_answer_is_told_to_be_lost_for_the_reason_that_it_was_lost) {
             "holdfast: cannot write the answer: No space left on device\n");
 }
 
-// Whoever shares our stdout may have made it so: a full pipe is no failure.
+// A process that shares our stdout may have set O_NONBLOCK: a full pipe is no failure.
 TEST_F(Answers, wait_for_a_reader_who_is_slow_and_whose_pipe_does_not_block) {
   const std::string note(900, 'n');
   for (int i = 0; i < 8; ++i)

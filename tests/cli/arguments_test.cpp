@@ -97,7 +97,7 @@ TEST(CommandLine, run_takes_owner_note_and_exit_code) {
   EXPECT_FALSE(run.options.detached);
 }
 
-TEST(CommandLine, acquire_is_detached_and_waits_for_ever_unless_told) {
+TEST(CommandLine, acquire_is_detached_and_waits_for_ever_by_default) {
   const auto line = parse({"acquire", "k"});
   ASSERT_TRUE(line) << line.error().detail;
   EXPECT_TRUE(std::get<Acquire>(line->command).options.detached);
@@ -121,7 +121,7 @@ TEST(CommandLine, ls_needs_no_prefix) {
   EXPECT_EQ(std::get<Ls>(parse({"ls", "a/"})->command).prefix, "a/");
 }
 
-TEST(CommandLine, an_address_in_a_wrong_place_does_not_tell_its_password) {
+TEST(CommandLine, an_address_in_a_wrong_place_does_not_show_its_password) {
   const std::string address = "postgres://me:canary@host/db";
   for (const Words& words :
        std::vector<Words>{{"--json=" + address},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told from two listings and the log: pure, and a table.
+// The changes between two snapshots and the log: pure, and a table.
 #include "cli/see/changes.h"
 
 #include <gmock/gmock.h>
@@ -9,9 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/json.h"
-#include "cli/see/in_place.h"
-#include "cli/see/log_cursor.h"
 #include "cli/see/store_poller.h"
+#include "cli/terminal.h"
 #include "holdfast/memory.h"
 #include "tests/support/databases.h"
 
@@ -24,7 +23,7 @@ using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using Texts = std::vector<std::string>;
 
-constexpr Moment first_look(1'763'208'000s);
+constexpr Moment first_snapshot(1'763'208'000s);
 constexpr auto first_instant = Instant(1h);
 
 struct Held {
@@ -46,7 +45,7 @@ LeaseRow row(const std::string& key, const Held& held) {
 }
 LogRow line(const std::string& event, const std::string& owner, std::uint64_t token, const std::string& by,
             const std::string& reason = "") {
-  return {.at = first_look + 1s,
+  return {.at = first_snapshot + 1s,
           .key = "k",
           .event = event,
           .owner = owner,
@@ -54,11 +53,11 @@ LogRow line(const std::string& event, const std::string& owner, std::uint64_t to
           .by = by,
           .reason = reason};
 }
-Look look(int round, std::vector<LeaseRow> rows, std::vector<LogRow> news = {}) {
+Snapshot snapshot(int round, std::vector<LeaseRow> rows, std::vector<LogRow> new_log = {}) {
   return {.when = first_instant + round * 2s,
-          .at = first_look + round * 2s,
+          .at = first_snapshot + round * 2s,
           .leases = std::move(rows),
-          .news = std::move(news)};
+          .new_log = std::move(new_log)};
 }
 
 std::string words(const Change& change) {
@@ -74,8 +73,8 @@ struct Case {
   std::string name;
   std::vector<LeaseRow> before;
   std::vector<LeaseRow> now;
-  std::vector<LogRow> news;
-  Texts told;
+  std::vector<LogRow> new_log;
+  Texts expected;
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
@@ -189,81 +188,82 @@ const Case cases[] = {
 
 class Changes : public ::testing::TestWithParam<Case> {};
 
-TEST_P(Changes, are_told) {
-  Chronicle chronicle;
-  chronicle.tell(look(0, GetParam().before));
-  EXPECT_THAT(words(chronicle.tell(look(1, GetParam().now, GetParam().news))),
-              ElementsAreArray(GetParam().told));
-  EXPECT_THAT(chronicle.tell(look(1, GetParam().now)), IsEmpty()) << "once";
+TEST_P(Changes, are_reported_once) {
+  ChangeTracker tracker;
+  tracker.update(snapshot(0, GetParam().before));
+  EXPECT_THAT(words(tracker.update(snapshot(1, GetParam().now, GetParam().new_log))),
+              ElementsAreArray(GetParam().expected));
+  EXPECT_THAT(tracker.update(snapshot(1, GetParam().now)), IsEmpty()) << "once";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Changes, ::testing::ValuesIn(cases),
                          [](const auto& param_info) { return param_info.param.name; });
 
-TEST(Chronicle, begins_with_what_is_so) {
-  Chronicle chronicle;
-  EXPECT_THAT(words(chronicle.tell(
-                  look(0, {row("a", {"x", 1, 30s, 1, "why"}), row("b", {"", 4}),
-                           row("c", {"host:h pid:7 guid:00", 3, never}), row("d", {"was", 2, 0ms, 2})}))),
+TEST(ChangeTracker, first_reports_the_keys_that_are_held) {
+  ChangeTracker tracker;
+  EXPECT_THAT(words(tracker.update(
+                  snapshot(0, {row("a", {"x", 1, 30s, 1, "why"}), row("b", {"", 4}),
+                               row("c", {"host:h pid:7 guid:00", 3, never}), row("d", {"was", 2, 0ms, 2})}))),
               ElementsAre("holds a: held by x, 30s left, token 1, 1 waits (why)",
                           "holds c: held by h pid 7, without end, token 3", "waiting d: 2 wait"));
 }
 
 // The log is read after the listing, and somebody may break the lease in between.
-TEST(Chronicle, tells_a_line_that_is_ahead_of_the_listing_with_the_next_one_and_once) {
-  Chronicle chronicle;
-  chronicle.tell(look(0, {row("k", {"a", 1, 30s})}));
-  EXPECT_THAT(chronicle.tell(look(1, {row("k", {"a", 1, 28s})}, {line("broken", "a", 1, "olga", "x")})),
+TEST(ChangeTracker, reports_a_log_line_newer_than_the_listing_with_the_next_one_and_once) {
+  ChangeTracker tracker;
+  tracker.update(snapshot(0, {row("k", {"a", 1, 30s})}));
+  EXPECT_THAT(tracker.update(snapshot(1, {row("k", {"a", 1, 28s})}, {line("broken", "a", 1, "olga", "x")})),
               IsEmpty());
-  EXPECT_THAT(words(chronicle.tell(look(2, {row("k", {"b", 2, 30s})}))),
+  EXPECT_THAT(words(tracker.update(snapshot(2, {row("k", {"b", 2, 30s})}))),
               ElementsAre("broken k: by olga: x (was held by a, token 1)", "acquired k: by b, token 2"));
-  EXPECT_THAT(chronicle.tell(look(3, {row("k", {"b", 2, 28s})})), IsEmpty());
+  EXPECT_THAT(tracker.update(snapshot(3, {row("k", {"b", 2, 28s})})), IsEmpty());
 }
 
-TEST(Chronicle, tells_when_the_store_says_it_was) {
-  Chronicle chronicle;
-  chronicle.tell(look(0, {row("a", {"x", 1, 500ms}), row("k", {"y", 2, 1s})}));
+TEST(ChangeTracker, reports_the_times_that_the_store_recorded) {
+  ChangeTracker tracker;
+  tracker.update(snapshot(0, {row("a", {"x", 1, 500ms}), row("k", {"y", 2, 1s})}));
   LeaseRow later = row("k", {"z", 3, 30s});
-  later.since = first_look + 1500ms;
-  const auto told = chronicle.tell(look(1, {row("a", {"x", 1}), later}));
-  ASSERT_EQ(told.size(), 3u);
-  EXPECT_EQ(told[0].at, first_look + 500ms) << words(told[0]);
-  EXPECT_EQ(told[1].at, first_look + 1s) << words(told[1]);
-  EXPECT_EQ(told[2].at, first_look + 1500ms) << words(told[2]);
+  later.since = first_snapshot + 1500ms;
+  const auto changes = tracker.update(snapshot(1, {row("a", {"x", 1}), later}));
+  ASSERT_EQ(changes.size(), 3u);
+  EXPECT_EQ(changes[0].at, first_snapshot + 500ms) << words(changes[0]);
+  EXPECT_EQ(changes[1].at, first_snapshot + 1s) << words(changes[1]);
+  EXPECT_EQ(changes[2].at, first_snapshot + 1500ms) << words(changes[2]);
 }
 
-TEST(Chronicle, tells_when_it_was_handed_on_and_what_was_first_first) {
-  Chronicle chronicle;
-  chronicle.tell(look(0, {row("a", {"x", 1, 30s}), row("k", {"y", 2, 500ms})}));
+TEST(ChangeTracker, reports_hand_overs_in_the_order_of_their_times) {
+  ChangeTracker tracker;
+  tracker.update(snapshot(0, {row("a", {"x", 1, 30s}), row("k", {"y", 2, 500ms})}));
   LeaseRow later = row("a", {"z", 3, 30s});
-  later.since = first_look + 1500ms;
-  const auto told = chronicle.tell(look(1, {later, row("k", {"y", 2})}));
-  EXPECT_THAT(words(told), ElementsAre("expired k: lease of y, token 2; the key is free",
-                                       "released a: by x, token 1", "acquired a: by z, token 3"));
-  EXPECT_EQ(told.at(1).at, first_look + 1500ms);
+  later.since = first_snapshot + 1500ms;
+  const auto changes = tracker.update(snapshot(1, {later, row("k", {"y", 2})}));
+  EXPECT_THAT(words(changes), ElementsAre("expired k: lease of y, token 2; the key is free",
+                                          "released a: by x, token 1", "acquired a: by z, token 3"));
+  EXPECT_EQ(changes.at(1).at, first_snapshot + 1500ms);
 }
 
-TEST(Chronicle, knows_grants_without_a_token_by_when_they_began) {
-  Chronicle chronicle;
+TEST(ChangeTracker, tells_grants_without_a_token_apart_by_their_start) {
+  ChangeTracker tracker;
   LeaseRow foreign = row("k", {"a", 0, 30s});
-  foreign.since = first_look - 1s;
-  chronicle.tell(look(0, {foreign}));
-  EXPECT_THAT(chronicle.tell(look(1, {foreign})),
+  foreign.since = first_snapshot - 1s;
+  tracker.update(snapshot(0, {foreign}));
+  EXPECT_THAT(tracker.update(snapshot(1, {foreign})),
               ElementsAre(::testing::Field(&Change::event, Event::renewed)));
-  foreign.since = first_look + 3s;
-  EXPECT_THAT(words(chronicle.tell(look(2, {foreign}))), ElementsAre("released k: by a", "acquired k: by a"));
+  foreign.since = first_snapshot + 3s;
+  EXPECT_THAT(words(tracker.update(snapshot(2, {foreign}))),
+              ElementsAre("released k: by a", "acquired k: by a"));
 }
 
 // ---- which lines of the log are new
 
 class Log : public ::testing::Test {
  protected:
-  void write(int number, Moment at = first_look) {
+  void write(int number, Moment at = first_snapshot) {
     LogRow written = line("taken-over", "a", static_cast<std::uint64_t>(number), "b");
     written.at = at;
     log_.insert(log_.begin(), written);
   }
-  std::vector<int> news() {
+  std::vector<int> new_log() {
     std::vector<int> tokens;
     const auto rows = log_cursor_.next([&](std::size_t limit) -> Result<std::vector<LogRow>> {
       const auto many = static_cast<std::ptrdiff_t>(std::min(limit, log_.size()));
@@ -278,56 +278,56 @@ class Log : public ::testing::Test {
 
 TEST_F(Log, begins_with_none_and_hands_out_each_line_once) {
   write(1);
-  EXPECT_THAT(news(), IsEmpty());
+  EXPECT_THAT(new_log(), IsEmpty());
   write(2);
   write(3);
-  EXPECT_THAT(news(), ElementsAre(2, 3));
-  EXPECT_THAT(news(), IsEmpty());
+  EXPECT_THAT(new_log(), ElementsAre(2, 3));
+  EXPECT_THAT(new_log(), IsEmpty());
 }
 
 TEST_F(Log, that_was_empty_at_first_is_new_altogether) {
-  EXPECT_THAT(news(), IsEmpty());
+  EXPECT_THAT(new_log(), IsEmpty());
   for (int i = 1; i <= 250; ++i) write(i);
-  EXPECT_EQ(news().size(), 250u);
+  EXPECT_EQ(new_log().size(), 250u);
 }
 
-TEST_F(Log, of_thousands_of_lines_between_two_looks_loses_and_doubles_none) {
+TEST_F(Log, of_thousands_of_lines_between_two_reads_loses_and_doubles_none) {
   for (int i = 1; i <= 600; ++i) write(i);
-  EXPECT_THAT(news(), IsEmpty());
+  EXPECT_THAT(new_log(), IsEmpty());
   for (int i = 601; i <= 2000; ++i) write(i);
-  const auto found = news();
+  const auto found = new_log();
   ASSERT_EQ(found.size(), 1400u);
   EXPECT_EQ(found.front(), 601);
   EXPECT_EQ(found.back(), 2000);
-  EXPECT_THAT(news(), IsEmpty());
+  EXPECT_THAT(new_log(), IsEmpty());
 }
 
-TEST_F(Log, whose_clock_goes_back_or_that_says_the_same_twice_is_read_right) {
-  write(1, first_look);
-  EXPECT_THAT(news(), IsEmpty());
-  write(2, first_look - 1h);
-  write(2, first_look - 1h);
-  EXPECT_THAT(news(), ElementsAre(2, 2));
-  write(2, first_look - 1h);
-  EXPECT_THAT(news(), ElementsAre(2));
+TEST_F(Log, whose_clock_goes_back_or_that_has_equal_rows_is_read_right) {
+  write(1, first_snapshot);
+  EXPECT_THAT(new_log(), IsEmpty());
+  write(2, first_snapshot - 1h);
+  write(2, first_snapshot - 1h);
+  EXPECT_THAT(new_log(), ElementsAre(2, 2));
+  write(2, first_snapshot - 1h);
+  EXPECT_THAT(new_log(), ElementsAre(2));
 }
 
-TEST_F(Log, that_was_purged_tells_nothing_again) {
-  for (int i = 1; i <= 5; ++i) write(i, first_look + i * 1s);
-  EXPECT_THAT(news(), IsEmpty());
+TEST_F(Log, that_was_purged_repeats_nothing) {
+  for (int i = 1; i <= 5; ++i) write(i, first_snapshot + i * 1s);
+  EXPECT_THAT(new_log(), IsEmpty());
   log_.resize(2);
-  EXPECT_THAT(news(), IsEmpty());
+  EXPECT_THAT(new_log(), IsEmpty());
   log_.clear();
-  write(6, first_look + 6s);
-  EXPECT_THAT(news(), ElementsAre(6));
+  write(6, first_snapshot + 6s);
+  EXPECT_THAT(new_log(), ElementsAre(6));
 }
 
-// As when all of one busy key is purged: what lay further back than we ever read is no news.
-TEST_F(Log, of_which_only_old_lines_are_left_tells_nothing) {
-  for (int i = 1; i <= 150; ++i) write(i, first_look + i * 1s);
-  EXPECT_THAT(news(), IsEmpty());
+// As when all of one busy key is purged: what lay further back than we ever read is not new.
+TEST_F(Log, of_which_only_old_lines_are_left_has_nothing_new) {
+  for (int i = 1; i <= 150; ++i) write(i, first_snapshot + i * 1s);
+  EXPECT_THAT(new_log(), IsEmpty());
   log_.erase(log_.begin(), log_.begin() + 100);
-  EXPECT_THAT(news(), IsEmpty());
+  EXPECT_THAT(new_log(), IsEmpty());
 }
 
 // ---- as JSON
@@ -344,7 +344,7 @@ TEST(AsJson, a_token_that_nobody_knows_is_null_in_the_log_too) {
 
 // ---- on a terminal
 
-TEST(InPlace, cuts_lines_between_characters_and_says_how_many_there_is_no_room_for) {
+TEST(InPlace, cuts_lines_between_characters_and_counts_the_lines_that_do_not_fit) {
   std::setlocale(LC_CTYPE, "C.UTF-8");
   EXPECT_EQ(in_place("one\ntwo", {24, 80}, false), "\033[Hone\033[K\ntwo\033[K\033[J");
   EXPECT_EQ(in_place("één", {24, 4}, false), "\033[Héén\033[K\033[J");

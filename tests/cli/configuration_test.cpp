@@ -8,7 +8,6 @@
 #include "cli/setup/secrets.h"
 #include "cli/words/command_line.h"
 #include "cli/words/given.h"
-#include "cli/words/settings.h"
 
 namespace holdfast::cli {
 namespace {

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/doctor/clock_rate.h"
-#include "cli/doctor/round_trips.h"
+#include "cli/doctor/measurements.h"
 #include "cli/doctor/self_test.h"
 #include "holdfast/memory.h"
 #include "tests/support/await.h"
@@ -27,7 +26,7 @@ std::string what_of(const std::optional<Finding>& finding) { return finding ? fi
 
 // -- round trips
 
-TEST(DoctorsRoundTrips, the_median_and_the_longest_of_twenty_are_told) {
+TEST(DoctorsRoundTrips, the_median_and_the_longest_of_twenty_are_reported) {
   std::vector<Micros> all;
   for (int i = 20; i >= 1; --i) all.push_back(Micros(i * 100));
   EXPECT_EQ(round_trips_of(all).median, 1100us);
@@ -52,7 +51,7 @@ TEST(DoctorsRoundTrips, a_ttl_leaves_time_for_ten_calls_and_two_pauses) {
 
 // -- clocks
 
-// Eight looks in two seconds, each of which takes `trip`, at a clock that shows `connection(t)`.
+// Eight samples in two seconds, each of which takes `trip`, of a clock that shows `connection(t)`.
 std::vector<ClockSample> samples(Micros trip, const std::function<Micros(Micros)>& connection) {
   std::vector<ClockSample> all;
   for (int i = 0; i < 8; ++i) {
@@ -99,7 +98,7 @@ TEST(DoctorsClocks, one_that_runs_faster_or_slower_is_a_warning) {
   EXPECT_FALSE(judge(clock_rate_of(samples(20us, [](Micros t) { return t + t / 2500; }), 0us).value()));
 }
 
-TEST(DoctorsClocks, what_is_told_of_one_is_what_the_quickest_answers_leave_open) {
+TEST(DoctorsClocks, the_uncertainty_is_that_of_the_quickest_answers) {
   auto all = samples(50us, [](Micros t) { return t; });
   all.back().received += 40ms;  // late by chance: the rest knows better
   all.front().sent -= 40ms;
@@ -112,7 +111,7 @@ TEST(DoctorsClocks, what_is_told_of_one_is_what_the_quickest_answers_leave_open)
       clock_rate_of(samples(50us, [](Micros t) { return t + (t > 1s ? 9s : 0s); }), 1us)->is_meaningful());
 }
 
-TEST(DoctorsClocks, one_that_is_set_while_we_look_is_a_warning) {
+TEST(DoctorsClocks, one_that_is_set_during_the_measurement_is_a_warning) {
   for (const Micros by : {60s, -60s}) {
     const auto rate =
         clock_rate_of(samples(200us, [&](Micros t) { return t + (t > 1s ? by : 0us); }), 1ms).value();
@@ -125,12 +124,12 @@ TEST(DoctorsClocks, one_that_is_set_while_we_look_is_a_warning) {
   }
 }
 
-TEST(DoctorsClocks, one_that_tells_no_time_is_not_judged) {
+TEST(DoctorsClocks, one_that_reports_no_time_is_not_judged) {
   EXPECT_FALSE(clock_rate_of({}, 1ms));
   const std::vector<ClockSample> silent(8, ClockSample{doctor_start, doctor_start + 1ms, 0us});
   EXPECT_FALSE(clock_rate_of(silent, 1ms));
   auto at_times = samples(100us, [](Micros t) { return t; });
-  at_times[3].store = 0us;  // what it told the time of was gone for a moment
+  at_times[3].store = 0us;  // the lease whose time it reports was gone for a moment
   EXPECT_FALSE(clock_rate_of(at_times, 1ms));
 }
 

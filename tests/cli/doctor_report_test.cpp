@@ -213,7 +213,7 @@ TEST(DoctorsReport, what_a_store_says_cannot_steer_the_terminal) {
 
 // In JSON a quote is written as two letters: what is hidden must be hidden before.
 TEST(DoctorsReport, holds_no_password_whatever_a_server_says) {
-  never_say("hun\"ter2\x01");
+  hide_secret("hun\"ter2\x01");
   const Report report = report_with({{Weight::danger, "redis.kind", "cannot log in with hun\"ter2\x01: no",
                                       "take another one than hun\"ter2\x01"}});
   std::string all = words_of(report, false, false);
@@ -225,7 +225,7 @@ TEST(DoctorsReport, holds_no_password_whatever_a_server_says) {
 
 TEST(WithoutSecrets, no_part_of_a_password_is_left_where_another_begins_or_ends_it) {
   for (const char* const secret : {"swordfish", "swordfish-prod", "fish-prod-too", "e\x01\xff!"})
-    never_say(secret);
+    hide_secret(secret);
   EXPECT_EQ(without_secrets("swordfish-prod"), "***");
   EXPECT_EQ(without_secrets("(swordfish)"), "(***)");
   EXPECT_EQ(without_secrets("swordfish-prod-too"), "***");

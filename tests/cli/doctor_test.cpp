@@ -14,14 +14,14 @@ namespace holdfast::test {
 namespace {
 
 using nlohmann::json;
-using ::testing::AnyOf;
 using ::testing::EndsWith;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// What `doctor --json` said.
+// The output of `doctor --json`.
 struct Told {
   std::vector<json> findings;
   json whole;
@@ -82,7 +82,7 @@ TEST_P(DoctorOn, a_store_that_works_passes_the_self_test_and_has_the_class_of_it
   EXPECT_GT(told.whole["round_trip_median_us"], 0);
   const json& drift = told.whole["clock_drift_ppm"];
   EXPECT_TRUE(drift.is_number() || drift.is_null()) << "a busy machine may not let us tell";
-  // The clock is this machine's; how long it takes to be told is the machine's affair.
+  // The store uses the clock of this machine, but its replies may be slow.
   EXPECT_LT(std::abs(told.whole["clock_offset_us"].get<std::int64_t>()), 10'000'000) << ended.out;
 
   const bool danger = told.whole["dangers"] > 0, warning = told.whole["warnings"] > 0;
@@ -105,19 +105,19 @@ TEST_P(DoctorOn, a_store_that_works_gives_no_false_alarm) {
   }
 }
 
-// Some stores tell the time only of a lease that is there, and --quick takes none.
+// Some stores report their time only for a lease that exists, and --quick acquires none.
 TEST_P(DoctorOn, each_finding_says_what_to_change) {
   for (const json& finding : Told(holdfast({"doctor", "--quick", "--json"}).out).findings)
     EXPECT_NE(finding["advice"], "") << finding;
 }
 
-TEST_P(DoctorOn, the_ttl_that_was_given_is_the_one_that_is_told) {
+TEST_P(DoctorOn, the_ttl_that_was_given_is_reported) {
   EXPECT_THAT(holdfast({"doctor", "--quick", "--ttl", "1h"}).out,
               HasSubstr(": fast enough for a ttl of 1h ("));
   EXPECT_THAT(holdfast({"doctor", "--quick", "--ttl", "never"}).out, HasSubstr(": a lease without an end "));
 }
 
-TEST_P(DoctorOn, a_clock_that_was_not_looked_at_is_told_so) {
+TEST_P(DoctorOn, a_clock_that_was_not_measured_is_reported_as_such) {
   EXPECT_THAT(holdfast({"doctor", "--quick"}).out, HasSubstr("\nclock drift   "));
 }
 
@@ -179,7 +179,7 @@ TEST_P(DoctorOnServers, that_are_dead_are_69_and_one_sentence) {
   EXPECT_THAT(ended.err, Not(HasSubstr(OwnServer::password)));
 }
 
-TEST_P(DoctorOnServers, that_nobody_has_used_are_looked_at_and_stay_as_they_are) {
+TEST_P(DoctorOnServers, that_nobody_has_used_are_examined_and_not_changed) {
   const Words plan{"init", "--dry-run"};
   const std::string before = holdfast(plan).out;
   const bool needs_tables = before.find("CREATE TABLE") != std::string::npos;
@@ -192,7 +192,7 @@ TEST_P(DoctorOnServers, that_nobody_has_used_are_looked_at_and_stay_as_they_are)
   EXPECT_THAT(ended.out + ended.err, Not(HasSubstr(OwnServer::password)));
 }
 
-// What a Redis refuses to do is told, with all that was found.
+// A refusal of Redis is reported with all other findings.
 TEST_P(DoctorOnRedis, that_answers_and_grants_nothing_is_77_with_what_was_found) {
   const std::string url = "redis://default:" + server_->url().substr(std::string("redis://:").size());
   const auto set = [&](const char* name, const char* value) {
@@ -246,7 +246,7 @@ TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_cha
   EXPECT_THAT(unused.out, HasSubstr("→ chmod o-w " + path("open")));
   // With a warning besides where the tests write into memory.
   EXPECT_THAT(unused.out, AnyOf(EndsWith("\n1 danger: do not rely on leases here\n"),
-                                EndsWith("\n1 danger, 1 warning: do not rely on leases here\n")));
+                                   EndsWith("\n1 danger, 1 warning: do not rely on leases here\n")));
 
   ASSERT_EQ(::chmod(path("open").c_str(), 0700), 0);
   ASSERT_EQ(holdfast({"run", "k", "true"}).code, 0);
@@ -268,7 +268,7 @@ TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_cha
   EXPECT_GT(Told(daring.out).whole["grants"], 0);
 }
 
-TEST_F(DoctorHere, a_full_disk_is_told_with_all_that_was_found) {
+TEST_F(DoctorHere, a_full_disk_is_reported_with_all_that_was_found) {
   std::filesystem::create_directory(path("disk"));
   if (Process(plan({"unshare", "-m", "mount", "-t", "tmpfs", "none", path("disk")})).wait() != 0)
     GTEST_SKIP() << "the system does not let us mount";

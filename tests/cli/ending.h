@@ -13,7 +13,7 @@ class Ending : public Home {
   void lose(const std::string& owner = "me") const {
     EXPECT_EQ(holdfast({"release", "k", "--owner", owner}).code, 0);
   }
-  // The number that `process` said behind `word`.
+  // The number that `process` printed after `word`.
   pid_t pid_behind(Process& process, const std::string& word) const {
     EXPECT_TRUE(process.await_out(word + " ")) << process.err();
     EXPECT_TRUE(
@@ -38,7 +38,7 @@ class Ending : public Home {
     const Process lock = lock_store();
     EXPECT_TRUE(await([&] { return exists(file); }));
   }
-  // Tells when it is told, and then goes on.
+  // Prints a line on TERM, and continues.
   static constexpr const char* stubborn =
       "trap 'echo told >> told' TERM; echo ready; while :; do sleep 0.05; done";
   // A child with a session of its own, and its grandchild, which nobody waits for.

@@ -161,7 +161,7 @@ long looks_within_half_a_second(pid_t watcher) {
   return wakes() - before;
 }
 
-TEST_F(Ending, of_what_belongs_to_another_user_cannot_be_had_and_is_said) {
+TEST_F(Ending, of_a_process_of_another_user_is_impossible_and_reported) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   // Root without the right to signal others, which is what everybody else is.
   for (const std::string guard : {"lives", "is killed"}) {

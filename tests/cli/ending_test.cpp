@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST_F(Ending, by_kill_does_not_tell_the_command_of_a_lost_lease) {
+TEST_F(Ending, by_kill_sends_no_term_when_the_lease_is_lost) {
   Process process = hold("k", {"--ttl", "3s", "--owner", "me", "--on-lost", "kill"}, stubborn);
   EXPECT_TRUE(process.await_out("ready"));
   lose();
@@ -33,7 +33,7 @@ TEST_F(Ending, by_kill_ends_it_in_time_when_main_is_stopped) {
   EXPECT_EQ(process.wait(), 76);
 }
 
-TEST_F(Ending, ignored_leaves_the_command_alone_and_still_says_that_the_lease_was_lost) {
+TEST_F(Ending, ignored_leaves_the_command_alone_and_still_reports_the_lost_lease) {
   Process process = hold("k", {"--ttl", "3s", "--owner", "me", "--on-lost", "ignore"},
                          "trap 'touch told' TERM; while ! test -e enough; do sleep 0.05; done; exit 3");
   lose();
@@ -187,7 +187,7 @@ TEST_F(Ending, by_a_program_that_cannot_be_run_is_refused_before_anything_begins
   EXPECT_EQ(with("./with a space").code, 0);
 }
 
-TEST_F(Ending, by_a_program_that_is_gone_tells_the_command_and_says_so) {
+TEST_F(Ending, by_a_program_that_is_gone_sends_term_and_reports_it) {
   write_program("nothing", "");
   Process process = hold("k", {"--ttl", "12s", "--owner", "me", "--on-lost", "exec:./nothing"},
                          "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.05; done");
@@ -199,7 +199,7 @@ TEST_F(Ending, by_a_program_that_is_gone_tells_the_command_and_says_so) {
   EXPECT_THAT(process.err(), HasSubstr("cannot run \"./nothing\" of --on-lost: No such file"));
 }
 
-TEST_F(Ending, grants_what_was_asked_for_between_telling_and_killing) {
+TEST_F(Ending, waits_for_kill_after_between_term_and_kill) {
   // With the usual grace it would have been killed after 3 s.
   Process process =
       hold("k", {"--ttl", "18s", "--owner", "me", "--kill-after", "6s"},
@@ -210,7 +210,7 @@ TEST_F(Ending, grants_what_was_asked_for_between_telling_and_killing) {
   EXPECT_THAT(process.out(), HasSubstr("done"));
 }
 
-TEST_F(Ending, kills_what_the_command_left_behind_after_what_was_asked_for) {
+TEST_F(Ending, kills_what_the_command_left_behind_after_kill_after) {
   Process process =
       start({"run", "--ttl", "1h", "--kill-after", "0s", "k", "--", "sh", "-c",
              "sh -c 'trap \"echo told > told\" TERM; echo $$ > left; while :; do sleep 0.05; done' & "
@@ -270,7 +270,7 @@ TEST_F(Ending, comes_in_time_while_main_is_stopped) {
   EXPECT_EQ(process.wait(), 124);
 }
 
-TEST_F(Ending, by_time_is_told_to_a_stopped_command_too) {
+TEST_F(Ending, by_time_also_reaches_a_stopped_command) {
   Process process = hold("k", {"--at-most", "3s", "--kill-after", "10s"},
                          "trap 'echo told; exit 0' TERM; echo ready; while :; do :; done");
   EXPECT_TRUE(process.await_out("ready"));
@@ -308,7 +308,7 @@ TEST_F(Ending, late_nothing_more_is_kept) {
   EXPECT_EQ(holdfast({"run", "--at-least", "1h", "k", "./nothing"}).code, 127);
 }
 
-TEST_F(Ending, a_key_that_is_kept_is_given_back_when_we_are_told_to) {
+TEST_F(Ending, a_key_that_is_kept_is_released_on_a_signal) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     Process process = hold("k", {"--at-least", "1h"}, "exit 3");
     const pid_t guard = guard_of(process.pid());

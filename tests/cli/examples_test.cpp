@@ -121,7 +121,7 @@ class Crontab : public Examples {
   Words commands_;
 };
 
-TEST_F(Crontab, every_line_runs_its_job_and_says_nothing_when_it_is_not_its_turn) {
+TEST_F(Crontab, every_line_runs_its_job_and_prints_nothing_when_it_is_skipped) {
   for (const char* const program : {"import", "backup", "report"})
     write_program(program, "echo $HOLDFAST_KEY \"$@\"");
   ASSERT_EQ(commands_.size(), 3U);

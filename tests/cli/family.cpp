@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// family.cpp - a command that is hard to end, and one that looks whether it was.
+// family.cpp - a command that is hard to end, and one that checks whether it has ended.
 //
-//   family tree SEED     says "held" and becomes a tree of processes.  Some do not listen to TERM, some leave
+//   family tree SEED     prints "held" and becomes a tree of processes.  Some ignore TERM, some leave
 //                        the group or the session, some are orphans from the start, some fork without end,
 //                        some have lost their first thread, so that they look like a zombie.
 //   family thread PATH   leaves for a session of its own, where only its second thread lives; then its number
 //                        is in that file.
-//   family witness MARK  says "alone", or who of the tree of that mark is still alive.
+//   family witness MARK  prints "alone", or the processes of the tree with that mark that still live.
 #include <pthread.h>
 #include <unistd.h>
 

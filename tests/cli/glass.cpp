@@ -36,7 +36,7 @@ void Glass::control(const std::vector<std::size_t>& numbers, char what) {
       clear(row_, column_, columns_);
       for (std::size_t row = row_ + 1; row <= last; ++row) clear(row, 0, columns_);
       break;
-    default: break;  // colours and modes are not looked at
+    default: break;  // colours and modes are ignored
   }
 }
 

@@ -204,7 +204,7 @@ TEST_F(GuardHere, frozen_when_the_lease_is_lost_main_kills) {
   EXPECT_LT(last_beat("beats"), locked + ttl_length);
 }
 
-TEST_F(GuardHere, frozen_when_the_lease_is_granted_does_not_start_the_command_late_and_it_is_said) {
+TEST_F(GuardHere, frozen_when_the_lease_is_granted_does_not_start_the_command_late_and_reports_it) {
   write_alarm();
   for (const std::string on_lost : {"term", "exec:./alarm"}) {
     Process owner = hold("k");
@@ -216,7 +216,7 @@ TEST_F(GuardHere, frozen_when_the_lease_is_granted_does_not_start_the_command_la
       owner.signal(SIGTERM);
       const std::string its_pid = "pid:" + std::to_string(waiter.pid()) + " ";
       ASSERT_TRUE(await([&] { return owner_of("k").find(its_pid) != npos; }));
-      let_pass(1s);  // renewed meanwhile, but that is not what it was told to start with
+      let_pass(1s);  // renewed meanwhile, but the message to start has the old deadline
     }
     EXPECT_EQ(waiter.wait(), 76);
     EXPECT_THAT(waiter.err(), EndsWith("; the command was not started\n"));

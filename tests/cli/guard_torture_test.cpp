@@ -56,7 +56,7 @@ class Server {
  public:
   explicit Server(const Kind& kind) : kind_(kind), database_(kind.alone()) {}
   std::string url() const { return database_->url(); }
-  // For one round.  One at a time: it looks for a free port.
+  // For one round.  One at a time: it searches for a free port.
   std::unique_ptr<TestDatabase> another() const {
     const std::lock_guard lock(mutex_);
     return kind_.alone();
@@ -191,7 +191,7 @@ class GuardTorture : public ::testing::Test {
     const std::uint64_t seed = number_from("HOLDFAST_SEED", random_bits());
     const std::uint64_t rounds = number_from("HOLDFAST_ROUNDS", 32);
     std::printf("HOLDFAST_SEED=%llu repeats this\n", static_cast<unsigned long long>(seed));
-    std::fflush(stdout);  // whoever is killed for taking too long has said it
+    std::fflush(stdout);  // so that the output shows it even if we are killed for taking too long
     Jitter dice(seed);
     std::vector<std::uint64_t> seeds(rounds);
     for (std::uint64_t& each : seeds) each = dice.next();

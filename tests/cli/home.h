@@ -68,7 +68,7 @@ class Household {
     return {code, process.out(), process.err()};
   }
 
-  // holdfast run KEY OPTIONS -- sh -c SCRIPT, started and seen to run: the script's first word is said.
+  // holdfast run KEY OPTIONS -- sh -c SCRIPT, started, and its first word was printed.
   Process hold(const std::string& key, const Words& options = {},
                const std::string& script = "exec sleep 1000") const {
     Words words{"run", key};
@@ -93,7 +93,7 @@ class Household {
         },
         long_enough);
   }
-  // Stops it, and says when it was.  Not in the middle of a write to the embedded store, whose file it would
+  // Stops it, and returns when.  Not in the middle of a write to the embedded store, whose file it would
   // keep until it goes on: then it goes on, and is stopped again.
   Instant stop(const Process& process) const {
     Instant stopped{};

@@ -56,7 +56,7 @@ TEST_P(Jobs, a_loner_is_enqueued_once_and_the_second_is_10_with_the_first_ones_n
   EXPECT_EQ(job(id)["duplicates"], 2);
 }
 
-TEST_P(Jobs, the_number_of_a_duplicate_comes_before_what_is_said_of_it) {
+TEST_P(Jobs, the_number_of_a_duplicate_comes_before_its_explanation) {
   const std::string id = enqueue({"Lone", "--loner"});
   Process both(plan({"sh", "-c", HOLDFAST_BINARY " jobs enqueue Lone --loner 2>&1"}));
   EXPECT_EQ(both.wait(), 10);
@@ -94,7 +94,7 @@ TEST_P(Jobs, replace_gives_the_queued_one_the_new_arguments) {
   EXPECT_EQ(job(id)["args"], nlohmann::json::parse("[2]"));
 }
 
-TEST_P(Jobs, ls_tells_what_queued_ones_wait_for) {
+TEST_P(Jobs, ls_shows_what_queued_jobs_wait_for) {
   handler("Wait", "exit 0");
   ASSERT_EQ(holdfast({"acquire", "lock:Wait:", "--owner", "olga"}).code, 0);
   const std::string parked = enqueue({"Wait", "--lock"});
@@ -148,7 +148,7 @@ TEST_P(Jobs, ls_shows_what_is_asked_for) {
   EXPECT_THAT(ids({"--limit", "1"}), ElementsAre(b));
 }
 
-TEST_P(Jobs, cancel_retry_and_rm_say_what_they_did_and_refuse_what_does_not_fit) {
+TEST_P(Jobs, cancel_retry_and_rm_report_what_they_did_and_refuse_other_states) {
   const std::string id = enqueue({"Op"});
   const Ended unfit = holdfast({"jobs", "retry", id});
   EXPECT_EQ(unfit.code, 64);

@@ -90,7 +90,7 @@ TEST_P(Working, no_name_leads_out_of_the_folder) {
   EXPECT_THAT(job(id)["error"], HasSubstr("not a plain file name"));
 }
 
-// Its name was not looked at, for --exec does not ask for it.
+// Its name is not checked, because --exec does not use it.
 TEST_P(Working, a_queue_that_is_called_as_a_mark_does_not_lead_out_of_the_folder) {
   std::ofstream(path("outside")) << "#!/bin/sh\ntouch escaped\n";
   std::filesystem::permissions(path("outside"), std::filesystem::perms::owner_all);
@@ -103,7 +103,7 @@ TEST_P(Working, a_queue_that_is_called_as_a_mark_does_not_lead_out_of_the_folder
   EXPECT_EQ(job(other)["error"], "cannot run \"h/{queue}/{name}\": No such file or directory");
 }
 
-TEST_P(Working, json_tells_events_on_stdout_and_sends_programs_to_stderr) {
+TEST_P(Working, json_prints_events_on_stdout_and_sends_programs_to_stderr) {
   handler("Talk", "echo said");
   const std::string id = enqueue({"Talk"});
   const Ended ended = work_once({"--json"});
@@ -188,7 +188,7 @@ TEST_P(Working, what_is_not_done_within_the_grace_is_stopped_and_handed_back) {
   EXPECT_EQ(job(id)["attempt"], 0);
 }
 
-TEST_P(Working, a_program_that_was_told_to_stop_is_not_done_even_if_it_ends_with_0) {
+TEST_P(Working, a_program_that_was_stopped_is_not_done_even_if_it_exits_with_0) {
   handler("Polite", std::string("trap 'exit 0' TERM; ") + says_pid + waits);
   const std::string id = enqueue({"Polite"});
   Process worker = start(work({"--grace", "0s"}));
@@ -216,7 +216,7 @@ TEST_P(NoRoom, a_job_for_which_the_machine_has_no_room_is_handed_back) {
   EXPECT_FALSE(exists("ran"));
 }
 
-TEST_P(Working, told_twice_it_does_not_wait_and_kills_what_does_not_listen) {
+TEST_P(Working, a_second_signal_ends_the_wait_and_kills_what_ignores_term) {
   handler("Deaf", std::string("trap '' TERM; ") + says_pid + "while :; do sleep 1; done");
   const std::string id = enqueue({"Deaf"});
   Process worker = start(work({"--grace", "1h", "--kill-after", "50ms"}));
@@ -248,7 +248,7 @@ TEST_P(Working, a_cancelled_job_is_stopped) {
   EXPECT_EQ(state(id), "cancelled");
 }
 
-TEST_P(Working, a_cancelled_job_that_still_runs_is_told_as_json_too) {
+TEST_P(Working, a_cancelled_job_that_still_runs_is_reported_as_json_too) {
   handler("Long", std::string(says_pid) + "exec sleep 1000");
   const std::string id = enqueue({"Long"});
   Process worker = start(work({"--claim", "3s"}));
@@ -310,7 +310,7 @@ TEST_F(Home, a_worker_whose_fork_server_is_killed_ends) {
   EXPECT_THAT(worker.err(), HasSubstr("was killed"));
 }
 
-// A user who may look at jobs and may not change them.
+// A user who may read jobs but not change them.
 class RefusedWork : public JobsHome {
  protected:
   RefusedWork() {
@@ -339,7 +339,7 @@ TEST_P(RefusedWork, once_ends_with_77_and_the_reason) {
       MatchesRegex("holdfast: cannot claim jobs: [^\n]*permission denied [^\n]*holdfast_jobs[^\n]*\n"));
 }
 
-TEST_P(RefusedWork, a_worker_says_so_once_and_goes_on_when_it_is_let) {
+TEST_P(RefusedWork, a_worker_reports_it_once_and_continues_when_it_is_allowed) {
   Process worker = start(work({"--threads", "1"}));
   ASSERT_TRUE(worker.await_err("cannot claim jobs: ")) << worker.err();
   EXPECT_EQ(work_once().code, 77) << "time passes";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a store is set up: told with what to do about it, and not with every run.
+// Warnings about how a store is set up: with a remedy, and not with every run.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -17,7 +17,7 @@ class Notices : public Home {
  protected:
   Notices() { environment_["HOLDFAST_STORE"] = server_.url(); }
 
-  // What a run of CMD says on stderr.
+  // What a run of CMD prints on stderr.
   std::string said_by(const Words& options = {}) const {
     Words words{"run"};
     words.insert(words.end(), options.begin(), options.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody on call does: break, wait, purge, init, and ls and show with all they can tell.
+// The commands of an operator: break, wait, purge, init, and ls and show with all their options.
 #include <csignal>
 #include <nlohmann/json.hpp>
 
@@ -39,7 +39,7 @@ class Operating : public HomeOn {
 
 using OperatingHere = Home;
 
-TEST_P(Operating, break_ends_a_run_and_tells_it_who_and_why) {
+TEST_P(Operating, break_ends_a_run_which_reports_who_did_it_and_why) {
   Process owner = hold("k", {"--ttl", "3s"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "stuck since noon"});
   EXPECT_EQ(broken.code, 0) << broken.err;
@@ -58,7 +58,7 @@ TEST_P(Operating, break_ends_a_run_and_tells_it_who_and_why) {
               MatchesRegex("(.|\n)*broken by .*: stuck since noon \\(was held by .*"));
 }
 
-TEST_P(Operating, break_of_a_run_whose_command_ends_before_it_is_told_is_a_loss_too) {
+TEST_P(Operating, break_of_a_run_whose_command_ends_before_it_learns_of_it_is_a_loss_too) {
   Process owner = hold_until_told("k");
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "in doubt"});
   EXPECT_EQ(broken.code, 0) << broken.err;
@@ -96,7 +96,7 @@ TEST_P(Operating, wait_ends_when_the_key_is_free_and_takes_nothing) {
   Process waiter = start({"wait", "k"});
   EXPECT_EQ(holdfast({"wait", "-n", "k"}).code, 75);
   Ended timeout{};
-  EXPECT_TRUE(await([&] {  // a look that takes too long says something else
+  EXPECT_TRUE(await([&] {  // a read that takes too long prints something else
     timeout = holdfast({"wait", "-w", "30ms", "k"});
     return timeout.code == 75;
   })) << timeout.code;
@@ -118,7 +118,7 @@ TEST_P(Operating, wait_ends_when_the_holder_dies) {
   EXPECT_EQ(waiter.wait(), 0) << waiter.err();
 }
 
-TEST_P(Operating, purge_says_what_it_took) {
+TEST_P(Operating, purge_reports_what_it_removed) {
   holdfast({"run", "a", "true"});
   holdfast({"run", "b", "true"});
   holdfast({"acquire", "c", "--owner", "me"});
@@ -151,7 +151,7 @@ TEST_F(OperatingHere, init_makes_another_table_in_the_same_file) {
   EXPECT_THAT(holdfast({"--store", url, "init"}).out, HasSubstr("is ready"));
 }
 
-TEST_F(OperatingHere, looking_makes_nothing_and_says_that_nothing_is_there) {
+TEST_F(OperatingHere, reading_commands_create_nothing_and_report_an_unused_store) {
   for (const Words& words : {Words{"ls"}, Words{"show", "k"}, Words{"wait", "k"}, Words{"purge"},
                              Words{"break", "k", "--token", "1", "--reason", "x"},
                              Words{"renew", "k", "--owner", "me"}, Words{"release", "k", "--owner", "me"}}) {
@@ -164,7 +164,7 @@ TEST_F(OperatingHere, looking_makes_nothing_and_says_that_nothing_is_there) {
   }
 }
 
-TEST_P(Operating, who_holds_by_hand_is_told_of_a_break) {
+TEST_P(Operating, a_detached_holder_learns_of_a_break) {
   holdfast({"acquire", "k", "--owner", "me"});
   const Ended broken = holdfast({"break", "k", "--token", token_of("k"), "--reason", "no more"});
   EXPECT_THAT(broken.err, HasSubstr("learns of this when it next renews or releases"));

@@ -24,8 +24,8 @@ pid_t guard_of(pid_t main);
 // CMD of a `holdfast run`, 0 before it has exec'ed and after it has ended.
 pid_t command_of(pid_t main);
 
-// kill(2) of one process.  False: there is none.  Where guard_of() and its like found nobody and said 0, that
-// would be our own group, with whoever runs the tests in it: such a number gets nothing.
+// kill(2) of one process.  False: there is none.  Where guard_of() and its like found nobody and returned 0,
+// that would be our own group, with the process that runs the tests: no signal is sent to such a number.
 bool send_signal(pid_t pid, int number);
 // The same of the group that this process leads.
 bool send_signal_to_group(pid_t leader, int number);

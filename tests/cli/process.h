@@ -24,7 +24,7 @@ class Process {
     std::string folder = "/";
     bool on_terminal = false;  // a new one controls it, of 24 rows and 120 columns; else it has none
     bool keep_input = false;   // type() is possible; else stdin is at its end
-    bool full_err = false;     // its first write to stderr blocks until we look at err()
+    bool full_err = false;     // its first write to stderr blocks until we read err()
     int out = -1;              // its stdout; else one that out() reads
   };
 

@@ -59,7 +59,7 @@ TEST(ProcessGroup, that_was_seen_empty_is_not_signalled_any_more_even_if_its_num
   EXPECT_TRUE(group.is_dead());
   group.signal(SIGKILL);
   EXPECT_EQ(::kill(-leader.pid(), 0), 0);
-  Group again(leader.pid());  // and whoever knows of nothing would have
+  Group again(leader.pid());  // an object that does not know would have
   again.signal(SIGKILL);
   EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(leader.pid()), nullptr, WEXITED | WNOWAIT), 0);
 }
@@ -76,7 +76,7 @@ TEST(ProcessGroup, that_a_signal_found_empty_is_gone) {
 TEST(ProcessGroup, that_somebody_else_saw_empty_is_gone) {
   const Idler leader;
   Group group(leader.pid());
-  group.is_gone();
+  group.mark_gone();
   group.signal(SIGKILL);
   EXPECT_TRUE(group.is_empty());
   EXPECT_FALSE(leader.is_dead());
@@ -186,9 +186,9 @@ TEST(ProcessGroup, none_is_signalled_where_there_is_none) {
   EXPECT_EQ(none.number(), 0);
 }
 
-TEST(ProcessGroup, has_nobody_whom_we_may_not_end_if_all_are_ours) {
+TEST(ProcessGroup, has_no_unkillable_process_if_all_are_ours) {
   const Idler leader;
-  EXPECT_EQ(Group(leader.pid()).whom_we_may_not_end(), 0);
+  EXPECT_EQ(Group(leader.pid()).unkillable_process(), 0);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ TEST_P(Turns, E_changes_the_code_and_the_key_is_free_after_a_refusal) {
 }
 
 // The other hosts have such a file too, and each of them would run it.
-TEST_F(TurnsHere, on_a_store_that_nobody_named_say_so_once) {
+TEST_F(TurnsHere, on_an_implicit_store_warn_once) {
   for (const std::string option : {"--tick", "--every"}) {
     const std::string key = "by" + option;
     const Ended first = holdfast({"run", option, "1ms", key, "false"});
@@ -110,7 +110,7 @@ TEST_F(TurnsHere, on_a_store_that_nobody_named_say_so_once) {
   EXPECT_EQ(holdfast({"run", "--tick", "1ms", "other", "true"}).err, "") << "this one is named";
 }
 
-TEST_P(Explaining, a_key_tells_who_was_dropped_because_of_whom_and_who_holds_it_now) {
+TEST_P(Explaining, a_key_shows_who_was_dropped_because_of_whom_and_who_holds_it_now) {
   handler("Do", "exit 0");
   const std::string done = enqueue({"Do", "--key", "k", "--loner"});
   holdfast({"jobs", "enqueue", "Do", "--key", "k", "--loner"});
@@ -149,7 +149,7 @@ TEST_P(Explaining, a_key_tells_who_was_dropped_because_of_whom_and_who_holds_it_
   EXPECT_TRUE(lines[5]["at_us"].is_null());
 }
 
-TEST_P(Explaining, a_job_tells_its_failures_and_who_acted) {
+TEST_P(Explaining, a_job_shows_its_failures_and_who_acted) {
   handler("Bad", "exit 3");
   const std::string id = enqueue({"Bad", "--attempts", "1"});
   ASSERT_EQ(work_once().code, 0);
@@ -175,7 +175,7 @@ TEST_P(Explaining, a_job_that_is_tried_again_was_not_enqueued_for_that_moment) {
               HasSubstr("Bad enqueued (scheduled for 2100-01-01 00:00:00Z)\n"));
 }
 
-TEST_P(Explaining, what_is_neither_job_nor_key_is_64_and_says_so) {
+TEST_P(Explaining, a_word_that_is_neither_job_nor_key_is_64) {
   enqueue({"Other"});
   const Ended bare = holdfast({"explain", "999999"});
   EXPECT_EQ(bare.code, 64);
@@ -189,7 +189,7 @@ TEST_P(Explaining, what_is_neither_job_nor_key_is_64_and_says_so) {
   EXPECT_THAT(holdfast({"explain", "job:x"}).out, HasSubstr("job:x is free")) << "a key like any other";
 }
 
-TEST_P(Explaining, a_key_that_never_was_a_jobs_tells_of_its_lease) {
+TEST_P(Explaining, a_key_without_jobs_shows_its_lease) {
   ASSERT_EQ(holdfast({"acquire", "42", "--owner", "olga", "--ttl", "1h"}).code, 0);
   Process waiter = start({"run", "42", "true"});
   EXPECT_TRUE(await([&] {

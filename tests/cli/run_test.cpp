@@ -151,7 +151,7 @@ TEST_P(Running, ends_what_its_command_left_in_its_group_before_it_releases) {
   EXPECT_FALSE(runs(std::stoi(process.out())));
 }
 
-TEST_P(Running, kills_what_ignores_being_told) {
+TEST_P(Running, kills_what_ignores_term) {
   Process process = start({"run", "--ttl", "2s", "k", "--", "sh", "-c",
                            "sh -c 'trap \"\" TERM; echo $$ > stubborn; while :; do sleep 1; done' & "
                            "while ! test -s stubborn; do :; done; exit 1"});
@@ -182,7 +182,7 @@ TEST_F(RunningHere, takes_a_password_out_of_the_list_of_arguments_and_warns) {
   for (const Words& words :
        {Words{"--store", url, "run", "-n", "k", "true"}, Words{"run", "--store=" + url, "-n", "k", "true"}}) {
     Process::Plan held_up = holdfast_plan(words);
-    held_up.full_err = true;  // it cannot go on behind its warning, so that we can look
+    held_up.full_err = true;  // it cannot continue after its warning, so that we can check
     Process process(held_up);
     EXPECT_TRUE(await([&] {
       return proc_file(process.pid(), "cmdline").find("postgres://me:***@127.0.0.1:1/db") !=

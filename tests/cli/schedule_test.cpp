@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr Instant schedule_start{1000s};
 
-TEST(Schedule, kills_a_little_before_the_deadline_and_tells_before_that) {
+TEST(Schedule, sends_kill_a_little_before_the_deadline_and_term_before_that) {
   const Schedule schedule(schedule_start + 30s, 30s);
   EXPECT_EQ(schedule.kill_at(), schedule_start + 30s - 1s);
   EXPECT_EQ(schedule.term_at(), schedule_start + 30s - 1s - 5s);
@@ -26,7 +26,7 @@ TEST(Schedule, scales_with_the_ttl) {
   EXPECT_EQ(Schedule(schedule_start + 1h, 1h).term_at(), schedule_start + 1h - 1s - 10s);
 }
 
-TEST(Schedule, always_tells_before_it_kills_and_kills_before_the_deadline) {
+TEST(Schedule, always_sends_term_before_kill_and_kill_before_the_deadline) {
   for (Millis ttl = 20ms; ttl < 24h; ttl = ttl * 3 / 2) {
     const Schedule schedule(schedule_start + ttl, ttl);
     EXPECT_LT(schedule_start, schedule.term_at()) << ttl.count();
@@ -46,11 +46,11 @@ TEST(Schedule, moves_with_a_renewal_and_never_back) {
 
 TEST(Schedule, told_kills_after_its_grace_but_never_later_than_the_deadline_asks) {
   Schedule early(schedule_start + 30s, 30s);
-  early.tell(schedule_start + 1s, 5s);
+  early.request_end(schedule_start + 1s, 5s);
   EXPECT_EQ(early.term_at(), schedule_start + 1s);
   EXPECT_EQ(early.kill_at(), schedule_start + 6s);
   Schedule late(schedule_start + 30s, 30s);
-  late.tell(schedule_start + 28s, 5s);
+  late.request_end(schedule_start + 28s, 5s);
   EXPECT_EQ(late.kill_at(), schedule_start + 30s - 1s);
 }
 
@@ -73,23 +73,23 @@ TEST(Schedule, lets_a_stopped_command_move_while_the_lease_is_ours) {
 }
 
 TEST(Schedule, looks_less_and_less_often_at_one_that_does_not_end) {
-  EXPECT_EQ(look_again_after(0ms), 5ms);
-  EXPECT_EQ(look_again_after(999ms), 5ms);
-  EXPECT_EQ(look_again_after(1s), 100ms);
-  EXPECT_EQ(look_again_after(10s), 1s);
-  EXPECT_EQ(look_again_after(24h), 1s);
+  EXPECT_EQ(recheck_after(0ms), 5ms);
+  EXPECT_EQ(recheck_after(999ms), 5ms);
+  EXPECT_EQ(recheck_after(1s), 100ms);
+  EXPECT_EQ(recheck_after(10s), 1s);
+  EXPECT_EQ(recheck_after(24h), 1s);
 }
 
 TEST(Schedule, the_first_telling_counts) {
   Schedule schedule(schedule_start + 30s, 30s);
-  schedule.tell(schedule_start + 1s, 5s);
-  schedule.tell(schedule_start + 2s, 5s);
+  schedule.request_end(schedule_start + 1s, 5s);
+  schedule.request_end(schedule_start + 2s, 5s);
   EXPECT_EQ(schedule.kill_at(), schedule_start + 6s);
 }
 
-TEST(Schedule, no_renewal_takes_back_what_was_told) {
+TEST(Schedule, no_renewal_takes_back_a_requested_end) {
   Schedule schedule(schedule_start + 30s, 30s);
-  schedule.tell(schedule_start + 1s, 5s);
+  schedule.request_end(schedule_start + 1s, 5s);
   schedule.renewed(schedule_start + 60s);
   EXPECT_EQ(schedule.term_at(), schedule_start + 1s);
   EXPECT_EQ(schedule.kill_at(), schedule_start + 6s);
@@ -341,7 +341,7 @@ TEST(Schedule, begins_nothing_when_the_deadline_is_near_whatever_is_done_about_a
 
 TEST(Schedule, at_once_is_at_once) {
   Schedule schedule(schedule_start + 30s, 30s);
-  schedule.at_once();
+  schedule.kill_now();
   EXPECT_LT(schedule.kill_at(), schedule_start);
 }
 

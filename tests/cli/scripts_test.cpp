@@ -52,7 +52,7 @@ TEST_P(Scripts, a_lease_without_end_is_had_by_asking_and_seen_by_everybody) {
   EXPECT_THAT(run.err, HasSubstr("--ttl never is not for run"));
 }
 
-TEST_P(Scripts, acquire_tells_busy_from_granted) {
+TEST_P(Scripts, acquire_distinguishes_busy_from_granted) {
   EXPECT_EQ(holdfast({"acquire", "k"}).code, 0);
   const Ended busy = holdfast({"acquire", "-n", "k"});
   EXPECT_EQ(busy.code, 75);
@@ -67,7 +67,7 @@ TEST_P(Scripts, acquire_is_had_again_by_the_same_owner) {
   EXPECT_EQ(first["token"], again["token"]);
 }
 
-TEST_P(Scripts, renew_makes_a_lease_last_and_says_when_it_is_lost) {
+TEST_P(Scripts, renew_makes_a_lease_last_and_reports_when_it_is_lost) {
   holdfast({"acquire", "k", "--owner", "me", "--ttl", "30s"});
   const Ended renewed = holdfast({"renew", "k", "--owner", "me", "--ttl", "10m"});
   EXPECT_EQ(renewed.code, 0) << renewed.err;
@@ -85,7 +85,7 @@ TEST_P(Scripts, renew_makes_a_lease_last_and_says_when_it_is_lost) {
   EXPECT_THAT(not_mine.err, HasSubstr("you does not hold k"));
 }
 
-TEST_P(Scripts, release_tells_what_it_found) {
+TEST_P(Scripts, release_reports_what_it_found) {
   EXPECT_EQ(holdfast({"release", "k", "--owner", "me"}).code, 76);
   holdfast({"acquire", "k", "--owner", "me"});
   holdfast({"release", "k", "--owner", "me"});
@@ -99,7 +99,7 @@ TEST_P(Scripts, release_tells_what_it_found) {
   EXPECT_FALSE(is_free("k"));
 }
 
-// A name is all that a release takes, here as with the ancestors, and ls tells it.  Only a break is written
+// A name is all that a release takes, here as with the ancestors, and ls shows it.  Only a break is written
 // down.
 TEST_P(Scripts, whoever_gives_the_name_of_a_holder_releases_as_that_holder_and_leaves_no_record) {
   Process owner = hold("k");
@@ -115,7 +115,7 @@ TEST_P(Scripts, whoever_gives_the_name_of_a_holder_releases_as_that_holder_and_l
 }
 
 TEST_P(Scripts, release_of_one_that_ran_out_is_fine) {
-  // Slower than its lease is long, it says that it has none.
+  // If it is slower than its lease is long, it reports that it has none.
   ASSERT_TRUE(await([&] { return holdfast({"acquire", "k", "--owner", "me", "--ttl", "1s"}).code == 0; }));
   ASSERT_TRUE(await([&] { return json::parse(holdfast({"show", "k", "--json"}).out)["remaining_ms"] == 0; }));
   const Ended ended = holdfast({"release", "k", "--owner", "me"});
@@ -123,11 +123,11 @@ TEST_P(Scripts, release_of_one_that_ran_out_is_fine) {
   EXPECT_THAT(ended.out, HasSubstr("had already expired"));
 }
 
-TEST_P(Scripts, show_tells_all_about_a_key) {
+TEST_P(Scripts, show_prints_all_about_a_key) {
   Process owner = hold("k", {"--note", "why"});
   Process waiter = start({"run", "k", "true"});
   json shown;
-  ASSERT_TRUE(await([&] {  // in one look: a waiter that is paused loses its place
+  ASSERT_TRUE(await([&] {  // in one read: a waiter that is paused loses its place
     shown = json::parse(holdfast({"show", "k", "--json"}).out);
     return shown["waiting"] == 1 && shown["places"].size() == 1;
   })) << shown;
@@ -282,13 +282,13 @@ TEST_F(ScriptsHere, an_answer_that_cannot_be_written_is_no_success) {
   EXPECT_THAT(process.err(), HasSubstr("cannot write the answer"));
 }
 
-TEST_P(Scripts, an_acquire_that_cannot_tell_its_owner_takes_nothing) {
+TEST_P(Scripts, an_acquire_that_cannot_print_its_owner_takes_nothing) {
   Process process(plan({"sh", "-c", HOLDFAST_BINARY " acquire k > /dev/full"}));
   EXPECT_EQ(process.wait(), 77);
   EXPECT_TRUE(is_free("k"));
 }
 
-TEST_P(Scripts, an_acquire_by_a_name_that_cannot_tell_its_token_takes_nothing_from_that_name) {
+TEST_P(Scripts, an_acquire_as_an_owner_that_cannot_print_its_token_takes_nothing_from_that_owner) {
   const json first = json::parse(holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h", "--json"}).out);
   Process process(plan({"sh", "-c", HOLDFAST_BINARY " acquire k --owner ann > /dev/full"}));
   EXPECT_EQ(process.wait(), 77);
@@ -310,7 +310,8 @@ bool has_open(pid_t pid, const std::string& name) {
   return false;
 }
 
-// It is told to end when the store has the request and has not answered: somebody writes the file just then.
+// The signal arrives when the store has the request and has not answered, because somebody else writes the
+// file.
 TEST_F(ScriptsHere, an_interrupted_acquire_by_a_name_takes_nothing_from_that_name) {
   ASSERT_EQ(holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"}).code, 0);
   for (int i = 0; i < 3; ++i) {

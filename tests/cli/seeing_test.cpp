@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who looks on: watch, ls --watch, and all that show has to say; on every store.
+// Commands that only read: watch, ls --watch and show; on every store.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ TEST_P(SeeingLayouts, show_has_holder_host_pid_since_remaining_token_note_and_qu
   const Process owner = hold("k", {"--ttl", "1h", "--note", "why not"});
   Process waiter = start({"run", "k", "true"});
   json shown;
-  ASSERT_TRUE(await([&] {  // in one look: a waiter that is paused loses its place
+  ASSERT_TRUE(await([&] {  // in one read: a waiter that is paused loses its place
     shown = show("k");
     return shown["waiting"] == 1 && shown["places"].size() == 1;
   })) << shown;
@@ -142,7 +142,7 @@ TEST_P(SeeingLayouts, show_has_breaks_and_take_overs) {
 
 // ---- watch
 
-TEST_P(Seeing, watch_begins_with_what_is_held_and_tells_what_happens) {
+TEST_P(Seeing, watch_begins_with_the_held_keys_and_reports_events) {
   Process watching = watch();
   EXPECT_EQ(event(watching, "holds")["owner"], "me");
   Process owner = hold("k", {"--ttl", "1h", "--note", "by day"});
@@ -161,7 +161,7 @@ TEST_P(Seeing, watch_begins_with_what_is_held_and_tells_what_happens) {
   EXPECT_EQ(watching.err(), "");
 }
 
-TEST_P(Seeing, watch_tells_breaks_and_take_overs_once_each) {
+TEST_P(Seeing, watch_reports_breaks_and_take_overs_once_each) {
   Process watching = watch();
   holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"});
   holdfast({"break", "k", "--token", token_of("k"), "--reason", "in the way"});
@@ -180,10 +180,10 @@ TEST_P(Seeing, watch_tells_breaks_and_take_overs_once_each) {
   EXPECT_EQ(event(watching, "taken-over")["by"], "cleo");
 }
 
-TEST_P(Seeing, watch_tells_when_a_lease_runs_out) {
+TEST_P(Seeing, watch_reports_when_a_lease_expires) {
   Process watching = watch();
   holdfast({"acquire", "k", "--owner", "ann", "--ttl", "2s"});
-  // However slow the looks are: it lives until it was seen.
+  // It lives until it was seen, however slow the reads are.
   ASSERT_TRUE(await([&] {
     holdfast({"renew", "k", "--owner", "ann", "--ttl", "2s"});
     return !events_of(watching, "k").empty();
@@ -192,7 +192,7 @@ TEST_P(Seeing, watch_tells_when_a_lease_runs_out) {
   EXPECT_THAT(events_of(watching, "k"), ElementsAre("acquired", "expired"));
 }
 
-TEST_P(Seeing, ls_watch_with_json_is_an_object_for_each_look) {
+TEST_P(Seeing, ls_watch_with_json_is_an_object_for_each_snapshot) {
   make_store();
   Process looking = start({"ls", "--watch", "--interval", "100ms", "--json"});
   const auto keys = [&] {
@@ -306,7 +306,7 @@ TEST_F(SeeingHere, watch_of_a_store_that_nobody_has_used_waits_for_the_first) {
   ASSERT_TRUE(watching.await_err("nobody has used this store yet"));
   EXPECT_TRUE(is_empty());
   holdfast({"acquire", "k", "--owner", "me"});
-  // Whether it acquires it or has it already: that depends on when the first look was.
+  // Depending on the time of the first read, it acquires the key or holds it already.
   EXPECT_TRUE(watching.await_out("\"key\":\"k\",\"owner\":\"me\"")) << watching.out() << watching.err();
 }
 
@@ -378,7 +378,7 @@ class SeeingServers : public ::testing::TestWithParam<ServerKind>, protected Hou
   const std::unique_ptr<OwnServer> server_ = GetParam().make();
 };
 
-TEST_P(SeeingServers, that_go_away_are_told_once_and_again_when_they_are_back) {
+TEST_P(SeeingServers, that_go_away_are_reported_once_and_again_when_they_are_back) {
   server_->make_tables();
   holdfast({"acquire", "before", "--owner", "me", "--ttl", "1h"});
   Process watching = start({"watch", "--json", "--interval", "100ms"});

@@ -44,7 +44,7 @@ class Servers : public ::testing::TestWithParam<ServerKind>, protected Household
                                             {"wait", "-n", "k"},
                                             {"break", "k", "--token", "1", "--reason", "x"},
                                             {"purge"}};
-  // CMD says when it was told to end.
+  // CMD prints a line when it gets TERM.
   static constexpr const char* listening = "trap 'echo told; exit 0' TERM; sleep 1000 & wait";
 
   const std::unique_ptr<OwnServer> server_ = GetParam().make();
@@ -82,7 +82,7 @@ TEST_P(Servers, that_come_back_within_w_are_waited_for) {
 }
 
 // Without its password the inner one must not take another store, in which the key would be free.
-TEST_P(StrictServers, a_holdfast_inside_says_that_it_was_given_no_password) {
+TEST_P(StrictServers, a_holdfast_inside_reports_that_it_has_no_password) {
   server_->make_tables();
   const Ended ended =
       holdfast({"run", "-n", "k", "--", HOLDFAST_BINARY, "run", "-n", "k", "--", "touch", path("ran")});
@@ -238,7 +238,7 @@ TEST_P(Servers, that_come_back_in_time_are_not_noticed_by_the_command) {
   EXPECT_TRUE(is_free("k"));
 }
 
-TEST_P(Servers, that_are_stopped_while_somebody_waits_are_waited_for_no_longer_than_told) {
+TEST_P(Servers, that_are_stopped_while_somebody_waits_are_waited_for_no_longer_than_w) {
   server_->make_tables();
   const Process owner = hold("k", {"--ttl", "1m"});
   Process waiter = start({"run", "-w", "5s", "k", "true"});

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 using Shown = Home;
 
-TEST_F(Shown, what_cannot_be_seen_tells_keys_and_owners_apart) {
+TEST_F(Shown, invisible_characters_distinguish_keys_and_owners) {
   ASSERT_EQ(holdfast({"acquire", "nightly", "--owner", "ann"}).code, 0);
   ASSERT_EQ(holdfast({"acquire", "night\xe2\x80\x8bly", "--owner", "an\xc2\xadn"}).code, 0);
   const std::string listed = holdfast({"ls"}).out;

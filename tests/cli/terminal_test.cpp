@@ -120,7 +120,7 @@ TEST_F(Terminal, ctrl_z_stops_both_and_fg_continues_them_with_the_keyboard) {
   expect_code(bash, 0);
 }
 
-TEST_F(Terminal, stopped_for_longer_than_the_lease_it_is_killed_and_fg_says_so) {
+TEST_F(Terminal, stopped_for_longer_than_the_lease_it_is_killed_and_fg_reports_it) {
   Process bash = shell();
   run_in(bash, "--ttl 3s", "read line");
   const pid_t command = command_of(main_of(bash));
@@ -135,7 +135,7 @@ TEST_F(Terminal, stopped_for_longer_than_the_lease_it_is_killed_and_fg_says_so) 
 TEST_F(Terminal, fg_does_not_move_a_command_whose_lease_somebody_else_has) {
   Process bash = shell();
   // It moves all the time, and forks nobody: a shell in vfork() whose child is stopped cannot be.  When it is
-  // continued, it would also say so.
+  // continued, it would also print it.
   run_in(bash, "--ttl 1h --owner me", "while :; do echo >> moves; read now < /proc/uptime; done",
          "trap \"\" TERM; trap \"echo conti\"\"nued\" CONT");
   const pid_t command = command_of(main_of(bash));
@@ -153,7 +153,7 @@ TEST_F(Terminal, fg_does_not_move_a_command_whose_lease_somebody_else_has) {
   EXPECT_EQ(bash.out().find("continued"), std::string::npos);
 }
 
-TEST_F(Terminal, stopped_until_somebody_else_has_the_lease_it_is_dead_before_and_fg_says_so) {
+TEST_F(Terminal, stopped_until_somebody_else_has_the_lease_it_is_dead_before_and_fg_reports_it) {
   Process bash = shell();
   run_in(bash, "--ttl 3s", "while :; do echo >> moves; read now < /proc/uptime; done",
          "trap \"\" TERM; trap \"echo conti\"\"nued\" CONT");
@@ -258,7 +258,7 @@ TEST_F(Terminal, ctrl_c_ends_a_key_that_is_kept_for_its_time_too) {
   EXPECT_TRUE(is_free("k"));
 }
 
-// Whoever sends us a signal means us, and not the script.
+// A signal that is sent to us is not for the script.
 TEST_F(Terminal, a_signal_that_nobody_typed_does_not_end_the_script) {
   Process bash = shell();
   std::ofstream(path("script")) << HOLDFAST_BINARY << " run k sh -c 'echo sta\"\"rted; exec sleep 1000'\n"

@@ -11,7 +11,6 @@
 
 #include "cli/columns.h"
 #include "cli/top/screen.h"
-#include "cli/top/table.h"
 
 namespace holdfast::cli {
 
@@ -36,30 +35,30 @@ class TopModel : public ::testing::Test {
  protected:
   TopModel() {
     std::setlocale(LC_CTYPE, "C.UTF-8");
-    look({lease("a", "host:web1 pid:1 guid:0", 10s, noon - 1min), lease("b", "me", 30s, noon - 1h, 1),
-          lease("c", "you", 20s, noon - 1s, 3), lease("d", "gone", 0ms, noon, 0)});
+    update({lease("a", "host:web1 pid:1 guid:0", 10s, noon - 1min), lease("b", "me", 30s, noon - 1h, 1),
+            lease("c", "you", 20s, noon - 1s, 3), lease("d", "gone", 0ms, noon, 0)});
   }
-  void look(std::vector<LeaseRow> rows, Millis later = 0ms) {
+  void update(std::vector<LeaseRow> rows, Millis later = 0ms) {
     now_ += later;
-    model_.take({.when = Instant(1h) + now_, .at = noon + now_, .leases = std::move(rows)});
+    model_.update({.when = Instant(1h) + now_, .at = noon + now_, .leases = std::move(rows)});
   }
   // Each letter a key, and those that have none: <enter>, <esc>, <up>, ...
-  RunRequest press(std::string_view keys) {
+  TopAction press(std::string_view keys) {
     using Kind = Press::Kind;
     static const std::map<std::string_view, Kind> names{
         {"<enter>", Kind::enter}, {"<esc>", Kind::escape},   {"<up>", Kind::up},
         {"<down>", Kind::down},   {"<pgup>", Kind::page_up}, {"<pgdn>", Kind::page_down},
         {"<home>", Kind::first},  {"<end>", Kind::last},     {"<erase>", Kind::erase},
     };
-    RunRequest wish;
+    TopAction action;
     while (!keys.empty()) {
       const bool named = keys[0] == '<';
       const std::size_t length = named ? keys.find('>') + 1 : keys[0] < 0 ? 2 : 1;
       const std::string_view key = keys.substr(0, length);
-      wish = named ? model_.press({names.at(key)}, 10) : model_.press({Kind::text, std::string(key)}, 10);
+      action = named ? model_.press({names.at(key)}, 10) : model_.press({Kind::text, std::string(key)}, 10);
       keys.remove_prefix(length);
     }
-    return wish;
+    return action;
   }
   Texts keys() const {
     Texts all;

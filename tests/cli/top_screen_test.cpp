@@ -17,7 +17,9 @@ using TopScreen = TopModel;
 
 TEST_F(TopScreen, lag_counts_from_the_last_renewal_that_was_seen) {
   const auto row = [&] { return model_.rows().front(); };
-  const auto left = [&](Millis remaining, Millis later) { look({lease("k", "h", remaining, noon)}, later); };
+  const auto left = [&](Millis remaining, Millis later) {
+    update({lease("k", "h", remaining, noon)}, later);
+  };
   left(22s, 1s);
   EXPECT_FALSE(row().renewed);
   left(21s, 1s);
@@ -36,20 +38,20 @@ TEST_F(TopScreen, lag_counts_from_the_last_renewal_that_was_seen) {
   left(29s, 1s);
   EXPECT_EQ(row().lag(), 500ms) << "renewed since, and the ttl is as ever";
   EXPECT_EQ(style_of_lag(row()), Style::good);
-  look({lease("k", "another", 10s, noon)}, 1s);
+  update({lease("k", "another", 10s, noon)}, 1s);
   EXPECT_FALSE(row().renewed) << "another grant";
   EXPECT_EQ(row().lag(), 0s);
 }
 
 TEST_F(TopScreen, has_a_bar_of_what_is_left) {
-  look({lease("k", "h", 20s, noon)});
+  update({lease("k", "h", 20s, noon)});
   EXPECT_THAT(text(), HasSubstr("[||||||||||]"));
-  look({lease("k", "h", 5s, noon)}, 15s);
+  update({lease("k", "h", 5s, noon)}, 15s);
   EXPECT_THAT(text(), HasSubstr("[||        ]"));
 }
 
-TEST_F(TopScreen, tells_the_chosen_one_and_what_nobody_holds_by_their_style) {
-  look({lease("a", "h", 10s, noon), lease("w", "", 0ms, {}, 1)});
+TEST_F(TopScreen, marks_the_selected_row_and_free_keys_by_their_style) {
+  update({lease("a", "h", 10s, noon), lease("w", "", 0ms, {}, 1)});
   const auto style = [&](std::size_t line) {
     return screen_of(model_, {12, 100}, noon).lines.at(line).front().style;
   };
@@ -58,7 +60,7 @@ TEST_F(TopScreen, tells_the_chosen_one_and_what_nobody_holds_by_their_style) {
   press("j");
   EXPECT_EQ(style(2), Style::plain);
   EXPECT_EQ(style(3), Style::chosen);
-  model_.miss("gone");
+  model_.set_unreachable("gone");
   EXPECT_EQ(style(2), Style::faint) << "nobody knows whether it is still so";
 }
 
@@ -79,7 +81,7 @@ TEST_F(TopScreen, of_two_rows_has_the_chosen_key) { EXPECT_THAT(screen(80, 2).fr
 TEST_F(TopScreen, whoever_need_not_renew_has_no_lag) {
   LeaseRow by_hand = lease("k", "h", 30s, noon);
   by_hand.detached = true;
-  look({by_hand, lease("n", "h", never, noon)});
+  update({by_hand, lease("n", "h", never, noon)});
   for (const TopRow& row : model_.rows()) EXPECT_EQ(style_of_lag(row), Style::plain);
   EXPECT_THAT(text(), HasSubstr("(detached)"));
   EXPECT_THAT(text(), HasSubstr("no end"));
@@ -107,12 +109,12 @@ TEST_F(TopScreen, shows_the_chosen_one_also_when_there_are_too_many) {
 }
 
 TEST_F(TopScreen, of_any_size_is_no_larger_than_that) {
-  look({lease(std::string(600, 'x'), "東京東京東京東京東京東京東京", 10s, noon - 1min, 12),
-        lease("\x1b[31m\xff", "host:a\nb pid:1 guid:0", 1h, noon), lease("é", "", 0ms, {}, 1)});
+  update({lease(std::string(600, 'x'), "東京東京東京東京東京東京東京", 10s, noon - 1min, 12),
+          lease("\x1b[31m\xff", "host:a\nb pid:1 guid:0", 1h, noon), lease("é", "", 0ms, {}, 1)});
   for (const char* keys : {"", "/abc", "<esc>b", "why<enter>", "<esc><enter>", "<esc>?"}) {
     press(keys);
     if (model_.mode() == Model::Mode::inspect)
-      model_.take(Inspection{model_.rows().front().lease, {{"k", "c", std::string(300, 'w'), 1s}}, {}});
+      model_.update(Inspection{model_.rows().front().lease, {{"k", "c", std::string(300, 'w'), 1s}}, {}});
     for (std::size_t columns = 0; columns < 130; columns += columns < 30 ? 1 : 7) {
       for (const std::size_t rows : {0, 1, 2, 3, 4, 5, 10, 24}) text(columns, rows);
     }
@@ -130,20 +132,20 @@ TEST_F(TopScreen, of_twenty_columns_has_key_and_what_is_left) {
   EXPECT_EQ(lines[4], "Enter inspect  b br~");
 }
 
-TEST_F(TopScreen, keeps_the_last_rows_and_says_why_when_the_store_is_away) {
-  model_.miss("cannot reach the store");
+TEST_F(TopScreen, keeps_the_last_rows_and_shows_why_when_the_store_is_unreachable) {
+  model_.set_unreachable("cannot reach the store");
   EXPECT_THAT(text(), HasSubstr("web1 pid 1"));
   EXPECT_EQ(screen().back(), "cannot reach the store; trying again");
-  look({});
+  update({});
   EXPECT_THAT(text(), Not(HasSubstr("trying again")));
 }
 
 TEST_F(TopScreen, of_an_inspection_has_queue_and_log) {
   press("j<enter>");
   EXPECT_THAT(text(), HasSubstr("reading a"));
-  model_.take(Inspection{model_.rows()[1].lease,
-                         {{"a", "c", "host:web2 pid:5 guid:1", 1s}},
-                         {{noon, "a", "broken", "me", Token{3}, "olga", "stuck"}}});
+  model_.update(Inspection{model_.rows()[1].lease,
+                           {{"a", "c", "host:web2 pid:5 guid:1", 1s}},
+                           {{noon, "a", "broken", "me", Token{3}, "olga", "stuck"}}});
   EXPECT_THAT(text(), HasSubstr("waiting 1             web2 pid 5"));
   EXPECT_THAT(text(), HasSubstr("broken by olga: stuck (was held by me)"));
   EXPECT_THAT(text(100, 4), Not(HasSubstr("broken by")));

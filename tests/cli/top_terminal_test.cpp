@@ -215,7 +215,7 @@ TEST_F(TopTerminal, in_a_background_that_nobody_can_bring_forward_it_ends) {
   EXPECT_THAT(bash.out(), HasSubstr("top needs the terminal"));
 }
 
-TEST_F(TopTerminal, a_break_that_was_confirmed_is_done_and_told_though_somebody_leaves) {
+TEST_F(TopTerminal, a_confirmed_break_is_done_and_reported_although_the_user_quits) {
   Process owner = hold("nightly", {"--ttl", "3s"});
   Screened screen = top();
   screen.await_words("nightly");
@@ -228,7 +228,7 @@ TEST_F(TopTerminal, a_break_that_was_confirmed_is_done_and_told_though_somebody_
   EXPECT_EQ(owner.wait(), 76);
 }
 
-TEST_F(TopTerminal, a_break_that_failed_is_told_though_somebody_leaves) {
+TEST_F(TopTerminal, a_failed_break_is_reported_although_the_user_quits) {
   holdfast({"acquire", "k", "--owner", "ann", "--ttl", "1h"});
   Screened screen = top();
   screen.await_words("ann");

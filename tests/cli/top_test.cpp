@@ -20,9 +20,9 @@ TEST_F(TopKeys, s_sorts_by_age_remaining_waiting_key_and_lag) {
   EXPECT_THAT(keys(), ElementsAre("c", "b", "a"));
   press("s");
   EXPECT_THAT(keys(), ElementsAre("a", "b", "c"));
-  look({lease("a", "host:web1 pid:1 guid:0", 6s, noon), lease("b", "me", 30s, noon),
-        lease("c", "you", 15s, noon)},
-       5s);
+  update({lease("a", "host:web1 pid:1 guid:0", 6s, noon), lease("b", "me", 30s, noon),
+          lease("c", "you", 15s, noon)},
+         5s);
   press("s");
   EXPECT_EQ(model_.order(), Order::lag);
   EXPECT_THAT(keys(), ElementsAre("c", "a", "b")) << "the latest first";
@@ -30,8 +30,8 @@ TEST_F(TopKeys, s_sorts_by_age_remaining_waiting_key_and_lag) {
   EXPECT_EQ(model_.order(), Order::age);
 }
 
-TEST_F(TopKeys, s_sorts_what_nobody_holds_or_nobody_knows_the_age_of_to_the_end) {
-  look({lease("free", "", 0ms, {}, 1), lease("unknown", "x", 10s, {}), lease("young", "y", 20s, noon)});
+TEST_F(TopKeys, s_sorts_free_keys_and_unknown_ages_to_the_end) {
+  update({lease("free", "", 0ms, {}, 1), lease("unknown", "x", 10s, {}), lease("young", "y", 20s, noon)});
   EXPECT_THAT(keys(), ElementsAre("young", "free", "unknown"));
   press("s");
   EXPECT_THAT(keys(), ElementsAre("unknown", "young", "free"));
@@ -62,12 +62,12 @@ TEST_F(TopKeys, move_the_choice_and_stop_at_the_ends) {
 TEST_F(TopKeys, the_choice_stays_with_its_key_and_goes_to_a_neighbour_when_that_is_gone) {
   press("j");
   EXPECT_EQ(chosen(), "a");
-  look(
+  update(
       {lease("0", "x", 10s, noon - 2h), lease("a", "w", 10s, noon - 1min), lease("b", "me", 30s, noon - 1h)});
   EXPECT_EQ(chosen(), "a");
-  look({lease("0", "x", 10s, noon - 2h), lease("b", "me", 30s, noon - 1h)});
+  update({lease("0", "x", 10s, noon - 2h), lease("b", "me", 30s, noon - 1h)});
   EXPECT_EQ(chosen(), "b");
-  look({});
+  update({});
   EXPECT_TRUE(model_.rows().empty());
   press("<down><enter>b");
   EXPECT_EQ(model_.mode(), Model::Mode::list);
@@ -91,22 +91,22 @@ TEST_F(TopKeys, slash_filters_while_one_types_by_key_holder_and_note) {
   EXPECT_THAT(text(), HasSubstr("nothing matches"));
 }
 
-TEST_F(TopKeys, q_ends_r_looks_p_pauses_and_enter_inspects) {
-  EXPECT_EQ(press("q").kind, RunRequest::Kind::end);
-  EXPECT_EQ(press("r").kind, RunRequest::Kind::look);
+TEST_F(TopKeys, q_quits_r_refreshes_p_pauses_and_enter_inspects) {
+  EXPECT_EQ(press("q").kind, TopAction::Kind::quit);
+  EXPECT_EQ(press("r").kind, TopAction::Kind::refresh);
   press("p");
   EXPECT_TRUE(model_.paused());
   EXPECT_THAT(text(), HasSubstr("paused"));
   press("p");
   EXPECT_FALSE(model_.paused());
-  const RunRequest wish = press("j<enter>");
-  EXPECT_EQ(wish.kind, RunRequest::Kind::inspect);
-  EXPECT_EQ(wish.key, "a");
-  EXPECT_EQ(press("q").kind, RunRequest::Kind::nothing) << "only back";
+  const TopAction action = press("j<enter>");
+  EXPECT_EQ(action.kind, TopAction::Kind::inspect);
+  EXPECT_EQ(action.key, "a");
+  EXPECT_EQ(press("q").kind, TopAction::Kind::nothing) << "only back";
   EXPECT_EQ(model_.mode(), Model::Mode::list);
   press("?");
   EXPECT_THAT(text(100, 24), HasSubstr("break a lease"));
-  EXPECT_EQ(press("q").kind, RunRequest::Kind::nothing);
+  EXPECT_EQ(press("q").kind, TopAction::Kind::nothing);
   EXPECT_EQ(model_.mode(), Model::Mode::list);
 }
 
@@ -119,49 +119,49 @@ TEST_F(TopKeys, b_breaks_only_with_a_reason_and_when_it_is_confirmed) {
   press("its host is gonx<erase>e<enter>");
   EXPECT_THAT(text(), HasSubstr("its host is gone"));
   EXPECT_THAT(screen().back(), StartsWith("type yes to break it: "));
-  const RunRequest wish = press("yes<enter>");
-  EXPECT_EQ(wish.kind, RunRequest::Kind::break_lease);
-  EXPECT_EQ(wish.key, "a");
-  EXPECT_EQ(wish.token, Token{7});
-  EXPECT_EQ(wish.reason, "its host is gone");
+  const TopAction action = press("yes<enter>");
+  EXPECT_EQ(action.kind, TopAction::Kind::break_lease);
+  EXPECT_EQ(action.key, "a");
+  EXPECT_EQ(action.token, Token{7});
+  EXPECT_EQ(action.reason, "its host is gone");
 }
 
 TEST_F(TopKeys, anything_else_leaves_the_lease_alone) {
   for (const char* keys :
        {"b<esc>", "bwhy<esc>", "bwhy<enter><enter>", "bwhy<enter>n<enter>", "bwhy<enter>y<enter>",
         "bwhy<enter>yesterday<enter>", "bwhy<enter>yes<esc>", "bq"}) {
-    EXPECT_EQ(press(keys).kind, RunRequest::Kind::nothing) << keys;
+    EXPECT_EQ(press(keys).kind, TopAction::Kind::nothing) << keys;
     press("<esc>");
     EXPECT_EQ(model_.mode(), Model::Mode::list) << keys;
   }
 }
 
-// Whoever means no and types it must not have typed the name of the key.
+// A user who types "no" must not have typed the name of a key.
 TEST_F(TopKeys, the_name_of_the_key_does_not_break_its_lease) {
   for (const std::string key : {"n", "no", "y", "nightly"}) {
-    look({lease(key, "h", 10s, noon)});
+    update({lease(key, "h", 10s, noon)});
     press("bwhy<enter>");
-    EXPECT_EQ(press(key + "<enter>").kind, RunRequest::Kind::nothing) << key;
+    EXPECT_EQ(press(key + "<enter>").kind, TopAction::Kind::nothing) << key;
     EXPECT_EQ(screen().back(), key + " was not broken: you did not type yes");
   }
-  look({lease("yes", "h", 10s, noon)});
-  EXPECT_EQ(press("bwhy<enter>yes<enter>").kind, RunRequest::Kind::break_lease);
+  update({lease("yes", "h", 10s, noon)});
+  EXPECT_EQ(press("bwhy<enter>yes<enter>").kind, TopAction::Kind::break_lease);
 }
 
 TEST_F(TopKeys, in_an_inspection_b_breaks_and_comes_back_there_and_r_asks_again) {
   press("j<enter>");
   const LeaseRow shown = model_.rows()[1].lease;
-  model_.take(Inspection{model_.rows()[0].lease, {}, {}});
+  model_.update(Inspection{model_.rows()[0].lease, {}, {}});
   EXPECT_FALSE(model_.inspection()) << "an answer about another key";
-  model_.take(Inspection{shown, {}, {}});
-  EXPECT_EQ(press("r").kind, RunRequest::Kind::inspect);
+  model_.update(Inspection{shown, {}, {}});
+  EXPECT_EQ(press("r").kind, TopAction::Kind::inspect);
   press("bwhy<esc>");
   EXPECT_EQ(model_.mode(), Model::Mode::inspect);
   press("b");
   EXPECT_EQ(model_.typed(), "") << "of the one before";
-  const RunRequest wish = press("why<enter>yes<enter>");
-  EXPECT_EQ(wish.kind, RunRequest::Kind::break_lease);
-  EXPECT_EQ(wish.key, "a");
+  const TopAction action = press("why<enter>yes<enter>");
+  EXPECT_EQ(action.kind, TopAction::Kind::break_lease);
+  EXPECT_EQ(action.key, "a");
   EXPECT_EQ(model_.mode(), Model::Mode::inspect);
 }
 
@@ -172,10 +172,10 @@ TEST_F(TopKeys, no_text_is_longer_than_a_key_may_be) {
   EXPECT_EQ(model_.typed().size(), 512u);
 }
 
-TEST_F(TopKeys, b_of_what_cannot_be_broken_says_so) {
+TEST_F(TopKeys, b_on_a_key_that_cannot_be_broken_shows_why) {
   LeaseRow foreign = lease("f", "another", 10s, noon);
   foreign.token = no_token;
-  look({foreign, lease("w", "", 0ms, {}, 2)});
+  update({foreign, lease("w", "", 0ms, {}, 2)});
   press("<home>b");
   EXPECT_THAT(screen().back(), HasSubstr("gives no token"));
   press("<end>b");

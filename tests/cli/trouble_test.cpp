@@ -75,7 +75,7 @@ TEST_P(TroubleOn, without_descriptors_each_command_fails_clearly_until_there_are
 }
 
 // MongoDB's driver keeps a file for each process; one that was killed while it was loaded leaves it behind.
-TEST_P(TroubleOn, what_a_dead_process_with_our_pid_has_left_behind_is_not_told) {
+TEST_P(TroubleOn, files_of_a_dead_process_with_our_pid_are_not_reported) {
   holdfast({"init"});
   for (const char* words : {" acquire -n k --owner me", " version --verbose"}) {
     const Ended ended =

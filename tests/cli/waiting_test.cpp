@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key that somebody else has: waiting for it, giving up, being told to.
+// A key that somebody else holds: waiting for it, giving up, being interrupted.
 #include <csignal>
 #include <deque>
 #include <regex>
@@ -153,12 +153,12 @@ TEST_P(Waiting, leaves_no_place_behind_when_killed) {
   EXPECT_TRUE(await([&] { return is_free("k"); })) << owner.err() << holdfast({"show", "k"}).out;
 }
 
-TEST_F(WaitingHere, says_on_a_terminal_for_whom_on_one_line_and_clears_it) {
+TEST_F(WaitingHere, shows_the_holder_on_one_line_of_a_terminal_and_clears_it) {
   Process owner = hold("k");
   Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
   on_terminal.on_terminal = true;
   Process waiter(on_terminal);
-  // The first may be late, and then it says how late.
+  // The first line may be late, and then it shows how late.
   const std::regex line("\r\033\\[Kholdfast: waiting ([0-9]+s )?for k, held by .* pid " +
                         std::to_string(owner.pid()));
   const auto lines = [&] {
@@ -184,7 +184,7 @@ TEST_F(WaitingHere, says_nothing_without_a_terminal) {
 TEST_F(WaitingHere, says_nothing_on_a_terminal_when_the_key_is_free) {
   Process::Plan on_terminal = holdfast_plan({"run", "k", "echo", "mine"});
   on_terminal.on_terminal = true;
-  // Where to have it takes longer than the blink of an eye, that is said; but it is not always so.
+  // If acquiring takes longer than a quarter of a second, the line appears; but it does not always.
   EXPECT_TRUE(await([&] {
     Process process(on_terminal);
     EXPECT_EQ(process.wait(), 0);
@@ -193,7 +193,7 @@ TEST_F(WaitingHere, says_nothing_on_a_terminal_when_the_key_is_free) {
   }));
 }
 
-TEST_F(WaitingForStore, takes_as_long_as_w_says_and_is_69) {
+TEST_F(WaitingForStore, takes_as_long_as_w_and_is_69) {
   const Instant began = BootClock::now();
   for (Process& process : start_all({"-w", "1500ms"})) {
     EXPECT_EQ(process.wait(), 69) << process.err();

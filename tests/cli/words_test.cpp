@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the command: which was meant, what the pages say, what may be given.
+// Suggestions for mistyped words, the help pages, and the option table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +11,6 @@
 #include "cli/words/completions.h"
 #include "cli/words/given.h"
 #include "cli/words/help.h"
-#include "cli/words/layout.h"
-#include "cli/words/man.h"
 #include "cli/words/nearest.h"
 #include "cli/words/option_table.h"
 #include "tests/cli/parse.h"
@@ -59,7 +57,7 @@ TEST(Nearest, a_third_of_the_letters_may_be_wrong) {
   EXPECT_EQ(nearest("hat", {"cat", "hat"}), "hat");
 }
 
-TEST(Nearest, wrong_words_are_told_the_nearest_and_far_ones_are_not) {
+TEST(Nearest, near_words_get_a_suggestion_and_far_ones_do_not) {
   struct {
     Words words;
     const char* sentence;
@@ -258,7 +256,7 @@ TEST(Pages, each_is_for_man_too) {
   }
 }
 
-// ---- what shells are told
+// ---- shell completions
 
 TEST(Completions, an_option_takes_a_value_for_every_command_or_for_none) {
   const Table table = whole_table();

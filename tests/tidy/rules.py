@@ -115,6 +115,26 @@ def dead_files(tree):
 
 
 @rule
+def one_definition(tree):
+    """No two headers define the same type in one namespace: the linker would keep the functions of one of them."""
+    pattern = (r"^(?:namespace ([\w:]+) \{|(\})|(?:struct|class|union|enum|enum class) (?:\[\[\w+\]\] )?(\w+)(?: final)?"
+               r"(?: :[^:;{][^;{]*)? \{)")
+    first = {}
+    for path in tree.select(".h", under=("include/", "src/")):
+        namespaces = []
+        for _, line, match in tree.find(pattern, path, tree.code(path)):
+            if match[1]:
+                namespaces.append(match[1])
+            elif match[2]:
+                namespaces = namespaces[:-1] if tree.text(path).split("\n")[line - 1].startswith("}  // namespace") else namespaces
+            else:
+                name = "::".join([*namespaces, match[3]])
+                other = first.setdefault(name, path)
+                if other != path:
+                    yield path, line, f"{other} defines {name} too: give one of them another name"
+
+
+@rule
 def clocks(tree):
     """There is one clock, in src/base; the others stop in suspend or jump."""
     pattern = r"\b(steady_clock|system_clock|high_resolution_clock|utc_clock|CLOCK_MONOTONIC\w*|gettimeofday)\b"

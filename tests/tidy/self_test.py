@@ -20,7 +20,7 @@ CLEAN = {
     "include/holdfast/clock.h": LICENCE + "#pragma once\n#include <chrono>\nusing Other = std::chrono::steady_clock;\n",
     "include/holdfast/all.h": LICENCE + '#pragma once\n#include <vector>\n#include "holdfast/clock.h"\n',
     "src/base/CMakeLists.txt": SCRIPT + "holdfast_layer(base SOURCES late.cpp now.cpp)\n",
-    "src/base/late.h": LICENCE + "#pragma once\nlong late();\n",
+    "src/base/late.h": LICENCE + "#pragma once\nnamespace a::b {\nenum class E : int { y };\n}  // namespace a::b\nlong late();\n",
     "src/base/late.cpp": LICENCE + '#include "base/now.h"\n#include "base/late.h"\nlong late() { return now(); }\n',
     "src/base/now.h": LICENCE + "#pragma once\nlong now();\n",
     "src/base/now.cpp": LICENCE + '#include "base/now.h"\n// steady_clock\nlong now() { return sleep_for(steady_clock); }\n',
@@ -33,7 +33,7 @@ CLEAN = {
     "src/stores/a/a.cpp": LICENCE + '#include "a.h"\n#include <sqlite3.h>\n#include "stores/a/get.sql.h"\n',
     "src/stores/a/get.sql": "select 1;\n",
     "src/stores/b/CMakeLists.txt": SCRIPT + "holdfast_layer(b SOURCES b.cpp)\n",
-    "src/stores/b/b.h": LICENCE + "#pragma once\n",
+    "src/stores/b/b.h": LICENCE + "#pragma once\nclass Core;\nnamespace b {\nstruct Core {};\n}  // namespace b\n",
     "src/stores/b/b.cpp": LICENCE + '#include "stores/b/b.h"\n#include "base/now.h"\n',
     "src/stores/sqlite/topics.h": LICENCE + '#pragma once\nauto topics = "sqlite.known";\n',
     "src/client/CMakeLists.txt": SCRIPT + "holdfast_layer(client SOURCES client.cpp)\n",
@@ -81,6 +81,8 @@ PLANTS = [
     ("registered", "src/jobs/CMakeLists.txt", SCRIPT, 1),
     ("dead_files", "src/core/unused.h", LICENCE, 1),
     ("dead_files", "include/holdfast/unused.h", LICENCE, 1),
+    ("one_definition", "src/client/client.h", LICENCE + "#pragma once\nclass Core {\n};\n", 3),
+    ("one_definition", "src/client/client.h", LICENCE + "namespace a::b {\nenum class E : int { x };\n}  // namespace a::b\n", 3),
     *(("clocks", file, LICENCE + f"auto now = {clock};\n", 2)
       for file in ("src/core/core.h", "src/client/client.cpp", "include/holdfast/all.h", "tests/support.h")
       for clock in ("std::chrono::steady_clock::now()", "system_clock::now()", "high_resolution_clock()", "CLOCK_MONOTONIC")),

@@ -2,8 +2,8 @@
 // doctor.cpp - `holdfast doctor`: what can break a lease in this store, and what to change.
 #include <algorithm>
 
-#include "base/fd.h"
 #include "base/text.h"
+#include "base/fd.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/doctor/report.h"
@@ -18,18 +18,18 @@ namespace {
 constexpr int calls = 20, clock_samples = 8;
 constexpr Millis clock_watch(2000);
 
-// Whose lease on the doctor's key is renewed to see what the store says.
-struct Patient {
+// The lease on the doctor's key that the probes renew.
+struct ProbeLease {
   std::string owner = "doctor";
-  Token token{1};  // nobody has that: nothing is changed
+  Token token{1};  // no lease has this token, so nothing is changed
 };
 
-// Takes the way that renewals take.
-Result<ClockSample> ask(StoreConnection& connection, const Patient& patient) {
+// Sends a renewal and measures it.
+Result<ClockSample> probe(StoreConnection& connection, const ProbeLease& lease) {
   const Request renewal{.verb = Verb::renew,
                         .key = {doctors_key},
-                        .owner = {patient.owner},
-                        .token = patient.token,
+                        .owner = {lease.owner},
+                        .token = lease.token,
                         .ttl = Millis(1000)};
   Reply reply;
   ClockSample sample{.sent = BootClock::now(), .received = {}, .store = {}};
@@ -39,10 +39,10 @@ Result<ClockSample> ask(StoreConnection& connection, const Patient& patient) {
   return sample;
 }
 
-Status measure_way(StoreConnection& connection, Millis ttl, Report& report) {
+Status measure_round_trips(StoreConnection& connection, Millis ttl, Report& report) {
   std::vector<Micros> trips;
   for (int i = 0; i < calls; ++i) {
-    const auto sample = ask(connection, {});
+    const auto sample = probe(connection, {});
     if (!sample) return sample.error();
     trips.push_back(std::chrono::ceil<Micros>(sample->received - sample->sent));
   }
@@ -52,8 +52,8 @@ Status measure_way(StoreConnection& connection, Millis ttl, Report& report) {
   return Status{};
 }
 
-// Some stores tell the time only of a lease that is there.
-Status watch_clock(StoreConnection& connection, const Patient& patient, Report& report) {
+// Some stores report their time only for a lease that exists.
+Status measure_clock(StoreConnection& connection, const ProbeLease& lease, Report& report) {
   const auto traits = connection.examine(soon());
   if (!traits) return traits.error();
   Wakeup wakeup;
@@ -61,7 +61,7 @@ Status watch_clock(StoreConnection& connection, const Patient& patient, Report& 
   const Instant began = BootClock::now();
   for (int i = 0; i < clock_samples; ++i) {
     wakeup.wait(began + clock_watch * i / (clock_samples - 1));
-    const auto sample = ask(connection, patient);
+    const auto sample = probe(connection, lease);
     if (!sample) return sample.error();
     samples.push_back(*sample);
   }
@@ -71,25 +71,25 @@ Status watch_clock(StoreConnection& connection, const Patient& patient, Report& 
   return Status{};
 }
 
-// Each client has its own way to the store.
+// Each client has its own connections.
 Result<Client> new_client(const std::string& url) {
   auto store = try_store(url);
   if (!store) return std::move(store).error();
   return Client::try_make(*std::move(store));
 }
 
-void learn_offset(Client& client, Moment before, Moment after, Report& report) {
+void measure_offset(Client& client, Moment before, Moment after, Report& report) {
   const auto row = client.try_look(doctors_key);
   if (!row || !row->since) return;
   report.clock_offset = clock_offset_of(before, *row->since, after);
   report.add(judge(*report.clock_offset));
 }
 
-// A doctor's own lease is short: who has it is mostly through soon.
+// Another doctor is mostly done by then.
 constexpr Millis patience(5000);
 constexpr const char* doctors_note = "holdfast doctor";
 
-Finding left_out(Client& client, const Error& busy) {
+Finding self_test_skipped(Client& client, const Error& busy) {
   const std::string owner = printable(short_owner(busy.owner));
   const auto row = client.try_look(doctors_key);
   if (row && row->note == doctors_note)
@@ -102,29 +102,29 @@ Finding left_out(Client& client, const Error& busy) {
               "`, and run doctor again when it is free"};
 }
 
-// Two doctors would take each other's keys for a slow store's.
-Result<Lease> come_alone(Client& client, Report& report) {
+// Only one doctor runs the self-test: two would wait for each other's keys, and the store would seem slow.
+Result<Lease> acquire_doctors_key(Client& client, Report& report) {
   const Moment before = wall_now();
-  auto alone = client.try_acquire(doctors_key, {.note = doctors_note});
+  auto lease = client.try_acquire(doctors_key, {.note = doctors_note});
   const Moment after = wall_now();
-  if (alone) learn_offset(client, before, after, report);
-  if (alone || !alone.error().busy()) return alone;
+  if (lease) measure_offset(client, before, after, report);
+  if (lease || !lease.error().busy()) return lease;
   auto later = client.try_acquire(doctors_key, {.wait = patience, .note = doctors_note});
-  // The last look may be cut off by the end of our patience: the key was busy all the same.
-  return later || later.error().busy() ? std::move(later) : std::move(alone);
+  // The last attempt may have timed out without a reply; the key was busy all the same.
+  return later || later.error().busy() ? std::move(later) : std::move(lease);
 }
 
-Status try_out(const std::string& url, StoreConnection& connection, Report& report) {
+Status run_self_test(const std::string& url, StoreConnection& connection, Report& report) {
   auto client = new_client(url);
   if (!client) return std::move(client).error();
-  auto alone = come_alone(*client, report);
-  if (!alone && alone.error().busy()) {
-    report.add(left_out(*client, alone.error()));
-    return watch_clock(connection, {}, report);
+  auto lease = acquire_doctors_key(*client, report);
+  if (!lease && lease.error().busy()) {
+    report.add(self_test_skipped(*client, lease.error()));
+    return measure_clock(connection, {}, report);
   }
-  if (!alone) return std::move(alone).error();
-  const Patient patient{std::string(alone->owner()), alone->token()};
-  if (Status s = watch_clock(connection, patient, report); !s) return s;
+  if (!lease) return std::move(lease).error();
+  const ProbeLease own{std::string(lease->owner()), lease->token()};
+  if (Status s = measure_clock(connection, own, report); !s) return s;
   auto tested = test_leases([&] { return new_client(url); });
   if (!tested) return std::move(tested).error();
   report.self_test = *std::move(tested);
@@ -132,9 +132,9 @@ Status try_out(const std::string& url, StoreConnection& connection, Report& repo
   return Status{};
 }
 
-// What is the same for every store, as far as the store lets us in.
-Status look_closer(const std::shared_ptr<Store>& store, const Doctor& command, const Common& common,
-                   Report& report) {
+// The measurements that are the same for every store.
+Status measure(const std::shared_ptr<Store>& store, const Doctor& command, const Common& common,
+               Report& report) {
   const auto unused = is_unused(store);
   if (!unused) return unused.error();
   if (*unused) {
@@ -146,16 +146,17 @@ Status look_closer(const std::shared_ptr<Store>& store, const Doctor& command, c
   }
   auto connection = store->connect(soon());
   if (!connection) return std::move(connection).error();
-  if (Status s = measure_way(**connection, command.ttl, report); !s) return s;
-  return command.quick ? watch_clock(**connection, {}, report) : try_out(common.store, **connection, report);
+  if (Status s = measure_round_trips(**connection, command.ttl, report); !s) return s;
+  return command.quick ? measure_clock(**connection, {}, report)
+                       : run_self_test(common.store, **connection, report);
 }
 
-// Asked once more: what failed for a moment only does not keep everybody from leases.
+// Tries once more: a failure that has passed does not keep anybody from acquiring leases.
 bool still_fails(const std::shared_ptr<Store>& store, const Doctor& command, const std::string& url) {
   {
     auto connection = store->connect(soon());
-    if (!connection || !ask(**connection, {})) return true;
-  }  // who may have few connections needs this one
+    if (!connection || !probe(**connection, {})) return true;
+  }  // close it: the limit of connections may be small
   if (command.quick) return false;
   auto client = new_client(url);
   if (!client) return true;
@@ -180,7 +181,7 @@ Result<Report> examine(const Doctor& command, const Common& common) {
   if (!diagnosis) return std::move(diagnosis).error();
   Report report{.store = (*store)->name(), .diagnosis = *std::move(diagnosis)};
   if (common.setup->store.implicit) report.add(implicit_store());
-  if (Status s = look_closer(*store, command, common, report); !s) {
+  if (Status s = measure(*store, command, common, report); !s) {
     const Error& error = s.error();
     report.add(exit_code(error.code) == exit_refused ? refused(report, error)
                                                      : unmeasured(error, still_fails(*store, command, url)));
@@ -195,9 +196,9 @@ int execute(const Doctor& command, const Common& common) {
   const auto report = examine(command, common);
   if (!report) return fail(report.error());
   if (common.json) {
-    for (const std::string& line : json_of(*report, command.strict)) say(line);
+    for (const std::string& line : json_of(*report, command.strict)) print(line);
   } else {
-    say(words_of(*report, command.strict, wants_colour(stdout)));
+    print(words_of(*report, command.strict, wants_colour(stdout)));
   }
   return exit_code_of(*report, command.strict);
 }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
 #include "base/time.h"
+#include "base/text.h"
 #include "cli/exit_code.h"
-#include "cli/json_value.h"
+#include "cli/json.h"
 #include "cli/output.h"
 #include "core/findings.h"
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/doctor/clock_rate.h"
-#include "cli/doctor/round_trips.h"
+#include "cli/doctor/measurements.h"
 #include "cli/doctor/self_test.h"
 #include "holdfast/result.h"
 #include "holdfast/rows.h"

@@ -10,7 +10,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr Millis ttl(10'000);  // longer than the test: nothing runs out, however slow the machine
+constexpr Millis ttl(10'000);  // longer than the test, so that no lease expires even on a slow machine
 
 class Trial {
  public:
@@ -18,7 +18,7 @@ class Trial {
 
   void work(Client client, std::size_t thread) {
     std::vector<Grant> grants;
-    // Each tries once at least, also where it was not let run before the end.
+    // Each thread tries at least once, even if it first runs after the end.
     for (std::size_t i = 0; grants.size() < plan_.grants_each && (i == 0 || BootClock::now() < end_); ++i) {
       if (!take(client, (thread + i) % plan_.keys, grants)) break;
     }
@@ -29,7 +29,7 @@ class Trial {
   SelfTest result() && { return std::move(test_); }
 
  private:
-  // False: there is no sense in going on.
+  // False if the thread must stop.
   bool take(Client& client, std::size_t key, std::vector<Grant>& grants) {
     const Millis left = std::max(std::chrono::ceil<Millis>(end_ - BootClock::now()), Millis::zero());
     auto lease = client.try_acquire(doctors_key + ("/" + std::to_string(key + 1)),
@@ -72,8 +72,8 @@ Faults faults_in(std::vector<Grant> grants) {
   Faults faults;
   std::sort(grants.begin(), grants.end(),
             [](const Grant& a, const Grant& b) { return a.key != b.key ? a.key < b.key : a.from < b.from; });
-  const Grant* longest = nullptr;  // of this key, the one that was believed in for longest
-  const Grant* last = nullptr;     // the one before
+  const Grant* longest = nullptr;  // the grant of this key that was valid the longest
+  const Grant* last = nullptr;     // the grant before
   for (const Grant& grant : grants) {
     if (last != nullptr && last->key != grant.key) longest = last = nullptr;
     if (longest != nullptr && grant.from < longest->to) ++faults.overlaps;
@@ -93,7 +93,8 @@ Result<SelfTest> test_leases(const std::function<Result<Client>()>& new_client, 
     if (!client) return std::move(client).error();
     clients.push_back(*std::move(client));
   }
-  // Threads of one client stand side by side, so that those who want the same key come from different ones.
+  // Threads of one client have neighbouring numbers, so that threads that want the same key have different
+  // clients.
   const Instant began = BootClock::now();
   Trial trial(plan, clamped_add(began, plan.longest));
   {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // change.cpp - `holdfast jobs retry|cancel|rm ID...`: what an operator does to jobs.
+#include "base/time.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "cli/commands.h"
-#include "cli/jobs/job_json.h"
+#include "cli/jobs/job_format.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
 
 namespace holdfast::cli {
 namespace {
 
-JobRow as_it_is(JobEngine& engine, JobId id) {
+JobRow read_job(JobEngine& engine, JobId id) {
   auto rows = engine.list({.id = id}, soon());
   return rows && !rows->empty() ? std::move(rows->front()) : JobRow{};
 }
 
-// Its worker learns of it when it renews the claim next, which it does before that ends.
+// Its worker learns of the change at its next renewal, before the claim ends.
 Millis runs_for(const JobRow& was) {
   return was.state == JobState::running ? was.claim_remaining : Millis::zero();
 }
@@ -29,7 +29,7 @@ std::string who_still_runs(const JobRow& was) {
          format_duration(runs_for(was));
 }
 
-// `was`: before that.
+// `was` is the job before the change.
 std::string sentence_of(const JobRow& job, JobChange what, const JobRow& was) {
   const std::string name = "job " + std::to_string(to_number(job.id)) + " " + printable(job.name);
   switch (what) {
@@ -56,14 +56,15 @@ int execute(const JobsChange& command, const Common& common) {
     Result<JobRow> changed =
         Error{Errc::invalid, "there is no job " + std::to_string(to_number(id)) + " in this store"};
     JobRow was;
-    if (*engine && command.what == JobChange::cancel) was = as_it_is(**engine, id);
+    if (*engine && command.what == JobChange::cancel) was = read_job(**engine, id);
     if (*engine) changed = (*engine)->change(id, command.what, user_at_host(), soon());
     if (!changed) {
-      // The others may do; the first failure tells.
+      // The other changes are still tried; the first failure sets the exit code.
       const int failed = fail(changed.error());
       if (code == exit_ok) code = failed;
     } else {
-      say(common.json ? json_line_of(*changed, command.what, was) : sentence_of(*changed, command.what, was));
+      print(common.json ? json_line_of(*changed, command.what, was)
+                        : sentence_of(*changed, command.what, was));
     }
   }
   return code;

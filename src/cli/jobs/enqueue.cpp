@@ -2,9 +2,8 @@
 // enqueue.cpp - `holdfast jobs enqueue NAME [ARG]...`: add a job.
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/jobs/job_json.h"
+#include "cli/jobs/job_format.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "holdfast/jobs.h"
@@ -12,22 +11,22 @@
 namespace holdfast::cli {
 namespace {
 
-// What is said of a job that was asked for.
-struct Asked {
+// The job that was requested.
+struct EnqueueRequest {
   const std::optional<JobLock>& lock;
   std::string key;
 };
 
-int answer(const Enqueued& enqueued, const Asked&, bool quiet) {
-  if (!quiet) say(std::to_string(to_number(enqueued.id)));
+int answer(const Enqueued& enqueued, const EnqueueRequest&, bool quiet) {
+  if (!quiet) print(std::to_string(to_number(enqueued.id)));
   return exit_ok;
 }
 
-int answer(const Duplicate& duplicate, const Asked& asked, bool quiet) {
-  const std::string id = std::to_string(to_number(duplicate.id)), key = printable(asked.key);
-  if (!quiet) say(id);
-  (void)answered();  // who reads both shall read this first
-  const auto& lock = asked.lock;
+int answer(const Duplicate& duplicate, const EnqueueRequest& request, bool quiet) {
+  const std::string id = std::to_string(to_number(duplicate.id)), key = printable(request.key);
+  if (!quiet) print(id);
+  (void)flush_stdout();  // for a reader of both streams: the answer comes first
+  const auto& lock = request.lock;
   const bool by_window = lock && lock->window > Millis::zero() && lock->unique == Unique::no && !lock->loner;
   complain("not enqueued: job " + id + " with the key " + key +
            (by_window ? " was already enqueued in this window"
@@ -36,8 +35,8 @@ int answer(const Duplicate& duplicate, const Asked& asked, bool quiet) {
   return exit_duplicate;
 }
 
-int answer(const Locked& locked, const Asked& asked, bool) {
-  complain("not enqueued: " + printable(asked.key) + " is held by " + printable(short_owner(locked.owner)));
+int answer(const Locked& locked, const EnqueueRequest& request, bool) {
+  complain("not enqueued: " + printable(request.key) + " is held by " + printable(short_owner(locked.owner)));
   return exit_busy;
 }
 
@@ -52,9 +51,9 @@ int execute(const JobsEnqueue& command, const Common& common) {
   if (!key) return fail(key.error());
   const auto result = jobs.try_enqueue(command.name, command.args, command.options);
   if (!result) return fail(result.error());
-  if (common.json) say(json_of(*result, *key));
-  const Asked asked{command.options.lock, *std::move(key)};
-  return std::visit([&](const auto& what) { return answer(what, asked, common.json); }, *result);
+  if (common.json) print(json_of(*result, *key));
+  const EnqueueRequest request{command.options.lock, *std::move(key)};
+  return std::visit([&](const auto& what) { return answer(what, request, common.json); }, *result);
 }
 
 }  // namespace holdfast::cli

@@ -2,8 +2,6 @@
 #include "cli/jobs/fork_server.h"
 
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,20 +9,17 @@
 #include <cstdlib>
 #include <exception>
 #include <system_error>
+#include <utility>
 
 #include "base/fd.h"
-#include "cli/run/any_of.h"
+#include "cli/epoll_set.h"
 #include "cli/run/guard.h"
 #include "cli/run/process_group.h"
 
 namespace holdfast::cli {
 namespace {
 
-[[noreturn]] void fail_with(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
-Work work_of(const JobProgram& job_program) {
+CommandSpec spec_of(const JobProgram& job_program) {
   return {.key = job_program.key.data(),
           .command = {job_program.program.data()},
           .environment = {{"HOLDFAST_JOB", std::to_string(job_program.job)},
@@ -35,9 +30,8 @@ Work work_of(const JobProgram& job_program) {
 }  // namespace
 
 ForkServer::Pair ForkServer::make_pair() {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail_with("socketpair");
-  return {Ours(Fd(ends[0])), Theirs(Fd(ends[1]))};
+  auto [ours, theirs] = packet_sockets();
+  return {Ours(std::move(ours)), Theirs(std::move(theirs))};
 }
 
 ForkServer::ForkServer(const Signals& signals, bool out_to_err)
@@ -45,7 +39,10 @@ ForkServer::ForkServer(const Signals& signals, bool out_to_err)
 
 ForkServer::ForkServer(Pair pair, const Signals& signals, bool out_to_err) : link_(std::move(pair.ours)) {
   const pid_t pid = ::fork();
-  if (pid < 0) fail_with("cannot start the helper process that starts the programs of jobs");
+  if (pid < 0) {
+    throw std::system_error(errno, std::generic_category(),
+                            "cannot start the helper process that starts the programs of jobs");
+  }
   if (pid != 0) return;
   { const Ours closed_here = std::move(link_); }
   if (out_to_err) ::dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -58,34 +55,28 @@ ForkServer::ForkServer(Pair pair, const Signals& signals, bool out_to_err) : lin
 
 void ForkServer::be_fork_server(Theirs link, const Signals& signals) {
   block_all_signals();
-  // Whoever signals the worker's group means the worker.
+  // A signal to the worker's group is for the worker, not for us.
   ::setpgid(0, 0);
   ::prctl(PR_SET_NAME, "holdfast-forks");
-  // What a guard leaves behind when it is killed comes to us.
+  // If a guard is killed, its children become ours.
   become_subreaper();
   const Terminal terminal;
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  const Fd children(signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!children) fail_with("signalfd");
-  const AnyOf sources{link.fd(), children.get()};
+  const Fd children = child_signal_fd();
+  const EpollSet sources{link.fd(), children.get()};
   Wakeup wakeup;
   while (!link.closed()) {
     wakeup.wait(Instant::max(), sources.fd());
-    signalfd_siginfo info{};
-    while (::read(children.get(), &info, sizeof info) == sizeof info) {
-    }
+    drain_signals(children);
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     while (const auto job_program = link.receive()) {
       Fd guard_end = link.take_passed();
-      if (::fork() != 0) continue;  // none to be had: the link is closed with guard_end, and so they know
+      if (::fork() != 0) continue;  // if fork fails, the worker sees its link closed
       { const Theirs closed_here = std::move(link); }
-      be_guard(GuardEnd(std::move(guard_end)), work_of(*job_program), signals, terminal);
+      be_guard(GuardEnd(std::move(guard_end)), spec_of(*job_program), signals, terminal);
     }
   }
-  // The guards have links of their own to know that the worker is gone.
+  // The guards learn from their own links that the worker is gone.
   ::_exit(EXIT_SUCCESS);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork_server.h - where the programs of `jobs work` come from.
+// fork_server.h - the process that forks the guards of `jobs work`.
 //
 //   worker (threads, store, secrets)
 //     │ JobProgram, with one end of a link
 //   fork server ── forks ── guard ── program (own group)
 //     one for each job ──┘ └── its link to the worker's thread
 //
-// A process with threads and open connections cannot fork a guard that lives on without exec.  So the worker
-// forks the fork server first of all, before any of these, and that one forks a guard for each job.
+// A process with threads and open connections cannot fork a guard that runs without exec.  So the worker
+// forks the fork server first, before it has any, and the fork server forks a guard for each job.
 #pragma once
 #include <sys/types.h>
 
@@ -22,26 +22,26 @@
 
 namespace holdfast::cli {
 
-// One job's program: what its guard must know before it hears the rest over its own link.
+// The program of one job: what its guard needs before the first message on its own link.
 struct JobProgram {
   std::uint64_t job;
   int attempt;
-  std::array<char, 513> key;  // each ends in NUL
+  std::array<char, 513> key;  // each ends with NUL
   std::array<char, 256> name;
   std::array<char, 4096> program;  // its path
 };
 
 class ForkServer {
  public:
-  // Programs write their stdout to our stderr if `out_to_err`.  Throws std::system_error.  REQUIRES: the
-  // process has one thread.
+  // If `out_to_err`, the stdout of programs is our stderr.  Throws std::system_error.  REQUIRES: the process
+  // has one thread.
   ForkServer(const Signals& signals, bool out_to_err);
 
-  // The link to a guard that has been asked for.  It is closed if there came to be none.  Throws
+  // Asks for a guard and returns the link to it; the link is closed if no guard could be forked.  Throws
   // std::system_error.  Any thread may call it.
   MainEnd send(const JobProgram& job_program);
 
-  // Readable when it is dead.
+  // Readable when the fork server is dead.
   int fd() const noexcept { return link_.fd(); }
   bool is_dead() noexcept;
 
@@ -56,7 +56,7 @@ class ForkServer {
   explicit ForkServer(Pair pair, const Signals& signals, bool out_to_err);
   [[noreturn]] static void be_fork_server(Theirs link, const Signals& signals);
 
-  std::mutex mutex_;  // one sends at a time
+  std::mutex mutex_;  // one thread sends at a time
   Ours link_;
 };
 

@@ -12,8 +12,9 @@
 #include <stop_token>
 #include <system_error>
 
-#include "base/fd.h"
+#include "base/time.h"
 #include "base/text.h"
+#include "base/fd.h"
 #include "base/time.h"
 #include "cli/run/process_group.h"
 
@@ -23,10 +24,10 @@ namespace {
 using namespace std::chrono_literals;
 
 [[noreturn]] void failed(std::string text) { throw_failure({Errc::refused, std::move(text)}); }
-// It is no fault of the job's, which is handed back and not counted.
+// Not the fault of the job: it is handed back, and the attempt is not counted.
 [[noreturn]] void stopped(std::string text) { throw_failure({Errc::stopped, std::move(text)}); }
 
-// The machine's, and not the program's: soon, or elsewhere, it may be run.
+// The machine lacks a resource: later, or on another host, the program may run.
 bool is_shortage(int error) {
   return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
 }
@@ -41,7 +42,7 @@ void check_file_name(std::string_view word, const char* what) {
            "\" of the job in --exec: it is not a plain file name");
 }
 
-// A file of its own: nobody need be there to write while the program reads.
+// A file in memory, so that nobody has to write while the program reads.
 Fd input_of(const Args& args) {
   Fd file(::memfd_create("arguments", MFD_CLOEXEC));
   if (!file) throw std::system_error(errno, std::generic_category(), "cannot write its arguments");
@@ -67,33 +68,33 @@ class Handler {
       : options_(options), link_(std::move(link)), context_(context) {}
 
   void start(const Fd& input, const Fd& proof);
-  void see_through();
-  // Throws unless it is done: Errc::stopped if that is not the program's doing.
+  void run();
+  // Throws unless the job is done; Errc::stopped if the program is not the cause.
   void conclude(const std::string& program) const;
 
  private:
-  void hear_guard();
+  void receive_from_guard();
   void on(const Started& started) { group_ = Group(started.group); }
   void on(const CannotRun& failure);
-  void on(const ProgramFailed&) {}  // none of --on-lost here
-  void on(const Stopped&) {}        // by somebody's hand, who may let it go on
-  void on(const GroupGone&) { group_.is_gone(); }
-  void on(const CannotEnd&) {}  // it is waited for
+  void on(const ProgramFailed&) {}  // there is no --on-lost for jobs
+  void on(const Stopped&) {}        // somebody stopped it with kill, and may continue it
+  void on(const GroupGone&) { group_.mark_gone(); }
+  void on(const CannotEnd&) {}  // we wait until it ends
   void on(const Ended& ended);
-  void look_at_job(Instant now);
-  void bury();
+  void check_job(Instant now);
+  void kill_without_guard();
 
   const HandlerOptions& options_;
   MainEnd link_;
   const JobContext& context_;
   Wakeup wakeup_;
-  Instant told_deadline_ = Instant::min();
-  Instant time_over_ = Instant::max();  // of --at-most
+  Instant sent_deadline_ = Instant::min();
+  Instant time_over_ = Instant::max();  // the end of --at-most
   Group group_;
-  bool told_to_stop_ = false;
-  bool too_long_ = false;  // that is why
+  bool stop_sent_ = false;
+  bool too_long_ = false;  // because of --at-most
   bool guard_lives_ = true;
-  Instant alone_since_ = Instant::max();  // it does not
+  Instant alone_since_ = Instant::max();  // when it closed its link
   bool over_ = false;
   std::optional<int> status_;
   int cannot_run_ = 0;
@@ -113,34 +114,34 @@ void Handler::start(const Fd& input, const Fd& proof) {
               .owner = {},
               .foreground = false};
   copy_to(start.owner, context_.owner());
-  told_deadline_ = deadline;
+  sent_deadline_ = deadline;
   time_over_ = clamped_add(now, options_.at_most);
   link_.send(Input{}, input.get());
   link_.send(start, proof.get());
 }
 
-void Handler::see_through() {
+void Handler::run() {
   const auto ring = [this] { wakeup_.ring(); };
   const std::stop_callback on_stop(context_.stop_token(), ring);
-  const Millis glance = std::min<Millis>(options_.claim / 10, 1s);
+  const Millis interval = std::min<Millis>(options_.claim / 10, 1s);
   while (!over_) {
     const Instant now = BootClock::now();
-    const Instant next = clamped_add(now, guard_lives_ ? glance : look_again_after(now - alone_since_));
-    wakeup_.wait(told_to_stop_ ? next : std::min(next, time_over_), guard_lives_ ? link_.fd() : -1);
-    hear_guard();
-    look_at_job(BootClock::now());
-    bury();
+    const Instant next = clamped_add(now, guard_lives_ ? interval : recheck_after(now - alone_since_));
+    wakeup_.wait(stop_sent_ ? next : std::min(next, time_over_), guard_lives_ ? link_.fd() : -1);
+    receive_from_guard();
+    check_job(BootClock::now());
+    kill_without_guard();
   }
 }
 
-void Handler::hear_guard() {
+void Handler::receive_from_guard() {
   while (const auto message = link_.receive()) {
     std::visit([this](const auto& m) { on(m); }, *message);
   }
   if (!link_.closed()) return;
   if (guard_lives_) alone_since_ = BootClock::now();
   guard_lives_ = false;
-  if (group_.number() == 0) over_ = true;  // what it has not told us about, it has not let go
+  if (group_.number() == 0) over_ = true;  // the guard reports the program before it may exec
 }
 
 void Handler::on(const CannotRun& failure) {
@@ -154,20 +155,20 @@ void Handler::on(const Ended& ended) {
   over_ = true;
 }
 
-void Handler::look_at_job(Instant now) {
-  if (over_ || (told_to_stop_ && !too_long_)) return;
+void Handler::check_job(Instant now) {
+  if (over_ || (stop_sent_ && !too_long_)) return;
   const Instant deadline = context_.deadline();
-  if (!told_to_stop_ && (now >= deadline || now >= time_over_)) {
-    told_to_stop_ = true;
+  if (!stop_sent_ && (now >= deadline || now >= time_over_)) {
+    stop_sent_ = true;
     too_long_ = now < deadline;
     link_.send(Stop{.at_once = false, .grace = options_.kill_after});
-  } else if (deadline > told_deadline_) {
-    told_deadline_ = deadline;
+  } else if (deadline > sent_deadline_) {
+    sent_deadline_ = deadline;
     link_.send(Renewed{deadline});
   }
 }
 
-void Handler::bury() {
+void Handler::kill_without_guard() {
   if (over_ || guard_lives_) return;
   group_.signal(SIGKILL);
   over_ = group_.is_dead();
@@ -181,14 +182,14 @@ void Handler::conclude(const std::string& program) const {
   if (too_long_ && group_.number() == 0) failed(late);
   if (!status_ && group_.number() == 0) stopped("it was not started: no process could be created for it");
   if (group_.number() == 0) stopped("the job was not started: the worker had to stop first");
-  if (!status_ && !told_to_stop_) failed("its guard process was killed, and the program with it");
+  if (!status_ && !stop_sent_) failed("its guard process was killed, and the program with it");
   if (!status_) stopped("it was stopped, and its guard process was killed");
   const bool by_signal = WIFSIGNALED(*status_);
   const std::string how = by_signal ? "killed by signal " + std::to_string(WTERMSIG(*status_))
                                     : "exit " + std::to_string(WEXITSTATUS(*status_));
-  // Whatever it says then: very many programs end with 0 when they get TERM, done or not.
+  // Whatever its exit code is: many programs exit with 0 on TERM, done or not.
   if (too_long_) failed(late + ": " + how);
-  if (told_to_stop_) stopped("it was stopped: " + how);
+  if (stop_sent_) stopped("it was stopped: " + how);
   if (forced_) stopped("its claim could not be renewed in time, so it was stopped: " + how);
   if (by_signal || WEXITSTATUS(*status_) != 0) failed(how);
 }
@@ -199,7 +200,7 @@ void run_program(const HandlerOptions& options, const JobProgram& job_program, F
   const Fd proof(client.proof_of_life());
   Handler handler(options, fork_server.send(job_program), context);
   handler.start(input, proof);
-  handler.see_through();
+  handler.run();
   handler.conclude(job_program.program.data());
 }
 
@@ -208,7 +209,7 @@ void run_program(const HandlerOptions& options, const JobProgram& job_program, F
 std::string program_of(const std::string& exec, std::string_view name, std::string_view queue) {
   if (exec.find(name_mark) != std::string::npos) check_file_name(name, "name");
   if (exec.find(queue_mark) != std::string::npos) check_file_name(queue, "queue");
-  // In one pass: a queue that is called {name} brings no mark along.
+  // In one pass, so that a queue with the name {name} is not replaced again.
   std::string program;
   for (std::string_view rest = exec; !rest.empty();) {
     const bool at_name = rest.starts_with(name_mark), at_queue = rest.starts_with(queue_mark);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ls.cpp - `holdfast jobs ls`: which jobs there are.
+// ls.cpp - `holdfast jobs ls`: lists jobs.
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/time.h"
+#include "base/time.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/jobs/job_json.h"
-#include "cli/jobs/job_words.h"
+#include "cli/jobs/job_format.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
 
@@ -66,7 +67,7 @@ int execute(const JobsLs& command, const Common& common) {
   const auto jobs = wanted_jobs(**engine, command);
   if (!jobs) return fail(jobs.error());
   if (common.json) {
-    for (const JobRow& job : *jobs) say(json_of(job));
+    for (const JobRow& job : *jobs) print(json_of(job));
     return exit_ok;
   }
   if (jobs->empty()) {
@@ -75,7 +76,7 @@ int execute(const JobsLs& command, const Common& common) {
   }
   Rows rows{{"ID", "STATE", "NAME", "KEY", "QUEUE", "AGE", "ATTEMPT", "NOTE"}};
   for (const JobRow& job : *jobs) rows.push_back(cells_of(job, wall_now()));
-  say(aligned(rows, true, wants_colour(stdout)));
+  print(aligned(rows, true, wants_colour(stdout)));
   return exit_ok;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// show.cpp - `holdfast jobs show ID`: all about a job, and who stands in its way.
+// show.cpp - `holdfast jobs show ID`: all about a job, and who blocks it.
+#include "base/time.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/jobs/job_json.h"
-#include "cli/jobs/job_words.h"
+#include "cli/jobs/job_format.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/see/timeline.h"
@@ -50,12 +51,12 @@ Rows rows_of(const JobRow& job) {
   return rows;
 }
 
-// Who holds each of its leases, if that is not the job itself.
-Status add_blockers(Rows& rows, const JobRow& job, Admin& by_hand) {
+// The holders of the leases that a queued job needs.
+Status add_blockers(Rows& rows, const JobRow& job, Admin& admin) {
   if (job.state != JobState::queued) return Status{};
   for (int n = 1; n <= job.limit; ++n) {
     const std::string lock = core::lock_name(job.key, job.limit, n);
-    const auto found = by_hand.try_inspect(lock);
+    const auto found = admin.try_inspect(lock);
     if (!found) return found.error();
     if (found->lease.remaining > Millis::zero())
       rows.push_back({"blocked by", found->lease.owner + ", which holds " + lock});
@@ -64,25 +65,6 @@ Status add_blockers(Rows& rows, const JobRow& job, Admin& by_hand) {
 }
 
 }  // namespace
-
-std::string note_of(const JobRow& job, Moment now) {
-  switch (job.state) {
-    case JobState::queued:
-      if (job.parked) return "waiting for its lock";
-      if (job.due_at > now)
-        return (job.attempt > 0 ? "next attempt at " : "scheduled for ") + format_wall(job.due_at) +
-               (job.error.empty() ? "" : ": " + job.error);
-      return job.error;
-    case JobState::running:
-      return job.claim_remaining > Millis::zero() ? "by " + short_owner(job.owner)
-                                                  : "its worker no longer responds";
-    case JobState::dropped: return "its lock was held by " + short_owner(job.error);
-    case JobState::dead:
-    case JobState::done:
-    case JobState::cancelled: break;
-  }
-  return job.error;
-}
 
 int execute(const JobsShow& command, const Common& common) {
   auto looked = look_at_store(common);
@@ -97,12 +79,12 @@ int execute(const JobsShow& command, const Common& common) {
                                     " in this store; `holdfast jobs ls` lists the jobs"});
   const JobRow& job = found->front();
   if (common.json) {
-    say(json_of(job));
+    print(json_of(job));
     return exit_ok;
   }
   Rows rows = rows_of(job);
   if (Status s = add_blockers(rows, job, looked->by_hand); !s) return fail(s.error());
-  say(aligned(rows, false, false));
+  print(aligned(rows, false, false));
   return exit_ok;
 }
 

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// work.cpp - `holdfast jobs work --exec PROGRAM`: do jobs until told to end.
+// work.cpp - `holdfast jobs work --exec PROGRAM`: runs jobs until a signal ends it.
 #include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
 
-#include "base/fd.h"
-#include "base/text.h"
 #include "base/time.h"
+#include "base/text.h"
+#include "base/fd.h"
 #include "base/worker.h"
-#include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/epoll_set.h"
 #include "cli/jobs/handler.h"
-#include "cli/jobs/job_json.h"
+#include "cli/jobs/job_format.h"
 #include "cli/notices.h"
 #include "cli/output.h"
-#include "cli/run/any_of.h"
 #include "holdfast/job_worker.h"
 
 namespace holdfast::cli {
@@ -24,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis for_ever = 24h * 365;
+constexpr Millis no_limit = 24h * 365;
 
 std::string sentence_of(const JobEvent& event, Millis took) {
   const std::string job =
@@ -51,24 +50,24 @@ std::string sentence_of(const JobEvent& event, Millis took) {
   return job;
 }
 
-// Called by all threads of the worker.
-class Telling {
+// Prints the events of jobs.  All threads of the worker call it.
+class EventPrinter {
  public:
-  explicit Telling(bool as_json) : as_json_(as_json) {}
+  explicit EventPrinter(bool as_json) : as_json_(as_json) {}
 
   void operator()(const JobEvent& event) {
     const std::lock_guard lock(mutex_);
     const Millis took = took_of(event);
     if (!as_json_) return complain(sentence_of(event, took));
-    JobEvent told = event;
-    // Else it is a row's holder.
-    if (told.what != JobEvent::What::dropped) told.detail = without_secrets(told.detail);
-    say(json_of(told, took));
-    (void)answered();
+    JobEvent printed = event;
+    // For `dropped`, the detail is the owner of a row.
+    if (printed.what != JobEvent::What::dropped) printed.detail = without_secrets(printed.detail);
+    print(json_of(printed, took));
+    (void)flush_stdout();
   }
 
  private:
-  // A job that was lost may have been begun again, here too, before the first run of it has ended.
+  // A job that was lost may be started again, also here, before its first run has ended.
   using Run = std::pair<JobId, std::string>;
 
   Millis took_of(const JobEvent& event) {
@@ -90,31 +89,31 @@ class Telling {
   std::map<Run, Instant> began_;
 };
 
-// The worker, and a thread that waits for its end while the main one listens to signals.
-class Shift {
+// The worker, and a thread that waits for its end while the main thread handles signals.
+class WorkerThread {
  public:
-  Shift(Jobs jobs, WorkerOptions options) : worker_(std::move(jobs), std::move(options)) {}
-  ~Shift() {
+  WorkerThread(Jobs jobs, WorkerOptions options) : worker_(std::move(jobs), std::move(options)) {}
+  ~WorkerThread() {
     worker_.drain();
     join();
   }
 
-  // Ends by itself when nothing is due, or the store refuses.
+  // Ends when no job is due, or the store returns an error.
   void end_when_idle() {
     await_end([this] {
-      if (Status s = worker_.try_wait_until_idle(); !s) code_ = exit_code(s.error().code);  // the log has why
+      if (Status s = worker_.try_wait_until_idle(); !s) code_ = exit_code(s.error().code);  // it was logged
     });
   }
-  // Told again: at once.
+  // The first call lets running jobs finish; the second stops them.
   void end() {
-    if (std::exchange(told_, true))
+    if (std::exchange(end_requested_, true))
       worker_.stop();
     else
       worker_.drain();
     if (!waiting_.started()) await_end([] {});
   }
   void stop() {
-    told_ = true;
+    end_requested_ = true;
     worker_.stop();
     end();
   }
@@ -122,7 +121,7 @@ class Shift {
   // REQUIRES: over, and joined.
   int code() const { return code_; }
   Wakeup& wakeup() { return wakeup_; }
-  void join() { waiting_.finish(for_ever); }
+  void join() { waiting_.finish(no_limit); }
 
  private:
   template <class First>
@@ -140,18 +139,18 @@ class Shift {
   Wakeup wakeup_;
   std::atomic<bool> over_ = false;
   int code_ = exit_ok;
-  bool told_ = false;
+  bool end_requested_ = false;
   Worker waiting_;
 };
 
-int attend(Shift& shift, Signals& signals, ForkServer& fork_server) {
-  AnyOf sources{signals.fd(), fork_server.fd()};
+int run_until_over(WorkerThread& worker, Signals& signals, ForkServer& fork_server) {
+  EpollSet sources{signals.fd(), fork_server.fd()};
   int code = exit_ok;
-  while (!shift.over()) {
-    shift.wakeup().wait(Instant::max(), sources.fd());
+  while (!worker.over()) {
+    worker.wakeup().wait(Instant::max(), sources.fd());
     while (const auto signal = signals.next()) {
       switch (meaning_of(*signal)) {
-        case Meaning::ends: shift.end(); break;
+        case Meaning::ends: worker.end(); break;
         case Meaning::stops: Signals::stop_own_group(); break;
         case Meaning::passes:
         case Meaning::continues:
@@ -162,18 +161,18 @@ int attend(Shift& shift, Signals& signals, ForkServer& fork_server) {
       complain("the helper process that starts the programs of jobs was killed; this worker ends");
       code = exit_signalled(SIGKILL);
       sources.drop(fork_server.fd());
-      shift.stop();
+      worker.stop();
     }
   }
-  shift.join();
-  return code == exit_ok ? shift.code() : code;
+  worker.join();
+  return code == exit_ok ? worker.code() : code;
 }
 
 }  // namespace
 
 int execute(const JobsWork& command, const Common& common) {
   Signals signals;
-  // First of all: it must share nothing with us that a store or a thread has touched.
+  // Before the first store and thread: the fork server must share nothing with them.
   ForkServer fork_server(signals, common.json);
 
   auto client = try_open(common.store, with_notices(common.quiet));
@@ -184,15 +183,15 @@ int execute(const JobsWork& command, const Common& common) {
   const HandlerOptions options{command.exec, command.claim, command.kill_after, command.at_most};
   jobs.define_others(
       [&](JobContext& context, const Args&) { run_handler(options, fork_server, *client, context); });
-  Telling telling(common.json);
+  EventPrinter print_event(common.json);
   try {
-    Shift shift(jobs, {.queues = command.queues,
-                       .threads = command.threads,
-                       .claim = command.claim,
-                       .grace = command.grace,
-                       .on_event = [&](const JobEvent& event) { telling(event); }});
-    if (command.once) shift.end_when_idle();
-    return attend(shift, signals, fork_server);
+    WorkerThread worker(jobs, {.queues = command.queues,
+                               .threads = command.threads,
+                               .claim = command.claim,
+                               .grace = command.grace,
+                               .on_event = [&](const JobEvent& event) { print_event(event); }});
+    if (command.once) worker.end_when_idle();
+    return run_until_over(worker, signals, fork_server);
   } catch (const Failure& failure) {
     return fail(failure.error());
   }

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// exec.h - what a process of ours takes along when it becomes CMD.
+// exec.h - helpers around exec: arguments, inherited descriptors, and whether a program can be run.
 #pragma once
-#include <fcntl.h>
-
 #include <string>
 #include <vector>
 
 namespace holdfast::cli {
 
-// Scripts use the small numbers (`exec 3>file`), and shells a few above ten: up here a descriptor is in
-// nobody's way.  Where so many are not allowed, anywhere will do.  False: errno says why.
-inline bool outlives_exec(int fd) noexcept {
-  for (const int lowest : {64, 16, 3}) {
-    if (::fcntl(fd, F_DUPFD, lowest) >= 0) return true;
-  }
-  return false;
-}
+// The argv of exec.  It points into `command`.
+std::vector<char*> arguments(const std::vector<std::string>& command);
 
-// For exec, as long as `command` lives.
-inline std::vector<char*> arguments(const std::vector<std::string>& command) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  return argv;
-}
+// Duplicates `fd` without close-on-exec.  Scripts use the small numbers (`exec 3>file`), and shells a few
+// above ten, so it takes 64 or above, or a smaller number if the limit of open files is below that.  False:
+// see errno.  Safe between fork and exec.
+bool outlives_exec(int fd) noexcept;
+
+// Searches as execvp() does: the path itself, or PATH for a plain name.  Returns 0 or an errno.
+int why_not_run(const std::string& program);
+
+// Complains that the program cannot be run for that errno, and returns the exit code.
+int cannot_run(const std::string& program, int error);
+// The same for PROGRAM of --on-lost exec:PROGRAM.
+int cannot_run_on_lost(const std::string& program, int error);
 
 }  // namespace holdfast::cli

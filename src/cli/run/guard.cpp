@@ -2,7 +2,6 @@
 #include "cli/run/guard.h"
 
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,34 +13,25 @@
 #include <system_error>
 
 #include "base/fd.h"
-#include "cli/run/any_of.h"
+#include "cli/epoll_set.h"
 #include "cli/run/process_group.h"
 #include "cli/run/schedule.h"
 
 namespace holdfast::cli {
 namespace {
 
-Fd child_signals() {
-  sigset_t child;
-  sigemptyset(&child);
-  sigaddset(&child, SIGCHLD);
-  Fd fd(signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!fd) throw std::system_error(errno, std::generic_category(), "signalfd");
-  return fd;
-}
-
 class Guard {
  public:
-  Guard(GuardEnd link, const Work& work, const Signals& signals, const Terminal& terminal)
-      : link_(std::move(link)), work_(work), signals_(signals), terminal_(terminal) {}
+  Guard(GuardEnd link, const CommandSpec& spec, const Signals& signals, const Terminal& terminal)
+      : link_(std::move(link)), spec_(spec), signals_(signals), terminal_(terminal) {}
 
-  void watch() {
+  void run() {
     while (state_ != State::gone) {
-      wakeup_.wait(next_look(BootClock::now()), sources_.fd());
-      hear_main();
-      hear_command();
-      hear_program();
-      bury(BootClock::now());
+      wakeup_.wait(next_check(BootClock::now()), sources_.fd());
+      receive_from_main();
+      collect_children();
+      check_program();
+      finish_when_dead(BootClock::now());
       enforce(BootClock::now());
     }
   }
@@ -49,35 +39,35 @@ class Guard {
  private:
   enum class State { idle, running, ending, gone };
 
-  Instant next_look(Instant now) const;
-  void hear_main();
+  Instant next_check(Instant now) const;
+  void receive_from_main();
   void on(const Input&);
   void on(const Start& start);
   void on(const Renewed& renewed) { schedule_.renewed(renewed.deadline); }
   void on(const Signal& signal);
   void on(const Continue& go);
   void on(const Stop& stop);
-  void hear_command();
-  void hear_program();
+  void collect_children();
+  void check_program();
   void command_stopped(int by);
   void command_ended(int status);
-  void bury(Instant now);
+  void finish_when_dead(Instant now);
   void enforce(Instant now);
   void run_program(Instant now);
   void do_without_program(int error);
   void term(Instant now);
   void kill_all(Instant now);
-  void look_for_strangers();
+  void report_unkillable();
 
   bool lives() const { return state_ == State::running || state_ == State::ending; }
 
   GuardEnd link_;
-  const Work& work_;
+  const CommandSpec& spec_;
   const Signals& signals_;
   const Terminal& terminal_;
   Wakeup wakeup_;
-  Fd children_ = child_signals();
-  AnyOf sources_{link_.fd(), children_.get()};
+  Fd children_ = child_signal_fd();
+  EpollSet sources_{link_.fd(), children_.get()};
 
   State state_ = State::idle;
   Schedule schedule_;
@@ -85,49 +75,49 @@ class Guard {
   Group group_;
   Fd input_;
   bool input_lost_ = false;
-  Fd proof_;                  // ours too: while we have a group to end, the key is not free
+  Fd proof_;                  // we keep a copy: the key is not free while we have a group to end
   CommandProcess program_{};  // of --on-lost; pid 0: it does not run
   Loss reason_ = Loss::unreachable;
-  bool signalled_ = false;     // CMD was, by TERM or KILL
-  bool had_keyboard_ = false;  // CMD, when it ended
+  bool signalled_ = false;     // CMD was sent TERM or KILL
+  bool had_keyboard_ = false;  // CMD had it when it ended
   bool killed_ = false;
   bool program_killed_ = false;
-  Instant told_at_ = Instant::max();  // when that of which the end is awaited, the latest of it, was told to
-  bool all_ = false;                  // also what has left the group
-  bool said_gone_ = false;            // that the group is
-  bool said_cannot_ = false;          // that there is somebody whom we may not end
+  Instant ending_since_ = Instant::max();  // when the newest process that must end was signalled
+  bool all_ = false;                       // kill also the processes that left the group
+  bool reported_gone_ = false;             // GroupGone was sent
+  bool reported_unkillable_ = false;       // CannotEnd was sent
   int exec_error_ = 0;
   int status_ = 0;
 };
 
-Instant Guard::next_look(Instant now) const {
+Instant Guard::next_check(Instant now) const {
   if (!lives()) return Instant::max();
   const bool spared = program_.pid != 0 && !program_killed_;
   const Instant program = spared ? schedule_.kill_program_at() : Instant::max();
   const Instant next = std::min(killed_ ? Instant::max() : schedule_.next_at(), program);
   const bool awaited = state_ == State::ending || killed_ || (program_.pid != 0 && program_killed_);
-  return awaited ? std::min(next, now + look_again_after(now - told_at_)) : next;
+  return awaited ? std::min(next, now + recheck_after(now - ending_since_)) : next;
 }
 
-void Guard::hear_main() {
+void Guard::receive_from_main() {
   while (const auto message = link_.receive()) {
     std::visit([this](const auto& m) { on(m); }, *message);
   }
   if (!link_.closed()) return;
   sources_.drop(link_.fd());  // it stays readable for ever
   schedule_.main_gone();
-  if (lives()) terminal_.take_back_from(command_.pid);  // first: whoever waited for main goes on already
+  if (lives()) terminal_.take_back_from(command_.pid);  // first: a process that waited for main already runs
   if (state_ == State::idle) state_ = State::gone;
 }
 
 void Guard::on(const Input&) {
   input_ = link_.take_passed();
-  input_lost_ = !input_;  // it did travel, but we may have no more: CMD must not read something else
+  input_lost_ = !input_;  // it was sent, but we have no free descriptor: CMD must not read something else
 }
 
 void Guard::on(const Start& start) {
   proof_ = link_.take_passed();
-  schedule_ = Schedule(start.deadline, start.ttl, work_.ending);
+  schedule_ = Schedule(start.deadline, start.ttl, spec_.ending);
   if (!schedule_.may_start(BootClock::now())) {
     link_.send_patiently(Ended{.status = 0, .cause = Cause::lease});
     state_ = State::gone;
@@ -135,26 +125,26 @@ void Guard::on(const Start& start) {
   }
   try {
     if (input_lost_) throw std::system_error(EMFILE, std::generic_category(), "input");
-    command_ = prepare_command({work_, signals_, terminal_, start, proof_.get(), input_.get()});
+    command_ = prepare_command({spec_, signals_, terminal_, start, proof_.get(), input_.get()});
     input_.reset();
-    sources_.add(command_.line.get());
+    sources_.add(command_.socket.get());
   } catch (const std::system_error& e) {
     link_.send_patiently(CannotRun{e.code().value()});
     state_ = State::gone;
     return;
   }
   group_ = Group(command_.pid);
-  // In this order: from the moment CMD can do anything, main knows its group and can end it without us.
+  // In this order: before CMD runs, main knows its group and can end it without us.
   link_.send_patiently(Started{command_.pid});
-  let_go(command_);
-  schedule_.started(BootClock::now(), work_.ending.at_most);
+  let_exec(command_);
+  schedule_.started(BootClock::now(), spec_.ending.at_most);
   state_ = State::running;
 }
 
 void Guard::on(const Signal& signal) {
   if (!lives()) return;
   group_.signal(signal.number);
-  // Or a stopped one would never hear of it.
+  // A stopped process handles the signal only when it is continued.
   if (meaning_of(signal.number) == Meaning::ends && schedule_.may_move(BootClock::now()))
     group_.signal(SIGCONT);
 }
@@ -168,17 +158,15 @@ void Guard::on(const Continue& go) {
 void Guard::on(const Stop& stop) {
   if (stop.reason != Loss::none) reason_ = stop.reason;
   if (stop.at_once)
-    schedule_.at_once();
+    schedule_.kill_now();
   else
     schedule_.lost(BootClock::now(), stop.grace.value_or(schedule_.grace()));
 }
 
-void Guard::hear_command() {
-  signalfd_siginfo info{};
-  while (::read(children_.get(), &info, sizeof info) == sizeof info) {
-  }
+void Guard::collect_children() {
+  drain_signals(children_);
   int status = 0;
-  // Orphans of CMD come to us too: collected and forgotten.
+  // Orphans of CMD are our children too; they are only collected.
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
     if (pid == program_.pid && !WIFSTOPPED(status)) program_.pid = 0;
     if (pid != command_.pid) continue;
@@ -189,7 +177,7 @@ void Guard::hear_command() {
   }
   if (const auto error = exec_outcome(command_)) {
     exec_error_ = *error;
-    command_.line.reset();
+    command_.socket.reset();
   }
 }
 
@@ -203,20 +191,20 @@ void Guard::command_ended(int status) {
   status_ = status;
   had_keyboard_ = terminal_.belongs_to(command_.pid);
   state_ = State::ending;
-  told_at_ = BootClock::now();
-  // One that was killed had no chance to leave anybody on purpose.
+  ending_since_ = BootClock::now();
+  // A CMD that was killed did not leave a daemon on purpose.
   all_ = schedule_.done() != Step::none || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   schedule_.ended(BootClock::now());
-  (void)group_.is_empty();  // first of all: nothing keeps its number any more
+  (void)group_.is_empty();  // at once: its number may be reused from now on
 }
 
-void Guard::bury(Instant now) {
+void Guard::finish_when_dead(Instant now) {
   if (state_ != State::ending) return;
   const bool gone = group_.is_empty();
   const bool rest = !gone && !(killed_ && group_.is_dead());
   const bool others = program_.pid != 0 && now < schedule_.kill_program_at();
   if (rest || others || (all_ && kill_children()) || program_.pid != 0) {
-    if (gone && !said_gone_) said_gone_ = link_.send(GroupGone{});
+    if (gone && !reported_gone_) reported_gone_ = link_.send(GroupGone{});
     return;
   }
   terminal_.take_back_from(command_.pid);
@@ -236,7 +224,7 @@ void Guard::enforce(Instant now) {
     case Step::kill: kill_all(now); break;
   }
   if (program_.pid == 0 || now < schedule_.kill_program_at()) return;
-  if (!program_killed_) told_at_ = now;
+  if (!program_killed_) ending_since_ = now;
   program_killed_ = true;
   Group(program_.pid).signal(SIGKILL);
 }
@@ -245,81 +233,82 @@ void Guard::term(Instant now) {
   schedule_.did(Step::term, now);
   signalled_ |= state_ == State::running;
   group_.signal(SIGTERM);
-  // A stopped one hears it too; but one that has lost its lease does not move any more.
+  // A stopped CMD must handle TERM too; but a CMD that has lost its lease must not continue.
   if (schedule_.cause() == Cause::time && schedule_.may_move(now)) group_.signal(SIGCONT);
 }
 
 void Guard::kill_all(Instant now) {
   schedule_.did(Step::kill, now);
-  if (!killed_) told_at_ = now;
+  if (!killed_) ending_since_ = now;
   signalled_ |= state_ == State::running;
   all_ |= state_ == State::running;
   group_.signal(SIGKILL);
-  // PROGRAM has a time of its own if CMD has ended.
+  // PROGRAM keeps its own grace if CMD has ended.
   const bool spare = state_ == State::ending && program_.pid != 0 && now < schedule_.kill_program_at();
   if (all_ && !spare) kill_children();
-  if (killed_ && !said_cannot_) look_for_strangers();
+  if (killed_ && !reported_unkillable_) report_unkillable();
   killed_ = true;
 }
 
-// Whoever is still there when KILL is sent once more.
-void Guard::look_for_strangers() {
-  const pid_t stranger = group_.whom_we_may_not_end();
-  if (stranger != 0) said_cannot_ = link_.send(CannotEnd{stranger});
+// Reports a process that is still there when KILL is sent for the second time.
+void Guard::report_unkillable() {
+  const pid_t pid = group_.unkillable_process();
+  if (pid != 0) reported_unkillable_ = link_.send(CannotEnd{pid});
 }
 
 void Guard::run_program(Instant now) {
   schedule_.did(Step::program, now);
-  if (program_.pid != 0) return;  // it still runs, from last time
+  if (program_.pid != 0) return;  // the previous one still runs
   program_killed_ = false;
-  program_ = sound_alarm({work_.ending.program.c_str(), to_string(reason_), command_.pid}, signals_);
+  program_ =
+      start_on_lost_program({spec_.ending.program.c_str(), to_string(reason_), command_.pid}, signals_);
   if (program_.pid < 0) return do_without_program(errno);
   try {
-    sources_.add(program_.line.get());
-  } catch (const std::system_error& e) {  // nobody would tell us that it cannot be run
+    sources_.add(program_.socket.get());
+  } catch (const std::system_error& e) {  // we would not learn that it cannot be run
     do_without_program(e.code().value());
   }
 }
 
-// It is of no use: CMD is told in the usual way, unless it was called off meanwhile.
+// PROGRAM cannot be run: CMD gets TERM instead, unless the lease was renewed meanwhile.
 void Guard::do_without_program(int error) {
   if (program_.pid < 0) program_.pid = 0;
-  program_.line.reset();
+  program_.socket.reset();
   if (state_ == State::running && schedule_.done() == Step::program) term(BootClock::now());
   link_.send(ProgramFailed{error});
 }
 
-void Guard::hear_program() {
+void Guard::check_program() {
   const auto error = exec_outcome(program_);
   if (!error) return;
-  program_.line.reset();
+  program_.socket.reset();
   if (*error != 0) do_without_program(*error);
 }
 
 }  // namespace
 
-void be_guard(GuardEnd link, const Work& work, const Signals& signals, const Terminal& terminal) {
+void be_guard(GuardEnd link, const CommandSpec& spec, const Signals& signals, const Terminal& terminal) {
   block_all_signals();
-  // Whoever stops or kills main's group shall not get us too.  And if we are stopped when main dies, our
-  // group becomes an orphaned one then, and the kernel continues those.
+  // A signal to main's group must not stop or kill us.  If we are stopped when main dies, our group becomes
+  // orphaned, and the kernel continues orphaned groups.
   ::setpgid(0, 0);
   ::prctl(PR_SET_NAME, "holdfast-guard");
   become_subreaper();
   try {
-    Guard(std::move(link), work, signals, terminal).watch();
+    Guard(std::move(link), spec, signals, terminal).run();
   } catch (const std::exception&) {  // out of memory or descriptors: main sees us die, and CMD dies with us
     ::_exit(EXIT_FAILURE);
   }
   ::_exit(EXIT_SUCCESS);
 }
 
-GuardProcess fork_guard(const Work& work, const Signals& signals, const Terminal& terminal) {
+GuardProcess fork_guard(const CommandSpec& spec, const Signals& signals, const Terminal& terminal) {
   LinkPair link = make_link();
   const pid_t pid = ::fork();
   if (pid < 0) throw std::system_error(errno, std::generic_category(), "cannot start the guard process");
   if (pid == 0) {
     { const MainEnd closed_here = std::move(link.main); }
-    be_guard(std::move(link.guard), work, signals, terminal);
+    be_guard(std::move(link.guard), spec, signals, terminal);
   }
   return {pid, std::move(link.main)};
 }

@@ -1,62 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// guard.h - the process between `run` and its command, which ends the command before its lease ends.
+// guard.h - the process between `run` and CMD, which ends CMD before the lease ends.
 //
 //   main ── link ── guard ── CMD (own group)
 //
-// The guard is forked first, before any thread, store or secret, does nothing that can hang, and is CMD's
-// parent.  It knows the deadline from the main process and needs nobody to keep it:
+// The guard is forked first, before any thread, store or secret.  It is the parent of CMD and makes no call
+// that can hang.  The main process sends it the deadline; the guard alone enforces it:
 //
-//   state     | event                              | what it does                              | next
+//   state     | event                              | action                                    | next
 //   ----------+------------------------------------+-------------------------------------------+---------
 //   idle      | Input                              | keeps it for CMD                          | idle
 //   idle      | Start, in time                     | Started, then let CMD exec                | running
 //   idle      | Start, too late                    | Ended{lease}                              | gone
 //   idle      | main gone                          |                                           | gone
-//   running   | Renewed                            | moves its alarms; calls PROGRAM off       | running
-//   running   | Signal                             | to the group; CONT too if it is to end    | running
+//   running   | Renewed                            | moves its alarms, also that of PROGRAM    | running
+//   running   | Signal                             | to the group; and CONT if it ends CMD     | running
 //   running   | exec failed                        | CannotRun                                 | gone
 //   running   | CMD stops                          | takes the keyboard back; Stopped          | running
 //   running   | Continue                           | keyboard and CONT to the group            | running
-//   running   | the alarm of TERM; Stop            | TERM to the group; for exec PROGRAM       | running
-//   running   | its time is over                   | TERM, and CONT: the lease is ours         | running
+//   running   | the alarm of TERM; Stop            | TERM to the group; for exec: runs PROGRAM | running
+//   running   | the time of CMD is over            | TERM, and CONT: the lease is ours         | running
 //   running   | PROGRAM cannot be run              | TERM to the group; ProgramFailed          | running
 //   running   | the alarm of KILL; main gone       | KILL to all, until nothing is left        | running
-//   running   | PROGRAM has had its grace          | KILL to that                              | running
+//   running   | the grace of PROGRAM is over       | KILL to PROGRAM                           | running
 //   running   | CMD ends                           | TERM to what is left of the group         | ending
 //   ending    | the alarm of KILL; main gone       | KILL to the group, until it is dead       | ending
-//   ending    | the group is empty, PROGRAM runs   | GroupGone: nobody signals that number     | ending
-//   ending    | the group is dead, and PROGRAM     | KILL to what has left it, if CMD was ended| ending
-//   both      | KILL, and one is not ours to kill  | CannotEnd, once                           |
-//   ending    | and that too                       | takes the keyboard back; Ended            | gone
+//   ending    | the group is empty, PROGRAM runs   | GroupGone: main must not signal it        | ending
+//   ending    | the group and PROGRAM are dead     | KILL to what left it, if CMD was ended    | ending
+//   both      | a process may not be killed by us  | CannotEnd, once                           |
+//   ending    | everything is dead                 | takes the keyboard back; Ended            | gone
 //
-// Which alarms there are, and what Stop and main's end do, is schedule.h's business: with --on-lost ignore
-// only --at-most sounds one, and the guard stays with CMD when main is gone.
+// schedule.h decides when the alarms are, and what Stop and the end of main do: with --on-lost ignore only
+// --at-most sets an alarm, and the guard stays with CMD when main is gone.
 //
-// A CMD that ended by itself may have left somebody on purpose: a daemon, with a group of its own, lives
-// on.  Not so if CMD was told or made to end, or died of KILL: then all our descendants end with it.
+// If CMD ended by itself, a daemon that it started, with a process group of its own, lives on.  If CMD was
+// ended, or died of KILL, all our descendants are killed.
 //
-// Once CMD runs, nothing here allocates memory: when there is none, CMD is ended in time all the same.
+// Once CMD runs, the guard allocates no memory, so it ends CMD in time even if there is none.
 //
-// It has a process group of its own, so that whoever stops or kills main's group does not get it too.
+// The guard has its own process group, so that a signal to main's group does not stop or kill it.
 #pragma once
 #include <sys/types.h>
 
 #include "cli/run/command_process.h"
 #include "cli/run/guard_link.h"
 #include "cli/run/signals.h"
-#include "cli/run/terminal.h"
+#include "cli/terminal.h"
 
 namespace holdfast::cli {
 
 struct GuardProcess {
   pid_t pid;
-  MainEnd link;  // closed: it is dead
+  MainEnd link;  // closed when the guard is dead
 };
 
 // Throws std::system_error.  REQUIRES: the process has one thread.
-GuardProcess fork_guard(const Work& work, const Signals& signals, const Terminal& terminal);
+GuardProcess fork_guard(const CommandSpec& spec, const Signals& signals, const Terminal& terminal);
 
-// In a process that was forked for it, with one thread.
-[[noreturn]] void be_guard(GuardEnd link, const Work& work, const Signals& signals, const Terminal& terminal);
+// Runs the guard.  REQUIRES: the process was forked for it, and has one thread.
+[[noreturn]] void be_guard(GuardEnd link, const CommandSpec& spec, const Signals& signals,
+                           const Terminal& terminal);
 
 }  // namespace holdfast::cli

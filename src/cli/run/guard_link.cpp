@@ -37,9 +37,9 @@ Fd attached(msghdr& message) {
 }  // namespace
 
 bool Packets::send(std::span<const std::byte> packet, int passed_fd, bool patiently) const noexcept {
-  iovec part{.iov_base = const_cast<std::byte*>(packet.data()), .iov_len = packet.size()};
+  iovec vector{.iov_base = const_cast<std::byte*>(packet.data()), .iov_len = packet.size()};
   msghdr message{};
-  message.msg_iov = &part;
+  message.msg_iov = &vector;
   message.msg_iovlen = 1;
   Control control{};
   if (passed_fd >= 0) attach(message, control, passed_fd);
@@ -51,9 +51,9 @@ bool Packets::send(std::span<const std::byte> packet, int passed_fd, bool patien
 }
 
 bool Packets::receive(std::span<std::byte> packet) noexcept {
-  iovec part{.iov_base = packet.data(), .iov_len = packet.size()};
+  iovec vector{.iov_base = packet.data(), .iov_len = packet.size()};
   msghdr message{};
-  message.msg_iov = &part;
+  message.msg_iov = &vector;
   message.msg_iovlen = 1;
   Control control{};
   message.msg_control = control.bytes;
@@ -61,7 +61,7 @@ bool Packets::receive(std::span<std::byte> packet) noexcept {
   ssize_t got = 0;
   do {
     got = ::recvmsg(fd(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    // ECONNRESET says, once, that the other side went without reading all; what it had sent is still here.
+    // ECONNRESET is returned once if the other side ended without reading all; its messages are still here.
   } while (got < 0 && (errno == EINTR || errno == ECONNRESET));
   closed_ = closed_ || got == 0;
   if (got <= 0) return false;
@@ -69,12 +69,17 @@ bool Packets::receive(std::span<std::byte> packet) noexcept {
   return static_cast<std::size_t>(got) == packet.size();
 }
 
-LinkPair make_link() {
+std::pair<Fd, Fd> packet_sockets() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     throw std::system_error(errno, std::generic_category(), "socketpair");
   }
-  return {MainEnd(Fd(ends[0])), GuardEnd(Fd(ends[1]))};
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+LinkPair make_link() {
+  auto [main, guard] = packet_sockets();
+  return {MainEnd(std::move(main)), GuardEnd(std::move(guard))};
 }
 
 }  // namespace holdfast::cli

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// guard_link.h - what the main process and its guard say to each other.
+// guard_link.h - the messages between the main process and its guard.
 //
-// Messages are plain values sent as they lie in memory: both ends are the same program, one forked from
-// the other.  A SOCK_SEQPACKET pair keeps them whole and in order, and its end of file is a message too:
-// the other side is gone.
+// Messages are sent as they lie in memory: both ends are the same program, one forked from the other.  A
+// SOCK_SEQPACKET pair keeps them whole and in order, and its end of file means that the other side is gone.
 #pragma once
 #include <sys/types.h>
 
@@ -25,34 +24,34 @@ namespace holdfast::cli {
 
 // -- from the main process
 
-// The descriptor that travels with it is to be CMD's stdin.
+// The descriptor that is passed with it becomes CMD's stdin.
 struct Input {};
-// Run CMD.  The descriptor that proves the client alive travels with it.
+// Run CMD.  The descriptor that proves that the client lives is passed with it.
 struct Start {
   Instant deadline;
   Millis ttl;
   Token token;
-  std::int64_t wall_deadline_s;  // the same for people: Unix seconds
+  std::int64_t wall_deadline_s;  // the same on the wall clock, in Unix seconds
   std::array<char, 513> owner;   // ends in NUL
   bool foreground;               // CMD gets the keyboard
-  bool may_ask = false;          // not yet, but as soon as it is stopped for want of it
+  bool may_ask = false;          // not yet, but when it stops because it has no keyboard
 };
 // The lease was renewed.
 struct Renewed {
   Instant deadline;
 };
-// To CMD's group.
+// A signal for CMD's group.
 struct Signal {
   int number;
 };
-// The lease was looked at and is ours: a stopped CMD may go on.
+// The lease was checked and is ours: a stopped CMD may continue.
 struct Continue {
   bool foreground;
 };
 // The lease is not ours any more.
 struct Stop {
   bool at_once;                      // without a chance to clean up
-  std::optional<Millis> grace = {};  // between TERM and KILL; none: as the ttl says
+  std::optional<Millis> grace = {};  // between TERM and KILL; none: derived from the ttl
   Loss reason = Loss::none;          // if it is known
 };
 
@@ -72,17 +71,17 @@ struct Stopped {
 struct ProgramFailed {
   int error;  // errno
 };
-// CMD was collected and its group is empty: its number may be somebody else's.  Something else goes on.
+// CMD was collected and its group is empty: its number may be reused.  PROGRAM still runs.
 struct GroupGone {};
-// It was sent KILL, which we may not.  Said once.
+// We may not kill this process.  Sent once.
 struct CannotEnd {
   pid_t pid;
 };
-// CMD has ended and nothing of its group runs; nothing of what left it either, if it did not end by itself.
-// The last message.
+// CMD has ended, and no process of its group runs; if CMD was ended, neither do processes that left the
+// group.  The last message.
 struct Ended {
-  int status;   // as waitpid() has it
-  Cause cause;  // the guard made it end, or told it to: the lease was or would be lost, its time was over
+  int status;              // of waitpid()
+  Cause cause;             // why the guard ended it: the lease was or would be lost, or its time was over
   bool signalled = false;  // by TERM or KILL, and not only by PROGRAM
   bool had_keyboard = false;
 };
@@ -97,7 +96,7 @@ class Packets {
 
   int fd() const noexcept { return socket_.get(); }
   bool send(std::span<const std::byte> packet, int passed_fd, bool patiently) const noexcept;
-  // False: none is there now.
+  // False if no packet has arrived.
   bool receive(std::span<std::byte> packet) noexcept;
   bool closed() const noexcept { return closed_; }
   Fd take_passed() noexcept { return std::move(passed_); }
@@ -108,7 +107,7 @@ class Packets {
   bool closed_ = false;
 };
 
-// The same, for messages of type Out to there and In from there.
+// The same for messages: sends Out and receives In.
 template <class Out, class In>
 class Link {
   static_assert(std::is_trivially_copyable_v<Out> && std::is_trivially_copyable_v<In>);
@@ -116,25 +115,25 @@ class Link {
  public:
   explicit Link(Fd socket) noexcept : packets_(std::move(socket)) {}
 
-  // Readable when receive() has something, or when the other side is gone.
+  // Readable when a message has arrived, or the other side is gone.
   int fd() const noexcept { return packets_.fd(); }
 
-  // Never blocks.  False if the other side is gone, or has not read for so long that no more fits.
+  // Never blocks.  False if the other side is gone, or the buffer is full because it has not read for long.
   bool send(const Out& message, int passed_fd = -1) const noexcept {
     return packets_.send(std::as_bytes(std::span(&message, 1)), passed_fd, false);
   }
-  // Blocks while no more fits.
+  // Blocks while the buffer is full.
   bool send_patiently(const Out& message, int passed_fd = -1) const noexcept {
     return packets_.send(std::as_bytes(std::span(&message, 1)), passed_fd, true);
   }
 
-  // The next message, if there is one now.
+  // The next message, if one has arrived.
   std::optional<In> receive() noexcept {
     In message;
     if (!packets_.receive(std::as_writable_bytes(std::span(&message, 1)))) return std::nullopt;
     return message;
   }
-  // Nothing will come any more: the other side is gone.  Known once receive() has had nothing.
+  // The other side is gone, and all its messages were received.  Known after receive() has returned nullopt.
   bool closed() const noexcept { return packets_.closed(); }
 
   // The descriptor that came with the last message, or none.
@@ -143,6 +142,9 @@ class Link {
  private:
   Packets packets_;
 };
+
+// The two sockets of a pair that carries packets.  Throws std::system_error.
+std::pair<Fd, Fd> packet_sockets();
 
 using MainEnd = Link<ToGuard, ToMain>;
 using GuardEnd = Link<ToMain, ToGuard>;

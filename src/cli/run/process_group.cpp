@@ -22,13 +22,13 @@
 namespace holdfast::cli {
 namespace {
 
-// What a line of /proc/PID/stat begins with.
+// The first fields of /proc/PID/stat.
 struct Stat {
   char state = 'X';
   pid_t parent = 0;
   pid_t group = 0;
   int threads = 0;
-  // The state is that of its first thread, which may end long before the others.
+  // The state is that of the first thread, which may end long before the others.
   bool runs() const noexcept { return (state != 'Z' && state != 'X') || threads > 1; }
 };
 
@@ -52,7 +52,7 @@ Stat stat_in(std::string_view text) noexcept {
   return {.state = field[0][0], .parent = number(1), .group = number(2), .threads = number(fields - 1)};
 }
 
-// As of a dead one if it is gone meanwhile.
+// As for a dead process if it is gone.
 Stat stat_of(int proc, std::string_view pid) noexcept {
   char path[32];
   std::snprintf(path, sizeof path, "%.*s/stat", static_cast<int>(std::min<std::size_t>(pid.size(), 16)),
@@ -63,21 +63,21 @@ Stat stat_of(int proc, std::string_view pid) noexcept {
   return size > 0 ? stat_in({text, static_cast<std::size_t>(size)}) : Stat{};
 }
 
-// None if it does not tell of us: it may be missing, empty, or that of another pid namespace, whose numbers
-// are others' here.
+// None if it does not describe us: /proc may be missing, empty, or that of another pid namespace, where the
+// same numbers are other processes.
 Fd open_proc() noexcept {
   Fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   char self[16];
   const ssize_t size = proc ? ::readlinkat(proc.get(), "self", self, sizeof self) : -1;
   pid_t there = 0;
   if (size > 0) std::from_chars(self, self + size, there);
-  // In another namespace we may have the same number by chance, but not our parent too.
+  // In another namespace our own number may be the same by chance, but not also that of our parent.
   if (there != ::getpid() || stat_of(proc.get(), "self").parent != ::getppid()) proc.reset();
   return proc;
 }
 
-// Calls `visit(pid, stat)` for every process until it says true; false if none did.  Nothing, if there is
-// nobody to ask.
+// Calls `visit(pid, stat)` for each process until it returns true; false if it never did.  nullopt without
+// /proc.
 template <class Visit>
 std::optional<bool> any_process(Visit visit) noexcept {
   const Fd proc = open_proc();
@@ -96,7 +96,7 @@ std::optional<bool> any_process(Visit visit) noexcept {
   return false;
 }
 
-// By the word of the kernel, which needs no /proc.
+// Asks the kernel, without /proc.
 enum class Child { none, lives, collectable };
 Child child_of_ours(pid_t pid) noexcept {
   siginfo_t info{};
@@ -104,14 +104,14 @@ Child child_of_ours(pid_t pid) noexcept {
   return info.si_pid == pid ? Child::collectable : Child::lives;
 }
 
-// It runs, or is to be collected by us.  Not so a dead one that somebody else traces: that may take for ever.
+// It runs, or we can collect it.  False for a zombie that another process traces: that may take for ever.
 bool is_left(pid_t pid, const Stat& stat) noexcept {
   const Child child = child_of_ours(pid);
   return child == Child::collectable || (child == Child::lives && stat.runs());
 }
 
-// Those that the kernel lists for our first thread, which is the one that forks and is given orphans.  The
-// list is short where all of /proc is long; it may miss one while others end.
+// Kills the children that the kernel lists for our first thread, which forks and gets the orphans.  This list
+// is shorter than all of /proc, but may miss a child while others end.
 bool kill_listed_children() noexcept {
   const Fd proc = open_proc();
   char path[64];
@@ -121,7 +121,7 @@ bool kill_listed_children() noexcept {
   const ssize_t size = file ? ::read(file.get(), text, sizeof text) : -1;
   bool found = false;
   std::string_view rest(text, static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  // Each number ends in a space: the last may be half of one.
+  // Each number ends with a space; the last one may be cut off.
   for (std::size_t end = 0; (end = rest.find(' ')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
     pid_t pid = 0;
     std::from_chars(rest.data(), rest.data() + end, pid);
@@ -143,9 +143,8 @@ bool kill_children_of(pid_t us) noexcept {
   return found;
 }
 
-// Without /proc: asks of each number whether it is a child of ours, a second's work for all of them.  Those
-// of children mostly follow on our own; once there are some, what is far behind them can wait for the next
-// time.
+// Without /proc: tries each number, which takes a second for all of them.  The numbers of children mostly
+// follow our own, so after a child was found, numbers far above it are left to the next call.
 void kill_numbered_children(pid_t us) noexcept {
   constexpr pid_t all = 1 << 22;  // the kernel's own limit
   constexpr pid_t far = 1 << 16;
@@ -175,10 +174,10 @@ bool Group::is_empty() noexcept {
 bool Group::is_dead() noexcept {
   if (is_empty()) return true;
   const auto in_group = [this](pid_t, const Stat& stat) { return stat.runs() && stat.group == number_; };
-  return any_process(in_group) == false;  // nobody to ask: the kernel's word above stands
+  return any_process(in_group) == false;  // without /proc: the answer of the kernel above stands
 }
 
-pid_t Group::whom_we_may_not_end() noexcept {
+pid_t Group::unkillable_process() noexcept {
   const pid_t us = ::getpid();
   const bool ours = !is_empty();
   pid_t found = 0;
@@ -198,7 +197,7 @@ bool kill_children() noexcept {
     kill_numbered_children(us);
     return true;
   }
-  // Twice: while we read, one may die whom we passed over, and leave us one whom we had passed.
+  // Twice: while we read, a process may die and give us a child whose number we had already passed.
   return kill_listed_children() || kill_children_of(us) || kill_children_of(us);
 }
 

@@ -2,19 +2,17 @@
 // run.cpp - `holdfast run KEY -- CMD`: acquire, run CMD under a guard, release, end as CMD did.
 #include <sys/wait.h>
 
-#include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <memory>
 #include <optional>
-#include <system_error>
 
-#include "base/text.h"
 #include "base/time.h"
+#include "base/text.h"
+#include "base/fd.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/run/find_program.h"
+#include "cli/run/exec.h"
 #include "cli/run/guard.h"
-#include "cli/run/keep_key.h"
 #include "cli/run/process_group.h"
 #include "cli/run/run_condition.h"
 #include "cli/run/supervision.h"
@@ -29,46 +27,32 @@ int code_of(int status) {
   return WIFSIGNALED(status) ? exit_signalled(WTERMSIG(status)) : WEXITSTATUS(status);
 }
 
-// What stays the same from the fork of the guard to the end.
+// What is known before the guard is forked.
 struct RunContext {
   const Run& command;
-  const Work& work;
+  const CommandSpec& spec;
   Signals& signals;
   const Terminal& terminal;
-  bool childless;  // before there was a guard
+  bool childless;  // we had no child before the guard
 };
 
-// `how` it came about, and what was done.
+// Complains that the lease was lost: `how`, and what became of CMD.
 int lost(const Lease& lease, const std::string& how, const RunContext& context, const CommandEnd& end) {
-  const std::string program = "; \"" + printable(context.work.ending.program) + "\" of --on-lost was run";
+  const std::string program = "; \"" + printable(context.spec.ending.program) + "\" of --on-lost was run";
   complain("the lease on " + printable(lease.key()) + " " + how +
            (!end.began || end.cannot_run != 0 ? "; the command was not started"
             : !end.forced ? "; the command may have run at the same time as another holder"
-            : !end.signalled && context.work.ending.on_lost == OnLost::exec ? program
+            : !end.signalled && context.spec.ending.on_lost == OnLost::exec ? program
                                                                             : "; the command was stopped"));
   return exit_lost;
 }
 
-int over_time(const Work& work) {
-  const std::string& from = work.ending.at_most_from;
-  complain("\"" + printable(work.command.front()) + "\" took longer than " + (from.empty() ? "--" : "") +
-           "at-most " + format_duration(work.ending.at_most) +
+int over_time(const CommandSpec& spec) {
+  const std::string& from = spec.ending.at_most_from;
+  complain("\"" + printable(spec.command.front()) + "\" took longer than " + (from.empty() ? "--" : "") +
+           "at-most " + format_duration(spec.ending.at_most) +
            (from.empty() ? "" : " (set in " + printable(from) + ")") + "; it was stopped");
   return exit_timed_out;
-}
-
-// Of --on-lost, before it is needed: when the lease is lost, nobody is there to put it right.  0: it is
-// there.
-int look_for_program(const Ending& ending) {
-  const int error = ending.on_lost == OnLost::exec ? why_not_run(ending.program) : 0;
-  if (error == 0) return 0;
-  const bool missing = error == ENOENT || error == ENOTDIR;
-  const bool words = ending.program.find(' ') != std::string::npos;
-  complain("cannot run \"" + printable(ending.program) + "\" of --on-lost: " + std::strerror(error) +
-           (missing && words ? "; exec: takes no arguments, so give the path of a script"
-            : missing        ? "; give the name of a program in PATH, or its path"
-                             : "; make it executable, or give another program"));
-  return missing ? exit_not_found : exit_cannot_run;
 }
 
 bool succeeded(const CommandEnd& end) {
@@ -76,14 +60,51 @@ bool succeeded(const CommandEnd& end) {
          !end.over_time && end.cannot_run == 0;
 }
 
-// The key is kept for so long, though CMD has ended.
+// A signal arrived that ends the wait.
+bool end_requested(Signals& signals) {
+  bool ends = false;
+  while (const auto signal = signals.next()) {
+    switch (meaning_of(*signal)) {
+      case Meaning::ends: ends = true; break;
+      case Meaning::stops: Signals::stop_own_group(); break;
+      case Meaning::child:  // the guard, or a daemon that CMD left running
+        while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+        break;
+      case Meaning::passes:
+      case Meaning::continues: break;
+    }
+  }
+  return ends;
+}
+
+// For --at-least: CMD has ended, and the key is kept for the rest of the time.  Returns at `until`, or
+// before:
+//
+//   event               | what we do
+//   --------------------+------------------------------------------------------
+//   INT TERM HUP QUIT   | return: nobody has to wait for a key that is not used
+//   the lease is lost   | return: there is nothing to keep
+//   TSTP                | stop; the lease may be gone when we are continued
+//   USR1 USR2 WINCH     | ignored: CMD has ended
+//
+// Throws std::system_error.
+void keep_key(Lease& lease, Instant until, Signals& signals) {
+  // Shared, because the library may still call the function after we have returned.
+  const auto wakeup = std::make_shared<Wakeup>();
+  lease.on_lost([wakeup](const Lost&) { wakeup->ring(); });
+  while (BootClock::now() < until && lease.held() && !end_requested(signals))
+    wakeup->wait(until, signals.fd());
+}
+
+// The key is kept until then, although CMD has ended.
 Instant kept_until(Instant granted_at, const RunContext& context, const CommandEnd& end) {
   if (!end.status || end.forced || end.asked) return Instant::min();
   return clamped_add(granted_at, context.command.ending.at_least);
 }
 
-// Of a lease that was held until CMD had ended.  None: all is well, or as well as it can be.
-std::optional<int> give_back(Lease& lease, const RunContext& context, const CommandEnd& end, bool kept) {
+// Releases a lease that was held until CMD had ended.  Returns the exit code if the lease was lost.
+std::optional<int> release(Lease& lease, const RunContext& context, const CommandEnd& end, bool kept) {
   const auto released = lease.try_release();
   const Lost loss = lease.lost();
   const std::string late = "could not be renewed in time";
@@ -110,22 +131,23 @@ int guard_was_killed(const CommandEnd& end) {
   return end.status ? code_of(*end.status) : exit_signalled(SIGKILL);
 }
 
-// The lease is let go here, with nothing of CMD left.  Work that ended after the loss is never a success.
+// Releases the lease after everything that CMD started has ended.  A run that ended after the loss is never a
+// success.
 int conclude(Granted& granted, Instant granted_at, const RunContext& context, const CommandEnd& end) {
   Lease& lease = granted.lease;
-  const bool noted = succeeded(end) && context.command.turn.every > Millis::zero();
+  const bool recorded = succeeded(end) && context.command.condition.every > Millis::zero();
   const Instant until = kept_until(granted_at, context, end);
   const bool kept = BootClock::now() < until;
-  // Broken since the last renewal, it was no lease to the end of CMD, and nobody has told us.
-  Status confirmed = noted || kept ? lease.try_renew() : Status{};
+  // Somebody may have broken the lease since the last renewal, before CMD ended.
+  Status confirmed = recorded || kept ? lease.try_renew() : Status{};
   const Lost loss = lease.lost();
   if (loss.reason != Loss::none) return lost(lease, "was lost: " + loss.detail, context, end);
-  // First, so that whoever gets the key next sees it.
-  if (noted) note_success(granted.client, lease, std::move(confirmed));
+  // Before the release, so that the next holder of the key sees it.
+  if (recorded) record_success(granted.client, lease, std::move(confirmed));
   if (kept) keep_key(lease, until, context.signals);
-  if (const auto code = give_back(lease, context, end, kept)) return *code;
-  if (end.cannot_run != 0) return cannot_run(context.work.command.front(), end.cannot_run);
-  if (end.over_time) return over_time(context.work);
+  if (const auto code = release(lease, context, end, kept)) return *code;
+  if (end.cannot_run != 0) return cannot_run(context.spec.command.front(), end.cannot_run);
+  if (end.over_time) return over_time(context.spec);
   if (end.guard_died || !end.status) return guard_was_killed(end);
   return code_of(*end.status);
 }
@@ -137,13 +159,13 @@ int supervise(Granted granted, GuardProcess guard, const RunContext& context, Co
     const RunConfig config{core::settle(context.command.options, {}).ttl, context.command.ending,
                            context.childless};
     Supervision supervision(granted.lease, config, std::move(guard), context.signals, context.terminal);
-    end = supervision.see_through(proof.get());
+    end = supervision.run(proof.get());
   }
   return conclude(granted, granted_at, context, end);
 }
 
-// Somebody typed Ctrl-C or Ctrl-\, and means the script around us too.  Had CMD not had the keyboard for
-// itself, all of our group would have got it.
+// Somebody typed Ctrl-C or Ctrl-\ to end the script around us too.  If CMD's group had not had the keyboard,
+// the kernel would have sent the signal to all of our group.
 void end_as_typed(int signal, Signals::Whom whom) {
   if (signal == SIGINT || signal == SIGQUIT) Signals::die_of(signal, whom);
 }
@@ -151,31 +173,36 @@ void end_as_typed(int signal, Signals::Whom whom) {
 }  // namespace
 
 int execute(const Run& command, const Common& common) {
-  if (const int error = look_for_program(command.ending)) return error;
-  const Work work{.key = command.key, .command = command.command, .ending = command.ending};
+  // Now, because nobody could correct the program when the lease is lost.
+  if (command.ending.on_lost == OnLost::exec) {
+    if (const int error = why_not_run(command.ending.program))
+      return cannot_run_on_lost(command.ending.program, error);
+  }
+  const CommandSpec spec{.key = command.key, .command = command.command, .ending = command.ending};
   Signals signals;
   const Terminal terminal;
   const bool childless = !has_children();
   become_subreaper();
-  // First of all: it must share nothing with us that a store or a thread has touched.
-  GuardProcess guard = fork_guard(work, signals, terminal);
+  // Before the first store and thread: the guard must share nothing with them.
+  GuardProcess guard = fork_guard(spec, signals, terminal);
 
   const bool implicit = common.setup->store.implicit;
-  Waited waited = wait_for_lease(
-      {common.store, command.key, command.options, admission(command.turn, implicit), common.quiet}, signals);
-  if (const auto* interrupted = std::get_if<Interrupted>(&waited)) {
+  WaitResult result = wait_for_lease(
+      {common.store, command.key, command.options, admission(command.condition, implicit), common.quiet},
+      signals);
+  if (const auto* interrupted = std::get_if<Interrupted>(&result)) {
     if (interrupted->typed) end_as_typed(interrupted->signal, Signals::Whom::us);
     return exit_signalled(interrupted->signal);
   }
-  if (const auto* error = std::get_if<Error>(&waited)) {
-    // Who takes busy for success does not want to hear of it: cron would send a mail.
+  if (const auto* error = std::get_if<Error>(&result)) {
+    // -E 0 means that busy is a success; then nothing is printed, because cron would mail it.
     if (error->busy() && command.busy_code == exit_ok) return exit_ok;
     const int code = fail(*error);
     return error->busy() ? command.busy_code : code;
   }
   CommandEnd end;
-  const int code = supervise(std::get<Granted>(std::move(waited)), std::move(guard),
-                             {command, work, signals, terminal, childless}, end);
+  const int code = supervise(std::get<Granted>(std::move(result)), std::move(guard),
+                             {command, spec, signals, terminal, childless}, end);
   if (code == exit_signalled(end.typed))
     end_as_typed(end.typed, end.typed_to_it ? Signals::Whom::our_group : Signals::Whom::us);
   return code;

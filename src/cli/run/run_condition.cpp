@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/run_condition.h"
 
+#include "base/time.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/notices.h"
@@ -17,19 +18,19 @@ std::string ago(Moment then, Moment now) {
   return format_duration(std::chrono::floor<Millis>(std::max(now - then, Micros::zero()))) + " ago";
 }
 
-// At most once a day, as what is told of a store: what fails is run again and again.
-void tell_implicit(const char* option, const Client& client) {
+// At most once a day, like warnings about a store: a run that fails may be repeated often.
+void warn_implicit(const char* option, const Client& client) {
   const std::string line = "no store was given, so " + std::string(option) +
                            " counts only this user's runs on this host, in " + client.store_name() +
                            "; set HOLDFAST_STORE to a store that all hosts use, or to this one";
-  if (is_news(line)) complain(line);
+  if (is_due_today(line)) complain(line);
 }
 
 Error not_now(const Lease& lease, const std::string& why) {
   return {Errc::busy, "CMD is not run: " + printable(lease.key()) + why};
 }
 
-// Nobody else asks between the two calls: we hold the key.
+// We hold the key, so no other run comes between the two calls.
 Status take_tick(Millis period, bool implicit, const Client& client, const Lease& lease) {
   const Jobs jobs(client);
   const std::string name = name_of(lease);
@@ -40,7 +41,7 @@ Status take_tick(Millis period, bool implicit, const Client& client, const Lease
       Ticks::take(jobs, {.name = name, .tick = begins.count(), .period = {}, .by = lease.owner()});
   if (!row) return row.error();
   if (row->taken) {
-    if (implicit && !before->at) tell_implicit("--tick", client);
+    if (implicit && !before->at) warn_implicit("--tick", client);
     return Status{};
   }
   return not_now(lease, " was already run in the " + format_duration(period) + " since " +
@@ -48,11 +49,11 @@ Status take_tick(Millis period, bool implicit, const Client& client, const Lease
                             format_wall(row->at.value_or(Moment{})));
 }
 
-Status look_at_success(Millis every, bool implicit, const Client& client, const Lease& lease) {
+Status check_success(Millis every, bool implicit, const Client& client, const Lease& lease) {
   const auto row = Ticks::last(Jobs(client), name_of(lease));
   if (!row) return row.error();
-  if (implicit && !row->success) tell_implicit("--every", client);
-  // One far ahead was noted while the store's clock was wrong.
+  if (implicit && !row->success) warn_implicit("--every", client);
+  // A success far in the future was recorded while the store's clock was wrong.
   if (!row->success || std::chrono::abs(row->now - *row->success) >= every) return Status{};
   return not_now(lease, " last succeeded at " + format_wall(*row->success) + ", " +
                             ago(*row->success, row->now) + ", and --every is " + format_duration(every));
@@ -60,15 +61,15 @@ Status look_at_success(Millis every, bool implicit, const Client& client, const 
 
 }  // namespace
 
-std::function<Status(const Client&, const Lease&)> admission(const RunCondition& turn, bool implicit) {
-  if (turn.tick > Millis::zero())
-    return [=](const Client& c, const Lease& l) { return take_tick(turn.tick, implicit, c, l); };
-  if (turn.every > Millis::zero())
-    return [=](const Client& c, const Lease& l) { return look_at_success(turn.every, implicit, c, l); };
+std::function<Status(const Client&, const Lease&)> admission(const RunCondition& condition, bool implicit) {
+  if (condition.tick > Millis::zero())
+    return [=](const Client& c, const Lease& l) { return take_tick(condition.tick, implicit, c, l); };
+  if (condition.every > Millis::zero())
+    return [=](const Client& c, const Lease& l) { return check_success(condition.every, implicit, c, l); };
   return {};
 }
 
-void note_success(const Client& client, const Lease& lease, Status confirmed) {
+void record_success(const Client& client, const Lease& lease, Status confirmed) {
   const Status noted =
       confirmed ? Ticks::note_success(Jobs(client), name_of(lease), lease.owner()) : std::move(confirmed);
   if (!noted)

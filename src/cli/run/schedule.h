@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// schedule.h - when a command is told to end, and when it is made to.
+// schedule.h - when CMD gets TERM, and when it gets KILL.
 //
 //   normal:   ... renewed, renewed ...                 [ grace ][ margin ]
-//                                                      TERM     KILL      deadline: we stop believing
-//   told:     lost, or CMD ended and left others       now      + grace, and never later than that KILL
-//   at most:  CMD has had its time                     then     + grace, and never later than that KILL
-//   at once:  the main process is gone                          now
+//                                                      TERM     KILL      deadline of the lease
+//   request:  lost, or CMD ended and left others       now      + grace, and never later than that KILL
+//   at most:  CMD has used its time                    then     + grace, and never later than that KILL
+//   kill now: the main process is gone                          now
 //
-// What the lease does to CMD is a choice; what CMD's time and its end do is not:
+// --on-lost chooses what a loss of the lease does to CMD:
 //
 //   --on-lost   | the deadline comes near          | the lease is known to be lost | main is gone
 //   ------------+----------------------------------+-------------------------------+-------------
@@ -15,14 +15,14 @@
 //   kill        | KILL                             | KILL                          | KILL
 //   ignore      |                                  |                               |
 //
-// What was done because the deadline came near, and then the lease is renewed after all:
+// If the lease is renewed after the deadline came near:
 //
-//   TERM        | cannot be taken back: KILL comes when the grace is over
-//   PROGRAM     | is called off, as if it had not been run: next time it is run again.  It has its grace
+//   TERM        | cannot be taken back: KILL follows after the grace
+//   PROGRAM     | counts as not run: next time it runs again.  A PROGRAM that still runs keeps its grace
 //
-// The margin is for the kernel: to wake us, and to bury the dead before the belief ends.  Where every
-// processor is busy, and CMD takes what its session is due, a process that is woken was seen to wait 0.9 s
-// for its turn.  Pure: no clock of its own.
+// The margin gives the kernel time to wake us and to end all processes before the deadline.  On a machine
+// where every processor is busy with CMD, a woken process was seen to wait 0.9 s until it ran.  Pure: it
+// reads no clock.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -36,13 +36,13 @@ namespace holdfast::cli {
 // Why CMD is ended.
 enum class Cause : std::uint8_t { none, lease, time };
 
-// What is done about it.
+// What is done to end it.
 enum class Step : std::uint8_t { none, program, term, kill };
 
-// Whoever was told or made to end `since` is looked at again after so long.  Nobody tells us that one is dead
-// who is no child of ours; but each look reads all of /proc, and one that is stuck in the kernel may stay for
-// days.
-constexpr Millis look_again_after(Instant::duration since) noexcept {
+// How long to wait before checking again whether processes that were signalled `since` ago are dead.  The
+// kernel does not notify us of processes that are not our children.  But each check reads all of /proc, and a
+// process that hangs in the kernel may stay for days.
+constexpr Millis recheck_after(Instant::duration since) noexcept {
   if (since < std::chrono::seconds(1)) return Millis(5);
   return since < std::chrono::seconds(10) ? Millis(100) : Millis(1'000);
 }
@@ -54,27 +54,27 @@ class Schedule {
   Schedule(Instant deadline, Millis ttl, const Ending& ending) noexcept
       : deadline_(deadline), ttl_(ttl), on_lost_(ending.on_lost), kill_after_(ending.kill_after) {}
 
-  // A third of the lease is for renewing in peace, one for trying again, and one for ending CMD.
+  // A third of the ttl passes before the first renewal, a third is for retries, and a third for ending CMD.
   static Millis longest_grace(Millis ttl) noexcept { return ttl / 3; }
 
   Millis margin() const noexcept { return std::min(Millis(1'000), ttl_ / 10); }
   Millis grace() const noexcept { return kill_after_.value_or(std::min(Millis(10'000), ttl_ / 6)); }
-  // For what CMD has left behind when it ended itself.
+  // For processes that CMD left running when it ended by itself.
   Millis grace_for_the_rest() const noexcept {
     return kill_after_.value_or(std::min(Millis(2'000), grace()));
   }
 
-  // Whatever is done about a loss, nothing is begun when it is so near.
+  // CMD is not started so near to the deadline, whatever --on-lost says.
   bool may_start(Instant now) const noexcept { return now < deadline_ - margin() - grace(); }
 
-  // -- what happens
+  // -- events
 
-  // CMD starts at `now` and has so long.
+  // CMD starts at `now` and may take `at_most`.
   void started(Instant now, Millis at_most) noexcept { time_over_ = clamped_add(now, at_most); }
   // A deadline only ever moves forward.
   void renewed(Instant deadline) noexcept {
     deadline_ = std::max(deadline_, deadline);
-    const bool only_near = done_ == Step::program && told_ == Instant::max();
+    const bool only_near = done_ == Step::program && requested_at_ == Instant::max();
     if (only_near && !ended_ && program_at_ < for_the_lease()) {
       done_ = Step::none;
       cause_ = Cause::none;
@@ -83,53 +83,53 @@ class Schedule {
   // The lease is not ours any more.
   void lost(Instant now, Millis grace) noexcept {
     if (on_lost_ == OnLost::kill)
-      at_once();
+      kill_now();
     else if (on_lost_ != OnLost::ignore)
-      tell(now, grace);
+      request_end(now, grace);
   }
-  // Nobody is left who could renew it.
+  // No process is left that could renew the lease.
   void main_gone() noexcept {
-    if (on_lost_ != OnLost::ignore) at_once();
+    if (on_lost_ != OnLost::ignore) kill_now();
   }
-  // TERM at `now`, KILL after `grace`.  The first telling counts.
-  void tell(Instant now, Millis grace) noexcept {
-    if (now >= told_) return;
-    told_ = now;
-    killed_by_telling_ = std::min(killed_by_telling_, clamped_add(now, grace));
+  // TERM at `now`, KILL after `grace`.  Later requests change nothing.
+  void request_end(Instant now, Millis grace) noexcept {
+    if (now >= requested_at_) return;
+    requested_at_ = now;
+    requested_kill_at_ = std::min(requested_kill_at_, clamped_add(now, grace));
   }
-  void at_once() noexcept { told_ = killed_by_telling_ = Instant::min(); }
-  // CMD has ended: the rest is told, whatever was said before.  Why CMD was ended does not change any more.
+  void kill_now() noexcept { requested_at_ = requested_kill_at_ = Instant::min(); }
+  // CMD has ended: what is left of its group gets TERM, even if it got TERM before.  cause() stays as it is.
   void ended(Instant now) noexcept {
     ended_ = true;
     done_ = Step::none;
-    told_ = std::min(told_, now);
-    if (killed_by_telling_ == Instant::max()) killed_by_telling_ = clamped_add(now, grace_for_the_rest());
+    requested_at_ = std::min(requested_at_, now);
+    if (requested_kill_at_ == Instant::max()) requested_kill_at_ = clamped_add(now, grace_for_the_rest());
   }
-  // What was due, or stands in for it, is done.
+  // The step that was due, or one instead of it, was taken.
   void did(Step step, Instant now) noexcept {
     if (!ended_ && done_ == Step::none) cause_ = cause(now);
-    // PROGRAM did not stop it; its time does.
+    // PROGRAM did not end CMD, and now its time is over.
     if (!ended_ && done_ == Step::program && step == Step::term && now >= time_over_) cause_ = Cause::time;
     if (step == Step::program) program_at_ = now;
-    // No renewal takes these back.
+    // A renewal does not undo TERM and KILL.
     if (step == Step::term && !ended_)
-      killed_by_telling_ = std::min(killed_by_telling_, clamped_add(now, grace()));
-    if (step == Step::kill) killed_by_telling_ = std::min(killed_by_telling_, now);
+      requested_kill_at_ = std::min(requested_kill_at_, clamped_add(now, grace()));
+    if (step == Step::kill) requested_kill_at_ = std::min(requested_kill_at_, now);
     done_ = std::max(done_, step);
   }
 
-  // -- what is to be done
+  // -- what is due
 
   Instant term_at() const noexcept { return std::min(for_the_lease(), time_over_); }
   Instant kill_at() const noexcept {
-    return std::min({killed_by_telling_, clamped_add(time_over_, grace()), kill_for_the_lease()});
+    return std::min({requested_kill_at_, clamped_add(time_over_, grace()), kill_for_the_lease()});
   }
   // KILL to a PROGRAM that still runs, whether CMD does or not.
   Instant kill_program_at() const noexcept {
-    if (killed_by_telling_ == Instant::min()) return Instant::min();
+    if (requested_kill_at_ == Instant::min()) return Instant::min();
     return std::min(clamped_add(program_at_, grace()), kill_for_the_lease());
   }
-  // KILL is due again and again, until somebody sees that nobody is left.
+  // KILL stays due until the caller sees that no process is left.
   Step due(Instant now) const noexcept {
     if (now >= kill_at()) return Step::kill;
     if (done_ >= Step::term || now < next_at()) return Step::none;
@@ -137,14 +137,16 @@ class Schedule {
                ? Step::program
                : Step::term;
   }
-  // Nothing that we know of speaks against a CMD that goes on for a while, if only to hear that it is to end.
-  bool may_move(Instant now) const noexcept { return told_ == Instant::max() && now < kill_for_the_lease(); }
-  // The moment at which something more is due.
+  // A stopped CMD may be continued, so that it can handle a signal: the lease is not known to be lost.
+  bool may_move(Instant now) const noexcept {
+    return requested_at_ == Instant::max() && now < kill_for_the_lease();
+  }
+  // When the next step is due.
   Instant next_at() const noexcept {
     if (done_ >= Step::term) return kill_at();
     return std::min(kill_at(), done_ == Step::program ? time_over_ : term_at());
   }
-  // Of what is due at `now`.
+  // The cause of the step that is due at `now`.
   Cause cause(Instant now) const noexcept {
     if (now < term_at()) return Cause::none;
     return for_the_lease() <= time_over_ ? Cause::lease : Cause::time;
@@ -152,11 +154,12 @@ class Schedule {
 
   // -- what was done
 
-  // While CMD ran: it was told or made to end, and why.
+  // Why CMD was ended while it ran.
   Cause cause() const noexcept { return cause_; }
   Step done() const noexcept { return done_; }
 
-  // For the main process, which watches the watchman: by then it should have reported the group dead.
+  // For the main process, which supervises the guard: by then the guard should have reported that CMD has
+  // ended.
   Instant doubt_at() const noexcept { return deadline_ - margin() / 2; }
 
  private:
@@ -166,11 +169,11 @@ class Schedule {
   Instant for_the_lease() const noexcept {
     switch (on_lost_) {
       case OnLost::term:
-      case OnLost::exec: return std::min(told_, deadline_ - margin() - grace());
-      case OnLost::kill: return std::min(told_, deadline_ - margin());
-      case OnLost::ignore: return told_;
+      case OnLost::exec: return std::min(requested_at_, deadline_ - margin() - grace());
+      case OnLost::kill: return std::min(requested_at_, deadline_ - margin());
+      case OnLost::ignore: return requested_at_;
     }
-    return told_;
+    return requested_at_;
   }
 
   Instant deadline_ = Instant::max();
@@ -178,8 +181,8 @@ class Schedule {
   OnLost on_lost_ = OnLost::term;
   std::optional<Millis> kill_after_ = {};
   Instant time_over_ = Instant::max();
-  Instant told_ = Instant::max();
-  Instant killed_by_telling_ = Instant::max();
+  Instant requested_at_ = Instant::max();
+  Instant requested_kill_at_ = Instant::max();
   bool ended_ = false;
   Step done_ = Step::none;  // since CMD started or ended
   Cause cause_ = Cause::none;

@@ -46,14 +46,14 @@ Signals::Signals() {
   sigset_t taken;
   sigemptyset(&taken);
   for (const SignalMeaning& row : table) {
-    // A blocked signal is kept even if it is ignored: taking it would undo a nohup.
+    // The kernel queues a blocked signal even if it is ignored: reading it would undo a nohup.
     if (!is_ignored(row.signal)) sigaddset(&taken, row.signal);
   }
   sigaddset(&taken, SIGCHLD);
   sigset_t blocked = taken;
   for (const int signal : {SIGPIPE, SIGTTOU, SIGTTIN}) sigaddset(&blocked, signal);
   pthread_sigmask(SIG_BLOCK, &blocked, &mask_before_);
-  // Had it been ignored, the kernel would collect our children itself, and their exit codes with them.
+  // If SIGCHLD is ignored, the kernel collects our children, and we do not get their exit codes.
   struct sigaction plain {};
   plain.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &plain, &child_before_);
@@ -77,17 +77,17 @@ bool Signals::stop_own_group() noexcept {
   const sigset_t stop = only(SIGTSTP);
   const sigset_t go_on = only(SIGCONT);
   ::kill(0, SIGTSTP);
-  // Pending until here.  Only this thread takes it: all others block it too.
+  // The signal is pending until here.  All other threads block it, so this one gets it.
   pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   const timespec at_once{};
-  // One that came before was forgotten when the stop was sent: this is an answer to it.
+  // Sending TSTP discarded older pending CONTs: this one was sent after it.
   return sigtimedwait(&go_on, nullptr, &at_once) == SIGCONT;
 }
 
 void Signals::die_of(int signal, Whom whom) noexcept {
   const rlimit none{};
-  ::setrlimit(RLIMIT_CORE, &none);  // of QUIT; we know passwords
+  ::setrlimit(RLIMIT_CORE, &none);  // QUIT would dump our memory, which has passwords
   const sigset_t it = only(signal);
   ::kill(whom == Whom::us ? ::getpid() : 0, signal);
   pthread_sigmask(SIG_UNBLOCK, &it, nullptr);
@@ -97,6 +97,19 @@ void block_all_signals() noexcept {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+Fd child_signal_fd() {
+  const sigset_t child = only(SIGCHLD);
+  Fd fd(signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!fd) throw std::system_error(errno, std::generic_category(), "signalfd");
+  return fd;
+}
+
+void drain_signals(const Fd& fd) noexcept {
+  signalfd_siginfo info{};
+  while (::read(fd.get(), &info, sizeof info) == sizeof info) {
+  }
 }
 
 }  // namespace holdfast::cli

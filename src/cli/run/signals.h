@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// signals.h - the signals of `run`: taken from a descriptor, never in a handler.
+// signals.h - the signals of `run`, read from a signalfd; there are no handlers.
 #pragma once
 #include <csignal>
 #include <optional>
@@ -8,43 +8,42 @@
 
 namespace holdfast::cli {
 
-// What a signal means to `run`:
+// What `run` does with a signal:
 //
 //   signal                 | waiting for the lease      | CMD runs
 //   -----------------------+----------------------------+---------------------------------------
-//   INT TERM HUP QUIT      | leave the queue, 128+N     | goes to CMD's group, and then CONT
+//   INT TERM HUP QUIT      | leave the queue, 128+N     | pass it to CMD's group, then CONT
 //   INT QUIT, typed        | the same, by dying of it   | the same; if CMD dies of it, so do we
-//   USR1 USR2 WINCH        | nobody to give it to       | goes to CMD's group
-//   TSTP                   | stop                       | goes to CMD's group; if it stops, so do we
-//   CONT                   | -                          | renew, then CMD's group continues
+//   USR1 USR2 WINCH        | ignore it                  | pass it to CMD's group
+//   TSTP                   | stop                       | pass it to CMD's group; if that stops, so do we
+//   CONT                   | -                          | renew, then continue CMD's group
 //
-// One that was ignored when we were started (nohup) stays ignored, by CMD as well.
+// A signal that was ignored when we were started (nohup) stays ignored, also by CMD.
 enum class Meaning { ends, passes, stops, continues, child };
 Meaning meaning_of(int signal) noexcept;
 
-// Blocks those signals, SIGCHLD, and what a terminal or a closed pipe would stop us with, in this thread
-// and all it starts; hands out those that come.  Remembers how it was before, for CMD.
+// Blocks these signals, SIGCHLD, SIGPIPE, SIGTTIN and SIGTTOU in this thread and in all threads that it
+// starts, and returns those that arrive.  Remembers the previous settings, for CMD.
 class Signals {
  public:
-  // Throws std::system_error.  REQUIRES: the process has one thread, and makes one of these.
+  // Throws std::system_error.  REQUIRES: the process has one thread and makes only one of these.
   Signals();
 
   // Readable when next() has something.
   int fd() const noexcept { return fd_.get(); }
   std::optional<int> next() noexcept;
-  // What next() gave last came from the keyboard: all of our group got it, not only we.
+  // The last signal of next() came from the keyboard: all of our group got it.
   bool was_typed() const noexcept { return typed_; }
 
-  // Makes it as it was before we came.  For a child between fork and exec: calls nothing that may not be
-  // called there.
+  // Restores the previous settings.  Safe between fork and exec.
   void restore() const noexcept;
 
-  // Stops this process and those of its group as Ctrl-Z would have, and returns when continued.  Takes the
-  // CONT as well.  False, and at once, if nobody could continue it: an orphaned group is not stopped.
+  // Stops our process group as Ctrl-Z does, and returns when it is continued; consumes the CONT.  Returns
+  // false at once if the group is orphaned: the kernel does not stop it, because nobody could continue it.
   static bool stop_own_group() noexcept;
 
-  // Dies of INT or QUIT as a program does that has never heard of signals: a shell whose command merely ends
-  // with 128+N goes on with its script or loop.  Comes back if it cannot: as init of a container.
+  // Dies of INT or QUIT, as a program without handlers does.  If we only exited with 128+N, the shell would
+  // continue its script or loop.  Returns if the process cannot die of it, as the init of a container.
   enum class Whom { us, our_group };
   static void die_of(int signal, Whom whom) noexcept;
 
@@ -55,7 +54,12 @@ class Signals {
   Fd fd_;
 };
 
-// Blocks everything in a new process that has nobody to answer to but its own loop.
+// For a new process that reads its signals in its own loop.
 void block_all_signals() noexcept;
+
+// A descriptor that is readable after SIGCHLD.  Throws std::system_error.  REQUIRES: SIGCHLD is blocked.
+Fd child_signal_fd();
+// Reads the signals that have arrived there.
+void drain_signals(const Fd& fd) noexcept;
 
 }  // namespace holdfast::cli

@@ -41,15 +41,15 @@ Supervision::Supervision(Lease& lease, const RunConfig& config, GuardProcess gua
       sources_{link_->fd(), signals_.fd()},
       in_background_(Terminal::is_in_pipeline()) {}
 
-CommandEnd Supervision::see_through(int proof) {
+CommandEnd Supervision::run(int proof) {
   start(proof);
   while (!over_) {
-    wakeup_->wait(next_look(BootClock::now()), sources_.fd());
-    // What the guard had to say comes first: when it is dead, its last words decide what there is to do.
-    hear_guard();
-    hear_signals();
-    look_after_children();
-    look_at_lease(BootClock::now());
+    wakeup_->wait(next_check(BootClock::now()), sources_.fd());
+    // The messages of the guard come first: if it is dead, its last ones decide what is left to do.
+    receive_from_guard();
+    handle_signals();
+    collect_children();
+    check_lease(BootClock::now());
   }
   return end_;
 }
@@ -58,24 +58,24 @@ void Supervision::start(int proof) {
   Start start = start_message(lease_, config_.ttl);
   start.foreground = may_have_keyboard();
   start.may_ask = in_background_ && terminal_.is_ours();
-  // Before CMD runs: it may need a thread that cannot be had.
+  // Before CMD runs: it may fail, because it may need a thread.
   lease_.on_lost([wakeup = wakeup_](const Lost&) { wakeup->ring(); });
   link_->send(start, proof);
   lease_.on_renewed([link = link_](Instant deadline) { link->send(Renewed{deadline}); });
-  // For a renewal between reading the deadline and setting the function.
+  // The lease may have been renewed after the deadline was read and before the function was set.
   link_->send(Renewed{lease_.deadline()});
 }
 
-void Supervision::hear_guard() {
+void Supervision::receive_from_guard() {
   while (const auto message = link_->receive()) {
     std::visit([this](const auto& m) { on(m); }, *message);
   }
   if (!link_->closed()) return;
-  sources_.drop(link_->fd());  // it stays readable for ever
+  sources_.drop(link_->fd());  // it would stay readable
   if (guard_lives_) alone_since_ = BootClock::now();
   guard_lives_ = false;
   end_.guard_died = !over_;
-  if (group_.number() == 0) over_ = true;  // what it has not told us about, it has not let go
+  if (group_.number() == 0) over_ = true;  // the guard reports CMD before CMD may exec
 }
 
 void Supervision::on(const CannotRun& failure) {
@@ -90,7 +90,7 @@ void Supervision::on(const Ended& ended) {
   end_.signalled = ended.signalled || by_us;
   end_.over_time = ended.cause == Cause::time;
   const int signal = WIFSIGNALED(ended.status) ? WTERMSIG(ended.status) : 0;
-  const bool sent = signal == ending_signal_;  // to us, and passed on
+  const bool sent = signal == ending_signal_;  // it was sent to us, and we passed it on
   if ((signal == SIGINT || signal == SIGQUIT) && (sent ? ending_typed_ : ended.had_keyboard)) {
     end_.asked = true;
     end_.typed = signal;
@@ -104,25 +104,25 @@ void Supervision::on(const ProgramFailed& failure) {
            "\" of --on-lost: " + std::strerror(failure.error) + "; the command was sent TERM instead");
 }
 
-// Ctrl-Z reaches the group that has the keyboard, and that is CMD's: the shell that started us must see us
-// stop, or it would wait for ever.  One that was stopped by hand, far from a terminal, stops alone: its lease
-// is still renewed.
+// Ctrl-Z stops the group that has the keyboard, which is CMD's.  We stop too, because the shell that started
+// us waits until we stop.  A CMD that was stopped with kill, without a terminal, stops alone: its lease is
+// still renewed.
 void Supervision::on(const Stopped& stopped) {
   const bool wants = !stopped.had_keyboard && (stopped.by == SIGTTIN || stopped.by == SIGTTOU);
   if (!stopped.had_keyboard && !(terminal_ && (wants || stopped.by == SIGTSTP))) return;
   if (wants && terminal_.is_ours()) {
     in_background_ = false;
-    return go_on();
+    return continue_command();
   }
   if (Signals::stop_own_group() || !wants)
-    go_on();
+    continue_command();
   else
     hang_up();
 }
 
-// CMD is stopped for want of a keyboard that it never gets: whoever could bring us to the foreground has
-// forgotten us.  Without us, reading would have failed there, or the kernel would have done this.  Left alone
-// it would keep the key for ever; continued it would only stop again.
+// CMD is stopped because it needs the keyboard, and no shell can bring us to the foreground any more.
+// Without us its read would fail, or the kernel would send HUP.  If we did nothing, CMD would keep the key
+// for ever; if we only continued it, it would stop again.
 void Supervision::hang_up() {
   const std::string what = "the command under " + printable(lease_.key()) +
                            " needs the terminal, but no shell can bring it to the foreground any more";
@@ -133,7 +133,7 @@ void Supervision::hang_up() {
   link_->send(Continue{.foreground = false});
 }
 
-void Supervision::hear_signals() {
+void Supervision::handle_signals() {
   while (const auto signal = signals_.next()) {
     switch (meaning_of(*signal)) {
       case Meaning::ends:
@@ -143,25 +143,25 @@ void Supervision::hear_signals() {
         [[fallthrough]];
       case Meaning::passes:
       case Meaning::stops: link_->send(Signal{*signal}); break;
-      case Meaning::continues: go_on(); break;
+      case Meaning::continues: continue_command(); break;
       case Meaning::child: break;
     }
   }
 }
 
-// Nobody knows how long we were stopped: the lease is looked at before CMD moves.
-void Supervision::go_on() {
+// We may have been stopped for long, so the lease is checked before CMD continues.
+void Supervision::continue_command() {
   const bool renewed = lease_.try_renew().has_value();
   if (renewed || lease_.held() || config_.ending.on_lost == OnLost::ignore) {
     link_->send(Continue{may_have_keyboard()});
   } else {
-    told_loss_ = true;
+    sent_loss_ = true;
     link_->send(Stop{.at_once = true, .reason = lease_.lost().reason});
   }
 }
 
-// The guard; and, when that is dead, CMD and its orphans.
-void Supervision::look_after_children() {
+// Collects the guard and, when the guard is dead, CMD and its orphans.
+void Supervision::collect_children() {
   int status = 0;
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
     if (pid == guard_ && WIFSTOPPED(status))
@@ -171,26 +171,27 @@ void Supervision::look_after_children() {
     else if (pid == group_.number() && !WIFSTOPPED(status))
       end_.status = status;
   }
-  if (!guard_lives_ && !over_) end_the_rest();
+  if (!guard_lives_ && !over_) kill_remaining();
 }
 
-// Without the guard.  CMD died with it; what CMD had started is ours when the guard is dead, and not yet when
-// its end of the link is closed: a process that dies gives up its files before its children.
-void Supervision::end_the_rest() {
+// The guard is dead, and CMD died with it.  The processes that CMD started become our children when the guard
+// is dead, which may be after its link is closed: a dying process closes its files before it gives up its
+// children.
+void Supervision::kill_remaining() {
   group_.signal(SIGKILL);
-  const bool all_are_ours = guard_collected_ || !runs(guard_);  // asked before we look for them
+  const bool all_are_ours = guard_collected_ || !runs(guard_);  // checked before we search for children
   const bool left = config_.childless && kill_children();
   over_ = all_are_ours && !left && group_.is_dead();
   if (over_)
     terminal_.take_back_from(group_.number());
-  else if (!said_cannot_)
-    say_cannot_end(group_.whom_we_may_not_end());
+  else if (!reported_unkillable_)
+    report_unkillable(group_.unkillable_process());
 }
 
-void Supervision::say_cannot_end(pid_t stranger) {
-  if (stranger == 0 || said_cannot_) return;
-  said_cannot_ = true;
-  complain("process " + std::to_string(stranger) +
+void Supervision::report_unkillable(pid_t pid) {
+  if (pid == 0 || reported_unkillable_) return;
+  reported_unkillable_ = true;
+  complain("process " + std::to_string(pid) +
            " of the command belongs to another user and cannot be killed; " +
            (lease_.held() ? printable(lease_.key()) + " stays held until it ends"
                           : "the lease on " + printable(lease_.key()) +
@@ -199,10 +200,10 @@ void Supervision::say_cannot_end(pid_t stranger) {
 
 Schedule Supervision::schedule() const { return {lease_.deadline(), config_.ttl, config_.ending}; }
 
-void Supervision::look_at_lease(Instant now) {
+void Supervision::check_lease(Instant now) {
   if (over_ || !guard_lives_) return;
-  if (const Loss loss = lease_.lost().reason; loss != Loss::none && !told_loss_) {
-    told_loss_ = true;
+  if (const Loss loss = lease_.lost().reason; loss != Loss::none && !sent_loss_) {
+    sent_loss_ = true;
     link_->send(Stop{.at_once = false, .reason = loss});
   }
   const Schedule due = schedule();
@@ -214,10 +215,10 @@ void Supervision::look_at_lease(Instant now) {
   if (now >= due.doubt_at()) ::kill(guard_, SIGKILL);
 }
 
-Instant Supervision::next_look(Instant now) const {
-  if (!guard_lives_) return now + look_again_after(now - alone_since_);
+Instant Supervision::next_check(Instant now) const {
+  if (!guard_lives_) return now + recheck_after(now - alone_since_);
   const Instant kill = schedule().kill_at();
-  return now < kill ? kill : now + look_again_after(now - kill);
+  return now < kill ? kill : now + recheck_after(now - kill);
 }
 
 }  // namespace holdfast::cli

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// supervision.h - CMD runs under our lease: the main process's half of the guard.
+// supervision.h - supervises CMD while it runs under our lease: the main process's side of the guard.
 //
-// Two processes can end CMD's group, and either suffices.  The guard does it in time, whatever becomes of
-// us.  We do it when the guard is dead, and beside it when the deadline is near: it may be stopped.
+// Two processes can end CMD's group, and either suffices.  The guard ends it in time even if we hang or die.
+// We end it when the guard is dead, and also when the deadline is near, because the guard may be stopped.
 //
-//   event                          | what we do
+//   event                          | action
 //   -------------------------------+--------------------------------------------------------------------
 //   the lease was renewed          | Renewed to the guard, from a thread of the library
 //   the lease was lost             | Stop to the guard, which does what --on-lost says
 //   a signal                       | see signals.h
-//   Stopped, by the terminal       | stop too; when continued: renew, then Continue, or if lost Stop at once:
-//                                  | CMD is killed and does not move before
-//   Stopped, for want of the       | if we have it: renew, then Continue with it.  If nobody can stop us and
+//   Stopped, by the terminal       | stop too; when continued: renew, then Continue.  If the lease is lost,
+//                                  | Stop at once: CMD is killed before it continues
+//   Stopped, because it has no     | if we have the keyboard: renew, then Continue with it.  If no shell can
 //   keyboard                       | bring us to the foreground: HUP and Continue, once
-//   the guard is stopped           | continue it: nobody has a reason to stop it
-//   the guard is dead              | KILL the group, and what has left it; over only when nothing runs
-//   the deadline is near           | KILL the group; nearer still and no word of the guard: KILL that too
+//   the guard is stopped           | continue it
+//   the guard is dead              | KILL the group and the processes that left it; over when none runs
+//   the deadline is near           | KILL the group; if the guard does not report its end, KILL the guard too
 //                                  | (not with --on-lost ignore)
-//   ProgramFailed, CannotEnd       | say so
-//   GroupGone                      | its number is not signalled any more
+//   ProgramFailed, CannotEnd       | complain
+//   GroupGone                      | do not signal its number any more
 //   Ended, CannotRun               | it is over
 #pragma once
 #include <memory>
@@ -26,32 +26,32 @@
 #include <string>
 
 #include "base/fd.h"
-#include "cli/run/any_of.h"
+#include "cli/epoll_set.h"
 #include "cli/run/guard.h"
 #include "cli/run/process_group.h"
 #include "holdfast/client.h"
 
 namespace holdfast::cli {
 
-// How CMD ended, with nothing of its group left.
+// How CMD ended.  No process of its group is left.
 struct CommandEnd {
-  std::optional<int> status;  // as waitpid() has it; none if it never ran or nobody knows
-  bool began = false;         // there was a process for it
+  std::optional<int> status;  // of waitpid(); none if CMD never ran or its end is unknown
+  bool began = false;         // a process was created for it
   int cannot_run = 0;         // errno
-  bool forced = false;        // it was ended because the lease was lost, or nearly
-  bool signalled = false;     // with TERM or KILL, and not only by PROGRAM
-  bool over_time = false;     // it was ended because it had had its time
-  bool asked = false;         // somebody told us to end while it ran, and it was passed on; or typed it
-  bool guard_died = false;    // before it could say how CMD ended
-  int typed = 0;              // it died of this, INT or QUIT, which somebody typed
-  bool typed_to_it = false;   // and our own group has not heard of that
+  bool forced = false;        // it was ended because the lease was lost or about to be
+  bool signalled = false;     // by TERM or KILL, and not only by PROGRAM
+  bool over_time = false;     // it was ended because of --at-most
+  bool asked = false;         // a signal asked us to end while CMD ran, and was passed on; or was typed
+  bool guard_died = false;    // before it reported how CMD ended
+  int typed = 0;              // it died of this signal, INT or QUIT, which somebody typed
+  bool typed_to_it = false;   // our own group did not get that signal
 };
 
-// What the main process knows of the run it supervises.
+// The settings of the run.
 struct RunConfig {
   Millis ttl;
   const Ending& ending;
-  bool childless;  // we had no child before the guard: whoever is one later is CMD's
+  bool childless;  // we had no child before the guard, so every later one comes from CMD
 };
 
 class Supervision {
@@ -60,12 +60,12 @@ class Supervision {
   Supervision(Lease& lease, const RunConfig& config, GuardProcess guard, Signals& signals,
               const Terminal& terminal);
 
-  // Starts CMD and returns when it is over.  `proof` is sent to the guard; the caller keeps its own.
-  CommandEnd see_through(int proof);
+  // Starts CMD and returns when it has ended.  Sends a copy of `proof` to the guard.
+  CommandEnd run(int proof);
 
  private:
   void start(int proof);
-  void hear_guard();
+  void receive_from_guard();
   void on(const Started& started) {
     group_ = Group(started.group);
     end_.began = true;
@@ -73,41 +73,41 @@ class Supervision {
   void on(const CannotRun& failure);
   void on(const Stopped& stopped);
   void on(const ProgramFailed& failure);
-  void on(const GroupGone&) { group_.is_gone(); }
-  void on(const CannotEnd& stranger) { say_cannot_end(stranger.pid); }
+  void on(const GroupGone&) { group_.mark_gone(); }
+  void on(const CannotEnd& process) { report_unkillable(process.pid); }
   void on(const Ended& ended);
-  void hear_signals();
-  void go_on();
+  void handle_signals();
+  void continue_command();
   void hang_up();
-  void look_after_children();
-  void look_at_lease(Instant now);
-  void end_the_rest();
-  void say_cannot_end(pid_t stranger);
+  void collect_children();
+  void check_lease(Instant now);
+  void kill_remaining();
+  void report_unkillable(pid_t pid);
   bool may_have_keyboard() const { return !in_background_ && terminal_.is_ours(); }
   Schedule schedule() const;
-  Instant next_look(Instant now) const;
+  Instant next_check(Instant now) const;
 
   Lease& lease_;
   const RunConfig config_;
   const pid_t guard_;
-  // Shared with functions that the library may still be calling when we are gone.
+  // Shared, because the library may still call our functions after we are destroyed.
   std::shared_ptr<MainEnd> link_;
   std::shared_ptr<Wakeup> wakeup_ = std::make_shared<Wakeup>();
   Signals& signals_;
   const Terminal& terminal_;
-  AnyOf sources_;
+  EpollSet sources_;
 
   Group group_;
-  bool in_background_;     // CMD, until it asks for the keyboard
+  bool in_background_;     // CMD runs in the background until it asks for the keyboard
   bool hung_up_ = false;   // CMD was sent HUP
-  int ending_signal_ = 0;  // that was sent to us
+  int ending_signal_ = 0;  // the signal that asked us to end
   bool ending_typed_ = false;
   bool killed_ = false;  // by us
-  bool said_cannot_ = false;
-  bool guard_lives_ = true;               // it may still have something to say
-  Instant alone_since_ = Instant::max();  // it has not
-  bool guard_collected_ = false;          // its number may be somebody else's
-  bool told_loss_ = false;
+  bool reported_unkillable_ = false;
+  bool guard_lives_ = true;               // it may still send messages
+  Instant alone_since_ = Instant::max();  // when it closed its link
+  bool guard_collected_ = false;          // waitpid() returned it: its number may be reused
+  bool sent_loss_ = false;
   bool over_ = false;
   CommandEnd end_;
 };

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/time.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/output.h"
@@ -27,23 +28,24 @@ LeaseRow nobody(const std::string& key) {
   return row;
 }
 
-// One key between two looks.
-class OneKey {
+// One key between two snapshots.
+class KeyComparison {
  public:
-  OneKey(LeaseRow before, std::optional<LeaseRow> now, std::vector<LogRow> news, Moment at, Millis elapsed)
+  KeyComparison(LeaseRow before, std::optional<LeaseRow> now, std::vector<LogRow> new_log, Moment at,
+                Millis elapsed)
       : before_(std::move(before)),
         gone_(!now),
         now_(std::move(now).value_or(nobody(before_.key))),
-        news_(std::move(news)),
+        new_log_(std::move(new_log)),
         at_(at),
         elapsed_(elapsed) {}
 
   std::vector<Change> changes() && {
-    if (is_held(before_) && is_held(now_) && is_same_grant(before_, now_) && news_.empty()) {
+    if (is_held(before_) && is_held(now_) && is_same_grant(before_, now_) && new_log_.empty()) {
       add_same_grant();
     } else {
-      if (is_held(before_) && !is_same_as_now() && !is_written_down()) add_end();
-      for (const LogRow& line : news_) add_written(line);
+      if (is_held(before_) && !is_same_as_now() && !is_in_log()) add_end();
+      for (const LogRow& line : new_log_) add_logged(line);
       if (is_held(now_) && !is_same_as_before() && !is_taken_over()) add_acquired();
     }
     add_queue();
@@ -53,11 +55,12 @@ class OneKey {
  private:
   bool is_same_as_now() const { return is_held(now_) && is_same_grant(before_, now_); }
   bool is_same_as_before() const { return is_held(before_) && is_same_grant(before_, now_); }
-  bool is_written_down() const {
-    return std::any_of(news_.begin(), news_.end(), [&](const LogRow& n) { return is_about(n, before_); });
+  bool is_in_log() const {
+    return std::any_of(new_log_.begin(), new_log_.end(),
+                       [&](const LogRow& n) { return is_about(n, before_); });
   }
   bool is_taken_over() const {
-    return !news_.empty() && news_.back().event == "taken-over" && news_.back().by == now_.owner;
+    return !new_log_.empty() && new_log_.back().event == "taken-over" && new_log_.back().by == now_.owner;
   }
 
   void add(Event event, Moment at, const LeaseRow& row) {
@@ -77,7 +80,7 @@ class OneKey {
     if (before_.note != now_.note) add(Event::note, at_, now_);
   }
 
-  // Whoever lets go is forgotten by the store; whoever is late is not.
+  // The store forgets a holder that released, and remembers one whose lease expired.
   void add_end() {
     const bool remembered = !now_.owner.empty() && now_.owner == before_.owner && now_.token == before_.token;
     const bool ran_out = before_.remaining != never && before_.remaining <= elapsed_;
@@ -90,7 +93,7 @@ class OneKey {
     all_.back().free_since = !is_held(now_);
   }
 
-  void add_written(const LogRow& line) {
+  void add_logged(const LogRow& line) {
     const Event event = line.event == "broken" ? Event::broken : Event::taken_over;
     LeaseRow lost = nobody(line.key);
     lost.owner = line.owner;
@@ -115,18 +118,18 @@ class OneKey {
   const LeaseRow before_;
   const bool gone_;
   const LeaseRow now_;
-  const std::vector<LogRow> news_;
+  const std::vector<LogRow> new_log_;
   const Moment at_;
   const Millis elapsed_;
   std::uint32_t granted_ = 0;
   std::vector<Change> all_;
 };
 
-std::vector<Change> standing(const Look& look) {
+std::vector<Change> held_at_first(const Snapshot& snapshot) {
   std::vector<Change> all;
-  for (const LeaseRow& row : look.leases) {
+  for (const LeaseRow& row : snapshot.leases) {
     if (!is_held(row) && row.waiting == 0) continue;
-    all.push_back({.at = look.at,
+    all.push_back({.at = snapshot.at,
                    .event = is_held(row) ? Event::holds : Event::waiting,
                    .key = row.key,
                    .owner = is_held(row) ? row.owner : "",
@@ -141,14 +144,14 @@ std::vector<Change> standing(const Look& look) {
 struct Pair {
   LeaseRow before;
   std::optional<LeaseRow> now;
-  std::vector<LogRow> news;
+  std::vector<LogRow> new_log;
 };
 
-std::map<std::string, Pair> by_key(const Look& before, const Look& now) {
+std::map<std::string, Pair> by_key(const Snapshot& before, const Snapshot& now) {
   std::map<std::string, Pair> pairs;
   for (const LeaseRow& row : before.leases) pairs[row.key].before = row;
   for (const LeaseRow& row : now.leases) pairs[row.key].now = row;
-  for (const LogRow& line : now.news) pairs[line.key].news.push_back(line);
+  for (const LogRow& line : now.new_log) pairs[line.key].new_log.push_back(line);
   for (auto& [key, pair] : pairs) pair.before.key = key;
   return pairs;
 }
@@ -210,42 +213,44 @@ std::string sentence_of(const Change& c) {
 
 bool was_renewed(const LeaseRow& before, const LeaseRow& after, Millis elapsed) noexcept {
   if (before.remaining == never || after.remaining == never) return before.remaining != after.remaining;
-  // What answers take on the way is no renewal.
+  // The time that replies take must not look like a renewal.
   const Millis slack = std::max(500ms, elapsed / 4);
   return after.remaining > before.remaining || after.remaining > before.remaining - elapsed + slack;
 }
 
-std::vector<Change> Chronicle::tell(Look look) {
-  // A line about a grant that the listing still has was written after the listing was made: the next has it.
+std::vector<Change> ChangeTracker::update(Snapshot snapshot) {
+  // If the listing still has the grant that a row ended, the row was written after the listing was made, and
+  // belongs to the next snapshot.
   const std::size_t known = early_.size();
-  std::vector<LogRow> news = std::exchange(early_, {});
-  news.insert(news.end(), look.news.begin(), look.news.end());
+  std::vector<LogRow> new_log = std::exchange(early_, {});
+  new_log.insert(new_log.end(), snapshot.new_log.begin(), snapshot.new_log.end());
   std::map<std::string, const LeaseRow*> held;
-  for (const LeaseRow& row : look.leases) {
+  for (const LeaseRow& row : snapshot.leases) {
     if (is_held(row)) held[row.key] = &row;
   }
-  look.news.clear();
-  std::set<std::string> put_off;  // with all that came behind it
-  for (std::size_t i = 0; i < news.size(); ++i) {
-    const auto row = held.find(news[i].key);
-    if (i >= known && row != held.end() && is_about(news[i], *row->second)) put_off.insert(news[i].key);
-    (i >= known && put_off.contains(news[i].key) ? early_ : look.news).push_back(std::move(news[i]));
+  snapshot.new_log.clear();
+  std::set<std::string> put_off;  // their later rows too
+  for (std::size_t i = 0; i < new_log.size(); ++i) {
+    const auto row = held.find(new_log[i].key);
+    if (i >= known && row != held.end() && is_about(new_log[i], *row->second)) put_off.insert(new_log[i].key);
+    (i >= known && put_off.contains(new_log[i].key) ? early_ : snapshot.new_log)
+        .push_back(std::move(new_log[i]));
   }
   std::vector<Change> all;
   if (!began_) {
-    all = standing(look);
+    all = held_at_first(snapshot);
   } else {
-    const auto elapsed = std::chrono::floor<Millis>(look.when - before_.when);
-    for (auto& [key, pair] : by_key(before_, look)) {
-      for (Change& change :
-           OneKey(std::move(pair.before), std::move(pair.now), std::move(pair.news), look.at, elapsed)
-               .changes())
+    const auto elapsed = std::chrono::floor<Millis>(snapshot.when - before_.when);
+    for (auto& [key, pair] : by_key(before_, snapshot)) {
+      for (Change& change : KeyComparison(std::move(pair.before), std::move(pair.now),
+                                          std::move(pair.new_log), snapshot.at, elapsed)
+                                .changes())
         all.push_back(std::move(change));
     }
     std::stable_sort(all.begin(), all.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
   }
   began_ = true;
-  before_ = std::move(look);
+  before_ = std::move(snapshot);
   return all;
 }
 

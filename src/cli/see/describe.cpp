@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "base/time.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/answer.h"
+#include "cli/output.h"
 #include "cli/see/changes.h"
 #include "cli/words/given.h"
 #include "cli/words/nearest.h"
@@ -69,7 +70,7 @@ bool is_known(const Inspection& found) {
 }
 
 void suggest_held_key(Admin& store, const std::string& unknown) {
-  // Whoever holds more than that is not helped by a guess.
+  // Among more keys than this, the nearest name is a poor guess.
   const auto page = store.try_list({.free = false, .limit = 1000});
   if (!page) return;  // the question itself was answered
   std::vector<std::string> held;
@@ -78,7 +79,7 @@ void suggest_held_key(Admin& store, const std::string& unknown) {
   }
   const std::string meant = nearest(unknown, held);
   if (meant.empty()) return;
-  (void)answered();  // who reads both shall read that first
+  (void)flush_stdout();  // for a reader of both streams: the answer comes first
   complain("the store has no record of " + shown(unknown) + "; did you mean " + shown(meant) +
            ", which is held?");
 }

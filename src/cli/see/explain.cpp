@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// explain.cpp - `holdfast explain KEY|JOB`: what happened, the oldest first, and how it stands now.
+// explain.cpp - `holdfast explain KEY|JOB`: what happened, the oldest first, and the state now.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "base/time.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
-#include "cli/jobs/job_json.h"
+#include "cli/jobs/job_format.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
@@ -18,20 +19,20 @@
 namespace holdfast::cli {
 namespace {
 
-// The newest of them; of one key that is plenty to read.
+// Only the newest jobs of a key are shown.
 constexpr std::size_t most_jobs = 1000;
 
 struct Subject {
   std::string key;
   std::vector<JobRow> jobs;
-  std::optional<std::uint64_t> not_a_job = {};  // though it looks like one
+  std::optional<std::uint64_t> not_a_job = {};  // the word is a number, but no job has it
 };
 
 std::string no_job_here(std::uint64_t id) {
   return "there is no job " + std::to_string(id) + " in this store";
 }
 
-// Which job is meant, if it can be one.
+// The number of a job, if the word can be one.
 struct JobWord {
   explicit JobWord(const std::string& what)
       : marked(what.starts_with("job:")), id(whole_number<std::uint64_t>(marked ? what.substr(4) : what)) {}
@@ -40,7 +41,7 @@ struct JobWord {
   std::optional<std::uint64_t> id;
 };
 
-// "job:7" is job 7; "7" is too, if there is one; else it is a key, as everything else.
+// "job:7" is job 7.  "7" is job 7 if there is one, otherwise a key.  Anything else is a key.
 Result<Subject> subject_of(const std::string& what, JobEngine* engine) {
   if (engine == nullptr) return Subject{what, {}};
   const JobWord word(what);
@@ -75,19 +76,19 @@ bool is_used(const Inspection& found) {
   return found.lease.remaining > Millis::zero() || !found.log.empty() || !found.places.empty();
 }
 
-// Neither as a key nor by a job.
+// There is neither a record of the key nor a job.
 bool is_unknown(const Subject& subject, const Inspection& found) {
   return subject.jobs.empty() && !is_known(found);
 }
 
-Result<std::vector<TimelineEntry>> all_entries(const Subject& subject, Admin& by_hand) {
+Result<std::vector<TimelineEntry>> all_entries(const Subject& subject, Admin& admin) {
   std::vector<TimelineEntry> all;
   for (const JobRow& job : subject.jobs) {
     for (TimelineEntry& entry : entries_of(job)) all.push_back(std::move(entry));
   }
   const std::set<std::string> keys = leases_of(subject);
   for (const std::string& key : keys) {
-    const auto found = by_hand.try_inspect(key);
+    const auto found = admin.try_inspect(key);
     if (!found) return found.error();
     if (subject.not_a_job && !is_known(*found))
       return Error{Errc::invalid, no_job_here(*subject.not_a_job) + ", and no record of a key " + key +
@@ -99,7 +100,7 @@ Result<std::vector<TimelineEntry>> all_entries(const Subject& subject, Admin& by
                                                 [](const auto& entry) { return entry.at == now_and_here; }));
     for (TimelineEntry& entry : of_lease) all.push_back(std::move(entry));
   }
-  // What happened at the same moment stays in the order in which it was told.
+  // Entries with the same time stay in order.
   std::multimap<Moment, TimelineEntry> by_time;
   for (TimelineEntry& entry : all) by_time.emplace(entry.at, std::move(entry));
   all.clear();
@@ -114,7 +115,7 @@ int execute(const Explain& command, const Common& common) {
   if (!looked) return fail(looked.error());
   if (looked->unused) return exit_ok;
   auto engine = jobs_of(*looked);
-  // One that keeps no jobs has leases to tell of.
+  // A store without jobs still has leases to explain.
   const bool has_jobs = engine.has_value();
   if (!has_jobs && exit_code(engine.error().code) != exit_refused) return fail(engine.error());
   if (const JobWord word(command.what); !has_jobs && word.marked && word.id) return fail(engine.error());
@@ -126,11 +127,11 @@ int execute(const Explain& command, const Common& common) {
   Rows rows;
   for (const TimelineEntry& entry : *entries) {
     if (common.json)
-      say(json_of(entry));
+      print(json_of(entry));
     else
       rows.push_back({entry.at == now_and_here ? "now" : format_wall(entry.at), sentence_of(entry)});
   }
-  if (!common.json) say(aligned(rows, false, false));
+  if (!common.json) print(aligned(rows, false, false));
   if (entries->size() == 1 && entries->front().detail == nothing_known)
     suggest_held_key(looked->by_hand, subject->key);
   if (subject->jobs.size() == most_jobs)

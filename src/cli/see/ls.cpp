@@ -13,19 +13,19 @@
 #include "cli/open_store.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
-#include "cli/see/in_place.h"
-#include "cli/see/poll_loop.h"
+#include "cli/see/store_poller.h"
+#include "cli/terminal.h"
 #include "cli/words/given.h"
 
 namespace holdfast::cli {
 namespace {
 
-// A row outlives its lease: those that nobody holds or wants are not worth a line.
+// A row outlives its lease; rows of keys that nobody holds or waits for are not listed.
 bool is_wanted(const Ls& command, const LeaseRow& row) {
   return is_held(row) || command.all || (!command.held && row.waiting > 0);
 }
 
-// They come in the order of their keys, which stays the order among equals.
+// The rows come sorted by key; equal rows stay in that order.
 void sort(std::vector<LeaseRow>& rows, Ls::Sort by) {
   const auto order = [&](auto before) { std::stable_sort(rows.begin(), rows.end(), before); };
   switch (by) {
@@ -49,7 +49,7 @@ void select(std::vector<LeaseRow>& rows, const Ls& command) {
 }
 
 Row cells_of(const LeaseRow& row, Moment now) {
-  return {row.key.empty() ? "\"\"" : row.key,  // of Java's, in its layout
+  return {row.key.empty() ? "\"\"" : row.key,  // as in the layout of Java's lock
           is_held(row) ? short_owner(row.owner) + (row.detached ? " (detached)" : "") : "-",
           age_of(row, now),
           left_of(row),
@@ -63,7 +63,7 @@ std::string nothing_of(const Ls& command) {
          " is held" + (command.held ? "" : " or waited for");
 }
 
-// Half of a holder's name is of less use than half of a key, so it is cut last.
+// The holder is cut last: half of its name helps less than half of a key.
 void fit_terminal(Rows& rows) {
   constexpr std::size_t key = 0, owner = 1, note = 6, short_name = 24, shortest = 8;
   // A character in the last column could wrap.
@@ -73,7 +73,7 @@ void fit_terminal(Rows& rows) {
   fit(rows, {owner}, columns, shortest);
 }
 
-// In a pipe everything is whole.
+// Cells are cut only on a terminal.
 std::string table_of(const std::vector<LeaseRow>& leases, bool colour, bool terminal) {
   Rows rows{{"KEY", "HOLDER", "HELD FOR", "REMAINING", "WAITING", "TOKEN", "NOTE"}};
   for (const LeaseRow& row : leases) rows.push_back(cells_of(row, wall_now()));
@@ -81,20 +81,21 @@ std::string table_of(const std::vector<LeaseRow>& leases, bool colour, bool term
   return aligned(rows, true, colour);
 }
 
-// ---- again and again
+// ---- --watch
 
-std::string heading_of(const Look& look, const std::string& store) {
+std::string heading_of(const Snapshot& snapshot, const std::string& store) {
   std::size_t held = 0, waiting = 0;
-  for (const LeaseRow& row : look.leases) {
+  for (const LeaseRow& row : snapshot.leases) {
     if (is_held(row)) ++held;
     waiting += row.waiting;
   }
-  return format_wall(look.at) + "  " + printable(store) + "  " + std::to_string(held) + " held, " +
+  return format_wall(snapshot.at) + "  " + printable(store) + "  " + std::to_string(held) + " held, " +
          std::to_string(waiting) + " waiting";
 }
 
-std::string text_of(const Look& look, const std::string& store, bool terminal) {
-  return heading_of(look, store) + (look.leases.empty() ? "" : "\n" + table_of(look.leases, false, terminal));
+std::string text_of(const Snapshot& snapshot, const std::string& store, bool terminal) {
+  return heading_of(snapshot, store) +
+         (snapshot.leases.empty() ? "" : "\n" + table_of(snapshot.leases, false, terminal));
 }
 
 int watch(const Ls& command, const Common& common, Looked looked) {
@@ -102,13 +103,13 @@ int watch(const Ls& command, const Common& common, Looked looked) {
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   if (terminal) count_as_utf8();
   bool first = true;
-  return PollLoop(poller, *command.watch).go([&](Look look) -> Status {
-    select(look.leases, command);
-    if (common.json) return say_now(json_of(look));
-    const std::string text = text_of(look, poller.name(), terminal);
+  return PollLoop(poller, *command.watch).run([&](Snapshot snapshot) -> Status {
+    select(snapshot.leases, command);
+    if (common.json) return print_now(json_of(snapshot));
+    const std::string text = text_of(snapshot, poller.name(), terminal);
     const bool again = !std::exchange(first, false);
-    if (terminal) return say_now(in_place(text, size_of_terminal(STDOUT_FILENO), wants_colour(stdout)));
-    return say_now(again ? "\n" + text : text);
+    if (terminal) return print_now(in_place(text, size_of_terminal(STDOUT_FILENO), wants_colour(stdout)));
+    return print_now(again ? "\n" + text : text);
   });
 }
 
@@ -123,7 +124,7 @@ int execute(const Ls& command, const Common& common) {
   if (!leases) return fail(leases.error());
   select(*leases, command);
   if (common.json) {
-    for (const LeaseRow& row : *leases) say(json_of(row));
+    for (const LeaseRow& row : *leases) print(json_of(row));
     return exit_ok;
   }
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
@@ -132,7 +133,7 @@ int execute(const Ls& command, const Common& common) {
     return exit_ok;
   }
   if (terminal) count_as_utf8();
-  say(table_of(*leases, wants_colour(stdout), terminal));
+  print(table_of(*leases, wants_colour(stdout), terminal));
   return exit_ok;
 }
 

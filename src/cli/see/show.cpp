@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// show.cpp - `holdfast show KEY`: all that the store knows about a key.
+// show.cpp - `holdfast show KEY`: all that the store records about a key.
 #include "base/time.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/open_store.h"
@@ -18,7 +19,7 @@ int execute(const Show& command, const Common& common) {
   else
     found = looked->by_hand.try_inspect(command.key);
   if (!found) return fail(found.error());
-  say(common.json ? json_of(*found) : aligned(rows_of(*found, wall_now()), false, false));
+  print(common.json ? json_of(*found) : aligned(rows_of(*found, wall_now()), false, false));
   if (!looked->unused && !is_known(*found)) suggest_held_key(looked->by_hand, command.key);
   return exit_ok;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/time.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/output.h"
@@ -16,7 +17,7 @@ TimelineEntry of_job(const JobRow& job, Moment at, std::string event) {
   return {.at = at, .key = job.key, .job = job.id, .name = job.name, .event = std::move(event)};
 }
 
-// Its time was set anew, and when it was to be first is not known any more.
+// Its due time was changed, and the first one is not known any more.
 bool was_put_off(const JobRow& job) {
   const std::vector<TimelineEntry> lines = trail(job.trail);
   return job.attempt > 0 || std::any_of(lines.begin(), lines.end(), [](const TimelineEntry& line) {
@@ -73,13 +74,13 @@ std::vector<TimelineEntry> entries_of(const JobRow& job) {
   TimelineEntry enqueued = of_job(job, job.enqueued_at, "enqueued");
   enqueued.detail = how_often(job);
   all.push_back(std::move(enqueued));
-  bool told_cancelled = false;
+  bool cancelled_in_trail = false;
   for (const TimelineEntry& line : trail(job.trail)) {
     TimelineEntry entry = of_job(job, line.at, line.event);
     const bool names_owner = line.event == "crashed";
     const bool names_person = line.event == "retried" || line.event == "cancelled";
     (names_owner ? entry.owner : names_person ? entry.by : entry.detail) = line.detail;
-    told_cancelled = told_cancelled || line.event == "cancelled";
+    cancelled_in_trail = cancelled_in_trail || line.event == "cancelled";
     all.push_back(std::move(entry));
   }
   if (job.started_at) {
@@ -90,7 +91,7 @@ std::vector<TimelineEntry> entries_of(const JobRow& job) {
     all.push_back(std::move(started));
   }
   const bool over = job.state != JobState::queued && job.state != JobState::running;
-  if (over && !(job.state == JobState::cancelled && told_cancelled)) {
+  if (over && !(job.state == JobState::cancelled && cancelled_in_trail)) {
     TimelineEntry ended = of_job(job, job.finished_at.value_or(Moment{}), to_string(job.state));
     (job.state == JobState::dropped ? ended.by : ended.detail) = job.error;
     all.push_back(std::move(ended));

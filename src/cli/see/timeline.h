@@ -10,10 +10,10 @@
 
 namespace holdfast::cli {
 
-// Of what is so when it is asked, and stands at the end.
+// The time of entries that describe the present; they stand at the end.
 inline constexpr Moment now_and_here = Moment::max();
 
-// One event.  Which of the texts there are depends on what it is.
+// One event.  Which texts are set depends on the event.
 struct TimelineEntry {
   Moment at{};
   std::string key = {};

@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-#include "cli/see/poll_loop.h"
+#include "cli/see/store_poller.h"
 
 namespace holdfast::cli {
 namespace {
@@ -22,11 +22,11 @@ int execute(const Watch& command, const Common& common) {
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
   StorePoller poller(*std::move(looked), common, command.prefix);
-  Chronicle chronicle;
-  return PollLoop(poller, command.interval).go([&](Look look) -> Status {
-    for (const Change& change : chronicle.tell(std::move(look))) {
-      if (change.event == Event::renewed) continue;  // what lives renews: that is no news
-      if (Status said = say_now(common.json ? json_of(change) : line_of_change(change)); !said) return said;
+  ChangeTracker tracker;
+  return PollLoop(poller, command.interval).run([&](Snapshot snapshot) -> Status {
+    for (const Change& change : tracker.update(std::move(snapshot))) {
+      if (change.event == Event::renewed) continue;  // every live holder renews
+      if (Status s = print_now(common.json ? json_of(change) : line_of_change(change)); !s) return s;
     }
     return Status{};
   });

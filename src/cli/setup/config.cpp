@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // config.cpp - `holdfast config [KEY]`: what the configuration says, and where.
 #include "base/url.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/setup/secrets.h"
 #include "cli/setup/store_url.h"
-#include "cli/words/settings.h"
+#include "cli/words/given.h"
 
 namespace holdfast::cli {
 namespace {
@@ -69,10 +70,10 @@ Rows of_key(const Setup& setup, const std::string& key) {
 int execute(const Config& command, const Common& common) {
   Rows rows = command.key.empty() ? all_of(*common.setup) : of_key(*common.setup, command.key);
   if (common.json) {
-    for (const Row& row : rows) say(json_of_texts({{"name", row[0]}, {"value", row[1]}, {"from", row[2]}}));
+    for (const Row& row : rows) print(json_of_texts({{"name", row[0]}, {"value", row[1]}, {"from", row[2]}}));
   } else {
     rows.insert(rows.begin(), {"NAME", "VALUE", "FROM"});
-    say(aligned(rows, true, wants_colour(stdout)));
+    print(aligned(rows, true, wants_colour(stdout)));
   }
   return common.setup->no_store ? fail(*common.setup->no_store) : exit_ok;
 }

@@ -19,8 +19,8 @@ struct Misread {};
 
 #include "base/text.h"
 #include "base/url.h"
+#include "cli/words/given.h"
 #include "cli/words/nearest.h"
-#include "cli/words/settings.h"
 #include "core/check.h"
 
 namespace holdfast::cli {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/setup/secrets.h"
 #include "cli/setup/small_file.h"
-#include "cli/words/settings.h"
+#include "cli/words/given.h"
 
 namespace holdfast::cli {
 namespace {

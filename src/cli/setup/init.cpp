@@ -16,15 +16,15 @@ int execute(const Init& command, const Common& common) {
   const auto statements = command.dry_run ? by_hand.try_plan() : by_hand.try_init();
   if (!statements) return fail(statements.error());
   if (common.json) {
-    for (const std::string& sql : *statements) say(json_of_texts({{"statement", sql}}));
+    for (const std::string& sql : *statements) print(json_of_texts({{"statement", sql}}));
     return exit_ok;
   }
   if (command.dry_run) {
-    for (const std::string& sql : *statements) say(sql + "\n");
+    for (const std::string& sql : *statements) print(sql + "\n");
     if (statements->empty()) complain("nothing is missing in " + name);
     return exit_ok;
   }
-  say(statements->empty() ? "nothing is missing in " + name : name + " is ready");
+  print(statements->empty() ? "nothing is missing in " + name : name + " is ready");
   return exit_ok;
 }
 

@@ -23,11 +23,11 @@ int execute(const Purge& command, const Common& common) {
   const auto purged = looked->unused ? Purged{} : looked->by_hand.try_purge(what);
   if (!purged) return fail(purged.error());
   if (common.json)
-    say(json_of(*purged));
+    print(json_of(*purged));
   else
-    say("purged " + counted(purged->keys, "key", "keys") + " (free for " + format_duration(what.free_for) +
-        " or longer), " + counted(purged->places, "expired place in a queue", "expired places in queues") +
-        ", " + counted(purged->log, "log entry", "log entries"));
+    print("purged " + counted(purged->keys, "key", "keys") + " (free for " + format_duration(what.free_for) +
+          " or longer), " + counted(purged->places, "expired place in a queue", "expired places in queues") +
+          ", " + counted(purged->log, "log entry", "log entries"));
   return exit_ok;
 }
 

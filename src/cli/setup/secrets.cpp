@@ -16,13 +16,13 @@ void keep_secret(const std::string& url) {
   if (!has_secret(url)) return;
   ::prctl(PR_SET_DUMPABLE, 0);
   // What the drivers say about their URL goes through our output too.
-  for (const std::string& secret : secrets_in(url)) never_say(secret);
+  for (const std::string& secret : secrets_in(url)) hide_secret(secret);
 }
 
 void keep_password_secret(const std::string& password) {
   if (password.empty()) return;
   ::prctl(PR_SET_DUMPABLE, 0);
-  never_say(password);
+  hide_secret(password);
 }
 
 std::string percent_encoded(std::string_view text) {

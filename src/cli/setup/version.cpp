@@ -2,10 +2,9 @@
 // version.cpp - `holdfast version` and `holdfast help`: what needs no store.
 #include "holdfast/version.h"
 
-#include "cli/answer.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/json.h"
-#include "cli/json_value.h"
 #include "cli/output.h"
 #include "cli/setup/libraries.h"
 
@@ -13,13 +12,13 @@ namespace holdfast::cli {
 namespace {
 
 void say_all() {
-  say(std::string("holdfast ") + version());
-  say("compiled by " + compiler() + ", " HOLDFAST_BUILD_TYPE);
+  print(std::string("holdfast ") + version());
+  print("compiled by " + compiler() + ", " HOLDFAST_BUILD_TYPE);
   Rows rows{{"STORE", "LIBRARY", "VERSION"}};
   for (const Library& library : libraries())
     rows.push_back({library.store.empty() ? "-" : library.store, library.name,
                     library.version.empty() ? "not installed" : library.version});
-  say(aligned(rows, true, wants_colour(stdout)));
+  print(aligned(rows, true, wants_colour(stdout)));
 }
 
 void say_all_as_json() {
@@ -29,7 +28,7 @@ void say_all_as_json() {
     all["libraries"].push_back({{"store", library.store.empty() ? Json() : Json(library.store)},
                                 {"name", library.name},
                                 {"version", library.version.empty() ? Json() : Json(library.version)}});
-  say(line_of(all));
+  print(line_of(all));
 }
 
 }  // namespace
@@ -40,14 +39,14 @@ int execute(const Version& command, const Common& common) {
   else if (command.verbose)
     say_all();
   else if (common.json)
-    say(json_of_texts({{"version", version()}}));
+    print(json_of_texts({{"version", version()}}));
   else
-    say(std::string("holdfast ") + version());
+    print(std::string("holdfast ") + version());
   return exit_ok;
 }
 
 int execute(const Help& command, const Common&) {
-  note_written(std::fputs(command.text.c_str(), stdout) >= 0);
+  print_unchanged(command.text);
   return exit_ok;
 }
 

@@ -10,28 +10,28 @@ namespace holdfast::cli {
 struct AsyncQueries::Shared {
   Shared(StorePoller p, std::shared_ptr<Wakeup> a) : poller(std::move(p)), answered(std::move(a)) {}
 
-  std::optional<RunRequest> next_wish() {
+  std::optional<TopAction> next_action() {
     const std::lock_guard lock(mutex);
-    if (wishes.empty()) return std::nullopt;
-    RunRequest wish = std::move(wishes.front());
-    wishes.pop_front();
-    return wish;
+    if (actions.empty()) return std::nullopt;
+    TopAction action = std::move(actions.front());
+    actions.pop_front();
+    return action;
   }
 
-  Answer answer_to(const RunRequest& wish) {
-    if (wish.kind == RunRequest::Kind::inspect) return poller.inspect(wish.key);
-    if (wish.kind == RunRequest::Kind::look) return poller.look();
-    auto owner = poller.break_lease(wish.key, wish.token, wish.reason);
+  Answer answer_to(const TopAction& action) {
+    if (action.kind == TopAction::Kind::inspect) return poller.inspect(action.key);
+    if (action.kind == TopAction::Kind::refresh) return poller.read();
+    auto owner = poller.break_lease(action.key, action.token, action.reason);
     if (!owner) return Result<Broken>(std::move(owner).error());
-    return Result<Broken>(Broken{wish.key, *std::move(owner)});
+    return Result<Broken>(Broken{action.key, *std::move(owner)});
   }
 
   void work() {
     while (true) {
-      while (const auto wish = next_wish()) {
-        Answer answer = answer_to(*wish);
+      while (const auto action = next_action()) {
+        Answer answer = answer_to(*action);
         const std::lock_guard lock(mutex);
-        if (wish->kind == RunRequest::Kind::look) looking = false;
+        if (action->kind == TopAction::Kind::refresh) refreshing = false;
         answers.push_back(std::move(answer));
         answered->ring();
       }
@@ -44,13 +44,13 @@ struct AsyncQueries::Shared {
   }
 
   StorePoller poller;
-  const std::shared_ptr<Wakeup> answered;  // the asker's
+  const std::shared_ptr<Wakeup> answered;  // of the caller
   Wakeup wakeup;
   std::mutex mutex;
-  std::deque<RunRequest> wishes;
+  std::deque<TopAction> actions;
   std::deque<Answer> answers;
-  bool looking = false;    // one was asked for, and is not answered
-  std::size_t breaks = 0;  // that many were, and their answers were not taken
+  bool refreshing = false;  // a refresh waits or runs
+  std::size_t breaks = 0;   // breaks whose answers next() has not returned
   bool over = false;
 };
 
@@ -62,21 +62,21 @@ AsyncQueries::~AsyncQueries() {
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->over = true;
-    shared_->wishes.clear();
+    shared_->actions.clear();
   }
   shared_->wakeup.ring();
-  // It may be stuck in the store, which is no reason to keep anybody waiting.
+  // Do not wait: the thread may hang in the store.
   worker_.finish(Millis::zero());
 }
 
-void AsyncQueries::ask(RunRequest wish) {
+void AsyncQueries::ask(TopAction action) {
   {
     const std::lock_guard lock(shared_->mutex);
-    if (wish.kind == RunRequest::Kind::look) {
-      if (std::exchange(shared_->looking, true)) return;
+    if (action.kind == TopAction::Kind::refresh) {
+      if (std::exchange(shared_->refreshing, true)) return;
     }
-    if (wish.kind == RunRequest::Kind::break_lease) ++shared_->breaks;
-    shared_->wishes.push_back(std::move(wish));
+    if (action.kind == TopAction::Kind::break_lease) ++shared_->breaks;
+    shared_->actions.push_back(std::move(action));
   }
   shared_->wakeup.ring();
 }
@@ -92,8 +92,8 @@ std::optional<AsyncQueries::Answer> AsyncQueries::next() {
 
 void AsyncQueries::drop_all_but_breaks() {
   const std::lock_guard lock(shared_->mutex);
-  std::erase_if(shared_->wishes,
-                [](const RunRequest& wish) { return wish.kind != RunRequest::Kind::break_lease; });
+  std::erase_if(shared_->actions,
+                [](const TopAction& action) { return action.kind != TopAction::Kind::break_lease; });
 }
 
 std::size_t AsyncQueries::breaks() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// async_queries.h - asks the store for `top`, so that keys are answered also while the store is not.
+// async_queries.h - queries the store for `top` on a thread, so that the keyboard works while the store
+// hangs.
 #pragma once
 #include <memory>
 #include <optional>
@@ -18,24 +19,24 @@ struct Broken {
   std::string owner;  // who lost it
 };
 
-// A thread of its own does what is asked, one after the other.
+// A thread executes the queries one after the other.
 class AsyncQueries {
  public:
-  using Answer = std::variant<Result<Look>, Result<Inspection>, Result<Broken>>;
+  using Answer = std::variant<Result<Snapshot>, Result<Inspection>, Result<Broken>>;
 
-  // `answered` wakes the asker with every answer.
+  // Rings `answered` with every answer.
   AsyncQueries(StorePoller poller, std::shared_ptr<Wakeup> answered);
   ~AsyncQueries();
   AsyncQueries(const AsyncQueries&) = delete;
   AsyncQueries& operator=(const AsyncQueries&) = delete;
 
-  // REQUIRES: it is a look, an inspection or a break.
-  void ask(RunRequest wish);
+  // REQUIRES: the kind is refresh, inspect or break_lease.
+  void ask(TopAction action);
   std::optional<Answer> next();
 
-  // Of all that waits to be done, only breaks will be.
+  // Drops the queries that wait, except breaks.
   void drop_all_but_breaks();
-  // So many were asked for, and next() has not had their answers.
+  // How many breaks next() has not answered yet.
   std::size_t breaks() const;
 
  private:

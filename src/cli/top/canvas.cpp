@@ -14,7 +14,7 @@
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
 #include <term.h>
-#undef tab  // term.h has macros of the most ordinary words
+#undef tab  // term.h defines macros with common names
 #undef lines
 #undef columns
 
@@ -25,7 +25,7 @@ namespace {
 
 enum Colour : short { green = 1, yellow, red };
 
-// Text in another encoding would have to be written in it: what is not ASCII is a question mark there.
+// We write UTF-8 only: with another encoding, characters that are not ASCII become question marks.
 void use_own_locale() {
   std::setlocale(LC_CTYPE, "");
   if (std::strcmp(::nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C");
@@ -100,7 +100,7 @@ Status Canvas::check() {
   int found = 0;
   const bool known = name != nullptr && *name != '\0' && setupterm(name, STDOUT_FILENO, &found) == OK;
   const char* const move_cursor = known ? tigetstr("cup") : nullptr;
-  // -1, says the manual: it is no text.
+  // tigetstr() returns -1 for a capability that is not a string.
   const bool movable = move_cursor != nullptr && reinterpret_cast<std::intptr_t>(move_cursor) != -1;
   if (known && movable) return Status{};
   return Error{Errc::invalid,
@@ -110,8 +110,8 @@ Status Canvas::check() {
 
 Canvas::Canvas(bool colour) {
   use_own_locale();
-  // ncurses keeps its hands off TSTP if somebody has a handler.  Its own paints when continued, in the
-  // background too; and it ignores TSTP while it paints, which forgets one that waits to be taken.
+  // With a handler of ours, ncurses does not install its own for TSTP.  Its handler would draw when
+  // continued, even in the background; and it ignores TSTP while it draws, which discards a pending one.
   auto* const before = std::signal(SIGTSTP, [](int) {});
   newterm(nullptr, stdout, stdin);
   std::signal(SIGTSTP, before);
@@ -160,7 +160,7 @@ std::optional<Press> Canvas::next() {
 
 void Canvas::repaint() {
   left_ = false;
-  // It is as others have left it, and ncurses does not know: now it sets everything again.
+  // Another program changed the terminal without ncurses: endwin() makes it set all modes again.
   if (std::exchange(given_up_, false)) endwin();
   const TerminalSize now = size_of_terminal(STDOUT_FILENO);
   resizeterm(static_cast<int>(now.rows), static_cast<int>(now.columns));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// canvas.h - the terminal as ncurses has it; the only place that knows ncurses.
+// canvas.h - draws on the terminal with ncurses; no other file uses ncurses.
 #pragma once
 #include <optional>
 
@@ -7,10 +7,10 @@
 
 namespace holdfast::cli {
 
-// From when it is made until it is gone the whole screen is ours.  One at a time; one thread.
+// Uses the whole screen while it lives.  One object at a time, one thread.
 class Canvas {
  public:
-  // Errc::invalid: there is no terminal, or none on which text can be put where one wants it.
+  // Errc::invalid: there is no terminal, or its cursor cannot be moved.
   static Status check();
 
   // REQUIRES: check() is ok.
@@ -22,13 +22,13 @@ class Canvas {
   TerminalSize size() const;
   void paint(const Screen& screen);
 
-  // None: nothing more was typed so far.
+  // The next key; none if no more were typed.
   std::optional<Press> next();
-  // The terminal has another size now, or somebody has written over it.
+  // The terminal was resized, or another program wrote on it.
   void repaint();
-  // While we are stopped the terminal is as it was, until repaint().
+  // Restores the terminal, before we stop; until repaint().
   void leave();
-  // The same, if somebody else has it already: nothing of theirs is touched.
+  // The same if another program uses the terminal already: nothing is written.
   void give_up();
 
  private:

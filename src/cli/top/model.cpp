@@ -15,17 +15,17 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t longest_text = 512;
 
-// What was learnt of this grant so far stays.
-TopRow grown(const TopRow* before, const LeaseRow& now, Millis elapsed) {
+// Keeps what is known of the grant, if it is the same one.
+TopRow updated(const TopRow* before, const LeaseRow& now, Millis elapsed) {
   TopRow row{.lease = now, .ttl = now.remaining};
   if (before == nullptr || !is_held(now) || !is_held(before->lease) || !is_same_grant(before->lease, now))
     return row;
   row.ttl = before->ttl;
   row.renewed = before->renewed;
   if (!was_renewed(before->lease, now, elapsed)) return row;
-  // It was renewed at some moment since the look before: with as much as ever, if that is possible.
-  const bool as_ever = now.remaining <= row.ttl && row.ttl <= now.remaining + elapsed;
-  if (!as_ever || !row.renewed) row.ttl = now.remaining;
+  // It was renewed since the last snapshot: with the same ttl as before, if that is possible.
+  const bool same_ttl = now.remaining <= row.ttl && row.ttl <= now.remaining + elapsed;
+  if (!same_ttl || !row.renewed) row.ttl = now.remaining;
   row.renewed = true;
   return row;
 }
@@ -49,7 +49,7 @@ std::tuple<bool, std::int64_t> rank_of(const TopRow& row, Order order) {
   return {};
 }
 
-// A whole character of UTF-8.
+// Removes a whole character of UTF-8.
 void erase_last(std::string& text) {
   while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.pop_back();
   if (!text.empty()) text.pop_back();
@@ -78,25 +78,25 @@ bool TopRow::is_kept() const noexcept {
   return is_held(lease) && lease.remaining != never && !lease.detached;
 }
 
-void Model::take(Look look) {
-  const auto elapsed = std::chrono::floor<Millis>(look.when - last_look_);
+void Model::update(Snapshot snapshot) {
+  const auto elapsed = std::chrono::floor<Millis>(snapshot.when - last_snapshot_);
   std::map<std::string, TopRow> all;
   held_ = waiting_ = 0;
-  for (const LeaseRow& row : look.leases) {
+  for (const LeaseRow& row : snapshot.leases) {
     if (!is_held(row) && row.waiting == 0) continue;
     const auto before = all_.find(row.key);
-    all[row.key] = grown(before == all_.end() ? nullptr : &before->second, row, elapsed);
+    all[row.key] = updated(before == all_.end() ? nullptr : &before->second, row, elapsed);
     if (is_held(row)) ++held_;
     waiting_ += row.waiting;
   }
   all_ = std::move(all);
-  at_ = look.at;
-  last_look_ = look.when;
-  away_.clear();
+  at_ = snapshot.at;
+  last_snapshot_ = snapshot.when;
+  unreachable_.clear();
   arrange();
 }
 
-void Model::take(Inspection found) {
+void Model::update(Inspection found) {
   if (found.lease.key == inspected_) inspection_ = std::move(found);
 }
 
@@ -119,8 +119,8 @@ void Model::move_to(std::ptrdiff_t place) {
       static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(place, 0, std::max<std::ptrdiff_t>(last, 0)));
 }
 
-RunRequest Model::press(const Press& press, std::size_t page) {
-  told_.clear();
+TopAction Model::press(const Press& press, std::size_t page) {
+  message_.clear();
   switch (mode_) {
     case Mode::list: return press_in_list(press, page);
     case Mode::filter: press_in_filter(press); return {};
@@ -134,7 +134,7 @@ RunRequest Model::press(const Press& press, std::size_t page) {
   return {};
 }
 
-RunRequest Model::press_in_list(const Press& press, std::size_t page) {
+TopAction Model::press_in_list(const Press& press, std::size_t page) {
   const auto place = static_cast<std::ptrdiff_t>(selected_);
   const auto step = static_cast<std::ptrdiff_t>(std::max<std::size_t>(page, 2) - 1);
   switch (press.kind) {
@@ -150,21 +150,21 @@ RunRequest Model::press_in_list(const Press& press, std::size_t page) {
       inspected_ = rows_[selected_].lease.key;
       inspection_.reset();
       scrolled_ = 0;
-      return {.kind = RunRequest::Kind::inspect, .key = inspected_};
+      return {.kind = TopAction::Kind::inspect, .key = inspected_};
     case Press::Kind::escape:
       filter_.clear();
       arrange();
       return {};
-    case Press::Kind::text: return press.text.size() == 1 ? press_letter(press.text[0]) : RunRequest{};
+    case Press::Kind::text: return press.text.size() == 1 ? press_letter(press.text[0]) : TopAction{};
     case Press::Kind::erase: return {};
   }
   return {};
 }
 
-RunRequest Model::press_letter(char letter) {
+TopAction Model::press_letter(char letter) {
   switch (letter) {
-    case 'q': return {.kind = RunRequest::Kind::end};
-    case 'r': return {.kind = RunRequest::Kind::look};
+    case 'q': return {.kind = TopAction::Kind::quit};
+    case 'r': return {.kind = TopAction::Kind::refresh};
     case 'p': paused_ = !paused_; return {};
     case '?':
       mode_ = Mode::help;
@@ -181,7 +181,7 @@ RunRequest Model::press_letter(char letter) {
       if (!rows_.empty()) begin_break(rows_[selected_].lease);
       return {};
   }
-  tell("this key does nothing; ? shows help");
+  show_message("this key does nothing; ? shows help");
   return {};
 }
 
@@ -193,7 +193,7 @@ void Model::press_in_filter(const Press& press) {
   arrange();
 }
 
-// False: it is no key to scroll with.
+// False if the key does not scroll.
 bool Model::scroll(const Press& press, std::size_t page) {
   const bool letter = press.kind == Press::Kind::text;
   const bool pages = press.kind == Press::Kind::page_up || press.kind == Press::Kind::page_down;
@@ -207,24 +207,25 @@ bool Model::scroll(const Press& press, std::size_t page) {
   return up || down;
 }
 
-RunRequest Model::press_in_inspection(const Press& press, std::size_t page) {
+TopAction Model::press_in_inspection(const Press& press, std::size_t page) {
   if (scroll(press, page)) return {};
   const std::string letter = press.kind == Press::Kind::text ? press.text : "";
   if (press.kind == Press::Kind::escape || press.kind == Press::Kind::enter || letter == "q")
     mode_ = Mode::list;
   if (letter == "b" && inspection_) begin_break(inspection_->lease);
-  if (letter == "r") return {.kind = RunRequest::Kind::inspect, .key = inspected_};
+  if (letter == "r") return {.kind = TopAction::Kind::inspect, .key = inspected_};
   return {};
 }
 
 void Model::begin_break(const LeaseRow& row) {
-  if (!is_held(row)) return tell(printable(row.key) + " is free: there is nothing to break");
+  if (!is_held(row)) return show_message(printable(row.key) + " is free: there is nothing to break");
   if (row.token == no_token)
-    return tell(printable(row.key) +
-                " is held by another program, which gives no token; release it with `holdfast release`");
+    return show_message(
+        printable(row.key) +
+        " is held by another program, which gives no token; release it with `holdfast release`");
   before_break_ = mode_;
   mode_ = Mode::reason;
-  doomed_ = row;
+  to_break_ = row;
   typed_.clear();
 }
 
@@ -233,16 +234,16 @@ void Model::type(const Press& press) {
   if (press.kind == Press::Kind::text && typed_.size() < longest_text) typed_ += press.text;
 }
 
-RunRequest Model::press_in_break(const Press& press) {
+TopAction Model::press_in_break(const Press& press) {
   if (press.kind == Press::Kind::escape) {
     mode_ = before_break_;
-    tell(printable(doomed_.key) + " was not broken");
+    show_message(printable(to_break_.key) + " was not broken");
   } else if (press.kind != Press::Kind::enter) {
     type(press);
   } else if (mode_ == Mode::confirm) {
     return confirmed();
   } else if (typed_.empty()) {
-    tell("give a reason, which is recorded and shown to the holder; or press Esc");
+    show_message("give a reason, which is recorded and shown to the holder; or press Esc");
   } else {
     mode_ = Mode::confirm;
     reason_ = std::exchange(typed_, {});
@@ -250,14 +251,16 @@ RunRequest Model::press_in_break(const Press& press) {
   return {};
 }
 
-RunRequest Model::confirmed() {
-  // Not the name of the key: somebody's key is called no.
+TopAction Model::confirmed() {
+  // Not the name of the key, because a key may be called "no".
   const bool sure = typed_ == "yes";
   mode_ = before_break_;
   if (sure)
-    return {
-        .kind = RunRequest::Kind::break_lease, .key = doomed_.key, .token = doomed_.token, .reason = reason_};
-  tell(printable(doomed_.key) + " was not broken: you did not type yes");
+    return {.kind = TopAction::Kind::break_lease,
+            .key = to_break_.key,
+            .token = to_break_.token,
+            .reason = reason_};
+  show_message(printable(to_break_.key) + " was not broken: you did not type yes");
   return {};
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// model.h - what `top` knows, and what each key does.  Pure: no terminal, no store, no clock.
+// model.h - the state of `top`, and what each key does.  Pure: no terminal, no store, no clock.
 //
 //   where   | keys
 //   --------+---------------------------------------------------------------------------------------------
-//   list    | arrows j k PgUp PgDn Home End move; s sorts; / filters; Enter inspects; b breaks; r looks now;
-//           | p pauses; ? helps; q ends
-//   filter  | text filters at once; Enter keeps it; Esc takes it away
+//   list    | arrows j k PgUp PgDn Home End move; s sorts; / filters; Enter inspects; b breaks; r refreshes;
+//           | p pauses; ? shows help; q quits
+//   filter  | text filters at once; Enter keeps the filter; Esc removes it
 //   inspect | arrows scroll; b breaks; Esc, Enter, q: back
-//   reason  | text; Enter goes on; Esc leaves the lease alone
-//   confirm | yes, then Enter, breaks; anything else, or Esc, leaves it alone
+//   reason  | text; Enter continues; Esc cancels
+//   confirm | yes, then Enter, breaks; anything else, or Esc, cancels
 //   help    | arrows scroll; any other key: back
 #pragma once
 #include <algorithm>
@@ -25,13 +25,13 @@ namespace holdfast::cli {
 enum class Order : std::uint8_t { age, remaining, waiting, key, lag };
 const char* to_string(Order order) noexcept;
 
-// A key as it is shown.
+// A row of the list.
 struct TopRow {
   LeaseRow lease{};
-  Millis ttl{};          // the most that it was seen to have left since its last renewal
-  bool renewed = false;  // a renewal was seen; else `ttl` is only what was left at first
+  Millis ttl{};          // the most that was left in any snapshot since the last renewal
+  bool renewed = false;  // a renewal was seen; otherwise `ttl` is only what was left in the first snapshot
   Millis lag() const noexcept;
-  // Somebody should renew it.
+  // Its holder should renew it.
   bool is_kept() const noexcept;
 };
 
@@ -41,9 +41,9 @@ struct Press {
   std::string text{};  // one character
 };
 
-// What has to be done for a key that was pressed.
-struct RunRequest {
-  enum class Kind : std::uint8_t { nothing, end, look, inspect, break_lease };
+// What the caller has to do after a key was pressed.
+struct TopAction {
+  enum class Kind : std::uint8_t { nothing, quit, refresh, inspect, break_lease };
   Kind kind{};
   std::string key{};
   Token token{};
@@ -56,15 +56,15 @@ class Model {
 
   explicit Model(std::string store) : store_(std::move(store)) {}
 
-  void take(Look look);
-  void take(Inspection found);
+  void update(Snapshot snapshot);
+  void update(Inspection found);
   // The store did not answer.
-  void miss(std::string why) { away_ = std::move(why); }
+  void set_unreachable(std::string why) { unreachable_ = std::move(why); }
   // Shown until the next key.
-  void tell(std::string sentence) { told_ = std::move(sentence); }
+  void show_message(std::string sentence) { message_ = std::move(sentence); }
 
-  // `page`: so many rows are seen at once.
-  RunRequest press(const Press& press, std::size_t page);
+  // `page`: how many rows are visible.
+  TopAction press(const Press& press, std::size_t page);
 
   const std::string& store() const noexcept { return store_; }
   const std::vector<TopRow>& rows() const noexcept { return rows_; }
@@ -74,44 +74,44 @@ class Model {
   bool paused() const noexcept { return paused_; }
   const std::string& filter() const noexcept { return filter_; }
   const std::string& typed() const noexcept { return typed_; }
-  const std::string& told() const noexcept { return told_; }
-  const std::string& away() const noexcept { return away_; }
+  const std::string& message() const noexcept { return message_; }
+  const std::string& unreachable() const noexcept { return unreachable_; }  // why; empty: it is not
   Moment at() const noexcept { return at_; }
   std::size_t held() const noexcept { return held_; }
   std::size_t waiting() const noexcept { return waiting_; }
-  const LeaseRow& doomed() const noexcept { return doomed_; }  // while mode() is reason or confirm
+  const LeaseRow& to_break() const noexcept { return to_break_; }  // while mode() is reason or confirm
   const std::string& reason() const noexcept { return reason_; }
   const std::string& inspected() const noexcept { return inspected_; }
   const std::optional<Inspection>& inspection() const noexcept { return inspection_; }
   std::size_t scrolled() const noexcept { return scrolled_; }
-  // No further than what was drawn has lines.
+  // Not further than the page has lines.
   void limit_scroll(std::size_t most) noexcept { scrolled_ = std::min(scrolled_, most); }
 
  private:
-  RunRequest press_in_list(const Press& press, std::size_t page);
-  RunRequest press_in_inspection(const Press& press, std::size_t page);
-  RunRequest press_letter(char letter);
+  TopAction press_in_list(const Press& press, std::size_t page);
+  TopAction press_in_inspection(const Press& press, std::size_t page);
+  TopAction press_letter(char letter);
   bool scroll(const Press& press, std::size_t page);
   void press_in_filter(const Press& press);
-  RunRequest press_in_break(const Press& press);
-  RunRequest confirmed();
+  TopAction press_in_break(const Press& press);
+  TopAction confirmed();
   void type(const Press& press);
   void move_to(std::ptrdiff_t place);
   void begin_break(const LeaseRow& row);
   void arrange();
 
   const std::string store_;
-  Instant last_look_{};
+  Instant last_snapshot_{};
   std::map<std::string, TopRow> all_;
-  std::vector<TopRow> rows_;  // those that are shown, in order
+  std::vector<TopRow> rows_;  // the visible ones, in order
   std::size_t selected_ = 0;
   Mode mode_ = Mode::list, before_break_ = Mode::list;
   Order order_ = Order::age;
   bool paused_ = false;
-  std::string filter_, typed_, told_, away_, reason_;
+  std::string filter_, typed_, message_, unreachable_, reason_;
   Moment at_{};
   std::size_t held_ = 0, waiting_ = 0;
-  LeaseRow doomed_;
+  LeaseRow to_break_;
   std::string inspected_;
   std::optional<Inspection> inspection_;
   std::size_t scrolled_ = 0;

@@ -7,7 +7,6 @@
 #include "cli/columns.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
-#include "cli/top/table.h"
 
 namespace holdfast::cli {
 namespace {
@@ -44,19 +43,19 @@ ScreenLine title_of(const Model& model, std::size_t columns) {
   return {{cut(time + "  " + about, columns), Style::strong}};
 }
 
-// Two columns; the second goes on below itself.
+// Two columns; the second one wraps.
 void add_pair(Lines& lines, const std::string& name, const std::string& text, std::size_t names,
               std::size_t columns) {
   const std::size_t left = std::min(names, columns / 2);
   bool first = true;
-  for (const std::string& part : wrapped(text, columns - std::min(columns, left + 2))) {
-    lines.push_back({{fitted(first ? name : "", left) + "  ", Style::strong}, {part}});
+  for (const std::string& line : wrapped(text, columns - std::min(columns, left + 2))) {
+    lines.push_back({{fitted(first ? name : "", left) + "  ", Style::strong}, {line}});
     first = false;
   }
 }
 
 void add_words(Lines& lines, const std::string& text, Style style, std::size_t columns) {
-  for (std::string& part : wrapped(text, columns)) lines.push_back({{std::move(part), style}});
+  for (std::string& line : wrapped(text, columns)) lines.push_back({{std::move(line), style}});
 }
 
 void add_pairs(Lines& lines, const Rows& rows, std::size_t columns) {
@@ -91,7 +90,7 @@ Lines inspection_page(const Model& model, std::size_t columns, Moment now) {
 }
 
 Lines break_page(const Model& model, std::size_t columns, Moment now) {
-  const LeaseRow& lease = model.doomed();
+  const LeaseRow& lease = model.to_break();
   Lines lines;
   add_words(lines, "Break the lease on " + lease.key + "?", Style::strong, columns);
   Rows rows{{"held by", short_owner(lease.owner)},
@@ -124,11 +123,11 @@ std::string prompt_of(const Model& model) {
   return "";
 }
 
-// The last line: what is typed, or was told, or how the store is, or what one can do.
+// The last line: the message, or the input, or that the store is unreachable, or the keys.
 void add_status(Screen& screen, const Model& model, std::size_t columns) {
   const bool typing = !prompt_of(model).empty();
-  if (!model.told().empty()) {
-    screen.lines.push_back({{cut(model.told(), columns), Style::strong}});
+  if (!model.message().empty()) {
+    screen.lines.push_back({{cut(model.message(), columns), Style::strong}});
   } else if (typing) {
     const std::string prompt =
         cut(prompt_of(model), columns - std::min(columns, std::max(columns / 3, std::size_t{6})));
@@ -136,8 +135,8 @@ void add_status(Screen& screen, const Model& model, std::size_t columns) {
     const std::string typed = tail(model.mode() == Mode::filter ? model.filter() : model.typed(), room);
     screen.lines.push_back({{prompt, Style::strong}, {typed}});
     screen.cursor = columns_of(prompt) + columns_of(typed);
-  } else if (!model.away().empty()) {
-    screen.lines.push_back({{cut(model.away() + "; trying again", columns), Style::bad}});
+  } else if (!model.unreachable().empty()) {
+    screen.lines.push_back({{cut(model.unreachable() + "; trying again", columns), Style::bad}});
   } else {
     const char* const text = model.mode() == Mode::inspect ? "Esc back  b break  r refresh" : hint;
     screen.lines.push_back({{cut(model.mode() == Mode::help ? "" : text, columns), Style::faint}});
@@ -172,7 +171,7 @@ void add_list(Screen& screen, const Model& model, TerminalSize size, Moment now)
     lines.push_back({{cut(model.filter().empty() ? "nobody holds or waits for anything" : "nothing matches",
                           size.columns),
                       Style::faint}});
-  // Where there is no room for all three, the keys are what matters.
+  // Without room for title, heading and rows, the rows matter most.
   if (rows < 3) lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(3 - rows));
   lines.resize(std::min(lines.size(), rows));
   screen.lines = std::move(lines);

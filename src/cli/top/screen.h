@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// screen.h - what `top` shows, as lines of coloured text.  Pure; canvas.h paints it.
+// screen.h - the screen of `top` as lines of coloured text.  Pure; canvas.h paints it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/see/in_place.h"
+#include "cli/terminal.h"
 #include "cli/top/model.h"
 
 namespace holdfast::cli {
@@ -22,14 +22,23 @@ using ScreenLine = std::vector<Span>;
 
 struct Screen {
   std::vector<ScreenLine> lines;      // no more than the terminal has rows, none longer than its columns
-  std::optional<std::size_t> cursor;  // behind which column of the last line somebody types
-  std::size_t most_scroll = 0;        // of what is longer than the screen
+  std::optional<std::size_t> cursor;  // the column of the last line where the user types
+  std::size_t most_scroll = 0;        // how far a long page can be scrolled
 };
 
-// `now` on the wall, for ages.
+// `now` is of the wall clock, for ages.
 Screen screen_of(const Model& model, TerminalSize size, Moment now);
 
-// How many rows of keys are seen at once.
+// How many rows of keys the screen has room for.
 std::size_t room_for_rows(TerminalSize size) noexcept;
+
+// ---- the keys in columns, as many as there is room for: table.cpp
+
+// The heading, and then as many rows of the model as fit; the selected row stands out.
+std::vector<ScreenLine> table_of(const Model& model, std::size_t rows, std::size_t columns, Moment now);
+
+// doubtful: the holder should have renewed by now (a third of the ttl and a little more has passed).  bad: it
+// will lose its lease unless it renews soon (two thirds have passed).
+Style style_of_lag(const TopRow& row) noexcept;
 
 }  // namespace holdfast::cli

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/top/table.h"
-
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "cli/columns.h"
 #include "cli/output.h"
 #include "cli/see/describe.h"
+#include "cli/top/screen.h"
 
 namespace holdfast::cli {
 namespace {
@@ -18,7 +17,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t between = 2;  // columns of the screen between two of the table
 constexpr std::size_t bar_width = 12;
 
-// Without fractions from ten seconds on: what changes with every look is hard to read.
+// Without fractions from ten seconds on: digits that change with every refresh are hard to read.
 std::string brief(Millis duration) {
   return format_duration(duration < 10s ? duration / 100 * 100
                                         : std::chrono::floor<std::chrono::seconds>(duration));
@@ -39,7 +38,7 @@ std::string left_of(const TopRow& row) {
   return row.lease.remaining == never ? "no end" : brief(row.lease.remaining);
 }
 
-// What is left of the most that was seen.
+// The remaining time as a part of the ttl.
 std::string bar_of(const TopRow& row) {
   if (!is_held(row.lease)) return "";
   constexpr std::size_t inside = bar_width - 2;
@@ -52,7 +51,7 @@ std::string bar_of(const TopRow& row) {
 
 std::string lag_of(const TopRow& row) {
   if (!row.is_kept()) return "-";
-  // Before the first renewal is seen, nobody knows how long ago the last one was.
+  // Before a renewal is seen, the time of the last one is unknown.
   return (row.renewed ? "" : ">") + brief(row.lag());
 }
 
@@ -61,7 +60,7 @@ struct Column {
   std::size_t least;  // columns of the screen
   bool grows;         // up to its longest text, if there is room
   bool right;
-  int rank;  // the largest is left out first
+  int rank;  // the column with the largest rank is dropped first
   std::function<std::string(const TopRow&)> text;
   Style (*style)(const TopRow&);
   std::size_t width = 0, longest = 0;
@@ -97,7 +96,7 @@ std::size_t longest(const Column& column, const std::vector<TopRow>& rows) {
   return width;
 }
 
-// Those there is room for; what room is left goes to the texts, in turn.
+// The columns that fit; the room that is left goes to the growing columns in turn.
 std::vector<Column> fitting(const std::vector<TopRow>& rows, std::size_t room, Moment now) {
   std::vector<Column> columns = all_columns(now);
   for (Column& column : columns) {
@@ -138,7 +137,7 @@ void paint_all(ScreenLine& line, Style style) {
   for (Span& span : line) span.style = style;
 }
 
-// To the right edge, so that the colour reaches it.
+// Fills the line to the right edge, so that its style covers it.
 void fill(ScreenLine& line, std::size_t columns) {
   std::size_t width = 0;
   for (const Span& span : line) width += columns_of(span.text);
@@ -149,7 +148,7 @@ void fill(ScreenLine& line, std::size_t columns) {
 
 Style style_of_lag(const TopRow& row) noexcept {
   if (!row.is_kept()) return Style::plain;
-  // Renewals are due at a third: one that is a little late is no news.
+  // Renewals are due at a third of the ttl; a little later is still good.
   if (row.lag() * 10 <= row.ttl * 4) return Style::good;
   return row.lag() * 3 <= row.ttl * 2 ? Style::doubtful : Style::bad;
 }
@@ -164,12 +163,12 @@ std::vector<ScreenLine> table_of(const Model& model, std::size_t rows, std::size
   paint_all(heading, Style::heading);
   fill(heading, columns);
   std::vector<ScreenLine> lines{std::move(heading)};
-  // As far down as the chosen one needs, and no further than the end.
+  // Scrolled so far that the selected row is visible.
   const std::size_t first = model.selected() < rows ? 0 : model.selected() - rows + 1;
   for (std::size_t i = first; i < std::min(model.rows().size(), first + rows); ++i) {
     const TopRow& row = model.rows()[i];
     ScreenLine line = line_of(row, fit);
-    if (!model.away().empty() || !is_held(row.lease)) paint_all(line, Style::faint);
+    if (!model.unreachable().empty() || !is_held(row.lease)) paint_all(line, Style::faint);
     if (i == model.selected()) paint_all(line, Style::chosen);
     if (i == model.selected()) fill(line, columns);
     lines.push_back(std::move(line));

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands.h"
+#include "cli/epoll_set.h"
 #include "cli/output.h"
-#include "cli/run/any_of.h"
 #include "cli/run/signals.h"
 #include "cli/top/async_queries.h"
 #include "cli/top/canvas.h"
@@ -17,19 +17,19 @@
 namespace holdfast::cli {
 namespace {
 
-// The terminal is gone, and nobody has told us by a signal.
+// The terminal is gone, and we got no signal.
 bool is_hung_up(int fd) {
   pollfd about{.fd = fd, .events = POLLIN, .revents = 0};
   return ::poll(&about, 1, 0) == 1 && (about.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
 }
 
-// A shell has put us into the background, and the terminal is its own or another's.
+// We are in the background: another process group has the terminal.
 bool is_in_background() {
   const pid_t group = ::tcgetpgrp(STDIN_FILENO);
   return group > 0 && group != ::getpgrp();
 }
 
-// What may hang before a break is answered: the look before it, and the break.
+// A break may have to wait for a refresh before it, and each may take five seconds.
 constexpr Millis patience = 2 * std::chrono::seconds(5);
 
 std::string sentence_of(const Broken& broken) {
@@ -38,35 +38,35 @@ std::string sentence_of(const Broken& broken) {
 }
 
 // Connects the keyboard, the store and the screen.
-class OnScreen {
+class TopLoop {
  public:
-  OnScreen(StorePoller poller, Look first, Millis interval)
+  TopLoop(StorePoller poller, Snapshot first, Millis interval)
       : interval_(interval),
         model_(poller.name()),
         wakeup_(std::make_shared<Wakeup>()),
         queries_(std::move(poller), wakeup_) {
-    model_.take(std::move(first));
+    model_.update(std::move(first));
   }
 
-  int go() {
+  int run() {
     if (const auto signal = come_forward()) return end_by(*signal);
-    return settle(attend());
+    return finish(loop());
   }
 
  private:
-  int attend() {
+  int loop() {
     Canvas canvas(wants_colour(stdout));
-    AnyOf news{STDIN_FILENO, signals_.fd()};
-    Instant next_look = clamped_add(BootClock::now(), interval_);
+    EpollSet input{STDIN_FILENO, signals_.fd()};
+    Instant next_refresh = clamped_add(BootClock::now(), interval_);
     while (true) {
       draw(canvas);
-      wakeup_->wait(model_.paused() ? Instant::max() : next_look, news.fd());
+      wakeup_->wait(model_.paused() ? Instant::max() : next_refresh, input.fd());
       if (const auto signal = take_signals(canvas)) return end_by(*signal);
       if (!take_keys(canvas) || is_hung_up(STDIN_FILENO)) return exit_ok;
-      if (take_answers()) next_look = clamped_add(BootClock::now(), interval_);
-      if (!model_.paused() && BootClock::now() >= next_look) {
-        queries_.ask({.kind = RunRequest::Kind::look});
-        next_look = Instant::max();  // until the answer is there
+      if (take_answers()) next_refresh = clamped_add(BootClock::now(), interval_);
+      if (!model_.paused() && BootClock::now() >= next_refresh) {
+        queries_.ask({.kind = TopAction::Kind::refresh});
+        next_refresh = Instant::max();  // until the answer is there
       }
     }
   }
@@ -77,7 +77,7 @@ class OnScreen {
     canvas.paint(screen);
   }
 
-  // The one that ends us.
+  // Returns the signal that ends us.
   std::optional<int> take_signals(Canvas& canvas) {
     while (const auto signal = signals_.next()) {
       const Meaning meaning = meaning_of(*signal);
@@ -93,7 +93,8 @@ class OnScreen {
     return std::nullopt;
   }
 
-  // Stopped, until the terminal is ours.  The signal that ends us before; TTIN: nobody can bring us forward.
+  // Stops us until the terminal is ours.  Returns a signal that ends us before that; TTIN if no shell can
+  // bring us to the foreground.
   std::optional<int> come_forward() {
     while (is_in_background()) {
       while (const auto signal = signals_.next()) {
@@ -109,19 +110,19 @@ class OnScreen {
     return fail({Errc::invalid, "top needs the terminal, but no shell can bring it to the foreground"});
   }
 
-  // Whoever confirmed a break and leaves before it is answered shall know what came of it.
-  int settle(int code) {
+  // Waits for the results of confirmed breaks and reports them, although the user has quit.
+  int finish(int code) {
     queries_.drop_all_but_breaks();
     const Instant enough = clamped_add(BootClock::now(), patience);
     while (queries_.breaks() > 0) {
       if (const auto answer = queries_.next()) {
         const auto* const broken = std::get_if<Result<Broken>>(&*answer);
-        if (broken != nullptr) code = told(*broken, code);
-      } else if (BootClock::now() >= enough || is_told_to_end()) {
-        return told(Error{Errc::in_doubt,
-                          "the store does not answer, so it is unknown whether the lease was broken; look "
-                          "with `holdfast show`"},
-                    code);
+        if (broken != nullptr) code = report(*broken, code);
+      } else if (BootClock::now() >= enough || end_requested()) {
+        return report(Error{Errc::in_doubt,
+                            "the store does not answer, so it is unknown whether the lease was broken; look "
+                            "with `holdfast show`"},
+                      code);
       } else {
         wakeup_->wait(enough, signals_.fd());
       }
@@ -129,58 +130,58 @@ class OnScreen {
     return code;
   }
 
-  static int told(const Result<Broken>& broken, int code) {
+  static int report(const Result<Broken>& broken, int code) {
     if (broken) return complain(sentence_of(*broken)), code;
     const int failed = fail(broken.error());
     return code == exit_ok ? failed : code;
   }
 
-  bool is_told_to_end() {
+  bool end_requested() {
     while (const auto signal = signals_.next()) {
       if (meaning_of(*signal) == Meaning::ends) return true;
     }
     return false;
   }
 
-  // False: somebody has had enough.
+  // False: the user quits.
   bool take_keys(Canvas& canvas) {
     while (const auto press = canvas.next()) {
-      RunRequest wish = model_.press(*press, room_for_rows(canvas.size()));
-      switch (wish.kind) {
-        case RunRequest::Kind::nothing: break;
-        case RunRequest::Kind::end: return false;
-        case RunRequest::Kind::look:
-        case RunRequest::Kind::inspect:
-        case RunRequest::Kind::break_lease: queries_.ask(std::move(wish)); break;
+      TopAction action = model_.press(*press, room_for_rows(canvas.size()));
+      switch (action.kind) {
+        case TopAction::Kind::nothing: break;
+        case TopAction::Kind::quit: return false;
+        case TopAction::Kind::refresh:
+        case TopAction::Kind::inspect:
+        case TopAction::Kind::break_lease: queries_.ask(std::move(action)); break;
       }
     }
     return true;
   }
 
-  // True: the store has been looked at.
+  // True if there was a new snapshot.
   bool take_answers() {
-    bool looked = false;
+    bool refreshed = false;
     while (auto answer = queries_.next()) {
-      looked = std::holds_alternative<Result<Look>>(*answer) || looked;
+      refreshed = std::holds_alternative<Result<Snapshot>>(*answer) || refreshed;
       std::visit([this](auto& result) { take(std::move(result)); }, *answer);
     }
-    return looked;
+    return refreshed;
   }
 
-  void take(Result<Look> look) {
-    if (!look) return model_.miss(without_secrets(look.error().detail));
-    model_.take(*std::move(look));
+  void take(Result<Snapshot> snapshot) {
+    if (!snapshot) return model_.set_unreachable(without_secrets(snapshot.error().detail));
+    model_.update(*std::move(snapshot));
     if (model_.mode() == Model::Mode::inspect)
-      queries_.ask({.kind = RunRequest::Kind::inspect, .key = model_.inspected()});
+      queries_.ask({.kind = TopAction::Kind::inspect, .key = model_.inspected()});
   }
   void take(Result<Inspection> found) {
-    if (!found) return model_.miss(without_secrets(found.error().detail));
-    model_.take(*std::move(found));
+    if (!found) return model_.set_unreachable(without_secrets(found.error().detail));
+    model_.update(*std::move(found));
   }
   void take(Result<Broken> broken) {
-    if (!broken) return model_.tell(without_secrets(broken.error().detail));
-    model_.tell(sentence_of(*broken));
-    queries_.ask({.kind = RunRequest::Kind::look});
+    if (!broken) return model_.show_message(without_secrets(broken.error().detail));
+    model_.show_message(sentence_of(*broken));
+    queries_.ask({.kind = TopAction::Kind::refresh});
   }
 
   Signals signals_;  // before the first thread
@@ -199,9 +200,9 @@ int execute(const Top& command, const Common& common) {
   auto looked = look_at_store(common);
   if (!looked) return fail(looked.error());
   StorePoller poller(*std::move(looked), common, command.prefix);
-  auto first = poller.look();
+  auto first = poller.read();
   if (!first) return fail(first.error());
-  return OnScreen(std::move(poller), *std::move(first), command.interval).go();
+  return TopLoop(std::move(poller), *std::move(first), command.interval).run();
 }
 
 }  // namespace holdfast::cli

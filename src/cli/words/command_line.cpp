@@ -9,7 +9,6 @@
 #include "cli/words/completions.h"
 #include "cli/words/given.h"
 #include "cli/words/help.h"
-#include "cli/words/man.h"
 #include "cli/words/nearest.h"
 #include "cli/words/option_table.h"
 #include "cli/words/table.h"
@@ -26,14 +25,14 @@ const CLI::App* find(const CLI::App& app, const std::string& command) {
 
 // ---- where CMD begins
 
-// Words of ours that stand before CMD; none: the command has no CMD.
+// The number of our words before CMD; 0: the command has no CMD.
 std::size_t words_before_cmd(const CLI::App* command) {
   if (command == nullptr) return 0;
   return command->get_name() == "run" ? 1 : command->get_name() == "fence" ? 2 : 0;
 }
 
-// Goes over the words once, by CLI11's own table of options.  CLI11 itself would go on looking for options
-// of ours among CMD's arguments: it gets only what stands before CMD.
+// Reads the words once, with CLI11's table of options, and finds where CMD begins.  CLI11 itself would search
+// for our options among CMD's arguments, so it gets only the words before CMD.
 class Scan {
  public:
   Scan(const CLI::App& app, const Words& words) : app_(app), words_(words) {}
@@ -43,19 +42,19 @@ class Scan {
   const std::string& take() { return words_[next_++]; }
   Words rest() const { return {words_.begin() + static_cast<std::ptrdiff_t>(next_), words_.end()}; }
 
-  // The options that stand here, with their values.
+  // Takes the options at this place, with their values.
   Words options(const CLI::App& command) {
     Words out;
     while (at_option() && !(numbers_are_words_ && is_number(words_[next_]))) {
       const std::string& word = take();
-      // CLI11 would take it for KEY, and CMD for one word too many.
+      // CLI11 would take it as KEY, and then report CMD as an extra word.
       if (words_before_cmd(&command) > 0 && is_number(word))
         refuse("unknown option " + shown(word) + " for " + command.get_name() +
                "; put -- before a word that begins with -, or see `holdfast help " + command.get_name() +
                "`");
       const std::size_t equals = word.find('=');
       if (equals != std::string::npos && takes_value(command, word.substr(0, equals))) {
-        // As two words, because CLI11 takes "--note=" to want the next word for its value.
+        // As two words, because for "--note=" CLI11 would take the next word as the value.
         out.insert(out.end(), {word.substr(0, equals), word.substr(equals + 1)});
         continue;
       }
@@ -67,7 +66,7 @@ class Scan {
     return out;
   }
 
-  // From now on "-5" is no option.
+  // From now on "-5" is a word, not an option.
   void take_numbers_for_words() { numbers_are_words_ = true; }
 
  private:
@@ -85,7 +84,7 @@ class Scan {
   }
   bool takes_value(const CLI::App& command, const std::string& name) const {
     const CLI::Option* option = command.get_option_no_throw(name);
-    if (option == nullptr) option = app_.get_option_no_throw(name);  // everyone's
+    if (option == nullptr) option = app_.get_option_no_throw(name);  // global
     return option != nullptr && option->get_items_expected_max() > 0;
   }
 
@@ -99,11 +98,10 @@ void append(Words& to, const Words& words) { to.insert(to.end(), words.begin(), 
 
 struct Split {
   Words ours;
-  Words
-      words;  // of `run` and `fence`: CMD and its arguments; of `jobs …` and `explain`: all that is no option
+  Words words;  // `run`, `fence`: CMD and its arguments; `jobs …`, `explain`: all words that are not options
 };
 
-// The options go to CLI11; whatever the words look like, they are words.
+// Options go to CLI11.  The other words are not parsed, whatever they look like.
 void split_words(Scan& scan, const CLI::App& command, Split& out) {
   scan.take_numbers_for_words();
   while (!scan.at_end() && !scan.at("--")) {
@@ -156,7 +154,7 @@ Split split(const CLI::App& app, const Words& words) {
 
 // ---- the rest
 
-// The innermost; the program itself, if there is none.
+// The innermost command; the program itself if there is none.
 const CLI::App& chosen_command(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   return chosen.empty() ? app : chosen_command(*chosen.front());
@@ -168,7 +166,7 @@ std::vector<std::string> commands_of(const CLI::App& app) {
   return names;
 }
 
-// Of a word that is no command.
+// For a word that is not a command.
 std::string suggested_command(const std::string& word, const CLI::App& above) {
   const std::vector<std::string> known = commands_of(above);
   const std::string meant = synonym(word, known);
@@ -216,7 +214,7 @@ Command command_of(const CLI::App& app, Given& given, const FillIn& substitute, 
   return command_from(name, given, std::move(words));
 }
 
-// Those that may stand behind the command.
+// The options that may follow the command.
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::App* level = &command; level != nullptr; level = level->get_parent()) {
@@ -227,7 +225,7 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
-// CLI11's own complaints, in ours.
+// The error for a word that CLI11 did not expect.
 Error not_expected(const CLI::App& app) {
   const Words words = app.remaining(true);
   const CLI::App& command = chosen_command(app);
@@ -235,7 +233,7 @@ Error not_expected(const CLI::App& app) {
   const std::string word = words.empty() ? "" : words.front();
   const std::string page = "see `holdfast help" + (name.empty() ? "" : " " + name) + "`";
   if (word.size() > 1 && word[0] == '-') {
-    // Of "--tll=5s" the name; of "-k5s" too, if it is one.
+    // The name in "--tll=5s", and the one in "-k5s".
     const std::string option = word.substr(0, word.find('='));
     const std::string meant = option_synonym(word[1] == '-' ? option : word.substr(0, 2), name);
     return {Errc::invalid,
@@ -253,10 +251,10 @@ Error not_expected(const CLI::App& app) {
 Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& substitute) {
   Given given;
   CLI::App app("", "holdfast");
-  const Words said(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
-  build_options(app, given, said.empty() ? std::string_view() : said.front());
+  const Words words_given(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
+  build_options(app, given, words_given.empty() ? std::string_view() : words_given.front());
   try {
-    Split words = split(app, said);
+    Split words = split(app, words_given);
     app.parse(Words(words.ours.rbegin(), words.ours.rend()));  // CLI11 takes them from the end
     Command command = command_of(app, given, substitute, std::move(words.words));
     const std::string store = given.stores.empty() ? "" : given.stores.back();
@@ -268,7 +266,7 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn
   } catch (const CLI::ExtrasError&) {
     return not_expected(app);
   } catch (const CLI::ParseError& e) {
-    return Error{Errc::invalid, printable(redacted(e.what()))};  // it quotes what was given
+    return Error{Errc::invalid, printable(redacted(e.what()))};  // it quotes the input
   } catch (const Failure& failure) {
     return failure.error();
   }

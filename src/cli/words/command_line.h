@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// command_line.h - from words to what is meant.
+// command_line.h - parses the command line into a Command.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,43 +21,43 @@ namespace holdfast::cli {
 struct Given;
 struct Setup;
 
-// What every command may be told.
+// The global options.
 struct Common {
-  std::string store;  // as it was given, empty if it was not; for execute(): the URL
+  std::string store;  // as it was given, empty if it was not; in execute(): the URL
   bool json = false;
-  bool quiet = false;            // nothing is told of how the store is set up
-  const Setup* setup = nullptr;  // for execute(): where that came from
+  bool quiet = false;            // print no warnings about how the store is set up
+  const Setup* setup = nullptr;  // in execute(): where the store came from
 };
 
-// Whether it is CMD's turn, once it has the key.  Zero: not asked; never both.
+// When `run` may run CMD, once it holds the key.  Zero: no condition; never both.
 struct RunCondition {
   Millis tick{};   // once per interval of the store's wall clock
-  Millis every{};  // not if it has succeeded within so long
+  Millis every{};  // not if CMD has succeeded within this time
 };
 
-// What becomes of CMD when its lease is lost, or nearly.
+// What happens to CMD when its lease is lost or about to be.
 enum class OnLost : std::uint8_t {
   term,    // TERM, and KILL in time
-  kill,    // KILL, at the last moment that is in time
+  kill,    // KILL, as late as possible
   ignore,  // nothing
-  exec,    // a program is run instead of TERM, and KILL in time
+  exec,    // run a program instead of TERM, and KILL in time
 };
 
-// How long CMD may take and must have taken, and how it is ended.
+// How CMD is ended, and how long it may take.
 struct Ending {
   OnLost on_lost = OnLost::term;
   std::string program = {};               // of OnLost::exec
-  std::optional<Millis> kill_after = {};  // between TERM and KILL; none: as the ttl says
-  Millis at_least{};                      // the key is kept so long, however soon CMD ends
+  std::optional<Millis> kill_after = {};  // between TERM and KILL; none: derived from the ttl
+  Millis at_least{};                      // the key is kept this long even if CMD ends sooner
   Millis at_most = forever;               // CMD is ended after that
-  std::string at_most_from = {};          // FILE:LINE that says so; empty: the command line
+  std::string at_most_from = {};          // FILE:LINE that sets it; empty: the command line
 };
 
 struct Run {
   std::string key;
   AcquireOptions options;
   int busy_code = exit_busy;
-  RunCondition turn = {};
+  RunCondition condition = {};
   Ending ending = {};
   std::vector<std::string> command;
 };
@@ -81,10 +81,10 @@ struct Show {
 struct Ls {
   enum class Sort : std::uint8_t { key, since, remaining, waiting };
   std::string prefix;
-  bool held = false;  // only what somebody holds
-  bool all = false;   // also what is free and not waited for
+  bool held = false;  // only keys that are held
+  bool all = false;   // also free keys without waiters
   Sort sort = Sort::key;
-  std::optional<Millis> watch = {};  // again and again, so far apart
+  std::optional<Millis> watch = {};  // repeat at this interval
 };
 struct Watch {
   std::string prefix;
@@ -97,7 +97,7 @@ struct Top {
 struct Doctor {
   bool quick = false;   // without the self-test
   bool strict = false;  // a warning is as bad as a danger
-  Millis ttl{};         // that the way to the store is judged by
+  Millis ttl{};         // that the round trips are judged by
 };
 struct Config {
   std::string key;  // empty: all
@@ -105,7 +105,7 @@ struct Config {
 struct Fence {
   std::string file;
   Token token{};
-  Millis wait = forever;  // for whoever is at FILE
+  Millis wait = forever;  // for another CMD that uses FILE
   std::vector<std::string> command;
 };
 struct Wait {
@@ -118,7 +118,7 @@ struct Break {
   std::string reason;
 };
 struct Purge {
-  std::optional<Millis> older_than;  // none: as the stores do by themselves
+  std::optional<Millis> older_than;  // none: as stores purge by themselves
 };
 struct Init {
   bool dry_run = false;
@@ -128,14 +128,14 @@ struct JobsEnqueue {
   std::string name;
   Args args;
   JobOptions options;
-  std::optional<Moment> at{};  // none: as `in` says
+  std::optional<Moment> at{};  // none: see `in`
   Millis in{};
 };
 struct JobsWork {
   std::vector<std::string> queues;
   std::string exec;  // with {name} and {queue}
   int threads = 4;
-  bool once = false;  // ends when nothing is due
+  bool once = false;  // end when no job is due
   Millis claim{};
   Millis grace{};
   Millis kill_after{};
@@ -153,7 +153,7 @@ struct JobsChange {
   JobChange what{};
   std::vector<JobId> ids;
 };
-// The lock of a job: by its key, or else by what the job is.
+// The lock of a job: its key, or the name and arguments that make it.
 struct LockOfJob {
   std::string key = {};
   std::string name = {};
@@ -161,7 +161,7 @@ struct LockOfJob {
 };
 struct JobsLocked {
   LockOfJob lock;
-  int limit = 1;  // as the jobs of that key have
+  int limit = 1;  // the limit of the jobs with that key
 };
 struct JobsEnqueued {
   LockOfJob lock;
@@ -185,19 +185,19 @@ using Command = std::variant<Run, Acquire, Renew, Release, Show, Ls, Watch, Top,
 struct CommandLine {
   Common common;
   Command command;
-  std::vector<std::string> stores = {};  // all that --store said; the last one holds
+  std::vector<std::string> stores = {};  // every --store; the last one counts
 };
 
-// Everything that can be judged without a store is judged here: keys, durations, numbers, what excludes
-// what.  The error is Errc::invalid, one sentence that names the input and what would be right.
+// Checks everything that needs no store: keys, durations, numbers, options that exclude each other.  The
+// error is Errc::invalid with one sentence that names the input and what would be valid.
 //
 //   holdfast [GLOBAL]... COMMAND [OPTION]... [WORD]...
 //
-// Global options may stand behind COMMAND too.  For `run`, parsing stops at `--` or at the first word behind
-// KEY that is no option: that is CMD, and all behind it is CMD's.  For `fence` the same behind FILE and
-// TOKEN.  For `jobs`, a number below zero is a word.
+// Global options may also follow COMMAND.  For `run`, parsing stops at `--` or at the first word after KEY
+// that is not an option: this is CMD, and everything after it belongs to CMD.  For `fence` the same after
+// FILE and TOKEN.  For `jobs`, a negative number is a word.
 //
-// Of `run` and `acquire`, `complete` may add to what was given before it is judged.  It may throw Failure.
+// For `run` and `acquire`, `substitute` may add options before they are checked.  It may throw Failure.
 using FillIn = std::function<void(const std::string& command, Given& given)>;
 Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn& substitute = {});
 

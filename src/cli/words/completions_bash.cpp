@@ -127,7 +127,7 @@ std::string kind_of(const Completion& completion) {
 
 std::string row_of(const Table& table, const CommandEntry& command) {
   std::vector<std::string> names;
-  for (const OptionEntry& option : options_told(table, command))
+  for (const OptionEntry& option : usable_options(table, command))
     names.insert(names.end(), option.names.begin(), option.names.end());
   std::string row = "    " + shell_quoted(command.name) + ") options=" + shell_quoted(joined(names));
   if (!command.commands.empty()) row += " commands=" + shell_quoted(joined(command.commands));

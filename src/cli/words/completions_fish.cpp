@@ -160,7 +160,7 @@ std::string lines_of(const Table& table, const CommandEntry& command) {
 std::string fish_script(const Table& table) {
   std::string lines;
   std::vector<std::string> names, cmds;
-  for (const OptionEntry& option : options_told(table, table.front()))
+  for (const OptionEntry& option : usable_options(table, table.front()))
     lines += option_line(condition("__holdfast_ours"), option);
   for (const CommandEntry& command : table) {
     lines += lines_of(table, command);

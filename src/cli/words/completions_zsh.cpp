@@ -94,7 +94,7 @@ std::string lines_of(const OptionEntry& option) {
 
 std::string options_of(const Table& table, const CommandEntry& command) {
   std::string lines;
-  for (const OptionEntry& option : options_told(table, command)) lines += lines_of(option);
+  for (const OptionEntry& option : usable_options(table, command)) lines += lines_of(option);
   return lines;
 }
 

@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "base/text.h"
 #include "base/time.h"
+#include "base/text.h"
 #include "base/url.h"
 #include "cli/fence/code.h"
 #include "cli/output.h"
@@ -94,7 +94,7 @@ OnLost on_lost_of(const Given& given, std::string& program) {
 Ending ending_of(const Given& given) {
   Ending ending;
   ending.on_lost = on_lost_of(given, ending.program);
-  // What a configuration sets can be unset by these words.
+  // "auto" and "forever" undo what a configuration sets.
   if (given.kill_after && *given.kill_after != "auto")
     ending.kill_after = duration("--kill-after", *given.kill_after);
   if (given.at_least) ending.at_least = duration("--at-least", *given.at_least);
@@ -219,7 +219,7 @@ Purge purge_command(const Given& given) {
 
 Millis duration(const char* option, const std::string& given) {
   auto parsed = parse_duration(given);
-  // It may be anything that was meant for somewhere else, a store's URL for one.
+  // The word may have been meant for another option, as the URL of a store.
   if (!parsed) refuse(std::string(option) + ": " + parse_duration(redacted(given)).error().detail);
   return *parsed;
 }
@@ -254,6 +254,23 @@ Command command_from(const std::string& name, const Given& given, Words words) {
   if (name == "init") return Init{given.dry_run};
   if (name.starts_with("jobs") || name == "explain") return jobs_command_from(name, given, words);
   refuse("no command was given; see `holdfast help`");
+}
+
+void check_setting(const Setting& setting, const std::string& text) {
+  if (setting.into == nullptr) return;
+  Given given;
+  given.key = "any";
+  given.*setting.into = text;
+  try {
+    // Checked against the longest ttl: the ttl that it will be used with is not known here.
+    if (setting.into == &Given::kill_after) given.ttl = "36525d";
+    (void)command_from("run", given, {"any"});
+  } catch (const Failure& failure) {
+    const std::string name(setting.name);
+    const std::string& why = failure.error().detail;
+    const bool named = why.starts_with("--" + name);
+    refuse(named ? why.substr(2) : name + ": " + why);
+  }
 }
 
 }  // namespace holdfast::cli

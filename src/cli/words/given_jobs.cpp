@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// given_jobs.cpp - what was given to the commands of jobs.
+// given_jobs.cpp - the options of the commands of jobs.
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "base/text.h"
 #include "base/url.h"
 #include "cli/words/choices.h"
@@ -31,7 +32,7 @@ std::string argument(const std::string& word) {
     if (!is_utf8(word)) refuse("the argument " + shown(word) + " is not valid UTF-8");
     return detail::json::of(std::string_view(word));
   }
-  // It would become another number on its way.
+  // It would lose digits as a JSON number.
   if (is_inexact(list[0], word))
     refuse("the argument " + shown(word) + " is too large for a number; give it as a string, '\"" +
            printable(word) + "\"'");
@@ -88,7 +89,7 @@ std::string queue_of(const Given& given) {
   return given.queues.empty() ? JobOptions{}.queue : given.queues.front();
 }
 
-// None if nothing was said about a lock.
+// None if no option of a lock was given.
 std::optional<JobLock> lock_of(const Given& given) {
   constexpr OnConflict conflicts[] = {OnConflict::drop, OnConflict::wait, OnConflict::raise,
                                       OnConflict::replace};
@@ -121,7 +122,7 @@ std::string name_of(const Words& words, const char* command) {
   return words.front();
 }
 
-// In which form is for the store to say; this is the shorter one.
+// The store chooses the form of the key; this is the shorter one.
 void check_lock_key(const std::string& name, const JobOptions& options, const Args& args) {
   if (!options.lock && !options.lock_key) return;
   const auto key = job_key(name, options, args, JobKeyForm::joined);
@@ -172,8 +173,8 @@ Command enqueue_command(const Given& given, const Words& words) {
   return job;
 }
 
-// What stands for a name comes from whoever enqueues: it may choose a file of one folder, not a program of
-// the whole machine.
+// The process that enqueues a job chooses {name} and {queue}.  They may select a file in one folder, but not
+// any program of the machine.
 std::string exec_of(const Given& given) {
   if (!given.exec || given.exec->empty())
     refuse("--exec is missing; say what to run for a job, as in --exec 'handlers/{name}'");
@@ -214,8 +215,8 @@ Command ls_command(const Given& given, const Words& words) {
   return ls;
 }
 
-// Of the job that NAME and its arguments mean, or of --key.
-LockOfJob asked_lock(const Given& given, const Words& words, const char* command) {
+// The lock of the job with NAME and these arguments, or of --key.
+LockOfJob lock_of_job(const Given& given, const Words& words, const char* command) {
   if (!given.key) {
     LockOfJob lock{.name = name_of(words, command), .args = arguments_of(given, words)};
     check_lock_key(lock.name, {.lock = JobLock{}}, lock.args);
@@ -251,8 +252,9 @@ Command jobs_command_from(const std::string& name, const Given& given, const Wor
   if (name == "jobs cancel") return JobsChange{JobChange::cancel, ids_of(words, "jobs cancel")};
   if (name == "jobs rm") return JobsChange{JobChange::remove, ids_of(words, "jobs rm")};
   if (name == "jobs locked")
-    return JobsLocked{asked_lock(given, words, "jobs locked"), number_of("--limit", given.limit, 1, 1000, 1)};
-  if (name == "jobs enqueued") return JobsEnqueued{asked_lock(given, words, "jobs enqueued")};
+    return JobsLocked{lock_of_job(given, words, "jobs locked"),
+                      number_of("--limit", given.limit, 1, 1000, 1)};
+  if (name == "jobs enqueued") return JobsEnqueued{lock_of_job(given, words, "jobs enqueued")};
   refuse("no command of jobs was given; see `holdfast help jobs`");
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/words/help.h"
 
-#include "cli/words/layout.h"
-
 namespace holdfast::cli {
 namespace {
 
@@ -201,19 +199,6 @@ const Page* find(std::string_view command) {
   return nullptr;
 }
 
-std::string list_of_commands(const CommandEntry& above) {
-  std::vector<std::pair<std::string, std::string>> rows;
-  for (const std::string& name : above.commands)
-    rows.emplace_back(name, purpose_of(above.name.empty() ? name : above.name + " " + name));
-  return rows.empty() ? "" : two_columns(rows) + "\n";
-}
-
-std::string list_of_options(const std::vector<OptionEntry>& options) {
-  std::vector<std::pair<std::string, std::string>> rows;
-  for (const OptionEntry& option : options) rows.emplace_back(written(option), option.does);
-  return two_columns(rows);
-}
-
 }  // namespace
 
 std::string_view purpose_of(std::string_view command) {
@@ -231,21 +216,6 @@ std::string usage_of(std::string_view command) {
   std::string usage = "holdfast " + std::string(page != nullptr ? page->command : "[OPTION]... COMMAND ...");
   if (page != nullptr && !page->words.empty()) usage += " " + std::string(page->words);
   return usage;
-}
-
-std::string written(const OptionEntry& option) {
-  std::string names;
-  for (const std::string& name : option.names) names += (names.empty() ? "" : ",") + name;
-  return option.value.empty() ? names : names + " " + option.value;
-}
-
-std::string help_text(const Table& table, const CommandEntry& command) {
-  std::string text =
-      "usage: " + usage_of(command.name) + "\n\n" + std::string(purpose_of(command.name)) + "\n\n";
-  text += list_of_commands(command) + list_of_options(options_told(table, command));
-  for (const Paragraph& paragraph : paragraphs_of(more_of(command.name)))
-    text += "\n" + (paragraph.is_example ? paragraph.text : wrapped(paragraph.text, 0, 0)) + "\n";
-  return text;
 }
 
 }  // namespace holdfast::cli

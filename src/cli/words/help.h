@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// help.h - the words of `holdfast help`.
+// help.h - the pages of `holdfast help`, for the terminal and for man(1).
 #pragma once
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/words/table.h"
 
 namespace holdfast::cli {
+
+// ---- the text: help.cpp
 
 // What a command is for, in a line.
 std::string_view purpose_of(std::string_view command);
@@ -14,13 +18,34 @@ std::string_view purpose_of(std::string_view command);
 // How it is called: "holdfast show [OPTION]... KEY".
 std::string usage_of(std::string_view command);
 
-// What else there is to say, and two examples, as paragraphs_of() takes them.
+// The rest of the page and two examples, for paragraphs_of().
 std::string_view more_of(std::string_view command);
+
+// ---- the layout: help_pages.cpp
 
 // The names of an option and of its value: "-w,--wait DURATION".
 std::string written(const OptionEntry& option);
 
-// The page of a command.
+// The page of a command for a terminal.
 std::string help_text(const Table& table, const CommandEntry& command);
+
+// The page of a command in the markup of man(7): holdfast(1), holdfast-run(1), holdfast-jobs-ls(1).
+std::string man_page(const Table& table, const CommandEntry& command);
+
+inline constexpr std::size_t screen_width = 80;
+
+// Paragraphs of a text are separated by empty lines.  A paragraph that begins with a space is an example: its
+// lines stay as they are.
+struct Paragraph {
+  bool is_example = false;
+  std::string text;  // in one line, unless it is an example
+};
+std::vector<Paragraph> paragraphs_of(std::string_view text);
+
+// The text, broken at its spaces; the first line begins in column `at`, the others in column `indent`.
+std::string wrapped(std::string_view text, std::size_t at, std::size_t indent);
+
+// A line for each row, "  LEFT  RIGHT"; RIGHT is broken within its column.
+std::string two_columns(const std::vector<std::pair<std::string, std::string>>& rows);
 
 }  // namespace holdfast::cli

@@ -9,14 +9,14 @@
 namespace holdfast::cli {
 namespace {
 
-// Takes a text apart from its front.
+// Reads a text from its front.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
 
   bool at_end() const { return rest_.empty(); }
   bool is_digit() const { return !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; }
-  // One of these.
+  // Takes one of these characters.
   bool take(std::string_view any) {
     if (rest_.empty() || any.find(rest_[0]) == std::string_view::npos) return false;
     last_ = rest_[0];
@@ -24,7 +24,7 @@ class Reader {
     return true;
   }
   char last() const { return last_; }
-  // Exactly so many digits, and what they say is within bounds.
+  // Takes exactly `digits` digits; false if the number is out of bounds.
   bool number(int digits, int least, int most, int& into) {
     into = 0;
     for (int i = 0; i < digits; ++i) {
@@ -34,7 +34,7 @@ class Reader {
     }
     return into >= least && into <= most;
   }
-  // The digits behind a point, to the microsecond.
+  // Takes the digits after the point, to the microsecond.
   Micros fraction() {
     Micros all{0};
     for (Micros digit{100'000}; is_digit(); digit /= 10) {

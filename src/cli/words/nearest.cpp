@@ -34,14 +34,14 @@ constexpr OptionSynonym option_synonyms[] = {
     {"jobs enqueue", "--timeout",
      "--lock-timeout, which ends the lock, or --at-most of jobs work, which ends the job"},
     {"jobs enqueue", "--at-most", "--at-most of jobs work, which ends the job"},
-    {"doctor", "--selftest", "doctor without --quick"},  // it is there unless told not to be
+    {"doctor", "--selftest", "doctor without --quick"},  // the self-test is the default
     {"doctor", "--self-test", "doctor without --quick"},
 };
 
 }  // namespace
 
 std::size_t distance(std::string_view a, std::string_view b) {
-  // Of the beginnings of `a` that are two letters shorter, one letter shorter and as long, to each of `b`.
+  // The distances of the prefixes of `a` with i-2, i-1 and i letters to each prefix of `b`.
   std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), now(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) now[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -63,7 +63,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   std::size_t least = 0;
   for (const std::string& candidate : known) {
     const std::size_t most = tolerated(word, candidate);
-    // Whatever the letters: a word may be as long as an argument can be.
+    // Checked first, because distance() is slow and a word may be very long.
     if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) > most) continue;
     const std::size_t away = distance(lower(word), lower(candidate));
     if (away > most || (!best.empty() && away >= least)) continue;

@@ -42,7 +42,7 @@ void waiting_options(CLI::App& command, Given& given) {
   text(command, "--note", "TEXT", given.note, "a text that is shown beside the key");
 }
 
-void looking_options(CLI::App& command, Given& given) {
+void polling_options(CLI::App& command, Given& given) {
   text(command, "--interval", "DURATION", given.interval, "ask the store this often (default: 1s)");
   text(command, "PREFIX", "", given.prefix, "");
 }
@@ -89,7 +89,7 @@ void work_options(CLI::App& command, Given& given) {
        "stop a job that runs longer than this, and count it as failed (default: no limit)");
 }
 
-void asking_options(CLI::App& command, Given& given) {
+void job_lock_options(CLI::App& command, Given& given) {
   text(command, "--key", "KEY", given.key, "the key of the lock, instead of NAME and its arguments");
   text(command, "--args", "JSON", given.args, "all arguments as one JSON array, instead of words");
 }
@@ -107,9 +107,9 @@ void jobs_commands(CLI::App& jobs, Given& given) {
   text(ls, "--limit", "N", given.limit, "at most this many, the newest first (default: 100)");
   for (const char* const name : {"show", "retry", "cancel", "rm"}) add_command(jobs, name);
   CLI::App& locked = add_command(jobs, "locked");
-  asking_options(locked, given);
+  job_lock_options(locked, given);
   text(locked, "--limit", "N", given.limit, "the --limit that the job was enqueued with (default: 1)");
-  asking_options(add_command(jobs, "enqueued"), given);
+  job_lock_options(add_command(jobs, "enqueued"), given);
 }
 
 void run_options(CLI::App& run, Given& given) {
@@ -156,7 +156,7 @@ void ls_options(CLI::App& ls, Given& given) {
   text(ls, "--sort", "ORDER", given.sort,
        "by key, since (held longest first), remaining (ends soonest first) or waiting (most waiters first)");
   ls.add_flag("--watch", given.watch, "repeat until Ctrl-C");
-  looking_options(ls, given);
+  polling_options(ls, given);
 }
 
 void wait_options(CLI::App& wait, Given& given) {
@@ -226,8 +226,8 @@ constexpr OptionRow command_rows[] = {
     {"release", release_options},
     {"show", key_only},
     {"ls", ls_options},
-    {"watch", looking_options},
-    {"top", looking_options},
+    {"watch", polling_options},
+    {"top", polling_options},
     {"wait", wait_options},
     {"break", break_options},
     {"purge", purge_options},
@@ -242,8 +242,8 @@ constexpr OptionRow command_rows[] = {
     {"help", help_options},
 };
 
-// Making all options takes longer than a lease does.  Whose first word names the command gets that one alone,
-// unless it tells about others.
+// Building all options takes longer than acquiring a lease, so only those of the command are built, unless it
+// prints the options of others.
 bool is_alone(const OptionRow& row, std::string_view first) {
   return first == row.name && first != "help" && first != "completions";
 }

@@ -20,8 +20,8 @@ bool is_named(const OptionEntry& option, const char* name) {
   return std::find(option.names.begin(), option.names.end(), name) != option.names.end();
 }
 
-// Not told where it has nothing to do: what CMD prints is CMD's, `wait` says nothing, and who only looks at a
-// store is not told how it is set up.
+// A global option is not listed for a command that ignores it: CMD prints the answer of `run` and `fence`,
+// `wait` prints none, and commands that only read a store print no warnings about how it is set up.
 bool is_for(const OptionEntry& option, const std::string& command) {
   if (is_named(option, "--json")) return command != "run" && command != "fence" && command != "wait";
   if (is_named(option, "--quiet"))
@@ -56,7 +56,7 @@ const CommandEntry& entry_of(const Table& table, const std::string& name) {
   return found != table.end() ? *found : table.front();
 }
 
-std::vector<OptionEntry> options_told(const Table& table, const CommandEntry& command) {
+std::vector<OptionEntry> usable_options(const Table& table, const CommandEntry& command) {
   std::vector<OptionEntry> options = command.name.empty() ? std::vector<OptionEntry>{} : command.options;
   for (const OptionEntry& option : table.front().options) {
     if (is_for(option, command.name)) options.push_back(option);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// table.h - the commands and options as plain values, for whatever is told of them: help, man pages, shells.
+// table.h - the commands and options as plain values, for help, man pages and shell completions.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,12 +12,12 @@ namespace holdfast::cli {
 
 struct OptionEntry {
   std::vector<std::string> names;  // "-w", "--wait"
-  std::string value;               // "DURATION"; empty: it takes none
+  std::string value;               // "DURATION"; empty if it takes no value
   std::string does;
 };
 
 struct CommandEntry {
-  std::string name;                   // "jobs ls"; of the program: empty
+  std::string name;                   // "jobs ls"; empty for the program
   std::vector<OptionEntry> options;   // its own
   std::vector<std::string> commands;  // below it: "ls"
 };
@@ -27,11 +27,10 @@ using Table = std::vector<CommandEntry>;
 
 Table table_of(const CLI::App& app);
 
-// The program itself, if there is none of that name.
+// The entry of the program if no command has that name.
 const CommandEntry& entry_of(const Table& table, const std::string& name);
 
-// What may be given to a command: its own, then those of everyone that do something there.  Not --version,
-// which is a command.
-std::vector<OptionEntry> options_told(const Table& table, const CommandEntry& command);
+// The options of a command: its own, then the global ones that it uses.  Not --version, which is a command.
+std::vector<OptionEntry> usable_options(const Table& table, const CommandEntry& command);
 
 }  // namespace holdfast::cli

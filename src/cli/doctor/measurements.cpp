@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor/clock_rate.h"
+#include "cli/doctor/measurements.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
-#include <string>
 
 #include "base/time.h"
-#include "cli/doctor/round_trips.h"
 
 namespace holdfast::cli {
 namespace {
 
+constexpr Millis pause_budget(250);
+
 constexpr double tolerated_ppm = 500;
-constexpr double vague_ppm = 1000;        // a clock that counts milliseconds is known better in two seconds
-constexpr Micros least_step = Millis(5);  // between two samples no drift worth the name comes so far
+constexpr double vague_ppm = 1000;        // in two seconds, a resolution of 1 ms gives a better value
+constexpr Micros least_step = Millis(5);  // no real drift is this large between two samples
 constexpr Micros tolerated_offset = std::chrono::seconds(1);
 
 struct Bounds {
@@ -23,7 +25,7 @@ struct Bounds {
 
 Micros micros(Instant t) { return std::chrono::floor<Micros>(t.time_since_epoch()); }
 
-// When it was read, as far as we know.
+// The best estimate of when the store read its clock.
 Micros middle_of(const ClockSample& sample) {
   return micros(sample.sent) + (micros(sample.received) - micros(sample.sent)) / 2;
 }
@@ -34,7 +36,7 @@ Bounds bounds_of(const ClockSample& sample, Micros resolution) {
           sample.store + resolution - micros(sample.sent)};
 }
 
-// By how much it has changed at least; below zero: it has fallen.
+// The least change that the bounds prove; negative: it went back.
 Micros sure_change(const Bounds& before, const Bounds& now) {
   if (now.least > before.most) return now.least - before.most;
   if (now.most < before.least) return now.most - before.least;
@@ -50,15 +52,39 @@ std::string ppm_words(double much) { return std::to_string(std::lround(std::abs(
 
 }  // namespace
 
+RoundTrips round_trips_of(std::vector<Micros> all) {
+  std::sort(all.begin(), all.end());
+  return {.median = all[all.size() / 2], .p99 = all[(all.size() * 99 - 1) / 100]};
+}
+
+Millis least_ttl(const RoundTrips& trips) {
+  return std::chrono::ceil<Millis>(10 * trips.p99) + 2 * pause_budget;
+}
+
+std::optional<Finding> judge(const RoundTrips& trips, Millis ttl) {
+  const Millis least = least_ttl(trips);
+  if (ttl >= least) return std::nullopt;
+  return Finding{Weight::warning, "all.round-trip",
+                 "a round trip takes up to " + in_millis(trips.p99) + ": a ttl of " + format_duration(ttl) +
+                     " leaves too little time to renew, so leases may be lost although nothing has failed",
+                 "use a ttl of " + format_duration(least) + " or more, or a store with faster answers"};
+}
+
+std::string in_millis(Micros time) {
+  std::array<char, 40> text;
+  std::snprintf(text.data(), text.size(), "%.1fms", static_cast<double>(time.count()) / 1000);
+  return text.data();
+}
+
 bool ClockRate::is_meaningful() const noexcept {
   return step == Micros::zero() && (give_or_take_ppm <= vague_ppm || std::abs(drift_ppm) > give_or_take_ppm);
 }
 
 std::optional<ClockRate> clock_rate_of(std::span<const ClockSample> samples, Micros resolution) {
-  const auto untold = [](const ClockSample& sample) { return sample.store == Micros::zero(); };
-  if (samples.size() < 2 || std::any_of(samples.begin(), samples.end(), untold)) return std::nullopt;
+  const auto has_no_time = [](const ClockSample& sample) { return sample.store == Micros::zero(); };
+  if (samples.size() < 2 || std::any_of(samples.begin(), samples.end(), has_no_time)) return std::nullopt;
   ClockRate rate;
-  // Each pair leaves some drifts possible; what all leave is mostly the word of the samples that took least.
+  // Each pair of samples limits the drift; the limits that count are mostly those of the shortest calls.
   double least = -1e6, most = 1e6;
   const auto bounds = [&](std::size_t i) { return bounds_of(samples[i], resolution); };
   for (std::size_t j = 1; j < samples.size(); ++j) {
@@ -70,7 +96,7 @@ std::optional<ClockRate> clock_rate_of(std::span<const ClockSample> samples, Mic
       most = std::min(most, ppm(bounds(j).most - bounds(i).least, in));
     }
   }
-  // A clock that changed its pace meanwhile fits no single drift: then it is the largest that was seen.
+  // No single drift fits a clock that changed its rate: report the largest that was seen.
   if (least > most) least = most = (least > -most ? least : most);
   rate.drift_ppm = (least + most) / 2;
   rate.give_or_take_ppm = (most - least) / 2;

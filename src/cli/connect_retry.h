@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// connecting.h - a store that cannot be reached just now is waited for.
+// connect_retry.h - tries again while a store cannot be reached.
 #pragma once
 #include <stop_token>
 
@@ -9,14 +9,14 @@
 
 namespace holdfast::cli {
 
-// The time of -w, which is for reaching the store and then for the key.  With -n (zero) the store is asked
-// once.  Without both a key is waited for for ever, but a store that cannot be reached only for ten seconds:
-// it may be restarting.
-class Connecting {
+// Divides the time of -w between reaching the store and waiting for the key.  With -n (zero) the store is
+// tried once.  Without -n and -w, the command waits for ever for the key, but only ten seconds for the store,
+// which may be restarting.
+class ConnectRetry {
  public:
-  explicit Connecting(Millis wait, std::stop_token stop = {});
+  explicit ConnectRetry(Millis wait, std::stop_token stop = {});
 
-  // Calls `open` until it succeeds, fails in a way that does not pass by itself, or the time is over.
+  // Calls `open` until it succeeds, fails with an error that is not retryable, or the time is over.
   template <class Open>
   auto reach(Open open) -> decltype(open()) {
     while (true) {
@@ -26,10 +26,10 @@ class Connecting {
     }
   }
 
-  // How long one `open` may take: a server may accept and never answer.
+  // The time limit of one `open`: a server may accept a connection and never answer.
   Millis for_opening() const;
 
-  // What reaching the store has left for the key, to the second: what a usual opening takes does not count.
+  // The time that is left for the key.  Fractions of a second that reaching the store took do not count.
   Millis left() const;
 
  private:
@@ -43,7 +43,7 @@ class Connecting {
   const Instant began_;
   Jitter jitter_;
   int pauses_ = 0;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace holdfast::cli

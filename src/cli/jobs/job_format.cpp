@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/jobs/job_json.h"
+#include "cli/jobs/job_format.h"
 
 #include "base/text.h"
-#include "cli/json_value.h"
+#include "base/time.h"
+#include "cli/json.h"
+#include "cli/output.h"
 
 namespace holdfast::cli {
 namespace {
 
 Json moment(std::optional<Moment> at) { return at.value_or(Moment{}) == Moment{} ? Json() : micros_of(*at); }
 
-// As a text if they are no JSON, or too deep for whoever reads them.
+// A string if the text is not JSON, or nested too deep for other parsers.
 Json arguments(const std::string& text) {
   if (json_depth(text) > deepest_json) return text;
   Json args = Json::parse(text, nullptr, false);
@@ -100,6 +102,25 @@ std::string json_of(const TimelineEntry& entry) {
                   {"by", entry.by},
                   {"token", token_of(entry.token)},
                   {"detail", entry.detail}});
+}
+
+std::string note_of(const JobRow& job, Moment now) {
+  switch (job.state) {
+    case JobState::queued:
+      if (job.parked) return "waiting for its lock";
+      if (job.due_at > now)
+        return (job.attempt > 0 ? "next attempt at " : "scheduled for ") + format_wall(job.due_at) +
+               (job.error.empty() ? "" : ": " + job.error);
+      return job.error;
+    case JobState::running:
+      return job.claim_remaining > Millis::zero() ? "by " + short_owner(job.owner)
+                                                  : "its worker no longer responds";
+    case JobState::dropped: return "its lock was held by " + short_owner(job.error);
+    case JobState::dead:
+    case JobState::done:
+    case JobState::cancelled: break;
+  }
+  return job.error;
 }
 
 }  // namespace holdfast::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/any_of.h"
+#include "cli/epoll_set.h"
 
 #include <sys/epoll.h>
 
@@ -19,16 +19,16 @@ void add_to(int epoll, int fd, std::uint32_t events) {
 
 }  // namespace
 
-AnyOf::AnyOf(std::initializer_list<int> fds) : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+EpollSet::EpollSet(std::initializer_list<int> fds) : epoll_(epoll_create1(EPOLL_CLOEXEC)) {
   if (!epoll_) throw std::system_error(errno, std::generic_category(), "epoll_create1");
   for (const int fd : fds) add(fd);
 }
 
-void AnyOf::add(int fd) { add_to(epoll_.get(), fd, EPOLLIN); }
+void EpollSet::add(int fd) { add_to(epoll_.get(), fd, EPOLLIN); }
 
-// EPOLLERR and EPOLLHUP come without being asked for.
-void AnyOf::add_end_of(int fd) { add_to(epoll_.get(), fd, 0); }
+// epoll reports EPOLLERR and EPOLLHUP always.
+void EpollSet::add_hang_up_of(int fd) { add_to(epoll_.get(), fd, 0); }
 
-void AnyOf::drop(int fd) noexcept { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+void EpollSet::drop(int fd) noexcept { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
 }  // namespace holdfast::cli

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/connecting.h"
+#include "cli/connect_retry.h"
 
 #include <algorithm>
 
-#include "base/fd.h"
 #include "base/time.h"
+#include "base/fd.h"
 #include "cli/output.h"
 #include "core/timing.h"
 #include "holdfast/options.h"
@@ -14,17 +14,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Millis a_restart = 10s;
+constexpr Millis restart_time = 10s;
 constexpr Millis first_pause = 20ms, longest_pause = 500ms;
 
 }  // namespace
 
-Connecting::Connecting(Millis wait, std::stop_token stop)
+ConnectRetry::ConnectRetry(Millis wait, std::stop_token stop)
     : wait_(wait), stop_(std::move(stop)), began_(BootClock::now()), jitter_(random_bits()) {}
 
-Millis Connecting::limit() const { return wait_ == forever ? a_restart : wait_; }
+Millis ConnectRetry::limit() const { return wait_ == forever ? restart_time : wait_; }
 
-Millis Connecting::for_opening() const {
+Millis ConnectRetry::for_opening() const {
   constexpr Millis at_least = 100ms;
   const Millis usual = ClientOptions{}.connect_wait;
   if (wait_ == Millis::zero()) return usual;
@@ -32,19 +32,19 @@ Millis Connecting::for_opening() const {
                     usual);
 }
 
-Millis Connecting::left() const {
+Millis ConnectRetry::left() const {
   if (wait_ == forever) return forever;
   const Millis used = std::chrono::floor<std::chrono::seconds>(BootClock::now() - began_);
   return std::max(wait_ - used, Millis::zero());
 }
 
-bool Connecting::pause(const Error& error) {
+bool ConnectRetry::pause(const Error& error) {
   const Instant now = BootClock::now();
   const Instant end = clamped_add(began_, limit());
   if (!error.retryable() || now >= end) return false;
-  // Whoever waits for minutes should know why.  A restart is not worth a mail of cron's.
-  if (!told_ && now >= clamped_add(began_, a_restart)) {
-    told_ = true;
+  // A user who waits for minutes should know why.  A short restart is not reported: cron would mail it.
+  if (!reported_ && now >= clamped_add(began_, restart_time)) {
+    reported_ = true;
     complain(error.detail + "; trying again for another " +
              format_duration(std::chrono::ceil<std::chrono::seconds>(end - now)));
   }
@@ -55,7 +55,7 @@ bool Connecting::pause(const Error& error) {
   return !stop_.stop_requested();
 }
 
-Error Connecting::gave_up(Error error) const {
+Error ConnectRetry::gave_up(Error error) const {
   if (pauses_ > 0 && error.retryable())
     error.detail = "gave up after " + format_duration(limit()) + ": " + error.detail;
   return error;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ask.cpp - `holdfast jobs locked` and `holdfast jobs enqueued`: yes or no, by the exit code.
+// lookup.cpp - `holdfast jobs locked` and `holdfast jobs enqueued`: the exit code says yes or no.
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/jobs/job_json.h"
+#include "cli/jobs/job_format.h"
 #include "cli/json.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
@@ -27,7 +27,7 @@ int execute(const JobsLocked& command, const Common& common) {
     const auto found = looked->by_hand.try_inspect(core::lock_name(*key, command.limit, n));
     if (!found) return fail(found.error());
     if (found->lease.remaining == Millis::zero()) continue;
-    say(common.json ? json_of(found->lease) : printable(found->lease.owner));
+    print(common.json ? json_of(found->lease) : printable(found->lease.owner));
     return exit_ok;
   }
   return exit_no;
@@ -44,7 +44,7 @@ int execute(const JobsEnqueued& command, const Common& common) {
   const auto jobs = (*engine)->list({.key = *key, .state = JobState::queued, .limit = 1}, soon());
   if (!jobs) return fail(jobs.error());
   if (jobs->empty()) return exit_no;
-  say(common.json ? json_of(jobs->front()) : std::to_string(to_number(jobs->front().id)));
+  print(common.json ? json_of(jobs->front()) : std::to_string(to_number(jobs->front().id)));
   return exit_ok;
 }
 
