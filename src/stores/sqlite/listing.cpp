@@ -41,7 +41,7 @@ void SqliteStoreConnection::list_leases(const Query& query, Page& page) {
     page.leases.push_back({.key = std::string(cursor.text(0)),
                            .owner = row.owner,
                            .token = row.token,
-                           .remaining = held ? remaining(row.end, connection_.boottime()) : Millis::zero(),
+                           .remaining = held ? core::remaining(row.end, connection_.boottime()) : Millis::zero(),
                            .since = moment_or_none(Micros(cursor.number(5))),
                            .note = std::string(cursor.text(6)),
                            .detached = cursor.number(7) != 0,
@@ -56,7 +56,7 @@ void SqliteStoreConnection::list_places(const Query& query, Page& page) {
     page.places.push_back({.key = std::string(cursor.text(0)),
                            .client = std::string(cursor.text(1)),
                            .owner = std::string(cursor.text(2)),
-                           .remaining = remaining(Micros(cursor.number(3)), connection_.boottime())});
+                           .remaining = core::remaining(Micros(cursor.number(3)), connection_.boottime())});
   }
 }
 
