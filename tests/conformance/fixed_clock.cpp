@@ -18,8 +18,8 @@ Instant soon_enough() { return BootClock::now() + 20s; }
 Micros boottime() { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); }
 Micros walltime() { return std::chrono::floor<Micros>(wall_now().time_since_epoch()); }
 
-// In the middle of a millisecond, as seen from the latest end too: a server that tells it in floating point is
-// some microseconds off there.
+// In the middle of a millisecond, as seen from the latest end too: a server that tells it in floating point
+// is some microseconds off there.
 Micros first_moment(Micros now, Micros tick) {
   const Micros ms = std::chrono::floor<Millis>(now);
   return tick < 1ms ? ms + core::latest_end % 1ms - 500us : ms;
@@ -31,9 +31,8 @@ class MemoryClock final : public FixedClock {
   std::shared_ptr<Store> make_store() override { return memory::store(database_); }
 
  private:
-  const std::shared_ptr<memory::Database> database_ =
-      memory::make_database({.expiry = [this] { return Instant(moment().now); },
-                             .wall = [this] { return Moment(moment().wall); }});
+  const std::shared_ptr<memory::Database> database_ = memory::make_database(
+      {.expiry = [this] { return Instant(moment().now); }, .wall = [this] { return Moment(moment().wall); }});
 };
 
 class SqliteClock final : public FixedClock {

@@ -28,11 +28,16 @@ std::vector<State> rows(Micros tick) {
   std::vector<State> all = {
       {"free", {acquires(-5s, holder, "them", 1h), releases(-1s, holder, "them")}},
   };
-  for (const auto& [who, owner, name] : {std::tuple(us, "me", "ours"), std::tuple(holder, "them", "theirs")}) {
+  for (const auto& [who, owner, name] :
+       {std::tuple(us, "me", "ours"), std::tuple(holder, "them", "theirs")}) {
     const std::string row = name;
-    all.push_back({row + " over since a tick", {acquires(-5s - tick, who, owner, 5s)}, Ends::before});
-    all.push_back({row + " ends now", {acquires(-5s, who, owner, 5s)}, Ends::at});
-    all.push_back({row + " ends in a tick", {acquires(-5s + tick, who, owner, 5s)}, Ends::after});
+    all.push_back({row + " over since a tick",
+                   {acquires(-life_until_now - tick, who, owner, life_until_now)},
+                   Ends::before});
+    all.push_back({row + " ends now", {acquires(-life_until_now, who, owner, life_until_now)}, Ends::at});
+    all.push_back({row + " ends in a tick",
+                   {acquires(-life_until_now + tick, who, owner, life_until_now)},
+                   Ends::after});
     all.push_back({row + " for an hour", {acquires(-5s, who, owner, 1h)}});
     all.push_back({row + " without end", {acquires(-5s, who, owner, never)}});
   }
@@ -84,8 +89,8 @@ struct Asked {
 
 std::vector<Asked> acquires() {
   std::vector<Asked> all;
-  for (const auto& [ttl, length] :
-       {std::pair(Millis(500ms), "short"), std::pair(Millis(2h), "long"), std::pair(Millis(never), "never")}) {
+  for (const auto& [ttl, length] : {std::pair(Millis(500ms), "short"), std::pair(Millis(2h), "long"),
+                                    std::pair(Millis(never), "never")}) {
     for (const Millis place : {Millis(0ms), Millis(30s)}) {
       for (const Millis longest : {Millis(0ms), longest_place}) {
         for (const bool plain : {true, false}) {
@@ -150,7 +155,8 @@ std::vector<RuleCase> all_rule_cases(Micros tick) {
   const auto add = [&](const State& row, const State& queue, const std::vector<Asked>& asked) {
     std::vector<Step> before = row.steps;
     before.insert(before.end(), queue.steps.begin(), queue.steps.end());
-    for (const Asked& a : asked) cases.push_back({a.name + "; row: " + row.name + "; queue: " + queue.name, row.ends, before, a.ask});
+    for (const Asked& a : asked)
+      cases.push_back({a.name + "; row: " + row.name + "; queue: " + queue.name, row.ends, before, a.ask});
   };
   for (const auto& asked : {acquires(), renewals(), releases(), evictions()}) {
     for (const State& row : rows(tick))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// rule_cases.h - every row of the table in holdfast/spi/store.h, as a small story of one key: what was done to
-// it before, at which moments, and what is asked of it now.
+// rule_cases.h - every row of the table in holdfast/spi/store.h, as a small story of one key: what was done
+// to it before, at which moments, and what is asked of it now.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,6 +12,9 @@ namespace holdfast::test {
 // Who takes part: the one who asks, two who wait, and the one who holds what the first does not.
 enum class Who : std::uint8_t { us, first_waiter, second_waiter, holder };
 inline constexpr std::size_t rule_clients = 4;
+
+// Of a lease that is over about now.
+inline constexpr Millis life_until_now{5000};
 
 enum class TokenGiven : std::uint8_t { none, right, wrong };
 

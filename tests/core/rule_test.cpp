@@ -165,7 +165,8 @@ TEST(Rule, is_the_table_in_the_contract) {
       EXPECT_EQ(verdict(Verb::release, token), row.release);
     }
     EXPECT_EQ(verdict(Verb::evict, Token{3}), row.evict);
-    for (const Verb verb : {Verb::renew, Verb::release, Verb::evict}) EXPECT_EQ(verdict(verb, Token{4}), lost);
+    for (const Verb verb : {Verb::renew, Verb::release, Verb::evict})
+      EXPECT_EQ(verdict(verb, Token{4}), lost);
   }
 }
 

@@ -24,8 +24,9 @@ void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
   const core::Record& record = seen.record;
   const Micros now = *seen.now;
   if (record.token == no_token) return;  // of a key that only outsiders have had
-  const auto waiting = static_cast<std::uint32_t>(std::count_if(
-      record.queue.begin(), record.queue.end(), [&](const auto& place) { return core::place_is_live(place.until, now); }));
+  const auto waiting = static_cast<std::uint32_t>(
+      std::count_if(record.queue.begin(), record.queue.end(),
+                    [&](const auto& place) { return core::place_is_live(place.until, now); }));
   if (!free && record.owner.empty() && waiting == 0) return;
   page.leases.push_back({.key = std::string(key),
                          .owner = record.owner,

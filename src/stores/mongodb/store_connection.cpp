@@ -180,7 +180,8 @@ Seen MongoStoreConnection::modify(const Request& r, const With& with, Instant un
     Document command;
     command.text("findAndModify", connection_.config().leases()).document("query", by_id(r.key.text));
     add_pipeline(command, "update", r.verb, connection_.config().fixed_now);
-    command.document("let", constants(r, with, true).all()).document("fields", projection(connection_.config().fixed_now));
+    command.document("let", constants(r, with, true).all())
+        .document("fields", projection(connection_.config().fixed_now));
     command.flag("new", !frees(r)).flag("upsert", r.verb == Verb::acquire);
     try {
       const Document reply = connection_.run(std::move(command), Effect::writes, until);

@@ -85,8 +85,13 @@ std::string Tables::put_in(std::string_view word) const {
   // end, as what nobody lives to see.
   if (word.starts_with("us ")) {
     const std::string moment(word.substr(3));
-    return "CASE WHEN " + moment + " < timestamp '200000-01-01' THEN (date_part('epoch', greatest(" + moment +
-           ", timestamp '0001-01-01')) * 1000000::float8)::bigint END";
+    const std::string known = "greatest(" + moment + ", timestamp '0001-01-01')";
+    // Seconds and microseconds apart: in one floating point number a far moment would be some microseconds
+    // off.
+    return "CASE WHEN " + moment +
+           " < timestamp '200000-01-01' THEN date_part('epoch', date_trunc('second', " + known +
+           "))::bigint * 1000000::bigint + date_part('microseconds', " + known +
+           ")::bigint % 1000000::bigint END";
   }
   // The commit waits for the disk, and for the standbys that are named; it says so if that wait was cut
   // short, which is a warning that somebody may have switched off.

@@ -31,8 +31,8 @@ struct StoreConfig {
   const std::shared_ptr<TlsContext> tls;  // null: without
   const Naming naming;
   const std::string client;
-  const std::string place;  // for people
-  const std::string name;   // the same, as a URL; holds no secret
+  const std::string place;                            // for people
+  const std::string name;                             // the same, as a URL; holds no secret
   std::shared_ptr<const Scripts> fixed_scripts = {};  // in the place of ours: core/fixed_now.h
 
  private:

@@ -89,12 +89,13 @@ const Scripts& scripts_of(const StoreConfig& config) {
 
 std::shared_ptr<const Scripts> scripts_at(Layout layout, Micros now) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
-  const std::string time = "{'" + std::to_string(seconds.count()) + "', '" +
-                           std::to_string(Micros(now - seconds).count()) + "'}";
+  const std::string time =
+      "{'" + std::to_string(seconds.count()) + "', '" + std::to_string(Micros(now - seconds).count()) + "'}";
   const auto fixed = [&](const Script& script) {
     std::string text = script.text;
     for (const std::string_view asks : {"redis.call('TIME')", "call('TIME')"}) {
-      if (const std::size_t at = text.find(asks); at != std::string::npos) text.replace(at, asks.size(), time);
+      if (const std::size_t at = text.find(asks); at != std::string::npos)
+        text.replace(at, asks.size(), time);
     }
     return Script(std::move(text));
   };

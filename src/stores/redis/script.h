@@ -28,7 +28,8 @@ struct Scripts {
   Script job_enqueue, job_claim, job_renew, job_finish, job_list, job_change, job_tick, job_purge;
 };
 const Scripts& scripts_for(Layout layout);
-// Where TIME is always that moment since 1970.  Leases still end by the server's clock: it expires keys itself.
+// Where TIME is always that moment since 1970.  Leases still end by the server's clock: it expires keys
+// itself.
 std::shared_ptr<const Scripts> scripts_at(Layout layout, Micros now);
 const Scripts& scripts_of(const StoreConfig& config);
 

@@ -20,9 +20,8 @@ Reply Decision::answer(Verdict verdict, const Row& row) {
 }
 
 Outcome Decision::judge(const Request& r, Record& record, Token purged) {
-  return core::decide(
-      r, config_.presence.client(), record,
-      {.now = connection_.boottime(), .wall = connection_.walltime(), .purged = purged});
+  return core::decide(r, config_.presence.client(), record,
+                      {.now = connection_.boottime(), .wall = connection_.walltime(), .purged = purged});
 }
 
 Reply Decision::look(const Request& r, const Row& row) {

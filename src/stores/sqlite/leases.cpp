@@ -44,9 +44,9 @@ bool Leases::settle_acquire(const Request& r, Reply& reply) {
   }
   const Token token{static_cast<std::uint64_t>(connection_.told_number(0))};
   config_.presence.granted();
-  reply = decision_.answer(
-      Verdict::granted,
-      {.owner = std::string(r.owner.text), .end = core::end_after(connection_.boottime(), r.ttl), .token = token});
+  reply = decision_.answer(Verdict::granted, {.owner = std::string(r.owner.text),
+                                              .end = core::end_after(connection_.boottime(), r.ttl),
+                                              .token = token});
   return true;
 }
 
