@@ -4,11 +4,18 @@
 #include <algorithm>
 
 namespace holdfast::core {
-namespace {
 
-constexpr Millis longest{10'000'000'000'000};
+std::optional<std::int64_t> length_of(Millis ttl) noexcept {
+  if (ttl == never) return std::nullopt;
+  return Micros(std::min(ttl, longest_length)).count();
+}
 
-}  // namespace
+std::optional<Micros> end_after(Micros start, Millis ttl) noexcept {
+  const auto length = length_of(ttl);
+  if (!length) return std::nullopt;
+  // A row that we did not write may have any end: no sum of it is made that could overflow.
+  return start < latest_end - Micros(*length) ? start + Micros(*length) : latest_end;
+}
 
 Millis remaining(std::optional<Micros> end, Micros now) noexcept {
   if (!end) return never;
@@ -31,11 +38,6 @@ bool gives_back(const Request& r) noexcept {
 std::optional<Micros> latest_place_end(const Request& r, Micros now) noexcept {
   const auto length = length_of(r.longest_place);
   return length && *length > 0 ? std::optional(now + Micros(*length)) : std::nullopt;
-}
-
-std::optional<std::int64_t> length_of(Millis ttl) noexcept {
-  if (ttl == never) return std::nullopt;
-  return Micros(std::min(ttl, longest)).count();
 }
 
 }  // namespace holdfast::core

@@ -3,13 +3,8 @@
 
 #include <algorithm>
 
-#include "core/row.h"
-
 namespace holdfast::core {
 namespace {
-
-// A lease that is extended again and again ends at the latest then: far from where any database's times end.
-constexpr Micros latest_end{std::int64_t{1} << 57};
 
 class Decision {
  public:
@@ -30,10 +25,6 @@ class Decision {
   bool is_theirs() const {
     return live() && record_.owner == request_.owner.text &&
            (request_.token == no_token || request_.token == record_.token);
-  }
-  std::optional<Micros> end_from(Micros start) const {
-    const auto length = length_of(request_.ttl);
-    return length ? std::optional(std::min(start + Micros(*length), latest_end)) : std::nullopt;
   }
   bool leave() {
     return std::erase_if(record_.queue, [&](const Place& p) { return p.client == client_; }) != 0;
@@ -90,7 +81,7 @@ void Decision::set_end(std::optional<Micros> end) {
 // Never for less than it had: an acquire that was held up on its way must not take back what a renewal gave.
 void Decision::prolong() {
   if (!record_.end) return;
-  const auto end = end_from(request_.extend ? *record_.end : moment_.now);
+  const auto end = end_after(request_.extend ? *record_.end : moment_.now, request_.ttl);
   if (!end || *end > *record_.end) set_end(end);
 }
 
@@ -112,7 +103,7 @@ Outcome Decision::grant() {
   const auto wall = static_cast<std::uint64_t>(std::max(moment_.wall, Micros::zero()).count());
   record_.owner = request_.owner.text;
   record_.token = Token{std::max(to_number(last) + 1, wall)};
-  set_end(end_from(moment_.now));
+  set_end(end_after(moment_.now, request_.ttl));
   record_.since = moment_.wall;
   record_.note = request_.note;
   record_.detached = request_.detached;
@@ -175,7 +166,7 @@ Outcome Decision::evict() {
 }  // namespace
 
 Outcome decide(const Request& request, std::string_view client, Record& record, const LeaseMoment& moment) {
-  std::erase_if(record.queue, [&](const Place& p) { return p.until <= moment.now; });
+  std::erase_if(record.queue, [&](const Place& p) { return !place_is_live(p.until, moment.now); });
   Decision decision(request, client, record, moment);
   switch (request.verb) {
     case Verb::acquire: return decision.acquire();

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/row.h"
 #include "holdfast/spi/store.h"
 
 namespace holdfast::core {
@@ -35,7 +36,7 @@ struct Record {
   bool detached = false;
   std::vector<Place> queue = {};  // first in the queue first
 
-  bool live(Micros now) const noexcept { return !owner.empty() && (!end || now < *end); }
+  bool live(Micros now) const noexcept { return !owner.empty() && lease_is_live(end, now); }
 };
 
 // The store's clocks when it decides.

@@ -28,7 +28,7 @@ class Clocks : public SqliteTest {
 TEST_F(Clocks, a_lease_lives_until_exactly_its_ttl) {
   Caller a = caller(), b = caller();
   ASSERT_EQ(a.acquire("k", 1s).remaining, 1s);
-  boottime_ += 1s - 1us;
+  boottime_ += 1s;  // its end is the last moment of it
   const Reply busy = b.acquire("k");
   EXPECT_EQ(busy.verdict, Verdict::busy);
   EXPECT_EQ(busy.remaining, 1ms) << "a live lease never shows zero";
@@ -149,6 +149,16 @@ TEST_F(Clocks, rows_that_were_free_for_a_day_go_and_their_tokens_still_rise) {
   EXPECT_TRUE(await(gone));
   EXPECT_EQ(RawDatabase(path_).ask("SELECT key FROM locks ORDER BY key"), "held\nrecent\nx");
   EXPECT_GT(a.acquire("old").token, first);
+}
+
+TEST_F(Clocks, a_lease_in_its_last_microsecond_is_not_purged) {
+  Caller a = caller();
+  a.acquire("k", 1s);
+  boottime_ += 1s, walltime_ += 1s;
+  const auto admin = a.store().admin();
+  EXPECT_EQ(admin->purge({.free_for = 0ms}, soon()).value().keys, 0u);
+  boottime_ += 1us;
+  EXPECT_EQ(admin->purge({.free_for = 0ms}, soon()).value().keys, 1u);
 }
 
 TEST_F(Clocks, a_row_whose_token_is_ahead_of_the_wall_clock_is_not_purged) {

@@ -25,6 +25,8 @@ class TestDatabase {
   // Until what it returns is gone, nobody who asks a server for a lease is answered.  REQUIRES: it was made
   // by Kind::alone().
   virtual std::shared_ptr<void> hang() { return nullptr; }
+  // Where the server ends leases by itself: ends these now, as it does when their time is over.
+  virtual void expire(const std::vector<std::string>& /*keys*/) {}
 };
 
 struct Kind {

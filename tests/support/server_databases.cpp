@@ -52,6 +52,9 @@ class RedisDatabase final : public TestDatabase {
     server_.pause();
     return {&server_, [](RedisServer* server) { server->resume(); }};
   }
+  void expire(const std::vector<std::string>& keys) override {
+    for (const std::string& key : keys) server_.command({"PEXPIREAT", key, "1"});
+  }
 
  private:
   const std::string parameters_;

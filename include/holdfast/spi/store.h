@@ -83,6 +83,10 @@ class HOLDFAST_API StoreListener {
 //
 // evict: released if the row is live and its token is the one given, else lost.
 //
+// A lease is live up to and including its end, on the store's clock.  `remaining` is in whole milliseconds,
+// rounded down, and at least one while the lease is live.  A lease that is extended again and again ends at
+// the latest 2^57 microseconds after the beginning of the store's clock.
+//
 // Each request is atomic on its own; a batch is not a transaction.  Requests for one key take effect in
 // the order given.  Only the store's clock decides expiry.  A new token is
 // max(last + 1, the store's wall clock in microseconds), written in the same step as the grant.  For a key

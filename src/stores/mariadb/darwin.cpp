@@ -38,7 +38,7 @@ std::string unlock_key(Token token) {
 Darwin::Darwin(const Answer& row, core::Record& record, Micros now) : there_(!row.rows.empty()) {
   if (!there_) {
     // Somebody has taken our row away: by instance, or by hand.
-    if (record.live(now)) record.end = now;
+    if (record.live(now)) record.end = core::last_end_before(now);
     return;
   }
   foreign_ = row.text(0, 0) != unlock_key(record.token);

@@ -202,7 +202,7 @@ Reply MariaEngine::lease(const Request& r) {
   Kept& kept = seen.keys.begin()->second;
   const Micros now = seen.moment.now;
   if (const Answer& visible = answers.back(); skips && !kept.known && !visible.rows.empty()) {
-    const bool live = !visible.text(0, 0).empty() && (!visible.moment(0, 1) || now < *visible.moment(0, 1));
+    const bool live = !visible.text(0, 0).empty() && core::lease_is_live(visible.moment(0, 1), now);
     return {.verdict = r.verb == Verb::acquire ? Verdict::busy : Verdict::lost,
             .token = Token{static_cast<std::uint64_t>(visible.number(0, 2))},
             .owner = live ? std::string(visible.text(0, 0)) : "(a transaction that has its row locked)",
@@ -221,7 +221,7 @@ Reply MariaEngine::lease(const Request& r) {
 std::string MariaEngine::lock_owner(Key lock) {
   const auto answers = ask(
       config_->tables.expand("SELECT locked_by FROM {locks} WHERE `key` = " + config_->tables.key(lock.text) +
-                             " AND locked_by IS NOT NULL AND COALESCE(locked_until > "
+                             " AND locked_by IS NOT NULL AND COALESCE(locked_until >= "
                              "{now}, TRUE);"),
       1);
   return answers.front().rows.empty() ? std::string() : std::string(answers.front().text(0, 0));

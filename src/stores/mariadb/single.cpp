@@ -44,7 +44,7 @@ MariaStoreConnection::Settled MariaStoreConnection::settle(Call& call, std::size
                                  {"holder", hex(r.owner.text)},
                                  {"token", std::to_string(to_number(r.token))},
                                  {"ttl", digits(length_of(r.ttl))},
-                                 {"start", r.extend ? "locked_until" : "SYSDATE(6)"},
+                                 {"start", r.extend ? "locked_until" : config_->tables.expand("{clock}")},
                                  {"void_after", std::to_string(void_after(call.until))},
                                  {"patience", wait_at_most(patience)}});
   const Instant sent = BootClock::now();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
+#include "core/fixed_now.h"
 #include "holdfast/mariadb.h"
 #include "stores/mariadb/admin.h"
 #include "stores/mariadb/config.h"
@@ -11,7 +12,7 @@
 namespace holdfast::mariadb {
 namespace {
 
-class MariaStore final : public Store {
+class MariaStore final : public Store, public core::FixedNow {
  public:
   MariaStore(Options options, Tables tables)
       : config_(std::make_shared<const StoreConfig>(std::move(options), std::move(tables), random_hex(16))) {}
@@ -32,6 +33,10 @@ class MariaStore final : public Store {
     return store(std::move(options));
   }
 
+  void fix_now(Micros now) override {
+    config_ = std::make_shared<const StoreConfig>(config_->options, config_->tables.at(now), config_->client);
+  }
+
   std::string name() const override { return config_->name; }
   const std::string& client() const noexcept override { return config_->client; }
 
@@ -48,7 +53,7 @@ class MariaStore final : public Store {
     }
   }
 
-  const std::shared_ptr<const StoreConfig> config_;
+  std::shared_ptr<const StoreConfig> config_;
 };
 
 Status check(const Options& o) {

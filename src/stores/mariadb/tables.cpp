@@ -64,7 +64,19 @@ std::string Tables::called(std::string_view word) const {
 
 std::string Tables::key(std::string_view text) const { return (darwin() ? "_utf8mb4 " : "") + hex(text); }
 
+Tables Tables::at(Micros now) const {
+  Tables fixed = *this;
+  fixed.fixed_now_ = now;
+  return fixed;
+}
+
 std::string Tables::put_in(std::string_view word) const {
+  if (fixed_now_) {
+    const std::string number = std::to_string(fixed_now_->count());
+    if (word == "now" || word == "clock")
+      return "(TIMESTAMP'1970-01-01 00:00:00.000000' + INTERVAL " + number + " MICROSECOND)";
+    if (word == "now_us" || word == "clock_us") return number;
+  }
   // When the statement began.
   if (word == "now") return "UTC_TIMESTAMP(6)";
   if (word == "now_us") return us("UTC_TIMESTAMP(6)");
@@ -72,8 +84,8 @@ std::string Tables::put_in(std::string_view word) const {
   // whose statements do not use it.
   if (word == "clock") return "SYSDATE(6)";
   if (word == "clock_us") return us("SYSDATE(6)");
-  // A lease that is extended again and again ends at the latest then, far from where DATETIME ends.
-  if (word == "last_day") return "TIMESTAMP'6536-01-01 00:00:00'";
+  // core::latest_end
+  if (word == "last_day") return "TIMESTAMP'6536-10-29 20:41:15.855872'";
   if (word.starts_with("us(")) return us(word.substr(3, word.size() - 4));
   // In bytewise order, whatever the column's own is.
   if (word.starts_with("bytes(")) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // tables.h - the names of our tables in the database, and the words that are the same in all statements.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "holdfast/clock.h"
 #include "holdfast/mariadb.h"
 #include "holdfast/result.h"
 
@@ -26,6 +28,9 @@ class Tables {
   // What such a table is called.
   std::string called(std::string_view word) const;
 
+  // The same tables, where it is always that moment since 1970 (core/fixed_now.h).
+  Tables at(Micros now) const;
+
   // A key as a literal that compares as the column does.
   std::string key(std::string_view text) const;
 
@@ -40,6 +45,7 @@ class Tables {
 
   std::string name_;
   Layout layout_ = Layout::own;
+  std::optional<Micros> fixed_now_ = {};
 };
 
 }  // namespace holdfast::mariadb

@@ -18,7 +18,7 @@ Micros earlier(Micros now, Millis by) {
 }
 
 std::uint64_t drop_dead_places(Record& record, Micros now) {
-  return std::erase_if(record.queue, [&](const Place& p) { return p.until <= now; });
+  return std::erase_if(record.queue, [&](const Place& p) { return !core::place_is_live(p.until, now); });
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ Purged Database::purge(const Purge& what) {
     const Record& record = entry.second;
     // Not one whose token is ahead of the clock: all new keys would have to start behind it.
     const bool behind = to_number(record.token) < static_cast<std::uint64_t>(wall.count());
-    const bool free = record.end && *record.end <= earlier(now, what.free_for);
+    const bool free = !record.live(now) && *record.end <= earlier(now, what.free_for);
     const bool goes = free && record.queue.empty() && behind;
     if (goes) purged_ = std::max(purged_, record.token);
     return goes;

@@ -151,9 +151,14 @@ std::uint64_t MongoStoreAdmin::purge_keys(Micros cut, Micros now, Instant until)
   std::uint64_t gone = 0;
   std::string after;
   while (true) {
+    // What somebody holds is over behind its end.
+    std::vector<Document> over(2);
+    over[0].text("owner", "");
+    over[1].document("expires_at", Document().moment("$lt", now));
     Document match;
     match.document("_id", Document().text("$gt", after))
         .document("expires_at", Document().moment("$lte", cut))
+        .array("$or", over)
         .document("queue.0", Document().flag("$exists", false))
         .document("token", Document().number("$lt", now.count()));
     Document command;

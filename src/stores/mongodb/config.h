@@ -3,6 +3,7 @@
 // called.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct StoreConfig {
   bool plaintext_allowed = false;  // to other machines: the URL says tls=false, or accepts it
   bool verified = true;            // the server's certificate is looked at
   bool logs_in = false;
+  std::optional<Micros> fixed_now = {};  // in the place of the server's clock: core/fixed_now.h
 
   core::Accepted accepted() const { return {options.allow_unsafe, options.accept}; }
   // As a URL; holds no secret.

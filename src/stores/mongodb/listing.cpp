@@ -24,8 +24,9 @@ void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
   const core::Record& record = seen.record;
   const Micros now = *seen.now;
   if (record.token == no_token) return;  // of a key that only outsiders have had
-  const auto waiting = static_cast<std::uint32_t>(std::count_if(
-      record.queue.begin(), record.queue.end(), [&](const auto& place) { return place.until > now; }));
+  const auto waiting = static_cast<std::uint32_t>(
+      std::count_if(record.queue.begin(), record.queue.end(),
+                    [&](const auto& place) { return core::place_is_live(place.until, now); }));
   if (!free && record.owner.empty() && waiting == 0) return;
   page.leases.push_back({.key = std::string(key),
                          .owner = record.owner,
@@ -40,7 +41,7 @@ void add_lease(Page& page, std::string_view key, const Seen& seen, bool free) {
 
 void add_places(Page& page, std::string_view key, const Seen& seen, std::size_t limit) {
   for (const core::Place& place : seen.record.queue) {
-    if (place.until <= *seen.now || page.places.size() == limit) continue;
+    if (!core::place_is_live(place.until, *seen.now) || page.places.size() == limit) continue;
     page.places.push_back({.key = std::string(key),
                            .client = place.client,
                            .owner = place.owner,
@@ -92,7 +93,7 @@ void MongoStoreConnection::list_documents(const Query& query, Page& page, Instan
     Document command;
     command.text("find", connection_.config().leases())
         .document("filter", filter)
-        .document("projection", projection())
+        .document("projection", projection(connection_.config().fixed_now))
         .document("sort", Document().number("_id", 1))
         .number("batchSize", static_cast<std::int64_t>(size))
         .flag("singleBatch", true);

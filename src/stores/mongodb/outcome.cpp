@@ -35,7 +35,7 @@ Reply released(const Request& r, const Seen& seen) {
 Reply busy(const Request& r, std::string_view client, const Seen& seen) {
   Reply reply = reply_of(Verdict::busy, seen);
   std::vector<core::Place> queue = seen.record.queue;
-  std::erase_if(queue, [&](const core::Place& p) { return p.until <= now_of(seen); });
+  std::erase_if(queue, [&](const core::Place& p) { return !core::place_is_live(p.until, now_of(seen)); });
   const auto ours =
       std::find_if(queue.begin(), queue.end(), [&](const core::Place& p) { return p.client == client; });
   reply.ahead = static_cast<std::uint32_t>(ours - queue.begin());
@@ -51,12 +51,15 @@ Reply busy(const Request& r, std::string_view client, const Seen& seen) {
 
 }  // namespace
 
-Document projection() {
+Document projection(std::optional<Micros> fixed_now) {
   Document fields;
   for (const char* name :
        {"owner", "token", "expires_at", "ttl", "acquired_at", "note", "detached", "queue", "freed"})
     fields.number(name, 1);
-  fields.text("now", "$$NOW");
+  if (fixed_now)
+    fields.document("now", Document().moment("$literal", fixed_now));
+  else
+    fields.text("now", "$$NOW");
   return fields;
 }
 

@@ -15,8 +15,8 @@ struct Seen {
   std::optional<Micros> now = {};        // none: there is no document
 };
 
-// What all answers are made of: the fields that Seen reads.
-Document projection();
+// What all answers are made of: the fields that Seen reads.  `fixed_now`: as in StoreConfig.
+Document projection(std::optional<Micros> fixed_now);
 Seen seen_in(View document);
 
 // Of a renewal or an acquire, by the document as it was afterwards.

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/url.h"
+#include "core/fixed_now.h"
 #include "stores/mongodb/admin.h"
 #include "stores/mongodb/config.h"
 #include "stores/mongodb/engine.h"
@@ -32,7 +33,7 @@ Status check_collection(std::string_view name) {
   return Status{};
 }
 
-class MongoStore final : public Store {
+class MongoStore final : public Store, public core::FixedNow {
  public:
   explicit MongoStore(StoreConfig config) : config_(std::make_shared<const StoreConfig>(std::move(config))) {}
 
@@ -69,11 +70,18 @@ class MongoStore final : public Store {
     return std::shared_ptr<Store>(std::make_shared<MongoStore>(std::move(other)));
   }
 
+  void fix_now(Micros now) override {
+    StoreConfig fixed = *config_;
+    fixed.fixed_now = now;
+    config_ = std::make_shared<const StoreConfig>(std::move(fixed));
+  }
+  Micros tick() const override { return Millis(1); }
+
   std::string name() const override { return config_->name(); }
   const std::string& client() const noexcept override { return config_->client; }
 
  private:
-  const std::shared_ptr<const StoreConfig> config_;
+  std::shared_ptr<const StoreConfig> config_;
 };
 
 std::string hosts_of(const mongoc_uri_t* uri) {

@@ -31,9 +31,27 @@ const Document& pipeline_of(Verb verb) {
   return release;
 }
 
-Document& add_pipeline(Document& command, std::string_view name, Verb verb) {
-  const bson_t list = View(pipeline_of(verb))["pipeline"].as_bson();
-  return command.array(name, list);
+std::string_view text_of(Verb verb) {
+  return verb == Verb::acquire ? acquire_json : verb == Verb::renew ? renew_json : release_json;
+}
+
+// With that moment in the place of the server's clock.
+Document pipeline_at(Verb verb, Micros now) {
+  static constexpr std::string_view clock = R"("$$NOW")";
+  std::string text(text_of(verb));
+  const std::string moment =
+      R"({"$date": {"$numberLong": ")" + std::to_string(std::chrono::floor<Millis>(now).count()) + R"("}})";
+  for (std::size_t at = text.find(clock); at != std::string::npos; at = text.find(clock, at))
+    text.replace(at, clock.size(), moment);
+  return Document::from_json(text);
+}
+
+Document& add_pipeline(Document& command, std::string_view name, Verb verb, std::optional<Micros> fixed_now) {
+  const auto add = [&](const Document& pipeline) -> Document& {
+    const bson_t list = View(pipeline)["pipeline"].as_bson();
+    return command.array(name, list);
+  };
+  return fixed_now ? add(pipeline_at(verb, *fixed_now)) : add(pipeline_of(verb));
 }
 
 Document by_id(std::string_view key) { return std::move(Document().text("_id", key)); }
@@ -65,7 +83,9 @@ void MongoStoreConnection::ready(Instant until) {
 }
 
 MongoStoreConnection::Bounds MongoStoreConnection::bounds(Instant until) const {
-  return {.void_after = offset_.at_least(until), .not_before = offset_.at_least(BootClock::now())};
+  const bool stands = connection_.config().fixed_now.has_value();
+  return {.void_after = offset_.at_least(until),
+          .not_before = stands ? Micros::zero() : offset_.at_least(BootClock::now())};
 }
 
 // As pipelines/acquire.json has it, in whole milliseconds like there.
@@ -159,8 +179,9 @@ Seen MongoStoreConnection::modify(const Request& r, const With& with, Instant un
   while (true) {
     Document command;
     command.text("findAndModify", connection_.config().leases()).document("query", by_id(r.key.text));
-    add_pipeline(command, "update", r.verb);
-    command.document("let", constants(r, with, true).all()).document("fields", projection());
+    add_pipeline(command, "update", r.verb, connection_.config().fixed_now);
+    command.document("let", constants(r, with, true).all())
+        .document("fields", projection(connection_.config().fixed_now));
     command.flag("new", !frees(r)).flag("upsert", r.verb == Verb::acquire);
     try {
       const Document reply = connection_.run(std::move(command), Effect::writes, until);
@@ -178,7 +199,7 @@ std::vector<bool> MongoStoreConnection::update(Call& call, const core::KeyBatch&
     const Request& r = call.requests[i];
     Document& one = updates.emplace_back();
     one.document("q", by_id(r.key.text));
-    add_pipeline(one, "u", r.verb);
+    add_pipeline(one, "u", r.verb, connection_.config().fixed_now);
     one.document("c", constants(r, {.bounds = bounds, .mark = mark}, false).all());
     one.flag("upsert", r.verb == Verb::acquire);
   }
@@ -232,7 +253,7 @@ Document MongoStoreConnection::find_some(const std::vector<std::string_view>& ke
   Document command;
   command.text("find", connection_.config().leases())
       .document("filter", Document().document("_id", in))
-      .document("projection", projection())
+      .document("projection", projection(connection_.config().fixed_now))
       .number("batchSize", static_cast<std::int64_t>(keys.size()))
       .flag("singleBatch", true);
   return connection_.run(std::move(command), Effect::reads, until);

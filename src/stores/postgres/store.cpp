@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/random.h"
+#include "core/fixed_now.h"
 #include "holdfast/postgres.h"
 #include "stores/postgres/admin.h"
 #include "stores/postgres/config.h"
@@ -11,7 +12,7 @@
 namespace holdfast::postgres {
 namespace {
 
-class PostgresStore final : public Store {
+class PostgresStore final : public Store, public core::FixedNow {
  public:
   PostgresStore(Settings settings, Tables tables, core::Accepted accepted)
       : config_(std::make_shared<const StoreConfig>(
@@ -52,11 +53,16 @@ class PostgresStore final : public Store {
         std::make_shared<PostgresStore>(config_->settings, *std::move(tables), config_->accepted));
   }
 
+  void fix_now(Micros now) override {
+    config_ = std::make_shared<const StoreConfig>(
+        StoreConfig{config_->settings, config_->tables.at(now), config_->client, config_->accepted});
+  }
+
   std::string name() const override { return name_; }
   const std::string& client() const noexcept override { return config_->client; }
 
  private:
-  const std::shared_ptr<const StoreConfig> config_;
+  std::shared_ptr<const StoreConfig> config_;
   const std::string name_;
 };
 

@@ -62,11 +62,21 @@ Tables Tables::in_schema(std::string_view schema) const {
   return found;
 }
 
+Tables Tables::at(Micros now) const {
+  Tables fixed = *this;
+  fixed.fixed_now_ = now;
+  return fixed;
+}
+
 std::string Tables::beside(std::string_view word) const {
   return (table_ == "locks" ? "holdfast_" : table_ + "_holdfast_") + std::string(word);
 }
 
 std::string Tables::put_in(std::string_view word) const {
+  if (fixed_now_ && (word == "now" || word == "now_us")) {
+    const std::string us = std::to_string(fixed_now_->count()) + "::bigint";
+    return word == "now_us" ? us : "(timestamp 'epoch' + " + us + "::float8 * interval '1us')";
+  }
   // The clock goes on while a statement waits for a row.
   if (word == "now") return "(clock_timestamp() AT TIME ZONE 'UTC')";
   if (word == "now_us") return "(date_part('epoch', clock_timestamp()) * 1000000::float8)::bigint";
@@ -74,16 +84,21 @@ std::string Tables::put_in(std::string_view word) const {
   // end, as what nobody lives to see.
   if (word.starts_with("us ")) {
     const std::string moment(word.substr(3));
-    return "CASE WHEN " + moment + " < timestamp '200000-01-01' THEN (date_part('epoch', greatest(" + moment +
-           ", timestamp '0001-01-01')) * 1000000::float8)::bigint END";
+    const std::string known = "greatest(" + moment + ", timestamp '0001-01-01')";
+    // Seconds and microseconds apart: in one floating point number a far moment would be some microseconds
+    // off.
+    return "CASE WHEN " + moment +
+           " < timestamp '200000-01-01' THEN date_part('epoch', date_trunc('second', " + known +
+           "))::bigint * 1000000::bigint + date_part('microseconds', " + known +
+           ")::bigint % 1000000::bigint END";
   }
   // The commit waits for the disk, and for the standbys that are named; it says so if that wait was cut
   // short, which is a warning that somebody may have switched off.
   if (word == "durable")
     return "(set_config('synchronous_commit', 'on', true) || set_config('client_min_messages', 'warning', "
            "true))";
-  // A lease that is extended again and again ends at the latest then, far from where timestamps end.
-  if (word == "last_day") return "timestamp '100000-01-01'";
+  // core::latest_end
+  if (word == "last_day") return "timestamp '6536-10-29 20:41:15.855872'";
   if (word == "index") return in_quotes("index_" + table_ + "_on_key");
   if (word == "log_index") return in_quotes(beside("log_key"));
   // An index lies where its table does, and is made by its bare name.

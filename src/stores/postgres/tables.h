@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // tables.h - the names of our tables in the database.
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "holdfast/clock.h"
 #include "holdfast/result.h"
 
 namespace holdfast::postgres {
@@ -25,6 +27,9 @@ class Tables {
   // The same table, where it was found.
   Tables in_schema(std::string_view schema) const;
 
+  // The same tables, where it is always that moment since 1970 (core/fixed_now.h).
+  Tables at(Micros now) const;
+
   // Of one of ours that lies beside it: "state".
   std::string beside(std::string_view word) const;
 
@@ -37,6 +42,7 @@ class Tables {
   std::string put_in(std::string_view word) const;
 
   std::string name_, schema_, table_;
+  std::optional<Micros> fixed_now_ = {};
 };
 
 }  // namespace holdfast::postgres

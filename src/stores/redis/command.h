@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // command.h - writes a command the way the server reads it: *COUNT, then $LENGTH and the bytes of each word.
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "core/row.h"
 #include "holdfast/clock.h"
 
 namespace holdfast::redis {
@@ -43,7 +45,9 @@ class Command {
 };
 
 // As the scripts want it: in milliseconds, -1 for a lease without an end.
-inline std::int64_t ttl_ms(Millis ttl) { return ttl == never ? -1 : ttl.count(); }
+inline std::int64_t ttl_ms(Millis ttl) {
+  return ttl == never ? -1 : std::min(ttl, core::longest_length).count();
+}
 inline Millis ttl_of(std::int64_t ms) { return ms < 0 ? never : Millis(ms); }
 
 }  // namespace holdfast::redis

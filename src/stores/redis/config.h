@@ -13,6 +13,8 @@
 
 namespace holdfast::redis {
 
+struct Scripts;
+
 struct StoreConfig {
   StoreConfig(Options chosen, std::shared_ptr<TlsContext> trust, std::string self)
       : options(std::move(chosen)),
@@ -29,8 +31,9 @@ struct StoreConfig {
   const std::shared_ptr<TlsContext> tls;  // null: without
   const Naming naming;
   const std::string client;
-  const std::string place;  // for people
-  const std::string name;   // the same, as a URL; holds no secret
+  const std::string place;                            // for people
+  const std::string name;                             // the same, as a URL; holds no secret
+  std::shared_ptr<const Scripts> fixed_scripts = {};  // in the place of ours: core/fixed_now.h
 
  private:
   std::string name_of() const {

@@ -49,7 +49,8 @@ std::string joined(std::initializer_list<std::string_view> pieces) {
 
 }  // namespace
 
-Script::Script(std::initializer_list<std::string_view> lua) : text(joined(lua)), hash(sha1_of(text)) {}
+Script::Script(std::initializer_list<std::string_view> lua) : Script(joined(lua)) {}
+Script::Script(std::string lua) : text(std::move(lua)), hash(sha1_of(text)) {}
 
 namespace {
 
@@ -80,6 +81,38 @@ const Scripts& scripts_for(Layout layout) {
   static const Scripts& own = *new Scripts(made_for(lease_own_lua, fast_path_lua));
   static const Scripts& beside = *new Scripts(made_for(lease_beside_lua, ""));
   return layout == Layout::own ? own : beside;
+}
+
+const Scripts& scripts_of(const StoreConfig& config) {
+  return config.fixed_scripts ? *config.fixed_scripts : scripts_for(config.options.layout);
+}
+
+std::shared_ptr<const Scripts> scripts_at(Layout layout, Micros now) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
+  const std::string time =
+      "{'" + std::to_string(seconds.count()) + "', '" + std::to_string(Micros(now - seconds).count()) + "'}";
+  const auto fixed = [&](const Script& script) {
+    std::string text = script.text;
+    for (const std::string_view asks : {"redis.call('TIME')", "call('TIME')"}) {
+      if (const std::size_t at = text.find(asks); at != std::string::npos)
+        text.replace(at, asks.size(), time);
+    }
+    return Script(std::move(text));
+  };
+  const Scripts& scripts = scripts_for(layout);
+  return std::make_shared<const Scripts>(Scripts{.apply = fixed(scripts.apply),
+                                                 .leases = fixed(scripts.leases),
+                                                 .others = scripts.others,
+                                                 .places = fixed(scripts.places),
+                                                 .purge = scripts.purge,
+                                                 .job_enqueue = scripts.job_enqueue,
+                                                 .job_claim = scripts.job_claim,
+                                                 .job_renew = scripts.job_renew,
+                                                 .job_finish = scripts.job_finish,
+                                                 .job_list = scripts.job_list,
+                                                 .job_change = scripts.job_change,
+                                                 .job_tick = scripts.job_tick,
+                                                 .job_purge = scripts.job_purge});
 }
 
 }  // namespace holdfast::redis

@@ -2,10 +2,12 @@
 // script.h - Lua that the server runs.
 #pragma once
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "holdfast/redis.h"
+#include "stores/redis/config.h"
 #include "stores/redis/wire.h"
 
 namespace holdfast::redis {
@@ -15,6 +17,7 @@ namespace holdfast::redis {
 struct Script {
   // Of these pieces, one behind the other.
   explicit Script(std::initializer_list<std::string_view> lua);
+  explicit Script(std::string lua);
   const std::string text;
   const std::string hash;  // SHA-1, hex
 };
@@ -25,6 +28,10 @@ struct Scripts {
   Script job_enqueue, job_claim, job_renew, job_finish, job_list, job_change, job_tick, job_purge;
 };
 const Scripts& scripts_for(Layout layout);
+// Where TIME is always that moment since 1970.  Leases still end by the server's clock: it expires keys
+// itself.
+std::shared_ptr<const Scripts> scripts_at(Layout layout, Micros now);
+const Scripts& scripts_of(const StoreConfig& config);
 
 // Runs it with the words that `add` puts behind its name and number of keys; so many of these there are.
 // Throws Failure; the server's errors are among the answers.

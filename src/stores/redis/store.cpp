@@ -5,17 +5,19 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "core/fixed_now.h"
 #include "stores/redis/admin.h"
 #include "stores/redis/engine.h"
 #include "stores/redis/libhiredis.h"
 #include "stores/redis/openssl.h"
+#include "stores/redis/script.h"
 #include "stores/redis/store_connection.h"
 #include "stores/redis/topics.h"
 
 namespace holdfast::redis {
 namespace {
 
-class RedisStore final : public Store {
+class RedisStore final : public Store, public core::FixedNow {
  public:
   RedisStore(Options options, std::shared_ptr<TlsContext> tls)
       : config_(std::make_shared<const StoreConfig>(std::move(options), std::move(tls), random_hex(16))) {}
@@ -59,11 +61,19 @@ class RedisStore final : public Store {
     return std::shared_ptr<Store>(std::make_shared<RedisStore>(std::move(options), config_->tls));
   }
 
+  void fix_now(Micros now) override {
+    auto fixed = std::make_shared<StoreConfig>(config_->options, config_->tls, config_->client);
+    fixed->fixed_scripts = scripts_at(config_->options.layout, now);
+    config_ = std::move(fixed);
+  }
+  Micros tick() const override { return Millis(1); }
+  bool fixes_leases() const override { return false; }
+
   std::string name() const override { return config_->name; }
   const std::string& client() const noexcept override { return config_->client; }
 
  private:
-  const std::shared_ptr<const StoreConfig> config_;
+  std::shared_ptr<const StoreConfig> config_;
 };
 
 Status check(const Options& o) {

@@ -145,8 +145,8 @@ RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request>
       add_request(command, r, config.naming.reserved(r.key.text));
     }
   };
-  const Answer answer = run(wire, scripts_for(link_.config().options.layout).apply,
-                            shared_keys + keys_each * n, shared_words + words_each * n, add, until);
+  const Answer answer = run(wire, scripts_of(link_.config()).apply, shared_keys + keys_each * n,
+                            shared_words + words_each * n, add, until);
   if (answer->is_error()) {
     Error error = to_error(answer->text(), config, Errc::in_doubt);
     if (denies_key(answer->text())) throw KeyDenied(std::move(error));

@@ -3,60 +3,57 @@
 
 #include <algorithm>
 
-#include "core/row.h"
-
 namespace holdfast::sqlite {
-namespace {
 
-// A lease that is extended again and again ends at the latest then: far from where 64 bits end.
-constexpr std::int64_t latest_end = std::int64_t{1} << 62;
-
-}  // namespace
+using core::Outcome;
+using core::Place;
+using core::Record;
 
 Reply Decision::answer(Verdict verdict, const Row& row) {
-  const Micros now = connection_.boottime();
-  return {.verdict = verdict,
-          .token = row.token,
-          .owner = row.owner,
-          .remaining = row.live(now) ? remaining(row.end, now) : Millis::zero(),
-          .now = StoreTime{now.count()}};
+  Reply reply;
+  core::answer(reply, verdict,
+               {.token = static_cast<std::int64_t>(to_number(row.token)),
+                .owner = row.owner,
+                .end = row.end,
+                .now = connection_.boottime()});
+  return reply;
 }
 
-Reply Decision::busy(const Row& row, const std::vector<Place>& queue, const Place* first) {
-  Reply reply = answer(Verdict::busy, row);
-  const auto ours = std::find_if(queue.begin(), queue.end(), [&](const Place& p) { return is_us(p); });
-  reply.ahead = static_cast<std::uint32_t>(ours - queue.begin());
-  if (first) {  // free, but not for us
-    reply.owner.clear();
-    reply.remaining = remaining(first->until, connection_.boottime());
-  }
-  return reply;
+Outcome Decision::judge(const Request& r, Record& record, Token purged) {
+  return core::decide(r, config_.presence.client(), record,
+                      {.now = connection_.boottime(), .wall = connection_.walltime(), .purged = purged});
+}
+
+Reply Decision::look(const Request& r, const Row& row) {
+  Record record = row.record(rows_.queue(r.key));
+  return judge(r, record).reply;
 }
 
 Reply Decision::acquire(const Request& r) {
   const Micros now = connection_.boottime();
   rows_.drop_places(r.key);
-  Row row = rows_.look(r.key);
-  if (row.live(now) && row.owner == r.owner.text) return restart(r, row);
+  const Row row = rows_.look(r.key);
+  const bool again = row.live(now) && row.owner == r.owner.text;
+  const bool dead = row.live(now) && !again && is_dead(row);
+  // Who has the key already does not stand in its queue.
+  Record record = row.record(again ? std::vector<Place>() : rows_.queue(r.key));
+  if (dead) record.end = core::last_end_before(now);
+  if (!record.live(now)) drop_dead(r, record.queue);
 
-  const bool dead = row.live(now) && is_dead(row);
-  const bool taken = row.live(now) && !dead;
-  std::vector<Place> queue = rows_.queue(r.key);
-  if (!taken) drop_dead(r, queue);
-  const auto latest = core::latest_place_end(r, now);
-  const auto counts = [&](const Place& p) { return is_us(p) || !latest || p.until <= *latest; };
-  const auto first = std::find_if(queue.begin(), queue.end(), counts);
-  if (!taken && (first == queue.end() || is_us(*first))) {
-    for (const Place& place : queue)
-      if (!counts(place)) rows_.leave(r.key, place.client);
-    return grant(r, row, dead);
+  const std::vector<Place> queue = record.queue;
+  Outcome outcome = judge(r, record, row.token == no_token ? rows_.purged_token() : no_token);
+  if (again) {
+    rows_.restart(r.key, record.end);
+    share(r, row);
+  } else if (outcome.changed) {
+    if (outcome.log && dead) outcome.log->reason = "its process was dead";
+    if (outcome.log) rows_.log(r.key, *outcome.log);
+    grant(r, record);
+    leave(r, queue, record.queue);
+  } else if (outcome.place == Outcome::Place::kept) {
+    keep_place(r, row, record, queue);
   }
-  const Reply reply = busy(row, queue, taken ? nullptr : &*first);
-  if (r.place > Millis::zero()) {
-    rows_.keep_place(r.key, config_.presence.client(), r.owner, now + r.place);
-    config_.waits.await(r.key.text, taken ? row.client : first->client);
-  }
-  return reply;
+  return std::move(outcome.reply);
 }
 
 // Those first in the queue whose process is gone; whoever is first then does not know it yet.
@@ -70,34 +67,35 @@ void Decision::drop_dead(const Request& r, std::vector<Place>& queue) {
   if (dropped && !queue.empty() && !is_us(queue.front())) freed_.emplace_back(r.key.text);
 }
 
-Reply Decision::grant(const Request& r, const Row& row, bool dead) {
-  if (!row.owner.empty() && row.owner != r.owner.text) {
-    rows_.log(r.key, row,
-              {.name = "taken-over", .by = r.owner.text, .reason = dead ? "its process was dead" : ""});
-  }
-  Row granted{.owner = std::string(r.owner.text), .end = end_of(connection_.boottime(), r.ttl)};
-  const auto wall = static_cast<std::uint64_t>(connection_.walltime().count());
-  const Token last = row.token == no_token ? rows_.purged_token() : row.token;
-  granted.token = Token{std::max(to_number(last) + 1, wall)};
-  rows_.grant(r.key, r.owner, granted.end, granted.token);
+void Decision::grant(const Request& r, const Record& record) {
+  rows_.grant(r.key, r.owner, record.end, record.token);
   if (!is_plain(r)) {
     const std::string_view client = r.detached ? std::string_view{} : config_.presence.client();
-    rows_.note_facts(r.key, granted.token, {.client = client, .detached = r.detached, .note = r.note});
+    rows_.note_facts(r.key, record.token, {.client = client, .detached = r.detached, .note = r.note});
   }
-  rows_.leave(r.key, config_.presence.client());
   config_.waits.settle(r.key.text);
   if (!r.detached) config_.presence.granted();
-  return answer(Verdict::granted, granted);
 }
 
-// Our client's place stays: it is for others of us.
-Reply Decision::restart(const Request& r, Row& row) {
-  const auto end = end_of(connection_.boottime(), r.ttl);
-  // An acquire that was held up on its way must not take back what a renewal has given.
-  if (row.end && (!end || *end > *row.end)) row.end = end;
-  rows_.restart(r.key, row.end);
-  share(r, row);
-  return answer(Verdict::granted, row);
+void Decision::leave(const Request& r, const std::vector<Place>& before, const std::vector<Place>& after) {
+  for (const Place& place : before) {
+    const bool stays = std::any_of(after.begin(), after.end(),
+                                   [&](const Place& kept) { return kept.client == place.client; });
+    if (!stays) rows_.leave(r.key, place.client);
+  }
+}
+
+// `queue`: without ours, if it is new.
+void Decision::keep_place(const Request& r, const Row& row, const Record& record,
+                          const std::vector<Place>& queue) {
+  const Micros now = connection_.boottime();
+  const std::string& us = config_.presence.client();
+  rows_.keep_place(r.key, us, r.owner, now + r.place);
+  if (record.live(now)) return config_.waits.await(r.key.text, row.client);
+  const auto latest = core::latest_place_end(r, now);
+  const auto first =
+      std::find_if(queue.begin(), queue.end(), [&](const Place& p) { return p.counts(us, latest); });
+  config_.waits.await(r.key.text, first->client);
 }
 
 // Several processes may use one holder's name.  Then the death of one of them proves nothing, unless the
@@ -109,23 +107,51 @@ void Decision::share(const Request& r, const Row& row) {
   rows_.note_client(r.key, row.token, alone ? us : std::string_view{});
 }
 
+Reply Decision::renew(const Request& r) {
+  const Row row = rows_.look(r.key);
+  Record record = row.record();
+  const Outcome outcome = judge(r, record);
+  if (outcome.changed) {
+    rows_.restart(r.key, record.end);
+    share(r, row);
+  }
+  return outcome.reply;
+}
+
+Reply Decision::release(const Request& r) {
+  rows_.drop_places(r.key);
+  const Row row = rows_.look(r.key);
+  Record record = row.record(rows_.queue(r.key));
+  const Outcome outcome = judge(r, record);
+  if (r.place > Millis::zero()) config_.waits.settle(r.key.text);
+  if (outcome.place == Outcome::Place::left) rows_.leave(r.key, config_.presence.client());
+  if (outcome.changed) {
+    rows_.free(r.key);
+    if (is_ours(r.owner) || row.client == config_.presence.client()) config_.presence.released();
+  }
+  if (outcome.ring) freed_.emplace_back(r.key.text);
+  return outcome.reply;
+}
+
+Reply Decision::evict(const Request& r) {
+  Record record = rows_.look(r.key).record();
+  const Outcome outcome = judge(r, record);
+  if (!outcome.changed) return outcome.reply;
+  rows_.log(r.key, *outcome.log);
+  rows_.free(r.key);
+  freed_.emplace_back(r.key.text);
+  return outcome.reply;
+}
+
 bool Decision::try_renew(const Request& r, Reply& reply) {
-  Cursor cursor = connection_.run(Sql::renew, r.key.text, r.owner.text, to_number(r.token), length_of(r.ttl),
-                                  r.extend, latest_end);
+  Cursor cursor = connection_.run(Sql::renew, r.key.text, r.owner.text, to_number(r.token),
+                                  core::length_of(r.ttl), r.extend, core::latest_end);
   if (cursor.finish() == 0) return false;
   Row row{.owner = std::string(r.owner.text),
           .token = Token{static_cast<std::uint64_t>(connection_.told_number(1))}};
   if (const auto end = connection_.told(0)) row.end = Micros(*end);
   reply = answer(Verdict::granted, row);
   return true;
-}
-
-Reply Decision::renew(const Request& r) {
-  const Row row = rows_.look(r.key);
-  Reply reply;
-  if (!try_renew(r, reply)) return answer(Verdict::lost, row);
-  share(r, row);
-  return reply;
 }
 
 bool Decision::try_release(const Request& r, Reply& reply) {
@@ -137,32 +163,6 @@ bool Decision::try_release(const Request& r, Reply& reply) {
   if (is_ours(r.owner) || connection_.told_number(2) != 0) config_.presence.released();
   reply = answer(Verdict::released, free);
   return true;
-}
-
-Reply Decision::release(const Request& r) {
-  rows_.drop_places(r.key);
-  const std::vector<Place> queue = rows_.queue(r.key);
-  if (r.place > Millis::zero()) {
-    rows_.leave(r.key, config_.presence.client());
-    config_.waits.settle(r.key.text);
-  }
-  Reply reply;
-  if (try_release(r, reply)) return reply;
-  const Row row = rows_.look(r.key);
-  const bool was_first = !queue.empty() && is_us(queue.front());
-  const bool left_it_free = r.place > Millis::zero() && !row.live(connection_.boottime());
-  if (was_first && left_it_free) freed_.emplace_back(r.key.text);
-  return answer(Verdict::lost, row);
-}
-
-Reply Decision::evict(const Request& r) {
-  Row row = rows_.look(r.key);
-  if (!row.live(connection_.boottime()) || row.token != r.token) return answer(Verdict::lost, row);
-  rows_.log(r.key, row, {.name = "broken", .by = r.owner.text, .reason = r.note});
-  rows_.evict(r.key);
-  row.owner.clear();
-  freed_.emplace_back(r.key.text);
-  return answer(Verdict::released, row);
 }
 
 }  // namespace holdfast::sqlite

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// decision.h - what becomes of a request that one statement does not settle: the table in
-// holdfast/spi/store.h, with the dead found out.
+// decision.h - what becomes of a request that one statement does not settle: what core/rule.h decides, with
+// the dead found out.
 #pragma once
 #include <string>
 #include <vector>
 
+#include "core/rule.h"
 #include "holdfast/spi/store.h"
 #include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
@@ -36,19 +37,24 @@ class Decision {
   bool is_dead(const Row& row) const { return config_.presence.probe(row.client) == Life::dead; }
 
   Reply answer(Verdict verdict, const Row& row);
-  // `first`: whose turn it is, if nobody has the key.
-  Reply busy(const Row& row, const std::vector<Place>& queue, const Place* first = nullptr);
+  // What would be answered by this row and the queue, without any change.  The dead count as if they lived.
+  Reply look(const Request& request, const Row& row);
 
   // The statements renew.sql and release.sql; false: the holder does not have it.
   bool try_renew(const Request& request, Reply& reply);
   bool try_release(const Request& request, Reply& reply);
 
  private:
-  Reply grant(const Request& request, const Row& row, bool dead);
-  Reply restart(const Request& request, Row& row);
+  // `purged`: where the token of a key that is not there starts.
+  core::Outcome judge(const Request& request, core::Record& record, Token purged = no_token);
+  void grant(const Request& request, const core::Record& record);
+  void leave(const Request& request, const std::vector<core::Place>& before,
+             const std::vector<core::Place>& after);
+  void keep_place(const Request& request, const Row& row, const core::Record& record,
+                  const std::vector<core::Place>& queue);
   void share(const Request& request, const Row& row);
-  void drop_dead(const Request& request, std::vector<Place>& queue);
-  bool is_us(const Place& place) const noexcept { return place.client == config_.presence.client(); }
+  void drop_dead(const Request& request, std::vector<core::Place>& queue);
+  bool is_us(const core::Place& place) const noexcept { return place.client == config_.presence.client(); }
 
   StoreConfig& config_;
   Connection& connection_;

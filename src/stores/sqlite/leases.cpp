@@ -37,16 +37,16 @@ bool Leases::settle(const Request& request, Reply& reply) {
 bool Leases::settle_acquire(const Request& r, Reply& reply) {
   // Where we have a place somebody waits: we do.
   if (!decision_.is_plain(r) || config_.waits.waiting(r.key.text)) return false;
-  Cursor cursor = connection_.run(Sql::acquire, r.key.text, r.owner.text, length_of(r.ttl));
+  Cursor cursor = connection_.run(Sql::acquire, r.key.text, r.owner.text, core::length_of(r.ttl));
   if (cursor.finish() == 0) {
     connection_.require_time();
     return false;
   }
   const Token token{static_cast<std::uint64_t>(connection_.told_number(0))};
   config_.presence.granted();
-  reply = decision_.answer(
-      Verdict::granted,
-      {.owner = std::string(r.owner.text), .end = end_of(connection_.boottime(), r.ttl), .token = token});
+  reply = decision_.answer(Verdict::granted, {.owner = std::string(r.owner.text),
+                                              .end = core::end_after(connection_.boottime(), r.ttl),
+                                              .token = token});
   return true;
 }
 
@@ -67,8 +67,8 @@ bool Leases::settle_busy(const Request& r, Reply& reply) {
   const Row row = rows_.look(r.key);
   const bool taken = row.owner != r.owner.text && is_held(row);
   if (!taken) return false;
-  reply = decision_.busy(row, rows_.queue(r.key));
-  return true;
+  reply = decision_.look(r, row);
+  return reply.verdict == Verdict::busy;  // else its time came just now
 }
 
 std::string Leases::owner_of(Key key) {
@@ -81,7 +81,7 @@ std::string Leases::owner_of(Key key) {
 void Leases::ring_waiters() noexcept {
   try {
     for (const std::string& key : freed_) {
-      for (const Place& place : rows_.queue({key})) {
+      for (const core::Place& place : rows_.queue({key})) {
         if (config_.presence.ring(place.client) != Life::dead) break;
       }
     }

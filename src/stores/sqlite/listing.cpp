@@ -38,14 +38,15 @@ void SqliteStoreConnection::list_leases(const Query& query, Page& page) {
     if (!matches(query, cursor.text(0))) break;  // in the order of keys there is none behind it
     const Row row = read_row(cursor, 1);
     const bool held = leases_.is_held(row);
-    page.leases.push_back({.key = std::string(cursor.text(0)),
-                           .owner = row.owner,
-                           .token = row.token,
-                           .remaining = held ? remaining(row.end, connection_.boottime()) : Millis::zero(),
-                           .since = moment_or_none(Micros(cursor.number(5))),
-                           .note = std::string(cursor.text(6)),
-                           .detached = cursor.number(7) != 0,
-                           .waiting = static_cast<std::uint32_t>(cursor.number(8))});
+    page.leases.push_back(
+        {.key = std::string(cursor.text(0)),
+         .owner = row.owner,
+         .token = row.token,
+         .remaining = held ? core::remaining(row.end, connection_.boottime()) : Millis::zero(),
+         .since = moment_or_none(Micros(cursor.number(5))),
+         .note = std::string(cursor.text(6)),
+         .detached = cursor.number(7) != 0,
+         .waiting = static_cast<std::uint32_t>(cursor.number(8))});
   }
 }
 
@@ -56,7 +57,7 @@ void SqliteStoreConnection::list_places(const Query& query, Page& page) {
     page.places.push_back({.key = std::string(cursor.text(0)),
                            .client = std::string(cursor.text(1)),
                            .owner = std::string(cursor.text(2)),
-                           .remaining = remaining(Micros(cursor.number(3)), connection_.boottime())});
+                           .remaining = core::remaining(Micros(cursor.number(3)), connection_.boottime())});
   }
 }
 

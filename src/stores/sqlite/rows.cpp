@@ -1,38 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/sqlite/rows.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "stores/sqlite/presence.h"
 
 namespace holdfast::sqlite {
-namespace {
-
-// Three hundred years.  Sums of a few such lengths stay far from the end of 64 bits, where SQLite would go on
-// in floating point.
-constexpr Millis longest{10'000'000'000'000};
-
-}  // namespace
 
 bool is_token(std::int64_t number) noexcept {
   return number >= 0 && number < std::numeric_limits<std::int64_t>::max();
-}
-
-End length_of(Millis ttl) noexcept {
-  if (ttl == never) return std::nullopt;
-  return std::min(ttl, longest);
-}
-
-End end_of(Micros now, Millis ttl) noexcept {
-  const End length = length_of(ttl);
-  return length ? End(now + *length) : std::nullopt;
-}
-
-Millis remaining(End end, Micros now) noexcept {
-  if (!end) return never;
-  if (*end <= now) return Millis::zero();
-  return std::max(std::chrono::floor<Millis>(*end - now), Millis(1));
 }
 
 Row read_row(const Cursor& cursor, int column) {
@@ -58,12 +34,13 @@ Token Rows::purged_token() {
   return Token{cursor.next() ? static_cast<std::uint64_t>(cursor.number(0)) : 0};
 }
 
-std::vector<Place> Rows::queue(Key key) {
-  std::vector<Place> places;
+std::vector<core::Place> Rows::queue(Key key) {
+  std::vector<core::Place> places;
   Cursor cursor = connection_.run(Sql::queue, key.text);
   while (cursor.next()) {
     const Micros until(cursor.number(1));
-    if (until > connection_.boottime()) places.push_back({std::string(cursor.text(0)), until});
+    if (core::place_is_live(until, connection_.boottime()))
+      places.push_back({.client = std::string(cursor.text(0)), .until = until});
   }
   return places;
 }
@@ -74,7 +51,7 @@ void Rows::grant(Key key, OwnerView owner, End end, Token token) {
 
 void Rows::restart(Key key, End end) { connection_.run(Sql::restart, key.text, end).finish(); }
 
-void Rows::evict(Key key) { connection_.run(Sql::evict, key.text).finish(); }
+void Rows::free(Key key) { connection_.run(Sql::evict, key.text).finish(); }
 
 void Rows::note_facts(Key key, Token token, const Facts& facts) {
   connection_.run(Sql::note_facts, key.text, to_number(token), facts.client, facts.detached, facts.note)
@@ -85,10 +62,10 @@ void Rows::note_client(Key key, Token token, std::string_view client) {
   connection_.run(Sql::note_client, key.text, to_number(token), client).finish();
 }
 
-void Rows::log(Key key, const Row& row, const Event& event) {
+void Rows::log(Key key, const LogRow& entry) {
   connection_
-      .run(Sql::log, key.text, event.name, std::string_view(row.owner), to_number(row.token), event.by,
-           event.reason)
+      .run(Sql::log, key.text, std::string_view(entry.event), std::string_view(entry.owner),
+           to_number(entry.token), std::string_view(entry.by), std::string_view(entry.reason))
       .finish();
 }
 

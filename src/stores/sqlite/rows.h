@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/rule.h"
 #include "holdfast/spi/store.h"
 #include "stores/sqlite/connection.h"
 
@@ -17,13 +18,6 @@ using End = std::optional<Micros>;
 // We never come further, and none is negative: the next one could not rise.
 bool is_token(std::int64_t number) noexcept;
 
-// `ttl` in the store's unit; none for `never`.
-End length_of(Millis ttl) noexcept;
-// `now + ttl`.
-End end_of(Micros now, Millis ttl) noexcept;
-// Until `end`, as people are told: at least 1 ms before it comes, zero afterwards.
-Millis remaining(End end, Micros now) noexcept;
-
 // One row of the lock table.  No row is a key that is free and has given out no token.
 struct Row {
   std::string owner = {};  // empty: free
@@ -31,15 +25,14 @@ struct Row {
   Token token = {};
   std::string client = {};  // whose death ends the lease; empty: nobody's
 
-  bool live(Micros now) const noexcept { return !owner.empty() && (!end || now < *end); }
+  bool live(Micros now) const noexcept { return !owner.empty() && core::lease_is_live(end, now); }
+  // For core/rule.h.
+  core::Record record(std::vector<core::Place> queue = {}) const {
+    return {.owner = owner, .token = token, .end = end, .queue = std::move(queue)};
+  }
 };
 // Reads the columns locked_by, locked_until, sequence, facts.client that begin there.
 Row read_row(const Cursor& cursor, int column);
-
-struct Place {
-  std::string client;
-  Micros until;
-};
 
 // REQUIRES for all that write: inside a Transaction.
 class Rows {
@@ -49,12 +42,12 @@ class Rows {
   Row look(Key key);
   // Where the token of a key that is not there starts: it may have been, and was purged.
   Token purged_token();
-  // Places that have not run out, first come first.
-  std::vector<Place> queue(Key key);
+  // Places that have not run out, first come first; who would hold the key is left out.
+  std::vector<core::Place> queue(Key key);
 
   void grant(Key key, OwnerView owner, End end, Token token);
   void restart(Key key, End end);
-  void evict(Key key);
+  void free(Key key);
 
   struct Facts {
     std::string_view client = {};
@@ -64,13 +57,7 @@ class Rows {
   void note_facts(Key key, Token token, const Facts& facts);
   void note_client(Key key, Token token, std::string_view client);
 
-  struct Event {
-    std::string_view name;
-    std::string_view by;
-    std::string_view reason;
-  };
-  // Something happened to the lease in `row`.
-  void log(Key key, const Row& row, const Event& event);
+  void log(Key key, const LogRow& entry);
 
   // Those that have run out.
   void drop_places(Key key);

@@ -25,8 +25,8 @@ Purged Sweep::sweep(const Part& part, Millis free_for) {
   Purged purged;
   purged.places = count(connection_.run(Sql::purge_places, behind, up_to));
   // Never: the difference is NULL, and so nothing is older.
-  connection_.run(Sql::note_purged, behind, up_to, length_of(free_for)).finish();
-  purged.keys = count(connection_.run(Sql::purge_keys, behind, up_to, length_of(free_for)));
+  connection_.run(Sql::note_purged, behind, up_to, core::length_of(free_for)).finish();
+  purged.keys = count(connection_.run(Sql::purge_keys, behind, up_to, core::length_of(free_for)));
   connection_.run(Sql::purge_facts, behind, up_to).finish();
   return purged;
 }
@@ -54,7 +54,7 @@ Purged Sweep::all(const Purge& what, const std::function<void()>& between) {
     all.places += some.places;
   }
   Transaction transaction(connection_);
-  all.log = count(connection_.run(Sql::purge_log, length_of(what.log_older_than)));
+  all.log = count(connection_.run(Sql::purge_log, core::length_of(what.log_older_than)));
   transaction.commit();
   return all;
 }

@@ -7,6 +7,7 @@ local granted, released, busy, lost, too_late, foreign = 0, 1, 2, 3, 4, 5
 local function lease_rule(shared)
   local kept, index, purged, log, client = shared.kept, shared.index, shared.purged, shared.log, shared.client
   local endless = math.huge
+  local latest_end = 144115188075855  -- ms since 1970: of a lease that is extended again and again
   local far = 10000000000000  -- in `kept`, of a lease without end: this, and the second when it was looked at
   local late = false  -- so is all that follows: what is asked of a key takes effect in its order
 
@@ -95,7 +96,8 @@ local function lease_rule(shared)
   -- What is left of a live lease, and never less than before.
   local function lengthen(r, ttl, extend)
     local left = left_of(r)
-    local want = (extend and ttl >= 0) and left + ttl or ttl
+    local want = ttl
+    if extend and ttl >= 0 then want = math.min(left + ttl, latest_end - math.floor(now_us / 1000)) end
     if left == -1 or (want >= 0 and want <= left) then
       if r.overwritten then stretch(r, left) end
       return left

@@ -9,6 +9,7 @@ UPDATE {state}
               FROM {locks}
              WHERE key > ?1 AND key <= ?2
                AND locked_until <= boottime() - ?3
+               AND (locked_by IS NULL OR locked_until < boottime())
                AND sequence < walltime()
                AND NOT EXISTS (SELECT 1 FROM {waiters} AS w WHERE w.key = {locks}.key)),
            0));

@@ -11,4 +11,4 @@ UPDATE {locks}
  WHERE key = ?1
    AND locked_by = ?2
    AND (?3 = 0 OR sequence = ?3)
-   AND (locked_until IS NULL OR locked_until > boottime());
+   AND (locked_until IS NULL OR locked_until >= boottime());
