@@ -33,10 +33,15 @@ class RedisKeys final : public KeysByHand {
     }
   }
 
-  // The index, and then what is kept of each in one pipeline.
-  std::size_t read_all(std::size_t limit) override {
-    const Answer keys = connection_.ask(
-        {"ZRANGEBYLEX", "holdfast:index:" + prefix_, "-", "+", "LIMIT", "0", std::to_string(limit)});
+  std::size_t read_all(std::size_t limit) override { return read("index", limit); }
+  std::size_t read_held(std::size_t limit) override { return read("held", limit); }
+
+ private:
+  // An index of the store's, and then what is kept of each key in one pipeline: Redis has no other way to find
+  // keys than to look at all of them.
+  std::size_t read(const std::string& index, std::size_t limit) {
+    const Answer keys = connection_.ask({"ZRANGEBYLEX", "holdfast:" + index + ":" + prefix_, "-", "+", "LIMIT",
+                                         "0", std::to_string(limit)});
     for (std::size_t i = 0; i < keys->elements; ++i) {
       const std::string name = prefix_ + std::string(keys->element[i]->str, keys->element[i]->len);
       connection_.send({"GET", name});
@@ -46,20 +51,6 @@ class RedisKeys final : public KeysByHand {
     return keys->elements;
   }
 
-  // Redis has no other way to find keys by their names than to look at all of them.
-  std::size_t read_held(std::size_t limit) override {
-    std::size_t count = 0;
-    std::string cursor = "0";
-    do {
-      const Answer part = connection_.ask({"SCAN", cursor, "MATCH", prefix_ + "*", "COUNT", "1000"});
-      cursor = part->element[0]->str;
-      for (std::size_t i = 0; i < part->element[1]->elements; ++i, ++count)
-        connection_.ask({"GET", part->element[1]->element[i]->str});
-    } while (cursor != "0" && count < limit);
-    return count;
-  }
-
- private:
   RedisConnection connection_;
   const std::string prefix_;
 };

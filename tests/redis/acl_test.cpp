@@ -122,7 +122,7 @@ TEST_F(AclOfRedis, the_same_holds_for_requests_that_meet_nobody) {
     const auto reply = caller.try_ask({.verb = verb, .key = {key}, .owner = {"ann"}, .ttl = 2h});
     return reply ? Errc{} : reply.error().code;
   };
-  for (const char* key : {"k", "l"}) {
+  for (const char* key : {"k", "l", "m"}) {
     caller.acquire(key, "ann", 3h);  // what is kept of it stays long enough for all that follows
     caller.release(key, "ann");
   }
@@ -131,7 +131,10 @@ TEST_F(AclOfRedis, the_same_holds_for_requests_that_meet_nobody) {
   redis({"ACL", "SETUSER", "app", "+set", "-hset"});
   EXPECT_EQ(told(Verb::acquire, "k"), Errc::in_doubt);
   EXPECT_EQ(redis({"GET", "locks:k"}), "ann") << "half done";
-  redis({"ACL", "SETUSER", "app", "+hset"});
+  redis({"ACL", "SETUSER", "app", "+hset", "-zadd"});
+  EXPECT_EQ(told(Verb::acquire, "m"), Errc::in_doubt);
+  EXPECT_EQ(redis({"GET", "locks:m"}), "ann") << "half done";
+  redis({"ACL", "SETUSER", "app", "+zadd"});
   caller.acquire("l", "ann", 1h);
   for (const char* right : {"pttl", "pexpire"}) {
     redis({"ACL", "SETUSER", "app", std::string("-") + right});
@@ -142,6 +145,11 @@ TEST_F(AclOfRedis, the_same_holds_for_requests_that_meet_nobody) {
   EXPECT_EQ(told(Verb::release, "l"), Errc::refused);
   redis({"ACL", "SETUSER", "app", "+del", "-hset"});
   EXPECT_EQ(told(Verb::renew, "l"), Errc::in_doubt);
+  EXPECT_EQ(told(Verb::release, "l"), Errc::in_doubt);
+  EXPECT_EQ(redis({"EXISTS", "locks:l"}), "0") << "half done";
+  redis({"ACL", "SETUSER", "app", "+hset"});
+  EXPECT_EQ(told(Verb::acquire, "l"), Errc{});
+  redis({"ACL", "SETUSER", "app", "-zrem"});
   EXPECT_EQ(told(Verb::release, "l"), Errc::in_doubt);
   EXPECT_EQ(redis({"EXISTS", "locks:l"}), "0") << "half done";
 }

@@ -97,9 +97,10 @@ TEST_F(RedisTest, what_follows_a_request_that_came_too_late_is_too_late_as_well)
   const std::string script(redis::scripts_for(redis::Layout::own).apply.text);
   const std::string text = redis({"EVAL",
                                   script,
-                                  "12",
+                                  "13",
                                   "holdfast:kept",
                                   "holdfast:index",
+                                  "holdfast:held",
                                   "holdfast:purged",
                                   "holdfast:log",
                                   "k",

@@ -46,6 +46,7 @@ TEST(NamingOfRedis, names_lie_in_the_slot_of_their_lease) {
 
 TEST(NamingOfRedis, names_of_ours_are_reserved_also_behind_a_prefix) {
   EXPECT_TRUE(Naming("").reserved("holdfast:index"));
+  EXPECT_TRUE(Naming("").reserved(Naming("").held()));
   EXPECT_FALSE(Naming("").reserved("holdfast"));
   EXPECT_TRUE(Naming("hold").reserved("fast:x"));
   EXPECT_FALSE(Naming("hold").reserved("holdfast:x"));

@@ -65,6 +65,7 @@ TEST_F(Tokens, rise_when_the_facts_ran_out_and_were_swept_and_the_clock_was_set_
 
 TEST_F(Tokens, sweeping_takes_a_few_at_a_time_and_only_what_is_over) {
   for (int i = 0; i < 5; ++i) caller_.acquire("k" + std::to_string(i), "ann", 1ms);
+  ASSERT_TRUE(await([&] { return redis({"EXISTS", "k0", "k1", "k2", "k3", "k4"}) == "0"; }));
   for (int i = 0; i < 4; ++i) {
     redis({"DEL", "holdfast:facts:{k" + std::to_string(i) + "}"});
     redis({"ZADD", "holdfast:kept", std::to_string(now_s() - 5), "k" + std::to_string(i)});

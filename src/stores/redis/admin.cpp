@@ -62,15 +62,15 @@ void RedisStoreAdmin::purge_keys(Millis free_for, Purged& purged, Instant until)
   const Naming& naming = link_.config().naming;
   std::string after;
   while (true) {
-    const auto keys = keys_of_index(link_, {"", after, purge_page}, until);
+    const auto keys = keys_of_index(link_, {naming.index(), "", after, purge_page}, until);
     if (keys.empty()) return;
     const auto add = [&](Command& command) {
-      command.word(naming.kept()).word(naming.index()).word(naming.purged());
+      command.word(naming.kept()).word(naming.index()).word(naming.held()).word(naming.purged());
       for (const std::string& key : keys) LeaseNames(naming, key).add_all(command);
       command.number(age_us(free_for)).number(naming.prefix().size());
     };
     const Answer answer = run(link_.ready(until), scripts_for(link_.config().options.layout).purge,
-                              3 + 4 * keys.size(), 2, add, until);
+                              4 + 4 * keys.size(), 2, add, until);
     if (answer->is_error()) throw_failure(to_error(answer->text(), link_.config()));
     purged.keys += static_cast<std::uint64_t>((*answer)[0].number());
     purged.places += static_cast<std::uint64_t>((*answer)[1].number());

@@ -12,7 +12,7 @@
 namespace holdfast::redis {
 namespace {
 
-constexpr std::size_t shared_job_words = 8;
+constexpr std::size_t shared_job_words = 9;
 // More would keep the server from everybody else for milliseconds.
 constexpr std::size_t most_claims_at_once = 256;
 constexpr Millis a_century = std::chrono::hours(24 * 36525);
@@ -89,7 +89,7 @@ Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::f
     const auto add_all = [&](Command& command) {
       command.number(void_after.count()).word(config.naming.jobs()).word(config.naming.prefix());
       command.word(config.client).word(config.naming.kept()).word(config.naming.index());
-      command.word(config.naming.purged()).word(config.naming.log());
+      command.word(config.naming.held()).word(config.naming.purged()).word(config.naming.log());
       add(command);
     };
     Answer answer =

@@ -8,7 +8,7 @@ namespace holdfast::redis {
 std::vector<std::string> keys_of_index(Link& link, const Stretch& stretch, Instant until) {
   Wire& wire = link.ready(until);
   Command command = wire.command(7);
-  command.word("ZRANGEBYLEX").word(link.config().naming.index());
+  command.word("ZRANGEBYLEX").word(stretch.index);
   if (!stretch.after.empty() && stretch.after >= stretch.prefix)
     command.word("(", stretch.after);
   else

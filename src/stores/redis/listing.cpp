@@ -21,9 +21,13 @@ void for_each_page(Link& link, const Query& query, Instant until, With with) {
     if (query.prefix > query.after) with(std::vector<std::string>{std::string(query.prefix)});
     return;
   }
+  // Who waits for a key is told without looking at keys that nobody has or waits for.
+  const bool free = query.free && query.what == Query::What::leases;
+  const Naming& naming = link.config().naming;
+  const std::string& index = free ? naming.index() : naming.held();
   std::string after(query.after);
   while (true) {
-    const auto keys = keys_of_index(link, {query.prefix, after, page_size}, until);
+    const auto keys = keys_of_index(link, {index, query.prefix, after, page_size}, until);
     if (keys.empty() || !with(keys) || keys.size() < page_size) return;
     after = keys.back();
   }

@@ -44,6 +44,7 @@ Naming::Naming(std::string prefix)
     : prefix_(std::move(prefix)),
       kept_(named("kept", prefix_)),
       index_(named("index", prefix_)),
+      held_(named("held", prefix_)),
       purged_(named("purged", prefix_)),
       log_(named("log", prefix_)),
       jobs_(jobs_below(prefix_)) {}

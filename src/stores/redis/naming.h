@@ -27,7 +27,8 @@ class Naming {
 
   const std::string& prefix() const noexcept { return prefix_; }
   const std::string& kept() const noexcept { return kept_; }
-  const std::string& index() const noexcept { return index_; }
+  const std::string& index() const noexcept { return index_; }  // the keys that we remember
+  const std::string& held() const noexcept { return held_; }    // those of them that are not given back
   const std::string& purged() const noexcept { return purged_; }
   const std::string& log() const noexcept { return log_; }
   // With this all names begin that belong to jobs.
@@ -37,7 +38,7 @@ class Naming {
   bool reserved(std::string_view key) const noexcept;
 
  private:
-  std::string prefix_, kept_, index_, purged_, log_, jobs_;
+  std::string prefix_, kept_, index_, held_, purged_, log_, jobs_;
 };
 
 }  // namespace holdfast::redis

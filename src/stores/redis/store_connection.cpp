@@ -17,7 +17,7 @@ namespace {
 // More would keep the server from everybody else for milliseconds.
 constexpr std::size_t most_at_once = 512;
 
-constexpr std::size_t shared_keys = 4, keys_each = 4, shared_words = 3, words_each = 6;
+constexpr std::size_t shared_keys = 5, keys_each = 4, shared_words = 3, words_each = 6;
 
 // As lua/apply.lua has them, behind those of Verdict.
 constexpr std::int64_t too_late = 4, foreign = 5;
@@ -135,7 +135,7 @@ RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request>
   const Micros void_after = link_.offset().at_least(until);
   const auto add = [&](Command& command) {
     command.word(config.naming.kept()).word(config.naming.index());
-    command.word(config.naming.purged()).word(config.naming.log());
+    command.word(config.naming.held()).word(config.naming.purged()).word(config.naming.log());
     for (std::size_t i = 0; i < n; ++i)
       LeaseNames(config.naming, requests[number_of(i)].key.text).add_all(command);
     command.word(config.client).number(void_after.count());

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The batch, from the first request on that needs more than swift.lua.
 local function work()
-  local decide = lease_rule({ kept = KEYS[1], index = KEYS[2], purged = KEYS[3], log = KEYS[4], client = ARGV[1],
-    void = ARGV[2], prefix = string.sub(KEYS[5], 1, tonumber(ARGV[3])) })
+  local decide = lease_rule({ kept = KEYS[1], index = KEYS[2], held = KEYS[3], purged = KEYS[4], log = KEYS[5],
+    client = ARGV[1], void = ARGV[2], prefix = string.sub(KEYS[6], 1, tonumber(ARGV[3])) })
   answers = answers or {}
   for at = k, keys, 4 do
     local r = { lease = KEYS[at], facts = KEYS[at + 1], queue = KEYS[at + 2], places = KEYS[at + 3] }
@@ -13,5 +13,5 @@ local function work()
       .. r.ahead .. ' ' .. r.told
     v = v + 6
   end
-  return keys == 8 and answers[1] or answers
+  return keys == 9 and answers[1] or answers
 end

@@ -5,7 +5,6 @@
 while k < keys do
   local lease, facts = KEYS[k], KEYS[k + 1]
   local verb, holder, wanted, ttl = ARGV[v + 1], ARGV[v + 2], ARGV[v + 3], ARGV[v + 4]
-  local owner = try('GET', lease)
   local known = try('HMGET', facts, 'token', 'holder', 'q', 'kept')
   local token, named, kept = known[1], known[2], tonumber(known[4])
   local answer, noted
@@ -14,18 +13,20 @@ while k < keys do
   if token and kept and not known[3] then
     if verb == 'a' then
       local void = ARGV[2]
-      if not owner and (named == '' or named == holder) and #token == #now and token < now
+      if (named == '' or named == holder) and #token == #now and token < now
         and ttl ~= '-1' and ttl / 1000 < kept - time[1] - 86400
         and (#void > #now or (#void == #now and void >= now))
-        and not try('SET', lease, holder, 'PX', ttl).err then
+        and (try('SET', lease, holder, 'PX', ttl, 'NX') or {}).ok then
         noted = try('HSET', facts, 'token', now, 'holder', holder, 'since', now, 'until', now .. '+' .. ttl,
           'about', '-' .. ARGV[v + 6])
+        if type(noted) == 'number' then noted = try('ZADD', KEYS[3], 0, string.sub(lease, ARGV[3] + 1)) end
         answer = now .. ' 0 ' .. now .. ' ' .. ttl .. ' 0 '
       end
-    elseif owner == holder and named == holder and holder ~= '' and (wanted == '0' or wanted == token) then
+    elseif named == holder and holder ~= '' and (wanted == '0' or wanted == token) and try('GET', lease) == holder then
       if verb == 'r' then
         if try('DEL', lease) == 1 then
           noted = try('HSET', facts, 'holder', '', 'until', now .. '+0')
+          if type(noted) == 'number' then noted = try('ZREM', KEYS[3], string.sub(lease, ARGV[3] + 1)) end
           answer = now .. ' 1 ' .. token .. ' 0 0 '
         end
       elseif verb == 'n' and ttl ~= '-1' and ttl / 1000 < kept - time[1] - 86400 then
@@ -39,7 +40,7 @@ while k < keys do
   end
   if not answer then break end
   if type(noted) == 'table' then return redis.error_reply('HALFDONE ' .. noted.err) end
-  if keys == 8 then return answer end
+  if keys == 9 then return answer end
   answers, wrote = answers or {}, true
   answers[#answers + 1] = answer
   k, v = k + 4, v + 6

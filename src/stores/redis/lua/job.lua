@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A job: what src/core/job_rule.cpp says of one, and where it lies.  docs/stores/redis.md has the table of keys.
 --
--- ARGV  void (us), base (of the names), prefix (of leases), client, kept, index, purged, log; then what is asked
+-- ARGV  void (us), base (of the names), prefix (of leases), client, kept, index, held, purged, log; then what is asked
 --
 -- Answers  now (us), then what the script says.  'late': it came after void, and nothing was done.
 if less(ARGV[1], now) then return { now, 'late' } end
 local base, prefix = ARGV[2], ARGV[3]
-local asked = 8  -- so many words stand before what is asked
+local asked = 9  -- so many words stand before what is asked
 local scout_us, parked_us, longest_trail = 1000000, 60000000, 8000
 local exact = 9007199254740991  -- larger whole numbers are not
 
@@ -244,8 +244,8 @@ local function lease(verb, key, holder, token, ttl, longest_place)
   local name = prefix .. key
   local r = { lease = name, facts = beside('facts', name), queue = beside('queue', name),
     places = beside('places', name), verb = verb, holder = holder, wanted = token, words = '' }
-  decide = decide or lease_rule({ kept = ARGV[5], index = ARGV[6], purged = ARGV[7], log = ARGV[8], client = ARGV[4],
-    void = ARGV[1], prefix = prefix })
+  decide = decide or lease_rule({ kept = ARGV[5], index = ARGV[6], held = ARGV[7], purged = ARGV[8], log = ARGV[9],
+    client = ARGV[4], void = ARGV[1], prefix = prefix })
   decide(r, ttl, 0, longest_place)
   if r.verdict == foreign then r.told, r.remaining = '(not a lease: a ' .. r.told .. ')', -1 end
   return r

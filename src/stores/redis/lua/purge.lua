@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Forgets keys that have been free long enough, and remembers how far their tokens had come.
 --
--- KEYS     kept, index, purged; then of each key: lease, facts, queue, places
+-- KEYS     kept, index, held, purged; then of each key: lease, facts, queue, places
 -- ARGV     for how long (us, -1: none goes), length of the prefix
 -- Answers  how many keys, how many places that had run out
-local kept, index, purged = KEYS[1], KEYS[2], KEYS[3]
+local kept, index, held, purged = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local free_for, skip = tonumber(ARGV[1]), tonumber(ARGV[2]) + 1
 local last = tonumber(call('GET', purged) or 0)
 local keys, places = 0, 0
@@ -15,10 +15,11 @@ local function forget(key, token)
     call('SET', purged, whole(last))
   end
   call('ZREM', index, key)
+  call('ZREM', held, key)
   call('ZREM', kept, key)
 end
 
-for k = 4, #KEYS, 4 do
+for k = 5, #KEYS, 4 do
   local lease, facts, queue, waiting = KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
   local key = string.sub(lease, skip)
   for _, client in ipairs(call('ZRANGEBYSCORE', waiting, '-inf', now)) do
@@ -31,6 +32,7 @@ for k = 4, #KEYS, 4 do
   local r = { lease = lease, token = known[1], till = known[2], named = known[4] }
   look(r)
   if not r.owner and call('ZCARD', waiting) == 0 then
+    if (known[4] or '') == '' then call('ZREM', held, key) end
     local token = tonumber(known[1] or 0)
     if known[3] then
       -- A lease without end that is free has been taken away by somebody else, who knows when.

@@ -3,9 +3,10 @@
 -- locks are leases.
 local granted, released, busy, lost, too_late, foreign = 0, 1, 2, 3, 4, 5
 
--- shared  the names of kept, index, purged and log, and prefix; who asks: client, void (us)
+-- shared  the names of kept, index, held, purged and log, and prefix; who asks: client, void (us)
 local function lease_rule(shared)
-  local kept, index, purged, log, client = shared.kept, shared.index, shared.purged, shared.log, shared.client
+  local kept, index, held, purged, log = shared.kept, shared.index, shared.held, shared.purged, shared.log
+  local client = shared.client
   local endless = math.huge
   local latest_end = 144115188075855  -- ms since 1970: of a lease that is extended again and again
   local far = 10000000000000  -- in `kept`, of a lease without end: this, and the second when it was looked at
@@ -28,16 +29,24 @@ local function lease_rule(shared)
     write('ZADD', kept, ends, key)
   end
 
-  -- Of what is over for good we remember how far tokens had come.
+  -- Of what is over for good we remember how far tokens had come.  A lease of somebody else's that one of us has met is
+  -- looked at again in its turn.
   local function sweep()
     local seen_long_ago = call('ZRANGEBYSCORE', kept, far, whole(far + now_s - day_s), 'LIMIT', 0, 1)[1]
     if seen_long_ago then look_after(seen_long_ago) end
     local over = call('ZRANGEBYSCORE', kept, '-inf', now_s, 'WITHSCORES', 'LIMIT', 0, 2)
     for i = 1, #over, 2 do
-      local last = math.max(tonumber(call('GET', purged) or 0), tonumber(over[i + 1]) * 1000000)
-      write('SET', purged, whole(last))
-      write('ZREM', kept, over[i])
-      write('ZREM', index, over[i])
+      local r = { lease = shared.prefix .. over[i] }
+      look(r)
+      if type(r.owner) == 'string' and not is_no_lease(r) then
+        write('ZADD', kept, now_s, over[i])
+      else
+        local last = math.max(tonumber(call('GET', purged) or 0), tonumber(over[i + 1]) * 1000000)
+        write('SET', purged, whole(last))
+        write('ZREM', kept, over[i])
+        write('ZREM', index, over[i])
+        write('ZREM', held, over[i])
+      end
     end
   end
 
@@ -76,6 +85,20 @@ local function lease_rule(shared)
     return whole(math.max(last + 1, now_us))
   end
 
+  -- `held` has each key that somebody holds, or held when he was last heard of, or waits for.
+  local function list_key(r) write('ZADD', held, 0, r.key) end
+  local function unlist_key(r) write('ZREM', held, r.key) end
+
+  -- Somebody else's lease, which one of us has met.  Only for people, so nothing fails for it.  Nothing else is known of
+  -- the key: it is in `kept` to be swept, as one that is over now, which moves no token.
+  local function list_stranger(r)
+    if try('ZADD', held, 0, r.key) ~= 1 then return end
+    if write('ZADD', index, 0, r.key) == 1 then
+      write('ZADD', kept, 'NX', now_s, r.key)
+      sweep()
+    end
+  end
+
   local function about(r) return (r.verb == 'd' and 'd' or '-') .. r.words end
 
   -- Somebody else wrote the lease, in the name of this holder: what we do not know of is a new grant.
@@ -86,6 +109,7 @@ local function lease_rule(shared)
     write('HSET', r.facts, 'token', r.token, 'holder', r.holder, 'since', now, 'until', now .. '+' .. left,
       'about', about(r))
     keep_for(r, left)
+    list_key(r)
   end
 
   local function write_down(r, event, reason)
@@ -115,6 +139,7 @@ local function lease_rule(shared)
     if call('ZCARD', r.queue) == 0 then
       write('HDEL', r.facts, 'q')
       r.waited = false
+      if not r.owner and (r.named or '') == '' then unlist_key(r) end
     end
     return left
   end
@@ -158,6 +183,7 @@ local function lease_rule(shared)
   local function queue_up(r, place)
     if not call('ZSCORE', r.queue, client) then
       write('ZADD', r.queue, write('HINCRBY', r.facts, 'q', 1), client)
+      list_key(r)
     end
     write('ZADD', r.places, whole(now_us + place * 1000), client)
     write('HSET', r.facts, 'w:' .. client, r.holder)
@@ -188,6 +214,7 @@ local function lease_rule(shared)
     local head, head_ends = first(r, latest)
     if r.owner or (head and head ~= client) then
       if place > 0 then queue_up(r, place) end
+      if r.owner and not r.known then list_stranger(r) end
       local ahead = r.waited and (call('ZRANK', r.queue, client) or call('ZCARD', r.queue)) or 0
       if r.owner then return answer(r, busy, r.owner, left_of(r), ahead) end
       return answer(r, busy, '', math.max(math.floor((head_ends - now_us) / 1000), 1), ahead)
@@ -200,6 +227,7 @@ local function lease_rule(shared)
     keep_for(r, ttl)
     if head then leave(r, client) end
     drop_uncounted(r, latest)
+    list_key(r)
     if before and before ~= '' and before ~= r.holder then
       write_down({ key = r.key, named = before, token = last, holder = r.holder }, 'taken-over', '')
     end
@@ -225,6 +253,7 @@ local function lease_rule(shared)
       write('DEL', r.lease)  -- of which we know nothing else
     end
     ring(r)
+    if not r.waited then unlist_key(r) end
     return answer(r, released, '', 0, 0)
   end
 
