@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// admin.h - what people do by hand: look, break, purge, prepare.
+// admin.h - what people do by hand: list leases, break them, purge keys, create tables.
 //
 //   holdfast::Admin by_hand(client);
 //   auto found = by_hand.inspect("nightly-report");
@@ -17,7 +17,7 @@
 
 namespace holdfast {
 
-// All that a store knows about one key.
+// Everything that a store knows about one key.
 struct Inspection {
   LeaseRow lease;                // without a token: never granted, or purged since
   std::vector<PlaceRow> places;  // first in the queue first
@@ -35,30 +35,30 @@ struct WaitOptions {
   std::stop_token stop = {};
 };
 
-// Nothing here is needed to work with leases, and none of it is fast.  It has a connection of its own, made
-// when it is first asked something.  One thread at a time; in a child after fork() every call fails with
-// Errc::forked.
+// A program that works with leases needs nothing of this, and none of it is fast.  An Admin has a connection
+// of its own, which the first call opens.  Use it from one thread at a time; in a child after fork() every
+// call fails with Errc::forked.
 class HOLDFAST_API Admin {
  public:
   explicit Admin(const Client& client);
-  // Asks nothing of the database yet: for one that has no tables.  See try_store() in client.h.
+  // Sends nothing to the database yet: use it for a database without tables.  See try_store() in client.h.
   explicit Admin(std::shared_ptr<Store> store);
   Admin(Admin&&) noexcept;
   Admin& operator=(Admin&&) noexcept;
   ~Admin();
 
-  // What the store keeps, page by page.
+  // The rows of the store, page by page.
   Page list(const Query& query = {}) { return try_list(query).value(); }
   Result<Page> try_list(const Query& query = {});
 
   Inspection inspect(std::string_view key) { return try_inspect(key).value(); }
   Result<Inspection> try_inspect(std::string_view key);
 
-  // Takes the lease away from whoever holds `key` with `token`, and says who that was.  Errc::lost: nobody
-  // does; nothing was changed.
+  // Takes the lease away from the holder of `key` with `token`, and returns the holder's name.  Errc::lost:
+  // nobody holds it with that token; nothing was changed.
   //
-  // **This breaks what a lease promises**: the old holder works on until its next renewal, at most a third of
-  // its ttl, and the next one may be granted the key meanwhile.
+  // **This breaks what a lease promises**: the old holder may go on until its next renewal, at most a third
+  // of its ttl, and another owner may be granted the key before that.
   std::string break_lease(std::string_view key, Token token, Break why) {
     return try_break_lease(key, token, std::move(why)).value();
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// fence.h - the other half of a token: what a lease protects refuses holders that come too late.
+// fence.h - fencing: the resource that a lease protects refuses a holder that comes too late.
 //
-// A lease says who should write.  A holder that was paused after it looked, and before it wrote, writes when
-// it should not; only what it writes to can stop it.  So the thing itself, or whoever serves it, keeps a
-// FenceGuard, and every holder shows the token of its lease:
+// A lease says who should write.  If a holder is paused after it has checked its lease and before it writes,
+// it writes when it should not.  Only the resource can prevent that.  So the program that serves the resource
+// keeps a FenceGuard, and every holder passes the token of its lease:
 //
 //   holdfast::FenceGuard fence;                        // lives beside the thing: one guard, one thing
 //
@@ -11,10 +11,10 @@
 //   auto text = thing.read();                          // 2. only then read
 //   thing.write(changed(text));                        // 3. and write
 //
-// **Claim before you read.**  Who reads first and claims when it writes can overwrite what an older holder
-// wrote between the two: that one was not refused, for nobody had claimed yet.
+// **Claim before you read.**  A holder that reads first, and claims only when it writes, can overwrite what
+// an older holder wrote in between: the older holder was not refused, because nobody had claimed yet.
 //
-// The same for resources that are no C++: docs/guides/fencing-a-resource.md and `holdfast fence`.
+// For resources that are not served by C++: docs/guides/fencing-a-resource.md and `holdfast fence`.
 #pragma once
 #include <memory>
 #include <string>
@@ -27,32 +27,33 @@
 
 namespace holdfast {
 
-// Keeps the mark, the largest token it has seen, and lets nobody in with a smaller one.  Equal passes: that
-// is the same holder coming again.  Any thread may call.  Tokens are those of one key: marks of different
-// keys cannot be compared.  A copy is the same guard.
+// Remembers the largest token it has seen, the mark, and refuses smaller ones.  An equal token is accepted:
+// it is the same holder again.  Any thread may call any function.  Use a guard for the tokens of one key
+// only: tokens of different keys cannot be compared.  A copy is the same guard.
 class HOLDFAST_API FenceGuard {
  public:
   class Pass;
 
-  // The mark is in memory and ends with the guard: for what ends with it too.
+  // The mark is in memory and ends with the guard.  Use it for resources that also end with the guard.
   FenceGuard();
 
-  // The mark lies beside `file`, in `.NAME.fence`, and outlives us, the machine's crash and any program that
-  // writes the file.  It is the mark of `holdfast fence FILE TOKEN -- CMD`: both guard one file together, and
-  // so do all processes that can reach it.  `file` may be a folder, or not exist yet, and is no symbolic
-  // link; any name will do, if only the mark is wanted.  Claims wait for the disk.
+  // The mark is in a file beside `file`, `.NAME.fence`.  It outlives this process, a crash of the machine and
+  // any program that writes the file.  `holdfast fence FILE TOKEN -- CMD` uses the same mark, so the command
+  // and all processes that can reach the file guard it together.  `file` may be a folder, or not exist yet;
+  // it must not be a symbolic link.  If you need only the mark, use any name.  Claims wait until the mark is
+  // on disk.
   static FenceGuard beside(std::string file);
 
-  // Claims, and keeps everybody else out until the pass is gone: an older holder that comes meanwhile waits
-  // and is then refused, a younger one waits.  Throws LeaseLost for a token that is too old: the work must
-  // stop. Waits for a pass of its own too: one thread enters once.
+  // Claims, and keeps all others out until the pass is destroyed.  An older holder that comes meanwhile waits
+  // and is then refused; a younger one waits.  Throws LeaseLost if the token is too old: the work must stop.
+  // It also waits for a pass of the same thread: enter only once.
   Pass enter(Token token, Wait wait = forever);
-  // Errors: lost, too old; busy or timeout, somebody is inside; refused, the file cannot be used; invalid, no
-  // token.
+  // Errors: lost: the token is too old; busy or timeout: somebody else has a pass; refused: the file cannot
+  // be used; invalid: the token is zero.
   Result<Pass> try_enter(Token token, Wait wait = forever);
 
-  // Enters and leaves at once: for what checks each single message or write, and cannot be overtaken between
-  // the check and the effect.  False: too old.  Throws Failure where the file cannot be used.
+  // Enters and leaves at once.  Use it to check single messages or writes, if nothing can happen between the
+  // check and the effect.  False: the token is too old.  Throws Failure if the file cannot be used.
   bool admits(Token token);
 
  private:
@@ -62,7 +63,7 @@ class HOLDFAST_API FenceGuard {
   std::shared_ptr<Mark> mark_;
 };
 
-// Somebody is inside.  Leaves with its end; may outlive its guard.
+// Keeps all others out until it is destroyed.  It may outlive its guard.
 class HOLDFAST_API FenceGuard::Pass {
  public:
   Pass(Pass&&) noexcept;

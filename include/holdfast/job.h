@@ -11,21 +11,22 @@
 //
 //   queue, priority, max_attempts     constants
 //   lock                              a JobLock: how jobs of this name exclude each other
-//   identifier(args…)                 what tells two jobs of this name apart; nullopt: nothing does
+//   identifier(args…)                 distinguishes jobs of this name; nullopt: they all have one key
 //   lock_key(args…)                   the whole key of the lock, instead of lock:NAME:IDENTIFIER
 //   lock_timeout(args…)               instead of lock.timeout
-//   lock_store()                      a Client: the lock is a lease of that store, not of the queue's
+//   lock_store()                      a Client: the lock is a lease in its store, not in that of the jobs
 //   backoff(attempt)                  how long to wait after that attempt failed
-//   lock_failed(context, args…)       somebody else has the lock; may throw: then the job has failed
-//   loner_enqueue_failed(duplicate, args…)       may throw: to whoever enqueues
-//   lock_expired_before_release(context, args…)  the job has ended, its lock had before
+//   lock_failed(context, args…)       called if somebody else has the lock; if it throws, the job has failed
+//   loner_enqueue_failed(duplicate, args…)       the caller that enqueues gets what it throws
+//   lock_expired_before_release(context, args…)  called if the lock ended before the job did
 //
 // A job that declares a lock, or one of the members called lock_..., has a lock.  Without any it has none,
 // and every copy of it runs.
 //
-// The store knows what became of the job before a callback runs; only lock_failed() is asked before, because
-// it may decide that the job has failed.  Whatever is thrown, nothing stays locked.  A job that was started
-// once (it crashed, or is tried again) waits for its lock: lock_failed() is not called for it.
+// The state of the job is written to the store before a callback runs.  Only lock_failed() runs before that,
+// because it may decide that the job has failed.  Whatever a callback throws, nothing stays locked.  A job
+// that was started before (it crashed, or is tried again) waits for its lock: lock_failed() is not called for
+// it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -43,28 +44,29 @@ namespace holdfast {
 
 // How jobs of one key exclude each other.
 struct JobLock {
-  // The lock is a lease of this length that nobody renews: after it another may run, even if this one still
-  // does.  Zero: held until the job ends, as a lease that is renewed while its worker lives.
+  // The lock is a lease of this length that nobody renews: after that another job may run, even if this one
+  // still runs.  Zero: the lock is a lease that is renewed until the job ends or its worker dies.
   Millis timeout{0};
 
-  // Not enqueued while one of the same key is queued or running.  The same as unique = loner.
+  // The job is not enqueued while another one of the same key is queued or running.  The same as unique =
+  // loner.
   bool loner = false;
   Unique unique = Unique::no;
 
-  // At most one is enqueued in each such stretch of time.
+  // At most one job of a key is enqueued per interval of this length.  Zero: no limit.
   Millis window{0};
 
-  // So many may run at once.  Zero: any number.
+  // How many jobs of a key may run at once.  Zero: any number.
   int limit = 1;
 
   // What happens to a job whose lock is held when its turn comes.
   OnConflict on_conflict = OnConflict::wait;
 
-  // lock_store() with a loner: the slot and the lock are then in two stores, and a holder that is no job does
-  // not keep the job from being enqueued.
+  // Allows lock_store() for a loner.  The slot and the lock are then in two stores, and a holder of the lock
+  // that is not a job does not keep the job from being enqueued.
   bool allow_split_store = false;
 
-  // As in Ruby's active_job_lock: a job whose lock is held when its turn comes is dropped.
+  // The behaviour of Ruby's active_job_lock: a job whose lock is held when its turn comes is dropped.
   static constexpr JobLock active_job_lock(JobLock lock) {
     lock.on_conflict = OnConflict::drop;
     return lock;
@@ -72,14 +74,14 @@ struct JobLock {
   static constexpr JobLock active_job_lock() { return active_job_lock(JobLock{}); }
 };
 
-// A job of the same key has the slot, or had this window.
+// The job was not enqueued: another job of the same key has the slot, or was enqueued in this window.
 struct Duplicate {
   JobId id{};
   JobState state{};
   std::optional<Moment> since{};  // when it was enqueued; none: unknown
 };
 
-// What a running job sees of itself.  Any thread may call anything but refresh_lock().
+// What a running job can ask about itself.  Any thread may call anything except refresh_lock().
 class HOLDFAST_API JobContext {
  public:
   struct State;
@@ -92,45 +94,45 @@ class HOLDFAST_API JobContext {
   std::string_view queue() const noexcept;
   const Args& args() const noexcept;
   int attempt() const noexcept;    // from 1
-  Moment run_at() const noexcept;  // when it was to run: of a cron job its tick
+  Moment run_at() const noexcept;  // when it was due; for a job of a schedule, its tick
 
   // Stop is requested when the claim or the lock is lost, when the job is cancelled, and when the worker
-  // drains and has no more patience.
+  // drains and its grace time is over.
   std::stop_token stop_token() const;
   bool stop_requested() const { return stop_token().stop_requested(); }
-  // The claim and the lock are ours: nobody else may do this now.
+  // True if the claim and the lock are still held: nobody else may do this work now.
   bool held() const noexcept;
-  // It may go on until then if nothing more is heard: for what cannot ask in between, like a program that it
-  // has started.  Moves forward with the claim, and with a lock that is renewed; a lock that is not may end
-  // before.  Passed: it is lost, or the worker wants to end.
+  // The job may go on until then without asking again.  Use it for work that cannot ask, such as a program
+  // that the job has started.  Each renewal of the claim and of the lock moves it forward; a lock that is not
+  // renewed may end earlier.  If it has passed, the job is lost, or the worker is to end.
   Instant deadline() const noexcept;
-  // Throws LeaseLost if not held, and Failure (Errc::stopped) if the worker wants to end: thrown on, the job
-  // is handed back and will be run again.
+  // Throws LeaseLost if not held, and Failure (Errc::stopped) if the worker is to end.  If perform() lets
+  // that exception pass, the job is handed back and will be run again.
   void check() const;
 
-  // Pass it to whatever the lock protects; none without a lock.
+  // Pass it to the resource that the lock protects; zero without a lock.
   Token token() const noexcept;
   std::string_view lock_key() const noexcept;  // empty: none
-  std::string_view owner() const noexcept;     // our name at the store
-  // lock_failed: who has the lock.
+  std::string_view owner() const noexcept;     // the name that holds the claim and the lock
+  // In lock_failed(): who has the lock.
   std::string_view blocker() const noexcept;
 
-  // The lock lasts its timeout from now on, if it is still ours.
+  // Makes the lock last for its timeout from now on.  False: it is lost.
   bool refresh_lock();
 
  private:
   State& state_;
 };
 
-// A job declared without a type: for scripts, and what the typed form comes down to.
+// A job declared without a type, for scripts.  The typed form is converted to this.
 struct JobOptions {
   std::string queue = "default";
   // Default: none, unless one of the functions below that are called lock_... is set.  In a store with
   // layout=active_job_lock: JobLock::active_job_lock().
   std::optional<JobLock> lock = {};
   int priority = 0;  // the smallest first
-  // A job that throws is tried this often; then it is dead.  Default: 25, of a job that a schedule enqueues
-  // 5, in a store with layout=active_job_lock 1.
+  // How many times a job that throws is tried; then it is dead.  Default: 25; 5 for a job that a schedule
+  // enqueues; 1 in a store with layout=active_job_lock.
   std::optional<int> max_attempts = {};
   // How long to wait after attempt N failed.  Default: N⁴ seconds, from 10 s to 4 days, ± 10 %; so 25
   // attempts take about three weeks.
@@ -149,9 +151,9 @@ using JobFunction = std::function<void(JobContext&, const Args&)>;
 // "lock:NAME:1-a-null-true": the arguments with - between them, or the identifier; "lock:NAME" if that is
 // nullopt.  Errc::invalid if there is no identifier and an argument is a list or an object.
 //
-// Texts are written as in JSON, with quotes, if they could be taken for something else: those that are empty,
-// begin with a digit, have a - : " or \ in them, or are "null", "true" or "false".  So the key tells the
-// arguments.  JobKeyForm::joined is "lock:NAME:1-a--true", never with quotes, and null is nothing.
+// A text is written as in JSON, with quotes, if it could be mistaken for something else: if it is empty,
+// begins with a digit, contains one of - : " \, or is "null", "true" or "false".  So different arguments make
+// different keys.  JobKeyForm::joined is "lock:NAME:1-a--true": never with quotes, and null is empty.
 HOLDFAST_API Result<std::string> job_key(std::string_view name, const JobOptions& options, const Args& args,
                                          JobKeyForm form = JobKeyForm::exact);
 

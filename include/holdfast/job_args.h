@@ -16,24 +16,24 @@
 
 namespace holdfast {
 
-// One JSON value, as text: for an argument that is a list or an object of one's own.  What lies in each other
-// is at most 100 levels deep, the list of arguments counted.
+// One JSON value, as text: for an argument that is a list or an object.  It is nested at most 100 levels
+// deep, including the list of arguments.
 struct Json {
   std::string text;
   bool operator==(const Json&) const = default;
 };
 
-// What is under detail may change with every release.
+// Everything in detail may change with every release.
 namespace detail::json {
 
 HOLDFAST_API std::string of(bool value);
 HOLDFAST_API std::string of(std::int64_t value);
 HOLDFAST_API std::string of(std::uint64_t value);
-HOLDFAST_API std::string of(double value);  // throws Failure for what is no number
+HOLDFAST_API std::string of(double value);  // throws Failure for infinity and NaN
 HOLDFAST_API std::string of(std::string_view value);
 HOLDFAST_API std::string of(const Json& value);  // throws Failure unless it is one value
 
-// Each throws Failure (Errc::invalid) if the value is another.
+// Each throws Failure (Errc::invalid) if the value has another type.
 HOLDFAST_API bool is_null(std::string_view json);
 HOLDFAST_API bool to_bool(std::string_view json);
 HOLDFAST_API std::int64_t to_integer(std::string_view json, std::int64_t least, std::int64_t most);
@@ -52,7 +52,7 @@ struct is_vector : std::false_type {};
 template <class T>
 struct is_vector<std::vector<T>> : std::true_type {};
 
-// What ends up in a key without anybody having to say how.
+// Types whose values can be part of a key without an identifier().
 template <class T>
 struct is_scalar : std::bool_constant<std::is_arithmetic_v<T> || std::convertible_to<T, std::string_view> ||
                                       std::same_as<T, std::nullptr_t>> {};
@@ -120,8 +120,8 @@ class HOLDFAST_API Args {
   Args() = default;
   // Errc::invalid unless it is a JSON array of at most 100 levels.
   static Result<Args> parse(std::string_view array);
-  // Throws Failure (Errc::invalid) for a text that is not UTF-8, a Json that is not one JSON value, and a
-  // number that is none.
+  // Throws Failure (Errc::invalid) for a text that is not UTF-8, a Json that is not one JSON value, and for
+  // infinity and NaN.
   template <class... T>
   static Args of(const T&... values) {
     Args args;
@@ -134,7 +134,7 @@ class HOLDFAST_API Args {
   std::size_t size() const noexcept { return items_.size(); }
   // As JSON.
   const std::string& operator[](std::size_t i) const { return items_.at(i); }
-  // Throws Failure (Errc::invalid) that names the argument if it is missing or another kind of value.
+  // Throws Failure (Errc::invalid), which names the argument, if it is missing or has another type.
   template <class T>
   T get(std::size_t i) const {
     require(i);

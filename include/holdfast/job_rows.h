@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_rows.h - what a store tells people about jobs.
+// job_rows.h - rows that describe jobs, for people and programs that read them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,48 +13,48 @@
 
 namespace holdfast {
 
-// Rises with every job of a store.  Zero is no job.
+// The number of a job: larger than that of all earlier jobs of the store.  Zero is no job.
 enum class JobId : std::uint64_t {};
 inline constexpr JobId no_job{0};
 constexpr std::uint64_t to_number(JobId id) noexcept { return static_cast<std::uint64_t>(id); }
 
-// How arguments become the key of a job's lock, if nobody says otherwise; see job_key() in job.h.
+// How arguments become the key of a job's lock by default; see job_key() in job.h.
 enum class JobKeyForm : std::uint8_t {
-  exact,   // other arguments make another key
-  joined,  // as active_job_lock joins them: those of `a b` and of `a-b` make the same
+  exact,   // different arguments make different keys
+  joined,  // as in active_job_lock: the arguments `a b` and `a-b` make the same key
 };
 
 enum class JobState : std::uint8_t {
-  queued,     // it waits for its time, for a worker, or for its lock
-  running,    // a worker has claimed it
-  done,       // over
-  dead,       // it failed too often, or took too many workers with it: an operator's to retry or remove
-  dropped,    // its lock was held by somebody else when its turn came
-  cancelled,  // by whoever asked for it
+  queued,   // waits for its time, for a worker, or for its lock
+  running,  // a worker has claimed it
+  done,     // over
+  dead,     // it failed too often, or too many workers died while they ran it; a person retries or removes it
+  dropped,  // its lock was held by somebody else when its turn came
+  cancelled,  // somebody cancelled it
 };
 inline constexpr std::size_t job_states = 6;
 HOLDFAST_API const char* to_string(JobState) noexcept;
 
-// How long a job keeps its slot: meanwhile no other of its key is enqueued.
+// How long a job keeps its slot.  While it has the slot, no other job of its key is enqueued.
 enum class Unique : std::uint8_t {
-  no,             // it has none
-  loner,          // from enqueue to done, dead, dropped or cancelled, through all retries: a loner
-  until_start,    // from enqueue to the claim: one runs and one more may be queued, and no event is lost
-  until_success,  // as loner, but one that is dead keeps it until an operator acts
+  no,             // it has no slot
+  loner,          // from enqueue until it is done, dead, dropped or cancelled, through all retries
+  until_start,    // from enqueue to the claim: one runs and one more may be queued, so no event is lost
+  until_success,  // as loner, but a dead job keeps its slot until a person retries or removes it
 };
 HOLDFAST_API const char* to_string(Unique) noexcept;
 
-// What happens to a job whose key is taken.
+// What happens to a job whose lock or slot is taken.
 enum class OnConflict : std::uint8_t {
-  drop,     // its lock is held when its turn comes: dropped, and who held it is written down
-  wait,     // …: it stays queued until the lock is free; no thread waits with it
-  raise,    // …: that is a failure, to be retried as often as the job may be
-  replace,  // its slot is taken by one that is queued: that one gets the arguments and the time of the new
-            // one. Its lock is held: it waits
+  drop,     // its lock is held when its turn comes: it is dropped, and the row says who held the lock
+  wait,     // …: it stays queued until the lock is free; no thread is blocked
+  raise,    // …: this attempt has failed; the job is retried as usual
+  replace,  // a queued job has its slot: that job gets the new arguments and time.  Its lock is held: it
+            // waits
 };
 HOLDFAST_API const char* to_string(OnConflict) noexcept;
 
-// All that is known of a job.
+// Everything that the store knows about a job.
 struct JobRow {
   JobId id{};
   std::string name = {}, queue = {}, args = {}, key = {};
@@ -65,41 +65,41 @@ struct JobRow {
   Moment due_at{};                      // queued: as run_at, or later if it waits for its lock
   std::optional<Moment> started_at{};   // of the last attempt; none: not started yet
   std::optional<Moment> finished_at{};  // done, dead, dropped, cancelled; none: not finished
-  int attempt = 0;                      // so many have been started and not handed back
-  int crashes = 0;                      // of those, whose worker was not heard of again
+  int attempt = 0;                      // attempts that were started and not handed back
+  int crashes = 0;                      // of those, attempts whose worker died or disappeared
   int max_attempts = 1;
   Millis lock_ttl{};
   bool lock_fixed = false;
   int limit = 1;
   OnConflict on_conflict{};
   Unique unique{};
-  bool slotted = false;      // it has its slot
-  bool parked = false;       // queued: it has found its lock held, and waits for it
-  std::string owner = {};    // running: who has claimed it; the same name holds its lock.  Else: who did last
-  std::string lock = {};     // the key of the lease it runs under; empty: none
-  Token token{};             // of that lease
-  Millis claim_remaining{};  // running: zero if the claim has run out
-  std::string error = {};    // of the last failure; dropped: who held the lock
-  std::uint64_t duplicates{};  // enqueues that found its slot or its tick taken
-  // What happened to it, besides being enqueued, started and finished: a line each, "MICROS EVENT DETAIL".
-  // failed, crashed, handed-back, parked, retried, cancelled, replaced
+  bool slotted = false;    // it has its slot
+  bool parked = false;     // queued: its lock was held, and it waits for it
+  std::string owner = {};  // running: who has claimed it, and holds its lock.  Otherwise: who claimed it last
+  std::string lock = {};   // the key of the lease it runs under; empty: none
+  Token token{};           // of that lease
+  Millis claim_remaining{};    // running: zero if the claim has run out
+  std::string error = {};      // of the last failure; dropped: who held the lock
+  std::uint64_t duplicates{};  // later enqueues that were refused because of this job
+  // Its other events, one per line, "MICROS EVENT DETAIL": failed, crashed, handed-back, parked, retried,
+  // cancelled, replaced.
   std::string trail = {};
 };
 
 struct JobQuery {
-  JobId id{};               // that one
-  std::string_view key{};   // those of this key
-  std::string_view name{};  // those of this name
+  JobId id{};               // only this job
+  std::string_view key{};   // only jobs of this key
+  std::string_view name{};  // only jobs of this name
   std::string_view queue{};
   std::optional<JobState> state = {};
-  JobId before{};  // older than this one, for the next page
+  JobId before{};  // only jobs older than this one, for the next page
   std::size_t limit = 100;
 };
 
-// What a purge of jobs takes away.
+// Which jobs a purge deletes.
 struct JobPurge {
-  Millis older_than = std::chrono::hours(24 * 7);  // done, dropped, cancelled since so long
-  std::size_t limit = 1000;                        // at most so many
+  Millis older_than = std::chrono::hours(24 * 7);  // done, dropped or cancelled jobs that ended longer ago
+  std::size_t limit = 1000;                        // at most this many
 };
 
 }  // namespace holdfast

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_worker.h - threads that do jobs.
+// job_worker.h - threads that run jobs.
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,18 +13,18 @@
 
 namespace holdfast {
 
-// What became of a job, for people and for counting.
+// What happened to a job, for logs and metrics.
 struct JobEvent {
   enum class What : std::uint8_t {
     started,
     done,
     failed,       // it threw, and will be tried again
-    died,         // it threw once too often, or took too many workers with it
+    died,         // it threw in its last attempt, or too many workers died while they ran it: it is dead
     dropped,      // its lock was held by `detail`
-    lost,         // its claim was lost while it ran: what it did does not count, it is somebody else's
+    lost,         // its claim was lost while it ran: its result does not count, another worker may run it
     expired,      // done, but its lock had ended before
     handed_back,  // the worker ended before the job did
-    unknown,      // it ended, and the store could not be told
+    unknown,      // it ended, but the store could not be reached to record that
     cancelled,    // while it ran
   };
   What what{};
@@ -36,44 +36,43 @@ HOLDFAST_API const char* to_string(JobEvent::What) noexcept;
 struct WorkerOptions {
   std::vector<std::string> queues = {"default"};
   int threads = 4;
-  Millis claim{std::chrono::seconds(30)};     // a worker that is not heard of for so long has lost its jobs
-  Millis poll{200};                           // how often to look for jobs when there are none
-  Millis grace{std::chrono::seconds(10)};     // draining: how long running jobs are let alone
-  int max_crashes = 3;                        // a job that takes so many workers with it is dead
-  Millis purge_every{std::chrono::hours(1)};  // takes away what is long over; `never`: it does not
+  Millis claim{std::chrono::seconds(30)};     // a worker that does not renew for this long loses its jobs
+  Millis poll{200};                           // how often an idle worker looks for jobs
+  Millis grace{std::chrono::seconds(10)};     // draining: how long running jobs may go on
+  int max_crashes = 3;                        // a job during which this many workers died is dead
+  Millis purge_every{std::chrono::hours(1)};  // how often old jobs are deleted; `never`: not at all
   JobPurge purge = {};
   std::function<void(const JobEvent&)> on_event = {};  // on any of the threads; must not throw
 };
 
-// Starts with the constructor.  One thread more renews the claims of all jobs in one go.
+// The constructor starts the threads.  One more thread renews the claims of all jobs together.
 //
-// While the store cannot be reached, or refuses to let jobs be claimed, it tries again: a second later, and
-// of a refusal, which seldom passes by itself, ever less often, up to a minute.  ClientOptions::log is told
-// once.
+// If the store cannot be reached, it tries again a second later.  If the store refuses claims, which seldom
+// changes by itself, it tries again less and less often, up to a minute apart.  ClientOptions::log gets one
+// line about that.
 //
-// In a child after fork() it is nothing: no call waits, the destructor does nothing, and the parent's goes
-// on.
+// In a child after fork() it does nothing: no call waits, and the destructor does nothing.  The parent's
+// worker goes on.
 class HOLDFAST_API JobWorker {
  public:
   // Throws Failure if an option makes no sense.
   JobWorker(Jobs jobs, WorkerOptions options = {});
   JobWorker(const JobWorker&) = delete;
   JobWorker& operator=(const JobWorker&) = delete;
-  // Drains, and waits for the jobs that run.
+  // Drains, and waits for the running jobs.
   ~JobWorker();
 
-  // Claims nothing more.  After `grace` the jobs that still run are asked to stop (JobContext::stop_token);
-  // one that then throws is handed back, uncounted.
+  // Claims no more jobs.  After `grace` the jobs that still run are asked to stop (JobContext::stop_token).
+  // If a job then throws, it is handed back, and the attempt does not count.
   void drain();
-  // Drains, and asks the jobs that run to stop now.
+  // Drains, and asks the running jobs to stop now.
   void stop();
-  // REQUIRES: draining.
+  // Waits until all jobs have ended.  REQUIRES: drain() or stop() was called.
   void wait();
 
-  // Nothing runs, and nothing was due when it looked last, which was after the last job had ended.
+  // True if no job runs, and none was due at the last claim, which came after the last job had ended.
   bool idle() const;
-  // Waits until idle(), draining, or `stop`.  Fails if the store refuses to let jobs be claimed, and those
-  // that ran have ended.
+  // Waits until idle(), draining, or `stop`.  Fails if the store refuses claims and no job runs any more.
   void wait_until_idle(std::stop_token stop = {}) { try_wait_until_idle(std::move(stop)).value(); }
   Status try_wait_until_idle(std::stop_token stop = {});
 

@@ -2,11 +2,12 @@
 // jobs.h - work that is done once: enqueued, claimed by a worker, retried, never two at a time.
 //
 //   holdfast::Jobs jobs{holdfast::open("postgres://app@db/app")};
-//   auto told = jobs.perform_later<UpdateNetworkGraph>(42);     // Enqueued, Duplicate or Locked
+//   auto result = jobs.perform_later<UpdateNetworkGraph>(42);     // Enqueued, Duplicate or Locked
 //   holdfast::JobWorker worker(jobs.define<UpdateNetworkGraph>(), {.threads = 8});
 //
-// **At least once; one live holder per key while its lease is valid; fenced.  Not exactly once**: a worker
-// that dies, or is not heard of for as long as its claim lasts, leaves a job that will be run again.
+// **A job runs at least once, not exactly once.**  If its worker dies, or does not renew for as long as its
+// claim lasts, the job is run again.  Jobs with a lock have one live holder per key while the lease is valid,
+// and a token for fencing.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -27,18 +28,18 @@ namespace holdfast {
 
 struct Enqueued {
   JobId id{};
-  bool replaced = false;  // one that was queued already is now this one
+  bool replaced = false;  // a job that was already queued got these arguments and this time
 };
-// Somebody who is no job holds the lock of a loner.
+// The lock of a loner is held, but not by a job.
 struct Locked {
   std::string owner;
 };
 using EnqueueResult = std::variant<Enqueued, Duplicate, Locked>;
 
-// Names the schedule of a job: see Jobs::cron.
+// How a schedule treats missed ticks and jobs that still run: see Jobs::cron.
 struct CronOptions {
   enum class Misfire : std::uint8_t {
-    run_once,  // of the ticks that nobody was there for, the last
+    run_once,  // of the ticks at which no process ran, only the last
     skip,      // none
     all,       // each
   };
@@ -48,15 +49,15 @@ struct CronOptions {
     allow,  // any number at once
   };
   Misfire misfire = Misfire::run_once;
-  Millis deadline = std::chrono::hours(6);  // a tick that is older is not made up for
+  Millis deadline = std::chrono::hours(6);  // an older tick is left out
   Overlap overlap = Overlap::skip;
-  std::string job = {};  // empty: the job that is named as the schedule
+  std::string job = {};  // empty: the job with the name of the schedule
   Args args = {};
 };
 
 class Enqueuer;  // a transaction of the caller's own: postgres.h, sqlite.h
 struct JobsState;
-// For detail::ForkSafe; nobody else calls it.
+// Only detail::ForkSafe calls this.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<JobsState>& state) noexcept;
 
 // Cheap to copy; all copies share one state.  Any thread may call anything.
@@ -67,13 +68,13 @@ class HOLDFAST_API Jobs {
   // Jobs are kept in the client's store, and their locks are leases of its table.
   explicit Jobs(Client client);
 
-  // What a worker can do.  Defining again replaces.
+  // Defines the function of a job, for workers.  A second definition replaces the first.
   template <class J>
   Jobs& define() {
     return define(std::string(J::name), detail::options_of<J>(), detail::function_of<J>());
   }
   Jobs& define(std::string name, JobOptions options, JobFunction function);
-  // All jobs that are not defined otherwise.
+  // Defines the function of all jobs that have no definition of their own.
   Jobs& define_others(JobFunction function);
 
   // -- when, and in whose transaction: jobs.in(10min).perform_later<J>(42)
@@ -84,8 +85,8 @@ class HOLDFAST_API Jobs {
   }
   Jobs at(Moment when) const;
   Jobs in(Millis delay) const;
-  // The job is there if and when the caller's transaction is committed: postgres::enqueuer(),
-  // sqlite::enqueuer(). REQUIRES: it outlives what is returned.
+  // The job exists when the caller's transaction is committed: postgres::enqueuer(), sqlite::enqueuer().
+  // REQUIRES: `transaction` outlives the result.
   Jobs in(Enqueuer& transaction) const;
 
   template <class J, class... A>
@@ -106,9 +107,10 @@ class HOLDFAST_API Jobs {
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args = {}) const;
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options) const;
 
-  // Here and now, under the same lock.  Says whether it ran, and who had the lock if it did not.  What it
-  // throws passes on.  A lock that is held is waited for, however long, unless its on_conflict is drop or
-  // raise, which throws.  Errc::invalid if the caller is a job that holds it itself.
+  // Runs the job in this thread, under the same lock.  Returns whether it ran, and who had the lock if it did
+  // not.  Exceptions of the job pass on.  If the lock is held, the call waits without a limit; with
+  // on_conflict = drop it does not run the job, and with raise it throws.  Errc::invalid if the caller is a
+  // job that holds the lock itself.
   template <class J, class... A>
   Ran<std::monostate> perform_now(A&&... args) const {
     return perform_now(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>(),
@@ -117,12 +119,12 @@ class HOLDFAST_API Jobs {
   Ran<std::monostate> perform_now(std::string_view name, const Args& args, const JobOptions& options,
                                   const JobFunction& function) const;
 
-  // -- looking
+  // -- reading
 
   // The key of the lock that such a job runs under: job_key(), in the form of the store where that lock is.
-  // Of a job without a lock whose arguments make no key: "lock:NAME".
+  // "lock:NAME" for a job without a lock whose arguments cannot be part of a key.
   Result<std::string> try_key(std::string_view name, const Args& args, const JobOptions& options) const;
-  // Who has the lock.
+  // The lease on the lock; nullopt: nobody holds it.
   template <class J, class... A>
   std::optional<LeaseRow> locked(A&&... args) const {
     return locked(key_of<J>(std::forward<A>(args)...), detail::options_of<J>());
@@ -131,14 +133,14 @@ class HOLDFAST_API Jobs {
     return try_locked(key, options).value();
   }
   Result<std::optional<LeaseRow>> try_locked(const std::string& key, const JobOptions& options = {}) const;
-  // One that is queued.
+  // A queued job of that key.
   template <class J, class... A>
   std::optional<JobRow> enqueued(A&&... args) const {
     return enqueued(key_of<J>(std::forward<A>(args)...));
   }
   std::optional<JobRow> enqueued(const std::string& key) const { return try_enqueued(key).value(); }
   Result<std::optional<JobRow>> try_enqueued(const std::string& key) const;
-  // A loner would not be enqueued now: it is locked, or it is a loner and is queued.
+  // Whether a loner would not be enqueued now: its lock is held, or it is a loner and one is queued.
   template <class J, class... A>
   bool loner_locked(A&&... args) const {
     const std::string key = key_of<J>(std::forward<A>(args)...);
@@ -149,18 +151,19 @@ class HOLDFAST_API Jobs {
   std::vector<JobRow> list(const JobQuery& query = {}) const { return try_list(query).value(); }
   Result<std::vector<JobRow>> try_list(const JobQuery& query = {}) const;
 
-  // -- acting
+  // -- changing
 
-  // If a job of this key runs here: its lock lasts its timeout from now on.
+  // If a job of this key runs in this process, its lock lasts for its timeout from now on.  False: there is
+  // none.
   template <class J, class... A>
   bool refresh_lock(A&&... args) const {
     return refresh_lock(key_of<J>(std::forward<A>(args)...));
   }
   bool refresh_lock(const std::string& key) const;
 
-  // Takes the lock away from whoever has it, and says who that was; empty: nobody.  Of several (limit) the
-  // first: again, until nobody has one.  Written down, and told to whoever loses it.  **This breaks what a
-  // lock promises**: see Admin::break_lease.
+  // Takes the lock away from its holder, and returns the holder's name; empty: nobody held it.  If there are
+  // several (limit), it takes the first: call it until it returns an empty name.  The store logs it, and the
+  // holder is notified.  **This breaks what a lock promises**: see Admin::break_lease.
   template <class J, class... A>
   std::string unlock(const Break& why, A&&... args) const {
     return unlock(key_of<J>(std::forward<A>(args)...), why, detail::options_of<J>());
@@ -171,26 +174,27 @@ class HOLDFAST_API Jobs {
   Result<std::string> try_unlock(const std::string& key, const Break& why,
                                  const JobOptions& options = {}) const;
 
-  // What is queued, runs (its worker is told at its next renewal) or is dead: it is over, and its slot is
-  // free.
+  // Cancels a job that is queued, running (its worker notices at its next renewal) or dead.  Its slot is free
+  // afterwards.
   JobRow cancel(JobId id) const { return try_cancel(id).value(); }
   Result<JobRow> try_cancel(JobId id) const;
-  // What is over, however it ended: queued again, now, with all its attempts.
+  // Queues a job again that has ended, however it ended: now, and with all its attempts.
   JobRow retry(JobId id) const { return try_retry(id).value(); }
   Result<JobRow> try_retry(JobId id) const;
-  // What does not run: gone.
+  // Deletes a job that is not running.
   JobRow remove(JobId id) const { return try_remove(id).value(); }
   Result<JobRow> try_remove(JobId id) const;
-  // What has been over for long: how many there were.
+  // Deletes jobs that ended long ago, and returns how many.
   std::uint64_t purge(const JobPurge& what = {}) const { return try_purge(what).value(); }
   Result<std::uint64_t> try_purge(const JobPurge& what = {}) const;
 
   // -- by the clock
 
   // Enqueues the job of that name (or options.job) at each tick of `schedule`: five fields as in a crontab,
-  // in the time zone `zone` ("Europe/Berlin", "UTC").  Every process that calls this does so, and one of all
-  // of them wins each tick, by the store's clock.  It goes on as long as a copy of this object lives; the
-  // last of them waits up to 10 s for what the schedule is doing just then.  What is invalid throws.
+  // in the time zone `zone` ("Europe/Berlin", "UTC").  Every process may call this: for each tick one of them
+  // enqueues the job, by the store's clock.  The schedule goes on as long as a copy of this object lives; the
+  // destructor of the last copy waits up to 10 s for an enqueue that is running.  Throws Failure if an
+  // argument is invalid.
   void cron(std::string name, std::string_view schedule, std::string_view zone, CronOptions options = {});
 
   const Client& client() const;
@@ -205,7 +209,7 @@ class HOLDFAST_API Jobs {
   }
 
   struct When {
-    std::optional<Moment> at{};  // none: as `in` says
+    std::optional<Moment> at{};  // none: use `in`
     Millis in{};
     Enqueuer* transaction = nullptr;
   };

@@ -13,7 +13,7 @@ namespace holdfast::mariadb {
 
 enum class Layout : std::uint8_t {
   own,    // a table as on PostgreSQL
-  darwin  // beside Java nodes with Darwin's Locker, on its table; docs/stores/mariadb.md says what it cannot
+  darwin  // beside Java nodes with Darwin's Locker, on its table; its limits: docs/stores/mariadb.md
 };
 
 struct Options {
@@ -25,23 +25,25 @@ struct Options {
   std::string database{};
   std::string table{};  // empty: "locks", or "DARWIN_LOCK" in that layout
   Layout layout = Layout::own;
-  // TLS is always required, and the server's certificate checked, where the host is not this machine.
-  bool tls = false;      // also here; `tls=require` in a URL
-  std::string ssl_ca{};  // PEM: who signs the server's certificate; empty: the system's authorities
+  // If the host is not this machine, TLS is always required, and the server's certificate is checked.
+  bool tls = false;      // also for this machine; `tls=require` in a URL
+  std::string ssl_ca{};  // PEM file of the authority that signed the server's certificate; empty: the
+                         // system's authorities
   std::string ssl_cert{}, ssl_key{};
-  // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
+  // Accepts everything that examine() can find: no warning when the store is opened.  `unsafe=allow` in a
+  // URL.
   bool allow_unsafe = false;
-  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "mariadb.replica" uses a
-  // replica.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  // Accepts findings of examine() and `holdfast doctor` by topic: with "mariadb.replica" a replica is used.
+  // Other findings are not affected.  `accept=TOPIC[,TOPIC]` in a URL.
   std::vector<std::string> accept{};
-  bool mysql = false;  // messages name it mysql://, as whoever wrote the URL did
+  bool mysql = false;  // messages write mysql://, as the URL did
 };
 
-// A new client of that database.  Its tables are not made by connecting but by StoreAdmin::init(), or
-// `holdfast init`: one that is missing is Errc::unprepared.
+// A new client of that database.  Connecting does not create the tables: StoreAdmin::init() and
+// `holdfast init` do.  If one is missing, the error is Errc::unprepared.
 //
-// Expiry is measured on the server's clock.  Connections are the client's own.  Waiters poll: the database
-// cannot notify.
+// Expiry is measured on the server's clock.  The client opens its own connections.  Waiters poll, because the
+// database cannot notify.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::mariadb

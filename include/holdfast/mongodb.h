@@ -13,30 +13,32 @@
 namespace holdfast::mongodb {
 
 enum class Layout : std::uint8_t {
-  own,        // one document for each key: sound
-  mongo_lock  // beside the Ruby gem mongo-lock, on its documents; docs/stores/mongodb.md says what it cannot
+  own,        // one document for each key: keeps all promises
+  mongo_lock  // beside the Ruby gem mongo-lock, on its documents; its limits: docs/stores/mongodb.md
 };
 
 struct Options {
-  // As libmongoc takes it: "mongodb://db.example/app?replicaSet=rs0&tls=true".  The database has to be named.
+  // A URI of libmongoc: "mongodb://db.example/app?replicaSet=rs0&tls=true".  The database is required.
   std::string uri;
   std::string collection = "locks";
-  // Other collections by a short name of yours: {{"other", "other_locks"}} makes in("other") mean that one.
+  // Short names for other collections: with {{"other", "other_locks"}}, in("other") uses other_locks.
   std::map<std::string, std::string> collections{};
   Layout layout = Layout::own;
-  // Also what is refused otherwise: a collection with a TTL index, a router (mongos), another machine without
-  // a word about TLS; and we know what examine() finds, and need not be told.  `unsafe=allow` in a URL.
+  // Accepts everything that examine() can find: no warning when the store is opened.  Also accepts what is
+  // refused otherwise: a collection with a TTL index, a router (mongos), another machine if the URL does not
+  // mention TLS.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
-  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "mongodb.ttl-index" uses
-  // such a collection.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  // Accepts findings of examine() and `holdfast doctor` by topic: with "mongodb.ttl-index" such a collection
+  // is used.  Other findings are not affected.  `accept=TOPIC[,TOPIC]` in a URL.
   std::vector<std::string> accept{};
 };
 
-// A new client of that database.  Nothing has to be made: a key is one document, which its first acquire
-// makes.
+// A new client of that database.  Nothing has to be created: a key is one document, which its first acquire
+// creates.
 //
-// Expiry is measured on the primary's clock.  A grant is told when a majority of a replica set, or a server
-// alone, has it in its journal.  Waiters are woken by a change stream on a replica set, and poll elsewhere.
+// Expiry is measured on the primary's clock.  A grant is reported when a majority of the replica set, or the
+// standalone server, has it in its journal.  On a replica set a change stream wakes waiters; elsewhere they
+// poll.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::mongodb

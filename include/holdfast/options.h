@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// options.h - what can be asked for, each with its default.
+// options.h - the options of a client and of an acquire, each with its default.
 #pragma once
 #include <compare>
 #include <concepts>
@@ -39,7 +39,7 @@ class Interval {
   std::function<Millis(int)> of_;
 };
 
-// A duration, or none: Endless is Never or Forever.
+// A duration, or no end: Endless is Never or Forever.
 template <class Endless>
 class DurationOr {
  public:
@@ -59,7 +59,8 @@ class DurationOr {
 using Ttl = DurationOr<Never>;     // how long a lease lasts without a renewal
 using Wait = DurationOr<Forever>;  // how long a call waits
 
-// Who holds: a text, a list of texts that is joined by ":", or a function that is asked at each acquisition.
+// The name that a lease is held by: a text, a list of texts that is joined by ":", or a function that is
+// called at each acquisition.
 class HOLDFAST_API Owner {
  public:
   Owner() = default;  // a name that is new for each acquisition
@@ -83,7 +84,7 @@ class HOLDFAST_API Owner {
   template <class Text>
   static std::string copy(const Text& text) {
     if constexpr (std::is_pointer_v<Text>) {
-      if (text == nullptr) return {};  // and is refused, as every empty name is
+      if (text == nullptr) return {};  // empty names are refused
     }
     return std::string(std::string_view(text));
   }
@@ -147,7 +148,7 @@ struct AcquireOptions {
 
 enum class Connect : std::uint8_t {
   at_once,  // opening a client fails if its store cannot be used
-  lazy,     // opening a client sends nothing; the first call that needs the store says what is wrong with it
+  lazy,     // opening a client sends nothing; the first call that needs the store reports errors
 };
 
 struct ClientOptions {
@@ -184,15 +185,16 @@ struct ClientOptions {
   Millis purge_every{std::chrono::hours(1)};
 
   // Gets lines for people: a store that is set up unsafely, slow callbacks, renewals that fail.  One line
-  // each, without secrets.  A function of a std::string_view will do: it gets the text alone.  Called on any
-  // thread.  What it throws is ignored.
+  // each, without secrets.  A function of a std::string_view works too: it gets only the text.  Called on any
+  // thread.  Its exceptions are ignored.
   std::function<void(const LogRecord&)> log = {};
 
-  // Gets everything that can be counted or logged: see observer.h.  Also of the clients that in() returns.
+  // Gets an event for everything that can be counted or logged: see observer.h.  The clients that in()
+  // returns have the same observer.
   std::shared_ptr<Observer> observer = {};
 
-  // Told in place of `log` what was found about the store while it was opened, each with the line that `log`
-  // would have been told.  Called by whoever opens it.
+  // If set, it is called instead of `log` for each finding about the store when it is opened, with the line
+  // that `log` would get.  It runs on the thread that opens the store.
   std::function<void(const Finding&, std::string_view line)> on_finding = {};
 };
 

@@ -14,39 +14,41 @@ struct pg_conn;  // libpq's PGconn
 namespace holdfast::postgres {
 
 struct Options {
-  // As libpq takes it: a URL, or "host=db.example dbname=app user=app".  What it does not say comes from
-  // where libpq users expect it: PGHOST and the like, .pgpass, a service file.
+  // A connection string of libpq: a URL, or "host=db.example dbname=app user=app".  Parts that it does not
+  // have come from the usual sources of libpq: PGHOST and so on, .pgpass, a service file.
   std::string conninfo;
-  std::string table = "locks";  // or "app.locks"; what we keep beside it is named after it
-  // We know what examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
+  std::string table = "locks";  // or "app.locks"; the tables beside it have names derived from it
+  // Accepts everything that examine() can find: no warning when the store is opened.  `unsafe=allow` in a
+  // URL.
   bool allow_unsafe = false;
-  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "postgres.pooler" is not
-  // told of when the store is opened.  Others count as before.  `accept=TOPIC[,TOPIC]` in a URL.
+  // Accepts findings of examine() and `holdfast doctor` by topic: with "postgres.pooler" there is no warning
+  // about a pooler when the store is opened.  Other findings are not affected.  `accept=TOPIC[,TOPIC]` in a
+  // URL.
   std::vector<std::string> accept{};
 };
 
-// A new client of that database.  The table is that of Ruby's `locker`: a Ruby process and ours on one table
-// exclude each other.  It is not made by connecting but by StoreAdmin::init(), or `holdfast init`: one that
-// is missing is Errc::unprepared.
+// A new client of that database.  The table has the format of Ruby's `locker`: Ruby and Holdfast processes on
+// one table exclude each other.  Connecting does not create the tables: StoreAdmin::init() and
+// `holdfast init` do.  If one is missing, the error is Errc::unprepared.
 //
-// Where no sslmode is given and the host is not local, the server has to prove its name: verify-full, with
-// the system's certificates.
+// If no sslmode is given and the host is not local, the server has to prove its name: verify-full, with the
+// system's certificates.
 //
-// Expiry is measured on the server's clock.  Commits are durable whatever the role's synchronous_commit.
-// Connections are the client's own; behind a pooler (PgBouncer) waiters poll.
+// Expiry is measured on the server's clock.  Commits are durable whatever the role's synchronous_commit.  The
+// client opens its own connections.  Behind a pooler (PgBouncer) waiters poll.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
-// Enqueues on a connection of the caller's own, beside that lock table.  In a transaction that is open there
-// the job is part of it: to be seen when that is committed, gone when it is rolled back.  Never begins one,
-// and never ends it; what fails is undone alone (by a savepoint), and their transaction goes on.  Outside of
-// one each job is committed by itself.
+// Enqueues jobs on the caller's connection, in the tables beside that lock table.  If a transaction is open
+// there, the job is part of it: workers see the job after the commit, and it is gone after a rollback.  The
+// enqueuer never begins or ends a transaction.  If an enqueue fails, a savepoint undoes only that enqueue,
+// and the transaction goes on.  Outside of a transaction each job is committed by itself.
 //
-// Whoever enqueues a job of a slot that an open transaction has taken waits for the end of that, up to
-// `until`, and is then told unavailable: so keep such transactions short.  A job that was met as a duplicate
-// in an open transaction is not held up by it, and not counted.
+// If an open transaction has taken a slot, other enqueues for that slot wait until the transaction ends.
+// After `until` they fail with Errc::unavailable, so keep such transactions short.  If an enqueue in an open
+// transaction is a duplicate, it does not block the existing job, and that job does not count it.
 //
-// Errc::invalid for a connection that is nonblocking, in pipeline mode, in the middle of a statement, or in
-// a transaction that has failed; Errc::unprepared where `init` has not been.
+// Errc::invalid for a connection that is nonblocking, in pipeline mode, in the middle of a statement, or in a
+// transaction that has failed; Errc::unprepared if `init` was not run.
 //
 // REQUIRES: `connection` outlives the result, and nobody else uses it during a call.
 HOLDFAST_API Result<std::unique_ptr<Enqueuer>> enqueuer(::pg_conn* connection, std::string table = "locks");

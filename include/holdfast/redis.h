@@ -12,9 +12,9 @@
 namespace holdfast::redis {
 
 enum class Layout : std::uint8_t {
-  own,             // a string with the holder in it and PX, as redis_exp_lock writes it: sound
-  active_job_lock  // beside Ruby processes with active_job_lock, on its keys; docs/stores/redis.md says what
-                   // it cannot
+  own,             // a string with the owner as value and PX, as redis_exp_lock writes it: keeps all promises
+  active_job_lock  // beside Ruby processes with active_job_lock, on its keys; its limits:
+                   // docs/stores/redis.md
 };
 
 struct Options {
@@ -26,31 +26,31 @@ struct Options {
   std::string user{};  // empty: Redis's "default"
   std::string password{};
 
-  bool tls = false;      // 1.2 or newer; the server's certificate must be good, and for that host
-  std::string cacert{};  // whom to trust, a PEM file; empty: whom the system trusts
-  std::string cert{};    // our own certificate, where the server wants one, and its key: PEM files
+  bool tls = false;      // TLS 1.2 or newer; the server's certificate must be valid for that host
+  std::string cacert{};  // PEM file of the authority to trust; empty: the system's authorities
+  std::string cert{};    // the client's certificate, if the server wants one, and its key: PEM files
   std::string key{};
 
-  // Before every key: "locks:" makes the lease on "nightly" the key "locks:nightly".  What we keep beside the
-  // leases is apart from that of other prefixes.
+  // Stands before every key: with "locks:" the lease on "nightly" is the Redis key "locks:nightly".  Queues,
+  // tokens and log of different prefixes are separate.
   std::string prefix{};
   Layout layout = Layout::own;
-  // Also on a server that throws keys away when memory runs short, leases among them; and we know what
-  // examine() finds, and need not be told when the store is opened.  `unsafe=allow` in a URL.
+  // Accepts everything that examine() can find: no warning when the store is opened.  Also accepts a server
+  // that evicts keys, and so leases, when its memory is full.  `unsafe=allow` in a URL.
   bool allow_unsafe = false;
-  // Findings of examine() and `holdfast doctor` that we know and accept, by topic: "redis.eviction" uses a
-  // server that evicts, "redis.appendonly" is not told of when the store is opened.  Others count as before.
-  // `accept=TOPIC[,TOPIC]` in a URL.
+  // Accepts findings of examine() and `holdfast doctor` by topic: with "redis.eviction" a server that evicts
+  // is used; with "redis.appendonly" there is no warning about that when the store is opened.  Other findings
+  // are not affected.  `accept=TOPIC[,TOPIC]` in a URL.
   std::vector<std::string> accept{};
 };
 
-// A new client of that server.  A lease is a string key with its holder as value and its ttl as PX: what
-// redis_exp_lock writes and reads, so both exclude each other.  Token, note and queue lie in keys that begin
-// with "holdfast:"; keys of that name cannot be leased.
+// A new client of that server.  A lease is a string key with the owner as value and the ttl as PX.
+// redis_exp_lock writes and reads the same, so both exclude each other.  Token, note and queue are in keys
+// that begin with "holdfast:"; such keys cannot be leased.
 //
-// Expiry is measured on the server's wall clock.  A grant is as durable as the server: one without
-// append-only file forgets its leases when it is restarted, one with replicas may forget the last ones when
-// another takes over.  Tokens rise across all of this (docs/stores/redis.md).
+// Expiry is measured on the server's wall clock.  A grant is as durable as the server: a server without an
+// append-only file loses its leases at a restart, and a failover to a replica may lose the last ones.  Tokens
+// still rise after both (docs/stores/redis.md).
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 }  // namespace holdfast::redis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// rows.h - what a store tells people: who holds what, who waits, what happened.
+// rows.h - rows for people and programs to read: who holds a key, who waits, what happened.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-// The fencing token: comes with every grant and rises with every grant of a key, for ever.  Comparable
-// only within one key.  63 bits; zero is no token.
+// The fencing token.  Every grant has one, and it is larger than those of all earlier grants of the key.
+// Compare tokens of one key only. 63 bits; zero is no token.
 enum class Token : std::uint64_t {};
 inline constexpr Token no_token{0};
 constexpr std::uint64_t to_number(Token t) noexcept { return static_cast<std::uint64_t>(t); }
@@ -30,11 +30,12 @@ struct OwnerView {
 // One row for people: who holds what.  Not for decisions.
 struct LeaseRow {
   std::string key;
-  std::string owner;            // whoever has it, or had it last if it ran out; empty after a release
-  Token token{};                // none: another program, which gives none, holds it
-  Millis remaining{};           // zero: free
-  std::optional<Millis> ttl{};  // what remained when its end was last set, by a grant or a renewal; none: the
-                                // key is free, the lease has no end, or the store does not record it
+  std::string owner;   // who holds it, or held it last if it ran out; empty after a release
+  Token token{};       // zero: a program that has no tokens holds it
+  Millis remaining{};  // zero: free
+  // The remaining time when the end of the lease was last set, by a grant or a renewal.  None: the key is
+  // free, the lease has no end, or the store does not record it.
+  std::optional<Millis> ttl{};
   std::optional<Moment> since{};  // when it was last granted; none: never, or unknown
   std::string note;
   bool detached = false;
@@ -44,11 +45,11 @@ struct LeaseRow {
 struct PlaceRow {
   std::string key;
   std::string client;
-  std::string owner;  // who would hold it: whoever of that client asked last
+  std::string owner;  // the owner that would hold the key: that of the client's last request
   Millis remaining{};
 };
 
-// What the store writes down: not every grant, only what somebody may ask about later.
+// An entry of the store's log.  The log has only take-overs and breaks, not every grant.
 struct LogRow {
   Moment at{};
   std::string key;
@@ -62,10 +63,10 @@ struct LogRow {
 struct Query {
   enum class What : std::uint8_t { leases, places, log };
   What what = What::leases;
-  std::string_view prefix{};  // keys that start so; empty: all
+  std::string_view prefix{};  // only keys that begin with it; empty: all
   bool exact = false;         // `prefix` is the whole key
-  std::string_view after{};   // leases: keys behind this one, for the next page
-  bool free = true;           // leases: also keys that were given back and that nobody waits for
+  std::string_view after{};   // leases: only keys after this one, for the next page
+  bool free = true;           // leases: also keys that are free and that nobody waits for
   std::size_t limit = 1000;   // a page with fewer rows is the last one
 };
 
@@ -75,48 +76,48 @@ struct Page {
   std::vector<LogRow> log;       // newest first
 };
 
-// What a purge takes away.
+// What a purge deletes.
 struct Purge {
-  Millis free_for = std::chrono::hours(24);  // keys that nobody has held or waited for since so long
-  Millis log_older_than = never;             // what was written down longer ago
+  Millis free_for = std::chrono::hours(24);  // keys that nobody has held or waited for during this time
+  Millis log_older_than = never;             // entries of the log that are older
 };
 struct Purged {
   std::uint64_t keys = 0;
-  std::uint64_t places = 0;  // those that had run out
+  std::uint64_t places = 0;  // places that had expired
   std::uint64_t log = 0;
 };
 
-// How much it matters.
+// How serious a finding is.
 enum class Weight : std::uint8_t {
   note,     // good to know
-  warning,  // a second misfortune (a crash, a fail-over) can cost what a lease promises
-  danger,   // so can an ordinary day
+  warning,  // after a fault (a crash, a failover) the promises of a lease may not hold
+  danger,   // even in normal operation the promises of a lease may not hold
 };
 
 HOLDFAST_API const char* to_string(Weight weight) noexcept;
 
-// Something about a store, or about the way to it, that whoever relies on its leases should know.
+// A fact about a store, or about the connection to it, that a user of its leases should know.
 struct Finding {
   Weight weight{};
   std::string topic;      // "redis.eviction": the row of the page docs/stores/redis.md
-  std::string what;       // what is so, and what can come of it
+  std::string what;       // what was found, and what it can lead to
   std::string advice;     // what to change; empty: nothing
   bool at_open = false;   // reported to every client that opens the store
-  bool accepted = false;  // the user has said so, by its topic: `accept=redis.eviction` in a URL
+  bool accepted = false;  // the user accepted it by its topic: `accept=redis.eviction` in a URL
 };
 
-// What a store says about itself, for the client.  Cheap: every client asks.
+// What a client needs to know about its store.  Cheap: every client reads it.
 struct Traits {
   std::string name;     // "sqlite"
   Millis resolution{};  // of its expiry clock; goes into the margin
   bool push = false;    // it can notify
   bool fair = true;     // waiters are served in order
-  bool tidies = false;  // nobody need purge: it does so by itself, or others count on what is there
-  char grade = 'B';     // A consensus, B durable, C best effort, D refuse
+  bool tidies = false;  // clients do not purge: the store does it itself, or other programs need the rows
+  char grade = 'B';     // A consensus, B durable, C best effort, D unsafe
   std::vector<Finding> findings = {};
 };
 
-// What a thorough look has found: those findings, and what costs more to find out.
+// The result of a thorough check: the findings of Traits, and those that take longer to find.
 struct Diagnosis {
   std::string server;  // what it is, for people: "PostgreSQL 15.18", "SQLite 3.40.1"
   char grade = 'B';    // as in Traits

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_engine.h - what a database must be able to do to keep jobs.  For those who write a store; whoever only
-// has work to be done needs jobs.h.
+// job_engine.h - the operations that a database must offer to keep jobs.  For authors of stores; to use jobs,
+// read jobs.h.
 //
-// A job's run lock is an ordinary lease of the store (store.h): `holdfast run lock:X:1 -- …` and a job
-// exclude each other.  Three things lie in one record, the job's, and change in one step with its state:
+// The lock of a job is an ordinary lease of the store (store.h): `holdfast run lock:X:1 -- …` and a job
+// exclude each other.  The record of a job has three things that change in one step with its state:
 //
 //   the slot    at most one job of a key is wanted: taken by enqueue, given back by the change of state that
 //               ends the job.  It is no second object with a life of its own, so nothing has to be reaped
@@ -35,62 +35,64 @@ namespace holdfast {
 struct NewJob {
   std::string_view name{};
   std::string_view queue = "default";
-  std::string_view args = "[]";  // a JSON array; not looked into
+  std::string_view args = "[]";  // a JSON array; the engine does not parse it
   int priority = 0;              // the smallest first
-  std::optional<Moment> at{};    // not before; none: as `in` says
-  Millis in{};                   // not before so long from now, on the store's clock; counts without `at`
-  int max_attempts = 1;          // of which one may fail
+  std::optional<Moment> at{};    // not before; none: use `in`
+  Millis in{};                   // not before this much later, on the store's clock; used without `at`
+  int max_attempts = 1;          // including the first
 
-  // What it is about: the key of its lock; its slot is "loner:" + key.
+  // The key of its lock; its slot is "loner:" + key.
   std::string_view key{};
   Millis lock_ttl{std::chrono::seconds(30)};
   bool lock_fixed = false;  // the lease is not renewed: it ends after lock_ttl even if the job goes on
-  int limit = 1;            // so many at once, each on a lease of its own: key#1 … key#N.  Zero: no lock
+  int limit = 1;  // how many may run at once, each on a lease of its own: key#1 … key#N. Zero: no lock
   OnConflict on_conflict = OnConflict::drop;
   Unique unique = Unique::no;
 
-  // Once per window, or per tick: a duplicate if `tick_name` has had this one (or a later one) already.
+  // At most once per window, or per tick: it is a duplicate if `tick_name` already had this tick or a later
+  // one.
   std::string_view tick_name{};
-  std::int64_t tick = 0;  // of `tick_name`; not looked at if there is a window
+  std::int64_t tick = 0;  // of `tick_name`; ignored if there is a window
   Millis window{};        // the tick is the moment the window began, in microseconds
 };
 
 struct EnqueueReply {
   enum class What : std::uint8_t {
     enqueued,
-    replaced,   // the job that has the slot is now this one
-    duplicate,  // of a job that has the slot, or of the one that had this tick
+    replaced,   // the job that has the slot got these arguments and this time
+    duplicate,  // another job has the slot, or had this tick
     locked,     // loner, until_success: nobody has the slot, but somebody holds the lock
   };
   What what{};
-  JobId id{};                     // enqueued, replaced, duplicate: whose
-  JobState state{};               // duplicate: of that one (of one that was pruned since: done)
-  std::optional<Moment> since{};  // duplicate: when that one was enqueued; none: unknown
-  std::string owner = {};         // locked: who
+  JobId id{};                     // enqueued, replaced, duplicate: of that job
+  JobState state{};               // duplicate: of that job (done, if it was purged since)
+  std::optional<Moment> since{};  // duplicate: when that job was enqueued; none: unknown
+  std::string owner = {};         // locked: who holds the lock
   Moment now{};                   // the store's wall clock
 };
 
 struct ClaimRequest {
   std::span<const std::string> queues;   // any of them
-  OwnerView owner;                       // new for each claim: of the claim, and of the lease
+  OwnerView owner;                       // of the claim and of the lease; new for each claim
   Millis ttl{std::chrono::seconds(30)};  // of the claim
-  int max_crashes = 3;                   // a job that took so many workers with it is dead
+  int max_crashes = 3;                   // a job during which this many workers died is dead
 };
 
 struct Claimed {
   enum class What : std::uint8_t {
-    nothing,   // nothing is due; `next` says for how long
-    running,   // it is the holder's, with its lock
-    dropped,   // its lock was held by `blocker`: it is over
-    raised,    // its lock was held by `blocker`, and it is the holder's without it: to be finished as failed
-    poisoned,  // it is dead: so many workers have died with it
+    nothing,   // nothing is due; `next` says when something may be
+    running,   // the owner has the job and its lock
+    dropped,   // its lock was held by `blocker`: the job has ended
+    raised,    // its lock was held by `blocker`; the owner has the job without its lock, and finishes it as
+               // failed
+    poisoned,  // it is dead, because too many workers died while they ran it
   };
   What what = What::nothing;
   JobRow job = {};
-  bool recovered = false;    // running: its last worker did not finish it
-  Millis lock_remaining{};   // running under a lease: what the store says of it.  `never` if it has no end
+  bool recovered = false;    // running: an earlier worker did not finish it
+  Millis lock_remaining{};   // running under a lease: its remaining time in the store.  `never`: no end
   std::string blocker = {};  // dropped, raised
-  Millis next = {};          // nothing: until something may be due, at most a minute
+  Millis next = {};          // nothing: the time until something may be due, at most a minute
   Moment now{};              // the store's wall clock
 };
 
@@ -103,15 +105,15 @@ struct Finish {
   JobId id{};
   OwnerView owner{};   // of the claim
   JobState to{};       // done, queued, dead, dropped, cancelled
-  Millis in{};         // queued: not before so long from now
-  bool counts = true;  // queued: false if it is handed back: the attempt is taken off
+  Millis in{};         // queued: not before this much later
+  bool counts = true;  // queued: false if it is handed back: the attempt does not count
   std::string_view error{};
   Key lock{};  // the lease to release: as claimed; empty: none
   Token token{};
 };
 
-// Each on its own: a job may be finished whose lease ran out (and may be somebody else's by now), and one
-// that is no longer ours may still have its lease released.
+// The two are independent.  A job can be finished although its lease ran out (and somebody else may hold it
+// by now), and the lease can be released although the job belongs to another worker now.
 struct Finished {
   bool finished = false;
   bool released = false;
@@ -119,75 +121,75 @@ struct Finished {
 };
 
 enum class JobChange : std::uint8_t {
-  cancel,  // queued, running (its worker is told at its next renewal), dead.  Its slot is free
-  retry,   // dead, dropped, cancelled, done: queued again, now, with all its attempts.  Takes its slot.
-           // Its last worker may still be at it if it was cancelled just now: its lock keeps them apart
-  remove,  // all but running
+  cancel,  // a job that is queued, running (its worker notices at its next renewal) or dead.  Frees its slot
+  retry,   // a job that is dead, dropped, cancelled or done: queued again, now, with all its attempts.  Takes
+          // its slot.  If it was cancelled just now, its last worker may still run it: its lock keeps the two
+          // runs apart
+  remove,  // a job that is not running
 };
 
-// A name's last tick and last success, for what runs by the clock.
+// A tick of a name, for schedules and for `run --tick` and `--every`.
 struct Tick {
   std::string_view name;
-  std::int64_t tick = 0;  // not looked at if there is a period
+  std::int64_t tick = 0;  // ignored if there is a period
   Millis period{};        // the tick is the moment the period began, in microseconds
   std::string_view by{};  // who takes it, for people
 };
 struct TickRow {
-  bool taken = false;   // take_tick: it is the caller's
-  std::int64_t tick{};  // take_tick: the one that was asked for; tick: the last that was taken; -1: none
-  std::string by = {};  // who took the last one
-  std::optional<Moment> at{};       // when; none: never
+  bool taken = false;          // take_tick: the caller got the tick
+  std::int64_t tick{};         // take_tick: the requested tick; tick: the last one that was taken; -1: none
+  std::string by = {};         // who took the last one
+  std::optional<Moment> at{};  // when; none: never
   std::optional<Moment> success{};  // when note_success was last called; none: never
   Moment now{};                     // the store's wall clock
 };
 
-// What can enqueue: an engine, or a transaction of the caller's own (postgres.h, sqlite.h).
+// Enqueues jobs: a JobEngine, or a transaction of the caller's own (postgres.h, sqlite.h).
 class HOLDFAST_API Enqueuer {
  public:
   virtual ~Enqueuer() = default;
 
-  // In one step: the job is there with its slot and its tick, or nothing is.
+  // Atomic: either the job, its slot and its tick exist afterwards, or none of them.
   virtual Result<EnqueueReply> enqueue(const NewJob& job, Instant until) = 0;
 };
 
-// One connection.  Used by one thread at a time.  All that it decides it decides on the store's clocks; on
-// failure the error says whether it can have been applied (in_doubt) or cannot (anything else).
+// One connection, used by one thread at a time.  All decisions use the store's clocks.  If a call fails, the
+// error says whether it may have been applied (in_doubt) or was not (any other error).
 class HOLDFAST_API JobEngine : public Enqueuer {
  public:
-  // The next job that is due: the smallest priority first, of those the earliest run_at, of those the
-  // smallest id; one whose claim has run out comes before all others.  In one step: claimed, and its lock
-  // acquired.
+  // Claims the next job that is due and acquires its lock, in one step.  A job whose claim has run out comes
+  // before all others; then the order is: smallest priority, earliest run_at, smallest id.
   //
-  // What it costs does not depend on how many jobs are queued, wait for their time or their lock, or are
-  // over.
+  // Its cost does not depend on how many jobs are queued, wait for their time or their lock, or have ended.
   //
-  // A lock that the same job has from an attempt whose worker died is taken over: what a job does under its
-  // lock ends with its claim.  Sent again by the same holder whose answer got lost it may claim another one:
-  // the first one's claim then runs out.
+  // If an earlier attempt of the same job, whose worker died, still has the lock, the new attempt takes it
+  // over: work under the lock of a job ends with its claim.  If an answer was lost and the same owner sends
+  // the request again, it may claim another job; the claim of the first then runs out.
   virtual Result<Claimed> claim(const ClaimRequest& request, Instant until) = 0;
 
-  // From now on so long.  held[i] says whether claims[i] still is the holder's; nobody's claim is shortened.
+  // Makes the claims last for `ttl` from now on; never shortens one. held[i] says whether the owner still has
+  // claims[i].
   //
   // REQUIRES: held.size() == claims.size().
   virtual Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) = 0;
 
-  // Only if the claim is the holder's still, even if it has run out; twice does no harm.  Where the lock
-  // becomes free, the first of the jobs that wait for it is due.
+  // Finishes the job only if the owner still has the claim, even if the claim has run out.  A second call
+  // does no harm.  If the lock becomes free, the first of the jobs that wait for it is due.
   virtual Result<Finished> finish(const Finish& finish, Instant until) = 0;
 
-  // For people.  The newest first.
+  // For people.  The newest job comes first.
   virtual Result<std::vector<JobRow>> list(const JobQuery& query, Instant until) = 0;
 
-  // The job as it is then.  Errc::invalid names what does not fit: there is none, its state is another, or
-  // somebody has its slot.
+  // Returns the job after the change.  Errc::invalid says why not: there is no such job, it is in another
+  // state, or another job has its slot.
   virtual Result<JobRow> change(JobId id, JobChange what, std::string_view by, Instant until) = 0;
 
-  // At most one of all callers takes a tick, and none that is not later than the last.
+  // At most one of all callers takes a tick.  A tick that is not later than the last one is not taken.
   virtual Result<TickRow> take_tick(const Tick& tick, Instant until) = 0;
   virtual Result<TickRow> tick(std::string_view name, Instant until) = 0;
   virtual Status note_success(std::string_view name, std::string_view by, Instant until) = 0;
 
-  // How many it took away.  Dead ones stay.
+  // Returns how many jobs it deleted.  Dead jobs stay.
   virtual Result<std::uint64_t> purge(const JobPurge& what, Instant until) = 0;
 };
 
