@@ -73,7 +73,7 @@ TEST_P(ByHand, breaking_wants_a_token_a_name_and_a_reason) {
   EXPECT_FALSE(is_free("k"));
 }
 
-TEST_P(ByHand, a_release_of_a_broken_lease_tells_who_broke_it_and_why) {
+TEST_P(ByHand, a_release_of_a_broken_lease_says_who_broke_it_and_why) {
   Lease lease = client_.acquire("k", {.ttl = 1h});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
   EXPECT_EQ(lease.release(), Released::broken);
@@ -81,7 +81,7 @@ TEST_P(ByHand, a_release_of_a_broken_lease_tells_who_broke_it_and_why) {
   EXPECT_EQ(lease.lost().detail, "broken by olga: stuck");
 }
 
-TEST_P(ByHand, a_renewal_of_a_broken_lease_tells_who_broke_it_and_why) {
+TEST_P(ByHand, a_renewal_of_a_broken_lease_says_who_broke_it_and_why) {
   Lease lease = client_.acquire("k", {.ttl = 1h});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
   const Status renewed = lease.try_renew();
@@ -90,7 +90,7 @@ TEST_P(ByHand, a_renewal_of_a_broken_lease_tells_who_broke_it_and_why) {
   EXPECT_TRUE(mentions(renewed.error().detail, "broken by olga: stuck")) << renewed.error().detail;
 }
 
-TEST_P(ByHand, who_holds_by_name_is_told_who_broke_it_and_why) {
+TEST_P(ByHand, a_renewal_by_owner_name_says_who_broke_the_lease_and_why) {
   const Lease lease = client_.acquire("k", {.ttl = 1h, .owner = "ann", .detached = true});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
   const auto renewed = client_.try_renew("k", {"ann"}, 1h);

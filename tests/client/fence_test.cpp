@@ -239,7 +239,7 @@ TEST(GuardOfAFile, that_was_deleted_while_one_waited_is_made_again) {
   EXPECT_FALSE(fence.admits(Token{6}));  // the mark is where it can be found
 }
 
-TEST(GuardOfAFile, that_was_moved_or_whose_folder_was_while_one_waited_is_looked_for_again) {
+TEST(GuardOfAFile, finds_the_mark_again_if_it_or_its_folder_was_moved_during_a_wait) {
   for (const bool folder : {false, true}) {
     const Scratch scratch;
     const std::string home = scratch.path() + "/home", mark = home + "/.thing.fence";

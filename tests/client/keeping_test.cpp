@@ -121,7 +121,7 @@ TEST_P(Keep, a_passing_failure_is_not_a_loss) {
   EXPECT_TRUE(lease.held());
 }
 
-TEST_P(Keep, jeopardy_is_told_before_loss_and_ends_with_a_renewal) {
+TEST_P(Keep, jeopardy_is_reported_before_loss_and_ends_with_a_renewal) {
   Trouble trouble;
   Client client = troubled_client(trouble);
   Lease lease = short_lease(client, "k", {.ttl = 9s});
@@ -134,7 +134,7 @@ TEST_P(Keep, jeopardy_is_told_before_loss_and_ends_with_a_renewal) {
   EXPECT_TRUE(await([&] { return lease.deadline() > deadline; }));
 }
 
-TEST_P(Keep, a_stolen_lease_is_told_with_its_thief) {
+TEST_P(Keep, a_stolen_lease_is_reported_with_its_new_owner) {
   std::atomic<bool> robbed = false;
   Client a = client_that_renews_later(database_->new_client(), robbed);
   Lease lease = a.acquire("k", {.owner = "me", .renew_every = 100ms});
@@ -149,7 +149,7 @@ TEST_P(Keep, a_stolen_lease_is_told_with_its_thief) {
   EXPECT_TRUE(thief.held());
 }
 
-TEST_P(Keep, a_broken_lease_is_told_with_who_broke_it_and_why) {
+TEST_P(Keep, a_broken_lease_is_reported_with_who_broke_it_and_why) {
   Client client = new_client();
   Lease lease = client.acquire("k", {.renew_every = 100ms});
   std::promise<Lost> told;
@@ -296,7 +296,7 @@ TEST_P(Keep, nobody_purges_a_store_that_tidies_or_where_it_is_not_wanted) {
   }
 }
 
-TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
+TEST_P(Keep, a_refused_purge_is_logged_and_harms_no_lease) {
   const auto store = std::make_shared<UntidyStore>(database_->new_client());
   store->refuses = true;
   std::mutex mutex;
@@ -320,7 +320,7 @@ TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
   EXPECT_TRUE(lease.held());
 }
 
-TEST_P(Keep, a_purge_that_outlives_its_client_tells_nobody) {
+TEST_P(Keep, a_purge_that_outlives_its_client_logs_nothing) {
   auto store = std::make_shared<UntidyStore>(database_->new_client());
   store->refuses = true;
   std::promise<void> go;
@@ -363,7 +363,7 @@ TEST_P(Keep, a_purge_that_outlives_its_client_keeps_no_other_thread) {
   EXPECT_TRUE(await([&] { return store.use_count() == 1; }));
 }
 
-TEST_P(Keep, an_outage_is_told_once_and_so_is_its_end) {
+TEST_P(Keep, an_outage_and_its_end_are_logged_once_each) {
   Trouble trouble;
   std::mutex mutex;
   std::vector<std::string> told;

@@ -53,7 +53,7 @@ TEST_P(Wait, waiting_ends_after_the_time_asked_for_and_leaves_the_queue) {
   EXPECT_TRUE(await_no_place("k"));
 }
 
-TEST_P(Wait, whoever_gives_up_does_not_wait_for_the_store_to_hear_that_it_leaves_the_queue) {
+TEST_P(Wait, a_waiter_that_gives_up_does_not_wait_until_it_has_left_the_queue) {
   const Lease lease = observer_.acquire("k");
   std::atomic<bool> hears = false;
   Client client = chosen_client(
@@ -172,7 +172,7 @@ TEST_P(Wait, threads_of_one_client_are_one_waiter_and_served_in_order) {
   EXPECT_EQ(waiting("k"), 0u);
 }
 
-TEST_P(Wait, whoever_only_asks_does_not_pass_a_waiter_of_the_same_process) {
+TEST_P(Wait, a_call_that_does_not_wait_does_not_overtake_a_waiter_of_the_same_process) {
   Client a = new_client(), b = new_client();
   Lease lease = a.acquire("k");
   std::latch got(1), done(1);
@@ -244,7 +244,7 @@ TEST_P(Wait, a_schedule_ends_with_the_wait_too) {
   EXPECT_EQ(b.try_acquire("k", {.wait = 20ms, .interval = 5ms}).error().code, Errc::timeout);
 }
 
-TEST_P(Wait, the_number_of_attempts_is_told) {
+TEST_P(Wait, the_number_of_attempts_is_reported) {
   Client a = new_client();
   Lease other = a.acquire("k");
   Counts counts;
@@ -288,7 +288,7 @@ TEST_P(Wait, eight_threads_of_four_clients_share_a_counter) {
 }
 
 // A wake-up that is missed costs a third of a place.
-TEST_P(Wait, two_who_take_a_key_in_turns_never_wait_while_it_is_free) {
+TEST_P(Wait, two_clients_that_take_turns_never_wait_while_the_key_is_free) {
   constexpr Millis place = 60s, far_too_long = place / 6;
   const int turns = GetParam().listener ? 150 : 8;
   std::atomic<bool> missed = false;

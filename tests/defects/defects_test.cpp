@@ -269,7 +269,7 @@ TEST_P(Defects, there_a_name_is_a_pattern_here_it_is_only_itself) {
 
 // 14. locker: whoever waited for a key whose row was pruned asked for ever in vain, and so did every object
 // that had been there before.
-TEST_P(Defects, there_whoever_waits_never_wakes_after_a_prune_here_it_does) {
+TEST_P(Defects, there_a_waiter_never_wakes_after_a_prune_here_it_does) {
   Client before = new_client(), fair = new_client(), unfair = new_client();
   before.acquire("k").release();
   std::optional<Lease> lease = new_client().acquire("k", {.ttl = 1h});

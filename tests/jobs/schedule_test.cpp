@@ -69,7 +69,7 @@ class Schedules : public ::testing::Test {
   Jobs jobs_{Client(memory::store(database_))};
 };
 
-TEST_F(Schedules, one_that_nobody_has_kept_yet_begins_now) {
+TEST_F(Schedules, a_new_schedule_begins_now) {
   at(5h + 30min);
   keep();
   EXPECT_THAT(hours(), IsEmpty());
@@ -78,7 +78,7 @@ TEST_F(Schedules, one_that_nobody_has_kept_yet_begins_now) {
   EXPECT_THAT(hours(), ElementsAre(6));
 }
 
-TEST_F(Schedules, what_was_missed_is_made_up_for_as_it_is_told) {
+TEST_F(Schedules, missed_ticks_follow_the_misfire_option) {
   begin();
   at(3h + 30min);
   keep({.misfire = Misfire::skip});
@@ -96,7 +96,7 @@ TEST_F(Schedules, all_are_made_up_for_within_the_deadline) {
   EXPECT_THAT(hours(), ElementsAre(6, 7, 8, 9));
 }
 
-TEST_F(Schedules, one_that_ends_leaves_the_rest_to_whoever_keeps_it_next) {
+TEST_F(Schedules, a_schedule_that_ends_leaves_later_ticks_to_the_next_process) {
   begin();
   at(9h + 30min);
   std::atomic<bool> go = false, inside = false;

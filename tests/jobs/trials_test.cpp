@@ -279,7 +279,7 @@ TEST_P(Trial, a_loner_enqueue_failed_that_throws_does_so_to_the_caller) {
   EXPECT_NE(id_of(jobs_.try_enqueue("Thrower", {}, options).value()), no_job);
 }
 
-TEST_P(Trial, a_lock_expired_that_throws_is_told_and_changes_nothing) {
+TEST_P(Trial, a_lock_expired_that_throws_is_reported_and_changes_nothing) {
   JobOptions options{.lock = JobLock{.timeout = 500ms}};
   options.lock_expired_before_release = [](JobContext&, const Args&) {
     throw std::runtime_error("too slow");

@@ -66,7 +66,7 @@ TEST_P(Diagnosed, a_server_that_is_set_up_well_has_nothing_to_be_said_about) {
               ::testing::MatchesRegex(mysql() ? "MySQL [0-9]+[.][0-9.]+" : "MariaDB [0-9]+[.][0-9.]+"));
 }
 
-TEST_P(Diagnosed, who_may_everything_everywhere_may_more_than_leases_need) {
+TEST_P(Diagnosed, a_user_with_all_privileges_has_more_than_leases_need) {
   make_tables(url());
   EXPECT_THAT(but_for_snapshots(topics_at(url())), ElementsAre("note mariadb.superuser"));
 }
@@ -118,7 +118,7 @@ TEST_P(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
     EXPECT_EQ(query("SELECT COUNT(*) FROM " + std::string(table)), "0") << "only looked";
 }
 
-TEST_P(Diagnosed, whether_it_is_a_replica_is_told_to_who_may_ask) {
+TEST_P(Diagnosed, whether_it_is_a_replica_is_shown_to_users_who_may_ask) {
   const std::string url = least();
   const std::string unseen = the(diagnosis_of(url), "mariadb.unseen").what;
   EXPECT_EQ(unseen.find("REPLICATION CLIENT") != std::string::npos, mysql()) << unseen;
@@ -126,7 +126,7 @@ TEST_P(Diagnosed, whether_it_is_a_replica_is_told_to_who_may_ask) {
   EXPECT_THAT(but_for_snapshots(topics_at(url)), IsEmpty());
 }
 
-TEST_P(Diagnosed, a_user_that_may_have_few_connections_is_told_so_with_all_that_was_found) {
+TEST_P(Diagnosed, a_user_with_few_connections_still_gets_all_findings_and_one_about_that) {
   const std::string url = least();
   query("REVOKE UPDATE ON locks FROM " + user_);
   query("ALTER USER " + user_ + "@'%' WITH MAX_USER_CONNECTIONS 1");

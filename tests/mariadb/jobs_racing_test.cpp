@@ -25,7 +25,7 @@ class JobsRacing : public MariaTest {
   }
 };
 
-TEST_P(JobsRacing, forty_who_enqueue_one_loner_make_one_job) {
+TEST_P(JobsRacing, forty_clients_that_enqueue_one_loner_make_one_job) {
   constexpr int callers = 40, times = 50;
   std::atomic<int> enqueued = 0, duplicates = 0;
   std::mutex mutex;
@@ -153,7 +153,7 @@ class JobsOfStrangers : public JobsRacing {
   }
 };
 
-TEST_P(JobsOfStrangers, a_winner_that_rolls_back_loses_nobodys_job) {
+TEST_P(JobsOfStrangers, a_winner_that_rolls_back_loses_no_job) {
   const EnqueueReply reply = enqueue_while("ROLLBACK");
   EXPECT_EQ(reply.what, Told::enqueued);
   EXPECT_EQ(Worker(url()).row(reply.id).name, "Job");

@@ -72,7 +72,7 @@ TEST_P(Outcomes, a_wrong_password_is_refused_and_said_nowhere) {
   EXPECT_THAT(error.detail, AllOf(HasSubstr("does not let this user log in"), Not(HasSubstr("hunter2"))));
 }
 
-TEST_P(Outcomes, tables_that_vanish_are_refused_with_who_makes_them) {
+TEST_P(Outcomes, missing_tables_are_refused_with_the_command_that_creates_them) {
   Ours ours(url());
   query("DROP TABLE holdfast_waiters");
   const auto reply = ours.ask(acquire("k"));
@@ -190,7 +190,7 @@ TEST_P(Outcomes, a_release_waits_for_a_row_that_is_being_made) {
 }
 
 // The INSERT of an acquire is committed, and somebody's LOCK TABLES comes before the look behind it.
-TEST_P(Outcomes, a_grant_whose_look_fails_leaves_doubt) {
+TEST_P(Outcomes, a_grant_that_cannot_be_read_back_is_in_doubt) {
   Ours ours(url());
   query("CREATE TRIGGER gate AFTER INSERT ON locks FOR EACH ROW SET @passed = GET_LOCK('" + database_ +
         "', 10)");
@@ -223,7 +223,7 @@ TEST_P(Outcomes, a_grant_whose_look_fails_leaves_doubt) {
 }
 
 // Each kind of call, alone and in a batch: none comes later than it was told to, and none takes effect then.
-TEST_P(Outcomes, a_frozen_server_holds_nobody_up_and_grants_nothing_later) {
+TEST_P(Outcomes, a_frozen_server_delays_nobody_and_grants_nothing_later) {
   MariaServer own({.mysql = mysql(), .fsync = false});
   make_tables(own.url());
   for (const bool batch : {false, true}) {
@@ -298,7 +298,7 @@ TEST_P(Outcomes, no_acknowledged_grant_is_lost_by_kill_9_under_load) {
   }
 }
 
-TEST_P(Outcomes, what_is_set_up_unsafely_is_told_to_everybody_who_opens_it) {
+TEST_P(Outcomes, unsafe_settings_are_reported_to_every_client_that_opens_the_store) {
   const MariaServer own({.lines = {"innodb_flush_log_at_trx_commit=2", "log_bin=log", "server_id=1",
                                    "sync_binlog=0", "sysdate_is_now"},
                          .mysql = mysql()});
@@ -337,7 +337,7 @@ TEST_P(Outcomes, a_binary_log_of_statements_is_refused) {
 HOLDFAST_ON_BOTH(Outcomes);
 
 // One node alone is a cluster already.
-TEST(Galera, is_told_to_everybody_who_opens_it) {
+TEST(Galera, is_reported_to_every_client_that_opens_it) {
   const std::string provider = "/usr/lib/galera/libgalera_smm.so";
   if (!std::filesystem::exists(provider)) GTEST_SKIP() << "Galera is missing (Debian's galera-4)";
   const std::string port = std::to_string(free_port());

@@ -54,7 +54,7 @@ TEST_P(WaitingHere, a_waiter_costs_the_server_little) {
   threads.clear();
 }
 
-TEST_P(WaitingHere, who_waits_has_it_soon_after_the_release) {
+TEST_P(WaitingHere, a_waiter_gets_the_key_soon_after_the_release) {
   auto owner = open(own_.url()), waiter = open(own_.url());
   auto lease = owner.acquire("k", {.ttl = 1min});
   std::jthread releases([&] {

@@ -33,7 +33,7 @@ TEST_F(DiagnosisOfMongo, says_what_the_server_is_and_makes_nothing) {
   EXPECT_FALSE(about(diagnosis, "mongodb.in-memory"));
 }
 
-TEST_F(DiagnosisOfMongo, a_server_alone_is_a_warning_and_c_and_what_it_does_not_tell_is_noted) {
+TEST_F(DiagnosisOfMongo, a_standalone_server_is_a_warning_and_class_c_and_unknown_facts_are_notes) {
   const Diagnosis diagnosis = now();
   if (!mentions(diagnosis.server, "standalone")) return;  // a replica set: judgement_test.cpp
   EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Weight::warning));
@@ -124,7 +124,7 @@ TEST_F(DiagnosisOfMongo, what_every_client_finds_is_found_here_too) {
 }
 
 // The engine of the tests does not say who it is: that others answer is in judgement_test.cpp.
-TEST(DiagnosisOfOneMongo, that_lets_one_connection_in_is_told_so_with_all_that_was_found) {
+TEST(DiagnosisOfOneMongo, that_accepts_one_connection_still_gives_all_findings_and_one_about_that) {
   const MongoServer server;
   const auto behind = [](const Relay& relay) {
     return try_diagnose("mongodb://127.0.0.1:" + std::to_string(relay.port()) + "/app").value();
@@ -137,7 +137,7 @@ TEST(DiagnosisOfOneMongo, that_lets_one_connection_in_is_told_so_with_all_that_w
   EXPECT_FALSE(about(behind(Relay({server.port()})), "mongodb.connections"));
 }
 
-TEST(DiagnosisOfNoMongo, where_nobody_answers_there_is_none) {
+TEST(DiagnosisOfNoMongo, there_is_none_if_no_server_answers) {
   const auto diagnosis = try_diagnose("mongodb://127.0.0.1:1/app");
   ASSERT_FALSE(diagnosis);
   EXPECT_EQ(diagnosis.error().code, Errc::unavailable) << diagnosis.error().detail;

@@ -23,7 +23,7 @@ class JobLoadOfMongo : public MongoTest {
   void run_all(OnConflict on_conflict);
 };
 
-TEST_F(JobLoadOfMongo, of_all_who_enqueue_a_loner_one_does_and_each_other_is_counted) {
+TEST_F(JobLoadOfMongo, of_all_clients_that_enqueue_a_loner_one_succeeds_and_the_others_are_counted) {
   constexpr int threads = 40, times = 50;
   Worker first(url());
   std::atomic<int> enqueued = 0, duplicates = 0;
@@ -215,7 +215,7 @@ class JobCostOfMongo : public OwnMongoTest {
 };
 
 // What is not due, waits for its lock, or is over lies in nobody's way, nor do those behind the first.
-TEST_F(JobCostOfMongo, a_claim_looks_at_as_many_keys_among_fifty_thousand_jobs_as_among_a_thousand) {
+TEST_F(JobCostOfMongo, a_claim_reads_as_many_index_keys_among_fifty_thousand_jobs_as_among_a_thousand) {
   Worker worker(url());
   const NewJob waits{.priority = -3, .on_conflict = OnConflict::wait};
   worker.enqueue("k", waits);

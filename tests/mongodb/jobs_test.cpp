@@ -30,7 +30,7 @@ TEST_F(JobsOfMongo, the_layout_of_the_gem_keeps_none_and_says_so) {
   EXPECT_TRUE(mentions(jobs.error().detail, "layout=mongo-lock")) << jobs.error().detail;
 }
 
-TEST_F(JobsOfMongo, the_indexes_are_made_by_whoever_connects_first) {
+TEST_F(JobsOfMongo, the_first_client_that_connects_creates_the_indexes) {
   Worker worker(url());
   EXPECT_TRUE(try_store(url()).value()->admin()->plan(soon()).value().empty());
   mongo(R"({"dropIndexes": "locks.holdfast_jobs", "index": "slot"})");
@@ -105,7 +105,7 @@ TEST_F(JobsOfMongo, a_claim_that_is_being_taken_over_is_its_holders_no_more) {
 }
 
 // The job is finished, its lease is not released, and nobody says that it is over.
-TEST_F(JobsOfMongo, whoever_waits_looks_soon_though_a_worker_died_while_it_finished) {
+TEST_F(JobsOfMongo, a_parked_job_checks_soon_though_a_worker_died_while_it_finished) {
   const NewJob waits{.lock_ttl = 3s, .lock_fixed = true, .on_conflict = OnConflict::wait};
   Worker worker(url());
   worker.enqueue("k", waits);

@@ -21,7 +21,7 @@ bool rings_for(StoreListener& listener, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-TEST_F(ListenerOfMongo, a_replica_set_rings_the_first_who_waits_and_a_server_alone_has_no_bell) {
+TEST_F(ListenerOfMongo, a_replica_set_notifies_the_first_waiter_and_a_standalone_has_no_listener) {
   Caller ann(url()), bob(url()), cat(url());
   const auto listener = bob.connection().listener();
   ASSERT_EQ(listener != nullptr, bob.examine().push);
@@ -43,7 +43,7 @@ TEST_F(ListenerOfMongo, a_replica_set_rings_the_first_who_waits_and_a_server_alo
 }
 
 // What the stream looks for, on any server.
-TEST_F(ListenerOfMongo, a_release_writes_whom_it_rings) {
+TEST_F(ListenerOfMongo, a_release_writes_whom_it_notifies) {
   Caller ann(url()), bob(url());
   ann.acquire("k", "ann");
   const auto document = [&] { return mongo(R"({"find": "locks", "filter": {"_id": "k"}})"); };
@@ -54,7 +54,7 @@ TEST_F(ListenerOfMongo, a_release_writes_whom_it_rings) {
 }
 
 // A proxy or a firewall forgets the connection, and neither end is told.
-TEST(SilentBellOfMongo, a_stream_that_is_never_answered_is_begun_anew) {
+TEST(SilentBellOfMongo, a_change_stream_without_an_answer_is_opened_again) {
   ASSERT_TRUE(mongodb::load_mongoc());
   std::atomic<int> streams = 0;
   std::string place;

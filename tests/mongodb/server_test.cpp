@@ -96,7 +96,7 @@ TEST_F(ServerOfMongo, a_collision_that_does_not_end_ends_with_the_time_of_the_ca
   EXPECT_EQ(caller.acquire("k", "bob").owner, "ann") << "it answers again";
 }
 
-TEST_F(ServerOfMongo, a_server_alone_is_told_of_and_has_no_bell) {
+TEST_F(ServerOfMongo, a_standalone_server_is_reported_and_has_no_listener) {
   Caller caller(url());
   const Traits traits = caller.examine();
   EXPECT_EQ(traits.name, "mongodb");

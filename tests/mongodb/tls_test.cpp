@@ -190,7 +190,7 @@ TEST_F(TlsOfMongoSet, a_member_that_a_seed_names_is_followed_if_it_proves_its_na
   EXPECT_NE(primary_.heard(), "");
 }
 
-TEST_F(TlsOfMongoSet, a_member_that_a_seed_names_is_told_nothing_if_its_name_is_another) {
+TEST_F(TlsOfMongoSet, nothing_is_sent_to_a_member_whose_certificate_has_another_name) {
   const Status status = connect_by_seed(certificates_.wrong_name());
   ASSERT_FALSE(status);
   EXPECT_EQ(primary_.heard(), "");

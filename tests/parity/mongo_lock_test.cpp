@@ -145,7 +145,7 @@ TEST_P(MongoLock, nobody_extends_what_was_released_has_expired_is_anothers_or_wa
   EXPECT_THROW(client_.extend_by("absent", {"me"}, 10s), LeaseLost);
 }
 
-TEST_P(MongoLock, acquired_expired_and_released_are_told_apart) {
+TEST_P(MongoLock, acquired_expired_and_released_are_distinguished) {
   Lease never, released = client_.acquire("released");
   const Lease expired = run_out("expired");
   EXPECT_FALSE(never.held());

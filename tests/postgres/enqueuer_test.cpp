@@ -68,7 +68,7 @@ TEST_F(InTheirTransaction, outside_of_one_each_job_is_committed_by_itself) {
   EXPECT_EQ(worker_.claim("w1").what, Got::running);
 }
 
-TEST_F(InTheirTransaction, who_lost_against_one_that_rolls_back_gets_in) {
+TEST_F(InTheirTransaction, the_loser_enqueues_if_the_winner_rolls_back) {
   const Theirs winner = theirs();
   winner.run("BEGIN");
   EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
@@ -82,7 +82,7 @@ TEST_F(InTheirTransaction, who_lost_against_one_that_rolls_back_gets_in) {
   EXPECT_EQ(worker_.list()[0].id, loser.id);
 }
 
-TEST_F(InTheirTransaction, who_lost_against_one_that_commits_is_told_its_job) {
+TEST_F(InTheirTransaction, the_loser_gets_the_winners_job_if_the_winner_commits) {
   const Theirs winner = theirs(), second = theirs();
   winner.run("BEGIN");
   const JobId id = winner.enqueue(loner_of("k"))->id;
@@ -100,7 +100,7 @@ TEST_F(InTheirTransaction, who_lost_against_one_that_commits_is_told_its_job) {
   EXPECT_EQ(worker_.row(id).duplicates, 0u) << "whoever counts has its row to themselves until they commit";
 }
 
-TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_and_nothing_is_enqueued) {
+TEST_F(InTheirTransaction, a_transaction_that_does_not_end_in_time_makes_an_enqueue_unavailable) {
   const Theirs winner = theirs(), second = theirs();
   winner.run("BEGIN");
   EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
@@ -120,7 +120,7 @@ TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_an
   EXPECT_TRUE(worker_.list().empty());
 }
 
-TEST_F(InTheirTransaction, one_that_met_jobs_that_run_is_in_nobodys_way) {
+TEST_F(InTheirTransaction, a_transaction_with_duplicates_of_running_jobs_blocks_nobody) {
   const NewJob ticks = job_of("ticks", {.tick_name = "t", .tick = 1});
   NewJob replaces = loner_of("k");
   replaces.on_conflict = OnConflict::replace;
@@ -164,7 +164,7 @@ TEST_F(InTheirTransaction, a_key_that_no_lock_can_have_is_refused) {
   EXPECT_TRUE(a.enqueue(job_of("kkkkkkkkkkkkkkkkkkkkk", {.limit = 0}))) << "it has no lock";
 }
 
-TEST_F(InTheirTransaction, one_that_sees_an_old_state_of_the_rows_is_told_to_begin_anew) {
+TEST_F(InTheirTransaction, a_transaction_with_an_old_snapshot_has_to_be_retried) {
   const Theirs a = theirs();
   a.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
   a.run("SELECT 1");

@@ -35,7 +35,7 @@ class Jobs : public JobsTest {
   const std::string role_ = "r_" + random_hex(16);
 };
 
-TEST_F(Jobs, their_tables_are_asked_for_by_those_who_need_them) {
+TEST_F(Jobs, only_clients_that_use_jobs_need_their_tables) {
   const auto psql = this->psql();
   psql->run("DROP TABLE holdfast_jobs, holdfast_ticks");
   EXPECT_EQ(Ours(url()).acquire("lease", "ann").verdict, Verdict::granted) << "a database of an older build";
@@ -253,7 +253,7 @@ class Cost : public Jobs {
   }
 };
 
-TEST_F(Cost, a_claim_does_not_look_at_priorities_behind_the_first_that_is_due) {
+TEST_F(Cost, a_claim_does_not_read_priorities_after_the_first_that_is_due) {
   psql()->run(
       "INSERT INTO holdfast_jobs (name, queue, args, key, priority, state, enqueued_at, run_at, due_at, "
       "max_attempts, lock_ttl, lock_fixed, lock_limit, on_conflict, uniqueness) SELECT 'Job', 'default', "
@@ -263,7 +263,7 @@ TEST_F(Cost, a_claim_does_not_look_at_priorities_behind_the_first_that_is_due) {
   EXPECT_LT(explained().buffers, 300);
 }
 
-TEST_F(Cost, what_is_asked_by_key_or_id_is_not_looked_for_among_all) {
+TEST_F(Cost, a_list_by_key_or_id_does_not_read_all_jobs) {
   claim_among("1000");
   const postgres::JobStatements statements(postgres::Tables::named(schema_ + ".locks").value());
   const auto psql = this->psql();
@@ -276,7 +276,7 @@ TEST_F(Cost, what_is_asked_by_key_or_id_is_not_looked_for_among_all) {
   }
 }
 
-TEST_F(Cost, a_claim_does_not_look_at_more_pages_where_there_are_more_jobs) {
+TEST_F(Cost, a_claim_does_not_read_more_pages_if_there_are_more_jobs) {
   const Plan few = claim_among("1000"), many = claim_among("100000");
   for (std::size_t at = many.text.find("\"Seq Scan\""); at != std::string::npos;
        at = many.text.find("\"Seq Scan\"", at + 1)) {

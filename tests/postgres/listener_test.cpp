@@ -30,7 +30,7 @@ class Listening : public PostgresTest {
   }
 };
 
-TEST_F(Listening, a_line_that_went_dead_without_a_word_is_noticed_and_replaced) {
+TEST_F(Listening, a_silently_cut_connection_is_noticed_and_replaced) {
   Relay relay({shared_postgres().port});
   Ours ann(url()), bob(through(relay));
   ann.acquire("k", "ann");
@@ -44,7 +44,7 @@ TEST_F(Listening, a_line_that_went_dead_without_a_word_is_noticed_and_replaced) 
   EXPECT_EQ(next(*listener, 20s), Keys{"k"});
 }
 
-TEST_F(Listening, a_line_on_which_nothing_happens_is_asked_and_wakes_nobody) {
+TEST_F(Listening, a_silent_connection_is_checked_and_wakes_nobody) {
   Ours ann(url()), bob(url());
   ann.acquire("k", "ann");
   bob.acquire("k", "bob", 1h, 1h);

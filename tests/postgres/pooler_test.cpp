@@ -20,7 +20,7 @@ class Pooler : public PostgresTest {
   const PgBouncer bouncer_{shared_postgres(), {"default_pool_size = 2"}};
 };
 
-TEST_F(Pooler, it_is_noticed_and_told) {
+TEST_F(Pooler, it_is_noticed_and_reported) {
   Ours ours(pooled());
   const Traits traits = ours.connection().examine(soon()).value();
   EXPECT_FALSE(traits.push);

@@ -78,7 +78,7 @@ TEST_F(Tls, a_server_that_ends_while_hands_are_shaken_is_unreachable_and_not_ref
   EXPECT_EQ(reached.error().code, Errc::unavailable) << reached.error().detail;
 }
 
-TEST_F(Tls, a_host_that_is_not_local_has_to_prove_its_name_unless_told_otherwise) {
+TEST_F(Tls, a_host_that_is_not_local_has_to_prove_its_name_by_default) {
   const PostgresServer server({.tls = certificates_.right(), .fsync = false});
   const std::string elsewhere = "postgres://postgres:" + std::string(PostgresAddress::superuser_password) +
                                 "@db.example:" + std::to_string(server.port) + "/postgres?hostaddr=127.0.0.1";

@@ -231,7 +231,7 @@ TEST_F(JobsOfRedis, what_waits_for_the_same_leases_does_not_ask_for_each_of_them
   EXPECT_EQ(claimed.job.lock, "k#77");
 }
 
-TEST_F(JobsOfRedis, a_claim_that_has_looked_at_very_many_leases_goes_on_when_it_is_asked_again) {
+TEST_F(JobsOfRedis, a_claim_that_has_read_very_many_leases_continues_when_it_is_sent_again) {
   const NewJob waits{.limit = 500, .on_conflict = OnConflict::wait};
   for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
     hold_all(key, 500);
@@ -275,7 +275,7 @@ TEST_F(JobsOfRedis, the_largest_arguments_of_many_jobs_are_listed_in_several_ans
 }
 
 // Of somebody who wrote there without us.
-TEST_F(JobsOfRedis, a_job_with_far_too_long_arguments_hides_no_other_and_they_are_not_told) {
+TEST_F(JobsOfRedis, a_job_with_far_too_long_arguments_hides_no_other_and_shows_only_their_length) {
   worker_.enqueue("k", {.args = "[1]"});
   worker_.enqueue("huge", {.args = "[2]"});
   worker_.enqueue("l", {.args = "[3]"});
@@ -291,7 +291,7 @@ TEST_F(JobsOfRedis, a_job_with_far_too_long_arguments_hides_no_other_and_they_ar
   EXPECT_EQ(worker_.list({}).size(), 2u);
 }
 
-TEST_F(JobsOfRedis, a_server_that_has_forgotten_the_scripts_is_told_them_again) {
+TEST_F(JobsOfRedis, a_server_that_has_lost_the_scripts_gets_them_again) {
   worker_.loner("k");
   redis({"SCRIPT", "FLUSH"});
   const Claimed claimed = worker_.claim("w");
@@ -302,7 +302,7 @@ TEST_F(JobsOfRedis, a_server_that_has_forgotten_the_scripts_is_told_them_again) 
   EXPECT_TRUE(worker_.finish(claimed).released);
 }
 
-TEST_F(JobsOfRedis, a_server_that_has_forgotten_everything_says_so_and_lets_nobody_think_that_it_finished) {
+TEST_F(JobsOfRedis, a_server_that_has_lost_everything_reports_no_job_as_finished) {
   worker_.loner("k");
   const Claimed claimed = worker_.claim("w");
   redis({"FLUSHALL"});

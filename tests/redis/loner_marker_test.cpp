@@ -110,7 +110,7 @@ TEST_F(LonerMarker, one_that_ruby_has_put_in_the_place_of_ours_is_left_alone) {
   EXPECT_EQ(ruby_.marker(), theirs);
 }
 
-TEST_F(LonerMarker, what_a_job_that_is_gone_has_left_stands_in_nobodys_way_but_rubys) {
+TEST_F(LonerMarker, a_marker_left_by_a_job_that_is_gone_blocks_only_ruby) {
   worker_.loner("lock:Job:1");
   redis({"DEL", "holdfast:jobs:job:1"});  // as an eviction would
   EXPECT_TRUE(ruby_.enqueued());

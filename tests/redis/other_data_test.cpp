@@ -38,7 +38,7 @@ TEST_F(OtherDataOfRedis, among_others_it_is_refused_as_well_and_harms_no_other) 
   EXPECT_EQ(replies[1].verdict, Verdict::granted);
 }
 
-TEST_F(OtherDataOfRedis, whoever_held_the_key_that_it_replaced_has_lost_it) {
+TEST_F(OtherDataOfRedis, the_holder_of_a_key_that_other_data_replaced_has_lost_it) {
   caller_.acquire("nightly", "ann");
   redis({"SET", "nightly", "app data"});
   EXPECT_EQ(caller_.renew("nightly", "ann").verdict, Verdict::lost);

@@ -40,7 +40,7 @@ TEST_F(TroubleOfRedis, a_client_keeps_its_lease_across_a_short_restart) {
   EXPECT_TRUE(lease.held());
 }
 
-TEST_F(TroubleOfRedis, a_connection_that_was_closed_while_idle_is_made_anew_and_nobody_notices) {
+TEST_F(TroubleOfRedis, a_connection_that_was_closed_while_idle_is_replaced_without_an_error) {
   caller_.acquire("k", "ann");
   redis({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
   let_pass(60ms);  // idle
@@ -218,7 +218,7 @@ class Impostor {
   std::jthread thread_;
 };
 
-TEST(ImpostorOfRedis, whoever_else_listens_there_is_named_and_gets_no_lease) {
+TEST(ImpostorOfRedis, another_program_at_the_port_is_named_and_gets_no_lease) {
   const struct {
     std::string words;
     std::string_view told;

@@ -24,7 +24,7 @@ std::string opened_with(unsigned long most, const std::string& path) {
   return connection ? std::string() : told(connection.error());
 }
 
-TEST_F(Descriptors, too_few_are_told_and_nothing_is_left) {
+TEST_F(Descriptors, too_few_are_reported_and_nothing_is_left) {
   { Caller here(path_); }
   fs::remove_all(path_ + ".d");
   int failures = 0;

@@ -69,7 +69,7 @@ TEST_F(DiagnosisOfSqlite, of_a_file_that_is_not_there_the_place_is_judged_and_no
   EXPECT_TRUE(fs::is_empty(scratch_.path()));
 }
 
-TEST_F(DiagnosisOfSqlite, a_file_system_that_machines_share_is_a_danger_also_to_who_insists) {
+TEST_F(DiagnosisOfSqlite, a_network_file_system_is_a_danger_even_if_accepted) {
   const struct {
     std::uint32_t kind;
     const char* name;

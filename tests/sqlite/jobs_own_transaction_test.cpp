@@ -137,7 +137,7 @@ TEST_F(JobsOwnTransaction, one_that_has_only_begun_sees_what_others_have_committ
   db_.ask("COMMIT");
 }
 
-TEST_F(JobsOwnTransaction, what_it_was_told_stays_true_until_it_ends) {
+TEST_F(JobsOwnTransaction, a_result_stays_true_until_the_transaction_ends) {
   const auto ours = enqueuer(db_);
   Caller lease(path_);
   lease.acquire_as("operator", "k");
@@ -157,7 +157,7 @@ TEST_F(JobsOwnTransaction, a_job_whose_tick_cannot_be_written_is_not_there_eithe
   EXPECT_TRUE(worker_.list().empty());
 }
 
-TEST_F(JobsOwnTransaction, one_that_has_read_what_is_old_by_now_is_told_so_and_goes_on_reading) {
+TEST_F(JobsOwnTransaction, a_transaction_with_an_old_snapshot_gets_an_error_and_can_go_on_reading) {
   const auto ours = enqueuer(db_);
   db_.ask("BEGIN");
   ASSERT_EQ(db_.ask("SELECT count(*) FROM holdfast_jobs"), "0");
@@ -170,7 +170,7 @@ TEST_F(JobsOwnTransaction, one_that_has_read_what_is_old_by_now_is_told_so_and_g
   db_.ask("ROLLBACK");
 }
 
-TEST_F(JobsOwnTransaction, while_somebody_else_writes_it_is_told_so_and_not_enqueued) {
+TEST_F(JobsOwnTransaction, while_somebody_else_writes_enqueue_fails_and_nothing_is_enqueued) {
   const auto ours = enqueuer(db_);
   RawDatabase other(path_);
   other.ask("BEGIN IMMEDIATE");

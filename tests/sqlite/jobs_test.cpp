@@ -28,7 +28,7 @@ constexpr const char* count_tables =
     "'holdfast_ticks')";
 
 // As a file of an earlier build is: without them.
-TEST_F(Jobs, who_only_has_leases_has_no_tables_of_jobs) {
+TEST_F(Jobs, a_client_that_uses_only_leases_creates_no_tables_of_jobs) {
   Caller lease(path_);
   EXPECT_TRUE(lease.granted("k"));
   EXPECT_EQ(ask_file(count_tables), "0");
@@ -124,7 +124,7 @@ TEST_F(Jobs, the_order_of_claims_is_the_rules_whatever_was_put_off) {
   EXPECT_GT(claimed, 50);
 }
 
-TEST_F(Jobs, after_a_reboot_no_claim_is_left_whoever_opens_the_file_first) {
+TEST_F(Jobs, after_a_reboot_no_claim_is_left_whichever_client_opens_the_file_first) {
   const std::string longest = "[\"" + std::string((1 << 20) - 17, 'x') + "\"]";
   for (const bool lease_first : {false, true}) {
     boot_id_ = lease_first ? "third boot" : "first boot";
@@ -179,7 +179,7 @@ TEST_F(Jobs, the_lock_of_a_job_whose_process_died_is_free_at_once) {
   EXPECT_TRUE(lease.granted("k"));
 }
 
-TEST_F(Jobs, who_waits_for_the_lock_of_a_job_is_rung_when_it_ends) {
+TEST_F(Jobs, a_waiter_for_the_lock_of_a_job_is_notified_when_it_ends) {
   Worker worker(path_);
   Caller waiter(path_);
   worker.enqueue(Worker::named("k"));

@@ -143,7 +143,7 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
   }
 }
 
-TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_told_and_nothing_was_done) {
+TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_an_error_and_nothing_was_done) {
   Worker worker(path_);
   worker.enqueue(Worker::named("k"));
   RawDatabase other(path_);

@@ -68,7 +68,7 @@ TEST_F(Sharing, a_batch_is_one_transaction) {
   for (const Reply& reply : replies) EXPECT_EQ(reply.verdict, Verdict::granted);
 }
 
-TEST_F(Sharing, a_broken_lease_is_written_down_with_who_and_why) {
+TEST_F(Sharing, a_broken_lease_is_logged_with_who_and_why) {
   Caller here(path_), other(path_);
   const Token token = here.acquire("k").token;
   const Reply broken = other.ask(
