@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client says about keys, does by name, and takes for granted when a call says nothing.
+// Queries about keys, calls by owner name, and the defaults of a client.
 #include <gmock/gmock.h>
 
 #include "base/wall_clock.h"

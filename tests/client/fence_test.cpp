@@ -72,7 +72,7 @@ TEST_P(Guards, let_nobody_in_while_somebody_is_inside) {
   FenceGuard::Pass moved = *std::move(pass);
   pass.reset();
   EXPECT_EQ(FenceGuard(fence_).try_enter(Token{6}, 0ms).error().code, Errc::busy);  // a copy is the same
-  // Who was not let in has claimed nothing.
+  // A holder that was refused has not raised the mark.
   std::optional<FenceGuard::Pass> last = std::move(moved);
   last.reset();
   EXPECT_TRUE(fence_.admits(Token{5}));

@@ -103,7 +103,7 @@ TEST_P(Keep, a_store_that_hangs_does_not_delay_the_loss) {
   std::promise<Instant> stopped;
   const std::stop_callback note(lease.stop_token(), [&] { stopped.set_value(BootClock::now()); });
   lost_in(trouble, lease, Fault::Kind::deaf, 10s);
-  // The store hangs until before + 10 s; the loss was told while it did.
+  // The store hangs until before + 10 s; the loss was reported meanwhile.
   EXPECT_LT(stopped.get_future().get(), before + 10s);
   EXPECT_LT(BootClock::now(), before + 10s);
   trouble.end();
@@ -291,7 +291,8 @@ TEST_P(Keep, nobody_purges_a_store_that_tidies_or_where_it_is_not_wanted) {
     Client client(store, {.purge_every = tidies ? Millis(1) : never});
     Lease lease = client.acquire("k", {.ttl = 30s, .renew_every = 5ms});
     lease.on_renewed([&](Instant) { ++renewed; });
-    ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has looked ten times what is due
+    ASSERT_TRUE(
+        await([&] { return renewed >= 10; }));  // the keeper has checked ten times which leases are due
     EXPECT_EQ(store->purges, 0);
   }
 }
@@ -315,7 +316,7 @@ TEST_P(Keep, a_refused_purge_is_logged_and_harms_no_lease) {
   }));
   EXPECT_NE(told.back().find("only the owner may delete"), std::string::npos) << told.back();
   lease.on_renewed([&](Instant) { ++renewed; });
-  ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has looked ten times what is due
+  ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has checked ten times which leases are due
   EXPECT_EQ(store->purges, 1) << "who was refused asks no more";
   EXPECT_TRUE(lease.held());
 }
@@ -328,7 +329,7 @@ TEST_P(Keep, a_purge_that_outlives_its_client_logs_nothing) {
   std::atomic<int> told = 0;
   {
     Client client(store, {.purge_every = 1ms, .log = [&](std::string_view) { ++told; }});
-    told = 0;  // the store's own warning
+    told = 0;  // ignore the store's own warning
     const Lease lease = client.acquire("k", {.ttl = 1h});
     ASSERT_TRUE(await([&] { return store->purges == 1; }));
   }

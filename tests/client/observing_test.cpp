@@ -169,7 +169,7 @@ TEST_P(Observing, every_call_of_the_store_is_reported_with_its_size) {
   EXPECT_GE(seen_->count("store call", "connect"), 2u);
 }
 
-// What an observer does while the events of a lease are told to it.
+// What an observer does while it gets the events of a lease.
 class Doing : public Recorder {
  public:
   explicit Doing(std::function<void(std::string_view event)> f) : function(std::move(f)) {}

@@ -13,13 +13,13 @@ class Wait : public ClientTest {
  protected:
   // One whose place in a queue would be seen for far longer than a test awaits that it is given up.
   Client patient_client() { return new_client({.place = 2min}); }
-  // One that does not lose its place when the machine pauses, and still looks at the key now and then.
+  // A client that does not lose its place when the machine pauses, and still polls the key now and then.
   Client steady_client() { return new_client({.place = 15s}); }
-  // Who leaves gives up its place at once or, if the store is slow, soon.
+  // A waiter that leaves gives up its place at once or, if the store is slow, soon.
   bool await_no_place(std::string_view key) {
     return await([&] { return waiting(key) == 0; });
   }
-  // So many threads of that client wait for `key`, also those who have not said a word to the store.
+  // How many threads of that client wait for `key`, including those that have sent nothing to the store.
   static bool await_at_gate(const Client& client, std::string_view key, std::size_t threads) {
     return await([&] { return ClientAccess::waiters(client, key) == threads; });
   }
@@ -216,7 +216,7 @@ TEST_P(Wait, when_all_threads_of_a_client_give_up_no_place_is_left) {
           [&] { EXPECT_FALSE(b.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });
     }
     ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
-    stop.request_stop();  // all at once: whoever leaves last leaves the queue
+    stop.request_stop();  // all at once: the last one to leave gives up the place
     threads.clear();
     ASSERT_TRUE(await_no_place("k"));
   }
@@ -266,7 +266,7 @@ TEST_P(Wait, unfair_waiters_keep_no_place_but_get_it_in_the_end) {
 }
 
 TEST_P(Wait, eight_threads_of_four_clients_share_a_counter) {
-  // Where nothing rings a turn begins with the next poll, and nobody computes until then.
+  // Without notifications a turn begins with the next poll, and nobody uses the CPU until then.
   const int turns = GetParam().listener ? 20 : 8;
   std::atomic<int> counter = 0;  // read and written apart: an overlap would lose an update
   std::vector<std::jthread> threads;

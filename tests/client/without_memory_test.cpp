@@ -23,7 +23,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace holdfast::test {
 namespace {
 
-// There is no memory to read a log, or what a listener says.
+// There is no memory to read a log or the notifications of a listener.
 class NoMemory final : public StoreConnection {
  public:
   explicit NoMemory(std::unique_ptr<StoreConnection> inner) : inner_(std::move(inner)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What wakes who waits, on every store that can tell.  On the others the client asks again, as its own tests
-// see.
+// How waiters are woken, on every store that can notify.  On the others the client polls; its own tests cover
+// that.
 #include <poll.h>
 
 #include "tests/conformance/suite.h"

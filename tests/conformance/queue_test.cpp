@@ -36,7 +36,7 @@ TEST_P(Queue, a_free_key_with_a_live_waiter_is_busy_for_everyone_else) {
   EXPECT_EQ(barging.verdict, Verdict::busy);
   EXPECT_EQ(barging.owner, "");
   EXPECT_GT(barging.remaining, 0ms);
-  EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::busy);  // also for the one who had it
+  EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::busy);  // also for the owner that had it
   EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).verdict, Verdict::granted);
 }
 
@@ -127,7 +127,7 @@ TEST_P(Queue, a_place_written_before_the_clock_was_set_back_blocks_nobody) {
   EXPECT_EQ(wait_in_line(c_, "cat").verdict, Verdict::busy);
   EXPECT_EQ(places("k").size(), 2u);
   a_.release("k", "ann");
-  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::busy);  // for who does not say how long places last
+  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::busy);  // for a request without longest_place
   EXPECT_EQ(wait_in_line(c_, "cat").verdict, Verdict::granted);
   EXPECT_TRUE(places("k").empty());
 }

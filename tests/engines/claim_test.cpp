@@ -207,7 +207,7 @@ TEST_P(Engine, a_parked_job_that_is_replaced_to_a_later_time_blocks_nobody) {
   a_.claim("w2");
   ASSERT_TRUE(a_.row(one).parked);
   replaced.in = 1h;
-  ASSERT_EQ(a_.enqueue("k", replaced).what, Told::replaced);
+  ASSERT_EQ(a_.enqueue("k", replaced).what, EnqueueOutcome::replaced);
   a_.finish(first);
   EXPECT_EQ(a_.claim("w2").job.id, two);
 }
@@ -322,7 +322,7 @@ TEST_P(Engine, a_job_that_took_three_workers_with_it_is_dead) {
   EXPECT_EQ(a_.row(id).state, JobState::dead);
   EXPECT_EQ(lease_.acquire("k", "x").verdict, Verdict::granted);
   lease_.release("k", "x");
-  EXPECT_EQ(a_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Engine, a_job_that_failed_is_queued_again_and_one_that_is_handed_back_has_not_been_tried) {
@@ -372,7 +372,7 @@ TEST_P(Engine, a_running_job_that_is_cancelled_is_its_workers_no_more) {
   EXPECT_FALSE(finished.finished);
   EXPECT_TRUE(finished.released);
   EXPECT_EQ(a_.row(id).state, JobState::cancelled);
-  EXPECT_EQ(a_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 HOLDFAST_ON_STORES(Engine, job_kinds());

@@ -11,7 +11,7 @@ namespace {
 
 class Ancestor : public JobsOn {};
 
-// What the jobs below are told by their test, and tell it.  One test runs at a time.
+// How a test talks to the jobs below.  One test runs at a time.
 struct Notes {
   std::atomic<int> callbacks = 0, expired = 0, runs = 0, refused = 0, asked = 0;
   std::atomic<bool> go = false, inside = false, refreshed = true;
@@ -221,7 +221,7 @@ TEST_P(Ancestor, there_a_refresh_after_expiry_overwrites_the_new_owner_here_it_s
   EXPECT_EQ(jobs_.locked<Brief>().value().owner.find("olga"), 0u) << jobs_.locked<Brief>()->owner;
 }
 
-// There a job deletes the key whoever it belongs to.
+// There a job deletes the key, even if it belongs to somebody else.
 TEST_P(Ancestor, there_a_late_finisher_deletes_anothers_lock_here_it_stays) {
   TakingNotes at;
   jobs_.define<Brief>();
@@ -315,7 +315,7 @@ struct Identified {
   void perform(JobContext&, std::string, std::string) {}
 };
 
-// The join is the ancestor's, to the letter, for those who share a Redis with it, and only for them.
+// In a Redis that is shared with the ancestor, arguments are joined exactly as there; elsewhere they are not.
 TEST_P(Ancestor, there_joined_arguments_collide_here_only_in_its_layout_and_without_an_identifier) {
   const JobId id = id_of(jobs_.perform_later<Joined>("a-b", "c"));
   const EnqueueResult other = jobs_.perform_later<Joined>("a", "b-c");

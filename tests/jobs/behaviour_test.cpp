@@ -342,7 +342,7 @@ TEST_P(Behaviour, a_window_lets_one_in_and_names_it_to_the_others) {
   EXPECT_NE(id_of(jobs_.try_enqueue("Daily", Args::of(2), options).value()), no_job) << "another key";
 }
 
-// A worker that was never told what to do must not decide what becomes of the job.
+// A worker without a definition of the job must not decide its outcome.
 TEST_P(Behaviour, an_undefined_job_whose_lock_is_held_is_handed_back) {
   const JobId id = id_of(jobs_.try_enqueue("Unknown", {}, told({})).value());
   Client other(database_->new_client());

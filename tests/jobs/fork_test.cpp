@@ -134,16 +134,16 @@ TEST_P(ForkedJobs, the_child_of_a_job_holds_nothing_of_it) {
   EXPECT_TRUE(held);
 }
 
-// It says what is told in which process, by a descriptor that both have.
-class Told {
+// It writes each event with its process to a descriptor that both processes have.
+class EventPipe {
  public:
-  Told() { EXPECT_EQ(pipe(ends_), 0); }
-  ~Told() {
+  EventPipe() { EXPECT_EQ(pipe(ends_), 0); }
+  ~EventPipe() {
     close(ends_[0]);
     close(ends_[1]);
   }
-  Told(const Told&) = delete;
-  Told& operator=(const Told&) = delete;
+  EventPipe(const EventPipe&) = delete;
+  EventPipe& operator=(const EventPipe&) = delete;
   void operator()(char what) const {
     const char in = getpid() == parent_ ? what : static_cast<char>(what - 'a' + 'A');
     EXPECT_EQ(write(ends_[1], &in, 1), 1);
@@ -172,7 +172,7 @@ bool ends_well(pid_t child) {
 
 TEST_P(ForkedJobs, a_child_forked_in_a_job_ends_silently_when_it_returns_or_throws) {
   for (const bool throws : {false, true}) {
-    const Told told;
+    const EventPipe told;
     std::atomic<pid_t> child = -1;
     JobOptions options{.lock = JobLock{.timeout = 10min}};
     options.lock_expired_before_release = [&](JobContext&, const Args&) { told('x'); };

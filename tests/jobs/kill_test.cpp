@@ -20,12 +20,12 @@ constexpr Millis claim = 1s;
 
 Micros boot_now() { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); }
 
-// One run of a job, of which the log tells.
+// One run of a job, as the log has it.
 struct Stay {
   int pid = 0;
   std::uint64_t job = 0, token = 0;
   Micros from{}, to{};
-  Micros end_of_claim{};  // as it was told: from then on it knows that another may be let in
+  Micros end_of_claim{};  // the deadline that it got: from then on another worker may run the job
   bool ended = false;
 };
 
@@ -51,7 +51,7 @@ class Kill : public JobsOn {
   }
   std::string log() const { return folder_.path() + "/log"; }
 
-  // What the log says, by key.
+  // The runs of the log, by key.
   std::map<std::string, std::vector<Stay>> stays() {
     std::map<std::string, std::vector<Stay>> found;
     std::ifstream file(log());

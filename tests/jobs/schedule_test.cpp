@@ -27,7 +27,8 @@ constexpr Moment noon(20'000 * std::chrono::hours(24) + 12h);
 
 class Schedules : public ::testing::Test {
  protected:
-  // One that ticks at every full hour, kept until it has looked at least once and there are so many jobs.
+  // A schedule that ticks at every full hour, kept until it has polled at least once and there are so many
+  // jobs.
   void keep(CronOptions options = {}, std::size_t so_many = 0) {
     const int before = looks_;
     std::weak_ptr<const Store> alive;
@@ -166,7 +167,7 @@ TEST_F(Schedules, wait_queues_them_and_allow_lets_them_run_at_once) {
 
 TEST_F(Schedules, of_five_processes_one_wins_each_tick) {
   at(-1s);
-  std::mutex looking;  // the clock is not set in the middle of a look
+  std::mutex looking;  // the clock is not set in the middle of a poll
   struct Looks {
     std::atomic<int> before = 0, at_the_hour = 0;
   };

@@ -13,7 +13,7 @@
 namespace holdfast::test {
 namespace {
 
-// Who is inside of which key, and whether the tokens rose.
+// Records which job runs under which key, and whether the tokens rose.
 class Witness {
  public:
   void enter(int key, Token token) {
@@ -311,7 +311,7 @@ TEST_P(Trial, what_the_job_throws_comes_before_what_its_callback_throws) {
                std::runtime_error);
 }
 
-// -- one of five that say the same tick
+// -- one of five with the same tick
 
 TEST_P(Trial, of_five_that_enqueue_the_same_tick_one_does) {
   std::atomic<int> won = 0;

@@ -16,7 +16,7 @@ class Faults : public JobsOn {
 const Error lost_answer{Errc::in_doubt, "the answer got lost"};
 const Error no_store{Errc::unavailable, "the store is away"};
 
-// It was being claimed when the worker was told to end, and came when the patience was over.
+// The job was being claimed when the worker was asked to end, and arrived when the grace time was over.
 TEST_P(Faults, a_job_that_is_claimed_while_draining_is_handed_back) {
   std::atomic<bool> claiming = false, go = false, ran = false;
   Jobs jobs = with({.after = [&](Step step) -> Status {

@@ -92,7 +92,7 @@ TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_kill_no_worker) 
       refused ? "" : refused.error().detail,
       "the list of arguments of Deep is nested deeper than 100 levels; pass the inner part as a string");
 
-  // As one writes a row who does not ask us.
+  // As another program would write the row.
   const Instant soon = BootClock::now() + 20s;
   const auto engine = database_->new_client()->jobs(soon).value();
   const JobId id = engine->enqueue({.name = "Deep", .args = deep, .key = "k"}, soon).value().id;

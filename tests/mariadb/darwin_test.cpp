@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class DarwinLayout : public DarwinTable {
  protected:
-  // Plays the scene until it took less than `limit`; before, what it saw says nothing.
+  // Repeats `scene` until it took less than `limit`; a slower run proves nothing.
   template <class RunContext>
   static bool within(Millis limit, RunContext context) {
     for (int round = 0; round < 20; ++round) {

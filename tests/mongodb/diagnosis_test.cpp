@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor` is told of a server and its collections.
+// What `doctor` finds about a server and its collections.
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
 #include "tests/support/servers/port.h"
@@ -38,7 +38,7 @@ TEST_F(DiagnosisOfMongo, a_standalone_server_is_a_warning_and_class_c_and_unknow
   if (!mentions(diagnosis.server, "standalone")) return;  // a replica set: judgement_test.cpp
   EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Weight::warning));
   EXPECT_EQ(diagnosis.grade, 'C');
-  // The engine of the tests knows no users; a server that does tells it.
+  // The engine of the tests has no users; a server with users reports its rights.
   if (const Finding* unseen = about(diagnosis, "mongodb.unseen")) {
     EXPECT_EQ(unseen->weight, Weight::note);
     EXPECT_TRUE(mentions(unseen->what, "the user's rights")) << unseen->what;
@@ -123,7 +123,7 @@ TEST_F(DiagnosisOfMongo, what_every_client_finds_is_found_here_too) {
   }
 }
 
-// The engine of the tests does not say who it is: that others answer is in judgement_test.cpp.
+// The engine of the tests does not identify itself: judgement_test.cpp tests that another server answers.
 TEST(DiagnosisOfOneMongo, that_accepts_one_connection_still_gives_all_findings_and_one_about_that) {
   const MongoServer server;
   const auto behind = [](const Relay& relay) {

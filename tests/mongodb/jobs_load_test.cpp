@@ -33,7 +33,7 @@ TEST_F(JobLoadOfMongo, of_all_clients_that_enqueue_a_loner_one_succeeds_and_the_
       Worker worker(url());
       for (int i = 0; i < times; ++i) {
         const EnqueueReply told = worker.enqueue("k", {.unique = Unique::loner});
-        ++(told.what == Told::enqueued ? enqueued : duplicates);
+        ++(told.what == EnqueueOutcome::enqueued ? enqueued : duplicates);
       }
     });
   }
@@ -199,7 +199,7 @@ TEST_F(JobLoadOfMongo, a_claim_that_ran_out_is_taken_over_by_one) {
   }
 }
 
-// A server of its own: it counts the keys that its commands looked at.
+// A server of its own: it counts the index keys that its commands read.
 class JobCostOfMongo : public OwnMongoTest {
  protected:
   double scanned() const { return status_of(*server_, "queryExecutor\" : { \"scanned", "scanned"); }
@@ -248,7 +248,7 @@ TEST_F(JobCostOfMongo, a_claim_reads_as_many_index_keys_among_fifty_thousand_job
   grow_to(49'000);
   const double many = cost();
   EXPECT_GT(few, 0);
-  // The scout looks once a second.
+  // The first parked job checks its lock once a second.
   EXPECT_LE(many, few + 100) << "of 10 claims";
   EXPECT_LT(many, 300);
   EXPECT_EQ(status_of(*server_, "collectionScans", "total"), 0) << "each one by an index";

@@ -184,7 +184,7 @@ TEST_F(MongoLock, a_document_of_rubys_counts_a_second_longer) {
   EXPECT_TRUE(await([&] { return caller.acquire("k", "ann").verdict == Verdict::granted; }));
 }
 
-// Its time may end between our look for it and our own step.
+// Its time may end between our search for it and our own step.
 TEST_F(MongoLock, a_client_that_got_busy_does_not_hold_the_key_when_rubys_time_ends) {
   Caller caller(beside());
   for (int i = 0; i < 100; ++i) {
@@ -218,7 +218,7 @@ TEST_F(MongoLock, a_waiter_for_rubys_lock_keeps_its_place_in_the_queue) {
 }
 
 // No unique index: both may insert.  Whatever happens, we do not believe in a lease beside a document of
-// Ruby's that was there when we looked.
+// Ruby's document that we found.
 TEST_F(MongoLock, a_ruby_that_inserts_at_the_same_moment_makes_us_step_back) {
   Caller caller(beside());
   std::atomic<int> both = 0, ours = 0;
@@ -230,7 +230,7 @@ TEST_F(MongoLock, a_ruby_that_inserts_at_the_same_moment_makes_us_step_back) {
     other.join();
     if (reply.verdict == Verdict::granted) ++ours;
     if (reply.verdict == Verdict::granted && rubys) ++both;
-    // Whoever was refused has left nothing behind.
+    // A refused acquire has left nothing behind.
     if (reply.verdict != Verdict::granted) {
       EXPECT_FALSE(mentions(ruby_.all(key), "\"owner\" : \"ann\""));
     }

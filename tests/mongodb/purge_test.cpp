@@ -29,7 +29,7 @@ TEST_F(PurgeOfMongo, the_log_outlives_the_key_and_is_listed_once) {
   EXPECT_TRUE(caller.list({.what = Query::What::log}).log.empty());
 }
 
-// A document that somebody took again while it was being purged stays, and its log is not told twice.
+// A document that somebody acquired again while it was being purged stays, and its log is not listed twice.
 TEST_F(PurgeOfMongo, a_log_entry_in_both_places_is_listed_once) {
   Caller caller(url());
   const Token token = caller.acquire("k", "ann").token;

@@ -31,7 +31,7 @@ class TlsOfMongo : public ::testing::Test {
   }
   std::string trusting(int port) const { return url(port, "&tlsCAFile=" + certificates_.authority()); }
 
-  // What comes of connecting to a server with that certificate, which must not be told anything.
+  // The result of connecting to a server with that certificate; nothing must be sent to it.
   Error refusal(const Certificate& shown, const std::string& parameters) {
     const FakeMember member([](const std::string&) { return std::nullopt; });
     const TlsProxy proxy(port_of(member), shown);

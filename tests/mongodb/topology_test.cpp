@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers name the other members of their set, and the driver goes there: what it may say to them.
+// Servers name the other members of their set, and the driver connects to them: what it may send there.
 #include "tests/mongodb/fake_member.h"
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
@@ -9,7 +9,7 @@ namespace holdfast::test {
 namespace {
 
 // A seed on this machine, and the primary on another: 0.0.0.0 leads here too, but nothing that knows only
-// addresses can tell.
+// addresses can show.
 class TopologyOfMongo : public ::testing::Test {
  protected:
   std::string elsewhere() const { return "0.0.0.0:" + primary_.port(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers that are killed, frozen or not there: what a caller is told, and what is true.
+// Servers that are killed, frozen or missing: the errors that a caller gets, and what really happened.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -87,7 +87,7 @@ TEST_F(TroubleOfMongo, a_connection_that_was_closed_while_idle_is_replaced_witho
   EXPECT_EQ(reply->verdict, Verdict::granted);
 }
 
-// What it said of itself to the old connection is not true for ever, and one look at it is not enough.
+// What the server reported to the old connection may have changed, and one check is not enough.
 TEST_F(TroubleOfMongo, a_server_that_is_unfit_when_it_comes_back_stays_refused) {
   Caller caller(url());
   caller.acquire("k", "ann");
@@ -122,7 +122,7 @@ TEST_F(TroubleOfMongo, a_frozen_server_delays_nobody) {
   EXPECT_LT(after - before, 10s) << "not the driver's timeouts";
 }
 
-// The request lies in the server's socket, and whoever sent it has given up: nobody may hold the key then.
+// The request waits in the server's socket, and its sender has given up: nobody may hold the key then.
 TEST_F(TroubleOfMongo, an_acquire_that_a_frozen_server_reads_too_late_grants_nothing) {
   Caller caller(url()), other(url());
   caller.acquire("warm", "ann");

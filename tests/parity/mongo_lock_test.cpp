@@ -177,7 +177,7 @@ TEST_P(MongoLock, a_release_is_false_if_it_was_never_acquired_and_true_if_it_was
   EXPECT_TRUE(release());
 }
 
-// There the second release of an object said true and left the document.
+// There the second release of an object returned true and left the document.
 TEST_P(MongoLock, an_object_that_is_used_again_releases_again) {
   Lock lock(client_, "my_key", {.ttl = 1h});
   for (int i = 0; i < 2; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thorough look at servers that are set up well, and at some that are not.  Each topic is a row of the
-// table in docs/stores/postgres.md.
+// Doctor on servers that are set up well, and on some that are not.  Each topic is a row of the table in
+// docs/stores/postgres.md.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -190,7 +190,7 @@ TEST_F(Diagnosed, a_table_of_another_owner_and_code_that_runs_as_us_are_reported
   EXPECT_THAT(the(owned, "postgres.owner").what, AllOf(HasSubstr("locks"), HasSubstr(stranger)));
   EXPECT_EQ(owned.grade, 'C');
   EXPECT_TRUE(has(diagnosis_of(this->url()), "postgres.owner", Weight::warning)) << "a superuser is told too";
-  // Whoever is that owner, or has its rights, is told of no stranger.
+  // There is no finding for that owner itself, or for a role with its rights.
   shared_postgres().execute("GRANT " + stranger + " TO " + role_);
   EXPECT_TRUE(diagnosis_of(url).findings.empty());
   shared_postgres().execute("REVOKE " + stranger + " FROM " + role_);
@@ -308,7 +308,7 @@ TEST_F(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_th
   const Relay relay({shared_postgres().port, other.port});
   const std::string both = "postgres://postgres@127.0.0.1:" + std::to_string(relay.port()) + "/postgres";
   EXPECT_THAT(topics_at(both), Contains("danger postgres.several-servers"));
-  // On one connection too, if who stands in between changes the server behind it.
+  // On one connection too, if a proxy switches the server behind it.
   PostgresAddress behind = shared_postgres();
   behind.port = relay.port();
   const PgBouncer bouncer(behind, {"server_lifetime = 0"});

@@ -45,7 +45,7 @@ TEST_F(InTheirTransaction, a_job_is_there_when_they_commit) {
   const Theirs a = theirs();
   a.run("BEGIN");
   const EnqueueReply told = a.enqueue(job_of("k")).value();
-  EXPECT_EQ(told.what, Told::enqueued);
+  EXPECT_EQ(told.what, EnqueueOutcome::enqueued);
   EXPECT_EQ(worker_.claim("w1").what, Got::nothing);
   EXPECT_EQ(PQtransactionStatus(a.connection), PQTRANS_INTRANS);
   a.run("COMMIT");
@@ -55,15 +55,15 @@ TEST_F(InTheirTransaction, a_job_is_there_when_they_commit) {
 TEST_F(InTheirTransaction, a_job_is_gone_when_they_roll_back_and_so_is_its_tick) {
   const Theirs a = theirs();
   a.run("BEGIN");
-  EXPECT_EQ(a.enqueue(job_of("k", {.tick_name = "t", .tick = 1}))->what, Told::enqueued);
+  EXPECT_EQ(a.enqueue(job_of("k", {.tick_name = "t", .tick = 1}))->what, EnqueueOutcome::enqueued);
   a.run("ROLLBACK");
   EXPECT_TRUE(worker_.list().empty());
-  EXPECT_EQ(worker_.enqueue(job_of("k", {.tick_name = "t", .tick = 1})).what, Told::enqueued);
+  EXPECT_EQ(worker_.enqueue(job_of("k", {.tick_name = "t", .tick = 1})).what, EnqueueOutcome::enqueued);
 }
 
 TEST_F(InTheirTransaction, outside_of_one_each_job_is_committed_by_itself) {
   const Theirs a = theirs();
-  EXPECT_EQ(a.enqueue(job_of("k"))->what, Told::enqueued);
+  EXPECT_EQ(a.enqueue(job_of("k"))->what, EnqueueOutcome::enqueued);
   EXPECT_EQ(a.run("SHOW lock_timeout"), "0");
   EXPECT_EQ(worker_.claim("w1").what, Got::running);
 }
@@ -71,13 +71,13 @@ TEST_F(InTheirTransaction, outside_of_one_each_job_is_committed_by_itself) {
 TEST_F(InTheirTransaction, the_loser_enqueues_if_the_winner_rolls_back) {
   const Theirs winner = theirs();
   winner.run("BEGIN");
-  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
+  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, EnqueueOutcome::enqueued);
   EnqueueReply loser;
   std::jthread losing([&] { loser = worker_.enqueue(loner_of("k")); });
   await_waiter(winner);
   winner.run("ROLLBACK");
   losing.join();
-  EXPECT_EQ(loser.what, Told::enqueued);
+  EXPECT_EQ(loser.what, EnqueueOutcome::enqueued);
   ASSERT_EQ(worker_.list().size(), 1u);
   EXPECT_EQ(worker_.list()[0].id, loser.id);
 }
@@ -95,7 +95,7 @@ TEST_F(InTheirTransaction, the_loser_gets_the_winners_job_if_the_winner_commits)
   await_waiter(winner);
   winner.run("COMMIT");
   losing.join();
-  EXPECT_EQ(loser.what, Told::duplicate);
+  EXPECT_EQ(loser.what, EnqueueOutcome::duplicate);
   EXPECT_EQ(loser.id, id);
   EXPECT_EQ(worker_.row(id).duplicates, 0u) << "whoever counts has its row to themselves until they commit";
 }
@@ -103,7 +103,7 @@ TEST_F(InTheirTransaction, the_loser_gets_the_winners_job_if_the_winner_commits)
 TEST_F(InTheirTransaction, a_transaction_that_does_not_end_in_time_makes_an_enqueue_unavailable) {
   const Theirs winner = theirs(), second = theirs();
   winner.run("BEGIN");
-  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
+  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, EnqueueOutcome::enqueued);
   const auto engine = worker_->enqueue(loner_of("k"), BootClock::now() + 2s);
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().code, Errc::unavailable) << engine.error().detail;
@@ -133,10 +133,10 @@ TEST_F(InTheirTransaction, a_transaction_with_duplicates_of_running_jobs_blocks_
   for (const NewJob& job : {loner_of("k"), replaces, ticks}) {
     const auto told = a.enqueue(job);
     ASSERT_TRUE(told) << told.error().detail;
-    EXPECT_EQ(told->what, Told::duplicate);
+    EXPECT_EQ(told->what, EnqueueOutcome::duplicate);
     EXPECT_EQ(told->state, JobState::running);
   }
-  EXPECT_EQ(worker_->enqueue(ticks, soon())->what, Told::duplicate);
+  EXPECT_EQ(worker_->enqueue(ticks, soon())->what, EnqueueOutcome::duplicate);
   std::vector<ClaimRef> refs;
   for (const Claimed& one : claimed) refs.push_back({one.job.id, {one.job.owner}});
   bool held[] = {false, false, false};

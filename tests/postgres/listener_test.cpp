@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection that listens says nothing while nothing happens: whether it still can is asked.
+// A listening connection is silent while nothing happens, so the client checks that it still works.
 #include <gmock/gmock.h>
 #include <poll.h>
 
@@ -20,7 +20,7 @@ class Listening : public PostgresTest {
     return "postgres://postgres@127.0.0.1:" + std::to_string(relay.port()) + "/postgres?table=" + schema_ +
            ".locks";
   }
-  // What rings next, as a client listens; nothing: not within `limit`.
+  // The next notification, as a client gets it; none: not within `limit`.
   static std::optional<Keys> next(StoreListener& listener, Millis limit) {
     const Instant end = BootClock::now() + limit;
     while (holdfast::await(listener.fd(), POLLIN, end)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong between us and a server, and what a caller is told.
+// Failures between a client and a server, and the errors that a caller gets.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -138,7 +138,7 @@ TEST_F(Outcomes, a_connection_that_was_ended_while_it_was_idle_is_replaced) {
               "1");
   };
   const Reply mine = ours.acquire("k", "ann");
-  for (int i = 0; i < 3; ++i) {  // until it is prepared, and anew
+  for (int i = 0; i < 3; ++i) {  // until it is prepared, and once more
     end_it();
     EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
     EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
@@ -280,7 +280,7 @@ TEST_F(FullServer, is_unavailable_and_lets_us_in_when_somebody_leaves) {
   others_.clear();
 }
 
-// The keeper connects when it first renews, and finds no room: whoever holds the lease is connected.
+// The keeper connects when it first renews, and the server is full; but the client's other connection exists.
 TEST_F(FullServer, does_not_take_a_lease_that_is_held) {
   constexpr Millis ttl = 3s;
   Client client = open(server_.url());

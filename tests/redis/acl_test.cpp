@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least that a user of Redis needs: exactly what docs/stores/redis.md says.
+// The rights that a user of Redis needs: exactly those in docs/stores/redis.md.
 #include <thread>
 
 #include "tests/redis/documented_acl.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor` is told of a server that is configured so.
+// What `doctor` finds on a server that is configured so.
 #include <filesystem>
 
 #include "tests/redis/documented_acl.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made of what a server tells, where there is no such server to run here.
+// Findings from answers of servers that cannot be run here.
 #include <gtest/gtest.h>
 
 #include "stores/redis/findings.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bell rings with the key, and comes back after the server was away.
+// The listener returns the key, and works again after the server was down.
 #include <thread>
 
 #include "tests/redis/suite.h"
@@ -69,7 +69,7 @@ TEST_F(ListenerOfRedis, tries_again_while_the_server_is_away) {
   }));
 }
 
-// A proxy or a firewall forgets a connection, and neither end is told: no FIN, no RST.
+// A proxy or a firewall drops a connection, and neither end is notified: no FIN, no RST.
 TEST_F(ListenerOfRedis, notices_a_connection_that_was_forgotten_and_subscribes_again) {
   Relay relay({server_.port()});
   Caller waiter("redis://127.0.0.1:" + std::to_string(relay.port()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which servers are trusted with leases, and what is said about those that are.
+// Which servers are accepted for leases, and which warnings they cause.
 #include <algorithm>
 
 #include "tests/redis/suite.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who dies is known at once, and only who dies.
+// A dead client is noticed at once, and a live one is never taken for dead.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -140,7 +140,7 @@ TEST_F(Death, a_client_that_finds_the_first_waiter_dead_notifies_the_next) {
   ASSERT_TRUE(waiter.ask("acquire k - 3600000 3600000").starts_with("busy"));
   ASSERT_TRUE(next.queues("k"));
   waiter.signal(SIGSTOP);
-  here.release("k");  // rings the waiter, which does not hear it any more
+  here.release("k");  // notifies the waiter, which is gone
   ASSERT_FALSE(next.is_rung());
   waiter.kill();
   EXPECT_EQ(passer_by.acquire("k").verdict, Verdict::busy);

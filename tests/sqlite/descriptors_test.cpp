@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process without descriptors.  Not for the sanitizers: they need some themselves to look at an object.
+// A process without descriptors.  Not under sanitizers, which need descriptors themselves.
 #include <filesystem>
 
 #include "tests/sqlite/apart.h"

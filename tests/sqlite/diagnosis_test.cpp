@@ -38,7 +38,7 @@ class DiagnosisOfSqlite : public SqliteTest {
     const Finding* const finding = about(diagnosis, topic);
     return finding == nullptr ? "" : std::string(to_string(finding->weight)) + " " + diagnosis.grade;
   }
-  // What is said, and what is advised.
+  // The text of a finding and its advice.
   static std::string words_about(const Diagnosis& diagnosis, const char* topic) {
     const Finding* const finding = about(diagnosis, topic);
     return finding == nullptr ? "" : finding->what + "; " + finding->advice;
@@ -117,7 +117,7 @@ TEST_F(DiagnosisOfSqlite, a_place_where_processes_do_not_meet_is_a_danger) {
   EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.processes"), "") << "it could not be tried";
 }
 
-// Someone who reaps all children of the process, or has them reaped, takes nothing from the answer.
+// If other code reaps all children of the process, or ignores SIGCHLD, the answer is the same.
 TEST_F(DiagnosisOfSqlite, a_program_that_ignores_its_children_gets_the_same_answer) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   const auto lock_visibility = sqlite::lock_visibility_in(scratch_.path());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where locks do not reach everybody, no lease is kept unless somebody says so.
+// Where locks may not reach every process, Holdfast keeps no lease unless the user accepts that.
 #include "stores/sqlite/file_system.h"
 
 #include <sys/mount.h>
@@ -103,7 +103,7 @@ TEST_F(FileSystems, memory_and_overlays_are_taken_for_real) {
   EXPECT_EQ(said, "");
 }
 
-// The pseudo file systems of the kernel are there on every machine, and say who they are.
+// The pseudo file systems of the kernel exist on every machine, and report their type.
 TEST_F(FileSystems, the_kind_is_read_from_the_system) {
   EXPECT_EQ(sqlite::file_system_of("/proc"), 0x9FA0u);
   EXPECT_EQ(sqlite::file_system_of("/no/such/folder"), 0u);

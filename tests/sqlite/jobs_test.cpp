@@ -35,8 +35,8 @@ TEST_F(Jobs, a_client_that_uses_only_leases_creates_no_tables_of_jobs) {
   {
     Worker worker(path_);
     EXPECT_EQ(ask_file(count_tables), "2");
-    EXPECT_EQ(worker.enqueue(Worker::loner("k")).what, Told::locked);
-    EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, Told::enqueued);
+    EXPECT_EQ(worker.enqueue(Worker::loner("k")).what, EnqueueOutcome::locked);
+    EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::enqueued);
   }
   EXPECT_EQ(lease.acquire("k").verdict, Verdict::granted) << "its holder still has it";
   EXPECT_TRUE(Caller(path_).granted("other"));
@@ -48,7 +48,7 @@ TEST_F(Jobs, each_lock_table_of_a_file_has_jobs_of_its_own) {
   Worker other(sqlite::store({.path = path_, .table = "other"}).value());
   here.enqueue(Worker::loner("k"));
   EXPECT_EQ(other.claim().what, Got::nothing);
-  EXPECT_EQ(other.enqueue(Worker::loner("k")).what, Told::enqueued);
+  EXPECT_EQ(other.enqueue(Worker::loner("k")).what, EnqueueOutcome::enqueued);
   EXPECT_EQ(ask_file("SELECT count(*) FROM other_holdfast_jobs"), "1");
 }
 
@@ -161,10 +161,10 @@ TEST_F(Jobs, a_lock_of_a_dead_process_is_no_obstacle) {
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_TRUE(owner.ask("acquire l alice 3600000 0").starts_with("granted"));
   worker.enqueue(Worker::named("k"));
-  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, Told::locked);
+  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::locked);
   owner.kill();
   EXPECT_EQ(worker.claim().what, Got::running);
-  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, Told::enqueued);
+  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::enqueued);
   EXPECT_EQ(Caller(path_).log("k").at(0).reason, "its process was dead");
 }
 

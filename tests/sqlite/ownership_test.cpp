@@ -152,12 +152,12 @@ TEST_F(Ownership, a_regular_file_in_place_of_a_fifo_is_not_written) {
   const std::string stranger = "0123456789abcdef", planted = path_ + ".d/locks." + stranger;
   std::ofstream(planted) << "precious";
   RawDatabase(path_).ask("UPDATE holdfast_waiters SET client = '" + stranger + "'");
-  here.release("k");  // rings whoever waits
+  here.release("k");  // notifies the waiters
   EXPECT_EQ(bytes_of(planted), "precious");
   EXPECT_EQ(here.acquire("k").verdict, Verdict::busy) << "unknown is not dead: its time decides";
 }
 
-// By somebody of the group, who may rename in a shared folder.
+// By a member of the group, who may rename files in a shared folder.
 TEST_F(Ownership, a_private_file_that_takes_the_place_of_what_is_made_for_the_group_stays_private) {
   const std::string secret = folder() + "/secret";
   make(secret);
@@ -225,7 +225,7 @@ TEST_F(Foreign, folders_above_may_belong_to_the_user_who_shares_the_folder_and_t
   expect_refused(take_as(bob, {team}, path), home, "uid 12003");
 }
 
-// Where nobody has a number but we: whose the folders above are cannot be told, and root's are among them.
+// Only our user is mapped there: the owners of the folders above are unknown, and root is one of them.
 TEST_F(Foreign, in_a_user_namespace_folders_of_unknown_users_are_accepted) {
   const std::string said = apart([&]() -> std::string {
     mode(folder(), 0755);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A system that does not give what it takes: no space, no inodes, no permission.  Each is
-// told with the path and the reason, leaves nothing half done, and loses nothing that was acknowledged.
+// A system that does not give what it takes: no space, no inodes, no permission.  Each is reported with the
+// path and the reason, leaves nothing half done, and loses nothing that was acknowledged.
 #include <sys/stat.h>
 #include <unistd.h>
 
