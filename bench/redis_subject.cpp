@@ -37,11 +37,11 @@ class RedisKeys final : public KeysByHand {
   std::size_t read_held(std::size_t limit) override { return read("held", limit); }
 
  private:
-  // An index of the store's, and then what is kept of each key in one pipeline: Redis has no other way to find
-  // keys than to look at all of them.
+  // An index of the store's, and then what is kept of each key in one pipeline: Redis has no other way to
+  // find keys than to look at all of them.
   std::size_t read(const std::string& index, std::size_t limit) {
-    const Answer keys = connection_.ask({"ZRANGEBYLEX", "holdfast:" + index + ":" + prefix_, "-", "+", "LIMIT",
-                                         "0", std::to_string(limit)});
+    const Answer keys = connection_.ask(
+        {"ZRANGEBYLEX", "holdfast:" + index + ":" + prefix_, "-", "+", "LIMIT", "0", std::to_string(limit)});
     for (std::size_t i = 0; i < keys->elements; ++i) {
       const std::string name = prefix_ + std::string(keys->element[i]->str, keys->element[i]->len);
       connection_.send({"GET", name});

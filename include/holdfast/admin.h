@@ -17,7 +17,7 @@
 
 namespace holdfast {
 
-// All that a store knows about one key.
+// Everything that a store knows about one key.
 struct Inspection {
   LeaseRow lease;                // without a token: never granted, or purged since
   std::vector<PlaceRow> places;  // first in the queue first

@@ -23,7 +23,7 @@
 namespace holdfast {
 
 class Store;  // a database that keeps leases: spi/store.h
-// For detail::ForkSafe; nobody else calls it.
+// Only detail::ForkSafe calls this.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<ClientState>& state) noexcept;
 
 // The result of run(): whether the function ran, and what it returned.
@@ -72,10 +72,10 @@ class HOLDFAST_API Client {
   template <class F>
   auto try_run(std::string_view key, AcquireOptions options, F&& fn);
 
-  // Leads: acquires `key`, however long that takes, and calls fn(stop) or fn(lease, stop).  Stop is requested
-  // when the lease is lost and when `stop` is, so fn needs to watch one token only.  If the lease was lost,
-  // this client becomes a candidate again, and fn is called again when it leads.  Returns when fn has
-  // returned without a loss, or when `stop` is requested.  The lease is released by then.
+  // Acquires `key`, however long that takes, and calls fn(stop) or fn(lease, stop).  That token is stopped
+  // when the lease is lost or when `stop` is requested, so fn needs to watch only one token.  If the lease
+  // was lost, this client becomes a candidate again, and fn is called again when it leads.  Returns when fn
+  // has returned without a loss, or when `stop` is requested.  The lease is released by then.
   //
   // If the store cannot be reached, lead() tries again every second.  An error that is not temporary (a
   // refusal, an invalid key) ends it: lead() throws, try_lead() returns the error.  An exception in fn
@@ -87,8 +87,8 @@ class HOLDFAST_API Client {
   template <class F>
   Status try_lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn);
 
-  // By the owner's name, from any object or process: client.release("nightly", {"node-7"}).  renew and
-  // extend_by return the remaining time.  They never shorten a lease.
+  // Renew and release by the owner's name, from any object or process: client.release("nightly", {"node-7"}).
+  // renew and extend_by return the remaining time.  They never shorten a lease.
   Result<Millis> try_renew(std::string_view key, OwnerView owner, Ttl ttl);
   Result<Millis> try_extend_by(std::string_view key, OwnerView owner, Millis more);
   Result<Released> try_release(std::string_view key, OwnerView owner);
@@ -99,7 +99,7 @@ class HOLDFAST_API Client {
   Released release(std::string_view key, OwnerView owner) { return try_release(key, owner).value(); }
 
   // Releases all leases of `owner` and returns how many there were: for a process that was restarted and
-  // releases what it held before.  `owner` is a whole name, no pattern.  Reads all held keys of the table.
+  // releases what it held before.  `owner` is a whole name, not a pattern.  Reads all held keys of the table.
   Result<std::size_t> try_release_all(std::string_view owner);
   std::size_t release_all(std::string_view owner) { return try_release_all(owner).value(); }
 
@@ -111,8 +111,8 @@ class HOLDFAST_API Client {
   Result<bool> try_available(std::string_view key, OwnerView owner = {});
   bool available(std::string_view key, OwnerView owner = {}) { return try_available(key, owner).value(); }
 
-  // The same database, another table or collection.  Opened once and kept, so that it may be chosen anew for
-  // each call: client.in("other").acquire("k").
+  // A client for another table or collection of the same database.  It is opened once and kept, so each call
+  // may choose: client.in("other").acquire("k").
   Client in(std::string_view table) const { return try_in(table).value(); }
   Result<Client> try_in(std::string_view table) const;
 
@@ -120,7 +120,7 @@ class HOLDFAST_API Client {
   std::string store_name() const;
 
   // A new descriptor.  While it is open in any process, waiters for this client's leases see the client as
-  // alive. -1 where the store needs none.  The caller closes it.
+  // alive.  -1 where the store needs none.  The caller closes it.
   int proof_of_life() const;
 
  private:
@@ -169,7 +169,7 @@ auto Client::try_run(std::string_view key, AcquireOptions options, F&& fn) {
     call(), ran.value.emplace();
   else
     ran.value.emplace(call());
-  // Unless fn released it.  The release asks the store whether the lease was broken or taken meanwhile.
+  // fn may have released it.  The release asks the store whether the lease was broken or taken meanwhile.
   if (lease.held()) (void)lease.try_release();
   const Lost lost = lease.lost();
   if (lost.reason == Loss::none) return Out(std::move(ran));

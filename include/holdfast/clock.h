@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// clock.h - the one clock that decides how long we believe in a lease.
+// clock.h - the clock that decides how long this process treats a lease as held.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -26,16 +26,16 @@ struct HOLDFAST_API BootClock {
 
 using Instant = BootClock::time_point;
 
-// A moment of the wall clock: when something happened, or when a job is to run.  It decides about no lease.
+// A moment of the wall clock: when something happened, or when a job is to run.  Leases do not depend on it.
 using Moment = std::chrono::sys_time<Micros>;
 
-// How long it is until that moment on the wall, for a ttl: {.ttl = time_until(half_past_two), .keep = false}.
+// The time until that moment of the wall clock, for a ttl: {.ttl = time_until(half_past_two), .keep = false}.
 // Zero or less: it has passed.
 HOLDFAST_API Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept;
 
-// A ttl without end: the lease ends never.  A wait without end: the call waits forever.  They are different
-// types, so that neither compiles in the place of the other (Ttl and Wait in options.h).  In rows and in what
-// a store is asked for, a duration that is equal to `never` has no end.
+// `never` is a ttl: the lease does not end.  `forever` is a wait: the call waits without a limit.  They have
+// different types, so that neither compiles in place of the other (Ttl and Wait in options.h).  In rows and
+// in requests to a store, a duration that is equal to `never` has no end.
 struct Never {
   constexpr operator Millis() const noexcept { return Millis::max(); }  // NOLINT: implicit on purpose
 };
@@ -47,7 +47,7 @@ inline constexpr Forever forever;
 constexpr bool operator==(Millis duration, Never) noexcept { return duration == Millis::max(); }
 constexpr bool operator==(Millis duration, Forever) noexcept { return duration == Millis::max(); }
 
-// `t + d`, or the end of time where that would overflow.  `never` after anything is the end of time.
+// `t + d`, or Instant::max() if that would overflow or `d` is `never`.
 constexpr Instant clamped_add(Instant t, Millis d) noexcept {
   if (d >= std::chrono::duration_cast<Millis>(Instant::max() - std::max(t, Instant{}))) return Instant::max();
   return t + d;

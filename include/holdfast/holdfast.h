@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// holdfast.h - all that a program needs to use leases and jobs.
+// holdfast.h - everything that a program needs to use leases and jobs.
 //
-// Not here: a store that is opened without a URL, and jobs in a transaction of your own (sqlite.h,
-// postgres.h, redis.h, mongodb.h, mariadb.h, memory.h); and what the author of a store needs (spi/).
+// It does not include the headers for opening a store without a URL and for jobs in your own transaction
+// (sqlite.h, postgres.h, redis.h, mongodb.h, mariadb.h, memory.h), nor those for authors of stores (spi/).
 #pragma once
 #include "holdfast/admin.h"
 #include "holdfast/client.h"

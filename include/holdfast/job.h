@@ -14,7 +14,7 @@
 //   identifier(args…)                 distinguishes jobs of this name; nullopt: all are the same
 //   lock_key(args…)                   the whole key of the lock, instead of lock:NAME:IDENTIFIER
 //   lock_timeout(args…)               instead of lock.timeout
-//   lock_store()                      a Client: the lock is a lease of that store, not of the queue's
+//   lock_store()                      a Client: the lock is a lease in its store, not in that of the jobs
 //   backoff(attempt)                  how long to wait after that attempt failed
 //   lock_failed(context, args…)       another owner holds the lock; if it throws, the job has failed
 //   loner_enqueue_failed(duplicate, args…)       may throw: the enqueueing call throws that
@@ -64,7 +64,7 @@ struct JobLock {
   // that is not a job does not prevent the enqueueing.
   bool allow_split_store = false;
 
-  // As in Ruby's active_job_lock: a job whose lock is held when its turn comes is dropped.
+  // The behaviour of Ruby's active_job_lock: a job whose lock is held when its turn comes is dropped.
   static constexpr JobLock active_job_lock(JobLock lock) {
     lock.on_conflict = OnConflict::drop;
     return lock;
@@ -72,7 +72,7 @@ struct JobLock {
   static constexpr JobLock active_job_lock() { return active_job_lock(JobLock{}); }
 };
 
-// A job of the same key has the slot, or had this window.
+// The job was not enqueued: another job of the same key has the slot, or was enqueued in this window.
 struct Duplicate {
   JobId id{};
   JobState state{};

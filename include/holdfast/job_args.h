@@ -23,7 +23,7 @@ struct Json {
   bool operator==(const Json&) const = default;
 };
 
-// What is under detail may change with every release.
+// Everything in detail may change with every release.
 namespace detail::json {
 
 HOLDFAST_API std::string of(bool value);
@@ -120,8 +120,8 @@ class HOLDFAST_API Args {
   Args() = default;
   // Errc::invalid unless it is a JSON array of at most 100 levels.
   static Result<Args> parse(std::string_view array);
-  // Throws Failure (Errc::invalid) for a text that is not UTF-8, a Json that is not one JSON value, and a
-  // number that is none.
+  // Throws Failure (Errc::invalid) for a text that is not UTF-8, a Json that is not one JSON value, and for
+  // infinity and NaN.
   template <class... T>
   static Args of(const T&... values) {
     Args args;
@@ -134,7 +134,7 @@ class HOLDFAST_API Args {
   std::size_t size() const noexcept { return items_.size(); }
   // As JSON.
   const std::string& operator[](std::size_t i) const { return items_.at(i); }
-  // Throws Failure (Errc::invalid) that names the argument if it is missing or another kind of value.
+  // Throws Failure (Errc::invalid), which names the argument, if it is missing or has another type.
   template <class T>
   T get(std::size_t i) const {
     require(i);

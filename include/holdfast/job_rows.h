@@ -13,7 +13,7 @@
 
 namespace holdfast {
 
-// Rises with every job of a store.  Zero is no job.
+// The number of a job: larger than that of all earlier jobs of the store.  Zero is no job.
 enum class JobId : std::uint64_t {};
 inline constexpr JobId no_job{0};
 constexpr std::uint64_t to_number(JobId id) noexcept { return static_cast<std::uint64_t>(id); }
@@ -45,7 +45,7 @@ enum class Unique : std::uint8_t {
 };
 HOLDFAST_API const char* to_string(Unique) noexcept;
 
-// What happens to a job whose key is taken.
+// What happens to a job whose lock or slot is taken.
 enum class OnConflict : std::uint8_t {
   drop,     // its lock is held when its turn comes: it is dropped, and its row names the holder
   wait,     // …: it stays queued until the lock is free; no thread waits for it
@@ -88,12 +88,12 @@ struct JobRow {
 };
 
 struct JobQuery {
-  JobId id{};               // that one
-  std::string_view key{};   // those of this key
-  std::string_view name{};  // those of this name
+  JobId id{};               // only this job
+  std::string_view key{};   // only jobs of this key
+  std::string_view name{};  // only jobs of this name
   std::string_view queue{};
   std::optional<JobState> state = {};
-  JobId before{};  // older than this one, for the next page
+  JobId before{};  // only jobs older than this one, for the next page
   std::size_t limit = 100;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_type.h - from a struct that declares a job (job.h) to JobOptions and a function.
+// job_type.h - converts a struct that declares a job (job.h) to JobOptions and a function.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace holdfast::detail {
 
-// An argument as it is kept between the array and the call.
+// The type in which an argument is stored between decoding and the call.
 template <class A>
 using Kept = std::conditional_t<std::is_same_v<std::remove_cvref_t<A>, std::string_view> ||
                                     std::is_same_v<std::remove_cvref_t<A>, const char*>,
@@ -52,7 +52,8 @@ Tuple decoded(const Args& args) {
   (std::make_index_sequence<std::tuple_size_v<Tuple>>());
 }
 
-// A function of the array that calls `call` with the values in front of which `first` stands.
+// A function of the array that calls `call` with the decoded values; on_first_and_values passes `first`
+// before them.
 template <class J, class Call>
 auto on_values(Call call) {
   return [call](const Args& args) { return std::apply(call, decoded<Arguments<J>>(args)); };
@@ -79,7 +80,7 @@ JobFunction function_of() {
       [](JobContext& context, auto&... values) { J().perform(context, values...); });
 }
 
-// See JobOptions::lock.  The arguments of a job without a lock need not make a key.
+// See JobOptions::lock.  A job without a lock may have arguments that cannot be part of a key.
 template <class J>
 inline constexpr bool declares_lock = requires {
   J::lock;

@@ -67,7 +67,7 @@ class HOLDFAST_API JobWorker {
   void drain();
   // Drains, and requests the stop of the running jobs now.
   void stop();
-  // REQUIRES: draining.
+  // Waits until all jobs have ended.  REQUIRES: drain() or stop() was called.
   void wait();
 
   // No job runs, and since the last job ended the worker has found no due job.

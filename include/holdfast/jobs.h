@@ -56,7 +56,7 @@ struct CronOptions {
 
 class Enqueuer;  // a transaction of the caller: postgres.h, sqlite.h
 struct JobsState;
-// For detail::ForkSafe; nobody else calls it.
+// Only detail::ForkSafe calls this.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<JobsState>& state) noexcept;
 
 // Cheap to copy; all copies share one state.  Any thread may call anything.

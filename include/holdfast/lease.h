@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lease.h - a key that is ours until a moment.
+// lease.h - a lease: this process holds a key until a deadline.
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,14 +19,14 @@ namespace holdfast {
 struct LeaseState;  // one lease as the client's threads see it
 class ClientState;  // what a client and its leases share
 
-// What a release found.
+// What the store knew about a lease when it was released.
 enum class Released : std::uint8_t {
   released,          // it was held, and now is not
   already_released,  // nobody holds it: it was released before
   broken,            // nobody holds it: an operator took it away
   expired,           // it had run out; nobody else was granted the key since
   stolen,            // somebody else was granted the key since
-  never_held,        // the store knows nothing of it: that holder never had it, or it was purged since
+  never_held,        // the store does not know it: that owner never had it, or it was purged since
 };
 HOLDFAST_API const char* to_string(Released) noexcept;
 
@@ -37,8 +37,8 @@ struct Lost {
 
 // A lease that this process holds.  The destructor and an assignment release it, and wait for the store no
 // longer than a second or the lease's deadline.  If the release cannot be sent, the lease ends when its ttl
-// runs out.  (Assigned a Lease of the same grant, which the same owner name has acquired again, it goes on
-// with that: its stop token and its functions too.)
+// runs out.  (If it is assigned another Lease of the same grant, which the same owner name has acquired
+// again, it is not released: stop token and functions stay as they are.)
 //
 // **A process can be paused between its check of held() and its write.**  When it wakes, somebody else may
 // hold the key.  Where that matters, pass token() to the resource that the lease protects, and let it refuse
@@ -64,12 +64,12 @@ class HOLDFAST_API Lease {
   // it can be added to any clock's now().
   Millis remaining() const noexcept;
 
-  // Valid until this object is assigned to, moved from or gone.
+  // Valid until this object is assigned to, moved from or destroyed.
   std::string_view key() const noexcept;
   std::string_view owner() const noexcept;
   // Pass it to whatever the lease protects.
   Token token() const noexcept;
-  // How many acquires it took, counted from 1.
+  // How many acquires were sent for it: 1 or more.
   int attempts() const noexcept;
 
   // Stop is requested when the lease is lost, before held() turns false, even while every connection hangs.
@@ -78,16 +78,15 @@ class HOLDFAST_API Lease {
   // that thread just before the deadline.)
   std::stop_token stop_token() const;
 
-  // Throws LeaseLost if the lease is not ours any more (or was released).
+  // Throws LeaseLost if the lease is lost or released.
   void check() const;
 
-  // Why it was lost, from the moment its stop is requested.  Loss::none before, and after a release that
-  // found it held.
+  // Why the lease was lost.  Loss::none until its stop is requested, and after a release that found it held.
   Lost lost() const;
 
   // Functions that run on a thread of their own, never under a lock of the client; they must not throw.
   //   on_jeopardy  two thirds of the lease have passed without a confirmed renewal
-  //                (with a later `renew_every`: half of what that leaves)
+  //                (if `renew_every` is later: half of the time between it and the deadline has passed)
   //   on_lost      the lease is lost
   //   on_renewed   the lease was renewed; gets the new deadline
   // If the jeopardy or the loss has happened already, the function runs at once.  Each call replaces the
@@ -96,7 +95,7 @@ class HOLDFAST_API Lease {
   void on_lost(std::function<void(const Lost&)>);
   void on_renewed(std::function<void(Instant)>);
 
-  // Renews now.  Without a ttl: the one it was acquired with; with one, that is its ttl from now on.
+  // Renews now, with the ttl of the acquire, or with `ttl`, which is its ttl from then on.
   void renew(std::optional<Ttl> ttl = {}) { try_renew(ttl).value(); }
   Status try_renew(std::optional<Ttl> ttl = {});
 
@@ -105,7 +104,7 @@ class HOLDFAST_API Lease {
   void extend_by(Millis more) { try_extend_by(more).value(); }
   Status try_extend_by(Millis more);
 
-  // The lease is not held any more as soon as this begins, whatever the store answers.
+  // held() is false as soon as this begins, whatever the store answers.
   Released release() { return try_release().value(); }
   Result<Released> try_release();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lock.h - a lease in the shape of a std mutex.
+// lock.h - a lease with the interface of a std::timed_mutex.
 #pragma once
 #include <chrono>
 #include <optional>
@@ -20,7 +20,7 @@ namespace holdfast {
 //
 // Unlike std::mutex, lock() can fail: it throws Failure.  try_lock() returns false if the key is busy, and
 // throws if the store fails.  Locking a Lock that is already locked fails with Errc::invalid.  unlock() never
-// throws. Use a Lock in one thread, like a std::unique_lock.
+// throws.  Use a Lock in one thread, like a std::unique_lock.
 class Lock {
  public:
   Lock(Client client, std::string key, AcquireOptions options = {})
@@ -33,8 +33,9 @@ class Lock {
   bool try_lock() { return attempt(Millis::zero()); }
   void unlock() noexcept {
     try {
-      if (lease_) (void)lease_->try_release();  // by hand, for one that is detached would stay
-    } catch (...) {                             // out of memory: it runs out
+      if (lease_)
+        (void)lease_->try_release();  // explicitly: the destructor of a detached lease releases nothing
+    } catch (...) {                   // out of memory: the lease ends when its ttl is over
     }
     lease_.reset();
   }
@@ -48,7 +49,7 @@ class Lock {
     return try_lock_for(when - C::now());
   }
 
-  // Locked, and not lost since.
+  // True if it is locked and the lease is not lost.
   bool held() const noexcept { return lease_ && lease_->held(); }
 
   // The lease behind the lock.  REQUIRES: locked.
@@ -59,7 +60,7 @@ class Lock {
   AcquireOptions with_wait(Millis wait) const {
     AcquireOptions options = options_;
     options.wait = wait;
-    if (wait == Millis::zero()) {  // once: by no schedule, neither ours nor the client's
+    if (wait == Millis::zero()) {  // try once: ignore schedules of these options and of the client's
       options.attempts = 0;
       options.interval = {};
     }
@@ -74,7 +75,7 @@ class Lock {
     auto result = client_.try_acquire(key_, with_wait(std::max(wait, Millis::zero())));
     if (!result && !result.error().busy()) throw_failure(std::move(result).error());
     if (result) lease_ = *std::move(result);
-    return result.has_value();  // not whether we have a lease: one that was lost is still there
+    return result.has_value();  // not lease_.has_value(): a lost lease is still there
   }
 
   Client client_;

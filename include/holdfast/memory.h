@@ -11,14 +11,14 @@
 namespace holdfast::memory {
 
 struct Clocks {
-  std::function<Instant()> expiry;  // decides what has run out
+  std::function<Instant()> expiry;  // decides which leases have expired
   std::function<Moment()> wall;     // the clock part of tokens
 };
 
-// Stands for a database that several clients use.
+// A database that several clients can share.
 class Database;
 HOLDFAST_API std::shared_ptr<Database> make_database();               // on the machine's clocks
-HOLDFAST_API std::shared_ptr<Database> make_database(Clocks clocks);  // on these: a simulator's
+HOLDFAST_API std::shared_ptr<Database> make_database(Clocks clocks);  // on these clocks, for a simulator
 
 // Calls `ring(client, key)` instead of notifying that client.  For a simulator.
 HOLDFAST_API void on_ring(Database&,

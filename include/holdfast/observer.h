@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// observer.h - what a client does, for those who count it, trace it or log it.
+// observer.h - events of a client, for metrics, traces and logs.
 //
 //   struct Losses : holdfast::Observer {
 //     void on_lost(const holdfast::LostEvent& event) override { ++count; }
@@ -25,7 +25,7 @@ struct Lost;                         // lease.h
 enum class Released : std::uint8_t;  // lease.h
 struct JobEvent;                     // job_worker.h
 
-// What all events about a lease have.  Texts and references of an event are valid until the function that
+// The fields of all events about a lease.  Texts and references of an event are valid until the function that
 // gets it returns.
 struct LeaseEvent {
   std::string_view store;  // as Client::store_name() returns it
@@ -93,7 +93,7 @@ struct LogField {
   std::string_view value;
 };
 
-// A line for people: one sentence, without secrets.  The fields repeat what is known in it, for programs.
+// A line for people: one sentence, without secrets.  The fields repeat its details, for programs.
 struct LogRecord {
   LogLevel level{};
   std::string_view text;
@@ -103,8 +103,9 @@ struct LogRecord {
 };
 
 // Override what you need.  Each function may be called on any thread, and on several at once, but never under
-// a lock of the client.  It must be short: the call that it reports does not return before, and renewals wait
-// for it.  What it throws is ignored.  Nothing is called after the client and its leases are gone.
+// a lock of the client.  It must be short: the call that it reports does not return until it has returned,
+// and renewals wait for it.  Its exceptions are ignored.  No function is called after the client and its
+// leases are destroyed.
 //
 // For each on_acquired there is exactly one on_lost or on_released of the same key and token.  (Not if the
 // lease is detached, nor for a Lease object that is assigned the same grant again.)  An on_lost may come
@@ -126,9 +127,9 @@ class HOLDFAST_API Observer {
   virtual void on_retry(const RetryEvent&) {}
   // Not for the calls of an Admin.  It must not use the client: that would be another call.
   virtual void on_store_call(const StoreCallEvent&) {}
-  // What WorkerOptions::on_event gets, of all workers of the client.
+  // The events that WorkerOptions::on_event gets, from all workers of the client.
   virtual void on_job(const JobEvent&) {}
-  // What ClientOptions::log and on_finding get.
+  // The lines that ClientOptions::log and on_finding get.
   virtual void on_log(const LogRecord&) {}
 };
 

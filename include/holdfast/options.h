@@ -39,7 +39,7 @@ class Interval {
   std::function<Millis(int)> of_;
 };
 
-// A duration, or none: Endless is Never or Forever.
+// A duration, or no end: Endless is Never or Forever.
 template <class Endless>
 class DurationOr {
  public:
@@ -185,11 +185,12 @@ struct ClientOptions {
   Millis purge_every{std::chrono::hours(1)};
 
   // Gets lines for people: a store that is set up unsafely, slow callbacks, renewals that fail.  One line
-  // each, without secrets.  A function of a std::string_view will do: it gets the text alone.  Called on any
-  // thread.  What it throws is ignored.
+  // each, without secrets.  A function of a std::string_view works too: it gets only the text.  Called on any
+  // thread.  Its exceptions are ignored.
   std::function<void(const LogRecord&)> log = {};
 
-  // Gets everything that can be counted or logged: see observer.h.  Also of the clients that in() returns.
+  // Gets an event for everything that can be counted or logged: see observer.h.  The clients that in()
+  // returns have the same observer.
   std::shared_ptr<Observer> observer = {};
 
   // Gets the findings about the store when it is opened, in place of `log`; `line` is the text for the log.

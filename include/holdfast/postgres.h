@@ -32,8 +32,8 @@ struct Options {
 // If no sslmode is given and the host is not local, the default is verify-full, with the system's
 // certificates.
 //
-// Expiry is measured on the server's clock.  Commits are durable whatever the role's synchronous_commit.
-// Connections are the client's own; behind a pooler (PgBouncer) waiters poll.
+// Expiry is measured on the server's clock.  Commits are durable whatever the role's synchronous_commit.  The
+// client opens its own connections.  Behind a pooler (PgBouncer) waiters poll.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 
 // Enqueues jobs on a connection of the caller, beside that lock table.  If a transaction is open on it, the

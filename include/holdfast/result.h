@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// result.h - the one way anything here fails.
+// result.h - results and errors: how every call reports that it failed.
 //
 // `try_x()` returns Result<T> and does not throw for anything that a store can do.  `x()` throws, and is
 // always `try_x().value()`.
@@ -17,30 +17,30 @@
 
 namespace holdfast {
 
-// What became of the call.  `Error`'s questions are usually the better thing to branch on.
+// How the call failed.  In most programs it is better to test the functions of `Error`, such as busy().
 enum class Errc : std::uint8_t {
-  busy,         // someone else holds the lease, or waits for it in front of us
+  busy,         // someone else holds the lease, or is before us in the queue
   timeout,      // waited as long as was asked
   exhausted,    // tried as many times as was asked
   stopped,      // the caller's stop_token asked to stop waiting
-  too_late,     // granted, but so late that it was not worth having; given back
-  lost,         // the lease was ours and is not any more
+  too_late,     // granted too late: less than half of the ttl was left, and the lease was given back
+  lost,         // the lease is no longer held
   unavailable,  // the store was not reached: nothing was applied
   in_doubt,     // the store was reached and did not answer: the request may have been applied
-  refused,      // the store or the system does not let us: permission, unsafe or foreign database
-  unprepared,   // the store lacks tables that Admin::init() makes, and with them leases or jobs
-  invalid,      // the caller's mistake: the text names the input and what would be right
+  refused,      // not allowed: a missing permission, an unsafe database, or one of another program
+  unprepared,   // the store lacks tables for leases or jobs, which Admin::init() creates
+  invalid,      // a mistake of the caller: the text names the input and what would be correct
   forked,       // this process is the child of the one that holds the client
 };
 
-// Why a lease is no longer ours.
+// Why a lease is no longer held.
 enum class Loss : std::uint8_t {
-  none,         // it is still ours, or it was released
+  none,         // it is still held, or it was released
   unreachable,  // its deadline passed and no renewal had been confirmed
   stolen,       // somebody else was granted the key
   broken,       // an operator broke it
   gone,         // the store does not know the grant any more, and nobody holds the key
-  forked,       // we are a child process: the lease is our parent's
+  forked,       // this is a child process: the lease belongs to its parent
 };
 
 HOLDFAST_API const char* to_string(Errc) noexcept;
@@ -53,7 +53,7 @@ struct HOLDFAST_API Error {
   Millis remaining = {};   // busy, timeout: how long that holder has left at most
   Loss loss = Loss::none;  // lost: why
 
-  // Questions a caller can act on, rather than a taxonomy to catch by.
+  // Use these functions to decide what to do.
 
   // The same call may succeed later without anybody changing anything.
   bool retryable() const noexcept;
@@ -61,11 +61,12 @@ struct HOLDFAST_API Error {
   bool busy() const noexcept {
     return code == Errc::busy || code == Errc::timeout || code == Errc::exhausted;
   }
-  // The store may have done what was asked.  A lease perhaps granted is given back behind the scenes.
+  // The store may have done what was asked.  If a lease was granted, the client gives it back in the
+  // background.
   bool in_doubt() const noexcept { return code == Errc::in_doubt; }
 };
 
-// What the throwing spellings throw.
+// The exception of the functions that throw.
 class HOLDFAST_API Failure : public std::runtime_error {
  public:
   explicit Failure(Error e) : std::runtime_error(e.detail), error_(std::move(e)) {}
@@ -75,7 +76,7 @@ class HOLDFAST_API Failure : public std::runtime_error {
   Error error_;
 };
 
-// The Failure whose code is Errc::lost: the work under the lease must not be taken for done.
+// The Failure for Errc::lost: do not treat the work under the lease as done.
 class HOLDFAST_API LeaseLost : public Failure {
  public:
   using Failure::Failure;
@@ -84,8 +85,8 @@ class HOLDFAST_API LeaseLost : public Failure {
 
 [[noreturn]] HOLDFAST_API void throw_failure(Error);  // throws LeaseLost or Failure
 
-// A value, or why there is none.  These functions are as in std::expected<T, Error> of C++23, but for
-// value(), which throws Failure or LeaseLost where that throws std::bad_expected_access.
+// A value or an error.  The functions are those of std::expected<T, Error> in C++23, except value(): it
+// throws Failure or LeaseLost, not std::bad_expected_access.
 template <class T = std::monostate>
 class [[nodiscard]] Result {
  public:
@@ -125,7 +126,7 @@ class [[nodiscard]] Result {
     return has_value() ? *std::move(*this) : static_cast<T>(std::forward<U>(otherwise));
   }
 
-  // next(value), which returns a Result; or the error.
+  // Returns next(value), which is a Result; or the error.
   template <class F>
   auto and_then(F&& next) & {
     return chain(*this, std::forward<F>(next));
@@ -139,7 +140,7 @@ class [[nodiscard]] Result {
     return chain(std::move(*this), std::forward<F>(next));
   }
 
-  // Result(change(value)); or the error.
+  // Returns Result(change(value)); or the error.
   template <class F>
   auto transform(F&& change) & {
     return map(*this, std::forward<F>(change));
@@ -153,7 +154,7 @@ class [[nodiscard]] Result {
     return map(std::move(*this), std::forward<F>(change));
   }
 
-  // The value; or mend(error), which returns a Result<T>.
+  // Returns the value; or mend(error), which is a Result<T>.
   template <class F>
   Result or_else(F&& mend) const& {
     return has_value() ? *this : std::invoke(std::forward<F>(mend), error());
@@ -189,7 +190,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-// Whether it was done: Status{} says yes.
+// The result of a call without a value: Status{} is success.
 using Status = Result<>;
 
 }  // namespace holdfast

@@ -13,8 +13,8 @@
 
 namespace holdfast {
 
-// The fencing token: comes with every grant and rises with every grant of a key, for ever.  Comparable
-// only within one key.  63 bits; zero is no token.
+// The fencing token.  Every grant has one, and it is larger than those of all earlier grants of the key.
+// Compare tokens of one key only. 63 bits; zero is no token.
 enum class Token : std::uint64_t {};
 inline constexpr Token no_token{0};
 constexpr std::uint64_t to_number(Token t) noexcept { return static_cast<std::uint64_t>(t); }

@@ -33,9 +33,9 @@ struct Options {
 // that others may write, files of another user unless they are shared by a group of this user
 // (docs/stores/sqlite.md).
 //
-// Expiry is measured on CLOCK_BOOTTIME: no change of the wall clock touches it, and a reboot frees all.
-// Commits are WAL with synchronous=NORMAL: nothing acknowledged is lost when a process dies; a power cut
-// may lose the last moments, but then the machine has rebooted and every lease is void anyway.  Jobs are
+// Expiry is measured on CLOCK_BOOTTIME: no change of the wall clock affects it, and a reboot frees all
+// leases.  Commits are WAL with synchronous=NORMAL: nothing acknowledged is lost when a process dies; a power
+// cut may lose the last moments, but then the machine has rebooted and every lease is void anyway.  Jobs are
 // written with synchronous=FULL: what was acknowledged survives a power cut too.
 HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// version.h - which Holdfast this is.
+// version.h - the version of Holdfast.
 #pragma once
 #include "holdfast/export.h"
 
@@ -9,7 +9,7 @@
 
 namespace holdfast {
 
-// "0.1.0".  Of the library that was linked; the macros are of the header that was compiled.
+// "0.1.0": the version of the library that was linked.  The macros are the version of the header.
 HOLDFAST_API const char* version() noexcept;
 
 }  // namespace holdfast

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/time.h"
 #include "base/fd.h"
+#include "base/time.h"
 #include "cli/output.h"
 #include "core/timing.h"
 #include "holdfast/options.h"

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <functional>
 
-#include "base/time.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/exit_code.h"
 
 namespace holdfast::cli {

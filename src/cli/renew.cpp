@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // renew.cpp - `holdfast renew KEY --owner O`: a lease somebody took lasts longer.
-#include "base/time.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/open_store.h"

@@ -52,27 +52,27 @@ ABOVE = {
         },
         "Ask": {
             "databases": ["all_of_more_than_a_page_are_released"],
-            "wire": ["a_lease_until_a_moment_lasts_until_then", "a_key_is_available_if_it_is_free_or_ours", "a_look_says_who_holds_a_key_and_takes_nothing", "all_that_an_owner_holds_is_released_and_nothing_else",
+            "wire": ["a_lease_until_a_moment_lasts_until_then", "a_key_is_available_if_it_is_free_or_ours", "look_returns_the_holder_and_acquires_nothing", "all_that_an_owner_holds_is_released_and_nothing_else",
                      "a_free_key_that_others_wait_for_is_not_available"],
         },
         "ByHand": {
             "smoke": ["inspecting_shows_holder_queue_and_log", "waiting_ends_when_the_holder_releases_and_takes_nothing"],
-            "wire": ["a_renewal_of_a_broken_lease_tells_who_broke_it_and_why",
-                     "a_release_of_a_broken_lease_tells_who_broke_it_and_why", "breaking_takes_the_token_that_holds_and_nothing_else",
+            "wire": ["a_renewal_of_a_broken_lease_says_who_broke_it_and_why",
+                     "a_release_of_a_broken_lease_says_who_broke_it_and_why", "breaking_takes_the_token_that_holds_and_nothing_else",
                      "a_lease_that_was_taken_over_says_by_whom_at_its_release", "purging_counts_what_it_takes_away"],
         },
         "Faults": {"smoke": ["at_every_step_of_acquire_renew_release_leave_no_ghost"], "wire": ALL},
         "Keep": {
-            "smoke": ["a_broken_lease_is_told_with_who_broke_it_and_why"],
+            "smoke": ["a_broken_lease_is_reported_with_who_broke_it_and_why"],
             "databases": ["all_leases_are_renewed_in_one_batch"],
             "wire": ["a_kept_lease_lives_far_longer_than_its_ttl", "an_outage_*", "a_store_that_hangs_does_not_delay_the_loss",
-                     "a_passing_failure_is_not_a_loss", "a_stolen_lease_is_told_with_its_thief"],
+                     "a_passing_failure_is_not_a_loss", "a_stolen_lease_is_reported_with_its_new_owner"],
         },
         "Observing": {
             "smoke": ["a_lease_is_acquired_renewed_and_released_once"],
-            "wire": ["a_broken_lease_tells_who_broke_it", "an_acquire_and_a_release_that_are_sent_again_are_retries",
+            "wire": ["a_lost_event_says_who_broke_the_lease", "an_acquire_and_a_release_that_are_sent_again_are_retries",
                      "an_outage_is_retries_and_jeopardy_and_a_loss_and_no_release",
-                     "every_call_of_the_store_is_told_with_its_size"],
+                     "every_call_of_the_store_is_reported_with_its_size"],
         },
         "Run": {"smoke": ["says_whether_it_ran_and_what_it_returned"]},
         "Wait": {"smoke": ["a_waiter_gets_the_key_when_it_is_released", "a_waiter_takes_over_what_runs_out"], "wire": ALL},
@@ -87,7 +87,7 @@ ABOVE = {
                       "there_a_release_deletes_whatever_is_there_here_only_its_own_grant",
                       "there_anybody_releases_what_has_expired_here_it_is_the_last_holders_still",
                       "there_a_lock_without_end_is_read_as_expired_here_it_is_held",
-                      "there_whoever_waits_never_wakes_after_a_prune_here_it_does"],
+                      "there_a_waiter_never_wakes_after_a_prune_here_it_does"],
         },
         "LanguageDefects": {"every": ALL},  # servers that speak German
         "KeepingDefects": {
@@ -105,7 +105,7 @@ ABOVE = {
         # What the gem does, or does otherwise, is asked on its own keys too.
         "Ancestor": {"active_job_lock": ALL},
         "Behaviour": {
-            "smoke": ["of_three_with_the_same_arguments_one_runs_and_two_are_dropped_and_told",
+            "smoke": ["of_three_with_the_same_arguments_one_runs_and_two_are_dropped_and_reported",
                       "a_loner_is_not_enqueued_while_it_runs_and_is_again_when_it_has_ended"],
             "wire": ["after_its_timeout_a_second_one_runs_and_the_first_ends_without_touching_its_lock",
                      "a_job_whose_lock_is_in_a_store_that_is_away_is_handed_back",
@@ -123,7 +123,7 @@ ABOVE = {
         "Faults": {
             "smoke": ["a_claim_whose_answer_got_lost_is_handed_back_and_claimed_again"],
             "wire": ["a_finish_whose_answer_got_lost_is_asked_for_again_and_done_once",
-                     "a_store_that_cannot_be_told_of_the_end_makes_it_unknown_and_it_runs_again",
+                     "an_end_that_cannot_be_reported_is_unknown_and_the_job_runs_again",
                      "one_whose_heart_stood_still_knows_it_and_leaves_the_other_alone"],
         },
         "JobDefaults": {"smoke": ["a_job_that_declares_no_lock_has_none_and_every_copy_runs"],
@@ -148,7 +148,7 @@ ABOVE = {
         "CronProcesses": {"smoke": ["of_two_that_come_for_the_same_tick_at_once_one_enqueues_it"], "wire": ALL},
         # Whether an end in the middle leaves all or nothing is the store's own answer.
         "Kill": {
-            "every": ["who_dies_while_it_enqueues_leaves_all_of_it_or_nothing"],
+            "every": ["a_process_that_dies_while_it_enqueues_leaves_the_whole_job_or_nothing"],
             "smoke": ["a_worker_that_dies_at_any_step_leaves_a_job_that_is_done_by_another"],
             "wire": ALL,
             "active_job_lock": ["there_a_crash_without_a_timeout_locks_for_ever_here_it_is_free_after_the_lease"],

@@ -131,7 +131,7 @@ TEST(Wakeup, many_rings_before_the_wait_count_as_one) {
   EXPECT_EQ(wakeup.wait(long_ago), Why::moment);
 }
 
-TEST(Wakeup, a_ring_is_not_lost_to_a_moment_that_has_come) {
+TEST(Wakeup, a_ring_is_not_lost_if_the_time_is_over_too) {
   Wakeup wakeup;
   wakeup.ring();
   EXPECT_EQ(wakeup.wait(long_ago), Why::ready);
@@ -162,7 +162,7 @@ TEST(Wakeup, a_readable_descriptor_wakes_and_is_left_unread) {
   EXPECT_EQ(wakeup.wait(long_ago, extra.get()), Why::moment);
 }
 
-TEST(Wakeup, a_ring_goes_before_a_readable_descriptor) {
+TEST(Wakeup, a_ring_is_returned_before_a_readable_descriptor) {
   Wakeup wakeup;
   const Fd extra(eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
   wakeup.ring();

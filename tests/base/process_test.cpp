@@ -10,7 +10,7 @@
 namespace holdfast {
 namespace {
 
-TEST(Host, a_holder_name_says_who_as_the_ruby_locker_did) {
+TEST(Host, an_owner_name_has_the_form_of_the_ruby_locker) {
   const std::string guid(32, 'a');
   const std::string name = owner_name(guid);
   EXPECT_TRUE(name.starts_with("host:")) << name;

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::string_literals;
 
-TEST(Text, utf8_is_told_from_what_is_not) {
+TEST(Text, utf8_is_recognised) {
   const struct {
     std::string text;
     bool utf8;
@@ -124,14 +124,14 @@ TEST(Text, a_command_names_the_store_so_that_a_shell_takes_it_as_one_word) {
   EXPECT_EQ(store_command("sqlite:it's.db", "doctor"), "holdfast --store 'sqlite:it'\\''s.db' doctor");
 }
 
-TEST(Substitute, replaces_every_word_and_nothing_else) {
+TEST(Substitute, replaces_every_name_and_nothing_else) {
   const auto shout = [](std::string_view word) { return "<" + std::string(word) + ">"; };
   EXPECT_EQ(substitute("", shout), "");
   EXPECT_EQ(substitute("no words", shout), "no words");
   EXPECT_EQ(substitute("{a} and {b}{a}.", shout), "<a> and <b><a>.");
 }
 
-TEST(Substitute, does_not_look_into_what_was_filled_in) {
+TEST(Substitute, does_not_replace_inside_replaced_text) {
   EXPECT_EQ(substitute("{a}", [](std::string_view) { return "{a}"; }), "{a}");
 }
 

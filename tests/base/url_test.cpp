@@ -235,7 +235,7 @@ TEST(Address, is_user_password_host_port_and_path) {
   }
 }
 
-TEST(Address, tells_an_empty_user_or_password_from_none) {
+TEST(Address, distinguishes_an_empty_user_or_password_from_none) {
   EXPECT_FALSE(parse_address("//h").value().has_user);
   EXPECT_TRUE(parse_address("//u@h").value().has_user);
   EXPECT_FALSE(parse_address("//u@h").value().has_password);

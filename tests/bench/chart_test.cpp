@@ -43,7 +43,7 @@ TEST(Chart, is_readable_on_dark_pages_too) {
               HasSubstr("prefers-color-scheme: dark"));
 }
 
-TEST(Overview, tells_cheaper_from_dearer_whatever_is_better) {
+TEST(Overview, shows_cheaper_and_more_expensive_whichever_is_better) {
   Report report;
   report.figures = {compare({"fast", {20}}, {"slow", {10}}, "pairs/s", Better::more),
                     compare({"long", {20}}, {"short", {10}}, "us", Better::less),

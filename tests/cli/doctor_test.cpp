@@ -14,8 +14,8 @@ namespace holdfast::test {
 namespace {
 
 using nlohmann::json;
-using ::testing::EndsWith;
 using ::testing::AnyOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
@@ -246,7 +246,7 @@ TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_cha
   EXPECT_THAT(unused.out, HasSubstr("→ chmod o-w " + path("open")));
   // With a warning besides where the tests write into memory.
   EXPECT_THAT(unused.out, AnyOf(EndsWith("\n1 danger: do not rely on leases here\n"),
-                                   EndsWith("\n1 danger, 1 warning: do not rely on leases here\n")));
+                                EndsWith("\n1 danger, 1 warning: do not rely on leases here\n")));
 
   ASSERT_EQ(::chmod(path("open").c_str(), 0700), 0);
   ASSERT_EQ(holdfast({"run", "k", "true"}).code, 0);

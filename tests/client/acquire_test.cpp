@@ -204,7 +204,7 @@ TEST_P(Acquire, another_table_is_another_set_of_keys) {
   const Lease here = client.acquire("k"), there = other.acquire("k");
   EXPECT_TRUE(here.held() && there.held());
   EXPECT_EQ(client.try_in("no such; $table").error().code, Errc::invalid);
-  // Chosen anew for each call it is the same client: one keeper, and one place in each queue.
+  // in() returns the same client for each call: one keeper, and one place in each queue.
   Lease chosen = client.in("other_locks").acquire("per call");
   EXPECT_EQ(client.in("other_locks").try_acquire("per call").error().code, Errc::busy);
   const auto made_by = [](const Lease& lease) { return lease.owner().substr(0, lease.owner().size() - 16); };
@@ -232,7 +232,7 @@ TEST_P(Acquire, bad_input_is_refused_before_anything_is_sent) {
   EXPECT_EQ(counts.trips, 0u);
 }
 
-// Says granted, and that less is left than was asked for.
+// Replies that the lease is granted, with less time left than was asked for.
 class Stingy final : public StoreConnection {
  public:
   explicit Stingy(std::unique_ptr<StoreConnection> inner) : inner_(std::move(inner)) {}

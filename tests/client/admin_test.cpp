@@ -73,7 +73,7 @@ TEST_P(ByHand, breaking_wants_a_token_a_name_and_a_reason) {
   EXPECT_FALSE(is_free("k"));
 }
 
-TEST_P(ByHand, a_release_of_a_broken_lease_tells_who_broke_it_and_why) {
+TEST_P(ByHand, a_release_of_a_broken_lease_says_who_broke_it_and_why) {
   Lease lease = client_.acquire("k", {.ttl = 1h});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
   EXPECT_EQ(lease.release(), Released::broken);
@@ -81,7 +81,7 @@ TEST_P(ByHand, a_release_of_a_broken_lease_tells_who_broke_it_and_why) {
   EXPECT_EQ(lease.lost().detail, "broken by olga: stuck");
 }
 
-TEST_P(ByHand, a_renewal_of_a_broken_lease_tells_who_broke_it_and_why) {
+TEST_P(ByHand, a_renewal_of_a_broken_lease_says_who_broke_it_and_why) {
   Lease lease = client_.acquire("k", {.ttl = 1h});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
   const Status renewed = lease.try_renew();
@@ -90,7 +90,7 @@ TEST_P(ByHand, a_renewal_of_a_broken_lease_tells_who_broke_it_and_why) {
   EXPECT_TRUE(mentions(renewed.error().detail, "broken by olga: stuck")) << renewed.error().detail;
 }
 
-TEST_P(ByHand, who_holds_by_name_is_told_who_broke_it_and_why) {
+TEST_P(ByHand, a_renewal_by_owner_name_says_who_broke_the_lease_and_why) {
   const Lease lease = client_.acquire("k", {.ttl = 1h, .owner = "ann", .detached = true});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
   const auto renewed = client_.try_renew("k", {"ann"}, 1h);
@@ -98,7 +98,7 @@ TEST_P(ByHand, who_holds_by_name_is_told_who_broke_it_and_why) {
   EXPECT_EQ(renewed.error().loss, Loss::broken);
   EXPECT_TRUE(mentions(renewed.error().detail, "broken by olga: stuck")) << renewed.error().detail;
   EXPECT_EQ(client_.release("k", {"ann"}), Released::broken);
-  // Not those who never had it.
+  // An owner that never had it gets another answer.
   EXPECT_EQ(client_.try_renew("k", {"bob"}, 1h).error().loss, Loss::gone);
   EXPECT_EQ(client_.release("k", {"bob"}), Released::already_released);
 }
@@ -148,7 +148,7 @@ TEST_P(ByHand, waiting_for_a_free_key_returns_at_once_and_for_a_held_one_in_time
   const Lease lease = client_.acquire("k", {.ttl = 1h, .owner = "ann"});
   for (const Millis wait : {0ms, 30ms}) {
     Status timeout = Status{};
-    ASSERT_TRUE(await([&] {  // a look that had no answer in time is not this one
+    ASSERT_TRUE(await([&] {  // a query without an answer in time does not count
       timeout = by_hand_.try_wait_until_free("k", {.wait = wait});
       return timeout || timeout.error().code == Errc::timeout;
     }));

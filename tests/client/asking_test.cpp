@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client says about keys, does by name, and takes for granted when a call says nothing.
+// Queries about keys, calls by owner name, and the defaults of a client.
 #include <gmock/gmock.h>
 
 #include "base/time.h"
@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 class Ask : public ClientTest {};
 
-TEST_P(Ask, a_look_says_who_holds_a_key_and_takes_nothing) {
+TEST_P(Ask, look_returns_the_holder_and_acquires_nothing) {
   Counts counts;
   Client client = counted_client(counts);
   EXPECT_EQ(client.look("k").key, "k");
@@ -169,7 +169,7 @@ TEST_P(Ask, a_lock_that_is_locked_twice_says_so_and_waits_for_nobody) {
   EXPECT_TRUE(lock.try_lock());
 }
 
-TEST_P(Ask, whoever_was_to_be_told_of_a_loss_is_told_though_the_lease_was_acquired_again) {
+TEST_P(Ask, loss_is_reported_after_the_lease_was_acquired_again) {
   Client client = new_client();
   Lease lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
   const std::stop_token handed_out = lease.stop_token();

@@ -142,7 +142,7 @@ TEST_P(Faults, a_hung_store_delays_no_caller_past_its_own_deadline) {
   trouble.end();
 }
 
-TEST_P(Faults, all_who_come_while_a_call_is_out_travel_in_the_next_one) {
+TEST_P(Faults, requests_that_come_during_a_call_are_sent_together_in_the_next_one) {
   const auto connection = database_->new_client()->connect(BootClock::now() + 5s).value();
   struct Held final : StoreConnection {
     explicit Held(StoreConnection& s) : connection(s) {}

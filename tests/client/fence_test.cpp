@@ -72,7 +72,7 @@ TEST_P(Guards, let_nobody_in_while_somebody_is_inside) {
   FenceGuard::Pass moved = *std::move(pass);
   pass.reset();
   EXPECT_EQ(FenceGuard(fence_).try_enter(Token{6}, 0ms).error().code, Errc::busy);  // a copy is the same
-  // Who was not let in has claimed nothing.
+  // A holder that was refused has not raised the mark.
   std::optional<FenceGuard::Pass> last = std::move(moved);
   last.reset();
   EXPECT_TRUE(fence_.admits(Token{5}));
@@ -239,7 +239,7 @@ TEST(GuardOfAFile, that_was_deleted_while_one_waited_is_made_again) {
   EXPECT_FALSE(fence.admits(Token{6}));  // the mark is where it can be found
 }
 
-TEST(GuardOfAFile, that_was_moved_or_whose_folder_was_while_one_waited_is_looked_for_again) {
+TEST(GuardOfAFile, finds_the_mark_again_if_it_or_its_folder_was_moved_during_a_wait) {
   for (const bool folder : {false, true}) {
     const Scratch scratch;
     const std::string home = scratch.path() + "/home", mark = home + "/.thing.fence";

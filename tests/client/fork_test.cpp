@@ -53,7 +53,7 @@ TEST_P(Fork, assigning_in_a_child_leaves_the_parents_alone) {
     client = Client(database_->new_client());
     return client.try_acquire("own").has_value() && by_hand.try_list().has_value();
   }));
-  // The parent's client still works, and those who wait for it still hear it.
+  // The parent's client still works, and its waiters are still notified.
   Lease lease = client.acquire("k");
   auto waiter =
       std::async(std::launch::async, [&] { return Client(other).acquire("k", {.wait = 20s}).held(); });

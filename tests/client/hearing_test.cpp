@@ -7,7 +7,7 @@ namespace {
 
 class Hearing : public ClientTest {};
 
-// What a store says whose clock was set back by a minute after the grant.
+// The replies of a store whose clock was set back by a minute after the grant.
 class SetBack final : public StoreConnection {
  public:
   explicit SetBack(std::unique_ptr<StoreConnection> inner) : inner_(std::move(inner)) {}
@@ -49,8 +49,8 @@ TEST_P(Hearing, of_a_break_is_no_later_for_a_lease_that_was_extended_far) {
   EXPECT_EQ(lease.lost().reason, Loss::broken);
 }
 
-// The stop comes first: who hears of it still finds the lease held, and who does not finds the stop
-// requested.
+// The stop comes first: a stop callback still finds the lease held, and code that finds it lost finds the
+// stop requested.
 TEST_P(Hearing, of_a_loss_by_stop_comes_before_held_turns_false) {
   Client client = new_client();
   for (int i = 0; i < 50; ++i) {

@@ -103,7 +103,7 @@ TEST_P(Keep, a_store_that_hangs_does_not_delay_the_loss) {
   std::promise<Instant> stopped;
   const std::stop_callback note(lease.stop_token(), [&] { stopped.set_value(BootClock::now()); });
   lost_in(trouble, lease, Fault::Kind::deaf, 10s);
-  // The store hangs until before + 10 s; the loss was told while it did.
+  // The store hangs until before + 10 s; the loss was reported meanwhile.
   EXPECT_LT(stopped.get_future().get(), before + 10s);
   EXPECT_LT(BootClock::now(), before + 10s);
   trouble.end();
@@ -121,7 +121,7 @@ TEST_P(Keep, a_passing_failure_is_not_a_loss) {
   EXPECT_TRUE(lease.held());
 }
 
-TEST_P(Keep, jeopardy_is_told_before_loss_and_ends_with_a_renewal) {
+TEST_P(Keep, jeopardy_is_reported_before_loss_and_ends_with_a_renewal) {
   Trouble trouble;
   Client client = troubled_client(trouble);
   Lease lease = short_lease(client, "k", {.ttl = 9s});
@@ -134,7 +134,7 @@ TEST_P(Keep, jeopardy_is_told_before_loss_and_ends_with_a_renewal) {
   EXPECT_TRUE(await([&] { return lease.deadline() > deadline; }));
 }
 
-TEST_P(Keep, a_stolen_lease_is_told_with_its_thief) {
+TEST_P(Keep, a_stolen_lease_is_reported_with_its_new_owner) {
   std::atomic<bool> robbed = false;
   Client a = client_that_renews_later(database_->new_client(), robbed);
   Lease lease = a.acquire("k", {.owner = "me", .renew_every = 100ms});
@@ -149,7 +149,7 @@ TEST_P(Keep, a_stolen_lease_is_told_with_its_thief) {
   EXPECT_TRUE(thief.held());
 }
 
-TEST_P(Keep, a_broken_lease_is_told_with_who_broke_it_and_why) {
+TEST_P(Keep, a_broken_lease_is_reported_with_who_broke_it_and_why) {
   Client client = new_client();
   Lease lease = client.acquire("k", {.renew_every = 100ms});
   std::promise<Lost> told;
@@ -291,12 +291,13 @@ TEST_P(Keep, nobody_purges_a_store_that_tidies_or_where_it_is_not_wanted) {
     Client client(store, {.purge_every = tidies ? Millis(1) : never});
     Lease lease = client.acquire("k", {.ttl = 30s, .renew_every = 5ms});
     lease.on_renewed([&](Instant) { ++renewed; });
-    ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has looked ten times what is due
+    ASSERT_TRUE(
+        await([&] { return renewed >= 10; }));  // the keeper has checked ten times which leases are due
     EXPECT_EQ(store->purges, 0);
   }
 }
 
-TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
+TEST_P(Keep, a_refused_purge_is_logged_and_harms_no_lease) {
   const auto store = std::make_shared<UntidyStore>(database_->new_client());
   store->refuses = true;
   std::mutex mutex;
@@ -315,12 +316,12 @@ TEST_P(Keep, a_purge_that_is_refused_is_told_and_harms_no_lease) {
   }));
   EXPECT_NE(told.back().find("only the owner may delete"), std::string::npos) << told.back();
   lease.on_renewed([&](Instant) { ++renewed; });
-  ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has looked ten times what is due
+  ASSERT_TRUE(await([&] { return renewed >= 10; }));  // the keeper has checked ten times which leases are due
   EXPECT_EQ(store->purges, 1) << "who was refused asks no more";
   EXPECT_TRUE(lease.held());
 }
 
-TEST_P(Keep, a_purge_that_outlives_its_client_tells_nobody) {
+TEST_P(Keep, a_purge_that_outlives_its_client_logs_nothing) {
   auto store = std::make_shared<UntidyStore>(database_->new_client());
   store->refuses = true;
   std::promise<void> go;
@@ -328,7 +329,7 @@ TEST_P(Keep, a_purge_that_outlives_its_client_tells_nobody) {
   std::atomic<int> told = 0;
   {
     Client client(store, {.purge_every = 1ms, .log = [&](std::string_view) { ++told; }});
-    told = 0;  // the store's own warning
+    told = 0;  // ignore the store's own warning
     const Lease lease = client.acquire("k", {.ttl = 1h});
     ASSERT_TRUE(await([&] { return store->purges == 1; }));
   }
@@ -363,7 +364,7 @@ TEST_P(Keep, a_purge_that_outlives_its_client_keeps_no_other_thread) {
   EXPECT_TRUE(await([&] { return store.use_count() == 1; }));
 }
 
-TEST_P(Keep, an_outage_is_told_once_and_so_is_its_end) {
+TEST_P(Keep, an_outage_and_its_end_are_logged_once_each) {
   Trouble trouble;
   std::mutex mutex;
   std::vector<std::string> told;

@@ -54,7 +54,7 @@ TEST_F(Leaving, a_lease_waits_for_what_is_being_asked_on_its_behalf) {
   EXPECT_FALSE(asked) << "what it looks at may go now";
 }
 
-TEST_F(Leaving, who_is_asked_may_release_the_lease) {
+TEST_F(Leaving, finished_may_release_the_lease) {
   Client client(store_);
   std::promise<void> released;
   std::optional<Lease> lease;
@@ -70,7 +70,7 @@ TEST_F(Leaving, who_is_asked_may_release_the_lease) {
   lease.reset();
 }
 
-TEST_F(Leaving, a_log_that_waits_for_whoever_ends_the_client_does_not_keep_it) {
+TEST_F(Leaving, a_log_that_waits_for_the_thread_that_ends_the_client_does_not_block_it) {
   struct Shared {
     std::atomic<bool> fails = false, logging = false;
     std::promise<void> go;

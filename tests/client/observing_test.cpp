@@ -49,7 +49,7 @@ TEST_P(Observing, a_lease_is_acquired_renewed_and_released_once) {
   EXPECT_EQ(seen_->count("lost"), 0u);
 }
 
-TEST_P(Observing, a_busy_key_is_not_acquired_and_one_that_was_waited_for_tells_how_long) {
+TEST_P(Observing, a_busy_key_is_not_acquired_and_a_later_grant_has_the_time_it_waited) {
   Lease blocker = observer_.acquire("k", {.ttl = 1min});
   EXPECT_FALSE(client_.try_acquire("k", {.owner = "me"}));
   EXPECT_FALSE(client_.try_acquire("k", {.wait = 30ms}));
@@ -76,7 +76,7 @@ TEST_P(Observing, a_busy_key_is_not_acquired_and_one_that_was_waited_for_tells_h
   EXPECT_GT(acquired[0].number, 1);
 }
 
-TEST_P(Observing, each_renewal_of_the_client_tells_the_new_deadline) {
+TEST_P(Observing, each_renewal_of_the_client_has_the_new_deadline) {
   const Lease lease = client_.acquire("k", {.ttl = 1h, .renew_every = 5ms});
   ASSERT_TRUE(seen_->await("renewed", 3));
   const auto renewed = seen_->of("renewed");
@@ -103,7 +103,7 @@ TEST_P(Observing, an_outage_is_retries_and_jeopardy_and_a_loss_and_no_release) {
   EXPECT_TRUE(await([&] { return seen_->count("store call", "apply unavailable") >= retries.size(); }));
 }
 
-TEST_P(Observing, a_broken_lease_tells_who_broke_it) {
+TEST_P(Observing, a_lost_event_says_who_broke_the_lease) {
   {
     Lease lease = client_.acquire("k", {.ttl = 1min});
     by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
@@ -143,7 +143,7 @@ TEST_P(Observing, an_acquire_and_a_release_that_are_sent_again_are_retries) {
   EXPECT_EQ(seen_->of("released")[0].detail, "no answer");
 }
 
-TEST_P(Observing, every_call_of_the_store_is_told_with_its_size) {
+TEST_P(Observing, every_call_of_the_store_is_reported_with_its_size) {
   Counts counts;
   {
     Client client(wrapped(database_->new_client(),
@@ -169,7 +169,7 @@ TEST_P(Observing, every_call_of_the_store_is_told_with_its_size) {
   EXPECT_GE(seen_->count("store call", "connect"), 2u);
 }
 
-// What an observer does while the events of a lease are told to it.
+// What an observer does while it gets the events of a lease.
 class Doing : public Recorder {
  public:
   explicit Doing(std::function<void(std::string_view event)> f) : function(std::move(f)) {}
@@ -279,7 +279,7 @@ TEST_P(Observing, a_log_line_has_a_level_and_fields_and_goes_to_the_log_too) {
   EXPECT_THAT(lines.at(lines.size() - 2), StartsWith("cannot renew the lease on k: "));
 }
 
-TEST_P(Observing, nothing_is_told_once_the_client_has_gone) {
+TEST_P(Observing, no_event_is_reported_after_the_client_is_gone) {
   std::promise<void> go;
   std::atomic<bool> hangs = false, hung = false;
   auto store = wrapped(database_->new_client(), [&, may_go = go.get_future().share()](auto connection) {

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A server that accepts a connection and says nothing: it hangs, or is behind a firewall that forgets.
+// A server that accepts a connection and sends nothing: it hangs, or a firewall dropped the connection.
 TEST(Opening, takes_no_longer_than_it_may_whatever_the_server_does) {
   const Listener silent;
   for (const std::string& url :

@@ -13,13 +13,13 @@ class Wait : public ClientTest {
  protected:
   // One whose place in a queue would be seen for far longer than a test awaits that it is given up.
   Client patient_client() { return new_client({.place = 2min}); }
-  // One that does not lose its place when the machine pauses, and still looks at the key now and then.
+  // A client that does not lose its place when the machine pauses, and still polls the key now and then.
   Client steady_client() { return new_client({.place = 15s}); }
-  // Who leaves gives up its place at once or, if the store is slow, soon.
+  // A waiter that leaves gives up its place at once or, if the store is slow, soon.
   bool await_no_place(std::string_view key) {
     return await([&] { return waiting(key) == 0; });
   }
-  // So many threads of that client wait for `key`, also those who have not said a word to the store.
+  // How many threads of that client wait for `key`, including those that have sent nothing to the store.
   static bool await_at_gate(const Client& client, std::string_view key, std::size_t threads) {
     return await([&] { return ClientAccess::waiters(client, key) == threads; });
   }
@@ -53,7 +53,7 @@ TEST_P(Wait, waiting_ends_after_the_time_asked_for_and_leaves_the_queue) {
   EXPECT_TRUE(await_no_place("k"));
 }
 
-TEST_P(Wait, whoever_gives_up_does_not_wait_for_the_store_to_hear_that_it_leaves_the_queue) {
+TEST_P(Wait, a_waiter_that_gives_up_does_not_wait_until_it_has_left_the_queue) {
   const Lease lease = observer_.acquire("k");
   std::atomic<bool> hears = false;
   Client client = chosen_client(
@@ -172,7 +172,7 @@ TEST_P(Wait, threads_of_one_client_are_one_waiter_and_served_in_order) {
   EXPECT_EQ(waiting("k"), 0u);
 }
 
-TEST_P(Wait, whoever_only_asks_does_not_pass_a_waiter_of_the_same_process) {
+TEST_P(Wait, a_call_that_does_not_wait_does_not_overtake_a_waiter_of_the_same_process) {
   Client a = new_client(), b = new_client();
   Lease lease = a.acquire("k");
   std::latch got(1), done(1);
@@ -216,7 +216,7 @@ TEST_P(Wait, when_all_threads_of_a_client_give_up_no_place_is_left) {
           [&] { EXPECT_FALSE(b.try_acquire("k", {.wait = forever, .stop = stop.get_token()})); });
     }
     ASSERT_TRUE(await([&] { return waiting("k") == 1; }));
-    stop.request_stop();  // all at once: whoever leaves last leaves the queue
+    stop.request_stop();  // all at once: the last one to leave gives up the place
     threads.clear();
     ASSERT_TRUE(await_no_place("k"));
   }
@@ -244,7 +244,7 @@ TEST_P(Wait, a_schedule_ends_with_the_wait_too) {
   EXPECT_EQ(b.try_acquire("k", {.wait = 20ms, .interval = 5ms}).error().code, Errc::timeout);
 }
 
-TEST_P(Wait, the_number_of_attempts_is_told) {
+TEST_P(Wait, the_number_of_attempts_is_reported) {
   Client a = new_client();
   Lease other = a.acquire("k");
   Counts counts;
@@ -266,7 +266,7 @@ TEST_P(Wait, unfair_waiters_keep_no_place_but_get_it_in_the_end) {
 }
 
 TEST_P(Wait, eight_threads_of_four_clients_share_a_counter) {
-  // Where nothing rings a turn begins with the next poll, and nobody computes until then.
+  // Without notifications a turn begins with the next poll, and nobody uses the CPU until then.
   const int turns = GetParam().listener ? 20 : 8;
   std::atomic<int> counter = 0;  // read and written apart: an overlap would lose an update
   std::vector<std::jthread> threads;
@@ -288,7 +288,7 @@ TEST_P(Wait, eight_threads_of_four_clients_share_a_counter) {
 }
 
 // A wake-up that is missed costs a third of a place.
-TEST_P(Wait, two_who_take_a_key_in_turns_never_wait_while_it_is_free) {
+TEST_P(Wait, two_clients_that_take_turns_never_wait_while_the_key_is_free) {
   constexpr Millis place = 60s, far_too_long = place / 6;
   const int turns = GetParam().listener ? 150 : 8;
   std::atomic<bool> missed = false;

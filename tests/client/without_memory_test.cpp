@@ -23,7 +23,7 @@ void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 namespace holdfast::test {
 namespace {
 
-// There is no memory to read a log, or what a listener says.
+// There is no memory to read a log or the notifications of a listener.
 class NoMemory final : public StoreConnection {
  public:
   explicit NoMemory(std::unique_ptr<StoreConnection> inner) : inner_(std::move(inner)) {}
@@ -55,14 +55,14 @@ class WithoutMemory : public ClientTest {
       {.place = 2min}};
 };
 
-TEST_P(WithoutMemory, a_loss_is_told_though_its_story_cannot_be_read) {
+TEST_P(WithoutMemory, a_loss_is_reported_though_the_log_cannot_be_read) {
   const Lease lease = short_lease(client_, "k", {.ttl = 6s});
   by_hand_.break_lease("k", lease.token(), {.by = "olga", .reason = "stuck"});
   EXPECT_TRUE(await([&] { return lease.stop_token().stop_requested(); }));
   EXPECT_EQ(lease.lost().reason, Loss::gone);
 }
 
-TEST_P(WithoutMemory, a_release_wakes_the_waiters_though_the_bell_cannot_be_read) {
+TEST_P(WithoutMemory, a_release_wakes_the_waiters_though_notifications_cannot_be_read) {
   Lease lease = observer_.acquire("k");
   std::jthread waiter([&] { EXPECT_TRUE(client_.try_acquire("k", {.wait = 1min})); });
   ASSERT_TRUE(await([&] { return waiting("k") == 1; }));

@@ -249,7 +249,7 @@ TEST_P(Conformance, listing_shows_what_is_held_in_order_by_prefix_and_by_page) {
   EXPECT_EQ(second[0].key, "job:2");
 }
 
-TEST_P(Conformance, a_list_can_do_without_keys_that_were_given_back_and_that_nobody_waits_for) {
+TEST_P(Conformance, a_list_can_leave_out_free_keys_that_nobody_waits_for) {
   a_.acquire("held", "ann");
   a_.acquire_and_let_expire("late", "ann");
   for (const char* key : {"given back", "waited for"}) a_.acquire(key, "ann");
@@ -271,7 +271,7 @@ TEST_P(Conformance, a_list_can_do_without_keys_that_were_given_back_and_that_nob
   EXPECT_EQ(keys({.prefix = "given back", .exact = true, .free = false}), (Keys{"given back"}));
 }
 
-TEST_P(Conformance, a_list_tells_the_ttl_where_the_store_records_it) {
+TEST_P(Conformance, a_list_has_the_ttl_where_the_store_records_it) {
   const std::string& connection = GetParam().name;
   const bool records = connection == "memory" || connection == "redis" || connection == "active_job_lock" ||
                        connection == "mongodb" || connection == "mongo_lock";

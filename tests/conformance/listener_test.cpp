@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What wakes who waits, on every store that can tell.  On the others the client asks again, as its own tests
-// see.
+// How waiters are woken, on every store that can notify.  On the others the client polls; its own tests cover
+// that.
 #include <poll.h>
 
 #include "tests/conformance/suite.h"
@@ -16,7 +16,7 @@ bool rings(StoreListener& listener, int timeout_ms = 5000) {
   return ::poll(&fd, 1, timeout_ms) == 1;
 }
 
-TEST_P(Listeners, a_release_rings_the_first_live_waiter_only) {
+TEST_P(Listeners, a_release_notifies_the_first_live_waiter_only) {
   const auto bob = b_.connection().listener(), cat = c_.connection().listener();
   a_.acquire("k", "ann");
   b_.acquire("k", "bob", 1h, 1h);
@@ -29,7 +29,7 @@ TEST_P(Listeners, a_release_rings_the_first_live_waiter_only) {
   EXPECT_FALSE(rings(*bob, 0));
 }
 
-TEST_P(Listeners, an_eviction_rings_too) {
+TEST_P(Listeners, an_eviction_notifies_too) {
   const auto bob = b_.connection().listener();
   const Reply mine = a_.acquire("k", "ann");
   b_.acquire("k", "bob", 1h, 1h);
@@ -37,7 +37,7 @@ TEST_P(Listeners, an_eviction_rings_too) {
   EXPECT_TRUE(rings(*bob));
 }
 
-TEST_P(Listeners, the_first_who_leaves_a_free_key_rings_the_next) {
+TEST_P(Listeners, the_first_waiter_of_a_free_key_notifies_the_next_when_it_leaves) {
   const auto cat = c_.connection().listener();
   a_.acquire("k", "ann");
   b_.acquire("k", "bob", 1h, 1h);

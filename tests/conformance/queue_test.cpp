@@ -36,11 +36,11 @@ TEST_P(Queue, a_free_key_with_a_live_waiter_is_busy_for_everyone_else) {
   EXPECT_EQ(barging.verdict, Verdict::busy);
   EXPECT_EQ(barging.owner, "");
   EXPECT_GT(barging.remaining, 0ms);
-  EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::busy);  // also for the one who had it
+  EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::busy);  // also for the owner that had it
   EXPECT_EQ(b_.acquire("k", "bob", 1h, 1h).verdict, Verdict::granted);
 }
 
-TEST_P(Queue, the_place_belongs_to_the_client_whoever_of_it_waits) {
+TEST_P(Queue, all_owners_of_a_client_share_its_place) {
   a_.acquire("k", "ann");
   b_.acquire("k", "bob", 1h, 1h);
   a_.release("k", "ann");
@@ -101,7 +101,7 @@ TEST_P(Queue, the_holder_renews_and_acquires_again_while_others_wait) {
   EXPECT_EQ(a_.acquire("k", "ann").verdict, Verdict::granted);
 }
 
-TEST_P(Queue, whose_lease_ran_out_does_not_pass_those_who_wait) {
+TEST_P(Queue, a_holder_whose_lease_ran_out_does_not_overtake_the_waiters) {
   a_.acquire("k", "ann", 2ms);
   b_.acquire("k", "bob", 1h, 1h);
   let_pass(4ms);
@@ -127,12 +127,12 @@ TEST_P(Queue, a_place_written_before_the_clock_was_set_back_blocks_nobody) {
   EXPECT_EQ(wait_in_line(c_, "cat").verdict, Verdict::busy);
   EXPECT_EQ(places("k").size(), 2u);
   a_.release("k", "ann");
-  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::busy);  // for who does not say how long places last
+  EXPECT_EQ(c_.acquire("k", "cat").verdict, Verdict::busy);  // for a request without longest_place
   EXPECT_EQ(wait_in_line(c_, "cat").verdict, Verdict::granted);
   EXPECT_TRUE(places("k").empty());
 }
 
-TEST_P(Queue, who_refreshes_its_place_after_the_clock_was_set_back_keeps_its_order) {
+TEST_P(Queue, a_waiter_that_refreshes_after_the_clock_was_set_back_keeps_its_order) {
   a_.acquire("k", "ann");
   wait_in_line_and_set_the_clock_back(b_, "bob");
   wait_in_line(c_, "cat");

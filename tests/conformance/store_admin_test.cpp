@@ -59,7 +59,7 @@ TEST_P(StoreAdmins, a_token_rises_across_a_purge) {
 TEST_P(StoreAdmins, a_purge_counts_the_places_that_have_run_out) {
   a_.acquire("k", "ann");
   c_.acquire("k", "cat", 1h, 1h);
-  b_.acquire("k", "bob", 1h, 2ms);  // last: whoever came behind would take it away
+  b_.acquire("k", "bob", 1h, 2ms);  // last, because a later acquire would delete it
   let_pass(4ms);
   EXPECT_EQ(purge().places, 1u);
   EXPECT_EQ(purge().places, 0u);

@@ -12,7 +12,7 @@ std::string together(const std::vector<std::string>& sentences) {
   return all;
 }
 
-// A store whose program is not installed has no tests anywhere: this one says so.
+// A store whose program is not installed has no other tests: this one reports that.
 TEST(Stores, are_all_installed) {
   if (const std::string all = together(missing_kinds()); !all.empty()) GTEST_SKIP() << all;
 }

@@ -31,7 +31,7 @@ TEST(Acquiring, a_grant_with_less_than_half_its_life_left_is_given_back) {
   }
 }
 
-TEST(Acquiring, what_the_store_says_is_left_counts_and_not_what_was_asked_for) {
+TEST(Acquiring, the_remaining_time_is_the_stores_and_not_the_requested_one) {
   Reply short_one = granted;
   short_one.remaining = 14s;
   EXPECT_EQ(RunRequest({}).answered(short_one).done().failed, Errc::too_late);
@@ -43,20 +43,20 @@ TEST(Acquiring, a_grant_without_end_is_never_too_late) {
   EXPECT_EQ(RunRequest({.ttl = never}).answered(granted, 1h).done().failed, std::nullopt);
 }
 
-TEST(Acquiring, busy_is_an_answer_for_whoever_does_not_wait) {
+TEST(Acquiring, without_a_wait_busy_is_returned_at_once) {
   RunRequest wish({});
   EXPECT_EQ(wish.answered(busy).done().failed, Errc::busy);
   EXPECT_FALSE(wish.done().tidy);
   EXPECT_EQ(wish.acquiring().last().owner, one_of_us);
 }
 
-TEST(Acquiring, whoever_does_not_wait_is_told_at_once_that_the_store_is_away) {
+TEST(Acquiring, without_a_wait_an_unavailable_store_is_reported_at_once) {
   RunRequest wish({});
   EXPECT_EQ(wish.failed(Errc::unavailable).done().failed, Errc::unavailable);
   EXPECT_FALSE(wish.done().tidy);
 }
 
-TEST(Acquiring, whoever_waits_tries_an_absent_store_with_growing_pauses) {
+TEST(Acquiring, with_a_wait_an_unavailable_store_is_tried_again_with_growing_pauses) {
   RunRequest wish(forever_plan);
   for (const Millis::rep pause : {20, 40, 80, 160, 320, 640, 1000, 1000}) {
     EXPECT_EQ(wish.failed(Errc::unavailable).sleeps_for(), pause);
@@ -72,7 +72,7 @@ TEST(Acquiring, a_store_that_stays_away_is_what_the_end_of_the_wait_reports) {
   EXPECT_EQ(wish.failed(Errc::unavailable).sleeps().done().failed, Errc::unavailable);
 }
 
-TEST(Acquiring, what_is_in_doubt_is_simply_asked_again) {
+TEST(Acquiring, a_request_in_doubt_is_sent_again) {
   for (const AcquirePlan& plan : {AcquirePlan{}, forever_plan}) {
     RunRequest wish(plan);
     EXPECT_EQ(wish.failed(Errc::in_doubt).answered(granted).done().failed, std::nullopt);
@@ -80,14 +80,14 @@ TEST(Acquiring, what_is_in_doubt_is_simply_asked_again) {
   }
 }
 
-TEST(Acquiring, what_stays_in_doubt_is_given_back_now_and_after_it_is_void) {
+TEST(Acquiring, an_acquire_that_stays_in_doubt_is_released_now_and_after_it_is_void) {
   RunRequest wish({});
   wish.failed(Errc::in_doubt, 2s);
   EXPECT_EQ(wish.done().failed, Errc::in_doubt);
   expect_tidied(wish.done(), wish.until());
 }
 
-TEST(Acquiring, whoever_does_not_wait_does_not_sleep_past_the_one_attempt) {
+TEST(Acquiring, without_a_wait_no_sleep_goes_past_the_one_attempt) {
   RunRequest wish({});
   wish.failed(Errc::in_doubt).failed(Errc::in_doubt);
   for (const Millis::rep pause : {40, 80, 160, 320, 640}) {
@@ -135,7 +135,7 @@ TEST(Acquiring, a_stop_in_doubt_gives_back_what_may_have_been_granted) {
   expect_tidied(wish.done(), wish.until());
 }
 
-TEST(Acquiring, whoever_was_paused_before_the_first_attempt_still_asks_or_says_that_time_is_up) {
+TEST(Acquiring, after_a_pause_before_the_first_attempt_it_still_asks_or_reports_a_timeout) {
   EXPECT_EQ(ms(RunRequest({}).passes(1h).send().until), ms(at(1h) + 2s));
   EXPECT_EQ(RunRequest({.wait = 5s}).passes(1h).done().failed, Errc::timeout)
       << "busy would name a holder nobody asked for";
@@ -166,21 +166,21 @@ TEST(Gate, waiters_become_first_in_the_order_they_came) {
   EXPECT_TRUE(gate.empty());
 }
 
-TEST(Gate, whoever_leaves_from_the_middle_makes_nobody_first) {
+TEST(Gate, leaving_from_the_middle_makes_nobody_first) {
   Gate<int> gate = gate_of({1, 2, 3});
   EXPECT_EQ(gate.leave(2), std::nullopt);
   EXPECT_TRUE(gate.first(1));
   EXPECT_EQ(gate.leave(1), 3);
 }
 
-TEST(Gate, whoever_leaves_from_the_end_makes_nobody_first) {
+TEST(Gate, leaving_from_the_end_makes_nobody_first) {
   Gate<int> gate = gate_of({1, 2});
   EXPECT_EQ(gate.leave(2), std::nullopt);
   EXPECT_TRUE(gate.first(1));
   EXPECT_EQ(gate.size(), 1u);
 }
 
-TEST(Gate, whoever_comes_back_stands_at_the_end) {
+TEST(Gate, coming_back_means_the_end_of_the_line) {
   Gate<int> gate = gate_of({1, 2});
   gate.leave(1);
   EXPECT_FALSE(gate.enter(1));

@@ -16,25 +16,25 @@ TEST(AcquiringWaits, a_place_is_asked_for_by_fair_waiters_without_a_schedule_onl
   EXPECT_EQ(RunRequest({.wait = 1s, .interval = 1s}).send().place, 0ms);
 }
 
-TEST(AcquiringWaits, whoever_has_a_place_looks_again_before_sleeping) {
+TEST(AcquiringWaits, a_waiter_with_a_place_asks_again_before_it_sleeps) {
   RunRequest wish(forever_plan);
   wish.answered(busy).answered(busy).sleep();
   EXPECT_EQ(wish.acquiring().attempts(), 2);
 }
 
-TEST(AcquiringWaits, whoever_has_no_place_sleeps_at_once) {
+TEST(AcquiringWaits, a_waiter_without_a_place_sleeps_at_once) {
   RunRequest({.wait = 1s, .fair = false}).answered(busy).sleep();
   RunRequest({.wait = 1s, .interval = 100ms}).answered(busy).sleep();
 }
 
-TEST(AcquiringWaits, whoever_was_away_longer_than_a_place_lasts_looks_again_once_more) {
+TEST(AcquiringWaits, a_waiter_whose_place_has_expired_asks_once_more) {
   RunRequest wish(forever_plan);
   wish.answered(busy).answered(busy).sleep();
   wish.passes(4s).answered(busy).answered(busy).sleep();
   wish.passes(2s).answered(busy).sleep();
 }
 
-TEST(AcquiringWaits, a_bell_lets_us_sleep_until_our_place_must_be_refreshed) {
+TEST(AcquiringWaits, with_a_listener_a_waiter_sleeps_until_its_place_must_be_refreshed) {
   const struct {
     double jitter;
     Millis::rep length;
@@ -55,7 +55,7 @@ TEST(AcquiringWaits, nobody_sleeps_longer_than_the_holder_can_have_the_key) {
             1);
 }
 
-TEST(AcquiringWaits, a_holder_that_never_rings_is_looked_at_more_often) {
+TEST(AcquiringWaits, for_a_holder_that_never_notifies_a_waiter_polls_more_often) {
   for (const auto* stranger :
        {"ann", "host:h pid:1 guid:short", "host:h pid:1", " guid:0123456789abcdef0123456789abcdef0"}) {
     Reply reply = busy;
@@ -64,7 +64,7 @@ TEST(AcquiringWaits, a_holder_that_never_rings_is_looked_at_more_often) {
   }
 }
 
-TEST(AcquiringWaits, without_a_bell_polls_grow_apart_up_to_a_quarter_of_a_second) {
+TEST(AcquiringWaits, without_a_listener_polls_grow_apart_up_to_a_quarter_of_a_second) {
   for (const AcquirePlan& plan :
        {AcquirePlan{.wait = forever}, AcquirePlan{.wait = forever, .fair = false}}) {
     RunRequest wish(plan);
@@ -77,7 +77,7 @@ TEST(AcquiringWaits, without_a_bell_polls_grow_apart_up_to_a_quarter_of_a_second
   }
 }
 
-TEST(AcquiringWaits, without_a_bell_a_short_place_is_still_refreshed_in_time) {
+TEST(AcquiringWaits, without_a_listener_a_short_place_is_still_refreshed_in_time) {
   RunRequest wish({.wait = forever, .place = 90ms});
   wish.answered(busy).answered(busy);
   for (int i = 0; i < 10; ++i) {
@@ -86,7 +86,7 @@ TEST(AcquiringWaits, without_a_bell_a_short_place_is_still_refreshed_in_time) {
   }
 }
 
-TEST(AcquiringWaits, polls_refresh_the_place_in_time_and_only_look_in_between) {
+TEST(AcquiringWaits, polls_refresh_the_place_in_time_and_only_read_in_between) {
   RunRequest wish({.wait = forever});
   EXPECT_EQ(wish.send().place, 3s);
   Instant placed = wish.now();
@@ -132,7 +132,7 @@ TEST(AcquiringWaits, a_place_that_comes_near_the_front_is_kept_for_a_shorter_tim
   EXPECT_EQ(wish.sleeps_for(), 1000);
 }
 
-TEST(AcquiringWaits, with_a_bell_each_look_at_rest_refreshes_the_place) {
+TEST(AcquiringWaits, with_a_listener_each_scheduled_poll_refreshes_the_place) {
   RunRequest wish(forever_plan);
   wish.answered(busy).answered(busy).with_jitter(0);
   for (int i = 0; i < 10; ++i) {
@@ -142,7 +142,7 @@ TEST(AcquiringWaits, with_a_bell_each_look_at_rest_refreshes_the_place) {
   }
 }
 
-TEST(AcquiringWaits, without_a_bell_those_further_back_look_less_often) {
+TEST(AcquiringWaits, without_a_listener_waiters_further_back_poll_less_often) {
   const struct {
     std::uint32_t ahead;
     Millis::rep apart;
@@ -157,26 +157,26 @@ TEST(AcquiringWaits, without_a_bell_those_further_back_look_less_often) {
   }
 }
 
-TEST(AcquiringWaits, a_ring_wakes_a_sleeper) {
+TEST(AcquiringWaits, a_notification_wakes_a_sleeping_waiter) {
   RunRequest wish(forever_plan);
   wish.answered(busy).answered(busy).sleep();
   EXPECT_EQ(wish.ready().answered(granted).done().failed, std::nullopt);
 }
 
-TEST(AcquiringWaits, a_ring_brings_the_polls_together_again) {
+TEST(AcquiringWaits, a_notification_makes_polls_frequent_again) {
   RunRequest wish({.wait = forever, .fair = false});
   for (int i = 0; i < 5; ++i) wish.answered(busy).sleeps();
   wish.answered(busy).sleep();
   EXPECT_EQ(wish.ready().answered(busy).sleeps_for(), 5);
 }
 
-TEST(AcquiringWaits, waking_without_a_ring_is_sleeping_on_until_the_same_moment) {
+TEST(AcquiringWaits, waking_without_a_notification_goes_on_sleeping_until_the_same_moment) {
   RunRequest wish(forever_plan);
   const Instant until = wish.answered(busy).answered(busy).sleep().until;
   EXPECT_EQ(ms(wish.passes(10ms).with_jitter(0.9).sleep().until), ms(until));
 }
 
-TEST(AcquiringWaits, a_ring_does_not_disturb_a_schedule) {
+TEST(AcquiringWaits, a_notification_does_not_disturb_a_schedule) {
   RunRequest({.wait = 5s, .interval = 1s}).answered(busy).ready().sleep();
 }
 

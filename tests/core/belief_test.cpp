@@ -113,7 +113,7 @@ TEST(Belief, an_answer_that_comes_out_of_order_shortens_nothing) {
 }
 
 // Its clock was set back: what it says goes further than what we asked for.
-TEST(Belief, a_store_that_says_more_than_was_asked_for_is_not_believed) {
+TEST(Belief, more_time_than_was_asked_for_is_ignored) {
   for (const Millis remaining : {Millis(50s), Millis(24h), Millis(never)}) {
     Belief belief({.ttl = 30s}, start, remaining);
     EXPECT_EQ(ms(belief.deadline()), 29'700) << ms(remaining);
@@ -234,7 +234,7 @@ TEST(Belief, a_new_ttl_counts_from_the_next_renewal_on) {
   EXPECT_EQ(ms(belief.deadline()), 69'400);
 }
 
-TEST(Belief, one_that_nobody_renews_any_more_still_runs_out_on_time) {
+TEST(Belief, a_lease_that_is_not_renewed_any_more_still_runs_out_on_time) {
   Belief belief = believing();
   belief.stop_renewing();
   EXPECT_EQ(ms(belief.renew_at()), end_of_time);

@@ -106,7 +106,7 @@ TEST(Keeping, a_lease_with_an_endless_ttl_is_not_computed_with) {
   EXPECT_THAT(keeping.due(at(10s), all), ElementsAre(1));
 }
 
-TEST(Keeping, jeopardy_and_loss_are_told_once_each_and_on_time) {
+TEST(Keeping, jeopardy_and_loss_are_reported_once_each_and_on_time) {
   Keeping keeping = keeping_of({lease()});
   EXPECT_EQ(ms(keeping.next_event()), 20'000);
   EXPECT_THAT(looks(keeping, at(20s) - 1ns), IsEmpty());
@@ -119,13 +119,13 @@ TEST(Keeping, jeopardy_and_loss_are_told_once_each_and_on_time) {
   EXPECT_FALSE(keeping.knows(1));
 }
 
-TEST(Keeping, whoever_looks_late_hears_of_the_loss_only) {
+TEST(Keeping, a_late_check_reports_only_the_loss) {
   Keeping keeping = keeping_of({lease()});
   EXPECT_THAT(looks(keeping, at(1h)), ElementsAre("1x"));
   EXPECT_EQ(keeping.size(), 0u);
 }
 
-TEST(Keeping, what_happened_is_told_in_order_of_time) {
+TEST(Keeping, events_are_reported_in_order_of_time) {
   const Belief late_jeopardy = lease(at(5s));                           // ! 25 s
   const Belief loses_late = lease();                                    // x 29.7 s
   const Belief loses_early = lease(start, {.ttl = 30s, .margin = 8s});  // x 22 s
@@ -133,7 +133,7 @@ TEST(Keeping, what_happened_is_told_in_order_of_time) {
   EXPECT_THAT(looks(keeping, at(30s)), ElementsAre("3x", "1!", "2x"));
 }
 
-TEST(Keeping, a_renewal_ends_the_jeopardy_and_a_later_one_is_told_again) {
+TEST(Keeping, a_renewal_ends_the_jeopardy_and_a_later_jeopardy_is_reported_again) {
   Keeping keeping = keeping_of({lease()});
   EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
   EXPECT_TRUE(keeping.renewed(1, at(21s), 30s, at(22s)));
@@ -159,7 +159,7 @@ TEST(Keeping, an_answer_after_the_deadline_brings_nothing_back) {
   EXPECT_FALSE(keeping.knows(1));
 }
 
-TEST(Keeping, what_was_removed_is_heard_of_no_more) {
+TEST(Keeping, a_removed_lease_has_no_more_events) {
   Keeping keeping = keeping_of({lease(), lease()});
   keeping.due(at(10s), all);
   keeping.remove(1);
@@ -172,7 +172,7 @@ TEST(Keeping, what_was_removed_is_heard_of_no_more) {
   EXPECT_THAT(looks(keeping, at(1h)), ElementsAre("2x"));
 }
 
-TEST(Keeping, one_that_nobody_renews_any_more_is_not_due_and_runs_out_on_time) {
+TEST(Keeping, a_lease_that_is_not_renewed_any_more_is_not_due_and_runs_out_on_time) {
   Keeping keeping = keeping_of({lease()});
   EXPECT_THAT(keeping.due(at(10s), all), ElementsAre(1));
   keeping.stop_renewing(1);

@@ -18,7 +18,7 @@ Outcome acquire(Record& record, std::string_view owner, Millis place = 0ms, std:
                 record, at_ten);
 }
 
-TEST(Rule, a_grant_changes_the_record_and_rings_nobody) {
+TEST(Rule, a_grant_changes_the_record_and_notifies_nobody) {
   Record record;
   const Outcome outcome = acquire(record, "ann");
   EXPECT_EQ(outcome.reply.verdict, Verdict::granted);
@@ -51,7 +51,7 @@ TEST(Rule, a_busy_key_is_written_only_to_keep_a_place) {
   EXPECT_EQ(record.queue.size(), 1u);
 }
 
-TEST(Rule, a_release_rings_the_first_who_waits_and_only_live_ones) {
+TEST(Rule, a_release_notifies_the_first_live_waiter) {
   Record record;
   acquire(record, "ann");
   record.queue = {{"gone", "old", 9s}, {"next", "bob", 12s}, {"later", "cat", 12s}};
@@ -63,7 +63,7 @@ TEST(Rule, a_release_rings_the_first_who_waits_and_only_live_ones) {
   EXPECT_EQ(record.queue.size(), 2u);
 }
 
-TEST(Rule, who_leaves_the_head_of_the_queue_of_a_free_key_rings_the_next) {
+TEST(Rule, leaving_the_head_of_the_queue_of_a_free_key_notifies_the_next) {
   Record record;
   record.queue = {{"us", "ann", 12s}, {"next", "bob", 12s}};
   const Outcome outcome =
@@ -113,7 +113,7 @@ TEST(Rule, a_take_over_is_logged_with_who_lost_it) {
   EXPECT_EQ(outcome.log->by, "ann");
 }
 
-TEST(Rule, an_eviction_is_logged_with_its_reason_and_rings) {
+TEST(Rule, an_eviction_is_logged_with_its_reason_and_notifies) {
   Record record;
   acquire(record, "ann");
   record.queue = {{"next", "bob", 12s}};

@@ -10,7 +10,7 @@
 namespace holdfast::core {
 namespace {
 
-TEST(Terms, what_nobody_says_is_as_the_header_says) {
+TEST(Terms, unset_options_have_the_defaults_of_the_header) {
   const Terms terms = settle({}, {});
   EXPECT_EQ(terms.ttl, 30s);
   EXPECT_EQ(terms.wait, 0ms);
@@ -109,7 +109,7 @@ TEST(Terms, a_call_that_does_not_wait_is_not_made_to_by_the_schedule_of_its_clie
   EXPECT_EQ(settle({.wait = forever}, defaults).attempts, 100) << "whichever ends first";
 }
 
-TEST(Terms, whoever_is_asked_whether_it_is_finished_is_asked_ten_times) {
+TEST(Terms, finished_is_called_at_most_ten_times_by_default) {
   const auto no = [] { return false; };
   EXPECT_EQ(settle({.finished = no}, {}).max_renewals, 10);
   EXPECT_EQ(settle({.max_renewals = 3, .finished = no}, {}).max_renewals, 3);

@@ -80,7 +80,7 @@ LogRow row(std::string event, Token token, std::string by, std::string reason = 
           .reason = std::move(reason)};
 }
 
-TEST(Verdicts, the_log_knows_who_broke_or_took_it) {
+TEST(Verdicts, the_log_says_who_broke_or_took_it) {
   const struct {
     const char* what;
     std::vector<LogRow> log;  // newest first

@@ -12,8 +12,8 @@ namespace {
 
 class Defects : public AsTheAncestors {};
 
-// 3. mongo-lock: whoever extended a lock that had vanished wrote its name over the next holder's, and was
-// told that all was well.
+// 3. mongo-lock: a client that extended a lock that had vanished overwrote the next holder's name, and got
+// success.
 TEST_P(Defects, there_extending_takes_the_lock_of_another_here_it_is_lost_and_stays_the_others) {
   Client a = new_client(), b = new_client();
   Lease taken = a.acquire("k", {.ttl = 1h, .owner = "ann"});
@@ -33,7 +33,7 @@ TEST_P(Defects, there_extending_takes_the_lock_of_another_here_it_is_lost_and_st
   EXPECT_TRUE(is_free("l"));
 }
 
-// 4. active_job_lock: the end of a job deleted the key, whoever's it was by then.
+// 4. active_job_lock: the end of a job deleted the key, even if somebody else held it by then.
 TEST_P(Defects, there_a_release_deletes_whatever_is_there_here_only_its_own_grant) {
   Client a = new_client(), b = new_client();
   Lease late = a.acquire("k", {.ttl = 1h, .owner = "ann"});
@@ -101,7 +101,7 @@ TEST_P(Defects, there_an_exception_leaks_the_lock_here_no_scope_does) {
   EXPECT_TRUE(lock.try_lock()) << "and the object is as new";
 }
 
-// 7. locker: an object said `locked` after its release, and the number of its first grant for ever.
+// 7. locker: an object was still `locked` after its release, and kept the number of its first grant for ever.
 // mongo-lock: the second release of an object deleted nothing.
 TEST_P(Defects, there_an_object_and_its_store_disagree_here_they_say_the_same_after_every_step) {
   Client client = new_client();
@@ -167,7 +167,7 @@ TEST_P(Defects, there_an_object_stays_locked_after_its_end_here_it_says_so_and_c
   EXPECT_TRUE(locks(10s));
 }
 
-// 8. redis_exp_lock: the document said 60 s, the code never.
+// 8. redis_exp_lock: the default was 60 s in the document, and no end in the code.
 TEST_P(Defects, there_a_lock_without_options_never_ends_here_it_does) {
   Client client = new_client();
   const Lease lease = client.acquire("lease");
@@ -206,7 +206,7 @@ TEST_P(Defects, there_owners_are_shared_by_accident_here_every_acquisition_has_i
   EXPECT_EQ(other.try_acquire("0-0").error().code, Errc::busy);
 }
 
-// 10. mongo-lock, Darwin and redis_exp_lock slept once more after the last try, and then said no.
+// 10. mongo-lock, Darwin and redis_exp_lock slept once more after the last attempt, and then returned false.
 TEST_P(Defects, there_a_sleep_follows_the_last_try_here_the_answer_does) {
   const Lease other = observer_.acquire("k", {.ttl = 1h});
   Counts counts;
@@ -267,9 +267,9 @@ TEST_P(Defects, there_a_name_is_a_pattern_here_it_is_only_itself) {
   }
 }
 
-// 14. locker: whoever waited for a key whose row was pruned asked for ever in vain, and so did every object
-// that had been there before.
-TEST_P(Defects, there_whoever_waits_never_wakes_after_a_prune_here_it_does) {
+// 14. locker: a waiter for a key whose row was pruned polled for ever in vain, and so did every object that
+// had been there before.
+TEST_P(Defects, there_a_waiter_never_wakes_after_a_prune_here_it_does) {
   Client before = new_client(), fair = new_client(), unfair = new_client();
   before.acquire("k").release();
   std::optional<Lease> lease = new_client().acquire("k", {.ttl = 1h});

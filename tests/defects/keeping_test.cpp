@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defects 1, 2, 15 and 16 of the ancestors (reference/ancestors.md 8), as: there X happens, here Y.
-// They are about who keeps a lease while others work.
+// Defects 1, 2, 15 and 16 of the ancestors (reference/ancestors.md 8), as: there X happens, here Y.  They are
+// about renewing a lease while the work goes on.
 #include <future>
 
 #include "tests/defects/suite.h"
@@ -31,7 +31,7 @@ class Door {
 };
 
 // 1. locker: the renewer's thread ended with the first database error, the lease lapsed under the running
-// block, and run said true.
+// block, and run returned true.
 TEST_P(KeepingDefects, there_a_renewer_that_fails_is_not_missed_here_run_says_that_the_lease_was_lost) {
   Trouble trouble;
   Client client = troubled_client(trouble);
@@ -116,8 +116,8 @@ TEST_P(KeepingDefects, there_a_log_that_fails_leaks_the_lock_here_it_changes_not
   EXPECT_TRUE(await([&] { return is_free("k") && is_free("l") && waiting("l") == 0; }));
 }
 
-// 16. locker's Advisory: the thread that looks after the connection and the end of the block waited for each
-// other, so that a block of more than 5 s, which is one look, never ended.
+// 16. locker's Advisory: the thread that checks the connection and the end of the block waited for each
+// other, so that a block of more than 5 s, the interval of that check, never ended.
 TEST_P(KeepingDefects, there_work_hangs_at_its_end_behind_a_check_here_it_ends_while_a_renewal_is_out) {
   Door door;
   Client client = chosen_client([&](std::span<const Request> requests) {

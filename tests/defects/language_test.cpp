@@ -15,7 +15,7 @@ namespace {
 // A server of its own that speaks German.
 struct Speaker {
   std::string url;
-  std::function<void()> fail;  // throws what the server says to a statement that makes no sense
+  std::function<void()> fail;  // throws the server's error about an invalid statement
   std::shared_ptr<void> server;
 };
 struct SpeakerKind {

@@ -26,7 +26,7 @@ TEST_P(Traps, there_the_ttl_counts_from_the_answer_here_from_the_send) {
   EXPECT_LE(lease.deadline(), latest());
 }
 
-// Says what it is told to say to every request of one verb.
+// Returns a given reply to every request of one verb.
 class Saying final : public StoreConnection {
  public:
   using Answer = std::function<std::optional<Result<Verdict>>(Verb)>;

@@ -167,7 +167,7 @@ TEST_P(Engine, a_parked_job_that_is_cancelled_leaves_its_turn_to_the_next) {
   EXPECT_EQ(a_.claim("w1").job.id, two);
 }
 
-TEST_P(Engine, when_the_first_that_waits_has_started_the_next_looks_in_its_place) {
+TEST_P(Engine, when_the_first_parked_job_has_started_the_next_checks_the_lock) {
   const NewJob timed{.lock_ttl = 1500ms, .lock_fixed = true, .on_conflict = OnConflict::wait};
   lease_.acquire("k", "operator");
   const JobId one = a_.enqueue("k", timed).id;
@@ -184,7 +184,7 @@ TEST_P(Engine, when_the_first_that_waits_has_started_the_next_looks_in_its_place
   }
 }
 
-TEST_P(Engine, when_a_running_job_is_cancelled_the_next_that_waits_looks_for_itself) {
+TEST_P(Engine, when_a_running_job_is_cancelled_the_next_parked_job_checks_the_lock) {
   const NewJob timed{.lock_ttl = 3s, .lock_fixed = true, .on_conflict = OnConflict::wait};
   const JobId one = a_.enqueue("k", timed).id;
   a_.enqueue("k", timed);
@@ -197,7 +197,7 @@ TEST_P(Engine, when_a_running_job_is_cancelled_the_next_that_waits_looks_for_its
   EXPECT_TRUE(await([&] { return a_.claim("w3").what == Got::running; }));
 }
 
-TEST_P(Engine, a_job_that_waits_and_is_replaced_to_a_later_time_stands_in_nobodys_way) {
+TEST_P(Engine, a_parked_job_that_is_replaced_to_a_later_time_blocks_nobody) {
   NewJob replaced{.priority = -1, .on_conflict = OnConflict::replace, .unique = Unique::until_start};
   const NewJob waits{.on_conflict = OnConflict::wait};
   a_.enqueue("k", waits);
@@ -207,7 +207,7 @@ TEST_P(Engine, a_job_that_waits_and_is_replaced_to_a_later_time_stands_in_nobody
   a_.claim("w2");
   ASSERT_TRUE(a_.row(one).parked);
   replaced.in = 1h;
-  ASSERT_EQ(a_.enqueue("k", replaced).what, Told::replaced);
+  ASSERT_EQ(a_.enqueue("k", replaced).what, EnqueueOutcome::replaced);
   a_.finish(first);
   EXPECT_EQ(a_.claim("w2").job.id, two);
 }
@@ -322,7 +322,7 @@ TEST_P(Engine, a_job_that_took_three_workers_with_it_is_dead) {
   EXPECT_EQ(a_.row(id).state, JobState::dead);
   EXPECT_EQ(lease_.acquire("k", "x").verdict, Verdict::granted);
   lease_.release("k", "x");
-  EXPECT_EQ(a_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Engine, a_job_that_failed_is_queued_again_and_one_that_is_handed_back_has_not_been_tried) {
@@ -372,7 +372,7 @@ TEST_P(Engine, a_running_job_that_is_cancelled_is_its_workers_no_more) {
   EXPECT_FALSE(finished.finished);
   EXPECT_TRUE(finished.released);
   EXPECT_EQ(a_.row(id).state, JobState::cancelled);
-  EXPECT_EQ(a_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 // As a dead waiter's place looks once the store's clock has been set back by an hour.

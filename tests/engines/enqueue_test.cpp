@@ -18,7 +18,7 @@ TEST_P(Enqueue, an_enqueued_job_says_what_it_is) {
                                              .limit = 2,
                                              .on_conflict = OnConflict::wait,
                                              .unique = Unique::until_start});
-  EXPECT_EQ(told.what, Told::enqueued);
+  EXPECT_EQ(told.what, EnqueueOutcome::enqueued);
   const JobRow row = b_.row(told.id);
   EXPECT_EQ(row.name, "Räum auf");
   EXPECT_EQ(row.queue, "q");
@@ -50,34 +50,34 @@ TEST_P(Enqueue, a_job_that_is_no_loner_is_enqueued_as_often_as_one_likes) {
 TEST_P(Enqueue, a_loner_is_enqueued_once_while_it_is_queued_and_while_it_runs) {
   const EnqueueReply first = a_.loner("k");
   const EnqueueReply second = b_.loner("k");
-  EXPECT_EQ(second.what, Told::duplicate);
+  EXPECT_EQ(second.what, EnqueueOutcome::duplicate);
   EXPECT_EQ(second.id, first.id);
   EXPECT_EQ(second.state, JobState::queued);
   EXPECT_TRUE(second.since);
   const Claimed claimed = a_.claim("w1");
   EXPECT_EQ(b_.loner("k").state, JobState::running);
   EXPECT_EQ(a_.row(first.id).duplicates, 2u);
-  EXPECT_EQ(a_.loner("K").what, Told::enqueued);  // another key
+  EXPECT_EQ(a_.loner("K").what, EnqueueOutcome::enqueued);  // another key
   a_.finish(claimed);
-  EXPECT_EQ(b_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(b_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, a_loner_is_not_enqueued_while_somebody_else_holds_its_lock) {
   lease_.acquire("k", "operator");
   const EnqueueReply told = a_.loner("k");
-  EXPECT_EQ(told.what, Told::locked);
+  EXPECT_EQ(told.what, EnqueueOutcome::locked);
   EXPECT_EQ(told.owner, "operator");
   EXPECT_EQ(a_.list({}).size(), 0u);
   lease_.release("k", "operator");
-  EXPECT_EQ(a_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, a_retry_keeps_the_slot_and_the_end_frees_it) {
   a_.loner("k");
   a_.finish(a_.claim("w1"), JobState::queued, {.error = "x"});
-  EXPECT_EQ(a_.loner("k").what, Told::duplicate);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::duplicate);
   a_.finish(a_.claim("w1"), JobState::dead, {.error = "x"});
-  EXPECT_EQ(a_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, a_dropped_job_frees_its_slot) {
@@ -85,7 +85,7 @@ TEST_P(Enqueue, a_dropped_job_frees_its_slot) {
   lease_.acquire("k", "operator");
   EXPECT_EQ(a_.claim("w1").what, Got::dropped);
   lease_.release("k", "operator");
-  EXPECT_EQ(a_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, cancel_and_remove_free_the_slot) {
@@ -93,16 +93,16 @@ TEST_P(Enqueue, cancel_and_remove_free_the_slot) {
   const JobId second = a_.loner("k").id;
   EXPECT_TRUE(a_.change(second, JobChange::remove).has_value());
   EXPECT_TRUE(a_.list({.id = second}).empty());
-  EXPECT_EQ(a_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, until_start_leaves_room_for_one_more_while_it_runs) {
   const NewJob until_start{.on_conflict = OnConflict::wait, .unique = Unique::until_start};
   a_.enqueue("k", until_start);
-  EXPECT_EQ(a_.enqueue("k", until_start).what, Told::duplicate);
+  EXPECT_EQ(a_.enqueue("k", until_start).what, EnqueueOutcome::duplicate);
   const Claimed first = a_.claim("w1");
-  EXPECT_EQ(a_.enqueue("k", until_start).what, Told::enqueued);
-  EXPECT_EQ(a_.enqueue("k", until_start).what, Told::duplicate);
+  EXPECT_EQ(a_.enqueue("k", until_start).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(a_.enqueue("k", until_start).what, EnqueueOutcome::duplicate);
   EXPECT_EQ(a_.claim("w2").what, Got::nothing);
   a_.finish(first);
   EXPECT_EQ(a_.claim("w2").what, Got::running);
@@ -114,9 +114,9 @@ TEST_P(Enqueue, until_success_keeps_the_slot_of_a_dead_job_until_an_operator_act
   a_.finish(a_.claim("w1"), JobState::dead, {.error = "x"});
   EXPECT_EQ(a_.enqueue("k", until_success).state, JobState::dead);
   EXPECT_EQ(a_.change(id, JobChange::retry).value().state, JobState::queued);
-  EXPECT_EQ(a_.enqueue("k", until_success).what, Told::duplicate);
+  EXPECT_EQ(a_.enqueue("k", until_success).what, EnqueueOutcome::duplicate);
   a_.finish(a_.claim("w1"));
-  EXPECT_EQ(a_.enqueue("k", until_success).what, Told::enqueued);
+  EXPECT_EQ(a_.enqueue("k", until_success).what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, replace_gives_a_queued_job_the_new_arguments) {
@@ -126,12 +126,12 @@ TEST_P(Enqueue, replace_gives_a_queued_job_the_new_arguments) {
   job.in = 0ms;
   job.priority = 3;
   const EnqueueReply told = a_.loner("k", job);
-  EXPECT_EQ(told.what, Told::replaced);
+  EXPECT_EQ(told.what, EnqueueOutcome::replaced);
   EXPECT_EQ(told.id, id);
   const Claimed claimed = a_.claim("w1");
   EXPECT_EQ(claimed.job.args, "[2]");
   EXPECT_EQ(claimed.job.priority, 3);
-  EXPECT_EQ(a_.loner("k", job).what, Told::duplicate);  // one that runs is not changed
+  EXPECT_EQ(a_.loner("k", job).what, EnqueueOutcome::duplicate);  // one that runs is not changed
   EXPECT_EQ(a_.row(id).duplicates, 2u);
 }
 
@@ -140,30 +140,31 @@ TEST_P(Enqueue, a_window_takes_one_job_even_if_that_is_over) {
   const JobId id = a_.enqueue("k", hourly).id;
   a_.finish(a_.claim("w1"));
   const EnqueueReply told = b_.enqueue("k", hourly);
-  EXPECT_EQ(told.what, Told::duplicate);
+  EXPECT_EQ(told.what, EnqueueOutcome::duplicate);
   EXPECT_EQ(told.id, id);
   EXPECT_EQ(told.state, JobState::done);
   EXPECT_TRUE(a_.change(id, JobChange::remove).has_value());
-  EXPECT_EQ(b_.enqueue("k", hourly).what, Told::duplicate);  // it does not depend on what is kept of it
+  EXPECT_EQ(b_.enqueue("k", hourly).what,
+            EnqueueOutcome::duplicate);  // it does not depend on what is kept of it
   NewJob other = hourly;
   other.tick_name = "window:other";
-  EXPECT_EQ(b_.enqueue("k", other).what, Told::enqueued);
+  EXPECT_EQ(b_.enqueue("k", other).what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, a_short_window_passes) {
   const NewJob often{.tick_name = "often", .window = 20ms};
-  EXPECT_EQ(a_.enqueue("k", often).what, Told::enqueued);
-  EXPECT_TRUE(await([&] { return a_.enqueue("k", often).what == Told::enqueued; }));
+  EXPECT_EQ(a_.enqueue("k", often).what, EnqueueOutcome::enqueued);
+  EXPECT_TRUE(await([&] { return a_.enqueue("k", often).what == EnqueueOutcome::enqueued; }));
 }
 
 TEST_P(Enqueue, a_longer_window_begins_where_the_clock_is) {
   // Named by its number in its own length, a tick of the longer one would come before that of the shorter.
   NewJob job{.tick_name = "w", .window = std::chrono::hours(24)};
-  EXPECT_EQ(a_.enqueue("k", job).what, Told::enqueued);
+  EXPECT_EQ(a_.enqueue("k", job).what, EnqueueOutcome::enqueued);
   job.window = 7ms;
-  EXPECT_TRUE(await([&] { return a_.enqueue("k", job).what == Told::enqueued; }));
+  EXPECT_TRUE(await([&] { return a_.enqueue("k", job).what == EnqueueOutcome::enqueued; }));
   job.window = 1s;
-  EXPECT_TRUE(await([&] { return a_.enqueue("k", job).what == Told::enqueued; }));
+  EXPECT_TRUE(await([&] { return a_.enqueue("k", job).what == EnqueueOutcome::enqueued; }));
 }
 
 TEST_P(Enqueue, replacing_a_job_that_is_being_retried_gives_it_all_its_attempts) {
@@ -172,7 +173,7 @@ TEST_P(Enqueue, replacing_a_job_that_is_being_retried_gives_it_all_its_attempts)
   a_.finish(a_.claim("w1"), JobState::queued, {.in = 1h, .error = "x"});
   job.args = "[2]";
   job.max_attempts = 3;
-  EXPECT_EQ(a_.loner("k", job).what, Told::replaced);
+  EXPECT_EQ(a_.loner("k", job).what, EnqueueOutcome::replaced);
   const JobRow row = a_.row(id);
   EXPECT_EQ(row.attempt, 0);
   EXPECT_EQ(row.crashes, 0);
@@ -183,18 +184,18 @@ TEST_P(Enqueue, replacing_a_job_that_is_being_retried_gives_it_all_its_attempts)
 
 TEST_P(Enqueue, a_tick_is_enqueued_once_and_never_an_earlier_one) {
   const auto at = [](std::int64_t tick) { return NewJob{.tick_name = "cron:nightly", .tick = tick}; };
-  EXPECT_EQ(a_.enqueue("k", at(10)).what, Told::enqueued);
-  EXPECT_EQ(b_.enqueue("k", at(10)).what, Told::duplicate);
-  EXPECT_EQ(b_.enqueue("k", at(9)).what, Told::duplicate);
-  EXPECT_EQ(b_.enqueue("k", at(11)).what, Told::enqueued);
+  EXPECT_EQ(a_.enqueue("k", at(10)).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(b_.enqueue("k", at(10)).what, EnqueueOutcome::duplicate);
+  EXPECT_EQ(b_.enqueue("k", at(9)).what, EnqueueOutcome::duplicate);
+  EXPECT_EQ(b_.enqueue("k", at(11)).what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, a_job_that_was_not_enqueued_takes_no_tick) {
   const NewJob tick{.tick_name = "t", .tick = 1};
   lease_.acquire("k", "operator");
-  EXPECT_EQ(a_.loner("k", tick).what, Told::locked);
+  EXPECT_EQ(a_.loner("k", tick).what, EnqueueOutcome::locked);
   lease_.release("k", "operator");
-  EXPECT_EQ(a_.loner("k", tick).what, Told::enqueued);
+  EXPECT_EQ(a_.loner("k", tick).what, EnqueueOutcome::enqueued);
 }
 
 TEST_P(Enqueue, one_of_all_takes_a_tick) {

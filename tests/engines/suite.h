@@ -13,7 +13,7 @@
 
 namespace holdfast::test {
 
-using Told = EnqueueReply::What;
+using EnqueueOutcome = EnqueueReply::What;
 using Got = Claimed::What;
 
 // One client of the database under test, with one connection for jobs.
@@ -84,7 +84,7 @@ class Engine : public ::testing::TestWithParam<Kind> {
  protected:
   const std::unique_ptr<TestDatabase> database_ = GetParam().make();
   Hand a_{*database_}, b_{*database_};
-  Caller lease_{*database_};  // somebody who knows nothing of jobs
+  Caller lease_{*database_};  // a client that uses only leases
 };
 
 }  // namespace holdfast::test

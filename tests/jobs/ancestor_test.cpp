@@ -11,7 +11,7 @@ namespace {
 
 class Ancestor : public JobsOn {};
 
-// What the jobs below are told by their test, and tell it.  One test runs at a time.
+// How a test talks to the jobs below.  One test runs at a time.
 struct Notes {
   std::atomic<int> callbacks = 0, expired = 0, runs = 0, refused = 0, asked = 0;
   std::atomic<bool> go = false, inside = false, refreshed = true;
@@ -118,7 +118,7 @@ struct Lonely {
   }
 };
 
-TEST_P(Ancestor, there_five_threads_enqueue_five_loners_here_one_and_four_are_told_of_it) {
+TEST_P(Ancestor, there_five_threads_enqueue_five_loners_here_one_and_four_get_its_number) {
   TakingNotes at;
   std::vector<std::thread> threads;
   std::atomic<std::uint64_t> enqueued = 0;
@@ -181,7 +181,7 @@ struct Refreshing {
   void lock_expired_before_release(JobContext&) { ++notes->expired; }
 };
 
-TEST_P(Ancestor, there_a_refreshed_job_is_told_that_its_lock_expired_here_it_ends_in_time) {
+TEST_P(Ancestor, there_a_refreshed_job_counts_as_expired_here_it_ends_in_time) {
   TakingNotes at;
   jobs_.define<Refreshing>();
   jobs_.perform_later<Refreshing>();
@@ -221,7 +221,7 @@ TEST_P(Ancestor, there_a_refresh_after_expiry_overwrites_the_new_owner_here_it_s
   EXPECT_EQ(jobs_.locked<Brief>().value().owner.find("olga"), 0u) << jobs_.locked<Brief>()->owner;
 }
 
-// There a job deletes the key whoever it belongs to.
+// There a job deletes the key, even if it belongs to somebody else.
 TEST_P(Ancestor, there_a_late_finisher_deletes_anothers_lock_here_it_stays) {
   TakingNotes at;
   jobs_.define<Brief>();
@@ -315,8 +315,8 @@ struct Identified {
   void perform(JobContext&, std::string, std::string) {}
 };
 
-// The join is the ancestor's, to the letter, for those who share a Redis with it, and only for them.
-TEST_P(Ancestor, there_the_join_collides_here_only_beside_it_and_an_identifier_tells_them_apart) {
+// In a Redis that is shared with the ancestor, arguments are joined exactly as there; elsewhere they are not.
+TEST_P(Ancestor, there_joined_arguments_collide_here_only_in_its_layout_and_without_an_identifier) {
   const JobId id = id_of(jobs_.perform_later<Joined>("a-b", "c"));
   const EnqueueResult other = jobs_.perform_later<Joined>("a", "b-c");
   if (GetParam().name == "active_job_lock") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cannot be given to a job: each is compiled by a test, and says why in a sentence.
+// Arguments that a job cannot have: a test compiles each one, and the error must say why.
 #include <string>
 
 #include "holdfast/jobs.h"

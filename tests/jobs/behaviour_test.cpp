@@ -15,7 +15,7 @@ class Behaviour : public JobsAndCallbacks {};
 
 // -- the lock
 
-TEST_P(Behaviour, of_three_with_the_same_arguments_one_runs_and_two_are_dropped_and_told) {
+TEST_P(Behaviour, of_three_with_the_same_arguments_one_runs_and_two_are_dropped_and_reported) {
   jobs_.define("Same", told({}), stays());
   std::vector<JobId> ids;
   for (int i = 0; i < 3; ++i) ids.push_back(id_of(jobs_.enqueue("Same", Args::of(1))));
@@ -342,8 +342,8 @@ TEST_P(Behaviour, a_window_lets_one_in_and_names_it_to_the_others) {
   EXPECT_NE(id_of(jobs_.try_enqueue("Daily", Args::of(2), options).value()), no_job) << "another key";
 }
 
-// A worker that was never told what to do must not decide what becomes of the job.
-TEST_P(Behaviour, one_whose_lock_is_held_and_that_nobody_knows_here_is_handed_back) {
+// A worker without a definition of the job must not decide its outcome.
+TEST_P(Behaviour, an_undefined_job_whose_lock_is_held_is_handed_back) {
   const JobId id = id_of(jobs_.try_enqueue("Unknown", {}, told({})).value());
   Client other(database_->new_client());
   const Lease lease = other.acquire("lock:Unknown:");

@@ -9,7 +9,7 @@ namespace holdfast::test {
 
 class JobsAndCallbacks : public JobsOn {
  protected:
-  // A job that says it is inside and stays there until `go_`.
+  // A job that reports that it runs, and stays until `go_`.
   JobFunction stays() {
     return [this](JobContext&, const Args&) {
       ++inside_;

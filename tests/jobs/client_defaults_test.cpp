@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client has for defaults is for those who acquire by hand: the lock of a job is the job's.
+// The defaults of a client are for acquires by hand; they do not change the lock of a job.
 #include "tests/jobs/callbacks.h"
 
 namespace holdfast::test {

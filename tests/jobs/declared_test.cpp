@@ -136,7 +136,7 @@ TEST_P(Declared, the_store_of_the_lock_is_the_structs) {
   Elsewhere::other.reset();
 }
 
-// A job is in a store, or it is not: there nothing says that no connection was configured until the first
+// Here a job is always in a store.  There nothing reports that no connection was configured until the first
 // one is used.
 TEST_P(Declared, there_are_no_jobs_without_a_client) {
   EXPECT_FALSE(std::is_default_constructible_v<Jobs>);
@@ -144,8 +144,8 @@ TEST_P(Declared, there_are_no_jobs_without_a_client) {
 }
 
 // The last of its examples.
-struct Told {
-  static constexpr std::string_view name = "Told";
+struct WithCallbacks {
+  static constexpr std::string_view name = "WithCallbacks";
   static constexpr JobLock lock = JobLock::active_job_lock({.timeout = 3600s, .loner = true});
   void lock_failed(JobContext&, int repo, const std::string& text) { seen->failed = text == "x" ? repo : -1; }
   void loner_enqueue_failed(const Duplicate&, int repo, const std::string& text) {
@@ -164,13 +164,13 @@ struct Late {
 
 TEST_P(Declared, each_callback_gets_the_arguments_of_the_job) {
   Watch watch;
-  jobs_.define<Told>().define<Late>();
-  jobs_.perform_later<Told>(42, "x");
-  jobs_.perform_later<Told>(42, "x");
+  jobs_.define<WithCallbacks>().define<Late>();
+  jobs_.perform_later<WithCallbacks>(42, "x");
+  jobs_.perform_later<WithCallbacks>(42, "x");
   EXPECT_EQ(watch->refused, 42);
   Client other(database_->new_client());
   {
-    const Lease lease = other.acquire("lock:Told:42-x");
+    const Lease lease = other.acquire("lock:WithCallbacks:42-x");
     JobWorker worker(jobs_, quick());
     ASSERT_TRUE(events_.await(What::dropped));
     EXPECT_EQ(watch->failed, 42);
@@ -186,9 +186,9 @@ TEST_P(Declared, each_callback_gets_the_arguments_of_the_job) {
 // A pull request of the parent's: there its marker kept it from ever being enqueued again.
 TEST_P(Declared, a_loner_with_a_timeout_is_enqueued_again_when_it_has_run) {
   Watch watch;
-  jobs_.define<Told>();
+  jobs_.define<WithCallbacks>();
   for (int round = 1; round <= 2; ++round) {
-    const JobId id = id_of(jobs_.perform_later<Told>(42, "x"));
+    const JobId id = id_of(jobs_.perform_later<WithCallbacks>(42, "x"));
     ASSERT_NE(id, no_job) << round;
     JobWorker worker(jobs_, quick());
     ASSERT_TRUE(await_state(id, JobState::done));

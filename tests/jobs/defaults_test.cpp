@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a job that says little is: without a lock, tried again, and settled when it is enqueued.
+// The defaults of a job: no lock, retries, and all options resolved when it is enqueued.
 #include "holdfast/memory.h"
 #include "tests/jobs/callbacks.h"
 

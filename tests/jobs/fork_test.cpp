@@ -78,7 +78,7 @@ TEST_P(ForkedJobs, every_call_of_a_child_is_refused_and_nothing_is_sent) {
   EXPECT_EQ(Ticks::last(jobs_, "t").value().tick, -1);
 }
 
-TEST_P(ForkedJobs, a_worker_ends_in_a_child_without_a_word_and_goes_on_in_the_parent) {
+TEST_P(ForkedJobs, a_worker_ends_silently_in_a_child_and_goes_on_in_the_parent) {
   jobs_.define("Job", {}, stays());
   const JobId first = id_of(jobs_.enqueue("Job"));
   WorkerOptions options = quick();
@@ -134,16 +134,16 @@ TEST_P(ForkedJobs, the_child_of_a_job_holds_nothing_of_it) {
   EXPECT_TRUE(held);
 }
 
-// It says what is told in which process, by a descriptor that both have.
-class Told {
+// It writes each event with its process to a descriptor that both processes have.
+class EventPipe {
  public:
-  Told() { EXPECT_EQ(pipe(ends_), 0); }
-  ~Told() {
+  EventPipe() { EXPECT_EQ(pipe(ends_), 0); }
+  ~EventPipe() {
     close(ends_[0]);
     close(ends_[1]);
   }
-  Told(const Told&) = delete;
-  Told& operator=(const Told&) = delete;
+  EventPipe(const EventPipe&) = delete;
+  EventPipe& operator=(const EventPipe&) = delete;
   void operator()(char what) const {
     const char in = getpid() == parent_ ? what : static_cast<char>(what - 'a' + 'A');
     EXPECT_EQ(write(ends_[1], &in, 1), 1);
@@ -170,9 +170,9 @@ bool ends_well(pid_t child) {
   return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_P(ForkedJobs, the_child_of_a_job_that_returns_or_throws_ends_there_and_says_nothing) {
+TEST_P(ForkedJobs, a_child_forked_in_a_job_ends_silently_when_it_returns_or_throws) {
   for (const bool throws : {false, true}) {
-    const Told told;
+    const EventPipe told;
     std::atomic<pid_t> child = -1;
     JobOptions options{.lock = JobLock{.timeout = 10min}};
     options.lock_expired_before_release = [&](JobContext&, const Args&) { told('x'); };
@@ -201,7 +201,7 @@ TEST_P(ForkedJobs, the_child_of_a_job_that_returns_or_throws_ends_there_and_says
   }
 }
 
-TEST_P(ForkedJobs, the_child_of_a_job_that_runs_here_and_now_is_told_that_it_is_one) {
+TEST_P(ForkedJobs, a_child_forked_in_perform_now_gets_the_error_forked) {
   std::atomic<int> expired = 0;
   JobOptions options{.lock = JobLock{.timeout = 10min}};
   options.lock_expired_before_release = [&](JobContext&, const Args&) { ++expired; };

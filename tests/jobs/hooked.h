@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// hooked.h - a job engine that says what it is about to do, and what it has done: for a test to count, to
-// wait, to fail, or to die there.
+// hooked.h - a job engine that calls a hook before and after each operation: for a test to count, to wait, to
+// fail, or to die there.
 #pragma once
 #include <functional>
 #include <memory>
@@ -12,7 +12,8 @@ namespace holdfast::test {
 enum class Step : std::uint8_t { enqueue, claim, renew, finish, tick };
 
 struct Hooks {
-  // An error is answered instead: before, nothing was done; after, it was done and nobody is told.
+  // The hook may return an error instead: before, nothing was done; after, it was done and the answer is
+  // lost.
   std::function<Status(Step)> before = [](Step) { return Status{}; };
   std::function<Status(Step)> after = [](Step) { return Status{}; };
 };

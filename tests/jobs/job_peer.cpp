@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process with jobs of the same store, that says where it is, to be killed or stopped there.
+// Another process with jobs of the same store.  It prints where it is, so that a test can kill or stop it
+// there.
 //
 //   job_peer URL enqueue POINT KEY              enqueues one loner
 //   job_peer URL work POINT LOG CLAIM_MS        works until it is killed
 //   job_peer URL cron POINT SCHEDULE            enqueues each tick of "Trial", also those that were missed
 //
-// POINT is STEP-KIND: before-, after- and one of enqueue, claim, finish; or mid-job; or none.  There it says
-// "at POINT" and waits for a line; "pass:POINT" says so and goes on.  Of what became of a job it says "event
-// WHAT".  LOG gets a line when a job starts and one when it ends: "PID JOB KEY TOKEN start|end MICROS UNTIL",
-// where UNTIL is how long it may believe in its claim.
+// POINT is STEP-KIND: before-, after- and one of enqueue, claim, finish; or mid-job; or none.  There it
+// prints "at POINT" and waits for a line; with "pass:POINT" it prints that and goes on.  For each event of a
+// job it prints "event WHAT".  LOG gets a line when a job starts and one when it ends: "PID JOB KEY TOKEN
+// start|end MICROS UNTIL", where UNTIL is how long it may believe in its claim.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of jobs: those that tell the arguments, and those of active_job_lock, letter by letter.
+// The keys of jobs: exact ones, and those of active_job_lock, letter by letter.
 #include <gtest/gtest.h>
 
 #include <map>

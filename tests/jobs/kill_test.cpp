@@ -20,12 +20,12 @@ constexpr Millis claim = 1s;
 
 Micros boot_now() { return std::chrono::floor<Micros>(BootClock::now().time_since_epoch()); }
 
-// One run of a job, of which the log tells.
+// One run of a job, as the log has it.
 struct Stay {
   int pid = 0;
   std::uint64_t job = 0, token = 0;
   Micros from{}, to{};
-  Micros end_of_claim{};  // as it was told: from then on it knows that another may be let in
+  Micros end_of_claim{};  // the deadline that it got: from then on another worker may run the job
   bool ended = false;
 };
 
@@ -51,7 +51,7 @@ class Kill : public JobsOn {
   }
   std::string log() const { return folder_.path() + "/log"; }
 
-  // What the log says, by key.
+  // The runs of the log, by key.
   std::map<std::string, std::vector<Stay>> stays() {
     std::map<std::string, std::vector<Stay>> found;
     std::ifstream file(log());
@@ -100,7 +100,7 @@ class Kill : public JobsOn {
   std::map<int, Micros> dead_;
 };
 
-TEST_P(Kill, who_dies_before_it_enqueues_has_not_and_leaves_no_slot) {
+TEST_P(Kill, a_process_that_dies_before_it_enqueues_leaves_no_job_and_no_slot) {
   Process peer = enqueuer("before-enqueue");
   ASSERT_EQ(peer.hear(), "at before-enqueue");
   kill(peer);
@@ -108,7 +108,7 @@ TEST_P(Kill, who_dies_before_it_enqueues_has_not_and_leaves_no_slot) {
   EXPECT_NE(enqueue("k", true), no_job);
 }
 
-TEST_P(Kill, who_dies_after_it_has_enqueued_has_and_the_job_runs_once) {
+TEST_P(Kill, a_process_that_dies_after_it_has_enqueued_leaves_a_job_that_runs_once) {
   Process peer = enqueuer("after-enqueue");
   ASSERT_EQ(peer.hear(), "at after-enqueue");
   kill(peer);
@@ -126,7 +126,7 @@ TEST_P(Kill, who_dies_after_it_has_enqueued_has_and_the_job_runs_once) {
 }
 
 // At some moment while it is being enqueued: there is a job with its slot, or nothing.
-TEST_P(Kill, who_dies_while_it_enqueues_leaves_all_of_it_or_nothing) {
+TEST_P(Kill, a_process_that_dies_while_it_enqueues_leaves_the_whole_job_or_nothing) {
   std::minstd_rand random(3);
   for (int i = 0; i < 8; ++i) {
     Process peer = enqueuer("pass:before-enqueue");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock of a job: when there is one, how long it lasts, and who takes it away.
+// The lock of a job: when there is one, how long it lasts, and who can break it.
 #include <thread>
 
 #include "tests/jobs/callbacks.h"

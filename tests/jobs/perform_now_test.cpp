@@ -66,7 +66,7 @@ TEST_P(PerformNow, passes_on_what_is_thrown_and_releases) {
   EXPECT_FALSE(jobs_.locked("lock:Now:"));
 }
 
-TEST_P(PerformNow, tells_that_its_lock_expired) {
+TEST_P(PerformNow, reports_that_its_lock_expired) {
   const JobFunction outlives = [&](JobContext&, const Args&) {
     EXPECT_TRUE(await([&] { return !jobs_.locked("lock:Now:"); }));
   };

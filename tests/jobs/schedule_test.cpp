@@ -27,7 +27,8 @@ constexpr Moment noon(20'000 * std::chrono::hours(24) + 12h);
 
 class Schedules : public ::testing::Test {
  protected:
-  // One that ticks at every full hour, kept until it has looked at least once and there are so many jobs.
+  // A schedule that ticks at every full hour, kept until it has polled at least once and there are so many
+  // jobs.
   void keep(CronOptions options = {}, std::size_t so_many = 0) {
     const int before = looks_;
     std::weak_ptr<const Store> alive;
@@ -69,7 +70,7 @@ class Schedules : public ::testing::Test {
   Jobs jobs_{Client(memory::store(database_))};
 };
 
-TEST_F(Schedules, one_that_nobody_has_kept_yet_begins_now) {
+TEST_F(Schedules, a_new_schedule_begins_now) {
   at(5h + 30min);
   keep();
   EXPECT_THAT(hours(), IsEmpty());
@@ -78,7 +79,7 @@ TEST_F(Schedules, one_that_nobody_has_kept_yet_begins_now) {
   EXPECT_THAT(hours(), ElementsAre(6));
 }
 
-TEST_F(Schedules, what_was_missed_is_made_up_for_as_it_is_told) {
+TEST_F(Schedules, missed_ticks_follow_the_misfire_option) {
   begin();
   at(3h + 30min);
   keep({.misfire = Misfire::skip});
@@ -96,7 +97,7 @@ TEST_F(Schedules, all_are_made_up_for_within_the_deadline) {
   EXPECT_THAT(hours(), ElementsAre(6, 7, 8, 9));
 }
 
-TEST_F(Schedules, one_that_ends_leaves_the_rest_to_whoever_keeps_it_next) {
+TEST_F(Schedules, a_schedule_that_ends_leaves_later_ticks_to_the_next_process) {
   begin();
   at(9h + 30min);
   std::atomic<bool> go = false, inside = false;
@@ -166,7 +167,7 @@ TEST_F(Schedules, wait_queues_them_and_allow_lets_them_run_at_once) {
 
 TEST_F(Schedules, of_five_processes_one_wins_each_tick) {
   at(-1s);
-  std::mutex looking;  // the clock is not set in the middle of a look
+  std::mutex looking;  // the clock is not set in the middle of a poll
   struct Looks {
     std::atomic<int> before = 0, at_the_hour = 0;
   };

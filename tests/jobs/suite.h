@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// suite.h - short words for the tests of jobs: one queue, its workers, and what they told.
+// suite.h - helpers for the tests of jobs: one queue, its workers, and their events.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ inline JobId duplicate_of(const EnqueueResult& result) {
   return duplicate != nullptr ? duplicate->id : no_job;
 }
 
-// What workers told, in the order they told it.
+// The events of workers, in order.
 class Events {
  public:
   void operator()(const JobEvent& event) {

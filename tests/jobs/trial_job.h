@@ -12,7 +12,7 @@ namespace holdfast::test {
 inline JobOptions trial_options(bool loner) { return {.lock = JobLock{.loner = loner}}; }
 inline Args trial_args(const std::string& key) { return Args::of(key); }
 
-// `note` is told when it starts and when it ends.
+// `note` is called when it starts and when it ends.
 inline void define_trial(Jobs& jobs, std::function<void(const JobContext&, const char*)> note) {
   jobs.define("Trial", trial_options(false), [note = std::move(note)](JobContext& context, const Args&) {
     note(context, "start");

@@ -13,7 +13,7 @@
 namespace holdfast::test {
 namespace {
 
-// Who is inside of which key, and whether the tokens rose.
+// Records which job runs under which key, and whether the tokens rose.
 class Witness {
  public:
   void enter(int key, Token token) {
@@ -279,7 +279,7 @@ TEST_P(Trial, a_loner_enqueue_failed_that_throws_does_so_to_the_caller) {
   EXPECT_NE(id_of(jobs_.try_enqueue("Thrower", {}, options).value()), no_job);
 }
 
-TEST_P(Trial, a_lock_expired_that_throws_is_told_and_changes_nothing) {
+TEST_P(Trial, a_lock_expired_that_throws_is_reported_and_changes_nothing) {
   JobOptions options{.lock = JobLock{.timeout = 500ms}};
   options.lock_expired_before_release = [](JobContext&, const Args&) {
     throw std::runtime_error("too slow");
@@ -311,7 +311,7 @@ TEST_P(Trial, what_the_job_throws_comes_before_what_its_callback_throws) {
                std::runtime_error);
 }
 
-// -- one of five that say the same tick
+// -- one of five with the same tick
 
 TEST_P(Trial, of_five_that_enqueue_the_same_tick_one_does) {
   std::atomic<int> won = 0;

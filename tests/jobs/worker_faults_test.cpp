@@ -16,7 +16,7 @@ class Faults : public JobsOn {
 const Error lost_answer{Errc::in_doubt, "the answer got lost"};
 const Error no_store{Errc::unavailable, "the store is away"};
 
-// It was being claimed when the worker was told to end, and came when the patience was over.
+// The job was being claimed when the worker was asked to end, and arrived when the grace time was over.
 TEST_P(Faults, a_job_that_is_claimed_while_draining_is_handed_back) {
   std::atomic<bool> claiming = false, go = false, ran = false;
   Jobs jobs = with({.after = [&](Step step) -> Status {
@@ -106,7 +106,7 @@ TEST_P(Faults, a_worker_that_is_being_given_a_job_is_not_idle) {
   waiter.join();
 }
 
-TEST_P(Faults, waiting_until_idle_does_not_believe_a_look_from_before) {
+TEST_P(Faults, waiting_until_idle_ignores_a_claim_that_came_before) {
   std::atomic<int> ran = 0;
   jobs_.define("Quick", {}, [&](JobContext&, const Args&) { ++ran; });
   JobWorker worker(jobs_, quick(2));
@@ -180,7 +180,7 @@ TEST_P(Faults, a_heartbeat_does_not_take_the_end_of_a_job_for_its_loss) {
   EXPECT_EQ(events_.count(What::done), 1u);
 }
 
-TEST_P(Faults, a_store_that_cannot_be_told_of_the_end_makes_it_unknown_and_it_runs_again) {
+TEST_P(Faults, an_end_that_cannot_be_reported_is_unknown_and_the_job_runs_again) {
   std::atomic<bool> away = false;
   std::atomic<int> ran = 0;
   Jobs jobs = with({.before = [&](Step step) -> Status {

@@ -81,7 +81,7 @@ TEST_P(Work, a_job_that_throws_is_tried_again_and_then_dead) {
   EXPECT_EQ(row.attempt, 3);
 }
 
-TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_whoever_wrote_them_kills_no_worker) {
+TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_kill_no_worker) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
   std::atomic<int> ran = 0;
   jobs_.define("Deep", {.identifier = [](const Args&) { return "it"; }},
@@ -92,7 +92,7 @@ TEST_P(Work, arguments_that_are_nested_too_deep_are_refused_and_whoever_wrote_th
       refused ? "" : refused.error().detail,
       "the list of arguments of Deep is nested deeper than 100 levels; pass the inner part as a string");
 
-  // As one writes a row who does not ask us.
+  // As another program would write the row.
   const Instant soon = BootClock::now() + 20s;
   const auto engine = database_->new_client()->jobs(soon).value();
   const JobId id = engine->enqueue({.name = "Deep", .args = deep, .key = "k"}, soon).value().id;
@@ -123,7 +123,7 @@ TEST_P(Work, no_two_jobs_of_a_key_run_at_once_and_those_that_wait_all_run) {
   EXPECT_EQ(most, 1);
 }
 
-TEST_P(Work, a_dropped_job_tells_who_had_the_lock) {
+TEST_P(Work, a_dropped_job_says_who_had_the_lock) {
   Client other(database_->new_client());
   const Lease lease = other.acquire("lock:Drop:", {.owner = "olga"});
   jobs_.define("Drop", {.lock = JobLock::active_job_lock()}, [](JobContext&, const Args&) {});

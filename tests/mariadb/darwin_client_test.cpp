@@ -76,7 +76,7 @@ TEST_P(DarwinClient, names_of_java_that_are_no_keys_of_ours_are_out_of_reach) {
 }
 
 // There the node that loses sees an IllegalStateException.
-TEST_P(DarwinClient, who_loses_a_race_for_an_expired_lock_is_told_that_it_is_busy) {
+TEST_P(DarwinClient, the_loser_of_a_race_for_an_expired_lock_gets_busy) {
   Node java = node();
   std::vector<Client> ours;
   for (int i = 0; i < 2; ++i) ours.push_back(open(darwin() + "&unsafe=allow"));

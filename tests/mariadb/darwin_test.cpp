@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class DarwinLayout : public DarwinTable {
  protected:
-  // Plays the scene until it took less than `limit`; before, what it saw says nothing.
+  // Repeats `scene` until it took less than `limit`; a slower run proves nothing.
   template <class RunContext>
   static bool within(Millis limit, RunContext context) {
     for (int round = 0; round < 20; ++round) {
@@ -66,7 +66,7 @@ TEST_P(DarwinLayout, what_we_have_is_locked_for_java_until_we_release_it) {
   EXPECT_TRUE(java.lease("nightly", 60));
 }
 
-TEST_P(DarwinLayout, javas_lease_is_taken_over_strictly_behind_its_end_and_kindly_later) {
+TEST_P(DarwinLayout, javas_lease_is_taken_over_two_seconds_after_its_end_so_that_java_can_renew) {
   Ours ours(darwin());
   Node java = node();
   const Reply before = ours.acquire("nightly", "ann");
@@ -95,7 +95,7 @@ TEST_P(DarwinLayout, javas_lease_is_taken_over_strictly_behind_its_end_and_kindl
   EXPECT_EQ(log.log[0].token, no_token);
 }
 
-TEST_P(DarwinLayout, javas_lease_behind_its_end_is_held_for_who_looks_as_long_as_for_who_acquires) {
+TEST_P(DarwinLayout, javas_lease_after_its_end_is_held_for_readers_as_long_as_for_acquires) {
   Ours ours(darwin());
   Node java = node();
   const auto look = [&] {
@@ -158,7 +158,7 @@ TEST_P(DarwinLayout, what_somebody_took_away_is_lost) {
 }
 
 // What busy shows of Java's lease is a name for people, and opens nothing.
-TEST_P(DarwinLayout, nobody_of_ours_passes_for_a_node_of_java) {
+TEST_P(DarwinLayout, no_holdfast_client_is_mistaken_for_a_java_node) {
   Ours ours(darwin());
   Node java = node();
   const Reply before = ours.acquire("nightly", "ann");
@@ -176,7 +176,7 @@ TEST_P(DarwinLayout, nobody_of_ours_passes_for_a_node_of_java) {
 }
 
 // Our own table alone does not know whether Java has taken it.
-TEST_P(DarwinLayout, a_renewal_that_cannot_look_at_both_tables_promises_nothing) {
+TEST_P(DarwinLayout, a_renewal_that_cannot_read_both_tables_is_unavailable) {
   Ours ours(darwin());
   const Reply mine = ours.acquire("nightly", "ann");
   query("DELETE FROM DARWIN_LOCK");
@@ -308,7 +308,7 @@ TEST_P(DarwinLayout, the_queue_and_long_names_work_as_elsewhere) {
   EXPECT_EQ(bob.acquire("nightly", "bob", 1h, 1h).verdict, Verdict::granted);
 }
 
-TEST_P(DarwinLayout, of_java_and_us_who_come_at_once_one_wins) {
+TEST_P(DarwinLayout, java_and_holdfast_at_the_same_moment_one_wins) {
   std::atomic<int> owners = 0, rounds = 0;
   const auto take = [&](bool got, const auto& give) {
     if (!got) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thorough look at servers that are set up well, and at some that are not.  Each topic is a row of the
-// table in docs/stores/mariadb.md.
+// Doctor on servers that are set up well, and on some that are not.  Each topic is a row of the table in
+// docs/stores/mariadb.md.
 #include <filesystem>
 #include <optional>
 
@@ -26,7 +26,7 @@ Diagnosis diagnosis_of(const std::string& url) {
 
 std::vector<std::string> topics_at(const std::string& url) { return topics_of(diagnosis_of(url).findings); }
 
-// Since MariaDB 11.6 a server as it comes has this note; a server below is told to.
+// Since MariaDB 11.6 a server has this note by default; an older server is configured to have it.
 std::vector<std::string> but_for_snapshots(std::vector<std::string> topics) {
   std::erase(topics, "note mariadb.snapshot-isolation");
   return topics;
@@ -50,7 +50,7 @@ class Diagnosed : public MariaTest {
       query("GRANT " + std::string(grant) + " TO " + user_);
     return server().url(user_, database_);
   }
-  // What such a user is always told: MySQL does not say whether it is a replica.
+  // A note that such a user always gets: MySQL does not tell them whether it is a replica.
   std::vector<std::string> usual() const {
     return mysql() ? std::vector<std::string>{"note mariadb.unseen"} : std::vector<std::string>{};
   }
@@ -66,7 +66,7 @@ TEST_P(Diagnosed, a_server_that_is_set_up_well_has_nothing_to_be_said_about) {
               ::testing::MatchesRegex(mysql() ? "MySQL [0-9]+[.][0-9.]+" : "MariaDB [0-9]+[.][0-9.]+"));
 }
 
-TEST_P(Diagnosed, who_may_everything_everywhere_may_more_than_leases_need) {
+TEST_P(Diagnosed, a_user_with_all_privileges_has_more_than_leases_need) {
   make_tables(url());
   EXPECT_THAT(but_for_snapshots(topics_at(url())), ElementsAre("note mariadb.superuser"));
 }
@@ -118,7 +118,7 @@ TEST_P(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
     EXPECT_EQ(query("SELECT COUNT(*) FROM " + std::string(table)), "0") << "only looked";
 }
 
-TEST_P(Diagnosed, whether_it_is_a_replica_is_told_to_who_may_ask) {
+TEST_P(Diagnosed, whether_it_is_a_replica_is_shown_to_users_who_may_ask) {
   const std::string url = least();
   const std::string unseen = the(diagnosis_of(url), "mariadb.unseen").what;
   EXPECT_EQ(unseen.find("REPLICATION CLIENT") != std::string::npos, mysql()) << unseen;
@@ -126,7 +126,7 @@ TEST_P(Diagnosed, whether_it_is_a_replica_is_told_to_who_may_ask) {
   EXPECT_THAT(but_for_snapshots(topics_at(url)), IsEmpty());
 }
 
-TEST_P(Diagnosed, a_user_that_may_have_few_connections_is_told_so_with_all_that_was_found) {
+TEST_P(Diagnosed, a_user_with_few_connections_still_gets_all_findings_and_one_about_that) {
   const std::string url = least();
   query("REVOKE UPDATE ON locks FROM " + user_);
   query("ALTER USER " + user_ + "@'%' WITH MAX_USER_CONNECTIONS 1");
@@ -238,7 +238,7 @@ TEST(Groups, of_mysql_with_several_primaries_are_a_warning) {
   EXPECT_TRUE(has(diagnosis_of(member.url("ordinary", "app")), "mariadb.group", Weight::warning));
 }
 
-// What no server here can be made to say, or not soon.
+// Answers that no server here can give, or not soon.
 TEST(Findings, of_replicas_that_have_been_too_slow_to_confirm) {
   const mariadb::StoreConfig config({}, mariadb::Tables::named("locks", mariadb::Layout::own).value(),
                                     "client");

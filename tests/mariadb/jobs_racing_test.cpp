@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many who enqueue and many who work, each with a connection of its own.
+// Many clients that enqueue and many workers, each with a connection of its own.
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -11,7 +11,7 @@
 namespace holdfast::test {
 namespace {
 
-using Told = EnqueueReply::What;
+using EnqueueOutcome = EnqueueReply::What;
 using Got = Claimed::What;
 
 class JobsRacing : public MariaTest {
@@ -25,7 +25,7 @@ class JobsRacing : public MariaTest {
   }
 };
 
-TEST_P(JobsRacing, forty_who_enqueue_one_loner_make_one_job) {
+TEST_P(JobsRacing, forty_clients_that_enqueue_one_loner_make_one_job) {
   constexpr int callers = 40, times = 50;
   std::atomic<int> enqueued = 0, duplicates = 0;
   std::mutex mutex;
@@ -34,8 +34,8 @@ TEST_P(JobsRacing, forty_who_enqueue_one_loner_make_one_job) {
     Worker worker(url());
     for (int i = 0; i < times; ++i) {
       const EnqueueReply reply = worker.loner("k");
-      (reply.what == Told::enqueued ? enqueued : duplicates) += 1;
-      EXPECT_TRUE(reply.what == Told::enqueued || reply.what == Told::duplicate);
+      (reply.what == EnqueueOutcome::enqueued ? enqueued : duplicates) += 1;
+      EXPECT_TRUE(reply.what == EnqueueOutcome::enqueued || reply.what == EnqueueOutcome::duplicate);
       const std::lock_guard lock(mutex);
       ids.insert(to_number(reply.id));
     }
@@ -114,7 +114,8 @@ TEST_P(JobsRacing, the_first_tick_of_a_name_has_one_taker) {
     for (std::size_t i = 0; i < names; ++i) {
       const std::string name = "report" + std::to_string(i), other = "other" + std::to_string(i);
       taken[i] += worker.engine().take_tick({.name = name, .tick = 7}, soon()).value().taken ? 1 : 0;
-      enqueued[i] += worker.enqueue("k", {.tick_name = other, .tick = 7}).what == Told::enqueued ? 1 : 0;
+      enqueued[i] +=
+          worker.enqueue("k", {.tick_name = other, .tick = 7}).what == EnqueueOutcome::enqueued ? 1 : 0;
     }
   });
   for (std::size_t i = 0; i < names; ++i) {
@@ -153,15 +154,15 @@ class JobsOfStrangers : public JobsRacing {
   }
 };
 
-TEST_P(JobsOfStrangers, a_winner_that_rolls_back_loses_nobodys_job) {
+TEST_P(JobsOfStrangers, a_winner_that_rolls_back_loses_no_job) {
   const EnqueueReply reply = enqueue_while("ROLLBACK");
-  EXPECT_EQ(reply.what, Told::enqueued);
+  EXPECT_EQ(reply.what, EnqueueOutcome::enqueued);
   EXPECT_EQ(Worker(url()).row(reply.id).name, "Job");
 }
 
 TEST_P(JobsOfStrangers, a_winner_that_commits_has_the_slot) {
   const EnqueueReply reply = enqueue_while("COMMIT");
-  EXPECT_EQ(reply.what, Told::duplicate);
+  EXPECT_EQ(reply.what, EnqueueOutcome::duplicate);
   EXPECT_EQ(Worker(url()).row(reply.id).name, "Theirs");
   EXPECT_EQ(Worker(url()).row(reply.id).duplicates, 1u);
 }

@@ -20,8 +20,8 @@ class Jobs : public MariaTest {
     EXPECT_FALSE(engine);
     return engine ? Error{Errc::busy, ""} : engine.error();
   }
-  // Does `ask` while a stranger has done `statement` and not committed, and kills the connection that waits
-  // for that.  `ask` says whether that was what it met.
+  // Runs `ask` while another transaction has run `statement` and not committed, and kills the connection that
+  // waits for it.  `ask` returns whether it waited for that.
   template <class Ask>
   bool kill_while_waiting(const std::string& statement, Ask ask) const {
     for (int round = 0; round < 100; ++round) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong between us and a server, and what a caller is told.
+// Failures between a client and a server, and the errors that a caller gets.
 #include <atomic>
 #include <filesystem>
 #include <map>
@@ -24,8 +24,8 @@ class Outcomes : public MariaTest {
   static Request acquire(std::string_view key, std::string_view owner = "ann") {
     return {.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1h};
   }
-  // Asks for the row of k, which a stranger has locked, and kills the connection that waits for it.  `ask`
-  // says whether that was what it met: where the machine was too slow the wait was over by itself.
+  // Asks for the row of k, which another transaction has locked, and kills the connection that waits for it.
+  // `ask` returns whether it was killed: on a slow machine the wait may have ended by itself.
   template <class Ask>
   bool kill_while_waiting(Ask ask) const {
     for (int round = 0; round < 100; ++round) {
@@ -72,7 +72,7 @@ TEST_P(Outcomes, a_wrong_password_is_refused_and_said_nowhere) {
   EXPECT_THAT(error.detail, AllOf(HasSubstr("does not let this user log in"), Not(HasSubstr("hunter2"))));
 }
 
-TEST_P(Outcomes, tables_that_vanish_are_refused_with_who_makes_them) {
+TEST_P(Outcomes, missing_tables_are_refused_with_the_command_that_creates_them) {
   Ours ours(url());
   query("DROP TABLE holdfast_waiters");
   const auto reply = ours.ask(acquire("k"));
@@ -189,8 +189,8 @@ TEST_P(Outcomes, a_release_waits_for_a_row_that_is_being_made) {
   EXPECT_TRUE(waited);
 }
 
-// The INSERT of an acquire is committed, and somebody's LOCK TABLES comes before the look behind it.
-TEST_P(Outcomes, a_grant_whose_look_fails_leaves_doubt) {
+// The INSERT of an acquire is committed, and somebody's LOCK TABLES comes before the SELECT that follows.
+TEST_P(Outcomes, a_grant_that_cannot_be_read_back_is_in_doubt) {
   Ours ours(url());
   query("CREATE TRIGGER gate AFTER INSERT ON locks FOR EACH ROW SET @passed = GET_LOCK('" + database_ +
         "', 10)");
@@ -222,8 +222,8 @@ TEST_P(Outcomes, a_grant_whose_look_fails_leaves_doubt) {
   EXPECT_TRUE(made);
 }
 
-// Each kind of call, alone and in a batch: none comes later than it was told to, and none takes effect then.
-TEST_P(Outcomes, a_frozen_server_holds_nobody_up_and_grants_nothing_later) {
+// Each kind of call, alone and in a batch: none returns after its deadline, and none takes effect after it.
+TEST_P(Outcomes, a_frozen_server_delays_nobody_and_grants_nothing_later) {
   MariaServer own({.mysql = mysql(), .fsync = false});
   make_tables(own.url());
   for (const bool batch : {false, true}) {
@@ -298,7 +298,7 @@ TEST_P(Outcomes, no_acknowledged_grant_is_lost_by_kill_9_under_load) {
   }
 }
 
-TEST_P(Outcomes, what_is_set_up_unsafely_is_told_to_everybody_who_opens_it) {
+TEST_P(Outcomes, unsafe_settings_are_reported_to_every_client_that_opens_the_store) {
   const MariaServer own({.lines = {"innodb_flush_log_at_trx_commit=2", "log_bin=log", "server_id=1",
                                    "sync_binlog=0", "sysdate_is_now"},
                          .mysql = mysql()});
@@ -337,7 +337,7 @@ TEST_P(Outcomes, a_binary_log_of_statements_is_refused) {
 HOLDFAST_ON_BOTH(Outcomes);
 
 // One node alone is a cluster already.
-TEST(Galera, is_told_to_everybody_who_opens_it) {
+TEST(Galera, is_reported_to_every_client_that_opens_it) {
   const std::string provider = "/usr/lib/galera/libgalera_smm.so";
   if (!std::filesystem::exists(provider)) GTEST_SKIP() << "Galera is missing (Debian's galera-4)";
   const std::string port = std::to_string(free_port());
@@ -359,7 +359,7 @@ TEST(Galera, is_told_to_everybody_who_opens_it) {
   EXPECT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
 }
 
-// MySQL tells it only those who may see it.
+// MySQL shows it only to users with the privilege.
 TEST(Replica, is_refused_although_it_takes_writes) {
   const MariaServer primary({.lines = {"log_bin=log", "server_id=1"}});
   const MariaServer replica({.lines = {"server_id=2"}});

@@ -21,7 +21,7 @@ class Racing : public MariaTest {
  protected:
   Racing() { make_tables(url()); }
 
-  // Takes, renews and gives back at random, and tells when it surely held what.
+  // Acquires, renews and releases at random, and records when it surely held which key.
   void race(int who, int batches) {
     Ours ours(url());
     Jitter random(random_bits());
@@ -157,7 +157,8 @@ TEST_P(Racing, a_purge_beside_acquires_takes_no_lease_and_no_token_falls) {
   done = true;
 }
 
-// A stranger who locks rows in the other order, and has written so much that it is us who are told 1213.
+// Another transaction locks rows in the other order, and has written so much that the server aborts ours
+// (1213).
 TEST_P(Racing, a_deadlock_with_somebody_else_is_done_again_inside) {
   Ours ours(url());
   const auto other = stranger();
@@ -203,7 +204,7 @@ TEST_P(Racing, rows_are_locked_in_the_order_of_their_keys_whatever_order_they_ar
     ours.release(key, "ann");
   }
   std::string free;
-  // Rows are waited for half a second, and a slow machine may look when they are not yet, or not any more:
+  // Rows are waited for half a second, and a slow machine may check when they are not yet, or not any more:
   // then again.
   for (int round = 0; round < 100 && free != "z"; ++round) {
     const auto blocker = stranger();

@@ -19,7 +19,7 @@ class Schema : public MariaTest {
   }
 };
 
-TEST_P(Schema, connecting_makes_nothing_and_says_who_does) {
+TEST_P(Schema, connecting_creates_nothing_and_names_the_command_that_does) {
   const Error error = refused(url());
   EXPECT_EQ(error.code, Errc::unprepared);
   EXPECT_THAT(error.detail,

@@ -23,8 +23,8 @@ using namespace std::chrono_literals;
 
 inline Instant soon() { return BootClock::now() + 10s; }
 
-// Somebody else's connection: statements as they are written, each in a transaction of its own unless it says
-// BEGIN.  Like Java's driver it counts the rows that a statement finds.
+// A plain connection of another program: each statement is a transaction of its own unless it says BEGIN.
+// Like Java's driver it counts the rows that a statement finds.
 class Stranger {
  public:
   Stranger(const MariaAddress& server, const std::string& database) {
@@ -92,7 +92,7 @@ inline void make_tables(const std::string& url) {
   (void)try_store(url).value()->admin()->init(soon()).value();
 }
 
-// What connecting says against it.
+// The error of connecting.
 inline Error refused(const std::string& url) {
   const auto connected = try_store(url).value()->connect(soon());
   EXPECT_FALSE(connected);
@@ -121,8 +121,8 @@ class MariaTest : public ::testing::TestWithParam<bool> {
   std::unique_ptr<Stranger> stranger() const { return std::make_unique<Stranger>(server(), database_); }
   // A call of ours in this database is under way, and somebody waits for a row: that call, or on a server
   // with other tests a call of theirs, so a scene may come too early and has to be played again.  Not by
-  // INNODB_TRX: that is a copy, which is made anew only when nobody has looked at it for 100 ms, so never for
-  // somebody who awaits a change of it.
+  // INNODB_TRX: that is a copy, which is refreshed only when nobody has read it for 100 ms, so never while a
+  // test polls it.
   bool somebody_waits() const {
     return asking() != "0" &&
            !query("SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'").ends_with("\t0");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who answers has to prove its name.
+// The server has to prove its name.
 #include <cstdlib>
 
 #include "tests/mariadb/suite.h"
@@ -14,7 +14,7 @@ class MariaTls : public ::testing::TestWithParam<bool> {
     return "mariadb://app:p@localhost:" + std::to_string(server.port()) +
            "/app?tls=require&ssl-ca=" + certificates_.authority();
   }
-  // What plan() says: it needs no tables.
+  // Calls plan(), which needs no tables.
   static Result<std::vector<std::string>> reach(const std::string& url) {
     return try_store(url).value()->admin()->plan(soon());
   }
@@ -40,7 +40,7 @@ TEST_P(MariaTls, the_right_certificate_is_accepted) {
   EXPECT_THAT(server.query("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'app'"), "1");
 }
 
-// What the server itself says: it takes this user over TLS only.
+// The server's own error: it accepts this user over TLS only.
 TEST_P(MariaTls, what_is_sent_there_is_encrypted) {
   const MariaServer server = with(certificates_.right());
   server.query("ALTER USER app@'%' REQUIRE SSL");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a URL says, and what it may not.
+// What a URL may contain, and what it may not.
 #include "tests/mariadb/suite.h"
 
 namespace holdfast::test {

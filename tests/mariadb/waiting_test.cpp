@@ -37,7 +37,7 @@ TEST_P(WaitingHere, a_waiter_costs_the_server_little) {
   let_pass(4s);
   const int more_questions = count("Questions") - questions, more_commits = count("Com_commit") - commits;
   const int more_looks = count("Com_select") - looks;
-  // All of it, from before the first look at a counter until after the last.
+  // The whole time, from before the first read of a counter until after the last.
   const double seconds = std::chrono::duration<double>(BootClock::now() - from).count();
   const auto each = [&](int more) { return more / seconds / waiters; };
   const double statements = each(more_questions);
@@ -54,7 +54,7 @@ TEST_P(WaitingHere, a_waiter_costs_the_server_little) {
   threads.clear();
 }
 
-TEST_P(WaitingHere, who_waits_has_it_soon_after_the_release) {
+TEST_P(WaitingHere, a_waiter_gets_the_key_soon_after_the_release) {
   auto owner = open(own_.url()), waiter = open(own_.url());
   auto lease = owner.acquire("k", {.ttl = 1min});
   std::jthread releases([&] {

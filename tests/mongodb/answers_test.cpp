@@ -52,7 +52,7 @@ TEST_F(AnswersOfMongo, hello_names_the_arbiters_and_the_process) {
   EXPECT_TRUE(facts(read_probe, R"({"ok": 1})").arbiters.empty());
 }
 
-TEST_F(AnswersOfMongo, an_engine_in_memory_is_told_from_others) {
+TEST_F(AnswersOfMongo, an_engine_in_memory_is_recognised) {
   EXPECT_EQ(
       facts(read_server_status, R"({"storageEngine": {"name": "inMemory", "persistent": false}})").engine,
       "inMemory");

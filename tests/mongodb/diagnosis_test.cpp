@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor` is told of a server and its collections.
+// What `doctor` finds about a server and its collections.
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
 #include "tests/support/servers/port.h"
@@ -33,12 +33,12 @@ TEST_F(DiagnosisOfMongo, says_what_the_server_is_and_makes_nothing) {
   EXPECT_FALSE(about(diagnosis, "mongodb.in-memory"));
 }
 
-TEST_F(DiagnosisOfMongo, a_server_alone_is_a_warning_and_c_and_what_it_does_not_tell_is_noted) {
+TEST_F(DiagnosisOfMongo, a_standalone_server_is_a_warning_and_class_c_and_unknown_facts_are_notes) {
   const Diagnosis diagnosis = now();
   if (!mentions(diagnosis.server, "standalone")) return;  // a replica set: judgement_test.cpp
   EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Weight::warning));
   EXPECT_EQ(diagnosis.grade, 'C');
-  // The engine of the tests knows no users; a server that does tells it.
+  // The engine of the tests has no users; a server with users reports its rights.
   if (const Finding* unseen = about(diagnosis, "mongodb.unseen")) {
     EXPECT_EQ(unseen->weight, Weight::note);
     EXPECT_TRUE(mentions(unseen->what, "the user's rights")) << unseen->what;
@@ -123,8 +123,8 @@ TEST_F(DiagnosisOfMongo, what_every_client_finds_is_found_here_too) {
   }
 }
 
-// The engine of the tests does not say who it is: that others answer is in judgement_test.cpp.
-TEST(DiagnosisOfOneMongo, that_lets_one_connection_in_is_told_so_with_all_that_was_found) {
+// The engine of the tests does not identify itself: judgement_test.cpp tests that another server answers.
+TEST(DiagnosisOfOneMongo, that_accepts_one_connection_still_gives_all_findings_and_one_about_that) {
   const MongoServer server;
   const auto behind = [](const Relay& relay) {
     return try_diagnose("mongodb://127.0.0.1:" + std::to_string(relay.port()) + "/app").value();
@@ -137,7 +137,7 @@ TEST(DiagnosisOfOneMongo, that_lets_one_connection_in_is_told_so_with_all_that_w
   EXPECT_FALSE(about(behind(Relay({server.port()})), "mongodb.connections"));
 }
 
-TEST(DiagnosisOfNoMongo, where_nobody_answers_there_is_none) {
+TEST(DiagnosisOfNoMongo, there_is_none_if_no_server_answers) {
   const auto diagnosis = try_diagnose("mongodb://127.0.0.1:1/app");
   ASSERT_FALSE(diagnosis);
   EXPECT_EQ(diagnosis.error().code, Errc::unavailable) << diagnosis.error().detail;

@@ -15,7 +15,7 @@
 
 namespace holdfast::test {
 
-// What a member of the set rs0 says of itself.  It is the primary if `primary` is `me`.
+// The `hello` answer of a member of the set rs0.  It is the primary if `primary` is `me`.
 inline std::string hello_of_set(const std::string& me, const std::string& primary,
                                 const std::vector<std::string>& members) {
   const std::string first = me == primary ? "true" : "false", second = me == primary ? "false" : "true";
@@ -31,7 +31,7 @@ inline std::string hello_of_set(const std::string& me, const std::string& primar
 // Speaks as much of MongoDB's protocol as the driver needs: a message comes, a document goes back.
 class FakeMember {
  public:
-  // Extended JSON to what was said; none: it never answers that.
+  // The answer to a command, in extended JSON; none: it never answers.
   using Answer = std::function<std::optional<std::string>(const std::string& message)>;
 
   explicit FakeMember(Answer answer) : answer_(std::move(answer)) {
@@ -53,7 +53,7 @@ class FakeMember {
   const std::string& place() const { return listener_.place(); }
   std::string port() const { return place().substr(place().rfind(':') + 1); }
 
-  // All that anybody has said to it.
+  // Everything that was sent to it.
   std::string heard() const {
     const std::lock_guard lock(mutex_);
     return heard_;

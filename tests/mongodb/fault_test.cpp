@@ -78,7 +78,7 @@ TEST_F(FaultOfMongo, a_connection_that_breaks_is_in_doubt_once_something_was_sen
   EXPECT_EQ(to_error(stranger, Effect::writes, true, config()).code, Errc::refused);
 }
 
-// The driver says of everything that happens while it logs in that it was the log-in.
+// The driver reports every error during the login as a failed login.
 TEST_F(FaultOfMongo, a_log_in_that_the_server_did_not_answer_may_be_tried_again) {
   for (const char* words :
        {"Failed to send \"saslStart\" command with database \"admin\": socket error or timeout",

@@ -23,7 +23,7 @@ class JobLoadOfMongo : public MongoTest {
   void run_all(OnConflict on_conflict);
 };
 
-TEST_F(JobLoadOfMongo, of_all_who_enqueue_a_loner_one_does_and_each_other_is_counted) {
+TEST_F(JobLoadOfMongo, of_all_clients_that_enqueue_a_loner_one_succeeds_and_the_others_are_counted) {
   constexpr int threads = 40, times = 50;
   Worker first(url());
   std::atomic<int> enqueued = 0, duplicates = 0;
@@ -33,7 +33,7 @@ TEST_F(JobLoadOfMongo, of_all_who_enqueue_a_loner_one_does_and_each_other_is_cou
       Worker worker(url());
       for (int i = 0; i < times; ++i) {
         const EnqueueReply told = worker.enqueue("k", {.unique = Unique::loner});
-        ++(told.what == Told::enqueued ? enqueued : duplicates);
+        ++(told.what == EnqueueOutcome::enqueued ? enqueued : duplicates);
       }
     });
   }
@@ -199,7 +199,7 @@ TEST_F(JobLoadOfMongo, a_claim_that_ran_out_is_taken_over_by_one) {
   }
 }
 
-// A server of its own: it counts the keys that its commands looked at.
+// A server of its own: it counts the index keys that its commands read.
 class JobCostOfMongo : public OwnMongoTest {
  protected:
   double scanned() const { return status_of(*server_, "queryExecutor\" : { \"scanned", "scanned"); }
@@ -215,7 +215,7 @@ class JobCostOfMongo : public OwnMongoTest {
 };
 
 // What is not due, waits for its lock, or is over lies in nobody's way, nor do those behind the first.
-TEST_F(JobCostOfMongo, a_claim_looks_at_as_many_keys_among_fifty_thousand_jobs_as_among_a_thousand) {
+TEST_F(JobCostOfMongo, a_claim_reads_as_many_index_keys_among_fifty_thousand_jobs_as_among_a_thousand) {
   Worker worker(url());
   const NewJob waits{.priority = -3, .on_conflict = OnConflict::wait};
   worker.enqueue("k", waits);
@@ -248,7 +248,7 @@ TEST_F(JobCostOfMongo, a_claim_looks_at_as_many_keys_among_fifty_thousand_jobs_a
   grow_to(49'000);
   const double many = cost();
   EXPECT_GT(few, 0);
-  // The scout looks once a second.
+  // The first parked job checks its lock once a second.
   EXPECT_LE(many, few + 100) << "of 10 claims";
   EXPECT_LT(many, 300);
   EXPECT_EQ(status_of(*server_, "collectionScans", "total"), 0) << "each one by an index";

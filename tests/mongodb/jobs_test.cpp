@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs in MongoDB: what is left by whoever dies between two of its steps, and where they lie.
+// Jobs in MongoDB: what a worker leaves behind if it dies between two steps, and where jobs are stored.
 #include "tests/mongodb/jobs.h"
 
 namespace holdfast::test {
@@ -30,7 +30,7 @@ TEST_F(JobsOfMongo, the_layout_of_the_gem_keeps_none_and_says_so) {
   EXPECT_TRUE(mentions(jobs.error().detail, "layout=mongo-lock")) << jobs.error().detail;
 }
 
-TEST_F(JobsOfMongo, the_indexes_are_made_by_whoever_connects_first) {
+TEST_F(JobsOfMongo, the_first_client_that_connects_creates_the_indexes) {
   Worker worker(url());
   EXPECT_TRUE(try_store(url()).value()->admin()->plan(soon()).value().empty());
   mongo(R"({"dropIndexes": "locks.holdfast_jobs", "index": "slot"})");
@@ -84,7 +84,8 @@ TEST_F(JobsOfMongo, the_lock_of_a_taker_that_died_after_it_had_it_is_given_back)
   EXPECT_EQ(lease.acquire("k", "x").owner, "w1");
 }
 
-// Whoever takes over a claim that ran out gives the old lease back: its holder must be out before.
+// A worker that takes over a claim that ran out releases the old lease: the old worker must have stopped
+// before.
 TEST_F(JobsOfMongo, a_claim_that_is_being_taken_over_is_its_holders_no_more) {
   refuse_dead("locks.holdfast_jobs", "holder");
   Worker worker(url());
@@ -104,8 +105,8 @@ TEST_F(JobsOfMongo, a_claim_that_is_being_taken_over_is_its_holders_no_more) {
   EXPECT_EQ(lease.acquire("k", "x").owner, "w1");
 }
 
-// The job is finished, its lease is not released, and nobody says that it is over.
-TEST_F(JobsOfMongo, whoever_waits_looks_soon_though_a_worker_died_while_it_finished) {
+// The job is finished, but its lease is not released, and the worker got no answer.
+TEST_F(JobsOfMongo, a_parked_job_checks_soon_though_a_worker_died_while_it_finished) {
   const NewJob waits{.lock_ttl = 3s, .lock_fixed = true, .on_conflict = OnConflict::wait};
   Worker worker(url());
   worker.enqueue("k", waits);
@@ -156,14 +157,14 @@ TEST_F(JobsOfMongo, a_tick_whose_enqueuer_died_half_way_is_taken_all_the_same) {
   const auto again = [&](const char* name) { return worker.enqueue("k", {.tick_name = name, .tick = 7}); };
 
   const JobId queued = enqueue_and_die("queued");
-  EXPECT_EQ(again("queued").what, Told::duplicate);
+  EXPECT_EQ(again("queued").what, EnqueueOutcome::duplicate);
   EXPECT_EQ(again("queued").id, queued);
   EXPECT_EQ(worker.engine().tick("queued", soon()).value().tick, 7) << "what was left is done";
-  EXPECT_EQ(worker.enqueue("k", {.tick_name = "queued", .tick = 8}).what, Told::enqueued);
+  EXPECT_EQ(worker.enqueue("k", {.tick_name = "queued", .tick = 8}).what, EnqueueOutcome::enqueued);
   for (const char* owner : {"w1", "w2"}) worker.finish(worker.claim(owner));
 
   EXPECT_TRUE(worker.engine().change(enqueue_and_die("removed"), JobChange::remove, "olga", soon()));
-  EXPECT_EQ(again("removed").what, Told::duplicate);
+  EXPECT_EQ(again("removed").what, EnqueueOutcome::duplicate);
 
   enqueue_and_die("purged");
   worker.finish(worker.claim("w3"));
@@ -171,7 +172,7 @@ TEST_F(JobsOfMongo, a_tick_whose_enqueuer_died_half_way_is_taken_all_the_same) {
     worker.engine().purge({.older_than = 1ms}, soon()).value();
     return worker.list({}).empty();
   }));
-  EXPECT_EQ(again("purged").what, Told::duplicate);
+  EXPECT_EQ(again("purged").what, EnqueueOutcome::duplicate);
 }
 
 TEST_F(JobsOfMongo, ids_go_on_where_they_were_if_their_counter_is_lost) {
@@ -191,7 +192,7 @@ TEST_F(JobsOfMongo, a_job_that_is_replaced_while_it_is_taken_stays_taken) {
   const JobId id = worker.enqueue("k", job).id;
   ASSERT_FALSE(worker.try_claim("dead"));
   job.args = "[2]";
-  EXPECT_EQ(worker.enqueue("k", job).what, Told::replaced);
+  EXPECT_EQ(worker.enqueue("k", job).what, EnqueueOutcome::replaced);
   EXPECT_EQ(worker.row(id).args, "[2]");
   EXPECT_TRUE(mentions(document(id), R"("taker" : "dead")")) << document(id);
   EXPECT_FALSE(mentions(document(id), R"("ready")")) << document(id);
@@ -206,7 +207,7 @@ TEST_F(JobsOfMongo, a_job_that_was_replaced_to_a_later_time_while_it_was_taken_i
   const JobId id = worker.enqueue("k", job).id;
   ASSERT_FALSE(worker.try_claim("dead", 1ms));
   job.in = 1h;
-  ASSERT_EQ(worker.enqueue("k", job).what, Told::replaced);
+  ASSERT_EQ(worker.enqueue("k", job).what, EnqueueOutcome::replaced);
   ASSERT_TRUE(await([&] {
     EXPECT_EQ(worker.claim("w1").what, Got::nothing);
     return !mentions(document(id), "taker");  // else somebody may be deciding about it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made of what a server tells, where there is no such server to run here.
+// Findings from answers of servers that cannot be run here.
 #include <gtest/gtest.h>
 
 #include "stores/mongodb/findings.h"
@@ -85,7 +85,7 @@ TEST(JudgementOfMongo, rights_that_are_missing_and_rights_that_reach_too_far_are
   expect(judged({.powers = {"root"}}), "mongodb.account", Weight::note);
 }
 
-TEST(JudgementOfMongo, the_way_to_another_machine_is_looked_at) {
+TEST(JudgementOfMongo, the_connection_to_another_machine_is_checked) {
   StoreConfig there = judged_config();
   there.local = false;
   expect(diagnosis_of(set, {}, there), "mongodb.tls", Weight::warning);
@@ -97,7 +97,7 @@ TEST(JudgementOfMongo, the_way_to_another_machine_is_looked_at) {
   EXPECT_FALSE(about(diagnosis_of(set, {}, judged_config()), "mongodb.tls"));
 }
 
-TEST(JudgementOfMongo, the_way_to_a_member_on_another_machine_is_looked_at_too) {
+TEST(JudgementOfMongo, the_connection_to_a_member_on_another_machine_is_checked_too) {
   StoreConfig here = judged_config();
   const ServerProbe spread{.set = "rs0", .elsewhere = "db.example:27017"};
   EXPECT_FALSE(about(diagnosis_of(spread, {}, here), "mongodb.tls")) << "it is not talked to";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A replica set rings; a server alone cannot.  HOLDFAST_TEST_MONGODB names a set to see the first half.
+// A replica set can notify; a standalone server cannot.  Name a set in HOLDFAST_TEST_MONGODB to run the first
+// half.
 #include <poll.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 class ListenerOfMongo : public MongoTest {};
 
-// Whether it rings for that key; a ring without a key may mean anything.
+// Whether it notifies for that key; a notification without a key may mean any key.
 bool rings_for(StoreListener& listener, const std::string& key) {
   pollfd fd{listener.fd(), POLLIN, 0};
   if (::poll(&fd, 1, 2'000) != 1) return false;
@@ -21,7 +22,7 @@ bool rings_for(StoreListener& listener, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-TEST_F(ListenerOfMongo, a_replica_set_rings_the_first_who_waits_and_a_server_alone_has_no_bell) {
+TEST_F(ListenerOfMongo, a_replica_set_notifies_the_first_waiter_and_a_standalone_has_no_listener) {
   Caller ann(url()), bob(url()), cat(url());
   const auto listener = bob.connection().listener();
   ASSERT_EQ(listener != nullptr, bob.examine().push);
@@ -42,8 +43,8 @@ TEST_F(ListenerOfMongo, a_replica_set_rings_the_first_who_waits_and_a_server_alo
   }));
 }
 
-// What the stream looks for, on any server.
-TEST_F(ListenerOfMongo, a_release_writes_whom_it_rings) {
+// What the change stream searches for, on any server.
+TEST_F(ListenerOfMongo, a_release_writes_whom_it_notifies) {
   Caller ann(url()), bob(url());
   ann.acquire("k", "ann");
   const auto document = [&] { return mongo(R"({"find": "locks", "filter": {"_id": "k"}})"); };
@@ -53,8 +54,8 @@ TEST_F(ListenerOfMongo, a_release_writes_whom_it_rings) {
   EXPECT_TRUE(mentions(document(), "\"ring\" : \"" + bob.store().client() + " ")) << document();
 }
 
-// A proxy or a firewall forgets the connection, and neither end is told.
-TEST(SilentBellOfMongo, a_stream_that_is_never_answered_is_begun_anew) {
+// A proxy or a firewall drops the connection, and neither end is notified.
+TEST(SilentBellOfMongo, a_change_stream_without_an_answer_is_opened_again) {
   ASSERT_TRUE(mongodb::load_mongoc());
   std::atomic<int> streams = 0;
   std::string place;

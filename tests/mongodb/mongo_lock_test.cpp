@@ -146,7 +146,7 @@ TEST_F(MongoLock, a_lease_that_ruby_made_its_own_is_lost_with_the_next_renewal) 
   EXPECT_EQ(caller.acquire("k", "bob").owner, "web1:123:456");
 }
 
-TEST_F(MongoLock, release_all_from_ruby_takes_ours_and_is_told_by_renewal_and_release) {
+TEST_F(MongoLock, release_all_from_ruby_deletes_our_lease_and_renewal_and_release_report_it) {
   Caller caller(beside());
   const Reply one = caller.acquire("one", "ann"), two = caller.acquire("two", "ann");
   ruby_.release_all();
@@ -157,7 +157,7 @@ TEST_F(MongoLock, release_all_from_ruby_takes_ours_and_is_told_by_renewal_and_re
 }
 
 // The gem leaves what has expired, and adds a second document; so no index may be unique.
-TEST_F(MongoLock, what_has_expired_is_in_nobodys_way) {
+TEST_F(MongoLock, an_expired_lock_blocks_nobody) {
   Caller caller(beside());
   ruby_.insert("k", -5s);
   const Reply mine = caller.acquire("k", "ann", 2ms);
@@ -184,8 +184,8 @@ TEST_F(MongoLock, a_document_of_rubys_counts_a_second_longer) {
   EXPECT_TRUE(await([&] { return caller.acquire("k", "ann").verdict == Verdict::granted; }));
 }
 
-// Its time may end between our look for it and our own step.
-TEST_F(MongoLock, nobody_who_is_told_busy_holds_the_key_when_rubys_time_ends) {
+// Its time may end between our search for it and our own step.
+TEST_F(MongoLock, a_client_that_got_busy_does_not_hold_the_key_when_rubys_time_ends) {
   Caller caller(beside());
   for (int i = 0; i < 100; ++i) {
     const std::string key = "key " + std::to_string(i);
@@ -207,7 +207,7 @@ TEST_F(MongoLock, our_own_that_has_expired_does_not_count_a_second_longer) {
   EXPECT_EQ(cat.acquire("k", "cat").verdict, Verdict::granted);
 }
 
-TEST_F(MongoLock, whoever_waits_for_ruby_keeps_the_place_among_us) {
+TEST_F(MongoLock, a_waiter_for_rubys_lock_keeps_its_place_in_the_queue) {
   Caller bob(beside()), cat(beside());
   ASSERT_TRUE(ruby_.acquire("k"));
   EXPECT_EQ(bob.acquire("k", "bob", 1h, 1h).ahead, 0u);
@@ -218,7 +218,7 @@ TEST_F(MongoLock, whoever_waits_for_ruby_keeps_the_place_among_us) {
 }
 
 // No unique index: both may insert.  Whatever happens, we do not believe in a lease beside a document of
-// Ruby's that was there when we looked.
+// Ruby's document that we found.
 TEST_F(MongoLock, a_ruby_that_inserts_at_the_same_moment_makes_us_step_back) {
   Caller caller(beside());
   std::atomic<int> both = 0, ours = 0;
@@ -230,7 +230,7 @@ TEST_F(MongoLock, a_ruby_that_inserts_at_the_same_moment_makes_us_step_back) {
     other.join();
     if (reply.verdict == Verdict::granted) ++ours;
     if (reply.verdict == Verdict::granted && rubys) ++both;
-    // Whoever was refused has left nothing behind.
+    // A refused acquire has left nothing behind.
     if (reply.verdict != Verdict::granted) {
       EXPECT_FALSE(mentions(ruby_.all(key), "\"owner\" : \"ann\""));
     }

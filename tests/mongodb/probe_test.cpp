@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made of what a server says of itself, where there is no such server to run.
+// How the answers of servers that cannot be run here are read.
 #include "stores/mongodb/probe.h"
 
 #include <gtest/gtest.h>

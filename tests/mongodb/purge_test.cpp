@@ -12,7 +12,7 @@ class PurgeOfMongo : public MongoTest {
   }
 };
 
-TEST_F(PurgeOfMongo, the_log_outlives_the_key_and_is_told_once) {
+TEST_F(PurgeOfMongo, the_log_outlives_the_key_and_is_listed_once) {
   Caller caller(url());
   for (const char* why : {"one", "two"}) caller.evict("k", caller.acquire("k", "ann").token, why);
   let_pass(2ms);
@@ -29,8 +29,8 @@ TEST_F(PurgeOfMongo, the_log_outlives_the_key_and_is_told_once) {
   EXPECT_TRUE(caller.list({.what = Query::What::log}).log.empty());
 }
 
-// A document that somebody took again while it was being purged stays, and its log is not told twice.
-TEST_F(PurgeOfMongo, a_log_that_is_in_both_places_is_told_once) {
+// A document that somebody acquired again while it was being purged stays, and its log is not listed twice.
+TEST_F(PurgeOfMongo, a_log_entry_in_both_places_is_listed_once) {
   Caller caller(url());
   const Token token = caller.acquire("k", "ann").token;
   caller.evict("k", token, "why");

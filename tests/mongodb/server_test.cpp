@@ -82,7 +82,7 @@ TEST_F(ServerOfMongo, a_document_that_a_validator_does_not_take_harms_no_other_o
   EXPECT_EQ(caller.try_acquire("b").error().code, Errc::refused) << "alone nothing has happened";
 }
 
-// Each time it says that somebody else has just made the same document.
+// Each time it answers that somebody else has just inserted the same document.
 TEST_F(ServerOfMongo, a_collision_that_does_not_end_ends_with_the_time_of_the_call) {
   mongo(R"({"createIndexes": "locks", "indexes": [{"key": {"owner": 1}, "name": "one", "unique": true}]})");
   Caller caller(url());
@@ -96,12 +96,12 @@ TEST_F(ServerOfMongo, a_collision_that_does_not_end_ends_with_the_time_of_the_ca
   EXPECT_EQ(caller.acquire("k", "bob").owner, "ann") << "it answers again";
 }
 
-TEST_F(ServerOfMongo, a_server_alone_is_told_of_and_has_no_bell) {
+TEST_F(ServerOfMongo, a_standalone_server_is_reported_and_has_no_listener) {
   Caller caller(url());
   const Traits traits = caller.examine();
   EXPECT_EQ(traits.name, "mongodb");
   EXPECT_EQ(traits.resolution, 1ms);
-  if (traits.push) return;  // a replica set: bell_test.cpp
+  if (traits.push) return;  // a replica set: listener_test.cpp
   EXPECT_EQ(traits.grade, 'C');
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_TRUE(mentions(found(traits)[0], "not in a replica set"));

@@ -28,7 +28,7 @@ inline std::string with(const std::string& url, const std::string& parameters) {
   return url + (mentions(url, "?") ? "&" : "?") + parameters;
 }
 
-// A number that a server tells of itself, the first of that name behind `section`.
+// A number from the server's status: the first of that name after `section`.
 inline double status_of(const MongoAddress& server, const std::string& section, const std::string& name) {
   const std::string status = server.command("admin", R"({"serverStatus": 1})");
   const std::size_t at = status.find("\"" + name + "\" : ", status.find("\"" + section + "\""));

@@ -31,7 +31,7 @@ class TlsOfMongo : public ::testing::Test {
   }
   std::string trusting(int port) const { return url(port, "&tlsCAFile=" + certificates_.authority()); }
 
-  // What comes of connecting to a server with that certificate, which must not be told anything.
+  // The result of connecting to a server with that certificate; nothing must be sent to it.
   Error refusal(const Certificate& shown, const std::string& parameters) {
     const FakeMember member([](const std::string&) { return std::nullopt; });
     const TlsProxy proxy(port_of(member), shown);
@@ -190,7 +190,7 @@ TEST_F(TlsOfMongoSet, a_member_that_a_seed_names_is_followed_if_it_proves_its_na
   EXPECT_NE(primary_.heard(), "");
 }
 
-TEST_F(TlsOfMongoSet, a_member_that_a_seed_names_is_told_nothing_if_its_name_is_another) {
+TEST_F(TlsOfMongoSet, nothing_is_sent_to_a_member_whose_certificate_has_another_name) {
   const Status status = connect_by_seed(certificates_.wrong_name());
   ASSERT_FALSE(status);
   EXPECT_EQ(primary_.heard(), "");

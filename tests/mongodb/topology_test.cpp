@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers name the other members of their set, and the driver goes there: what it may say to them.
+// Servers name the other members of their set, and the driver connects to them: what it may send there.
 #include "tests/mongodb/fake_member.h"
 #include "tests/mongodb/suite.h"
 #include "tests/support/findings.h"
@@ -9,7 +9,7 @@ namespace holdfast::test {
 namespace {
 
 // A seed on this machine, and the primary on another: 0.0.0.0 leads here too, but nothing that knows only
-// addresses can tell.
+// addresses can show.
 class TopologyOfMongo : public ::testing::Test {
  protected:
   std::string elsewhere() const { return "0.0.0.0:" + primary_.port(); }
@@ -35,7 +35,7 @@ TEST_F(TopologyOfMongo, nothing_is_said_in_plaintext_to_a_member_on_another_mach
   EXPECT_TRUE(mentions(status.error().detail, "tls=true")) << status.error().detail;
 }
 
-TEST_F(TopologyOfMongo, whoever_says_tls_false_or_unsafe_follows_it) {
+TEST_F(TopologyOfMongo, with_tls_false_or_unsafe_a_member_on_another_machine_is_used) {
   for (const char* word : {"&tls=false", "&unsafe=allow", "&accept=mongodb.tls"}) {
     const std::size_t before = primary_.connections();
     EXPECT_FALSE(try_connect(url(word))) << "this one lets nobody in";
@@ -44,7 +44,7 @@ TEST_F(TopologyOfMongo, whoever_says_tls_false_or_unsafe_follows_it) {
   EXPECT_TRUE(mentions(primary_.heard(), "saslStart"));
 }
 
-TEST_F(TopologyOfMongo, doctor_tells_of_a_member_that_is_talked_to_in_plaintext) {
+TEST_F(TopologyOfMongo, doctor_reports_a_member_that_is_contacted_in_plaintext) {
   user_ = "";
   const Diagnosis diagnosis = try_store(url("&tls=false")).value()->admin()->diagnose(soon()).value();
   ASSERT_TRUE(has(diagnosis, "mongodb.tls", Weight::warning));
@@ -52,7 +52,7 @@ TEST_F(TopologyOfMongo, doctor_tells_of_a_member_that_is_talked_to_in_plaintext)
 }
 
 // The driver has asked the first already when it hears of the second.
-TEST_F(TopologyOfMongo, a_member_that_is_down_holds_nobody_up) {
+TEST_F(TopologyOfMongo, a_member_that_is_down_delays_nobody) {
   const std::string down = "127.0.0.1:" + std::to_string(free_port());
   std::string place;
   const FakeMember up([&](const std::string&) { return hello_of_set(place, place, {place, down}); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers that are killed, frozen or not there: what a caller is told, and what is true.
+// Servers that are killed, frozen or missing: the errors that a caller gets, and what really happened.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -77,7 +77,7 @@ TEST_F(TroubleOfMongo, a_client_keeps_its_lease_across_a_short_restart) {
   EXPECT_TRUE(lease.held());
 }
 
-TEST_F(TroubleOfMongo, a_connection_that_was_closed_while_idle_is_made_anew_and_nobody_notices) {
+TEST_F(TroubleOfMongo, a_connection_that_was_closed_while_idle_is_replaced_without_an_error) {
   Caller caller(url());
   caller.acquire("k", "ann");
   server_->stop();
@@ -87,7 +87,7 @@ TEST_F(TroubleOfMongo, a_connection_that_was_closed_while_idle_is_made_anew_and_
   EXPECT_EQ(reply->verdict, Verdict::granted);
 }
 
-// What it said of itself to the old connection is not true for ever, and one look at it is not enough.
+// What the server reported to the old connection may have changed, and one check is not enough.
 TEST_F(TroubleOfMongo, a_server_that_is_unfit_when_it_comes_back_stays_refused) {
   Caller caller(url());
   caller.acquire("k", "ann");
@@ -103,7 +103,7 @@ TEST_F(TroubleOfMongo, a_server_that_is_unfit_when_it_comes_back_stays_refused) 
 }
 
 // The driver's own timeouts are minutes long, and the same for every call.
-TEST_F(TroubleOfMongo, a_frozen_server_holds_nobody_up) {
+TEST_F(TroubleOfMongo, a_frozen_server_delays_nobody) {
   Caller caller(url());
   caller.acquire("k", "ann");
   server_->pause();
@@ -122,7 +122,7 @@ TEST_F(TroubleOfMongo, a_frozen_server_holds_nobody_up) {
   EXPECT_LT(after - before, 10s) << "not the driver's timeouts";
 }
 
-// The request lies in the server's socket, and whoever sent it has given up: nobody may hold the key then.
+// The request waits in the server's socket, and its sender has given up: nobody may hold the key then.
 TEST_F(TroubleOfMongo, an_acquire_that_a_frozen_server_reads_too_late_grants_nothing) {
   Caller caller(url()), other(url());
   caller.acquire("warm", "ann");
@@ -152,7 +152,7 @@ TEST_F(TroubleOfMongo, an_acquire_that_a_frozen_server_reads_too_late_grants_not
 }
 
 // After a long pause we know its clock less well, and a call with little time may seem late to the server.
-TEST_F(TroubleOfMongo, a_batch_that_seems_late_is_told_granted_only_if_it_was_prolonged) {
+TEST_F(TroubleOfMongo, a_batch_that_seems_late_is_granted_only_if_it_was_prolonged) {
   Caller caller(url());
   const auto ask = [&](Millis ttl, Millis time) {
     std::vector<Request> requests;

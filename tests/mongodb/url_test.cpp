@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a URL may say, and what is never said again.
+// What a URL may contain, and what is never printed.
 #include "holdfast/mongodb.h"
 #include "tests/mongodb/suite.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What those who wait cost a server that cannot tell them.
+// What waiters cost a server that cannot notify them.
 #include <thread>
 
 #include "tests/mongodb/suite.h"
@@ -9,7 +9,8 @@ namespace {
 
 class WaitingOfMongo : public OwnMongoTest {};
 
-// A few questions a second for each process, and fewer the more wait.  What they write is told, for the page.
+// A few queries a second for each process, and fewer the more wait.  The number of writes is printed, for the
+// page.
 TEST_F(WaitingOfMongo, asks_a_few_times_a_second) {
   constexpr int waiters = 10;
   Client owner = open(url());
@@ -19,7 +20,7 @@ TEST_F(WaitingOfMongo, asks_a_few_times_a_second) {
   std::vector<std::jthread> threads;
   for (Client& client : clients)
     threads.emplace_back([&] { EXPECT_FALSE(client.try_acquire("k", {.ttl = 30s, .wait = 12s})); });
-  let_pass(4s);  // the first looks follow each other quickly
+  let_pass(4s);  // the first polls follow each other quickly
   const double before = status_of(*server_, "opcounters", "command");
   const double journal = status_of(*server_, "wiredTiger", "log bytes written");
   const Instant start = BootClock::now();

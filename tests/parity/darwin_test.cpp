@@ -74,7 +74,7 @@ TEST_P(Darwin, waiting_does_not_eat_the_lease) {
 }
 
 // There a rival stole it: from the second time on it was renewed at the very moment at which it ended.
-TEST_P(Darwin, who_is_asked_whether_it_is_finished_keeps_its_lease_from_a_rival_that_polls) {
+TEST_P(Darwin, a_lease_with_finished_is_kept_from_a_rival_that_polls) {
   std::atomic<int> asked = 0;
   const auto finished = [&] {
     ++asked;
@@ -99,7 +99,7 @@ TEST_P(Darwin, who_is_asked_whether_it_is_finished_keeps_its_lease_from_a_rival_
   EXPECT_EQ(asked, 3) << "nobody else had it before the last renewal was over";
 }
 
-TEST_P(Darwin, it_is_extended_ten_times_and_then_told_that_it_ran_out) {
+TEST_P(Darwin, it_is_extended_ten_times_and_then_reported_as_run_out) {
   std::atomic<bool> counting = false;
   std::atomic<int> asked = 0, extended = 0;
   Lease lease = short_lease(client_, "myProcess", {.ttl = 3s, .renew_every = 20ms, .finished = [&] {
@@ -115,7 +115,7 @@ TEST_P(Darwin, it_is_extended_ten_times_and_then_told_that_it_ran_out) {
   EXPECT_EQ(lease.lost().reason, Loss::unreachable);
 }
 
-TEST_P(Darwin, nobody_is_asked_after_the_release) {
+TEST_P(Darwin, finished_is_not_called_after_the_release) {
   std::atomic<int> asked = 0, others = 0;
   Lease lease = client_.acquire("myProcess", {.ttl = 10min, .renew_every = 10ms, .finished = [&] {
                                                 ++asked;

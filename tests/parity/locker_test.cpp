@@ -108,7 +108,7 @@ TEST_P(Locker, a_lease_of_less_than_ten_seconds_needs_no_interval) {
   EXPECT_TRUE(await([&] { return lease.deadline() > deadline; })) << "and is renewed";
 }
 
-TEST_P(Locker, who_is_robbed_is_told_in_the_running_code) {
+TEST_P(Locker, a_holder_whose_lock_is_stolen_is_notified_in_the_running_code) {
   std::atomic<bool> robbed = false;
   std::promise<Loss> told;
   const auto work = [&](Lease& lease) {
@@ -129,7 +129,7 @@ TEST_P(Locker, who_is_robbed_is_told_in_the_running_code) {
   EXPECT_EQ(told.get_future().get(), Loss::stolen);
 }
 
-TEST_P(Locker, a_run_whose_code_never_looks_is_robbed_and_says_so) {
+TEST_P(Locker, a_run_whose_code_never_checks_still_reports_a_stolen_lock) {
   Lease thief;
   const auto outcome = client_.try_run("k", {.owner = "me"}, [&] { thief = rob("k"); });
   ASSERT_FALSE(outcome);

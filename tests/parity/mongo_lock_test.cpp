@@ -145,7 +145,7 @@ TEST_P(MongoLock, nobody_extends_what_was_released_has_expired_is_anothers_or_wa
   EXPECT_THROW(client_.extend_by("absent", {"me"}, 10s), LeaseLost);
 }
 
-TEST_P(MongoLock, acquired_expired_and_released_are_told_apart) {
+TEST_P(MongoLock, acquired_expired_and_released_are_distinguished) {
   Lease never, released = client_.acquire("released");
   const Lease expired = run_out("expired");
   EXPECT_FALSE(never.held());
@@ -177,7 +177,7 @@ TEST_P(MongoLock, a_release_is_false_if_it_was_never_acquired_and_true_if_it_was
   EXPECT_TRUE(release());
 }
 
-// There the second release of an object said true and left the document.
+// There the second release of an object returned true and left the document.
 TEST_P(MongoLock, an_object_that_is_used_again_releases_again) {
   Lock lock(client_, "my_key", {.ttl = 1h});
   for (int i = 0; i < 2; ++i) {

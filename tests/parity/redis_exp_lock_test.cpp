@@ -60,7 +60,7 @@ TEST_P(RedisExpLock, try_lock_asks_once_whatever_the_retries_are) {
   EXPECT_EQ(counts.requests, 1u);
 }
 
-TEST_P(RedisExpLock, locked_is_known_without_a_word_to_redis) {
+TEST_P(RedisExpLock, locked_sends_nothing_to_redis) {
   Counts counts;
   Client counted = counted_client(counts);
   Lock lock(counted, "lock_key");
@@ -132,7 +132,7 @@ TEST_P(RedisExpLock, each_acquisition_has_a_name_of_its_own) {
   EXPECT_EQ(client_.look("lock_key").owner, first.owner());
 }
 
-TEST_P(RedisExpLock, what_expires_inside_the_body_does_no_harm_to_whoever_has_it_then) {
+TEST_P(RedisExpLock, a_lock_that_expires_inside_the_body_does_not_harm_the_next_holder) {
   std::optional<Lease> next;
   const auto outcome = client_.try_run("lock_key", {.ttl = 2s, .wait = 30s, .keep = false},
                                        [&] { next = client_.acquire("lock_key", {.wait = 30s}); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thorough look at servers that are set up well, and at some that are not.  Each topic is a row of the
-// table in docs/stores/postgres.md.
+// Doctor on servers that are set up well, and on some that are not.  Each topic is a row of the table in
+// docs/stores/postgres.md.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -105,7 +105,7 @@ TEST_F(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
   EXPECT_EQ(Ours(url).acquire("k", "ann").verdict, Verdict::granted);
 }
 
-TEST_F(Diagnosed, a_role_that_may_have_few_connections_is_told_so_with_all_that_was_found) {
+TEST_F(Diagnosed, a_role_with_few_connections_still_gets_all_findings_and_one_about_that) {
   const std::string url = least();
   psql()->run("REVOKE UPDATE ON locks FROM " + role_);
   for (const char* const limit : {"1", "2"}) {
@@ -122,7 +122,7 @@ TEST_F(Diagnosed, a_role_that_may_have_few_connections_is_told_so_with_all_that_
   }
 }
 
-TEST_F(Diagnosed, a_schema_that_one_may_not_enter_is_told_too) {
+TEST_F(Diagnosed, a_schema_that_the_user_may_not_use_is_reported_too) {
   const std::string url = least();
   psql()->run("REVOKE USAGE ON SCHEMA " + schema_ + " FROM " + role_);
   const Diagnosis diagnosis = diagnosis_of(url);
@@ -164,7 +164,7 @@ TEST_F(Diagnosed, dead_rows_and_full_pages_are_notes) {
   EXPECT_THAT(topics, Contains("note postgres.fillfactor"));
 }
 
-TEST_F(Diagnosed, what_everybody_may_put_into_the_search_path_is_told) {
+TEST_F(Diagnosed, objects_that_everybody_may_create_in_the_search_path_are_reported) {
   const std::string url = least() + "&options=-csearch_path%3D" + schema_;
   psql()->run("GRANT CREATE ON SCHEMA " + schema_ + " TO PUBLIC");
   EXPECT_THAT(topics_at(url), ::testing::ElementsAre("note postgres.search-path"));
@@ -179,7 +179,7 @@ TEST_F(Diagnosed, a_search_path_that_puts_others_before_pg_catalog_is_a_warning)
   EXPECT_THAT(topics_at(url), ::testing::ElementsAre("warning postgres.search-path"));
 }
 
-TEST_F(Diagnosed, a_table_that_is_somebody_elses_and_what_runs_there_as_us_is_told) {
+TEST_F(Diagnosed, a_table_of_another_owner_and_code_that_runs_as_us_are_reported) {
   const std::string url = least();
   const std::string stranger = role_ + "_x";
   shared_postgres().execute("CREATE ROLE " + stranger + "; GRANT CREATE, USAGE ON SCHEMA " + schema_ +
@@ -190,7 +190,7 @@ TEST_F(Diagnosed, a_table_that_is_somebody_elses_and_what_runs_there_as_us_is_to
   EXPECT_THAT(the(owned, "postgres.owner").what, AllOf(HasSubstr("locks"), HasSubstr(stranger)));
   EXPECT_EQ(owned.grade, 'C');
   EXPECT_TRUE(has(diagnosis_of(this->url()), "postgres.owner", Weight::warning)) << "a superuser is told too";
-  // Whoever is that owner, or has its rights, is told of no stranger.
+  // There is no finding for that owner itself, or for a role with its rights.
   shared_postgres().execute("GRANT " + stranger + " TO " + role_);
   EXPECT_TRUE(diagnosis_of(url).findings.empty());
   shared_postgres().execute("REVOKE " + stranger + " FROM " + role_);
@@ -219,7 +219,7 @@ TEST_F(Diagnosed, a_table_that_is_somebody_elses_and_what_runs_there_as_us_is_to
 }
 
 // By the path "$user", public.
-TEST_F(Diagnosed, a_schema_that_a_stranger_made_in_our_name_is_told) {
+TEST_F(Diagnosed, a_schema_that_another_user_created_in_our_name_is_reported) {
   const std::string victim = role_ + "_v", database = "d_" + random_hex(16);
   shared_postgres().execute("CREATE ROLE " + role_ + " LOGIN PASSWORD 'p'");
   has_role_ = true;
@@ -243,7 +243,7 @@ TEST_F(Diagnosed, a_schema_that_a_stranger_made_in_our_name_is_told) {
   shared_postgres().execute("DROP ROLE " + victim);
 }
 
-TEST_F(Diagnosed, a_function_that_runs_as_us_when_a_row_is_written_is_told) {
+TEST_F(Diagnosed, a_function_that_runs_as_us_when_a_row_is_written_is_reported) {
   const std::string url = least();
   psql()->run(
       "CREATE FUNCTION f() RETURNS text LANGUAGE sql AS $$ SELECT 'x'::text $$; "
@@ -308,7 +308,7 @@ TEST_F(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_th
   const Relay relay({shared_postgres().port, other.port});
   const std::string both = "postgres://postgres@127.0.0.1:" + std::to_string(relay.port()) + "/postgres";
   EXPECT_THAT(topics_at(both), Contains("danger postgres.several-servers"));
-  // On one connection too, if who stands in between changes the server behind it.
+  // On one connection too, if a proxy switches the server behind it.
   PostgresAddress behind = shared_postgres();
   behind.port = relay.port();
   const PgBouncer bouncer(behind, {"server_lifetime = 0"});
@@ -349,7 +349,7 @@ TEST_F(Diagnosed, a_server_that_is_far_away_is_asked_less_often_and_judged_in_ti
   EXPECT_NE(diagnosis->server, "");
 }
 
-TEST(Receivers, of_the_log_that_nobody_can_promote_are_no_standbys) {
+TEST(Receivers, that_cannot_be_promoted_are_no_standbys) {
   const PostgresServer primary({.authentication = "trust", .fsync = false});
   primary.execute("CREATE ROLE ordinary LOGIN");
   const Scratch scratch;

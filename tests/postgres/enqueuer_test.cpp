@@ -45,7 +45,7 @@ TEST_F(InTheirTransaction, a_job_is_there_when_they_commit) {
   const Theirs a = theirs();
   a.run("BEGIN");
   const EnqueueReply told = a.enqueue(job_of("k")).value();
-  EXPECT_EQ(told.what, Told::enqueued);
+  EXPECT_EQ(told.what, EnqueueOutcome::enqueued);
   EXPECT_EQ(worker_.claim("w1").what, Got::nothing);
   EXPECT_EQ(PQtransactionStatus(a.connection), PQTRANS_INTRANS);
   a.run("COMMIT");
@@ -55,34 +55,34 @@ TEST_F(InTheirTransaction, a_job_is_there_when_they_commit) {
 TEST_F(InTheirTransaction, a_job_is_gone_when_they_roll_back_and_so_is_its_tick) {
   const Theirs a = theirs();
   a.run("BEGIN");
-  EXPECT_EQ(a.enqueue(job_of("k", {.tick_name = "t", .tick = 1}))->what, Told::enqueued);
+  EXPECT_EQ(a.enqueue(job_of("k", {.tick_name = "t", .tick = 1}))->what, EnqueueOutcome::enqueued);
   a.run("ROLLBACK");
   EXPECT_TRUE(worker_.list().empty());
-  EXPECT_EQ(worker_.enqueue(job_of("k", {.tick_name = "t", .tick = 1})).what, Told::enqueued);
+  EXPECT_EQ(worker_.enqueue(job_of("k", {.tick_name = "t", .tick = 1})).what, EnqueueOutcome::enqueued);
 }
 
 TEST_F(InTheirTransaction, outside_of_one_each_job_is_committed_by_itself) {
   const Theirs a = theirs();
-  EXPECT_EQ(a.enqueue(job_of("k"))->what, Told::enqueued);
+  EXPECT_EQ(a.enqueue(job_of("k"))->what, EnqueueOutcome::enqueued);
   EXPECT_EQ(a.run("SHOW lock_timeout"), "0");
   EXPECT_EQ(worker_.claim("w1").what, Got::running);
 }
 
-TEST_F(InTheirTransaction, who_lost_against_one_that_rolls_back_gets_in) {
+TEST_F(InTheirTransaction, the_loser_enqueues_if_the_winner_rolls_back) {
   const Theirs winner = theirs();
   winner.run("BEGIN");
-  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
+  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, EnqueueOutcome::enqueued);
   EnqueueReply loser;
   std::jthread losing([&] { loser = worker_.enqueue(loner_of("k")); });
   await_waiter(winner);
   winner.run("ROLLBACK");
   losing.join();
-  EXPECT_EQ(loser.what, Told::enqueued);
+  EXPECT_EQ(loser.what, EnqueueOutcome::enqueued);
   ASSERT_EQ(worker_.list().size(), 1u);
   EXPECT_EQ(worker_.list()[0].id, loser.id);
 }
 
-TEST_F(InTheirTransaction, who_lost_against_one_that_commits_is_told_its_job) {
+TEST_F(InTheirTransaction, the_loser_gets_the_winners_job_if_the_winner_commits) {
   const Theirs winner = theirs(), second = theirs();
   winner.run("BEGIN");
   const JobId id = winner.enqueue(loner_of("k"))->id;
@@ -95,15 +95,15 @@ TEST_F(InTheirTransaction, who_lost_against_one_that_commits_is_told_its_job) {
   await_waiter(winner);
   winner.run("COMMIT");
   losing.join();
-  EXPECT_EQ(loser.what, Told::duplicate);
+  EXPECT_EQ(loser.what, EnqueueOutcome::duplicate);
   EXPECT_EQ(loser.id, id);
   EXPECT_EQ(worker_.row(id).duplicates, 0u) << "whoever counts has its row to themselves until they commit";
 }
 
-TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_and_nothing_is_enqueued) {
+TEST_F(InTheirTransaction, a_transaction_that_does_not_end_in_time_makes_an_enqueue_unavailable) {
   const Theirs winner = theirs(), second = theirs();
   winner.run("BEGIN");
-  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, Told::enqueued);
+  EXPECT_EQ(winner.enqueue(loner_of("k"))->what, EnqueueOutcome::enqueued);
   const auto engine = worker_->enqueue(loner_of("k"), BootClock::now() + 2s);
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().code, Errc::unavailable) << engine.error().detail;
@@ -120,7 +120,7 @@ TEST_F(InTheirTransaction, one_that_does_not_end_in_time_is_told_as_contended_an
   EXPECT_TRUE(worker_.list().empty());
 }
 
-TEST_F(InTheirTransaction, one_that_met_jobs_that_run_is_in_nobodys_way) {
+TEST_F(InTheirTransaction, a_transaction_with_duplicates_of_running_jobs_blocks_nobody) {
   const NewJob ticks = job_of("ticks", {.tick_name = "t", .tick = 1});
   NewJob replaces = loner_of("k");
   replaces.on_conflict = OnConflict::replace;
@@ -133,10 +133,10 @@ TEST_F(InTheirTransaction, one_that_met_jobs_that_run_is_in_nobodys_way) {
   for (const NewJob& job : {loner_of("k"), replaces, ticks}) {
     const auto told = a.enqueue(job);
     ASSERT_TRUE(told) << told.error().detail;
-    EXPECT_EQ(told->what, Told::duplicate);
+    EXPECT_EQ(told->what, EnqueueOutcome::duplicate);
     EXPECT_EQ(told->state, JobState::running);
   }
-  EXPECT_EQ(worker_->enqueue(ticks, soon())->what, Told::duplicate);
+  EXPECT_EQ(worker_->enqueue(ticks, soon())->what, EnqueueOutcome::duplicate);
   std::vector<ClaimRef> refs;
   for (const Claimed& one : claimed) refs.push_back({one.job.id, {one.job.owner}});
   bool held[] = {false, false, false};
@@ -164,7 +164,7 @@ TEST_F(InTheirTransaction, a_key_that_no_lock_can_have_is_refused) {
   EXPECT_TRUE(a.enqueue(job_of("kkkkkkkkkkkkkkkkkkkkk", {.limit = 0}))) << "it has no lock";
 }
 
-TEST_F(InTheirTransaction, one_that_sees_an_old_state_of_the_rows_is_told_to_begin_anew) {
+TEST_F(InTheirTransaction, a_transaction_with_an_old_snapshot_has_to_be_retried) {
   const Theirs a = theirs();
   a.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
   a.run("SELECT 1");

@@ -65,7 +65,7 @@ TEST_F(JobRaces, of_two_thousand_enqueues_of_one_loner_one_is_a_job_and_all_othe
       for (int i = 0; i < 50; ++i) {
         const auto told = worker->enqueue(loner_of("k"), BootClock::now() + 60s);
         ASSERT_TRUE(told) << told.error().detail;
-        enqueued += told->what == Told::enqueued ? 1 : 0;
+        enqueued += told->what == EnqueueOutcome::enqueued ? 1 : 0;
         EXPECT_NE(told->id, no_job);
       }
     });
@@ -85,7 +85,7 @@ TEST_F(JobRaces, of_many_enqueues_of_one_tick_one_is_a_job) {
       Worker worker(url());
       for (int tick = 1; tick <= 20; ++tick) {
         const auto told = worker.enqueue(job_of("k", {.tick_name = "cron", .tick = tick}));
-        enqueued += told.what == Told::enqueued ? 1 : 0;
+        enqueued += told.what == EnqueueOutcome::enqueued ? 1 : 0;
         EXPECT_NE(told.id, no_job);
         EXPECT_EQ(told.state, JobState::queued);
       }
@@ -116,12 +116,12 @@ TEST_F(JobRaces, jobs_that_are_dropped_are_accounted_for_and_never_two_of_a_key_
   EXPECT_EQ(count("dropped"), std::to_string(outcomes[Got::dropped]));
 }
 
-// A finish that has its snapshot already does not see a job that is being set aside; it looks again.
+// A finish that already has its snapshot does not see a job that is being parked; it checks again.
 TEST_F(JobRaces, a_job_that_is_set_aside_while_its_lock_is_freed_does_not_sleep) {
   for (int round = 0; round < 15; ++round) {
     Worker boss(url());
     const std::string key = "k" + std::to_string(round);
-    // The second of those that wait looks only every five minutes by itself.
+    // The second parked job checks the lock only every five minutes.
     for (int i = 0; i < 3; ++i) boss.enqueue(job_of(key, {.on_conflict = OnConflict::wait}));
     std::vector<std::jthread> threads;
     std::atomic<int> left = 3;
@@ -169,7 +169,7 @@ TEST_F(JobRaces, a_backend_that_is_ended_in_a_claim_or_a_finish_leaves_nothing_s
   Worker boss(url()), worker(url());
   const JobId id = boss.enqueue(job_of("k", {.max_attempts = 9})).id;
   const auto looker = psql();
-  // Holds up whoever changes the job, and then ends them.
+  // Blocks connections that change the job, and then ends them.
   const auto in_flight = [&](const auto& call) {
     const auto guard = psql();
     guard->run("BEGIN; LOCK TABLE locks IN ACCESS EXCLUSIVE MODE");

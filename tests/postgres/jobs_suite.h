@@ -9,7 +9,7 @@
 
 namespace holdfast::test {
 
-using Told = EnqueueReply::What;
+using EnqueueOutcome = EnqueueReply::What;
 using Got = Claimed::What;
 
 inline NewJob job_of(std::string_view key, NewJob job = {}) {
@@ -78,15 +78,17 @@ inline void use_all_of_jobs(const std::string& url) {
     EXPECT_TRUE(a->change(second, JobChange::retry, "olga", soon()));
     EXPECT_TRUE(a.finish(a.claim("w5." + n)).finished);
 
-    EXPECT_EQ(a.enqueue(loner_of(l)).what, Told::enqueued);
-    EXPECT_EQ(b.enqueue(loner_of(l)).what, Told::duplicate);
+    EXPECT_EQ(a.enqueue(loner_of(l)).what, EnqueueOutcome::enqueued);
+    EXPECT_EQ(b.enqueue(loner_of(l)).what, EnqueueOutcome::duplicate);
     const NewJob replaces = job_of(l, {.on_conflict = OnConflict::replace, .unique = Unique::loner});
-    EXPECT_EQ(b.enqueue(replaces).what, Told::replaced);
+    EXPECT_EQ(b.enqueue(replaces).what, EnqueueOutcome::replaced);
     EXPECT_EQ(b.finish(b.claim("w6." + n)).released, true);
-    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::enqueued);
-    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what, Told::duplicate);
+    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what,
+              EnqueueOutcome::enqueued);
+    EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "t", .tick = i})).what,
+              EnqueueOutcome::duplicate);
     EXPECT_EQ(a.enqueue(job_of("t", {.limit = 3, .tick_name = "w", .window = 24h * 36500})).what,
-              i == 0 ? Told::enqueued : Told::duplicate);
+              i == 0 ? EnqueueOutcome::enqueued : EnqueueOutcome::duplicate);
     while (a.claim("w7").what == Got::running) {
     }
     EXPECT_TRUE(a->take_tick({.name = "r", .tick = i, .by = "me"}, soon())->taken);

@@ -35,7 +35,7 @@ class Jobs : public JobsTest {
   const std::string role_ = "r_" + random_hex(16);
 };
 
-TEST_F(Jobs, their_tables_are_asked_for_by_those_who_need_them) {
+TEST_F(Jobs, only_clients_that_use_jobs_need_their_tables) {
   const auto psql = this->psql();
   psql->run("DROP TABLE holdfast_jobs, holdfast_ticks");
   EXPECT_EQ(Ours(url()).acquire("lease", "ann").verdict, Verdict::granted) << "a database of an older build";
@@ -185,7 +185,7 @@ TEST_F(Jobs, a_connection_that_knew_the_tables_small_does_not_read_them_when_the
     };
     use();
     psql()->run("ALTER TABLE holdfast_jobs SET (autovacuum_enabled = off)");
-    psql()->run("VACUUM ANALYZE holdfast_jobs");  // one page, and plans are made anew
+    psql()->run("VACUUM ANALYZE holdfast_jobs");  // one page, and new plans
     use();
     psql()->run(
         "INSERT INTO holdfast_jobs (name, queue, "
@@ -194,7 +194,7 @@ TEST_F(Jobs, a_connection_that_knew_the_tables_small_does_not_read_them_when_the
         "'now', 1, 1, false, 1, 'drop', 'no' FROM generate_series(1, 20000)");
     use();
   }
-  // Connections tell the statistics when they end.
+  // Connections report their statistics when they end.
   const auto psql = this->psql();
   ASSERT_TRUE(await([&] {
     return psql->value("SELECT pg_stat_get_tuples_inserted('holdfast_jobs'::regclass) >= 20015") == "t";
@@ -202,7 +202,7 @@ TEST_F(Jobs, a_connection_that_knew_the_tables_small_does_not_read_them_when_the
   EXPECT_EQ(psql->value("SELECT pg_stat_get_tuples_returned('holdfast_jobs'::regclass) < 20000"), "t");
 }
 
-// How many pages a claim touches, of a table with so many jobs of each kind that it is not to look at.
+// How many pages a claim touches in a table with so many jobs of each kind that a claim must not read.
 class Cost : public Jobs {
  protected:
   struct Plan {
@@ -241,7 +241,7 @@ class Cost : public Jobs {
     psql->run("SET plan_cache_mode = force_generic_plan; SET jit = off; DEALLOCATE ALL; PREPARE claim AS " +
               statements.claim.text);
     Plan plan;
-    for (int i = 0; i < 3; ++i) {  // the first has to load what the catalogue says
+    for (int i = 0; i < 3; ++i) {  // the first has to load the catalogue
       plan.text = psql->value("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim('{default}', 'w" +
                               std::to_string(i) + "', 30000000, 3, 'client', 9000000000000000, 1000, false)");
       const std::size_t at = plan.text.find("\"Shared Hit Blocks\": ");
@@ -253,7 +253,7 @@ class Cost : public Jobs {
   }
 };
 
-TEST_F(Cost, a_claim_does_not_look_at_priorities_behind_the_first_that_is_due) {
+TEST_F(Cost, a_claim_does_not_read_priorities_after_the_first_that_is_due) {
   psql()->run(
       "INSERT INTO holdfast_jobs (name, queue, args, key, priority, state, enqueued_at, run_at, due_at, "
       "max_attempts, lock_ttl, lock_fixed, lock_limit, on_conflict, uniqueness) SELECT 'Job', 'default', "
@@ -263,7 +263,7 @@ TEST_F(Cost, a_claim_does_not_look_at_priorities_behind_the_first_that_is_due) {
   EXPECT_LT(explained().buffers, 300);
 }
 
-TEST_F(Cost, what_is_asked_by_key_or_id_is_not_looked_for_among_all) {
+TEST_F(Cost, a_list_by_key_or_id_does_not_read_all_jobs) {
   claim_among("1000");
   const postgres::JobStatements statements(postgres::Tables::named(schema_ + ".locks").value());
   const auto psql = this->psql();
@@ -276,7 +276,7 @@ TEST_F(Cost, what_is_asked_by_key_or_id_is_not_looked_for_among_all) {
   }
 }
 
-TEST_F(Cost, a_claim_does_not_look_at_more_pages_where_there_are_more_jobs) {
+TEST_F(Cost, a_claim_does_not_read_more_pages_if_there_are_more_jobs) {
   const Plan few = claim_among("1000"), many = claim_among("100000");
   for (std::size_t at = many.text.find("\"Seq Scan\""); at != std::string::npos;
        at = many.text.find("\"Seq Scan\"", at + 1)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection that listens says nothing while nothing happens: whether it still can is asked.
+// A listening connection is silent while nothing happens, so the client checks that it still works.
 #include <gmock/gmock.h>
 #include <poll.h>
 
@@ -20,7 +20,7 @@ class Listening : public PostgresTest {
     return "postgres://postgres@127.0.0.1:" + std::to_string(relay.port()) + "/postgres?table=" + schema_ +
            ".locks";
   }
-  // What rings next, as a client listens; nothing: not within `limit`.
+  // The next notification, as a client gets it; none: not within `limit`.
   static std::optional<Keys> next(StoreListener& listener, Millis limit) {
     const Instant end = BootClock::now() + limit;
     while (holdfast::await(listener.fd(), POLLIN, end)) {
@@ -30,7 +30,7 @@ class Listening : public PostgresTest {
   }
 };
 
-TEST_F(Listening, a_line_that_went_dead_without_a_word_is_noticed_and_replaced) {
+TEST_F(Listening, a_silently_cut_connection_is_noticed_and_replaced) {
   Relay relay({shared_postgres().port});
   Ours ann(url()), bob(through(relay));
   ann.acquire("k", "ann");
@@ -44,7 +44,7 @@ TEST_F(Listening, a_line_that_went_dead_without_a_word_is_noticed_and_replaced) 
   EXPECT_EQ(next(*listener, 20s), Keys{"k"});
 }
 
-TEST_F(Listening, a_line_on_which_nothing_happens_is_asked_and_wakes_nobody) {
+TEST_F(Listening, a_silent_connection_is_checked_and_wakes_nobody) {
   Ours ann(url()), bob(url());
   ann.acquire("k", "ann");
   bob.acquire("k", "bob", 1h, 1h);

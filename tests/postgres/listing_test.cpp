@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a look costs a server that remembers many keys.
+// What a list costs a server with many keys.
 #include <gtest/gtest.h>
 
 #include "tests/postgres/suite.h"
@@ -62,7 +62,7 @@ TEST_F(Listing, a_page_costs_its_own_rows_where_the_index_has_the_keys_in_order)
   EXPECT_LT(rows_read_for({.free = false}), 3 * many);
 }
 
-// By its name it is C, and only its provider tells that it is not.
+// Its name is C, and only its provider shows that it is not.
 TEST_F(Listing, is_bytewise_whatever_the_order_of_the_database) {
   const std::string database = "icu_" + random_hex(16);
   shared_postgres().execute("CREATE DATABASE " + database +

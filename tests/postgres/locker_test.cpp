@@ -59,7 +59,7 @@ TEST_F(Locker, renewals_of_either_keep_the_other_out) {
   EXPECT_FALSE(ruby.get());
 }
 
-TEST_F(Locker, tokens_rise_whoever_takes_the_key) {
+TEST_F(Locker, tokens_rise_whether_ruby_or_holdfast_takes_the_key) {
   Ours ours(url());
   Ruby ruby = this->ruby("k");
   const Reply first = ours.acquire("k", "ann");
@@ -132,7 +132,7 @@ TEST_F(Locker, a_prune_that_deletes_our_row_is_a_loss_and_the_key_can_be_had_aga
   EXPECT_GT(again.token, mine.token);
 }
 
-TEST_F(Locker, who_waits_for_a_key_whose_row_is_pruned_gets_it) {
+TEST_F(Locker, a_waiter_for_a_key_whose_row_is_pruned_gets_it) {
   Ruby ruby = this->ruby("k");
   ASSERT_TRUE(ruby.get("3600.0"));
   auto waiter =
@@ -224,7 +224,7 @@ TEST_F(Locker, a_renewal_that_meets_a_locked_row_says_what_is_left_and_loses_not
   EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
 }
 
-TEST_F(Locker, what_is_wanted_of_a_locked_row_and_was_not_done_is_never_told_as_done) {
+TEST_F(Locker, a_request_on_a_locked_row_that_was_not_done_is_never_reported_as_done) {
   Ours ours(url());
   const Reply mine = ours.acquire("k", "ann", 1h);
   const auto guard = psql();
@@ -269,7 +269,7 @@ TEST_F(Locker, a_release_that_meets_a_locked_row_holds_up_nothing_else_of_its_ba
 }
 
 // As when the commit of a given-up acquire waits for a standby: nobody sees its row yet.
-TEST_F(Locker, a_row_that_is_being_made_is_not_told_as_absent_to_whoever_gives_it_back) {
+TEST_F(Locker, a_release_waits_for_a_row_that_is_being_inserted) {
   Ours ours(url());
   const auto ghost = psql();
   const Request one[] = {{.verb = Verb::release, .key = {"k"}, .owner = {"ann"}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong between us and a server, and what a caller is told.
+// Failures between a client and a server, and the errors that a caller gets.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -138,7 +138,7 @@ TEST_F(Outcomes, a_connection_that_was_ended_while_it_was_idle_is_replaced) {
               "1");
   };
   const Reply mine = ours.acquire("k", "ann");
-  for (int i = 0; i < 3; ++i) {  // until it is prepared, and anew
+  for (int i = 0; i < 3; ++i) {  // until it is prepared, and once more
     end_it();
     EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
     EXPECT_EQ(ours.renew("k", "ann", mine.token).verdict, Verdict::granted);
@@ -152,7 +152,7 @@ TEST_F(Outcomes, a_connection_that_was_ended_while_it_was_idle_is_replaced) {
   EXPECT_EQ(ours.release("k", "ann", mine.token).verdict, Verdict::released);
 }
 
-TEST_F(Outcomes, a_connection_that_cannot_be_replaced_is_told_as_one_that_was_never_made) {
+TEST_F(Outcomes, a_connection_that_cannot_be_replaced_fails_like_a_failed_connect) {
   Ours ours(url_of_role_with("idle_session_timeout = '400ms'"));
   ASSERT_EQ(ours.acquire("k", "ann").verdict, Verdict::granted);
   shared_postgres().execute("ALTER ROLE " + role_ + " NOLOGIN");
@@ -193,7 +193,7 @@ TEST_F(Outcomes, a_table_that_goes_away_is_refused) {
   EXPECT_THAT(reply.error().detail, HasSubstr("init"));
 }
 
-TEST_F(Outcomes, a_bell_that_lost_its_connection_rings_and_listens_again) {
+TEST_F(Outcomes, a_listener_that_lost_its_connection_notifies_and_listens_again) {
   const std::string url = url_of_role_with("");
   Ours ours(url), other(url);
   const auto listener = ours.connection().listener();
@@ -280,7 +280,7 @@ TEST_F(FullServer, is_unavailable_and_lets_us_in_when_somebody_leaves) {
   others_.clear();
 }
 
-// The keeper connects when it first renews, and finds no room: whoever holds the lease is connected.
+// The keeper connects when it first renews, and the server is full; but the client's other connection exists.
 TEST_F(FullServer, does_not_take_a_lease_that_is_held) {
   constexpr Millis ttl = 3s;
   Client client = open(server_.url());
@@ -350,7 +350,7 @@ TEST_F(OwnServer, an_acquire_that_was_given_up_grants_nothing_when_the_server_wa
   EXPECT_EQ(psql.value("SELECT locked_by FROM locks WHERE key = 'k'"), "");
 }
 
-TEST_F(OwnServer, a_frozen_server_holds_nobody_up_past_their_time) {
+TEST_F(OwnServer, a_frozen_server_delays_no_call_past_its_deadline) {
   Ours ours(server_.url());
   server_.pause();
   const auto reply =

@@ -20,7 +20,7 @@ class Pooler : public PostgresTest {
   const PgBouncer bouncer_{shared_postgres(), {"default_pool_size = 2"}};
 };
 
-TEST_F(Pooler, it_is_noticed_and_told) {
+TEST_F(Pooler, it_is_noticed_and_reported) {
   Ours ours(pooled());
   const Traits traits = ours.connection().examine(soon()).value();
   EXPECT_FALSE(traits.push);
@@ -65,7 +65,7 @@ TEST_F(Pooler, settings_of_ours_do_not_stay_on_the_servers_connections) {
   EXPECT_EQ(other.value("SHOW plan_cache_mode"), "auto");
 }
 
-// What no server here can be made to say.
+// Answers that no server here can give.
 TEST(Findings, of_what_is_not_really_postgresql_and_of_a_queue_that_fills) {
   const postgres::ServerProbe probe{.tables = postgres::Tables::named("locks").value()};
   const auto of = [&](postgres::Server server) { return topics_of(postgres::findings_of(server, probe)); };

@@ -20,7 +20,7 @@ class Racing : public PostgresTest {
  protected:
   Racing() { make_tables(url()); }
 
-  // Takes, renews and gives back at random, and tells when it surely held what.
+  // Acquires, renews and releases at random, and records when it surely held which key.
   void race(const std::string& url, int who, int batches) {
     Ours ours(url);
     Jitter random(random_bits());
@@ -76,13 +76,13 @@ class Racing : public PostgresTest {
 };
 
 TEST_F(Racing, eight_clients_with_overlapping_batches_never_overlap_or_deadlock) {
-  // It looks for circles long before anybody gives up waiting.
+  // The server searches for deadlocks long before anybody gives up waiting.
   const PostgresServer server({.lines = {"deadlock_timeout = 5ms"}, .fsync = false});
   make_tables(server.url());
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i) threads.emplace_back([&, i] { race(server.url(), i, 150); });
   threads.clear();
-  ASSERT_TRUE(await([&] {  // what they have counted is told when they end
+  ASSERT_TRUE(await([&] {  // connections report their statistics when they end
     return server.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'holdfast'") == "0";
   }));
   EXPECT_EQ(server.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = 'postgres'"), "0");
@@ -98,7 +98,7 @@ TEST_F(Racing, eight_clients_with_overlapping_batches_never_overlap_or_deadlock)
   EXPECT_GT(windows, 100u);
 }
 
-// Circles are rare even where they can be, so the order itself is looked at.
+// Deadlocks are rare even where they are possible, so the order itself is checked.
 TEST_F(Racing, rows_are_locked_in_the_order_of_their_keys_whatever_order_they_are_asked_in) {
   Ours ours(url());
   for (const char* key : {"a", "m", "z"}) {

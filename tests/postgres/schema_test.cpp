@@ -24,7 +24,7 @@ class Schema : public PostgresTest {
   }
 };
 
-TEST_F(Schema, connecting_makes_nothing_and_says_who_does) {
+TEST_F(Schema, connecting_creates_nothing_and_names_the_command_that_does) {
   const Error error = refused();
   EXPECT_EQ(error.code, Errc::unprepared);
   EXPECT_THAT(error.detail,
@@ -193,7 +193,7 @@ TEST_F(Schema, init_says_which_schema_and_which_privilege_it_lacks) {
   EXPECT_THAT(made.error().detail, HasSubstr("GRANT CREATE ON SCHEMA \"" + schema_ + "\""));
 }
 
-TEST_F(Schema, keys_that_are_there_twice_are_told_with_how_to_find_them) {
+TEST_F(Schema, duplicate_keys_are_reported_with_a_query_that_finds_them) {
   make_tables(url());
   psql()->run("DROP INDEX index_locks_on_key; INSERT INTO locks (key) VALUES ('twice'), ('twice')");
   const auto made = admin()->init(soon());
@@ -238,7 +238,7 @@ TEST_F(Schema, a_plan_can_be_run_by_hand) {
   EXPECT_TRUE(admin()->plan(soon()).value().empty());
 }
 
-TEST_F(Schema, an_unlogged_table_and_a_server_without_fsync_are_told) {
+TEST_F(Schema, an_unlogged_table_and_a_server_without_fsync_are_reported) {
   make_tables(url());
   psql()->run("ALTER TABLE locks SET UNLOGGED");
   Ours ours(url());

@@ -115,12 +115,12 @@ TEST_F(Session, nor_does_it_behind_a_pooler) {
   EXPECT_TRUE(try_store(pooled).value()->admin()->diagnose(soon()));
 }
 
-// A wait for a standby that was cancelled is told as a warning behind which stands an ordinary success.
+// If a wait for a standby was cancelled, the server sends a warning and then an ordinary success.
 class UnsureCommit : public ::testing::Test {
  protected:
   UnsureCommit() { make_tables(server_.url()); }
 
-  // What a call is told whose wait is cancelled, if it waits at all.
+  // The result of a call whose wait is cancelled, if it waits at all.
   template <class Call>
   std::optional<Errc> outcome(const Call& call) {
     std::atomic<bool> over = false;

@@ -90,7 +90,7 @@ TEST(Settings, a_certificate_of_ones_own_counts_without_HOME_too) {
   EXPECT_EQ(outcome, 0);
 }
 
-TEST(Settings, a_dead_line_is_noticed_by_the_system_within_seconds_unless_told_otherwise) {
+TEST(Settings, the_system_notices_a_dead_connection_within_seconds_by_default) {
   const Settings usual = Settings::from("postgres://app@localhost/app", {}).value();
   for (const char* name : {"keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout"})
     EXPECT_NE(word(usual, name), "") << name;

@@ -21,8 +21,7 @@ using namespace std::chrono_literals;
 
 inline Instant soon() { return BootClock::now() + 10s; }
 
-// Somebody else's connection: statements as they are written, each in a transaction of its own unless it says
-// BEGIN.
+// A plain connection of another program: each statement is a transaction of its own unless it says BEGIN.
 class Psql {
  public:
   explicit Psql(const std::string& url) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who answers has to prove its name.
+// The server has to prove its name.
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 
@@ -21,7 +21,7 @@ class Tls : public ::testing::Test {
   std::string strict(const PostgresServer& server) const {
     return url(server, "sslmode=verify-full&sslrootcert=" + certificates_.authority());
   }
-  // What plan() says: it needs no tables.
+  // Calls plan(), which needs no tables.
   static Result<std::vector<std::string>> reach(const std::string& url) {
     return try_store(url).value()->admin()->plan(soon());
   }
@@ -63,8 +63,8 @@ TEST_F(Tls, a_server_without_it_is_refused) {
   expect_refused(PostgresServer({.fsync = false}), "the server has no TLS");
 }
 
-// A name that is not local by its letters leads to the same server: hostaddr says where.
-// A server that is killed just then: it will be back, and nobody has lied about a name.
+// A host name that does not look local leads to the same server: hostaddr has its address.  A server that is
+// killed just then: it will be back, and nobody has lied about a name.
 TEST_F(Tls, a_server_that_ends_while_hands_are_shaken_is_unreachable_and_not_refused) {
   const Listener listener;
   const std::jthread server([&] {
@@ -78,7 +78,7 @@ TEST_F(Tls, a_server_that_ends_while_hands_are_shaken_is_unreachable_and_not_ref
   EXPECT_EQ(reached.error().code, Errc::unavailable) << reached.error().detail;
 }
 
-TEST_F(Tls, a_host_that_is_not_local_has_to_prove_its_name_unless_told_otherwise) {
+TEST_F(Tls, a_host_that_is_not_local_has_to_prove_its_name_by_default) {
   const PostgresServer server({.tls = certificates_.right(), .fsync = false});
   const std::string elsewhere = "postgres://postgres:" + std::string(PostgresAddress::superuser_password) +
                                 "@db.example:" + std::to_string(server.port) + "/postgres?hostaddr=127.0.0.1";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whoever takes a place in a queue learns of every release: it sees it, or it is rung.
+// A client that takes a place in a queue learns of every release: it sees the release, or it is notified.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -15,8 +15,7 @@ class WakeUp : public PostgresTest {
  protected:
   WakeUp() { make_tables(url()); }
 
-  // Statements of whoever connects so have read what there is, and stop there before they lock a row, until
-  // open_gate().
+  // Statements on such a connection read their snapshot, and stop before they lock a row, until open_gate().
   std::string slow_url() const { return url() + "&application_name=slow"; }
   void close_gate() {
     gate_->run(
@@ -58,7 +57,7 @@ class WakeUp : public PostgresTest {
   const std::unique_ptr<Psql> gate_ = psql(), watching_ = psql();
 };
 
-TEST_F(WakeUp, who_takes_a_place_sees_a_release_that_is_being_committed) {
+TEST_F(WakeUp, a_client_that_takes_a_place_sees_a_release_that_is_being_committed) {
   Ours ann(url()), bob(url());
   ASSERT_EQ(ann.acquire("k", "ann").verdict, Verdict::granted);
   const auto releasing = psql();
@@ -79,8 +78,8 @@ TEST_F(WakeUp, who_takes_a_place_sees_a_release_that_is_being_committed) {
   EXPECT_EQ(reply.verdict, Verdict::granted);
 }
 
-// Longer than anybody waits for a locked row: it is looked at again soon, and not when its lease ends.
-TEST_F(WakeUp, behind_a_release_whose_commit_takes_long_one_looks_again_soon) {
+// Longer than anybody waits for a locked row: the waiter polls again soon, and not when the lease ends.
+TEST_F(WakeUp, after_a_release_whose_commit_takes_long_a_waiter_polls_again_soon) {
   Ours ann(url());
   Client bob = open(url(), {.place = 1h});
   ASSERT_EQ(ann.acquire("k", "ann").verdict, Verdict::granted);
@@ -99,7 +98,7 @@ TEST_F(WakeUp, behind_a_release_whose_commit_takes_long_one_looks_again_soon) {
   releasing->run("COMMIT");
 }
 
-TEST_F(WakeUp, a_release_that_began_before_somebody_took_a_place_rings) {
+TEST_F(WakeUp, a_release_that_began_before_somebody_took_a_place_notifies) {
   Ours ann(slow_url());
   const Reply mine = ann.acquire("k", "ann");
   expect_rung_by("k", [&] { EXPECT_EQ(ann.release("k", "ann", mine.token).verdict, Verdict::released); });
@@ -119,7 +118,7 @@ TEST_F(WakeUp, so_does_one_of_many) {
   });
 }
 
-TEST_F(WakeUp, so_does_who_breaks_a_lease) {
+TEST_F(WakeUp, a_break_that_began_before_somebody_took_a_place_notifies) {
   Ours ann(slow_url());
   const Token token = ann.acquire("k", "ann").token;
   expect_rung_by("k", [&] {
@@ -129,15 +128,15 @@ TEST_F(WakeUp, so_does_who_breaks_a_lease) {
   });
 }
 
-TEST_F(WakeUp, so_does_a_job_that_ends) {
+TEST_F(WakeUp, a_job_that_began_to_end_before_somebody_took_a_place_notifies) {
   Worker worker(slow_url());
   worker.enqueue(job_of("k"));
   const Claimed claimed = worker.claim("w");
   expect_rung_by("k", [&] { EXPECT_TRUE(worker.finish(claimed).released); });
 }
 
-// The other way round: who takes the place has locked the row first.
-TEST_F(WakeUp, a_release_that_waited_for_whoever_took_a_place_rings) {
+// The other way round: the client that takes the place has locked the row first.
+TEST_F(WakeUp, a_release_that_waited_for_a_client_that_took_a_place_notifies) {
   Ours ann(url()), bob(url());
   const auto listener = bob.connection().listener();
   for (const char* key : {"k", "l"}) ASSERT_EQ(ann.acquire(key, "ann").verdict, Verdict::granted);

@@ -35,7 +35,7 @@ TEST_P(Outage, of_a_server_that_is_killed_and_comes_back_loses_no_grant) {
   fleet.expect_all_keys_free_with_a_higher_token();
 }
 
-TEST_P(Outage, of_a_server_that_hangs_lets_nobody_hold_what_another_still_believes_to_have) {
+TEST_P(Outage, of_a_server_that_hangs_lets_no_two_processes_hold_one_key) {
   Fleet fleet({.url = server_->url(), .ttl = 400ms, .outages = true});
   for (int round = 0; round < 2; ++round) {
     expect_work_goes_on(fleet);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another process that uses the same store, told what to do line by line.
+// Another process that uses the same store and reads commands line by line.
 //
 //   peer URL                   answers each line of its input with one line:
 //     acquire KEY HOLDER TTL_MS PLACE_MS      HOLDER - : our own name, @ : the same and detached
@@ -8,7 +8,7 @@
 //     wait KEY                 acquires with the default options of a client, however long it takes
 //     load KEY TIMES           acquires and releases so often
 //     limit BYTES              no file may grow beyond that, as on a full disk
-//     descend                  leaves a grandchild behind that keeps our proof of life; says its pid
+//     descend                  leaves a grandchild behind that keeps our proof of life; prints its pid
 //     fork                     goes on as a forked child with a client of its own; the parent ends
 //   peer --work URL WORKER SCOREBOARD TTL_MS outages|steady    acquires and releases until it is killed
 #include "tests/processes/peer.h"

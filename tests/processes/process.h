@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// process.h - a real other process: HOLDFAST_PEER, started anew and not forked, so that it shares nothing.
+// process.h - another process: HOLDFAST_PEER, started and not forked, so that it shares nothing.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scoreboard.h - what workers that may be killed at any moment tell their test.
+// scoreboard.h - shared memory in which workers, which may be killed at any moment, report to their test.
 #pragma once
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 
 namespace holdfast::test {
 
-// Who believes to have a key, and until when: in one word, so that it is written in one step.
+// Which worker holds a key, and until when: in one machine word, so that it is written in one step.
 class Belief {
  public:
   Belief() = default;
@@ -48,7 +48,7 @@ struct Scoreboard {
   std::array<Slot, 8> slots;
 };
 
-// Shared by all who map the same file, which is made if missing.
+// Shared by all processes that map the same file, which is created if it is missing.
 inline Scoreboard* map_scoreboard(const std::string& file) {
   const Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd || ::ftruncate(fd.get(), sizeof(Scoreboard)) != 0) throw std::runtime_error("cannot make " + file);

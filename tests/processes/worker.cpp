@@ -84,7 +84,7 @@ class Worker {
     const Belief mine(::getpid(), deadline);
     const Belief before = slot.owner.exchange(mine);
     const Instant entered = BootClock::now();
-    if (entered >= deadline) return "";  // we never believed, and say nothing about others
+    if (entered >= deadline) return "";  // we never held it, so we cannot judge others
     // Only a store that has a proof of life may give away what a dead process has not used up.
     const auto excused = [&] { return can_know_the_dead_ && dies(before.pid()); };
     if (!before.none() && before.pid() != ::getpid() && before.deadline() > entered && !excused())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// worker.h - acquires and releases until it is killed, and looks whether it is alone.
+// worker.h - acquires and releases until it is killed, and checks that it is alone.
 #pragma once
 #include <string>
 

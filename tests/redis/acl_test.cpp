@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least that a user of Redis needs: exactly what docs/stores/redis.md says.
+// The rights that a user of Redis needs: exactly those in docs/stores/redis.md.
 #include <thread>
 
 #include "tests/redis/documented_acl.h"
@@ -79,7 +79,7 @@ TEST_F(AclOfRedis, what_is_documented_is_enough_for_jobs) {
   }
 }
 
-TEST_F(AclOfRedis, it_lets_nobody_at_the_keys_of_others) {
+TEST_F(AclOfRedis, it_gives_no_access_to_keys_of_others) {
   const auto as_app = [&](const std::vector<std::string>& words) {
     std::vector<std::string> dry{"ACL", "DRYRUN", "app"};
     dry.insert(dry.end(), words.begin(), words.end());
@@ -116,7 +116,7 @@ TEST_F(AclOfRedis, a_right_that_is_missing_before_anything_is_written_refuses_an
 }
 
 // Of a key that is known and free, and of a lease that nobody waits for, the script decides in other lines.
-TEST_F(AclOfRedis, the_same_holds_for_requests_that_meet_nobody) {
+TEST_F(AclOfRedis, the_same_is_true_for_uncontended_requests) {
   Caller caller(url());
   const auto told = [&](Verb verb, std::string_view key) {
     const auto reply = caller.try_ask({.verb = verb, .key = {key}, .owner = {"ann"}, .ttl = 2h});

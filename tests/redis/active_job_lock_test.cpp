@@ -42,7 +42,7 @@ TEST_F(BesideActiveJobLock, what_it_holds_is_busy_for_us_and_free_after_its_rele
   EXPECT_EQ(ours_.acquire("lock:Job:1", "ann").verdict, Verdict::granted);
 }
 
-TEST_F(BesideActiveJobLock, who_calls_itself_as_we_call_it_is_not_it) {
+TEST_F(BesideActiveJobLock, an_owner_with_the_name_shown_for_ruby_is_not_ruby) {
   ASSERT_TRUE(ruby_.acquire(60));
   EXPECT_EQ(ours_.acquire("lock:Job:1", stranger).verdict, Verdict::busy);
   EXPECT_EQ(ours_.release("lock:Job:1", stranger).verdict, Verdict::lost);
@@ -222,7 +222,7 @@ TEST_F(BesideActiveJobLock, the_namespace_of_resque_is_a_prefix_or_a_table) {
   EXPECT_FALSE(parent.acquire(60));
 }
 
-TEST_F(BesideActiveJobLock, its_lock_is_shown_with_nothing_that_was_told_of_ours_before) {
+TEST_F(BesideActiveJobLock, its_lock_is_shown_without_facts_of_our_earlier_lease) {
   ours_.acquire("lock:Job:1", "ann"), ours_.release("lock:Job:1", "ann");
   ASSERT_TRUE(ruby_.acquire(60));
   const LeaseRow row = ours_.list({.prefix = "lock:Job:1", .exact = true}).leases.at(0);
@@ -232,7 +232,7 @@ TEST_F(BesideActiveJobLock, its_lock_is_shown_with_nothing_that_was_told_of_ours
   EXPECT_GT(row.remaining, 50s);
 }
 
-TEST_F(BesideActiveJobLock, a_client_is_told_that_its_lease_was_taken_over) {
+TEST_F(BesideActiveJobLock, a_client_is_notified_that_its_lease_was_taken_over) {
   std::atomic<bool> taken = false;
   Client client = client_that_renews_later(try_store(url()).value(), taken);
   const Lease lease = client.acquire("lock:Job:1", {.renew_every = 100ms});
@@ -244,7 +244,7 @@ TEST_F(BesideActiveJobLock, a_client_is_told_that_its_lease_was_taken_over) {
   EXPECT_TRUE(mentions(lease.lost().detail, stranger)) << lease.lost().detail;
 }
 
-TEST_F(BesideActiveJobLock, what_the_layout_cannot_is_found_by_whoever_examines_it) {
+TEST_F(BesideActiveJobLock, examine_reports_what_the_layout_cannot_promise) {
   const std::vector<std::string> sentences = found(ours_.examine());
   const auto tells = [](const std::string& text) { return mentions(text, "layout=active_job_lock"); };
   EXPECT_TRUE(std::any_of(sentences.begin(), sentences.end(), tells));

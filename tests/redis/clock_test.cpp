@@ -73,7 +73,7 @@ TEST(ClockOfRedis, that_never_stands_still_grants_nothing) {
   EXPECT_EQ(reply.error().code, Errc::unavailable) << reply.error().detail;
 }
 
-TEST(ClockOfRedis, that_was_not_looked_at_for_long_is_asked_before_a_short_call) {
+TEST(ClockOfRedis, that_was_not_read_for_long_is_read_before_a_short_call) {
   std::vector<std::string> heard;
   ASSERT_TRUE(await([&] {
     Scripted server({welcome(start), "*2\r\n" + bulk(std::to_string(jumped)) + bulk("0"),
@@ -84,7 +84,8 @@ TEST(ClockOfRedis, that_was_not_looked_at_for_long_is_asked_before_a_short_call)
       (void)caller.try_acquire("k", "ann", BootClock::now() + 50ms);
     }
     heard = server.heard();
-    return heard.size() >= 2 && !heard[1].empty();  // else its time was over before it said anything: again
+    return heard.size() >= 2 &&
+           !heard[1].empty();  // otherwise its time was over before it sent anything: again
   }));
   EXPECT_TRUE(mentions(heard[1], "TIME")) << heard[1];
   EXPECT_FALSE(mentions(heard[1], "EVALSHA")) << heard[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `doctor` is told of a server that is configured so.
+// What `doctor` finds on a server that is configured so.
 #include <filesystem>
 
 #include "tests/redis/documented_acl.h"
@@ -76,7 +76,7 @@ TEST_F(DiagnosisOfRedis, what_a_power_cut_can_take_is_warned_of_and_without_it_t
   EXPECT_TRUE(has(now(), "redis.appendfsync", Weight::warning));
 }
 
-TEST_F(DiagnosisOfRedis, an_append_only_file_that_cannot_be_written_anew_is_a_danger) {
+TEST_F(DiagnosisOfRedis, an_append_only_file_that_cannot_be_rewritten_is_a_danger) {
   EXPECT_FALSE(about(now(), "redis.rewrite-errors"));
   std::filesystem::rename(server_.folder() + "/appendonlydir", server_.folder() + "/away");
   write_file(server_.folder() + "/appendonlydir", "no folder");
@@ -124,7 +124,7 @@ TEST_F(DiagnosisOfRedis, a_password_that_nobody_asks_for_hides_nothing) {
   EXPECT_FALSE(about(diagnose(app), "redis.no-password"));
 }
 
-TEST_F(DiagnosisOfRedis, two_servers_behind_one_address_are_a_danger) {
+TEST_F(DiagnosisOfRedis, several_servers_at_one_address_are_a_danger) {
   const RedisServer other;
   const auto behind = [](const Relay& relay) {
     return diagnose("redis://127.0.0.1:" + std::to_string(relay.port()));
@@ -133,7 +133,7 @@ TEST_F(DiagnosisOfRedis, two_servers_behind_one_address_are_a_danger) {
   EXPECT_FALSE(about(behind(Relay({server_.port()})), "redis.identity"));
 }
 
-TEST(DiagnosisOfOtherRedis, one_that_lets_one_connection_in_is_told_so_with_all_that_was_found) {
+TEST(DiagnosisOfOtherRedis, one_that_accepts_one_connection_still_gives_all_findings_and_one_about_that) {
   const RedisServer server({.lines = {"maxclients 1"}});
   EXPECT_TRUE(await([&] {  // it may not have seen yet that the last one has gone
     const auto diagnosis = try_diagnose(server.url());
@@ -158,7 +158,7 @@ TEST(DiagnosisOfOtherRedis, a_sentinel_is_a_danger_and_refused_by_name) {
   EXPECT_TRUE(mentions(status.error().detail, "Sentinel")) << status.error().detail;
 }
 
-TEST(DiagnosisOfOtherRedis, where_nobody_answers_or_lets_us_in_there_is_none) {
+TEST(DiagnosisOfOtherRedis, there_is_none_if_the_server_does_not_answer_or_refuses_us) {
   RedisServer server({.password = "canary"});
   const auto stranger = try_diagnose("redis://127.0.0.1:" + std::to_string(server.port()));
   ASSERT_FALSE(stranger);

@@ -102,7 +102,7 @@ TEST_F(BesideTheGem, it_takes_over_our_expired_lease_and_we_learn_it) {
   EXPECT_GT(ours_.acquire("nightly", "bob").token, mine.token) << "a grant in between moves no token";
 }
 
-TEST_F(BesideTheGem, a_client_is_told_that_its_lease_was_taken_over) {
+TEST_F(BesideTheGem, a_client_is_notified_that_its_lease_was_taken_over) {
   Client client = open(server_.url());
   const Lease lease = client.acquire("nightly", {.renew_every = 100ms});
   redis({"set", "nightly", "some-uuid", "PX", "60000"});  // as if it had run out and the gem had come
@@ -118,7 +118,7 @@ TEST_F(BesideTheGem, a_waiter_of_ours_gets_the_key_that_it_unlocks) {
   EXPECT_EQ(ours_.acquire("nightly", "ann", 1h, 1h).verdict, Verdict::granted);
 }
 
-TEST_F(BesideTheGem, a_client_waits_for_it_although_it_never_rings) {
+TEST_F(BesideTheGem, a_client_waits_for_it_although_it_never_notifies) {
   ASSERT_TRUE(gem_.try_lock(60'000));
   Client client = open(server_.url());
   std::jthread waiter([&] { EXPECT_TRUE(client.try_acquire("nightly", {.wait = 20s})); });
@@ -126,7 +126,7 @@ TEST_F(BesideTheGem, a_client_waits_for_it_although_it_never_rings) {
   ASSERT_TRUE(gem_.unlock());
 }
 
-TEST_F(BesideTheGem, who_acquires_under_the_name_of_its_key_gets_a_token_of_its_own) {
+TEST_F(BesideTheGem, an_acquire_with_its_owner_name_gets_a_token_of_its_own) {
   const Reply before = ours_.acquire("nightly", "ann");
   ours_.release("nightly", "ann");
   ASSERT_TRUE(gem_.try_lock(60'000));
@@ -138,7 +138,7 @@ TEST_F(BesideTheGem, who_acquires_under_the_name_of_its_key_gets_a_token_of_its_
   EXPECT_EQ(ours_.renew("nightly", gem_.uuid(), before.token).verdict, Verdict::lost);
 }
 
-TEST_F(BesideTheGem, its_key_is_shown_although_nobody_of_us_ever_had_it) {
+TEST_F(BesideTheGem, its_key_is_shown_although_no_holdfast_client_ever_had_it) {
   ASSERT_TRUE(gem_.try_lock(60'000));
   const auto shown = ours_.list({.prefix = "nightly", .exact = true}).leases;
   ASSERT_EQ(shown.size(), 1u);
@@ -147,7 +147,7 @@ TEST_F(BesideTheGem, its_key_is_shown_although_nobody_of_us_ever_had_it) {
   EXPECT_TRUE(ours_.list({}).leases.empty()) << "the list is of what we have granted";
 }
 
-TEST_F(BesideTheGem, a_client_that_asks_is_told_that_the_key_is_locked_and_by_whom) {
+TEST_F(BesideTheGem, look_returns_that_the_key_is_locked_and_by_whom) {
   Client client = open(server_.url());
   EXPECT_TRUE(client.available("nightly"));
   ASSERT_TRUE(gem_.try_lock(60'000));
@@ -166,7 +166,7 @@ TEST_F(BesideTheGem, an_expiry_is_that_of_the_key_from_the_moment_it_is_set) {
   EXPECT_LE(left_ms, 60'000);
 }
 
-TEST_F(BesideTheGem, its_lease_is_shown_with_nothing_that_was_told_of_ours_before) {
+TEST_F(BesideTheGem, its_lease_is_shown_without_facts_of_our_earlier_lease) {
   ours_.ask({.verb = Verb::acquire,
              .key = {"nightly"},
              .owner = {"ann"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of the keys that are not given back: what `ls` reads.  docs/internals/adr/0028-redis-index-of-held-keys.md
+// The index of the keys that are not given back: what `ls` reads.
+// docs/internals/adr/0028-redis-index-of-held-keys.md
 #include <map>
 #include <set>
 
@@ -28,13 +29,14 @@ class IndexOfHeldKeys : public RedisTest {
   std::string index() { return redis({"ZRANGE", "holdfast:held", "0", "-1"}); }
   std::vector<LeaseRow> shown() { return caller_.list({.free = false}).leases; }
   Reply evict(std::string_view key, Token token) {
-    return caller_.ask(
-        {.verb = Verb::evict, .key = {key}, .owner = {"op"}, .token = token, .note = "why"});
+    return caller_.ask({.verb = Verb::evict, .key = {key}, .owner = {"op"}, .token = token, .note = "why"});
   }
   void give_up(Caller& waiter, std::string_view key, std::string_view owner) {
     waiter.ask({.verb = Verb::release, .key = {key}, .owner = {owner}, .place = 1h});
   }
-  void purge(Millis free_for) { (void)caller_.store().admin()->purge({.free_for = free_for}, soon()).value(); }
+  void purge(Millis free_for) {
+    (void)caller_.store().admin()->purge({.free_for = free_for}, soon()).value();
+  }
 
   Caller caller_{server_.url()}, other_{server_.url()};
 };
@@ -257,17 +259,18 @@ TEST_F(IndexOfHeldKeys, is_what_a_look_at_all_known_keys_would_have_found) {
           callers[who].ask({.verb = Verb::release, .key = {key}, .owner = {owner}, .place = place});
           break;
         case 6:
-          callers[who].ask({.verb = Verb::evict, .key = {key}, .owner = {"op"}, .token = last[key], .note = "x"});
+          callers[who].ask(
+              {.verb = Verb::evict, .key = {key}, .owner = {"op"}, .token = last[key], .note = "x"});
           break;
-        default:
-          (void)callers[who].store().admin()->purge({.free_for = place}, soon()).value();
+        default: (void)callers[who].store().admin()->purge({.free_for = place}, soon()).value();
       }
       std::set<std::string> found, expected;
       for (const LeaseRow& row : callers[0].list({.free = false}).leases) found.insert(row.key);
       for (const LeaseRow& row : callers[0].list({.free = true}).leases)
         if (!row.owner.empty() || row.waiting > 0) expected.insert(row.key);
       ASSERT_EQ(found, expected) << layout << ", step " << i;
-      ASSERT_EQ(redis({"ZCARD", "holdfast:held:" + layout + ":"}), std::to_string(found.size())) << "step " << i;
+      ASSERT_EQ(redis({"ZCARD", "holdfast:held:" + layout + ":"}), std::to_string(found.size()))
+          << "step " << i;
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scripts say the same as core/job_rule.h: what happens at random happens in Redis as it does in memory,
-// which asks those rules.
+// The scripts follow the same rules as core/job_rule.h: random operations have the same results in Redis and
+// in memory, which asks those rules.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -11,7 +11,7 @@
 namespace holdfast::test {
 namespace {
 
-// One who asks both, and writes down what each says, without the moments, which differ.
+// Sends each operation to both, and records the answers without their times, which differ.
 class Side {
  public:
   Side(const std::shared_ptr<Store>& store, std::uint64_t seed)
@@ -139,7 +139,7 @@ class Side {
     return out.str();
   }
 
-  // Somebody who knows nothing of jobs.
+  // A client that uses only leases.
   std::string lease() {
     const std::string about = key() + (random_.below(4) == 0 ? "#1" : "");
     const bool release = random_.below(2) == 0;
@@ -165,7 +165,7 @@ class Side {
 
 class ModelOfJobs : public RedisTest {
  protected:
-  // Of the runs that took less than a second: then none that waits for its lock has looked by itself.
+  // Only of runs that took less than a second: then no parked job has checked its lock by itself.
   void compare(const std::string& url) {
     int counted = 0;
     const Instant end = BootClock::now() + 60s;

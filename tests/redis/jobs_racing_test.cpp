@@ -24,8 +24,8 @@ TEST_F(RacingJobs, of_2000_enqueues_of_one_loner_one_is_a_job_and_the_others_are
         Worker worker(server_.url());
         for (int n = 0; n < 50; ++n) {
           const EnqueueReply told = worker.loner("lock:Lonely:1");
-          if (told.what == Told::enqueued) ++enqueued;
-          if (told.what == Told::duplicate) ++duplicates;
+          if (told.what == EnqueueOutcome::enqueued) ++enqueued;
+          if (told.what == EnqueueOutcome::duplicate) ++duplicates;
           const std::lock_guard lock(mutex);
           ids.insert(to_number(told.id));
         }
@@ -44,7 +44,7 @@ struct Tally {
   std::atomic<int> done = 0, dropped = 0, overlaps = 0;
 };
 
-// 20 workers until 600 jobs on 5 keys are over; each looks whether somebody else is at its key.
+// 20 workers until 600 jobs on 5 keys are over; each checks that no other worker runs under its key.
 void work_off(const std::string& url, OnConflict on_conflict, Tally& tally) {
   constexpr int jobs = 600, keys = 5, workers = 20;
   Worker first(url);

@@ -89,7 +89,7 @@ TEST_F(JobsOfRedis, a_slot_whose_job_is_gone_is_free) {
   redis({"DEL", "holdfast:jobs:job:1"});
   EXPECT_EQ(redis({"GET", "holdfast:jobs:slot:k"}), "1");
   const EnqueueReply told = worker_.loner("k");
-  EXPECT_EQ(told.what, Told::enqueued);
+  EXPECT_EQ(told.what, EnqueueOutcome::enqueued);
   EXPECT_EQ(worker_.claim("w").job.id, told.id) << "and what is left of the first stands in nobody's way";
   EXPECT_EQ(redis({"EXISTS", "holdfast:jobs:ready:default"}), "0");
 }
@@ -98,7 +98,7 @@ TEST_F(JobsOfRedis, a_slot_counts_only_if_its_job_says_so_too) {
   worker_.loner("k");
   worker_.finish(worker_.claim("w"));
   redis({"SET", "holdfast:jobs:slot:k", "1"});
-  EXPECT_EQ(worker_.loner("k").what, Told::enqueued);
+  EXPECT_EQ(worker_.loner("k").what, EnqueueOutcome::enqueued);
 }
 
 TEST_F(JobsOfRedis, a_name_of_ours_is_no_lock) {
@@ -112,7 +112,7 @@ TEST_F(JobsOfRedis, a_name_of_ours_is_no_lock) {
 TEST_F(JobsOfRedis, what_lies_where_its_lock_would_counts_as_held) {
   redis({"HSET", "cart", "apples", "3"});
   const EnqueueReply told = worker_.loner("cart");
-  EXPECT_EQ(told.what, Told::locked);
+  EXPECT_EQ(told.what, EnqueueOutcome::locked);
   EXPECT_EQ(told.owner, "(not a lease: a hash)");
   worker_.enqueue("cart");
   const Claimed claimed = worker_.claim("w");
@@ -189,7 +189,7 @@ TEST_F(JobsOfRedis, a_claim_costs_as_many_commands_among_100000_jobs_as_among_10
     copy("4", each, {"later:q"});
     copy("5", each, {"ready:q"});
   };
-  // The first of those that wait for a lock looks once a second, and it may be just now.
+  // The first parked job checks its lock once a second, and it may do so just now.
   const auto cost = [&] {
     std::uint64_t least = 1'000'000;
     for (int i = 0; i < 5; ++i) {
@@ -231,7 +231,7 @@ TEST_F(JobsOfRedis, what_waits_for_the_same_leases_does_not_ask_for_each_of_them
   EXPECT_EQ(claimed.job.lock, "k#77");
 }
 
-TEST_F(JobsOfRedis, a_claim_that_has_looked_at_very_many_leases_goes_on_when_it_is_asked_again) {
+TEST_F(JobsOfRedis, a_claim_that_has_read_very_many_leases_continues_when_it_is_sent_again) {
   const NewJob waits{.limit = 500, .on_conflict = OnConflict::wait};
   for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
     hold_all(key, 500);
@@ -274,8 +274,8 @@ TEST_F(JobsOfRedis, the_largest_arguments_of_many_jobs_are_listed_in_several_ans
   EXPECT_EQ(worker_.list({.limit = 9}).size(), 9u);
 }
 
-// Of somebody who wrote there without us.
-TEST_F(JobsOfRedis, a_job_with_far_too_long_arguments_hides_no_other_and_they_are_not_told) {
+// Written by another program.
+TEST_F(JobsOfRedis, a_job_with_far_too_long_arguments_hides_no_other_and_shows_only_their_length) {
   worker_.enqueue("k", {.args = "[1]"});
   worker_.enqueue("huge", {.args = "[2]"});
   worker_.enqueue("l", {.args = "[3]"});
@@ -291,7 +291,7 @@ TEST_F(JobsOfRedis, a_job_with_far_too_long_arguments_hides_no_other_and_they_ar
   EXPECT_EQ(worker_.list({}).size(), 2u);
 }
 
-TEST_F(JobsOfRedis, a_server_that_has_forgotten_the_scripts_is_told_them_again) {
+TEST_F(JobsOfRedis, a_server_that_has_lost_the_scripts_gets_them_again) {
   worker_.loner("k");
   redis({"SCRIPT", "FLUSH"});
   const Claimed claimed = worker_.claim("w");
@@ -302,7 +302,7 @@ TEST_F(JobsOfRedis, a_server_that_has_forgotten_the_scripts_is_told_them_again) 
   EXPECT_TRUE(worker_.finish(claimed).released);
 }
 
-TEST_F(JobsOfRedis, a_server_that_has_forgotten_everything_says_so_and_lets_nobody_think_that_it_finished) {
+TEST_F(JobsOfRedis, a_server_that_has_lost_everything_reports_no_job_as_finished) {
   worker_.loner("k");
   const Claimed claimed = worker_.claim("w");
   redis({"FLUSHALL"});
@@ -310,7 +310,7 @@ TEST_F(JobsOfRedis, a_server_that_has_forgotten_everything_says_so_and_lets_nobo
   const Finished finished = worker_.finish(claimed);
   EXPECT_FALSE(finished.finished);
   EXPECT_FALSE(finished.released);
-  EXPECT_EQ(worker_.loner("k").what, Told::enqueued) << "nothing is stuck";
+  EXPECT_EQ(worker_.loner("k").what, EnqueueOutcome::enqueued) << "nothing is stuck";
   const Claimed next = worker_.claim("w2");
   EXPECT_GT(next.job.token, claimed.job.token);
   EXPECT_FALSE(worker_.finish(claimed).finished) << "the number of a job is given again, its claim is not";
@@ -327,7 +327,7 @@ TEST_F(JobsOfRedis, a_server_that_was_killed_is_unavailable_and_then_knows_its_j
   EXPECT_NE(nobody.error().code, Errc::refused);
   EXPECT_FALSE(worker_.try_finish(claimed));
   server_.start();
-  EXPECT_EQ(worker_.loner("k").what, Told::duplicate);
+  EXPECT_EQ(worker_.loner("k").what, EnqueueOutcome::duplicate);
   EXPECT_TRUE(worker_.finish(claimed).finished);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made of what a server tells, where there is no such server to run here.
+// Findings from answers of servers that cannot be run here.
 #include <gtest/gtest.h>
 
 #include "stores/redis/findings.h"
@@ -36,7 +36,7 @@ TEST(JudgementOfRedis, two_servers_that_answer_are_a_danger) {
 }
 
 TEST(JudgementOfRedis,
-     the_way_to_another_machine_without_tls_is_warned_of_and_told_if_a_password_goes_there) {
+     a_connection_to_another_machine_without_tls_is_a_warning_reported_at_open_with_a_password) {
   const Diagnosis open = judged("", {}, config({.host = "db.example"}));
   EXPECT_EQ(weight_of(open, "redis.tls"), Weight::warning);
   EXPECT_FALSE(about(open, "redis.tls")->at_open);
@@ -88,7 +88,7 @@ TEST(JudgementOfRedis, relatives_are_called_by_their_names_and_noted) {
 }
 
 // What is not known to be durable is not called so.
-TEST(JudgementOfRedis, a_server_is_b_only_if_it_says_that_each_grant_is_on_disk_before_it_is_told) {
+TEST(JudgementOfRedis, a_server_is_class_b_only_if_each_grant_is_on_disk_before_its_answer) {
   const std::string good = "aof_enabled:1\r\nuptime_in_seconds:3\r\n";
   EXPECT_EQ(judged(good, {.appendfsync = "always"}).grade, 'B');
   EXPECT_EQ(judged(good).grade, 'C') << "CONFIG GET was forbidden";

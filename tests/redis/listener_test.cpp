@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bell rings with the key, and comes back after the server was away.
+// The listener returns the key, and works again after the server was down.
 #include <thread>
 
 #include "tests/redis/suite.h"
@@ -48,7 +48,7 @@ TEST_F(ListenerOfRedis, says_the_key_without_its_prefix) {
   EXPECT_EQ(listener_->ready().value(), std::vector<std::string>{"k"});
 }
 
-TEST_F(ListenerOfRedis, rings_for_all_when_its_connection_was_lost_and_is_subscribed_again) {
+TEST_F(ListenerOfRedis, notifies_all_when_its_connection_was_lost_and_is_subscribed_again) {
   redis({"CLIENT", "KILL", "TYPE", "pubsub"});
   ASSERT_TRUE(rings()) << "that it is gone";
   EXPECT_TRUE(listener_->ready().value().empty()) << "anything may have happened";
@@ -69,7 +69,7 @@ TEST_F(ListenerOfRedis, tries_again_while_the_server_is_away) {
   }));
 }
 
-// A proxy or a firewall forgets a connection, and neither end is told: no FIN, no RST.
+// A proxy or a firewall drops a connection, and neither end is notified: no FIN, no RST.
 TEST_F(ListenerOfRedis, notices_a_connection_that_was_forgotten_and_subscribes_again) {
   Relay relay({server_.port()});
   Caller waiter("redis://127.0.0.1:" + std::to_string(relay.port()));
@@ -87,7 +87,7 @@ TEST_F(ListenerOfRedis, notices_a_connection_that_was_forgotten_and_subscribes_a
   EXPECT_TRUE(await([&] { return rings(0) && listener_->ready().value() == std::vector<std::string>{"k"}; }));
 }
 
-TEST_F(ListenerOfRedis, stays_connected_when_nobody_rings_for_long) {
+TEST_F(ListenerOfRedis, stays_connected_without_notifications_for_long) {
   redis({"CONFIG", "RESETSTAT"});
   const std::string before = redis({"CLIENT", "LIST", "TYPE", "pubsub"});
   ASSERT_TRUE(await([&] {
@@ -100,7 +100,7 @@ TEST_F(ListenerOfRedis, stays_connected_when_nobody_rings_for_long) {
   EXPECT_EQ(after.substr(0, after.find(' ')), before.substr(0, before.find(' '))) << "the same connection";
 }
 
-TEST_F(ListenerOfRedis, a_client_without_a_bell_still_gets_its_turn) {
+TEST_F(ListenerOfRedis, a_client_without_a_listener_still_gets_its_turn) {
   RedisServer quiet({.lines = {"user default on nopass ~* +@all resetchannels"}});
   Client client = open(quiet.url()), other = open(quiet.url());
   Lease lease = client.acquire("k");
@@ -109,7 +109,7 @@ TEST_F(ListenerOfRedis, a_client_without_a_bell_still_gets_its_turn) {
   EXPECT_TRUE(lease.try_release()) << "a bell that cannot be rung is no failure";
 }
 
-TEST_F(ListenerOfRedis, nobody_is_rung_by_a_release_that_nobody_waits_for) {
+TEST_F(ListenerOfRedis, a_release_without_waiters_notifies_nobody) {
   redis({"CONFIG", "RESETSTAT"});
   owner_.acquire("k", "ann");
   owner_.release("k", "ann");

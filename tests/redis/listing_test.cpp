@@ -12,7 +12,7 @@ class ListingOfRedis : public RedisTest {
   Caller caller_{server_.url()};
 };
 
-TEST_F(ListingOfRedis, never_looks_through_the_keys_of_others) {
+TEST_F(ListingOfRedis, never_scans_the_keys_of_others) {
   redis({"EVAL", "for i = 1, 100000 do redis.call('SET', 'foreign:' .. i, i) end", "0"});
   for (int i = 0; i < 450; ++i) caller_.acquire("key " + std::to_string(1000 + i), "ann");
   redis({"CONFIG", "RESETSTAT"});

@@ -15,26 +15,27 @@ class LonerMarker : public RedisTest {
 TEST_F(LonerMarker, a_loner_that_ruby_has_queued_is_not_enqueued) {
   ASSERT_TRUE(ruby_.acquire_loner());
   const EnqueueReply told = worker_.loner("lock:Job:1");
-  EXPECT_EQ(told.what, Told::locked);
+  EXPECT_EQ(told.what, EnqueueOutcome::locked);
   EXPECT_EQ(told.owner, stranger);
-  EXPECT_EQ(worker_.enqueue("lock:Job:1").what, Told::enqueued) << "one that is no loner minds nothing";
+  EXPECT_EQ(worker_.enqueue("lock:Job:1").what, EnqueueOutcome::enqueued)
+      << "one that is no loner minds nothing";
   EXPECT_EQ(ruby_.marker(), "true");
   ruby_.release_loner();
-  EXPECT_EQ(worker_.loner("lock:Job:1").what, Told::enqueued);
+  EXPECT_EQ(worker_.loner("lock:Job:1").what, EnqueueOutcome::enqueued);
 }
 
 TEST_F(LonerMarker, a_marker_of_rubys_with_a_timeout_counts_until_then) {
   ASSERT_TRUE(ruby_.acquire_loner(60));
-  EXPECT_EQ(worker_.loner("lock:Job:1").what, Told::locked);
+  EXPECT_EQ(worker_.loner("lock:Job:1").what, EnqueueOutcome::locked);
   redis({"SET", "loner:lock:Job:1", std::to_string(ruby_.now() - 1)});
-  EXPECT_EQ(worker_.loner("lock:Job:1").what, Told::enqueued);
+  EXPECT_EQ(worker_.loner("lock:Job:1").what, EnqueueOutcome::enqueued);
   EXPECT_EQ(ruby_.marker(), "true") << "ours by now";
 }
 
 TEST_F(LonerMarker, a_loner_that_ruby_runs_is_not_enqueued) {
   ASSERT_TRUE(ruby_.acquire(60));
   const EnqueueReply told = worker_.loner("lock:Job:1");
-  EXPECT_EQ(told.what, Told::locked);
+  EXPECT_EQ(told.what, EnqueueOutcome::locked);
   EXPECT_EQ(told.owner, stranger);
   EXPECT_EQ(ruby_.marker(), "(nil)");
 }
@@ -70,9 +71,9 @@ TEST_F(LonerMarker, a_job_that_is_no_loner_is_not_marked) {
 TEST_F(LonerMarker, without_the_layout_there_is_no_marker_and_none_counts) {
   Worker own(server_.url());
   ASSERT_TRUE(ruby_.acquire_loner());
-  EXPECT_EQ(own.loner("lock:Job:1").what, Told::enqueued);
+  EXPECT_EQ(own.loner("lock:Job:1").what, EnqueueOutcome::enqueued);
   ruby_.release_loner();
-  EXPECT_EQ(own.loner("lock:Job:2").what, Told::enqueued);
+  EXPECT_EQ(own.loner("lock:Job:2").what, EnqueueOutcome::enqueued);
   EXPECT_EQ(redis({"EXISTS", "loner:lock:Job:2"}), "0");
 }
 
@@ -110,11 +111,11 @@ TEST_F(LonerMarker, one_that_ruby_has_put_in_the_place_of_ours_is_left_alone) {
   EXPECT_EQ(ruby_.marker(), theirs);
 }
 
-TEST_F(LonerMarker, what_a_job_that_is_gone_has_left_stands_in_nobodys_way_but_rubys) {
+TEST_F(LonerMarker, a_marker_left_by_a_job_that_is_gone_blocks_only_ruby) {
   worker_.loner("lock:Job:1");
   redis({"DEL", "holdfast:jobs:job:1"});  // as an eviction would
   EXPECT_TRUE(ruby_.enqueued());
-  EXPECT_EQ(worker_.loner("lock:Job:1").what, Told::enqueued);
+  EXPECT_EQ(worker_.loner("lock:Job:1").what, EnqueueOutcome::enqueued);
   EXPECT_EQ(ruby_.marker(), "true");
   worker_.claim("w");
   EXPECT_EQ(ruby_.marker(), "(nil)");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other programs keep where a lease would lie, and what only looks like that.
+// Data of other programs under the key of a lease, and leases that look like such data.
 #include "tests/redis/suite.h"
 #include "tests/support/findings.h"
 
@@ -38,7 +38,7 @@ TEST_F(OtherDataOfRedis, among_others_it_is_refused_as_well_and_harms_no_other) 
   EXPECT_EQ(replies[1].verdict, Verdict::granted);
 }
 
-TEST_F(OtherDataOfRedis, whoever_held_the_key_that_it_replaced_has_lost_it) {
+TEST_F(OtherDataOfRedis, the_holder_of_a_key_that_other_data_replaced_has_lost_it) {
   caller_.acquire("nightly", "ann");
   redis({"SET", "nightly", "app data"});
   EXPECT_EQ(caller_.renew("nightly", "ann").verdict, Verdict::lost);
@@ -46,7 +46,7 @@ TEST_F(OtherDataOfRedis, whoever_held_the_key_that_it_replaced_has_lost_it) {
   EXPECT_EQ(redis({"GET", "nightly"}), "app data");
 }
 
-// Whoever holds it so: an expiry, a UUID as redis_exp_lock writes it, or a name that we have written down.
+// A value that may be a lease: with an expiry, a UUID as redis_exp_lock writes it, or an owner in our facts.
 TEST_F(OtherDataOfRedis, what_may_be_a_lease_is_busy) {
   redis({"SET", "expires", "app data", "PX", "3600000"});
   redis({"SET", "uuid", "0b8e2a5c-5a43-4c0b-9d0e-1c2d3e4f5a6b"});

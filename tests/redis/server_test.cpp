@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which servers are trusted with leases, and what is said about those that are.
+// Which servers are accepted for leases, and which warnings they cause.
 #include <algorithm>
 
 #include "tests/redis/suite.h"
@@ -13,7 +13,7 @@ bool has(const std::vector<std::string>& sentences, std::string_view word) {
                      [&](const std::string& sentence) { return mentions(sentence, word); });
 }
 
-TEST(ServerOfRedis, one_that_throws_keys_away_is_refused_and_says_what_would_be_right) {
+TEST(ServerOfRedis, one_that_evicts_is_refused_and_says_what_would_be_right) {
   for (const char* policy : {"allkeys-lru", "volatile-ttl", "allkeys-random"}) {
     const RedisServer server({.lines = {"maxmemory 100mb", std::string("maxmemory-policy ") + policy}});
     const Status status = try_connect(server.url());
@@ -26,7 +26,7 @@ TEST(ServerOfRedis, one_that_throws_keys_away_is_refused_and_says_what_would_be_
   }
 }
 
-TEST(ServerOfRedis, one_that_throws_keys_away_is_used_by_who_insists_and_graded_d) {
+TEST(ServerOfRedis, one_that_evicts_is_used_if_accepted_and_is_class_d) {
   const RedisServer server({.lines = {"maxmemory 100mb", "maxmemory-policy allkeys-lru"}});
   Caller caller(server.url() + "?unsafe=allow");
   EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::granted);
@@ -83,7 +83,7 @@ TEST(ServerOfRedis, one_that_forgets_when_restarted_is_warned_of) {
       << told[0];
 }
 
-TEST(ServerOfRedis, what_is_found_goes_to_who_asks_for_findings_in_place_of_the_log) {
+TEST(ServerOfRedis, findings_go_to_on_finding_instead_of_the_log) {
   const RedisServer server({.lines = {"appendonly no"}});
   std::vector<std::string> told, topics;
   const Client client = open(server.url(), {.log = [&](std::string_view line) { told.emplace_back(line); },

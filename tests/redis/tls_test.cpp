@@ -45,7 +45,7 @@ TEST_F(TlsOfRedis, a_large_batch_and_a_long_answer_pass) {
   EXPECT_EQ(caller.list({}).leases.size(), keys.size());
 }
 
-TEST_F(TlsOfRedis, waiters_are_rung) {
+TEST_F(TlsOfRedis, waiters_are_notified) {
   const RedisServer server({.tls = certificates_.right()});
   Caller owner(trusting(server)), waiter(trusting(server));
   const auto listener = waiter.connection().listener();

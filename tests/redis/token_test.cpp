@@ -151,7 +151,7 @@ TEST_F(Tokens, facts_are_not_touched_by_every_grant) {
   EXPECT_GT(std::stoll(redis({"TTL", facts})), 900'000) << "was not set again";
 }
 
-TEST_F(Tokens, queues_run_out_with_those_who_wait) {
+TEST_F(Tokens, queues_expire_with_their_waiters) {
   caller_.acquire("k", "ann");
   Caller other(server_.url());
   other.acquire("k", "bob", 1h, 1h);

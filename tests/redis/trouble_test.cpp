@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers that are killed, stopped, full or not what they should be: what a caller is told, and what is true.
+// Servers that are killed, stopped, full or not Redis: the errors that a caller gets, and what really
+// happened.
 #include <atomic>
 #include <csignal>
 #include <thread>
@@ -40,7 +41,7 @@ TEST_F(TroubleOfRedis, a_client_keeps_its_lease_across_a_short_restart) {
   EXPECT_TRUE(lease.held());
 }
 
-TEST_F(TroubleOfRedis, a_connection_that_was_closed_while_idle_is_made_anew_and_nobody_notices) {
+TEST_F(TroubleOfRedis, a_connection_that_was_closed_while_idle_is_replaced_without_an_error) {
   caller_.acquire("k", "ann");
   redis({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
   let_pass(60ms);  // idle
@@ -58,7 +59,7 @@ TEST_F(TroubleOfRedis, a_frozen_server_makes_the_loss_fire_at_the_deadline_and_n
   server_.resume();
 }
 
-// The request lies in the server's socket, and whoever sent it has given up: nobody may hold the key then.
+// The request waits in the server's socket, and its sender has given up: nobody may hold the key then.
 TEST_F(TroubleOfRedis, an_acquire_that_a_frozen_server_reads_too_late_grants_nothing) {
   caller_.acquire("warm", "ann");
   server_.pause();
@@ -66,7 +67,7 @@ TEST_F(TroubleOfRedis, an_acquire_that_a_frozen_server_reads_too_late_grants_not
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::in_doubt) << reply.error().detail;
   server_.resume();
-  // The server reads what lay there before it answers anybody who came later.
+  // The server reads what was in the socket before it answers later clients.
   Caller later(server_.url());
   EXPECT_EQ(redis({"GET", "k"}), "(nil)");
   EXPECT_EQ(later.acquire("k", "bob").verdict, Verdict::granted);
@@ -137,7 +138,7 @@ TEST_F(TroubleOfRedis, a_server_that_needs_replicas_and_has_none_grants_nothing)
 }
 
 TEST_F(TroubleOfRedis, a_server_that_reads_its_data_is_unavailable_and_then_is_not) {
-  // It looks after its callers once in 1024 commands.
+  // It checks its clients once in 1024 commands.
   RedisServer slow({.lines = {"key-load-delay 500", "enable-debug-command yes"}});
   slow.command({"EVAL", "for i = 1, 4000 do redis.call('SET', 'filler' .. i, i) end", "0"});
   Caller caller(slow.url());
@@ -218,7 +219,7 @@ class Impostor {
   std::jthread thread_;
 };
 
-TEST(ImpostorOfRedis, whoever_else_listens_there_is_named_and_gets_no_lease) {
+TEST(ImpostorOfRedis, another_program_at_the_port_is_named_and_gets_no_lease) {
   const struct {
     std::string words;
     std::string_view told;

@@ -11,7 +11,7 @@
 
 namespace holdfast::test {
 
-using Told = EnqueueReply::What;
+using EnqueueOutcome = EnqueueReply::What;
 using Got = Claimed::What;
 
 // One client with one connection for jobs.

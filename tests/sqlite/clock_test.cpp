@@ -66,7 +66,7 @@ TEST_F(Clocks, a_reboot_frees_all_and_tokens_still_rise) {
     before = a.acquire("k", never).token;
     a.acquire_as("alice", "named", never);
     ASSERT_TRUE(b.queues("k"));
-    // kill -9 by a power cut: whoever was there is gone, its FIFO is not
+    // a power cut: the client is gone, but its FIFO is still there
     std::filesystem::create_directories(path_ + ".d");
     ASSERT_EQ(mkfifo((path_ + ".d/locks.0123456789abcdef").c_str(), 0600), 0);
   }

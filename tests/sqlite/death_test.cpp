@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who dies is known at once, and only who dies.
+// A dead client is noticed at once, and a live one is never taken for dead.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -133,21 +133,21 @@ TEST_F(Death, a_dead_waiter_does_not_block_the_queue) {
   EXPECT_TRUE(next.granted("k"));
 }
 
-TEST_F(Death, whoever_finds_the_first_waiter_dead_rings_the_next) {
+TEST_F(Death, a_client_that_finds_the_first_waiter_dead_notifies_the_next) {
   Caller here(path_), next(path_), passer_by(path_);
   PeerProcess waiter(url_);
   ASSERT_TRUE(here.granted("k"));
   ASSERT_TRUE(waiter.ask("acquire k - 3600000 3600000").starts_with("busy"));
   ASSERT_TRUE(next.queues("k"));
   waiter.signal(SIGSTOP);
-  here.release("k");  // rings the waiter, which does not hear it any more
+  here.release("k");  // notifies the waiter, which is gone
   ASSERT_FALSE(next.is_rung());
   waiter.kill();
   EXPECT_EQ(passer_by.acquire("k").verdict, Verdict::busy);
   EXPECT_TRUE(next.is_rung());
 }
 
-TEST_F(Death, a_waiter_is_told_that_the_holder_was_killed) {
+TEST_F(Death, a_waiter_is_notified_that_the_holder_was_killed) {
   Caller here(path_);
   PeerProcess owner(url_);
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
@@ -160,7 +160,7 @@ TEST_F(Death, a_waiter_is_told_that_the_holder_was_killed) {
   EXPECT_TRUE(here.granted("k"));
 }
 
-TEST_F(Death, a_waiter_behind_a_stopped_first_is_told_when_that_one_dies) {
+TEST_F(Death, a_waiter_behind_a_stopped_one_is_notified_when_that_one_dies) {
   Caller here(path_), owner(path_);
   PeerProcess first(url_);
   ASSERT_TRUE(owner.granted("k"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process without descriptors.  Not for the sanitizers: they need some themselves to look at an object.
+// A process without descriptors.  Not under sanitizers, which need descriptors themselves.
 #include <filesystem>
 
 #include "tests/sqlite/apart.h"
@@ -24,7 +24,7 @@ std::string opened_with(unsigned long most, const std::string& path) {
   return connection ? std::string() : told(connection.error());
 }
 
-TEST_F(Descriptors, too_few_are_told_and_nothing_is_left) {
+TEST_F(Descriptors, too_few_are_reported_and_nothing_is_left) {
   { Caller here(path_); }
   fs::remove_all(path_ + ".d");
   int failures = 0;

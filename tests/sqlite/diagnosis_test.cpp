@@ -38,7 +38,7 @@ class DiagnosisOfSqlite : public SqliteTest {
     const Finding* const finding = about(diagnosis, topic);
     return finding == nullptr ? "" : std::string(to_string(finding->weight)) + " " + diagnosis.grade;
   }
-  // What is said, and what is advised.
+  // The text of a finding and its advice.
   static std::string words_about(const Diagnosis& diagnosis, const char* topic) {
     const Finding* const finding = about(diagnosis, topic);
     return finding == nullptr ? "" : finding->what + "; " + finding->advice;
@@ -69,7 +69,7 @@ TEST_F(DiagnosisOfSqlite, of_a_file_that_is_not_there_the_place_is_judged_and_no
   EXPECT_TRUE(fs::is_empty(scratch_.path()));
 }
 
-TEST_F(DiagnosisOfSqlite, a_file_system_that_machines_share_is_a_danger_also_to_who_insists) {
+TEST_F(DiagnosisOfSqlite, a_network_file_system_is_a_danger_even_if_accepted) {
   const struct {
     std::uint32_t kind;
     const char* name;
@@ -117,7 +117,7 @@ TEST_F(DiagnosisOfSqlite, a_place_where_processes_do_not_meet_is_a_danger) {
   EXPECT_EQ(weight_of(diagnose(path_, machine), "sqlite.processes"), "") << "it could not be tried";
 }
 
-// Someone who reaps all children of the process, or has them reaped, takes nothing from the answer.
+// If other code reaps all children of the process, or ignores SIGCHLD, the answer is the same.
 TEST_F(DiagnosisOfSqlite, a_program_that_ignores_its_children_gets_the_same_answer) {
   const auto before = ::signal(SIGCHLD, SIG_IGN);
   const auto lock_visibility = sqlite::lock_visibility_in(scratch_.path());

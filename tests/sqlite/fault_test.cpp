@@ -16,7 +16,7 @@ Errc meaning(int code, During during = During::work, int system_errno = 0) {
   return error.code;
 }
 
-TEST(Faults, who_is_busy_has_done_nothing) {
+TEST(Faults, a_busy_file_means_that_nothing_was_done) {
   for (const int code :
        {SQLITE_BUSY, SQLITE_BUSY_SNAPSHOT, SQLITE_BUSY_RECOVERY, SQLITE_LOCKED, SQLITE_PROTOCOL}) {
     EXPECT_EQ(meaning(code), Errc::unavailable);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where locks do not reach everybody, no lease is kept unless somebody says so.
+// Where locks may not reach every process, Holdfast keeps no lease unless the user accepts that.
 #include "stores/sqlite/file_system.h"
 
 #include <sys/mount.h>
@@ -24,7 +24,7 @@ class FileSystems : public SqliteTest {
   }
 };
 
-TEST_F(FileSystems, what_is_shared_by_machines_is_refused_and_nothing_is_made) {
+TEST_F(FileSystems, a_network_file_system_is_refused_and_nothing_is_created) {
   const struct {
     std::uint32_t kind;
     const char* name;
@@ -42,7 +42,7 @@ TEST_F(FileSystems, what_is_shared_by_machines_is_refused_and_nothing_is_made) {
   }
 }
 
-TEST_F(FileSystems, who_allows_it_has_leases_there_of_the_worst_grade) {
+TEST_F(FileSystems, an_accepted_file_system_keeps_leases_and_is_class_d) {
   Caller here(sqlite::store({.path = path_, .allow_unsafe = true}, on(0x6969)).value());
   EXPECT_TRUE(here.granted("k"));
   const Traits traits = here.connection().examine(soon()).value();
@@ -52,7 +52,7 @@ TEST_F(FileSystems, who_allows_it_has_leases_there_of_the_worst_grade) {
   EXPECT_TRUE(Caller(here.store().in("jobs").value()).granted("k")) << "and so has another table of it";
 }
 
-TEST_F(FileSystems, who_accepts_the_file_system_has_not_accepted_an_open_folder) {
+TEST_F(FileSystems, accepting_the_file_system_does_not_accept_an_open_folder) {
   const auto accepting = [&](std::vector<std::string> topics) {
     return sqlite::store({.path = path_, .accept = std::move(topics)}, on(0x6969)).value();
   };
@@ -103,7 +103,7 @@ TEST_F(FileSystems, memory_and_overlays_are_taken_for_real) {
   EXPECT_EQ(said, "");
 }
 
-// The pseudo file systems of the kernel are there on every machine, and say who they are.
+// The pseudo file systems of the kernel exist on every machine, and report their type.
 TEST_F(FileSystems, the_kind_is_read_from_the_system) {
   EXPECT_EQ(sqlite::file_system_of("/proc"), 0x9FA0u);
   EXPECT_EQ(sqlite::file_system_of("/no/such/folder"), 0u);

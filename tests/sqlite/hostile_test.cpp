@@ -33,7 +33,7 @@ class Hostile : public SqliteTest {
     EXPECT_NE(connection.error().detail.find(word), std::string::npos) << connection.error().detail;
     EXPECT_NE(connection.error().detail.find(path_), std::string::npos) << connection.error().detail;
   }
-  // It may still be good for what is left of it; but it does not go wrong, and the file is not made anew.
+  // It may still be usable in part, but nothing goes wrong, and the file is not created again.
   void expect_refused_or_whole(const std::string& what) {
     SCOPED_TRACE(what);
     const std::string before = bytes_of(path_);
@@ -152,7 +152,7 @@ TEST_F(Hostile, a_page_of_nothing_or_of_anything_is_refused_and_left_alone) {
   for (std::size_t page = 0; page < whole.size() / 4096; ++page) {
     for (const bool zero : {true, false}) {
       bytes = whole;
-      // The header stays: it is what says that the file is ours.
+      // The header stays: it identifies the file as Holdfast's.
       for (std::size_t i = page * 4096 + (page == 0 ? 100 : 0); i < (page + 1) * 4096; ++i)
         bytes[i] = zero ? '\0' : static_cast<char>(random.below(256));
       write(path_, bytes);

@@ -69,9 +69,11 @@ class JobsCost : public SqliteTest {
       const std::string key = "new " + std::to_string(i), owner = "w" + std::to_string(i);
       Claimed claimed;
       measure("enqueue", [&] {
-        EXPECT_EQ(worker.enqueue(Worker::loner(key, {.at = Moment(Micros(1))})).what, Told::enqueued);
+        EXPECT_EQ(worker.enqueue(Worker::loner(key, {.at = Moment(Micros(1))})).what,
+                  EnqueueOutcome::enqueued);
       });
-      measure("duplicate", [&] { EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, Told::duplicate); });
+      measure("duplicate",
+              [&] { EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, EnqueueOutcome::duplicate); });
       measure("claim", [&] { claimed = worker.claim(owner, 1h, {"default", "other", "idle"}); });
       EXPECT_EQ(claimed.job.key, key);
       measure("renew", [&] {

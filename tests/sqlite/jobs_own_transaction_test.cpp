@@ -26,7 +26,7 @@ TEST_F(JobsOwnTransaction, a_job_is_there_when_the_caller_commits_and_not_before
   const auto ours = enqueuer(db_);
   db_.ask("BEGIN IMMEDIATE; INSERT INTO orders VALUES (77, 'paper')");
   const EnqueueReply told = enqueue(*ours, Worker::loner("k", {.args = "[77]", .tick_name = "t", .tick = 1}));
-  EXPECT_EQ(told.what, Told::enqueued);
+  EXPECT_EQ(told.what, EnqueueOutcome::enqueued);
   EXPECT_TRUE(worker_.list().empty());
   EXPECT_EQ(sqlite3_last_insert_rowid(db_.raw()), 77) << "the caller's own";
   db_.ask("COMMIT");
@@ -37,11 +37,11 @@ TEST_F(JobsOwnTransaction, a_job_is_there_when_the_caller_commits_and_not_before
   worker_.finish(claimed);
 
   db_.ask("BEGIN IMMEDIATE; INSERT INTO orders VALUES (78, 'ink')");
-  EXPECT_EQ(enqueue(*ours, Worker::loner("k", {.tick_name = "t", .tick = 2})).what, Told::enqueued);
+  EXPECT_EQ(enqueue(*ours, Worker::loner("k", {.tick_name = "t", .tick = 2})).what, EnqueueOutcome::enqueued);
   db_.ask("ROLLBACK");
   EXPECT_EQ(worker_.claim().what, Got::nothing);
   EXPECT_EQ(worker_.engine().tick("t", soon()).value().tick, 1);
-  EXPECT_EQ(worker_.enqueue(Worker::loner("k")).what, Told::enqueued) << "its slot went with it";
+  EXPECT_EQ(worker_.enqueue(Worker::loner("k")).what, EnqueueOutcome::enqueued) << "its slot went with it";
 }
 
 TEST_F(JobsOwnTransaction, the_same_rules_hold) {
@@ -51,16 +51,16 @@ TEST_F(JobsOwnTransaction, the_same_rules_hold) {
   lease.acquire_as("operator", "held");
   db_.ask("BEGIN IMMEDIATE");
   const EnqueueReply duplicate = enqueue(*ours, Worker::loner("k"));
-  EXPECT_EQ(duplicate.what, Told::duplicate);
+  EXPECT_EQ(duplicate.what, EnqueueOutcome::duplicate);
   EXPECT_EQ(duplicate.id, first);
   const EnqueueReply locked = enqueue(*ours, Worker::loner("held"));
-  EXPECT_EQ(locked.what, Told::locked);
+  EXPECT_EQ(locked.what, EnqueueOutcome::locked);
   EXPECT_EQ(locked.owner, "operator");
   const NewJob tick = Worker::named("x", {.tick_name = "cron", .tick = 5});
-  EXPECT_EQ(enqueue(*ours, tick).what, Told::enqueued);
-  EXPECT_EQ(enqueue(*ours, tick).what, Told::duplicate);
+  EXPECT_EQ(enqueue(*ours, tick).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(enqueue(*ours, tick).what, EnqueueOutcome::duplicate);
   EXPECT_EQ(enqueue(*ours, Worker::loner("k", {.args = "[2]", .on_conflict = OnConflict::replace})).what,
-            Told::replaced);
+            EnqueueOutcome::replaced);
   db_.ask("COMMIT");
   EXPECT_EQ(worker_.list({.id = first}).at(0).duplicates, 2u);
   EXPECT_EQ(worker_.list({.id = first}).at(0).args, "[2]");
@@ -72,12 +72,12 @@ TEST_F(JobsOwnTransaction, the_winner_rolls_back_and_the_losers_job_exists) {
     const std::string key = commits ? "commits" : "rolls back";
     db_.ask("BEGIN IMMEDIATE");
     const EnqueueReply winner = enqueue(*ours, Worker::loner(key));
-    ASSERT_EQ(winner.what, Told::enqueued);
+    ASSERT_EQ(winner.what, EnqueueOutcome::enqueued);
     EnqueueReply loser;
     std::thread other([&] { loser = worker_.enqueue(Worker::loner(key)); });  // waits for the first to end
     db_.ask(commits ? "COMMIT" : "ROLLBACK");
     other.join();
-    EXPECT_EQ(loser.what, commits ? Told::duplicate : Told::enqueued);
+    EXPECT_EQ(loser.what, commits ? EnqueueOutcome::duplicate : EnqueueOutcome::enqueued);
     ASSERT_EQ(worker_.list({.key = key}).size(), 1u);
     EXPECT_EQ(worker_.list({.key = key}).at(0).id, loser.id);
     if (commits) {
@@ -97,8 +97,8 @@ TEST_F(JobsOwnTransaction, our_file_may_be_attached_to_theirs) {
   Caller lease(path_);
   lease.acquire_as("operator", "held");
   shop.ask("BEGIN IMMEDIATE; INSERT INTO orders VALUES (1)");
-  EXPECT_EQ(enqueue(*ours, Worker::loner("k")).what, Told::enqueued);
-  EXPECT_EQ(enqueue(*ours, Worker::loner("held")).what, Told::locked);
+  EXPECT_EQ(enqueue(*ours, Worker::loner("k")).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(enqueue(*ours, Worker::loner("held")).what, EnqueueOutcome::locked);
   shop.ask("COMMIT");
   EXPECT_EQ(worker_.claim().job.key, "k");
   EXPECT_EQ(shop.ask("SELECT count(*) FROM main.holdfast_jobs"), "0");
@@ -133,16 +133,16 @@ TEST_F(JobsOwnTransaction, one_that_has_only_begun_sees_what_others_have_committ
   const auto ours = enqueuer(db_);
   db_.ask("BEGIN");
   worker_.enqueue(Worker::loner("k"));
-  EXPECT_EQ(enqueue(*ours, Worker::loner("k")).what, Told::duplicate);
+  EXPECT_EQ(enqueue(*ours, Worker::loner("k")).what, EnqueueOutcome::duplicate);
   db_.ask("COMMIT");
 }
 
-TEST_F(JobsOwnTransaction, what_it_was_told_stays_true_until_it_ends) {
+TEST_F(JobsOwnTransaction, a_result_stays_true_until_the_transaction_ends) {
   const auto ours = enqueuer(db_);
   Caller lease(path_);
   lease.acquire_as("operator", "k");
   db_.ask("BEGIN");
-  ASSERT_EQ(enqueue(*ours, Worker::loner("k")).what, Told::locked);  // writes nothing
+  ASSERT_EQ(enqueue(*ours, Worker::loner("k")).what, EnqueueOutcome::locked);  // writes nothing
   EXPECT_EQ(sqlite3_exec(RawDatabase(path_).raw(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr),
             SQLITE_BUSY);
   db_.ask("COMMIT");
@@ -157,7 +157,7 @@ TEST_F(JobsOwnTransaction, a_job_whose_tick_cannot_be_written_is_not_there_eithe
   EXPECT_TRUE(worker_.list().empty());
 }
 
-TEST_F(JobsOwnTransaction, one_that_has_read_what_is_old_by_now_is_told_so_and_goes_on_reading) {
+TEST_F(JobsOwnTransaction, a_transaction_with_an_old_snapshot_gets_an_error_and_can_go_on_reading) {
   const auto ours = enqueuer(db_);
   db_.ask("BEGIN");
   ASSERT_EQ(db_.ask("SELECT count(*) FROM holdfast_jobs"), "0");
@@ -170,7 +170,7 @@ TEST_F(JobsOwnTransaction, one_that_has_read_what_is_old_by_now_is_told_so_and_g
   db_.ask("ROLLBACK");
 }
 
-TEST_F(JobsOwnTransaction, while_somebody_else_writes_it_is_told_so_and_not_enqueued) {
+TEST_F(JobsOwnTransaction, while_somebody_else_writes_enqueue_fails_and_nothing_is_enqueued) {
   const auto ours = enqueuer(db_);
   RawDatabase other(path_);
   other.ask("BEGIN IMMEDIATE");
@@ -203,14 +203,14 @@ TEST_F(JobsOwnTransaction, a_lease_of_the_dead_or_of_another_boot_is_no_obstacle
   owner.kill();
   sqlite::Machine machine = sqlite::this_machine().value();
   db_.ask("BEGIN IMMEDIATE");
-  EXPECT_EQ(enqueue(*enqueuer(db_), Worker::loner("k")).what, Told::enqueued);
-  EXPECT_EQ(enqueue(*enqueuer(db_), Worker::loner("l")).what, Told::locked);
+  EXPECT_EQ(enqueue(*enqueuer(db_), Worker::loner("k")).what, EnqueueOutcome::enqueued);
+  EXPECT_EQ(enqueue(*enqueuer(db_), Worker::loner("l")).what, EnqueueOutcome::locked);
   ++machine.time_namespace;
   const auto elsewhere = sqlite::enqueuer(db_.raw(), "locks", "main", machine).value();
   EXPECT_EQ(elsewhere->enqueue(Worker::loner("l"), soon()).error().code, Errc::refused);
   machine.boot_id = "another boot";
   const auto rebooted = sqlite::enqueuer(db_.raw(), "locks", "main", machine).value();
-  EXPECT_EQ(enqueue(*rebooted, Worker::loner("l")).what, Told::enqueued);
+  EXPECT_EQ(enqueue(*rebooted, Worker::loner("l")).what, EnqueueOutcome::enqueued);
   db_.ask("ROLLBACK");
 }
 

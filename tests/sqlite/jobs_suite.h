@@ -8,7 +8,7 @@
 
 namespace holdfast::test {
 
-using Told = EnqueueReply::What;
+using EnqueueOutcome = EnqueueReply::What;
 using Got = Claimed::What;
 
 // One client in this process, with one connection for jobs.

@@ -28,15 +28,15 @@ constexpr const char* count_tables =
     "'holdfast_ticks')";
 
 // As a file of an earlier build is: without them.
-TEST_F(Jobs, who_only_has_leases_has_no_tables_of_jobs) {
+TEST_F(Jobs, a_client_that_uses_only_leases_creates_no_tables_of_jobs) {
   Caller lease(path_);
   EXPECT_TRUE(lease.granted("k"));
   EXPECT_EQ(ask_file(count_tables), "0");
   {
     Worker worker(path_);
     EXPECT_EQ(ask_file(count_tables), "2");
-    EXPECT_EQ(worker.enqueue(Worker::loner("k")).what, Told::locked);
-    EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, Told::enqueued);
+    EXPECT_EQ(worker.enqueue(Worker::loner("k")).what, EnqueueOutcome::locked);
+    EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::enqueued);
   }
   EXPECT_EQ(lease.acquire("k").verdict, Verdict::granted) << "its holder still has it";
   EXPECT_TRUE(Caller(path_).granted("other"));
@@ -48,7 +48,7 @@ TEST_F(Jobs, each_lock_table_of_a_file_has_jobs_of_its_own) {
   Worker other(sqlite::store({.path = path_, .table = "other"}).value());
   here.enqueue(Worker::loner("k"));
   EXPECT_EQ(other.claim().what, Got::nothing);
-  EXPECT_EQ(other.enqueue(Worker::loner("k")).what, Told::enqueued);
+  EXPECT_EQ(other.enqueue(Worker::loner("k")).what, EnqueueOutcome::enqueued);
   EXPECT_EQ(ask_file("SELECT count(*) FROM other_holdfast_jobs"), "1");
 }
 
@@ -124,7 +124,7 @@ TEST_F(Jobs, the_order_of_claims_is_the_rules_whatever_was_put_off) {
   EXPECT_GT(claimed, 50);
 }
 
-TEST_F(Jobs, after_a_reboot_no_claim_is_left_whoever_opens_the_file_first) {
+TEST_F(Jobs, after_a_reboot_no_claim_is_left_whichever_client_opens_the_file_first) {
   const std::string longest = "[\"" + std::string((1 << 20) - 17, 'x') + "\"]";
   for (const bool lease_first : {false, true}) {
     boot_id_ = lease_first ? "third boot" : "first boot";
@@ -161,10 +161,10 @@ TEST_F(Jobs, a_lock_of_a_dead_process_is_no_obstacle) {
   ASSERT_TRUE(owner.ask("acquire k - 3600000 0").starts_with("granted"));
   ASSERT_TRUE(owner.ask("acquire l alice 3600000 0").starts_with("granted"));
   worker.enqueue(Worker::named("k"));
-  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, Told::locked);
+  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::locked);
   owner.kill();
   EXPECT_EQ(worker.claim().what, Got::running);
-  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, Told::enqueued);
+  EXPECT_EQ(worker.enqueue(Worker::loner("l")).what, EnqueueOutcome::enqueued);
   EXPECT_EQ(Caller(path_).log("k").at(0).reason, "its process was dead");
 }
 
@@ -179,7 +179,7 @@ TEST_F(Jobs, the_lock_of_a_job_whose_process_died_is_free_at_once) {
   EXPECT_TRUE(lease.granted("k"));
 }
 
-TEST_F(Jobs, who_waits_for_the_lock_of_a_job_is_rung_when_it_ends) {
+TEST_F(Jobs, a_waiter_for_the_lock_of_a_job_is_notified_when_it_ends) {
   Worker worker(path_);
   Caller waiter(path_);
   worker.enqueue(Worker::named("k"));

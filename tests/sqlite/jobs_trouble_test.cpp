@@ -33,7 +33,7 @@ TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_i
         Worker worker(path_);
         for (int n = 0; n < times; ++n) {
           const auto told = worker.engine().enqueue(Worker::loner("k"), BootClock::now() + 100s).value();
-          ++(told.what == Told::enqueued ? enqueued : duplicates);
+          ++(told.what == EnqueueOutcome::enqueued ? enqueued : duplicates);
           std::uint64_t none = 0;
           if (!id.compare_exchange_strong(none, to_number(told.id)) && none != to_number(told.id))
             same = false;
@@ -49,7 +49,7 @@ TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_i
   EXPECT_EQ(rows[0].duplicates, static_cast<std::uint64_t>(threads * times - 1));
 }
 
-// What a process says when it is acknowledged; written in one piece, so there is no half of it.
+// A process writes this when it got an acknowledgement; in one write, so that it is never half there.
 struct Said {
   enum class What : std::uint8_t { enqueued, finished } what;
   std::uint64_t id;
@@ -102,7 +102,7 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
     ASSERT_GE(child, 0);
     if (child == 0) work_until_killed(path_, to.get());
     to.reset();
-    // It is somewhere behind what it said last.
+    // It is somewhere after its last line.
     const std::uint64_t enough = 1 + jitter.below(12);
     Said said;
     for (std::uint64_t heard = 0; ::read(from.get(), &said, sizeof said) == sizeof said; ++heard) {
@@ -139,11 +139,11 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
   for (const char* const key : {"k0", "k1", "k2"}) {
     EXPECT_TRUE(lease.granted(key)) << key;
     lease.release(key);
-    EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, Told::enqueued) << key;
+    EXPECT_EQ(worker.enqueue(Worker::loner(key)).what, EnqueueOutcome::enqueued) << key;
   }
 }
 
-TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_told_and_nothing_was_done) {
+TEST_F(JobsTrouble, a_file_that_others_keep_locked_is_an_error_and_nothing_was_done) {
   Worker worker(path_);
   worker.enqueue(Worker::named("k"));
   RawDatabase other(path_);

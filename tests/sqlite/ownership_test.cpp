@@ -152,12 +152,12 @@ TEST_F(Ownership, a_regular_file_in_place_of_a_fifo_is_not_written) {
   const std::string stranger = "0123456789abcdef", planted = path_ + ".d/locks." + stranger;
   std::ofstream(planted) << "precious";
   RawDatabase(path_).ask("UPDATE holdfast_waiters SET client = '" + stranger + "'");
-  here.release("k");  // rings whoever waits
+  here.release("k");  // notifies the waiters
   EXPECT_EQ(bytes_of(planted), "precious");
   EXPECT_EQ(here.acquire("k").verdict, Verdict::busy) << "unknown is not dead: its time decides";
 }
 
-// By somebody of the group, who may rename in a shared folder.
+// By a member of the group, who may rename files in a shared folder.
 TEST_F(Ownership, a_private_file_that_takes_the_place_of_what_is_made_for_the_group_stays_private) {
   const std::string secret = folder() + "/secret";
   make(secret);
@@ -203,7 +203,7 @@ TEST_F(Foreign, a_folder_of_another_user_is_refused_with_all_below_it) {
   EXPECT_EQ(take_as(bob, {}, below), "granted") << "his process is dead";
 }
 
-TEST_F(Foreign, what_lies_in_a_folder_of_another_user_is_class_d_to_who_insists) {
+TEST_F(Foreign, a_file_in_a_folder_of_another_user_is_class_d_if_accepted) {
   give(folder(), alice, alice);
   Caller daring(sqlite::store({.path = path_, .allow_unsafe = true}).value());
   EXPECT_TRUE(daring.granted("k"));
@@ -213,7 +213,7 @@ TEST_F(Foreign, what_lies_in_a_folder_of_another_user_is_class_d_to_who_insists)
   EXPECT_NE(found(traits)[0].find("belongs to another user (uid 12001)"), std::string::npos);
 }
 
-TEST_F(Foreign, who_shares_a_folder_with_us_may_have_those_above_it_and_nobody_else_may) {
+TEST_F(Foreign, folders_above_may_belong_to_the_user_who_shares_the_folder_and_to_nobody_else) {
   const std::string home = folder() + "/home", shared = home + "/shared", path = shared + "/own/leases.db";
   fs::create_directories(shared);
   give(home, alice, alice);
@@ -225,8 +225,8 @@ TEST_F(Foreign, who_shares_a_folder_with_us_may_have_those_above_it_and_nobody_e
   expect_refused(take_as(bob, {team}, path), home, "uid 12003");
 }
 
-// Where nobody has a number but we: whose the folders above are cannot be told, and root's are among them.
-TEST_F(Foreign, in_a_user_namespace_folders_of_nobody_known_are_left_alone) {
+// Only our user is mapped there: the owners of the folders above are unknown, and root is one of them.
+TEST_F(Foreign, in_a_user_namespace_folders_of_unknown_users_are_accepted) {
   const std::string said = apart([&]() -> std::string {
     mode(folder(), 0755);
     const std::string own = folder() + "/own";
@@ -298,7 +298,7 @@ TEST_F(Foreign, sharing_takes_group_and_permission_on_file_and_folder) {
   EXPECT_EQ(take_as(bob, {team}, path), "granted");
 }
 
-TEST_F(Ownership, a_journal_that_goes_while_it_is_looked_at_is_no_trouble) {
+TEST_F(Ownership, a_journal_that_disappears_during_the_check_is_no_error) {
   const std::string path = folder() + "/leases.db", journal = path + "-journal";
   std::atomic<bool> done = false;
   std::jthread transactions([&] {

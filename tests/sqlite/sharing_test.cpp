@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many processes at one file: nobody hangs, nobody is told "database is locked", nothing is written in vain.
+// Many processes use one file: none hangs, none gets "database is locked", nothing is written needlessly.
 #include <deque>
 #include <filesystem>
 #include <thread>
@@ -11,7 +11,7 @@ namespace {
 
 class Sharing : public SqliteTest {
  protected:
-  // How many transactions the log has, as its format says (sqlite.org/fileformat.html#walformat).
+  // The number of transactions in the log, by its format (sqlite.org/fileformat.html#walformat).
   int committed() const {
     const std::string log = bytes_of(path_ + "-wal");
     constexpr std::size_t header = 32, frame_header = 24, page = 4096;
@@ -68,7 +68,7 @@ TEST_F(Sharing, a_batch_is_one_transaction) {
   for (const Reply& reply : replies) EXPECT_EQ(reply.verdict, Verdict::granted);
 }
 
-TEST_F(Sharing, a_broken_lease_is_written_down_with_who_and_why) {
+TEST_F(Sharing, a_broken_lease_is_logged_with_who_and_why) {
   Caller here(path_), other(path_);
   const Token token = here.acquire("k").token;
   const Reply broken = other.ask(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A system that does not give what it takes: no space, no inodes, no permission.  Each is
-// told with the path and the reason, leaves nothing half done, and loses nothing that was acknowledged.
+// A system that does not give what it takes: no space, no inodes, no permission.  Each is reported with the
+// path and the reason, leaves nothing half done, and loses nothing that was acknowledged.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,7 +61,7 @@ class Trouble : public SqliteTest {
   const std::string inside_ = folder_ + "/leases.db";
 };
 
-TEST_F(Trouble, a_full_disk_is_told_and_nothing_acknowledged_is_lost) {
+TEST_F(Trouble, a_full_disk_is_an_error_and_nothing_acknowledged_is_lost) {
   run([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return no_mounts;
     mount_memory(folder_, "size=256k,mode=700");
@@ -103,7 +103,7 @@ TEST_F(Trouble, a_disk_that_fills_up_while_opening_leaves_nothing_half_made) {
   });
 }
 
-TEST_F(Trouble, without_inodes_it_is_told_and_passes) {
+TEST_F(Trouble, a_lack_of_inodes_is_an_error_that_passes) {
   run([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return no_mounts;
     int failures = 0;

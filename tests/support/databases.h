@@ -22,8 +22,8 @@ class TestDatabase {
   virtual bool has_tables() const { return true; }  // which have to be made
   // With which another process opens it; empty for memory, which is one process's.
   virtual std::string url() const = 0;
-  // Until what it returns is gone, nobody who asks a server for a lease is answered.  REQUIRES: it was made
-  // by Kind::alone().
+  // While the returned object lives, the server answers no request for a lease.  REQUIRES: it was made by
+  // Kind::alone().
   virtual std::shared_ptr<void> hang() { return nullptr; }
   // Where the server ends leases by itself: ends these now, as it does when their time is over.
   virtual void expire(const std::vector<std::string>& /*keys*/) {}
@@ -33,7 +33,7 @@ struct Kind {
   std::string name;
   std::function<std::unique_ptr<TestDatabase>()> make;
   bool server = false;   // a process of its own answers: it can hang, be killed and come back
-  bool listener = true;  // it tells who waits; else they ask
+  bool listener = true;  // it notifies waiters; otherwise they poll
   // One that can hang(); empty where every one can.
   std::function<std::unique_ptr<TestDatabase>()> make_alone{};
 
@@ -87,7 +87,7 @@ std::shared_ptr<Store> wrapped(
 // Or on those of the latter that keep jobs.
 #define HOLDFAST_ON_EVERY_SHARED_STORE_OF_JOBS(Suite) \
   HOLDFAST_ON_STORES(Suite, ::holdfast::test::shared_job_kinds())
-// A store whose program is not installed has no tests, and conformance says so.
+// A store whose program is not installed has no tests, and a conformance test reports that.
 #define HOLDFAST_ON_STORES(Suite, kinds)                          \
   INSTANTIATE_TEST_SUITE_P(On, Suite, ::testing::ValuesIn(kinds), \
                            [](const auto& param_info) { return param_info.param.name; })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// file_lock.h - who waits in the kernel for the lock on a file.
+// file_lock.h - finds out whether a process waits in the kernel for the lock on a file.
 #pragma once
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// findings.h - what a store says about itself, as sentences.
+// findings.h - the findings about a store, as sentences.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ std::vector<std::string> found(const Examined& examined) {
   return sentences;
 }
 
-// Of that, what every client is told.
+// Of these, the findings that are reported to every client.
 inline std::vector<std::string> told(const Traits& traits) {
   std::vector<std::string> sentences;
   for (const Finding& finding : traits.findings) {
@@ -50,7 +50,7 @@ inline Finding the(const Diagnosis& diagnosis, std::string_view topic) {
   return finding == nullptr ? Finding{} : *finding;
 }
 
-// It was found, weighs so much, and says what to change.
+// The finding exists, has this weight, and has advice.
 inline ::testing::AssertionResult has(const Diagnosis& diagnosis, std::string_view topic, Weight weight) {
   const Finding* const finding = about(diagnosis, topic);
   if (finding == nullptr) return ::testing::AssertionFailure() << "nothing was found about " << topic;

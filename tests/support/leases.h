@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// leases.h - leases that end while a test looks on, on a machine of any speed.
+// leases.h - leases that end during a test, on a machine of any speed.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -26,11 +26,11 @@ class Listener {
   }
   const std::string& place() const { return place_; }
 
-  // The next who comes; nobody after close().
+  // The next connection; none after close().
   Fd accept() const { return Fd(::accept(socket_.get(), nullptr, nullptr)); }
   void close() const { ::shutdown(socket_.get(), SHUT_RDWR); }
 
-  // What somebody says next; empty when they have gone.
+  // The next data from a client; empty when it has disconnected.
   static std::string hear(const Fd& somebody) {
     std::string text(1 << 16, '\0');
     const ssize_t count = ::recv(somebody.get(), text.data(), text.size(), 0);

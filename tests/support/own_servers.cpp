@@ -52,7 +52,7 @@ class OwnRedis final : public Owned<RedisServer> {
 #endif
 
 #ifdef HOLDFAST_MONGODB
-// This engine lets everybody in, and does not understand who says a name.
+// This engine accepts everybody, and does not understand a login.
 class OwnMongo final : public Owned<MongoServer> {
  public:
   OwnMongo() : Owned(MongoOptions{}) {}

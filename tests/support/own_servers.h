@@ -35,7 +35,7 @@ inline void PrintTo(const ServerKind& kind, std::ostream* out) { *out << kind.na
 
 // Those whose programs are installed.
 std::vector<ServerKind> server_kinds();
-// Those of them that let in only who knows the password.
+// Those of them that require a password.
 std::vector<ServerKind> strict_server_kinds();
 
 }  // namespace holdfast::test

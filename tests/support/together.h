@@ -12,8 +12,8 @@
 
 namespace holdfast::test {
 
-// What each was told.  Every request has a thread of its own; all come while a call is out, so that the next
-// one takes them all.
+// Returns the answer to each request.  Every request has a thread of its own; all come during a call, so that
+// the next one takes them all.
 inline std::vector<Result<Reply>> ask_together(StoreConnection& connection,
                                                std::span<const Request> requests) {
   struct Held final : StoreConnection {

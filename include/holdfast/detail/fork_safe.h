@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// fork_safe.h - a shared pointer that a forked child leaves alone.
+// fork_safe.h - a shared pointer that does nothing in a forked child.
 #pragma once
 #include <memory>
 #include <utility>
 
 namespace holdfast::detail {
 
-// In a child after fork() even counting down a reference can touch a lock that a thread of the parent held.
-// There the reference is leaked instead: leak_if_forked(std::shared_ptr<T>&) does that for each T.
+// In a child after fork(), even dropping a reference can need a lock that a thread of the parent held at the
+// fork.  So the child leaks the reference: leak_if_forked(std::shared_ptr<T>&) does that for each T.
 template <class T>
 class ForkSafe {
  public:

@@ -37,12 +37,12 @@ struct Request {
   Verb verb;
   Key key;
   OwnerView owner;
-  Token token{};   // renew, release: that grant only (none: whichever the holder has); evict: required
+  Token token{};   // renew, release: that grant only (zero: any grant of the owner); evict: required
   Millis ttl{};    // acquire, renew
-  Millis place{};  // acquire: if busy, keep this client's place in the queue so long; release: leave the
-                   // queue (with an empty holder: and nothing else)
-  Millis longest_place{};   // acquire: a place of another client that ends later than so long from now does
-                            // not count, as below; zero: all count
+  Millis place{};  // acquire: if busy, keep this client's place in the queue for this time; release: leave
+                   // the queue (with an empty owner: do nothing else)
+  Millis longest_place{};   // acquire: ignore places of other clients that end later than this from now, see
+                            // below; zero: ignore none
   bool extend = false;      // renew: add ttl to what the lease has left, instead of restarting it
   bool detached = false;    // acquire: outlives this process
   std::string_view note{};  // acquire: for people; evict: the reason
@@ -159,7 +159,7 @@ class HOLDFAST_API Store {
  public:
   virtual ~Store() = default;
 
-  // A connection of its own, ready for use.
+  // Opens a new connection, ready for use.
   virtual Result<std::unique_ptr<StoreConnection>> connect(Instant until) = 0;
 
   virtual std::unique_ptr<StoreAdmin> admin() = 0;
@@ -177,7 +177,8 @@ class HOLDFAST_API Store {
   // For people; contains no secret.
   virtual std::string name() const = 0;
 
-  // This client at the store, 16 hex digits: the owner of its places and the address of its notifications.
+  // The identifier of this client in the store, 16 hex digits: its places and its notifications have this
+  // name.
   virtual const std::string& client() const noexcept = 0;
 
   // A new descriptor that proves this client alive while it is open in any process; -1 if the store needs

@@ -2,8 +2,8 @@
 // doctor.cpp - `holdfast doctor`: what can break a lease in this store, and what to change.
 #include <algorithm>
 
-#include "base/text.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/commands.h"
 #include "cli/doctor/report.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/time.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/output.h"

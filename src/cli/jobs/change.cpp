@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // change.cpp - `holdfast jobs retry|cancel|rm ID...`: what an operator does to jobs.
-#include "base/time.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_format.h"
 #include "cli/open_store.h"

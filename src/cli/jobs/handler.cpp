@@ -12,9 +12,8 @@
 #include <stop_token>
 #include <system_error>
 
-#include "base/time.h"
-#include "base/text.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/run/process_group.h"
 

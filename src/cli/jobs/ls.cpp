@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/time.h"
-#include "base/time.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/jobs/job_format.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // show.cpp - `holdfast jobs show ID`: all about a job, and who blocks it.
-#include "base/time.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/columns.h"

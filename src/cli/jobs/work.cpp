@@ -6,9 +6,9 @@
 #include <mutex>
 #include <utility>
 
-#include "base/time.h"
-#include "base/text.h"
 #include "base/fd.h"
+#include "base/text.h"
+#include "base/time.h"
 #include "base/worker.h"
 #include "cli/commands.h"
 #include "cli/epoll_set.h"

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/time.h"
-#include "base/text.h"
 #include "base/fd.h"
+#include "base/text.h"
+#include "base/time.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run/exec.h"

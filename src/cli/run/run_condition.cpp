@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/run_condition.h"
 
-#include "base/time.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/notices.h"

@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "base/time.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/output.h"

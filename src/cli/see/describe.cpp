@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/time.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/time.h"

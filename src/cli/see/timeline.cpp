@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/time.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/output.h"

@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "base/time.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/url.h"
 #include "cli/fence/code.h"
 #include "cli/output.h"

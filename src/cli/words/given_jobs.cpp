@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "base/text.h"
 #include "base/url.h"
 #include "cli/words/choices.h"
 #include "cli/words/given.h"

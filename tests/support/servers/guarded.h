@@ -31,7 +31,7 @@ class Guarded {
   // Its exit code, 128 + N after signal N; with it all its descendants are gone.  Throws if it takes
   // far longer than it should.
   int wait(Millis limit = std::chrono::seconds(30));
-  // The end of what it said since it was started, for messages.
+  // The end of its output since it was started, for messages.
   std::string said() const;
 
  private:

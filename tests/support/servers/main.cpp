@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // servers - the servers of a run of tests, or of an afternoon.
 //
-//   servers start FILE   starts what tests share, in the background, and says in FILE where it is.  It ends
+//   servers start FILE   starts the shared servers in the background, and writes their addresses to FILE. It
+//   ends
 //                        with the process that started this one (ctest), however that ends
 //   servers stop FILE    ends it, and waits until it is gone
 //   servers with NAME,... CMD...  runs CMD in a network of its own, with those on their usual ports:
@@ -75,7 +76,7 @@ void serve(const std::string& path, const Fd& master, Fd report) {
   const auto mariadb_made = install_db.get();
   if (postgres_made) servers.postgres_template = postgres_made->data();
   if (mariadb_made) servers.mariadb_template = mariadb_made->data();
-  // The servers copy what the file says.
+  // The servers copy the content of the file.
   write_shared(path, servers);
   ::setenv("HOLDFAST_TEST_SERVERS", path.c_str(), 1);
 

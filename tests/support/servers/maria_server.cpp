@@ -17,8 +17,8 @@
 namespace holdfast::test {
 namespace {
 
-// Neither runs as root unless it is told so by name.
-// Looked up once: servers start side by side, and getpwuid() answers in one place for all threads.
+// Neither runs as root unless an option says so.  Looked up once: servers start side by side, and getpwuid()
+// answers in one place for all threads.
 const std::string& ourselves() {
   static const std::string name = [] {
     const passwd* entry = ::getpwuid(::geteuid());
@@ -67,7 +67,7 @@ MariaServer::MariaServer(MariaOptions options) : options_(std::move(options)) {
   do {
     port_ = options_.port != 0 ? options_.port : free_port();
   } while (!launch());
-  // Who comes by socket is at localhost, who comes by TCP is not, as names are not looked up.
+  // A client on the socket is at localhost; one over TCP is not, because names are not resolved.
   for (const char* host : {"'localhost'", "'%'"})
     query("CREATE USER app@" + std::string(host) + " IDENTIFIED BY " + quoted(options_.password) +
           "; GRANT ALL ON *.* TO app@" + host + " WITH GRANT OPTION");

@@ -15,7 +15,7 @@ namespace holdfast::test {
 
 struct MariaOptions {
   std::vector<std::string> lines{};  // of the section [mysqld] of my.cnf, after ours
-  std::string password{};            // of `app`, who comes over TCP
+  std::string password{};            // of `app`, over TCP
   std::optional<Certificate> tls{};  // speaks TLS too, on the same port
   bool mysql = false;                // MySQL, as engines/fetch.sh fetched it
   bool fsync = true;

@@ -85,7 +85,7 @@ TEST_P(Maria, takes_lines_of_its_configuration_and_says_why_it_cannot_start) {
   }
 }
 
-TEST_P(Maria, wants_the_password_of_whoever_comes_over_tcp_and_speaks_tls) {
+TEST_P(Maria, requires_a_password_over_tcp_and_speaks_tls) {
   if (const std::string why = openssl_missing(); !why.empty()) GTEST_SKIP() << why;
   const Certificates certificates;
   const MariaServer server({.password = "welcome", .tls = certificates.right(), .mysql = mysql()});

@@ -11,7 +11,7 @@
 
 namespace holdfast::test {
 
-// Whoever comes is let in, and is the superuser behind it.
+// It accepts every client, and connects to the server as the superuser.
 class PgBouncer {
  public:
   // `lines` are of the section [pgbouncer] of its configuration.

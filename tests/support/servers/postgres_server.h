@@ -15,7 +15,7 @@
 namespace holdfast::test {
 
 struct PostgresOptions {
-  // How those who come over TCP show who they are: trust, scram-sha-256.  The Unix socket trusts.
+  // How clients over TCP authenticate: trust, scram-sha-256.  The Unix socket trusts.
   std::string authentication = "scram-sha-256";
   std::vector<std::string> lines{};  // of postgresql.conf, after ours
   std::vector<std::string> hba{};    // of pg_hba.conf, before ours
@@ -42,7 +42,7 @@ class PostgresServer : public PostgresAddress {
   void start();  // again, on the same port and data
   void pause();  // SIGSTOP of the postmaster and of every process of its
   void resume();
-  // One backend, by the pid that pg_backend_pid() says.
+  // One backend, by the pid that pg_backend_pid() returns.
   void pause_backend(int backend);
   void resume_backend(int backend);
 

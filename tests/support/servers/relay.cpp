@@ -108,7 +108,7 @@ void Relay::serve() {
     for (std::size_t i = 3; i < watched.size(); ++i) {
       const int fd = watched[i].fd;
       if (watched[i].revents == 0 || !others_.contains(fd)) continue;
-      // Also the others wait, as who diagnoses asks one after the other.
+      // The others wait too, because doctor queries them one after the other.
       if (pollfd ended{end_.get(), POLLIN, 0};
           servers_.contains(fd) && ::poll(&ended, 1, static_cast<int>(delay_.count())) > 0)
         return;

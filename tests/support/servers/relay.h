@@ -14,13 +14,13 @@ namespace holdfast::test {
 
 class Relay {
  public:
-  // Ports of this machine.  What a server says is held back for `delay`.
+  // Ports of this machine.  The server's answers are delayed by `delay`.
   explicit Relay(std::vector<int> behind, std::chrono::milliseconds delay = {});
   ~Relay();
 
   int port() const noexcept { return port_; }
 
-  // From now on nothing is passed on over the connections there are, and neither end is told: as when a proxy
+  // From now on nothing is passed on over existing connections, and neither end is notified: as when a proxy
   // forgets them.  New ones work.  When this returns it has happened.
   void forget_connections();
 
@@ -41,7 +41,7 @@ class Relay {
   std::map<int, Fd> ends_;     // all that are open
   std::map<int, int> others_;  // of each, the other one
   std::set<int> servers_;      // those of them that lead to a server
-  std::vector<Fd> silent_;     // forgotten: open still, and never looked at
+  std::vector<Fd> silent_;     // forgotten: still open, and never read
   std::thread thread_;
 };
 

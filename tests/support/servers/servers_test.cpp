@@ -158,7 +158,7 @@ TEST_F(Postgres, leaves_no_process_and_no_folder) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-TEST_F(Postgres, wants_the_password_of_whoever_comes_over_tcp_and_speaks_tls) {
+TEST_F(Postgres, requires_a_password_over_tcp_and_speaks_tls) {
   if (const std::string why = openssl_missing(); !why.empty()) GTEST_SKIP() << why;
   const Certificates certificates;
   const PostgresServer server({.tls = certificates.right(), .fsync = false});

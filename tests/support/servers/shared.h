@@ -2,8 +2,8 @@
 // shared.h - what the tests of one ctest run share, because it is slow to start.
 //
 // ctest has the fixture `servers` start them before the first test that NEEDS servers, and end them after the
-// last; the environment variable HOLDFAST_TEST_SERVERS names the file that says where they are.  A test
-// program that is run by hand, without it, starts its own on first use, which end with it.
+// last; the environment variable HOLDFAST_TEST_SERVERS names the file with their addresses.  A test program
+// that is run by hand, without it, starts its own on first use, which end with it.
 #pragma once
 #include <string>
 
@@ -31,7 +31,7 @@ bool shared_mongodb_has_streams();  // it is a replica set; ours is none
 const std::string& postgres_template();
 const std::string& mariadb_template();
 
-// What the file says.
+// The content of the file.
 struct SharedServers {
   int pid = 0;  // of the process that has them
   PostgresAddress postgres{};
