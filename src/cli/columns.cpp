@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t gap = 2;  // between two columns of a table
 constexpr std::string_view bold = "\033[1m";
-constexpr std::string_view plain = "\033[0m";
+constexpr std::string_view reset_style = "\033[0m";
 
 struct Glyph {
   std::string text;
@@ -114,7 +114,7 @@ std::string aligned(const Rows& rows, bool headed, bool colour) {
     const bool heading = headed && &row == &rows.front();
     const std::string line = one_line(row, widths);
     if (!text.empty()) text += '\n';
-    text += heading && colour ? std::string(bold) + line + std::string(plain) : line;
+    text += heading && colour ? std::string(bold) + line + std::string(reset_style) : line;
   }
   return text;
 }
