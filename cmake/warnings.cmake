@@ -21,11 +21,11 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize"
   # GCC sees uninitialised values in what its own sanitizers insert; the other builds keep the warning.
   target_compile_options(holdfast_warnings INTERFACE -Wno-maybe-uninitialized)
 endif()
-# Errors for us: our presets say so. A compiler that we have not tried may warn of something new, which must stop no user; so they are
-# errors with those that `./dev test` and `./dev soak debian13` build with. With and without tests the command lines are the same, so
-# that ccache finds in one what the other has compiled.
-option(HOLDFAST_WERROR "Take warnings of compilers that we know for errors" OFF)
-set(HOLDFAST_TRIED_COMPILERS "GNU 12[.]2|GNU 14[.]2|Clang 19[.].*" CACHE STRING "Compilers that we know, by name and version")
+# Errors for us: our presets say so. Another compiler may warn of something new, which must stop no user; so they are errors only with
+# the compilers that CI uses: a user who has one of those sees no warning that CI has not seen. `./dev soak debian13` names its own.
+# With and without tests the command lines are the same, so that ccache finds in one what the other has compiled.
+option(HOLDFAST_WERROR "Take warnings of the compilers that CI uses for errors" OFF)
+set(HOLDFAST_TRIED_COMPILERS "GNU 12[.]2|Clang 19[.].*" CACHE STRING "Those compilers, by name and version")
 string(REGEX MATCH "^[0-9]+[.][0-9]+" compiler "${CMAKE_CXX_COMPILER_VERSION}")
 if(HOLDFAST_WERROR AND "${CMAKE_CXX_COMPILER_ID} ${compiler}" MATCHES "^(${HOLDFAST_TRIED_COMPILERS})$")
   target_compile_options(holdfast_warnings INTERFACE -Werror)

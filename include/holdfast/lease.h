@@ -37,8 +37,11 @@ struct Lost {
 
 // A lease that this process holds.  The destructor and an assignment release it, and wait for the store no
 // longer than a second or the lease's deadline.  If the release cannot be sent, the lease ends when its ttl
-// runs out.  (If it is assigned another Lease of the same grant, which the same owner name has acquired
-// again, it is not released: stop token and functions stay as they are.)
+// runs out.
+//
+// If one owner name acquires a key twice, two Lease objects hold one grant.  The last of those that came from
+// one client releases it.  release() of any of them releases it at once: the others are lost, and their stop
+// is requested first.  Assigning one to the other keeps the grant, with the stop tokens and functions of both.
 //
 // **A process can be paused between its check of held() and its write.**  When it wakes, somebody else may
 // hold the key.  Where that matters, pass token() to the resource that the lease protects, and let it refuse
@@ -113,8 +116,8 @@ class HOLDFAST_API Lease {
   friend struct ClientAccess;
   Lease(std::shared_ptr<LeaseState> state, std::shared_ptr<ClientState> client) noexcept;
   Status renew_by(Millis ttl, bool extend);
-  void go_on_from(LeaseState& earlier);
-  void let_go() noexcept;
+  void go_on_from(LeaseState& earlier) noexcept;
+  void let_go(const LeaseState* next) noexcept;
 
   std::shared_ptr<LeaseState> state_;
   std::shared_ptr<ClientState> client_;

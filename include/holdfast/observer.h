@@ -53,7 +53,9 @@ struct LostEvent : LeaseEvent {
 };
 
 struct ReleasedEvent : LeaseEvent {
-  std::optional<Released> found = {};  // none: the store has not answered yet, and the client tries again
+  // None: the store has not answered yet, and the client tries again; or another Lease object of this client
+  // still holds the grant.
+  std::optional<Released> found = {};
 };
 
 // A request failed, and is sent again.
@@ -107,9 +109,8 @@ struct LogRecord {
 // and renewals wait for it.  Its exceptions are ignored.  No function is called after the client and its
 // leases are destroyed.
 //
-// For each on_acquired there is exactly one on_lost or on_released of the same key and token.  (Not if the
-// lease is detached, nor for a Lease object that is assigned the same grant again.)  An on_lost may come
-// before its on_acquired: they are called on different threads.  The locks of jobs are leases too.
+// For each on_acquired there is exactly one on_lost or on_released of the same key and token, unless the lease
+// is detached.  An on_lost may come before its on_acquired: they are called on different threads.  The locks of jobs are leases too.
 // on_jeopardy and on_lost run on the thread that also runs Lease::on_lost, and may come later than the stop
 // of the lease.
 class HOLDFAST_API Observer {

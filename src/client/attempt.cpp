@@ -162,6 +162,7 @@ std::shared_ptr<LeaseState> Attempt::grant(std::optional<Instant> unclear_until)
   const auto lease = std::make_shared<LeaseState>(std::string(key_), owner_, reply_.token,
                                                   std::max(acquiring_.attempts(), 1));
   lease->detached = terms_.detached;
+  lease->named = terms_.owner.has_value();
   lease->finished = terms_.finished;
   if (!terms_.owner) lease->unclear_until = unclear_until;
   const core::KeepPlan plan{.ttl = terms_.ttl,

@@ -164,6 +164,9 @@ Result<Released> ClientState::release(const std::shared_ptr<LeaseState>& lease) 
   const bool was_held = lease->release();  // from here on it expires unless the release arrives
   keeper_.drop(*lease);
   if (!was_held && lease->phase.load() == LeaseState::Phase::released) return Released::already_released;
+  // Their stop is requested before anybody else can be granted the key.
+  for (const auto& other : keeper_.others_of(*lease))
+    keeper_.lose_now(other, {Loss::gone, "another Lease object of the same owner released it"});
   auto found = send_release(lease, was_held);
   if (was_held)
     telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease),
@@ -216,12 +219,17 @@ void ClientState::release_again(const LeaseState& lease, Instant now) {
   pending_release(release, *lease.unclear_until + 1ms, lease.ttl());
 }
 
-void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
+void ClientState::let_go(const std::shared_ptr<LeaseState>& lease, const LeaseState* next) noexcept {
   try {
     const Instant now = BootClock::now();
     const Instant deadline = lease->believed_until();
     const bool was_held = lease->release();
     keeper_.drop(*lease);
+    if ((next && next->is_grant_of(*lease)) || !keeper_.others_of(*lease).empty()) {
+      if (was_held)
+        telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease)});
+      return;
+    }
     if (lease->detached || (!was_held && lease->phase.load() == LeaseState::Phase::released)) return;
     const Request release{
         .verb = Verb::release, .key = {lease->key}, .owner = {lease->owner}, .token = lease->token};
@@ -239,14 +247,6 @@ void ClientState::let_go(const std::shared_ptr<LeaseState>& lease) noexcept {
     }
     if (was_held) telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease), found});
   } catch (...) {  // out of memory or threads: the lease expires
-  }
-}
-
-void ClientState::forget(const std::shared_ptr<LeaseState>& lease) noexcept {
-  try {
-    lease->release();
-    keeper_.drop(*lease);
-  } catch (...) {  // the keeper continues to renew the lease, which the other Lease object holds
   }
 }
 

@@ -50,10 +50,9 @@ class ClientState {
   Status renew(const std::shared_ptr<LeaseState>& lease, Millis ttl, bool extend);
   Result<Released> release(const std::shared_ptr<LeaseState>& lease);
   // The same for destructors, but without I/O for a lease that is lost, and without I/O on the deadline
-  // thread.
-  void let_go(const std::shared_ptr<LeaseState>& lease) noexcept;
-  // The lease is not held any more, and no request is sent.
-  void forget(const std::shared_ptr<LeaseState>& lease) noexcept;
+  // thread.  If `next`, or another lease of this client, is of the same grant, nothing is sent: the last one
+  // releases it.
+  void let_go(const std::shared_ptr<LeaseState>& lease, const LeaseState* next = nullptr) noexcept;
 
   // Sends one request of a caller.
   Result<Reply> send(const Request& request, Instant until);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/keeper.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "base/text.h"
@@ -59,23 +60,29 @@ void Keeper::keep(const std::shared_ptr<LeaseState>& lease, core::Belief belief)
   lease->id = ++state_->last_id;
   lease->ttl_ms = belief.ttl().count();
   lease->deadline = belief.deadline().time_since_epoch().count();
-  const auto known = state_->leases.emplace(lease->id, lease).first;
   try {
+    state_->leases.emplace(lease->id, lease);
+    if (lease->named) state_->named.emplace(lease->key, lease.get());
     state_->keeping.add(lease->id, belief);
   } catch (...) {
-    state_->leases.erase(known);
+    state_->remove(*lease);
     throw;
   }
+  if (lease->named) state_->forget_releases_of(*lease);
   state_->wake_threads_if_due();
 }
 
 void Keeper::drop(const LeaseState& lease) {
   std::unique_lock lock(state_->mutex);
-  state_->keeping.remove(lease.id);
-  state_->leases.erase(lease.id);
+  state_->remove(lease);
   const auto answered = [&] { return state_->asking != lease.id; };
   if (!answered() && !renewal_thread_.is_this_thread())
     state_->answered.wait_for(lock, patience_with_users, answered);
+}
+
+std::vector<std::shared_ptr<LeaseState>> Keeper::others_of(const LeaseState& lease) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->others_of(lease);
 }
 
 bool Keeper::renewed(LeaseState& lease, Millis ttl, Instant sent, Millis remaining) {
@@ -130,6 +137,28 @@ void Keeper::State::close() {
   deadline_wakeup.ring();
 }
 
+void Keeper::State::remove(const LeaseState& lease) {
+  keeping.remove(lease.id);
+  const auto [first, last] = named.equal_range(lease.key);
+  const auto found = std::find_if(first, last, [&](const auto& entry) { return entry.second == &lease; });
+  if (found != last) named.erase(found);
+  leases.erase(lease.id);
+}
+
+Keeper::State::LeaseStates Keeper::State::others_of(const LeaseState& lease) const {
+  LeaseStates others;
+  const auto [first, last] = named.equal_range(lease.key);
+  for (auto entry = first; entry != last; ++entry) {
+    const LeaseState& other = *entry->second;
+    if (&other != &lease && other.is_grant_of(lease)) others.push_back(leases.at(other.id));
+  }
+  return others;
+}
+
+void Keeper::State::forget_releases_of(const LeaseState& lease) {
+  std::erase_if(pending_releases, [&](const auto& entry) { return entry.second.is_of(lease); });
+}
+
 void Keeper::State::wake_threads_if_due() {
   if (keeping.next_event() < deadline_sleeps_until) deadline_wakeup.ring();
   if (keeping.next_renewal() < renewal_sleeps_until) renewal_wakeup.ring();
@@ -146,8 +175,7 @@ void Keeper::State::lose(const std::shared_ptr<LeaseState>& lease, Lost why) {
   const std::lock_guard lock(mutex);
   store_losses.push_back(lease);  // first: it may throw
   if (!lease->begin_loss(std::move(why))) return store_losses.pop_back();
-  keeping.remove(lease->id);
-  leases.erase(lease->id);
+  remove(*lease);
   deadline_wakeup.ring();
 }
 
@@ -197,10 +225,9 @@ bool Keeper::State::handle_next_event() {
       lease = std::move(store_losses.front());
       store_losses.pop_front();
     } else if (const auto next = keeping.take_events(BootClock::now() + early, 1); !next.empty()) {
-      const auto known = leases.find(next[0].id);
-      lease = known->second;
+      lease = leases.at(next[0].id);
       lost = next[0].lost;
-      if (lost) leases.erase(known);
+      if (lost) remove(*lease);
     } else {
       return false;
     }
@@ -242,7 +269,7 @@ void Keeper::State::retry_unnotified() {
 // Requests the stop, which runs the holder's stop_callbacks on this thread, and lets held() turn false.
 void Keeper::State::finish_loss(LeaseState& lease) noexcept {
   const Instant start = BootClock::now();
-  const bool requested = lease.end().request_stop();
+  const bool requested = lease.request_stop();
   const auto took = std::chrono::floor<Millis>(BootClock::now() - start);
   {
     const std::lock_guard lock(mutex);

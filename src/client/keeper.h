@@ -62,6 +62,8 @@ class Keeper {
   // The lease is being released: it is not renewed any more, its `finished` is not called, its loss not
   // reported.
   void drop(const LeaseState& lease);
+  // The other leases of the same grant: the same owner name has acquired the key several times.
+  std::vector<std::shared_ptr<LeaseState>> others_of(const LeaseState& lease);
 
   // A renewal by hand was granted; extended(): one that asked for `more` time.  False: the deadline had
   // passed.
@@ -83,6 +85,10 @@ class Keeper {
     Instant again = Instant::min();  // if the store answers before then, it is sent once more at that time
     bool answered = false;
     int failures = 0;  // in a row
+
+    bool is_of(const LeaseState& lease) const noexcept {
+      return key == lease.key && owner == lease.owner && (token == no_token || token == lease.token);
+    }
   };
   using PendingReleases = std::multimap<Instant, PendingRelease>;  // by the time at which it is sent
 
@@ -130,7 +136,11 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   // thread requests the stop, and then held() turns false.  await_loss() waits for that.
   void lose(const std::shared_ptr<LeaseState>& lease, Lost why);
   void await_loss(LeaseState& lease);
-  // Both REQUIRE that `mutex` is held.
+  // These REQUIRE that `mutex` is held.
+  void remove(const LeaseState& lease);
+  LeaseStates others_of(const LeaseState& lease) const;
+  // The same owner name has acquired the key again, so a release that was not sent yet must not free it.
+  void forget_releases_of(const LeaseState& lease);
   void set_renewed(LeaseState& lease, Instant deadline);
   void wake_threads_if_due();
 
@@ -144,6 +154,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   std::mutex mutex;  // guards what follows
   core::Keeping keeping;
   std::map<core::Keeping::Id, std::shared_ptr<LeaseState>> leases;  // those in `keeping`
+  std::multimap<std::string_view, LeaseState*> named;               // of these: LeaseState::named, by key
   core::Keeping::Id last_id = 0;
   std::optional<core::Keeping::Id> asking;  // the lease whose `finished` is running
   std::condition_variable answered;         // `finished` has returned

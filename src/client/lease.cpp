@@ -35,49 +35,51 @@ Lease::Lease(Lease&& other) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  // An owner that acquires its key again gets the same grant.  It must not be released with the old object.
-  const bool same = state_ && other.state_ && !client_->forked() && state_->is_grant_of(*other.state_) &&
-                    client_->store()->name() == other.client_->store()->name();
-  if (same) {
+  if (state_ && other.state_ && !client_->forked() && other.state_->is_grant_of(*state_))
     other.go_on_from(*state_);
-    client_->forget(state_);
-  } else {
-    let_go();
-  }
+  let_go(other.state_.get());
   state_ = std::move(other.state_);
   client_ = std::move(other.client_);
   return *this;
 }
 
-// Stop tokens and functions of the earlier object apply to this one from now on.
-void Lease::go_on_from(LeaseState& earlier) {
-  std::function<void()> on_jeopardy_before;
-  std::function<void(const Lost&)> on_lost_before;
-  std::function<void(Instant)> on_renewed_before;
-  std::stop_source source(std::nostopstate);
-  {
-    const std::lock_guard lock(earlier.mutex);
-    if (earlier.phase.load() != LeaseState::Phase::held || earlier.losing) return;
-    on_jeopardy_before = earlier.on_jeopardy;
-    on_lost_before = earlier.on_lost;
-    on_renewed_before = earlier.on_renewed;
-    source = earlier.lost_source;
+// The same grant, acquired again by the same owner name: stop tokens and functions of the earlier object apply
+// to this one, beside its own.
+void Lease::go_on_from(LeaseState& earlier) noexcept {
+  LeaseState& state = *state_;
+  try {
+    std::function<void()> jeopardy;
+    std::function<void(Instant)> renewed;
+    std::function<void(const Lost&)> lost;
+    bool losing = false;
+    {
+      const std::scoped_lock lock(state.mutex, earlier.mutex);
+      if (earlier.phase.load() != LeaseState::Phase::held || earlier.losing) return;
+      auto sources = earlier.earlier_sources;
+      if (state.stop_given)
+        sources.push_back(earlier.lost_source);
+      else
+        std::swap(state.lost_source, earlier.lost_source);
+      state.earlier_sources = std::move(sources);
+      state.stop_given = true;
+      if (!state.on_jeopardy) jeopardy = std::move(earlier.on_jeopardy);
+      if (!state.on_renewed) renewed = std::move(earlier.on_renewed);
+      if (!state.on_lost) lost = std::move(earlier.on_lost);
+      losing = state.losing;
+    }
+    if (losing) state.request_stop();
+    if (jeopardy) on_jeopardy(std::move(jeopardy));
+    if (renewed) on_renewed(std::move(renewed));
+    if (lost) on_lost(std::move(lost));
+  } catch (...) {  // without memory or threads nobody could be notified later
+    earlier.request_stop();
+    state.request_stop();
   }
-  bool lost = false;
-  {
-    const std::lock_guard lock(state_->mutex);
-    lost = state_->phase.load() == LeaseState::Phase::lost;
-    if (!lost) state_->lost_source = source;
-  }
-  if (lost) source.request_stop();
-  if (on_jeopardy_before) on_jeopardy(std::move(on_jeopardy_before));
-  if (on_lost_before) on_lost(std::move(on_lost_before));
-  if (on_renewed_before) on_renewed(std::move(on_renewed_before));
 }
 
-Lease::~Lease() { let_go(); }
+Lease::~Lease() { let_go(nullptr); }
 
-void Lease::let_go() noexcept {
+void Lease::let_go(const LeaseState* next) noexcept {
   if (!client_) return;
   if (client_->forked()) {
     ClientState& client = *client_;
@@ -85,7 +87,7 @@ void Lease::let_go() noexcept {
     client.leak(std::move(client_));
     return;
   }
-  client_->let_go(state_);
+  client_->let_go(state_, next);
   state_.reset();
   client_.reset();
 }
@@ -111,7 +113,7 @@ Token Lease::token() const noexcept { return state_ ? state_->token : no_token; 
 int Lease::attempts() const noexcept { return state_ ? state_->attempts : 0; }
 
 std::stop_token Lease::stop_token() const {
-  if (state_ && !client_->forked()) return state_->end().get_token();
+  if (state_ && !client_->forked()) return state_->give_stop();
   std::stop_source stopped;  // a lease that is not held counts as lost
   stopped.request_stop();
   return stopped.get_token();

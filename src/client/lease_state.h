@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/keeping.h"
 #include "holdfast/lease.h"
@@ -30,6 +31,7 @@ struct LeaseState {
   const int attempts;
   core::Keeping::Id id = 0;  // at the keeper
   bool detached = false;
+  bool named = false;       // the user gave the owner's name, so other Lease objects may hold the same grant
   bool claim = false;       // the claim of a job: the store has no such lease, and it is not observed as one
   int failed_renewals = 0;  // in a row; used by the renewal thread only
   std::function<bool()> finished;  // called by the keeper only
@@ -43,6 +45,8 @@ struct LeaseState {
 
   mutable std::mutex mutex;  // guards what follows
   std::stop_source lost_source;
+  std::vector<std::stop_source> earlier_sources;  // of objects that this one was assigned to
+  bool stop_given = false;                        // somebody has a token of lost_source
   Lost lost;            // set also if the reply to the release shows that it was lost
   bool losing = false;  // begin_loss() was called
   bool in_jeopardy = false;
@@ -53,10 +57,18 @@ struct LeaseState {
 
   std::shared_ptr<LeaseState> next_unnotified;  // used by the deadline thread only: see Keeper::State
 
-  // The stop that is requested when the lease is lost.
-  std::stop_source end() const {
+  // Stop is requested when the lease is lost.
+  std::stop_token give_stop() {
     const std::lock_guard lock(mutex);
-    return lost_source;
+    stop_given = true;
+    return lost_source.get_token();
+  }
+  // True if this call has requested it.  Runs stop_callbacks, so no lock is held meanwhile.
+  bool request_stop() noexcept {
+    bool requested = false;
+    std::stop_source source(std::nostopstate);
+    for (std::size_t n = 0; take_source(n, source); ++n) requested = source.request_stop() || requested;
+    return requested;
   }
   bool is_grant_of(const LeaseState& other) const noexcept {
     return key == other.key && owner == other.owner && token == other.token;
@@ -94,6 +106,12 @@ struct LeaseState {
   }
 
  private:
+  bool take_source(std::size_t n, std::stop_source& source) const noexcept {
+    const std::lock_guard lock(mutex);
+    if (n > earlier_sources.size()) return false;
+    source = n == 0 ? lost_source : earlier_sources[n - 1];
+    return true;
+  }
   bool leave(Phase next) {
     Phase expected = Phase::held;
     return phase.compare_exchange_strong(expected, next, std::memory_order_acq_rel);

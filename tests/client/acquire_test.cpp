@@ -70,6 +70,32 @@ TEST_P(Acquire, assigning_releases_what_was_held) {
   EXPECT_EQ(lease.release(), Released::never_held);
 }
 
+TEST_P(Acquire, the_last_lease_object_of_a_grant_releases_it) {
+  Client client = new_client();
+  Lease lease = client.acquire("k", {.owner = "me"});
+  const std::stop_token before = lease.stop_token();
+  lease = client.acquire("k", {.owner = "me"});
+  EXPECT_TRUE(lease.held());
+  EXPECT_FALSE(is_free("k"));
+  EXPECT_FALSE(before.stop_requested());
+  { const Lease again = client.acquire("k", {.owner = "me"}); }
+  EXPECT_FALSE(is_free("k"));
+  lease.renew();
+  lease = Lease();
+  EXPECT_TRUE(is_free("k"));
+}
+
+TEST_P(Acquire, releasing_a_grant_stops_the_other_lease_objects_that_hold_it) {
+  Client client = new_client();
+  const Lease first = client.acquire("k", {.owner = "me"});
+  Lease again = client.acquire("k", {.owner = "me"});
+  EXPECT_EQ(again.release(), Released::released);
+  EXPECT_TRUE(first.stop_token().stop_requested());
+  EXPECT_FALSE(first.held());
+  EXPECT_EQ(first.lost().reason, Loss::gone);
+  EXPECT_TRUE(is_free("k"));
+}
+
 TEST_P(Acquire, tokens_rise_from_client_to_client) {
   Client a = new_client(), b = new_client();
   const Token first = a.acquire("k").token();

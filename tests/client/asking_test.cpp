@@ -182,6 +182,18 @@ TEST_P(Ask, loss_is_reported_after_the_lease_was_acquired_again) {
   EXPECT_TRUE(await([&] { return handed_out.stop_requested() && told == 1; }));
 }
 
+TEST_P(Ask, a_lease_that_is_assigned_the_same_grant_keeps_the_stop_tokens_of_both) {
+  Client client = new_client();
+  Lease lease = client.acquire("k", {.ttl = 1h, .owner = "me"});
+  const std::stop_token first = lease.stop_token();
+  Lease again = client.acquire("k", {.ttl = 1h, .owner = "me"});
+  const std::stop_token second = again.stop_token();
+  lease = std::move(again);
+  observer_.release("k", {"me"});  // behind its back
+  EXPECT_FALSE(lease.try_renew());
+  EXPECT_TRUE(await([&] { return first.stop_requested() && second.stop_requested(); }));
+}
+
 TEST_P(Ask, a_lock_of_a_detached_lease_is_unlocked) {
   Lock lock(new_client(), "k", {.ttl = 1h, .detached = true});
   lock.lock();

@@ -243,7 +243,7 @@ class Cost : public Jobs {
     Plan plan;
     for (int i = 0; i < 3; ++i) {  // the first has to load the catalogue
       plan.text = psql->value("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim('{default}', 'w" +
-                              std::to_string(i) + "', 30000000, 3, 'client', 9000000000000000, 1000, false)");
+                              std::to_string(i) + "', 30000000, 3, 'client', 9000000000000000, 1000, false, NULL)");
       const std::size_t at = plan.text.find("\"Shared Hit Blocks\": ");
       const std::size_t read = plan.text.find("\"Shared Read Blocks\": ");
       plan.buffers = std::atol(plan.text.c_str() + at + 21) + std::atol(plan.text.c_str() + read + 22);
