@@ -18,7 +18,7 @@ class ConnectRetry {
 
   // Calls `open` until it succeeds, fails with an error that is not retryable, or the time is over.
   template <class Open>
-  auto reach(Open open) -> decltype(open()) {
+  auto connect(Open open) -> decltype(open()) {
     while (true) {
       auto opened = open();
       if (opened) return opened;

@@ -66,7 +66,7 @@ Status measure_clock(StoreConnection& connection, const ProbeLease& lease, Repor
     samples.push_back(*sample);
   }
   report.clock_rate = clock_rate_of(samples, traits->resolution);
-  report.clock_untold = !report.clock_rate;
+  report.clock_unknown = !report.clock_rate;
   if (report.clock_rate) report.add(judge(*report.clock_rate));
   return Status{};
 }
