@@ -103,11 +103,11 @@ class HOLDFAST_API Client {
   Result<std::size_t> try_release_all(std::string_view owner);
   std::size_t release_all(std::string_view owner) { return try_release_all(owner).value(); }
 
-  // look(): who holds `key`, since when, and for how much longer.  available(): true if the key is free and
+  // read(): who holds `key`, since when, and for how much longer.  available(): true if the key is free and
   // has no waiters, or is held by `owner` (by default that of the client's defaults).  Both are for people
   // and logs: the answer may be outdated when you read it.  To decide who works, use try_acquire.
-  Result<LeaseRow> try_look(std::string_view key);
-  LeaseRow look(std::string_view key) { return try_look(key).value(); }
+  Result<LeaseRow> try_read(std::string_view key);
+  LeaseRow read(std::string_view key) { return try_read(key).value(); }
   Result<bool> try_available(std::string_view key, OwnerView owner = {});
   bool available(std::string_view key, OwnerView owner = {}) { return try_available(key, owner).value(); }
 

@@ -150,7 +150,7 @@ Result<std::optional<LeaseRow>> Jobs::try_locked(const std::string& key, const J
   Client client = options.lock_store ? *options.lock_store : state_->client;
   const int limit = options.lock ? std::max(options.lock->limit, 1) : 1;
   for (int n = 1; n <= limit; ++n) {
-    auto found = client.try_look(core::lock_name(key, limit, n));
+    auto found = client.try_read(core::lock_name(key, limit, n));
     if (!found) return std::move(found).error();
     if (found->remaining > 0ms) return std::optional(*std::move(found));
   }
