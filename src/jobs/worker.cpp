@@ -202,7 +202,7 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
     running.push_back(job.state());
     too_late = draining;
   }
-  // A job that stayed in `running` would be renewed for ever.
+  // A job that stayed in `running` would be renewed forever.
   const auto gone = [&] {
     const std::lock_guard lock(mutex);
     std::erase(running, job.state());

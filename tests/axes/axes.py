@@ -273,7 +273,7 @@ TSAN = {
 }
 
 # Programs of which each case has a process of its own: a thread that an earlier case left behind may hold a lock at the moment of the
-# fork, and the child would wait for it for ever.
+# fork, and the child would wait for it forever.
 ISOLATED = ["fork", "forked_jobs"]
 
 # A server that is slow, and shared: word in the name of a store or program -> how many tests may be at it at once. MongoDB's engine
