@@ -53,10 +53,10 @@ class HOLDFAST_API Client {
 
   // Takes a lease on `key`: valid UTF-8 without NUL, 1 to 512 bytes, compared bytewise.
   //
-  // Returns by the end of `wait`, or one attempt later (a sixth of the ttl, between 50 ms and 2 s).  Busy is
-  // an ordinary answer.  A request without a reply is retried.  If its outcome stays unknown, the error is
-  // in_doubt, and the client releases in the background what may have been granted.  It does not if you named
-  // an `owner`: others may hold the lease by that name.
+  // Returns at the end of `wait`, or at most one attempt later (a sixth of the ttl, between 50 ms and 2 s).
+  // Busy is an ordinary answer.  A request without a reply is retried.  If its outcome stays unknown, the
+  // error is in_doubt, and the client releases in the background what may have been granted.  It does not if
+  // you named an `owner`: others may hold the lease by that name.
   Lease acquire(std::string_view key, AcquireOptions options = {}) {
     return try_acquire(key, std::move(options)).value();
   }
@@ -79,7 +79,7 @@ class HOLDFAST_API Client {
   //
   // If the store cannot be reached, lead() tries again every second.  An error that is not temporary (a
   // refusal, an invalid key) ends it: lead() throws, try_lead() returns the error.  An exception in fn
-  // releases the lease and passes on.  Of the options `wait` and `stop` are ignored.
+  // releases the lease and passes on.  `wait` and `stop` of the options are ignored.
   template <class F>
   void lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn) {
     try_lead(key, std::move(options), std::move(stop), std::forward<F>(fn)).value();

@@ -107,9 +107,9 @@ class HOLDFAST_API Jobs {
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options) const;
 
   // Runs the job in this thread, under the same lock, without a queue.  Returns whether it ran, and who held
-  // the lock if it did not.  Exceptions of the job pass.  If the lock is held, it waits without limit; with
-  // on_conflict drop it does not run, with raise it throws.  Errc::invalid if the caller is a job that holds
-  // the lock itself.
+  // the lock if it did not.  Exceptions of the job pass.  If the lock is held, it waits without a limit.
+  // With on_conflict = drop it does not run; with raise it throws.  Errc::invalid if the caller is a job that
+  // holds the lock itself.
   template <class J, class... A>
   Ran<std::monostate> perform_now(A&&... args) const {
     return perform_now(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>(),
