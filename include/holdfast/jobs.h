@@ -56,6 +56,7 @@ struct CronOptions {
 
 class Enqueuer;  // a transaction of the caller: postgres.h, sqlite.h
 struct JobsState;
+struct Tick;
 // Only detail::ForkSafe calls this.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<JobsState>& state) noexcept;
 
@@ -204,6 +205,9 @@ class HOLDFAST_API Jobs {
   std::string key_of(A&&... args) const {
     return try_key(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>()).value();
   }
+  // A tick without a name is ignored.
+  Result<EnqueueResult> enqueue_with_tick(std::string_view name, const Args& args, const JobOptions& options,
+                                          const Tick& tick) const;
 
   struct When {
     std::optional<Moment> at{};  // none: `in` counts

@@ -6,7 +6,6 @@
 #include "base/process.h"
 #include "core/job_rule.h"
 #include "jobs/jobs_state.h"
-#include "jobs/ticks.h"
 
 namespace holdfast {
 namespace {
@@ -126,17 +125,6 @@ Jobs Jobs::in(Enqueuer& transaction) const {
   When changed = when_;
   changed.transaction = &transaction;
   return Jobs(state_.shared(), changed);
-}
-
-Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args) const {
-  if (Status s = ClientAccess::check_not_forked(state_->client); !s) return std::move(s).error();
-  const auto definition = state_->definition(name);
-  return try_enqueue(name, args, definition ? definition->options : JobOptions{});
-}
-
-Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
-                                        const JobOptions& options) const {
-  return Ticks::enqueue(*this, name, args, options, {});
 }
 
 Result<std::string> Jobs::try_key(std::string_view name, const Args& args, const JobOptions& options) const {
