@@ -7,13 +7,13 @@
 namespace holdfast::bench {
 namespace {
 
-template <class Look>
-double nanos_of(int looks, Look look) {
+template <class Check>
+double nanos_of(int checks, Check check) {
   const Instant start = BootClock::now();
   long sum = 0;
-  for (int i = 0; i < looks; ++i) sum += look() ? 1 : 0;
-  if (sum != looks) throw std::runtime_error("held: the lease was lost");
-  return seconds_since(start) / looks * 1e9;
+  for (int i = 0; i < checks; ++i) sum += check() ? 1 : 0;
+  if (sum != checks) throw std::runtime_error("held: the lease was lost");
+  return seconds_since(start) / checks * 1e9;
 }
 
 }  // namespace
@@ -23,15 +23,15 @@ Report run_held(const Effort& effort) {
   const Lease lease = client.acquire("key");
   const std::stop_token stop = lease.stop_token();
   const Instant start = BootClock::now();
-  const int looks = effort.quick ? 20'000 : 1'000'000;
+  const int checks = effort.quick ? 20'000 : 1'000'000;
   const Contestant contestants[] = {
-      {"held()", [&] { return nanos_of(looks, [&] { return lease.held(); }); }},
-      {"one read of the clock", [&] { return nanos_of(looks, [&] { return BootClock::now() > start; }); }},
+      {"held()", [&] { return nanos_of(checks, [&] { return lease.held(); }); }},
+      {"one read of the clock", [&] { return nanos_of(checks, [&] { return BootClock::now() > start; }); }},
       {"stop_token().stop_requested()",
-       [&] { return nanos_of(looks, [&] { return !stop.stop_requested(); }); }},
+       [&] { return nanos_of(checks, [&] { return !stop.stop_requested(); }); }},
   };
   const auto found = take_turns(effort, effort.rounds(), contestants);
-  BarChart chart{.title = "Looking whether a lease is held",
+  BarChart chart{.title = "Checking whether a lease is held",
                  .note = "no I/O: the deadline against the clock; whiskers: quartiles of the rounds",
                  .axis = "nanoseconds",
                  .bars = {{found[0].name, spread_of(found[0].series), Role::ours},

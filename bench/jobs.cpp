@@ -78,12 +78,12 @@ Report run_jobs(const Effort& effort, Subject& subject) {
       {"enqueue", [&] { return rate_of(slice, [&] { hand.enqueue(), ++stock; }); }},
       {"claim and finish, 1 worker", [&] { return one.rate(slice, stock); }},
       {"claim and finish, 16 workers", [&] { return all.rate(slice, stock); }},
-      {"a look that finds nothing", [&] { return rate_of(slice, [&] { idler.work(); }); }},
+      {"a poll that finds nothing", [&] { return rate_of(slice, [&] { idler.work(); }); }},
       {"two writes by hand", [&] { return rate_of(slice, [&] { by_hand(0); }); }},
       {"two writes by hand, 16 connections", [&] { return rate_of_threads(many, slice, by_hand); }},
   };
   const auto found = take_turns(effort, effort.quick ? 2 : 5, contestants);
-  const Named &enqueue = found[0], &alone = found[1], &together = found[2], &look = found[3],
+  const Named &enqueue = found[0], &alone = found[1], &together = found[2], &empty_poll = found[3],
               &pair = found[4], &pairs = found[5];
   Named single{"one write by hand", pair.series};
   for (double& rate : single.series) rate *= 2;
@@ -94,7 +94,7 @@ Report run_jobs(const Effort& effort, Subject& subject) {
                  .bars = {{enqueue.name, spread_of(enqueue.series), Role::ours},
                           {alone.name, spread_of(alone.series), Role::ours},
                           {together.name, spread_of(together.series), Role::ours},
-                          {look.name, spread_of(look.series), Role::part_of_ours},
+                          {empty_poll.name, spread_of(empty_poll.series), Role::part_of_ours},
                           {single.name, spread_of(single.series), Role::reference},
                           {pair.name, spread_of(pair.series), Role::reference},
                           {pairs.name, spread_of(pairs.series), Role::reference}}};
@@ -102,7 +102,7 @@ Report run_jobs(const Effort& effort, Subject& subject) {
                       compare(alone, pair, "jobs/s", Better::more),
                       compare(together, alone, "jobs/s", Better::more),
                       compare(together, pairs, "jobs/s", Better::more),
-                      compare(look, single, "looks/s", Better::more)},
+                      compare(empty_poll, single, "polls/s", Better::more)},
           .charts = {{"jobs", std::move(chart)}}};
 }
 

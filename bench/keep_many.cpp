@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int threads = 64;  // that acquire them
-constexpr Millis look_again{250};
+constexpr Millis check_again{250};
 
 struct Crowd {
   int leases;
@@ -61,7 +61,7 @@ Kept keep_many(const std::string& store, const Crowd& crowd) {
     Wakeup pause;
     while (BootClock::now() < end) {
       for (const Lease& lease : leases) least = std::min(least, lease.remaining());
-      pause.wait(BootClock::now() + look_again);
+      pause.wait(BootClock::now() + check_again);
     }
     const double watched = std::chrono::duration<double>(crowd.watched).count();
     kept->lost = static_cast<double>(

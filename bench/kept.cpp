@@ -17,7 +17,7 @@
 namespace holdfast::bench {
 namespace {
 
-constexpr Millis look_again_at_kept{50};  // seldom: looking is measured too
+constexpr Millis check_kept_again{50};  // seldom: checking is measured too
 
 struct Period {
   Millis ttl;   // renewed three times in it
@@ -55,7 +55,7 @@ Cost keep(const std::string& path, int leases, const Period& period) {
         requests + static_cast<std::uint64_t>(leases) * static_cast<std::uint64_t>(period.periods);
     Wakeup pause;
     pause.wait(start + period.ttl / 3 * period.periods - period.ttl / 6);
-    while (counts.requests < goal && kept.front().held()) pause.wait(BootClock::now() + look_again_at_kept);
+    while (counts.requests < goal && kept.front().held()) pause.wait(BootClock::now() + check_kept_again);
     const double seconds = seconds_since(start), used = cpu_seconds() - cpu;
     const auto renewals = static_cast<double>(counts.requests - requests);
     *cost = {.cpu_share = 100 * used / seconds,

@@ -86,7 +86,7 @@ Report run_list_many(const Effort& effort, Subject& subject) {
       timed_ms(effort, "ls --all, a page of " + std::to_string(listed_page) + " " + among,
                [&] { known.list_all(); }),
       timed_ms(effort, "a plain query for that page", [&] { known.read_all(); }),
-      timed_ms(effort, "top or watch, one look " + among, [&] { known.poll(); })};
+      timed_ms(effort, "top or watch, one poll " + among, [&] { known.poll(); })};
   const auto found = take_turns(effort, effort.quick ? 2 : 5, contestants);
 
   BarChart chart{.title = "Listing keys where most are free",

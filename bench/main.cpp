@@ -42,12 +42,12 @@ int list() {
 }
 
 // In the order of the list, each once.
-std::vector<Workload> chosen(const RunRequest& wish) {
-  if (wish.instructions) return {instructions_workload};
+std::vector<Workload> chosen(const RunRequest& request) {
+  if (request.instructions) return {instructions_workload};
   std::vector<Workload> result;
   for (const Workload& w : all_workloads()) {
-    const bool named = std::find(wish.names.begin(), wish.names.end(), w.name) != wish.names.end();
-    if (wish.names.empty() || named) result.push_back(w);
+    const bool named = std::find(request.names.begin(), request.names.end(), w.name) != request.names.end();
+    if (request.names.empty() || named) result.push_back(w);
   }
   return result;
 }
@@ -64,16 +64,16 @@ void name_charts(Run::Done& done, std::string_view store) {
   for (auto& [name, chart] : done.report.charts) name += "-" + std::string(store);
 }
 
-int measure(const RunRequest& wish) {
-  Run run{.machine = this_machine(), .effort = wish.effort, .workloads = {}};
+int measure(const RunRequest& request) {
+  Run run{.machine = this_machine(), .effort = request.effort, .workloads = {}};
   Subjects subjects;
-  std::filesystem::create_directories(wish.out);
-  const std::filesystem::path out(wish.out);
+  std::filesystem::create_directories(request.out);
+  const std::filesystem::path out(request.out);
   std::printf("%d cores, %s, %s, SQLite %s, load %.2f, seed %llu\n", run.machine.cores,
               run.machine.kernel.c_str(), run.machine.compiler.c_str(), run.machine.sqlite.c_str(),
-              run.machine.load_before, static_cast<unsigned long long>(wish.effort.seed));
+              run.machine.load_before, static_cast<unsigned long long>(request.effort.seed));
   std::vector<std::pair<std::string, Report>> reports;
-  for (const Workload& w : chosen(wish)) {
+  for (const Workload& w : chosen(request)) {
     if (const std::string why = subjects.missing(w.store); !why.empty()) {
       run.skipped.push_back({std::string(w.name), why});
       std::printf("\n%s", to_table(run.skipped.back()).c_str());
@@ -82,7 +82,7 @@ int measure(const RunRequest& wish) {
     Subject& subject = subjects.of(w.store);
     const Instant start = BootClock::now();
     Run::Done done{std::string(w.name), std::string(w.sentence), subject.naming().store,
-                   w.run(wish.effort, subject)};
+                   w.run(request.effort, subject)};
     done.seconds = seconds_since(start);
     name_charts(done, w.store);
     std::printf("\n%s", to_table(done).c_str());
@@ -91,43 +91,43 @@ int measure(const RunRequest& wish) {
     reports.emplace_back(done.name, done.report);
     run.workloads.push_back(std::move(done));
   }
-  if (!wish.instructions) write_file(out / "overview.svg", draw(overview(reports)));
-  write_file(out / (wish.instructions ? "instructions.json" : "bench.json"), to_json(run));
-  std::printf("\nThe record and the pictures are in %s\n", wish.out.c_str());
+  if (!request.instructions) write_file(out / "overview.svg", draw(overview(reports)));
+  write_file(out / (request.instructions ? "instructions.json" : "bench.json"), to_json(run));
+  std::printf("\nThe record and the pictures are in %s\n", request.out.c_str());
   return 0;
 }
 
 int bench_main(int argc, char** argv) {
-  RunRequest wish;
+  RunRequest request;
   std::vector<std::string> known;
   for (const Workload& w : all_workloads()) known.emplace_back(w.name);
   CLI::App app("Measures Holdfast beside what one would do by hand; every figure is a ratio within one run.");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("WORKLOAD", wish.names, "which to run; all if none is given")
+  app.add_option("WORKLOAD", request.names, "which to run; all if none is given")
       ->check(CLI::IsMember(known))
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--list", wish.list, "say what there is, a sentence each");
-  app.add_option("--out", wish.out, "where the record and the pictures go")->capture_default_str();
-  app.add_flag("--quick", wish.effort.quick, "a moment for each: shows that it works, not how fast");
-  app.add_option("--seed", wish.effort.seed, "the order in which contestants take their turns");
-  app.add_option("--keys", wish.effort.keys, "how many keys list-many makes known (a million)")
+  app.add_flag("--list", request.list, "say what there is, a sentence each");
+  app.add_option("--out", request.out, "where the record and the pictures go")->capture_default_str();
+  app.add_flag("--quick", request.effort.quick, "a moment for each: shows that it works, not how fast");
+  app.add_option("--seed", request.effort.seed, "the order in which contestants take their turns");
+  app.add_option("--keys", request.effort.keys, "how many keys list-many makes known (a million)")
       ->check(CLI::Range(2'000, 9'999'999));
-  app.add_flag("--instructions", wish.instructions, "count instructions instead, by valgrind's callgrind");
-  app.add_option("--repeat", wish.repeat, "what runs under callgrind")->group("");
-  app.add_option("--times", wish.times, "how often")->group("");
+  app.add_flag("--instructions", request.instructions, "count instructions instead, by valgrind's callgrind");
+  app.add_option("--repeat", request.repeat, "what runs under callgrind")->group("");
+  app.add_option("--times", request.times, "how often")->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : exit_usage;
   }
-  if (wish.list) return list();
-  if (!wish.repeat.empty()) {
-    repeat_operation(wish.repeat, wish.times);
+  if (request.list) return list();
+  if (!request.repeat.empty()) {
+    repeat_operation(request.repeat, request.times);
     return 0;
   }
-  wish.effort.self = own_path();
-  wish.effort.holdfast = std::filesystem::path(wish.effort.self).replace_filename("holdfast").string();
-  return measure(wish);
+  request.effort.self = own_path();
+  request.effort.holdfast = std::filesystem::path(request.effort.self).replace_filename("holdfast").string();
+  return measure(request);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Told {
+struct Progress {
   std::atomic<bool> ready = false;
   std::atomic<Instant::rep> noticed = 0;
 
@@ -26,16 +26,16 @@ void until_it_sleeps() { test::let_pass(5ms); }
 
 double one_take_over(const std::string& path) {
   const std::string url = "sqlite:" + path;
-  const Shared<Told> told;
+  const Shared<Progress> progress;
   Child owner([&] {
     const Lease lease = open(url).acquire("key", {.ttl = 30s, .wait = 30s});
-    told->ready = true;
+    progress->ready = true;
     pause();
   });
-  test::await([&] { return told->ready.load(); });
+  test::await([&] { return progress->ready.load(); });
   Child waiter([&] {
     const Lease lease = open(url).acquire("key", {.wait = 60s});
-    told->notice();
+    progress->notice();
   });
   {
     Admin by_hand(try_store(url).value());
@@ -45,31 +45,31 @@ double one_take_over(const std::string& path) {
   const Instant killed = BootClock::now();
   owner.kill();
   waiter.join();
-  return micros_between(killed, told->at());
+  return micros_between(killed, progress->at());
 }
 
 // The least that one process can notice of another's death.
 double one_end_of_file() {
-  const Shared<Told> told;
+  const Shared<Progress> progress;
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("no pipe to be had");
   Child owner([&] {
     close(ends[0]);
-    told->ready = true;
+    progress->ready = true;
     pause();
   });
   close(ends[1]);
   Child waiter([&] {
     char byte = 0;
-    if (read(ends[0], &byte, 1) == 0) told->notice();
+    if (read(ends[0], &byte, 1) == 0) progress->notice();
   });
-  test::await([&] { return told->ready.load(); });
+  test::await([&] { return progress->ready.load(); });
   until_it_sleeps();
   const Instant killed = BootClock::now();
   owner.kill();
   waiter.join();
   close(ends[0]);
-  return micros_between(killed, told->at());
+  return micros_between(killed, progress->at());
 }
 
 template <class Once>

@@ -30,7 +30,7 @@ struct Books {
   static Instant instant(Instant::rep since_boot) { return Instant(Instant::duration(since_boot)); }
 };
 
-// Watches this process, asleep itself: looking would be more work than waiting.
+// Watches this process, asleep itself: polling would be more work than waiting.
 void watch_this_process(Books& books, const Counts& counts) {
   test::await([&] { return books.start.load() != 0; });
   Wakeup().wait(Books::instant(books.start));

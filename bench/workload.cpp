@@ -30,7 +30,7 @@ constexpr Workload workloads[] = {
     {"takeover",
      "from kill -9 of a holder to holding in a process that waits, against an end of file on a pipe",
      "sqlite", on_sqlite<run_takeover>},
-    {"held", "one look at held(), against one read of the clock", "sqlite", on_sqlite<run_held>},
+    {"held", "one call of held(), against one read of the clock", "sqlite", on_sqlite<run_held>},
     {"command", "`holdfast run k -- true` and its parts, against `flock f true` and against `true`", "sqlite",
      on_sqlite<run_command>},
     {"kept", "10,000 leases that one client keeps, against one lease and against renewing by hand", "sqlite",

@@ -54,10 +54,10 @@ int main() {
   jobs.define<Thumbnail>().define<Report>();
 
   for (int i = 0; i < 2; ++i) {
-    const auto told = jobs.perform_later<Thumbnail>("cat.jpg");
-    if (const auto* mine = std::get_if<holdfast::Enqueued>(&told))
+    const auto result = jobs.perform_later<Thumbnail>("cat.jpg");
+    if (const auto* mine = std::get_if<holdfast::Enqueued>(&result))
       std::cout << "enqueued as job " << to_number(mine->id) << "\n";
-    if (const auto* other = std::get_if<holdfast::Duplicate>(&told))
+    if (const auto* other = std::get_if<holdfast::Duplicate>(&result))
       std::cout << "job " << to_number(other->id) << " is " << to_string(other->state) << " already\n";
   }
 

@@ -11,9 +11,9 @@ namespace {
 using namespace std::chrono_literals;
 using core::Acquiring;
 
-std::string name_of(RunRequest wish, bool stranger) {
+std::string name_of(AttemptId attempt_id, bool stranger) {
   char name[64];
-  std::snprintf(name, sizeof name, stranger ? "stranger %d" : "host:sim pid:1 guid:%032d", wish);
+  std::snprintf(name, sizeof name, stranger ? "stranger %d" : "host:sim pid:1 guid:%032d", attempt_id);
   return name;
 }
 
@@ -34,8 +34,8 @@ Attempt::Attempt(Process& process, const Wants& wants)
     : process_(process),
       context_(process.context()),
       wants_(wants),
-      wish_(process.ledger().make_wish(process.id())),
-      owner_(name_of(wish_, wants.stranger)),
+      attempt_id_(process.ledger().new_attempt(process.id())),
+      owner_(name_of(attempt_id_, wants.stranger)),
       start_(process.now()),
       give_up_(clamped_add(start_, wants.terms.wait)),
       acquiring_(plan_of(process, wants.terms), start_),
@@ -44,7 +44,7 @@ Attempt::Attempt(Process& process, const Wants& wants)
 Task<std::shared_ptr<Lease>> Attempt::run() {
   if (wants_.terms.queues()) {
     waiter_.emplace(process_.gates(), wants_.key, process_.doze());
-    in_queue_.emplace(process_, wish_);
+    in_queue_.emplace(process_, attempt_id_);
     const bool in_time = co_await wait_for_turn();
     if (!in_time) co_return nullptr;
   }
@@ -56,7 +56,7 @@ Task<bool> Attempt::wait_for_turn() {
   while (!waiter_->first()) {
     if (process_.now() >= give_up_) {
       context_.sometimes(Sometimes::wait_over_at_the_gate);
-      process_.ledger().over(wish_, true);
+      process_.ledger().over(attempt_id_, true);
       tidy({});
       co_return false;
     }
@@ -81,9 +81,9 @@ Task<std::shared_ptr<Lease>> Attempt::drive() {
         co_await waiter_->sleep(until);
       else
         co_await doze_.until(until);
-      rung_ = process_.now() < until;
-      if (waiter_ && rung_) {
-        context_.sometimes(Sometimes::rung_awake);
+      woken_ = process_.now() < until;
+      if (waiter_ && woken_) {
+        context_.sometimes(Sometimes::woken_by_a_notification);
         acquiring_.ready();
       }
     } else {
@@ -91,7 +91,7 @@ Task<std::shared_ptr<Lease>> Attempt::drive() {
       if (!done.failed) co_return grant(done.tidy_again);
       const bool taken_late = context_.is(Mutant::late_grants_taken) && done.failed == Errc::too_late;
       if (taken_late) co_return grant({});
-      process_.ledger().over(wish_, true);
+      process_.ledger().over(attempt_id_, true);
       note_failure(done);
       if (!context_.is(Mutant::unknown_is_failure)) tidy(done);
       co_return nullptr;
@@ -114,7 +114,7 @@ Task<> Attempt::send(Acquiring::Send step) {
                   .owner = owner_,
                   .ttl = wants_.terms.ttl,
                   .place = step.place,
-                  .wish = wish_};
+                  .attempt_id = attempt_id_};
   auto reply = co_await process_.send(std::move(message), step.until);
   if (!reply && context_.is(Mutant::unknown_is_success))
     reply = Reply{.verdict = Verdict::granted, .token = Token{1}};
@@ -122,7 +122,7 @@ Task<> Attempt::send(Acquiring::Send step) {
     context_.note({.process = process_.id(),
                    .what = "no answer",
                    .key = wants_.key,
-                   .wish = wish_,
+                   .attempt_id = attempt_id_,
                    .more = holdfast::to_string(reply.error().code)});
     acquiring_.failed(process_.now(), reply.error());
     co_return;
@@ -139,7 +139,7 @@ Task<> Attempt::send(Acquiring::Send step) {
 std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   const core::Terms& terms = wants_.terms;
   const auto lease = std::make_shared<Lease>(
-      Lease{.wish = wish_, .key = wants_.key, .owner = owner_, .token = reply_.token});
+      Lease{.attempt_id = attempt_id_, .key = wants_.key, .owner = owner_, .token = reply_.token});
   const core::KeepPlan plan{.ttl = terms.ttl,
                             .keep = terms.keep,
                             .renew_every = terms.renew_every,
@@ -151,10 +151,10 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   const core::Belief belief(plan, sent_, reply_.remaining);
   if (belief.deadline() - process_.now() < terms.ttl / 2) {
     context_.violated("a grant has half of its ttl left",
-                      "request " + std::to_string(wish_) + " was granted with less");
+                      "attempt " + std::to_string(attempt_id_) + " was granted with less");
   }
   if (waiter_ && !waiter_->first()) {
-    context_.violated("first come, first served", "request " + std::to_string(wish_) +
+    context_.violated("first come, first served", "attempt " + std::to_string(attempt_id_) +
                                                       " was granted before earlier ones of its own process");
   }
   if (waiter_) waiter_->granted();
@@ -162,13 +162,13 @@ std::shared_ptr<Lease> Attempt::grant(std::optional<Instant> unclear_until) {
   context_.note({.process = process_.id(),
                  .what = "is granted",
                  .key = wants_.key,
-                 .wish = wish_,
+                 .attempt_id = attempt_id_,
                  .token = reply_.token});
   if (acquiring_.attempts() == 1)
     context_.sometimes(Sometimes::granted_at_the_first_attempt);
   else if (waiter_ && slept_)
-    context_.sometimes(rung_ ? Sometimes::granted_after_waiting_in_the_queue
-                             : Sometimes::granted_to_a_waiter_nobody_rang);
+    context_.sometimes(woken_ ? Sometimes::granted_after_waiting_in_the_queue
+                              : Sometimes::granted_to_a_waiter_without_a_notification);
   else if (slept_)
     context_.sometimes(terms.fair ? Sometimes::granted_on_schedule
                                   : Sometimes::granted_out_of_order_on_request);
@@ -179,7 +179,7 @@ void Attempt::note_failure(const Acquiring::Done& done) {
   context_.note({.process = process_.id(),
                  .what = "gives up",
                  .key = wants_.key,
-                 .wish = wish_,
+                 .attempt_id = attempt_id_,
                  .more = holdfast::to_string(*done.failed)});
   switch (*done.failed) {
     case Errc::busy: context_.sometimes(Sometimes::busy_and_not_waited); break;
@@ -208,8 +208,11 @@ void Attempt::tidy(const Acquiring::Done& done) {
   context_.sometimes(Sometimes::tidied);
   const bool leave =
       context_.is(Mutant::queue_left_for_all) || (last && !context_.is(Mutant::queue_not_left));
-  const Message release{
-      .verb = Verb::release, .key = wants_.key, .owner = owner_, .place = leave ? 1ms : 0ms, .wish = wish_};
+  const Message release{.verb = Verb::release,
+                        .key = wants_.key,
+                        .owner = owner_,
+                        .place = leave ? 1ms : 0ms,
+                        .attempt_id = attempt_id_};
   process_.check_leaving(release, process_.gates().size(wants_.key));
   const Instant now = process_.now();
   process_.pending_release(release, now, wants_.terms.ttl);

@@ -29,7 +29,7 @@ class Attempt {
   Process& process_;
   RunContext& context_;
   const Wants& wants_;
-  const RunRequest wish_;
+  const AttemptId attempt_id_;
   const std::string owner_;
   const Instant start_;
   const Instant give_up_;
@@ -39,7 +39,7 @@ class Attempt {
   Doze doze_;
   Instant sent_{};
   Reply reply_{};
-  bool slept_ = false, rung_ = false;
+  bool slept_ = false, woken_ = false;
 };
 
 }  // namespace holdfast::sim

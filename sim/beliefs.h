@@ -16,23 +16,23 @@ class Beliefs {
   explicit Beliefs(RunContext& context) : context_(context) {}
 
   // Begins to believe, or believes longer.
-  void believes(RunRequest wish, int key, Timeline::Owner process, True until);
-  void ends(RunRequest wish);
+  void believes(AttemptId attempt_id, int key, Timeline::Owner process, True until);
+  void ends(AttemptId attempt_id);
   // An operator took it away: what its holder believes from now on is no promise of ours.
-  void excuse(RunRequest wish) { excused_.insert(wish); }
+  void excuse(AttemptId attempt_id) { excused_.insert(attempt_id); }
   void process_died(Timeline::Owner process);
-  bool believed(RunRequest wish) const;
+  bool believed(AttemptId attempt_id) const;
 
  private:
   struct Window {
-    RunRequest wish;
+    AttemptId attempt_id;
     int key;
     Timeline::Owner process;
     True until;
   };
   RunContext& context_;
   std::vector<Window> windows_;
-  std::set<RunRequest> excused_;
+  std::set<AttemptId> excused_;
 };
 
 }  // namespace holdfast::sim

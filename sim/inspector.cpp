@@ -15,7 +15,7 @@ constexpr Millis turns = 40s;
 
 }  // namespace
 
-void Inspector::look() {
+void Inspector::inspect() {
   nobody_waits_too_long();
   for (int key = 0; key < context_.plan.keys; ++key) {
     no_ghost(key);
@@ -37,11 +37,11 @@ void Inspector::nobody_waits_too_long() {
 // A lease whose release was lost, or of whose grant nobody can know, lives until its ttl; one that was never
 // taken is given back.
 void Inspector::no_ghost(int key) {
-  const RunRequest owner = ledger_.owner_of(key);
+  const AttemptId owner = ledger_.owner_of(key);
   if (owner < 0 || !server_.live(key) || !ledger_.gave_up(owner) || ledger_.granted_to_a_copy(key)) return;
   if (!processes_.contains(ledger_.process_of(owner))) return;
   if (context_.now() - ledger_.over_since(owner) <= tidying) return;
-  context_.violated("no ghost leases", "k" + std::to_string(key) + " is held by request " +
+  context_.violated("no ghost leases", "k" + std::to_string(key) + " is held by attempt " +
                                            std::to_string(owner) + ", whose caller gave up");
 }
 
@@ -58,7 +58,7 @@ void Inspector::no_place_left_behind(int key) {
   }
 }
 
-void Inspector::look_at_the_end() {
+void Inspector::inspect_at_the_end() {
   if (context_.violation) return;
   for (int key = 0; key < context_.plan.keys; ++key) {
     if (server_.live(key))

@@ -18,8 +18,8 @@ class Inspector {
   Inspector(RunContext& context, Server& server, Ledger& ledger, const Processes& processes)
       : context_(context), server_(server), ledger_(ledger), processes_(processes) {}
 
-  void look();
-  void look_at_the_end();
+  void inspect();
+  void inspect_at_the_end();
 
  private:
   void nobody_waits_too_long();

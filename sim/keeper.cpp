@@ -90,12 +90,13 @@ bool Keeper::believe(Lease& lease, std::optional<Instant> deadline) {
 
 void Keeper::lose(const std::shared_ptr<Lease>& lease, Loss reason) {
   if (lease->phase != Lease::Phase::held) return;
-  const bool broken = process_.ledger().was_broken(lease->wish);
+  const bool broken = process_.ledger().was_broken(lease->attempt_id);
   if (broken) context_.sometimes(Sometimes::lost_because_broken);
   if (!broken && process_.now() < lease->deadline) {
-    context_.violated("the store backs a held lease",
-                      "the store says that request " + std::to_string(lease->wish) + " lost its lease (" +
-                          holdfast::to_string(reason) + "), but the client counts it as held");
+    context_.violated("the store backs a held lease", "the store says that attempt " +
+                                                          std::to_string(lease->attempt_id) +
+                                                          " lost its lease (" + holdfast::to_string(reason) +
+                                                          "), but the client counts it as held");
   }
   process_.stops_believing(*lease, Lease::Phase::lost);
   drop(*lease);
@@ -130,7 +131,7 @@ Task<> Keeper::renew(Leases due) {
                         .owner = lease->owner,
                         .token = lease->token,
                         .ttl = lease->ttl,
-                        .wish = lease->wish});
+                        .attempt_id = lease->attempt_id});
     until = std::min(until, clamped_add(sent, core::attempt_limit(lease->ttl)));
     last_deadline = std::max(last_deadline, lease->deadline);
   }
@@ -212,7 +213,8 @@ Task<> Keeper::deadline_task() {
           leases_.erase(id);
           process_.told_lost(*lease);
           process_.stops_believing(*lease, Lease::Phase::lost);
-          context_.note({.process = process_.id(), .what = "lost", .key = lease->key, .wish = lease->wish});
+          context_.note(
+              {.process = process_.id(), .what = "lost", .key = lease->key, .attempt_id = lease->attempt_id});
         } else {
           lease->in_jeopardy = true;
           context_.sometimes(Sometimes::in_jeopardy);

@@ -14,7 +14,7 @@ namespace holdfast::sim {
 struct Lease {
   enum class Phase : std::uint8_t { held, released, lost };
 
-  RunRequest wish;
+  AttemptId attempt_id;
   int key;
   std::string owner;
   Token token;

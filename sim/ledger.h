@@ -16,29 +16,29 @@ class Ledger {
   explicit Ledger(RunContext& context)
       : context_(context), rows_(static_cast<std::size_t>(context.plan.keys)) {}
 
-  RunRequest make_wish(Timeline::Owner process);
-  // An acquire of that wish is void after `void_at`.
-  void sent(RunRequest wish, Micros void_at);
-  void release_sent(RunRequest wish) { wishes_[index(wish)].release_sent = context_.now(); }
+  AttemptId new_attempt(Timeline::Owner process);
+  // An acquire of that attempt is void after `void_at`.
+  void sent(AttemptId attempt_id, Micros void_at);
+  void release_sent(AttemptId attempt_id) { attempts_[index(attempt_id)].release_sent = context_.now(); }
   // Its caller has stopped asking; `gave_up`: and takes nothing that may still be granted to it.
-  void over(RunRequest wish, bool gave_up);
+  void over(AttemptId attempt_id, bool gave_up);
 
   // The store has answered; its clock showed `now`.
   void applied(const Message& message, Timeline::Owner process, const Reply& reply, Micros now);
   // An operator broke the lease on that key.
   void broken(int key);
 
-  bool was_broken(RunRequest wish) const { return wishes_[index(wish)].broken; }
-  bool gave_up(RunRequest wish) const { return wishes_[index(wish)].gave_up; }
-  True over_since(RunRequest wish) const { return wishes_[index(wish)].over_since; }
-  Timeline::Owner process_of(RunRequest wish) const { return wishes_[index(wish)].process; }
+  bool was_broken(AttemptId attempt_id) const { return attempts_[index(attempt_id)].broken; }
+  bool gave_up(AttemptId attempt_id) const { return attempts_[index(attempt_id)].gave_up; }
+  True over_since(AttemptId attempt_id) const { return attempts_[index(attempt_id)].over_since; }
+  Timeline::Owner process_of(AttemptId attempt_id) const { return attempts_[index(attempt_id)].process; }
   // The grant went to a message that the network had doubled: nobody can know of it.
   bool granted_to_a_copy(int key) const { return rows_[index(key)].by_copy; }
-  RunRequest owner_of(int key) const { return rows_[index(key)].owner; }
+  AttemptId owner_of(int key) const { return rows_[index(key)].owner; }
 
  private:
-  static constexpr RunRequest nobody = -1;
-  struct RequestState {
+  static constexpr AttemptId nobody = -1;
+  struct AttemptState {
     Timeline::Owner process;
     Micros void_at{};  // of its last acquire
     bool over = false, gave_up = false, broken = false;
@@ -51,7 +51,7 @@ class Ledger {
     Micros until;
   };
   struct Row {
-    RunRequest owner = nobody;  // not released; perhaps expired
+    AttemptId owner = nobody;  // not released; perhaps expired
     bool by_copy = false;
     Token token{}, last{};
     Micros until{};  // or up to a millisecond later
@@ -64,13 +64,13 @@ class Ledger {
   void turned_away(const Message& m, Row& row, Timeline::Owner process, Micros now);
   void renewed(const Message& m, Row& row, const Reply& reply, Micros now);
   void released(const Message& m, Row& row, Timeline::Owner process, const Reply& reply, Micros now);
-  void must_be_given_back(RunRequest wish);
+  void must_be_given_back(AttemptId attempt_id);
   bool drop_expired(Row& row, Micros now);
   static bool leave(Row& row, Timeline::Owner process);
 
   RunContext& context_;
   std::vector<Row> rows_;
-  std::vector<RequestState> wishes_;
+  std::vector<AttemptState> attempts_;
 };
 
 }  // namespace holdfast::sim

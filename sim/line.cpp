@@ -57,10 +57,10 @@ void Line::transmit(std::vector<Message> messages, Instant until) {
   const std::uint64_t batch = ++batch_;
   sent_ = now();
   for (Message& m : messages) {
-    if (m.verb == Verb::release) ledger_.release_sent(m.wish);
+    if (m.verb == Verb::release) ledger_.release_sent(m.attempt_id);
     if (m.verb != Verb::acquire) continue;
     m.void_at = offset_.at_least(until);
-    ledger_.sent(m.wish, m.void_at);
+    ledger_.sent(m.attempt_id, m.void_at);
   }
   context_.timeline.at(std::max(clock_.when(until), context_.now()), process_,
                        [this, batch] { failed(batch, Errc::in_doubt); });

@@ -8,7 +8,7 @@
 namespace holdfast::sim {
 
 // One acquisition by one thread, granted or not; numbered through the whole seed.
-using RunRequest = int;
+using AttemptId = int;
 
 struct Message {
   Verb verb;
@@ -18,9 +18,9 @@ struct Message {
   Millis ttl{};
   Millis place{};
   bool extend = false;
-  RunRequest wish = -1;  // for the checks: the store does not see it
-  bool copy = false;     // for the checks: the network doubled it
-  Micros void_at{};      // acquire: on the store's clock
+  AttemptId attempt_id = -1;  // for the checks: the store does not see it
+  bool copy = false;          // for the checks: the network doubled it
+  Micros void_at{};           // acquire: on the store's clock
 };
 
 }  // namespace holdfast::sim

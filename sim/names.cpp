@@ -31,7 +31,8 @@ const char* to_string(Sometimes value) {
   switch (value) {
     case Sometimes::granted_at_the_first_attempt: return "granted at the first attempt";
     case Sometimes::granted_after_waiting_in_the_queue: return "granted after waiting in the queue";
-    case Sometimes::granted_to_a_waiter_nobody_rang: return "granted to a waiter that was not notified";
+    case Sometimes::granted_to_a_waiter_without_a_notification:
+      return "granted to a waiter that was not notified";
     case Sometimes::granted_out_of_order_on_request: return "granted out of order, as the caller asked";
     case Sometimes::granted_on_schedule: return "granted on schedule";
     case Sometimes::taken_over_after_expiry: return "taken over after expiry";
@@ -46,7 +47,7 @@ const char* to_string(Sometimes value) {
     case Sometimes::schedule_exhausted: return "schedule exhausted";
     case Sometimes::turned_away_by_the_own_queue: return "busy because another thread of the process waits";
     case Sometimes::handed_over_at_the_gate: return "next thread of the process takes the place";
-    case Sometimes::rung_awake: return "woken by a notification";
+    case Sometimes::woken_by_a_notification: return "woken by a notification";
     case Sometimes::place_refreshed: return "place refreshed";
     case Sometimes::place_of_the_dead_skipped: return "place of a dead waiter skipped";
     case Sometimes::left_the_queue: return "left the queue";

@@ -33,7 +33,7 @@ enum class Fault : std::uint8_t {
 enum class Sometimes : std::uint8_t {
   granted_at_the_first_attempt,
   granted_after_waiting_in_the_queue,
-  granted_to_a_waiter_nobody_rang,
+  granted_to_a_waiter_without_a_notification,
   granted_out_of_order_on_request,
   granted_on_schedule,
   taken_over_after_expiry,
@@ -47,7 +47,7 @@ enum class Sometimes : std::uint8_t {
   schedule_exhausted,
   turned_away_by_the_own_queue,
   handed_over_at_the_gate,
-  rung_awake,
+  woken_by_a_notification,
   place_refreshed,
   place_of_the_dead_skipped,
   left_the_queue,

@@ -23,7 +23,7 @@ DriftingClock clock_of(RunContext& context) {
 }
 
 std::string named(const Lease& lease) {
-  return "k" + std::to_string(lease.key) + ", request " + std::to_string(lease.wish);
+  return "k" + std::to_string(lease.key) + ", attempt " + std::to_string(lease.attempt_id);
 }
 
 Message release_of(const Lease& lease) {
@@ -31,7 +31,7 @@ Message release_of(const Lease& lease) {
           .key = lease.key,
           .owner = lease.owner,
           .token = lease.token,
-          .wish = lease.wish};
+          .attempt_id = lease.attempt_id};
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ bool Process::done() const {
 
 True Process::waits_since() const {
   True since = never_comes;
-  for (const auto& [wish, began] : waits_) since = std::min(since, began);
+  for (const auto& [attempt_id, began] : waits_) since = std::min(since, began);
   return since;
 }
 
@@ -87,7 +87,7 @@ Task<Result<std::vector<Reply>>> Process::renew(std::shared_ptr<Lease> lease, Mi
                   .token = lease->token,
                   .ttl = ttl,
                   .extend = extend,
-                  .wish = lease->wish};
+                  .attempt_id = lease->attempt_id};
   const auto reply = co_await send(std::move(message), until);
   if (!reply) co_return Result<std::vector<Reply>>(reply.error());
   if (reply->verdict == Verdict::granted) {
@@ -159,7 +159,8 @@ void Process::pending_release(const Message& release, Instant at, Millis ttl) {
 
 bool Process::held(const Lease& lease) {
   const bool held = lease.phase == Lease::Phase::held && now() < lease.deadline;
-  if (held && !ledger().was_broken(lease.wish) && !world_.server.backs(lease.key, lease.owner, lease.token)) {
+  if (held && !ledger().was_broken(lease.attempt_id) &&
+      !world_.server.backs(lease.key, lease.owner, lease.token)) {
     context().violated("the store backs a held lease",
                        named(lease) + " counts as held, but the store has no such lease any more");
   }
@@ -185,7 +186,7 @@ void Process::told_lost(const Lease& lease) {
                        named(lease) + " was lost, and no renewal had been tried shortly before");
   }
   context().sometimes(on_time ? Sometimes::lost_at_the_deadline : Sometimes::lost_while_paused);
-  if (on_time && !ledger().was_broken(lease.wish) &&
+  if (on_time && !ledger().was_broken(lease.attempt_id) &&
       !world_.server.backs(lease.key, lease.owner, lease.token)) {
     context().violated("the store backs a held lease",
                        named(lease) + " counted as held until its deadline, but the store ended it earlier");
@@ -203,14 +204,14 @@ void Process::believes(Lease& lease, Instant deadline) {
   if (lease.phase != Lease::Phase::held) return;
   if (lease.deadline == Instant{}) ++holding_;
   lease.deadline = deadline;
-  world_.beliefs.believes(lease.wish, lease.key, id_, clock_.when(deadline));
+  world_.beliefs.believes(lease.attempt_id, lease.key, id_, clock_.when(deadline));
 }
 
 void Process::stops_believing(Lease& lease, Lease::Phase phase) {
   lease.phase = phase;
   --holding_;
-  world_.beliefs.ends(lease.wish);
-  ledger().over(lease.wish, false);
+  world_.beliefs.ends(lease.attempt_id);
+  ledger().over(lease.attempt_id, false);
 }
 
 }  // namespace holdfast::sim

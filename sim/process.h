@@ -68,16 +68,16 @@ class Process {
   // A thread waits in a queue from here on, until destroyed.
   class InQueue {
    public:
-    InQueue(Process& process, RunRequest wish) : process_(process), wish_(wish) {
-      process.waits_.emplace(wish, process.context().now());
+    InQueue(Process& process, AttemptId attempt_id) : process_(process), attempt_id_(attempt_id) {
+      process.waits_.emplace(attempt_id, process.context().now());
     }
-    ~InQueue() { process_.waits_.erase(wish_); }
+    ~InQueue() { process_.waits_.erase(attempt_id_); }
     InQueue(const InQueue&) = delete;
     InQueue& operator=(const InQueue&) = delete;
 
    private:
     Process& process_;
-    const RunRequest wish_;
+    const AttemptId attempt_id_;
   };
 
  private:
@@ -91,7 +91,7 @@ class Process {
   Gates gates_;
   Keeper keeper_;
   int holding_ = 0;
-  std::map<RunRequest, True> waits_;
+  std::map<AttemptId, True> waits_;
   std::vector<Task<>> threads_;  // last: they use all the rest
 };
 

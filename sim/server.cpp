@@ -54,9 +54,9 @@ std::optional<std::vector<Reply>> Server::deliver(Timeline::Owner process,
       replies.push_back(apply(process, m));
       continue;
     }
-    context_.note({.process = process, .what = "void on arrival", .key = m.key, .wish = m.wish});
+    context_.note({.process = process, .what = "void on arrival", .key = m.key, .attempt_id = m.attempt_id});
     context_.sometimes(Sometimes::void_on_arrival);
-    if (ledger_.gave_up(m.wish)) context_.sometimes(Sometimes::void_acquire_of_a_caller_that_has_gone);
+    if (ledger_.gave_up(m.attempt_id)) context_.sometimes(Sometimes::void_acquire_of_a_caller_that_has_gone);
   }
   if (replies.size() != messages.size()) return std::nullopt;
   return replies;
@@ -72,7 +72,7 @@ Reply Server::apply(Timeline::Owner process, const Message& message) {
   context_.note({.process = process,
                  .what = verbs[static_cast<int>(m.verb)],
                  .key = m.key,
-                 .wish = m.wish,
+                 .attempt_id = m.attempt_id,
                  .token = reply.token,
                  .more = verdicts[static_cast<int>(reply.verdict)]});
   ledger_.applied(message, process, reply, now());
@@ -130,7 +130,7 @@ void Server::break_lease(int key) {
   if (!held || held->remaining == Millis::zero()) return;
   context_.note(
       {.process = Timeline::world, .what = "broken by an operator", .key = key, .token = held->token});
-  const RunRequest owner = ledger_.owner_of(key);
+  const AttemptId owner = ledger_.owner_of(key);
   beliefs_.excuse(owner);
   ledger_.broken(key);
   ask(*seats_.at(Timeline::world).connection,

@@ -19,7 +19,7 @@ std::string to_string(const Event& e) {
     add("process %zu%s", e.process, e.process < 10 ? " " : "");
   add(" %s", e.what);
   if (e.key >= 0) add(" k%d", e.key);
-  if (e.wish >= 0) add(" request %d", e.wish);
+  if (e.attempt_id >= 0) add(" attempt %d", e.attempt_id);
   if (e.token != no_token) add(" token %llu", static_cast<unsigned long long>(to_number(e.token)));
   if (*e.more != '\0') add(" %s", e.more);
   text.resize(std::min(static_cast<std::size_t>(n), text.size() - 1));
@@ -34,7 +34,7 @@ void Trace::note(const Event& e) {
   mix(static_cast<std::uint64_t>(e.at.count()));
   mix(e.process);
   mix(static_cast<std::uint64_t>(e.key + 1));
-  mix(static_cast<std::uint64_t>(e.wish + 1));
+  mix(static_cast<std::uint64_t>(e.attempt_id + 1));
   mix(to_number(e.token));
   mix(e.what);
   mix(e.more);

@@ -16,7 +16,7 @@ struct Event {
   std::size_t process;  // 0: the world or the store
   const char* what;     // a literal
   int key = -1;
-  int wish = -1;  // whose
+  int attempt_id = -1;  // whose
   Token token = no_token;
   const char* more = "";
 };

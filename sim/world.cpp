@@ -28,7 +28,7 @@ class World {
     later(std::chrono::ceil<Micros>(context_.plan.calm_from), [this] { calm_down(); });
     while (!context_.violation && context_.timeline.step(context_.plan.end)) {
     }
-    Inspector(context_, server_, ledger_, processes_).look_at_the_end();
+    Inspector(context_, server_, ledger_, processes_).inspect_at_the_end();
     context_.trace.note({.at = context_.now(), .process = Timeline::world, .what = "end"});
     return {.violation = context_.violation,
             .faults = context_.faults,
@@ -113,7 +113,7 @@ class World {
   }
 
   void inspect() {
-    Inspector(context_, server_, ledger_, processes_).look();
+    Inspector(context_, server_, ledger_, processes_).inspect();
     later(1s, [this] { inspect(); });
   }
 

@@ -53,10 +53,10 @@ class HOLDFAST_API Client {
 
   // Takes a lease on `key`: valid UTF-8 without NUL, 1 to 512 bytes, compared bytewise.
   //
-  // Returns by the end of `wait`, or one attempt later (a sixth of the ttl, between 50 ms and 2 s).  Busy is
-  // an ordinary answer.  A request without a reply is retried.  If its outcome stays unknown, the error is
-  // in_doubt, and the client releases in the background what may have been granted.  It does not if you named
-  // an `owner`: others may hold the lease by that name.
+  // Returns at the end of `wait`, or at most one attempt later (a sixth of the ttl, between 50 ms and 2 s).
+  // Busy is an ordinary answer.  A request without a reply is retried.  If its outcome stays unknown, the
+  // error is in_doubt, and the client releases in the background what may have been granted.  It does not if
+  // you named an `owner`: others may hold the lease by that name.
   Lease acquire(std::string_view key, AcquireOptions options = {}) {
     return try_acquire(key, std::move(options)).value();
   }
@@ -79,7 +79,7 @@ class HOLDFAST_API Client {
   //
   // If the store cannot be reached, lead() tries again every second.  An error that is not temporary (a
   // refusal, an invalid key) ends it: lead() throws, try_lead() returns the error.  An exception in fn
-  // releases the lease and passes on.  Of the options `wait` and `stop` are ignored.
+  // releases the lease and passes on.  `wait` and `stop` of the options are ignored.
   template <class F>
   void lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn) {
     try_lead(key, std::move(options), std::move(stop), std::forward<F>(fn)).value();
@@ -103,11 +103,11 @@ class HOLDFAST_API Client {
   Result<std::size_t> try_release_all(std::string_view owner);
   std::size_t release_all(std::string_view owner) { return try_release_all(owner).value(); }
 
-  // look(): who holds `key`, since when, and for how much longer.  available(): true if the key is free and
+  // read(): who holds `key`, since when, and for how much longer.  available(): true if the key is free and
   // has no waiters, or is held by `owner` (by default that of the client's defaults).  Both are for people
   // and logs: the answer may be outdated when you read it.  To decide who works, use try_acquire.
-  Result<LeaseRow> try_look(std::string_view key);
-  LeaseRow look(std::string_view key) { return try_look(key).value(); }
+  Result<LeaseRow> try_read(std::string_view key);
+  LeaseRow read(std::string_view key) { return try_read(key).value(); }
   Result<bool> try_available(std::string_view key, OwnerView owner = {});
   bool available(std::string_view key, OwnerView owner = {}) { return try_available(key, owner).value(); }
 

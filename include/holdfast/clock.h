@@ -11,9 +11,8 @@ namespace holdfast {
 using Millis = std::chrono::milliseconds;
 using Micros = std::chrono::microseconds;
 
-// CLOCK_BOOTTIME: time since the machine started.  It goes on while the machine is suspended and no
-// administrator or time server can set it; std::chrono::steady_clock stops in suspend, and a lease
-// does not.
+// CLOCK_BOOTTIME: time since the machine started.  It goes on during suspend, and nobody can set it.
+// std::chrono::steady_clock stops in suspend, but a lease does not.
 struct HOLDFAST_API BootClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;

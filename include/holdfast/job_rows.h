@@ -47,11 +47,11 @@ HOLDFAST_API const char* to_string(Unique) noexcept;
 
 // What happens to a job whose lock or slot is taken.
 enum class OnConflict : std::uint8_t {
-  drop,     // its lock is held when its turn comes: it is dropped, and its row names the holder
-  wait,     // …: it stays queued until the lock is free; no thread waits for it
-  raise,    // …: the attempt has failed, and is retried like other failures
-  replace,  // a queued job has its slot: that job gets the arguments and the time of the new one.  If its
-            // lock is held when its turn comes, it waits
+  drop,     // lock held: the job is dropped, and its row names the holder
+  wait,     // lock held: the job stays queued until the lock is free; no thread waits for it
+  raise,    // lock held: the attempt has failed, and is retried like other failures
+  replace,  // slot taken by a queued job: that job gets the arguments and the time of the new one.
+            // Lock held: it waits
 };
 HOLDFAST_API const char* to_string(OnConflict) noexcept;
 

@@ -38,11 +38,11 @@ struct WorkerOptions {
   int threads = 4;
   Millis claim{std::chrono::seconds(30)};  // a worker that cannot renew its claims for so long loses its jobs
   Millis poll{200};                        // the longest pause between two attempts to claim a job
-  Millis grace{
-      std::chrono::seconds(10)};  // draining: how long running jobs may continue before they are stopped
-  int max_crashes = 3;            // after so many workers died while they ran it, a job is dead
-  Millis purge_every{
-      std::chrono::hours(1)};  // how often to delete jobs that ended long ago; `never`: not at all
+  // Draining: how long running jobs may continue before they are stopped.
+  Millis grace{std::chrono::seconds(10)};
+  int max_crashes = 3;  // after so many workers died while they ran it, a job is dead
+  // How often to delete jobs that ended long ago.  `never`: not at all.
+  Millis purge_every{std::chrono::hours(1)};
   JobPurge purge = {};
   std::function<void(const JobEvent&)> on_event = {};  // on any of the threads; must not throw
 };

@@ -56,6 +56,7 @@ struct CronOptions {
 
 class Enqueuer;  // a transaction of the caller: postgres.h, sqlite.h
 struct JobsState;
+struct Tick;
 // Only detail::ForkSafe calls this.
 HOLDFAST_API void leak_if_forked(std::shared_ptr<JobsState>& state) noexcept;
 
@@ -107,9 +108,9 @@ class HOLDFAST_API Jobs {
   Result<EnqueueResult> try_enqueue(std::string_view name, const Args& args, const JobOptions& options) const;
 
   // Runs the job in this thread, under the same lock, without a queue.  Returns whether it ran, and who held
-  // the lock if it did not.  Exceptions of the job pass.  If the lock is held, it waits without limit; with
-  // on_conflict drop it does not run, with raise it throws.  Errc::invalid if the caller is a job that holds
-  // the lock itself.
+  // the lock if it did not.  Exceptions of the job pass.  If the lock is held, it waits without a limit.
+  // With on_conflict = drop it does not run; with raise it throws.  Errc::invalid if the caller is a job that
+  // holds the lock itself.
   template <class J, class... A>
   Ran<std::monostate> perform_now(A&&... args) const {
     return perform_now(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>(),
@@ -204,6 +205,9 @@ class HOLDFAST_API Jobs {
   std::string key_of(A&&... args) const {
     return try_key(J::name, detail::args_of<J>(std::forward<A>(args)...), detail::options_of<J>()).value();
   }
+  // A tick without a name is ignored.
+  Result<EnqueueResult> enqueue_with_tick(std::string_view name, const Args& args, const JobOptions& options,
+                                          const Tick& tick) const;
 
   struct When {
     std::optional<Moment> at{};  // none: `in` counts

@@ -96,8 +96,8 @@ struct AcquireOptions {
   // How long the store keeps the lease without a renewal.  Default: 30 s.  `never`: until it is released.
   std::optional<Ttl> ttl = {};
 
-  // How long to wait for a busy key.  Default: zero, do not wait.  A call that sets zero also ignores
-  // `attempts` of the client's defaults.
+  // How long to wait for a busy key.  Default: zero, do not wait.  `wait = 0` also switches off `attempts` of
+  // the client's defaults.
   std::optional<Wait> wait = {};
 
   // Ends the wait.  It does not end the lease.
@@ -131,7 +131,7 @@ struct AcquireOptions {
   // ttl.
   std::optional<bool> keep = {};
 
-  // The time between renewals.  Default, also for zero: ttl/3, or with `finished` 70 % of the ttl.
+  // The time between renewals.  Default, and for zero: ttl/3, or with `finished` 70 % of the ttl.
   std::optional<Millis> renew_every = {};
 
   // Renew at most this often; then the lease runs out.  Default: no limit, or with `finished` 10.

@@ -33,9 +33,8 @@ struct LeaseRow {
   std::string owner;   // the holder, or the last one if the lease expired; empty after a release
   Token token{};       // none: held by another program, which writes no tokens
   Millis remaining{};  // zero: free
-  std::optional<Millis>
-      ttl{};  // the remaining time when its end was last set, by a grant or a renewal; none:
-              // the key is free, the lease has no end, or the store does not record it
+  // Time left when the end was last set.  None: free, endless, or not recorded.
+  std::optional<Millis> ttl{};
   std::optional<Moment> since{};  // when it was last granted; none: never, or unknown
   std::string note;
   bool detached = false;

@@ -42,7 +42,7 @@ HOLDFAST_API Result<std::shared_ptr<Store>> store(Options options);
 // Enqueues jobs in a transaction of the caller: the job is enqueued when that is committed, together with the
 // caller's own changes, and not if it is rolled back.  `connection` is the caller's (sqlite3_open) to the
 // database file, or one to which the file is attached under the name `schema`.  The tables of jobs must exist
-// (Store::jobs creates them), else Errc::refused.
+// (Store::jobs creates them); otherwise Errc::refused.
 //
 // It neither begins nor commits a transaction: Errc::invalid if none is open.  Begin it with BEGIN IMMEDIATE;
 // a transaction that has read first may have to be rolled back (Errc::unavailable).  The connection's busy

@@ -178,9 +178,10 @@ Status lock(int fd, const std::string& path, const std::string& file, Millis wai
   if (error == 0) return Status{};
   if (error != EAGAIN) return refused(path, error);
   const auto inside = read_mark(fd, path);
-  return Error{
-      wait > Millis::zero() ? Errc::timeout : Errc::busy,
-      printable(file) + " is in use" + (inside ? " under token " + std::to_string(to_number(*inside)) : "")};
+  return Error{wait > Millis::zero() ? Errc::timeout : Errc::busy,
+               printable(file) + " is in use by another holder" +
+                   (inside ? " under token " + std::to_string(to_number(*inside)) : "") +
+                   "; try again later, or give a longer wait"};
 }
 
 Status sync_folder(int fd, const std::string& path) {

@@ -10,13 +10,13 @@
 namespace holdfast::cli {
 
 int execute(const Break& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  if (looked->unused) return exit_lost;
-  const auto before = looked->by_hand.try_inspect(command.key);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  if (found_store->unused) return exit_lost;
+  const auto before = found_store->by_hand.try_inspect(command.key);
   if (!before) return fail(before.error());
   const auto broken =
-      looked->by_hand.try_break_lease(command.key, command.token, {user_at_host(), command.reason});
+      found_store->by_hand.try_break_lease(command.key, command.token, {user_at_host(), command.reason});
   if (!broken) return fail(broken.error());
   if (common.json) {
     print(json_of_texts({{"key", command.key}, {"owner", *broken}, {"reason", command.reason}}));

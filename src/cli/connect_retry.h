@@ -10,7 +10,7 @@
 namespace holdfast::cli {
 
 // Divides the time of -w between reaching the store and waiting for the key.  With -n (zero) the store is
-// tried once.  Without -n and -w, the command waits for ever for the key, but only ten seconds for the store,
+// tried once.  Without -n and -w, the command waits forever for the key, but only ten seconds for the store,
 // which may be restarting.
 class ConnectRetry {
  public:
@@ -18,7 +18,7 @@ class ConnectRetry {
 
   // Calls `open` until it succeeds, fails with an error that is not retryable, or the time is over.
   template <class Open>
-  auto reach(Open open) -> decltype(open()) {
+  auto connect(Open open) -> decltype(open()) {
     while (true) {
       auto opened = open();
       if (opened) return opened;

@@ -18,7 +18,7 @@ class EpollSet {
   void add(int fd);  // throws std::system_error
   // For a descriptor that is only written to: wakes when the other end is closed, not when data arrives.
   void add_hang_up_of(int fd);  // throws std::system_error
-  // For a member that stays readable for ever, such as a closed socket.
+  // For a member that stays readable forever, such as a closed socket.
   void drop(int fd) noexcept;
 
  private:

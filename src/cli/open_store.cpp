@@ -17,15 +17,16 @@ std::string not_there(const Store& store, const Common& common) {
                                               init_command(common) + "`");
 }
 
-Result<Looked> look_at(const std::shared_ptr<Store>& store, const Common& common, Millis within = one_look) {
-  Looked looked{store, Admin(store)};
+Result<FoundStore> checked_store(const std::shared_ptr<Store>& store, const Common& common,
+                                 Millis within = find_limit) {
+  FoundStore found_store{store, Admin(store)};
   const auto unused = is_unused(store, within);
   if (!unused) return unused.error();
-  looked.unused = *unused;
-  // A file that nobody has used yet is as good as an empty one.  But whoever points at a server means tables
-  // that are there: a mistyped name must not look as if everything were free.
-  if (looked.unused && !is_file(*store)) return Error{Errc::unprepared, not_there(*store, common)};
-  return looked;
+  found_store.unused = *unused;
+  // A file that does not exist counts as an empty one.  A server must have the tables: otherwise, with a
+  // mistyped name, every key would seem free.
+  if (found_store.unused && !is_file(*store)) return Error{Errc::unprepared, not_there(*store, common)};
+  return found_store;
 }
 
 }  // namespace
@@ -39,44 +40,44 @@ std::string init_command(const Common& common) {
 Result<bool> is_unused(const std::shared_ptr<Store>& store, Millis within) {
   const Instant until = clamped_add(BootClock::now(), within);
   auto missing = store->admin()->plan(until);
-  // Who would make tables is refused for the sake of those of jobs too.
+  // plan() is also refused if only the tables of jobs cannot be created.
   const bool refused = !missing && missing.error().code == Errc::refused;
   if (!missing && (!refused || is_file(*store))) return std::move(missing).error();
   if (!refused && missing->empty()) return false;
-  // A file that nobody has used yet would be made by whoever connects.
+  // connect() would create the file.
   if (is_file(*store)) return true;
-  // What jobs need is not missed here: a server where leases can be kept has all that one can look at.
+  // Tables of jobs may be missing: a server that can store leases is used.
   const auto connection = store->connect(until);
   if (connection) return false;
   if (connection.error().code == Errc::unprepared) return true;
   return connection.error();
 }
 
-Result<Looked> look_quietly(const Common& common, Millis within) {
+Result<FoundStore> find_store_quietly(const Common& common, Millis within) {
   auto store = try_store(common.store);
   if (!store) return std::move(store).error();
-  return look_at(*store, common, within);
+  return checked_store(*store, common, within);
 }
 
-Result<Looked> look_at_store(const Common& common, Millis within) {
-  auto looked = look_quietly(common, within);
-  if (looked && looked->unused) complain(not_there(*looked->store, common));
-  return looked;
+Result<FoundStore> find_store(const Common& common, Millis within) {
+  auto found_store = find_store_quietly(common, within);
+  if (found_store && found_store->unused) complain(not_there(*found_store->store, common));
+  return found_store;
 }
 
 Instant soon() { return clamped_add(BootClock::now(), std::chrono::seconds(5)); }
 
-Result<std::unique_ptr<JobEngine>> jobs_of(const Looked& looked) {
-  if (looked.unused) return std::unique_ptr<JobEngine>();
-  return looked.store->jobs(soon());
+Result<std::unique_ptr<JobEngine>> jobs_of(const FoundStore& found_store) {
+  if (found_store.unused) return std::unique_ptr<JobEngine>();
+  return found_store.store->jobs(soon());
 }
 
 Result<Client> open_used_store(const Common& common) {
   auto store = try_store(common.store);
   if (!store) return std::move(store).error();
-  auto looked = look_at(*store, common);
-  if (!looked) return std::move(looked).error();
-  if (looked->unused) return Error{Errc::lost, not_there(**store, common)};
+  auto found_store = checked_store(*store, common);
+  if (!found_store) return std::move(found_store).error();
+  if (found_store->unused) return Error{Errc::lost, not_there(**store, common)};
   return Client::try_make(*std::move(store));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // open_store.h - a store that somebody has used before.
 //
-// For commands that look, or change what is there.  They make nothing: a mistyped path would look as if
-// everything were free.  A server without tables is refused.
+// For commands that show or change what is there.  They create nothing: otherwise, with a mistyped path,
+// every key would seem free.  A server without tables is refused.
 #pragma once
 #include <memory>
 
@@ -14,34 +14,34 @@
 
 namespace holdfast::cli {
 
-struct Looked {
+struct FoundStore {
   std::shared_ptr<Store> store;
   Admin by_hand;
   bool unused = false;  // nothing is there: nobody holds or waits for anything
 };
 
-// How long a store may take to say whether it is used, unless told otherwise.
-inline constexpr Millis one_look = std::chrono::seconds(5);
+// The default time limit for finding out whether a store is used.
+inline constexpr Millis find_limit = std::chrono::seconds(5);
 
 // The command that creates the store's tables, for people to copy.  It has no password in it.
 std::string init_command(const Common& common);
 
-// Nobody has used it yet: its tables are not there.  Makes nothing.
-Result<bool> is_unused(const std::shared_ptr<Store>& store, Millis within = one_look);
+// True: nobody has used the store yet, its tables do not exist.  Creates nothing.
+Result<bool> is_unused(const std::shared_ptr<Store>& store, Millis within = find_limit);
 
-// Says so on stderr of a store that nobody has used yet.
-Result<Looked> look_at_store(const Common& common, Millis within = one_look);
-// The same without a word.
-Result<Looked> look_quietly(const Common& common, Millis within = one_look);
+// If nobody has used the store yet, prints that on stderr.
+Result<FoundStore> find_store(const Common& common, Millis within = find_limit);
+// The same, but prints nothing.
+Result<FoundStore> find_store_quietly(const Common& common, Millis within = find_limit);
 
-// Its jobs, for one who looks or changes what is there; null where nobody has used it yet.  Errc::refused if
-// it keeps none, unprepared if it lacks tables for them.
-Result<std::unique_ptr<JobEngine>> jobs_of(const Looked& looked);
+// The jobs of the store, to show or to change them; null if nobody has used the store yet.  Errc::refused if
+// the store has no jobs, unprepared if their tables do not exist.
+Result<std::unique_ptr<JobEngine>> jobs_of(const FoundStore& found_store);
 
-// For one question of such an engine.
+// The time limit of one call of such an engine.
 Instant soon();
 
-// A client of it; Errc::lost where nobody has used it yet.
+// A client of the store; Errc::lost if nobody has used the store yet.
 Result<Client> open_used_store(const Common& common);
 
 }  // namespace holdfast::cli

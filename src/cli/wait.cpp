@@ -10,12 +10,12 @@ namespace holdfast::cli {
 
 int execute(const Wait& command, const Common& common) {
   ConnectRetry retry(command.wait);
-  auto looked = retry.reach([&] { return look_at_store(common, retry.for_opening()); });
-  if (!looked) return fail(looked.error());
-  if (looked->unused) return exit_ok;
+  auto found_store = retry.connect([&] { return find_store(common, retry.for_opening()); });
+  if (!found_store) return fail(found_store.error());
+  if (found_store->unused) return exit_ok;
   const Status free = [&] {
     const WaitingLine line(Admin(try_store(common.store).value()), command.key);
-    return looked->by_hand.try_wait_until_free(command.key, {.wait = retry.left()});
+    return found_store->by_hand.try_wait_until_free(command.key, {.wait = retry.left()});
   }();
   return free ? exit_ok : fail(free.error());
 }

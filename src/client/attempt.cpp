@@ -199,7 +199,8 @@ Error Attempt::give_up(const core::Acquiring::Done& done) {
     case Errc::lost:
     case Errc::forked: break;
   }
-  return failure_.value_or(Error{*done.failed, "cannot get a lease" + on_key});
+  return failure_.value_or(
+      Error{*done.failed, "cannot acquire " + printable(key_) + ": " + to_string(*done.failed)});
 }
 
 // Gives back what may have been granted, and leaves the queue if no other thread of this process waits.  The

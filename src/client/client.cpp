@@ -131,14 +131,14 @@ Result<Released> Client::try_release(std::string_view key, OwnerView owner) {
   return released;
 }
 
-Result<LeaseRow> Client::try_look(std::string_view key) {
+Result<LeaseRow> Client::try_read(std::string_view key) {
   if (Status s = state_->check_ready(); !s) return std::move(s).error();
   if (Status s = core::check_key(key); !s) return std::move(s).error();
   return read_lease(state_->connection(), {key}, soon());
 }
 
 Result<bool> Client::try_available(std::string_view key, OwnerView owner) {
-  const auto row = try_look(key);
+  const auto row = try_read(key);
   if (!row) return row.error();
   if (row->remaining == 0ms) return row->waiting == 0;
   const Owner& by_default = state_->options().defaults.owner;

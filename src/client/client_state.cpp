@@ -37,7 +37,7 @@ Status ClientState::open() {
     if (!open_ended_.wait_for(lock, options_.connect_wait, [this] { return !opening_; }))
       return Error{Errc::unavailable, store_->name() +
                                           ": timed out while another thread of this process was opening the "
-                                          "store; see what is wrong with the store"};
+                                          "store; check the store with `holdfast doctor`"};
     if (opened_) return {};
     opening_ = true;
   }

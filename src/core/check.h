@@ -14,7 +14,7 @@ namespace holdfast::core {
 Status check_key(std::string_view key);
 // The same for the name of an owner.
 Status check_owner(std::string_view owner);
-// A lease lasts between 20 ms and 100 years, or for ever.
+// A lease lasts between 20 ms and 100 years, or forever.
 Status check_ttl(Millis ttl);
 // The time to add to a lease is above zero, and at most 100 years.
 Status check_extension(Millis more);

@@ -31,7 +31,7 @@ bool minds_owner(const NewJob& job) noexcept;
 
 // A tick of a period is named by the moment it begins, in microseconds: a longer one does not come before it.
 std::int64_t tick_of(std::int64_t tick, Millis period, Moment wall) noexcept;
-// Zero: it is to be kept for ever.
+// Zero: it is to be kept forever.
 Micros tick_until(std::int64_t tick, Millis window) noexcept;
 
 // Without an id.

@@ -97,15 +97,25 @@ Status jobs::check(std::string_view name, const JobOptions& options, const JobLo
   return Status{};
 }
 
-Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, const Args& args,
-                                     const JobOptions& options, const Tick& tick) {
-  JobsState& state = *of.state_;
-  const Jobs::When& when = of.when_;
+Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args) const {
+  if (Status s = ClientAccess::check_not_forked(state_->client); !s) return std::move(s).error();
+  const auto definition = state_->definition(name);
+  return try_enqueue(name, args, definition ? definition->options : JobOptions{});
+}
+
+Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
+                                        const JobOptions& options) const {
+  return enqueue_with_tick(name, args, options, {});
+}
+
+Result<EnqueueResult> Jobs::enqueue_with_tick(std::string_view name, const Args& args,
+                                              const JobOptions& options, const Tick& tick) const {
+  JobsState& state = *state_;
   if (Status s = ClientAccess::check_not_forked(state.client); !s) return std::move(s).error();
   std::string key;
   Millis timeout{};
   try {
-    key = of.try_key(name, args, options).value();
+    key = try_key(name, args, options).value();
     timeout = jobs::timeout_of(options, args);
   } catch (const Failure& failure) {  // arguments that do not fit
     return failure.error();
@@ -117,8 +127,8 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
              .queue = options.queue,
              .args = text,
              .priority = options.priority,
-             .at = when.at,
-             .in = when.in,
+             .at = when_.at,
+             .in = when_.in,
              .max_attempts = jobs::attempts_of(options, state.client),
              .key = key,
              .lock_ttl = timeout > 0ms ? timeout : jobs::unfixed_ttl,
@@ -143,8 +153,8 @@ Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, cons
   if (Status s = check_json_depth(text, "the list of arguments of " + printable(name)); !s)
     return std::move(s).error();
   const Instant until = jobs::soon();
-  const auto reply = when.transaction != nullptr
-                         ? when.transaction->enqueue(job, until)
+  const auto reply = when_.transaction != nullptr
+                         ? when_.transaction->enqueue(job, until)
                          : state.ask(until, [&](JobEngine& e) { return e.enqueue(job, until); });
   if (!reply) return reply.error();
   if (reply->what == EnqueueReply::What::duplicate && options.loner_enqueue_failed)

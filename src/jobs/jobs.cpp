@@ -6,7 +6,6 @@
 #include "base/process.h"
 #include "core/job_rule.h"
 #include "jobs/jobs_state.h"
-#include "jobs/ticks.h"
 
 namespace holdfast {
 namespace {
@@ -128,17 +127,6 @@ Jobs Jobs::in(Enqueuer& transaction) const {
   return Jobs(state_.shared(), changed);
 }
 
-Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args) const {
-  if (Status s = ClientAccess::check_not_forked(state_->client); !s) return std::move(s).error();
-  const auto definition = state_->definition(name);
-  return try_enqueue(name, args, definition ? definition->options : JobOptions{});
-}
-
-Result<EnqueueResult> Jobs::try_enqueue(std::string_view name, const Args& args,
-                                        const JobOptions& options) const {
-  return Ticks::enqueue(*this, name, args, options, {});
-}
-
 Result<std::string> Jobs::try_key(std::string_view name, const Args& args, const JobOptions& options) const {
   const Client& store = options.lock_store ? *options.lock_store : state_->client;
   auto key = job_key(name, options, args, ClientAccess::store(store)->job_key_form());
@@ -150,7 +138,7 @@ Result<std::optional<LeaseRow>> Jobs::try_locked(const std::string& key, const J
   Client client = options.lock_store ? *options.lock_store : state_->client;
   const int limit = options.lock ? std::max(options.lock->limit, 1) : 1;
   for (int n = 1; n <= limit; ++n) {
-    auto found = client.try_look(core::lock_name(key, limit, n));
+    auto found = client.try_read(core::lock_name(key, limit, n));
     if (!found) return std::move(found).error();
     if (found->remaining > 0ms) return std::optional(*std::move(found));
   }

@@ -20,6 +20,11 @@ Status jobs::check_tick(std::string_view name) {
           "\" is too long: a key that has a window or a tick may have at most 505 bytes; give a shorter one"};
 }
 
+Result<EnqueueResult> Ticks::enqueue(const Jobs& of, std::string_view name, const Args& args,
+                                     const JobOptions& options, const Tick& tick) {
+  return of.enqueue_with_tick(name, args, options, tick);
+}
+
 Result<TickRow> Ticks::take(const Jobs& of, const Tick& tick) {
   if (Status s = jobs::check_tick(tick.name); !s) return std::move(s).error();
   const Instant until = jobs::soon();

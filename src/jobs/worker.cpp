@@ -20,8 +20,9 @@ constexpr Millis patience_with_jobs = 24h * 365;  // the thread of a job cannot 
 Status check(const WorkerOptions& o) {
   const auto invalid = [](const char* text) { return Error{Errc::invalid, text}; };
   if (o.queues.empty()) return invalid("a worker needs at least one queue; give one");
-  if (o.threads < 1 || o.threads > 1000) return invalid("a worker's threads must be from 1 to 1000");
-  if (o.claim < 100ms || o.claim > 24h) return invalid("a worker's claim must last from 100ms to 1d");
+  if (o.threads < 1 || o.threads > 1000)
+    return invalid("a worker's threads are out of range; give 1 to 1000");
+  if (o.claim < 100ms || o.claim > 24h) return invalid("a worker's claim is out of range; give 100ms to 1d");
   if (o.poll < 1ms) return invalid("a worker's poll is below 1ms; give 1ms or more");
   if (o.grace < 0ms) return invalid("a worker's grace is negative; give 0 or more");
   if (o.max_crashes < 1) return invalid("max_crashes is below 1; give 1 or more");
@@ -202,7 +203,7 @@ void JobWorker::State::run(Claimed claimed, Instant sent) {
     running.push_back(job.state());
     too_late = draining;
   }
-  // A job that stayed in `running` would be renewed for ever.
+  // A job that stayed in `running` would be renewed forever.
   const auto gone = [&] {
     const std::lock_guard lock(mutex);
     std::erase(running, job.state());

@@ -52,7 +52,7 @@ ABOVE = {
         },
         "Ask": {
             "databases": ["all_of_more_than_a_page_are_released"],
-            "wire": ["a_lease_until_a_moment_lasts_until_then", "a_key_is_available_if_it_is_free_or_ours", "look_returns_the_holder_and_acquires_nothing", "all_that_an_owner_holds_is_released_and_nothing_else",
+            "wire": ["a_lease_until_a_moment_lasts_until_then", "a_key_is_available_if_it_is_free_or_ours", "read_returns_the_holder_and_acquires_nothing", "all_that_an_owner_holds_is_released_and_nothing_else",
                      "a_free_key_that_others_wait_for_is_not_available"],
         },
         "ByHand": {
@@ -273,7 +273,7 @@ TSAN = {
 }
 
 # Programs of which each case has a process of its own: a thread that an earlier case left behind may hold a lock at the moment of the
-# fork, and the child would wait for it for ever.
+# fork, and the child would wait for it forever.
 ISOLATED = ["fork", "forked_jobs"]
 
 # A server that is slow, and shared: word in the name of a store or program -> how many tests may be at it at once. MongoDB's engine

@@ -174,7 +174,7 @@ TEST(DoctorsReport, what_no_client_gets_past_has_that_verdict_too) {
 
 TEST(DoctorsReport, a_clock_that_told_no_time_is_told_so) {
   Report report = report_with({});
-  report.clock_untold = true;
+  report.clock_unknown = true;
   EXPECT_THAT(words_of(report, false, false), HasSubstr("\nclock drift   not measured: "));
 }
 

@@ -22,11 +22,11 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 // The output of `doctor --json`.
-struct Told {
+struct DoctorOutput {
   std::vector<json> findings;
   json whole;
 
-  explicit Told(const std::string& out) {
+  explicit DoctorOutput(const std::string& out) {
     std::istringstream lines(out);
     for (std::string line; std::getline(lines, line);) findings.push_back(json::parse(line));
     if (findings.empty()) return;
@@ -70,44 +70,44 @@ std::vector<ServerKind> redis_kinds() {
 
 TEST_P(DoctorOn, a_store_that_works_passes_the_self_test_and_has_the_class_of_its_findings) {
   const Ended ended = holdfast({"doctor", "--json"});
-  const Told told(ended.out);
-  ASSERT_TRUE(told.whole.is_object()) << ended.err;
+  const DoctorOutput output(ended.out);
+  ASSERT_TRUE(output.whole.is_object()) << ended.err;
   EXPECT_EQ(ended.err, "");
-  EXPECT_GT(told.whole["grants"], 0) << ended.out;
-  EXPECT_EQ(told.whole["threads"], 8);
-  EXPECT_EQ(told.whole["overlaps"], 0);
-  EXPECT_THAT(told.weight_of("all.self-test"), AnyOf("", "warning")) << ended.out;
-  EXPECT_EQ(told.weight_of("all.refused"), "");
-  EXPECT_EQ(told.weight_of("all.no-tables"), "");
-  EXPECT_GT(told.whole["round_trip_median_us"], 0);
-  const json& drift = told.whole["clock_drift_ppm"];
+  EXPECT_GT(output.whole["grants"], 0) << ended.out;
+  EXPECT_EQ(output.whole["threads"], 8);
+  EXPECT_EQ(output.whole["overlaps"], 0);
+  EXPECT_THAT(output.weight_of("all.self-test"), AnyOf("", "warning")) << ended.out;
+  EXPECT_EQ(output.weight_of("all.refused"), "");
+  EXPECT_EQ(output.weight_of("all.no-tables"), "");
+  EXPECT_GT(output.whole["round_trip_median_us"], 0);
+  const json& drift = output.whole["clock_drift_ppm"];
   EXPECT_TRUE(drift.is_number() || drift.is_null()) << "a busy machine may not let us tell";
   // The store uses the clock of this machine, but its replies may be slow.
-  EXPECT_LT(std::abs(told.whole["clock_offset_us"].get<std::int64_t>()), 10'000'000) << ended.out;
+  EXPECT_LT(std::abs(output.whole["clock_offset_us"].get<std::int64_t>()), 10'000'000) << ended.out;
 
-  const bool danger = told.whole["dangers"] > 0, warning = told.whole["warnings"] > 0;
+  const bool danger = output.whole["dangers"] > 0, warning = output.whole["warnings"] > 0;
   EXPECT_EQ(ended.code, danger ? 77 : warning ? 1 : 0);
-  EXPECT_EQ(told.whole["exit"], ended.code);
-  EXPECT_THAT(told.whole["grade"].get<std::string>(), danger    ? AnyOf("D", "D")
-                                                      : warning ? AnyOf("C", "D")
-                                                                : AnyOf("A", "B"));
-  EXPECT_NE(told.whole["server"].get<std::string>(), "");
+  EXPECT_EQ(output.whole["exit"], ended.code);
+  EXPECT_THAT(output.whole["grade"].get<std::string>(), danger    ? AnyOf("D", "D")
+                                                        : warning ? AnyOf("C", "D")
+                                                                  : AnyOf("A", "B"));
+  EXPECT_NE(output.whole["server"].get<std::string>(), "");
 }
 
 // All of it is this machine's: nothing refuses us, and every clock runs as ours does.
 TEST_P(DoctorOn, a_store_that_works_gives_no_false_alarm) {
   for (const Words& words : {Words{"doctor", "--quick", "--json"}, Words{"doctor", "--json"}}) {
     const Ended ended = holdfast(words);
-    const Told told(ended.out);
-    ASSERT_TRUE(told.whole.is_object()) << ended.err;
+    const DoctorOutput output(ended.out);
+    ASSERT_TRUE(output.whole.is_object()) << ended.err;
     for (const char* const topic : {"all.refused", "all.unmeasured", "all.no-tables", "all.clock-drift"})
-      EXPECT_EQ(told.weight_of(topic), "") << ended.out;
+      EXPECT_EQ(output.weight_of(topic), "") << ended.out;
   }
 }
 
 // Some stores report their time only for a lease that exists, and --quick acquires none.
 TEST_P(DoctorOn, each_finding_says_what_to_change) {
-  for (const json& finding : Told(holdfast({"doctor", "--quick", "--json"}).out).findings)
+  for (const json& finding : DoctorOutput(holdfast({"doctor", "--quick", "--json"}).out).findings)
     EXPECT_NE(finding["advice"], "") << finding;
 }
 
@@ -142,29 +142,29 @@ TEST_P(DoctorOn, quick_takes_no_key_and_the_self_test_leaves_none_held) {
 TEST_P(DoctorOn, two_doctors_do_not_meet) {
   const Process owner = hold("holdfast/doctor", {"--note", "holdfast doctor"});
   const Ended ended = holdfast({"doctor", "--json"});
-  const Told told(ended.out);
-  EXPECT_EQ(told.weight_of("all.self-test"), "warning") << ended.out;
-  EXPECT_THAT(told.what_of("all.self-test"), HasSubstr("another doctor is running, "));
-  EXPECT_TRUE(told.whole["grants"].is_null());
+  const DoctorOutput output(ended.out);
+  EXPECT_EQ(output.weight_of("all.self-test"), "warning") << ended.out;
+  EXPECT_THAT(output.what_of("all.self-test"), HasSubstr("another doctor is running, "));
+  EXPECT_TRUE(output.whole["grants"].is_null());
 }
 
 TEST_P(DoctorOn, who_holds_the_key_of_doctors_and_is_none_is_named) {
   const Process owner = hold("holdfast/doctor", {"--owner", "somebody"});
   const Ended ended = holdfast({"doctor", "--json"});
-  const Told told(ended.out);
-  EXPECT_EQ(told.weight_of("all.self-test"), "warning") << ended.out;
-  EXPECT_THAT(told.what_of("all.self-test"), HasSubstr("somebody holds holdfast/doctor"));
+  const DoctorOutput output(ended.out);
+  EXPECT_EQ(output.weight_of("all.self-test"), "warning") << ended.out;
+  EXPECT_THAT(output.what_of("all.self-test"), HasSubstr("somebody holds holdfast/doctor"));
 }
 
 TEST_P(DoctorOn, a_doctor_waits_for_another_that_is_nearly_through) {
   Process owner = hold("holdfast/doctor", {"--note", "holdfast doctor"}, "exec sleep 1");
   const Ended ended = holdfast({"doctor", "--json"});
-  EXPECT_GT(Told(ended.out).whole["grants"], 0) << ended.out;
+  EXPECT_GT(DoctorOutput(ended.out).whole["grants"], 0) << ended.out;
 }
 
 TEST_P(DoctorOn, a_ttl_that_is_too_short_for_the_way_is_a_warning) {
   const Ended ended = holdfast({"doctor", "--quick", "--json", "--ttl", "100ms"});
-  EXPECT_EQ(Told(ended.out).weight_of("all.round-trip"), "warning") << ended.out;
+  EXPECT_EQ(DoctorOutput(ended.out).weight_of("all.round-trip"), "warning") << ended.out;
   EXPECT_THAT(ended.code, AnyOf(1, 77));
   EXPECT_EQ(holdfast({"doctor", "--quick", "--ttl", "100ms", "--strict"}).code, 77);
 }
@@ -185,9 +185,9 @@ TEST_P(DoctorOnServers, that_nobody_has_used_are_examined_and_not_changed) {
   const bool needs_tables = before.find("CREATE TABLE") != std::string::npos;
   const Ended ended = holdfast({"doctor", "--json"});
   EXPECT_THAT(ended.code, AnyOf(0, 1, 77)) << ended.err;
-  const Told told(ended.out);
-  EXPECT_EQ(told.weight_of("all.no-tables"), needs_tables ? "note" : "") << ended.out;
-  EXPECT_EQ(told.whole["grants"].is_null(), needs_tables);
+  const DoctorOutput output(ended.out);
+  EXPECT_EQ(output.weight_of("all.no-tables"), needs_tables ? "note" : "") << ended.out;
+  EXPECT_EQ(output.whole["grants"].is_null(), needs_tables);
   EXPECT_EQ(holdfast(plan).out, before);
   EXPECT_THAT(ended.out + ended.err, Not(HasSubstr(OwnServer::password)));
 }
@@ -203,8 +203,8 @@ TEST_P(DoctorOnRedis, that_answers_and_grants_nothing_is_77_with_what_was_found)
     const Ended ended = holdfast(words);
     EXPECT_EQ(ended.code, 77) << ended.out << ended.err;
     EXPECT_EQ(ended.err, "");
-    EXPECT_EQ(Told(ended.out).weight_of("all.unmeasured"), "danger") << ended.out;
-    EXPECT_THAT(Told(ended.out).what_of("all.unmeasured"), HasSubstr(why));
+    EXPECT_EQ(DoctorOutput(ended.out).weight_of("all.unmeasured"), "danger") << ended.out;
+    EXPECT_THAT(DoctorOutput(ended.out).what_of("all.unmeasured"), HasSubstr(why));
   };
   set("min-replicas-to-write", "1");
   expect_nothing({"doctor", "--json"}, "NOREPLICAS");
@@ -224,16 +224,17 @@ TEST_P(DoctorOnStrictServers, that_do_not_know_our_password_are_77) {
 TEST_F(DoctorHere, a_file_that_is_not_there_is_judged_by_its_place_and_not_made) {
   const Ended ended = holdfast({"--store", "sqlite:" + path("new/leases.db"), "doctor", "--json"});
   EXPECT_THAT(ended.code, AnyOf(0, 1)) << ended.out;
-  const Told told(ended.out);
-  EXPECT_EQ(told.weight_of("all.no-tables"), "note");
-  EXPECT_EQ(told.weight_of("sqlite.power-loss"), "note");
+  const DoctorOutput output(ended.out);
+  EXPECT_EQ(output.weight_of("all.no-tables"), "note");
+  EXPECT_EQ(output.weight_of("sqlite.power-loss"), "note");
   EXPECT_TRUE(is_empty());
 }
 
 TEST_F(DoctorHere, a_store_that_nobody_named_is_noted) {
-  EXPECT_EQ(Told(holdfast({"doctor", "--quick", "--json"}).out).weight_of("all.implicit-store"), "note");
+  EXPECT_EQ(DoctorOutput(holdfast({"doctor", "--quick", "--json"}).out).weight_of("all.implicit-store"),
+            "note");
   environment_["HOLDFAST_STORE"] = "sqlite:" + path(".local/state/holdfast/leases.db");
-  EXPECT_EQ(Told(holdfast({"doctor", "--quick", "--json"}).out).weight_of("all.implicit-store"), "");
+  EXPECT_EQ(DoctorOutput(holdfast({"doctor", "--quick", "--json"}).out).weight_of("all.implicit-store"), "");
 }
 
 TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_change) {
@@ -253,9 +254,9 @@ TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_cha
   ASSERT_EQ(::chmod(path("open").c_str(), 0777), 0);
   const Ended used = holdfast({"doctor", "--json"});
   EXPECT_EQ(used.code, 77);
-  EXPECT_EQ(Told(used.out).weight_of("sqlite.open-folder"), "danger");
-  EXPECT_EQ(Told(used.out).weight_of("all.refused"), "note") << "why there are no numbers";
-  EXPECT_TRUE(Told(used.out).whole["round_trip_p99_us"].is_null());
+  EXPECT_EQ(DoctorOutput(used.out).weight_of("sqlite.open-folder"), "danger");
+  EXPECT_EQ(DoctorOutput(used.out).weight_of("all.refused"), "note") << "why there are no numbers";
+  EXPECT_TRUE(DoctorOutput(used.out).whole["round_trip_p99_us"].is_null());
 
   const std::string store = environment_["HOLDFAST_STORE"];
   environment_["HOLDFAST_STORE"] = store + "?accept=sqlite.open-folder";
@@ -263,9 +264,9 @@ TEST_F(DoctorHere, a_place_that_is_refused_is_77_with_the_reason_and_what_to_cha
 
   environment_["HOLDFAST_STORE"] = store + "?unsafe=allow";
   const Ended daring = holdfast({"doctor", "--json"});
-  EXPECT_EQ(daring.code, 77) << "who insists is told all the same";
-  EXPECT_EQ(Told(daring.out).weight_of("all.refused"), "");
-  EXPECT_GT(Told(daring.out).whole["grants"], 0);
+  EXPECT_EQ(daring.code, 77) << "unsafe=allow does not hide the danger";
+  EXPECT_EQ(DoctorOutput(daring.out).weight_of("all.refused"), "");
+  EXPECT_GT(DoctorOutput(daring.out).whole["grants"], 0);
 }
 
 TEST_F(DoctorHere, a_full_disk_is_reported_with_all_that_was_found) {
@@ -282,9 +283,9 @@ TEST_F(DoctorHere, a_full_disk_is_reported_with_all_that_was_found) {
   )sh";
   Process process(plan({"unshare", "-m", "sh", "-c", script}));
   EXPECT_EQ(process.wait(), 77) << process.out() << process.err();
-  const Told told(process.out());
-  EXPECT_EQ(told.weight_of("sqlite.room"), "danger") << process.out();
-  EXPECT_EQ(told.weight_of("all.unmeasured"), "danger") << process.out();
+  const DoctorOutput output(process.out());
+  EXPECT_EQ(output.weight_of("sqlite.room"), "danger") << process.out();
+  EXPECT_EQ(output.weight_of("all.unmeasured"), "danger") << process.out();
 }
 
 TEST_F(DoctorHere, another_time_namespace_is_a_danger_for_real) {
@@ -297,8 +298,9 @@ TEST_F(DoctorHere, another_time_namespace_is_a_danger_for_real) {
     return;
   }
   EXPECT_EQ(code, 77) << there.err();
-  EXPECT_EQ(Told(there.out()).weight_of("sqlite.time-namespace"), "danger") << there.out();
-  EXPECT_EQ(Told(holdfast({"doctor", "--quick", "--json"}).out).weight_of("sqlite.time-namespace"), "");
+  EXPECT_EQ(DoctorOutput(there.out()).weight_of("sqlite.time-namespace"), "danger") << there.out();
+  EXPECT_EQ(DoctorOutput(holdfast({"doctor", "--quick", "--json"}).out).weight_of("sqlite.time-namespace"),
+            "");
 }
 
 TEST_F(DoctorHere, what_is_not_a_store_is_64) {
@@ -328,10 +330,10 @@ class DamagedJobs : public DoctorOn {
 TEST_P(DamagedJobs, are_a_note_and_leases_do_without) {
   EXPECT_EQ(holdfast({"run", "-n", "k", "true"}).code, 0);
   const Ended ended = holdfast({"doctor", "--quick", "--json"});
-  const Told told(ended.out);
-  EXPECT_EQ(told.weight_of("all.refused"), "") << ended.out;
-  EXPECT_EQ(told.weight_of(GetParam().name + ".jobs"), "note") << ended.out;
-  EXPECT_THAT(told.what_of(GetParam().name + ".jobs"),
+  const DoctorOutput output(ended.out);
+  EXPECT_EQ(output.weight_of("all.refused"), "") << ended.out;
+  EXPECT_EQ(output.weight_of(GetParam().name + ".jobs"), "note") << ended.out;
+  EXPECT_THAT(output.what_of(GetParam().name + ".jobs"),
               ::testing::ContainsRegex("its column \"trail\" .*is missing"));
   EXPECT_THAT(ended.out, ::testing::Not(HasSubstr("drop")));
   EXPECT_NE(ended.code, 77);

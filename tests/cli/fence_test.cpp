@@ -125,7 +125,9 @@ TEST_F(FenceCommand, whoever_does_not_want_to_wait_is_told_who_is_there) {
   for (const Words& options : {Words{"-n"}, Words{"-w", "30ms"}}) {
     const Ended busy = fence("7", "touch ran", options);
     EXPECT_EQ(busy.code, 75);
-    EXPECT_EQ(busy.err, "holdfast: doc is in use under token 6\n");
+    EXPECT_EQ(
+        busy.err,
+        "holdfast: doc is in use by another holder under token 6; try again later, or give a longer wait\n");
   }
   EXPECT_FALSE(exists("ran"));
   Process patient = start({"fence", "-w", "30s", "doc", "7", "true"});

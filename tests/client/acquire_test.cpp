@@ -152,8 +152,8 @@ TEST_P(Acquire, releasing_what_ran_out_says_expired_and_what_was_taken_says_stol
   const Lease thief = b.acquire("l");
   EXPECT_EQ(release_of_lost(stolen), Released::stolen);
   EXPECT_EQ(a.release("l", {"somebody"}), Released::never_held);
-  EXPECT_EQ(a.look("l").token, thief.token());
-  EXPECT_GT(a.look("l").remaining, 0ms);
+  EXPECT_EQ(a.read("l").token, thief.token());
+  EXPECT_GT(a.read("l").remaining, 0ms);
   EXPECT_TRUE(thief.held());
 }
 

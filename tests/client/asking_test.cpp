@@ -12,20 +12,20 @@ using ::testing::HasSubstr;
 
 class Ask : public ClientTest {};
 
-TEST_P(Ask, look_returns_the_holder_and_acquires_nothing) {
+TEST_P(Ask, read_returns_the_holder_and_acquires_nothing) {
   Counts counts;
   Client client = counted_client(counts);
-  EXPECT_EQ(client.look("k").key, "k");
-  EXPECT_EQ(client.look("k").remaining, 0ms);
+  EXPECT_EQ(client.read("k").key, "k");
+  EXPECT_EQ(client.read("k").remaining, 0ms);
   const Lease lease = new_client().acquire("k", {.ttl = 1h, .owner = "ann", .note = "for long"});
-  const LeaseRow row = client.look("k");
+  const LeaseRow row = client.read("k");
   EXPECT_EQ(row.owner, "ann");
   EXPECT_EQ(row.token, lease.token());
   EXPECT_GT(row.remaining, 30min);
   EXPECT_EQ(row.note, "for long");
   EXPECT_EQ(counts.requests, 0u) << "no request for a lease";
   EXPECT_TRUE(lease.held());
-  EXPECT_EQ(client.try_look("").error().code, Errc::invalid);
+  EXPECT_EQ(client.try_read("").error().code, Errc::invalid);
 }
 
 TEST_P(Ask, a_key_is_available_if_it_is_free_or_ours) {
@@ -59,7 +59,7 @@ TEST_P(Ask, all_that_an_owner_holds_is_released_and_nothing_else) {
   EXPECT_TRUE(is_free("a"));
   EXPECT_TRUE(is_free("b"));
   for (const Lease* other : {&longer, &starts, &fresh})
-    EXPECT_EQ(client.look(other->key()).token, other->token());
+    EXPECT_EQ(client.read(other->key()).token, other->token());
   EXPECT_EQ(client.release_all("1"), 0u);
   EXPECT_EQ(client.release_all("%"), 0u) << "no pattern";
   EXPECT_EQ(client.try_release_all("").error().code, Errc::invalid);
@@ -106,10 +106,10 @@ TEST_P(Ask, what_a_call_does_not_say_the_defaults_of_the_client_say) {
   const Lease first = client.acquire("k"), second = client.acquire("l");
   EXPECT_EQ(first.owner(), "node-1");
   EXPECT_EQ(second.owner(), "node-2");
-  EXPECT_GT(client.look("k").remaining, 30min);
+  EXPECT_GT(client.read("k").remaining, 30min);
   const Lease said = client.acquire("m", {.ttl = 1min, .owner = "me"});
   EXPECT_EQ(said.owner(), "me");
-  EXPECT_LE(client.look("m").remaining, 1min);
+  EXPECT_LE(client.read("m").remaining, 1min);
   EXPECT_EQ(asked, 2);
 }
 
@@ -135,7 +135,7 @@ TEST_P(Ask, a_lease_until_a_moment_lasts_until_then) {
   const auto soon = wall_now() + 10min;
   Lease lease = client.acquire("k", {.ttl = time_until(soon), .keep = false});
   EXPECT_GT(lease.remaining(), 9min);
-  EXPECT_LE(client.look("k").remaining, 10min);
+  EXPECT_LE(client.read("k").remaining, 10min);
   lease.renew(time_until(soon + 30min));
   EXPECT_GT(lease.remaining(), 35min);
   EXPECT_EQ(lease.try_renew(time_until(soon - 1h)).error().code, Errc::invalid);

@@ -155,7 +155,7 @@ TEST_P(Observing, every_call_of_the_store_is_reported_with_its_size) {
     for (int i = 0; i < 8; ++i)
       threads.emplace_back([&, i] { client.acquire("k" + std::to_string(i), {.ttl = 1min}); });
     threads.clear();
-    (void)client.look("k0");
+    (void)client.read("k0");
   }
   std::uint64_t requests = 0;
   for (const Recorded& call : seen_->of("store call", "apply")) {
@@ -206,7 +206,7 @@ TEST_P(Observing, an_observer_is_called_under_no_lock_and_may_use_the_client) {
   const auto uses = std::make_shared<Doing>([&](std::string_view event) {
     if (client == nullptr || event == "call" || event == "log") return;
     // By another thread, and this one waits for it: what this one holds, the other cannot have.
-    EXPECT_TRUE(std::async(std::launch::async, [&] { return client->try_look("k"); }).get()) << event;
+    EXPECT_TRUE(std::async(std::launch::async, [&] { return client->try_read("k"); }).get()) << event;
     ++looked;
   });
   Client used = new_client({.observer = uses});

@@ -23,7 +23,7 @@ constexpr Event in_a_sleep[] = {Event::slept, Event::woken, Event::ready, Event:
 
 constexpr double jitters[] = {0.0, 0.999, 0.5};
 
-// One wish and its witness; copied at each fork of the road.
+// One acquire and its witness; copied wherever the next events differ.
 struct World {
   Acquiring acquiring;
   Witness witness;
@@ -144,22 +144,22 @@ TEST(AcquiringExhaustive, no_sequence_of_events_breaks_a_promise) {
       {"no wait, not fair", {.wait = 0ms, .fair = false}},
       {"a wait shorter than an attempt", {.wait = 30ms, .push = true}},
       {"a short wait", {.wait = 150ms, .push = true}},
-      {"a short wait, no bell", {.wait = 150ms}},
+      {"a short wait, no notifications", {.wait = 150ms}},
       {"a wait", {.wait = 5s, .push = true}},
-      {"for ever", {.wait = forever, .push = true}},
-      {"for ever, no bell", {.wait = forever}},
-      {"for ever, not fair", {.wait = forever, .fair = false, .push = true}},
-      {"for ever, a long ttl", {.ttl = 30s, .wait = forever, .push = true}},
-      {"for ever, a ttl of a day", {.ttl = 24h, .wait = forever, .push = true}},
-      {"for ever, a short place", {.wait = forever, .place = 300ms, .push = true}},
-      {"for ever, a short place, no bell", {.wait = forever, .place = 90ms}},
+      {"forever", {.wait = forever, .push = true}},
+      {"forever, no notifications", {.wait = forever}},
+      {"forever, not fair", {.wait = forever, .fair = false, .push = true}},
+      {"forever, a long ttl", {.ttl = 30s, .wait = forever, .push = true}},
+      {"forever, a ttl of a day", {.ttl = 24h, .wait = forever, .push = true}},
+      {"forever, a short place", {.wait = forever, .place = 300ms, .push = true}},
+      {"forever, a short place, no notifications", {.wait = forever, .place = 90ms}},
       {"one attempt", {.attempts = 1}},
       {"two attempts", {.attempts = 2}},
       {"three attempts by a function", {.attempts = 3, .interval = square}},
       {"two attempts within a wait", {.wait = 150ms, .attempts = 2, .push = true}},
       {"a fixed interval within a wait", {.wait = 150ms, .interval = 40ms, .push = true}},
       {"an interval longer than the wait", {.wait = 150ms, .interval = 200ms}},
-      {"a fixed interval for ever", {.wait = forever, .interval = 40ms}},
+      {"a fixed interval forever", {.wait = forever, .interval = 40ms}},
   };
   std::uint64_t sequences = 0;
   for (const auto& row : table) {

@@ -7,7 +7,7 @@ namespace holdfast::core {
 namespace {
 
 constexpr Millis remaining_soon = 40ms;
-constexpr Millis latest_look = 11ms;  // behind the end of the holder's lease
+constexpr Millis latest_poll = 11ms;  // after the end of the holder's lease
 constexpr Millis default_interval = 100ms;
 constexpr Millis longest_pause = 1s;    // after failures
 constexpr Millis longest_poll = 300ms;  // where nothing notifies
@@ -30,7 +30,7 @@ const char* name(Event event) {
     case Event::refused: return "refused";
     case Event::slept: return "slept";
     case Event::woken: return "woken";
-    case Event::ready: return "rung";
+    case Event::ready: return "ready";
     case Event::stop_and_busy: return "stop_and_busy";
     case Event::stop_and_grant: return "stop_and_grant";
     case Event::stop: return "stop";
@@ -95,7 +95,7 @@ std::string Witness::sees_send(const Acquiring::Send& send, Instant now) const {
   if (send.until > horizon()) return "sends past the end of the wait";
   if (send.until > clamped_add(now, attempt_limit(plan_->ttl)))
     return "gives one call more than an attempt gets";
-  // In between it only looks.
+  // In between it only reads.
   const bool kept = placed_ && now - *placed_ < plan_->place / 4;
   if (send.place != (queues() && !kept ? plan_->place : 0ms))
     return "asks for a place of " + std::to_string(ms(send.place)) + " ms";
@@ -123,10 +123,9 @@ std::string Witness::sees_sleep(const Acquiring::Sleep& sleep, Instant now) cons
 
 std::string Witness::sees_sleep_behind_a_holder(Millis length) const {
   if (!waits()) return "sleeps although nobody waits";
-  if (queues() && sends_since_first_busy_ == 0)
-    return "sleeps before it has looked again with its place kept";
+  if (queues() && sends_since_first_busy_ == 0) return "sleeps before it has asked again with its place kept";
   const Reply reply = busy_reply(*last_);
-  if (reply.remaining != never && length > reply.remaining + latest_look)
+  if (reply.remaining != never && length > reply.remaining + latest_poll)
     return "sleeps past the end of the holder's lease";
   if (last_was(Event::busy_stranger) && length > longest_poll_of_strangers)
     return "leaves a stranger alone too long";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// acquiring_witness.h - watches one wish for a key from outside, and says when it breaks a promise.
+// acquiring_witness.h - watches one acquire from outside, and reports which promise it breaks.
 #pragma once
 #include <optional>
 #include <string>

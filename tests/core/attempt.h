@@ -14,10 +14,10 @@ inline const Reply granted{.verdict = Verdict::granted, .token = Token{8}, .rema
 inline const Reply busy{.verdict = Verdict::busy, .token = Token{7}, .owner = one_of_us, .remaining = 1h};
 inline const AcquirePlan forever_plan{.wait = forever, .push = true};
 
-// A wish driven by hand.  ttl 30 s: an attempt gets 2 s; places are kept for 3 s.
-class RunRequest {
+// An acquire that a test drives by hand.  ttl 30 s: an attempt gets 2 s; places are kept for 3 s.
+class ManualAcquire {
  public:
-  explicit RunRequest(AcquirePlan plan) : acquiring_(filled(std::move(plan)), start) {}
+  explicit ManualAcquire(AcquirePlan plan) : acquiring_(filled(std::move(plan)), start) {}
 
   Acquiring::Step next() { return acquiring_.next(now_, jitter_); }
   Acquiring::Send send() { return expect<Acquiring::Send>("Send"); }
@@ -25,25 +25,25 @@ class RunRequest {
   Acquiring::Done done() { return expect<Acquiring::Done>("Done"); }
 
   // Sends, and is answered so much later.
-  RunRequest& answered(const Reply& reply, Millis later = 1ms) { return send(), replied(reply, later); }
+  ManualAcquire& answered(const Reply& reply, Millis later = 1ms) { return send(), replied(reply, later); }
   // To what has been sent.
-  RunRequest& replied(const Reply& reply, Millis later) {
+  ManualAcquire& replied(const Reply& reply, Millis later) {
     const Instant sent = now_;
     now_ += later;
     acquiring_.answered(sent, now_, reply);
     return *this;
   }
-  RunRequest& failed(Errc code, Millis later = 1ms) {
+  ManualAcquire& failed(Errc code, Millis later = 1ms) {
     until_ = send().until;
     now_ += later;
     acquiring_.failed(now_, {code, "told so"});
     return *this;
   }
-  RunRequest& passes(Millis time) { return now_ += time, *this; }
-  RunRequest& sleeps() { return now_ = sleep().until, *this; }
-  RunRequest& ready() { return acquiring_.ready(), *this; }
-  RunRequest& stopped() { return acquiring_.stop(), *this; }
-  RunRequest& with_jitter(double jitter) { return jitter_ = jitter, *this; }
+  ManualAcquire& passes(Millis time) { return now_ += time, *this; }
+  ManualAcquire& sleeps() { return now_ = sleep().until, *this; }
+  ManualAcquire& ready() { return acquiring_.ready(), *this; }
+  ManualAcquire& stopped() { return acquiring_.stop(), *this; }
+  ManualAcquire& with_jitter(double jitter) { return jitter_ = jitter, *this; }
 
   Millis::rep sleeps_for() { return ms(sleep().until - now_); }
   Instant now() const { return now_; }

@@ -65,7 +65,7 @@ class Model {
     return due;
   }
 
-  std::vector<std::pair<Id, bool>> look(Instant now) {
+  std::vector<std::pair<Id, bool>> take_events(Instant now) {
     std::vector<std::tuple<Instant, Id, bool>> found;
     for (Kept& k : kept_) {
       if (k.belief.deadline() <= now)
@@ -154,7 +154,7 @@ class Comparison {
       case 1: return remove(id);
       case 2:
       case 3: return take_due();
-      case 4: return look();
+      case 4: return take_events();
       case 5: return renew(id);
       case 6: return fail(id);
       case 7: return set_ttl(id);
@@ -200,10 +200,10 @@ class Comparison {
     EXPECT_EQ(keeping_.due(now_, most), model_.due(now_, most));
   }
 
-  void look() {
+  void take_events() {
     std::vector<std::pair<Id, bool>> happened;
     for (const auto& [id, lost] : keeping_.take_events(now_)) happened.emplace_back(id, lost);
-    EXPECT_EQ(happened, model_.look(now_));
+    EXPECT_EQ(happened, model_.take_events(now_));
   }
 
   void renew(Id id) {

@@ -26,7 +26,7 @@ Keeping keeping_of(std::initializer_list<Belief> beliefs) {
 }
 
 // "1!" in jeopardy, "1x" lost.
-std::vector<std::string> looks(Keeping& keeping, Instant now) {
+std::vector<std::string> events_of(Keeping& keeping, Instant now) {
   std::vector<std::string> seen;
   for (const auto& [id, lost] : keeping.take_events(now))
     seen.push_back(std::to_string(id) + (lost ? "x" : "!"));
@@ -50,7 +50,7 @@ TEST(Keeping, one_that_fails_after_its_renewing_has_ended_holds_up_no_other) {
 TEST(Keeping, nothing_is_due_where_nothing_is_kept) {
   Keeping keeping;
   EXPECT_THAT(keeping.due(at(1h), all), IsEmpty());
-  EXPECT_THAT(looks(keeping, at(1h)), IsEmpty());
+  EXPECT_THAT(events_of(keeping, at(1h)), IsEmpty());
   EXPECT_EQ(keeping.next_renewal(), Instant::max());
   EXPECT_EQ(keeping.next_event(), Instant::max());
   EXPECT_EQ(keeping.find(1), nullptr);
@@ -109,19 +109,19 @@ TEST(Keeping, a_lease_with_an_endless_ttl_is_not_computed_with) {
 TEST(Keeping, jeopardy_and_loss_are_reported_once_each_and_on_time) {
   Keeping keeping = keeping_of({lease()});
   EXPECT_EQ(ms(keeping.next_event()), 20'000);
-  EXPECT_THAT(looks(keeping, at(20s) - 1ns), IsEmpty());
-  EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
-  EXPECT_THAT(looks(keeping, at(20s)), IsEmpty());
+  EXPECT_THAT(events_of(keeping, at(20s) - 1ns), IsEmpty());
+  EXPECT_THAT(events_of(keeping, at(20s)), ElementsAre("1!"));
+  EXPECT_THAT(events_of(keeping, at(20s)), IsEmpty());
   EXPECT_EQ(ms(keeping.next_event()), 29'700);
-  EXPECT_THAT(looks(keeping, at(29'700ms) - 1ns), IsEmpty());
-  EXPECT_THAT(looks(keeping, at(29'700ms)), ElementsAre("1x"));
-  EXPECT_THAT(looks(keeping, at(1h)), IsEmpty());
+  EXPECT_THAT(events_of(keeping, at(29'700ms) - 1ns), IsEmpty());
+  EXPECT_THAT(events_of(keeping, at(29'700ms)), ElementsAre("1x"));
+  EXPECT_THAT(events_of(keeping, at(1h)), IsEmpty());
   EXPECT_FALSE(keeping.knows(1));
 }
 
 TEST(Keeping, a_late_check_reports_only_the_loss) {
   Keeping keeping = keeping_of({lease()});
-  EXPECT_THAT(looks(keeping, at(1h)), ElementsAre("1x"));
+  EXPECT_THAT(events_of(keeping, at(1h)), ElementsAre("1x"));
   EXPECT_EQ(keeping.size(), 0u);
 }
 
@@ -130,23 +130,23 @@ TEST(Keeping, events_are_reported_in_order_of_time) {
   const Belief loses_late = lease();                                    // x 29.7 s
   const Belief loses_early = lease(start, {.ttl = 30s, .margin = 8s});  // x 22 s
   Keeping keeping = keeping_of({late_jeopardy, loses_late, loses_early});
-  EXPECT_THAT(looks(keeping, at(30s)), ElementsAre("3x", "1!", "2x"));
+  EXPECT_THAT(events_of(keeping, at(30s)), ElementsAre("3x", "1!", "2x"));
 }
 
 TEST(Keeping, a_renewal_ends_the_jeopardy_and_a_later_jeopardy_is_reported_again) {
   Keeping keeping = keeping_of({lease()});
-  EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
+  EXPECT_THAT(events_of(keeping, at(20s)), ElementsAre("1!"));
   EXPECT_TRUE(keeping.renewed(1, at(21s), 30s, at(22s)));
-  EXPECT_THAT(looks(keeping, at(40s)), IsEmpty());
-  EXPECT_THAT(looks(keeping, at(41s)), ElementsAre("1!"));
+  EXPECT_THAT(events_of(keeping, at(40s)), IsEmpty());
+  EXPECT_THAT(events_of(keeping, at(41s)), ElementsAre("1!"));
 }
 
 TEST(Keeping, a_failure_ends_no_jeopardy) {
   Keeping keeping = keeping_of({lease()});
   keeping.due(at(10s), all);
-  EXPECT_THAT(looks(keeping, at(20s)), ElementsAre("1!"));
+  EXPECT_THAT(events_of(keeping, at(20s)), ElementsAre("1!"));
   keeping.failed(1, at(21s), jitter);
-  EXPECT_THAT(looks(keeping, at(22s)), IsEmpty());
+  EXPECT_THAT(events_of(keeping, at(22s)), IsEmpty());
   EXPECT_EQ(ms(keeping.next_event()), 29'700);
 }
 
@@ -154,7 +154,7 @@ TEST(Keeping, an_answer_after_the_deadline_brings_nothing_back) {
   Keeping keeping = keeping_of({lease()});
   EXPECT_THAT(keeping.due(at(10s), all), ElementsAre(1));
   EXPECT_EQ(keeping.renewed(1, at(10s), 30s, at(29'700ms)), std::nullopt);
-  EXPECT_THAT(looks(keeping, at(29'700ms)), ElementsAre("1x"));
+  EXPECT_THAT(events_of(keeping, at(29'700ms)), ElementsAre("1x"));
   EXPECT_EQ(keeping.renewed(1, at(10s), 30s, at(29'800ms)), std::nullopt);
   EXPECT_FALSE(keeping.knows(1));
 }
@@ -169,7 +169,7 @@ TEST(Keeping, a_removed_lease_has_no_more_events) {
   keeping.set_ttl(1, 60s);
   keeping.stop_renewing(1);
   EXPECT_EQ(keeping.size(), 1u);
-  EXPECT_THAT(looks(keeping, at(1h)), ElementsAre("2x"));
+  EXPECT_THAT(events_of(keeping, at(1h)), ElementsAre("2x"));
 }
 
 TEST(Keeping, a_lease_that_is_not_renewed_any_more_is_not_due_and_runs_out_on_time) {
@@ -178,8 +178,8 @@ TEST(Keeping, a_lease_that_is_not_renewed_any_more_is_not_due_and_runs_out_on_ti
   keeping.stop_renewing(1);
   keeping.failed(1, at(11s), jitter);  // of the renewal that was on its way
   EXPECT_EQ(keeping.next_renewal(), Instant::max());
-  EXPECT_THAT(looks(keeping, at(29s)), ElementsAre("1!"));
-  EXPECT_THAT(looks(keeping, at(30s)), ElementsAre("1x"));
+  EXPECT_THAT(events_of(keeping, at(29s)), ElementsAre("1!"));
+  EXPECT_THAT(events_of(keeping, at(30s)), ElementsAre("1x"));
 }
 
 TEST(Keeping, one_without_end_is_never_due_and_never_lost) {
@@ -187,7 +187,7 @@ TEST(Keeping, one_without_end_is_never_due_and_never_lost) {
   EXPECT_EQ(keeping.next_renewal(), Instant::max());
   EXPECT_EQ(keeping.next_event(), Instant::max());
   EXPECT_THAT(keeping.due(at(1000h), all), IsEmpty());
-  EXPECT_THAT(looks(keeping, at(1000h)), IsEmpty());
+  EXPECT_THAT(events_of(keeping, at(1000h)), IsEmpty());
 }
 
 TEST(Keeping, a_new_ttl_is_that_of_the_next_renewal) {

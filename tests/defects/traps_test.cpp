@@ -27,17 +27,17 @@ TEST_P(Traps, there_the_ttl_counts_from_the_answer_here_from_the_send) {
 }
 
 // Returns a given reply to every request of one verb.
-class Saying final : public StoreConnection {
+class ScriptedConnection final : public StoreConnection {
  public:
   using Answer = std::function<std::optional<Result<Verdict>>(Verb)>;
-  Saying(std::unique_ptr<StoreConnection> inner, Answer answer)
+  ScriptedConnection(std::unique_ptr<StoreConnection> inner, Answer answer)
       : inner_(std::move(inner)), answer_(std::move(answer)) {}
   Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) override {
     Status status = inner_->apply(requests, replies, until);
     for (std::size_t i = 0; i < requests.size() && status; ++i) {
-      const auto said = answer_(requests[i].verb);
-      if (said && !*said) return said->error();
-      if (said) replies[i].verdict = **said;
+      const auto scripted = answer_(requests[i].verb);
+      if (scripted && !*scripted) return scripted->error();
+      if (scripted) replies[i].verdict = **scripted;
     }
     return status;
   }
@@ -52,17 +52,17 @@ class Saying final : public StoreConnection {
 TEST_P(Traps, there_a_missing_else_means_success_here_only_a_grant_does) {
   std::mutex mutex;  // the keeper asks too
   std::optional<Verb> verb;
-  Result<Verdict> said = Verdict::busy;
+  Result<Verdict> scripted = Verdict::busy;
   Client client(wrapped(database_->new_client(), [&](std::unique_ptr<StoreConnection> connection) {
-    return std::make_unique<Saying>(std::move(connection), [&](Verb asked) {
+    return std::make_unique<ScriptedConnection>(std::move(connection), [&](Verb asked) {
       const std::lock_guard lock(mutex);
-      return asked == verb ? std::optional(said) : std::nullopt;
+      return asked == verb ? std::optional(scripted) : std::nullopt;
     });
   }));
   const auto say = [&](std::optional<Verb> to, Result<Verdict> what) {
     const std::lock_guard lock(mutex);
     verb = to;
-    said = std::move(what);
+    scripted = std::move(what);
   };
   const auto fails = [&](const Result<Verdict>& what, const std::string& key) {
     SCOPED_TRACE(key);

@@ -137,7 +137,7 @@ TEST_P(Behaviour, a_refresh_by_key_reaches_every_one_that_runs_here) {
   Client client = jobs_.client();
   const auto left = [&] {
     std::map<std::string, Millis> of;
-    for (const JobRow& job : jobs_.list({.name = "Three"})) of[job.lock] = client.look(job.lock).remaining;
+    for (const JobRow& job : jobs_.list({.name = "Three"})) of[job.lock] = client.read(job.lock).remaining;
     return of;
   };
   let_pass(500ms);

@@ -129,7 +129,7 @@ TEST_P(Declared, the_store_of_the_lock_is_the_structs) {
     JobWorker worker(jobs_, quick());
     ASSERT_TRUE(await([&] { return watch->inside.load(); }));
     EXPECT_TRUE(jobs_.locked<Elsewhere>());
-    EXPECT_GT(Elsewhere::other->look("lock:Elsewhere:").remaining, 0ms);
+    EXPECT_GT(Elsewhere::other->read("lock:Elsewhere:").remaining, 0ms);
     EXPECT_FALSE(jobs_.locked("lock:Elsewhere:")) << "not here";
     watch->go = true;
   }

@@ -167,38 +167,38 @@ TEST_F(Schedules, wait_queues_them_and_allow_lets_them_run_at_once) {
 
 TEST_F(Schedules, of_five_processes_one_wins_each_tick) {
   at(-1s);
-  std::mutex looking;  // the clock is not set in the middle of a poll
-  struct Looks {
+  std::mutex polling;  // the clock is not set in the middle of a poll
+  struct Polls {
     std::atomic<int> before = 0, at_the_hour = 0;
   };
-  std::array<Looks, 5> all{};
+  std::array<Polls, 5> all{};
   std::vector<Jobs> processes;
-  for (Looks& looks : all) {
+  for (Polls& polls : all) {
     const auto begin = [&](Step step) {
-      if (step == Step::tick) looking.lock();
+      if (step == Step::tick) polling.lock();
       return Status{};
     };
     const auto end = [&](Step step) {
       if (step != Step::tick) return Status{};
-      ++(wall_.load() < noon ? looks.before : looks.at_the_hour);
-      looking.unlock();
+      ++(wall_.load() < noon ? polls.before : polls.at_the_hour);
+      polling.unlock();
       return Status{};
     };
     processes.emplace_back(Client(hooked(memory::store(database_), {.before = begin, .after = end})));
     // That the last one is not over keeps nobody away: the tick alone does.
     processes.back().cron("Hourly", "0 * * * *", "UTC", {.overlap = Overlap::allow});
   }
-  const auto await_all = [&](std::atomic<int> Looks::*counter) {
+  const auto await_all = [&](std::atomic<int> Polls::*counter) {
     return await([&] {
-      return std::all_of(all.begin(), all.end(), [&](const Looks& looks) { return looks.*counter >= 1; });
+      return std::all_of(all.begin(), all.end(), [&](const Polls& polls) { return polls.*counter >= 1; });
     });
   };
-  ASSERT_TRUE(await_all(&Looks::before));
+  ASSERT_TRUE(await_all(&Polls::before));
   {
-    const std::lock_guard lock(looking);
+    const std::lock_guard lock(polling);
     at(0s);
   }
-  EXPECT_TRUE(await_all(&Looks::at_the_hour));
+  EXPECT_TRUE(await_all(&Polls::at_the_hour));
   processes.clear();
   EXPECT_EQ(jobs_.list({.name = "Hourly"}).size(), 1u);
 }
@@ -220,7 +220,7 @@ TEST_F(Schedules, a_job_whose_functions_throw_does_not_end_the_schedule) {
   jobs.cron("Hourly", "0 * * * *", "UTC");
   ASSERT_TRUE(await([&] { return asked > 0; }));
   throws = false;
-  ASSERT_TRUE(await([&] { return !hours().empty(); })) << "it looks again";
+  ASSERT_TRUE(await([&] { return !hours().empty(); })) << "it polls again";
 }
 
 TEST_F(Schedules, the_last_copy_waits_for_what_its_schedule_is_doing) {

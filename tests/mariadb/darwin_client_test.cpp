@@ -24,10 +24,10 @@ TEST_P(DarwinClient, an_instance_that_starts_again_releases_its_own_and_nothing_
   EXPECT_EQ(client_.release_all("node-7"), 2u);
   EXPECT_EQ(query("SELECT GROUP_CONCAT(processName ORDER BY processName) FROM DARWIN_LOCK"), "c,d,e");
   EXPECT_EQ(client_.release_all("node-7"), 0u);
-  EXPECT_EQ(client_.release_all(client_.look("d").owner), 0u) << "that name is for people";
+  EXPECT_EQ(client_.release_all(client_.read("d").owner), 0u) << "that name is for people";
   EXPECT_TRUE(java.renew("d", 600));
   EXPECT_TRUE(other.renew("e", 600));
-  EXPECT_EQ(client_.look("c").token, longer.token());
+  EXPECT_EQ(client_.read("c").token, longer.token());
   EXPECT_TRUE(java.lease("a", 600)) << "what is released Java may lease";
 }
 

@@ -98,7 +98,7 @@ TEST_P(DarwinLayout, javas_lease_is_taken_over_two_seconds_after_its_end_so_that
 TEST_P(DarwinLayout, javas_lease_after_its_end_is_held_for_readers_as_long_as_for_acquires) {
   Ours ours(darwin());
   Node java = node();
-  const auto look = [&] {
+  const auto remaining = [&] {
     return ours.connection()
         .list({.prefix = "nightly", .exact = true}, soon())
         .value()
@@ -109,17 +109,17 @@ TEST_P(DarwinLayout, javas_lease_after_its_end_is_held_for_readers_as_long_as_fo
     query("DELETE FROM DARWIN_LOCK");
     ASSERT_TRUE(java.lease("nightly", 60));
     query("UPDATE DARWIN_LOCK SET leaseUntil = NOW()");
-    const Millis before = look();
+    const Millis before = remaining();
     const Reply busy = ours.acquire("nightly", "bob");
-    const Millis after = look();
+    const Millis after = remaining();
     if (!in_time()) return void(ours.release("nightly", "bob"));
     EXPECT_EQ(busy.verdict, Verdict::busy);
-    EXPECT_GE(before, busy.remaining) << "the same end is told to both";
+    EXPECT_GE(before, busy.remaining) << "both get the same end";
     EXPECT_GE(busy.remaining, after);
     EXPECT_GT(after, 0ms);
   }));
   query("UPDATE DARWIN_LOCK SET leaseUntil = NOW() - INTERVAL 3 SECOND");
-  EXPECT_EQ(look(), 0ms);
+  EXPECT_EQ(remaining(), 0ms);
   EXPECT_EQ(ours.acquire("nightly", "bob").verdict, Verdict::granted);
 }
 

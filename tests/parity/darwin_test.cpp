@@ -32,7 +32,7 @@ TEST_P(Darwin, a_lease_is_renewed_page_by_page_and_a_page_after_its_loss_is_not_
     while (true) {
       if (++pages == 3) observer_.release("myProcess", {lease.owner()});  // as if it had run out
       lease.renew(time_until(in(Millis(10min) * (pages + 1))));
-      EXPECT_GT(client_.look("myProcess").remaining, Millis(10min) * (pages + 1) - 1min);
+      EXPECT_GT(client_.read("myProcess").remaining, Millis(10min) * (pages + 1) - 1min);
     }
   };
   EXPECT_THROW(work(), LeaseLost);

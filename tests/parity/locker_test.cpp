@@ -151,17 +151,17 @@ TEST_P(Locker, renewing_by_hand_what_was_stolen_raises) {
 }
 
 TEST_P(Locker, since_when_a_key_is_held_can_be_seen) {
-  EXPECT_FALSE(client_.look("k").since) << "nobody has had it";
+  EXPECT_FALSE(client_.read("k").since) << "nobody has had it";
   const Moment before = wall_now();
   Lease lease = client_.acquire("k");
-  const std::optional<Moment> since = client_.look("k").since;
+  const std::optional<Moment> since = client_.read("k").since;
   EXPECT_GE(since, before);
   EXPECT_LE(since, wall_now());
   lease.renew();
-  EXPECT_EQ(client_.look("k").since, since) << "of the grant, not of the renewal";
+  EXPECT_EQ(client_.read("k").since, since) << "of the grant, not of the renewal";
   lease.release();
   const Lease next = client_.acquire("k");
-  EXPECT_GT(client_.look("k").since, since);
+  EXPECT_GT(client_.read("k").since, since);
 }
 
 TEST_P(Locker, the_block_is_given_a_number_that_rises_with_every_run) {
@@ -171,7 +171,7 @@ TEST_P(Locker, the_block_is_given_a_number_that_rises_with_every_run) {
     Client& client = run % 2 == 0 ? client_ : other;
     client.run("k", {}, [&](Lease& lease) {
       EXPECT_GT(lease.token(), last);
-      EXPECT_EQ(client.look("k").token, lease.token()) << "and is the store's";
+      EXPECT_EQ(client.read("k").token, lease.token()) << "and is the store's";
       last = lease.token();
     });
   }

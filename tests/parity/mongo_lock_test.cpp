@@ -40,7 +40,7 @@ TEST_P(MongoLock, its_defaults_may_be_those_of_a_client) {
   };
   Client gem = new_client({.defaults = {.ttl = 10s, .attempts = 100, .interval = no_second, .keep = false}});
   const Lease lease = gem.acquire("free");
-  EXPECT_LE(client_.look("free").remaining, 10s);
+  EXPECT_LE(client_.read("free").remaining, 10s);
   const Lease other = client_.acquire("my_key");
   EXPECT_EQ(gem.try_acquire("my_key").error().code, Errc::exhausted);
   EXPECT_EQ(slept, 99);
@@ -50,16 +50,16 @@ TEST_P(MongoLock, what_an_object_or_a_call_says_comes_first_and_stays_its_own) {
   Client configured = new_client({.defaults = {.ttl = 10s, .owner = "configured"}});
   Lock object(configured, "object", {.ttl = 1h, .owner = "its own"});
   object.lock();
-  EXPECT_EQ(client_.look("object").owner, "its own");
-  EXPECT_GT(client_.look("object").remaining, 30min);
+  EXPECT_EQ(client_.read("object").owner, "its own");
+  EXPECT_GT(client_.read("object").remaining, 30min);
   const Lease call = configured.acquire("call", {.ttl = 1h});
   EXPECT_EQ(call.owner(), "configured");
-  EXPECT_GT(client_.look("call").remaining, 30min);
+  EXPECT_GT(client_.read("call").remaining, 30min);
   const Lease after = configured.acquire("after");
-  EXPECT_LE(client_.look("after").remaining, 10s);
+  EXPECT_LE(client_.read("after").remaining, 10s);
   const Lease another = client_.acquire("another");
   EXPECT_NE(another.owner(), "configured") << "nothing is global";
-  EXPECT_GT(client_.look("another").remaining, 10s);
+  EXPECT_GT(client_.read("another").remaining, 10s);
 }
 
 TEST_P(MongoLock, waiting_ends_by_its_time_or_its_limit_whichever_is_first) {
@@ -116,7 +116,7 @@ TEST_P(MongoLock, what_was_extended_is_believed_extended_again_and_released) {
   for (const Millis most : {1h + 10s, 2h + 10s}) {
     lease.extend_by(1h);
     EXPECT_GT(lease.remaining(), most - 30min);
-    EXPECT_LE(client_.look("my_key").remaining, most);
+    EXPECT_LE(client_.read("my_key").remaining, most);
   }
   EXPECT_EQ(lease.release(), Released::released);
   EXPECT_TRUE(is_free("my_key"));
@@ -139,7 +139,7 @@ TEST_P(MongoLock, nobody_extends_what_was_released_has_expired_is_anothers_or_wa
   observer_.release("stolen", {"me"});  // behind its back
   const Lease thief = observer_.acquire("stolen", {.owner = "thief"});
   EXPECT_EQ(refused(stolen), Errc::lost);
-  EXPECT_EQ(client_.look("stolen").owner, "thief");
+  EXPECT_EQ(client_.read("stolen").owner, "thief");
   EXPECT_EQ(refused(never), Errc::lost);
   EXPECT_EQ(client_.try_extend_by("absent", {"me"}, 10s).error().code, Errc::lost);
   EXPECT_THROW(client_.extend_by("absent", {"me"}, 10s), LeaseLost);
@@ -166,7 +166,7 @@ TEST_P(MongoLock, a_release_is_false_if_it_was_never_acquired_and_true_if_it_was
   Lease other = client_.acquire("my_key", {.ttl = 1h});
   EXPECT_FALSE(release());
   EXPECT_EQ(counts.requests, 2u) << "it does not try to acquire first";
-  EXPECT_EQ(client_.look("my_key").token, other.token()) << "and leaves what is another's";
+  EXPECT_EQ(client_.read("my_key").token, other.token()) << "and leaves what is another's";
   other.release();
   const Lease lease = client_.acquire("my_key", {.ttl = 1h, .owner = "me"});
   EXPECT_TRUE(release());
@@ -198,7 +198,7 @@ TEST_P(MongoLock, each_collection_is_released_and_cleaned_by_itself) {
   }
   EXPECT_EQ(client_.release_all("me"), 1u);
   EXPECT_TRUE(client_.available("held"));
-  EXPECT_EQ(other.look("held").owner, "me");
+  EXPECT_EQ(other.read("held").owner, "me");
   EXPECT_EQ(other.release_all("me"), 1u);
   let_pass(1ms);  // a key stays until the clock has passed its token
   EXPECT_EQ(by_hand_.purge({.free_for = 0ms}).keys, 2u);

@@ -82,7 +82,7 @@ TEST_P(RedisExpLock, locked_says_no_when_the_key_may_have_expired) {
 
 TEST_P(RedisExpLock, the_key_is_owned_by_its_owner_only) {
   const auto owned = [&](const Lease& lease) {
-    const LeaseRow row = client_.look("lock_key");
+    const LeaseRow row = client_.read("lock_key");
     return row.remaining > 0ms && row.owner == lease.owner();
   };
   const Lease first = short_lease(client_, "lock_key", {.ttl = 300ms, .keep = false});
@@ -129,7 +129,7 @@ TEST_P(RedisExpLock, each_acquisition_has_a_name_of_its_own) {
   const Lease first = client_.acquire("lock_key"), second = client_.acquire("other_key");
   EXPECT_NE(first.owner(), second.owner());
   EXPECT_EQ(client_.release("lock_key", {second.owner()}), Released::never_held);
-  EXPECT_EQ(client_.look("lock_key").owner, first.owner());
+  EXPECT_EQ(client_.read("lock_key").owner, first.owner());
 }
 
 TEST_P(RedisExpLock, a_lock_that_expires_inside_the_body_does_not_harm_the_next_holder) {
@@ -138,7 +138,7 @@ TEST_P(RedisExpLock, a_lock_that_expires_inside_the_body_does_not_harm_the_next_
                                        [&] { next = client_.acquire("lock_key", {.wait = 30s}); });
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, Errc::lost);
-  EXPECT_EQ(client_.look("lock_key").token, next->token());
+  EXPECT_EQ(client_.read("lock_key").token, next->token());
 }
 
 HOLDFAST_ON_STORES(RedisExpLock, kinds_named({"redis"}));

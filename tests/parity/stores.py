@@ -21,16 +21,20 @@ from registered import SOAK, Registered, short  # noqa: E402
 PAGE = "docs/internals/parity-stores.md"
 HEAD = """# Where the tests of the ledger run
 
-The [ledger](../parity.md) names {named} tests. `./dev test` runs most of them on every store that they are written for. The {fewer}
-on this page are written for more stores than `./dev test` runs them on; `./dev soak stores` runs the others.
+The [ledger](../parity.md) names {named} tests. `./dev test` runs most of them on every store that
+they are written for. The {fewer} on this page are written for more stores than `./dev test` runs
+them on; `./dev soak stores` runs the others.
 
-**Why that is enough.** These tests are about the client, the jobs and the command, which are the same code whatever the store is.
-That code reaches a store through one interface, and the connection's own tests prove that interface on every store. So each test
-runs on memory and SQLite, or on SQLite alone if it needs other processes. If the wire can make a difference (being notified,
-faults, doubt, keeping, claims), it runs on PostgreSQL and Redis as well. If the promise is one of an ancestor's layout, it runs on
-that layout. How this was checked is told in [decision 23](adr/0023-fast-feedback.md).
+**Why that is enough.** These tests are about the client, the jobs and the command, which are the
+same code whatever the store is. That code reaches a store through one interface, and the tests of
+the connection prove that interface on every store. So each test runs on memory and SQLite, or on
+SQLite alone if it needs other processes. If the wire can make a difference (notifications, faults,
+doubt, keeping, claims), it runs on PostgreSQL and Redis as well. If the promise belongs to an
+ancestor's layout, it runs on that layout. [Decision 23](adr/0023-fast-feedback.md) says how this
+was checked.
 
-This page is written by `tests/parity/stores.py BUILD --write`, and `parity.the_page_of_stores_is_current` compares it.
+`tests/parity/stores.py BUILD --write` writes this page, and
+`parity.the_page_of_stores_is_current` checks it.
 """
 
 

@@ -147,13 +147,13 @@ TEST_F(BesideTheGem, its_key_is_shown_although_no_holdfast_client_ever_had_it) {
   EXPECT_TRUE(ours_.list({}).leases.empty()) << "the list is of what we have granted";
 }
 
-TEST_F(BesideTheGem, look_returns_that_the_key_is_locked_and_by_whom) {
+TEST_F(BesideTheGem, read_returns_that_the_key_is_locked_and_by_whom) {
   Client client = open(server_.url());
   EXPECT_TRUE(client.available("nightly"));
   ASSERT_TRUE(gem_.try_lock(60'000));
   EXPECT_FALSE(client.available("nightly"));
-  EXPECT_EQ(client.look("nightly").owner, gem_.uuid());
-  EXPECT_EQ(client.look("nightly").token, no_token);
+  EXPECT_EQ(client.read("nightly").owner, gem_.uuid());
+  EXPECT_EQ(client.read("nightly").token, no_token);
   ASSERT_TRUE(gem_.unlock());
   EXPECT_TRUE(client.available("nightly"));
 }

@@ -92,7 +92,7 @@ TEST_F(ListenerOfRedis, stays_connected_without_notifications_for_long) {
   const std::string before = redis({"CLIENT", "LIST", "TYPE", "pubsub"});
   ASSERT_TRUE(await([&] {
     if (rings(0)) {
-      EXPECT_EQ(listener_->ready().value(), std::vector<std::string>{""}) << "nobody needs to look";
+      EXPECT_EQ(listener_->ready().value(), std::vector<std::string>{""}) << "nobody needs to poll";
     }
     return mentions(redis({"INFO", "commandstats"}), "cmdstat_subscribe:calls=2");
   }));
@@ -106,7 +106,7 @@ TEST_F(ListenerOfRedis, a_client_without_a_listener_still_gets_its_turn) {
   Lease lease = client.acquire("k");
   std::jthread waiter([&] { EXPECT_TRUE(other.try_acquire("k", {.wait = 20s})); });
   ASSERT_TRUE(await([&] { return quiet.command({"ZCARD", "holdfast:queue:{k}"}) == "1"; }));
-  EXPECT_TRUE(lease.try_release()) << "a bell that cannot be rung is no failure";
+  EXPECT_TRUE(lease.try_release()) << "a release succeeds even if it cannot notify anybody";
 }
 
 TEST_F(ListenerOfRedis, a_release_without_waiters_notifies_nobody) {

@@ -32,10 +32,10 @@ TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_i
       all.emplace_back([&] {
         Worker worker(path_);
         for (int n = 0; n < times; ++n) {
-          const auto told = worker.engine().enqueue(Worker::loner("k"), BootClock::now() + 100s).value();
-          ++(told.what == EnqueueOutcome::enqueued ? enqueued : duplicates);
+          const auto reply = worker.engine().enqueue(Worker::loner("k"), BootClock::now() + 100s).value();
+          ++(reply.what == EnqueueOutcome::enqueued ? enqueued : duplicates);
           std::uint64_t none = 0;
-          if (!id.compare_exchange_strong(none, to_number(told.id)) && none != to_number(told.id))
+          if (!id.compare_exchange_strong(none, to_number(reply.id)) && none != to_number(reply.id))
             same = false;
         }
       });
@@ -50,7 +50,7 @@ TEST_F(JobsTrouble, of_two_thousand_loners_at_once_one_is_a_job_and_all_others_i
 }
 
 // A process writes this when it got an acknowledgement; in one write, so that it is never half there.
-struct Said {
+struct Acknowledgement {
   enum class What : std::uint8_t { enqueued, finished } what;
   std::uint64_t id;
 };
@@ -63,16 +63,16 @@ struct Said {
     for (int i = 0;; ++i) {
       const std::int64_t tick = worker.engine().tick("t", soon()).value().tick + 1;
       const std::string key = "k" + std::to_string(i % 3), args = "[" + std::to_string(tick) + "]";
-      const EnqueueReply told = worker.enqueue(Worker::loner(
+      const EnqueueReply reply = worker.enqueue(Worker::loner(
           key, {.args = args, .on_conflict = OnConflict::wait, .tick_name = "t", .tick = tick}));
-      const Said enqueued{Said::What::enqueued, to_number(told.id)};
+      const Acknowledgement enqueued{Acknowledgement::What::enqueued, to_number(reply.id)};
       if (::write(to, &enqueued, sizeof enqueued) != sizeof enqueued) break;
       if (i % 2 == 0) continue;
       const std::string owner = owner_name(worker.store().client() + random_hex(16));
       const Claimed claimed = worker.claim(owner, 1ms);
       if (claimed.what != Got::running) continue;
       if (!worker.finish(claimed).finished) break;
-      const Said finished{Said::What::finished, to_number(claimed.job.id)};
+      const Acknowledgement finished{Acknowledgement::What::finished, to_number(claimed.job.id)};
       if (::write(to, &finished, sizeof finished) != sizeof finished) break;
     }
   } catch (const std::exception&) {
@@ -104,10 +104,11 @@ TEST_F(JobsTrouble, killed_at_any_moment_no_job_is_lost_and_no_slot_and_no_lock_
     to.reset();
     // It is somewhere after its last line.
     const std::uint64_t enough = 1 + jitter.below(12);
-    Said said;
-    for (std::uint64_t heard = 0; ::read(from.get(), &said, sizeof said) == sizeof said; ++heard) {
-      (said.what == Said::What::enqueued ? enqueued : finished).insert(said.id);
-      if (heard == enough) ::kill(child, SIGKILL);
+    Acknowledgement received;
+    for (std::uint64_t count = 0; ::read(from.get(), &received, sizeof received) == sizeof received;
+         ++count) {
+      (received.what == Acknowledgement::What::enqueued ? enqueued : finished).insert(received.id);
+      if (count == enough) ::kill(child, SIGKILL);
     }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -206,21 +207,22 @@ TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_afte
 TEST_F(JobsTrouble, on_a_full_disk_a_job_is_an_error_and_nothing_acknowledged_is_lost) {
   const std::string folder = scratch_.path() + "/in", inside = folder + "/leases.db";
   std::filesystem::create_directory(folder);
-  const std::string said = apart([&]() -> std::string {
+  const std::string problem = apart([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return "no mounts";
     mount_memory(folder, "size=512k,mode=700");
     Worker worker(inside);
     std::set<std::uint64_t> acknowledged;
     const std::string args = "[\"" + std::string(2000, 'x') + "\"]";
     for (;;) {
-      const auto told = worker.engine().enqueue(Worker::named("k", {.args = args}), soon());
-      if (told) {
-        acknowledged.insert(to_number(told->id));
+      const auto reply = worker.engine().enqueue(Worker::named("k", {.args = args}), soon());
+      if (reply) {
+        acknowledged.insert(to_number(reply->id));
         continue;
       }
-      HOLDFAST_WANT(told.error().code == Errc::unavailable || told.error().in_doubt(), told.error().detail);
-      HOLDFAST_WANT(told.error().detail.find("No space left on device") != std::string::npos,
-                    told.error().detail);
+      HOLDFAST_WANT(reply.error().code == Errc::unavailable || reply.error().in_doubt(),
+                    reply.error().detail);
+      HOLDFAST_WANT(reply.error().detail.find("No space left on device") != std::string::npos,
+                    reply.error().detail);
       break;
     }
     HOLDFAST_WANT(acknowledged.size() > 10, std::to_string(acknowledged.size()));
@@ -233,15 +235,15 @@ TEST_F(JobsTrouble, on_a_full_disk_a_job_is_an_error_and_nothing_acknowledged_is
     HOLDFAST_WANT(RawDatabase(inside).ask("PRAGMA integrity_check") == "ok", "integrity");
     return {};
   });
-  if (said == "no mounts") GTEST_SKIP() << "the system does not let us mount";
-  EXPECT_EQ(said, "");
+  if (problem == "no mounts") GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(problem, "");
 }
 
 TEST_F(JobsTrouble, on_a_read_only_disk_jobs_are_refused) {
   const std::string folder = scratch_.path() + "/in", inside = folder + "/leases.db";
   std::filesystem::create_directory(folder);
   { Worker worker(inside); }
-  const std::string said = apart([&]() -> std::string {
+  const std::string problem = apart([&]() -> std::string {
     if (!keep_mounts_to_ourselves()) return "no mounts";
     mount_read_only(folder);
     const auto engine = sqlite::store({.path = inside}).value()->jobs(soon());
@@ -249,8 +251,8 @@ TEST_F(JobsTrouble, on_a_read_only_disk_jobs_are_refused) {
     HOLDFAST_WANT(engine.error().code == Errc::refused, engine.error().detail);
     return {};
   });
-  if (said == "no mounts") GTEST_SKIP() << "the system does not let us mount";
-  EXPECT_EQ(said, "");
+  if (problem == "no mounts") GTEST_SKIP() << "the system does not let us mount";
+  EXPECT_EQ(problem, "");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ HEIGHT = {"base": 0, "core": 1, "rows": 2, "stores": 3, "client": 4, "jobs": 5, 
 
 MAX_LINES = 400
 MAX_README_LINES = 200
+MAX_PROSE_COLUMNS = 100
 
 
 def rule(function):
@@ -200,6 +201,16 @@ def readme(tree):
         lines = tree.text("README.md").count("\n")
         if lines >= MAX_README_LINES:
             yield "README.md", lines, f"{lines} lines: keep it under {MAX_README_LINES}, move the rest to docs/"
+
+
+@rule
+def prose(tree):
+    """Prose wraps, so that it can be read beside the code and compared line by line."""
+    left_out = re.compile(r"\s*(\||<!--|([-*] |\d+\. )?!?\[[^]]*\]\([^)]*\)[.,;:]?$)")
+    for path in tree.select(".md", under=("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/")):
+        for line, text in enumerate(without_fences(tree.text(path)).split("\n"), 1):
+            if len(text) > MAX_PROSE_COLUMNS and not left_out.match(text):
+                yield path, line, f"{len(text)} columns: wrap it at {MAX_PROSE_COLUMNS}"
 
 
 def scripts(tree):

@@ -15,7 +15,9 @@ CLEAN = {
     "CMakeLists.txt": SCRIPT + "foreach(folder src/base src/core src/stores/a src/stores/b src/client tests)\n",
     "README.md": "# Title\n[one](docs/one.md), [heading](docs/one.md#a-heading-with-code), [here](#title), `[no](link)`\n"
                  "[web](https://example.org/nowhere)\n```\n[no](link)\n```\n",
-    "docs/one.md": "# One\n## A heading, with `code`\nsrc/home/x and ~/work/x are no machine's paths\n",
+    "docs/one.md": "# One\n## A heading, with `code`\nsrc/home/x and ~/work/x are no machine's paths\n" + "é" * 100 + "\n"
+                   f"| {'cell ' * 30}|\n<!-- until: {'true; ' * 30}-->\n```text\n{'column ' * 30}\n```\n"
+                   f"- [a long link](https://example.org/{'x' * 100}).\n",
     "docs/stores/sqlite.md": TOPIC_ROW,
     "include/holdfast/clock.h": LICENCE + "#pragma once\n#include <chrono>\nusing Other = std::chrono::steady_clock;\n",
     "include/holdfast/all.h": LICENCE + '#pragma once\n#include <vector>\n#include "holdfast/clock.h"\n',
@@ -95,6 +97,9 @@ PLANTS = [
     ("links", "docs/one.md", "[absolute](/README.md)\n", 1),
     ("links", "docs/one.md", "[by name]\n\n[by name]: two.md\n", 3),
     ("readme", "README.md", "line\n" * 200, 200),
+    *(("prose", file, "\n" + begin + "x " * 51 + "\n", 2)
+      for file in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/one.md")
+      for begin in ("", "- ", "    ", "## ", "[a link](https://example.org) ")),
     ("length", "src/core/core.cpp", LICENCE + "\n" * 400, 401),
     ("length", "tests/tool.py", SCRIPT + "\n" * 400, 401),
     *(("leftovers", file, "\n" + word + ": later\n", 2)

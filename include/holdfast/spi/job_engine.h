@@ -5,14 +5,9 @@
 // A job's run lock is an ordinary lease of the store (store.h): `holdfast run lock:X:1 -- …` and a job
 // exclude each other.  The record of a job contains three things, which change in one step with its state:
 //
-//   the slot    lets at most one job of a key exist.  enqueue takes it; the change of state that ends the job
-//   gives it
-//               back.  It is a part of the record, so it cannot be left behind
-//   the claim   which worker has the job, and until when.  Renewed while the worker lives; a job whose claim
-//   has
-//               expired can be claimed again
-//   the lock    the lease under which the job runs.  The claim acquires it in the same step, by the rule of
-//   store.h
+//   slot    at most one job of a key has it.  enqueue takes it; the end of the job gives it back
+//   claim   the worker that has the job, and until when.  A job whose claim expired can be claimed again
+//   lock    the lease that the job runs under.  The claim acquires it in the same step (rule of store.h)
 //
 //   enqueue ──> queued ──claim──> running ──finish──> done
 //                 │ ^                │ ├── failed, or its worker died ──> queued again, or dead

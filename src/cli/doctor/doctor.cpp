@@ -66,7 +66,7 @@ Status measure_clock(StoreConnection& connection, const ProbeLease& lease, Repor
     samples.push_back(*sample);
   }
   report.clock_rate = clock_rate_of(samples, traits->resolution);
-  report.clock_untold = !report.clock_rate;
+  report.clock_unknown = !report.clock_rate;
   if (report.clock_rate) report.add(judge(*report.clock_rate));
   return Status{};
 }
@@ -79,7 +79,7 @@ Result<Client> new_client(const std::string& url) {
 }
 
 void measure_offset(Client& client, Moment before, Moment after, Report& report) {
-  const auto row = client.try_look(doctors_key);
+  const auto row = client.try_read(doctors_key);
   if (!row || !row->since) return;
   report.clock_offset = clock_offset_of(before, *row->since, after);
   report.add(judge(*report.clock_offset));
@@ -91,7 +91,7 @@ constexpr const char* doctors_note = "holdfast doctor";
 
 Finding self_test_skipped(Client& client, const Error& busy) {
   const std::string owner = printable(short_owner(busy.owner));
-  const auto row = client.try_look(doctors_key);
+  const auto row = client.try_read(doctors_key);
   if (row && row->note == doctors_note)
     return {Weight::warning, "all.self-test",
             "the self-test was skipped: another doctor is running, " + owner,

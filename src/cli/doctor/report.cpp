@@ -101,7 +101,7 @@ std::string numbers(const Report& report) {
             ttl_words(report.ttl, least_ttl(*trips)) + "\n";
   }
   if (report.clock_rate) text += "clock drift   " + rate_words(*report.clock_rate) + "\n";
-  if (report.clock_untold)
+  if (report.clock_unknown)
     text +=
         "clock drift   not measured: this store reports its time only for a key that exists, and --quick "
         "creates none\n";

@@ -19,7 +19,7 @@ struct Report {
   std::optional<RoundTrips> round_trips = {};
   Millis ttl{30'000};  // that they were judged by
   std::optional<ClockRate> clock_rate = {};
-  bool clock_untold = false;  // we asked, and were told no time
+  bool clock_unknown = false;  // the server gave no time
   std::optional<ClockOffset> clock_offset = {};
   std::optional<SelfTest> self_test = {};
 

@@ -47,9 +47,9 @@ std::string json_line_of(const JobRow& job, JobChange what, const JobRow& was) {
 }  // namespace
 
 int execute(const JobsChange& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  const auto engine = jobs_of(*looked);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  const auto engine = jobs_of(*found_store);
   if (!engine) return fail(engine.error());
   int code = exit_ok;
   for (const JobId id : command.ids) {

@@ -18,13 +18,13 @@ Result<std::string> key_of(const LockOfJob& lock, const Store& store) {
 }  // namespace
 
 int execute(const JobsLocked& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  const auto key = key_of(command.lock, *looked->store);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  const auto key = key_of(command.lock, *found_store->store);
   if (!key) return fail(key.error());
-  if (looked->unused) return exit_no;
+  if (found_store->unused) return exit_no;
   for (int n = 1; n <= command.limit; ++n) {
-    const auto found = looked->by_hand.try_inspect(core::lock_name(*key, command.limit, n));
+    const auto found = found_store->by_hand.try_inspect(core::lock_name(*key, command.limit, n));
     if (!found) return fail(found.error());
     if (found->lease.remaining == Millis::zero()) continue;
     print(common.json ? json_of(found->lease) : printable(found->lease.owner));
@@ -34,11 +34,11 @@ int execute(const JobsLocked& command, const Common& common) {
 }
 
 int execute(const JobsEnqueued& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  const auto key = key_of(command.lock, *looked->store);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  const auto key = key_of(command.lock, *found_store->store);
   if (!key) return fail(key.error());
-  const auto engine = jobs_of(*looked);
+  const auto engine = jobs_of(*found_store);
   if (!engine) return fail(engine.error());
   if (!*engine) return exit_no;
   const auto jobs = (*engine)->list({.key = *key, .state = JobState::queued, .limit = 1}, soon());

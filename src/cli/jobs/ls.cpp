@@ -58,9 +58,9 @@ Row cells_of(const JobRow& job, Moment now) {
 }  // namespace
 
 int execute(const JobsLs& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  const auto engine = jobs_of(*looked);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  const auto engine = jobs_of(*found_store);
   if (!engine) return fail(engine.error());
   if (!*engine) return exit_ok;
   const auto jobs = wanted_jobs(**engine, command);
@@ -70,7 +70,7 @@ int execute(const JobsLs& command, const Common& common) {
     return exit_ok;
   }
   if (jobs->empty()) {
-    if (::isatty(STDOUT_FILENO) == 1) complain("no such jobs in " + looked->store->name());
+    if (::isatty(STDOUT_FILENO) == 1) complain("no such jobs in " + found_store->store->name());
     return exit_ok;
   }
   Rows rows{{"ID", "STATE", "NAME", "KEY", "QUEUE", "AGE", "ATTEMPT", "NOTE"}};

@@ -66,9 +66,9 @@ Status add_blockers(Rows& rows, const JobRow& job, Admin& admin) {
 }  // namespace
 
 int execute(const JobsShow& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  const auto engine = jobs_of(*looked);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  const auto engine = jobs_of(*found_store);
   if (!engine) return fail(engine.error());
   Result<std::vector<JobRow>> found = std::vector<JobRow>();
   if (*engine) found = (*engine)->list({.id = command.id}, soon());
@@ -82,7 +82,7 @@ int execute(const JobsShow& command, const Common& common) {
     return exit_ok;
   }
   Rows rows = rows_of(job);
-  if (Status s = add_blockers(rows, job, looked->by_hand); !s) return fail(s.error());
+  if (Status s = add_blockers(rows, job, found_store->by_hand); !s) return fail(s.error());
   print(aligned(rows, false, false));
   return exit_ok;
 }

@@ -104,7 +104,7 @@ void Guard::receive_from_main() {
     std::visit([this](const auto& m) { on(m); }, *message);
   }
   if (!link_.closed()) return;
-  sources_.drop(link_.fd());  // it stays readable for ever
+  sources_.drop(link_.fd());  // it stays readable forever
   schedule_.main_gone();
   if (lives()) terminal_.take_back_from(command_.pid);  // first: a process that waited for main already runs
   if (state_ == State::idle) state_ = State::gone;

@@ -12,25 +12,25 @@
 //   idle      | Start, in time                     | Started, then let CMD exec                | running
 //   idle      | Start, too late                    | Ended{lease}                              | gone
 //   idle      | main gone                          |                                           | gone
-//   running   | Renewed                            | moves its alarms, also that of PROGRAM    | running
+//   running   | Renewed                            | moves its timers, also that of PROGRAM    | running
 //   running   | Signal                             | to the group; and CONT if it ends CMD     | running
 //   running   | exec failed                        | CannotRun                                 | gone
 //   running   | CMD stops                          | takes the keyboard back; Stopped          | running
 //   running   | Continue                           | keyboard and CONT to the group            | running
-//   running   | the alarm of TERM; Stop            | TERM to the group; for exec: runs PROGRAM | running
+//   running   | the timer of TERM; Stop            | TERM to the group; for exec: runs PROGRAM | running
 //   running   | the time of CMD is over            | TERM, and CONT: the lease is ours         | running
 //   running   | PROGRAM cannot be run              | TERM to the group; ProgramFailed          | running
-//   running   | the alarm of KILL; main gone       | KILL to all, until nothing is left        | running
+//   running   | the timer of KILL; main gone       | KILL to all, until nothing is left        | running
 //   running   | the grace of PROGRAM is over       | KILL to PROGRAM                           | running
 //   running   | CMD ends                           | TERM to what is left of the group         | ending
-//   ending    | the alarm of KILL; main gone       | KILL to the group, until it is dead       | ending
+//   ending    | the timer of KILL; main gone       | KILL to the group, until it is dead       | ending
 //   ending    | the group is empty, PROGRAM runs   | GroupGone: main must not signal it        | ending
 //   ending    | the group and PROGRAM are dead     | KILL to what left it, if CMD was ended    | ending
 //   both      | a process may not be killed by us  | CannotEnd, once                           |
 //   ending    | everything is dead                 | takes the keyboard back; Ended            | gone
 //
-// schedule.h decides when the alarms are, and what Stop and the end of main do: with --on-lost ignore only
-// --at-most sets an alarm, and the guard stays with CMD when main is gone.
+// schedule.h decides when the timers fire, and what Stop and the end of main do: with --on-lost ignore only
+// --at-most sets a timer, and the guard stays with CMD when main is gone.
 //
 // If CMD ended by itself, a daemon that it started, with a process group of its own, lives on.  If CMD was
 // ended, or died of KILL, all our descendants are killed.

@@ -104,7 +104,7 @@ Child child_of_ours(pid_t pid) noexcept {
   return info.si_pid == pid ? Child::collectable : Child::lives;
 }
 
-// It runs, or we can collect it.  False for a zombie that another process traces: that may take for ever.
+// It runs, or we can collect it.  False for a zombie that another process traces: that may take forever.
 bool is_left(pid_t pid, const Stat& stat) noexcept {
   const Child child = child_of_ours(pid);
   return child == Child::collectable || (child == Child::lives && stat.runs());

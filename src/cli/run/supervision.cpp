@@ -122,7 +122,7 @@ void Supervision::on(const Stopped& stopped) {
 
 // CMD is stopped because it needs the keyboard, and no shell can bring us to the foreground any more.
 // Without us its read would fail, or the kernel would send HUP.  If we did nothing, CMD would keep the key
-// for ever; if we only continued it, it would stop again.
+// forever; if we only continued it, it would stop again.
 void Supervision::hang_up() {
   const std::string what = "the command under " + printable(lease_.key()) +
                            " needs the terminal, but no shell can bring it to the foreground any more";

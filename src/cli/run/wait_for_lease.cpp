@@ -44,7 +44,7 @@ Result<Granted> acquire(const RunRequest& request) {
   const WaitingLine line{Admin(*store), request.key};
   AcquireOptions options = request.options;
   ConnectRetry retry(options.wait.value_or(Millis::zero()), options.stop);
-  auto client = retry.reach([&] {
+  auto client = retry.connect([&] {
     ClientOptions how = with_notices(request.quiet);
     how.connect_wait = retry.for_opening();
     return Client::try_make(*store, std::move(how));

@@ -111,10 +111,10 @@ Result<std::vector<TimelineEntry>> all_entries(const Subject& subject, Admin& ad
 }  // namespace
 
 int execute(const Explain& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  if (looked->unused) return exit_ok;
-  auto engine = jobs_of(*looked);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  if (found_store->unused) return exit_ok;
+  auto engine = jobs_of(*found_store);
   // A store without jobs still has leases to explain.
   const bool has_jobs = engine.has_value();
   if (!has_jobs && exit_code(engine.error().code) != exit_refused) return fail(engine.error());
@@ -122,7 +122,7 @@ int execute(const Explain& command, const Common& common) {
   if (!has_jobs) complain(engine.error().detail);
   const auto subject = subject_of(command.what, has_jobs ? engine->get() : nullptr);
   if (!subject) return fail(subject.error());
-  const auto entries = all_entries(*subject, looked->by_hand);
+  const auto entries = all_entries(*subject, found_store->by_hand);
   if (!entries) return fail(entries.error());
   Rows rows;
   for (const TimelineEntry& entry : *entries) {
@@ -133,7 +133,7 @@ int execute(const Explain& command, const Common& common) {
   }
   if (!common.json) print(aligned(rows, false, false));
   if (entries->size() == 1 && entries->front().detail == nothing_known)
-    suggest_held_key(looked->by_hand, subject->key);
+    suggest_held_key(found_store->by_hand, subject->key);
   if (subject->jobs.size() == most_jobs)
     complain("only the last " + std::to_string(most_jobs) + " jobs of this key are shown");
   return exit_ok;

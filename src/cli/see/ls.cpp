@@ -98,8 +98,8 @@ std::string text_of(const Snapshot& snapshot, const std::string& store, bool ter
          (snapshot.leases.empty() ? "" : "\n" + table_of(snapshot.leases, false, terminal));
 }
 
-int watch(const Ls& command, const Common& common, Looked looked) {
-  StorePoller poller(std::move(looked), common, command.prefix);
+int watch(const Ls& command, const Common& common, FoundStore found_store) {
+  StorePoller poller(std::move(found_store), common, command.prefix);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   if (terminal) count_as_utf8();
   bool first = true;
@@ -116,11 +116,11 @@ int watch(const Ls& command, const Common& common, Looked looked) {
 }  // namespace
 
 int execute(const Ls& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  if (command.watch) return watch(command, common, *std::move(looked));
-  if (looked->unused) return exit_ok;
-  auto leases = all_leases(looked->by_hand, command.prefix, command.all ? Free::too : Free::not_listed);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  if (command.watch) return watch(command, common, *std::move(found_store));
+  if (found_store->unused) return exit_ok;
+  auto leases = all_leases(found_store->by_hand, command.prefix, command.all ? Free::too : Free::not_listed);
   if (!leases) return fail(leases.error());
   select(*leases, command);
   if (common.json) {
@@ -129,7 +129,7 @@ int execute(const Ls& command, const Common& common) {
   }
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   if (leases->empty()) {
-    complain(nothing_of(command) + " in " + looked->store->name());
+    complain(nothing_of(command) + " in " + found_store->store->name());
     return exit_ok;
   }
   if (terminal) count_as_utf8();

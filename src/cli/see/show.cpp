@@ -11,16 +11,16 @@
 namespace holdfast::cli {
 
 int execute(const Show& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
   Result<Inspection> found = Inspection{};
-  if (looked->unused)
+  if (found_store->unused)
     found->lease.key = command.key;
   else
-    found = looked->by_hand.try_inspect(command.key);
+    found = found_store->by_hand.try_inspect(command.key);
   if (!found) return fail(found.error());
   print(common.json ? json_of(*found) : aligned(rows_of(*found, wall_now()), false, false));
-  if (!looked->unused && !is_known(*found)) suggest_held_key(looked->by_hand, command.key);
+  if (!found_store->unused && !is_known(*found)) suggest_held_key(found_store->by_hand, command.key);
   return exit_ok;
 }
 

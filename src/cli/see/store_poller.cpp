@@ -79,24 +79,24 @@ Result<std::vector<LogRow>> LogCursor::next(const Read& read) {
   return new_rows;
 }
 
-StorePoller::StorePoller(Looked looked, Common common, std::string prefix)
-    : common_(std::move(common)), prefix_(std::move(prefix)), looked_(std::move(looked)) {}
+StorePoller::StorePoller(FoundStore found_store, Common common, std::string prefix)
+    : common_(std::move(common)), prefix_(std::move(prefix)), found_store_(std::move(found_store)) {}
 
-std::string StorePoller::name() const { return without_secrets(looked_.store->name()); }
+std::string StorePoller::name() const { return without_secrets(found_store_.store->name()); }
 
 Status StorePoller::open() {
-  if (!looked_.unused) return Status{};
-  auto looked = look_quietly(common_);
-  if (!looked) return std::move(looked).error();
-  looked_ = *std::move(looked);
+  if (!found_store_.unused) return Status{};
+  auto found_store = find_store_quietly(common_);
+  if (!found_store) return std::move(found_store).error();
+  found_store_ = *std::move(found_store);
   return Status{};
 }
 
 // Reads the log of all keys: with a prefix the store might have to search its whole log for the newest rows.
 Result<std::vector<LogRow>> StorePoller::read_log() {
   return log_.next([&](std::size_t limit) -> Result<std::vector<LogRow>> {
-    if (looked_.unused) return std::vector<LogRow>();
-    auto page = looked_.by_hand.try_list({.what = Query::What::log, .limit = limit});
+    if (found_store_.unused) return std::vector<LogRow>();
+    auto page = found_store_.by_hand.try_list({.what = Query::What::log, .limit = limit});
     if (!page) return std::move(page).error();
     return std::move(page->log);
   });
@@ -110,8 +110,8 @@ Result<Snapshot> StorePoller::read() {
     began_ = true;
   }
   Snapshot snapshot{.when = BootClock::now(), .at = wall_now()};
-  if (looked_.unused) return snapshot;
-  auto leases = all_leases(looked_.by_hand, prefix_);
+  if (found_store_.unused) return snapshot;
+  auto leases = all_leases(found_store_.by_hand, prefix_);
   if (!leases) return std::move(leases).error();
   snapshot.leases = *std::move(leases);
   auto new_rows = read_log();
@@ -124,14 +124,14 @@ Result<Snapshot> StorePoller::read() {
 
 Result<Inspection> StorePoller::inspect(const std::string& key) {
   if (Status s = open(); !s) return std::move(s).error();
-  if (looked_.unused) return never_used();
-  return looked_.by_hand.try_inspect(key);
+  if (found_store_.unused) return never_used();
+  return found_store_.by_hand.try_inspect(key);
 }
 
 Result<std::string> StorePoller::break_lease(const std::string& key, Token token, const std::string& reason) {
   if (Status s = open(); !s) return std::move(s).error();
-  if (looked_.unused) return never_used();
-  return looked_.by_hand.try_break_lease(key, token, {user_at_host(), reason});
+  if (found_store_.unused) return never_used();
+  return found_store_.by_hand.try_break_lease(key, token, {user_at_host(), reason});
 }
 
 PollLoop::PollLoop(StorePoller& poller, Millis interval) : poller_(poller), interval_(interval), closed_({}) {

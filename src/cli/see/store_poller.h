@@ -45,7 +45,7 @@ class LogCursor {
 // One thread at a time.  A store that nobody has used yet is empty until somebody uses it.
 class StorePoller {
  public:
-  StorePoller(Looked looked, Common common, std::string prefix);
+  StorePoller(FoundStore found_store, Common common, std::string prefix);
 
   Result<Snapshot> read();
 
@@ -62,7 +62,7 @@ class StorePoller {
 
   const Common common_;
   const std::string prefix_;
-  Looked looked_;
+  FoundStore found_store_;
   LogCursor log_;
   bool began_ = false;
 };

@@ -19,9 +19,9 @@ std::string line_of_change(const Change& change) {
 }  // namespace
 
 int execute(const Watch& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  StorePoller poller(*std::move(looked), common, command.prefix);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  StorePoller poller(*std::move(found_store), common, command.prefix);
   ChangeTracker tracker;
   return PollLoop(poller, command.interval).run([&](Snapshot snapshot) -> Status {
     for (const Change& change : tracker.update(std::move(snapshot))) {

@@ -16,11 +16,11 @@ std::string counted(std::uint64_t count, const char* one, const char* many) {
 }  // namespace
 
 int execute(const Purge& command, const Common& common) {
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
   holdfast::Purge what;
   if (command.older_than) what = {*command.older_than, *command.older_than};
-  const auto purged = looked->unused ? Purged{} : looked->by_hand.try_purge(what);
+  const auto purged = found_store->unused ? Purged{} : found_store->by_hand.try_purge(what);
   if (!purged) return fail(purged.error());
   if (common.json)
     print(json_of(*purged));

@@ -52,7 +52,8 @@ Result<std::optional<SmallFile>> read_small_file(const std::string& path) {
     if (size < 0) return because(errno);
     if (size == 0) break;
     out.text.append(bytes.data(), static_cast<std::size_t>(size));
-    if (out.text.size() > largest) return Error{Errc::refused, "it is larger than 1 MiB"};
+    if (out.text.size() > largest)
+      return Error{Errc::refused, "it is larger than 1 MiB; give a smaller file"};
   }
   ::explicit_bzero(bytes.data(), bytes.size());
   return std::optional(std::move(out));

@@ -197,9 +197,9 @@ int execute(const Top& command, const Common& common) {
   if (common.json)
     return fail({Errc::invalid, "top draws on a terminal and has no --json; use `holdfast watch --json`"});
   if (const Status s = Canvas::check(); !s) return fail(s.error());
-  auto looked = look_at_store(common);
-  if (!looked) return fail(looked.error());
-  StorePoller poller(*std::move(looked), common, command.prefix);
+  auto found_store = find_store(common);
+  if (!found_store) return fail(found_store.error());
+  StorePoller poller(*std::move(found_store), common, command.prefix);
   auto first = poller.read();
   if (!first) return fail(first.error());
   return TopLoop(std::move(poller), *std::move(first), command.interval).run();

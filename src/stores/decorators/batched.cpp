@@ -26,7 +26,8 @@ Status careful(StoreConnection& connection, std::span<const Request> requests, s
   try {
     return connection.apply(requests, replies, until);
   } catch (const std::exception& e) {
-    return Error{Errc::in_doubt, std::string("the store failed: ") + e.what()};
+    return Error{Errc::in_doubt, std::string("the store threw an exception: ") + e.what() +
+                                     "; it is not known whether the request took effect"};
   }
 }
 

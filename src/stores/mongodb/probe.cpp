@@ -133,11 +133,11 @@ void require_safe(const ServerProbe& probe, const StoreConfig& config) {
     throw_failure(
         {Errc::refused,
          config.place + " is a router: " + about_router +
-             "; use the URL of a replica set, or add accept=mongodb.router to this one and bear the risk"});
+             "; use the URL of a replica set, or add accept=mongodb.router to this one at your own risk"});
   if (!probe.vanishing_index.empty() && !config.accepted().covers("mongodb.ttl-index"))
     throw_failure({Errc::refused, about(config) + "cannot be used: " + about_index(probe.vanishing_index) +
                                       "; drop it, name another collection, or add accept=mongodb.ttl-index "
-                                      "to the URL and bear the risk"});
+                                      "to the URL at your own risk"});
 }
 
 Traits traits_of(const ServerProbe& probe, const StoreConfig& config) {

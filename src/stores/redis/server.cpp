@@ -19,7 +19,7 @@ Status check_server(const ServerInfo& info, const StoreConfig& config) {
     return Error{Errc::refused,
                  begin + about_eviction(info) +
                      ", so two owners could hold one key; set maxmemory-policy noeviction, keep leases on a "
-                     "server of their own, or add accept=redis.eviction to the URL and bear the risk"};
+                     "server of their own, or add accept=redis.eviction to the URL at your own risk"};
   return Status{};
 }
 

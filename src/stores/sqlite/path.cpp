@@ -64,7 +64,7 @@ void check_place(const std::string& folder, const Machine& machine, const core::
   for (const Finding& danger : dangers_of(folder, machine)) {
     if (accepted.covers(danger.topic)) continue;
     throw_failure({Errc::refused, danger.what + "; " + danger.advice + ", or add ?accept=" + danger.topic +
-                                      " to the URL and bear the risk"});
+                                      " to the URL at your own risk"});
   }
 }
 
