@@ -153,15 +153,16 @@ Result<Token> read_mark(int fd, const std::string& path) {
   const ssize_t got = ::pread(fd, text, sizeof text, 0);
   if (got < 0) return refused(path, errno);
   if (got == 0)
-    return refused(path,
-                   "it is empty, so Holdfast did not write it; delete it if no other program needs it and no "
-                   "older holder "
-                   "can still be at work");
+    return refused(
+        path,
+        "it is empty, so Holdfast did not write it; make sure that no other program uses it and that "
+        "no older holder is still at work, then delete it");
   const auto token = token_in({text, static_cast<std::size_t>(got)});
   if (token) return *token;
-  return refused(path,
-                 "its content is not a mark of Holdfast, or is damaged; delete it when no older holder can "
-                 "still be at work");
+  return refused(
+      path,
+      "its content is not a mark of Holdfast, or is damaged; make sure that no older holder is still "
+      "at work, then delete it");
 }
 
 // `end` is the end of `wait`.

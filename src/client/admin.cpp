@@ -121,7 +121,8 @@ Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Br
   std::string now = "nobody holds it";
   if (before->remaining > 0ms && before->token == no_token)
     now = "it is held by " + printable(before->owner) +
-          ", which another program has written without a token; release it by that owner";
+          ", a program other than Holdfast, so there is no token to give; stop that program, then run "
+          "`holdfast release KEY --owner OWNER`, or free the key with that program's own tools";
   else if (reply.remaining > 0ms)
     now = "it is held by " + printable(reply.owner) + " with token " + std::to_string(to_number(reply.token));
   return Error{.code = Errc::lost,

@@ -66,8 +66,8 @@ MadeStore open_sqlite(const Url& url) {
 }
 
 [[maybe_unused]] MadeStore not_built(const Url& url) {
-  return Error{Errc::invalid, "this holdfast was built without the store for " + url.scheme +
-                                  ": URLs; use a build that has it"};
+  return Error{Errc::invalid,
+               "this build of holdfast does not support " + url.scheme + ": URLs; install one that does"};
 }
 
 struct Factory {

@@ -233,7 +233,8 @@ Error no_such_job(JobId id) {
 Error slot_is_taken(JobId id, JobId by) {
   return {Errc::invalid, "cannot retry job " + std::to_string(to_number(id)) + ": job " +
                              std::to_string(to_number(by)) +
-                             " with the same key has its slot; wait until that job is done, or cancel it"};
+                             " with the same key is queued or running, or dead and unique until_success; "
+                             "wait until that job is done, or cancel it"};
 }
 
 void note(JobRow& job, Moment wall, std::string_view event, std::string_view detail) {

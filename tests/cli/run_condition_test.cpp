@@ -98,9 +98,12 @@ TEST_F(TurnsHere, on_an_implicit_store_warn_once) {
     const std::string key = "by" + option;
     const Ended first = holdfast({"run", option, "1ms", key, "false"});
     EXPECT_EQ(first.code, 1) << first.err;
-    EXPECT_THAT(first.err, MatchesRegex("holdfast: no store was given, so " + option +
-                                        " counts only this user's runs on this host, in sqlite:.*; set "
-                                        "HOLDFAST_STORE .*\n"));
+    EXPECT_THAT(first.err,
+                MatchesRegex("holdfast: no store was given: using sqlite:.*, a file of this user on "
+                             "this host, so " +
+                             option +
+                             " does not count runs of other users and hosts; set HOLDFAST_STORE "
+                             ".*\n"));
     for (const char* const command : {"false", "true", "true"})
       EXPECT_EQ(holdfast({"run", option, "1ms", key, command}).err, "") << "once, whether it succeeds or not";
     EXPECT_EQ(holdfast({"run", option, "1ms", key + " too", "true"}).err, "") << "for all keys";

@@ -252,7 +252,7 @@ TEST_P(Enqueue, what_does_not_fit_its_state_is_refused_by_name) {
   const auto taken = a_.change(id, JobChange::retry);
   ASSERT_FALSE(taken.has_value());
   EXPECT_NE(taken.error().detail.find("job " + std::to_string(to_number(other)) +
-                                      " with the same key has its slot"),
+                                      " with the same key is queued or running"),
             std::string::npos)
       << taken.error().detail;
   EXPECT_EQ(a_.row(id).state, JobState::done);

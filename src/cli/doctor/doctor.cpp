@@ -167,8 +167,8 @@ bool still_fails(const std::shared_ptr<Store>& store, const Doctor& command, con
 Finding implicit_store() {
   return {
       Weight::note, "all.implicit-store",
-      "no store was given, so this is a file of this user on this host: leases, --tick and --every do not "
-      "exclude other users or other hosts",
+      "no store was given: this is a file of this user on this host, so leases, --tick and --every do not "
+      "exclude other users and hosts",
       "set HOLDFAST_STORE, or store = in the configuration; with require-store = true there, a missing "
       "store is an error"};
 }

@@ -19,9 +19,10 @@ std::string ago(Moment then, Moment now) {
 
 // At most once a day, like warnings about a store: a run that fails may be repeated often.
 void warn_implicit(const char* option, const Client& client) {
-  const std::string line = "no store was given, so " + std::string(option) +
-                           " counts only this user's runs on this host, in " + client.store_name() +
-                           "; set HOLDFAST_STORE to a store that all hosts use, or to this one";
+  const std::string line = "no store was given: using " + client.store_name() +
+                           ", a file of this user on this host, so " + option +
+                           " does not count runs of other users and hosts; set HOLDFAST_STORE to a store "
+                           "that all of them use, or to this one if it is enough";
   if (is_due_today(line)) complain(line);
 }
 

@@ -222,7 +222,7 @@ void Model::begin_break(const LeaseRow& row) {
   if (row.token == no_token)
     return show_message(
         printable(row.key) +
-        " is held by another program, which gives no token; release it with `holdfast release`");
+        " is held by another program, which gives no token; stop it, then use `holdfast release`");
   before_break_ = mode_;
   mode_ = Mode::reason;
   to_break_ = row;

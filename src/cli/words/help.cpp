@@ -89,8 +89,8 @@ locker can still use it.
   holdfast --store redis://cache.example.org doctor --strict)"},
     {"config", "[KEY]", "Show the configuration, and which file sets what",
      R"(Reads ~/.config/holdfast/config.toml (in $XDG_CONFIG_HOME), then /etc/holdfast/config.toml; passwords are not shown.
-With KEY: what `run KEY` would use. Each value is looked up on its own: in the user's file first, then in the
-machine's, and in each file under the longest prefix of KEY first.
+With KEY: what `run KEY` would use. This is decided for each value on its own: the user's file wins over the machine's.
+Within a file, the longest matching prefix of KEY wins.
 
   holdfast config
   holdfast config nightly/backup)"},
@@ -166,7 +166,8 @@ lost the lease, to whom and why; who holds it now and who waits.
   holdfast explain nightly
   holdfast explain 7)"},
     {"completions", "bash|zsh|fish", "Print a script that completes commands in a shell",
-     R"(To try it in one zsh or bash: source <(holdfast completions SHELL). Where a KEY is completed, the store is asked.
+     R"(To try it in one zsh or bash: source <(holdfast completions SHELL). To complete a KEY, the shell asks
+the store.
 
   holdfast completions bash > /etc/bash_completion.d/holdfast
   holdfast completions fish > ~/.config/fish/completions/holdfast.fish)"},

@@ -62,8 +62,7 @@ void enqueue_options(CLI::App& command, Given& given) {
        "if the lock is held when the job is due: wait (the default), drop, raise or replace");
   text(command, "--at", "TIME", given.at, "do not run before this time, as 2026-11-15T02:00:00Z");
   text(command, "--in", "DURATION", given.in, "do not run before this much time has passed");
-  texts(command, "--queue", "QUEUE", given.queues,
-        "put the job into this queue (default: the queue default)");
+  texts(command, "--queue", "QUEUE", given.queues, "put the job into this queue (default: \"default\")");
   text(command, "--priority", "N", given.priority, "smaller numbers run first (default: 0)");
   text(command, "--attempts", "N", given.attempts,
        "try at most this many times if it fails (default: 25, in three weeks)");
@@ -73,7 +72,7 @@ void enqueue_options(CLI::App& command, Given& given) {
 
 void work_options(CLI::App& command, Given& given) {
   texts(command, "--queue", "QUEUE", given.queues,
-        "take jobs from this queue (default: the queue default); may be repeated");
+        "take jobs from this queue (default: \"default\"); may be repeated");
   text(command, "--exec", "PROGRAM", given.exec,
        "the program to run; {name} and {queue} are replaced by those of the job");
   text(command, "--threads", "N", given.threads, "run this many jobs at once (default: 4)");

@@ -15,9 +15,9 @@ constexpr int most_yields = 4;
 constexpr Micros patience{100};
 
 Error unsent() {
-  return {
-      Errc::unavailable,
-      "timed out before the request could be sent: other threads of this client were using the connection"};
+  return {Errc::unavailable,
+          "timed out before the request could be sent: other threads of this client kept the connection "
+          "busy; use a longer time limit or a second client"};
 }
 
 // A store that throws must not leave its callers behind: they stand in each other's queue.
