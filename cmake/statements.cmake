@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# holdfast_statements(TARGET NAMESPACE FILE...): each named block of these files becomes a statement of TARGET at build time.
+#
+#   src/stores/sqlite/leases.sql:
+#     -- name: acquire                       the block goes up to the next name; its comments belong to it
+#     INSERT INTO {locks} ...
+#     -- include: rule                       stands for the text of the block `-- part: rule`, which may include others
+#   src/stores/sqlite/CMakeLists.txt:
+#     holdfast_statements(holdfast_sqlite holdfast::sqlite schema.sql leases.sql jobs.sql)
+#   src/stores/sqlite/connection.cpp:
+#     #include "stores/sqlite/sql.h"         // enum class Sql, sql_count, all_sql, name(Sql), text(Sql)
+#     prepare(text(Sql::acquire));
+#
+# What stands before the first name is about the file. The build fails if a name stands twice, if a part is unknown, and if nothing
+# includes a part. Only TARGET sees the generated header.
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  cmake_policy(VERSION 3.25)
+endif()
+
+# Splits `text`, a variable, at its lines `-- name: NAME` and `-- part: NAME`; sets names, parts and block_NAME in the caller. Text is
+# never a list nor an argument: ; and \ in it are only letters.
+macro(holdfast_read_blocks source)
+  set(rest "\n${text}")
+  while(rest MATCHES "\n-- (name|part): ([a-z][a-z0-9_]*)\n")
+    set(mark "${CMAKE_MATCH_0}")
+    set(kind "${CMAKE_MATCH_1}")
+    set(block "${CMAKE_MATCH_2}")
+    if(DEFINED block_${block})
+      message(FATAL_ERROR "${source}: the name ${block} stands twice")
+    endif()
+    string(FIND "${rest}" "${mark}" at)
+    string(LENGTH "${mark}" length)
+    math(EXPR at "${at} + ${length}")
+    string(SUBSTRING "${rest}" ${at} -1 rest)
+    # The mark of the next block needs the end of the line before it.
+    set(rest "\n${rest}")
+    set(body "${rest}")
+    if(rest MATCHES "\n-- (name|part): [a-z][a-z0-9_]*\n")
+      string(FIND "${rest}" "${CMAKE_MATCH_0}" end)
+      string(SUBSTRING "${rest}" 0 ${end} body)
+    endif()
+    string(STRIP "${body}" body)
+    set(block_${block} "${body}")
+    list(APPEND ${kind}s ${block})
+  endwhile()
+endmacro()
+
+# Puts parts in until there is nothing to put in.
+macro(holdfast_put_parts_in block)
+  set(text "\n${block_${block}}\n")
+  set(depth 0)
+  while(text MATCHES "\n-- include: ([a-z0-9_]+)\n")
+    set(part "${CMAKE_MATCH_1}")
+    math(EXPR depth "${depth} + 1")
+    if(NOT part IN_LIST parts OR depth GREATER 50)
+      message(FATAL_ERROR "${block} includes ${part}, which is not a part of these files or includes itself")
+    endif()
+    set(used_${part} TRUE)
+    string(REPLACE "\n-- include: ${part}\n" "\n${block_${part}}\n" text "${text}")
+  endwhile()
+  string(STRIP "${text}" text)
+endmacro()
+
+# The script part: what the build runs for the files of one folder.
+if(CMAKE_SCRIPT_MODE_FILE)
+  string(REPLACE "|" ";" SOURCES "${SOURCES}")
+  set(names)
+  set(parts)
+  foreach(source IN LISTS SOURCES)
+    file(READ "${source}" text)
+    if(text MATCHES "\\)embedded\"")
+      message(FATAL_ERROR "${source} contains )embedded\" and cannot be embedded")
+    endif()
+    holdfast_read_blocks("${source}")
+  endforeach()
+  set(enumerators)
+  set(texts)
+  foreach(name IN LISTS names)
+    holdfast_put_parts_in(${name})
+    string(APPEND enumerators "  ${name},\n")
+    string(APPEND texts "    {\"${name}\", R\"embedded(${text})embedded\"},\n")
+  endforeach()
+  foreach(part IN LISTS parts)
+    if(NOT used_${part})
+      message(FATAL_ERROR "the part ${part} is included by no statement of ${NAME}")
+    endif()
+  endforeach()
+  list(LENGTH names count)
+  file(
+    WRITE "${HEADER}"
+    "// Generated from ${NAME}; edit those.\n#pragma once\n\n#include <cstddef>\n#include <cstdint>\n#include <string_view>\n\n"
+    "namespace ${NAMESPACE} {\n\nenum class Sql : std::uint8_t {\n${enumerators}};\n"
+    "inline constexpr std::size_t sql_count = ${count};\n\n"
+    "struct NamedSql {\n  std::string_view name, text;\n};\n"
+    "inline constexpr NamedSql all_sql[] = {\n${texts}};\n\n"
+    "constexpr std::string_view name(Sql sql) noexcept { return all_sql[static_cast<std::size_t>(sql)].name; }\n"
+    "constexpr std::string_view text(Sql sql) noexcept { return all_sql[static_cast<std::size_t>(sql)].text; }\n\n"
+    "}  // namespace ${NAMESPACE}\n")
+  return()
+endif()
+
+set(HOLDFAST_STATEMENTS_SCRIPT "${CMAKE_CURRENT_LIST_FILE}")
+
+function(holdfast_statements target namespace)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE folder)
+  set(header "${PROJECT_BINARY_DIR}/generated/${folder}/sql.h")
+  set(sources ${ARGN})
+  list(TRANSFORM sources PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  list(JOIN sources "|" joined)
+  list(JOIN ARGN ", " files)
+  add_custom_command(
+    OUTPUT "${header}"
+    COMMAND "${CMAKE_COMMAND}" "-DSOURCES=${joined}" "-DHEADER=${header}" "-DNAME=${folder}: ${files}" "-DNAMESPACE=${namespace}" -P
+            "${HOLDFAST_STATEMENTS_SCRIPT}"
+    DEPENDS ${sources} "${HOLDFAST_STATEMENTS_SCRIPT}"
+    COMMENT "Embedding ${folder}: ${files}"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${header}")
+  add_custom_target(${target}_has_statements DEPENDS "${header}")  # see holdfast_embed
+  target_include_directories(${target} PRIVATE "${PROJECT_BINARY_DIR}/generated")
+endfunction()
