@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "holdfast/clock.h"
-#include "stores/sqlite/statements.h"
+#include "stores/sqlite/sql.h"
 #include "stores/sqlite/tables.h"
 
 namespace holdfast::bench {
@@ -69,7 +69,7 @@ RawSqlite::RawSqlite(const std::string& path, How how, bool durable) : how_(how)
   acquire_ = ours(sqlite::Sql::acquire);
   release_ = ours(sqlite::Sql::release);
   renew_ = ours(sqlite::Sql::renew);
-  look_ = ours(sqlite::Sql::look);
+  lookup_ = ours(sqlite::Sql::lookup);
 }
 
 RawSqlite::~RawSqlite() {
@@ -146,9 +146,9 @@ void RawSqlite::renew(const std::vector<Held>& leases, const std::string& owner)
 }
 
 bool RawSqlite::is_held(const std::string& key) {
-  bind(look_, 1, key);
-  const bool held = sqlite3_step(look_) == SQLITE_ROW && sqlite3_column_type(look_, 0) != SQLITE_NULL;
-  sqlite3_reset(look_);
+  bind(lookup_, 1, key);
+  const bool held = sqlite3_step(lookup_) == SQLITE_ROW && sqlite3_column_type(lookup_, 0) != SQLITE_NULL;
+  sqlite3_reset(lookup_);
   return held;
 }
 

@@ -50,7 +50,8 @@ class RawSqlite final : public ByHand {
   const How how_;
   sqlite3* db_ = nullptr;
   std::vector<sqlite3_stmt*> statements_;
-  sqlite3_stmt *acquire_ = nullptr, *release_ = nullptr, *renew_ = nullptr, *look_ = nullptr, *ask_ = nullptr;
+  sqlite3_stmt *acquire_ = nullptr, *release_ = nullptr, *renew_ = nullptr, *lookup_ = nullptr,
+               *ask_ = nullptr;
   std::int64_t told_ = 0;
 };
 

@@ -4,7 +4,7 @@
 #include "base/time.h"
 #include "core/fixed_now.h"
 #include "holdfast/memory.h"
-#include "stores/sqlite/machine.h"
+#include "stores/sqlite/probe.h"
 #include "stores/sqlite/store.h"
 #include "tests/support/scratch.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `holdfast doctor` finds about a file: each row of the table in docs/stores/sqlite.md.
-#include "stores/sqlite/diagnosis.h"
-
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,8 +10,8 @@
 #include <sstream>
 
 #include "base/fd.h"
-#include "stores/sqlite/lock_visibility.h"
-#include "stores/sqlite/surroundings.h"
+#include "stores/sqlite/findings.h"
+#include "stores/sqlite/probe.h"
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/suite.h"
 #include "tests/support/findings.h"

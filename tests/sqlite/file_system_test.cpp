@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where locks may not reach every process, Holdfast keeps no lease unless the user accepts that.
-#include "stores/sqlite/file_system.h"
-
 #include <sys/mount.h>
 
 #include <filesystem>
 
+#include "stores/sqlite/probe.h"
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/suite.h"
 #include "tests/support/findings.h"

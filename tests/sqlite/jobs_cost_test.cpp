@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "stores/sqlite/statements.h"
+#include "stores/sqlite/sql.h"
 #include "stores/sqlite/tables.h"
 #include "tests/sqlite/jobs_suite.h"
 
@@ -108,7 +108,7 @@ TEST_F(JobsCost, no_statement_reads_a_table_or_sorts) {
   for (const bool analyzed : {false, true}) {
     RawDatabase file(path_);
     if (analyzed) file.ask("ANALYZE");
-    for (auto i = static_cast<int>(Sql::job); i < static_cast<int>(sqlite::sql_count); ++i) {
+    for (auto i = static_cast<int>(Sql::job_by_id); i < static_cast<int>(sqlite::sql_count); ++i) {
       const std::string sql = tables.expand(sqlite::text(static_cast<Sql>(i)));
       const std::string plan = file.plan(sql);
       EXPECT_EQ(plan.find("SCAN"), std::string::npos) << sql << plan;

@@ -2,7 +2,7 @@
 // Enqueueing in a transaction of the caller's own: the job is there exactly if they commit.
 #include <thread>
 
-#include "stores/sqlite/enqueuer.h"
+#include "stores/sqlite/store.h"
 #include "tests/sqlite/jobs_suite.h"
 
 namespace holdfast::test {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files and folders that somebody else could have put there.
-#include "stores/sqlite/ownership.h"
-
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -12,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "stores/sqlite/path.h"
 #include "tests/sqlite/apart.h"
 #include "tests/sqlite/suite.h"
 #include "tests/support/findings.h"

@@ -72,9 +72,19 @@ class Tree:
     def resolve(self, path, name):
         for folder in (os.path.dirname(path), "src", "include", ""):
             candidate = os.path.normpath(os.path.join(folder, name))
-            if candidate in self._known or (name.endswith(GENERATED) and candidate[:-2] in self._known):
+            if candidate in self._known or self.made_from(candidate):
                 return candidate
         return None
+
+    def made_from(self, header):
+        """The files that a generated header is made from: one by holdfast_embed, all of its folder by holdfast_statements."""
+        if header.endswith(GENERATED):
+            return [header[:-2]] if header[:-2] in self._known else []
+        folder, name = os.path.split(header)
+        cmake = os.path.join(folder, "CMakeLists.txt")
+        if name != "sql.h" or cmake not in self._known or "holdfast_statements(" not in self.text(cmake):
+            return []
+        return [file for file in self.select(".sql", under=(folder + "/",)) if os.path.dirname(file) == folder]
 
     @functools.cached_property
     def _known(self):

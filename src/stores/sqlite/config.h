@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.h - what the stores of one store share: who they are, where, and what they wait for.
+// config.h - what the connections of one store share: who they are, where, and what they wait for.
 #pragma once
 #include <string>
 
 #include "core/findings.h"
 #include "stores/sqlite/listener.h"
-#include "stores/sqlite/machine.h"
-#include "stores/sqlite/presence.h"
+#include "stores/sqlite/probe.h"
 #include "stores/sqlite/tables.h"
 
 namespace holdfast::sqlite {

@@ -1,23 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/sqlite/connection.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cerrno>
+#include <climits>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
-#include "stores/sqlite/inherited.h"
-#include "stores/sqlite/ownership.h"
+#include "stores/sqlite/path.h"
 
 namespace holdfast::sqlite {
 namespace {
 
+// -- a forked child of a process that has the file open
+
+// Where SQLite keeps the two locks (os_unix.c, sqlite.org/fileformat2.html#the_lock_byte_page).
+constexpr off_t shm_in_use = 128;
+constexpr off_t file_in_use = 0x40000002;
+constexpr off_t file_in_use_length = 510;
+
+// Another thread that is just opening the file has the descriptor a moment before the lock.
+constexpr int patience_ms = 20;
+
+std::vector<int> descriptors_of(const std::string& path) {
+  std::vector<int> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/fd"), ::closedir);
+  std::array<char, PATH_MAX> target;
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    const ssize_t length = ::readlinkat(::dirfd(folder.get()), entry->d_name, target.data(), target.size());
+    if (length > 0 && path == std::string_view(target.data(), static_cast<std::size_t>(length)))
+      found.push_back(std::atoi(entry->d_name));
+  }
+  return found;
+}
+
+// The kernel lists the locks of a descriptor to those who own them.
+bool has_lock(int fd) {
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd));
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("lock:")) return true;
+  }
+  return false;
+}
+
+bool has_lock_soon(int fd) {
+  for (int waited = 0; !has_lock(fd); ++waited) {
+    if (waited == patience_ms) return false;
+    ::poll(nullptr, 0, 1);
+  }
+  return true;
+}
+
+void share(int fd, off_t start, off_t length) {
+  struct flock lock {};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = start;
+  lock.l_len = length;
+  ::fcntl(fd, F_SETLK, &lock);
+}
+
+// SQLite remembers per file what this process has locked, in memory that a child inherits; the locks
+// themselves are not inherited.  A child that opens the file again is believed to have the two locks that
+// say "somebody uses this file" and has neither.  When its parent goes, the next process to open the file
+// finds it deserted and starts its shared memory anew, under the child's feet: SIGBUS.
+//
+// So the child takes those two locks itself, on the descriptors that it has inherited.  Does nothing in a
+// process that has them, or does not have the file open.  A child that was forked in the middle of another
+// thread's transaction may still find the file busy for ever; it should exec, or open before the others.
+void own_inherited_locks(const std::string& path) {
+  const std::vector<int> shm = descriptors_of(path + "-shm");
+  if (shm.empty() || has_lock_soon(shm.front())) return;
+  share(shm.front(), shm_in_use, 1);
+  const std::vector<int> file = descriptors_of(path);
+  if (!file.empty()) share(file.front(), file_in_use, file_in_use_length);
+}
+
+// -- transactions
+
 // After some failures SQLite has done so by itself.
 void roll_back(Connection& connection) noexcept {
-  if (connection.in_transaction()) sqlite3_exec(connection.raw(), "ROLLBACK", nullptr, nullptr, nullptr);
+  if (connection.in_transaction())
+    sqlite3_exec(connection.raw(), text(Sql::rollback).data(), nullptr, nullptr, nullptr);
 }
 
 }  // namespace
@@ -208,7 +284,7 @@ void Connection::fail(During during) const {
 
 Transaction::Transaction(Connection& connection) : connection_(connection) {
   assert(!connection.in_transaction());
-  connection.run(Sql::begin).finish(During::begin);
+  connection.run(Sql::begin_writing).finish(During::begin);
   if (connection.in_time()) return;
   connection.run(Sql::rollback).finish();
   connection.require_time();

@@ -16,8 +16,8 @@
 #include "base/random.h"
 #include "holdfast/clock.h"
 #include "stores/sqlite/fault.h"
-#include "stores/sqlite/machine.h"
-#include "stores/sqlite/statements.h"
+#include "stores/sqlite/probe.h"
+#include "stores/sqlite/sql.h"
 #include "stores/sqlite/tables.h"
 
 namespace holdfast::sqlite {

@@ -5,19 +5,16 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <system_error>
 
-#include "stores/sqlite/fault.h"
-#include "stores/sqlite/journal.h"
-#include "stores/sqlite/ownership.h"
-#include "stores/sqlite/rows.h"
-#include "stores/sqlite/schema.h"
-#include "stores/sqlite/sql/jobs_schema.sql.h"
-#include "stores/sqlite/sql/reboot.sql.h"
-#include "stores/sqlite/sql/reboot_jobs.sql.h"
-#include "stores/sqlite/sql/schema.sql.h"
+#include "stores/sqlite/leases.h"
+#include "stores/sqlite/path.h"
 
 namespace holdfast::sqlite {
 namespace {
@@ -54,7 +51,7 @@ Header read_header(const Connection& connection) {
           .application_id = number(68)};
 }
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& why) {
   throw_failure({Errc::refused, path + why});
 }
 
@@ -62,21 +59,86 @@ void require_ours(const std::string& path, std::uint32_t id, std::uint32_t versi
   if (id != static_cast<std::uint32_t>(application_id)) {
     std::array<char, 16> hex;
     std::snprintf(hex.data(), hex.size(), "0x%08x", static_cast<unsigned>(id));
-    refuse(path, std::string(" is not a Holdfast database: it belongs to another program (application_id ") +
-                     hex.data() + "), so nothing was changed; give another path");
+    refuse_file(path,
+                std::string(" is not a Holdfast database: it belongs to another program (application_id ") +
+                    hex.data() + "), so nothing was changed; give another path");
   }
   if (version > schema_version) {
-    refuse(path, " was written by a newer Holdfast (version " + std::to_string(version) +
-                     " of the tables; this Holdfast knows " + std::to_string(schema_version) +
-                     "), so nothing was changed; install the newer one");
+    refuse_file(path, " was written by a newer Holdfast (version " + std::to_string(version) +
+                          " of the tables; this Holdfast knows " + std::to_string(schema_version) +
+                          "), so nothing was changed; install the newer one");
   }
   if (version < schema_version) {
-    refuse(path, " was written by a Holdfast from before the first release (version " +
-                     std::to_string(version) + " of the tables; this Holdfast knows " +
-                     std::to_string(schema_version) +
-                     "), so nothing was changed; move it away while no process uses it");
+    refuse_file(path, " was written by a Holdfast from before the first release (version " +
+                          std::to_string(version) + " of the tables; this Holdfast knows " +
+                          std::to_string(schema_version) +
+                          "), so nothing was changed; move it away while no process uses it");
   }
 }
+
+// -- a rollback journal beside a file that should have none
+
+// sqlite.org/fileformat.html, "The Rollback Journal".
+constexpr std::array<unsigned char, 8> magic = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+constexpr std::size_t header_size = 28, most_sector = 65536, most_page = 65536;
+constexpr std::size_t id_in_page = 68;
+
+class JournalBytes {
+ public:
+  explicit JournalBytes(const std::string& path) {
+    // No further than one page and what stands around it; one byte more shows that there is more.
+    std::ifstream file(path, std::ios::binary);
+    bytes_.resize(most_sector + most_page + 9);
+    file.read(bytes_.data(), static_cast<std::streamsize>(bytes_.size()));
+    bytes_.resize(static_cast<std::size_t>(file.gcount()));
+  }
+  std::size_t size() const { return bytes_.size(); }
+  bool starts_with_magic() const {
+    for (std::size_t i = 0; i < magic.size(); ++i) {
+      if (at(i) != magic[i]) return false;
+    }
+    return true;
+  }
+  std::uint32_t number(std::size_t from) const {
+    return at(from) << 24 | at(from + 1) << 16 | at(from + 2) << 8 | at(from + 3);
+  }
+
+ private:
+  std::uint32_t at(std::size_t i) const {
+    return i < bytes_.size() ? static_cast<unsigned char>(bytes_[i]) : 0u;
+  }
+  std::string bytes_;
+};
+
+// One record: its page number, the page, a checksum.
+bool has_our_page_1_only(const JournalBytes& journal, std::uint32_t our_id) {
+  const std::size_t sector = journal.number(20), page = journal.number(24);
+  const bool sound = journal.number(16) != 0 && sector >= header_size && sector <= most_sector &&
+                     page >= 512 && page <= most_page;
+  return sound && journal.size() <= sector + page + 8 && journal.number(sector) == 1 &&
+         journal.number(sector + 4 + id_in_page) == our_id;
+}
+
+// Of a database in WAL mode SQLite still plays back a journal that lies beside it, before anybody can look at
+// the tables.  Ours can have one only if a process died in the middle of switching to WAL, and then it has
+// page 1 in it and nothing else.  Throws Errc::refused for every other: played back it would overwrite what
+// we keep.
+//
+// REQUIRES: the file is of ours and in WAL mode.
+void check_journal(const std::string& path, std::uint32_t our_id) {
+  const std::string name = path + "-journal";
+  std::error_code unknown;
+  if (!std::filesystem::exists(name, unknown)) return;
+  const JournalBytes journal(name);
+  // SQLite plays back nothing that does not start so.
+  if (!journal.starts_with_magic() || has_our_page_1_only(journal, our_id)) return;
+  throw_failure(
+      {Errc::refused,
+       "the journal " + name +
+           " is not of this database and would overwrite it; nothing was changed; remove the journal"});
+}
+
+// -- opening
 
 // SQLite does not ask the busy handler everywhere while a file is being made; then we ask ourselves.
 template <class Step>
@@ -96,7 +158,7 @@ std::uint32_t pragma(Connection& connection, const char* name) {
 
 // As SQLite sees it, the log included, which may be another's.
 void require_ours(Connection& connection) {
-  if (!connection.ask("SELECT 1 FROM sqlite_schema")) return;
+  if (!connection.run(Sql::first_object).next()) return;
   require_ours(connection.path(), pragma(connection, "application_id"), pragma(connection, "user_version"));
 }
 
@@ -106,13 +168,14 @@ void make_tables(Connection& connection) {
   if (has_our_tables(connection)) return;
   connection.run_script("PRAGMA application_id = " + std::to_string(application_id));
   connection.run_script("PRAGMA user_version = " + std::to_string(schema_version));
-  connection.run_script(schema_sql);
+  connection.run_script(text(Sql::schema));
   transaction.commit();
 }
 
 void use_wal(Connection& connection) {
   if (connection.ask("PRAGMA journal_mode = WAL") == "wal") return;
-  refuse(connection.path(), ": SQLite cannot keep a write-ahead log there; keep the file on a local disk");
+  refuse_file(connection.path(),
+              ": SQLite cannot keep a write-ahead log there; keep the file on a local disk");
 }
 
 bool of_this_boot(Connection& connection) {
@@ -120,9 +183,9 @@ bool of_this_boot(Connection& connection) {
     case Era::this_boot: return true;
     case Era::another_boot: return false;
     case Era::another_clock:
-      refuse(connection.path(),
-             " is used by processes in another time namespace, whose clock differs from ours; "
-             "use it from one namespace, or give another path");
+      refuse_file(connection.path(),
+                  " is used by processes in another time namespace, whose clock differs from ours; "
+                  "use it from one namespace, or give another path");
   }
   return false;
 }
@@ -138,7 +201,7 @@ void reboot_jobs(Connection& connection) {
   };
   const Limit limit{connection.raw(), sqlite3_limit(connection.raw(), SQLITE_LIMIT_LENGTH, longest_job_row)};
   try {
-    connection.run_script(reboot_jobs_sql);
+    connection.run_script(text(Sql::reboot_jobs));
   } catch (const Failure& failure) {
     if (failure.error().code != Errc::refused) throw;
   }
@@ -147,7 +210,7 @@ void reboot_jobs(Connection& connection) {
 void reboot(Connection& connection, const Presence& presence) {
   Transaction transaction(connection);
   if (of_this_boot(connection)) return;  // somebody was faster
-  connection.run_script(reboot_sql);
+  connection.run_script(text(Sql::reboot));
   reboot_jobs(connection);
   presence.forget_all();
   transaction.commit();
@@ -155,8 +218,8 @@ void reboot(Connection& connection, const Presence& presence) {
 
 void configure(Connection& connection) {
   if (sqlite3_db_readonly(connection.raw(), "main") == 1) {
-    refuse(connection.path(),
-           " is not writable for this user; run as a user who may write the file and its folder");
+    refuse_file(connection.path(),
+                " is not writable for this user; run as a user who may write the file and its folder");
   }
   // A power cut may lose the last commits, but not the file; and then no lease is left to lose.
   // What SQLite wants to put aside stays in memory: no file of ours in a folder of the environment's choice.
@@ -169,7 +232,7 @@ Header open_ours(Connection& connection) {
   const Header header = read_header(connection);
   if (header.empty) return header;
   if (!header.sqlite)
-    refuse(connection.path(), " is not a Holdfast database, so nothing was changed; give another path");
+    refuse_file(connection.path(), " is not a Holdfast database, so nothing was changed; give another path");
   require_ours(connection.path(), header.application_id, header.user_version);
   if (header.wal) check_journal(connection.path(), header.application_id);
   return header;
@@ -187,7 +250,8 @@ Era era_of(Connection& connection) {
   const Machine& machine = connection.machine();
   Cursor cursor = connection.run(Sql::boot);
   if (!cursor.next()) {
-    refuse(connection.path(), " has lost the row that names its boot; move it away while no process uses it");
+    refuse_file(connection.path(),
+                " has lost the row that names its boot; move it away while no process uses it");
   }
   if (!is_token(cursor.number(2))) cursor.refuse(" contains an invalid token, which Holdfast did not write");
   const bool same_boot = cursor.text(0) == machine.boot_id;
@@ -217,7 +281,7 @@ void open_jobs(Connection& connection) {
   if (has_job_tables(connection)) return;
   Transaction transaction(connection);
   if (has_job_tables(connection)) return;  // somebody was faster
-  connection.run_script(jobs_schema_sql);
+  connection.run_script(text(Sql::jobs_schema));
   transaction.commit();
 }
 

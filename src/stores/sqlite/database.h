@@ -5,12 +5,12 @@
 #include <memory>
 
 #include "stores/sqlite/connection.h"
-#include "stores/sqlite/presence.h"
+#include "stores/sqlite/listener.h"
 
 namespace holdfast::sqlite {
 
 // Tells our files from others'; in the file's header, so that `file` and the like could know it.
-inline constexpr std::int32_t application_id = 0x486F6C64;  // "LeaseState"
+inline constexpr std::int32_t application_id = 0x486F6C64;  // "Hold"
 inline constexpr std::int32_t schema_version = 2;
 
 // Any number of processes may call this at once on a file that does not exist yet.

@@ -2,20 +2,16 @@
 // diagnosis.h - what can break a lease in a file, found by looking.  Nothing is changed, and nothing made
 // that stays.
 #pragma once
-#include <optional>
 #include <string>
 
 #include "holdfast/clock.h"
 #include "holdfast/rows.h"
-#include "stores/sqlite/machine.h"
+#include "stores/sqlite/probe.h"
 #include "stores/sqlite/tables.h"
 
 namespace holdfast::sqlite {
 
 // Of a file that is not there, the place where it would be.  Throws Failure.
 Diagnosis diagnose_file(const std::string& path, const Tables& tables, const Machine& machine, Instant until);
-
-// What to know of a version of SQLite, as sqlite3_libversion_number() counts.
-std::optional<Finding> about_library(int version);
 
 }  // namespace holdfast::sqlite

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/sqlite/enqueuer.h"
-
+// Enqueues in a transaction of the caller's own.
 #include "base/text.h"
-#include "stores/sqlite/job_rows.h"
-#include "stores/sqlite/presence.h"
-#include "stores/sqlite/rows.h"
-#include "stores/sqlite/schema.h"
+#include "stores/sqlite/jobs.h"
+#include "stores/sqlite/leases.h"
+#include "stores/sqlite/store.h"
 
 namespace holdfast::sqlite {
 namespace {
@@ -14,19 +12,20 @@ namespace {
 class Savepoint {
  public:
   explicit Savepoint(Connection& connection) : connection_(connection) {
-    connection.run_script("SAVEPOINT holdfast_enqueue");
+    connection.run(Sql::begin_enqueue).finish();
   }
   Savepoint(const Savepoint&) = delete;
   Savepoint& operator=(const Savepoint&) = delete;
   ~Savepoint() {
     // After some failures SQLite has rolled back the whole transaction.
     if (kept_ || !connection_.in_transaction()) return;
-    sqlite3_exec(connection_.raw(), "ROLLBACK TO holdfast_enqueue; RELEASE holdfast_enqueue", nullptr,
-                 nullptr, nullptr);
+    for (const Sql step : {Sql::undo_enqueue, Sql::end_enqueue}) {
+      if (sqlite3_exec(connection_.raw(), text(step).data(), nullptr, nullptr, nullptr) != SQLITE_OK) return;
+    }
   }
 
   void keep() {
-    connection_.run_script("RELEASE holdfast_enqueue");
+    connection_.run(Sql::end_enqueue).finish();
     kept_ = true;
   }
 
@@ -64,7 +63,7 @@ class BorrowedEnqueuer final : public JobRows {
     const sqlite3_int64 last_insert = sqlite3_last_insert_rowid(connection_.raw());
     Savepoint savepoint(connection_);
     // Before anything is read: so a transaction that has only just begun sees what others have committed.
-    connection_.run(Sql::want_write).finish();
+    connection_.run(Sql::take_write_lock).finish();
     moment_ = {.now = machine_.boottime(), .wall = Moment(machine_.walltime())};
     work();
     savepoint.keep();
@@ -80,7 +79,7 @@ class BorrowedEnqueuer final : public JobRows {
 
   std::string lock_owner(Key lock) override {
     if (!of_this_boot()) return {};
-    Row row = rows_.look(lock);
+    Row row = rows_.read(lock);
     const bool held = row.live(moment_.now) && presence_.probe(row.client) != Life::dead;
     return held ? std::move(row.owner) : std::string();
   }

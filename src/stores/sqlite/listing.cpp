@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 #include "core/findings.h"
-#include "stores/sqlite/ownership.h"
+#include "stores/sqlite/findings.h"
 #include "stores/sqlite/path.h"
 #include "stores/sqlite/store_connection.h"
 
@@ -33,7 +33,7 @@ Result<Page> SqliteStoreConnection::list(const Query& query, Instant until) {
 }
 
 void SqliteStoreConnection::list_leases(const Query& query, Page& page) {
-  Cursor cursor = connection_.run(Sql::leases, query.prefix, query.after, query.free || query.exact);
+  Cursor cursor = connection_.run(Sql::list_leases, query.prefix, query.after, query.free || query.exact);
   while (page.leases.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(0))) break;  // in the order of keys there is none behind it
     const Row row = read_row(cursor, 1);
@@ -51,7 +51,7 @@ void SqliteStoreConnection::list_leases(const Query& query, Page& page) {
 }
 
 void SqliteStoreConnection::list_places(const Query& query, Page& page) {
-  Cursor cursor = connection_.run(Sql::places, query.prefix, query.after);
+  Cursor cursor = connection_.run(Sql::list_places, query.prefix, query.after);
   while (page.places.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(0))) break;
     page.places.push_back({.key = std::string(cursor.text(0)),
@@ -62,7 +62,7 @@ void SqliteStoreConnection::list_places(const Query& query, Page& page) {
 }
 
 void SqliteStoreConnection::list_log(const Query& query, Page& page) {
-  Cursor cursor = connection_.run(Sql::history);
+  Cursor cursor = connection_.run(Sql::list_log);
   while (page.log.size() < query.limit && cursor.next()) {
     if (!matches(query, cursor.text(1))) continue;
     page.log.push_back({.at = Moment(Micros(cursor.number(0))),
@@ -80,13 +80,14 @@ Result<Traits> SqliteStoreConnection::examine(Instant until) {
   traits.name = "sqlite";
   traits.resolution = Millis(1);
   traits.push = true;
-  traits.tidies = true;  // in passing, see upkeep.h
+  traits.tidies = true;  // in passing, see Upkeep
   try {
     leases_.start(until);
     (void)leases_.owner_of({"examined"});  // the file can be read
     const std::string folder = std::filesystem::path(config_->path).parent_path().string();
-    traits.findings = dangers_of(folder, config_->machine);
-    for (Finding& doubt : doubts_about(config_->path)) traits.findings.push_back(std::move(doubt));
+    traits.findings = dangers_of(probe_folder(folder, config_->machine));
+    for (Finding& doubt : doubts_about(probe_file(config_->path)))
+      traits.findings.push_back(std::move(doubt));
     traits.grade = core::grade_of('B', traits.findings);
     core::mark_accepted(traits.findings, config_->accepted);
   } catch (const Failure& failure) {

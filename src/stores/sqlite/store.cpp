@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "stores/sqlite/admin.h"
 #include "stores/sqlite/config.h"
-#include "stores/sqlite/engine.h"
+#include "stores/sqlite/jobs.h"
 #include "stores/sqlite/path.h"
 #include "stores/sqlite/store_connection.h"
 #include "stores/sqlite/tables.h"

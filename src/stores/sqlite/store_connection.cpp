@@ -26,7 +26,7 @@ Status SqliteStoreConnection::apply(std::span<const Request> requests, std::span
   } catch (const Failure& failure) {
     return failure.error();
   }
-  leases_.ring_waiters();
+  leases_.notify_waiters();
   upkeep_.tend();
   return Status{};
 }

@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "holdfast/spi/store.h"
+#include "stores/sqlite/admin.h"
 #include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
 #include "stores/sqlite/leases.h"
-#include "stores/sqlite/upkeep.h"
 
 namespace holdfast::sqlite {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables.h - the names of our tables in the file.
+// tables.h - the names of our tables, and whether those in a file are exactly ours.
 #pragma once
 #include <string>
 #include <string_view>
@@ -34,5 +34,16 @@ class Tables {
   std::string name_;
   std::string in_;  // "schema". in front of each name; empty: the connection's own file
 };
+
+class Connection;
+
+// Whether the connection's tables are in the file.  Throws Errc::refused when one of them is not as
+// `schema` (schema.sql) makes it, when some are missing, when anything else is built on them, and when there
+// is a trigger or a view anywhere: whoever planted it wants our statements to run it.  Other plain tables,
+// another lock table or a program's own, are not looked into.
+bool has_our_tables(Connection& connection);
+
+// The same of those that `jobs_schema` makes, with their indexes.
+bool has_job_tables(Connection& connection);
 
 }  // namespace holdfast::sqlite

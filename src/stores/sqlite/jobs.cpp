@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/sqlite/job_rows.h"
+#include "stores/sqlite/jobs.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "base/time.h"
+#include "stores/sqlite/database.h"
 
 namespace holdfast::sqlite {
 namespace {
@@ -95,7 +96,7 @@ core::JobRecord read_job(const Cursor& c) {
 std::optional<core::JobRecord> JobRows::job(JobId id) { return job_numbered(row_id(id)); }
 
 std::optional<core::JobRecord> JobRows::job_numbered(std::int64_t id) {
-  Cursor cursor = connection_.run(Sql::job, id);
+  Cursor cursor = connection_.run(Sql::job_by_id, id);
   return cursor.next() ? std::optional(read_job(cursor)) : std::nullopt;
 }
 
@@ -121,7 +122,7 @@ void JobRows::each_priority(Sql which, std::string_view queue, const Visit& visi
 
 std::optional<JobRows::Turn> JobRows::first_due(std::string_view queue, Moment wall) {
   std::optional<Turn> first;
-  each_priority(Sql::job_due, queue, [&](std::int64_t priority, Moment run_at, std::int64_t id) {
+  each_priority(Sql::first_due, queue, [&](std::int64_t priority, Moment run_at, std::int64_t id) {
     if (run_at <= wall) first = Turn{priority, run_at, id};
     return first.has_value();
   });
@@ -130,9 +131,9 @@ std::optional<JobRows::Turn> JobRows::first_due(std::string_view queue, Moment w
 
 std::optional<JobRows::Turn> JobRows::first_put_off(std::string_view queue, Moment wall) {
   std::optional<Turn> first;
-  each_priority(Sql::job_put_off, queue, [&](std::int64_t priority, Moment due_at, std::int64_t) {
+  each_priority(Sql::first_put_off, queue, [&](std::int64_t priority, Moment due_at, std::int64_t) {
     if (due_at > wall) return false;
-    Cursor cursor = connection_.run(Sql::jobs_put_off, queue, priority, wall);
+    Cursor cursor = connection_.run(Sql::put_off_and_due, queue, priority, wall);
     for (int i = 0; i < looked_at && cursor.next(); ++i) {
       const Turn turn{cursor.number(0), Moment(Micros(cursor.number(1))), cursor.number(2)};
       if (!first || turn < *first) first = turn;
@@ -155,7 +156,7 @@ std::optional<core::JobRecord> JobRows::next_due(Queues queues, Moment wall) {
 std::optional<Moment> JobRows::earliest_due(Queues queues) {
   std::optional<Moment> earliest;
   for (const std::string& queue : queues) {
-    for (const Sql which : {Sql::job_due, Sql::job_put_off}) {
+    for (const Sql which : {Sql::first_due, Sql::first_put_off}) {
       each_priority(which, queue, [&](std::int64_t, Moment due_at, std::int64_t) {
         earliest = std::min(due_at, earliest.value_or(due_at));
         return false;
@@ -169,7 +170,7 @@ std::optional<Moment> JobRows::earliest_due(Queues queues) {
 template <class Visit>
 void JobRows::each_claim_end(Queues queues, const Visit& visit) {
   for (const std::string& queue : queues) {
-    Cursor cursor = connection_.run(Sql::job_claim_end, std::string_view(queue));
+    Cursor cursor = connection_.run(Sql::first_claim_end, std::string_view(queue));
     if (cursor.next()) visit(Micros(cursor.number(0)), cursor.number(1));
   }
 }
@@ -189,11 +190,11 @@ std::optional<Micros> JobRows::earliest_claim_end(Queues queues) {
 }
 
 std::optional<core::JobRecord> JobRows::first_parked(std::string_view key, Moment wall) {
-  Cursor in_turn = connection_.run(Sql::jobs_parked, key);
+  Cursor in_turn = connection_.run(Sql::parked_in_turn, key);
   for (int i = 0; i < looked_at && in_turn.next(); ++i) {
     if (Moment(Micros(in_turn.number(1))) > wall) return job_numbered(in_turn.number(0));
   }
-  Cursor later = connection_.run(Sql::job_parked_until, key, wall);
+  Cursor later = connection_.run(Sql::first_parked_until, key, wall);
   return later.next() ? job_numbered(later.number(0)) : std::nullopt;
 }
 
@@ -227,7 +228,7 @@ void JobRows::update(const Record& job) {
       .finish();
 }
 
-void JobRows::erase(JobId id) { connection_.run(Sql::erase_job, row_id(id)).finish(); }
+void JobRows::erase(JobId id) { connection_.run(Sql::delete_job, row_id(id)).finish(); }
 
 std::vector<core::JobRecord> JobRows::find(const JobQuery& q) {
   const std::int64_t newest = q.before == no_job ? highest : row_id(q.before) - 1;
@@ -253,7 +254,7 @@ std::uint64_t JobRows::erase_over(Moment finished_before, std::size_t limit) {
 // -- ticks
 
 std::optional<rows::TickRecord> JobRows::tick_of(std::string_view name) {
-  Cursor cursor = connection_.run(Sql::tick, name);
+  Cursor cursor = connection_.run(Sql::tick_by_name, name);
   if (!cursor.next()) return std::nullopt;
   return rows::TickRecord{.tick = cursor.number(0),
                           .job = JobId{static_cast<std::uint64_t>(cursor.number(1))},
@@ -271,5 +272,42 @@ void JobRows::put_tick(std::string_view name, const rows::TickRecord& tick) {
 }
 
 void JobRows::erase_ticks(Micros until_before) { connection_.run(Sql::purge_ticks, until_before).finish(); }
+
+// -- the engine
+
+SqliteEngine::SqliteEngine(std::shared_ptr<StoreConfig> config, Instant until)
+    : JobRows(connection_),  // which only keeps where it will be
+      config_(std::move(config)),
+      connection_(config_->path, config_->tables, config_->machine),
+      leases_(*config_, connection_),
+      upkeep_(connection_, config_->presence) {
+  connection_.set_end(until);
+  open_database(connection_, config_->presence);
+  open_jobs(connection_);
+}
+
+void SqliteEngine::transact(Access access, Instant until, const std::function<void()>& work) {
+  leases_.start(until);
+  if (access == Access::read) {
+    const Snapshot snapshot(connection_);
+    work();
+    return;
+  }
+  {
+    Transaction transaction(connection_);
+    work();
+    transaction.commit();
+  }
+  leases_.notify_waiters();
+  upkeep_.tend();
+}
+
+core::JobMoment SqliteEngine::moment() {
+  return {.now = connection_.boottime(), .wall = Moment(connection_.walltime())};
+}
+
+Reply SqliteEngine::lease(const Request& request) { return leases_.decide(request); }
+
+std::string SqliteEngine::lock_owner(Key lock) { return leases_.owner_of(lock); }
 
 }  // namespace holdfast::sqlite

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_rows.h - the rows of jobs and ticks on one connection, be it ours or the caller's.  Decides nothing.
+// jobs.h - jobs in a SQLite file, beside the leases they run under.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "rows/row_engine.h"
+#include "stores/sqlite/admin.h"
+#include "stores/sqlite/config.h"
 #include "stores/sqlite/connection.h"
+#include "stores/sqlite/leases.h"
 
 namespace holdfast::sqlite {
 
+// The rows of jobs and ticks on one connection, be it ours or the caller's.  Decides nothing.
+//
 // Its statements use none of the connection's own functions: a connection of somebody else's has none.
 class JobRows : public rows::RowEngine {
  protected:
@@ -56,6 +62,25 @@ class JobRows : public rows::RowEngine {
   std::optional<Record> job_numbered(std::int64_t id);
 
   Connection& connection_;
+};
+
+// Each step is one transaction on a connection of its own, whose commits are on the disk when they return:
+// a lease may be lost with the power, as all are void after a reboot, but a job may not.
+class SqliteEngine final : public JobRows {
+ public:
+  // Throws Failure.
+  SqliteEngine(std::shared_ptr<StoreConfig> config, Instant until);
+
+ private:
+  void transact(Access access, Instant until, const std::function<void()>& work) override;
+  core::JobMoment moment() override;
+  Reply lease(const Request& request) override;
+  std::string lock_owner(Key lock) override;
+
+  const std::shared_ptr<StoreConfig> config_;
+  Connection connection_;
+  Leases leases_;
+  Upkeep upkeep_;
 };
 
 }  // namespace holdfast::sqlite

@@ -1,3 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- ?1 slot
-SELECT id FROM {jobs} WHERE slot = ?1;

@@ -1,8 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- Of the next priority that has any: the one that is due first of those that were put off.
--- ?1 queue  ?2 behind this priority
-SELECT priority, due_at, id
-  FROM {jobs}
- WHERE state = 'queued' AND due_at <> run_at AND queue = ?1 AND priority > ?2
- ORDER BY priority, due_at, run_at, id
- LIMIT 1;
