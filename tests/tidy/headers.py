@@ -18,7 +18,7 @@ def closure(tree, path, seen):
             if target in tree.files:
                 closure(tree, target, seen)
             else:
-                seen.add(target[:-len(".h")])
+                seen.update(tree.statements(target) or [target[:-len(".h")]])
     return seen
 
 

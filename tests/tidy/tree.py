@@ -74,7 +74,16 @@ class Tree:
             candidate = os.path.normpath(os.path.join(folder, name))
             if candidate in self._known or (name.endswith(GENERATED) and candidate[:-2] in self._known):
                 return candidate
+            if os.path.basename(candidate) == "sql.h" and self.statements(candidate):
+                return candidate
         return None
+
+    def statements(self, header):
+        """The files that a generated sql.h is made from (holdfast_statements)."""
+        folder = os.path.dirname(header)
+        cmake = os.path.join(folder, "CMakeLists.txt")
+        call = re.search(r"holdfast_statements\(([^)]*)\)", self.text(cmake)) if cmake in self._known else None
+        return [os.path.join(folder, word) for word in call[1].split()[2:]] if call else []
 
     @functools.cached_property
     def _known(self):

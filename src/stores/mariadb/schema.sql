@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Everything that `init` can have to make, each under the name by which plan() knows whether it is there.
--- All times are UTC.  Text is kept as bytes (UTF-8), so that no collation makes two keys one.
+-- What `init` creates where it is missing: a table for each name create_TABLE, and the row of {state}.
+-- The comments and the columns are printed by `init --dry-run`, and every connection checks the tables for these columns.
+-- All times are UTC. Text is stored as bytes (UTF-8), so that no collation makes two keys equal.
 
--- locks: what is locked.  A row outlives its lease, so that `sequence`, the fencing token, never restarts.
+-- name: create_locks
+-- Leases. A row outlives its lease, so that `sequence`, the fencing token, never restarts.
 --   locked_by     NULL: free
---   locked_until  end of the lease; NULL: without end; of a free row: since when it is free
--- It has no other index: two would be locked in two orders.
+--   locked_until  end of the lease; NULL: it has no end; of a free row: since when it is free
+-- There is no second index: two indexes would be locked in two orders.
 CREATE TABLE IF NOT EXISTS {locks} (
   `key` {key_type} NOT NULL PRIMARY KEY,
   locked_by VARBINARY(512),
@@ -14,8 +16,9 @@ CREATE TABLE IF NOT EXISTS {locks} (
   sequence BIGINT NOT NULL DEFAULT 0
 ) ENGINE=InnoDB;
 
--- waiters: who waits.  A place is a short lease of its own; the smallest live ticket of a key is next.
---   waiter  who would hold it, for people
+-- name: create_waiters
+-- Waiters. A queue position is a short lease of its own; the smallest live ticket of a key is next.
+--   waiter  the owner that waits, for people
 CREATE TABLE IF NOT EXISTS {waiters} (
   `key` {key_type} NOT NULL,
   client VARBINARY(16) NOT NULL,
@@ -25,7 +28,8 @@ CREATE TABLE IF NOT EXISTS {waiters} (
   PRIMARY KEY (`key`, client)
 ) ENGINE=InnoDB;
 
--- facts: what {locks} has no column for; true only while `token` is that row's sequence.
+-- name: create_facts
+-- What {locks} has no column for; valid only while `token` is the sequence of that row.
 CREATE TABLE IF NOT EXISTS {facts} (
   `key` {key_type} NOT NULL PRIMARY KEY,
   token BIGINT NOT NULL,
@@ -33,7 +37,8 @@ CREATE TABLE IF NOT EXISTS {facts} (
   note VARBINARY(4096) NOT NULL
 ) ENGINE=InnoDB;
 
--- log: what somebody may ask about later: 'taken-over' and 'broken'.
+-- name: create_log
+-- Events that people may ask about later: 'taken-over' and 'broken'.
 CREATE TABLE IF NOT EXISTS {log} (
   id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   at DATETIME(6) NOT NULL,
@@ -46,24 +51,27 @@ CREATE TABLE IF NOT EXISTS {log} (
   KEY (`key`)
 ) ENGINE=InnoDB;
 
--- state: one row.
---   purged_token  no key that was purged had a larger one
+-- name: create_state
+-- It has one row.
+--   purged_token  no purged key had a larger token
 CREATE TABLE IF NOT EXISTS {state} (
   one TINYINT NOT NULL DEFAULT 1 PRIMARY KEY,
   purged_token BIGINT NOT NULL DEFAULT 0
 ) ENGINE=InnoDB;
 
--- state_row: the only one.
+-- name: create_state_row
+-- The only row of {state}.
 INSERT IGNORE INTO {state} (one) VALUES (1);
 
--- jobs: each with its slot, its claim and the name of its lock, which is a row of {locks}.
---   slot            of a key at most one job; NULL: none
---   ready_priority  queued, and its time has come: its priority; NULL: it is not to be claimed now
---   aside_until     queued, and its time has not come
---   claim_until     running: its worker lives until then
---   waits_for       queued: the key whose lock it has found held, until its time comes
---   over_at         done, dropped or cancelled: since then
--- Claims and purges search by the last five: they do not see a row that has NULL there.
+-- name: create_jobs
+-- Jobs, each with its slot and its claim. The lock of a job is a row of {locks}.
+--   slot            unique: at most one job of a key has it; NULL: none
+--   ready_priority  queued and due: its priority; NULL: it cannot be claimed now
+--   aside_until     queued and not due, or it waits for its lock: until when
+--   claim_until     running: its worker's claim lasts until then
+--   waits_for       queued: the key whose lock was held; it waits for that lock until aside_until
+--   over_at         done, dropped or cancelled: since when
+-- Claims and purges search by the last five, and do not read rows that have NULL there.
 CREATE TABLE IF NOT EXISTS {jobs} (
   id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   name VARBINARY(512) NOT NULL,
@@ -108,9 +116,10 @@ CREATE TABLE IF NOT EXISTS {jobs} (
   KEY of_key (`key`)
 ) ENGINE=InnoDB;
 
--- ticks: a name's last tick and last success.
---   tick   NULL: somebody was about to take the first one
---   until  UTC: nobody asks for it afterwards; NULL: it is kept
+-- name: create_ticks
+-- The last tick and the last success of each name.
+--   tick   NULL: a transaction was about to take the first one
+--   until  the row may be deleted after that; NULL: it is kept
 CREATE TABLE IF NOT EXISTS {ticks} (
   name VARBINARY(512) NOT NULL PRIMARY KEY,
   tick BIGINT,
@@ -120,13 +129,4 @@ CREATE TABLE IF NOT EXISTS {ticks} (
   success_at DATETIME(6),
   until DATETIME(6),
   KEY until (until)
-) ENGINE=InnoDB;
-
--- darwin: as Darwin's own script for MySQL makes it.
-CREATE TABLE IF NOT EXISTS {darwin} (
-  id INT NOT NULL AUTO_INCREMENT PRIMARY KEY,
-  processName VARCHAR(255) NOT NULL,
-  leaseUntil DATETIME NOT NULL,
-  unlockKey VARCHAR(255) NOT NULL,
-  UNIQUE KEY CNUN_DARWIN_LOCK (processName)
 ) ENGINE=InnoDB;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine.h - jobs in MariaDB and MySQL: rows/row_engine.h, each step one short transaction.
+// jobs.h - jobs in MariaDB and MySQL: rows/row_engine.h, each step one short transaction.
 //
 // What is only written travels with the next question, or with the COMMIT: a claim is four round trips.  Job
 // rows are locked before rows of leases, and those in the bytewise order of their keys.  Where two meet all
@@ -34,15 +34,15 @@ class MariaEngine final : public rows::RowEngine {
   struct Overtaken {
     Trouble trouble;
   };
-  // What was set aside so far is to be committed; then the same again.
-  struct SoFar {};
+  // Thrown to commit the jobs that were set aside so far; then the work is done again.
+  struct CommitPart {};
   // What a claim finds in its queues.
-  struct Look {
+  struct Candidates {
     std::optional<Record> expired = {}, ready = {};
-    std::string aside = {};  // ids of those whose time has come since
+    std::string became_due = {};  // ids of jobs that are to be made ready
     std::optional<Moment> due = {};
     std::optional<Micros> claim_end = {};
-    bool as_of_now = true;  // nothing was set aside since
+    bool current = true;  // no job was set aside since
   };
 
   void transact(Access access, Instant until, const std::function<void()>& work) override;
@@ -70,13 +70,13 @@ class MariaEngine final : public rows::RowEngine {
 
   void connect(Instant until);
   void begin(Access access, Instant until);
-  // False: only a part of it was done.
+  // False: only a part of it was committed.
   bool attempt(const std::function<void()>& work);
   void commit();
   void roll_back() noexcept;
-  // To be written.
-  void put(const std::string& statements);
-  // Sends what is to be written, and `text`; the answers of its last `count` statements.
+  // Sent with the next question, or with the COMMIT.
+  void write(const std::string& statements);
+  // Sends what is to be written, then `text`; the answers of its last `count` statements.
   std::vector<Answer> ask(const std::string& text, std::size_t count);
   // Throws: Overtaken, or what no second attempt mends.
   [[noreturn]] void fail(const Trouble& trouble) const;
@@ -84,35 +84,46 @@ class MariaEngine final : public rows::RowEngine {
   // The rows that a question found, remembered as they were.
   std::vector<Record> records_in(const Answer& answer);
   std::optional<Record> one_in(const Answer& answer);
-  std::optional<Record> find_one(const std::string& where);
-  Look& look(Queues queues);
+  Candidates& read_candidates(Queues queues);
+  const Candidates& current_candidates(Queues queues);
   // The first of those that are ready.
   std::optional<Record> ready_in(Queues queues);
+  // The value of {for_update}.
+  std::string for_update() const { return access_ == Access::write ? "FOR UPDATE" : ""; }
   void require_fit(const JobRow& job) const;
 
   const std::shared_ptr<const StoreConfig> config_;
   std::unique_ptr<Connection> connection_;
   ServerProbe probe_;
   core::StoreOffset offset_;
-  // With the names of tables and columns put in.
-  const std::string begin_, read_, jobs_, ready_, aside_, expired_, times_, parked_, tick_;
 
   // Of the call that is under way:
   Instant until_{};
-  std::set<std::string, std::less<>> stuck_ = {};  // keys whose leases somebody has locked for long
-  int parts_ = 0;                                  // of it that were committed
+  std::set<std::string, std::less<>> locked_keys_ = {};  // another transaction has locked their leases
+  int parts_ = 0;                                        // of it that were committed
   // and of its transaction.
   Access access_{};
   std::string pending_ = {};  // to be sent with what comes next
   bool wrote_ = false;        // something that is to stay
   std::optional<core::JobMoment> moment_ = {};
   std::map<JobId, Record> read_records_ = {};
-  std::optional<Look> look_ = {};
+  std::optional<Candidates> candidates_ = {};
   bool set_aside_ = false;  // a job that waits for its lock
-  // By key, what stays true as its lease's row is locked by us: that it is held, and who is the first to
-  // wait.
+  // By key, what stays true as we have locked the row of its lease: that it is held, and which job waits
+  // first.
   std::map<std::string, Reply, std::less<>> busy_ = {};
-  std::map<std::string, std::optional<Record>, std::less<>> first_ = {};
+  std::map<std::string, std::optional<Record>, std::less<>> first_parked_ = {};
 };
+
+// A record of a row that has job_columns of jobs.sql.
+core::JobRecord record_in(const Answer& answer, std::size_t row);
+// A DATETIME: at least 1970, at most far from where the type ends.
+std::string datetime_of(Micros moment);
+inline std::string datetime_of(Moment moment) { return datetime_of(moment.time_since_epoch()); }
+std::string digits_of(JobId id);
+// "1, 2, 3": the first column.
+std::string ids_in(const Answer& answer);
+// Keeps the one that is to be claimed first.
+void take_better(std::optional<core::JobRecord>& best, std::optional<core::JobRecord> found);
 
 }  // namespace holdfast::mariadb
