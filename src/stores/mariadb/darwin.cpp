@@ -6,8 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "stores/mariadb/sql/darwin_read.sql.h"
-#include "stores/mariadb/words.h"
+#include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
 namespace {
@@ -26,8 +25,6 @@ std::string lease_until(const core::Record& record, Micros now) {
 }
 
 }  // namespace
-
-std::string darwin_read(const Tables& tables) { return "{patience}" + tables.expand(darwin_read_sql); }
 
 std::string unlock_key(Token token) {
   char digits[16];
@@ -62,13 +59,13 @@ void Darwin::correct(core::Outcome& outcome) const {
 
 std::string Darwin::write(std::string_view key, const core::Record& before, const core::Record& after,
                           Micros now, const Tables& tables) const {
-  const std::string where = " WHERE processName = " + tables.key(key);
   if (after.owner.empty())
-    return "DELETE FROM {darwin}" + where + " AND unlockKey = " + hex(unlock_key(before.token)) + ";\n";
-  const std::string until = lease_until(after, now), unlock = "_utf8mb4 " + hex(unlock_key(after.token));
-  if (there_) return "UPDATE {darwin} SET leaseUntil = " + until + ", unlockKey = " + unlock + where + ";\n";
-  return "INSERT INTO {darwin} (processName, leaseUntil, unlockKey) VALUES (" + tables.key(key) + ", " +
-         until + ", " + unlock + ");\n";
+    return tables.sql(Sql::delete_darwin_row,
+                      {{"key", tables.key(key)}, {"unlock_key", hex(unlock_key(before.token))}});
+  return tables.sql(there_ ? Sql::update_darwin_row : Sql::insert_darwin_row,
+                    {{"key", tables.key(key)},
+                     {"lease_until", lease_until(after, now)},
+                     {"unlock_key", "_utf8mb4 " + hex(unlock_key(after.token))}});
 }
 
 }  // namespace holdfast::mariadb

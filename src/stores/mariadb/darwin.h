@@ -22,13 +22,12 @@ inline constexpr std::string_view darwin_suffix = "_cpp-holdfast~";
 // server's time.  So a renewal that is late by a second at most is waited for.
 inline constexpr Micros darwin_grace = std::chrono::seconds(2);
 
-std::string darwin_read(const Tables& tables);
 // What stands in the table for that grant of ours.
 std::string unlock_key(Token token);
 
 class Darwin {
  public:
-  // `row` is what darwin_read() found.  Makes `record` what is true of both tables.
+  // `row` is what lock_darwin_row of darwin.sql found.  Makes `record` what is true of both tables.
   Darwin(const Answer& row, core::Record& record, Micros now);
 
   // A lease that was not ours has its own name, and no token.

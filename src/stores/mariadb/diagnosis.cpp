@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mariadb/diagnosis.h"
+// A thorough look at a server, and at the way to it.
 
 #include <algorithm>
 #include <set>
 
 #include "core/findings.h"
+#include "stores/mariadb/admin.h"
 #include "stores/mariadb/findings.h"
-#include "stores/mariadb/sql/diagnose.sql.h"
-#include "stores/mariadb/words.h"
+#include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
 namespace {
@@ -15,16 +15,9 @@ namespace {
 constexpr int questions = 20;   // on one connection: a proxy hands them to whoever is free
 constexpr int connections = 4;  // besides: an address may lead to several servers in turn
 
-// One of diagnose.sql: "-- NAME: …", up to the next semicolon.
-std::string named(std::string_view name) {
-  const std::size_t from = diagnose_sql.find("\n-- " + std::string(name) + ": ") + 1;
-  const std::size_t line = diagnose_sql.find('\n', from) + 1;
-  return std::string(diagnose_sql.substr(line, diagnose_sql.find(";\n", line) - line));
-}
-
 // What a client needs, as docs/stores/mariadb.md grants it, and a column that it writes.
 struct Need {
-  std::string_view word;
+  std::string_view table;
   std::vector<std::string_view> privileges;
   std::string_view column;
 };
@@ -40,12 +33,10 @@ const std::vector<Need>& needed() {
   return all;
 }
 
-// Asks for the privilege and does nothing.  What else may be wrong with it is not about privileges.
-std::string probe(std::string_view privilege, const std::string& table, std::string_view column) {
-  if (privilege == "SELECT") return "EXPLAIN SELECT 1 FROM " + table;
-  if (privilege == "INSERT") return "EXPLAIN INSERT INTO " + table + " () VALUES ()";
-  if (privilege == "DELETE") return "EXPLAIN DELETE FROM " + table + " WHERE FALSE";
-  return "EXPLAIN UPDATE " + table + " SET " + std::string(column) + " = '' WHERE FALSE";
+Sql statement_that_needs(std::string_view privilege) {
+  if (privilege == "SELECT") return Sql::may_select;
+  if (privilege == "INSERT") return Sql::may_insert;
+  return privilege == "DELETE" ? Sql::may_delete : Sql::may_update;
 }
 
 class Diagnosing {
@@ -58,15 +49,16 @@ class Diagnosing {
         probe_(probe_server(connection_, config, until)) {}
 
   Diagnosis run() {
-    depth_.settings = pairs("settings");
+    depth_.settings = pairs(Sql::replication_settings);
     // Who may not see the members takes one that knows its group for one of them.
-    if (const Answer group = ask("group"); !group.rows.empty()) depth_.in_group = group.number(0, 0) > 0;
-    depth_.status = pairs("status");
-    look_at_replication();
-    const Answer grants = ask("grants");
+    if (const Answer group = ask(Sql::count_group_members); !group.rows.empty())
+      depth_.in_group = group.number(0, 0) > 0;
+    depth_.status = pairs(Sql::replication_status);
+    read_replication();
+    const Answer grants = ask(Sql::show_grants);
     for (std::size_t i = 0; i < grants.rows.size(); ++i) depth_.held.emplace_back(grants.text(i, 0));
-    look_at_privileges();
-    look_at_way();
+    read_privileges();
+    read_servers();
     Diagnosis diagnosis{.server = name_of(probe_), .findings = findings_of(probe_, config_)};
     for (Finding& finding : findings_of(depth_, probe_, config_))
       diagnosis.findings.push_back(std::move(finding));
@@ -77,22 +69,22 @@ class Diagnosing {
 
  private:
   // Who may not ask is answered nothing.
-  Answer ask(std::string_view name) {
-    const Answers answers = connection_.run(named(name), until_);
+  Answer ask(Sql question) {
+    const Answers answers = connection_.run(config_.tables.sql(question), until_);
     return answers.trouble || answers.each.empty() ? Answer{} : answers.back();
   }
 
-  Depth::Named pairs(std::string_view name) {
+  Depth::Named pairs(Sql question) {
     Depth::Named named;
-    const Answer answer = ask(name);
+    const Answer answer = ask(question);
     for (std::size_t i = 0; i < answer.rows.size(); ++i) named.emplace(answer.text(i, 0), answer.text(i, 1));
     return named;
   }
 
-  void look_at_source() {
+  void read_source() {
     constexpr std::size_t receives = 10, applies = 11;  // columns of either
-    for (const char* const name : {"source", "master"}) {
-      const Answers answers = connection_.run(named(name), until_);
+    for (const Sql question : {Sql::replica_status, Sql::slave_status}) {
+      const Answers answers = connection_.run(config_.tables.sql(question), until_);
       depth_.source_untold = answers.trouble || answers.each.empty();
       if (depth_.source_untold) continue;
       for (const Answer::Row& row : answers.back().rows) {
@@ -103,9 +95,9 @@ class Diagnosing {
     }
   }
 
-  void look_at_replication() {
-    look_at_source();
-    const Answer replicas = ask("replicas");
+  void read_replication() {
+    read_source();
+    const Answer replicas = ask(Sql::count_replicas);
     if (!replicas.rows.empty()) depth_.replicas = replicas.number(0, 0);
     // MariaDB tells it to everybody.
     if (const auto told = depth_.status.find("Slaves_connected");
@@ -113,13 +105,13 @@ class Diagnosing {
       depth_.replicas = std::max<std::int64_t>(depth_.replicas, 1);
   }
 
-  void look_at_privileges() {
-    const auto words = config_.tables.words();
-    const Answer self = ask("account");
+  void read_privileges() {
+    const auto tables = config_.tables.lease_tables();
+    const Answer self = ask(Sql::account);
     const std::string account = self.rows.empty() ? "…" : std::string(self.text(0, 0));
     for (const Need& need : needed()) {
-      if (std::find(words.begin(), words.end(), need.word) == words.end()) continue;
-      const std::string table = "`" + config_.tables.called(need.word) + "`";
+      if (std::find(tables.begin(), tables.end(), need.table) == tables.end()) continue;
+      const std::string table = "`" + config_.tables.name_of(need.table) + "`";
       std::string lacks;
       for (const std::string_view privilege : denied(need, table))
         lacks += (lacks.empty() ? "" : ", ") + std::string(privilege);
@@ -134,7 +126,8 @@ class Diagnosing {
     for (std::size_t next = 0; next < need.privileges.size();) {
       std::string all;
       for (std::size_t i = next; i < need.privileges.size(); ++i)
-        all += (all.empty() ? "" : "; ") + probe(need.privileges[i], table, need.column);
+        all += config_.tables.sql(statement_that_needs(need.privileges[i]),
+                                  {{"table", table}, {"column", std::string(need.column)}});
       const Answers answers = connection_.run(all, until_);
       if (!answers.trouble) break;
       next += answers.each.size();
@@ -144,9 +137,9 @@ class Diagnosing {
     return found;
   }
 
-  void look_at_way() {
+  void read_servers() {
     std::set<std::string> servers;
-    const std::string who = named("who");
+    const std::string who = config_.tables.sql(Sql::server_identity);
     const auto meet = [&](Connection& connection) {
       const Answers answers = connection.run(who, until_);
       if (answers.trouble) throw_failure(statement_error(*answers.trouble, config_.name));
@@ -175,6 +168,13 @@ class Diagnosing {
 
 }  // namespace
 
-Diagnosis diagnose(const StoreConfig& config, Instant until) { return Diagnosing(config, until).run(); }
+// On connections of its own.  Changes nothing.
+Result<Diagnosis> MariaStoreAdmin::diagnose(Instant until) {
+  try {
+    return Diagnosing(*config_, until).run();
+  } catch (const Failure& failure) {
+    return undone(failure.error());
+  }
+}
 
 }  // namespace holdfast::mariadb

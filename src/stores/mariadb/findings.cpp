@@ -25,7 +25,7 @@ std::string either(const Depth::Named& named, std::string_view name, std::string
   return second == named.end() ? "" : second->second;
 }
 
-void look_at_replica(bool replicates, FindingList& found) {
+void judge_replica(bool replicates, FindingList& found) {
   if (replicates)
     found.danger("mariadb.replica",
                  "this server is a replica: its primary does not know these leases, and replication may "
@@ -34,7 +34,7 @@ void look_at_replica(bool replicates, FindingList& found) {
 }
 
 // What connect() refuses, but for the tables.
-void look_at_refusals(const ServerProbe& probe, FindingList& found) {
+void judge_refusals(const ServerProbe& probe, FindingList& found) {
   if (probe.too_old())
     found.danger("mariadb.version", name_of(probe) + " is too old: leases need MariaDB 10.6 or MySQL 8.0",
                  "upgrade the server");
@@ -56,8 +56,8 @@ const char* topic_of(Flaw flaw) {
   return "";
 }
 
-void look_at_tables(const Depth& depth, const ServerProbe& probe, const StoreConfig& config,
-                    FindingList& found) {
+void judge_tables(const Depth& depth, const ServerProbe& probe, const StoreConfig& config,
+                  FindingList& found) {
   const std::string init = store_command(config.name, "init");
   if (!probe.wrong.empty())
     found.danger(topic_of(probe.flaw), probe.wrong, "change it to what docs/stores/mariadb.md describes");
@@ -82,7 +82,7 @@ void look_at_tables(const Depth& depth, const ServerProbe& probe, const StoreCon
 }
 
 // Replicas that may be promoted.
-void look_at_replicas(const Depth& depth, FindingList& found) {
+void judge_replicas(const Depth& depth, FindingList& found) {
   constexpr const char* topic = "mariadb.semi-sync";
   if (depth.replicas == 0) return;
   const std::string enabled =
@@ -113,7 +113,7 @@ void look_at_replicas(const Depth& depth, FindingList& found) {
 }
 
 // MySQL's group replication.
-void look_at_group(const Depth& depth, FindingList& found) {
+void judge_group(const Depth& depth, FindingList& found) {
   const bool knows_one = !either(depth.settings, "group_replication_group_name", "").empty();
   if (knows_one && depth.in_group &&
       either(depth.settings, "group_replication_single_primary_mode", "") == "OFF")
@@ -159,7 +159,7 @@ std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& co
                "this server is a node of a Galera cluster: nodes that cannot reach each other can both grant "
                "the same key",
                "let all clients use one node");
-  look_at_replica(probe.replicates, found);
+  judge_replica(probe.replicates, found);
   if (probe.clock_stands)
     found.warn("mariadb.sysdate",
                "sysdate_is_now is on: an acquire that waited for a row may be granted too late",
@@ -169,17 +169,17 @@ std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& co
                "layout=darwin: times are local and in whole seconds, so a Java process can take over a lease "
                "when its time zone changes the clock",
                "switch to the native layout once no Java process uses the table");
-  look_at_refusals(probe, found);
+  judge_refusals(probe, found);
   found.report_all_at_open();
   return found.take();
 }
 
 std::vector<Finding> findings_of(const Depth& depth, const ServerProbe& probe, const StoreConfig& config) {
   FindingList found;
-  look_at_tables(depth, probe, config, found);
-  look_at_replica(depth.replicates && !probe.replicates, found);
-  look_at_replicas(depth, found);
-  look_at_group(depth, found);
+  judge_tables(depth, probe, config, found);
+  judge_replica(depth.replicates && !probe.replicates, found);
+  judge_replicas(depth, found);
+  judge_group(depth, found);
   // MariaDB tells it to everybody.
   if (depth.source_untold && !probe.mariadb())
     found.note("mariadb.unseen",

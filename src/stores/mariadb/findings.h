@@ -13,7 +13,7 @@
 
 namespace holdfast::mariadb {
 
-// What only a diagnosis looks for.  By the names in sql/diagnose.sql.
+// What only a diagnosis looks for.  The names are those of diagnosis.sql.
 struct Depth {
   using Named = std::map<std::string, std::string, std::less<>>;
   Named settings = {}, status = {};

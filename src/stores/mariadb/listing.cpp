@@ -6,12 +6,8 @@
 #include "core/findings.h"
 #include "stores/mariadb/darwin.h"
 #include "stores/mariadb/findings.h"
-#include "stores/mariadb/sql/darwin_leases.sql.h"
-#include "stores/mariadb/sql/history.sql.h"
-#include "stores/mariadb/sql/leases.sql.h"
-#include "stores/mariadb/sql/places.sql.h"
+#include "stores/mariadb/sql.h"
 #include "stores/mariadb/store_connection.h"
-#include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {
 namespace {
@@ -62,11 +58,16 @@ void take_log(const Answer& a, Page& page) {
   }
 }
 
-// Only looked: whatever went wrong, nothing was changed.
-Error looking_failed(Error error) {
-  if (error.in_doubt()) error.code = Errc::unavailable;
-  return error;
+Sql statement_for(Query::What what, bool darwin) {
+  switch (what) {
+    case Query::What::leases: return darwin ? Sql::list_darwin_leases : Sql::list_leases;
+    case Query::What::places: return Sql::list_waiters;
+    case Query::What::log: return Sql::list_log;
+  }
+  return {};
 }
+
+const char* boolean(bool yes) { return yes ? "TRUE" : "FALSE"; }
 
 }  // namespace
 
@@ -75,28 +76,20 @@ Result<Page> MariaStoreConnection::list(const Query& query, Instant until) {
   try {
     ready(until);
     const Tables& tables = config_->tables;
-    const bool leases = query.what == Query::What::leases, log = query.what == Query::What::log;
-    const char* const alias = log ? "g" : !leases ? "w" : tables.darwin() ? "x" : "l";
-    const std::string column = std::string(alias) + ".`key`";
-    const std::string bytes = tables.expand("{bytes(" + column + ")}");
-    const std::string wanted = query.exact ? column + " = " + tables.key(query.prefix)
-                                           : "LEFT(" + bytes + ", " + std::to_string(query.prefix.size()) +
-                                                 ") = " + hex(query.prefix);
-    const std::string_view sql = log               ? history_sql
-                                 : !leases         ? places_sql
-                                 : tables.darwin() ? darwin_leases_sql
-                                                   : leases_sql;
-    const Answers answers =
-        connection_->run(with(tables.expand(sql),
-                              {{"wanted", wanted},
-                               {"free", query.free || query.exact ? "TRUE" : "FALSE"},
-                               {"after", hex(query.after)},
-                               // Behind a page of only the empty name the same would come again.
-                               {"first", query.after.empty() && query.limit > 1 ? "TRUE" : "FALSE"},
-                               {"suffix", "'" + std::string(darwin_suffix) + "'"},
-                               {"grace", std::to_string(darwin_grace.count())},
-                               {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),
-                         until);
+    const Answers answers = connection_->run(
+        tables.sql(statement_for(query.what, tables.darwin()),
+                   {{"exact", boolean(query.exact)},
+                    {"key", tables.key(query.prefix)},
+                    {"prefix", hex(query.prefix)},
+                    {"prefix_bytes", std::to_string(query.prefix.size())},
+                    {"free", boolean(query.free || query.exact)},
+                    {"after", hex(query.after)},
+                    // Behind a page of only the empty name the same would come again.
+                    {"first", boolean(query.after.empty() && query.limit > 1)},
+                    {"suffix", "'" + std::string(darwin_suffix) + "'"},
+                    {"grace", std::to_string(darwin_grace.count())},
+                    {"limit", std::to_string(std::min<std::size_t>(query.limit, 1'000'000'000))}}),
+        until);
     if (answers.trouble) throw_failure(statement_error(*answers.trouble, config_->name));
     switch (query.what) {
       case Query::What::leases: take_leases(answers.back(), page); break;
@@ -104,7 +97,7 @@ Result<Page> MariaStoreConnection::list(const Query& query, Instant until) {
       case Query::What::log: take_log(answers.back(), page); break;
     }
   } catch (const Failure& failure) {
-    return looking_failed(failure.error());
+    return undone(failure.error());
   }
   return page;
 }
@@ -120,7 +113,7 @@ Result<Traits> MariaStoreConnection::examine(Instant until) {
     traits.grade = core::grade_of('B', traits.findings);
     core::mark_accepted(traits.findings, config_->accepted());
   } catch (const Failure& failure) {
-    return looking_failed(failure.error());
+    return undone(failure.error());
   }
   return traits;
 }

@@ -2,90 +2,63 @@
 #include "stores/mariadb/probe.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <sstream>
 #include <utility>
 
-#include "stores/mariadb/sql/probe.sql.h"
-#include "stores/mariadb/sql/schema.sql.h"
-#include "stores/mariadb/words.h"
+#include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
 namespace {
 
-// As sql/schema.sql makes them.  "key": what the layout says.
-struct NeededColumn {
-  std::string_view table, column, type;
+// A column as schema.sql creates it.
+struct Column {
+  std::string name, definition;
+  std::string type;  // as information_schema begins it: "varbinary"; "key": the layout decides
   bool primary = false, unique = false;
 };
-constexpr NeededColumn needed_columns[] = {
-    {"locks", "key", "key", true},
-    {"locks", "locked_by", "varbinary"},
-    {"locks", "locked_at", "datetime(6)"},
-    {"locks", "locked_until", "datetime(6)"},
-    {"locks", "sequence", "bigint"},
-    {"waiters", "key", "key", true},
-    {"waiters", "client", "varbinary", true},
-    {"waiters", "waiter", "varbinary"},
-    {"waiters", "ticket", "bigint"},
-    {"waiters", "until", "datetime(6)"},
-    {"facts", "key", "key", true},
-    {"facts", "token", "bigint"},
-    {"facts", "detached", "tinyint"},
-    {"facts", "note", "varbinary"},
-    {"log", "id", "bigint", true},
-    {"log", "at", "datetime(6)"},
-    {"log", "key", "key"},
-    {"log", "event", "varbinary"},
-    {"log", "holder", "varbinary"},
-    {"log", "token", "bigint"},
-    {"log", "by", "varbinary"},
-    {"log", "reason", "varbinary"},
-    {"state", "one", "tinyint", true},
-    {"state", "purged_token", "bigint"},
-    {"jobs", "id", "bigint", true},
-    {"jobs", "name", "varbinary"},
-    {"jobs", "queue", "varbinary"},
-    {"jobs", "args", "longblob"},
-    {"jobs", "key", "varbinary"},
-    {"jobs", "priority", "int"},
-    {"jobs", "state", "varbinary"},
-    {"jobs", "enqueued_at", "datetime(6)"},
-    {"jobs", "run_at", "datetime(6)"},
-    {"jobs", "due_at", "datetime(6)"},
-    {"jobs", "started_at", "datetime(6)"},
-    {"jobs", "finished_at", "datetime(6)"},
-    {"jobs", "attempt", "int"},
-    {"jobs", "crashes", "int"},
-    {"jobs", "max_attempts", "int"},
-    {"jobs", "lock_ttl_ms", "bigint"},
-    {"jobs", "lock_fixed", "tinyint"},
-    {"jobs", "lock_limit", "int"},
-    {"jobs", "on_conflict", "varbinary"},
-    {"jobs", "uniqueness", "varbinary"},
-    {"jobs", "parked", "tinyint"},
-    {"jobs", "holder", "varbinary"},
-    {"jobs", "lock_key", "varbinary"},
-    {"jobs", "lock_token", "bigint"},
-    {"jobs", "duplicates", "bigint"},
-    {"jobs", "error", "longblob"},
-    {"jobs", "trail", "blob"},
-    {"jobs", "slot", "varbinary", false, true},
-    {"jobs", "ready_priority", "int"},
-    {"jobs", "aside_until", "datetime(6)"},
-    {"jobs", "claim_until", "datetime(6)"},
-    {"jobs", "waits_for", "varbinary"},
-    {"jobs", "over_at", "datetime(6)"},
-    {"ticks", "name", "varbinary", true},
-    {"ticks", "tick", "bigint"},
-    {"ticks", "job", "bigint"},
-    {"ticks", "taken_by", "varbinary"},
-    {"ticks", "taken_at", "datetime(6)"},
-    {"ticks", "success_at", "datetime(6)"},
-    {"ticks", "until", "datetime(6)"},
-    {"darwin", "processName", "varchar", false, true},
-    {"darwin", "leaseUntil", "datetime"},
-    {"darwin", "unlockKey", "varchar"},
-};
+
+std::string type_in(std::string_view definition) {
+  std::string type(definition.substr(0, definition.find(' ')));
+  if (type == "{key_type}") return "key";
+  std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) { return std::tolower(c); });
+  return type.starts_with("datetime") ? type : type.substr(0, type.find('('));
+}
+
+// Whether "PRIMARY KEY (`key`, client)" lists the column.
+bool is_listed(const std::string& column, std::string_view key) {
+  std::string list;
+  for (const char c : key.substr(key.find('(')))
+    if (c != '`' && c != ' ') list += c == '(' || c == ')' ? ',' : c;
+  return list.find("," + column + ",") != std::string::npos;
+}
+
+// The lines of CREATE TABLE: "  `by` VARBINARY(512) NOT NULL,", "  PRIMARY KEY (`key`, client)".
+std::vector<Column> columns_of(std::string_view table) {
+  std::vector<Column> columns;
+  std::istringstream lines{std::string(text(statement_that_creates(table)))};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  ")) continue;
+    if (line.ends_with(',')) line.pop_back();
+    line.erase(0, 2);
+    const bool primary = line.starts_with("PRIMARY KEY ("), unique = line.starts_with("UNIQUE KEY ");
+    for (Column& column : columns) {
+      column.primary |= primary && is_listed(column.name, line);
+      column.unique |= unique && is_listed(column.name, line);
+    }
+    if (primary || unique || line.starts_with("KEY ")) continue;
+    const std::size_t space = line.find(' ');
+    const std::size_t quote = line.starts_with('`') ? 1 : 0;
+    const std::string name = line.substr(quote, space - 2 * quote);
+    if (table == "darwin" && name == "id") continue;  // Java's alone
+    columns.push_back({.name = name,
+                       .definition = line,
+                       .type = type_in(std::string_view(line).substr(space + 1)),
+                       .primary = line.find("PRIMARY KEY") != std::string::npos});
+  }
+  return columns;
+}
 
 std::size_t length_in(std::string_view text) {
   const std::size_t open = text.find('(');
@@ -101,60 +74,50 @@ constexpr std::pair<std::string_view, std::string_view> in_old_jobs[] = {
     {"lock_limit", "1"},    {"on_conflict", "'drop'"}, {"uniqueness", "'no'"},
 };
 
-// As schema.sql has it: "`by` VARBINARY(512) NOT NULL".
-std::string definition_of(const NeededColumn& need) {
-  const std::string column(need.column);
-  const std::size_t table = schema_sql.find("CREATE TABLE IF NOT EXISTS {" + std::string(need.table) + "} (");
-  const std::size_t from = std::min(schema_sql.find("\n  " + column + " ", table),
-                                    schema_sql.find("\n  `" + column + "` ", table)) +
-                           3;
-  const std::string_view line = schema_sql.substr(from, schema_sql.find('\n', from) - from);
-  return std::string(line.substr(0, line.size() - (line.ends_with(',') ? 1 : 0)));
-}
-
-// What is there, and what is to be thought of it.
-class Look {
+// Compares the tables that there are with those of schema.sql.
+class TableCheck {
  public:
-  Look(const StoreConfig& config, const Answer& tables, const Answer& columns, ServerProbe& probe)
+  TableCheck(const StoreConfig& config, const Answer& tables, const Answer& columns, ServerProbe& probe)
       : tables_(config.tables), there_(tables), columns_(columns), probe_(probe) {}
 
-  void look() {
+  void run() {
     probe_.key_type = key_type();
-    for (const std::string_view word : tables_.words()) {
+    for (const std::string_view table : tables_.lease_tables()) {
       const bool first = probe_.wrong.empty();
-      look_at(word, probe_.missing, probe_.wrong);
-      if (first && !probe_.wrong.empty()) probe_.flaw = flaw_of(word);
+      check_table(table, probe_.missing, probe_.wrong);
+      if (first && !probe_.wrong.empty()) probe_.flaw = flaw_of(table);
     }
-    for (const std::string_view word : tables_.job_words())
-      look_at(word, probe_.missing_jobs, probe_.wrong_jobs);
+    for (const std::string_view table : tables_.job_tables())
+      check_table(table, probe_.missing_jobs, probe_.wrong_jobs);
     probe_.longest_key = length_in(type_of("locks", "key"));
     probe_.longest_owner = length_in(type_of("locks", "locked_by"));
   }
 
  private:
-  enum Column : std::size_t { table, name, type, index, collation, nullable, demanded };
+  // What `probe` of diagnosis.sql asks about columns.
+  enum : std::size_t { in_table, name, type, index, collation, nullable, demanded };
 
-  void look_at(std::string_view word, std::vector<std::string>& missing, std::string& wrong) const {
-    const std::string engine = engine_of(tables_.called(word));
+  void check_table(std::string_view table, std::vector<std::string>& missing, std::string& wrong) const {
+    const std::string engine = engine_of(tables_.name_of(table));
     if (engine.empty()) {
-      missing.emplace_back(word);
+      missing.emplace_back(table);
     } else if (wrong.empty()) {
       const std::string what =
           engine == "InnoDB"
-              ? what_is_wrong(word)
+              ? what_is_wrong(table)
               : "its engine is " + engine +
-                    ", but leases need InnoDB, which locks rows and survives a crash; run: " + alter(word) +
+                    ", but leases need InnoDB, which locks rows and survives a crash; run: " + alter(table) +
                     "ENGINE=InnoDB";
       if (!what.empty())
         wrong =
-            "the table \"" + tables_.called(word) + "\" cannot be used: " + what +
-            (word == "locks" ? "; if it belongs to another program, name another table with ?table=" : "");
+            "the table \"" + tables_.name_of(table) + "\" cannot be used: " + what +
+            (table == "locks" ? "; if it belongs to another program, name another table with ?table=" : "");
     }
   }
-  std::string alter(std::string_view word) const { return "ALTER TABLE `" + tables_.called(word) + "` "; }
-  Flaw flaw_of(std::string_view word) const {
-    if (engine_of(tables_.called(word)) != "InnoDB") return Flaw::engine;
-    const auto key = find(word, "key");
+  std::string alter(std::string_view table) const { return "ALTER TABLE `" + tables_.name_of(table) + "` "; }
+  Flaw flaw_of(std::string_view table) const {
+    if (engine_of(tables_.name_of(table)) != "InnoDB") return Flaw::engine;
+    const auto key = find(table, "key");
     if (!key || columns_.text(*key, collation).empty()) return Flaw::column;
     const bool as_meant = tables_.darwin() && probe_.key_type.ends_with(columns_.text(*key, collation));
     return as_meant ? Flaw::column : Flaw::collation;
@@ -163,20 +126,20 @@ class Look {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
   }
-  std::string engine_of(const std::string& called) const {
+  std::string engine_of(const std::string& table_name) const {
     for (std::size_t i = 0; i < there_.rows.size(); ++i)
-      if (same(there_.text(i, 0), called)) return std::string(there_.text(i, 1));
+      if (same(there_.text(i, 0), table_name)) return std::string(there_.text(i, 1));
     return {};
   }
   // None: it is not there.
-  std::optional<std::size_t> find(std::string_view word, std::string_view column) const {
-    const std::string called = tables_.called(word);
+  std::optional<std::size_t> find(std::string_view table, std::string_view column) const {
+    const std::string table_name = tables_.name_of(table);
     for (std::size_t i = 0; i < columns_.rows.size(); ++i)
-      if (same(columns_.text(i, table), called) && same(columns_.text(i, name), column)) return i;
+      if (same(columns_.text(i, in_table), table_name) && same(columns_.text(i, name), column)) return i;
     return std::nullopt;
   }
-  std::string_view type_of(std::string_view word, std::string_view column) const {
-    const auto i = find(word, column);
+  std::string_view type_of(std::string_view table, std::string_view column) const {
+    const auto i = find(table, column);
     return i ? columns_.text(*i, type) : std::string_view();
   }
   // In Darwin's table `Name`, `name` and `Name ` are one lock; so they have to be in ours.
@@ -187,17 +150,17 @@ class Look {
         i ? std::string(columns_.text(*i, collation)) : probe_.settings["collation_database"];
     return "VARCHAR(255) CHARACTER SET " + folds.substr(0, folds.find('_')) + " COLLATE " + folds;
   }
-  std::string what_is_wrong(std::string_view word) const {
-    for (const NeededColumn& need : needed_columns) {
-      if (need.table != word) continue;
+  std::string what_is_wrong(std::string_view table) const {
+    const std::vector<Column> needed = columns_of(table);
+    for (const Column& need : needed) {
       const bool key = need.type == "key";
-      const std::string_view wanted = !key ? need.type : tables_.darwin() ? "varchar" : "varbinary";
-      const auto i = find(word, need.column);
-      const std::string what = "its column \"" + std::string(need.column) + "\" ";
-      if (!i) return what + "of type " + std::string(wanted) + " is missing" + remedy_of(need);
+      const std::string wanted = !key ? need.type : tables_.darwin() ? "varchar" : "varbinary";
+      const auto i = find(table, need.name);
+      const std::string what = "its column \"" + need.name + "\" ";
+      if (!i) return what + "of type " + wanted + " is missing" + remedy_of(table, need);
       const std::string_view found = columns_.text(*i, type);
       if (!found.starts_with(wanted))
-        return what + "is " + std::string(found) + ", but has to be " + std::string(wanted) +
+        return what + "is " + std::string(found) + ", but has to be " + wanted +
                (key && !tables_.darwin() ? ": with another type, a collation can make two keys equal" : "");
       if (key && tables_.darwin() && !probe_.key_type.ends_with(columns_.text(*i, collation)))
         return what + "has the collation " + std::string(columns_.text(*i, collation)) +
@@ -206,29 +169,29 @@ class Look {
         return what + "is not in the primary key, but has to be";
       if (need.unique && columns_.text(*i, index) != "UNI" && columns_.text(*i, index) != "PRI")
         return what + "needs a unique index of its own; without it, two owners could hold one lock";
-      if (need.column == "locked_by" && columns_.text(*i, nullable) == "NO")
+      if (need.name == "locked_by" && columns_.text(*i, nullable) == "NO")
         return what + "is NOT NULL, but has to be NULL while the key is free; allow NULL";
     }
-    return extra(word);
+    return extra(table, needed);
   }
   // Not to drop the table: there may be jobs in it.  In rows that are there already a column without a
   // default is zero or empty; of a time that would be none.
-  std::string remedy_of(const NeededColumn& need) const {
-    if (need.primary || need.table == "darwin") return {};
-    std::string definition = definition_of(need);
+  std::string remedy_of(std::string_view table, const Column& need) const {
+    if (need.primary || table == "darwin") return {};
+    std::string definition = need.definition;
     if (definition.ends_with("DATETIME(6) NOT NULL")) definition += " DEFAULT '2000-01-01'";
     for (const auto& [column, value] : in_old_jobs)
-      if (need.table == "jobs" && need.column == column) definition += " DEFAULT " + std::string(value);
-    return "; run: " + alter(need.table) + "ADD COLUMN " + with(definition, {{"key_type", probe_.key_type}});
+      if (table == "jobs" && need.name == column) definition += " DEFAULT " + std::string(value);
+    return "; run: " + alter(table) + "ADD COLUMN " +
+           substitute(definition, [this](std::string_view) { return probe_.key_type; });
   }
-  std::string extra(std::string_view word) const {
+  std::string extra(std::string_view table, const std::vector<Column>& needed) const {
     for (std::size_t i = 0; i < columns_.rows.size(); ++i) {
-      if (!same(columns_.text(i, table), tables_.called(word))) continue;
+      if (!same(columns_.text(i, in_table), tables_.name_of(table))) continue;
       const std::string column(columns_.text(i, name));
-      const bool ours = std::any_of(
-          std::begin(needed_columns), std::end(needed_columns),
-          [&](const NeededColumn& need) { return need.table == word && same(need.column, column); });
-      if (word == "locks" && columns_.text(i, index) == "PRI" && !same(column, "key"))
+      const bool ours = std::any_of(needed.begin(), needed.end(),
+                                    [&](const Column& need) { return same(need.name, column); });
+      if (table == "locks" && columns_.text(i, index) == "PRI" && !same(column, "key"))
         return "its primary key contains \"" + column + "\", but has to be \"key\" alone";
       if (!ours && columns_.text(i, nullable) == "NO" && columns_.number(i, demanded) == 1)
         return "its column \"" + column +
@@ -246,9 +209,9 @@ class Look {
 
 std::string list_of(const Tables& tables) {
   std::string list;
-  for (const auto& words : {tables.words(), tables.job_words()})
-    for (const std::string_view word : words)
-      list += (list.empty() ? "'" : ", '") + tables.called(word) + "'";
+  for (const auto& some : {tables.lease_tables(), tables.job_tables()})
+    for (const std::string_view table : some)
+      list += (list.empty() ? "'" : ", '") + tables.name_of(table) + "'";
   return list;
 }
 
@@ -256,15 +219,15 @@ std::string list_of(const Tables& tables) {
 bool has_state_row(Connection& connection, const StoreConfig& config, ServerProbe& probe, Instant until) {
   if (std::find(probe.missing.begin(), probe.missing.end(), "state") != probe.missing.end()) return false;
   if (!probe.wrong.empty()) return true;  // which is said first
-  const Answers answers = connection.run(config.tables.expand("SELECT 1 FROM {state} WHERE one = 1"), until);
+  const Answers answers = connection.run(config.tables.sql(Sql::read_state_row), until);
   if (!answers.trouble) return !answers.back().rows.empty();
   if (!was_denied(answers.trouble->code)) throw_failure(statement_error(*answers.trouble, config.name));
   probe.denied = answers.trouble;
   return true;
 }
 
-[[noreturn]] void no_table(std::string_view word, const ServerProbe& probe, const StoreConfig& config) {
-  throw_failure({Errc::unprepared, "there is no table \"" + config.tables.called(word) +
+[[noreturn]] void no_table(std::string_view table, const ServerProbe& probe, const StoreConfig& config) {
+  throw_failure({Errc::unprepared, "there is no table \"" + config.tables.name_of(table) +
                                        "\" in the database \"" + printable(probe.database) +
                                        "\"; create it with: " + store_command(config.name, "init")});
 }
@@ -286,11 +249,11 @@ int ServerProbe::release() const {
 
 ServerProbe probe_server(Connection& connection, const StoreConfig& config, Instant until) {
   // Darwin's times are in the server's zone, so that session keeps it; all others are in UTC.
-  const std::string text = with(
-      config.tables.expand(probe_sql),
-      {{"zone", config.tables.darwin() ? "" : ", time_zone = '+00:00'"}, {"tables", list_of(config.tables)}});
+  const std::string zone = config.tables.darwin() ? "@@session.time_zone" : "'+00:00'";
+  const std::string statements =
+      config.tables.sql(Sql::probe, {{"zone", zone}, {"tables", list_of(config.tables)}});
   const Instant asked = BootClock::now();
-  const Answers answers = connection.run(text, until);
+  const Answers answers = connection.run(statements, until);
   if (answers.trouble) throw_failure(statement_error(*answers.trouble, config.name));
   enum : std::size_t { who = 2, settings, replicates, tables, columns };
   ServerProbe probe{.version = std::string(answers[who].text(0, 1)),
@@ -302,13 +265,13 @@ ServerProbe probe_server(Connection& connection, const StoreConfig& config, Inst
     probe.settings.emplace(answers[settings].text(i, 0), answers[settings].text(i, 1));
   probe.clock_stands = answers[who].number(0, 3) == 1;
   if (!answers[replicates].rows.empty()) probe.replicates = answers[replicates].number(0, 1) > 0;
-  Look(config, answers[tables], answers[columns], probe).look();
+  TableCheck(config, answers[tables], answers[columns], probe).run();
   if (!has_state_row(connection, config, probe, until)) probe.missing.emplace_back("state_row");
   return probe;
 }
 
 std::string no_state_row(const StoreConfig& config) {
-  return "the table \"" + config.tables.called("state") + "\" of " + config.name +
+  return "the table \"" + config.tables.name_of("state") + "\" of " + config.name +
          " has lost its only row; create it with: " + store_command(config.name, "init");
 }
 

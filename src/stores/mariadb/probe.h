@@ -29,7 +29,7 @@ struct ServerProbe {
 
   std::string wrong = {};                          // what cannot be used, in a sentence; empty: nothing
   Flaw flaw = Flaw::column;                        // of what is wrong
-  std::vector<std::string> missing = {};           // tables and a row, by the names in schema.sql
+  std::vector<std::string> missing = {};           // tables, or "state_row"
   std::string key_type = {};                       // of the column `key` of our tables
   std::size_t longest_key = 0, longest_owner = 0;  // in bytes, or in letters in Darwin's table
 

@@ -4,7 +4,7 @@
 #include "holdfast/mariadb.h"
 #include "stores/mariadb/admin.h"
 #include "stores/mariadb/config.h"
-#include "stores/mariadb/engine.h"
+#include "stores/mariadb/jobs.h"
 #include "stores/mariadb/libmariadb.h"
 #include "stores/mariadb/store_connection.h"
 #include "stores/mariadb/topics.h"
@@ -46,10 +46,7 @@ class MariaStore final : public Store, public core::FixedNow {
     try {
       return std::unique_ptr<Out>(std::make_unique<Made>(config_, until));
     } catch (const Failure& failure) {
-      Error error = failure.error();
-      // Nothing of the caller's was sent yet, so nothing of it can have been applied.
-      if (error.in_doubt()) error.code = Errc::unavailable;
-      return error;
+      return undone(failure.error());  // nothing of the caller's was sent yet
     }
   }
 

@@ -2,34 +2,54 @@
 #include "stores/mariadb/store_connection.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
-#include "stores/mariadb/sql/acquire.sql.h"
-#include "stores/mariadb/sql/ahead.sql.h"
-#include "stores/mariadb/sql/begin.sql.h"
-#include "stores/mariadb/sql/lookup.sql.h"
-#include "stores/mariadb/sql/make.sql.h"
-#include "stores/mariadb/sql/read.sql.h"
-#include "stores/mariadb/sql/release.sql.h"
-#include "stores/mariadb/sql/renew.sql.h"
+#include "core/rule.h"
+#include "stores/mariadb/darwin.h"
+#include "stores/mariadb/leases.h"
+#include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
 namespace {
 
-// A statement that may have to wait for a row.
-std::string waiting(const Tables& tables, std::string_view sql) { return "{patience}" + tables.expand(sql); }
+using core::answer;
+using core::gives_back;
+using core::length_of;
+using core::Outcome;
+using core::Row;
+using rows::is_theirs;
+
+constexpr std::size_t many_keys = 10'000;
+
+// Of read_lease and read_lease_and_position.
+struct LeaseColumn {
+  enum : std::size_t { now_us, token, owner, until_us, ahead };
+};
+
+// Answers behind those of `begin`; then those that only some texts ask for.
+struct BatchAnswer {
+  enum : std::size_t { leases = 2, darwin = leases + LockedLeases::answers };
+};
+
+Row row_in(const Answer& a) {
+  return {.token = a.number(0, LeaseColumn::token),
+          .owner = a.text(0, LeaseColumn::owner),
+          .end = a.moment(0, LeaseColumn::until_us),
+          .now = Micros(a.number(0, LeaseColumn::now_us))};
+}
+
+// Another transaction has locked a row that everybody sees.
+bool is_locked(const LockedLeases& leases, const Answer& committed) {
+  const auto existing = std::count_if(leases.keys.begin(), leases.keys.end(),
+                                      [](const auto& entry) { return entry.second.exists; });
+  return static_cast<std::size_t>(existing) < committed.rows.size();
+}
 
 }  // namespace
 
 MariaStoreConnection::MariaStoreConnection(std::shared_ptr<const StoreConfig> config, Instant until)
-    : config_(std::move(config)),
-      acquire_(waiting(config_->tables, acquire_sql)),
-      make_(waiting(config_->tables, make_sql)),
-      renew_(waiting(config_->tables, renew_sql)),
-      release_(waiting(config_->tables, release_sql)),
-      look_(config_->tables.expand(lookup_sql)),
-      ahead_(config_->tables.expand(ahead_sql)),
-      read_(config_->tables.expand(begin_sql) + config_->tables.expand(read_sql)) {
+    : config_(std::move(config)) {
   connect(until);
 }
 
@@ -47,7 +67,7 @@ std::optional<Error> MariaStoreConnection::misfit(const Request& r) const {
   const bool darwin = config_->tables.darwin();
   const auto too_long = [&](std::string_view text, std::size_t longest, const char* unit,
                             const char* column) {
-    return does_not_fit(text, longest, unit, column, config_->tables.called("locks"));
+    return does_not_fit(text, longest, unit, column, config_->tables.name_of("locks"));
   };
   if ((darwin ? rows::letters_in(r.key.text) : r.key.text.size()) > probe_.longest_key)
     return too_long(r.key.text, probe_.longest_key, darwin ? "letters" : "bytes", "key");
@@ -57,7 +77,7 @@ std::optional<Error> MariaStoreConnection::misfit(const Request& r) const {
 }
 
 std::string MariaStoreConnection::wait_at_most(Millis patience) const {
-  // MySQL has no such word; there a locked row is waited for a second, as probe.sql says.
+  // MySQL has no such word; there a locked row is waited for a second, as `probe` of diagnosis.sql sets it.
   if (!probe_.mariadb()) return {};
   const std::string ms = std::to_string(1000 + std::clamp(patience, Millis(1), longest_patience).count());
   return "SET STATEMENT max_statement_time = 0." + ms.substr(1) + " FOR ";
@@ -78,6 +98,188 @@ std::vector<core::KeyBatch> MariaStoreConnection::key_batches_of(std::span<const
   std::vector<core::KeyBatch> key_batches;
   for (std::size_t i = 0; i < requests.size(); ++i) key_batches.push_back({i});
   return key_batches;
+}
+
+void MariaStoreConnection::put(Keys& keys, std::string_view key) {
+  if (keys.size() >= many_keys) keys.clear();
+  keys.emplace(key);
+}
+
+// -- one request in one text
+
+std::string MariaStoreConnection::statements_for(const Request& r, const Values& values) const {
+  const Tables& tables = config_->tables;
+  // Where we have a position somebody waits: we do.  Then to read is all that most polls need.
+  const bool waits = waited_for_.contains(r.key.text);
+  const bool keeps_position = r.place > Millis::zero();
+  switch (r.verb) {
+    case Verb::acquire:
+      if (waits ? keeps_position : r.detached || !r.note.empty()) return {};
+      return (waits ? "" : tables.sql(Sql::acquire, values)) +
+             (waits || known_.contains(r.key.text) ? "" : tables.sql(Sql::acquire_new, values)) +
+             tables.sql(Sql::read_lease_and_position, values);
+    case Verb::renew:
+      return tables.sql(r.extend ? Sql::extend : Sql::renew, values) + tables.sql(Sql::read_lease, values);
+    case Verb::release:
+      if (keeps_position) return {};
+      return tables.sql(Sql::release, values) + tables.sql(Sql::read_lease, values);
+    case Verb::evict: return {};
+  }
+  return {};
+}
+
+MariaStoreConnection::Settled MariaStoreConnection::settle(Call& call, std::size_t i, Millis patience) {
+  const Request& r = call.requests[i];
+  const std::string text = statements_for(r, {{"key", config_->tables.key(r.key.text)},
+                                              {"client", hex(config_->client)},
+                                              {"owner", hex(r.owner.text)},
+                                              {"token", std::to_string(to_number(r.token))},
+                                              {"ttl", digits(length_of(r.ttl))},
+                                              {"void_after", std::to_string(void_after(call.until))},
+                                              {"patience", wait_at_most(patience)}});
+  if (text.empty()) return Settled::not_yet;
+  const Instant sent = BootClock::now();
+  const Answers answers = connection_->run(text, call.until);
+  // Each statement that writes is committed when it is done.
+  const bool done = std::any_of(answers.each.begin(), answers.each.end(),
+                                [](const Answer& answer) { return answer.affected > 0; });
+  if (answers.trouble && done) throw_failure({Errc::in_doubt, config_->name + ": " + answers.trouble->text});
+  if (const Settled settled = check(answers.trouble); settled != Settled::yes) return settled;
+  offset_.learn(sent, BootClock::now(), Micros(answers.back().number(0, LeaseColumn::now_us)));
+  return take(r, call.replies[i], answers);
+}
+
+MariaStoreConnection::Settled MariaStoreConnection::take(const Request& r, Reply& reply,
+                                                         const Answers& answers) {
+  Row row = row_in(answers.back());
+  for (std::size_t k = 0; k + 1 < answers.each.size(); ++k) {
+    if (answers[k].affected == 0) continue;
+    const bool released = r.verb == Verb::release;
+    const auto given = static_cast<std::int64_t>(answers[k].insert_id);
+    if (released) {
+      row = {.token = given, .now = row.now};
+    } else if (row.token != given || row.owner != r.owner.text || !row.live()) {  // and is over already
+      row = {.token = given, .owner = r.owner.text, .end = row.now, .now = row.now};
+    }
+    answer(reply, released ? Verdict::released : Verdict::granted, row);
+    put(known_, r.key.text);
+    return Settled::yes;
+  }
+  const bool absent = answers.back().is_null(0, LeaseColumn::token);
+  if (const auto known = known_.find(r.key.text); absent && known != known_.end()) known_.erase(known);
+  if (r.verb == Verb::acquire) {
+    const bool taken = row.live() && row.owner != r.owner.text;
+    if (!taken || r.place > Millis::zero()) return Settled::not_yet;
+    answer(reply, Verdict::busy, row);
+    reply.ahead = static_cast<std::uint32_t>(answers.back().number(0, LeaseColumn::ahead));
+    return Settled::yes;
+  }
+  if (is_theirs(row, r)) return Settled::not_yet;        // since a moment ago
+  if (absent && gives_back(r)) return Settled::not_yet;  // an acquire may be inserting it just now
+  answer(reply, Verdict::lost, row);
+  return Settled::yes;
+}
+
+void MariaStoreConnection::answer_locked(Call& call, std::size_t i) {
+  const Answers answers = connection_->run(
+      config_->tables.sql(
+          Sql::read_lease_and_position,
+          {{"key", config_->tables.key(call.requests[i].key.text)}, {"client", hex(config_->client)}}),
+      call.until);
+  if (check(answers.trouble) != Settled::yes) throw_failure(statement_error(*answers.trouble, config_->name));
+  // Darwin's table has a say in it too.
+  answer_as_seen(call, i, row_in(answers.back()), !config_->tables.darwin());
+}
+
+// -- many requests, one for each key, in one transaction
+
+void MariaStoreConnection::roll_back(Instant until) {
+  const Answers done = connection_->run(config_->tables.sql(Sql::roll_back), until);
+  if (done.trouble) throw_failure(statement_error(*done.trouble, config_->name));
+}
+
+Answers MariaStoreConnection::begin(const Call& call, const Indices& key_batch, Millis patience,
+                                    Locked locked) {
+  const Tables& tables = config_->tables;
+  std::string keys;
+  for (const std::size_t i : key_batch)
+    keys += (keys.empty() ? "" : ", ") + tables.key(call.requests[i].key.text);
+  const bool skips = locked == Locked::skip;
+  const Values values = {
+      {"keys", keys}, {"skip_locked", skips ? "SKIP LOCKED" : ""}, {"patience", wait_at_most(patience)}};
+  std::string text = tables.sql(Sql::begin) + tables.sql(Sql::lock_leases, values);
+  if (tables.darwin())
+    text += tables.sql(Sql::lock_darwin_row, {{"key", keys}, {"patience", wait_at_most(patience)}});
+  if (skips) text += tables.sql(Sql::read_committed_leases, values);
+  try {
+    return connection_->run(text, call.until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    error.code = Errc::unavailable;  // what is not committed is undone
+    throw_failure(std::move(error));
+  }
+}
+
+MariaStoreConnection::Settled MariaStoreConnection::send_key_batch(Call& call, Indices& key_batch,
+                                                                   Millis patience, Locked locked) {
+  const Instant sent = BootClock::now();
+  const Answers answers = begin(call, key_batch, patience, locked);
+  if (answers.trouble) {
+    roll_back(call.until);
+    return check(answers.trouble);
+  }
+  std::vector<std::string_view> keys;
+  for (const std::size_t i : key_batch) keys.push_back(call.requests[i].key.text);
+  const std::span<const Answer> read =
+      std::span(answers.each).subspan(BatchAnswer::leases, LockedLeases::answers);
+  if (!has_state(read)) {
+    roll_back(call.until);
+    throw_failure({Errc::unprepared, no_state_row(*config_)});
+  }
+  LockedLeases leases = leases_in(read, keys, config_->tables.darwin());
+  offset_.learn(sent, BootClock::now(), leases.moment.now);
+  if (locked == Locked::skip && is_locked(leases, answers.back())) {
+    roll_back(call.until);
+    return Settled::in_the_way;
+  }
+  Writes writes(config_->tables);
+  for (const std::size_t i : key_batch) {
+    const Request& r = call.requests[i];
+    LockedLease& lease = leases.keys.find(r.key.text)->second;
+    std::optional<Darwin> beside;
+    if (config_->tables.darwin())
+      beside.emplace(answers[BatchAnswer::darwin], lease.record, leases.moment.now);
+    const LockedLease before = lease;
+    Outcome outcome = core::decide(r, config_->client, lease.record, leases.moment);
+    if (beside) beside->correct(outcome);
+    writes.add(r, before, lease.record, outcome, config_->client, leases.moment.now);
+    if (beside && outcome.changed)
+      writes.add(beside->write(r.key.text, before.record, lease.record, leases.moment.now, config_->tables));
+    call.replies[i] = std::move(outcome.reply);
+  }
+  if (const Settled settled = end(writes, call.until); settled != Settled::yes) return settled;
+  for (const std::size_t i : key_batch) remember(call.requests[i], call.replies[i]);
+  return Settled::yes;
+}
+
+MariaStoreConnection::Settled MariaStoreConnection::end(const Writes& writes, Instant until) {
+  if (writes.empty()) {
+    roll_back(until);
+    return Settled::yes;
+  }
+  const Answers done =
+      connection_->run(writes.text() + commit_in_time(config_->tables, void_after(until)), until);
+  if (done.trouble) roll_back(until);
+  if (done.trouble && done.trouble->code == too_late)
+    throw_failure({Errc::unavailable, config_->name + ": timed out before the commit"});
+  return check(done.trouble);
+}
+
+void MariaStoreConnection::remember(const Request& r, const Reply& reply) {
+  const bool busy = reply.verdict == Verdict::busy;
+  if (busy && r.place > Millis::zero()) put(waited_for_, r.key.text);
+  if (const auto key = waited_for_.find(r.key.text); !busy && key != waited_for_.end())
+    waited_for_.erase(key);
 }
 
 }  // namespace holdfast::mariadb

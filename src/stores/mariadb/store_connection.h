@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // store_connection.h - leases in MariaDB and MySQL.
 //
-// A batch of one is one text of statements that settles every uncontended request (single.cpp).  What that
-// does not settle, and every larger batch, is one transaction in two round trips (key_batch.cpp): the rows
-// are locked and read, core/rule.h decides, and what it changed is written.  Keys in bytewise order, each
-// once; a key that comes twice travels in a second key batch.
+// A batch of one is one text of statements that settles every uncontended request: settle().  What that does
+// not settle, and every larger batch, is one transaction in two round trips: send_key_batch() locks and reads
+// the rows, core/rule.h decides, and what it changed is written.  Keys in bytewise order, each once; a key
+// that comes twice travels in a second key batch.
 #pragma once
 #include <memory>
 #include <optional>
@@ -18,7 +18,6 @@
 #include "stores/mariadb/config.h"
 #include "stores/mariadb/connection.h"
 #include "stores/mariadb/probe.h"
-#include "stores/mariadb/words.h"
 
 namespace holdfast::mariadb {
 
@@ -50,13 +49,14 @@ class MariaStoreConnection final : public rows::RowStoreConnection {
 
   Settled settle(Call& call, std::size_t i, Millis patience) override;
   Settled take(const Request& request, Reply& reply, const Answers& answers);
-  // Whose key it is about, and who asks.
-  Values named(const Request& request) const;
+  // The statements that settle a request if nothing is in its way, up to read_lease; empty: only a
+  // transaction can.
+  std::string statements_for(const Request& request, const Values& values) const;
   void answer_locked(Call& call, std::size_t i) override;
 
   // Settled::yes: there was none.  Throws for what no second attempt mends.
   Settled check(const std::optional<Trouble>& trouble) const;
-  // Words in front of a statement that waits for rows.
+  // {patience}: the words in front of a statement that waits for rows.
   std::string wait_at_most(Millis patience) const;
   // On the server's clock.
   std::int64_t void_after(Instant until) const { return offset_.at_least(until).count(); }
@@ -65,8 +65,6 @@ class MariaStoreConnection final : public rows::RowStoreConnection {
   std::unique_ptr<Connection> connection_;
   ServerProbe probe_;
   core::StoreOffset offset_;
-  // With the names of the tables put in.
-  const std::string acquire_, make_, renew_, release_, look_, ahead_, read_;
   // Keys in whose queue we probably are, and keys that have a row: what to try first.
   using Keys = std::set<std::string, std::less<>>;
   static void put(Keys& keys, std::string_view key);

@@ -2,9 +2,10 @@
 #include "stores/mariadb/tables.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/text.h"
-#include "stores/mariadb/words.h"
+#include "stores/mariadb/sql.h"
 
 namespace holdfast::mariadb {
 namespace {
@@ -29,7 +30,37 @@ std::string without_comments(std::string_view sql) {
   return out;
 }
 
+std::string in_braces(std::string_view word) { return "{" + std::string(word) + "}"; }
+
 }  // namespace
+
+std::string hex(std::string_view text) {
+  constexpr std::string_view letters = "0123456789abcdef";
+  std::string out = "x'";
+  out.reserve(2 * text.size() + 3);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += letters[byte / 16];
+    out += letters[byte % 16];
+  }
+  return out += '\'';
+}
+
+std::string digits(std::optional<std::int64_t> number) { return number ? std::to_string(*number) : "NULL"; }
+
+std::string datetime(std::optional<Micros> moment) {
+  if (!moment) return "NULL";
+  return "TIMESTAMP'1970-01-01 00:00:00.000000' + INTERVAL " + std::to_string(moment->count()) +
+         " MICROSECOND";
+}
+
+Sql statement_that_creates(std::string_view table) {
+  const auto found = std::find_if(std::begin(all_sql), std::end(all_sql), [&](const NamedSql& statement) {
+    return statement.name.starts_with("create_") && statement.name.substr(7) == table;
+  });
+  assert(found != std::end(all_sql));
+  return static_cast<Sql>(found - std::begin(all_sql));
+}
 
 Result<Tables> Tables::named(std::string_view table, Layout layout) {
   const bool formed = !table.empty() && table.size() <= longest && letter(table.front()) &&
@@ -44,22 +75,23 @@ Result<Tables> Tables::named(std::string_view table, Layout layout) {
   Tables tables;
   tables.name_ = table;
   tables.layout_ = layout;
+  tables.read_statements();
   return tables;
 }
 
-std::vector<std::string_view> Tables::words() const {
-  std::vector<std::string_view> words = {"locks", "waiters", "facts", "log", "state"};
-  if (darwin()) words.insert(words.begin(), "darwin");
-  return words;
+std::vector<std::string_view> Tables::lease_tables() const {
+  std::vector<std::string_view> tables = {"locks", "waiters", "facts", "log", "state"};
+  if (darwin()) tables.insert(tables.begin(), "darwin");
+  return tables;
 }
 
-std::vector<std::string_view> Tables::job_words() const {
+std::vector<std::string_view> Tables::job_tables() const {
   return darwin() ? std::vector<std::string_view>{} : std::vector<std::string_view>{"jobs", "ticks"};
 }
 
-std::string Tables::called(std::string_view word) const {
-  if (word == (darwin() ? "darwin" : "locks")) return name_;
-  return (name_ == "locks" ? "holdfast_" : name_ + "_holdfast_") + std::string(word);
+std::string Tables::name_of(std::string_view table) const {
+  if (table == (darwin() ? "darwin" : "locks")) return name_;
+  return (name_ == "locks" ? "holdfast_" : name_ + "_holdfast_") + std::string(table);
 }
 
 std::string Tables::key(std::string_view text) const { return (darwin() ? "_utf8mb4 " : "") + hex(text); }
@@ -67,10 +99,11 @@ std::string Tables::key(std::string_view text) const { return (darwin() ? "_utf8
 Tables Tables::at(Micros now) const {
   Tables fixed = *this;
   fixed.fixed_now_ = now;
+  fixed.read_statements();
   return fixed;
 }
 
-std::string Tables::put_in(std::string_view word) const {
+std::optional<std::string> Tables::common(std::string_view word) const {
   if (fixed_now_) {
     const std::string number = std::to_string(fixed_now_->count());
     if (word == "now" || word == "clock")
@@ -92,17 +125,33 @@ std::string Tables::put_in(std::string_view word) const {
     const std::string column(word.substr(6, word.size() - 7));
     return darwin() ? "CAST(CONVERT(" + column + " USING utf8mb4) AS BINARY)" : column;
   }
-  for (const auto& all : {words(), job_words()})
-    if (std::find(all.begin(), all.end(), word) != all.end()) return "`" + called(word) + "`";
-  return "{" + std::string(word) + "}";
+  for (const auto& tables : {lease_tables(), job_tables()})
+    if (std::find(tables.begin(), tables.end(), word) != tables.end()) return "`" + name_of(word) + "`";
+  return std::nullopt;
 }
 
-std::string Tables::expand(std::string_view sql) const {
-  return substitute(without_comments(sql), [this](std::string_view word) { return put_in(word); });
+void Tables::read_statements() {
+  statements_.clear();
+  for (const NamedSql& statement : all_sql)
+    statements_.push_back(
+        substitute(without_comments(statement.text),
+                   [this](std::string_view word) { return common(word).value_or(in_braces(word)); }) +
+        "\n");
 }
 
-std::string Tables::expand_for_people(std::string_view sql, const std::string& key_type) const {
-  return substitute(sql, [&](std::string_view word) { return word == "key_type" ? key_type : put_in(word); });
+std::string Tables::sql(Sql statement, const Values& values) const {
+  return substitute(statements_[static_cast<std::size_t>(statement)], [&](std::string_view word) {
+    const auto found =
+        std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.first == word; });
+    assert(found != values.end());
+    return found->second;
+  });
+}
+
+std::string Tables::schema(Sql statement, const std::string& key_type) const {
+  return substitute(text(statement), [&](std::string_view word) {
+    return word == "key_type" ? key_type : common(word).value_or(in_braces(word));
+  });
 }
 
 }  // namespace holdfast::mariadb

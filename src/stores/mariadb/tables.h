@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables.h - the names of our tables in the database, and the words that are the same in all statements.
+// tables.h - the statements of *.sql for the tables of one store, and values as SQL text.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "holdfast/clock.h"
@@ -11,6 +13,23 @@
 #include "holdfast/result.h"
 
 namespace holdfast::mariadb {
+
+enum class Sql : std::uint8_t;  // the names of the statements: stores/mariadb/sql.h
+
+// -- values: text that needs no quoting
+
+// x'6162': nothing in it can end the literal, and no character set can change it.
+std::string hex(std::string_view text);
+// Digits, or NULL.
+std::string digits(std::optional<std::int64_t> number);
+// A DATETIME, from microseconds since 1970; none: NULL.
+std::string datetime(std::optional<Micros> moment);
+
+// What is filled in between the braces of a statement: {{"key", hex(key)}}.
+using Values = std::vector<std::pair<std::string_view, std::string>>;
+
+// The statement of schema.sql that creates {table}, or "state_row".
+Sql statement_that_creates(std::string_view table);
 
 class Tables {
  public:
@@ -21,12 +40,12 @@ class Tables {
   bool darwin() const noexcept { return layout_ == Layout::darwin; }
   bool usual() const { return name_ == (darwin() ? "DARWIN_LOCK" : "locks"); }
 
-  // Which there are, by the names in schema.sql: "locks", "waiters".
-  std::vector<std::string_view> words() const;
-  // Those of jobs, which only an engine asks for; none beside Darwin's.
-  std::vector<std::string_view> job_words() const;
-  // What such a table is called.
-  std::string called(std::string_view word) const;
+  // The tables, by their names in braces: "locks", "waiters".
+  std::vector<std::string_view> lease_tables() const;
+  // None beside Darwin's table.
+  std::vector<std::string_view> job_tables() const;
+  // The name of such a table in the database.
+  std::string name_of(std::string_view table) const;
 
   // The same tables, where it is always that moment since 1970 (core/fixed_now.h).
   Tables at(Micros now) const;
@@ -34,18 +53,20 @@ class Tables {
   // A key as a literal that compares as the column does.
   std::string key(std::string_view text) const;
 
-  // The SQL without its comments, with the names of tables and the words for the clock put in.  Other {words}
-  // stay.
-  std::string expand(std::string_view sql) const;
-  // With its comments, for people.
-  std::string expand_for_people(std::string_view sql, const std::string& key_type) const;
+  // A statement, without its comments.  REQUIRES: `values` has all that stands in its braces.
+  std::string sql(Sql statement, const Values& values = {}) const;
+  // A statement that creates a table, with its comments, for people.
+  std::string schema(Sql statement, const std::string& key_type) const;
 
  private:
-  std::string put_in(std::string_view word) const;
+  // What stands for {word} in all statements; none: it is a value.
+  std::optional<std::string> common(std::string_view word) const;
+  void read_statements();
 
   std::string name_;
   Layout layout_ = Layout::own;
   std::optional<Micros> fixed_now_ = {};
+  std::vector<std::string> statements_ = {};  // by Sql: what is common() is filled in
 };
 
 }  // namespace holdfast::mariadb

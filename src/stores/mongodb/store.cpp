@@ -10,7 +10,7 @@
 #include "core/fixed_now.h"
 #include "stores/mongodb/admin.h"
 #include "stores/mongodb/config.h"
-#include "stores/mongodb/engine.h"
+#include "stores/mongodb/jobs.h"
 #include "stores/mongodb/store_connection.h"
 #include "stores/mongodb/topics.h"
 

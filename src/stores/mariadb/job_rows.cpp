@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of jobs and ticks: a record as SQL and back, and how rows are read by id, written and deleted.
+#include <algorithm>
+#include <cassert>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "stores/mariadb/jobs.h"
+#include "stores/mariadb/sql.h"
+
+namespace holdfast::mariadb {
+namespace {
+
+using core::JobRecord;
+using rows::TickRecord;
+using Assignments = std::vector<std::pair<const char*, std::string>>;
+
+constexpr std::size_t most_purged = 100'000;
+constexpr std::size_t longest_name = 512;
+constexpr Micros latest{std::int64_t{1} << 57};
+
+// Of the `count` values of `Enum` the one with that name; the first, if no version has written that name.
+template <class Enum>
+Enum value_named(std::string_view word, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (word == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
+  return {};
+}
+
+std::string datetime_or_null(std::optional<Moment> moment) { return moment ? datetime_of(*moment) : "NULL"; }
+
+bool is_purged(JobState state) {
+  return state == JobState::done || state == JobState::dropped || state == JobState::cancelled;
+}
+
+// What a job is.
+Assignments facts_of(const JobRow& row) {
+  return {{"name", hex(row.name)},
+          {"queue", hex(row.queue)},
+          {"args", hex(row.args)},
+          {"`key`", hex(row.key)},
+          {"priority", std::to_string(row.priority)},
+          {"state", hex(to_string(row.state))},
+          {"enqueued_at", datetime_of(row.enqueued_at)},
+          {"run_at", datetime_of(row.run_at)},
+          {"due_at", datetime_of(row.due_at)},
+          {"started_at", datetime_or_null(row.started_at)},
+          {"finished_at", datetime_or_null(row.finished_at)},
+          {"attempt", std::to_string(row.attempt)},
+          {"crashes", std::to_string(row.crashes)},
+          {"max_attempts", std::to_string(row.max_attempts)},
+          {"lock_ttl_ms", std::to_string(row.lock_ttl.count())},
+          {"lock_fixed", digits(row.lock_fixed)},
+          {"lock_limit", std::to_string(row.limit)},
+          {"on_conflict", hex(to_string(row.on_conflict))},
+          {"uniqueness", hex(to_string(row.unique))},
+          {"parked", digits(row.parked)},
+          {"holder", hex(row.owner)},
+          {"lock_key", hex(row.lock)},
+          {"lock_token", std::to_string(to_number(row.token))},
+          {"error", hex(row.error)},
+          {"duplicates", std::to_string(row.duplicates)},
+          {"trail", hex(row.trail)}};
+}
+
+// What it is found by.
+Assignments index_columns_of(const JobRecord& job, Moment wall) {
+  const JobRow& row = job.row;
+  const bool queued = row.state == JobState::queued, ready = queued && row.due_at <= wall;
+  const bool aside = queued && !ready;
+  return {{"slot", row.slotted ? hex(core::slot_of(row.key)) : "NULL"},
+          {"ready_priority", ready ? std::to_string(row.priority) : "NULL"},
+          {"aside_until", aside ? datetime_of(row.due_at) : "NULL"},
+          {"waits_for", aside && row.parked ? hex(row.key) : "NULL"},
+          {"claim_until", row.state == JobState::running ? datetime_of(job.claim_until) : "NULL"},
+          {"over_at", is_purged(row.state) ? datetime_of(micros_or_zero(row.finished_at)) : "NULL"}};
+}
+
+void add(std::string& text, const std::pair<const char*, std::string>& assignment) {
+  text += (text.empty() ? "" : ", ") + std::string(assignment.first) + " = " + assignment.second;
+}
+
+// What stands behind SET: all columns.  `wall` decides whether it is ready.
+std::string all_columns(const JobRecord& job, Moment wall) {
+  std::string text;
+  for (const auto& assignments : {facts_of(job.row), index_columns_of(job, wall)})
+    for (const auto& assignment : assignments) add(text, assignment);
+  return text;
+}
+
+// What is not as it was.  What it is found by is always written: whether it was ready is not known any more.
+std::string changed_columns(const JobRecord& before, const JobRecord& job, Moment wall) {
+  std::string text;
+  for (const auto& assignment : index_columns_of(job, wall)) add(text, assignment);
+  const Assignments old = facts_of(before.row), now = facts_of(job.row);
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (old[i].second != now[i].second) add(text, now[i]);
+  return text;
+}
+
+// The columns of a row, one after the other.
+class Columns {
+ public:
+  Columns(const Answer& answer, std::size_t row) : answer_(answer), row_(row) {}
+  std::int64_t number() { return answer_.number(row_, column_++); }
+  int integer() { return static_cast<int>(number()); }
+  std::string text() { return std::string(answer_.text(row_, column_++)); }
+  Micros micros() { return answer_.moment(row_, column_++).value_or(Micros::zero()); }
+
+ private:
+  const Answer& answer_;
+  const std::size_t row_;
+  std::size_t column_ = 0;
+};
+
+}  // namespace
+
+std::string datetime_of(Micros moment) { return datetime(std::clamp(moment, Micros::zero(), latest)); }
+
+std::string digits_of(JobId id) { return std::to_string(to_number(id)); }
+
+std::string ids_in(const Answer& answer) {
+  std::string ids;
+  for (std::size_t i = 0; i < answer.rows.size(); ++i)
+    ids += (i == 0 ? "" : ", ") + std::string(answer.text(i, 0));
+  return ids;
+}
+
+void take_better(std::optional<JobRecord>& best, std::optional<JobRecord> found) {
+  if (found && (!best || core::before(found->row, best->row))) best = std::move(found);
+}
+
+// In braces the members are read in the order in which they stand here.
+JobRecord record_in(const Answer& a, std::size_t i) {
+  Columns next(a, i);
+  return {.row = {.id = JobId{static_cast<std::uint64_t>(next.number())},
+                  .name = next.text(),
+                  .queue = next.text(),
+                  .args = next.text(),
+                  .key = next.text(),
+                  .priority = next.integer(),
+                  .state = value_named<JobState>(next.text(), job_states),
+                  .enqueued_at = Moment(next.micros()),
+                  .run_at = Moment(next.micros()),
+                  .due_at = Moment(next.micros()),
+                  .started_at = moment_or_none(next.micros()),
+                  .finished_at = moment_or_none(next.micros()),
+                  .attempt = next.integer(),
+                  .crashes = next.integer(),
+                  .max_attempts = next.integer(),
+                  .lock_ttl = Millis(next.number()),
+                  .lock_fixed = next.number() != 0,
+                  .limit = next.integer(),
+                  .on_conflict = value_named<OnConflict>(next.text(), 4),
+                  .unique = value_named<Unique>(next.text(), 4),
+                  .slotted = next.number() != 0,
+                  .parked = next.number() != 0,
+                  .owner = next.text(),
+                  .lock = next.text(),
+                  .token = Token{static_cast<std::uint64_t>(next.number())},
+                  .error = next.text(),
+                  .duplicates = static_cast<std::uint64_t>(next.number()),
+                  .trail = next.text()},
+          .claim_until = next.micros()};
+}
+
+std::vector<JobRecord> MariaEngine::records_in(const Answer& answer) {
+  std::vector<JobRecord> records;
+  for (std::size_t i = 0; i < answer.rows.size(); ++i) {
+    records.push_back(record_in(answer, i));
+    if (access_ == Access::write) read_records_.insert_or_assign(records.back().row.id, records.back());
+  }
+  return records;
+}
+
+std::optional<JobRecord> MariaEngine::one_in(const Answer& answer) {
+  auto records = records_in(answer);
+  return records.empty() ? std::nullopt : std::optional(std::move(records.front()));
+}
+
+std::optional<JobRecord> MariaEngine::job(JobId id) {
+  return one_in(
+      ask(config_->tables.sql(Sql::job_by_id, {{"id", digits_of(id)}, {"for_update", for_update()}}), 1)
+          .front());
+}
+
+std::optional<JobRecord> MariaEngine::in_slot(std::string_view slot) {
+  return one_in(
+      ask(config_->tables.sql(Sql::job_in_slot, {{"slot", hex(slot)}, {"for_update", for_update()}}), 1)
+          .front());
+}
+
+// -- writing
+
+// Never cut: two keys would become one.  And what cannot be locked must not be enqueued: each claim would
+// find it first.
+void MariaEngine::require_fit(const JobRow& job) const {
+  const auto refuse = [&](const std::string& text, std::size_t longest, const char* what) {
+    if (text.size() <= longest) return;
+    throw_failure({Errc::refused, std::string("the ") + what + " \"" + printable(text) + "\" of a job has " +
+                                      std::to_string(text.size()) + " bytes, but " + config_->name +
+                                      " allows at most " + std::to_string(longest) + "; give a shorter one"});
+  };
+  refuse(job.name, longest_name, "name");
+  refuse(job.queue, longest_name, "queue");
+  refuse(job.limit > 1 ? core::lock_name(job.key, job.limit, job.limit) : job.key,
+         std::min(longest_name, probe_.longest_key), "key");
+}
+
+JobId MariaEngine::insert(const JobRecord& job) {
+  require_fit(job.row);
+  try {
+    const std::string columns = all_columns(job, moment().wall);
+    const auto answers = ask(config_->tables.sql(Sql::insert_job, {{"columns_and_values", columns}}), 1);
+    wrote_ = true;
+    return JobId{answers.front().insert_id};
+  } catch (const Overtaken& overtaken) {
+    if (overtaken.trouble.code == 1062) return no_job;
+    throw;
+  }
+}
+
+void MariaEngine::update(const JobRecord& job) {
+  const auto before = read_records_.find(job.row.id);
+  assert(before != read_records_.end());
+  write(config_->tables.sql(Sql::update_job,
+                            {{"columns_and_values", changed_columns(before->second, job, moment().wall)},
+                             {"id", digits_of(job.row.id)}}));
+  before->second = job;
+  set_aside_ |= candidates_ && job.row.parked;
+  const auto first = first_parked_.find(job.row.key);
+  if (first == first_parked_.end()) return;
+  if (job.row.parked && job.row.due_at > moment().wall)
+    take_better(first->second, job);
+  else if (first->second && first->second->row.id == job.row.id)
+    first_parked_.erase(first);
+}
+
+void MariaEngine::erase(JobId id) { write(config_->tables.sql(Sql::delete_jobs, {{"ids", digits_of(id)}})); }
+
+std::vector<JobRecord> MariaEngine::find(const JobQuery& query) {
+  const std::size_t limit = std::min<std::size_t>(query.limit, 1'000'000'000);
+  const auto answers =
+      ask(config_->tables.sql(Sql::find_jobs, {{"id", digits_of(query.id)},
+                                               {"before", digits_of(query.before)},
+                                               {"key", hex(query.key)},
+                                               {"name", hex(query.name)},
+                                               {"queue", hex(query.queue)},
+                                               {"job_state", hex(query.state ? to_string(*query.state) : "")},
+                                               {"limit", std::to_string(limit)}}),
+          1);
+  return records_in(answers.front());
+}
+
+std::uint64_t MariaEngine::erase_over(Moment finished_before, std::size_t limit) {
+  const auto answers =
+      ask(config_->tables.sql(Sql::finished_jobs, {{"moment", datetime_of(finished_before)},
+                                                   {"limit", std::to_string(std::min(limit, most_purged))}}),
+          1);
+  const Answer& over = answers.front();
+  if (!over.rows.empty()) write(config_->tables.sql(Sql::delete_jobs, {{"ids", ids_in(over)}}));
+  return over.rows.size();
+}
+
+// -- ticks
+
+// Where there is no row to lock one is made, so that of two who take the first tick of a name the second
+// waits for the first.
+std::optional<TickRecord> MariaEngine::tick_of(std::string_view name) {
+  const std::string read =
+      config_->tables.sql(Sql::read_tick, {{"name", hex(name)}, {"for_update", for_update()}});
+  Answer row = ask(read, 1).front();
+  if (row.rows.empty() && access_ == Access::write)
+    row = ask(config_->tables.sql(Sql::insert_tick, {{"name", hex(name)}}) + read, 1).front();
+  if (row.rows.empty() || row.is_null(0, 0)) return std::nullopt;
+  return TickRecord{.tick = row.number(0, 0),
+                    .job = JobId{static_cast<std::uint64_t>(row.number(0, 1))},
+                    .by = std::string(row.text(0, 2)),
+                    .at = row.moment(0, 3).value_or(Micros::zero()),
+                    .success = row.moment(0, 4).value_or(Micros::zero()),
+                    .until = row.moment(0, 5).value_or(Micros::zero())};
+}
+
+void MariaEngine::put_tick(std::string_view name, const TickRecord& tick) {
+  const auto time_or_null = [](Micros at) { return at == Micros::zero() ? "NULL" : datetime_of(at); };
+  write(config_->tables.sql(Sql::write_tick, {{"name", hex(name)},
+                                              {"tick", std::to_string(tick.tick)},
+                                              {"job", digits_of(tick.job)},
+                                              {"taken_by", hex(tick.by)},
+                                              {"taken_at", time_or_null(tick.at)},
+                                              {"success_at", time_or_null(tick.success)},
+                                              {"until", time_or_null(tick.until)}}));
+}
+
+void MariaEngine::erase_ticks(Micros until_before) {
+  write(config_->tables.sql(Sql::delete_ticks,
+                            {{"moment", datetime_of(until_before)}, {"limit", std::to_string(most_purged)}}));
+}
+
+}  // namespace holdfast::mariadb
