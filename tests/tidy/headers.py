@@ -11,14 +11,14 @@ FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-x", "c++"]
 
 
 def closure(tree, path, seen):
-    """All files of ours that including `path` reads; a generated header stands for the file it is made from."""
+    """All files of ours that including `path` reads; a generated header stands for the files it is made from."""
     seen.add(path)
     for _, _, target in tree.includes(path):
         if target and target not in seen:
             if target in tree.files:
                 closure(tree, target, seen)
             else:
-                seen.add(target[:-len(".h")])
+                seen.update(tree.made_of(target))
     return seen
 
 

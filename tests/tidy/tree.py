@@ -72,9 +72,18 @@ class Tree:
     def resolve(self, path, name):
         for folder in (os.path.dirname(path), "src", "include", ""):
             candidate = os.path.normpath(os.path.join(folder, name))
-            if candidate in self._known or (name.endswith(GENERATED) and candidate[:-2] in self._known):
+            if candidate in self._known or self.made_of(candidate):
                 return candidate
         return None
+
+    def made_of(self, header):
+        """The files that a generated header is made from: x.sql of x.sql.h, and all *.sql of a folder for its sql.h."""
+        if header.endswith(GENERATED):
+            return [header[:-2]] if header[:-2] in self._known else []
+        if os.path.basename(header) != "sql.h":
+            return []
+        folder = os.path.dirname(header)
+        return [f for f in self.select(".sql", under=(folder + "/",)) if os.path.dirname(f) == folder]
 
     @functools.cached_property
     def _known(self):
