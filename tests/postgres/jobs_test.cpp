@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "holdfast/job_worker.h"
-#include "stores/postgres/job_statements.h"
+#include "stores/postgres/statements.h"
 #include "tests/postgres/jobs_suite.h"
 #include "tests/support/servers/pgbouncer.h"
 
@@ -237,13 +237,14 @@ class Cost : public Jobs {
   Plan explained() {
     const auto psql = this->psql();
     const auto tables = postgres::Tables::named(schema_ + ".locks").value();
-    const postgres::JobStatements statements(tables);
     psql->run("SET plan_cache_mode = force_generic_plan; SET jit = off; DEALLOCATE ALL; PREPARE claim AS " +
-              statements.claim.text);
+              tables.expand(text(postgres::Sql::claim)));
     Plan plan;
     for (int i = 0; i < 3; ++i) {  // the first has to load the catalogue
-      plan.text = psql->value("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim('{default}', 'w" +
-                              std::to_string(i) + "', 30000000, 3, 'client', 9000000000000000, 1000, false, NULL)");
+      plan.text = psql->value(
+          "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE claim(9000000000000000, 1000, 'client', false, "
+          "'w" +
+          std::to_string(i) + "', 30000000, 3, NULL, '{default}')");
       const std::size_t at = plan.text.find("\"Shared Hit Blocks\": ");
       const std::size_t read = plan.text.find("\"Shared Read Blocks\": ");
       plan.buffers = std::atol(plan.text.c_str() + at + 21) + std::atol(plan.text.c_str() + read + 22);
@@ -265,10 +266,11 @@ TEST_F(Cost, a_claim_does_not_read_priorities_after_the_first_that_is_due) {
 
 TEST_F(Cost, a_list_by_key_or_id_does_not_read_all_jobs) {
   claim_among("1000");
-  const postgres::JobStatements statements(postgres::Tables::named(schema_ + ".locks").value());
+  const auto tables = postgres::Tables::named(schema_ + ".locks").value();
   const auto psql = this->psql();
-  psql->run("SET plan_cache_mode = force_generic_plan; PREPARE by_key AS " + statements.list_key.text);
-  psql->run("PREPARE by_id AS " + statements.list_id.text);
+  psql->run("SET plan_cache_mode = force_generic_plan; PREPARE by_key AS " +
+            tables.expand(text(postgres::Sql::list_key)));
+  psql->run("PREPARE by_id AS " + tables.expand(text(postgres::Sql::list_id)));
   for (const std::string call :
        {"by_key(NULL, 'k7', NULL, NULL, NULL, NULL, 100)", "by_id(7, NULL, NULL, NULL, NULL, NULL, 100)"}) {
     const std::string plan = psql->value("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE " + call);

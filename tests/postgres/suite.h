@@ -42,21 +42,27 @@ class Psql {
     if (PQntuples(result.get()) == 0) return "";
     return PQgetisnull(result.get(), 0, 0) == 1 ? "(null)" : PQgetvalue(result.get(), 0, 0);
   }
+  // By the protocol, which, unlike PREPARE, takes any statement.
+  void prepare(const std::string& sql) {
+    check(postgres::OwnedResult(PQprepare(connection_.get(), "", sql.c_str(), 0, nullptr)));
+  }
   int backend() const { return PQbackendPID(connection_.get()); }
 
  private:
-  postgres::OwnedResult ask(const std::string& sql, const std::vector<std::string>& parameters) {
-    std::vector<const char*> values;
-    for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
-    // Several statements at once go only without parameters.
-    postgres::OwnedResult result(values.empty() ? PQexec(connection_.get(), sql.c_str())
-                                                : PQexecParams(connection_.get(), sql.c_str(),
-                                                               static_cast<int>(values.size()), nullptr,
-                                                               values.data(), nullptr, nullptr, 0));
+  static postgres::OwnedResult check(postgres::OwnedResult result) {
     const ExecStatusType status = PQresultStatus(result.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
       throw std::runtime_error(PQresultErrorMessage(result.get()));
     return result;
+  }
+  postgres::OwnedResult ask(const std::string& sql, const std::vector<std::string>& parameters) {
+    std::vector<const char*> values;
+    for (const std::string& parameter : parameters) values.push_back(parameter.c_str());
+    // Several statements at once go only without parameters.
+    return check(postgres::OwnedResult(values.empty() ? PQexec(connection_.get(), sql.c_str())
+                                                      : PQexecParams(connection_.get(), sql.c_str(),
+                                                                     static_cast<int>(values.size()), nullptr,
+                                                                     values.data(), nullptr, nullptr, 0)));
   }
   postgres::OwnedConnection connection_;
 };

@@ -2,14 +2,11 @@
 #include "stores/postgres/admin.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/text.h"
 #include "core/row.h"
 #include "stores/postgres/diagnosis.h"
-#include "stores/postgres/sql/purge_keys.sql.h"
-#include "stores/postgres/sql/purge_log.sql.h"
-#include "stores/postgres/sql/purge_places.sql.h"
-#include "stores/postgres/sql/schema.sql.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -18,11 +15,13 @@ using core::length_of;
 
 constexpr std::int64_t one_part = 500;
 
-// One of schema.sql, with what is said there about it: "-- NAME: …", up to the next semicolon.
-std::string named(std::string_view name) {
-  const std::string start = "\n-- " + std::string(name) + ": ";
-  const std::size_t from = schema_sql.find(start) + 1;
-  return std::string(schema_sql.substr(from, schema_sql.find(";\n", from) + 1 - from));
+// Of schema.sql: what creates that which the probe calls `word`.
+std::string_view creating(const std::string& word) {
+  const std::string wanted = "create_" + word;
+  const auto* const found = std::find_if(std::begin(all_sql), std::end(all_sql),
+                                         [&](const NamedSql& sql) { return sql.name == wanted; });
+  assert(found != std::end(all_sql));
+  return found->text;
 }
 
 }  // namespace
@@ -81,15 +80,15 @@ std::vector<std::string> PostgresStoreAdmin::missing(const ServerProbe& probe) c
                             (schema.empty() ? "" : " \"" + printable(schema) + "\"") + " first"});
   }
   std::vector<std::string> statements;
-  const auto add = [&](std::string_view name) { statements.push_back(probe.tables.expand(named(name))); };
-  if (!probe.table) add("locks");
-  if (probe.table && !probe.sequence) add("sequence");
-  if (!probe.one_row_per_key) add("index");
+  const auto add = [&](std::string_view sql) { statements.push_back(probe.tables.expand(sql)); };
+  if (!probe.table) add(text(Sql::create_locks));
+  if (probe.table && !probe.sequence) add(text(Sql::add_sequence));
+  if (!probe.one_row_per_key) add(text(Sql::create_index));
   for (const std::string& word : probe.missing) {
-    add(word);
-    if (word == "state") add(probe.table ? "state_beside" : "state_alone");
+    add(creating(word));
+    if (word == "state") add(text(probe.table ? Sql::fill_state_beside : Sql::fill_state_alone));
   }
-  for (const std::string& word : probe.missing_jobs) add(word);
+  for (const std::string& word : probe.missing_jobs) add(creating(word));
   return statements;
 }
 
@@ -132,13 +131,13 @@ Result<Purged> PostgresStoreAdmin::purge(const Purge& what, Instant until) {
     require_complete(probe, config_->name());
     Purged purged;
     Parameters parameters;
-    const std::string places = probe.tables.expand(purge_places_sql);
+    const std::string places = probe.tables.expand(text(Sql::purge_places));
     for (std::int64_t gone = one_part; gone == one_part;) {
       parameters.clear();
       gone = ask(connection, places, parameters.number(one_part), until).number(0, 0);
       purged.places += static_cast<std::uint64_t>(gone);
     }
-    const std::string keys = probe.tables.expand(purge_keys_sql);
+    const std::string keys = probe.tables.expand(text(Sql::purge_keys));
     std::string behind;
     for (std::int64_t seen = one_part; seen == one_part;) {
       parameters.clear();
@@ -152,7 +151,7 @@ Result<Purged> PostgresStoreAdmin::purge(const Purge& what, Instant until) {
       parameters.clear();
       parameters.number(length_of(what.log_older_than));
       purged.log = static_cast<std::uint64_t>(
-          ask(connection, probe.tables.expand(purge_log_sql), parameters, until).number(0, 0));
+          ask(connection, probe.tables.expand(text(Sql::purge_log)), parameters, until).number(0, 0));
     }
     return purged;
   } catch (const Failure& failure) {

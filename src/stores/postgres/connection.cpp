@@ -3,11 +3,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-
 #include "base/fd.h"
 #include "base/url.h"
 
@@ -19,54 +14,16 @@ std::string field(const PGresult* result, int code) {
   return text == nullptr ? "" : text;
 }
 
-// In "FATAL:  28P01: password …", which is how libpq writes it when it is asked to be verbose.
-std::string state_in(std::string_view message) {
-  for (std::size_t at = message.find(":  "); at != std::string_view::npos; at = message.find(":  ", at + 1)) {
-    const std::string_view state = message.substr(at + 3, 5);
-    const bool formed = state.size() == 5 && std::all_of(state.begin(), state.end(), [](char c) {
-                          return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-                        });
-    if (formed && message.substr(at + 8).starts_with(": ")) return std::string(state);
-  }
-  return {};
-}
+// Each statement of a transaction has to see what was committed before it, whatever the role's default is.
+constexpr const char* begin = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-// Without the line that names a file of the server's sources, and without the state: that is told once.
-std::string text_of(std::string_view message, const std::string& state) {
-  std::string text(message.substr(0, message.find("\nLOCATION:")));
-  if (const std::size_t at = text.find(":  " + state + ": "); !state.empty() && at != std::string::npos)
-    text.erase(at + 1, state.size() + 3);
-  return text;
-}
-
-// The text of a failed handshake that is no refusal: the line was cut.
-bool says_cut(std::string_view message) {
-  for (const int error : {ECONNRESET, EPIPE, ETIMEDOUT}) {
-    if (message.find(std::strerror(error)) != std::string_view::npos) return true;
-  }
-  // The second: of a line that ended before the first word of TLS.
-  return message.find("SYSCALL") != std::string_view::npos ||
-         message.find("server closed the connection unexpectedly") != std::string_view::npos;
+std::vector<Answer> only(Answer answer) {
+  std::vector<Answer> answers;
+  answers.push_back(std::move(answer));
+  return answers;
 }
 
 }  // namespace
-
-std::string_view Answer::text(int row, int column) const noexcept {
-  return {PQgetvalue(result_.get(), row, column),
-          static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
-}
-
-std::int64_t Answer::number(int row, int column) const noexcept {
-  const std::string_view digits = text(row, column);
-  std::int64_t value = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return value;
-}
-
-std::optional<Micros> Answer::moment(int row, int column) const noexcept {
-  if (is_null(row, column)) return std::nullopt;
-  return Micros(std::max<std::int64_t>(number(row, column), 0));
-}
 
 Connection::Connection(const Settings& settings, Instant until) : settings_(settings) { connect(until); }
 
@@ -219,12 +176,12 @@ Answer Connection::run(const std::string& sql, Parameters& p, Instant until) {
 }
 
 // The first time is often the only one: a command asks once and ends.
-std::optional<Trouble> Connection::prepare(const Statement& statement, std::uint8_t& times, Instant until) {
-  if (!prepares_ || times == 0) {
-    times = 1;
+std::optional<Trouble> Connection::prepare(Statement& statement, Instant until) {
+  if (!prepares_ || statement.times == 0) {
+    statement.times = 1;
     return std::nullopt;
   }
-  if (times == 2) return std::nullopt;
+  if (statement.times == 2) return std::nullopt;
   require_idle();
   if (!tuned_) {
     // Our statements have one good plan each; to think again costs more than to run them.  It is kept for as
@@ -240,7 +197,7 @@ std::optional<Trouble> Connection::prepare(const Statement& statement, std::uint
       PQsendPrepare(connection_.get(), statement.name.c_str(), statement.text.c_str(), 0, nullptr);
   const Answer made = finish(sent == 1, until);
   if (!made.trouble()) {
-    times = 2;
+    statement.times = 2;
     return std::nullopt;
   }
   if (made.trouble()->state != "42P05") return made.trouble();
@@ -248,22 +205,91 @@ std::optional<Trouble> Connection::prepare(const Statement& statement, std::uint
   return std::nullopt;
 }
 
-bool Connection::send(const Statement& statement, std::uint8_t& times, Parameters& p) {
-  const bool prepared = prepares_ && times == 2;
+bool Connection::send(const Statement& statement, Parameters& p) {
+  const bool prepared = prepares_ && statement.times == 2;
   return 1 == (prepared ? PQsendQueryPrepared(connection_.get(), statement.name.c_str(), p.count(),
                                               p.values(), p.lengths(), p.formats(), 0)
                         : PQsendQueryParams(connection_.get(), statement.text.c_str(), p.count(), nullptr,
                                             p.values(), p.lengths(), p.formats(), 0));
 }
 
-Answer Connection::run(const Statement& statement, std::uint8_t& times, Parameters& p, Instant until) {
-  if (auto trouble = prepare(statement, times, until)) return Answer(*std::move(trouble));
+Answer Connection::run(Statement& statement, Parameters& p, Instant until) {
+  if (auto trouble = prepare(statement, until)) return Answer(*std::move(trouble));
   require_idle();
-  Answer answer = finish(send(statement, times, p), until);
+  Answer answer = finish(send(statement, p), until);
   if (!answer.trouble() || answer.trouble()->state != "26000") return answer;
   stop_preparing();  // another server than the one we prepared it on
   return run(statement.text, p, until);
 }
+
+// -- several statements in one transaction of ours
+
+std::vector<Answer> Connection::run(std::span<const Step> steps, Instant until) {
+  const auto run_all = [&] {
+    return PQenterPipelineMode == nullptr ? run_in_turn(steps, until) : run_pipelined(steps, until);
+  };
+  // Before the transaction: a failure in it would end it.
+  for (const Step& step : steps) {
+    if (auto trouble = prepare(step.statement, until)) return only(Answer(*std::move(trouble)));
+  }
+  std::vector<Answer> answers = run_all();
+  const auto& trouble = answers.back().trouble();
+  if (!trouble || trouble->state != "26000") return answers;
+  stop_preparing();  // another server than the one we prepared it on
+  return run_all();
+}
+
+// BEGIN, the steps, SYNC, COMMIT, SYNC: where a step fails all up to the first SYNC is passed over, and the
+// COMMIT is a rollback.
+std::vector<Answer> Connection::run_pipelined(std::span<const Step> steps, Instant until) {
+  require_idle();
+  PGconn* const to = connection_.get();
+  const auto tell = [&](const char* sql) {
+    return PQsendQueryParams(to, sql, 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
+  };
+  bool sent = PQenterPipelineMode(to) == 1 && tell(begin);
+  for (const Step& step : steps) sent = sent && send(step.statement, step.parameters);
+  sent = sent && PQpipelineSync(to) == 1 && tell("COMMIT") && PQpipelineSync(to) == 1;
+  if (!sent) lost(Errc::in_doubt);
+  flush(until);
+
+  std::vector<Answer> answers;
+  std::optional<Trouble> trouble;
+  for (int syncs = 0; syncs < 2;) {
+    OwnedResult result = next_result(until);
+    if (!result) {  // between two statements; or, once the connection is lost, for ever
+      if (PQstatus(to) != CONNECTION_OK) lost(Errc::in_doubt);
+      continue;
+    }
+    const ExecStatusType status = PQresultStatus(result.get());
+    if (status == PGRES_PIPELINE_SYNC) ++syncs;
+    if (auto found = trouble_in(result.get()); found && !trouble && status != PGRES_PIPELINE_ABORTED)
+      trouble = std::move(found);
+    if (trouble) require_true(trouble);
+    if (status == PGRES_TUPLES_OK) answers.emplace_back(std::move(result));
+  }
+  if (PQexitPipelineMode(to) != 1) lost(Errc::in_doubt);
+  require_true(trouble);
+  if (trouble) answers.emplace_back(*std::move(trouble));
+  return answers;
+}
+
+std::vector<Answer> Connection::run_in_turn(std::span<const Step> steps, Instant until) {
+  Parameters none;
+  if (Answer begun = run(begin, none, until); begun.trouble()) return only(std::move(begun));
+  std::vector<Answer> answers;
+  for (const Step& step : steps) {
+    require_idle();
+    answers.push_back(finish(send(step.statement, step.parameters), until));
+    if (!answers.back().trouble()) continue;
+    (void)run("ROLLBACK", none, until);
+    return answers;
+  }
+  if (Answer done = run("COMMIT", none, until); done.trouble()) answers.push_back(std::move(done));
+  return answers;
+}
+
+// -- notifications
 
 bool Connection::ping() {
   pinged_ = PQsendQueryParams(connection_.get(), "SELECT", 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;

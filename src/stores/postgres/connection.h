@@ -1,57 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // connection.h - one connection to a server, that never waits longer than it is told to.
 #pragma once
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "holdfast/clock.h"
-#include "stores/postgres/fault.h"
-#include "stores/postgres/libpq.h"
-#include "stores/postgres/parameters.h"
 #include "stores/postgres/settings.h"
+#include "stores/postgres/statements.h"
 
 namespace holdfast::postgres {
-
-// What a statement returned.
-class Answer {
- public:
-  Answer() = default;
-  explicit Answer(OwnedResult result) : result_(std::move(result)) {}
-  explicit Answer(Trouble trouble) : trouble_(std::move(trouble)) {}
-
-  // None: it was done.
-  const std::optional<Trouble>& trouble() const noexcept { return trouble_; }
-
-  int rows() const noexcept { return PQntuples(result_.get()); }
-  bool is_null(int row, int column) const noexcept { return PQgetisnull(result_.get(), row, column) == 1; }
-  std::string_view text(int row, int column) const noexcept;
-  char letter(int row, int column) const noexcept { return *PQgetvalue(result_.get(), row, column); }
-  bool flag(int row, int column) const noexcept { return letter(row, column) == 't'; }
-  std::int64_t number(int row, int column) const noexcept;  // NULL: 0
-  // Microseconds since 1970, or zero if before; none: NULL.
-  std::optional<Micros> moment(int row, int column) const noexcept;
-
- private:
-  OwnedResult result_;
-  std::optional<Trouble> trouble_;
-};
-
-// A statement with the name it is prepared under.
-struct Statement {
-  std::string name;
-  std::string text;
-};
-
-// One of several in a transaction.
-struct Step {
-  const Statement& statement;
-  std::uint8_t& times;
-  Parameters& parameters;
-};
 
 // Throws Failure for what ends the connection: then it is of no more use.  Never asks the server to cancel: a
 // statement that was sent runs to its end.
@@ -63,8 +22,7 @@ class Connection {
   // Runs it once, unprepared.
   Answer run(const std::string& sql, Parameters& parameters, Instant until);
   // Runs a statement that comes again and again: prepared from its second time on, except behind a pooler.
-  // `times` is where the connection counts, one for each statement.
-  Answer run(const Statement& statement, std::uint8_t& times, Parameters& parameters, Instant until);
+  Answer run(Statement& statement, Parameters& parameters, Instant until);
 
   // Runs them in one transaction, READ COMMITTED, and one round trip (libpq 13 and older: one for each).
   // An answer for each; the last one has the trouble if there was any, and then nothing was changed.
@@ -101,8 +59,8 @@ class Connection {
   OwnedResult next_result(Instant until);
   std::optional<Trouble> trouble_in(const PGresult* result) const;
   void require_true(const std::optional<Trouble>& trouble);
-  std::optional<Trouble> prepare(const Statement& statement, std::uint8_t& times, Instant until);
-  bool send(const Statement& statement, std::uint8_t& times, Parameters& parameters);
+  std::optional<Trouble> prepare(Statement& statement, Instant until);
+  bool send(const Statement& statement, Parameters& parameters);
   std::vector<Answer> run_pipelined(std::span<const Step> steps, Instant until);
   std::vector<Answer> run_in_turn(std::span<const Step> steps, Instant until);
   void flush(Instant until);

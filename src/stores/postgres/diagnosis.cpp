@@ -11,9 +11,6 @@
 #include "base/fd.h"
 #include "core/findings.h"
 #include "stores/postgres/findings.h"
-#include "stores/postgres/sql/diagnose.sql.h"
-#include "stores/postgres/sql/examine.sql.h"
-#include "stores/postgres/sql/privileges.sql.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -44,7 +41,7 @@ class Diagnosing {
     const bool inside = may_enter();
     if (inside) probe_ = probe_server(connection_, config_.tables, until_);
     Parameters none;
-    const Server server = server_in(ask(connection_, probe_.tables.expand(examine_sql), none));
+    const Server server = server_in(ask(connection_, std::string(text(Sql::examine_server)), none));
     look_deeper();
     look_at_way();
     Diagnosis diagnosis{.server = name_in(server.version), .findings = findings_of(server, probe_)};
@@ -67,11 +64,10 @@ class Diagnosing {
 
   // The same where nothing of somebody else's is in sight, and nothing stays behind for the next one who is
   // given this connection by a pooler.
-  Answer ask_alone(std::string_view sql, Parameters& parameters) {
-    const Statement path{"", "SET LOCAL search_path = pg_catalog"}, question{"", std::string(sql)};
-    std::array<std::uint8_t, 2> times{};
+  Answer ask_alone(Sql sql, Parameters& parameters) {
+    Statement path{"", "SET LOCAL search_path = pg_catalog"}, question{"", std::string(text(sql))};
     Parameters none;
-    const std::array<Step, 2> steps{Step{path, times[0], none}, Step{question, times[1], parameters}};
+    const std::array<Step, 2> steps{Step{path, none}, Step{question, parameters}};
     std::vector<Answer> answers = connection_.run(steps, until_);
     if (answers.back().trouble()) throw_failure(statement_error(*answers.back().trouble(), config_.name()));
     return std::move(answers.back());
@@ -82,10 +78,7 @@ class Diagnosing {
     if (config_.tables.schema().empty()) return true;
     Parameters schema;
     schema.text(config_.tables.schema());
-    const Answer answer = ask_alone(
-        "SELECT format('GRANT USAGE ON SCHEMA %I TO %I', n.nspname, current_user) FROM pg_namespace AS n "
-        "WHERE n.nspname = $1::text AND NOT has_schema_privilege(n.oid, 'USAGE')",
-        schema);
+    const Answer answer = ask_alone(Sql::schema_privilege, schema);
     if (answer.rows() == 0) return true;
     depth_.grants.emplace_back(answer.text(0, 0));
     return false;
@@ -93,8 +86,7 @@ class Diagnosing {
 
   void look_deeper() {
     Parameters none, parameters;
-    const Answer path =
-        ask(connection_, "SELECT s FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) AS s", none);
+    const Answer path = ask(connection_, std::string(text(Sql::search_path)), none);
     const bool inside = depth_.grants.empty();
     const std::string table = inside ? probe_.tables.quoted() : "";
     inside ? parameters.text(table) : parameters.nothing();
@@ -109,7 +101,7 @@ class Diagnosing {
     }
     parameters.texts();
     for (const char* word : {"jobs", "ticks"}) parameters.add(probe_.tables.beside(word));
-    const Answer answer = ask_alone(diagnose_sql, parameters);
+    const Answer answer = ask_alone(Sql::diagnose, parameters);
     depth_.synchronous_commit = answer.text(0, 0);
     depth_.superuser = answer.flag(0, 1);
     if (!answer.is_null(0, 2)) depth_.fillfactor = answer.number(0, 2);
@@ -143,7 +135,7 @@ class Diagnosing {
     parameters.texts();
     for (const auto& [word, privileges] : needed)
       if (is_there(word)) parameters.add(privileges);
-    const Answer answer = ask_alone(privileges_sql, parameters);
+    const Answer answer = ask_alone(Sql::privileges, parameters);
     for (int i = 0; i < answer.rows(); ++i) depth_.grants.emplace_back(answer.text(i, 0));
   }
 
@@ -154,10 +146,7 @@ class Diagnosing {
     std::set<std::string> processes, servers;
     const auto who = [&](Connection& connection) {
       Parameters none;
-      const Answer answer = ask(connection,
-                                "SELECT pg_catalog.pg_backend_pid(), (pg_catalog.date_part('epoch', "
-                                "pg_catalog.pg_postmaster_start_time()) * 1000000::float8)::bigint",
-                                none);
+      const Answer answer = ask(connection, std::string(text(Sql::who_answers)), none);
       servers.emplace(answer.text(0, 1));
       return std::string(answer.text(0, 0));
     };

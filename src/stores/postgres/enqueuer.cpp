@@ -1,11 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enqueueing inside a transaction of the caller's own.
+#include "stores/postgres/enqueuer.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "core/row.h"
 #include "holdfast/postgres.h"
-#include "stores/postgres/columns.h"
-#include "stores/postgres/job_rows.h"
-#include "stores/postgres/job_statements.h"
+#include "rows/row_store.h"
 
 namespace holdfast::postgres {
+namespace {
+
+// Timestamps begin and end there.
+constexpr Micros year_one{-62'135'596'800'000'000};
+constexpr Micros year_100_000{3'093'527'980'800'000'000};
+
+}  // namespace
+
+void put_new_job(Parameters& p, const NewJob& job, Millis patience) {
+  p.clear();
+  p.text(job.name).text(job.queue).text(job.args).number(job.priority);
+  job.at ? p.number(std::clamp(job.at->time_since_epoch(), year_one, year_100_000).count()) : p.nothing();
+  p.number(core::length_of(std::clamp(job.in, Millis::zero(), Millis(std::chrono::hours(24 * 365 * 300)))));
+  p.number(job.max_attempts).text(job.key).number(core::length_of(job.lock_ttl)).flag(job.lock_fixed);
+  p.number(job.limit).text(to_string(job.on_conflict)).text(to_string(job.unique));
+  job.tick_name.empty() ? p.nothing() : p.text(job.tick_name);
+  p.number(job.tick);
+  job.window > Millis::zero() ? p.number(core::length_of(job.window)) : p.nothing();
+  p.number(patience.count());
+}
+
+std::optional<EnqueueReply> EnqueueTalk::hear(const Answer& a) {
+  enum : int { verdict, id, state, since_us, owner, now_us };
+  const auto job = JobId{static_cast<std::uint64_t>(a.number(0, id))};
+  EnqueueReply reply{.id = job,
+                     .state = state_named(a.text(0, state)),
+                     .since = moment_or_none(Micros(a.number(0, since_us))),
+                     .now = Moment(Micros(a.number(0, now_us)))};
+  const char said = a.letter(0, verdict);
+  if (said == 'l')
+    return EnqueueReply{
+        .what = EnqueueReply::What::locked, .owner = std::string(a.text(0, owner)), .now = reply.now};
+  if (said == 't') return std::nullopt;
+  reply.what = said == 'e'   ? EnqueueReply::What::enqueued
+               : said == 'r' ? EnqueueReply::What::replaced
+                             : EnqueueReply::What::duplicate;
+  // One that is too young for our snapshot is seen the next time.
+  const bool unseen = said == 'p' && job != no_job && job != unseen_;
+  if (unseen) unseen_ = job;
+  return unseen ? std::nullopt : std::optional(reply);
+}
+
+Error contended(const std::string& where, const Trouble& trouble) {
+  return {
+      Errc::unavailable,
+      where +
+          ": timed out waiting for an open transaction that has locked the same rows; nothing was changed: " +
+          trouble.text + " (" + trouble.state + ")"};
+}
+
+void require_fit(std::string_view text, std::size_t longest, const char* column, const std::string& table) {
+  if (longest == 0 || text.size() <= longest || rows::letters_in(text) <= longest) return;
+  throw_failure({Errc::refused, "\"" + printable(text) + "\" is longer than the " + std::to_string(longest) +
+                                    " letters that the column \"" + column + "\" of the table \"" + table +
+                                    "\" allows; give a shorter one, or make the column wider"});
+}
+
+void require_key_fits(const NewJob& job, std::size_t longest, const std::string& table) {
+  if (job.limit <= 0 || longest == 0) return;
+  // The lock's name may have a number behind it: #1 … #N.
+  const std::size_t number = job.limit > 1 ? 1 + std::to_string(job.limit).size() : 0;
+  require_fit(job.key, longest - std::min(number, longest - 1), "key", table);
+}
+
+Millis patience_for(Instant until) {
+  const auto left = std::chrono::floor<Millis>(until - BootClock::now());
+  return std::max(Millis(1), left - std::min(left / 4, Millis(200)));
+}
+
+// -- inside a transaction of the caller's own
+
 namespace {
 
 constexpr const char* their_connection = "the caller's connection to PostgreSQL";
@@ -21,19 +96,13 @@ class CallersTransaction final : public Enqueuer {
     const std::string quoted = tables.quoted();
     Parameters which;
     which.text(quoted);
-    const Answer found =
-        ask("SELECT n.nspname::text, (SELECT format_type(a.atttypid, a.atttypmod) FROM "
-            "pg_catalog.pg_attribute AS a "
-            "WHERE a.attrelid = c.oid AND a.attname::text = 'key'::text) FROM pg_catalog.pg_class AS c JOIN "
-            "pg_catalog.pg_namespace AS n ON n.oid = "
-            "c.relnamespace WHERE c.oid = to_regclass($1::text)::oid",
-            which);
+    const Answer found = ask(std::string(text(Sql::find_table)), which);
     if (found.trouble()) throw_failure(statement_error(*found.trouble(), their_connection));
     if (found.rows() == 0)
       throw_failure({Errc::unprepared, "there is no table \"" + table + "\" in the database of " +
                                            their_connection + "; create it with: holdfast --store URL init"});
     longest_key_ = limit_in(found.text(0, 1));
-    sql_ = enqueue_text(tables.in_schema(found.text(0, 0)));
+    sql_ = tables.in_schema(found.text(0, 0)).expand(text(Sql::enqueue));
   }
 
   Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/postgres/fault.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 
 #include "base/text.h"
@@ -102,6 +105,8 @@ bool is_about_values(std::string_view state) noexcept {
          was_raised(state);
 }
 
+bool is_of_one_job(std::string_view state) noexcept { return state == "22001" || state == "54000"; }
+
 Error statement_error(const Trouble& trouble, const std::string& where) {
   if (const auto refused = refusal(trouble.state, where))
     return {code_of_refusal(trouble.state),
@@ -117,6 +122,33 @@ Error connect_error(const Trouble& trouble, const std::string& where) {
     return {code_of_refusal(trouble.state),
             where + ": " + refused->what + ": " + words(trouble) + "; " + refused->remedy};
   return {Errc::unavailable, "cannot connect to " + where + ": " + words(in_short(trouble))};
+}
+
+std::string state_in(std::string_view message) {
+  for (std::size_t at = message.find(":  "); at != std::string_view::npos; at = message.find(":  ", at + 1)) {
+    const std::string_view state = message.substr(at + 3, 5);
+    const bool formed = state.size() == 5 && std::all_of(state.begin(), state.end(), [](char c) {
+                          return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+                        });
+    if (formed && message.substr(at + 8).starts_with(": ")) return std::string(state);
+  }
+  return {};
+}
+
+std::string text_of(std::string_view message, const std::string& state) {
+  std::string text(message.substr(0, message.find("\nLOCATION:")));
+  if (const std::size_t at = text.find(":  " + state + ": "); !state.empty() && at != std::string::npos)
+    text.erase(at + 1, state.size() + 3);
+  return text;
+}
+
+bool says_cut(std::string_view message) {
+  for (const int error : {ECONNRESET, EPIPE, ETIMEDOUT}) {
+    if (message.find(std::strerror(error)) != std::string_view::npos) return true;
+  }
+  // The second: of a line that ended before the first word of TLS.
+  return message.find("SYSCALL") != std::string_view::npos ||
+         message.find("server closed the connection unexpectedly") != std::string_view::npos;
 }
 
 }  // namespace holdfast::postgres

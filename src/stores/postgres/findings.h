@@ -12,7 +12,7 @@
 
 namespace holdfast::postgres {
 
-// How it is set up: what every client asks, by sql/examine.sql.
+// How it is set up: what every client asks, by `examine`.
 struct Server {
   bool fsync = true, full_page_writes = true;
   std::string isolation = "read committed";

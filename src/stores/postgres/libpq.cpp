@@ -5,21 +5,16 @@
 
 namespace holdfast::postgres {
 
-#define FUNCTION(name) decltype(&::name) name = nullptr;
-#define NEWER(name) FUNCTION(name)
-#include "stores/postgres/libpq_functions.inc"
-#undef NEWER
-#undef FUNCTION
+#define HOLDFAST_DEFINE(name) decltype(&::name) name = nullptr;
+HOLDFAST_LIBPQ(HOLDFAST_DEFINE, HOLDFAST_DEFINE)
+#undef HOLDFAST_DEFINE
 
 Status load_libpq() {
-  static Driver driver("libpq.so.5", "libpq5",
-                       {
-#define FUNCTION(name) {#name, &name},
-#define NEWER(name) {#name, &name, true},
-#include "stores/postgres/libpq_functions.inc"
-#undef NEWER
-#undef FUNCTION
-                       });
+#define HOLDFAST_FIND(name) {#name, &name},
+#define HOLDFAST_FIND_NEWER(name) {#name, &name, true},
+  static Driver driver("libpq.so.5", "libpq5", {HOLDFAST_LIBPQ(HOLDFAST_FIND, HOLDFAST_FIND_NEWER)});
+#undef HOLDFAST_FIND_NEWER
+#undef HOLDFAST_FIND
   return driver.load();
 }
 

@@ -12,12 +12,58 @@
 
 namespace holdfast::postgres {
 
+// The functions that are used.  The newer ones are of libpq 14, and null where it is older.
+// clang-format off
+#define HOLDFAST_LIBPQ(FUNCTION, NEWER) \
+  FUNCTION(PQbackendPID) \
+  FUNCTION(PQclear) \
+  FUNCTION(PQconndefaults) \
+  FUNCTION(PQconnectPoll) \
+  FUNCTION(PQconnectStartParams) \
+  FUNCTION(PQconnectionNeedsPassword) \
+  FUNCTION(PQconninfo) \
+  FUNCTION(PQconninfoFree) \
+  FUNCTION(PQconninfoParse) \
+  FUNCTION(PQconsumeInput) \
+  FUNCTION(PQerrorMessage) \
+  FUNCTION(PQexec) \
+  FUNCTION(PQexecParams) \
+  FUNCTION(PQfinish) \
+  FUNCTION(PQflush) \
+  FUNCTION(PQfreemem) \
+  FUNCTION(PQgetResult) \
+  FUNCTION(PQgetisnull) \
+  FUNCTION(PQgetlength) \
+  FUNCTION(PQgetvalue) \
+  FUNCTION(PQhost) \
+  FUNCTION(PQhostaddr) \
+  FUNCTION(PQisBusy) \
+  FUNCTION(PQisnonblocking) \
+  FUNCTION(PQnotifies) \
+  FUNCTION(PQntuples) \
+  FUNCTION(PQresultErrorField) \
+  FUNCTION(PQresultErrorMessage) \
+  FUNCTION(PQresultStatus) \
+  FUNCTION(PQsendPrepare) \
+  FUNCTION(PQsendQueryParams) \
+  FUNCTION(PQsendQueryPrepared) \
+  FUNCTION(PQsetErrorVerbosity) \
+  FUNCTION(PQsetNoticeReceiver) \
+  FUNCTION(PQsetnonblocking) \
+  FUNCTION(PQsocket) \
+  FUNCTION(PQsslInUse) \
+  FUNCTION(PQstatus) \
+  FUNCTION(PQtransactionStatus) \
+  NEWER(PQenterPipelineMode) \
+  NEWER(PQexitPipelineMode) \
+  NEWER(PQpipelineStatus) \
+  NEWER(PQpipelineSync)
+// clang-format on
+
 // These hide libpq's own names: a call reads as it always does, and goes to what load_libpq() has found.
-#define FUNCTION(name) extern decltype(&::name) name;
-#define NEWER(name) FUNCTION(name)
-#include "stores/postgres/libpq_functions.inc"
-#undef NEWER
-#undef FUNCTION
+#define HOLDFAST_DECLARE(name) extern decltype(&::name) name;
+HOLDFAST_LIBPQ(HOLDFAST_DECLARE, HOLDFAST_DECLARE)
+#undef HOLDFAST_DECLARE
 
 // REQUIRES: before any other use of it.  Any thread may call it.
 Status load_libpq();

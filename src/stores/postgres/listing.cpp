@@ -5,11 +5,6 @@
 #include "core/row.h"
 #include "stores/postgres/findings.h"
 #include "stores/postgres/listener.h"
-#include "stores/postgres/sql/examine.sql.h"
-#include "stores/postgres/sql/held.sql.h"
-#include "stores/postgres/sql/history.sql.h"
-#include "stores/postgres/sql/leases.sql.h"
-#include "stores/postgres/sql/places.sql.h"
 #include "stores/postgres/store_connection.h"
 
 namespace holdfast::postgres {
@@ -59,14 +54,14 @@ void take_log(const Answer& a, Page& page) {
   }
 }
 
-// Where the index has the keys in bytewise order, as most collations have not, a page costs its own rows
-// only; for another order, though it be the same, the planner does not use the index.
-std::string in_order_of_index(std::string sql) {
-  constexpr std::string_view key = "l.key::text", bytewise = " COLLATE \"C\"";
-  const std::string both = std::string(key) + std::string(bytewise);
-  for (std::size_t at = 0; (at = sql.find(both, at)) != std::string::npos; at += key.size())
-    sql.erase(at + key.size(), bytewise.size());
-  return sql;
+Sql question_of(const Query& query, bool only_held, bool keys_in_order) {
+  switch (query.what) {
+    case Query::What::leases: break;
+    case Query::What::places: return Sql::places;
+    case Query::What::log: return Sql::history;
+  }
+  if (only_held) return keys_in_order ? Sql::held_by_index : Sql::held;
+  return keys_in_order ? Sql::leases_by_index : Sql::leases;
 }
 
 // Only looked: whatever went wrong, nothing was changed.
@@ -88,13 +83,8 @@ Result<Page> PostgresStoreConnection::list(const Query& query, Instant until) {
     if (!held) parameters_.flag(query.exact);
     if (!log) parameters_.text(query.after);
     parameters_.number(static_cast<std::int64_t>(std::min<std::size_t>(query.limit, 1'000'000'000)));
-    const std::string_view sql = log                                 ? history_sql
-                                 : query.what == Query::What::places ? places_sql
-                                 : held                              ? held_sql
-                                                                     : leases_sql;
-    const std::string text = probe_.tables.expand(sql);
-    const Answer answer =
-        connection_->run(probe_.keys_in_order ? in_order_of_index(text) : text, parameters_, until);
+    const Sql sql = question_of(query, held, probe_.keys_in_order);
+    const Answer answer = connection_->run(statements_[sql].text, parameters_, until);
     if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
     switch (query.what) {
       case Query::What::leases: take_leases(answer, page); break;
@@ -115,8 +105,7 @@ Result<Traits> PostgresStoreConnection::examine(Instant until) {
     ready(until);
     traits.push = !probe_.pooled;
     parameters_.clear();
-    const std::string question = std::string(examine_sql) + ", (SELECT s.made FROM {state} AS s)";
-    const Answer answer = connection_->run(probe_.tables.expand(question), parameters_, until);
+    const Answer answer = connection_->run(statements_[Sql::examine].text, parameters_, until);
     if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
     traits.findings = findings_of(server_in(answer), probe_);
     traits.grade = core::grade_of('B', traits.findings);

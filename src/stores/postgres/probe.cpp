@@ -4,13 +4,11 @@
 #include <span>
 
 #include "base/text.h"
-#include "stores/postgres/columns.h"
-#include "stores/postgres/sql/probe.sql.h"
 
 namespace holdfast::postgres {
 namespace {
 
-// What lies beside the lock table, by the names in schema.sql.
+// What lies beside the lock table: each has its create_WORD in schema.sql.
 constexpr const char* beside[] = {"waiters", "facts", "log", "log_index", "state"};
 // And what only jobs need.
 constexpr const char* of_jobs[] = {"jobs",   "slots", "due",  "later", "claims",
@@ -74,7 +72,7 @@ ServerProbe probe_server(Connection& connection, const Tables& tables, Instant u
   for (const char* word : beside) parameters.add(name_of(tables, word));
   for (const char* word : of_jobs) parameters.add(name_of(tables, word));
   const Instant asked = BootClock::now();
-  const Answer answer = connection.run(tables.expand(probe_sql), parameters, until);
+  const Answer answer = connection.run(tables.expand(text(Sql::probe)), parameters, until);
   if (answer.trouble()) {
     Error error = statement_error(*answer.trouble(), connection.settings().name());
     if (error.in_doubt()) error.code = Errc::unavailable;  // only looked

@@ -4,7 +4,7 @@
 #include "holdfast/postgres.h"
 #include "stores/postgres/admin.h"
 #include "stores/postgres/config.h"
-#include "stores/postgres/engine.h"
+#include "stores/postgres/jobs.h"
 #include "stores/postgres/open_url.h"
 #include "stores/postgres/store_connection.h"
 #include "stores/postgres/topics.h"

@@ -2,7 +2,7 @@
 // store_connection.h - leases in PostgreSQL.
 //
 // A batch of one is one prepared statement, which settles every uncontended request.  What that does not
-// settle, and every larger batch, is one statement over arrays (sql/apply.sql): keys in bytewise order, each
+// settle, and every larger batch, is one statement over arrays (apply): keys in bytewise order, each
 // once; a key that comes twice travels in a second key batch.
 #pragma once
 #include <map>
@@ -17,7 +17,6 @@
 #include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"
 #include "stores/postgres/probe.h"
-#include "stores/postgres/statements.h"
 
 namespace holdfast::postgres {
 
@@ -63,7 +62,6 @@ class PostgresStoreConnection final : public rows::RowStoreConnection {
   std::unique_ptr<Connection> connection_;
   ServerProbe probe_;
   Statements statements_;
-  Uses uses_;
   core::StoreOffset offset_;
   Parameters parameters_;
   Instant asked_{};

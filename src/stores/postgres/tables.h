@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tables.h - the names of our tables in the database.
+// tables.h - our tables in the database: their names, and what they have to be like so that our statements
+// run.
 #pragma once
+#include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,5 +48,24 @@ class Tables {
   std::string name_, schema_, table_;
   std::optional<Micros> fixed_now_ = {};
 };
+
+struct Column {
+  std::string type = {};
+  bool filled = false;    // NOT NULL
+  bool demanded = false;  // and without a default: every INSERT has to give it
+};
+using Columns = std::map<std::string, Column, std::less<>>;
+
+// By table, as `probe` lists them; the lock table is "".
+using ColumnsByTable = std::map<std::string, Columns, std::less<>>;
+ColumnsByTable columns_in(std::string_view list);
+
+// What keeps the table `word` ("locks", "waiters"), which SQL calls `called`, from being used, and what to
+// do, in a sentence that goes on behind the table's name; empty: nothing.  `sequence` of the lock table may
+// be missing: init adds it.
+std::string what_is_wrong(std::string_view word, const std::string& called, const Columns& columns);
+
+// character varying(255); 0: as long as you like
+std::size_t limit_in(std::string_view type);
 
 }  // namespace holdfast::postgres

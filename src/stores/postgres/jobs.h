@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine.h - jobs in PostgreSQL: the rules of core/job_rule.h in SQL, next to the lock table.
+// jobs.h - jobs in PostgreSQL: the rules of core/job_rule.h in SQL, next to the lock table.
 //
-// Enqueue, claim and renew are one statement each.  What one snapshot cannot decide (sql/job_claim.sql says
+// Enqueue, claim and renew are one statement each.  What one snapshot cannot decide (`claim` in jobs.sql says
 // what that is, and why) is a transaction of two statements, sent together: one round trip.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +13,6 @@
 #include "holdfast/spi/job_engine.h"
 #include "stores/postgres/config.h"
 #include "stores/postgres/connection.h"
-#include "stores/postgres/job_statements.h"
 #include "stores/postgres/probe.h"
 
 namespace holdfast::postgres {
@@ -44,13 +44,16 @@ class PostgresEngine final : public JobEngine {
   void ready(Instant until);
   // Asks until it is answered; throws Failure.  `ask` returns what the server said, the last of it last; that
   // may be trouble with locked rows, or with one job alone.
-  template <class Ask>
+  using Ask = std::function<std::vector<Answer>()>;
   std::vector<Answer> answers(Instant until, const Ask& ask);
-  Answer answer(const Statement& statement, std::uint8_t& times, Instant until);
+  Answer one_answer(Instant until, const std::function<Answer()>& ask);
+  Answer answer(Sql sql, Instant until);
+  // Unprepared: it is planned for what is asked, or comes seldom.
+  Answer answer_once(Sql sql, Instant until);
   // What answers() lets through.
   Error not_done(const Trouble& trouble) const;
   // Only looked: whatever went wrong, nothing was changed.
-  Answer look(const Statement& statement, Instant until);
+  Answer look(Sql sql, Instant until);
 
   // Throws Failure; an answer with trouble is one about locked rows, or about this job alone.
   std::vector<Answer> ask_claim(const ClaimRequest& request, Manner manner, Millis longest, Instant until);
@@ -63,11 +66,29 @@ class PostgresEngine final : public JobEngine {
   const std::shared_ptr<const StoreConfig> config_;
   std::unique_ptr<Connection> connection_;
   ServerProbe probe_;
-  JobStatements statements_;
-  JobUses uses_;
+  Statements statements_;
   core::StoreOffset offset_;
   Parameters parameters_, more_;
   bool broken_ = false;
 };
+
+// -- what its files share
+
+// As the part job_row of jobs.sql lists it, from that column on.
+JobRow job_in(const Answer& answer, int row, int first);
+
+inline constexpr Millis a_century = std::chrono::hours(24 * 36525);
+
+inline std::int64_t as_number(JobId id) { return static_cast<std::int64_t>(to_number(id)); }
+
+// What is thrown inside comes out as a value.
+template <class Out, class Work>
+Out guarded(const Work& work) {
+  try {
+    return work();
+  } catch (const Failure& failure) {
+    return failure.error();
+  }
+}
 
 }  // namespace holdfast::postgres

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_rows.h - jobs as parameters of statements, and as what statements answer.
+// enqueuer.h - a new job as parameters of `enqueue`, and what that answers: for our connections, and for a
+// caller's own (holdfast/postgres.h).
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "holdfast/spi/job_engine.h"
-#include "stores/postgres/connection.h"
+#include "stores/postgres/statements.h"
 
 namespace holdfast::postgres {
 
 // `job` and `parameters` are used until the statement was sent.
 void put_new_job(Parameters& parameters, const NewJob& job, Millis patience);
 
-// What sql/job_enqueue.sql says.  None: it has to be asked again.
+// What `enqueue` says.  None: it has to be asked again.
 class EnqueueTalk {
  public:
   std::optional<EnqueueReply> hear(const Answer& answer);
@@ -21,8 +24,17 @@ class EnqueueTalk {
   JobId unseen_{};  // had the tick, and is gone or too young to be seen
 };
 
-// As sql/job_row.sql lists it, from that column on.
-JobRow job_in(const Answer& answer, int row, int first);
+// By the name that to_string() has for it.
+template <class Enum>
+Enum named(std::string_view name, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (name == to_string(static_cast<Enum>(i))) return static_cast<Enum>(i);
+  }
+  return {};
+}
+inline JobState state_named(std::string_view name) {
+  return named<JobState>(name, static_cast<int>(job_states));
+}
 
 // "Somebody has had our rows locked for all of our time": nothing was changed.
 Error contended(const std::string& where, const Trouble& trouble);
