@@ -12,7 +12,7 @@ namespace holdfast::postgres {
 #undef FUNCTION
 
 Status load_libpq() {
-  static Driver driver("libpq.so.5", "libpq5",
+  static Driver driver(libpq_soname, "libpq5",
                        {
 #define FUNCTION(name) {#name, &name},
 #define NEWER(name) {#name, &name, true},

@@ -21,6 +21,7 @@ namespace holdfast::postgres {
 
 // REQUIRES: before any other use of it.  Any thread may call it.
 Status load_libpq();
+inline constexpr const char* libpq_soname = "libpq.so.5";
 
 template <auto* free>
 struct Freed {
