@@ -26,7 +26,7 @@ constexpr std::uint32_t ours_wrote = 0x6f757273, theirs_wrote = 0x74686579;
 struct Unmap {
   void operator()(void* page) const noexcept { ::munmap(page, page_size); }
 };
-using Page = std::unique_ptr<void, Unmap>;
+using MappedPage = std::unique_ptr<void, Unmap>;
 
 void* map_page(int flags, int fd) {
   void* const page = ::mmap(nullptr, page_size, PROT_READ | PROT_WRITE, flags, fd, 0);
@@ -79,10 +79,10 @@ std::optional<LockVisibility> lock_visibility_between(int ours, int theirs) {
   // A descriptor opened through /proc is one of its own, as if by the file's name.
   const std::string path = "/proc/self/fd/" + std::to_string(theirs);
   if (!has_page(ours) || !has_page(theirs)) return std::nullopt;
-  const Page told(map_page(MAP_SHARED | MAP_ANONYMOUS, -1));
+  const MappedPage told(map_page(MAP_SHARED | MAP_ANONYMOUS, -1));
   if (!told) return std::nullopt;
   Answer& answer = *new (told.get()) Answer;
-  const Page page(map_page(MAP_SHARED, ours));
+  const MappedPage page(map_page(MAP_SHARED, ours));
   if (!page && errno == ENOMEM) return std::nullopt;
   if (!page) return LockVisibility{.error = errno};
   Word& word = *new (page.get()) Word(ours_wrote);
