@@ -133,11 +133,10 @@ class HOLDFAST_API Client {
   detail::ForkSafe<ClientState> state_;
 };
 
-// Opens a store by its URL: "sqlite:PATH", "postgres://USER@HOST/DATABASE", "redis://HOST", "rediss://HOST",
-// "mongodb://HOST/DATABASE", "mariadb://USER@HOST/DATABASE", "mysql://…", "memory:".  Parameters stand behind
-// `?`; they are documented on each store's page (docs/stores).  Throws Failure: Errc::invalid for a URL that
-// is malformed, refused or unavailable for a store that cannot be opened within ClientOptions::connect_wait,
-// 5 s.
+// Opens a store by its URL: "sqlite:PATH", or SCHEME://USER@HOST/DATABASE of a server.  Each store's page
+// (docs/stores) has its URLs and their parameters, which stand behind `?`.  Throws Failure: Errc::invalid for
+// a URL that is malformed, refused or unavailable for a store that cannot be opened within
+// ClientOptions::connect_wait, 5 s.
 HOLDFAST_API Client open(std::string_view url, ClientOptions options = {});
 HOLDFAST_API Result<Client> try_open(std::string_view url, ClientOptions options = {});
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // jobs.h - work that is done once: enqueued, claimed by a worker, retried, never two at a time.
 //
-//   holdfast::Jobs jobs{holdfast::open("postgres://app@db/app")};
+//   holdfast::Jobs jobs{holdfast::open(url)};
 //   auto result = jobs.perform_later<UpdateNetworkGraph>(42);   // Enqueued, Duplicate or Locked
 //   holdfast::JobWorker worker(jobs.define<UpdateNetworkGraph>(), {.threads = 8});
 //
@@ -54,7 +54,7 @@ struct CronOptions {
   Args args = {};
 };
 
-class Enqueuer;  // a transaction of the caller: postgres.h, sqlite.h
+class Enqueuer;  // a transaction of the caller: some stores' headers
 struct JobsState;
 struct Tick;
 // Only detail::ForkSafe calls this.
@@ -85,7 +85,8 @@ class HOLDFAST_API Jobs {
   }
   Jobs at(Moment when) const;
   Jobs in(Millis delay) const;
-  // The job is enqueued when the caller's transaction is committed: postgres::enqueuer(), sqlite::enqueuer().
+  // The job is enqueued when the caller's transaction is committed.  The headers of stores that can do this
+  // have an enqueuer().
   // REQUIRES: `transaction` outlives the returned object.
   Jobs in(Enqueuer& transaction) const;
 

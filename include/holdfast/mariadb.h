@@ -12,7 +12,7 @@
 namespace holdfast::mariadb {
 
 enum class Layout : std::uint8_t {
-  own,    // a table as on PostgreSQL
+  own,    // a table as Ruby's locker has it
   darwin  // the table of Java's Darwin Locker, beside it; docs/stores/mariadb.md has its limits
 };
 

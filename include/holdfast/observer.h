@@ -6,7 +6,7 @@
 //     std::atomic<int> count = 0;
 //   };
 //   const auto losses = std::make_shared<Losses>();
-//   auto client = holdfast::open("sqlite:leases.db", {.observer = losses});
+//   auto client = holdfast::open(url, {.observer = losses});
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -98,16 +98,16 @@ HOLDFAST_API const char* to_string(Weight weight) noexcept;
 // A property of a store, or of the connection to it, that users of its leases should know.
 struct Finding {
   Weight weight{};
-  std::string topic;      // "redis.eviction": the row of the page docs/stores/redis.md
+  std::string topic;      // STORE.WHAT: a row of the page docs/stores/STORE.md
   std::string what;       // the fact and its consequence
   std::string advice;     // what to change; empty: nothing
   bool at_open = false;   // reported to every client that opens the store
-  bool accepted = false;  // the user accepts it, by its topic: `accept=redis.eviction` in a URL
+  bool accepted = false;  // the user accepts it, by its topic: `accept=STORE.WHAT` in a URL
 };
 
 // The properties of a store that clients need.  Every client reads them when it opens the store.
 struct Traits {
-  std::string name;     // "sqlite"
+  std::string name;     // StoreDescriptor::name
   Millis resolution{};  // of its expiry clock; goes into the margin
   bool push = false;    // it can notify
   bool fair = true;     // waiters are served in order
@@ -118,7 +118,7 @@ struct Traits {
 
 // The result of a thorough check: the findings of Traits, and those that take longer to find.
 struct Diagnosis {
-  std::string server;  // name and version, for people: "PostgreSQL 15.18", "SQLite 3.40.1"
+  std::string server;  // name and version, for people
   char grade = 'B';    // as in Traits
   std::vector<Finding> findings = {};
 };

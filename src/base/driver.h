@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // driver.h - a database's client library, loaded when the first store needs it.
 //
-// libpq and libmongoc load thirty other libraries, which delays the start of a program by more than a lease
-// on the embedded store takes.  A program that uses no such store does not load them, and they need not be
+// Such a library may load thirty others, which delays the start of a program by more than a lease on the
+// embedded store takes.  A program that uses no such store does not load them, and they need not be
 // installed.
 #pragma once
 #include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,5 +39,20 @@ class Driver {
   std::mutex mutex_;
   bool loaded_ = false;
 };
+
+// What one function of a library returns; nothing if the library is not installed or lacks the function.
+template <class Function, class... Args>
+auto call_driver(const char* library, const char* name, Args... args)
+    -> std::optional<std::invoke_result_t<Function, Args...>> {
+  Function function = nullptr;
+  Driver driver(library, "", {{name, &function}});
+  if (!driver.load()) return std::nullopt;
+  return function(args...);
+}
+
+// Such an answer for people; empty: there is none.
+inline std::string text_or_empty(std::optional<const char*> answer) {
+  return answer && *answer != nullptr ? *answer : "";
+}
 
 }  // namespace holdfast

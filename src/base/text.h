@@ -26,8 +26,8 @@ std::string substitute(std::string_view text,
 
 // -- the nesting of JSON that comes from outside
 
-// The limit of Ruby's JSON and of MongoDB.  nlohmann::json parses any depth, but writes, copies and compares
-// by recursion: text of a few 10,000 levels, which is short, overflows the stack.
+// The limit of Ruby's JSON and of some databases.  nlohmann::json parses any depth, but writes, copies and
+// compares by recursion: text of a few 10,000 levels, which is short, overflows the stack.
 inline constexpr int deepest_json = 100;
 
 // The largest number of lists and objects that are nested in each other.  For text that is not JSON: at least

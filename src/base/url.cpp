@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::string_view hidden = "***";
 
+// What follows is a path, in which : and @ are ordinary letters.
+constexpr std::string_view file_scheme = "sqlite:";
+
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -31,7 +34,7 @@ bool names_a_secret(std::string_view parameter) {
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (lower == "passfile") return false;                // names a file, not a password
-  if (lower == "authmechanismproperties") return true;  // MongoDB: may contain a token
+  if (lower == "authmechanismproperties") return true;  // may contain a token
   return lower.find("pass") != std::string::npos || lower.find("pwd") != std::string::npos ||
          lower.find("secret") != std::string::npos || lower.find("token") != std::string::npos;
 }
@@ -51,7 +54,7 @@ Error bad_percent(std::string_view text) {
 
 // The password of //user:password@ as a part of `url`; empty if there is none.
 std::string_view password_in(std::string_view url) noexcept {
-  if (url.starts_with("sqlite:")) return {};  // a path, in which : and @ are ordinary letters
+  if (url.starts_with(file_scheme)) return {};
   const std::size_t from = start_of_user(url);
   // A password may itself contain an @, a / or a ?.  Hiding up to the last @ of the text never shows a part
   // of it.
@@ -165,9 +168,9 @@ Result<Url> parse_url(std::string_view text) {
                  "\"" + printable(redacted(text)) + "\" contains a NUL byte, which no URL may; remove it"};
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos || !is_scheme(text.substr(0, colon))) {
-    return Error{Errc::invalid,
-                 "\"" + printable(redacted(text)) +
-                     "\" is not the URL of a store: it has no scheme; write for example sqlite:PATH"};
+    return Error{Errc::invalid, "\"" + printable(redacted(text)) +
+                                    "\" is not the URL of a store: it has no scheme; write for example " +
+                                    std::string(file_scheme) + "PATH"};
   }
   Url url{std::string(text.substr(0, colon)), {}, {}};
   const std::string_view rest = text.substr(colon + 1);
@@ -213,6 +216,12 @@ Result<Address> parse_address(std::string_view rest, bool at_end) {
 bool is_local(std::string_view host) {
   const bool numbers = host.find_first_not_of("0123456789.") == std::string_view::npos;
   return host == "localhost" || host == "::1" || (numbers && host.starts_with("127."));
+}
+
+std::string as_path_of_url(std::string_view path) {
+  std::string out;
+  for (const char c : path) out += c == '%' ? "%25" : c == '?' ? "%3F" : std::string(1, c);
+  return out;
 }
 
 std::string host_and_port(std::string_view host, std::uint16_t port) {

@@ -45,6 +45,9 @@ Result<Address> parse_address(std::string_view rest, bool at_end = false);
 // Whether `host` is this machine, by name or by number, so that no network carries the traffic.
 bool is_local(std::string_view host);
 
+// A path as it stands in a URL: ? and % mean something there.
+std::string as_path_of_url(std::string_view path);
+
 // host:port, with brackets around an IPv6 address.
 std::string host_and_port(std::string_view host, std::uint16_t port);
 

@@ -5,11 +5,15 @@
 #include "cli/output.h"
 #include "cli/setup/secrets.h"
 #include "cli/setup/store_url.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
 
-bool is_file(const Store& store) { return store.name().starts_with("sqlite:"); }
+bool is_file(const Store& store) {
+  const StoreDescriptor* const known = find_store(store.name());
+  return known != nullptr && known->place == StorePlace::file;
+}
 
 std::string not_there(const Store& store, const Common& common) {
   return store.name() + (is_file(store) ? " does not exist: nobody has used this store yet"

@@ -44,12 +44,13 @@ std::vector<std::string> topics_in(std::string_view list) {
   }
 }
 
-Status check_topics(std::span<const std::string> topics, std::span<const std::string_view> known) {
+Status check_topics(std::span<const std::string> topics, std::span<const FindingTopic> known) {
   for (const std::string& topic : topics) {
-    if (std::find(known.begin(), known.end(), topic) != known.end()) continue;
+    const auto is_this = [&](const FindingTopic& one) { return one.name == topic; };
+    if (std::any_of(known.begin(), known.end(), is_this)) continue;
     std::string list;
-    for (const std::string_view one : known) list += (list.empty() ? "" : ", ") + std::string(one);
-    return Error{Errc::invalid, "accept=" + (reads_like(topic, known.front()) ? topic : "***") +
+    for (const FindingTopic& one : known) list += (list.empty() ? "" : ", ") + std::string(one.name);
+    return Error{Errc::invalid, "accept=" + (reads_like(topic, known.front().name) ? topic : "***") +
                                     " is not a topic of this store's findings; write one of " + list};
   }
   return Status{};

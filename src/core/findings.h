@@ -10,6 +10,7 @@
 #include "holdfast/clock.h"
 #include "holdfast/result.h"
 #include "holdfast/rows.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::core {
 
@@ -48,7 +49,7 @@ char grade_of(char best, std::span<const Finding> findings) noexcept;
 // The findings that the user knows of and accepts.
 struct Accepted {
   bool all = false;                      // unsafe=allow
-  std::vector<std::string> topics = {};  // accept=redis.appendonly: these findings, and no others
+  std::vector<std::string> topics = {};  // accept=STORE.WHAT: these findings, and no others
 
   bool covers(std::string_view topic) const;
 };
@@ -56,12 +57,12 @@ struct Accepted {
 // Marks the findings that are accepted.  Clients do not report them when they open the store.
 void mark_accepted(std::span<Finding> findings, const Accepted& accepted);
 
-// Splits "redis.appendonly,redis.tls".
+// Splits "STORE.ONE,STORE.OTHER".
 std::vector<std::string> topics_in(std::string_view list);
 
 // Errc::invalid if one of `topics` is not `known`; the error lists the known ones.  It quotes the wrong topic
 // only if that has the form of one: in a malformed URL it may be a part of the password.
-Status check_topics(std::span<const std::string> topics, std::span<const std::string_view> known);
+Status check_topics(std::span<const std::string> topics, std::span<const FindingTopic> known);
 
 // A diagnosis repeats a question, to be sure of the answer, only until then: a third of the time from `now`
 // until `until`.  So a distant store is asked less often, and the rest of the time is for the other

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // job_rule.h - what becomes of a job: the rules of holdfast/spi/job_engine.h as functions of one record.
 //
-// A database that can run them on its own does so in its language (Redis in Lua, PostgreSQL in SQL); one that
+// A database that can run them on its own does so in its language (Lua, SQL); one that
 // only keeps rows reads them, asks here, and writes what was changed (rows/row_engine.h).
 #pragma once
 #include <string>

@@ -2,8 +2,8 @@
 // rule.h - the table of holdfast/spi/store.h: what becomes of a request, by what is kept of its key.
 //
 // It is the whole contract in one place, and what the memory store answers.  A database that can run it on
-// its own does so in its language (Redis in Lua, PostgreSQL in SQL); one that only keeps rows reads them,
-// asks here, and writes what was changed.
+// its own does so in its language (Lua, SQL); one that only keeps rows reads them, asks here, and writes what
+// was changed.
 #pragma once
 #include <optional>
 #include <string>

@@ -211,6 +211,8 @@ TEST_F(Shells, verbose_version_tells_stores_and_libraries) {
   EXPECT_EQ(holdfast({"version", "--verbose"}).out, told.out);
   const json all = json::parse(holdfast({"version", "--verbose", "--json"}).out);
   EXPECT_EQ(all["libraries"][0]["store"], "sqlite");
+  EXPECT_EQ(all["stores"][0]["schemes"], json::parse(R"(["sqlite"])"));
+  EXPECT_EQ(all["stores"][0]["transactions"], true);
   EXPECT_THAT(all["version"].get<std::string>(), MatchesRegex("[0-9.]+"));
 }
 

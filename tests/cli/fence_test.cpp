@@ -368,7 +368,7 @@ TEST_F(FenceCommand, says_in_one_sentence_what_is_wrong) {
       {{"fence", "-n", "-w", "1s", "doc", "5", "true"}, "exclude each other"},
       {{"fence", "/", "5", "true"}, "cannot fence /: it has no parent folder for the mark"},
       {{"fence", "--code", "oracle"},
-       "--code \"oracle\" is unknown; give sqlite, postgres, mariadb or redis"},
+       "--code \"oracle\" is unknown; give sqlite, postgres, redis or mariadb"},
       {{"fence", "--code", "redis", "doc"}, "leave out \"doc\""},
   };
   for (const auto& [words, sentence] : wrong) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people do by hand to a store, on every store.
+#include "holdfast/spi/descriptor.h"
 #include "tests/conformance/suite.h"
 
 namespace holdfast::test {
@@ -110,6 +111,18 @@ TEST_P(StoreAdmins, a_new_store_is_planned_then_made_once) {
   EXPECT_EQ(other->admin()->init(Caller::soon()).value(), planned);
   EXPECT_TRUE(other->admin()->plan(Caller::soon()).value().empty());
   EXPECT_TRUE(other->admin()->init(Caller::soon()).value().empty());
+}
+
+TEST_P(StoreAdmins, its_store_is_what_the_descriptor_says) {
+  const StoreDescriptor* const said = find_store(a_.store().name());
+  ASSERT_NE(said, nullptr) << a_.store().name();
+  const Traits traits = a_.connection().examine(Caller::soon()).value();
+  EXPECT_EQ(traits.name, said->name);
+  EXPECT_TRUE(said->capabilities.push || !(traits.push || GetParam().listener));
+  EXPECT_TRUE(said->capabilities.fair || !traits.fair);
+  EXPECT_TRUE(said->capabilities.durable || traits.grade >= 'C');
+  EXPECT_TRUE(said->capabilities.jobs || !a_.store().jobs(Caller::soon()));
+  EXPECT_TRUE(said->tables == StoreTables::none || database_->has_tables());
 }
 
 TEST_P(StoreAdmins, a_place_says_who_waits) {

@@ -6,7 +6,7 @@
 namespace holdfast::core {
 namespace {
 
-constexpr std::string_view some_topics[] = {"redis.appendonly", "redis.tls"};
+constexpr FindingTopic some_topics[] = {{"redis.appendonly"}, {"redis.tls"}};
 
 TEST(AcceptedTest, one_topic_covers_itself_and_nothing_else) {
   const Accepted one{.topics = {"redis.tls"}};

@@ -17,6 +17,7 @@ TEST(MariaUrl, is_shown_without_its_password) {
             "mysql://app@localhost:3307/app?table=orders");
   EXPECT_EQ(name_of("mariadb://app@localhost/app?layout=darwin"),
             "mariadb://app@localhost/app?layout=darwin");
+  EXPECT_EQ(name_of("mariadb://app@localhost/app?layout=own"), "mariadb://app@localhost/app");
   EXPECT_EQ(name_of("mariadb:///app?socket=/run/my.sock"), "mariadb:///app?socket=/run/my.sock");
 }
 

@@ -4,9 +4,10 @@ import os
 import re
 
 from headers import headers_alone
+from store_names import store_names
 from topics import topics
 
-RULES = {"headers_alone": headers_alone, "topics": topics}
+RULES = {"headers_alone": headers_alone, "store_names": store_names, "topics": topics}
 
 # A test may really sleep only if it is listed here, with the reason.
 MAY_SLEEP = {}

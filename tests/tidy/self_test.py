@@ -12,7 +12,7 @@ TOPIC_ROW = "| `sqlite.known` | danger | what it means | what to change |\n"
 
 # A tree without offence, full of what a careless rule would take for one.
 CLEAN = {
-    "CMakeLists.txt": SCRIPT + "foreach(folder src/base src/core src/stores/a src/stores/b src/client tests)\n",
+    "CMakeLists.txt": SCRIPT + "foreach(folder src/base src/core src/stores/a src/stores/b src/stores/sqlite src/client tests)\n",
     "README.md": "# Title\n[one](docs/one.md), [heading](docs/one.md#a-heading-with-code), [here](#title), `[no](link)`\n"
                  "[web](https://example.org/nowhere)\n```\n[no](link)\n```\n",
     "docs/one.md": "# One\n## A heading, with `code`\nsrc/home/x and ~/work/x are no machine's paths\n" + "é" * 100 + "\n"
@@ -32,18 +32,20 @@ CLEAN = {
                                    'auto s = "default: sleep_for " R"(system_clock)"; // default: #include <mutex>\n',
     "src/stores/a/CMakeLists.txt": SCRIPT + "holdfast_layer(a SOURCES a.cpp)\nholdfast_embed(holdfast_a a get.sql)\n",
     "src/stores/a/a.h": LICENCE + '#pragma once\n#include "core/core.h"\n',
-    "src/stores/a/a.cpp": LICENCE + '#include "a.h"\n#include <sqlite3.h>\n#include "stores/a/get.sql.h"\n',
+    "src/stores/a/a.cpp": LICENCE + '#include "a.h"\n#include <foreign.h>\n#include "stores/a/get.sql.h"\n',
     "src/stores/a/get.sql": "select 1;\n",
     "src/stores/b/CMakeLists.txt": SCRIPT + "holdfast_layer(b SOURCES b.cpp)\nholdfast_statements(holdfast_b b leases.sql)\n",
     "src/stores/b/leases.sql": "-- name: get\nselect 1;\n",
     "src/stores/b/b.h": LICENCE + "#pragma once\nclass Core;\nnamespace b {\nstruct Core {};\n}  // namespace b\n",
     "src/stores/b/b.cpp": LICENCE + '#include "stores/b/b.h"\n#include "base/now.h"\n#include "stores/b/sql.h"\n',
-    "src/stores/sqlite/topics.h": LICENCE + '#pragma once\nauto topics = "sqlite.known";\n',
-    "src/client/CMakeLists.txt": SCRIPT + "holdfast_layer(client SOURCES client.cpp)\n",
+    "src/stores/sqlite/CMakeLists.txt": SCRIPT + "holdfast_layer(sqlite SOURCES descriptor.cpp findings.cpp)\n",
+    "src/stores/sqlite/descriptor.h": LICENCE + "#pragma once\nextern int sqlite;\n",
+    "src/stores/sqlite/descriptor.cpp": LICENCE + 'auto topics = "sqlite.known";\n',
+    "src/stores/sqlite/findings.cpp": LICENCE + 'auto topic = "sqlite.known"; // "sqlite.unknown"\n',
+    "src/client/CMakeLists.txt": SCRIPT + "holdfast_layer(client SOURCES client.cpp stores.cpp)\n",
     "src/client/client.h": LICENCE + "#pragma once\n",
-    "src/client/client.cpp": LICENCE + '#include "client/client.h"\n#include "stores/a/a.h"\n#include "stores/b/b.h"\n'
-                                       '#include "stores/sqlite/topics.h"\n'
-                                       'auto topic = "sqlite.known"; // "sqlite.unknown"\n',
+    "src/client/client.cpp": LICENCE + '#include "client/client.h"\n#include "stores/a/a.h"\n#include "stores/b/b.h"\n',
+    "src/client/stores.cpp": LICENCE + '#include "stores/sqlite/descriptor.h"\n',
     "tests/CMakeLists.txt": SCRIPT + "holdfast_test(core SOURCES core/core_test.cpp)\nadd_test(tool tool.py)\n",
     "tests/core/core_test.cpp": LICENCE + '#include "core/core.h"\n#include "tests/support.h"\n"sqlite.known"\n',
     "tests/support.h": LICENCE + "#pragma once\n",
@@ -110,8 +112,11 @@ PLANTS = [
       for words in ("/" "work/main", '"/' 'home/me"', "https://deb." "debian.org/x", "pypi." "org")),
     ("topics", "src/stores/sqlite/new.cpp", LICENCE + 'auto topic = "sqlite.new";\n', 2),
     ("topics", "src/cli/new.cpp", LICENCE + 'auto topic = "all.new";\n', 2),
-    ("topics", "src/stores/sqlite/topics.h", LICENCE + '#pragma once\nauto topics = "sqlite.known" "sqlite.gone";\n', 1),
-    ("topics", "src/stores/sqlite/topics.h", LICENCE + "#pragma once\n", 1),
+    ("topics", "src/stores/sqlite/descriptor.cpp", LICENCE + 'auto topics = "sqlite.known" "sqlite.gone";\n', 1),
+    ("topics", "src/stores/sqlite/descriptor.cpp", LICENCE, 1),
+    *(("store_names", file, LICENCE + f"{words}\n", 2)
+      for file in ("src/client/client.cpp", "src/stores/a/a.cpp", "include/holdfast/all.h", "src/stores/b/put.sql")
+      for words in ('if (url.starts_with("sqlite:"))', "// as SQLite does", "#ifdef HOLDFAST_SQLITE")),
     ("topics", "docs/stores/sqlite.md", "| `sqlite.gone` | danger | means | change |\n", 1),
     ("topics", "docs/stores/sqlite.md", TOPIC_ROW + "| `redis.known` | note | means | change |\n", 2),
     ("topics", "docs/stores/sqlite.md", TOPIC_ROW + TOPIC_ROW, 2),

@@ -20,7 +20,7 @@ def topics(tree):
     """Each topic of a finding has one row in its page, is named in a test, and can be accepted; no row has lost its topic."""
     said = {}  # topic -> where a finding of it is made
     for path in tree.cpp("src/"):
-        if path.endswith("/topics.h"):
+        if path.endswith("/descriptor.cpp"):
             continue
         for _, line, match in tree.find(IN_CODE, path, tree.uncommented(path)):
             said.setdefault(match[1], (path, line))
@@ -37,7 +37,7 @@ def topics(tree):
                 yield page, line, f"nothing in src/ finds {match[1]}: take the row away"
             rows.setdefault(match[1], (page, line))
     for store in STORES:
-        path = f"src/stores/{store}/topics.h"
+        path = f"src/stores/{store}/descriptor.cpp"
         listed = [match[1] for _, _, match in tree.find(IN_CODE, path, tree.text(path))] if path in tree.files else []
         for topic in sorted(set(listed) - set(said)):
             yield path, 1, f"nothing in src/ finds {topic}: take it away"

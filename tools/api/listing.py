@@ -28,7 +28,7 @@ PARTS = {
     "Jobs": ["jobs", "job", "job_args", "job_type", "job_worker"],
     "For people: who holds what": ["admin", "rows", "job_rows"],
     "Stores without a URL": ["sqlite", "postgres", "redis", "mongodb", "mariadb", "memory"],
-    "For those who write a store": ["spi/store", "spi/job_engine"],
+    "For those who write a store": ["spi/store", "spi/job_engine", "spi/descriptor"],
     "The rest": ["version", "export"],
 }
 

@@ -140,7 +140,7 @@ struct TickRow {
   Moment now{};                     // the store's wall clock
 };
 
-// Enqueues jobs: an engine, or a transaction of the caller (postgres.h, sqlite.h).
+// Enqueues jobs: an engine, or a transaction of the caller (some stores' headers have it).
 class HOLDFAST_API Enqueuer {
  public:
   virtual ~Enqueuer() = default;

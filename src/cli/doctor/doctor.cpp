@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/setup/store_url.h"
 #include "holdfast/admin.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
@@ -132,6 +133,11 @@ Status run_self_test(const std::string& url, StoreConnection& connection, Report
   return Status{};
 }
 
+bool makes_its_tables(const Store& store) {
+  const StoreDescriptor* const known = find_store(store.name());
+  return known != nullptr && known->tables == StoreTables::at_first_use;
+}
+
 // The measurements that are the same for every store.
 Status measure(const std::shared_ptr<Store>& store, const Doctor& command, const Common& common,
                Report& report) {
@@ -140,8 +146,8 @@ Status measure(const std::shared_ptr<Store>& store, const Doctor& command, const
   if (*unused) {
     report.add(Finding{Weight::note, "all.no-tables",
                        "not all tables exist yet: nothing was measured, because doctor creates no tables",
-                       "create them with `" + init_command(common) +
-                           "`; an SQLite file is also created when it is first used"});
+                       "create them with `" + init_command(common) + "`" +
+                           (makes_its_tables(*store) ? "; they are also created at the first use" : "")});
     return Status{};
   }
   auto connection = store->connect(soon());

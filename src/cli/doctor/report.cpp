@@ -10,6 +10,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "core/findings.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
@@ -114,16 +115,25 @@ std::string how_many(std::size_t number, const char* of) {
   return number == 0 ? "" : std::to_string(number) + " " + of + (number == 1 ? "" : "s");
 }
 
+Blocks effect_of(std::string_view topic) {
+  if (topic == "all.refused") return Blocks::always;
+  if (topic == "all.unmeasured") return Blocks::as_danger;
+  for (const StoreDescriptor& store : store_descriptors()) {
+    for (const FindingTopic& known : store.topics) {
+      if (known.name == topic) return known.blocks;
+    }
+  }
+  return Blocks::nothing;
+}
+
 // Until it is fixed nobody gets a lease.
 bool stops_all(const Finding& finding) {
-  const std::string_view topic = finding.topic;
-  const auto is_about = [&](const char* what) { return topic.ends_with(what); };
-  constexpr const char* always[] = {"all.refused", ".tables"};
-  constexpr const char* as_dangers[] = {"all.unmeasured", ".room",    ".read-only",        ".privileges",
-                                        ".rights",        ".columns", "postgres.recovery", "mariadb.version"};
-  return std::any_of(std::begin(always), std::end(always), is_about) ||
-         (finding.weight == Weight::danger &&
-          std::any_of(std::begin(as_dangers), std::end(as_dangers), is_about));
+  switch (effect_of(finding.topic)) {
+    case Blocks::nothing: return false;
+    case Blocks::as_danger: return finding.weight == Weight::danger;
+    case Blocks::always: return true;
+  }
+  return false;
 }
 
 std::string consequence(const Report& report, bool strict) {

@@ -19,9 +19,11 @@ struct Misread {};
 
 #include "base/text.h"
 #include "base/url.h"
+#include "cli/setup/store_url.h"
 #include "cli/words/given.h"
 #include "cli/words/nearest.h"
 #include "core/check.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
@@ -39,6 +41,15 @@ std::string without_quotations(std::string_view sentence) {
   }
   return out.append(sentence.substr(0, sentence.find('\'')));
 }
+
+// An example of a store that can have a password.
+std::string server_url() {
+  for (const StoreDescriptor& store : store_descriptors()) {
+    if (store.place == StorePlace::server) return std::string(store.url);
+  }
+  return "URL";
+}
+std::string in_quotes(const std::string& text) { return "\"" + text + "\""; }
 
 bool is_plain(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -135,7 +146,7 @@ class Reader {
       wrong(key, printable(key.str()) + " must be true or false; write it without quotes");
     return node.as_boolean()->get() ? "true" : "false";
   }
-  std::string text_of(const toml::key& key, const toml::node& node, const char* example) const {
+  std::string text_of(const toml::key& key, const toml::node& node, const std::string& example) const {
     if (node.as_string() == nullptr)
       wrong(key, printable(key.str()) + " must be a string; write it in quotes, as in " +
                      printable(key.str()) + " = " + example);
@@ -147,7 +158,8 @@ class Reader {
 
   // What stands there instead may be a password in the wrong place: it is not shown.
   [[noreturn]] void no_url(const toml::key& key) const {
-    wrong(key, printable(key.str()) + " is not the URL of a store; write for example sqlite:/PATH");
+    wrong(key, printable(key.str()) + " is not the URL of a store; write for example " +
+                   std::string(scheme_of(default_store().url)) + "/PATH");
   }
 
   // Nor is this, for the same reason.
@@ -164,16 +176,16 @@ class Reader {
       if (!may_be_name || !is_plain(word)) no_url(key);
     } else if (const auto url = parse_url(word); !url) {
       no_url(key);
-    } else if (url->scheme == "sqlite" && !url->rest.starts_with("/")) {
+    } else if (is_relative(word)) {
       wrong(key, shown(word) +
-                     " is relative and would be another file in every folder; give an absolute path, as "
-                     "sqlite:/PATH");
+                     " is relative and would be another file in every folder; give an absolute path, as " +
+                     url->scheme + ":/PATH");
     }
   }
 
   void read_store_part(const toml::key& key, const toml::node& node, StoreEntry& store) const {
     if (key == "url") {
-      store.url = text_of(key, node, "\"redis://cache.example.org\"");
+      store.url = text_of(key, node, in_quotes(server_url()));
       check_store(key, store.url, false);
     } else if (key == "password") {
       store.password = text_of(key, node, "\"…\"");
@@ -190,13 +202,13 @@ class Reader {
       wrong(name, shown(std::string(name.str())) +
                       " is not a valid name of a store; use letters, digits, -, _ and .");
     StoreEntry store{std::string(name.str()), {}, {}, {}, place(name)};
-    const std::string example = R"({ url = "redis://cache.example.org", password-file = "/FILE" })";
+    const std::string example = "{ url = " + in_quotes(server_url()) + ", password-file = \"/FILE\" }";
     if (const toml::table* const parts = node.as_table(); parts != nullptr) {
       for (auto&& [key, part] : *parts) read_store_part(key, part, store);
       if (store.url.empty())
         wrong(name, "the store " + store.name + " has no url; write " + store.name + " = " + example);
     } else {
-      store.url = text_of(name, node, "\"postgres://app@db.example.org/app\"");
+      store.url = text_of(name, node, in_quotes(server_url()));
       check_store(name, store.url, false);
     }
     check_password(name, store);

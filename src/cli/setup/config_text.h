@@ -4,8 +4,8 @@
 //   store = "prod"                   # a name of [stores], a URL or @/FILE
 //   require-store = true             # somebody has to say which: the user's own file is not used
 //   [stores]
-//   prod = "postgres://app@db/app"
-//   cache = { url = "redis://cache", password-file = "/etc/holdfast/cache.secret" }
+//   prod = "URL"
+//   cache = { url = "URL", password-file = "/etc/holdfast/cache.secret" }
 //   [defaults]                       # of every key
 //   ttl = "30s"
 //   [keys."nightly/"]                # of keys that begin so

@@ -8,11 +8,11 @@ namespace holdfast::cli {
 
 struct Library {
   std::string store;    // whose driver it is; empty: it is part of the command
-  std::string name;     // "libpq"
+  std::string name;     // of the library
   std::string version;  // of the one that is here; empty: it is not installed
 };
 
-// The drivers of the stores that were compiled in, then the rest.  Loads every driver.
+// The drivers of the stores that were built, then the rest.  Loads every driver.
 std::vector<Library> libraries();
 
 // "GCC 12.2.0".

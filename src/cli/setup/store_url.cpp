@@ -2,7 +2,6 @@
 #include "cli/setup/store_url.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +15,7 @@
 #include "cli/setup/secrets.h"
 #include "cli/setup/small_file.h"
 #include "cli/words/nearest.h"
-#include "holdfast/sqlite.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
@@ -73,32 +72,17 @@ Result<std::string> url_in(const std::string& path) {
   auto line = line_in(path, "URL of the store", &has_secret);
   if (!line) return line;
   // Whoever names the file means one store, in whatever folder.
-  if (const auto url = parse_url(*line); url && url->scheme == "sqlite" && !url->rest.starts_with("/"))
+  if (is_relative(*line))
     return Error{Errc::invalid, "the URL in " + printable(path) +
                                     " is relative and would be another file in every folder; give an "
-                                    "absolute path, as sqlite:/PATH"};
+                                    "absolute path, as " +
+                                    std::string(scheme_of(*line)) + "/PATH"};
   return line;
 }
 
 Result<std::string> password_in(const std::string& path) {
   return line_in(path, "password of the store", [](const std::string&) { return true; });
 }
-
-// A path may hold ? and %, which mean something in a URL.
-std::string as_path_of_url(std::string_view path) {
-  std::string out;
-  for (const char c : path) out += c == '%' ? "%25" : c == '?' ? "%3F" : std::string(1, c);
-  return out;
-}
-
-// Drivers take a password from there, at every connection; CMD would inherit it, and everybody of our user
-// could read it in /proc.
-struct PasswordVariable {
-  std::array<std::string_view, 2> schemes;
-  const char* name;
-};
-constexpr PasswordVariable password_variables[] = {{{"postgres:", "postgresql:"}, "PGPASSWORD"},
-                                                   {{"mariadb:", "mysql:"}, "MYSQL_PWD"}};
 
 // Not sslpassword=, which opens the file of a key.
 bool has_password(const std::string& url) {
@@ -108,16 +92,20 @@ bool has_password(const std::string& url) {
                                [](const auto& parameter) { return parameter.first == "password"; });
 }
 
-void take_over_password(const PasswordVariable& from, std::string& url) {
-  if (!url.starts_with(from.schemes[0]) && !url.starts_with(from.schemes[1])) return;
-  char* const value = ::secure_getenv(from.name);
+// Drivers take a password from there, at every connection; CMD would inherit it, and everybody of our user
+// could read it in /proc.
+void take_over_password(std::string& url) {
+  const StoreDescriptor* const store = find_store(url);
+  if (store == nullptr || store->password_variable.empty()) return;
+  const std::string variable_name(store->password_variable);
+  char* const value = ::secure_getenv(variable_name.c_str());
   if (value == nullptr || *value == '\0') return;
   if (!has_password(url)) {
     url += url.find('?') == std::string::npos ? "?password=" : "&password=";
     url += percent_encoded(value);
   }
   ::explicit_bzero(value, std::strlen(value));
-  ::unsetenv(from.name);
+  ::unsetenv(variable_name.c_str());
 }
 
 // By whatever folder CMD goes to.
@@ -128,8 +116,8 @@ std::string absolute(const std::string& path) {
 }
 
 std::string anywhere(const std::string& url) {
-  constexpr std::string_view scheme = "sqlite:";
-  if (!url.starts_with(scheme) || url.size() == scheme.size() || url[scheme.size()] == '/') return url;
+  const std::string_view scheme = scheme_of(url);
+  if (!is_relative(url) || url.size() == scheme.size()) return url;
   std::error_code no_folder;
   const auto folder = std::filesystem::current_path(no_folder);
   if (no_folder) return url;
@@ -146,9 +134,8 @@ Result<StoreChoice> named_store(const std::string& name, const std::string& by,
   for (const std::string& other : names) known += (known.empty() ? "" : ", ") + other;
   return Error{
       Errc::invalid,
-      printable(by) + " \"" + printable(redacted(name)) +
-          "\" is neither the URL of a store, as sqlite:PATH, nor a name in the configuration" +
-          suggestion(name, names) +
+      printable(by) + " \"" + printable(redacted(name)) + "\" is neither the URL of a store, as " +
+          std::string(default_store().url) + ", nor a name in the configuration" + suggestion(name, names) +
           (known.empty() ? "the configuration names no stores" : "the configuration names " + known)};
 }
 
@@ -205,7 +192,7 @@ StoreWord store_word(const std::string& given, const std::optional<std::string>&
   if (inherited) return {*inherited, variable, StoreWord::By::environment};
   if (const Entry* const said = configuration.store(); said != nullptr)
     return {said->text, said->from, StoreWord::By::configuration};
-  return {"sqlite:" + as_path_of_url(sqlite::default_path()), "default", StoreWord::By::nobody};
+  return {default_store().default_url(), "default", StoreWord::By::nobody};
 }
 
 Result<StoreChoice> choose_store(const StoreWord& said, const Configuration& configuration) {
@@ -226,6 +213,14 @@ Result<StoreChoice> choose_store(const StoreWord& said, const Configuration& con
   return choice;
 }
 
+std::string_view scheme_of(std::string_view url) { return url.substr(0, url.find(':') + 1); }
+
+bool is_relative(std::string_view url) {
+  const StoreDescriptor* const store = find_store(url);
+  return store != nullptr && store->place == StorePlace::file &&
+         !url.substr(scheme_of(url).size()).starts_with('/');
+}
+
 Result<std::string> url_of(const StoreChoice& choice) {
   std::string url = choice.url;
   if (url.front() == '@') {
@@ -233,8 +228,10 @@ Result<std::string> url_of(const StoreChoice& choice) {
     if (!read) return read;
     url = *std::move(read);
   }
-  if (url.starts_with("memory:"))
-    return Error{Errc::invalid, "memory: lasts only as long as this process; give sqlite:PATH"};
+  if (const StoreDescriptor* const store = find_store(url);
+      store != nullptr && store->place == StorePlace::process)
+    return Error{Errc::invalid, std::string(scheme_of(url)) + " lasts only as long as this process; give " +
+                                    std::string(default_store().url)};
   std::string password = choice.password;
   if (!choice.password_file.empty()) {
     auto read = password_in(choice.password_file);
@@ -242,7 +239,7 @@ Result<std::string> url_of(const StoreChoice& choice) {
     password = *std::move(read);
   }
   if (!password.empty()) url = with_password(url, password);
-  for (const PasswordVariable& variable_of : password_variables) take_over_password(variable_of, url);
+  take_over_password(url);
   keep_secret(url);
   return url;
 }

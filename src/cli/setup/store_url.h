@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "cli/setup/configuration.h"
 #include "holdfast/result.h"
@@ -48,7 +49,7 @@ struct StoreWord {
   By by;
 };
 
-// What --store says, else HOLDFAST_STORE, else the configuration, else the file of sqlite::default_path().
+// What --store says, else HOLDFAST_STORE, else the configuration, else the default store.
 StoreWord store_word(const std::string& given, const std::optional<std::string>& inherited,
                      const Configuration& configuration);
 
@@ -63,8 +64,16 @@ Result<StoreChoice> choose_store(const StoreWord& said, const Configuration& con
 // The URL with its password.  @FILE stands for what the first line of FILE says; if that is a password's,
 // nobody else may be able to read it, and so of a password-file.
 //
-// For PostgreSQL a password in PGPASSWORD is taken out of the environment, and into the URL if that has none;
-// for MariaDB and MySQL one in MYSQL_PWD.
+// A password in the variable that the store's driver reads is taken out of the environment, and into the URL
+// if that has none.
 Result<std::string> url_of(const StoreChoice& choice);
+
+// -- what a URL names
+
+// Its scheme with the colon.
+std::string_view scheme_of(std::string_view url);
+
+// A file by a relative path: another one in every folder.
+bool is_relative(std::string_view url);
 
 }  // namespace holdfast::cli

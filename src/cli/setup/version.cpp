@@ -7,6 +7,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/setup/libraries.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
@@ -21,8 +22,21 @@ void say_all() {
   print(aligned(rows, true, wants_colour(stdout)));
 }
 
+Json json_of(const StoreDescriptor& store) {
+  const StoreCapabilities& can = store.capabilities;
+  return {{"name", store.name},
+          {"schemes", Json(store.schemes)},
+          {"push", can.push},
+          {"fair", can.fair},
+          {"durable", can.durable},
+          {"jobs", can.jobs},
+          {"transactions", can.transactions}};
+}
+
 void say_all_as_json() {
   Json all{{"version", version()}, {"compiler", compiler()}, {"build", HOLDFAST_BUILD_TYPE}};
+  all["stores"] = Json::array();
+  for (const StoreDescriptor& store : store_descriptors()) all["stores"].push_back(json_of(store));
   all["libraries"] = Json::array();
   for (const Library& library : libraries())
     all["libraries"].push_back({{"store", library.store.empty() ? Json() : Json(library.store)},

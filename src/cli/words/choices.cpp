@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/words/choices.h"
 
+#include "holdfast/spi/descriptor.h"
+
 namespace holdfast::cli {
+
+namespace {
+
+std::vector<std::string> stores_with_fence() {
+  std::vector<std::string> names;
+  for (const StoreDescriptor& store : store_descriptors()) {
+    if (!store.fence.empty()) names.emplace_back(store.name);
+  }
+  return names;
+}
+
+}  // namespace
 
 std::vector<std::string> choices_of(std::string_view option) {
   if (option == "--on-lost") return {"term", "kill", "ignore", "exec:"};
@@ -9,7 +23,7 @@ std::vector<std::string> choices_of(std::string_view option) {
   if (option == "--unique") return {"loner", "until_start", "until_success"};
   if (option == "--on-conflict") return {"drop", "wait", "raise", "replace"};
   if (option == "--state") return {"queued", "running", "done", "dead", "dropped", "cancelled"};
-  if (option == "--code") return {"sqlite", "postgres", "mariadb", "redis"};
+  if (option == "--code") return stores_with_fence();
   if (option == "SHELL") return {"bash", "zsh", "fish"};
   return {};
 }

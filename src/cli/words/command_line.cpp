@@ -12,6 +12,7 @@
 #include "cli/words/nearest.h"
 #include "cli/words/option_table.h"
 #include "cli/words/table.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
@@ -259,7 +260,7 @@ Result<CommandLine> parse_command_line(std::span<char* const> argv, const FillIn
     Command command = command_of(app, given, substitute, std::move(words.words));
     const std::string store = given.stores.empty() ? "" : given.stores.back();
     if (!given.stores.empty() && store.empty())
-      refuse("--store is empty; give the URL of a store, as sqlite:PATH");
+      refuse("--store is empty; give the URL of a store, as " + std::string(default_store().url));
     return CommandLine{{store, given.json, given.quiet}, std::move(command), std::move(given.stores)};
   } catch (const CLI::CallForHelp&) {
     return CommandLine{{}, Help{page_of(app, chosen_command(app), false)}};

@@ -7,6 +7,7 @@
 
 #include "cli/words/choices.h"
 #include "cli/words/help.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
@@ -88,6 +89,23 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 }
 
 std::string shell_quoted(const std::string& text) { return "'" + replaced(text, "'", R"('\'')") + "'"; }
+
+std::string beginnings_of_stores() {
+  std::string text;
+  for (const StoreDescriptor& store : store_descriptors()) {
+    if (store.place == StorePlace::process) continue;
+    text += std::string(store.schemes.front()) + (store.place == StorePlace::file ? ": " : ":// ");
+  }
+  return text + "@";
+}
+
+std::vector<std::string> beginnings_of_files() {
+  std::vector<std::string> all{"@"};
+  for (const StoreDescriptor& store : store_descriptors()) {
+    if (store.place == StorePlace::file) all.push_back(std::string(store.schemes.front()) + ":");
+  }
+  return all;
+}
 
 std::optional<std::string> completions(const std::string& shell, const Table& table) {
   if (shell == "bash") return bash_script(table);

@@ -49,6 +49,9 @@ std::string fish_script(const Table& table);
 inline constexpr const char* list_of_keys =
     R"sh(timeout 1 holdfast ls --json </dev/null 2>/dev/null | )sh"
     R"sh(LC_ALL=C sed -n 's|^{"key":"\([A-Za-z0-9_./][A-Za-z0-9_./:@%+,#-]*\)".*|\1|p')sh";
-inline constexpr const char* beginnings_of_stores = "sqlite: postgres:// redis:// mongodb:// mariadb:// @";
+
+// How the URLs of stores begin, and those behind which a path follows: "SCHEME: SCHEME:// @".
+std::string beginnings_of_stores();
+std::vector<std::string> beginnings_of_files();
 
 }  // namespace holdfast::cli

@@ -50,9 +50,7 @@ _holdfast_files() { # PREFIX
 
 _holdfast_store() { # PREFIX
   case ${current#"$1"} in
-    @*) _holdfast_files "$1@" ;;
-    sqlite:*) _holdfast_files "$1sqlite:" ;;
-    *) _holdfast_words "$1" @STORES@ ;;
+@FILES@    *) _holdfast_words "$1" @STORES@ ;;
   esac
 }
 
@@ -137,6 +135,13 @@ std::string row_of(const Table& table, const CommandEntry& command) {
   return row + " ;;\n";
 }
 
+std::string file_cases() {
+  std::string cases;
+  for (const std::string& lead : beginnings_of_files())
+    cases += "    " + lead + "*) _holdfast_files \"$1" + lead + "\" ;;\n";
+  return cases;
+}
+
 std::string values(const Table& table) {
   std::string rows;
   for (const OptionEntry& option : valued_options(table)) {
@@ -156,7 +161,8 @@ std::string bash_script(const Table& table) {
   std::string text = replaced(bash_template, "@TABLE@", rows);
   text = replaced(std::move(text), "@VALUES@", values(table));
   text = replaced(std::move(text), "@KEYS@", list_of_keys);
-  text = replaced(std::move(text), "@STORES@", beginnings_of_stores);
+  text = replaced(std::move(text), "@FILES@", file_cases());
+  text = replaced(std::move(text), "@STORES@", beginnings_of_stores());
   return replaced(std::move(text), "@VALUED@", joined(valued_names(table)));
 }
 

@@ -88,7 +88,7 @@ end
 
 function __holdfast_stores
     set -l current (string replace -r '^--store=' '' -- (commandline -ct))
-    set -l lead (string match -r '^(?:@|sqlite:)' -- $current)
+    set -l lead (string match -r '^(?:@FILES@)' -- $current)
     if not set -q lead[1]
         string split ' ' -- '@STORES@'
         return
@@ -174,7 +174,8 @@ std::string fish_script(const Table& table) {
   text = replaced(std::move(text), "@COMMANDS@", joined(names));
   text = replaced(std::move(text), "@CMDS@", joined(cmds));
   text = replaced(std::move(text), "@KEYS@", list_of_keys);
-  return replaced(std::move(text), "@STORES@", beginnings_of_stores);
+  text = replaced(std::move(text), "@FILES@", replaced(joined(beginnings_of_files()), " ", "|"));
+  return replaced(std::move(text), "@STORES@", beginnings_of_stores());
 }
 
 }  // namespace holdfast::cli

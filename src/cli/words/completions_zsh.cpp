@@ -22,7 +22,7 @@ _holdfast_keys() {
 }
 
 _holdfast_store() {
-  if compset -P '(@|sqlite:)'; then
+  if compset -P '(@FILES@)'; then
     _files
   else
     _wanted stores expl store compadd -S '' -- @STORES@
@@ -137,7 +137,8 @@ std::string zsh_script(const Table& table) {
   }
   std::string text = replaced(zsh_template, "@CASES@", cases);
   text = replaced(std::move(text), "@KEYS@", list_of_keys);
-  return replaced(std::move(text), "@STORES@", beginnings_of_stores);
+  text = replaced(std::move(text), "@FILES@", replaced(joined(beginnings_of_files()), " ", "|"));
+  return replaced(std::move(text), "@STORES@", beginnings_of_stores());
 }
 
 }  // namespace holdfast::cli

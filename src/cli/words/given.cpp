@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/url.h"
-#include "cli/fence/code.h"
 #include "cli/output.h"
 #include "cli/run/schedule.h"
 #include "cli/words/choices.h"
@@ -14,6 +13,7 @@
 #include "cli/words/nearest.h"
 #include "core/check.h"
 #include "core/terms.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
@@ -191,13 +191,14 @@ Break break_command(const Given& given) {
 
 Command fence_command(const Given& given, Words cmd) {
   if (given.code) {
-    const auto code = fence_code(*given.code);
-    if (!code)
+    const bool is_word = given.code->find(':') == std::string::npos;
+    const StoreDescriptor* const store = is_word ? find_store(*given.code + ":") : nullptr;
+    if (store == nullptr || store->fence.empty())
       refuse("--code " + shown(*given.code) + " is unknown" + suggestion(*given.code, choices_of("--code")) +
              "give " + one_of_these(choices_of("--code")));
     if (given.file)
       refuse("--code " + *given.code + " prints a check and runs nothing; leave out " + shown(*given.file));
-    return Help{std::string(*code)};
+    return Help{std::string(store->fence)};
   }
   if (!given.token)
     refuse((given.file ? "TOKEN is missing; usage: " : "FILE and TOKEN are missing; usage: ") +

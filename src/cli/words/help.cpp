@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/words/help.h"
 
+#include "cli/words/choices.h"
+#include "cli/words/completions.h"
+#include "holdfast/spi/descriptor.h"
+
 namespace holdfast::cli {
 namespace {
 
@@ -76,17 +80,15 @@ used again, its tokens still rise.
   holdfast purge
   holdfast purge --older-than 30d)"},
     {"init", "[OPTION]...", "Create the tables, or print how",
-     R"(SQLite creates its tables when it is first used; Redis and MongoDB have none. On PostgreSQL, MariaDB and MySQL,
-somebody who may create tables runs this once. If the table is one of Ruby's locker, what is missing is added, and
-locker can still use it.
+     R"(@TABLES@If the table is one of Ruby's locker, what is missing is added, and locker can still use it.
 
-  holdfast --store postgres://admin@db/app init --dry-run
-  holdfast --store postgres://admin@db/app init)"},
+  holdfast --store prod init --dry-run
+  holdfast --store prod init)"},
     {"doctor", "[OPTION]...", "Show what can break a lease in this store, and what to change",
      R"(Exit code: 0 all is well, 1 warnings, 77 unsafe, 69 the store cannot be reached.
 
   holdfast doctor
-  holdfast --store redis://cache.example.org doctor --strict)"},
+  holdfast --store prod doctor --strict)"},
     {"config", "[KEY]", "Show the configuration, and which file sets what",
      R"(Reads ~/.config/holdfast/config.toml (in $XDG_CONFIG_HOME), then /etc/holdfast/config.toml; passwords are not shown.
 With KEY: what `run KEY` would use. This is decided for each value on its own: the user's file wins over the machine's.
@@ -102,7 +104,7 @@ before CMD starts. No other CMD starts until this one has ended, with everything
 Exit code: CMD's own; 76 if FILE has seen a larger token (CMD is not run); 75 if another CMD still runs.
 
   holdfast fence report.csv "$HOLDFAST_TOKEN" -- ./write report.csv
-  holdfast fence --code postgres)"},
+  holdfast fence --code @CODE@)"},
     {"jobs", "COMMAND ...", "Store work as jobs, run them, and look at them",
      R"(A job has a name, arguments and, if it declares one, a lock, by default on lock:NAME:ARGUMENTS, which is an ordinary
 key. A job that fails, or whose worker died, is run again. More: holdfast help jobs COMMAND.
@@ -186,12 +188,44 @@ constexpr std::string_view program_purpose =
 
 constexpr std::string_view program_text =
     R"(The store is that of --store, else of HOLDFAST_STORE, else of the configuration, else a file in your home. Give it as
-a URL (sqlite:PATH, postgres://USER@HOST/DATABASE, redis://HOST, mongodb://HOST/DATABASE, mariadb://USER@HOST/DATABASE),
+a URL (@URLS@),
 as a name from the configuration, or as @FILE, if the first line of FILE is the URL. Write durations as 250ms, 30s, 5m,
 1.5h or 2d. Where it matters, let the resource that a lease protects refuse older tokens.
 
   holdfast run nightly -- ./backup.sh
   holdfast help run)";
+
+std::string urls_of_stores() {
+  std::string text;
+  for (const StoreDescriptor& store : store_descriptors()) {
+    if (store.place != StorePlace::process) text += (text.empty() ? "" : ", ") + std::string(store.url);
+  }
+  return text;
+}
+
+// "ONE, TWO and THREE": those whose tables come to exist in that way.
+std::string databases_with(StoreTables tables) {
+  std::vector<std::string> titles;
+  for (const StoreDescriptor& store : store_descriptors()) {
+    if (store.tables == tables && store.place != StorePlace::process)
+      titles.insert(titles.end(), store.titles.begin(), store.titles.end());
+  }
+  std::string text;
+  for (std::size_t i = 0; i < titles.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == titles.size() ? " and " : ", ") + titles[i];
+  return text;
+}
+
+std::string about_tables() {
+  std::string text =
+      "On " + databases_with(StoreTables::at_first_use) + " the tables are created at the first use";
+  if (const std::string none = databases_with(StoreTables::none); !none.empty())
+    text += "; on " + none + " there are none";
+  text += ". ";
+  if (const std::string by_init = databases_with(StoreTables::by_init); !by_init.empty())
+    text += "On " + by_init + ", somebody who may create tables runs this once. ";
+  return text;
+}
 
 const Page* find(std::string_view command) {
   for (const Page& page : pages) {
@@ -207,9 +241,12 @@ std::string_view purpose_of(std::string_view command) {
   return page != nullptr ? page->purpose : program_purpose;
 }
 
-std::string_view more_of(std::string_view command) {
+std::string more_of(std::string_view command) {
   const Page* const page = find(command);
-  return page != nullptr ? page->more : program_text;
+  std::string text(page != nullptr ? page->more : program_text);
+  if (page == nullptr) return replaced(std::move(text), "@URLS@", urls_of_stores());
+  if (command == "init") return replaced(std::move(text), "@TABLES@", about_tables());
+  return replaced(std::move(text), "@CODE@", choices_of("--code").back());
 }
 
 std::string usage_of(std::string_view command) {

@@ -19,7 +19,7 @@ std::string_view purpose_of(std::string_view command);
 std::string usage_of(std::string_view command);
 
 // The rest of the page and two examples, for paragraphs_of().
-std::string_view more_of(std::string_view command);
+std::string more_of(std::string_view command);
 
 // ---- the layout: help_pages.cpp
 

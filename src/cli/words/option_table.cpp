@@ -5,19 +5,21 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cli/words/choices.h"
 #include "cli/words/help.h"
+#include "holdfast/spi/descriptor.h"
 
 namespace holdfast::cli {
 namespace {
 
-void text(CLI::App& app, const char* names, const char* value, Text& into, const char* does) {
+void text(CLI::App& app, const char* names, const char* value, Text& into, const std::string& does) {
   app.add_option_function<std::string>(
          names, [&into](const std::string& given) { into = given; }, does)
       ->option_text(value)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-void texts(CLI::App& app, const char* names, const char* value, Words& into, const char* does) {
+void texts(CLI::App& app, const char* names, const char* value, Words& into, const std::string& does) {
   app.add_option_function<std::string>(
          names, [&into](const std::string& given) { into.push_back(given); }, does)
       ->option_text(value)
@@ -195,7 +197,7 @@ void fence_options(CLI::App& fence, Given& given) {
   text(fence, "-w,--wait", "DURATION", given.wait,
        "wait at most this long for the other CMD, then exit 75 (default: forever)");
   text(fence, "--code", "WHERE", given.code,
-       "print the code of the same check for sqlite, postgres, mariadb or redis");
+       "print the code of the same check for " + one_of_these(choices_of("--code")));
   text(fence, "FILE", "", given.file, "");
   text(fence, "TOKEN", "", given.token, "");
 }
@@ -263,7 +265,7 @@ void build_options(CLI::App& app, Given& given, std::string_view first) {
   app.add_flag("--version", given.version, "show the version");
   app.add_flag("--verbose", given.verbose, "also show the stores and libraries");
   texts(app, "--store", "URL", given.stores,
-        "the store: a URL such as sqlite:PATH, a configured name, or @FILE");
+        "the store: a URL such as " + std::string(default_store().url) + ", a configured name, or @FILE");
   app.add_flag("--json", given.json, "answer with one JSON object per line");
   app.add_flag("--quiet", given.quiet, "do not warn about how the store is set up");
   const auto* const alone = std::find_if(std::begin(command_rows), std::end(command_rows),

@@ -13,7 +13,7 @@ namespace holdfast::mariadb {
 #undef FUNCTION
 
 Status load_libmariadb() {
-  static Driver driver("libmariadb.so.3", "libmariadb3",
+  static Driver driver(libmariadb_soname, "libmariadb3",
                        {
 #define FUNCTION(name) {#name, &name},
 #include "stores/mariadb/libmariadb_functions.inc"

@@ -15,5 +15,6 @@ namespace holdfast::mariadb {
 
 // REQUIRES: before any other use of it.  Any thread may call it.
 Status load_libmariadb();
+inline constexpr const char* libmariadb_soname = "libmariadb.so.3";
 
 }  // namespace holdfast::mariadb

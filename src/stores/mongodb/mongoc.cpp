@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "base/driver.h"
-#include "base/mongoc_file.h"
+#include "stores/mongodb/mongoc_file.h"
 
 namespace holdfast::mongodb {
 

@@ -8,11 +8,12 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "core/fixed_now.h"
+#include "core/url_parameters.h"
 #include "stores/mongodb/admin.h"
 #include "stores/mongodb/config.h"
+#include "stores/mongodb/descriptor.h"
 #include "stores/mongodb/jobs.h"
 #include "stores/mongodb/store_connection.h"
-#include "stores/mongodb/topics.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -127,9 +128,7 @@ Status check_parameters(std::string_view uri) {
     const std::string_view one = list.substr(0, list.find_first_of("&;"));
     const std::string name(one.substr(0, one.find('=')));
     if (!one.empty() && !is_known(name))
-      return invalid(printable(name) +
-                     "= is not a parameter; write collection=, collections=, layout=, accept=, unsafe= or an "
-                     "option of libmongoc");
+      return core::unknown_parameter(store_descriptor, store_descriptor.schemes.front(), name);
     list.remove_prefix(one.size());
   }
   return Status{};
@@ -176,7 +175,7 @@ Result<std::shared_ptr<Store>> store(Options options) {
   if (Status s = check_collection(options.collection); !s) return std::move(s).error();
   for (const auto& [name, collection] : options.collections)
     if (Status s = check_collection(collection); !s) return std::move(s).error();
-  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, store_descriptor.topics); !s) return std::move(s).error();
   if (Status s = check_tls(uri.get(), options); !s) return std::move(s).error();
   mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_SERVERSELECTIONTRYONCE, true);
   if (!mongoc_uri_get_appname(uri.get())) mongoc_uri_set_appname(uri.get(), "holdfast");

@@ -12,7 +12,7 @@ HOLDFAST_LIBPQ(HOLDFAST_DEFINE, HOLDFAST_DEFINE)
 Status load_libpq() {
 #define HOLDFAST_FIND(name) {#name, &name},
 #define HOLDFAST_FIND_NEWER(name) {#name, &name, true},
-  static Driver driver("libpq.so.5", "libpq5", {HOLDFAST_LIBPQ(HOLDFAST_FIND, HOLDFAST_FIND_NEWER)});
+  static Driver driver(libpq_soname, "libpq5", {HOLDFAST_LIBPQ(HOLDFAST_FIND, HOLDFAST_FIND_NEWER)});
 #undef HOLDFAST_FIND_NEWER
 #undef HOLDFAST_FIND
   return driver.load();

@@ -67,6 +67,7 @@ HOLDFAST_LIBPQ(HOLDFAST_DECLARE, HOLDFAST_DECLARE)
 
 // REQUIRES: before any other use of it.  Any thread may call it.
 Status load_libpq();
+inline constexpr const char* libpq_soname = "libpq.so.5";
 
 template <auto* free>
 struct Freed {

@@ -13,6 +13,8 @@
 
 #include "base/text.h"
 #include "base/url.h"
+#include "core/url_parameters.h"
+#include "stores/postgres/descriptor.h"
 #include "stores/postgres/libpq.h"
 
 namespace holdfast::postgres {
@@ -114,11 +116,7 @@ Result<Settings> Settings::from(const std::string& conninfo, const Words& more) 
     if (!is_known(name)) {
       // With an @ it is rather what stands behind a ? in a password.
       if ((name + value).find('@') != std::string::npos) return unreadable_address();
-      return Error{
-          Errc::invalid,
-          "\"" + printable(name) +
-              "\" is not a parameter of postgres: URLs; write table=, accept=TOPIC, unsafe=allow or a "
-              "parameter of libpq, such as sslmode="};
+      return core::unknown_parameter(store_descriptor, store_descriptor.schemes.front(), name);
     }
     put(settings.words_, name, value);
   }

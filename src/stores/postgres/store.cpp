@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "stores/postgres/store.h"
+
 #include "base/random.h"
 #include "core/fixed_now.h"
 #include "holdfast/postgres.h"
 #include "stores/postgres/admin.h"
 #include "stores/postgres/config.h"
+#include "stores/postgres/descriptor.h"
 #include "stores/postgres/jobs.h"
-#include "stores/postgres/open_url.h"
 #include "stores/postgres/store_connection.h"
-#include "stores/postgres/topics.h"
 
 namespace holdfast::postgres {
 namespace {
@@ -66,8 +67,10 @@ class PostgresStore final : public Store, public core::FixedNow {
   const std::string name_;
 };
 
-Result<std::shared_ptr<Store>> make(const Options& options, const Words& more) {
-  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
+}  // namespace
+
+Result<std::shared_ptr<Store>> make_store(const Options& options, const Words& more) {
+  if (Status s = core::check_topics(options.accept, store_descriptor.topics); !s) return std::move(s).error();
   auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
   auto settings = Settings::from(options.conninfo, more);
@@ -76,27 +79,6 @@ Result<std::shared_ptr<Store>> make(const Options& options, const Words& more) {
       *std::move(settings), *std::move(tables), core::Accepted{options.allow_unsafe, options.accept}));
 }
 
-}  // namespace
-
-Result<std::shared_ptr<Store>> store(Options options) { return make(options, {}); }
-
-Result<std::shared_ptr<Store>> open_url(const Url& url) {
-  // libpq reads the rest: it knows about several hosts, brackets and percent signs.
-  Options options{.conninfo = "postgresql:" + url.rest};
-  Words more;
-  for (const auto& [name, value] : url.parameters) {
-    if (name == "table") {
-      if (value.find('@') != std::string::npos) return unreadable_address();  // of a password with a ? in it
-      options.table = value;
-    } else if (name == "unsafe" && value == "allow") {
-      options.allow_unsafe = true;
-    } else if (name == "accept") {
-      options.accept = core::topics_in(value);
-    } else {
-      more.emplace_back(name, value);
-    }
-  }
-  return make(options, more);
-}
+Result<std::shared_ptr<Store>> store(Options options) { return make_store(options, {}); }
 
 }  // namespace holdfast::postgres

@@ -3,6 +3,8 @@
 #pragma once
 #include <hiredis/hiredis.h>
 
+#include <string>
+
 #include "holdfast/result.h"
 
 namespace holdfast::redis {
@@ -15,5 +17,8 @@ namespace holdfast::redis {
 
 // REQUIRES: before any other use of it.  Any thread may call it.
 Status load_libhiredis();
+
+// Of the one that is installed; empty: none is.
+std::string hiredis_version();
 
 }  // namespace holdfast::redis

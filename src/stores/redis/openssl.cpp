@@ -11,7 +11,7 @@ namespace holdfast::redis {
 #undef FUNCTION
 
 Status load_libcrypto() {
-  static Driver driver("libcrypto.so.3", "libssl3",
+  static Driver driver(libcrypto_soname, "libssl3",
                        {
 #define FUNCTION(name) {#name, &name},
 #include "stores/redis/libcrypto_functions.inc"

@@ -22,5 +22,6 @@ namespace holdfast::redis {
 // REQUIRES: before any other use of it.  Any thread may call these.
 Status load_libcrypto();
 Status load_libssl();
+inline constexpr const char* libcrypto_soname = "libcrypto.so.3";
 
 }  // namespace holdfast::redis

@@ -7,12 +7,12 @@
 #include "base/text.h"
 #include "core/fixed_now.h"
 #include "stores/redis/admin.h"
+#include "stores/redis/descriptor.h"
 #include "stores/redis/engine.h"
 #include "stores/redis/libhiredis.h"
 #include "stores/redis/openssl.h"
 #include "stores/redis/script.h"
 #include "stores/redis/store_connection.h"
-#include "stores/redis/topics.h"
 
 namespace holdfast::redis {
 namespace {
@@ -89,7 +89,7 @@ Status check(const Options& o) {
     return invalid("redis: certificates are given, but no TLS is used; write rediss://");
   if (o.prefix.size() > 512 || !is_utf8(o.prefix) || o.prefix.find('\0') != std::string::npos)
     return invalid("redis: invalid prefix; give at most 512 bytes of UTF-8 without NUL");
-  if (Status s = core::check_topics(o.accept, known_topics); !s) return s;
+  if (Status s = core::check_topics(o.accept, store_descriptor.topics); !s) return s;
   if (o.prefix.starts_with("holdfast:"))
     return invalid("redis: keys that start with holdfast: are reserved; give another prefix");
   return Status{};

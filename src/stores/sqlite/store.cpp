@@ -6,11 +6,11 @@
 #include "base/random.h"
 #include "stores/sqlite/admin.h"
 #include "stores/sqlite/config.h"
+#include "stores/sqlite/descriptor.h"
 #include "stores/sqlite/jobs.h"
 #include "stores/sqlite/path.h"
 #include "stores/sqlite/store_connection.h"
 #include "stores/sqlite/tables.h"
-#include "stores/sqlite/topics.h"
 
 namespace holdfast::sqlite {
 namespace {
@@ -106,7 +106,7 @@ Result<std::shared_ptr<Store>> store(Options options, Machine machine) {
     return Error{Errc::invalid,
                  "'" + options.path + "' is not the path of a file; give one, such as leases.db"};
   }
-  if (Status s = core::check_topics(options.accept, known_topics); !s) return std::move(s).error();
+  if (Status s = core::check_topics(options.accept, store_descriptor.topics); !s) return std::move(s).error();
   auto tables = Tables::named(options.table);
   if (!tables) return std::move(tables).error();
   return std::shared_ptr<Store>(

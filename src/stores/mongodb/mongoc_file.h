@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace holdfast {
+namespace holdfast::mongodb {
 
 inline constexpr const char* mongoc_soname = "libmongoc-1.0.so.0";
 
@@ -34,4 +34,4 @@ class NoMongocFile {
   const bool ours_ = !is_loaded();
 };
 
-}  // namespace holdfast
+}  // namespace holdfast::mongodb
