@@ -11,7 +11,7 @@ namespace holdfast::cli {
 namespace {
 
 bool is_file(const Store& store) {
-  const StoreDescriptor* const known = find_store(store.name());
+  const StoreDescriptor* const known = descriptor_of(store.name());
   return known != nullptr && known->place == StorePlace::file;
 }
 

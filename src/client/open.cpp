@@ -30,7 +30,7 @@ Error unknown_scheme(const std::string& scheme) {
 Result<std::shared_ptr<Store>> try_store(std::string_view text) {
   const auto url = parse_url(text);
   if (!url) return url.error();
-  const StoreDescriptor* const store = find_store(text);
+  const StoreDescriptor* const store = descriptor_of(text);
   if (store == nullptr) return unknown_scheme(url->scheme);
   return store->open(*url);
 }

@@ -62,7 +62,7 @@ std::span<const std::string_view> schemes_not_built() {
   return std::span(all).subspan(1);
 }
 
-const StoreDescriptor* find_store(std::string_view url) {
+const StoreDescriptor* descriptor_of(std::string_view url) {
   const std::string_view scheme = url.substr(0, url.find(':'));
   if (scheme.size() == url.size()) return nullptr;
   for (const StoreDescriptor& store : store_descriptors()) {

@@ -50,14 +50,14 @@ TEST(Descriptors, name_each_store_and_each_scheme_once) {
     ASSERT_FALSE(store.schemes.empty()) << store.name;
     for (const std::string_view scheme : store.schemes) {
       EXPECT_TRUE(schemes.insert(scheme).second) << scheme;
-      EXPECT_EQ(find_store(std::string(scheme) + ":"), &store);
+      EXPECT_EQ(descriptor_of(std::string(scheme) + ":"), &store);
     }
     EXPECT_TRUE(store.url.starts_with(std::string(store.schemes.front()) + ":")) << store.url;
     EXPECT_EQ(store.page.empty(), store.place == StorePlace::process) << store.name;
   }
   EXPECT_EQ(default_store().place, StorePlace::file);
   for (const char* const no_store : {"", "sqlite", "@/etc/sqlite:x", "nothing:x", ":"})
-    EXPECT_EQ(find_store(no_store), nullptr) << no_store;
+    EXPECT_EQ(descriptor_of(no_store), nullptr) << no_store;
 }
 
 TEST(Descriptors, have_the_parameters_that_the_pages_have) {

@@ -114,7 +114,7 @@ TEST_P(StoreAdmins, a_new_store_is_planned_then_made_once) {
 }
 
 TEST_P(StoreAdmins, its_store_is_what_the_descriptor_says) {
-  const StoreDescriptor* const said = find_store(a_.store().name());
+  const StoreDescriptor* const said = descriptor_of(a_.store().name());
   ASSERT_NE(said, nullptr) << a_.store().name();
   const Traits traits = a_.connection().examine(Caller::soon()).value();
   EXPECT_EQ(traits.name, said->name);

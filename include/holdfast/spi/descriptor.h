@@ -84,7 +84,7 @@ struct StoreDescriptor {
 HOLDFAST_API std::span<const StoreDescriptor> store_descriptors();
 
 // By a URL of that store, or Store::name(); null if its scheme is not known.
-HOLDFAST_API const StoreDescriptor* find_store(std::string_view url);
+HOLDFAST_API const StoreDescriptor* descriptor_of(std::string_view url);
 
 // The store that is used if none is given.
 HOLDFAST_API const StoreDescriptor& default_store();

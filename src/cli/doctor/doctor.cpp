@@ -134,7 +134,7 @@ Status run_self_test(const std::string& url, StoreConnection& connection, Report
 }
 
 bool makes_its_tables(const Store& store) {
-  const StoreDescriptor* const known = find_store(store.name());
+  const StoreDescriptor* const known = descriptor_of(store.name());
   return known != nullptr && known->tables == StoreTables::at_first_use;
 }
 

@@ -95,7 +95,7 @@ bool has_password(const std::string& url) {
 // Drivers take a password from there, at every connection; CMD would inherit it, and everybody of our user
 // could read it in /proc.
 void take_over_password(std::string& url) {
-  const StoreDescriptor* const store = find_store(url);
+  const StoreDescriptor* const store = descriptor_of(url);
   if (store == nullptr || store->password_variable.empty()) return;
   const std::string variable_name(store->password_variable);
   char* const value = ::secure_getenv(variable_name.c_str());
@@ -216,7 +216,7 @@ Result<StoreChoice> choose_store(const StoreWord& said, const Configuration& con
 std::string_view scheme_of(std::string_view url) { return url.substr(0, url.find(':') + 1); }
 
 bool is_relative(std::string_view url) {
-  const StoreDescriptor* const store = find_store(url);
+  const StoreDescriptor* const store = descriptor_of(url);
   return store != nullptr && store->place == StorePlace::file &&
          !url.substr(scheme_of(url).size()).starts_with('/');
 }
@@ -228,7 +228,7 @@ Result<std::string> url_of(const StoreChoice& choice) {
     if (!read) return read;
     url = *std::move(read);
   }
-  if (const StoreDescriptor* const store = find_store(url);
+  if (const StoreDescriptor* const store = descriptor_of(url);
       store != nullptr && store->place == StorePlace::process)
     return Error{Errc::invalid, std::string(scheme_of(url)) + " lasts only as long as this process; give " +
                                     std::string(default_store().url)};

@@ -192,7 +192,7 @@ Break break_command(const Given& given) {
 Command fence_command(const Given& given, Words cmd) {
   if (given.code) {
     const bool is_word = given.code->find(':') == std::string::npos;
-    const StoreDescriptor* const store = is_word ? find_store(*given.code + ":") : nullptr;
+    const StoreDescriptor* const store = is_word ? descriptor_of(*given.code + ":") : nullptr;
     if (store == nullptr || store->fence.empty())
       refuse("--code " + shown(*given.code) + " is unknown" + suggestion(*given.code, choices_of("--code")) +
              "give " + one_of_these(choices_of("--code")));
