@@ -38,7 +38,7 @@ std::size_t Value::size() const {
 }
 
 Value Value::operator[](std::size_t i) const {
-  if (i >= size()) odd("as long a list as expected");
+  if (i >= size()) odd("a list of the expected length");
   return Value(*reply_->element[i]);
 }
 

@@ -124,6 +124,12 @@ Error no_lease(std::string_view key, std::string_view what, const StoreConfig& c
                              "); use another key, or keep leases apart with ?prefix= in the URL"};
 }
 
+Error companion_overwritten(std::string_view key, std::string_view name, const StoreConfig& config) {
+  return {Errc::refused, "cannot lease the key \"" + printable(config.naming.prefix()) + printable(key) +
+                             "\": another program has written to \"" + printable(name) +
+                             "\"; delete that, or use another key"};
+}
+
 Error wrong_protocol(std::string_view first, const StoreConfig& config) {
   const std::string begin = printable(config.place) + " is not a Redis server: ";
   if (first.starts_with("HTTP/"))

@@ -23,8 +23,13 @@ bool denies_key(std::string_view from_server);
 // Somebody else's data stands where the lease would: `what` is its type, or "name" if the name is ours.
 Error no_lease(std::string_view key, std::string_view what, const StoreConfig& config);
 
+// Somebody else's data stands in a key beside the lease: `name`.
+Error companion_overwritten(std::string_view key, std::string_view name, const StoreConfig& config);
+
 // The answer does not have the form that our scripts give it.
-inline Error not_understood() { return {Errc::in_doubt, "unexpected reply from the server"}; }
+inline Error not_understood() {
+  return {Errc::in_doubt, "unexpected reply from the server; is it a Redis server?"};
+}
 
 // The first bytes are none of Redis's.
 Error wrong_protocol(std::string_view first, const StoreConfig& config);

@@ -18,6 +18,10 @@ class LeaseNames {
     const Companion around = companion(what, lease());
     command.word(around.before, lease(), around.after);
   }
+  std::string text(Beside what) const {
+    const Companion around = companion(what, lease());
+    return std::string(around.before) + std::string(lease()) + std::string(around.after);
+  }
   void add_all(Command& command) const {
     add_lease(command);
     add(command, Beside::facts);

@@ -110,7 +110,8 @@ bool RedisListener::take(std::vector<std::string>& keys) {
 }
 
 void RedisListener::ask_for_life() {
-  if (asked_) throw_failure({Errc::unavailable, "timed out waiting for a sign of life from the server"});
+  if (asked_)
+    throw_failure({Errc::unavailable, "timed out: the server does not answer on the listening connection"});
   subscribe(*wire_, BootClock::now() + patience);
   asked_ = true;
   arm(timer_.get(), answer_limit);

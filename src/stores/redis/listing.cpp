@@ -102,6 +102,9 @@ void RedisStoreConnection::list_leases(const Query& query, Page& page, Instant u
       const Value row = (*rows)[i];
       if (row.size() == 0) continue;
       // Whoever asks for this one key must not take it for a lease, nor wait for its end.
+      if (query.exact && row[7].text() == "companion")
+        throw_failure(
+            companion_overwritten(keys[i], LeaseNames(naming, keys[i]).text(Beside::facts), link_.config()));
       if (query.exact && !row[7].text().empty())
         throw_failure(no_lease(keys[i], row[7].text(), link_.config()));
       LeaseRow lease = lease_row(keys[i], row);
@@ -129,7 +132,8 @@ void RedisStoreConnection::list_places(const Query& query, Page& page, Instant u
     if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
     for (std::size_t i = 0; i + 3 < rows->size(); i += 4) {
       const auto key = static_cast<std::size_t>((*rows)[i].number());
-      if (key >= keys.size()) throw_failure({Errc::unavailable, "unexpected reply from the server"});
+      if (key >= keys.size())
+        throw_failure({Errc::unavailable, "unexpected reply from the server; is it a Redis server?"});
       page.places.push_back({.key = keys[key],
                              .client = std::string((*rows)[i + 1].text()),
                              .owner = std::string((*rows)[i + 2].text()),

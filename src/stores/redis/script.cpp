@@ -54,24 +54,24 @@ Script::Script(std::string lua) : text(std::move(lua)), hash(sha1_of(text)) {}
 
 namespace {
 
-Scripts made_for(std::string_view lease, std::string_view swift) {
+Scripts made_for(std::string_view lease, std::string_view fast_path) {
   const auto job = [&](std::string_view what) {
     return Script({begin_lua, basics_lua, lease, rule_lua, job_lua, what, error_reply_lua});
   };
-  return {
-      .apply = Script({begin_lua, batch_lua, swift, basics_lua, lease, rule_lua, apply_lua, error_reply_lua}),
-      .leases = Script({begin_lua, basics_lua, lease, leases_lua}),
-      .others = Script({begin_lua, basics_lua, lease, others_lua}),
-      .places = Script({places_lua}),
-      .purge = Script({begin_lua, basics_lua, lease, purge_lua}),
-      .job_enqueue = job(job_enqueue_lua),
-      .job_claim = job(job_claim_lua),
-      .job_renew = job(job_renew_lua),
-      .job_finish = job(job_finish_lua),
-      .job_list = job(job_list_lua),
-      .job_change = job(job_change_lua),
-      .job_tick = job(job_tick_lua),
-      .job_purge = job(job_purge_lua)};
+  return {.apply = Script(
+              {begin_lua, batch_lua, fast_path, basics_lua, lease, rule_lua, apply_lua, error_reply_lua}),
+          .leases = Script({begin_lua, basics_lua, lease, leases_lua}),
+          .others = Script({begin_lua, basics_lua, lease, others_lua}),
+          .places = Script({begin_lua, basics_lua, places_lua}),
+          .purge = Script({begin_lua, basics_lua, lease, purge_lua}),
+          .job_enqueue = job(job_enqueue_lua),
+          .job_claim = job(job_claim_lua),
+          .job_renew = job(job_renew_lua),
+          .job_finish = job(job_finish_lua),
+          .job_list = job(job_list_lua),
+          .job_change = job(job_change_lua),
+          .job_tick = job(job_tick_lua),
+          .job_purge = job(job_purge_lua)};
 }
 
 }  // namespace
@@ -91,12 +91,10 @@ std::shared_ptr<const Scripts> scripts_at(Layout layout, Micros now) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
   const std::string time =
       "{'" + std::to_string(seconds.count()) + "', '" + std::to_string(Micros(now - seconds).count()) + "'}";
+  static constexpr std::string_view asks = "call('TIME')";  // in lua/begin.lua
   const auto fixed = [&](const Script& script) {
     std::string text = script.text;
-    for (const std::string_view asks : {"redis.call('TIME')", "call('TIME')"}) {
-      if (const std::size_t at = text.find(asks); at != std::string::npos)
-        text.replace(at, asks.size(), time);
-    }
+    text.replace(text.find(asks), asks.size(), time);
     return Script(std::move(text));
   };
   const Scripts& scripts = scripts_for(layout);

@@ -19,8 +19,8 @@ constexpr std::size_t most_at_once = 512;
 
 constexpr std::size_t shared_keys = 5, keys_each = 4, shared_words = 3, words_each = 6;
 
-// As lua/apply.lua has them, behind those of Verdict.
-constexpr std::int64_t too_late = 4, foreign = 5;
+// As lua/rule.lua has them, behind those of Verdict.
+constexpr std::int64_t too_late = 4, foreign = 5, companion_is_foreign = 6;
 
 char letter(const Request& r) {
   switch (r.verb) {
@@ -178,6 +178,8 @@ RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request>
       else
         reply.error = no_lease(r.key.text, line.rest, config);
     }
+    // The lease itself stays as it is: its holder has not lost it.
+    if (verdict == companion_is_foreign) reply.error = companion_overwritten(r.key.text, line.rest, config);
     reply.now = StoreTime{now.count()};
   }
   return late;

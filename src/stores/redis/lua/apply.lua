@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The batch, from the first request on that needs more than swift.lua.
+-- The batch, from the first request on that needs more than fast_path.lua.
 local function work()
   local decide = lease_rule({ kept = KEYS[1], index = KEYS[2], held = KEYS[3], purged = KEYS[4], log = KEYS[5],
     client = ARGV[1], void = ARGV[2], prefix = string.sub(KEYS[6], 1, tonumber(ARGV[3])) })

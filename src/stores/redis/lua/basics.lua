@@ -15,6 +15,35 @@ end
 
 local function whole(number) return string.format('%.0f', number) end
 
+-- As call, but nil if the key is of another type.
+local function read(...)
+  local answer = try(...)
+  if type(answer) ~= 'table' or not answer.err then return answer end
+  if string.find(answer.err, 'WRONGTYPE', 1, true) then return nil end
+  return call(...)  -- fails in the same way
+end
+
+-- The value of a lease.  False: there is none; a table: what is there is no lease, by its type or by its length.  A
+-- long one is not read, unless the user lacks the right to ask how long it is, which earlier versions did not need.
+local function value_of(lease, longest)
+  local size = try('STRLEN', lease)
+  if type(size) ~= 'number' or size <= longest then
+    local value = try('GET', lease)
+    if type(value) ~= 'string' or #value <= longest then return value end
+    size = #value
+  end
+  return { kind = 'string of ' .. size .. ' bytes' }
+end
+
+-- What is there instead of a lease.
+--
+-- REQUIRES: value_of() answered a table, which is r.owner
+local function kind_of(r)
+  if r.owner.kind then return r.owner.kind end
+  read('GET', r.lease)  -- fails if it was not the type
+  return call('TYPE', r.lease).ok
+end
+
 local function write(...)
   local answer = call(...)
   wrote = true

@@ -33,8 +33,8 @@ local fields_of_job = { 'state', 'name', 'queue', 'key', 'priority', 'enqueued_a
 
 -- A table of these, all texts; nil: there is none.
 local function job_of(id)
-  local values = call('HMGET', named('job', id), unpack(fields_of_job))
-  if not values[1] then return nil end
+  local values = read('HMGET', named('job', id), unpack(fields_of_job))
+  if not (values and values[1]) then return nil end
   local job = {}
   for i, field in ipairs(fields_of_job) do job[field] = values[i] or nil end
   job.id = id
@@ -238,7 +238,8 @@ local function unpark_next(key)
   save(job)
 end
 
--- A request for a lease.  A key that is none counts as held without end.
+-- A request for a lease.  A key that is none counts as held without end, as does one beside which others have written.
+local function written_by_others(name) return '(another program has written to ' .. name .. ')' end
 local decide  -- made when it is needed
 local function lease(verb, key, holder, token, ttl, longest_place)
   local name = prefix .. key
@@ -248,5 +249,6 @@ local function lease(verb, key, holder, token, ttl, longest_place)
     client = ARGV[4], void = ARGV[1], prefix = prefix })
   decide(r, ttl, 0, longest_place)
   if r.verdict == foreign then r.told, r.remaining = '(not a lease: a ' .. r.told .. ')', -1 end
+  if r.verdict == companion_is_foreign then r.told, r.remaining = written_by_others(r.told), -1 end
   return r
 end

@@ -59,12 +59,12 @@ local function work()
 
   if wish.minds_holder == '1' then
     local r = { lease = prefix .. wish.key }
-    r.token, r.named, r.till = unpack(call('HMGET', beside('facts', r.lease), 'token', 'holder', 'until'))
+    local facts = beside('facts', r.lease)
+    local known = read('HMGET', facts, 'token', 'holder', 'until')
+    if not known then return { now, 'locked', '0', 'queued', '0', written_by_others(facts) } end
+    r.token, r.named, r.till = unpack(known)
     look(r)
-    if type(r.owner) == 'table' then
-      if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
-      r.owner = '(not a lease: a ' .. call('TYPE', r.lease).ok .. ')'
-    end
+    if type(r.owner) == 'table' then r.owner = '(not a lease: a ' .. kind_of(r) .. ')' end
     if r.owner then return { now, 'locked', '0', 'queued', '0', r.owner } end
   end
 

@@ -7,9 +7,9 @@ local id, key, name, queue = ARGV[asked + 1], ARGV[asked + 2], ARGV[asked + 3], 
 local state, before, most = ARGV[asked + 5], ARGV[asked + 6], tonumber(ARGV[asked + 7])
 
 local function is_wanted(job_id)
-  local has = call('HMGET', named('job', job_id), 'key', 'name', 'queue', 'state')
-  return has[4] and (key == '' or has[1] == key) and (name == '' or has[2] == name) and (queue == '' or has[3] == queue)
-    and (state == '' or has[4] == state)
+  local has = read('HMGET', named('job', job_id), 'key', 'name', 'queue', 'state')
+  return has and has[4] and (key == '' or has[1] == key) and (name == '' or has[2] == name)
+    and (queue == '' or has[3] == queue) and (state == '' or has[4] == state)
 end
 
 local function work()

@@ -5,7 +5,8 @@ local function work()
   local ends, answer = now_us + ARGV[asked + 1] * 1000, { now }
   for i = asked + 2, #ARGV, 2 do
     local name = named('job', ARGV[i])
-    local state, holder, claim_until, queue = unpack(call('HMGET', name, 'state', 'holder', 'claim_until', 'queue'))
+    local job = read('HMGET', name, 'state', 'holder', 'claim_until', 'queue') or {}
+    local state, holder, claim_until, queue = unpack(job)
     local held = state == 'running' and holder == ARGV[i + 1]
     if held and tonumber(claim_until) < ends then
       write('ZREM', named('running', queue), ARGV[i])  -- as in save()

@@ -3,8 +3,9 @@
 --
 -- r  lease; of its facts: token, named, till; of who asks: holder
 
--- Fills in r.owner.  False: nobody; a table: the error of a key that is no lease.
-local function look(r) r.owner = try('GET', r.lease) end
+-- Fills in r.owner.  False: nobody; a table: it is no lease, kind_of() says what it is.
+local longest_holder = 512
+local function look(r) r.owner = value_of(r.lease, longest_holder) end
 
 -- What other programs keep in a string: it has no expiry, and no holder is named so, neither by us nor by
 -- redis_exp_lock, whose lease without an expiry is a UUID.

@@ -4,10 +4,12 @@
 -- KEYS     of each key: lease, facts, places
 -- ARGV     1: also of keys that were given back and that nobody waits for.  0: those are seen with little work
 -- Answers  of each key: owner ('': free), remaining (ms, -1: without end), token, holder, since, about, waiting,
---          type ('': a lease can lie there), ttl (ms, -1: not known, or without end); an empty list for a key of which
---          nothing is known, or wanted
+--          type ('': a lease can lie there; 'companion': it cannot, since its facts are of another type), ttl (ms, -1:
+--          not known, or without end); an empty list for a key of which nothing is known, or wanted
+--
+-- What another program has replaced by something of another type counts as missing: other keys are listed all the same.
 local function is_free(k)
-  local facts = call('HMGET', KEYS[k + 1], 'holder', 'q')
+  local facts = read('HMGET', KEYS[k + 1], 'holder', 'q') or {}
   return (facts[1] or '') == '' and not facts[2] and call('EXISTS', KEYS[k]) == 0
 end
 
@@ -18,21 +20,23 @@ local function ttl_of(till, left)
 end
 
 local function row_of(k)
-  local facts = call('HMGET', KEYS[k + 1], 'token', 'holder', 'since', 'about', 'kept', 'until')
+  local facts = read('HMGET', KEYS[k + 1], 'token', 'holder', 'since', 'about', 'kept', 'until')
+  local kind, left = facts and '' or 'companion', 0
+  facts = facts or {}
   local r = { lease = KEYS[k], token = facts[1], named = facts[2], till = facts[6] }
   look(r)
-  local owner, left, kind = r.owner, 0, ''
+  local owner = r.owner
   if type(owner) == 'table' or (owner and is_no_lease(r)) then
-    kind, left = type(owner) == 'table' and call('TYPE', r.lease).ok or 'string without an expiry', -1
+    kind, left = type(owner) == 'table' and kind_of(r) or 'string without an expiry', -1
     owner = '(not a lease: a ' .. kind .. ')'
   elseif owner then
-    left = left_of(r)
+    kind, left = '', left_of(r)
   end
-  if owner or facts[5] then
+  if owner or facts[5] or kind ~= '' then
     -- Else the facts are those of an earlier grant: of this one nothing is known.
     local told = (not owner or (owner == facts[2] and not r.stranger)) and facts or {}
     return { owner or '', left, told[1] or '0', told[2] or '', told[3] or '0', told[4] or '-',
-      call('ZCOUNT', KEYS[k + 2], '(' .. now, '+inf'), kind, ttl_of(told[6], left) }
+      read('ZCOUNT', KEYS[k + 2], '(' .. now, '+inf') or 0, kind, ttl_of(told[6], left) }
   end
   return {}
 end

@@ -3,16 +3,11 @@
 --
 -- KEYS     of each key: lease, facts
 -- Answers  the numbers of those keys, from zero
-local longest_holder = 512
 local others = {}
 for k = 1, #KEYS, 2 do
   local r = { lease = KEYS[k], named = try('HGET', KEYS[k + 1], 'holder') }
-  local size = try('STRLEN', r.lease)
-  if type(size) == 'number' and size > longest_holder then
-    if try('PTTL', r.lease) == -1 then others[#others + 1] = (k - 1) / 2 end
-  elseif type(size) == 'number' then
-    look(r)
-    if type(r.owner) == 'string' and is_no_lease(r) then others[#others + 1] = (k - 1) / 2 end
-  end
+  look(r)
+  local is_long = type(r.owner) == 'table' and r.owner.kind and try('PTTL', r.lease) == -1
+  if is_long or (type(r.owner) == 'string' and is_no_lease(r)) then others[#others + 1] = (k - 1) / 2 end
 end
 return others

@@ -19,16 +19,18 @@ local function forget(key, token)
   call('ZREM', kept, key)
 end
 
-for k = 5, #KEYS, 4 do
-  local lease, facts, queue, waiting = KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3]
+local function purge_key(lease, facts, queue, waiting)
   local key = string.sub(lease, skip)
-  for _, client in ipairs(call('ZRANGEBYSCORE', waiting, '-inf', now)) do
+  local known = read('HMGET', facts, 'token', 'until', 'kept', 'holder')
+  local over = read('ZRANGEBYSCORE', waiting, '-inf', now)
+  -- What another program has replaced by something of another type is left as it is.
+  if not (known and over and read('ZCARD', queue)) then return end
+  for _, client in ipairs(over) do
     call('ZREM', queue, client)
     call('ZREM', waiting, client)
     call('HDEL', facts, 'w:' .. client)
     places = places + 1
   end
-  local known = call('HMGET', facts, 'token', 'until', 'kept', 'holder')
   local r = { lease = lease, token = known[1], till = known[2], named = known[4] }
   look(r)
   if not r.owner and call('ZCARD', waiting) == 0 then
@@ -50,4 +52,6 @@ for k = 5, #KEYS, 4 do
     end
   end
 end
+
+for k = 5, #KEYS, 4 do purge_key(unpack(KEYS, k, k + 3)) end
 return { keys, places }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What becomes of a request for a lease: include/holdfast/spi/store.h says it.  For batches of them, and for jobs, whose
 -- locks are leases.
-local granted, released, busy, lost, too_late, foreign = 0, 1, 2, 3, 4, 5
+local granted, released, busy, lost, too_late, foreign, companion_is_foreign = 0, 1, 2, 3, 4, 5, 6
 
 -- shared  the names of kept, index, held, purged and log, and prefix; who asks: client, void (us)
 local function lease_rule(shared)
@@ -20,7 +20,7 @@ local function lease_rule(shared)
       return
     end
     local facts = beside('facts', lease)
-    local token = tonumber(call('HGET', facts, 'token'))
+    local token = tonumber(try('HGET', facts, 'token'))
     local ends = whole(math.ceil(math.max(now_s, (token or 0) / 1000000)) + day_s)
     if token then
       write('EXPIREAT', facts, ends)
@@ -274,18 +274,26 @@ local function lease_rule(shared)
     return done
   end
 
+  -- Reads the facts.  Answers the name of a key beside the lease that another program has replaced by something of
+  -- another type: this request is refused before it writes anything, so that the others of the batch are answered.
+  local function read_facts(r, place)
+    local facts = read('HMGET', r.facts, 'token', 'holder', 'q', 'kept', 'until')
+    if not facts then return r.facts end
+    r.token, r.named, r.waited, r.kept, r.till = unpack(facts)
+    local needs_queue = r.verb ~= 'n' and r.verb ~= 'e' and (r.waited or place > 0)
+    if needs_queue and not read('ZCARD', r.queue) then return r.queue end
+    if needs_queue and not read('ZCARD', r.places) then return r.places end
+  end
+
   -- r  lease, facts, queue, places, verb, holder, wanted (a token), words.  Fills in verdict, told (a holder),
   --    remaining, ahead, and token.
   return function(r, ttl, place, longest)
-    r.token, r.named, r.waited, r.kept, r.till =
-      unpack(call('HMGET', r.facts, 'token', 'holder', 'q', 'kept', 'until'))
+    local not_ours = read_facts(r, place)
     if late then return answer(r, too_late, '', 0, 0) end
     if r.verb == 'x' then return answer(r, foreign, 'name', 0, 0) end
+    if not_ours then return answer(r, companion_is_foreign, not_ours, 0, 0) end
     look(r)
-    if type(r.owner) == 'table' then
-      if not string.find(r.owner.err, 'WRONGTYPE', 1, true) then error(r.owner) end
-      return answer(r, foreign, call('TYPE', r.lease).ok, 0, 0)
-    end
+    if type(r.owner) == 'table' then return answer(r, foreign, kind_of(r), 0, 0) end
     if r.owner and is_no_lease(r) then return answer(r, foreign, 'string without an expiry', 0, 0) end
     r.key = string.sub(r.lease, #shared.prefix + 1)
     r.kept = r.kept == 'never' and endless or tonumber(r.kept or 0)
