@@ -3,9 +3,10 @@
 
 #include <algorithm>
 
-#include "stores/mongodb/admin.json.h"
+#include "stores/mongodb/constants.h"
 #include "stores/mongodb/diagnosis.h"
-#include "stores/mongodb/job_document.h"
+#include "stores/mongodb/job_indexes.h"
+#include "stores/mongodb/pipelines/purge.json.h"
 #include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
@@ -104,7 +105,7 @@ Result<Diagnosis> MongoStoreAdmin::diagnose(Instant until) {
 
 std::uint64_t MongoStoreAdmin::take_parts(const char* field, std::string_view part, Micros cut,
                                           Instant until) {
-  static const Document& text = Document::for_ever(admin_json);
+  static const Document& text = Document::for_ever(purge_json);
   const std::string collection = connection_.config().leases();
   Document match;
   match.document(field, Document().moment("$lte", cut));

@@ -23,7 +23,7 @@ class MongoStoreAdmin final : public StoreAdmin {
 
  private:
   std::vector<std::string> indexes(bool make, Instant until);
-  // Of all documents that match: counts what `part` of admin.json finds, and takes it away.
+  // Of all documents that match: counts what `part` of pipelines/purge.json finds, and takes it away.
   std::uint64_t take_parts(const char* field, std::string_view part, Micros cut, Instant until);
   std::uint64_t take_documents(const std::string& collection, const char* field, Micros cut, Instant until);
   std::uint64_t purge_keys(Micros cut, Micros now, Instant until);

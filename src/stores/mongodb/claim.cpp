@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "stores/mongodb/jobs.h"
+#include "stores/mongodb/engine.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -36,7 +36,7 @@ bool MongoEngine::try_claim(Call& call, const ClaimRequest& request, Claimed& cl
 
 std::optional<KeptJob> MongoEngine::take(Call& call, const ClaimRequest& request) {
   const Millis length = std::max(request.ttl, shortest_taking);
-  const JobCollection::Woken woken = call.jobs.woken(request.queues);
+  const Jobs::Woken woken = call.jobs.woken(request.queues);
   for (const JobId id : woken.abandoned) {
     if (auto job = call.jobs.take_over(id, request.owner.text, length)) return job;
   }
@@ -70,7 +70,7 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
       if (!lock) lock = take_lock(call, request, after.row);
       claimed.what = judge(call, request, *lock, at, after);
     }
-    const bool decided = call.jobs.swap(job, changed_job(after)) == JobCollection::Swapped::yes;
+    const bool decided = call.jobs.swap(job, changed_job(after)) == Jobs::Swapped::yes;
     if (decided && too_early) {
       make_next_due(call, after.row.key);  // our lease may have stood in its way
       return false;

@@ -3,40 +3,13 @@
 
 #include <algorithm>
 
-#include "base/url.h"
 #include "core/findings.h"
+#include "stores/mongodb/answers.h"
+#include "stores/mongodb/findings.h"
+#include "stores/mongodb/rights.h"
 
 namespace holdfast::mongodb {
 namespace {
-
-constexpr const char* on_documents[] = {"find", "insert", "update", "remove", "listIndexes"};
-
-constexpr std::string_view far_reaching[] = {"root",
-                                             "__system",
-                                             "dbOwner",
-                                             "userAdmin",
-                                             "clusterAdmin",
-                                             "readWriteAnyDatabase",
-                                             "dbAdminAnyDatabase",
-                                             "userAdminAnyDatabase"};
-
-// One that is granted for a whole database names no collection; for all databases, no database.
-bool covers(View resource, std::string_view database, std::string_view collection) {
-  if (resource.flag("anyResource")) return true;
-  if (!resource.has("db")) return false;  // of the cluster
-  const std::string_view of_database = resource.text("db"), of_collection = resource.text("collection");
-  return (of_database.empty() || of_database == database) &&
-         (of_collection.empty() || of_collection == collection);
-}
-
-bool may(View authority, std::string_view action, std::string_view database, std::string_view collection) {
-  for (const View privilege : authority.documents("authenticatedUserPrivileges")) {
-    if (!covers(privilege["resource"], database, collection)) continue;
-    const auto actions = privilege.texts("actions");
-    if (std::find(actions.begin(), actions.end(), action) != actions.end()) return true;
-  }
-  return false;
-}
 
 // Some proxies send each command somewhere else.
 constexpr int times_asked_who = 20;
@@ -178,76 +151,6 @@ class Look {
 };
 
 }  // namespace
-
-// -- what answers say
-
-void read_probe(View answer, Facts& facts) {
-  facts.arbiters.clear();
-  for (const std::string_view arbiter : answer.texts("arbiters")) facts.arbiters.emplace_back(arbiter);
-  facts.processes.emplace_back(answer["topologyVersion"].object_id("processId"));
-}
-
-void read_server_status(View answer, Facts& facts) {
-  const View engine = answer["storageEngine"];
-  const bool forgets = engine.has("persistent") && !engine.flag("persistent");
-  if (forgets || engine.text("name") == "inMemory") facts.engine = engine.text("name");
-}
-
-void read_command_line(View answer, Facts& facts) {
-  const View net = answer["parsed"]["net"], security = answer["parsed"]["security"];
-  bool to_others = net.flag("bindIpAll");
-  for (std::string_view rest = net.text("bindIp"); !rest.empty();) {
-    const std::string_view one = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(one.size() + 1, rest.size()));
-    to_others = to_others || (!one.empty() && one.front() != '/' && !is_local(one));
-  }
-  // A key file for the members switches users on as well.
-  const bool knows_users = security.text("authorization") == "enabled" || !security.text("keyFile").empty();
-  facts.open = to_others && !knows_users;
-}
-
-void read_set(View answer, Facts& facts) {
-  constexpr const char* journaled = "writeConcernMajorityJournalDefault";
-  const View settings = answer["config"];
-  facts.unjournaled = settings.has(journaled) && !settings.flag(journaled);
-}
-
-// A number of members, or "majority", or a name that was given to some.  Nobody has given one, and none is
-// told: with arbiters that is one member.
-void read_default_concern(View answer, Facts& facts) {
-  const View concern = answer["defaultWriteConcern"];
-  if (concern.has("w"))
-    facts.weak_default = concern.text("w").empty() && concern.number("w") <= 1;
-  else
-    facts.weak_default = answer.text("defaultWriteConcernSource") == "implicit";
-}
-
-void read_rights(View status, const ServerProbe& probe, const StoreConfig& config, Facts& facts) {
-  const View authority = status["authInfo"];
-  if (authority.documents("authenticatedUsers").empty()) return;
-  const auto need = [&](std::string_view action, const std::string& collection,
-                        std::vector<std::string>& lacks) {
-    if (!may(authority, action, config.database, collection))
-      lacks.push_back(std::string(action) + " on " + config.database +
-                      (collection.empty() ? "" : "." + collection));
-  };
-  need("listCollections", "", facts.lacks);
-  std::vector<std::string> collections{config.leases(), config.remains()};
-  if (config.beside_the_gem()) collections.push_back(config.options.collection);
-  for (const std::string& collection : collections)
-    for (const char* action : on_documents) need(action, collection, facts.lacks);
-  if (probe.streams()) need("changeStream", config.leases(), facts.lacks);
-  if (!config.beside_the_gem())
-    for (const std::string& collection : {config.jobs(), config.ticks()})
-      for (const char* action : on_documents) need(action, collection, facts.lacks_for_jobs);
-  for (const View role : authority.documents("authenticatedUserRoles")) {
-    const std::string_view name = role.text("role");
-    if (std::find(std::begin(far_reaching), std::end(far_reaching), name) != std::end(far_reaching))
-      facts.powers.emplace_back(name);
-  }
-}
-
-// -- asking
 
 Diagnosis look_closely(Connection& connection, Instant until) { return Look(connection, until).all(); }
 

@@ -2,7 +2,12 @@
 // Which job is next, and which one waits for a lock.
 #include <algorithm>
 
-#include "stores/mongodb/job_collection.h"
+#include "stores/mongodb/job_indexes.h"
+#include "stores/mongodb/job_terms.h"
+#include "stores/mongodb/jobs.h"
+#include "stores/mongodb/pipelines/job_due.json.h"
+#include "stores/mongodb/pipelines/job_scout.json.h"
+#include "stores/mongodb/pipelines/job_take.json.h"
 #include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
@@ -13,9 +18,15 @@ constexpr std::int64_t most_woken = 100;
 // An idle worker looks into at most so many priorities to say until when it may sleep.
 constexpr int most_priorities = 8;
 
+// What makes a job due, whatever it waited for.
+const Document& due_now() {
+  static const Document& text = Document::for_ever(job_due_json);
+  return text;
+}
+
 }  // namespace
 
-JobCollection::Woken JobCollection::woken(Queues queues) {
+Jobs::Woken Jobs::woken(Queues queues) {
   Document match = in_queues(queues);
   match.document("wake_at", is_there(true)).document("$expr", has_come("wake_at"));
   Document command;
@@ -32,38 +43,39 @@ JobCollection::Woken JobCollection::woken(Queues queues) {
   return woken;
 }
 
-void JobCollection::make_due(const std::vector<JobId>& due) {
+void Jobs::make_due(const std::vector<JobId>& due) {
   Document match;
   match.document("_id", numbers_in(due)).text("state", to_string(JobState::queued));
   match.document("taker", is_there(false)).document("wake_at", is_there(true));
   match.document("$expr", has_come("wake_at"));
-  (void)update(match, "make_due", {}, true);
+  (void)update(match, due_now(), {}, true);
 }
 
-std::optional<KeptJob> JobCollection::take(const Document& filter, const char* hint, std::string_view taker,
-                                           Millis length) {
+std::optional<KeptJob> Jobs::take(const Document& filter, const char* hint, std::string_view taker,
+                                  Millis length) {
+  static const Document& text = Document::for_ever(job_take_json);
   Document command;
   command.text("findAndModify", name()).document("query", filter);
   if (hint != nullptr) command.text("hint", hint).document("sort", in_order());
-  add_pipeline(command, "update", "take");
+  add_pipeline(command, "update", text);
   command.document("let", Constants(true).text("taker", taker).length("length", length).all());
   command.document("fields", job_fields()).flag("new", true);
   return modify(std::move(command), Effect::begins);
 }
 
-std::optional<KeptJob> JobCollection::take_next(Queues queues, std::string_view taker, Millis length) {
+std::optional<KeptJob> Jobs::take_next(Queues queues, std::string_view taker, Millis length) {
   Document match = in_queues(queues);
   match.flag("ready", true).document("$expr", has_come("run_at"));
   return take(match, ready_index, taker, length);
 }
 
-std::optional<KeptJob> JobCollection::take_over(JobId id, std::string_view taker, Millis length) {
+std::optional<KeptJob> Jobs::take_over(JobId id, std::string_view taker, Millis length) {
   Document match = by_id(id);
   match.document("wake_at", is_there(true)).document("$expr", has_come("wake_at"));
   return take(match, nullptr, taker, length);
 }
 
-Millis JobCollection::idle(Queues queues, Micros& now) {
+Millis Jobs::idle(Queues queues, Micros& now) {
   std::optional<Micros> next;
   now = Micros::zero();
   const auto first = [&](Document match, const char* hint, const Document& sort, const char* field) {
@@ -105,7 +117,7 @@ Millis JobCollection::idle(Queues queues, Micros& now) {
 
 // -- those that wait for a lock
 
-std::optional<KeptJob> JobCollection::first_waiting(std::string_view key) {
+std::optional<KeptJob> Jobs::first_waiting(std::string_view key) {
   Document command;
   command.text("find", name()).document("filter", Document().text("waits_for", key));
   command.text("hint", waits_index).document("sort", in_order()).document("projection", job_fields());
@@ -115,17 +127,18 @@ std::optional<KeptJob> JobCollection::first_waiting(std::string_view key) {
   return found.empty() ? std::nullopt : std::optional(kept_job(found.front()));
 }
 
-void JobCollection::send_out(const KeptJob& waiting) {
+void Jobs::send_out(const KeptJob& waiting) {
   if (waiting.record.row.due_at <= waiting.moment().wall + core::scout_pause) return;  // it does already
+  static const Document& text = Document::for_ever(job_scout_json);
   Document match = by_id(waiting.record.row.id);
   match.text("waits_for", waiting.record.row.key);
-  (void)update(match, "look_soon", Constants(false).length("pause", core::scout_pause).all(), false);
+  (void)update(match, text, Constants(false).length("pause", core::scout_pause).all(), false);
 }
 
-bool JobCollection::make_due(const KeptJob& waiting) {
+bool Jobs::make_due(const KeptJob& waiting) {
   Document match = by_id(waiting.record.row.id);
   match.text("waits_for", waiting.record.row.key);
-  return update(match, "make_due", {}, false);
+  return update(match, due_now(), {}, false);
 }
 
 }  // namespace holdfast::mongodb

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_document.h - a job as it is kept: one document, made and read; and the indexes that find it.
+// job_document.h - a job as it is kept: one document, made and read.
 //
-// Beside what holdfast/spi/job_engine.h tells of a job it has fields that are there only for the indexes,
-// each only while it means something:
+// Beside what holdfast/spi/job_engine.h tells of a job it has fields that are there only for the indexes
+// (job_indexes.cpp), each only while it means something:
 //
 //   slot       it has its slot: unique
 //   ready      queued, and due when run_at is: found by (queue, priority, run_at, _id)
@@ -12,14 +12,12 @@
 //   tick_name, tick  the tick that it was enqueued for: unique
 //
 // and `version`, which every change of state raises; `taker`, who is about to decide what becomes of it
-// (jobs.h); `last_taker`, who was before and did not come to an end.
+// (engine.h); `last_taker`, who was before and did not come to an end.
 #pragma once
 #include <string>
-#include <vector>
 
 #include "core/job_rule.h"
 #include "stores/mongodb/bson.h"
-#include "stores/mongodb/connection.h"
 
 namespace holdfast::mongodb {
 
@@ -48,12 +46,5 @@ Document replaced_job(const KeptJob& read, const core::JobRecord& after);
 
 std::int64_t kept(JobId id) noexcept;
 Document by_id(JobId id);
-
-// -- indexes
-
-inline constexpr const char *ready_index = "ready", *wake_index = "wake", *waits_index = "waits";
-
-// The command that makes those that are missing, or none; sent too if `make` says so.  Throws Failure.
-std::vector<std::string> job_indexes(Connection& connection, bool make, Instant until);
 
 }  // namespace holdfast::mongodb

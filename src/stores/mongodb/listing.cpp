@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 #include "core/row.h"
-#include "stores/mongodb/admin.json.h"
+#include "stores/mongodb/pipelines/log.json.h"
 #include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
@@ -113,11 +113,11 @@ void MongoStoreConnection::list_documents(const Query& query, Page& page, Instan
 }
 
 void MongoStoreConnection::list_log(const Query& query, Page& page, Instant until) {
-  static const Document& text = Document::for_ever(admin_json);
+  static const Document& text = Document::for_ever(log_json);
   std::vector<Document> stages;
-  for (const View stage : View(text).documents("log_of_leases")) stages.push_back(Document::copy_of(stage));
+  for (const View stage : View(text).documents("of_leases")) stages.push_back(Document::copy_of(stage));
   stages.push_back(std::move(Document().text("$unionWith", connection_.config().remains())));
-  for (const View stage : View(text).documents("log_wanted")) stages.push_back(Document::copy_of(stage));
+  for (const View stage : View(text).documents("wanted")) stages.push_back(Document::copy_of(stage));
   const auto limit = static_cast<std::int64_t>(std::clamp<std::size_t>(query.limit, 1, 1'000'000));
   stages.push_back(std::move(Document().number("$limit", limit)));
   Constants let(true);

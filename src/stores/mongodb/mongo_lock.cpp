@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/row.h"
-#include "stores/mongodb/mongo_lock.json.h"
+#include "stores/mongodb/pipelines/rivals.json.h"
 #include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
@@ -24,7 +24,7 @@ constexpr Micros far_away{std::int64_t{1} << 57};
 
 // Neither ours nor asked for by one who calls himself the same.
 Document rivals_of(const Constants& let, std::string_view collection, std::int64_t limit) {
-  static const Document& text = Document::for_ever(mongo_lock_json);
+  static const Document& text = Document::for_ever(rivals_json);
   Document command;
   command.text("find", collection)
       .document("filter", Document::copy_of(View(text)["filter"]))
@@ -106,7 +106,7 @@ Reply MongoStoreConnection::acquire_beside(Call& call, const Request& r) {
   std::optional<Rival> other = rival(r, call.until);
   while (true) {
     Settled own = settle(r, call.until, other ? std::optional(other->until) : std::nullopt);
-    // As leases.json has it: a document of Ruby's whose time was over by then blocks nobody.
+    // As pipelines/acquire.json has it: a document of Ruby's whose time was over by then blocks nobody.
     if (other && own.seen.now && *own.seen.now < other->until) return blocked(std::move(own.reply), *other);
     if (own.reply.verdict != Verdict::granted) return own.reply;
     call.applied = true;

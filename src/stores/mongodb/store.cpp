@@ -12,7 +12,7 @@
 #include "stores/mongodb/admin.h"
 #include "stores/mongodb/config.h"
 #include "stores/mongodb/descriptor.h"
-#include "stores/mongodb/jobs.h"
+#include "stores/mongodb/engine.h"
 #include "stores/mongodb/store_connection.h"
 
 namespace holdfast::mongodb {
@@ -150,7 +150,7 @@ Status check_tls(const mongoc_uri_t* uri, const Options& o) {
     return Error{Errc::refused,
                  "mongodb: " + std::string(lax) +
                      " lets another machine answer in the server's place; give the certificate "
-                     "of its authority with tlsCAFile= instead, or add accept=mongodb.tls at your own risk"};
+                     "of its authority with tlsCAFile= instead, or add accept=mongodb.tls and bear the risk"};
   if (!speaks_of_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
     return Error{Errc::refused, "mongodb: " + hosts_of(uri) + about_plaintext};
   return Status{};

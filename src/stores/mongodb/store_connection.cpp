@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "base/random.h"
-#include "stores/mongodb/leases.json.h"
+#include "stores/mongodb/constants.h"
 #include "stores/mongodb/listener.h"
+#include "stores/mongodb/pipelines/acquire.json.h"
+#include "stores/mongodb/pipelines/release.json.h"
+#include "stores/mongodb/pipelines/renew.json.h"
 
 namespace holdfast::mongodb {
 namespace {
@@ -15,20 +18,27 @@ namespace {
 // A command may hold 100,000 updates and 48 MB; a larger batch would keep others waiting.
 constexpr std::size_t most_at_once = 500;
 
-const char* pipeline_of(Verb verb) {
+const Document& pipeline_of(Verb verb) {
+  static const Document& acquire = Document::for_ever(acquire_json);
+  static const Document& renew = Document::for_ever(renew_json);
+  static const Document& release = Document::for_ever(release_json);
   switch (verb) {
-    case Verb::acquire: return "acquire";
-    case Verb::renew: return "renew";
+    case Verb::acquire: return acquire;
+    case Verb::renew: return renew;
     case Verb::release:
-    case Verb::evict: return "release";
+    case Verb::evict: return release;
   }
-  return "";
+  return release;
 }
 
-// leases.json with that moment in the place of the server's clock.
-Document pipelines_at(Micros now) {
+std::string_view text_of(Verb verb) {
+  return verb == Verb::acquire ? acquire_json : verb == Verb::renew ? renew_json : release_json;
+}
+
+// With that moment in the place of the server's clock.
+Document pipeline_at(Verb verb, Micros now) {
   static constexpr std::string_view clock = R"("$$NOW")";
-  std::string text(leases_json);
+  std::string text(text_of(verb));
   const std::string moment =
       R"({"$date": {"$numberLong": ")" + std::to_string(std::chrono::floor<Millis>(now).count()) + R"("}})";
   for (std::size_t at = text.find(clock); at != std::string::npos; at = text.find(clock, at))
@@ -37,12 +47,11 @@ Document pipelines_at(Micros now) {
 }
 
 Document& add_pipeline(Document& command, std::string_view name, Verb verb, std::optional<Micros> fixed_now) {
-  static const Document& pipelines = Document::for_ever(leases_json);
-  const auto add = [&](const Document& all) -> Document& {
-    const bson_t list = View(all)[pipeline_of(verb)].as_bson();
+  const auto add = [&](const Document& pipeline) -> Document& {
+    const bson_t list = View(pipeline)["pipeline"].as_bson();
     return command.array(name, list);
   };
-  return fixed_now ? add(pipelines_at(*fixed_now)) : add(pipelines);
+  return fixed_now ? add(pipeline_at(verb, *fixed_now)) : add(pipeline_of(verb));
 }
 
 Document by_id(std::string_view key) { return std::move(Document().text("_id", key)); }
@@ -79,7 +88,7 @@ MongoStoreConnection::Bounds MongoStoreConnection::bounds(Instant until) const {
           .not_before = stands ? Micros::zero() : offset_.at_least(BootClock::now())};
 }
 
-// As leases.json has it, in whole milliseconds like there.
+// As pipelines/acquire.json has it, in whole milliseconds like there.
 bool MongoStoreConnection::Bounds::late(const Seen& seen) const {
   if (!seen.now) return false;
   const bool unknown = seen.record.token == no_token;

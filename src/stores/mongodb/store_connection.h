@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // store_connection.h - leases in MongoDB: everything of a key is one document.
 //
-// A verb is one findAndModify with a pipeline (leases.json), which decides on the server by its clock. A
+// A verb is one findAndModify with a pipeline (pipelines/*.json), which decides on the server by its clock. A
 // larger batch is one update command with a pipeline for each key, and one find that reads what came of them.
 #pragma once
 #include <memory>
@@ -10,7 +10,8 @@
 #include "core/timing.h"
 #include "holdfast/spi/store.h"
 #include "stores/mongodb/connection.h"
-#include "stores/mongodb/leases.h"
+#include "stores/mongodb/constants.h"
+#include "stores/mongodb/outcome.h"
 #include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/mongodb/leases.h"
+#include "stores/mongodb/outcome.h"
 
 #include <algorithm>
 

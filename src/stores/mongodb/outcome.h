@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// leases.h - what a document says of a key, and what became of a request by it.
+// outcome.h - what a document says of a key, and what became of a request by it.
 #pragma once
 #include <vector>
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stores/mongodb/engine.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/time.h"
+#include "stores/mongodb/job_indexes.h"
+#include "stores/mongodb/probe.h"
+
+namespace holdfast::mongodb {
+namespace {
+
+constexpr Millis a_century = std::chrono::hours(24 * 36525);
+constexpr std::size_t purged_at_once = 1000;
+
+TickRow told(const std::optional<KeptTick>& kept_tick, Micros wall) {
+  const KeptTick tick = kept_tick.value_or(KeptTick{});
+  return {.tick = tick.tick,
+          .by = tick.by,
+          .at = moment_or_none(tick.at),
+          .success = moment_or_none(tick.success),
+          .now = Moment(wall)};
+}
+
+}  // namespace
+
+MongoEngine::MongoEngine(std::shared_ptr<const StoreConfig> config, Instant until)
+    : store_(std::move(config), until) {
+  try {
+    (void)job_indexes(store_.connection(), true, until);
+  } catch (const Failure& failure) {
+    Error error = failure.error();
+    if (error.in_doubt()) error.code = Errc::unavailable;  // nothing of the caller's was sent yet
+    throw_failure(std::move(error));
+  }
+}
+
+// -- leases
+
+void MongoEngine::apply(Call& call, std::span<const Request> requests, std::span<Reply> replies) {
+  if (Status s = store_.apply(requests, replies, call.until); !s) throw_failure(std::move(s).error());
+  call.jobs.has_applied();
+  for (Reply& reply : replies)
+    if (reply.error) throw_failure(*std::move(reply.error));
+}
+
+Reply MongoEngine::lease(Call& call, const Request& request) {
+  Reply reply;
+  apply(call, {&request, 1}, {&reply, 1});
+  return reply;
+}
+
+std::string MongoEngine::lock_owner(Call& call, Key lock) {
+  auto page = store_.list({.prefix = lock.text, .exact = true}, call.until);
+  if (!page) throw_failure(std::move(page).error());
+  const bool held = !page->leases.empty() && page->leases.front().remaining > Millis::zero();
+  return held ? page->leases.front().owner : std::string();
+}
+
+// -- claims
+
+Status MongoEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) {
+  assert(held.size() == claims.size());
+  return guarded<Status>(until, [&](Call& call) -> Status {
+    if (claims.empty()) return Status{};
+    // A claim that is not theirs never becomes so again: what is found afterwards was prolonged.
+    const bool all = call.jobs.prolong(claims, ttl) == claims.size();
+    const std::vector<bool> theirs = all ? std::vector<bool>(claims.size(), true) : call.jobs.held(claims);
+    std::copy(theirs.begin(), theirs.end(), held.begin());
+    return Status{};
+  });
+}
+
+Result<Finished> MongoEngine::finish(const Finish& how, Instant until) {
+  return guarded<Result<Finished>>(until, [&](Call& call) -> Result<Finished> {
+    auto job = call.jobs.find(by_id(how.id));
+    Finished finished{.now = Moment(job ? job->now : server_time(store_.connection(), until))};
+    const bool locked = !how.lock.text.empty();
+    std::optional<KeptJob> next;
+    if (job && locked) next = call.jobs.first_waiting(job->record.row.key);
+    if (next) call.jobs.send_out(*next);
+    while (job && job->taker.empty()) {
+      core::JobRecord after = job->record;
+      if (!core::finish(after, how, job->moment())) break;
+      finished.finished = call.jobs.swap(*job, changed_job(after)) == Jobs::Swapped::yes;
+      if (finished.finished) break;
+      job = call.jobs.find(by_id(how.id));
+    }
+    if (!locked) return finished;
+    const Reply reply =
+        lease(call, {.verb = Verb::release, .key = how.lock, .owner = how.owner, .token = how.token});
+    finished.released = reply.verdict == Verdict::released;
+    if (next && call.jobs.make_due(*next)) return finished;
+    if (job) make_next_due(call, job->record.row.key);
+    return finished;
+  });
+}
+
+// -- for people
+
+Result<std::vector<JobRow>> MongoEngine::list(const JobQuery& query, Instant until) {
+  return guarded<Result<std::vector<JobRow>>>(until, [&](Call& call) -> Result<std::vector<JobRow>> {
+    std::vector<JobRow> rows;
+    for (KeptJob& job : call.jobs.list(query)) rows.push_back(core::seen(std::move(job.record), job.now));
+    return rows;
+  });
+}
+
+Result<JobRow> MongoEngine::change(JobId id, JobChange what, std::string_view by, Instant until) {
+  return guarded<Result<JobRow>>(until, [&](Call& call) -> Result<JobRow> {
+    while (true) {
+      const auto job = call.jobs.find(by_id(id));
+      if (!job) return core::no_such_job(id);
+      core::JobRecord after = job->record;
+      if (Status s = core::change(after, what, by, job->moment()); !s) return std::move(s).error();
+      if (what == JobChange::remove) {
+        if (!job->tick_name.empty()) (void)call.ticks.advance(*job);
+        if (!call.jobs.erase(*job)) continue;
+      } else {
+        const Jobs::Swapped swapped = call.jobs.swap(*job, changed_job(after));
+        if (swapped == Jobs::Swapped::slot_taken) {
+          if (const auto other = call.jobs.in_slot(after.row.key))
+            return core::slot_is_taken(id, other->record.row.id);
+        }
+        if (swapped != Jobs::Swapped::yes) continue;
+      }
+      // Who would free the lock may never come; the next one looks for itself.
+      const JobRow& was = job->record.row;
+      if (was.parked || was.state == JobState::running) make_next_due(call, after.row.key);
+      return core::seen(std::move(after), job->now);
+    }
+  });
+}
+
+// -- ticks
+
+Result<TickRow> MongoEngine::take_tick(const Tick& tick, Instant until) {
+  return guarded<Result<TickRow>>(until, [&](Call& call) -> Result<TickRow> {
+    const Micros wall = server_time(store_.connection(), until);
+    const std::int64_t wanted = core::tick_of(tick.tick, tick.period, Moment(wall));
+    const bool taken = call.ticks.advance(tick.name, {.tick = wanted, .by = tick.by, .at = wall});
+    if (taken) call.jobs.has_applied();
+    TickRow row = told(call.ticks.find(tick.name), wall);
+    row.taken = taken;
+    row.tick = wanted;
+    return row;
+  });
+}
+
+Result<TickRow> MongoEngine::tick(std::string_view name, Instant until) {
+  return guarded<Result<TickRow>>(until, [&](Call& call) -> Result<TickRow> {
+    return told(call.ticks.find(name), server_time(store_.connection(), until));
+  });
+}
+
+Status MongoEngine::note_success(std::string_view name, std::string_view by, Instant until) {
+  return guarded<Status>(until, [&](Call& call) -> Status {
+    call.ticks.note_success(name, by, server_time(store_.connection(), until));
+    return Status{};
+  });
+}
+
+Result<std::uint64_t> MongoEngine::purge(const JobPurge& what, Instant until) {
+  return guarded<Result<std::uint64_t>>(until, [&](Call& call) -> Result<std::uint64_t> {
+    const Micros wall = server_time(store_.connection(), until);
+    const Micros cut = wall - std::min(what.older_than, a_century);
+    std::uint64_t gone = 0;
+    while (gone < what.limit) {
+      const auto over = call.jobs.over(cut, std::min<std::size_t>(what.limit - gone, purged_at_once));
+      if (over.empty()) break;
+      for (const KeptJob& job : over) {
+        const bool asked_for = job.tick_until == Micros::zero() || job.tick_until > wall;
+        if (!job.tick_name.empty() && asked_for) (void)call.ticks.advance(job);
+      }
+      gone += call.jobs.erase_over(over, cut);
+    }
+    call.ticks.erase(wall);
+    return gone;
+  });
+}
+
+}  // namespace holdfast::mongodb
