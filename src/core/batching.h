@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "holdfast/clock.h"
@@ -41,6 +42,44 @@ class BatchSize {
   static constexpr std::size_t most = 65'536;
 
   std::size_t size_;
+};
+
+// Sends a batch in as few calls as it can, where a call fails as a whole: all in one call, and what failed in
+// halves, until the request that makes it fail is alone.  Then all that is left goes in one call again.
+class Halving {
+ public:
+  explicit Halving(std::size_t requests) noexcept : end_(requests) {}
+
+  // The next call takes `size()` requests from `first()` on.  Zero: there is nothing more to send.
+  std::size_t first() const noexcept { return first_; }
+  std::size_t size() const noexcept {
+    if (given_up_) return 0;
+    if (failed_end_ > first_) return std::max((failed_end_ - first_) / 2, std::size_t{1});
+    return std::min(end_ - first_, one_failed_ && !any_answered_ ? 1 : end_);
+  }
+  bool any_answered() const noexcept { return any_answered_; }
+
+  void answered() noexcept {
+    first_ += size();
+    any_answered_ = true;
+  }
+  // A request that fails alone is left out.  If the first two that are alone fail, it is not they: the store
+  // answers nobody.
+  void failed() noexcept {
+    const std::size_t sent = size();
+    if (sent > 1) {
+      failed_end_ = first_ + sent;
+      return;
+    }
+    ++first_;
+    failed_end_ = 0;
+    given_up_ = !any_answered_ && std::exchange(one_failed_, true);
+  }
+
+ private:
+  std::size_t first_ = 0, end_;
+  std::size_t failed_end_ = 0;  // a call failed with all until there; not above first_: none is known
+  bool any_answered_ = false, one_failed_ = false, given_up_ = false;
 };
 
 // Indices into a batch.

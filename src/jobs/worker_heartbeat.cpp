@@ -1,22 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
+#include <utility>
 
+#include "core/batching.h"
 #include "jobs/worker_state.h"
 
 namespace holdfast {
 
-// Renews the claims of all running jobs.  False: no reply.
+// Renews the claims of all running jobs.  False: not all got a reply.
+//
+// A row that somebody has locked, or that the store refuses, makes each call with its claim fail.  So claims
+// that failed alone come last, and the others are out of danger before those take their time.
 bool JobWorker::State::renew() {
-  std::vector<std::shared_ptr<JobContext::State>> now_running;
+  Contexts now_running;
   {
     const std::lock_guard lock(mutex);
     now_running = running;
   }
   if (now_running.empty()) return true;
+  // A renewal is due after a third of the claim.  One bad claim makes one call fail for each time that the
+  // batch is halved, and after three quarters of the claim all others are renewed.
+  const Millis whole = std::min(jobs::one_claim, options.claim / 6), parts = options.claim / 4;
+  const auto halvings = static_cast<Millis::rep>(std::bit_width(now_running.size()));
+  RenewalTime time{.whole = whole,
+                   .part = std::min(whole, parts / halvings),
+                   .enough = clamped_add(BootClock::now(), whole + parts)};
+  const auto bad = std::stable_partition(now_running.begin(), now_running.end(),
+                                         [](const auto& state) { return !state->renewal_failed; });
+  const bool well = renew_in_parts({now_running.begin(), bad}, time);
+  return renew_in_parts({bad, now_running.end()}, time) && well;
+}
+
+// False: not all got a reply.
+bool JobWorker::State::renew_in_parts(std::span<const Contexts::value_type> claimed, RenewalTime& time) {
+  core::Halving halving(claimed.size());
+  bool well = true;
+  while (halving.size() > 0) {
+    if (is_over() || BootClock::now() >= time.enough) return false;
+    const auto some = claimed.subspan(halving.first(), halving.size());
+    const bool answered = renew_together(some, std::exchange(time.whole, time.part));
+    if (answered || some.size() == 1)
+      for (const auto& state : some) state->renewal_failed = !answered;
+    answered ? halving.answered() : halving.failed();
+    well = well && answered;
+    guarded([&] { stop_late_jobs(); });
+  }
+  // It answers nobody, so it is not asked for the others either.
+  if (!well && !halving.any_answered()) time.enough = Instant::min();
+  return well;
+}
+
+// False: no reply.
+bool JobWorker::State::renew_together(std::span<const Contexts::value_type> claimed, Millis limit) {
   const Instant sent = BootClock::now();
-  const Instant until = clamped_add(sent, std::min(jobs::one_claim, options.claim / 6));
+  const Instant until = clamped_add(sent, limit);
   std::vector<ClaimRef> claims;
-  for (const auto& state : now_running) claims.push_back({state->job.id, {state->job.owner}});
+  for (const auto& state : claimed) claims.push_back({state->job.id, {state->job.owner}});
   const auto held = std::make_unique<bool[]>(claims.size());
   const Status status = shared.ask(until, [&](JobEngine& engine) {
     return engine.renew(claims, {held.get(), claims.size()}, options.claim, until);
@@ -24,10 +64,9 @@ bool JobWorker::State::renew() {
   if (!status) return false;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     if (held[i])
-      (void)ClientAccess::renewed(now_running[i]->claim, sent, options.claim);
-    else if (!now_running[i]->ending)
-      ClientAccess::lose(now_running[i]->claim,
-                         {Loss::stolen, "the job was cancelled, or its claim expired"});
+      (void)ClientAccess::renewed(claimed[i]->claim, sent, options.claim);
+    else if (!claimed[i]->ending)
+      ClientAccess::lose(claimed[i]->claim, {Loss::stolen, "the job was cancelled, or its claim expired"});
   }
   return true;
 }
@@ -35,11 +74,7 @@ bool JobWorker::State::renew() {
 void JobWorker::State::beat() {
   const Millis interval = options.claim / 3;
   Instant next = clamped_add(BootClock::now(), interval);
-  while (true) {
-    {
-      const std::lock_guard lock(mutex);
-      if (over) return;
-    }
+  while (!is_over()) {
     bool stopped = false;
     guarded([&] { stopped = stop_late_jobs(); });
     if (BootClock::now() >= next) {

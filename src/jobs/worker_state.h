@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ inline constexpr Millis one_claim = std::chrono::seconds(2);
 //   threads    claim a job, run it, finish it, and again.  Of the threads that find no job, one polls the
 //   store
 //              and the others sleep.  When the poller gets a job, it wakes the next thread, which polls
-//   heartbeat  renews the claims of all running jobs in one request
+//   heartbeat  renews the claims of all running jobs in one request, and in smaller ones if that fails
 struct JobWorker::State {
   State(Jobs j, WorkerOptions o)
       : jobs(std::move(j)), shared(*jobs.state_), options(std::move(o)), jitter(random_bits()) {
@@ -81,6 +82,10 @@ struct JobWorker::State {
     const std::lock_guard lock(mutex);
     return jitter.fraction();
   }
+  bool is_over() {
+    const std::lock_guard lock(mutex);
+    return over;
+  }
   class ClaimAttempt;
   // Returns the pause before the next attempt; zero: it got a job and ran it.
   Millis claim_and_run();
@@ -95,7 +100,14 @@ struct JobWorker::State {
   void log_claims_fail(const std::string& why, bool may_pass);
   Telemetry& telemetry() const { return ClientAccess::telemetry(jobs.client()); }
   void purge_if_due();
+  using Contexts = std::vector<std::shared_ptr<JobContext::State>>;
+  struct RenewalTime {
+    Millis whole, part;  // of the first call, and of each after it
+    Instant enough;      // no call is sent after this
+  };
   bool renew();
+  bool renew_in_parts(std::span<const Contexts::value_type> claimed, RenewalTime& time);
+  bool renew_together(std::span<const Contexts::value_type> claimed, Millis limit);
   bool stop_late_jobs();
 };
 

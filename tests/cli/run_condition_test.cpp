@@ -96,6 +96,7 @@ TEST_P(Turns, E_changes_the_code_and_the_key_is_free_after_a_refusal) {
 TEST_F(TurnsHere, on_an_implicit_store_warn_once) {
   for (const std::string option : {"--tick", "--every"}) {
     const std::string key = "by" + option;
+    EXPECT_EQ(holdfast({"--quiet", "run", option, "1ms", key + " quietly", "true"}).err, "");
     const Ended first = holdfast({"run", option, "1ms", key, "false"});
     EXPECT_EQ(first.code, 1) << first.err;
     EXPECT_THAT(first.err,

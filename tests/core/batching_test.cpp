@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "tests/core/moments.h"
 
 namespace holdfast::core {
@@ -54,6 +56,57 @@ TEST(BatchSize, a_call_that_was_not_full_proves_nothing_about_more) {
   EXPECT_EQ(size.now(), 100u);
   size.answered(100, 2s, 1ms);
   EXPECT_EQ(size.now(), 200u);
+}
+
+// The calls that fail if those requests make each of theirs fail.  Counts how often each was answered.
+int failures_of(const std::vector<bool>& bad, std::vector<int>& answered) {
+  answered.assign(bad.size(), 0);
+  int failures = 0;
+  Halving halving(bad.size());
+  while (halving.size() > 0) {
+    const std::size_t from = halving.first(), to = from + halving.size();
+    bool fails = false;
+    for (std::size_t i = from; i < to; ++i) fails = fails || bad[i];
+    for (std::size_t i = from; i < to && !fails; ++i) ++answered[i];
+    failures += fails ? 1 : 0;
+    fails ? halving.failed() : halving.answered();
+  }
+  return failures;
+}
+
+TEST(Halving, all_go_in_one_call_if_it_is_answered) {
+  Halving halving(1000);
+  EXPECT_EQ(halving.size(), 1000u);
+  halving.answered();
+  EXPECT_EQ(halving.size(), 0u);
+  EXPECT_EQ(Halving(0).size(), 0u);
+}
+
+TEST(Halving, one_bad_request_fails_alone_and_each_other_is_answered_once) {
+  for (const std::size_t size : {1u, 2u, 3u, 7u, 64u, 1000u}) {
+    for (std::size_t at = 0; at < size; ++at) {
+      std::vector<bool> bad(size, false);
+      bad[at] = true;
+      std::vector<int> answered;
+      EXPECT_LE(failures_of(bad, answered), static_cast<int>(std::bit_width(size)) + 1)
+          << at << " of " << size;
+      for (std::size_t i = 0; i < size; ++i) EXPECT_EQ(answered[i], i == at ? 0 : 1) << i << " of " << size;
+    }
+  }
+}
+
+TEST(Halving, several_bad_ones_fail_alone_too) {
+  std::vector<bool> bad(16, false);
+  bad[0] = bad[2] = bad[3] = bad[15] = true;
+  std::vector<int> answered;
+  failures_of(bad, answered);
+  for (std::size_t i = 0; i < bad.size(); ++i) EXPECT_EQ(answered[i], bad[i] ? 0 : 1) << i;
+}
+
+TEST(Halving, a_store_that_answers_nobody_is_soon_left_alone) {
+  std::vector<int> answered;
+  EXPECT_LE(failures_of(std::vector<bool>(1000, true), answered), 12);
+  EXPECT_LE(failures_of({true, true}, answered), 3);
 }
 
 std::vector<KeyBatch> key_batches_of(std::initializer_list<std::string_view> keys) {

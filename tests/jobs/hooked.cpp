@@ -16,7 +16,10 @@ class HookedEngine final : public JobEngine {
     return around(Step::claim, [&] { return inner_->claim(request, until); });
   }
   Status renew(std::span<const ClaimRef> claims, std::span<bool> held, Millis ttl, Instant until) override {
-    return around(Step::renew, [&] { return inner_->renew(claims, held, ttl, until); });
+    return around(Step::renew, [&]() -> Status {
+      if (Status s = hooks_.before_renewal(claims); !s) return s;
+      return inner_->renew(claims, held, ttl, until);
+    });
   }
   Result<Finished> finish(const Finish& finish, Instant until) override {
     return around(Step::finish, [&] { return inner_->finish(finish, until); });

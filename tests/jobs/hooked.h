@@ -4,6 +4,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "holdfast/spi/job_engine.h"
 
@@ -16,6 +17,8 @@ struct Hooks {
   // lost.
   std::function<Status(Step)> before = [](Step) { return Status{}; };
   std::function<Status(Step)> after = [](Step) { return Status{}; };
+  // The same with the claims that are to be renewed.
+  std::function<Status(std::span<const ClaimRef>)> before_renewal = [](auto) { return Status{}; };
 };
 
 std::shared_ptr<Store> hooked(std::shared_ptr<Store> inner, Hooks hooks);

@@ -200,6 +200,39 @@ TEST_P(Faults, an_end_that_cannot_be_reported_is_unknown_and_the_job_runs_again)
   EXPECT_EQ(row(id).attempt, 2);
 }
 
+// Somebody has locked the row of one job, or the store refuses it.
+TEST_P(Faults, a_claim_that_cannot_be_renewed_costs_the_worker_no_other_claim) {
+  std::atomic<JobId> bad = no_job;
+  std::atomic<int> ran = 0, renewals = 0, others_held = 0;
+  std::atomic<bool> fails = true, lost = false, go = false;
+  Jobs jobs = with({.before_renewal = [&](std::span<const ClaimRef> claims) -> Status {
+    for (const ClaimRef& claim : claims)
+      if (fails && claim.id == bad) return no_store;
+    ++renewals;
+    return Status{};
+  }});
+  jobs.define("Long", {}, [&](JobContext& context, const Args&) {
+    if (++ran == 3) bad = context.id();
+    const bool is_bad = await([&] { return bad != no_job; }) && context.id() == bad;
+    if (is_bad && !lost) lost = await([&] { return context.stop_requested() && !context.held(); });
+    await([&] { return go.load(); });
+    others_held += !is_bad && context.held() && !context.stop_requested() ? 1 : 0;
+  });
+  for (int i = 0; i < 5; ++i) jobs.enqueue("Long", Args::of(i));
+  WorkerOptions options = quick(5);
+  options.claim = 3s;
+  {
+    JobWorker worker(jobs, options);
+    EXPECT_TRUE(await([&] { return lost.load(); }));
+    const int before = renewals;
+    EXPECT_TRUE(await([&] { return renewals >= before + 5; })) << "the others are renewed as ever";
+    fails = false;
+    go = true;
+    ASSERT_TRUE(events_.await(What::done, 4));
+  }
+  EXPECT_EQ(others_held, 4);
+}
+
 // As a process that is stopped and continued: it is not heard of, another does its job, and it wakes up.
 TEST_P(Faults, one_whose_heart_stood_still_knows_it_and_leaves_the_other_alone) {
   std::atomic<bool> still = true, go = false, second_go = false, told = false;

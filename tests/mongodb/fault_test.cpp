@@ -54,8 +54,12 @@ TEST_F(FaultOfMongo, written_but_not_by_a_majority_is_in_doubt_although_it_says_
 TEST_F(FaultOfMongo, what_the_server_says_before_it_begins_has_not_happened) {
   for (const std::uint32_t code : {10107u, 13435u, 10058u, 24u, 112u, 11000u, 14031u})
     EXPECT_EQ(server_says(code).code, Errc::unavailable) << code;
-  for (const std::uint32_t code : {13u, 18u, 8000u, 59u, 121u, 166u, 73u})
+  for (const std::uint32_t code : {13u, 18u, 8000u, 59u, 121u, 166u, 73u, 10334u})
     EXPECT_EQ(server_says(code).code, Errc::refused) << code;
+  for (const std::uint32_t code : {14u, 241u, 16554u, 16702u, 28651u, 28664u, 51003u}) {
+    EXPECT_EQ(server_says(code).code, Errc::refused) << code;
+    EXPECT_TRUE(is_about_document(code)) << code;
+  }
 }
 
 TEST_F(FaultOfMongo, what_it_may_say_afterwards_is_in_doubt_and_so_is_what_we_do_not_know) {

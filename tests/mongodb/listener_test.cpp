@@ -55,7 +55,7 @@ TEST_F(ListenerOfMongo, a_release_writes_whom_it_notifies) {
 }
 
 // A proxy or a firewall drops the connection, and neither end is notified.
-TEST(SilentBellOfMongo, a_change_stream_without_an_answer_is_opened_again) {
+TEST(SilentListenerOfMongo, a_change_stream_without_an_answer_is_opened_again) {
   ASSERT_TRUE(mongodb::load_mongoc());
   std::atomic<int> streams = 0;
   std::string place;

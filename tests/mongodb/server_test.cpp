@@ -15,11 +15,12 @@ class ServerOfMongo : public MongoTest {
   }
 };
 
-TEST_F(ServerOfMongo, nothing_has_to_be_made_but_the_indexes_of_jobs) {
+TEST_F(ServerOfMongo, nothing_has_to_be_made_but_indexes) {
   const auto store = try_store(url()).value();
   const auto plan = store->admin()->plan(soon()).value();
-  ASSERT_EQ(plan.size(), 1u);
-  EXPECT_TRUE(mentions(plan[0], R"("createIndexes": "locks.holdfast_jobs")")) << plan[0];
+  ASSERT_EQ(plan.size(), 2u);
+  EXPECT_TRUE(mentions(plan[0], R"("createIndexes": "locks", )")) << plan[0];
+  EXPECT_TRUE(mentions(plan[1], R"("createIndexes": "locks.holdfast_jobs")")) << plan[1];
   EXPECT_FALSE(mentions(mongo(R"({"listCollections": 1})"), "locks")) << "a plan makes nothing";
   Caller caller(url());
   EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::granted);
@@ -80,6 +81,75 @@ TEST_F(ServerOfMongo, a_document_that_a_validator_does_not_take_harms_no_other_o
   EXPECT_EQ(caller.acquire("a", "bob").owner, "ann");
   EXPECT_EQ(caller.acquire("c", "bob").owner, "ann");
   EXPECT_EQ(caller.try_acquire("b").error().code, Errc::refused) << "alone nothing has happened";
+}
+
+// Somebody has changed a document by hand, so that the server cannot reckon with it.
+TEST_F(ServerOfMongo, a_damaged_document_harms_no_other_of_its_batch) {
+  const std::string past = R"({"$date": {"$numberLong": "1000"}})";
+  const std::string later = R"({"$date": {"$numberLong": "4000000000000"}})";
+  const std::string stamp = R"({"$timestamp": {"t": 4000000000, "i": 1}})";  // sorts behind all dates
+  struct Damage {
+    Verb verb;
+    std::string fields;
+  };
+  const std::vector<Damage> damages = {
+      {Verb::acquire, R"("queue": "nobody")"},
+      {Verb::acquire, R"("token": "many", "owner": "")"},
+      {Verb::acquire, R"("token": 7, "owner": "bob", "log": "none", "expires_at": )" + past},
+      {Verb::renew, R"("queue": {"client": "c"}, "token": 7, "owner": "ann")"},
+      {Verb::renew, R"("token": 7, "owner": "ann", "expires_at": )" + stamp},
+      {Verb::release, R"("queue": 7, "token": 7, "owner": "ann")"},
+      {Verb::release, R"("freed": "no", "token": 7, "owner": "ann", "expires_at": )" + later},
+      {Verb::release, R"("token": 7, "owner": "ann", "expires_at": )" + later +
+                          R"(, "queue": [{"client": 7, "until": )" + later + "}]"},
+      {Verb::evict, R"("log": 7, "token": 7, "owner": "ann", "expires_at": )" + later},
+  };
+  for (const Damage& damage : damages) {
+    mongo(R"({"delete": "locks", "deletes": [{"q": {}, "limit": 0}]})");
+    Caller caller(url());
+    std::vector<Request> requests;
+    for (const char* key : {"a", "b", "c"})
+      requests.push_back({.verb = damage.verb,
+                          .key = {key},
+                          .owner = {"ann"},
+                          .token = Token{7},
+                          .ttl = 1h,
+                          .extend = damage.verb == Verb::renew});
+    for (const std::size_t good : {0u, 2u}) {
+      if (damage.verb == Verb::acquire) continue;
+      requests[good].token = caller.acquire(requests[good].key.text, "ann").token;
+    }
+    mongo(R"({"insert": "locks", "documents": [{"_id": "b", )" + damage.fields + "}]}");
+    std::vector<Reply> replies(requests.size());
+    const Status status = caller.connection().apply(requests, replies, soon());
+    ASSERT_TRUE(status) << damage.fields << ": " << status.error().detail;
+    const bool frees = damage.verb == Verb::release || damage.verb == Verb::evict;
+    for (const std::size_t good : {0u, 2u}) {
+      EXPECT_FALSE(replies[good].error) << damage.fields;
+      EXPECT_EQ(replies[good].verdict, frees ? Verdict::released : Verdict::granted) << damage.fields;
+    }
+    ASSERT_TRUE(replies[1].error) << damage.fields;
+    EXPECT_EQ(replies[1].error->code, Errc::refused) << replies[1].error->detail;
+    EXPECT_TRUE(mentions(replies[1].error->detail, "repair or delete")) << replies[1].error->detail;
+    const auto alone = caller.try_ask(requests[1]);
+    // A release alone leaves no mark that it could fail at.
+    if (mentions(damage.fields, "freed")) continue;
+    ASSERT_FALSE(alone) << damage.fields;
+    EXPECT_EQ(alone.error().code, Errc::refused) << alone.error().detail;
+  }
+}
+
+TEST_F(ServerOfMongo, a_damaged_document_harms_no_listing_and_no_purge) {
+  Caller caller(url());
+  const Reply mine = caller.acquire("a", "ann");
+  caller.evict("a", mine.token, "why");
+  mongo(R"({"insert": "locks", "documents": [
+      {"_id": "b", "queue": {"until": {"$date": {"$numberLong": "1000"}}}, "log": ["no row", {"at": 7}]},
+      {"_id": "c", "log": {"0": 1, "at": {"$date": {"$numberLong": "1000"}}}}]})");
+  EXPECT_EQ(caller.list({}).leases.size(), 1u);
+  EXPECT_FALSE(caller.list({.what = Query::What::log}).log.empty());
+  const auto purged = caller.store().admin()->purge({.free_for = 0ms, .log_older_than = 0ms}, soon());
+  ASSERT_TRUE(purged) << purged.error().detail;
 }
 
 // Each time it answers that somebody else has just inserted the same document.

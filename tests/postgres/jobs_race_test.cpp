@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "holdfast/job_worker.h"
 #include "tests/postgres/jobs_suite.h"
 
 namespace holdfast::test {
@@ -163,6 +164,42 @@ TEST_F(JobRaces, a_lease_that_somebodys_transaction_has_locked_holds_up_no_other
     ASSERT_TRUE(await([&] { return (got = worker.claim("w2")).what == Got::running; }));
     EXPECT_EQ(got.job.id, id);
   }
+}
+
+TEST_F(JobRaces, a_job_that_somebodys_transaction_has_locked_costs_its_worker_no_other_claim) {
+  holdfast::Jobs jobs{open(url())};
+  std::atomic<int> running = 0, others_held = 0;
+  std::atomic<JobId> stuck = no_job;
+  std::atomic<bool> lost = false, go = false;
+  jobs.define("Long", {}, [&](JobContext& context, const Args&) {
+    ++running;
+    const bool is_stuck = await([&] { return stuck != no_job; }) && context.id() == stuck;
+    if (is_stuck && !lost) lost = await([&] { return context.stop_requested() && !context.held(); });
+    await([&] { return go.load(); });
+    others_held += !is_stuck && context.held() && !context.stop_requested() ? 1 : 0;
+  });
+  std::vector<JobId> ids;
+  for (int i = 0; i < 4; ++i) ids.push_back(std::get<Enqueued>(jobs.enqueue("Long", Args::of(i))).id);
+  const auto guard = psql(), looker = psql();
+  const auto ends_of_others = [&] {
+    return looker->value("SELECT min(claim_until) FROM holdfast_jobs WHERE id <> $1",
+                         {std::to_string(to_number(ids[1]))});
+  };
+  {
+    const JobWorker worker(jobs, {.threads = 4, .claim = 6s, .poll = 10ms});
+    ASSERT_TRUE(await([&] { return running == 4; }));
+    guard->run("BEGIN");
+    guard->run("SELECT 1 FROM holdfast_jobs WHERE id = $1 FOR UPDATE", {std::to_string(to_number(ids[1]))});
+    stuck = ids[1];
+    EXPECT_TRUE(await([&] { return lost.load(); }));
+    for (int i = 0; i < 2; ++i) {
+      const std::string before = ends_of_others();
+      EXPECT_TRUE(await([&] { return ends_of_others() != before; })) << "the others are renewed as ever";
+    }
+    guard->run("ROLLBACK");
+    go = true;
+  }
+  EXPECT_EQ(others_held, 3);
 }
 
 TEST_F(JobRaces, a_backend_that_is_ended_in_a_claim_or_a_finish_leaves_nothing_stuck) {

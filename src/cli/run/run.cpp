@@ -186,9 +186,9 @@ int execute(const Run& command, const Common& common) {
   // Before the first store and thread: the guard must share nothing with them.
   GuardProcess guard = fork_guard(spec, signals, terminal);
 
-  const bool implicit = common.setup->store.implicit;
+  const bool warns = common.setup->store.implicit && !common.quiet;
   WaitResult result = wait_for_lease(
-      {common.store, command.key, command.options, admission(command.condition, implicit), common.quiet},
+      {common.store, command.key, command.options, admission(command.condition, warns), common.quiet},
       signals);
   if (const auto* interrupted = std::get_if<Interrupted>(&result)) {
     if (interrupted->typed) end_as_typed(interrupted->signal, Signals::Whom::us);

@@ -5,7 +5,7 @@
 
 #include "stores/mongodb/constants.h"
 #include "stores/mongodb/diagnosis.h"
-#include "stores/mongodb/job_indexes.h"
+#include "stores/mongodb/indexes.h"
 #include "stores/mongodb/pipelines/purge.json.h"
 #include "stores/mongodb/probe.h"
 
@@ -53,9 +53,12 @@ Result<std::vector<std::string>> MongoStoreAdmin::init(Instant until) {
 }
 
 std::vector<std::string> MongoStoreAdmin::indexes(bool make, Instant until) {
-  std::vector<std::string> made;
+  std::vector<std::string> made = lease_indexes(connection_, make, until);
   const StoreConfig& config = connection_.config();
-  if (!config.beside_the_gem()) return job_indexes(connection_, make, until);
+  if (!config.beside_the_gem()) {
+    for (std::string& command : job_indexes(connection_, make, until)) made.push_back(std::move(command));
+    return made;
+  }
   std::vector<std::string> there;
   if (collection_exists(connection_, config.options.collection, until)) {
     const Document reply = connection_.run(
@@ -107,8 +110,11 @@ std::uint64_t MongoStoreAdmin::take_parts(const char* field, std::string_view pa
                                           Instant until) {
   static const Document& text = Document::for_ever(purge_json);
   const std::string collection = connection_.config().leases();
+  const std::string_view path = field;
+  // A damaged document, in which that is no array, stays as it is.
   Document match;
-  match.document(field, Document().moment("$lte", cut));
+  match.document(path.substr(0, path.find('.')), Document().text("$type", "array"))
+      .document(field, Document().moment("$lte", cut));
 
   std::vector<Document> stages;
   stages.push_back(std::move(Document().document("$match", match)));

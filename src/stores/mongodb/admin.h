@@ -10,8 +10,9 @@
 
 namespace holdfast::mongodb {
 
-// MongoDB makes collections by itself, and the index on _id is all that leases need.  There is something to
-// make for jobs, their indexes, which an engine also makes when it connects; and beside the gem, its two.
+// MongoDB makes collections by itself, and the index on _id is all that leases need.  What is made are
+// indexes: for listing leases, which the first acquire also makes; for jobs, which an engine also makes when
+// it connects; and beside the gem, its two.
 class MongoStoreAdmin final : public StoreAdmin {
  public:
   explicit MongoStoreAdmin(std::shared_ptr<const StoreConfig> config) : connection_(std::move(config)) {}

@@ -2,7 +2,7 @@
 // Which job is next, and which one waits for a lock.
 #include <algorithm>
 
-#include "stores/mongodb/job_indexes.h"
+#include "stores/mongodb/indexes.h"
 #include "stores/mongodb/job_terms.h"
 #include "stores/mongodb/jobs.h"
 #include "stores/mongodb/pipelines/job_due.json.h"

@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "base/time.h"
-#include "stores/mongodb/job_indexes.h"
+#include "stores/mongodb/indexes.h"
 #include "stores/mongodb/probe.h"
 
 namespace holdfast::mongodb {
@@ -28,6 +28,7 @@ TickRow told(const std::optional<KeptTick>& kept_tick, Micros wall) {
 MongoEngine::MongoEngine(std::shared_ptr<const StoreConfig> config, Instant until)
     : store_(std::move(config), until) {
   try {
+    store_.make_collection(until);
     (void)job_indexes(store_.connection(), true, until);
   } catch (const Failure& failure) {
     Error error = failure.error();

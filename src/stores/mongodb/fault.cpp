@@ -19,6 +19,9 @@ constexpr const char* no_primary =
 constexpr const char* going = "the server is shutting down, or is no longer the primary";
 constexpr const char* took_too_long = "the request did not end in time";
 constexpr const char* not_safe_yet = "a majority has not confirmed the write";
+constexpr const char* damaged =
+    "a field of a document has a value that MongoDB cannot use; repair or delete the document";
+constexpr const char* too_large = "the document would be too large; remove what it does not need";
 constexpr const char* odd_collection =
     "leases cannot be kept in this collection; name another one with collection=";
 
@@ -46,9 +49,12 @@ constexpr Meaning meanings[] = {
     {14031, Errc::unavailable, "the server's disk is full; make room there"},
     {59, Errc::refused, "the server lacks a command; use MongoDB 5.0 or later"},
     {26, Errc::refused, "there is no such collection"},
-    {73, Errc::refused, "MongoDB does not accept a name; use another one"},
+    {73, Errc::refused, "MongoDB does not accept the name of the database or collection; use another name"},
     {121, Errc::refused,
      "a validator of the collection refuses the document; change it, or name another collection"},
+    {10334, Errc::refused, too_large},
+    {17419, Errc::refused, too_large},
+    {17420, Errc::refused, too_large},
     {166, Errc::refused, odd_collection},
     {20, Errc::refused, odd_collection},
 };
@@ -77,9 +83,14 @@ Error server_error(std::int64_t code, std::string_view words, Errc otherwise, co
   const std::string said = without_secrets(words, config) + ", code " + std::to_string(code);
   const auto known = std::find_if(std::begin(meanings), std::end(meanings),
                                   [&](const Meaning& m) { return m.code == code; });
-  if (known == std::end(meanings)) return {otherwise, begin + "error from the server: " + said};
-  const std::string_view whole = known->what, what = whole.substr(0, whole.find(';'));
-  return {known->errc, begin + std::string(what) + ": " + said + std::string(whole.substr(what.size()))};
+  constexpr Meaning of_document{0, Errc::refused, damaged};
+  const bool is_known = known != std::end(meanings);
+  const bool wrote = otherwise == Errc::in_doubt;  // a document, and the server has not changed it
+  if (!is_known && !(wrote && is_about_document(code)))
+    return {otherwise, begin + "error from the server: " + said};
+  const Meaning& meaning = is_known ? *known : of_document;
+  const std::string_view whole = meaning.what, what = whole.substr(0, whole.find(';'));
+  return {meaning.errc, begin + std::string(what) + ": " + said + std::string(whole.substr(what.size()))};
 }
 
 }  // namespace
@@ -123,7 +134,14 @@ std::optional<Error> trouble_in(View reply, const StoreConfig& config) {
 
 bool is_collision(std::int64_t code) noexcept { return code == 11000 || code == 112; }
 
-bool is_about_document(std::int64_t code) noexcept { return code == 121; }
+// Damaged documents gave 14, 16702, 28651 and 28664, and older servers have other numbers for the same.
+// Errors of the server itself have a name and a smaller number; these are checks of one expression each, and
+// our expressions are right for every document of ours.
+bool is_about_document(std::int64_t code) noexcept {
+  constexpr std::int64_t first_unnamed = 16'000;
+  constexpr std::int64_t codes[] = {14, 121, 241, 10334};
+  return code >= first_unnamed || std::find(std::begin(codes), std::end(codes), code) != std::end(codes);
+}
 
 bool is_departure(std::int64_t code) noexcept {
   constexpr std::int64_t codes[] = {10107, 13435, 10058, 189, 91, 11600, 11602};

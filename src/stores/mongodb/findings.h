@@ -13,8 +13,8 @@ namespace holdfast::mongodb {
 std::string about_index(const std::string& name);
 inline constexpr const char* about_age = " is older than MongoDB 5.0, which leases need";
 inline constexpr const char* about_router =
-    "leases go by the clock of the router (mongos), and two routers' clocks may differ: a lease can end "
-    "early";
+    "leases expire by the clock of the router (mongos), and two routers' clocks may differ: a lease can "
+    "end early";
 
 // What every client finds.
 std::vector<Finding> findings_of(const ServerProbe& probe, const StoreConfig& config);

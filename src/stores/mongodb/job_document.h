@@ -2,7 +2,7 @@
 // job_document.h - a job as it is kept: one document, made and read.
 //
 // Beside what holdfast/spi/job_engine.h tells of a job it has fields that are there only for the indexes
-// (job_indexes.cpp), each only while it means something:
+// (indexes.cpp), each only while it means something:
 //
 //   slot       it has its slot: unique
 //   ready      queued, and due when run_at is: found by (queue, priority, run_at, _id)

@@ -149,12 +149,12 @@ Reply MongoStoreConnection::free_beside(Call& call, const Request& r) {
   return own.reply;
 }
 
-// What Ruby holds has no token, and nobody wrote down since when.
+// What Ruby holds has no token, and nobody wrote down since when.  It ends here when it ends for rival().
 void MongoStoreConnection::list_theirs(const Query& query, Page& page, Instant until) {
   Constants let(true);
   const std::string_view from = std::max(query.prefix, query.after);
   let.text("from", from).text("to", query.prefix).text("holder", "");
-  let.flag("open", !query.exact).length("margin", Millis::zero());
+  let.flag("open", !query.exact).length("margin", margin);
   const auto limit = static_cast<std::int64_t>(std::clamp<std::size_t>(query.limit, 1, 10'000));
   const Document reply =
       connection_.run(rivals_of(let, connection_.config().options.collection, limit), Effect::reads, until);
@@ -164,11 +164,15 @@ void MongoStoreConnection::list_theirs(const Query& query, Page& page, Instant u
     const std::string_view key = found.text("key");
     if (!key.starts_with(query.prefix)) break;
     if (key <= query.after && !query.after.empty()) continue;
-    LeaseRow& row = rows[std::string(key)];
-    if (row.remaining > Millis::zero()) continue;
+    const Micros end = found.moment("expires_at").value_or(Micros::zero()) + margin;
+    const Millis remaining = core::remaining(end, found.moment("now").value_or(Micros::zero()));
+    const auto [at, is_new] = rows.try_emplace(std::string(key));
+    LeaseRow& row = at->second;
+    const bool ours = row.token != no_token && row.remaining > Millis::zero();
+    if (ours || (!is_new && row.remaining >= remaining)) continue;  // of several of Ruby's, the last to end
     row = {.key = std::string(key),
            .owner = std::string(found.text("owner")),
-           .remaining = core::remaining(found.moment("expires_at"), *found.moment("now")),
+           .remaining = remaining,
            .note = {},
            .waiting = row.waiting};
   }

@@ -109,6 +109,7 @@ ServerProbe greet(Connection& connection, Instant until) {
 
 void look_at_collection(Connection& connection, ServerProbe& probe, Instant until) {
   const auto oddity = oddity_of(connection, connection.config().leases(), until);
+  probe.has_collection = oddity.has_value();
   probe.odd = oddity.value_or("");
   if (oddity && oddity->empty()) probe.vanishing_index = vanishing_index(connection, until);
 }

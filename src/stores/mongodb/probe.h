@@ -17,6 +17,7 @@ struct ServerProbe {
   bool old = false;                  // before MongoDB 5.0
   bool secondary = false;            // not the primary
   std::string elsewhere = {};        // a member of the set on another machine, that we may talk to
+  bool has_collection = false;       // of leases
   std::string odd = {};              // why no lease can lie in the collection: "is a view"
   std::string vanishing_index = {};  // a TTL index on our documents: it would take tokens away
   std::int64_t purged = 0;           // how far the tokens of purged keys had come

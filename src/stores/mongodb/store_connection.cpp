@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "stores/mongodb/constants.h"
+#include "stores/mongodb/indexes.h"
 #include "stores/mongodb/listener.h"
 #include "stores/mongodb/pipelines/acquire.json.h"
 #include "stores/mongodb/pipelines/release.json.h"
@@ -56,6 +57,7 @@ Document& add_pipeline(Document& command, std::string_view name, Verb verb, std:
 
 Document by_id(std::string_view key) { return std::move(Document().text("_id", key)); }
 
+bool acquires(const Request& r) { return r.verb == Verb::acquire; }
 bool frees(const Request& r) { return r.verb == Verb::release || r.verb == Verb::evict; }
 
 }  // namespace
@@ -80,6 +82,17 @@ void MongoStoreConnection::ready(Instant until) {
   }
   offset_ = {};
   offset_.learn(probe_.asked, probe_.answered, probe_.now);
+}
+
+void MongoStoreConnection::make_collection(Instant until) {
+  if (probe_.has_collection) return;
+  try {
+    (void)lease_indexes(connection_, true, until);
+  } catch (const Failure& failure) {
+    // Without them listing is slower: a user who may not create indexes can do all else.
+    if (connection_.last_code() == 0) throw_failure({Errc::unavailable, failure.error().detail});
+  }
+  probe_.has_collection = true;
 }
 
 MongoStoreConnection::Bounds MongoStoreConnection::bounds(Instant until) const {
@@ -132,6 +145,7 @@ Status MongoStoreConnection::apply(std::span<const Request> requests, std::span<
   for (Reply& reply : replies) reply.error.reset();
   try {
     ready(until);
+    if (std::any_of(requests.begin(), requests.end(), acquires)) make_collection(until);
     if (requests.size() == 1) {
       replies[0] = settle_alone(call, requests[0]);
     } else if (connection_.config().beside_the_gem()) {

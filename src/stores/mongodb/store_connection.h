@@ -28,6 +28,9 @@ class MongoStoreConnection final : public StoreConnection {
 
   // For jobs, whose locks are leases on the same connection.  Connects anew if it has to; throws Failure.
   void ready(Instant until);
+  // Makes the collection of leases with its indexes if it is not there yet.  If it is there, only `init`
+  // makes indexes, because that takes long among many keys.  Throws Failure.
+  void make_collection(Instant until);
   Connection& connection() noexcept { return connection_; }
 
  private:
