@@ -107,7 +107,7 @@ struct Finding {
 
 // The properties of a store that clients need.  Every client reads them when it opens the store.
 struct Traits {
-  std::string name;     // StoreDescriptor::name
+  std::string name;     // a scheme of its URLs
   Millis resolution{};  // of its expiry clock; goes into the margin
   bool push = false;    // it can notify
   bool fair = true;     // waiters are served in order
