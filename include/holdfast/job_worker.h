@@ -41,8 +41,8 @@ struct WorkerOptions {
   Millis grace{
       std::chrono::seconds(10)};  // draining: how long running jobs may continue before they are stopped
   int max_crashes = 3;            // after so many workers died while they ran it, a job is dead
-  Millis purge_every{
-      std::chrono::hours(1)};  // how often to delete jobs that ended long ago; `never`: not at all
+  // How often to delete jobs that ended long ago; `never`: not at all.
+  DurationOr<Never> purge_every{std::chrono::hours(1)};
   JobPurge purge = {};
   std::function<void(const JobEvent&)> on_event = {};  // on any of the threads; must not throw
 };

@@ -34,7 +34,8 @@ bool is_purged(JobState state) {
 }
 
 // What a job is.
-Words facts_of(const JobRow& row) {
+Words facts_of(const JobRecord& job) {
+  const JobRow& row = job.row;
   return {{"name", hex(row.name)},
           {"queue", hex(row.queue)},
           {"args", hex(row.args)},
@@ -60,7 +61,7 @@ Words facts_of(const JobRow& row) {
           {"lock_token", std::to_string(to_number(row.token))},
           {"error", hex(row.error)},
           {"duplicates", std::to_string(row.duplicates)},
-          {"trail", hex(row.trail)}};
+          {"trail", hex(job.trail)}};
 }
 
 // What it is found by.
@@ -150,14 +151,14 @@ JobRecord record_in(const Answer& a, std::size_t i) {
                   .lock = text(lock_key),
                   .token = Token{static_cast<std::uint64_t>(a.number(i, lock_token))},
                   .error = text(error),
-                  .duplicates = static_cast<std::uint64_t>(a.number(i, duplicates)),
-                  .trail = text(trail)},
-          .claim_until = micros(claim_until)};
+                  .duplicates = static_cast<std::uint64_t>(a.number(i, duplicates))},
+          .claim_until = micros(claim_until),
+          .trail = text(trail)};
 }
 
 std::string all_of(const JobRecord& job, Moment wall) {
   std::string text;
-  for (const auto& words : {facts_of(job.row), places_of(job, wall)})
+  for (const auto& words : {facts_of(job), places_of(job, wall)})
     for (const auto& word : words) add(text, word);
   return text;
 }
@@ -166,7 +167,7 @@ std::string all_of(const JobRecord& job, Moment wall) {
 std::string changes(const JobRecord& before, const JobRecord& job, Moment wall) {
   std::string text;
   for (const auto& word : places_of(job, wall)) add(text, word);
-  const Words old = facts_of(before.row), now = facts_of(job.row);
+  const Words old = facts_of(before), now = facts_of(job);
   for (std::size_t i = 0; i < now.size(); ++i)
     if (old[i].second != now[i].second) add(text, now[i]);
   return text;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "core/job_rule.h"
 #include "core/row.h"
 #include "rows/row_store.h"
 
@@ -89,7 +90,8 @@ JobRow job_in(const Answer& a, int row, int first) {
   job.attempt = count();
   job.crashes = count();
   job.max_attempts = count();
-  job.lock_ttl = a.is_null(row, column) ? never : std::chrono::ceil<Millis>(Micros(a.number(row, column)));
+  job.lock_ttl =
+      a.is_null(row, column) ? Millis(never) : std::chrono::ceil<Millis>(Micros(a.number(row, column)));
   ++column;
   job.lock_fixed = flag();
   job.limit = count();
@@ -103,7 +105,7 @@ JobRow job_in(const Answer& a, int row, int first) {
   job.claim_remaining = Millis(number());
   job.error = text();
   job.duplicates = static_cast<std::uint64_t>(number());
-  job.trail = text();
+  job.trail = core::trail_of(text());
   return job;
 }
 

@@ -29,8 +29,8 @@ constexpr std::uint64_t little_room = 16 << 20, few_files = 64;
 // A refusal says what is wrong and, behind its last semicolon, what would be right.
 Finding refusal(const char* topic, const Error& error) {
   const std::size_t end = error.detail.rfind("; ");
-  if (end == std::string::npos) return {Weight::danger, topic, error.detail, "give another path"};
-  return {Weight::danger, topic, error.detail.substr(0, end), error.detail.substr(end + 2)};
+  if (end == std::string::npos) return {Severity::danger, topic, error.detail, "give another path"};
+  return {Severity::danger, topic, error.detail.substr(0, end), error.detail.substr(end + 2)};
 }
 
 // What `check` refuses is found; anything else goes on its way.
@@ -46,13 +46,13 @@ void find_refusal(Findings& found, const char* topic, Check check) {
 
 bool has_danger(const Findings& found) {
   return std::any_of(found.begin(), found.end(),
-                     [](const Finding& finding) { return finding.weight == Weight::danger; });
+                     [](const Finding& finding) { return finding.severity == Severity::danger; });
 }
 
 void find_in_place(Findings& found, const std::string& folder, const Machine& machine) {
   for (Finding& danger : dangers_of(folder, machine)) found.push_back(std::move(danger));
   if (const char* const passing = passing_file_system(machine.file_system(folder))) {
-    found.push_back({Weight::warning, "sqlite.passing",
+    found.push_back({Severity::warning, "sqlite.passing",
                      folder + " is on " + passing +
                          ": each container may have its own, and its files may end with the container",
                      "keep the file on a disk or volume that all its users share"});
@@ -63,13 +63,13 @@ void find_apart(Findings& found, const std::string& folder, const Machine& machi
   const auto lock_visibility = machine.lock_visibility(folder);
   if (!lock_visibility || (lock_visibility->locks && lock_visibility->memory)) return;
   if (lock_visibility->error != 0) {
-    found.push_back({Weight::danger, "sqlite.processes",
+    found.push_back({Severity::danger, "sqlite.processes",
                      "files in " + folder + " cannot be locked or mapped (" +
                          std::strerror(lock_visibility->error) + "): no lease can be stored there",
                      "keep the file on a local disk"});
     return;
   }
-  found.push_back({Weight::danger, "sqlite.processes",
+  found.push_back({Severity::danger, "sqlite.processes",
                    "in " + folder +
                        (lock_visibility->locks
                             ? " a process does not see what another one writes into shared memory"
@@ -91,17 +91,17 @@ void find_no_way_in(Findings& found, const std::string& folder, int error, bool 
   const std::string what = folder + " cannot be written (" + std::strerror(error) + "): ";
   if (all_made && error != EROFS)
     found.push_back(
-        {Weight::warning, "sqlite.read-only",
+        {Severity::warning, "sqlite.read-only",
          what + "leases are granted as long as all files exist, but a missing file cannot be created",
          "let all users of the file write the folder"});
   else
-    found.push_back({Weight::danger, "sqlite.read-only", what + "no lease can be granted",
+    found.push_back({Severity::danger, "sqlite.read-only", what + "no lease can be granted",
                      "run as a user who may write it, or give another path"});
 }
 
 void find_no_room(Findings& found, const std::string& folder, bool all_made) {
   if (const int error = obstacle_in(folder); error == ENOSPC) {
-    found.push_back({Weight::danger, "sqlite.room",
+    found.push_back({Severity::danger, "sqlite.room",
                      "the disk of " + folder + " is full: no lease can be granted", "make room there"});
     return;
   } else if (error != 0) {
@@ -112,7 +112,7 @@ void find_no_room(Findings& found, const std::string& folder, bool all_made) {
   if (::statvfs(folder.c_str(), &room) != 0) return;
   const std::uint64_t bytes = static_cast<std::uint64_t>(room.f_bavail) * room.f_frsize;
   if (bytes < little_room || (room.f_files != 0 && room.f_favail < few_files)) {
-    found.push_back({Weight::warning, "sqlite.room",
+    found.push_back({Severity::warning, "sqlite.room",
                      "the disk of " + folder + " is nearly full (" + std::to_string(bytes >> 10) +
                          " KiB left): once it is full, no lease can be granted or renewed",
                      "make room there"});
@@ -122,13 +122,13 @@ void find_no_room(Findings& found, const std::string& folder, bool all_made) {
 void find_in_process(Findings& found) {
   if (auto note = about_library(sqlite3_libversion_number())) found.push_back(*std::move(note));
   for (const std::string& other : other_sqlites()) {
-    found.push_back({Weight::warning, "sqlite.copies",
+    found.push_back({Severity::warning, "sqlite.copies",
                      "this process has loaded another copy of SQLite (" + other +
                          "): if that copy opens and closes the same file, Holdfast loses its locks on it",
                      "open the file with one of the copies only"});
   }
   found.push_back(
-      {Weight::note, "sqlite.power-loss",
+      {Severity::note, "sqlite.power-loss",
        "a commit of leases does not wait for the disk (synchronous=NORMAL): a power cut may lose "
        "the latest leases, but then all leases are void anyway, and tokens continue from the clock",
        "nothing to change: no lease outlives a power cut"});
@@ -138,12 +138,12 @@ void find_in_era(Findings& found, Connection& connection) {
   switch (era_of(connection)) {
     case Era::this_boot: return;
     case Era::another_boot:
-      found.push_back({Weight::note, "sqlite.boot",
+      found.push_back({Severity::note, "sqlite.boot",
                        connection.path() + " was last used before this machine started: its leases are void",
                        "nothing to change: the next process that uses the file starts afresh"});
       return;
     case Era::another_clock:
-      found.push_back({Weight::danger, "sqlite.time-namespace",
+      found.push_back({Severity::danger, "sqlite.time-namespace",
                        connection.path() +
                            " is used by processes in another time namespace: their clock differs from ours",
                        "use it from one namespace, or give another path"});
@@ -155,7 +155,7 @@ void find_in_jobs(Findings& found, Connection& connection) {
   Findings refused;
   find_refusal(refused, "sqlite.jobs", [&] { has_job_tables(connection); });
   for (const Finding& finding : refused)
-    found.push_back({Weight::note, finding.topic, "jobs do not work: " + finding.what,
+    found.push_back({Severity::note, finding.topic, "jobs do not work: " + finding.what,
                      "repair that table; leases work without it"});
 }
 
@@ -178,7 +178,7 @@ void find_in_file(Findings& found, const std::string& file) {
   const auto found_before = found.size();
   if (::faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) != 0) {
     found.push_back(
-        {Weight::danger, "sqlite.read-only",
+        {Severity::danger, "sqlite.read-only",
          file + " cannot be read and written (" + std::strerror(errno) + "): no lease can be granted",
          "run as a user who may write the file and its folder"});
   }
@@ -190,7 +190,7 @@ void find_in_file(Findings& found, const std::string& file) {
     for (Finding& doubt : doubts_about(file)) found.push_back(std::move(doubt));
   }
   for (const std::string& user : users_of_a_deleted_file(file)) {
-    found.push_back({Weight::danger, "sqlite.replaced",
+    found.push_back({Severity::danger, "sqlite.replaced",
                      user + " still uses a deleted file that had the path " + file +
                          ": processes that open the path now do not see its leases",
                      "end that process, and do not delete the file while it is used"});
@@ -201,7 +201,7 @@ void find_in_file(Findings& found, const std::string& file) {
 
 std::optional<Finding> about_library(int version) {
   if (version >= 3051003) return std::nullopt;
-  return Finding{Weight::note, "sqlite.library",
+  return Finding{Severity::note, "sqlite.library",
                  "this version of SQLite can damage a file when two connections checkpoint its WAL at once: "
                  "Holdfast avoids that, but another program may not",
                  "let no other program write the file, or install SQLite 3.51.3 or later"};
@@ -225,11 +225,11 @@ Diagnosis diagnose_file(const std::string& path, const Tables& tables, const Mac
     find_in_file(found, file);
     const bool trusted = std::none_of(found.begin(), found.end(), [](const Finding& finding) {
       return finding.topic == "sqlite.file" ||
-             (finding.topic == "sqlite.read-only" && finding.weight == Weight::danger);
+             (finding.topic == "sqlite.read-only" && finding.severity == Severity::danger);
     });
     if (trusted) find_in_contents(found, file, tables, machine, until);
   }
-  diagnosis.grade = core::grade_of('B', found);
+  diagnosis.grade = core::grade_of(Grade::B, found);
   return diagnosis;
 }
 

@@ -87,7 +87,7 @@ Result<Traits> SqliteStoreConnection::examine(Instant until) {
     const std::string folder = std::filesystem::path(config_->path).parent_path().string();
     traits.findings = dangers_of(folder, config_->machine);
     for (Finding& doubt : doubts_about(config_->path)) traits.findings.push_back(std::move(doubt));
-    traits.grade = core::grade_of('B', traits.findings);
+    traits.grade = core::grade_of(Grade::B, traits.findings);
     core::mark_accepted(traits.findings, config_->accepted);
   } catch (const Failure& failure) {
     return failure.error();

@@ -143,12 +143,12 @@ std::vector<Finding> doubts_about(const std::string& path) {
   std::vector<Finding> doubts;
   const std::string folder = fs::path(path).parent_path().string();
   if (everybody_writes(path)) {
-    doubts.push_back({Weight::danger, "sqlite.file",
+    doubts.push_back({Severity::danger, "sqlite.file",
                       path + " can be written by every user: any of them can free any lease",
                       "chmod o-w " + path});
   }
   if (everybody_writes(folder) && open_folder(folder).empty()) {
-    doubts.push_back({Weight::note, "sqlite.sticky-folder",
+    doubts.push_back({Severity::note, "sqlite.sticky-folder",
                       path + " is in " + folder + ", where every user may create files beside it",
                       "keep it in a folder of its own"});
   }

@@ -86,7 +86,7 @@ std::vector<Finding> dangers_of(const std::string& folder, const Machine& machin
   std::vector<Finding> dangers;
   if (const char* const unsafe = unsafe_file_system(machine.file_system(folder))) {
     dangers.push_back(
-        {Weight::danger, "sqlite.file-system",
+        {Severity::danger, "sqlite.file-system",
          folder + " is on " + unsafe +
              ", where locks and shared memory may not work between processes, so two owners could "
              "hold one key",
@@ -94,13 +94,13 @@ std::vector<Finding> dangers_of(const std::string& folder, const Machine& machin
   }
   if (const std::string open = open_folder(folder); !open.empty()) {
     dangers.push_back(
-        {Weight::danger, "sqlite.open-folder",
+        {Severity::danger, "sqlite.open-folder",
          folder + " is not safe for leases: every user may write " + open + " and could replace the file",
          "chmod o-w " + open});
   }
   if (const auto foreign = foreign_folder(folder)) {
     dangers.push_back(
-        {Weight::danger, "sqlite.foreign-folder",
+        {Severity::danger, "sqlite.foreign-folder",
          folder + " is not safe for leases: " + foreign->path + " belongs to another user (uid " +
              std::to_string(foreign->owner) + "), who could replace the file",
          "run as that user, keep the file in a folder of your own (with sudo: sudo -H), or share "
