@@ -3,6 +3,8 @@
 
 #include <cassert>
 
+#include "stores/memory/database.h"
+
 namespace holdfast::sim {
 namespace {
 
@@ -21,10 +23,9 @@ Server::Server(RunContext& context, Ledger& ledger, Beliefs& beliefs, Ring ring)
           {.expiry = [this] { return clock_.at(context_.now()); }, .wall = [this] { return wall(); }})),
       last_granted_(static_cast<std::size_t>(context.plan.keys)),
       purged_(static_cast<std::size_t>(context.plan.keys)) {
-  memory::on_ring(*database_,
-                  [this, ring = std::move(ring)](const std::string& client, const std::string& key) {
-                    ring(processes_.at(client), key[1] - '0');
-                  });
+  database_->on_ring([this, ring = std::move(ring)](const std::string& client, const std::string& key) {
+    ring(processes_.at(client), key[1] - '0');
+  });
   welcome(Timeline::world);  // the operator
 }
 

@@ -21,7 +21,7 @@ Wants draw_wants(RunContext& context) {
   terms.fair = dice.chance(0.85);
   const double how = dice.fraction();
   if (how < 0.4)
-    terms.wait = forever;
+    terms.wait = Millis(forever);
   else if (how < 0.75)
     terms.wait = some(context, 5ms, 5s);
   if (dice.chance(0.12)) terms.attempts = dice.between(1, 5);

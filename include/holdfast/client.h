@@ -88,7 +88,7 @@ class HOLDFAST_API Client {
   Status try_lead(std::string_view key, AcquireOptions options, std::stop_token stop, F&& fn);
 
   // Renew and release by the owner's name, from any object or process: client.release("nightly", {"node-7"}).
-  // renew and extend_by return the remaining time.  They never shorten a lease.
+  // renew and extend_by return the remaining time, as LeaseRow::remaining.  They never shorten a lease.
   Result<Millis> try_renew(std::string_view key, OwnerView owner, Ttl ttl);
   Result<Millis> try_extend_by(std::string_view key, OwnerView owner, Millis more);
   Result<Released> try_release(std::string_view key, OwnerView owner);
@@ -100,8 +100,8 @@ class HOLDFAST_API Client {
 
   // Releases all leases of `owner` and returns how many there were: for a process that was restarted and
   // releases what it held before.  `owner` is a whole name, not a pattern.  Reads all held keys of the table.
-  Result<std::size_t> try_release_all(std::string_view owner);
-  std::size_t release_all(std::string_view owner) { return try_release_all(owner).value(); }
+  Result<std::size_t> try_release_all(OwnerView owner);
+  std::size_t release_all(OwnerView owner) { return try_release_all(owner).value(); }
 
   // read(): who holds `key`, since when, and for how much longer.  available(): true if the key is free and
   // has no waiters, or is held by `owner` (by default that of the client's defaults).  Both are for people
@@ -118,10 +118,6 @@ class HOLDFAST_API Client {
 
   // The store's name for people, without secrets.
   std::string store_name() const;
-
-  // A new descriptor.  While it is open in any process, waiters for this client's leases see the client as
-  // alive.  -1 where the store needs none.  The caller closes it.
-  int proof_of_life() const;
 
  private:
   friend class Admin;

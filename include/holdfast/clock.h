@@ -3,6 +3,8 @@
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <compare>
+#include <concepts>
 
 #include "holdfast/export.h"
 
@@ -33,20 +35,49 @@ using Moment = std::chrono::sys_time<Micros>;
 HOLDFAST_API Millis time_until(std::chrono::sys_time<std::chrono::nanoseconds> moment) noexcept;
 
 // `never` is a ttl: the lease does not end.  `forever` is a wait: the call waits without a limit.  They have
-// different types, so that neither compiles in place of the other (Ttl and Wait in options.h).  In rows and
-// in requests to a store, a duration that is equal to `never` has no end.
+// different types and are no durations, so that neither compiles in place of the other, or where a duration
+// is needed that ends.  Millis(never) is how requests to a store and its replies say that there is no end.
 struct Never {
-  constexpr operator Millis() const noexcept { return Millis::max(); }  // NOLINT: implicit on purpose
+  constexpr explicit operator Millis() const noexcept { return Millis::max(); }
 };
 struct Forever {
-  constexpr operator Millis() const noexcept { return Millis::max(); }  // NOLINT
+  constexpr explicit operator Millis() const noexcept { return Millis::max(); }
 };
 inline constexpr Never never;
 inline constexpr Forever forever;
-constexpr bool operator==(Millis duration, Never) noexcept { return duration == Millis::max(); }
+
+// The remaining time of a lease without end, as a client reports it: a hundred years and a millisecond.  That
+// is longer than any ttl and than all other times that a client reports, and it can be added to the now() of
+// any clock.
+inline constexpr Millis endless_remaining = std::chrono::hours(24 * 36525) + Millis(1);
+
+// Whether a duration has no end, in a request to a store, in its reply, and in what a client reports.
+constexpr bool operator==(Millis duration, Never) noexcept {
+  return duration == Millis::max() || duration == endless_remaining;
+}
 constexpr bool operator==(Millis duration, Forever) noexcept { return duration == Millis::max(); }
 
-// `t + d`, or Instant::max() if that would overflow or `d` is `never`.
+// A duration, or no end: Endless is Never or Forever.
+template <class Endless>
+class DurationOr {
+ public:
+  template <class Rep, class Period>
+  requires std::convertible_to<std::chrono::duration<Rep, Period>, Millis>
+  constexpr DurationOr(std::chrono::duration<Rep, Period> length) noexcept  // NOLINT: implicit on purpose
+      : length_(length) {}
+  constexpr DurationOr(Endless endless) noexcept : length_(endless) {}  // NOLINT
+  constexpr operator Millis() const noexcept { return length_; }        // NOLINT
+  friend constexpr auto operator<=>(DurationOr, DurationOr) = default;
+  friend constexpr bool operator==(DurationOr, DurationOr) = default;
+  friend constexpr bool operator==(DurationOr a, Endless b) noexcept { return a.length_ == b; }
+
+ private:
+  Millis length_;
+};
+using Ttl = DurationOr<Never>;     // how long a lease lasts without a renewal
+using Wait = DurationOr<Forever>;  // how long a call waits
+
+// `t + d`, or Instant::max() if that would overflow or `d` has no end.
 constexpr Instant clamped_add(Instant t, Millis d) noexcept {
   if (d >= std::chrono::duration_cast<Millis>(Instant::max() - std::max(t, Instant{}))) return Instant::max();
   return t + d;

@@ -47,7 +47,8 @@ struct JobLock {
   // still does.  Zero: the lock is renewed while the worker lives, and held until the job ends.
   Millis timeout{0};
 
-  // Not enqueued while a job of the same key is queued or running.  The same as unique = loner.
+  // Not enqueued while a job of the same key is queued or running.  The same as unique = loner, so another
+  // `unique` beside it is refused.
   bool loner = false;
   Unique unique = Unique::no;
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "holdfast/clock.h"
 #include "holdfast/export.h"
@@ -55,6 +56,14 @@ enum class OnConflict : std::uint8_t {
 };
 HOLDFAST_API const char* to_string(OnConflict) noexcept;
 
+// An event of a job's history.
+struct TrailEntry {
+  Moment at{};
+  std::string event = {};  // failed, crashed, handed-back, parked, retried, cancelled, replaced
+  std::string detail =
+      {};  // the error; crashed: the owner that stopped renewing; retried, cancelled: by whom
+};
+
 // A job.
 struct JobRow {
   JobId id{};
@@ -82,9 +91,8 @@ struct JobRow {
   Millis claim_remaining{};    // running: zero if the claim has expired
   std::string error = {};      // of the last failure; dropped: who held the lock
   std::uint64_t duplicates{};  // enqueues that found its slot or its tick taken
-  // Its history besides enqueue, start and finish, one event a line: "MICROS EVENT DETAIL".  Events: failed,
-  // crashed, handed-back, parked, retried, cancelled, replaced.
-  std::string trail = {};
+  std::vector<TrailEntry> trail =
+      {};  // its history besides enqueue, start and finish, the oldest event first
 };
 
 struct JobQuery {

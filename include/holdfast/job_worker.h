@@ -42,7 +42,7 @@ struct WorkerOptions {
   Millis grace{std::chrono::seconds(10)};
   int max_crashes = 3;  // after so many workers died while they ran it, a job is dead
   // How often to delete jobs that ended long ago.  `never`: not at all.
-  Millis purge_every{std::chrono::hours(1)};
+  DurationOr<Never> purge_every{std::chrono::hours(1)};
   JobPurge purge = {};
   std::function<void(const JobEvent&)> on_event = {};  // on any of the threads; must not throw
 };

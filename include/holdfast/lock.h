@@ -57,7 +57,7 @@ class Lock {
   const Lease& lease() const { return lease_.value(); }
 
  private:
-  AcquireOptions with_wait(Millis wait) const {
+  AcquireOptions with_wait(Wait wait) const {
     AcquireOptions options = options_;
     options.wait = wait;
     if (wait == Millis::zero()) {  // try once: ignore schedules of these options and of the client's

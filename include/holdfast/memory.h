@@ -3,7 +3,6 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "holdfast/export.h"
 #include "holdfast/spi/store.h"
@@ -19,10 +18,6 @@ struct Clocks {
 class Database;
 HOLDFAST_API std::shared_ptr<Database> make_database();               // on the machine's clocks
 HOLDFAST_API std::shared_ptr<Database> make_database(Clocks clocks);  // on these clocks, for a simulator
-
-// Calls `ring(client, key)` instead of notifying that client.  For a simulator.
-HOLDFAST_API void on_ring(Database&,
-                          std::function<void(const std::string& client, const std::string& key)> ring);
 
 // A new client of that database.
 HOLDFAST_API std::shared_ptr<Store> store(std::shared_ptr<Database> database);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // options.h - the options of clients and acquisitions, each with its default.
 #pragma once
-#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -38,26 +37,6 @@ class Interval {
  private:
   std::function<Millis(int)> of_;
 };
-
-// A duration, or no end: Endless is Never or Forever.
-template <class Endless>
-class DurationOr {
- public:
-  template <class Rep, class Period>
-  requires std::convertible_to<std::chrono::duration<Rep, Period>, Millis>
-  constexpr DurationOr(std::chrono::duration<Rep, Period> length) noexcept  // NOLINT: implicit on purpose
-      : length_(length) {}
-  constexpr DurationOr(Endless endless) noexcept : length_(endless) {}  // NOLINT
-  constexpr operator Millis() const noexcept { return length_; }        // NOLINT
-  friend constexpr auto operator<=>(DurationOr, DurationOr) = default;
-  friend constexpr bool operator==(DurationOr, DurationOr) = default;
-  friend constexpr bool operator==(DurationOr a, Endless b) noexcept { return a.length_ == b; }
-
- private:
-  Millis length_;
-};
-using Ttl = DurationOr<Never>;     // how long a lease lasts without a renewal
-using Wait = DurationOr<Forever>;  // how long a call waits
 
 // The name of an owner: a text, a list of texts that is joined by ":", or a function that is called at each
 // acquisition.
@@ -182,7 +161,7 @@ struct ClientOptions {
 
   // How often the client purges keys that have been free for a day, where the store does not do that itself.
   // The first purge is at a random time, so that short-lived clients do their share.  `never`: no purges.
-  Millis purge_every{std::chrono::hours(1)};
+  DurationOr<Never> purge_every{std::chrono::hours(1)};
 
   // Gets lines for people: a store that is set up unsafely, slow callbacks, renewals that fail.  One line
   // each, without secrets.  A function of a std::string_view works too: it gets only the text.  Called on any

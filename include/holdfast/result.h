@@ -50,7 +50,7 @@ struct HOLDFAST_API Error {
   Errc code;
   std::string detail;      // for people, never for branching
   std::string owner = {};  // busy, timeout: who holds the key, if known
-  Millis remaining = {};   // busy, timeout: how long that holder has left at most
+  Millis remaining = {};   // busy, timeout: how long that holder has left; as LeaseRow::remaining
   Loss loss = Loss::none;  // lost: why
 
   // Use these functions to decide what to do.

@@ -32,7 +32,7 @@ struct LeaseRow {
   std::string key;
   std::string owner;   // the holder, or the last one if the lease expired; empty after a release
   Token token{};       // none: held by another program, which writes no tokens
-  Millis remaining{};  // zero: free
+  Millis remaining{};  // zero: free.  At most a hundred years; == never: the lease has no end
   // Time left when the end was last set.  None: free, endless, or not recorded.
   std::optional<Millis> ttl{};
   std::optional<Moment> since{};  // when it was last granted; none: never, or unknown
@@ -77,8 +77,8 @@ struct Page {
 
 // What a purge deletes.
 struct Purge {
-  Millis free_for = std::chrono::hours(24);  // keys without a holder and waiters for this long
-  Millis log_older_than = never;             // lines of the log that are older
+  DurationOr<Never> free_for = std::chrono::hours(24);  // keys without a holder and waiters for this long
+  DurationOr<Never> log_older_than = never;             // lines of the log that are older
 };
 struct Purged {
   std::uint64_t keys = 0;
@@ -87,17 +87,27 @@ struct Purged {
 };
 
 // The severity of a finding.
-enum class Weight : std::uint8_t {
+enum class Severity : std::uint8_t {
   note,     // good to know
   warning,  // leases can break after another failure (a crash, a fail-over)
   danger,   // leases can break in ordinary operation
 };
 
-HOLDFAST_API const char* to_string(Weight weight) noexcept;
+HOLDFAST_API const char* to_string(Severity severity) noexcept;
+
+// The class of a store: how far its leases can be trusted.
+enum class Grade : std::uint8_t {
+  A,  // consensus: a majority of servers keeps each lease
+  B,  // durable: a crash of the server loses no lease
+  C,  // best effort: a crash or a fail-over may lose a lease
+  D,  // unsafe: leases can break in ordinary operation
+};
+
+HOLDFAST_API const char* to_string(Grade grade) noexcept;  // "A"
 
 // A property of a store, or of the connection to it, that users of its leases should know.
 struct Finding {
-  Weight weight{};
+  Severity severity{};
   std::string topic;      // STORE.WHAT: a row of the page docs/stores/STORE.md
   std::string what;       // the fact and its consequence
   std::string advice;     // what to change; empty: nothing
@@ -112,14 +122,14 @@ struct Traits {
   bool push = false;    // it can notify
   bool fair = true;     // waiters are served in order
   bool tidies = false;  // clients need not purge: the store does so, or other programs rely on the rows
-  char grade = 'B';     // A consensus, B durable, C best effort, D refuse
+  Grade grade = Grade::B;
   std::vector<Finding> findings = {};
 };
 
 // The result of a thorough check: the findings of Traits, and those that take longer to find.
 struct Diagnosis {
   std::string server;  // name and version, for people
-  char grade = 'B';    // as in Traits
+  Grade grade = Grade::B;
   std::vector<Finding> findings = {};
 };
 

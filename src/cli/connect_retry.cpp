@@ -32,7 +32,7 @@ Millis ConnectRetry::for_opening() const {
                     usual);
 }
 
-Millis ConnectRetry::left() const {
+holdfast::Wait ConnectRetry::left() const {
   if (wait_ == forever) return forever;
   const Millis used = std::chrono::floor<std::chrono::seconds>(BootClock::now() - began_);
   return std::max(wait_ - used, Millis::zero());

@@ -30,7 +30,7 @@ class ConnectRetry {
   Millis for_opening() const;
 
   // The time that is left for the key.  Fractions of a second that reaching the store took do not count.
-  Millis left() const;
+  holdfast::Wait left() const;
 
  private:
   // False: do not try again.

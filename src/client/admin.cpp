@@ -77,7 +77,11 @@ Admin::~Admin() {
 }
 
 Result<Page> Admin::try_list(const Query& query) {
-  return state_->unless_forked([&] { return state_->connection.list(query, in_one_admin_call()); });
+  return state_->unless_forked([&] {
+    auto page = state_->connection.list(query, in_one_admin_call());
+    if (page) report_remaining(*page);
+    return page;
+  });
 }
 
 Result<Traits> Admin::try_examine() {
@@ -94,11 +98,9 @@ Result<Inspection> Admin::try_inspect(std::string_view key) {
   if (Status s = state_->check_not_forked(); !s) return std::move(s).error();
   auto lease = state_->read(key);
   if (!lease) return std::move(lease).error();
-  auto places = state_->connection.list({.what = Query::What::places, .prefix = key, .exact = true},
-                                        in_one_admin_call());
+  auto places = try_list({.what = Query::What::places, .prefix = key, .exact = true});
   if (!places) return std::move(places).error();
-  auto log =
-      state_->connection.list({.what = Query::What::log, .prefix = key, .exact = true}, in_one_admin_call());
+  auto log = try_list({.what = Query::What::log, .prefix = key, .exact = true});
   if (!log) return std::move(log).error();
   return Inspection{*std::move(lease), std::move(places->places), std::move(log->log)};
 }
@@ -129,7 +131,7 @@ Result<std::string> Admin::try_break_lease(std::string_view key, Token token, Br
                .detail = printable(key) + " is not held with token " + std::to_string(to_number(token)) +
                          ": " + now + "; nothing was changed",
                .owner = reply.owner,
-               .remaining = reply.remaining,
+               .remaining = core::reported(reply.remaining),
                .loss = Loss::gone};
 }
 

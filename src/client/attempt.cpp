@@ -221,7 +221,10 @@ Error Attempt::busy(Errc code, const Reply& reply) const {
   const std::string still = text.empty() ? " is " : " is still ";
   text += printable(key_) + still +
           (reply.owner.empty() ? "reserved for earlier waiters" : "held by " + printable(reply.owner));
-  return {.code = code, .detail = std::move(text), .owner = reply.owner, .remaining = reply.remaining};
+  return {.code = code,
+          .detail = std::move(text),
+          .owner = reply.owner,
+          .remaining = core::reported(reply.remaining)};
 }
 
 }  // namespace holdfast

@@ -95,7 +95,7 @@ Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis tt
   const auto reply =
       state_->send({.verb = Verb::renew, .key = {key}, .owner = owner, .ttl = ttl, .extend = extend}, soon());
   if (!reply) return reply.error();
-  if (reply->verdict == Verdict::granted) return reply->remaining;
+  if (reply->verdict == Verdict::granted) return core::reported(reply->remaining);
   const bool taken = reply->remaining > 0ms;
   Lost lost{taken ? Loss::stolen : Loss::gone,
             taken ? "it is held by " + printable(reply->owner) : "nobody holds it"};
@@ -104,7 +104,7 @@ Result<Millis> Client::renew_by(std::string_view key, OwnerView owner, Millis tt
   return Error{.code = Errc::lost,
                .detail = printable(owner.text) + " does not hold " + printable(key) + ": " + lost.detail,
                .owner = reply->owner,
-               .remaining = reply->remaining,
+               .remaining = core::reported(reply->remaining),
                .loss = lost.reason};
 }
 
@@ -146,9 +146,9 @@ Result<bool> Client::try_available(std::string_view key, OwnerView owner) {
   return !name.empty() && row->owner == name;
 }
 
-Result<std::size_t> Client::try_release_all(std::string_view owner) {
+Result<std::size_t> Client::try_release_all(OwnerView owner) {
   if (Status s = state_->check_ready(); !s) return std::move(s).error();
-  if (Status s = core::check_owner(owner); !s) return std::move(s).error();
+  if (Status s = core::check_owner(owner.text); !s) return std::move(s).error();
   std::size_t released = 0;
   std::string after;
   while (true) {
@@ -157,8 +157,8 @@ Result<std::size_t> Client::try_release_all(std::string_view owner) {
     // By token: a lease that is acquired meanwhile under the same name stays.
     std::vector<Request> requests;
     for (const LeaseRow& row : page->leases) {
-      if (row.owner == owner && row.remaining > 0ms)
-        requests.push_back({.verb = Verb::release, .key = {row.key}, .owner = {owner}, .token = row.token});
+      if (row.owner == owner.text && row.remaining > 0ms)
+        requests.push_back({.verb = Verb::release, .key = {row.key}, .owner = owner, .token = row.token});
     }
     std::vector<Reply> replies(requests.size());
     if (!requests.empty()) {
@@ -184,7 +184,5 @@ Result<Client> Client::try_in(std::string_view table) const {
 }
 
 std::string Client::store_name() const { return state_->store()->name(); }
-
-int Client::proof_of_life() const { return state_->forked() ? -1 : state_->store()->proof_of_life(); }
 
 }  // namespace holdfast

@@ -76,7 +76,8 @@ Result<FenceGuard::Pass> FenceGuard::try_enter(Token token, Wait wait) {
   if (mark_->file) {
     const bool for_ever = until == Instant::max();
     const auto left = std::chrono::duration_cast<Millis>(until - BootClock::now());
-    auto file = FenceFile::claim(*mark_->file, token, for_ever ? forever : std::max(left, Millis::zero()));
+    auto file =
+        FenceFile::claim(*mark_->file, token, for_ever ? Millis(forever) : std::max(left, Millis::zero()));
     if (!file) return std::move(file).error();
     inside->file = *std::move(file);
   } else {

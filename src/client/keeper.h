@@ -164,7 +164,7 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   std::deque<std::shared_ptr<LeaseState>> store_losses;  // lost by a reply; the deadline thread takes them
   bool closed = false;
   Jitter jitter;
-  Millis purge_every = never;
+  Millis purge_every = Millis(never);
   bool first_purge_planned = true;  // there is none to plan
 
  private:

@@ -2,6 +2,7 @@
 #include "client/queries.h"
 
 #include "base/worker.h"
+#include "core/timing.h"
 #include "core/verdicts.h"
 
 namespace holdfast {
@@ -14,9 +15,15 @@ constexpr std::size_t log_lines = 16;  // take-overs and breaks of the key since
 
 }  // namespace
 
+void report_remaining(Page& page) noexcept {
+  for (LeaseRow& row : page.leases) row.remaining = core::reported(row.remaining);
+  for (PlaceRow& row : page.places) row.remaining = core::reported(row.remaining);
+}
+
 Result<LeaseRow> read_lease(StoreConnection& connection, Key key, Instant until) {
   auto found = connection.list({.prefix = key.text, .exact = true, .limit = 1}, until);
   if (!found) return std::move(found).error();
+  report_remaining(*found);
   if (!found->leases.empty()) return std::move(found->leases.front());
   LeaseRow row;
   row.key = key.text;

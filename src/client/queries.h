@@ -7,7 +7,11 @@
 
 namespace holdfast {
 
-// The row of `key`.  If the store does not know the key, the row has no owner and no token.
+// Makes the times of a page what clients report (core::reported).
+void report_remaining(Page& page) noexcept;
+
+// The row of `key`, as it is reported.  If the store does not know the key, the row has no owner and no
+// token.
 Result<LeaseRow> read_lease(StoreConnection& connection, Key key, Instant until);
 
 // Why `lease` was lost, from `reply` and from the store's log.  The holder gets the reason together with the

@@ -4,11 +4,11 @@
 namespace holdfast {
 namespace {
 
-LogLevel level_of(Weight weight) {
-  switch (weight) {
-    case Weight::note: return LogLevel::info;
-    case Weight::warning: return LogLevel::warning;
-    case Weight::danger: break;
+LogLevel level_of(Severity severity) {
+  switch (severity) {
+    case Severity::note: return LogLevel::info;
+    case Severity::warning: return LogLevel::warning;
+    case Severity::danger: break;
   }
   return LogLevel::error;
 }
@@ -67,9 +67,9 @@ void Telemetry::log(const Finding& finding) const noexcept {
     const std::string advice = finding.advice.empty() ? "" : "; " + finding.advice;
     const std::string text =
         store_ + ": " + finding.what + advice + ", or accept it with accept=" + finding.topic + " in the URL";
-    if (!on_finding_) return log(level_of(finding.weight), text, {{"topic", finding.topic}});
+    if (!on_finding_) return log(level_of(finding.severity), text, {{"topic", finding.topic}});
     const LogField fields[] = {{"store", store_}, {"topic", finding.topic}};
-    notify(&Observer::on_log, LogRecord{level_of(finding.weight), text, fields});
+    notify(&Observer::on_log, LogRecord{level_of(finding.severity), text, fields});
     on_finding_(finding, text);
   });
 }

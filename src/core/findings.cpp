@@ -13,11 +13,11 @@ bool reads_like(std::string_view topic, std::string_view known) {
 
 }  // namespace
 
-char grade_of(char best, std::span<const Finding> findings) noexcept {
-  char grade = best;
+Grade grade_of(Grade best, std::span<const Finding> findings) noexcept {
+  Grade grade = best;
   for (const Finding& finding : findings) {
-    if (finding.weight == Weight::warning) grade = std::max(grade, 'C');
-    if (finding.weight == Weight::danger) grade = 'D';
+    if (finding.severity == Severity::warning) grade = std::max(grade, Grade::C);
+    if (finding.severity == Severity::danger) grade = Grade::D;
   }
   return grade;
 }

@@ -18,13 +18,13 @@ namespace holdfast::core {
 class FindingList {
  public:
   void note(const char* topic, std::string what, std::string advice) {
-    add(Weight::note, topic, std::move(what), std::move(advice));
+    add(Severity::note, topic, std::move(what), std::move(advice));
   }
   void warn(const char* topic, std::string what, std::string advice) {
-    add(Weight::warning, topic, std::move(what), std::move(advice));
+    add(Severity::warning, topic, std::move(what), std::move(advice));
   }
   void danger(const char* topic, std::string what, std::string advice) {
-    add(Weight::danger, topic, std::move(what), std::move(advice));
+    add(Severity::danger, topic, std::move(what), std::move(advice));
   }
 
   // Every client that opens the store reports the last finding.  REQUIRES: there is one.
@@ -36,15 +36,15 @@ class FindingList {
   std::vector<Finding> take() { return std::move(findings_); }
 
  private:
-  void add(Weight weight, const char* topic, std::string what, std::string advice) {
-    findings_.push_back({weight, topic, std::move(what), std::move(advice)});
+  void add(Severity severity, const char* topic, std::string what, std::string advice) {
+    findings_.push_back({severity, topic, std::move(what), std::move(advice)});
   }
   std::vector<Finding> findings_;
 };
 
 // The class of a store, A to D: how far its leases can be trusted.  `best` is its class without findings.  A
 // warning makes it C or worse, a danger D.
-char grade_of(char best, std::span<const Finding> findings) noexcept;
+Grade grade_of(Grade best, std::span<const Finding> findings) noexcept;
 
 // The findings that the user knows of and accepts.
 struct Accepted {

@@ -2,6 +2,7 @@
 #include "core/job_rule.h"
 
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 
 namespace holdfast::core {
@@ -98,7 +99,7 @@ EnqueueReply meet(JobRecord& there, const NewJob& job, Moment wall) {
   there.row.attempt = there.row.crashes = 0;
   there.row.max_attempts = job.max_attempts;
   there.row.error.clear();
-  note(there.row, wall, "replaced", "");
+  note(there, wall, "replaced", "");
   reply.what = EnqueueReply::What::replaced;
   return reply;
 }
@@ -127,7 +128,7 @@ OnConflict conflict_of(const JobRow& job) noexcept {
 bool crashed(JobRecord& job, int max_crashes, const JobMoment& moment) {
   JobRow& row = job.row;
   ++row.crashes;
-  note(row, moment.wall, "crashed", row.owner);
+  note(job, moment.wall, "crashed", row.owner);
   if (row.crashes < max_crashes) return false;
   row.error = "its worker died " + std::to_string(row.crashes) + " times";
   let_go_of_lock(row);
@@ -156,7 +157,7 @@ void park(JobRecord& job, Millis lock_remaining, bool first, const JobMoment& mo
   const bool again = job.row.parked;
   enter(job, JobState::queued, moment.wall);
   let_go_of_lock(job.row);
-  if (!again) note(job.row, moment.wall, "parked", "");
+  if (!again) note(job, moment.wall, "parked", "");
   job.row.parked = true;
   job.row.due_at = moment.wall + (first ? std::clamp(lock_remaining, 10ms, scout_pause) : parked_pause);
 }
@@ -182,11 +183,11 @@ bool finish(JobRecord& job, const Finish& how, const JobMoment& moment) {
   row.error = how.error;
   if (how.to == JobState::queued && !how.counts) {
     --row.attempt;
-    note(row, moment.wall, "handed-back", how.error);
+    note(job, moment.wall, "handed-back", how.error);
   } else if (how.to == JobState::dropped) {
     --row.attempt;
   } else if (how.to != JobState::done) {
-    note(row, moment.wall, how.to == JobState::cancelled ? "cancelled" : "failed", how.error);
+    note(job, moment.wall, how.to == JobState::cancelled ? "cancelled" : "failed", how.error);
   }
   if (how.to == JobState::queued) {
     row.due_at = moment.wall + std::max(how.in, Millis::zero());
@@ -202,7 +203,7 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
     case JobChange::cancel:
       if (!live && row.state != JobState::dead) return wrong_state(row, "cancel");
       enter(job, JobState::cancelled, moment.wall);
-      note(row, moment.wall, "cancelled", by);
+      note(job, moment.wall, "cancelled", by);
       return Status{};
     case JobChange::retry:
       if (live) return wrong_state(row, "retry");
@@ -211,7 +212,7 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
       row.run_at = row.due_at = moment.wall;
       row.slotted = has_slot(row.unique);
       row.error.clear();
-      note(row, moment.wall, "retried", by);
+      note(job, moment.wall, "retried", by);
       return Status{};
     case JobChange::remove:
       if (row.state == JobState::running) return wrong_state(row, "remove", "; cancel it first");
@@ -223,7 +224,25 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
 JobRow seen(JobRecord job, Micros now) {
   const bool live = job.row.state == JobState::running && now < job.claim_until;
   job.row.claim_remaining = live ? std::chrono::ceil<Millis>(job.claim_until - now) : Millis::zero();
+  job.row.trail = trail_of(job.trail);
   return std::move(job.row);
+}
+
+std::vector<TrailEntry> trail_of(std::string_view text) {
+  std::vector<TrailEntry> entries;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    std::int64_t at = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), at);
+    if (error != std::errc{}) continue;
+    std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
+    rest.remove_prefix(std::min<std::size_t>(1, rest.size()));
+    const std::string_view event = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(event.size() + 1, rest.size()));
+    entries.push_back({.at = Moment(Micros(at)), .event = std::string(event), .detail = std::string(rest)});
+  }
+  return entries;
 }
 
 Error no_such_job(JobId id) {
@@ -237,7 +256,7 @@ Error slot_is_taken(JobId id, JobId by) {
                              "wait until that job is done, or cancel it"};
 }
 
-void note(JobRow& job, Moment wall, std::string_view event, std::string_view detail) {
+void note(JobRecord& job, Moment wall, std::string_view event, std::string_view detail) {
   std::string line =
       std::to_string(wall.time_since_epoch().count()) + " " + std::string(event) + " " + std::string(detail);
   std::replace(line.begin(), line.end(), '\n', ' ');

@@ -6,6 +6,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "holdfast/spi/job_engine.h"
 
@@ -19,7 +20,8 @@ struct JobMoment {
 
 struct JobRecord {
   JobRow row = {};
-  Micros claim_until{};  // on the clock of `now`; zero unless running
+  Micros claim_until{};    // on the clock of `now`; zero unless running
+  std::string trail = {};  // row.trail as stores keep it: a line "MICROS EVENT DETAIL" for each event
 };
 
 // -- enqueueing
@@ -75,12 +77,14 @@ Status change(JobRecord& job, JobChange what, std::string_view by, const JobMome
 
 // The row as people are told it.
 JobRow seen(JobRecord job, Micros now);
+// The events of a stored trail.  A line that is not one is left out.
+std::vector<TrailEntry> trail_of(std::string_view text);
 
 Error no_such_job(JobId id);
 Error slot_is_taken(JobId id, JobId by);
 
 // At the end of the trail; the oldest lines go when it gets too long.
-void note(JobRow& job, Moment wall, std::string_view event, std::string_view detail);
+void note(JobRecord& job, Moment wall, std::string_view event, std::string_view detail);
 
 inline constexpr Millis longest_idle = std::chrono::minutes(1);
 inline constexpr Millis scout_pause = std::chrono::seconds(1);

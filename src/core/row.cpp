@@ -18,7 +18,7 @@ std::optional<Micros> end_after(Micros start, Millis ttl) noexcept {
 }
 
 Millis remaining(std::optional<Micros> end, Micros now) noexcept {
-  if (!end) return never;
+  if (!end) return Millis(never);
   return std::max(std::chrono::floor<Millis>(*end - now), Millis(1));
 }
 

@@ -6,11 +6,21 @@
 
 namespace holdfast {
 
-const char* to_string(Weight weight) noexcept {
-  switch (weight) {
-    case Weight::note: return "note";
-    case Weight::warning: return "warning";
-    case Weight::danger: return "danger";
+const char* to_string(Severity severity) noexcept {
+  switch (severity) {
+    case Severity::note: return "note";
+    case Severity::warning: return "warning";
+    case Severity::danger: return "danger";
+  }
+  return "?";
+}
+
+const char* to_string(Grade grade) noexcept {
+  switch (grade) {
+    case Grade::A: return "A";
+    case Grade::B: return "B";
+    case Grade::C: return "C";
+    case Grade::D: return "D";
   }
   return "?";
 }

@@ -33,6 +33,12 @@ constexpr Instant deadline_of(Instant sent, Millis life, Millis margin) {
 // We believe in no more than we asked for, and no more than the store says is left.
 constexpr Millis granted_life(Millis asked, Millis remaining) { return std::min(asked, remaining); }
 
+// The remaining time of a lease as a client reports it.  A store may say Millis(never), or thousands of years
+// for a lease that was extended again and again: added to a clock's now() they would overflow.
+constexpr Millis reported(Millis remaining) {
+  return remaining == never ? endless_remaining : std::min(remaining, endless_remaining - Millis(1));
+}
+
 // A grant that arrives with less than half of its life left is given back.
 constexpr bool worth_having(Instant now, Instant deadline, Millis ttl) {
   return deadline == Instant::max() || (now < deadline && deadline - now >= ttl / 2);

@@ -79,6 +79,8 @@ Status jobs::check(std::string_view name, const JobOptions& options, const JobLo
   if (lock.limit < 0 || lock.limit > most_at_once)
     return invalid("the lock's limit" + of + " is " + std::to_string(lock.limit) + "; give 0 to " +
                    std::to_string(most_at_once));
+  if (lock.loner && lock.unique != Unique::no && lock.unique != Unique::loner)
+    return invalid("loner and unique" + of + " exclude each other; give one of them");
   if (lock.window < 0ms) return invalid("the window" + of + " is negative; give 0 or more");
   if (options.max_attempts && *options.max_attempts < 1)
     return invalid("max_attempts" + of + " is below 1; give 1 or more");

@@ -38,7 +38,7 @@ Ran<std::monostate> Jobs::perform_now(std::string_view name, const Args& args, c
   for (int n = 1; n <= limit && !state.locked(); ++n) {
     auto lease = ClientAccess::acquire(
         client, core::lock_name(key, limit, n),
-        {.ttl = ttl, .wait = waits && n == limit ? forever : 0ms, .keep = timeout == 0ms});
+        {.ttl = ttl, .wait = waits && n == limit ? Millis(forever) : 0ms, .keep = timeout == 0ms});
     if (lease)
       state.lock = *std::move(lease);
     else if (!lease.error().busy())

@@ -153,7 +153,7 @@ bool RowEngine::take_lock(JobRecord& job, const ClaimRequest& request, const Job
     return true;
   }
   const bool was_parked = row.parked;
-  Millis soonest = never;
+  Millis soonest = Millis(never);
   for (int n = 1; n <= row.limit; ++n) {
     const std::string lock = core::lock_name(row.key, row.limit, n);
     const Reply reply = lease(core::lock_request(row, {lock}, request));

@@ -49,6 +49,8 @@ ABOVE = {
                      "a_name_of_ones_own_acquires_again_what_it_has",
                      "a_name_that_holds_the_key_does_not_wait_for_itself_behind_another",
                      "releasing_what_ran_out_says_expired_and_what_was_taken_says_stolen"],
+            "postgres": ["a_client_creates_the_tables_that_are_missing_if_it_is_told_to"],
+            "mariadb": ["a_client_creates_the_tables_that_are_missing_if_it_is_told_to"],
         },
         "Ask": {
             "databases": ["all_of_more_than_a_page_are_released"],

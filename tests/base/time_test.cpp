@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "holdfast/clock.h"
+#include "holdfast/job_worker.h"
 #include "holdfast/options.h"
 
 namespace holdfast {
@@ -20,13 +21,43 @@ constexpr Instant early{1s};
 static_assert(clamped_add(early, 5ms) == early + 5ms);
 static_assert(clamped_add(early, Millis::zero()) == early);
 static_assert(clamped_add(early, -5ms) == early - 5ms);
-static_assert(clamped_add(early, never) == Instant::max());
+static_assert(clamped_add(early, Millis(never)) == Instant::max());
 static_assert(clamped_add(early, Millis(never) - 1ms) == Instant::max());
 static_assert(clamped_add(Instant::max(), 1ms) == Instant::max());
 static_assert(clamped_add(Instant::max(), 0ms) == Instant::max());
 static_assert(clamped_add(Instant{} - 1h, 1h) == Instant{});
 static_assert(std::is_constructible_v<Ttl, Never> && !std::is_constructible_v<Ttl, Forever>);
 static_assert(std::is_constructible_v<Wait, Forever> && !std::is_constructible_v<Wait, Never>);
+
+// Neither is a duration, so a field that needs an end takes none of them, and a field without end only its
+// own word.
+template <class Word>
+inline constexpr bool is_a_duration =
+    std::is_convertible_v<Word, Millis> || std::is_assignable_v<Millis&, Word> ||
+    std::is_convertible_v<Word, std::optional<Millis>> || std::is_assignable_v<std::optional<Millis>&, Word>;
+static_assert(is_a_duration<Millis> && !is_a_duration<Never> && !is_a_duration<Forever>);
+template <class Word>
+concept connects_within = requires {
+  ClientOptions{.connect_wait = Word{}};
+};
+static_assert(connects_within<Millis> && !connects_within<Never> && !connects_within<Forever>);
+template <class Word>
+concept purges_every = requires {
+  ClientOptions{.purge_every = Word{}};
+  WorkerOptions{.purge_every = Word{}};
+  Purge{.free_for = Word{}, .log_older_than = Word{}};
+};
+static_assert(purges_every<Millis> && purges_every<Never> && !purges_every<Forever>);
+template <class Word>
+concept limits_a_lock = requires {
+  JobLock{.timeout = Word{}};
+};
+static_assert(limits_a_lock<Millis> && !limits_a_lock<Never> && !limits_a_lock<Forever>);
+
+// What a client reports of a lease without end is still known as such, is longer than a hundred years, and
+// ends before every clock does.
+static_assert(Millis(never) == never && endless_remaining == never && endless_remaining - 1ms != never);
+static_assert(endless_remaining > 24h * 36525 && endless_remaining < (Instant::max() - Instant{}) / 2);
 
 // Nor does a duration in the place of a moment, or a moment of one clock in the place of the other's.
 static_assert(!std::is_convertible_v<Micros, Moment> && !std::is_convertible_v<Moment, Micros>);
@@ -136,7 +167,7 @@ TEST(Duration, is_written_short) {
       {65min, "1h 5m"},
       {74h, "3d 2h"},
       {24h, "1d"},
-      {never, "never"},
+      {Millis(never), "never"},
       {24h * 36525, "36525d"},
   };
   for (const auto& row : table) EXPECT_EQ(format_duration(row.is), row.text);

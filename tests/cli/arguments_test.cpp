@@ -17,7 +17,7 @@ struct Shape {
   Words words;
   std::string key;
   Words cmd;
-  Millis wait = forever;
+  holdfast::Wait wait = forever;
   Millis ttl = 30s;
 };
 

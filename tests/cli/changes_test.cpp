@@ -94,7 +94,7 @@ const Case cases[] = {
      {row("k", {"a", 1, 5500ms})},
      {},
      {"renewed k: by a, 5.5s left"}},
-    {"without_end", {row("k", {"a", 1, never})}, {row("k", {"a", 1, never})}, {}, {}},
+    {"without_end", {row("k", {"a", 1, endless_remaining})}, {row("k", {"a", 1, endless_remaining})}, {}, {}},
     {"released", {row("k", {"a", 1, 30s})}, {row("k", {"", 1})}, {}, {"released k: by a, token 1"}},
     {"released_and_the_row_is_gone", {row("k", {"a", 1, 30s})}, {}, {}, {"released k: by a, token 1"}},
     {"expired",
@@ -201,9 +201,9 @@ INSTANTIATE_TEST_SUITE_P(All, Changes, ::testing::ValuesIn(cases),
 
 TEST(ChangeTracker, first_reports_the_keys_that_are_held) {
   ChangeTracker tracker;
-  EXPECT_THAT(words(tracker.update(
-                  snapshot(0, {row("a", {"x", 1, 30s, 1, "why"}), row("b", {"", 4}),
-                               row("c", {"host:h pid:7 guid:00", 3, never}), row("d", {"was", 2, 0ms, 2})}))),
+  EXPECT_THAT(words(tracker.update(snapshot(0, {row("a", {"x", 1, 30s, 1, "why"}), row("b", {"", 4}),
+                                                row("c", {"host:h pid:7 guid:00", 3, endless_remaining}),
+                                                row("d", {"was", 2, 0ms, 2})}))),
               ElementsAre("holds a: held by x, 30s left, token 1, 1 waits (why)",
                           "holds c: held by h pid 7, without end, token 3", "waiting d: 2 wait"));
 }

@@ -19,8 +19,8 @@ using ::testing::MatchesRegex;
 constexpr Instant doctor_start{1000s};
 
 // "danger TOPIC"; empty: nothing was found.
-std::string weight_of(const std::optional<Finding>& finding) {
-  return finding ? std::string(to_string(finding->weight)) + " " + finding->topic : "";
+std::string severity_of(const std::optional<Finding>& finding) {
+  return finding ? std::string(to_string(finding->severity)) + " " + finding->topic : "";
 }
 std::string what_of(const std::optional<Finding>& finding) { return finding ? finding->what : ""; }
 
@@ -40,11 +40,11 @@ TEST(DoctorsRoundTrips, a_ttl_leaves_time_for_ten_calls_and_two_pauses) {
   EXPECT_EQ(least_ttl(far), 3500ms);
   EXPECT_FALSE(judge(near, 30s));
   EXPECT_FALSE(judge(far, 3500ms));
-  EXPECT_FALSE(judge(far, never));
+  EXPECT_FALSE(judge(far, Millis(never)));
   const auto finding = judge(far, 3s);
   ASSERT_TRUE(finding);
   EXPECT_EQ(finding->topic, "all.round-trip");
-  EXPECT_EQ(finding->weight, Weight::warning);
+  EXPECT_EQ(finding->severity, Severity::warning);
   EXPECT_THAT(finding->what, HasSubstr("300.0ms"));
   EXPECT_THAT(finding->advice, HasSubstr("3.5s"));
 }
@@ -90,7 +90,7 @@ TEST(DoctorsClocks, one_that_runs_faster_or_slower_is_a_warning) {
     const auto finding = judge(rate.value());
     ASSERT_TRUE(finding) << row.word;
     EXPECT_EQ(finding->topic, "all.clock-drift");
-    EXPECT_EQ(finding->weight, Weight::warning);
+    EXPECT_EQ(finding->severity, Severity::warning);
     EXPECT_THAT(finding->what,
                 MatchesRegex("the store's clock runs (29|30)[0-9]+ ppm " + std::string(row.word) + ".*"));
   }
@@ -140,7 +140,7 @@ TEST(DoctorsClocks, another_time_on_the_wall_is_a_note) {
   const auto behind = judge(clock_offset_of(before, before - 60s, before + 10ms));
   ASSERT_TRUE(behind);
   EXPECT_EQ(behind->topic, "all.clock-offset");
-  EXPECT_EQ(behind->weight, Weight::note);
+  EXPECT_EQ(behind->severity, Severity::note);
   EXPECT_THAT(behind->what, HasSubstr("behind this host's"));
   EXPECT_THAT(what_of(judge(clock_offset_of(before, before + 60s, before + 10ms))),
               HasSubstr("ahead of this host's"));
@@ -181,11 +181,11 @@ TEST(DoctorsSelfTest, a_fault_is_a_danger_and_a_failure_a_warning) {
   EXPECT_FALSE(judge(test));
   test.failures = 2;
   test.failure = "the line is dead";
-  EXPECT_EQ(weight_of(judge(test)), "warning all.self-test");
+  EXPECT_EQ(severity_of(judge(test)), "warning all.self-test");
   EXPECT_THAT(what_of(judge(test)), HasSubstr("2 calls of the self-test failed: the line is dead"));
   test.grants.push_back(timed_grant(0, 1, 2ms, 3ms));
-  EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
-  EXPECT_EQ(weight_of(judge(SelfTest{})), "warning all.self-test") << "nothing granted at all";
+  EXPECT_EQ(severity_of(judge(test)), "danger all.self-test");
+  EXPECT_EQ(severity_of(judge(SelfTest{})), "warning all.self-test") << "nothing granted at all";
 }
 
 // A store that lies in one way.
@@ -244,7 +244,7 @@ TEST(DoctorsSelfTest, a_store_that_grants_a_key_twice_is_caught) {
   const Faults faults = faults_in(test.grants);
   EXPECT_GT(faults.overlaps, 0u);
   EXPECT_GT(faults.taken, 0u);
-  EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
+  EXPECT_EQ(severity_of(judge(test)), "danger all.self-test");
 }
 
 TEST(DoctorsSelfTest, a_store_whose_tokens_stand_still_is_caught) {
@@ -252,7 +252,7 @@ TEST(DoctorsSelfTest, a_store_whose_tokens_stand_still_is_caught) {
     if (reply.verdict == Verdict::granted) reply.token = Token{7};
   });
   EXPECT_GT(faults_in(test.grants).falls, 0u);
-  EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
+  EXPECT_EQ(severity_of(judge(test)), "danger all.self-test");
 }
 
 TEST(DoctorsSelfTest, a_store_that_forgets_a_lease_is_caught) {
@@ -261,7 +261,7 @@ TEST(DoctorsSelfTest, a_store_that_forgets_a_lease_is_caught) {
       reply = {.verdict = Verdict::lost, .now = reply.now};
   });
   EXPECT_GT(faults_in(test.grants).taken, 0u);
-  EXPECT_EQ(weight_of(judge(test)), "danger all.self-test");
+  EXPECT_EQ(severity_of(judge(test)), "danger all.self-test");
 }
 
 // So far away that each call takes `trip`, and what would come too late does not come.
@@ -305,8 +305,8 @@ TEST(DoctorsMemory, it_says_that_it_is_one_processs_only) {
   const auto store = memory::store(memory::make_database());
   const auto diagnosis = store->admin()->diagnose(BootClock::now() + 5s).value();
   ASSERT_EQ(diagnosis.findings.size(), 1u);
-  EXPECT_EQ(weight_of(diagnosis.findings.front()), "danger memory.process");
-  EXPECT_EQ(diagnosis.grade, 'D');
+  EXPECT_EQ(severity_of(diagnosis.findings.front()), "danger memory.process");
+  EXPECT_EQ(diagnosis.grade, Grade::D);
 }
 
 }  // namespace

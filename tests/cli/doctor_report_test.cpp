@@ -22,26 +22,26 @@ Grant reported_grant(std::size_t key, std::uint64_t token, Millis from, Millis t
 }
 
 Report report_with(std::vector<Finding> findings) {
-  Report report{.store = "redis://cache", .diagnosis = {.server = "Redis 7.0.15", .grade = 'B'}};
+  Report report{.store = "redis://cache", .diagnosis = {.server = "Redis 7.0.15", .grade = Grade::B}};
   report.diagnosis.findings = std::move(findings);
   settle(report);
   return report;
 }
-const Finding note{Weight::note, "redis.kind", "it is a Redis", ""};
-const Finding warning{Weight::warning, "redis.appendonly", "no append-only file: a restart forgets all",
+const Finding note{Severity::note, "redis.kind", "it is a Redis", ""};
+const Finding warning{Severity::warning, "redis.appendonly", "no append-only file: a restart forgets all",
                       "turn it on"};
-const Finding danger{Weight::danger, "redis.eviction", "it evicts; keys vanish", "noeviction"};
+const Finding danger{Severity::danger, "redis.eviction", "it evicts; keys vanish", "noeviction"};
 
 TEST(DoctorsReport, the_exit_code_says_how_bad_it_is) {
   const struct {
     std::vector<Finding> findings;
     int code, strict;
-    char grade;
-  } table[] = {{{}, 0, 0, 'B'},
-               {{note}, 0, 0, 'B'},
-               {{note, warning}, 1, 77, 'C'},
-               {{danger}, 77, 77, 'D'},
-               {{warning, danger, note}, 77, 77, 'D'}};
+    Grade grade;
+  } table[] = {{{}, 0, 0, Grade::B},
+               {{note}, 0, 0, Grade::B},
+               {{note, warning}, 1, 77, Grade::C},
+               {{danger}, 77, 77, Grade::D},
+               {{warning, danger, note}, 77, 77, Grade::D}};
   for (const auto& row : table) {
     const Report report = report_with(row.findings);
     EXPECT_EQ(exit_code_of(report, false), row.code);
@@ -104,7 +104,7 @@ TEST(DoctorsReport, the_round_trip_is_held_against_the_ttl_that_was_given) {
   report.ttl = 100ms;
   EXPECT_THAT(words_of(report, false, false),
               HasSubstr(": too slow for a ttl of 100ms (at least 514ms is needed)\n"));
-  report.ttl = never;
+  report.ttl = Millis(never);
   EXPECT_THAT(
       words_of(report, false, false),
       HasSubstr(": a lease without an end needs no renewal (otherwise a ttl of at least 514ms is needed)\n"));
@@ -139,9 +139,9 @@ TEST(DoctorsReport, what_the_self_test_saw_besides_overlaps_is_told) {
 
 TEST(DoctorsReport, the_verdict_says_where_nothing_is_granted) {
   constexpr const char* nothing = "no lease is granted until this is fixed";
-  const Finding tables{Weight::warning, "postgres.tables", "the tables are missing", "holdfast init"};
-  const Finding full{Weight::danger, "sqlite.room", "the disk is full", "make room"};
-  const Finding nearly{Weight::warning, "sqlite.room", "the disk is nearly full", "make room"};
+  const Finding tables{Severity::warning, "postgres.tables", "the tables are missing", "holdfast init"};
+  const Finding full{Severity::danger, "sqlite.room", "the disk is full", "make room"};
+  const Finding nearly{Severity::warning, "sqlite.room", "the disk is nearly full", "make room"};
   EXPECT_THAT(words_of(report_with({tables}), false, false),
               EndsWith(std::string("\n1 warning: ") + nothing));
   EXPECT_THAT(words_of(report_with({tables}), true, false), EndsWith(nothing));
@@ -158,11 +158,11 @@ TEST(DoctorsReport, what_no_client_gets_past_has_that_verdict_too) {
   for (const char* const topic :
        {"postgres.privileges", "mariadb.privileges", "redis.rights", "mongodb.rights", "postgres.columns",
         "mariadb.columns", "postgres.recovery", "mariadb.version"}) {
-    EXPECT_THAT(words_of(report_with({{Weight::danger, topic, "it does not do", "mend it"}}), false, false),
+    EXPECT_THAT(words_of(report_with({{Severity::danger, topic, "it does not do", "mend it"}}), false, false),
                 EndsWith(nothing))
         << topic;
   }
-  const Finding of_jobs{Weight::note, "redis.rights-of-jobs", "no jobs can be kept", "grant"};
+  const Finding of_jobs{Severity::note, "redis.rights-of-jobs", "no jobs can be kept", "grant"};
   EXPECT_THAT(words_of(report_with({of_jobs, warning}), false, false), Not(HasSubstr(nothing)));
   Report report = report_with({danger});
   report.add(refused(report, {Errc::refused, "it evicts"}));
@@ -181,8 +181,8 @@ TEST(DoctorsReport, a_clock_that_told_no_time_is_told_so) {
 TEST(DoctorsReport, a_refusal_says_whom_it_concerns_and_what_to_do) {
   const Error error{Errc::refused, "the user may not"};
   const Finding alone = refused(report_with({}), error), beside = refused(report_with({danger}), error);
-  EXPECT_EQ(alone.weight, Weight::danger);
-  EXPECT_EQ(beside.weight, Weight::note);
+  EXPECT_EQ(alone.severity, Severity::danger);
+  EXPECT_EQ(beside.severity, Severity::note);
   EXPECT_EQ(alone.topic, "all.refused");
   EXPECT_THAT(alone.what, HasSubstr("the store refused a lease"));
   EXPECT_THAT(alone.what, HasSubstr("the user may not"));
@@ -207,14 +207,14 @@ TEST(DoctorsReport, json_has_a_line_per_finding_and_one_for_the_whole) {
 }
 
 TEST(DoctorsReport, what_a_store_says_cannot_steer_the_terminal) {
-  const Report report = report_with({{Weight::danger, "redis.kind", "\033[2Jclean", "\033[0m"}});
+  const Report report = report_with({{Severity::danger, "redis.kind", "\033[2Jclean", "\033[0m"}});
   EXPECT_THAT(words_of(report, false, false), Not(HasSubstr("\033")));
 }
 
 // In JSON a quote is written as two letters: what is hidden must be hidden before.
 TEST(DoctorsReport, holds_no_password_whatever_a_server_says) {
   hide_secret("hun\"ter2\x01");
-  const Report report = report_with({{Weight::danger, "redis.kind", "cannot log in with hun\"ter2\x01: no",
+  const Report report = report_with({{Severity::danger, "redis.kind", "cannot log in with hun\"ter2\x01: no",
                                       "take another one than hun\"ter2\x01"}});
   std::string all = words_of(report, false, false);
   for (const std::string& line : json_of(report, false)) all += line + "\n";

@@ -346,7 +346,7 @@ TEST(Schedule, at_once_is_at_once) {
 }
 
 TEST(Schedule, a_lease_without_end_is_not_ended) {
-  const Schedule schedule(Instant::max(), never);
+  const Schedule schedule(Instant::max(), Millis(never));
   EXPECT_GT(schedule.term_at(), schedule_start + 1000h);
 }
 

@@ -81,7 +81,7 @@ TEST_F(TopScreen, of_two_rows_has_the_chosen_key) { EXPECT_THAT(screen(80, 2).fr
 TEST_F(TopScreen, whoever_need_not_renew_has_no_lag) {
   LeaseRow by_hand = lease("k", "h", 30s, noon);
   by_hand.detached = true;
-  update({by_hand, lease("n", "h", never, noon)});
+  update({by_hand, lease("n", "h", endless_remaining, noon)});
   for (const TopRow& row : model_.rows()) EXPECT_EQ(style_of_lag(row), Style::plain);
   EXPECT_THAT(text(), HasSubstr("(detached)"));
   EXPECT_THAT(text(), HasSubstr("no end"));

@@ -238,6 +238,31 @@ TEST_P(Acquire, another_table_is_another_set_of_keys) {
   EXPECT_TRUE(chosen.held());
 }
 
+TEST_P(Acquire, a_client_creates_the_tables_that_are_missing_if_it_is_told_to) {
+  struct Inits : Observer {
+    void on_store_call(const StoreCallEvent& call) override {
+      if (call.operation == StoreOperation::init) ++count;
+    }
+    std::atomic<int> count = 0;
+  };
+  const auto other = database_->new_client()->in("new_locks");
+  if (!other) return;  // memory
+  const auto refused = Client::try_make(*other);
+  // SQLite creates its tables itself; Redis and MongoDB have none that must be there.
+  const bool needs_tables = GetParam().server && !refused;
+  if (GetParam().name == "postgres" || GetParam().name == "mariadb") {
+    ASSERT_TRUE(needs_tables);
+    EXPECT_EQ(refused.error().code, Errc::unprepared) << refused.error().detail;
+  }
+  const auto inits = std::make_shared<Inits>();
+  for (const Connect connect : {Connect::lazy, Connect::at_once}) {
+    Client client(*other, {.connect = connect, .init = true, .observer = inits});
+    EXPECT_TRUE(client.acquire("k").held());
+    EXPECT_EQ(inits->count, needs_tables ? 1 : 0) << "only the first one lacks them";
+  }
+  EXPECT_TRUE(Client(*other).acquire("k").held()) << "and then nobody needs to be told";
+}
+
 TEST_P(Acquire, bad_input_is_refused_before_anything_is_sent) {
   Counts counts;
   Client client = counted_client(counts);

@@ -241,7 +241,7 @@ class UntidyStore final : public Store {
       auto traits = inner_->examine(until);
       if (traits) traits->tidies = tidies_;
       if (traits)
-        traits->findings = {{.weight = Weight::note,
+        traits->findings = {{.severity = Severity::note,
                              .topic = "test.dust",
                              .what = "nobody sweeps here",
                              .advice = "sweep",
@@ -288,7 +288,7 @@ TEST_P(Keep, nobody_purges_a_store_that_tidies_or_where_it_is_not_wanted) {
     const auto store = std::make_shared<UntidyStore>(database_->new_client());
     store->tidies = tidies;
     std::atomic<int> renewed = 0;
-    Client client(store, {.purge_every = tidies ? Millis(1) : never});
+    Client client(store, {.purge_every = tidies ? DurationOr<Never>(1ms) : never});
     Lease lease = client.acquire("k", {.ttl = 30s, .renew_every = 5ms});
     lease.on_renewed([&](Instant) { ++renewed; });
     ASSERT_TRUE(

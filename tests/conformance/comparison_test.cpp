@@ -55,7 +55,7 @@ class Workload {
  private:
   Draft draft(bool brief) {
     const std::uint64_t verb = random_.below(10);
-    const Millis life = brief ? brief_life : random_.below(8) == 0 ? never : Millis(1h);
+    const Millis life = brief ? brief_life : random_.below(8) == 0 ? Millis(never) : Millis(1h);
     Draft d{{.verb = verb < 5   ? Verb::acquire
                      : verb < 7 ? Verb::renew
                      : verb < 9 ? Verb::release

@@ -223,7 +223,7 @@ TEST_P(Conformance, a_take_over_is_written_down_and_a_plain_grant_is_not) {
 
 TEST_P(Conformance, listing_shows_what_is_held_in_order_by_prefix_and_by_page) {
   a_.ask({.verb = Verb::acquire, .key = {"job:2"}, .owner = {"ann"}, .ttl = 1h, .note = "two"});
-  a_.ask({.verb = Verb::acquire, .key = {"job:1"}, .owner = {"ann"}, .ttl = never, .detached = true});
+  a_.ask({.verb = Verb::acquire, .key = {"job:1"}, .owner = {"ann"}, .ttl = Millis(never), .detached = true});
   a_.acquire("other", "bob");
   a_.acquire("job:3", "cat");
   a_.release("job:3", "cat");

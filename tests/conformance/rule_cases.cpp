@@ -13,7 +13,7 @@ struct State {
   Ends ends = Ends::far_away;
 };
 
-Step acquires(Micros at, Who who, const char* owner, Millis ttl) {
+Step acquires(Micros at, Who who, const char* owner, Ttl ttl) {
   return {at, {.who = who, .owner = owner, .ttl = ttl}};
 }
 Step releases(Micros at, Who who, const char* owner) {

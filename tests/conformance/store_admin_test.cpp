@@ -8,7 +8,7 @@ namespace {
 
 class StoreAdmins : public Conformance {
  protected:
-  Purged purge(Millis free_for = 0ms, Millis log_older_than = never) {
+  Purged purge(Ttl free_for = 0ms, Ttl log_older_than = never) {
     return a_.store().admin()->purge({free_for, log_older_than}, Caller::soon()).value();
   }
   std::vector<std::string> keys() {

@@ -80,10 +80,10 @@ class Explorer {
     switch (event) {
       case Event::stop_and_grant: world.acquiring.stop(); [[fallthrough]];
       case Event::granted:
-        return answered(1ms, {.verdict = Verdict::granted, .token = Token{8}, .remaining = never});
+        return answered(1ms, {.verdict = Verdict::granted, .token = Token{8}, .remaining = Millis(never)});
       case Event::granted_late:
         return answered(plan_.ttl / 2 + 1ms,
-                        {.verdict = Verdict::granted, .token = Token{8}, .remaining = never});
+                        {.verdict = Verdict::granted, .token = Token{8}, .remaining = Millis(never)});
       case Event::stop_and_busy: world.acquiring.stop(); [[fallthrough]];
       case Event::busy_soon:
       case Event::busy_long:
@@ -146,20 +146,20 @@ TEST(AcquiringExhaustive, no_sequence_of_events_breaks_a_promise) {
       {"a short wait", {.wait = 150ms, .push = true}},
       {"a short wait, no notifications", {.wait = 150ms}},
       {"a wait", {.wait = 5s, .push = true}},
-      {"forever", {.wait = forever, .push = true}},
-      {"forever, no notifications", {.wait = forever}},
-      {"forever, not fair", {.wait = forever, .fair = false, .push = true}},
-      {"forever, a long ttl", {.ttl = 30s, .wait = forever, .push = true}},
-      {"forever, a ttl of a day", {.ttl = 24h, .wait = forever, .push = true}},
-      {"forever, a short place", {.wait = forever, .place = 300ms, .push = true}},
-      {"forever, a short place, no notifications", {.wait = forever, .place = 90ms}},
+      {"forever", {.wait = Millis(forever), .push = true}},
+      {"forever, no notifications", {.wait = Millis(forever)}},
+      {"forever, not fair", {.wait = Millis(forever), .fair = false, .push = true}},
+      {"forever, a long ttl", {.ttl = 30s, .wait = Millis(forever), .push = true}},
+      {"forever, a ttl of a day", {.ttl = 24h, .wait = Millis(forever), .push = true}},
+      {"forever, a short place", {.wait = Millis(forever), .place = 300ms, .push = true}},
+      {"forever, a short place, no notifications", {.wait = Millis(forever), .place = 90ms}},
       {"one attempt", {.attempts = 1}},
       {"two attempts", {.attempts = 2}},
       {"three attempts by a function", {.attempts = 3, .interval = square}},
       {"two attempts within a wait", {.wait = 150ms, .attempts = 2, .push = true}},
       {"a fixed interval within a wait", {.wait = 150ms, .interval = 40ms, .push = true}},
       {"an interval longer than the wait", {.wait = 150ms, .interval = 200ms}},
-      {"a fixed interval forever", {.wait = forever, .interval = 40ms}},
+      {"a fixed interval forever", {.wait = Millis(forever), .interval = 40ms}},
   };
   std::uint64_t sequences = 0;
   for (const auto& row : table) {

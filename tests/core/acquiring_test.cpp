@@ -40,7 +40,7 @@ TEST(Acquiring, the_remaining_time_is_the_stores_and_not_the_requested_one) {
 }
 
 TEST(Acquiring, a_grant_without_end_is_never_too_late) {
-  EXPECT_EQ(ManualAcquire({.ttl = never}).answered(granted, 1h).done().failed, std::nullopt);
+  EXPECT_EQ(ManualAcquire({.ttl = Millis(never)}).answered(granted, 1h).done().failed, std::nullopt);
 }
 
 TEST(Acquiring, without_a_wait_busy_is_returned_at_once) {

@@ -67,7 +67,7 @@ TEST(AcquiringWaits, for_a_holder_that_never_notifies_a_waiter_polls_more_often)
 
 TEST(AcquiringWaits, without_a_listener_polls_grow_apart_up_to_a_quarter_of_a_second) {
   for (const AcquirePlan& plan :
-       {AcquirePlan{.wait = forever}, AcquirePlan{.wait = forever, .fair = false}}) {
+       {AcquirePlan{.wait = Millis(forever)}, AcquirePlan{.wait = Millis(forever), .fair = false}}) {
     ManualAcquire acquire(plan);
     acquire.answered(busy);
     for (const Millis::rep length : {5, 10, 20, 40, 80, 160, 250, 250}) {
@@ -79,7 +79,7 @@ TEST(AcquiringWaits, without_a_listener_polls_grow_apart_up_to_a_quarter_of_a_se
 }
 
 TEST(AcquiringWaits, without_a_listener_a_short_place_is_still_refreshed_in_time) {
-  ManualAcquire acquire({.wait = forever, .place = 90ms});
+  ManualAcquire acquire({.wait = Millis(forever), .place = 90ms});
   acquire.answered(busy).answered(busy);
   for (int i = 0; i < 10; ++i) {
     EXPECT_LE(acquire.sleeps_for(), 36);
@@ -88,7 +88,7 @@ TEST(AcquiringWaits, without_a_listener_a_short_place_is_still_refreshed_in_time
 }
 
 TEST(AcquiringWaits, polls_refresh_the_place_in_time_and_only_read_in_between) {
-  ManualAcquire acquire({.wait = forever});
+  ManualAcquire acquire({.wait = Millis(forever)});
   EXPECT_EQ(acquire.send().place, 3s);
   Instant placed = acquire.now();
   acquire.replied(busy, 1ms);
@@ -149,7 +149,7 @@ TEST(AcquiringWaits, without_a_listener_waiters_further_back_poll_less_often) {
     Millis::rep apart;
   } table[] = {{0, 250}, {1, 500}, {2, 750}, {3, 1000}, {4, 1000}, {1000, 1000}};
   for (const auto& row : table) {
-    ManualAcquire acquire({.wait = forever});
+    ManualAcquire acquire({.wait = Millis(forever)});
     Reply reply = busy;
     reply.ahead = row.ahead;
     acquire.answered(reply);
@@ -165,7 +165,7 @@ TEST(AcquiringWaits, a_notification_wakes_a_sleeping_waiter) {
 }
 
 TEST(AcquiringWaits, a_notification_makes_polls_frequent_again) {
-  ManualAcquire acquire({.wait = forever, .fair = false});
+  ManualAcquire acquire({.wait = Millis(forever), .fair = false});
   for (int i = 0; i < 5; ++i) acquire.answered(busy).sleeps();
   acquire.answered(busy).sleep();
   EXPECT_EQ(acquire.ready().answered(busy).sleeps_for(), 5);

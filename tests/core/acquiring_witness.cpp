@@ -45,7 +45,7 @@ bool is_busy(Event event) {
 
 Reply busy_reply(Event event) {
   if (event == Event::busy_stranger)
-    return {.verdict = Verdict::busy, .token = Token{7}, .owner = "ann", .remaining = never};
+    return {.verdict = Verdict::busy, .token = Token{7}, .owner = "ann", .remaining = Millis(never)};
   return {.verdict = Verdict::busy,
           .token = Token{7},
           .owner = one_of_us,

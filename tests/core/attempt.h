@@ -10,9 +10,9 @@
 namespace holdfast::core {
 
 inline constexpr const char* one_of_us = "host:h pid:1 guid:0123456789abcdef0123456789abcdef";
-inline const Reply granted{.verdict = Verdict::granted, .token = Token{8}, .remaining = never};
+inline const Reply granted{.verdict = Verdict::granted, .token = Token{8}, .remaining = Millis(never)};
 inline const Reply busy{.verdict = Verdict::busy, .token = Token{7}, .owner = one_of_us, .remaining = 1h};
-inline const AcquirePlan forever_plan{.wait = forever, .push = true};
+inline const AcquirePlan forever_plan{.wait = Millis(forever), .push = true};
 
 // An acquire that a test drives by hand.  ttl 30 s: an attempt gets 2 s; places are kept for 3 s.
 class ManualAcquire {

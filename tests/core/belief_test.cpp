@@ -76,11 +76,11 @@ TEST(Belief, a_ttl_that_was_made_too_short_for_its_pace_is_renewed_at_a_third) {
 }
 
 TEST(Belief, one_without_end_is_never_renewed_nor_in_jeopardy) {
-  Belief belief = believing({.ttl = never, .renew_every = 5s, .margin = 1s, .resolution = 1s});
+  Belief belief = believing({.ttl = Millis(never), .renew_every = 5s, .margin = 1s, .resolution = 1s});
   EXPECT_EQ(ms(belief.deadline()), end_of_time);
   EXPECT_EQ(ms(belief.jeopardy_at()), end_of_time);
   EXPECT_EQ(ms(belief.renew_at()), end_of_time);
-  EXPECT_TRUE(belief.renewed(at(1h), never, at(1h)));
+  EXPECT_TRUE(belief.renewed(at(1h), Millis(never), at(1h)));
   EXPECT_EQ(ms(belief.renew_at()), end_of_time);
 }
 
@@ -248,7 +248,7 @@ TEST(Belief, a_lease_that_is_not_renewed_any_more_still_runs_out_on_time) {
 TEST(Belief, a_failure_does_not_take_up_a_renewing_that_has_ended) {
   Belief stopped = believing();
   stopped.stop_renewing();
-  Belief without_end = believing({.ttl = never});
+  Belief without_end = believing({.ttl = Millis(never)});
   Belief enough = believing({.ttl = 30s, .max_renewals = 1});
   EXPECT_TRUE(enough.renewed(at(1s), 30s, at(1s)));
   for (Belief* belief : {&stopped, &without_end, &enough}) {

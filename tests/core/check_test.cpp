@@ -72,14 +72,14 @@ TEST(Check, good_options_pass) {
   const AcquireOptions table[] = {
       {},
       {.ttl = 20ms},
-      {.ttl = never, .wait = forever},
+      {.ttl = Millis(never), .wait = Millis(forever)},
       {.owner = "ann", .note = std::string(4096, 'n')},
       {.wait = 5s, .interval = 1s},
       {.attempts = 3},
       {.attempts = 3, .interval = [](int n) { return Millis(n); }},
       {.ttl = 10s, .renew_every = 9s},
       {.ttl = 10s, .renew_every = 0ms},
-      {.ttl = never, .renew_every = 9s},
+      {.ttl = Millis(never), .renew_every = 9s},
       {.max_renewals = 0},
   };
   for (const auto& options : table) {

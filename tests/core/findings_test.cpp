@@ -8,6 +8,23 @@ namespace {
 
 constexpr FindingTopic some_topics[] = {{"redis.appendonly"}, {"redis.tls"}};
 
+TEST(GradeTest, a_warning_makes_a_store_c_at_best_and_a_danger_d) {
+  const auto found = [](std::initializer_list<Severity> all) {
+    std::vector<Finding> findings;
+    for (const Severity severity : all) findings.push_back({severity, "topic", "what", "advice"});
+    return findings;
+  };
+  const auto note = found({Severity::note}), warning = found({Severity::note, Severity::warning});
+  const auto danger = found({Severity::danger, Severity::warning});
+  EXPECT_EQ(grade_of(Grade::A, note), Grade::A);
+  EXPECT_EQ(grade_of(Grade::B, {}), Grade::B);
+  EXPECT_EQ(grade_of(Grade::B, warning), Grade::C);
+  EXPECT_EQ(grade_of(Grade::D, warning), Grade::D);
+  EXPECT_EQ(grade_of(Grade::A, danger), Grade::D);
+  const std::string all = std::string(to_string(Grade::A)) + to_string(Grade::B) + to_string(Grade::C);
+  EXPECT_EQ(all + to_string(Grade::D), "ABCD");
+}
+
 TEST(AcceptedTest, one_topic_covers_itself_and_nothing_else) {
   const Accepted one{.topics = {"redis.tls"}};
   EXPECT_TRUE(one.covers("redis.tls"));
@@ -19,9 +36,9 @@ TEST(AcceptedTest, one_topic_covers_itself_and_nothing_else) {
 
 TEST(AcceptedTest, accepted_findings_are_not_reported_and_the_rest_is) {
   const auto marked = [](const Accepted& accepted) {
-    std::vector<Finding> found = {{Weight::warning, "redis.tls", "what", "advice", true},
-                                  {Weight::danger, "redis.eviction", "what", "advice", true},
-                                  {Weight::note, "redis.kind", "what", "advice", false}};
+    std::vector<Finding> found = {{Severity::warning, "redis.tls", "what", "advice", true},
+                                  {Severity::danger, "redis.eviction", "what", "advice", true},
+                                  {Severity::note, "redis.kind", "what", "advice", false}};
     mark_accepted(found, accepted);
     return found;
   };

@@ -173,7 +173,7 @@ class Comparison {
   static constexpr std::size_t crowd = 40;
 
   Millis any_ttl() {
-    constexpr Millis ttls[] = {20ms, 100ms, 1s, 3s, 30s, never};
+    constexpr Millis ttls[] = {20ms, 100ms, 1s, 3s, 30s, Millis(never)};
     return ttls[random_.below(std::size(ttls))];
   }
 

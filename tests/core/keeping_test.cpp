@@ -102,7 +102,7 @@ TEST(Keeping, one_with_an_interval_of_its_own_rides_along_for_a_tenth_of_that) {
 
 TEST(Keeping, a_lease_with_an_endless_ttl_is_not_computed_with) {
   Keeping keeping = keeping_of({lease()});
-  keeping.set_ttl(1, never);
+  keeping.set_ttl(1, Millis(never));
   EXPECT_THAT(keeping.due(at(10s), all), ElementsAre(1));
 }
 
@@ -183,7 +183,7 @@ TEST(Keeping, a_lease_that_is_not_renewed_any_more_is_not_due_and_runs_out_on_ti
 }
 
 TEST(Keeping, one_without_end_is_never_due_and_never_lost) {
-  Keeping keeping = keeping_of({lease(start, {.ttl = never})});
+  Keeping keeping = keeping_of({lease(start, {.ttl = Millis(never)})});
   EXPECT_EQ(keeping.next_renewal(), Instant::max());
   EXPECT_EQ(keeping.next_event(), Instant::max());
   EXPECT_THAT(keeping.due(at(1000h), all), IsEmpty());

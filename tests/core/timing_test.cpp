@@ -13,11 +13,14 @@ using namespace std::chrono_literals;
 static_assert(margin_of(30s, {}, 0ms) == 300ms);
 static_assert(margin_of(100ms, {}, 0ms) == 5ms);
 static_assert(margin_of(30s, 2s, 0ms) == 2s);
-static_assert(margin_of(never, 2s, 1ms) == 0ms);
+static_assert(margin_of(Millis(never), 2s, 1ms) == 0ms);
 static_assert(deadline_of(start, 30s, 300ms) == at(29'700ms));
-static_assert(deadline_of(start, never, 0ms) == Instant::max());
+static_assert(deadline_of(start, Millis(never), 0ms) == Instant::max());
+static_assert(reported(Millis(never)) == never && reported(Millis(never)) == endless_remaining);
+static_assert(reported(endless_remaining) == never && reported(Millis(never) - 1ms) == 24h * 36525);
+static_assert(reported(30s) == 30s && reported(0ms) == 0ms);
 static_assert(attempt_limit(30s) == 2s);
-static_assert(worth_having(start, Instant::max(), never));
+static_assert(worth_having(start, Instant::max(), Millis(never)));
 static_assert(backoff(20ms, 1s, 0) == 20ms && backoff(20ms, 1s, 3) == 160ms && backoff(20ms, 1s, 1000) == 1s);
 static_assert(scaled(100ms, 0.8) == 80ms && scaled(0ms, 1.2) == 0ms);
 
@@ -27,10 +30,11 @@ TEST(Deadline, the_margin_is_what_was_set_or_the_larger_of_five_milliseconds_and
     std::optional<Millis> set;
     Millis resolution, margin;
   } table[] = {
-      {20ms, {}, 0ms, 5ms},  {499ms, {}, 0ms, 5ms},  {500ms, {}, 0ms, 5ms},    {600ms, {}, 0ms, 6ms},
-      {30s, {}, 0ms, 300ms}, {30s, {}, 1ms, 301ms},  {24h, {}, 0ms, 864s},     {30s, 0ms, 0ms, 0ms},
-      {30s, 1ms, 0ms, 1ms},  {30s, 1ms, 1s, 1001ms}, {100ms, 40ms, 2ms, 42ms}, {never, {}, 1s, 0ms},
-      {never, 5s, 1s, 0ms},
+      {20ms, {}, 0ms, 5ms},         {499ms, {}, 0ms, 5ms},    {500ms, {}, 0ms, 5ms},
+      {600ms, {}, 0ms, 6ms},        {30s, {}, 0ms, 300ms},    {30s, {}, 1ms, 301ms},
+      {24h, {}, 0ms, 864s},         {30s, 0ms, 0ms, 0ms},     {30s, 1ms, 0ms, 1ms},
+      {30s, 1ms, 1s, 1001ms},       {100ms, 40ms, 2ms, 42ms}, {Millis(never), {}, 1s, 0ms},
+      {Millis(never), 5s, 1s, 0ms},
   };
   for (const auto& row : table)
     EXPECT_EQ(ms(margin_of(row.ttl, row.set, row.resolution)), ms(row.margin)) << ms(row.ttl);
@@ -53,7 +57,8 @@ TEST(Deadline, is_always_before_the_store_may_give_the_lease_away) {
 TEST(Deadline, one_call_gets_a_sixth_of_the_ttl_within_bounds) {
   const struct {
     Millis ttl, limit;
-  } table[] = {{20ms, 50ms}, {300ms, 50ms}, {306ms, 51ms}, {6s, 1s}, {12s, 2s}, {30s, 2s}, {never, 2s}};
+  } table[] = {{20ms, 50ms}, {300ms, 50ms}, {306ms, 51ms},      {6s, 1s},
+               {12s, 2s},    {30s, 2s},     {Millis(never), 2s}};
   for (const auto& row : table) EXPECT_EQ(ms(attempt_limit(row.ttl)), ms(row.limit));
 }
 

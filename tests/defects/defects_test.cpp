@@ -254,12 +254,12 @@ TEST_P(Defects, there_a_name_is_a_pattern_here_it_is_only_itself) {
     EXPECT_EQ(listed(pattern), pattern == std::string_view("%") ? 1u : 0u) << pattern;
     EXPECT_EQ(client.release("nodeX1", {pattern}), Released::never_held) << pattern;
     EXPECT_EQ(client.release(pattern, {"nodeX1"}), Released::never_held) << pattern;
-    EXPECT_EQ(client.release_all(pattern), 0u) << pattern;
+    EXPECT_EQ(client.release_all({pattern}), 0u) << pattern;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     EXPECT_EQ(client.release(names[i], {names[i]}), Released::released) << names[i];
     acquire(names[i]);
-    EXPECT_EQ(client.release_all(names[i]), 1u) << names[i];
+    EXPECT_EQ(client.release_all({names[i]}), 1u) << names[i];
     EXPECT_TRUE(is_free(names[i])) << names[i];
     for (std::size_t other = i + 1; other < names.size(); ++other) {
       EXPECT_FALSE(is_free(names[other])) << names[other] << " went with " << names[i];

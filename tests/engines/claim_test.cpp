@@ -117,7 +117,7 @@ TEST_P(Engine, a_worker_may_drop_what_it_could_not_lock) {
   EXPECT_EQ(row.state, JobState::dropped);
   EXPECT_EQ(row.error, "operator");
   EXPECT_EQ(row.attempt, 0);
-  EXPECT_EQ(row.trail, "");
+  EXPECT_TRUE(row.trail.empty());
   EXPECT_FALSE(row.slotted);
 }
 
@@ -271,7 +271,7 @@ TEST_P(Engine, a_claim_that_ran_out_is_claimed_again_with_the_lock_and_the_late_
   EXPECT_EQ(second.job.attempt, 2);
   EXPECT_EQ(second.job.crashes, 1);
   EXPECT_GT(second.job.token, first.job.token);
-  EXPECT_NE(second.job.trail.find("crashed w1"), std::string::npos);
+  EXPECT_NE(trail_text(second.job).find("crashed w1"), std::string::npos);
   EXPECT_FALSE(a_.renew(id, "w1"));
   const Finished late = a_.finish(first);
   EXPECT_FALSE(late.finished);
@@ -332,7 +332,10 @@ TEST_P(Engine, a_job_that_failed_is_queued_again_and_one_that_is_handed_back_has
   EXPECT_EQ(row.state, JobState::queued);
   EXPECT_EQ(row.attempt, 1);
   EXPECT_EQ(row.error, "no paper\nat all");
-  EXPECT_NE(row.trail.find("failed no paper at all\n"), std::string::npos);
+  ASSERT_EQ(row.trail.size(), 1u);
+  EXPECT_EQ(row.trail[0].event, "failed");
+  EXPECT_EQ(row.trail[0].detail, "no paper at all");
+  EXPECT_GE(row.trail[0].at, row.enqueued_at);
   EXPECT_EQ(lease_.acquire("k", "x").verdict, Verdict::granted);
   lease_.release("k", "x");
   const Claimed again = a_.claim("w2");

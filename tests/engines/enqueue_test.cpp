@@ -35,7 +35,7 @@ TEST_P(Enqueue, an_enqueued_job_says_what_it_is) {
   EXPECT_EQ(row.state, JobState::queued);
   EXPECT_EQ(row.run_at, row.enqueued_at);
   EXPECT_EQ(row.duplicates, 0u);
-  EXPECT_EQ(row.trail, "");
+  EXPECT_TRUE(row.trail.empty());
   EXPECT_GT(told.now, Moment(std::chrono::hours(24) * 365 * 50));
 }
 
@@ -237,7 +237,7 @@ TEST_P(Enqueue, a_dropped_job_is_queued_again_by_hand) {
   lease_.release("k", "operator");
   const JobRow row = a_.change(id, JobChange::retry).value();
   EXPECT_EQ(row.state, JobState::queued);
-  EXPECT_NE(row.trail.find("retried olga"), std::string::npos);
+  EXPECT_NE(trail_text(row).find("retried olga"), std::string::npos);
   EXPECT_EQ(a_.claim("w1").job.id, id);
 }
 

@@ -10,6 +10,7 @@
 #include "holdfast/spi/job_engine.h"
 #include "tests/conformance/suite.h"
 #include "tests/support/databases.h"
+#include "tests/support/trail.h"
 
 namespace holdfast::test {
 

@@ -31,6 +31,10 @@ caught LeaseLost
 caught runtime_error: one table is enough
 caught Mine: by me
 """
+EVERY_HEADER = r"used every header\n"
+# Users have either; ./dev test installs both.
+COMPILERS = {"gcc": "g++", "clang": "clang++-19"}
+SKIPPED = 77  # tools/dev/summary.py counts it as a failure where CI=true
 STORES = ["memory", "sqlite", "postgres", "redis", "mongodb", "mariadb"]
 SETUP = "it_is_installed_and_moved"
 CASES = {}
@@ -64,6 +68,7 @@ def foreign(place, *options):
     run(["ninja"], place.own)
     prints(REPORT, ["./report"], place.own)
     prints(OWN_STORE, ["./own_store"], place.own)
+    prints(EVERY_HEADER, ["./every_header"], place.own)
     return run(["readelf", "-dW", "report"], place.own)
 
 
@@ -234,13 +239,49 @@ def each_header_compiles_alone(place):
     names = [file for file in place.installed() if file.endswith(".h")]
     public = sorted(file.removeprefix("include/") for file in names if "/detail/" not in file)
     check(public == sorted(listing.headers(ROOT)), f"these headers are installed: {names}")
-    compilers = [found for found in (shutil.which("g++"), shutil.which("clang++-19")) if found]
-    check(compilers, "no compiler found")
+    compile_each(place, names, compiler_called("gcc"))
+
+
+@case
+def each_header_compiles_alone_with_clang(place):
+    compile_each(place, [file for file in place.installed() if file.endswith(".h")], compiler_called("clang"))
+
+
+def compiler_called(name):
+    """Its path. Where it is missing, the test is skipped and says so."""
+    path = shutil.which(COMPILERS[name])
+    if path is None:
+        print(f"skipped: {COMPILERS[name]} is not installed; `./dev test` without arguments installs it")
+        sys.exit(SKIPPED)
+    return path
+
+
+def compile_each(place, names, compiler):
     work = [([compiler, f"-std={standard}", "-fsyntax-only", *STRICT, "-I", place.path("include"), "-x", "c++", "-"],
              name.removeprefix("include/"))
-            for compiler in compilers for standard in ("c++20", "c++23") for name in names]
+            for standard in ("c++20", "c++23") for name in names]
     bad = [f"{' '.join(command)} <{name}>:\n{words}" for (command, name), words in headers.compile_each(work, place.own) if words]
     check(not bad, "\n".join(bad))
+
+
+@case
+def a_stranger_uses_every_header(place):
+    source = os.path.join(HERE, "foreign", "every_header.cpp")
+    with open(source, encoding="utf-8") as file:
+        used = re.findall(r"^#include <(holdfast/.*)>$", file.read(), re.MULTILINE)
+    check(used == sorted(listing.headers(ROOT)), f"every_header.cpp includes {used}")
+    use_every_header(place, source, compiler_called("gcc"))
+
+
+@case
+def a_stranger_uses_every_header_with_clang(place):
+    use_every_header(place, os.path.join(HERE, "foreign", "every_header.cpp"), compiler_called("clang"))
+
+
+def use_every_header(place, source, compiler):
+    words = run(["pkg-config", "--cflags", "--libs", "holdfast"], place.own, PKG_CONFIG_PATH=place.path("lib", "pkgconfig"))
+    run([compiler, "-std=c++20", *STRICT, "-o", "every_header", source, *shlex.split(words)], place.own)
+    prints(EVERY_HEADER, ["./every_header"], place.own, LD_LIBRARY_PATH=place.path("lib"))
 
 
 def blocks(page, kind):

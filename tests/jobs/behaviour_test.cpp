@@ -265,6 +265,20 @@ TEST_P(Behaviour, a_key_that_has_no_room_for_its_leases_or_its_window_is_refused
 
 // -- loners
 
+TEST_P(Behaviour, loner_and_another_unique_exclude_each_other) {
+  for (const Unique unique : {Unique::until_start, Unique::until_success}) {
+    const JobOptions both{.lock = JobLock{.loner = true, .unique = unique}};
+    const auto refused = jobs_.try_enqueue("Job", {}, both);
+    ASSERT_FALSE(refused) << to_string(unique);
+    EXPECT_EQ(refused.error().code, Errc::invalid);
+    EXPECT_EQ(refused.error().detail, "loner and unique of Job exclude each other; give one of them");
+    EXPECT_THROW(jobs_.perform_now("Job", {}, both, [](JobContext&, const Args&) { ADD_FAILURE(); }),
+                 Failure);
+  }
+  const JobOptions twice{.lock = JobLock{.loner = true, .unique = Unique::loner}};
+  EXPECT_TRUE(jobs_.try_enqueue("Job", {}, twice)) << "the same thing";
+}
+
 TEST_P(Behaviour, a_loner_is_not_enqueued_twice_with_or_without_a_timeout) {
   for (const Millis timeout : {Millis(0), Millis(1h)}) {
     const std::string name = timeout == 0ms ? "Lonely" : "Timed";
@@ -348,7 +362,7 @@ TEST_P(Behaviour, an_undefined_job_whose_lock_is_held_is_handed_back) {
   Client other(database_->new_client());
   const Lease lease = other.acquire("lock:Unknown:");
   JobWorker worker(jobs_, quick());
-  ASSERT_TRUE(await([&] { return row(id).trail.find("handed-back") != std::string::npos; }));
+  ASSERT_TRUE(await([&] { return trail_text(row(id)).find("handed-back") != std::string::npos; }));
   EXPECT_EQ(state(id), JobState::queued);
   EXPECT_EQ(row(id).attempt, 0);
 }

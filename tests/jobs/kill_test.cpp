@@ -276,9 +276,9 @@ TEST_P(Kill, a_storm_of_deaths_loses_no_job_and_lets_no_two_in) {
   }
   for (const JobId id : ids) {
     const JobRow done = row(id);
-    EXPECT_EQ(done.attempt, done.crashes + 1) << done.trail;
-    EXPECT_GE(ends[to_number(id)], 1) << done.trail;
-    EXPECT_LE(starts[to_number(id)], done.attempt) << done.trail;
+    EXPECT_EQ(done.attempt, done.crashes + 1) << trail_text(done);
+    EXPECT_GE(ends[to_number(id)], 1) << trail_text(done);
+    EXPECT_LE(starts[to_number(id)], done.attempt) << trail_text(done);
   }
   for (const char* key : {"k0", "k1", "k2"}) expect_free(key);
 }

@@ -11,6 +11,7 @@
 #include "holdfast/job_worker.h"
 #include "tests/support/await.h"
 #include "tests/support/databases.h"
+#include "tests/support/trail.h"
 
 namespace holdfast::test {
 

@@ -21,10 +21,10 @@ TEST_P(DarwinClient, an_instance_that_starts_again_releases_its_own_and_nothing_
   const Lease longer = client_.acquire("c", {.ttl = 10min, .owner = "node-77"});
   ASSERT_TRUE(java.lease("d", 600));
   ASSERT_TRUE(other.lease("e", 600));
-  EXPECT_EQ(client_.release_all("node-7"), 2u);
+  EXPECT_EQ(client_.release_all({"node-7"}), 2u);
   EXPECT_EQ(query("SELECT GROUP_CONCAT(processName ORDER BY processName) FROM DARWIN_LOCK"), "c,d,e");
-  EXPECT_EQ(client_.release_all("node-7"), 0u);
-  EXPECT_EQ(client_.release_all(client_.read("d").owner), 0u) << "that name is for people";
+  EXPECT_EQ(client_.release_all({"node-7"}), 0u);
+  EXPECT_EQ(client_.release_all({client_.read("d").owner}), 0u) << "that name is for people";
   EXPECT_TRUE(java.renew("d", 600));
   EXPECT_TRUE(other.renew("e", 600));
   EXPECT_EQ(client_.read("c").token, longer.token());
@@ -70,7 +70,7 @@ TEST_P(DarwinClient, names_of_java_that_are_no_keys_of_ours_are_out_of_reach) {
   EXPECT_TRUE(behind.leases.empty());
   Client client = open(url + "&unsafe=allow");
   query("DELETE FROM EMOJI_LOCK WHERE processName <> ''");
-  EXPECT_EQ(client.release_all("ann"), 0u) << "a page of only the empty name is the last one";
+  EXPECT_EQ(client.release_all({"ann"}), 0u) << "a page of only the empty name is the last one";
   for (const std::string& name : {emoji, std::string()})
     EXPECT_EQ(client.try_acquire(name).error().code, Errc::invalid);
 }

@@ -375,7 +375,7 @@ TEST_P(DarwinLayout, a_purge_leaves_what_java_has_and_takes_ours_from_both_table
 
 TEST_P(DarwinLayout, it_says_of_itself_that_it_promises_less) {
   const Traits traits = Ours(darwin()).connection().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_EQ(traits.grade, Grade::C);
   EXPECT_THAT(told(traits), ::testing::Contains(HasSubstr("layout=darwin")));
 }
 

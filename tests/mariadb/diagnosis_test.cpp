@@ -61,7 +61,7 @@ class Diagnosed : public MariaTest {
 TEST_P(Diagnosed, a_server_that_is_set_up_well_has_nothing_to_be_said_about) {
   const Diagnosis diagnosis = diagnosis_of(least());
   EXPECT_EQ(but_for_snapshots(topics_of(diagnosis.findings)), usual());
-  EXPECT_EQ(diagnosis.grade, 'B');
+  EXPECT_EQ(diagnosis.grade, Grade::B);
   EXPECT_THAT(diagnosis.server,
               ::testing::MatchesRegex(mysql() ? "MySQL [0-9]+[.][0-9.]+" : "MariaDB [0-9]+[.][0-9.]+"));
 }
@@ -74,7 +74,7 @@ TEST_P(Diagnosed, a_user_with_all_privileges_has_more_than_leases_need) {
 TEST_P(Diagnosed, tables_that_are_missing_are_no_danger_and_are_not_made) {
   const Diagnosis diagnosis = diagnosis_of(url());
   EXPECT_THAT(topics_of(diagnosis.findings), Contains("warning mariadb.tables"));
-  EXPECT_EQ(diagnosis.grade, 'C');
+  EXPECT_EQ(diagnosis.grade, Grade::C);
   EXPECT_EQ(query("SHOW TABLES"), "");
   make_tables(url());
   query("DROP TABLE holdfast_ticks");
@@ -91,7 +91,7 @@ TEST_P(Diagnosed, another_engine_a_collation_and_another_type_are_dangers) {
   const Diagnosis diagnosis = diagnosis_of(url());
   EXPECT_THAT(topics_of(diagnosis.findings), Contains("danger mariadb.engine"));
   EXPECT_THAT(the(diagnosis, "mariadb.engine").what, HasSubstr("MyISAM"));
-  EXPECT_EQ(diagnosis.grade, 'D');
+  EXPECT_EQ(diagnosis.grade, Grade::D);
 }
 
 TEST_P(Diagnosed, darwins_layout_is_judged_as_it_is_meant) {
@@ -99,7 +99,7 @@ TEST_P(Diagnosed, darwins_layout_is_judged_as_it_is_meant) {
   const Diagnosis diagnosis = diagnosis_of(url() + "?layout=darwin");
   EXPECT_THAT(but_for_snapshots(topics_of(diagnosis.findings)),
               ElementsAre("warning mariadb.layout", "note mariadb.superuser"));
-  EXPECT_EQ(diagnosis.grade, 'C');
+  EXPECT_EQ(diagnosis.grade, Grade::C);
 }
 
 TEST_P(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
@@ -109,7 +109,7 @@ TEST_P(Diagnosed, a_missing_privilege_comes_with_the_grant_that_gives_it) {
   query("REVOKE DELETE ON holdfast_waiters FROM " + user_);
   query("GRANT INSERT ON holdfast_state TO " + user_ + "; REVOKE SELECT ON holdfast_state FROM " + user_);
   const Diagnosis diagnosis = diagnosis_of(url);
-  EXPECT_TRUE(has(diagnosis, "mariadb.privileges", Weight::danger));
+  EXPECT_TRUE(has(diagnosis, "mariadb.privileges", Severity::danger));
   const std::string advice = the(diagnosis, "mariadb.privileges").advice;
   EXPECT_THAT(advice, HasSubstr("GRANT UPDATE ON `locks`"));
   query(advice);  // it is SQL
@@ -136,8 +136,8 @@ TEST_P(Diagnosed, a_user_with_few_connections_still_gets_all_findings_and_one_ab
     if (told) diagnosis = *std::move(told);
     return diagnosis.has_value();
   }));
-  EXPECT_TRUE(has(*diagnosis, "mariadb.connections", Weight::warning));
-  EXPECT_TRUE(has(*diagnosis, "mariadb.privileges", Weight::danger));
+  EXPECT_TRUE(has(*diagnosis, "mariadb.connections", Severity::warning));
+  EXPECT_TRUE(has(*diagnosis, "mariadb.privileges", Severity::danger));
 }
 
 TEST_P(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_the_same_address) {
@@ -153,7 +153,7 @@ TEST_P(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_th
   const bool isolated =
       std::find(topics.begin(), topics.end(), "note mariadb.snapshot-isolation") != topics.end();
   EXPECT_EQ(isolated, !mysql());
-  EXPECT_EQ(diagnosis.grade, 'D');
+  EXPECT_EQ(diagnosis.grade, Grade::D);
 
   own.query("SET GLOBAL read_only = 1");
   EXPECT_THAT(topics_at(own.url()), Contains("danger mariadb.read-only"));
@@ -233,9 +233,9 @@ TEST(Groups, of_mysql_with_several_primaries_are_a_warning) {
     }
   }));
   const Diagnosis diagnosis = diagnosis_of(member.url());
-  EXPECT_TRUE(has(diagnosis, "mariadb.group", Weight::warning));
+  EXPECT_TRUE(has(diagnosis, "mariadb.group", Severity::warning));
   EXPECT_EQ(about(diagnosis, "mariadb.replica"), nullptr);
-  EXPECT_TRUE(has(diagnosis_of(member.url("ordinary", "app")), "mariadb.group", Weight::warning));
+  EXPECT_TRUE(has(diagnosis_of(member.url("ordinary", "app")), "mariadb.group", Severity::warning));
 }
 
 // Answers that no server here can give, or not soon.

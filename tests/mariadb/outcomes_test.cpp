@@ -304,7 +304,7 @@ TEST_P(Outcomes, unsafe_settings_are_reported_to_every_client_that_opens_the_sto
                          .mysql = mysql()});
   make_tables(own.url());
   const Traits traits = Ours(own.url()).connection().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_EQ(traits.grade, Grade::C);
   for (const char* word : {"innodb_flush_log_at_trx_commit", "sync_binlog", "sysdate_is_now"})
     EXPECT_THAT(told(traits), Contains(HasSubstr(word)));
   const Traits known = Ours(own.url() + "?unsafe=allow").connection().examine(soon()).value();
@@ -320,7 +320,7 @@ TEST_P(Outcomes, a_server_that_is_set_up_well_has_no_warnings) {
   const MariaServer own({.mysql = mysql()});
   make_tables(own.url());
   const Traits traits = Ours(own.url()).connection().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'B');
+  EXPECT_EQ(traits.grade, Grade::B);
   EXPECT_TRUE(told(traits).empty()) << told(traits).front();
 }
 
@@ -348,7 +348,7 @@ TEST(Galera, is_reported_to_every_client_that_opens_it) {
   make_tables(node.url());
   Ours ours(node.url());
   const Traits traits = ours.connection().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_EQ(traits.grade, Grade::C);
   EXPECT_THAT(told(traits), Contains(HasSubstr("Galera")));
   const auto diagnosis = [&] { return ours.store().admin()->diagnose(soon()).value(); };
   EXPECT_NE(about(diagnosis(), "mariadb.galera"), nullptr);
@@ -375,7 +375,7 @@ TEST(Replica, is_refused_although_it_takes_writes) {
   Ours allowed(replica.url() + "?unsafe=allow");
   EXPECT_EQ(allowed.acquire("k", "ann").verdict, Verdict::granted);
   const Traits traits = allowed.connection().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_EQ(traits.grade, Grade::D);
   EXPECT_THAT(found(traits), Contains(HasSubstr("replica")));
   const auto at = [](const MariaServer& server, const char* topic) {
     const Diagnosis diagnosis = try_store(server.url()).value()->admin()->diagnose(soon()).value();

@@ -62,10 +62,10 @@ class Ours {
       return std::move(status).error();
     return reply;
   }
-  Reply acquire(std::string_view key, std::string_view owner, Millis ttl = 1h, Millis place = 0ms) {
+  Reply acquire(std::string_view key, std::string_view owner, Ttl ttl = 1h, Millis place = 0ms) {
     return insist({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place});
   }
-  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Millis ttl = 1h) {
+  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Ttl ttl = 1h) {
     return insist({.verb = Verb::renew, .key = {key}, .owner = {owner}, .token = token, .ttl = ttl});
   }
   Reply release(std::string_view key, std::string_view owner, Token token = no_token) {

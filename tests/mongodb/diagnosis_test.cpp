@@ -36,11 +36,11 @@ TEST_F(DiagnosisOfMongo, says_what_the_server_is_and_makes_nothing) {
 TEST_F(DiagnosisOfMongo, a_standalone_server_is_a_warning_and_class_c_and_unknown_facts_are_notes) {
   const Diagnosis diagnosis = now();
   if (!mentions(diagnosis.server, "standalone")) return;  // a replica set: judgement_test.cpp
-  EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Weight::warning));
-  EXPECT_EQ(diagnosis.grade, 'C');
+  EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Severity::warning));
+  EXPECT_EQ(diagnosis.grade, Grade::C);
   // The engine of the tests has no users; a server with users reports its rights.
   if (const Finding* unseen = about(diagnosis, "mongodb.unseen")) {
-    EXPECT_EQ(unseen->weight, Weight::note);
+    EXPECT_EQ(unseen->severity, Severity::note);
     EXPECT_TRUE(mentions(unseen->what, "the user's rights")) << unseen->what;
   }
 }
@@ -50,8 +50,8 @@ TEST_F(DiagnosisOfMongo, a_ttl_index_on_leases_is_a_danger_though_no_client_is_l
             [{"key": {"expires_at": 1}, "name": "tidy", "expireAfterSeconds": 0}]})");
   ASSERT_FALSE(try_connect(url()));
   const Diagnosis diagnosis = now();
-  EXPECT_TRUE(has(diagnosis, "mongodb.ttl-index", Weight::danger));
-  EXPECT_EQ(diagnosis.grade, 'D');
+  EXPECT_TRUE(has(diagnosis, "mongodb.ttl-index", Severity::danger));
+  EXPECT_EQ(diagnosis.grade, Grade::D);
 }
 
 TEST_F(DiagnosisOfMongo, one_on_what_lies_beside_them_is_a_danger_too) {
@@ -60,7 +60,7 @@ TEST_F(DiagnosisOfMongo, one_on_what_lies_beside_them_is_a_danger_too) {
     mongo(R"({"createIndexes": ")" + name + R"(", "indexes":
               [{"key": {"at": 1}, "name": "tidy", "expireAfterSeconds": 60}]})");
     const Diagnosis diagnosis = now();
-    ASSERT_TRUE(has(diagnosis, "mongodb.ttl-index", Weight::danger)) << name;
+    ASSERT_TRUE(has(diagnosis, "mongodb.ttl-index", Severity::danger)) << name;
     EXPECT_TRUE(mentions(about(diagnosis, "mongodb.ttl-index")->what, name + ".tidy"));
     mongo(R"({"drop": ")" + name + R"("})");
   }
@@ -73,8 +73,8 @@ TEST_F(DiagnosisOfMongo, collections_in_which_no_lease_can_lie_are_a_danger) {
   mongo(R"({"create": "seen", "viewOn": "round", "pipeline": []})");
   for (const std::string collection : {"spoken", "round", "seen"}) {
     const Diagnosis diagnosis = now("collection=" + collection);
-    EXPECT_TRUE(has(diagnosis, "mongodb.collection", Weight::danger)) << collection;
-    EXPECT_EQ(diagnosis.grade, 'D') << collection;
+    EXPECT_TRUE(has(diagnosis, "mongodb.collection", Severity::danger)) << collection;
+    EXPECT_EQ(diagnosis.grade, Grade::D) << collection;
   }
 }
 
@@ -83,9 +83,9 @@ TEST_F(DiagnosisOfMongo, a_unique_index_is_warned_of_and_those_of_jobs_are_not) 
   EXPECT_FALSE(about(now(), "mongodb.unique-index"));
   mongo(R"({"createIndexes": "locks", "indexes": [{"key": {"owner": 1}, "name": "one", "unique": true}]})");
   const Diagnosis diagnosis = now();
-  ASSERT_TRUE(has(diagnosis, "mongodb.unique-index", Weight::warning));
+  ASSERT_TRUE(has(diagnosis, "mongodb.unique-index", Severity::warning));
   EXPECT_TRUE(mentions(about(diagnosis, "mongodb.unique-index")->what, "locks.one"));
-  EXPECT_EQ(diagnosis.grade, 'C');
+  EXPECT_EQ(diagnosis.grade, Grade::C);
 }
 
 // The gem's own indexes, one of which lets documents vanish, are as they are meant.
@@ -93,8 +93,8 @@ TEST_F(DiagnosisOfMongo, beside_the_gem_it_is_c_for_that_reason_alone) {
   const std::string beside = "collection=locks&layout=mongo-lock";
   ASSERT_TRUE(try_store(with(url(), beside)).value()->admin()->init(soon()));
   const Diagnosis diagnosis = now(beside);
-  EXPECT_TRUE(has(diagnosis, "mongodb.layout", Weight::warning));
-  EXPECT_EQ(diagnosis.grade, 'C');
+  EXPECT_TRUE(has(diagnosis, "mongodb.layout", Severity::warning));
+  EXPECT_EQ(diagnosis.grade, Grade::C);
   EXPECT_FALSE(about(diagnosis, "mongodb.ttl-index"));
   EXPECT_FALSE(about(diagnosis, "mongodb.unique-index"));
   EXPECT_TRUE(try_connect(with(url(), beside)));
@@ -105,9 +105,9 @@ TEST_F(DiagnosisOfMongo, what_would_break_the_gems_collection_is_found) {
   mongo(R"({"create": "gems", "collation": {"locale": "en", "strength": 1}})");
   mongo(R"({"createIndexes": "gems", "indexes": [{"key": {"key": 1}, "name": "one", "unique": true}]})");
   const Diagnosis diagnosis = now(beside);
-  ASSERT_TRUE(has(diagnosis, "mongodb.collection", Weight::danger));
+  ASSERT_TRUE(has(diagnosis, "mongodb.collection", Severity::danger));
   EXPECT_TRUE(mentions(about(diagnosis, "mongodb.collection")->what, "\"gems\" of the gem has a collation"));
-  EXPECT_TRUE(has(diagnosis, "mongodb.unique-index", Weight::warning));
+  EXPECT_TRUE(has(diagnosis, "mongodb.unique-index", Severity::warning));
 }
 
 TEST_F(DiagnosisOfMongo, what_every_client_finds_is_found_here_too) {
@@ -119,7 +119,7 @@ TEST_F(DiagnosisOfMongo, what_every_client_finds_is_found_here_too) {
   EXPECT_FALSE(traits.findings.empty());
   for (const Finding& finding : traits.findings) {
     ASSERT_TRUE(about(diagnosis, finding.topic)) << finding.topic;
-    EXPECT_EQ(about(diagnosis, finding.topic)->weight, finding.weight);
+    EXPECT_EQ(about(diagnosis, finding.topic)->severity, finding.severity);
   }
 }
 
@@ -132,8 +132,8 @@ TEST(DiagnosisOfOneMongo, that_accepts_one_connection_still_gives_all_findings_a
   std::vector<int> ports(10, free_port());  // at which nobody is
   ports.front() = server.port();
   const Diagnosis diagnosis = behind(Relay(ports));
-  EXPECT_TRUE(has(diagnosis, "mongodb.connections", Weight::warning));
-  EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Weight::warning));
+  EXPECT_TRUE(has(diagnosis, "mongodb.connections", Severity::warning));
+  EXPECT_TRUE(has(diagnosis, "mongodb.standalone", Severity::warning));
   EXPECT_FALSE(about(behind(Relay({server.port()})), "mongodb.connections"));
 }
 

@@ -386,7 +386,7 @@ TEST_F(MongoLock, a_purge_of_all_that_is_free_takes_what_expired_just_now) {
 TEST_F(MongoLock, examine_says_what_this_layout_cannot_promise) {
   Caller caller(beside());
   const Traits traits = caller.examine();
-  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_EQ(traits.grade, Grade::C);
   EXPECT_TRUE(mentions(found(traits).front() + found(traits).back(), "mongo-lock"));
 }
 

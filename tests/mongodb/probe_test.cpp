@@ -29,7 +29,7 @@ TEST(ProbeOfMongo, a_router_is_refused_unless_it_is_allowed) {
     EXPECT_NE(failure.error().detail.find("db:27017 is a router"), std::string::npos);
   }
   EXPECT_NO_THROW(require_safe(router, config(true)));
-  EXPECT_EQ(traits_of(router, config(true)).grade, 'D');
+  EXPECT_EQ(traits_of(router, config(true)).grade, Grade::D);
 }
 
 TEST(ProbeOfMongo, what_is_accepted_by_its_topic_is_taken_and_nothing_else) {
@@ -38,14 +38,14 @@ TEST(ProbeOfMongo, what_is_accepted_by_its_topic_is_taken_and_nothing_else) {
   EXPECT_THROW(require_safe(both, config(false, {"mongodb.ttl-index"})), Failure);
   const StoreConfig daring = config(false, {"mongodb.router", "mongodb.ttl-index"});
   EXPECT_NO_THROW(require_safe(both, daring));
-  EXPECT_EQ(traits_of(both, daring).grade, 'D');
+  EXPECT_EQ(traits_of(both, daring).grade, Grade::D);
   EXPECT_TRUE(test::about(traits_of(both, daring), "mongodb.router")->accepted);
 }
 
 TEST(ProbeOfMongo, a_replica_set_is_good) {
   const ServerProbe set{.set = "rs0"};
   EXPECT_NO_THROW(require_safe(set, config(false)));
-  EXPECT_EQ(traits_of(set, config(false)).grade, 'B');
+  EXPECT_EQ(traits_of(set, config(false)).grade, Grade::B);
   EXPECT_TRUE(traits_of(set, config(false)).push);
   EXPECT_TRUE(test::found(traits_of(set, config(false))).empty());
 }

@@ -7,7 +7,7 @@ namespace {
 
 class PurgeOfMongo : public MongoTest {
  protected:
-  Purged purge(Caller& caller, Millis log_older_than = never) {
+  Purged purge(Caller& caller, Ttl log_older_than = never) {
     return caller.store().admin()->purge({0ms, log_older_than}, soon()).value();
   }
 };

@@ -33,7 +33,7 @@ TEST_F(ServerOfMongo, a_collection_that_lets_documents_vanish_is_refused) {
   EXPECT_EQ(error.code, Errc::refused);
   EXPECT_TRUE(mentions(error.detail, "the index tidy")) << error.detail;
   Caller caller(with(url(), "unsafe=allow"));
-  EXPECT_EQ(caller.examine().grade, 'D');
+  EXPECT_EQ(caller.examine().grade, Grade::D);
   EXPECT_TRUE(told(caller.examine()).empty());
 }
 
@@ -172,7 +172,7 @@ TEST_F(ServerOfMongo, a_standalone_server_is_reported_and_has_no_listener) {
   EXPECT_EQ(traits.name, "mongodb");
   EXPECT_EQ(traits.resolution, 1ms);
   if (traits.push) return;  // a replica set: listener_test.cpp
-  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_EQ(traits.grade, Grade::C);
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_TRUE(mentions(found(traits)[0], "not in a replica set"));
   EXPECT_TRUE(told(traits).empty());

@@ -47,7 +47,7 @@ TEST_F(TopologyOfMongo, with_tls_false_or_unsafe_a_member_on_another_machine_is_
 TEST_F(TopologyOfMongo, doctor_reports_a_member_that_is_contacted_in_plaintext) {
   user_ = "";
   const Diagnosis diagnosis = try_store(url("&tls=false")).value()->admin()->diagnose(soon()).value();
-  ASSERT_TRUE(has(diagnosis, "mongodb.tls", Weight::warning));
+  ASSERT_TRUE(has(diagnosis, "mongodb.tls", Severity::warning));
   EXPECT_TRUE(mentions(the(diagnosis, "mongodb.tls").what, elsewhere()));
 }
 

@@ -196,10 +196,10 @@ TEST_P(MongoLock, each_collection_is_released_and_cleaned_by_itself) {
     (void)client->acquire("held", {.ttl = 1h, .owner = "me", .detached = true});
     client->acquire("old").release();
   }
-  EXPECT_EQ(client_.release_all("me"), 1u);
+  EXPECT_EQ(client_.release_all({"me"}), 1u);
   EXPECT_TRUE(client_.available("held"));
   EXPECT_EQ(other.read("held").owner, "me");
-  EXPECT_EQ(other.release_all("me"), 1u);
+  EXPECT_EQ(other.release_all({"me"}), 1u);
   let_pass(1ms);  // a key stays until the clock has passed its token
   EXPECT_EQ(by_hand_.purge({.free_for = 0ms}).keys, 2u);
   EXPECT_EQ(in_other.list().leases.size(), 2u);

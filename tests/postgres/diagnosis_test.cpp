@@ -52,7 +52,7 @@ class Diagnosed : public PostgresTest {
 TEST_F(Diagnosed, a_server_that_is_set_up_well_has_nothing_to_be_said_about) {
   const Diagnosis diagnosis = diagnosis_of(least());
   EXPECT_TRUE(diagnosis.findings.empty()) << found(diagnosis).front();
-  EXPECT_EQ(diagnosis.grade, 'B');
+  EXPECT_EQ(diagnosis.grade, Grade::B);
   EXPECT_THAT(diagnosis.server, ::testing::MatchesRegex("PostgreSQL [0-9.]+"));
 }
 
@@ -65,7 +65,7 @@ TEST_F(Diagnosed, tables_that_are_missing_are_no_danger_and_are_not_made) {
   const Diagnosis diagnosis = diagnosis_of(url());
   EXPECT_THAT(topics_of(diagnosis.findings), Contains("warning postgres.tables"));
   EXPECT_THAT(the(diagnosis, "postgres.tables").advice, HasSubstr("init"));
-  EXPECT_EQ(diagnosis.grade, 'C');
+  EXPECT_EQ(diagnosis.grade, Grade::C);
   EXPECT_EQ(psql()->run("SELECT 1 FROM pg_tables WHERE schemaname = '" + schema_ + "'"), 0);
   make_tables(url());
   psql()->run("DROP TABLE holdfast_ticks");
@@ -79,9 +79,9 @@ TEST_F(Diagnosed, a_time_that_depends_on_the_time_zone_is_a_danger) {
       "CREATE TABLE locks (key varchar PRIMARY KEY, locked_by varchar, locked_at timestamp, "
       "locked_until timestamptz, sequence bigint)");
   const Diagnosis diagnosis = diagnosis_of(url());
-  EXPECT_EQ(the(diagnosis, "postgres.columns").weight, Weight::danger);
+  EXPECT_EQ(the(diagnosis, "postgres.columns").severity, Severity::danger);
   EXPECT_THAT(the(diagnosis, "postgres.columns").what, HasSubstr("\"locked_until\""));
-  EXPECT_EQ(diagnosis.grade, 'D');
+  EXPECT_EQ(diagnosis.grade, Grade::D);
 }
 
 TEST_F(Diagnosed, tables_that_a_crash_empties_are_a_danger) {
@@ -117,8 +117,8 @@ TEST_F(Diagnosed, a_role_with_few_connections_still_gets_all_findings_and_one_ab
       if (told) diagnosis = *std::move(told);
       return diagnosis.has_value();
     }));
-    EXPECT_TRUE(has(*diagnosis, "postgres.connections", Weight::warning)) << limit;
-    EXPECT_TRUE(has(*diagnosis, "postgres.privileges", Weight::danger)) << limit;
+    EXPECT_TRUE(has(*diagnosis, "postgres.connections", Severity::warning)) << limit;
+    EXPECT_TRUE(has(*diagnosis, "postgres.privileges", Severity::danger)) << limit;
   }
 }
 
@@ -144,7 +144,7 @@ TEST_F(Diagnosed, commits_that_are_not_waited_for_and_another_isolation_are_note
   const Diagnosis diagnosis = diagnosis_of(url);
   EXPECT_THAT(topics_of(diagnosis.findings),
               ::testing::UnorderedElementsAre("note postgres.synchronous-commit", "note postgres.isolation"));
-  EXPECT_EQ(diagnosis.grade, 'B');
+  EXPECT_EQ(diagnosis.grade, Grade::B);
 }
 
 TEST_F(Diagnosed, dead_rows_and_full_pages_are_notes) {
@@ -186,10 +186,11 @@ TEST_F(Diagnosed, a_table_of_another_owner_and_code_that_runs_as_us_are_reported
                             " TO " + stranger);
   psql()->run("ALTER TABLE locks OWNER TO " + stranger);
   const Diagnosis owned = diagnosis_of(url);
-  EXPECT_TRUE(has(owned, "postgres.owner", Weight::warning));
+  EXPECT_TRUE(has(owned, "postgres.owner", Severity::warning));
   EXPECT_THAT(the(owned, "postgres.owner").what, AllOf(HasSubstr("locks"), HasSubstr(stranger)));
-  EXPECT_EQ(owned.grade, 'C');
-  EXPECT_TRUE(has(diagnosis_of(this->url()), "postgres.owner", Weight::warning)) << "a superuser is told too";
+  EXPECT_EQ(owned.grade, Grade::C);
+  EXPECT_TRUE(has(diagnosis_of(this->url()), "postgres.owner", Severity::warning))
+      << "a superuser is told too";
   // There is no finding for that owner itself, or for a role with its rights.
   shared_postgres().execute("GRANT " + stranger + " TO " + role_);
   EXPECT_TRUE(diagnosis_of(url).findings.empty());
@@ -214,7 +215,7 @@ TEST_F(Diagnosed, a_table_of_another_owner_and_code_that_runs_as_us_are_reported
       "ALTER TABLE holdfast_jobs DISABLE ROW LEVEL SECURITY; ALTER TABLE holdfast_facts RENAME TO other; "
       "CREATE VIEW holdfast_facts AS SELECT * FROM other; GRANT ALL ON holdfast_facts TO " +
       role_);
-  EXPECT_TRUE(has(diagnosis_of(url), "postgres.columns", Weight::danger));
+  EXPECT_TRUE(has(diagnosis_of(url), "postgres.columns", Severity::danger));
   shared_postgres().execute("DROP OWNED BY " + stranger + "; DROP ROLE " + stranger);
 }
 
@@ -235,7 +236,7 @@ TEST_F(Diagnosed, a_schema_that_another_user_created_in_our_name_is_reported) {
                  "; GRANT ALL ON ALL TABLES IN SCHEMA " + victim + " TO " + victim +
                  "; GRANT ALL ON ALL SEQUENCES IN SCHEMA " + victim + " TO " + victim);
     const Diagnosis told = diagnosis_of(shared_postgres().url(victim, database, "p"));
-    EXPECT_TRUE(has(told, "postgres.owner", Weight::warning));
+    EXPECT_TRUE(has(told, "postgres.owner", Severity::warning));
     EXPECT_THAT(the(told, "postgres.owner").what, AllOf(HasSubstr("locks"), HasSubstr(role_)));
     EXPECT_TRUE(diagnosis_of(theirs + "?table=" + victim + ".locks").findings.empty()) << "it is their own";
   }
@@ -298,7 +299,7 @@ TEST_F(Diagnosed, a_server_that_loses_what_it_acknowledged_and_another_behind_th
   const auto topics = topics_of(diagnosis.findings);
   EXPECT_THAT(topics, IsSupersetOf({"danger postgres.fsync", "danger postgres.full-page-writes",
                                     "note postgres.synchronous-commit"}));
-  EXPECT_EQ(diagnosis.grade, 'D');
+  EXPECT_EQ(diagnosis.grade, Grade::D);
   // What every client finds is among it, in the same words.
   const auto all = found(diagnosis);
   const auto cheap = found(Ours(other.url()).connection().examine(soon()).value());

@@ -244,7 +244,7 @@ TEST_F(Schema, an_unlogged_table_and_a_server_without_fsync_are_reported) {
   Ours ours(url());
   const Traits traits = ours.connection().examine(soon()).value();
   EXPECT_THAT(told(traits), ::testing::Contains(HasSubstr("unlogged")));
-  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_EQ(traits.grade, Grade::D);
 }
 
 TEST_F(Schema, tables_are_two_if_their_names_differ_in_a_letter) {

@@ -79,10 +79,10 @@ class Ours {
       return std::move(status).error();
     return reply;
   }
-  Reply acquire(std::string_view key, std::string_view owner, Millis ttl = 1h, Millis place = 0ms) {
+  Reply acquire(std::string_view key, std::string_view owner, Ttl ttl = 1h, Millis place = 0ms) {
     return ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place}).value();
   }
-  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Millis ttl = 1h) {
+  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Ttl ttl = 1h) {
     return ask({.verb = Verb::renew, .key = {key}, .owner = {owner}, .token = token, .ttl = ttl}).value();
   }
   Reply release(std::string_view key, std::string_view owner, Token token = no_token) {

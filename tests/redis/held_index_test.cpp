@@ -34,9 +34,7 @@ class IndexOfHeldKeys : public RedisTest {
   void give_up(Caller& waiter, std::string_view key, std::string_view owner) {
     waiter.ask({.verb = Verb::release, .key = {key}, .owner = {owner}, .place = 1h});
   }
-  void purge(Millis free_for) {
-    (void)caller_.store().admin()->purge({.free_for = free_for}, soon()).value();
-  }
+  void purge(Ttl free_for) { (void)caller_.store().admin()->purge({.free_for = free_for}, soon()).value(); }
 
   Caller caller_{server_.url()}, other_{server_.url()};
 };
@@ -248,7 +246,9 @@ TEST_F(IndexOfHeldKeys, is_what_a_look_at_all_known_keys_would_have_found) {
         case 0:
         case 1:
         case 2: {
-          const Millis ttl = random.below(4) == 0 ? Millis(1ms) : random.below(4) == 0 ? never : Millis(1h);
+          const Millis ttl = random.below(4) == 0   ? Millis(1ms)
+                             : random.below(4) == 0 ? Millis(never)
+                                                    : Millis(1h);
           const Reply reply = callers[who].acquire(key, owner, ttl, place);
           if (reply.verdict == Verdict::granted) last[key] = reply.token;
           break;

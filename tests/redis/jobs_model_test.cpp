@@ -53,9 +53,7 @@ class Side {
         << " token " << (row.token != no_token) << " error " << row.error << " dups " << row.duplicates
         << " args " << row.args << " due now " << (row.due_at <= row.enqueued_at + 1s) << " over "
         << row.finished_at.has_value() << " claimed " << (row.claim_remaining > 0ms);
-    std::istringstream trail(row.trail);
-    std::string when, what, rest;
-    while (trail >> when >> what && std::getline(trail, rest)) out << " [" << what << rest << "]";
+    for (const TrailEntry& entry : row.trail) out << " [" << entry.event << " " << entry.detail << "]";
     out << "\n";
   }
 

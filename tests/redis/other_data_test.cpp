@@ -81,7 +81,7 @@ TEST_F(OtherDataOfRedis, is_counted_by_doctor_where_leases_are_named) {
   redis({"SET", "report", "app data"});
   redis({"SET", "l*cks:image", std::string(1 << 16, 'x')});
   redis({"SET", "locks:x", "1"});
-  ASSERT_TRUE(has(diagnosis(), "redis.other-keys", Weight::note));
+  ASSERT_TRUE(has(diagnosis(), "redis.other-keys", Severity::note));
   EXPECT_TRUE(the(diagnosis(), "redis.other-keys").what.starts_with("3 keys do not look like leases"));
   EXPECT_TRUE(the(diagnosis("?prefix=l*cks:"), "redis.other-keys")
                   .what.starts_with("1 key does not look like a lease"));

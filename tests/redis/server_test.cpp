@@ -31,7 +31,7 @@ TEST(ServerOfRedis, one_that_evicts_is_used_if_accepted_and_is_class_d) {
   Caller caller(server.url() + "?unsafe=allow");
   EXPECT_EQ(caller.acquire("k", "ann").verdict, Verdict::granted);
   const Traits traits = caller.examine();
-  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_EQ(traits.grade, Grade::D);
   EXPECT_TRUE(has(found(traits), "evicts keys"));
   EXPECT_TRUE(told(traits).empty()) << "who insists knows";
 }
@@ -41,13 +41,13 @@ TEST(ServerOfRedis, one_finding_is_accepted_by_its_topic_and_the_others_are_not)
   EXPECT_EQ(try_connect(server.url() + "?accept=redis.appendonly").error().code, Errc::refused);
   Caller evicting(server.url() + "?accept=redis.eviction");
   EXPECT_EQ(evicting.acquire("k", "ann").verdict, Verdict::granted);
-  EXPECT_EQ(evicting.examine().grade, 'D');
+  EXPECT_EQ(evicting.examine().grade, Grade::D);
   EXPECT_TRUE(has(told(evicting.examine()), "append-only"));
   EXPECT_FALSE(has(told(evicting.examine()), "evicts keys"));
   Caller both(server.url() + "?accept=redis.eviction,redis.appendonly");
   EXPECT_TRUE(told(both.examine()).empty());
   const Diagnosis diagnosis = both.store().admin()->diagnose(soon()).value();
-  EXPECT_EQ(diagnosis.grade, 'D') << "that it is accepted makes it no better";
+  EXPECT_EQ(diagnosis.grade, Grade::D) << "that it is accepted makes it no better";
   for (const Finding& finding : diagnosis.findings)
     EXPECT_EQ(finding.accepted, finding.topic == "redis.eviction" || finding.topic == "redis.appendonly")
         << finding.topic;
@@ -64,7 +64,7 @@ TEST(ServerOfRedis, one_with_an_append_only_file_and_no_replica_has_nothing_to_w
   const RedisServer server;
   const Traits traits = Caller(server.url()).examine();
   EXPECT_EQ(traits.name, "redis");
-  EXPECT_EQ(traits.grade, 'C');
+  EXPECT_EQ(traits.grade, Grade::C);
   EXPECT_TRUE(traits.push && traits.fair && traits.tidies);
   EXPECT_TRUE(told(traits).empty()) << told(traits).front();
   EXPECT_TRUE(found(traits).empty());

@@ -48,13 +48,13 @@ class Caller {
   }
   Reply ask(const Request& request) { return try_ask(request).value(); }
 
-  Reply acquire(std::string_view key, std::string_view owner, Millis ttl = 1h, Millis place = 0ms) {
+  Reply acquire(std::string_view key, std::string_view owner, Ttl ttl = 1h, Millis place = 0ms) {
     return ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place});
   }
   Result<Reply> try_acquire(std::string_view key, std::string_view owner = "ann", Instant until = soon()) {
     return try_ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = 1h}, until);
   }
-  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Millis ttl = 1h) {
+  Reply renew(std::string_view key, std::string_view owner, Token token = no_token, Ttl ttl = 1h) {
     return ask({.verb = Verb::renew, .key = {key}, .owner = {owner}, .token = token, .ttl = ttl});
   }
   Reply release(std::string_view key, std::string_view owner, Token token = no_token) {

@@ -95,8 +95,10 @@ TEST_F(Clocks, a_file_from_another_host_is_not_mistaken_for_ours) {
 
 TEST_F(Clocks, a_reboot_frees_each_table_of_a_file) {
   auto jobs = [&] { return Caller(sqlite::store({.path = path_, .table = "jobs"}, machine()).value()); };
-  caller().ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"alice"}, .ttl = never, .detached = true});
-  jobs().ask({.verb = Verb::acquire, .key = {"k"}, .owner = {"alice"}, .ttl = never, .detached = true});
+  caller().ask(
+      {.verb = Verb::acquire, .key = {"k"}, .owner = {"alice"}, .ttl = Millis(never), .detached = true});
+  jobs().ask(
+      {.verb = Verb::acquire, .key = {"k"}, .owner = {"alice"}, .ttl = Millis(never), .detached = true});
   boot_id_ = "another boot";
   EXPECT_TRUE(caller().granted("k"));
   EXPECT_TRUE(jobs().granted("k"));

@@ -45,7 +45,7 @@ TEST_F(FileSystems, an_accepted_file_system_keeps_leases_and_is_class_d) {
   Caller here(sqlite::store({.path = path_, .allow_unsafe = true}, on(0x6969)).value());
   EXPECT_TRUE(here.granted("k"));
   const Traits traits = here.connection().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_EQ(traits.grade, Grade::D);
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(found(traits)[0].find("NFS"), std::string::npos);
   EXPECT_TRUE(Caller(here.store().in("jobs").value()).granted("k")) << "and so has another table of it";
@@ -65,7 +65,7 @@ TEST_F(FileSystems, accepting_the_file_system_does_not_accept_an_open_folder) {
   const auto both = accepting({"sqlite.file-system", "sqlite.open-folder"});
   EXPECT_TRUE(Caller(both).granted("k"));
   for (const Finding& finding : both->admin()->diagnose(soon()).value().findings)
-    EXPECT_EQ(finding.accepted, finding.weight == Weight::danger) << finding.topic;
+    EXPECT_EQ(finding.accepted, finding.severity == Severity::danger) << finding.topic;
   fs::permissions(scratch_.path(), fs::perms(0700));
 }
 

@@ -247,7 +247,7 @@ TEST_F(Files, what_it_says_about_itself) {
   Traits traits = here.connection().examine(soon()).value();
   EXPECT_EQ(traits.name, "sqlite");
   EXPECT_TRUE(traits.push && traits.fair);
-  EXPECT_EQ(traits.grade, 'B');
+  EXPECT_EQ(traits.grade, Grade::B);
   EXPECT_TRUE(found(traits).empty());
   fs::permissions(path_, fs::perms::others_write, fs::perm_options::add);
   EXPECT_EQ(found(here.connection().examine(soon()).value()).size(), 1u);

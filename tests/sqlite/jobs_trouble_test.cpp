@@ -190,7 +190,7 @@ TEST_F(JobsTrouble, damaged_tables_of_jobs_are_a_note_and_leases_do_without_afte
   const Diagnosis diagnosis = store->admin()->diagnose(soon()).value();
   const Finding* const jobs = about(diagnosis, "sqlite.jobs");
   ASSERT_NE(jobs, nullptr);
-  EXPECT_EQ(jobs->weight, Weight::note);
+  EXPECT_EQ(jobs->severity, Severity::note);
   EXPECT_NE(jobs->what.find("lacks the index 'holdfast_jobs_due'"), std::string::npos) << jobs->what;
   EXPECT_EQ(about(diagnosis, "sqlite.contents"), nullptr);
 

@@ -129,7 +129,7 @@ TEST_F(Ownership, a_folder_that_everybody_writes_is_refused_with_all_below_it) {
   Caller daring(sqlite::store({.path = below, .allow_unsafe = true}).value());
   EXPECT_TRUE(daring.granted("k"));
   const Traits traits = daring.connection().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_EQ(traits.grade, Grade::D);
   EXPECT_EQ(found(traits).size(), 1u);
 }
 
@@ -140,7 +140,7 @@ TEST_F(Ownership, in_a_sticky_folder_our_own_file_is_used_with_a_warning) {
   const Traits traits = here.connection().examine(soon()).value();
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(traits.findings[0].advice.find("a folder of its own"), std::string::npos) << found(traits)[0];
-  EXPECT_EQ(traits.grade, 'B');
+  EXPECT_EQ(traits.grade, Grade::B);
   EXPECT_TRUE(found(Caller(folder() + "/own/leases.db").connection().examine(soon()).value()).empty());
 }
 
@@ -207,7 +207,7 @@ TEST_F(Foreign, a_file_in_a_folder_of_another_user_is_class_d_if_accepted) {
   Caller daring(sqlite::store({.path = path_, .allow_unsafe = true}).value());
   EXPECT_TRUE(daring.granted("k"));
   const Traits traits = daring.connection().examine(soon()).value();
-  EXPECT_EQ(traits.grade, 'D');
+  EXPECT_EQ(traits.grade, Grade::D);
   ASSERT_EQ(found(traits).size(), 1u);
   EXPECT_NE(found(traits)[0].find("belongs to another user (uid 12001)"), std::string::npos);
 }

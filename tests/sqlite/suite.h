@@ -43,13 +43,13 @@ class Caller {
   }
   Reply ask(const Request& request) { return try_ask(request, soon()).value(); }
 
-  Reply acquire(std::string_view key, Millis ttl = 1h, Millis place = 0ms) {
+  Reply acquire(std::string_view key, Ttl ttl = 1h, Millis place = 0ms) {
     return acquire_as(name_, key, ttl, place);
   }
-  Reply acquire_as(std::string_view owner, std::string_view key, Millis ttl = 1h, Millis place = 0ms) {
+  Reply acquire_as(std::string_view owner, std::string_view key, Ttl ttl = 1h, Millis place = 0ms) {
     return ask({.verb = Verb::acquire, .key = {key}, .owner = {owner}, .ttl = ttl, .place = place});
   }
-  Reply renew(std::string_view key, Millis ttl = 1h) {
+  Reply renew(std::string_view key, Ttl ttl = 1h) {
     return ask({.verb = Verb::renew, .key = {key}, .owner = {name_}, .ttl = ttl});
   }
   Reply release(std::string_view key) { return ask({.verb = Verb::release, .key = {key}, .owner = {name_}}); }

@@ -31,7 +31,8 @@ inline std::vector<std::string> told(const Traits& traits) {
 // "danger postgres.fsync", one for each.
 inline std::vector<std::string> topics_of(const std::vector<Finding>& findings) {
   std::vector<std::string> topics;
-  for (const Finding& finding : findings) topics.push_back(to_string(finding.weight) + (" " + finding.topic));
+  for (const Finding& finding : findings)
+    topics.push_back(to_string(finding.severity) + (" " + finding.topic));
   return topics;
 }
 
@@ -50,12 +51,12 @@ inline Finding the(const Diagnosis& diagnosis, std::string_view topic) {
   return finding == nullptr ? Finding{} : *finding;
 }
 
-// The finding exists, has this weight, and has advice.
-inline ::testing::AssertionResult has(const Diagnosis& diagnosis, std::string_view topic, Weight weight) {
+// The finding exists, has this severity, and has advice.
+inline ::testing::AssertionResult has(const Diagnosis& diagnosis, std::string_view topic, Severity severity) {
   const Finding* const finding = about(diagnosis, topic);
   if (finding == nullptr) return ::testing::AssertionFailure() << "nothing was found about " << topic;
-  if (finding->weight != weight)
-    return ::testing::AssertionFailure() << "it is a " << to_string(finding->weight);
+  if (finding->severity != severity)
+    return ::testing::AssertionFailure() << "it is a " << to_string(finding->severity);
   if (finding->what.empty() || finding->advice.empty())
     return ::testing::AssertionFailure() << "it says nothing, or not what to change";
   return ::testing::AssertionSuccess();

@@ -86,8 +86,8 @@ struct Claimed {
   };
   What what = What::nothing;
   JobRow job = {};
-  bool recovered = false;    // running: its last worker did not finish it
-  Millis lock_remaining{};   // running under a lease: the remaining time of that.  `never` if it has no end
+  bool recovered = false;   // running: its last worker did not finish it
+  Millis lock_remaining{};  // running under a lease: the remaining time of that; Millis(never): it has no end
   std::string blocker = {};  // dropped, raised
   Millis next = {};          // nothing: the time until a job may be due, at most a minute
   Moment now{};              // the store's wall clock

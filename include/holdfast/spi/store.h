@@ -38,7 +38,7 @@ struct Request {
   Key key;
   OwnerView owner;
   Token token{};   // renew, release: that grant only (zero: any grant of the owner); evict: required
-  Millis ttl{};    // acquire, renew
+  Millis ttl{};    // acquire, renew; Millis(never): without end
   Millis place{};  // acquire: if busy, keep this client's place in the queue for this time; release: leave
                    // the queue (with an empty owner: do nothing else)
   Millis longest_place{};   // acquire: ignore places of other clients that end later than this from now, see
@@ -52,9 +52,10 @@ enum class Verdict : std::uint8_t { granted, released, busy, lost };
 
 struct Reply {
   Verdict verdict{};
-  Token token{};          // granted: of the grant.  Else: the last token of this key, or none
-  std::string owner{};    // the owner in the row, who holds the key only if `remaining` is not zero
-  Millis remaining{};     // of the current lease.  Busy without a holder: of the first place in the queue
+  Token token{};        // granted: of the grant.  Else: the last token of this key, or none
+  std::string owner{};  // the owner in the row, who holds the key only if `remaining` is not zero
+  Millis remaining{};   // of the current lease; Millis(never): it has no end.  Busy without a holder: of the
+                        // first place in the queue
   std::uint32_t ahead{};  // busy: live places before ours
   StoreTime now{};        // the store's clock when it answered; zero: unknown, for example if there is no row
   std::optional<Error> error{};  // only this request failed; then the other fields mean nothing
@@ -121,7 +122,8 @@ class HOLDFAST_API StoreConnection {
   // REQUIRES: replies.size() == requests.size().
   virtual Status apply(std::span<const Request> requests, std::span<Reply> replies, Instant until) = 0;
 
-  // Leases, places or the log, for people.
+  // Leases, places or the log, for people.  A lease without end has Millis(never) remaining; clients report
+  // less (LeaseRow).
   virtual Result<Page> list(const Query& query, Instant until) = 0;
 
   virtual Result<Traits> examine(Instant until) = 0;

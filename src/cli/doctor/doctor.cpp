@@ -94,10 +94,10 @@ Finding self_test_skipped(Client& client, const Error& busy) {
   const std::string owner = printable(short_owner(busy.owner));
   const auto row = client.try_read(doctors_key);
   if (row && row->note == doctors_note)
-    return {Weight::warning, "all.self-test",
+    return {Severity::warning, "all.self-test",
             "the self-test was skipped: another doctor is running, " + owner,
             "run doctor again when that one has ended"};
-  return {Weight::warning, "all.self-test",
+  return {Severity::warning, "all.self-test",
           "the self-test was skipped: " + owner + " holds " + doctors_key + ", which only doctor should use",
           "look at it with `holdfast show " + std::string(doctors_key) +
               "`, and run doctor again when it is free"};
@@ -144,7 +144,7 @@ Status measure(const std::shared_ptr<Store>& store, const Doctor& command, const
   const auto unused = is_unused(store);
   if (!unused) return unused.error();
   if (*unused) {
-    report.add(Finding{Weight::note, "all.no-tables",
+    report.add(Finding{Severity::note, "all.no-tables",
                        "not all tables exist yet: nothing was measured, because doctor creates no tables",
                        "create them with `" + init_command(common) + "`" +
                            (makes_its_tables(*store) ? "; they are also created at the first use" : "")});
@@ -172,7 +172,7 @@ bool still_fails(const std::shared_ptr<Store>& store, const Doctor& command, con
 
 Finding implicit_store() {
   return {
-      Weight::note, "all.implicit-store",
+      Severity::note, "all.implicit-store",
       "no store was given: this is a file of this user on this host, so leases, --tick and --every do not "
       "exclude other users and hosts",
       "set HOLDFAST_STORE, or store = in the configuration; with require-store = true there, a missing "

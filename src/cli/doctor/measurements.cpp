@@ -64,7 +64,7 @@ Millis least_ttl(const RoundTrips& trips) {
 std::optional<Finding> judge(const RoundTrips& trips, Millis ttl) {
   const Millis least = least_ttl(trips);
   if (ttl >= least) return std::nullopt;
-  return Finding{Weight::warning, "all.round-trip",
+  return Finding{Severity::warning, "all.round-trip",
                  "a round trip takes up to " + in_millis(trips.p99) + ": a ttl of " + format_duration(ttl) +
                      " leaves too little time to renew, so leases may be lost although nothing has failed",
                  "use a ttl of " + format_duration(least) + " or more, or a store with faster answers"};
@@ -107,14 +107,14 @@ std::optional<Finding> judge(const ClockRate& rate) {
   constexpr const char* advice = "check the time service (NTP) of the store's machine and of this one";
   if (rate.step != Micros::zero()) {
     return Finding{
-        Weight::warning, "all.clock-drift",
+        Severity::warning, "all.clock-drift",
         "the store's clock was set " + std::string(rate.step > Micros::zero() ? "forward" : "back") + " by " +
             in_millis(std::chrono::abs(rate.step)) + " during the measurement: leases end that much " +
             (rate.step > Micros::zero() ? "earlier" : "later") + " than their holders expect",
         advice};
   }
   if (std::abs(rate.drift_ppm) - rate.give_or_take_ppm <= tolerated_ppm) return std::nullopt;
-  return Finding{Weight::warning, "all.clock-drift",
+  return Finding{Severity::warning, "all.clock-drift",
                  "the store's clock runs " + ppm_words(rate.drift_ppm) +
                      (rate.drift_ppm > 0 ? " faster" : " slower") + " than this host's, give or take " +
                      ppm_words(rate.give_or_take_ppm) + ": leases end " +
@@ -129,7 +129,7 @@ ClockOffset clock_offset_of(Moment before, Moment granted, Moment after) {
 std::optional<Finding> judge(const ClockOffset& offset) {
   const Micros surely = std::chrono::abs(offset.offset) - offset.width / 2;
   if (surely < tolerated_offset) return std::nullopt;
-  return Finding{Weight::note, "all.clock-offset",
+  return Finding{Severity::note, "all.clock-offset",
                  "the store's wall clock is " +
                      format_duration(std::chrono::floor<Millis>(std::chrono::abs(offset.offset))) +
                      (offset.offset > Micros::zero() ? " ahead of this host's" : " behind this host's") +

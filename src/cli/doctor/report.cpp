@@ -15,17 +15,18 @@
 namespace holdfast::cli {
 namespace {
 
-std::size_t count(const Report& report, Weight weight) {
+std::size_t count(const Report& report, Severity severity) {
   const auto& all = report.diagnosis.findings;
   return static_cast<std::size_t>(
-      std::count_if(all.begin(), all.end(), [&](const Finding& f) { return f.weight == weight; }));
+      std::count_if(all.begin(), all.end(), [&](const Finding& f) { return f.severity == severity; }));
 }
 
-std::string class_words(char grade) {
+std::string class_words(Grade grade) {
   switch (grade) {
-    case 'A': return "class A, consensus";
-    case 'B': return "class B, durable";
-    case 'C': return "class C, best effort";
+    case Grade::A: return "class A, consensus";
+    case Grade::B: return "class B, durable";
+    case Grade::C: return "class C, best effort";
+    case Grade::D: break;
   }
   return "class D, unsafe";
 }
@@ -33,7 +34,7 @@ std::string class_words(char grade) {
 // What comes first in the worst finding, before what can come of it.
 std::string reason_of(const Report& report) {
   const auto& all = report.diagnosis.findings;
-  if (all.empty() || all.front().weight == Weight::note) return "";
+  if (all.empty() || all.front().severity == Severity::note) return "";
   const std::string& what = all.front().what;
   std::size_t end = what.size();
   for (const char* const mark : {": ", "; ", ", "}) end = std::min(end, what.find(mark));
@@ -47,16 +48,16 @@ std::string first_line(const Report& report) {
          class_words(report.diagnosis.grade) + (reason.empty() ? "" : ": " + printable(reason));
 }
 
-std::string coloured(Weight weight, bool colour) {
-  const std::string word = to_string(weight);
-  if (!colour || weight == Weight::note) return word;
-  return (weight == Weight::danger ? "\033[1;31m" : "\033[1;33m") + word + "\033[0m";
+std::string coloured(Severity severity, bool colour) {
+  const std::string word = to_string(severity);
+  if (!colour || severity == Severity::note) return word;
+  return (severity == Severity::danger ? "\033[1;31m" : "\033[1;33m") + word + "\033[0m";
 }
 
 std::string finding_words(const Finding& finding, bool colour) {
   constexpr std::size_t widest = 7;  // "warning"
-  const std::string word = to_string(finding.weight);
-  std::string text = coloured(finding.weight, colour) + std::string(widest - word.size() + 2, ' ') +
+  const std::string word = to_string(finding.severity);
+  std::string text = coloured(finding.severity, colour) + std::string(widest - word.size() + 2, ' ') +
                      finding.topic + (finding.accepted ? " (accepted)" : "") + "  " + printable(finding.what);
   if (!finding.advice.empty()) text += "\n" + std::string(widest + 2, ' ') + "→ " + printable(finding.advice);
   return text;
@@ -130,7 +131,7 @@ Blocks effect_of(std::string_view topic) {
 bool stops_all(const Finding& finding) {
   switch (effect_of(finding.topic)) {
     case Blocks::nothing: return false;
-    case Blocks::as_danger: return finding.weight == Weight::danger;
+    case Blocks::as_danger: return finding.severity == Severity::danger;
     case Blocks::always: return true;
   }
   return false;
@@ -141,13 +142,13 @@ std::string consequence(const Report& report, bool strict) {
   const bool granted = report.self_test && !report.self_test->grants.empty();  // whatever was thought of it
   if (!granted && std::any_of(all.begin(), all.end(), stops_all))
     return ": no lease is granted until this is fixed";
-  if (count(report, Weight::danger) > 0) return ": do not rely on leases here";
+  if (count(report, Severity::danger) > 0) return ": do not rely on leases here";
   return strict ? ": not accepted with --strict" : ": leases are safe unless something else fails too";
 }
 
 std::string verdict(const Report& report, bool strict) {
-  const std::string dangers = how_many(count(report, Weight::danger), "danger");
-  const std::string warnings = how_many(count(report, Weight::warning), "warning");
+  const std::string dangers = how_many(count(report, Severity::danger), "danger");
+  const std::string warnings = how_many(count(report, Severity::warning), "warning");
   if (dangers.empty() && warnings.empty()) return "all is well";
   return dangers + (dangers.empty() || warnings.empty() ? "" : ", ") + warnings + consequence(report, strict);
 }
@@ -161,14 +162,14 @@ Json or_null(const std::optional<Value>& value, auto field) {
 
 // If something dangerous was found, that is why.
 Finding refused(const Report& report, const Error& error) {
-  const bool known = count(report, Weight::danger) > 0;
-  return {known ? Weight::note : Weight::danger, "all.refused",
+  const bool known = count(report, Severity::danger) > 0;
+  return {known ? Severity::note : Severity::danger, "all.refused",
           "the store refused a lease, so not everything was measured: " + error.detail,
           known ? "fix the dangers first" : "fix what the store reports, or give another user or store"};
 }
 
 Finding unmeasured(const Error& error, bool still) {
-  return {still ? Weight::danger : Weight::warning, "all.unmeasured",
+  return {still ? Severity::danger : Severity::warning, "all.unmeasured",
           still ? "the store answers but grants no lease, so not everything was measured: " + error.detail
                 : "a request failed, and then succeeded, so not everything was measured: " + error.detail,
           still ? "fix what the store reports, and run doctor again" : "run doctor again"};
@@ -182,13 +183,13 @@ void settle(Report& report) {
     finding.advice = without_secrets(finding.advice);
   }
   std::stable_sort(all.begin(), all.end(),
-                   [](const Finding& a, const Finding& b) { return a.weight > b.weight; });
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
   report.diagnosis.grade = core::grade_of(report.diagnosis.grade, all);
 }
 
 int exit_code_of(const Report& report, bool strict) noexcept {
-  if (count(report, Weight::danger) > 0) return exit_refused;
-  if (count(report, Weight::warning) > 0) return strict ? exit_refused : exit_no;
+  if (count(report, Severity::danger) > 0) return exit_refused;
+  if (count(report, Severity::warning) > 0) return strict ? exit_refused : exit_no;
   return exit_ok;
 }
 
@@ -202,7 +203,7 @@ std::string words_of(const Report& report, bool strict, bool colour) {
 std::vector<std::string> json_of(const Report& report, bool strict) {
   std::vector<std::string> lines;
   for (const Finding& finding : report.diagnosis.findings) {
-    lines.push_back(line_of({{"weight", to_string(finding.weight)},
+    lines.push_back(line_of({{"weight", to_string(finding.severity)},
                              {"topic", finding.topic},
                              {"what", finding.what},
                              {"advice", finding.advice},
@@ -212,12 +213,12 @@ std::vector<std::string> json_of(const Report& report, bool strict) {
   const auto faults = test ? faults_in(test->grants) : Faults{};
   Json whole = {{"store", report.store},
                 {"server", report.diagnosis.server},
-                {"grade", std::string(1, report.diagnosis.grade)},
+                {"grade", to_string(report.diagnosis.grade)},
                 {"reason", reason_of(report)},
                 {"exit", exit_code_of(report, strict)},
-                {"dangers", count(report, Weight::danger)},
-                {"warnings", count(report, Weight::warning)},
-                {"notes", count(report, Weight::note)}};
+                {"dangers", count(report, Severity::danger)},
+                {"warnings", count(report, Severity::warning)},
+                {"notes", count(report, Severity::note)}};
   whole["round_trip_median_us"] = or_null(report.round_trips, [](auto& t) { return t.median.count(); });
   whole["round_trip_p99_us"] = or_null(report.round_trips, [](auto& t) { return t.p99.count(); });
   whole["clock_drift_ppm"] = or_null(report.clock_rate, [](auto& rate) {

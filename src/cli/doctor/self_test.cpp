@@ -111,7 +111,7 @@ Result<SelfTest> test_leases(const std::function<Result<Client>()>& new_client, 
 std::optional<Finding> judge(const SelfTest& test) {
   const Faults faults = faults_in(test.grants);
   if (faults.overlaps + faults.falls + faults.taken > 0) {
-    return Finding{Weight::danger, "all.self-test",
+    return Finding{Severity::danger, "all.self-test",
                    "this store does not keep leases: of " + count(test.grants.size(), "grant") +
                        " of scratch keys, " + std::to_string(faults.overlaps) + " overlapped another, " +
                        std::to_string(faults.falls) + " had a token that did not rise, " +
@@ -119,12 +119,12 @@ std::optional<Finding> judge(const SelfTest& test) {
                    "use another store, and report this as a bug"};
   }
   if (test.failures > 0) {
-    return Finding{Weight::warning, "all.self-test",
+    return Finding{Severity::warning, "all.self-test",
                    count(test.failures, "call") + " of the self-test failed: " + printable(test.failure),
                    "check the store and the network to it"};
   }
   if (!test.grants.empty()) return std::nullopt;
-  return Finding{Weight::warning, "all.self-test",
+  return Finding{Severity::warning, "all.self-test",
                  "the self-test was granted no key in " + std::to_string(test.took.count()) +
                      "ms: somebody else holds " + doctors_key + "/1 and the like, or the store is very slow",
                  "list them with `holdfast ls " + std::string(doctors_key) + "`"};

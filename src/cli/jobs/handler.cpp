@@ -194,9 +194,9 @@ void Handler::conclude(const std::string& program) const {
 }
 
 void run_program(const HandlerOptions& options, const JobProgram& job_program, ForkServer& fork_server,
-                 const Client& client, const JobContext& context) {
+                 const Store& store, const JobContext& context) {
   const Fd input = input_of(context.args());
-  const Fd proof(client.proof_of_life());
+  const Fd proof(store.proof_of_life());
   Handler handler(options, fork_server.send(job_program), context);
   handler.start(input, proof);
   handler.run();
@@ -219,7 +219,7 @@ std::string program_of(const std::string& exec, std::string_view name, std::stri
   return program;
 }
 
-void run_handler(const HandlerOptions& options, ForkServer& fork_server, const Client& client,
+void run_handler(const HandlerOptions& options, ForkServer& fork_server, const Store& store,
                  const JobContext& context) {
   const std::string program = program_of(options.exec, context.name(), context.queue());
   JobProgram job_program{
@@ -228,7 +228,7 @@ void run_handler(const HandlerOptions& options, ForkServer& fork_server, const C
   copy_to(job_program.name, context.name());
   copy_to(job_program.program, program);
   try {
-    run_program(options, job_program, fork_server, client, context);
+    run_program(options, job_program, fork_server, store, context);
   } catch (const std::system_error& shortage) {  // of descriptors or memory
     stopped(shortage.what());
   }

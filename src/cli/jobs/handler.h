@@ -14,8 +14,8 @@
 #include <string>
 
 #include "cli/jobs/fork_server.h"
-#include "holdfast/client.h"
 #include "holdfast/job.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::cli {
 
@@ -23,14 +23,15 @@ struct HandlerOptions {
   std::string exec;  // with {name} and {queue}
   Millis claim{};
   Millis kill_after{};
-  Millis at_most = forever;  // then the program is stopped, and the job has failed
+  holdfast::Wait at_most = forever;  // then the program is stopped, and the job has failed
 };
 
 // The path of the program.  Throws Failure if the job's name or queue would lead out of the folder.
 std::string program_of(const std::string& exec, std::string_view name, std::string_view queue);
 
-// Returns if the program exits with 0, otherwise throws Failure with the error for the job.
-void run_handler(const HandlerOptions& options, ForkServer& fork_server, const Client& client,
+// `store` proves to others that the program lives.  Returns if the program exits with 0, otherwise throws
+// Failure with the error for the job.
+void run_handler(const HandlerOptions& options, ForkServer& fork_server, const Store& store,
                  const JobContext& context);
 
 }  // namespace holdfast::cli

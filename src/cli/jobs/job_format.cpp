@@ -18,9 +18,9 @@ Json arguments(const std::string& text) {
   return args.is_discarded() ? Json(text) : args;
 }
 
-Json trail_of(const std::string& text) {
+Json trail_of(const JobRow& job) {
   Json lines = Json::array();
-  for (const TimelineEntry& entry : trail(text))
+  for (const TrailEntry& entry : job.trail)
     lines.push_back({{"at_us", micros_of(entry.at)}, {"event", entry.event}, {"detail", entry.detail}});
   return lines;
 }
@@ -54,7 +54,7 @@ Json object_of(const JobRow& job) {
           {"claim_remaining_ms", job.claim_remaining.count()},
           {"error", job.error},
           {"duplicates", job.duplicates},
-          {"trail", trail_of(job.trail)}};
+          {"trail", trail_of(job)}};
 }
 
 }  // namespace

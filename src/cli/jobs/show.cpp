@@ -7,7 +7,6 @@
 #include "cli/jobs/job_format.h"
 #include "cli/open_store.h"
 #include "cli/output.h"
-#include "cli/see/timeline.h"
 #include "core/job_rule.h"
 
 namespace holdfast::cli {
@@ -45,7 +44,7 @@ Rows rows_of(const JobRow& job) {
   if (!job.owner.empty())
     rows.push_back({job.state == JobState::running ? "worker" : "last worker", job.owner});
   if (job.token != no_token) rows.push_back({"token", std::to_string(to_number(job.token))});
-  for (const TimelineEntry& entry : trail(job.trail))
+  for (const TrailEntry& entry : job.trail)
     rows.push_back({format_wall(entry.at), entry.event + (entry.detail.empty() ? "" : ": " + entry.detail)});
   return rows;
 }

@@ -175,14 +175,16 @@ int execute(const JobsWork& command, const Common& common) {
   // Before the first store and thread: the fork server must share nothing with them.
   ForkServer fork_server(signals, common.json);
 
-  auto client = try_open(common.store, with_notices(common.quiet));
+  const auto store = try_store(common.store);
+  if (!store) return fail(store.error());
+  auto client = Client::try_make(*store, with_notices(common.quiet));
   if (!client) return fail(client.error());
   Jobs jobs(*client);
   if (const auto any = jobs.try_list({.limit = 1}); !any) return fail(any.error());
 
   const HandlerOptions options{command.exec, command.claim, command.kill_after, command.at_most};
   jobs.define_others(
-      [&](JobContext& context, const Args&) { run_handler(options, fork_server, *client, context); });
+      [&](JobContext& context, const Args&) { run_handler(options, fork_server, **store, context); });
   EventPrinter print_event(common.json);
   try {
     WorkerThread worker(jobs, {.queues = command.queues,

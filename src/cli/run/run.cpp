@@ -19,6 +19,7 @@
 #include "cli/run/wait_for_lease.h"
 #include "cli/setup/store_url.h"
 #include "core/terms.h"
+#include "holdfast/spi/store.h"
 
 namespace holdfast::cli {
 namespace {
@@ -155,7 +156,7 @@ int conclude(Granted& granted, Instant granted_at, const RunContext& context, co
 int supervise(Granted granted, GuardProcess guard, const RunContext& context, CommandEnd& end) {
   const Instant granted_at = BootClock::now();
   {
-    const Fd proof(granted.client.proof_of_life());
+    const Fd proof(granted.store->proof_of_life());
     const RunConfig config{core::settle(context.command.options, {}).ttl, context.command.ending,
                            context.childless};
     Supervision supervision(granted.lease, config, std::move(guard), context.signals, context.terminal);

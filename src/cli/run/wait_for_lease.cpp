@@ -59,7 +59,7 @@ Result<Granted> acquire(const RunRequest& request) {
       return std::move(s).error();
     }
   }
-  return Granted{*std::move(client), *std::move(lease)};
+  return Granted{*std::move(store), *std::move(client), *std::move(lease)};
 }
 
 void work(Attempt& attempt) {

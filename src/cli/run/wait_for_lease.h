@@ -24,6 +24,7 @@ struct RunRequest {
 };
 
 struct Granted {
+  std::shared_ptr<Store> store;  // of the client
   Client client;
   Lease lease;
 };

@@ -2,7 +2,6 @@
 #include "cli/see/timeline.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -18,9 +17,8 @@ TimelineEntry of_job(const JobRow& job, Moment at, std::string event) {
 
 // Its due time was changed, and the first one is not known any more.
 bool was_put_off(const JobRow& job) {
-  const std::vector<TimelineEntry> lines = trail(job.trail);
-  return job.attempt > 0 || std::any_of(lines.begin(), lines.end(), [](const TimelineEntry& line) {
-           return line.event == "retried" || line.event == "handed-back" || line.event == "failed";
+  return job.attempt > 0 || std::any_of(job.trail.begin(), job.trail.end(), [](const TrailEntry& entry) {
+           return entry.event == "retried" || entry.event == "handed-back" || entry.event == "failed";
          });
 }
 
@@ -51,30 +49,13 @@ std::string of_the_lease(const TimelineEntry& m) {
 
 }  // namespace
 
-std::vector<TimelineEntry> trail(std::string_view text) {
-  std::vector<TimelineEntry> entries;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    std::int64_t at = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), at);
-    if (error != std::errc{}) continue;
-    std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
-    rest.remove_prefix(std::min<std::size_t>(1, rest.size()));
-    const std::string_view event = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(event.size() + 1, rest.size()));
-    entries.push_back({.at = Moment(Micros(at)), .event = std::string(event), .detail = std::string(rest)});
-  }
-  return entries;
-}
-
 std::vector<TimelineEntry> entries_of(const JobRow& job) {
   std::vector<TimelineEntry> all;
   TimelineEntry enqueued = of_job(job, job.enqueued_at, "enqueued");
   enqueued.detail = how_often(job);
   all.push_back(std::move(enqueued));
   bool cancelled_in_trail = false;
-  for (const TimelineEntry& line : trail(job.trail)) {
+  for (const TrailEntry& line : job.trail) {
     TimelineEntry entry = of_job(job, line.at, line.event);
     const bool names_owner = line.event == "crashed";
     const bool names_person = line.event == "retried" || line.event == "cancelled";

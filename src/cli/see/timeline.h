@@ -27,9 +27,6 @@ struct TimelineEntry {
   std::string detail = {};
 };
 
-// The lines of JobRow::trail: `at`, `event` and `detail`.
-std::vector<TimelineEntry> trail(std::string_view text);
-
 std::vector<TimelineEntry> entries_of(const JobRow& job);
 // Its log, and who holds it and waits for it now.
 std::vector<TimelineEntry> entries_of(const Inspection& found);

@@ -49,7 +49,7 @@ struct Ending {
   std::string program = {};               // of OnLost::exec
   std::optional<Millis> kill_after = {};  // between TERM and KILL; none: derived from the ttl
   Millis at_least{};                      // the key is kept this long even if CMD ends sooner
-  Millis at_most = forever;               // CMD is ended after that
+  holdfast::Wait at_most = forever;       // CMD is ended after that
   std::string at_most_from = {};          // FILE:LINE that sets it; empty: the command line
 };
 
@@ -105,12 +105,12 @@ struct Config {
 struct Fence {
   std::string file;
   Token token{};
-  Millis wait = forever;  // for another CMD that uses FILE
+  holdfast::Wait wait = forever;  // for another CMD that uses FILE
   std::vector<std::string> command;
 };
 struct Wait {
   std::string key;
-  Millis wait{};
+  holdfast::Wait wait = forever;
 };
 struct Break {
   std::string key;
@@ -139,7 +139,7 @@ struct JobsWork {
   Millis claim{};
   Millis grace{};
   Millis kill_after{};
-  Millis at_most = forever;  // a job that runs longer is stopped, and has failed
+  holdfast::Wait at_most = forever;  // a job that runs longer is stopped, and has failed
 };
 struct JobsLs {
   std::optional<JobState> state;

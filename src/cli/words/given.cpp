@@ -20,14 +20,14 @@ namespace {
 
 Millis ttl_of(const char* option, const Text& given) {
   if (!given) return core::Terms{}.ttl;
-  if (*given == "never") return never;
+  if (*given == "never") return Millis(never);
   const Millis ttl = duration(option, *given);
   if (Status s = core::check_ttl(ttl); !s)
     refuse(std::string(option) + " " + *given + ": " + s.error().detail);
   return ttl;
 }
 
-Millis wait_of(const Given& given) {
+holdfast::Wait wait_of(const Given& given) {
   if (given.no_wait && given.wait)
     refuse("-n and -w " + printable(redacted(*given.wait)) + " exclude each other; give one of them");
   if (given.no_wait) return Millis::zero();

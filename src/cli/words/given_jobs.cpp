@@ -193,7 +193,7 @@ Command work_command(const Given& given, const Words& words) {
                 .claim = given.claim ? duration("--claim", *given.claim) : 30s,
                 .grace = given.grace ? duration("--grace", *given.grace) : 10s,
                 .kill_after = given.kill_after ? duration("--kill-after", *given.kill_after) : 10s,
-                .at_most = given.at_most ? some_duration("--at-most", *given.at_most) : forever};
+                .at_most = given.at_most ? some_duration("--at-most", *given.at_most) : Millis(forever)};
   if (work.queues.empty()) work.queues = {"default"};
   if (work.claim < 100ms || work.claim > 24h)
     refuse("--claim " + printable(*given.claim) + " is out of range; give 100ms to 1d");

@@ -36,7 +36,8 @@ bool is_purged(JobState state) {
 }
 
 // What a job is.
-Assignments facts_of(const JobRow& row) {
+Assignments facts_of(const JobRecord& job) {
+  const JobRow& row = job.row;
   return {{"name", hex(row.name)},
           {"queue", hex(row.queue)},
           {"args", hex(row.args)},
@@ -62,7 +63,7 @@ Assignments facts_of(const JobRow& row) {
           {"lock_token", std::to_string(to_number(row.token))},
           {"error", hex(row.error)},
           {"duplicates", std::to_string(row.duplicates)},
-          {"trail", hex(row.trail)}};
+          {"trail", hex(job.trail)}};
 }
 
 // What it is found by.
@@ -85,7 +86,7 @@ void add(std::string& text, const std::pair<const char*, std::string>& assignmen
 // What stands behind SET: all columns.  `wall` decides whether it is ready.
 std::string all_columns(const JobRecord& job, Moment wall) {
   std::string text;
-  for (const auto& assignments : {facts_of(job.row), index_columns_of(job, wall)})
+  for (const auto& assignments : {facts_of(job), index_columns_of(job, wall)})
     for (const auto& assignment : assignments) add(text, assignment);
   return text;
 }
@@ -94,7 +95,7 @@ std::string all_columns(const JobRecord& job, Moment wall) {
 std::string changed_columns(const JobRecord& before, const JobRecord& job, Moment wall) {
   std::string text;
   for (const auto& assignment : index_columns_of(job, wall)) add(text, assignment);
-  const Assignments old = facts_of(before.row), now = facts_of(job.row);
+  const Assignments old = facts_of(before), now = facts_of(job);
   for (std::size_t i = 0; i < now.size(); ++i)
     if (old[i].second != now[i].second) add(text, now[i]);
   return text;
@@ -135,7 +136,7 @@ void take_better(std::optional<JobRecord>& best, std::optional<JobRecord> found)
 // In braces the members are read in the order in which they stand here.
 JobRecord record_in(const Answer& a, std::size_t i) {
   Columns next(a, i);
-  return {.row = {.id = JobId{static_cast<std::uint64_t>(next.number())},
+  JobRecord record{.row = {.id = JobId{static_cast<std::uint64_t>(next.number())},
                   .name = next.text(),
                   .queue = next.text(),
                   .args = next.text(),
@@ -161,9 +162,10 @@ JobRecord record_in(const Answer& a, std::size_t i) {
                   .lock = next.text(),
                   .token = Token{static_cast<std::uint64_t>(next.number())},
                   .error = next.text(),
-                  .duplicates = static_cast<std::uint64_t>(next.number()),
-                  .trail = next.text()},
-          .claim_until = next.micros()};
+                  .duplicates = static_cast<std::uint64_t>(next.number())}};
+  record.trail = next.text();
+  record.claim_until = next.micros();
+  return record;
 }
 
 std::vector<JobRecord> MariaEngine::records_in(const Answer& answer) {

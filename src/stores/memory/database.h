@@ -21,6 +21,7 @@ class Database {
   Reply apply(const Request& request, const std::string& client);
   Page list(const Query& query);
   Purged purge(const Purge& what);
+  // Calls `ring(client, key)` instead of notifying that client: for a simulator.
   void on_ring(std::function<void(const std::string&, const std::string&)> ring) { ring_ = std::move(ring); }
   void connect_listener(const std::string& client, int fd) { listeners_[client] = fd; }
   void disconnect_listener(const std::string& client) { listeners_.erase(client); }

@@ -13,7 +13,7 @@ namespace holdfast::memory {
 namespace {
 
 Finding one_process_only() {
-  return {.weight = Weight::danger,
+  return {.severity = Severity::danger,
           .topic = "memory.process",
           .what =
               "the leases are in the memory of this process: other processes do not see them, and they end "
@@ -67,7 +67,7 @@ class MemoryStoreConnection final : public StoreConnection {
     return Traits{.name = "memory",
                   .push = true,
                   .tidies = true,  // with the process
-                  .grade = 'D',
+                  .grade = Grade::D,
                   .findings = {one_process_only()}};
   }
   std::unique_ptr<StoreListener> listener() override {
@@ -91,7 +91,7 @@ class MemoryStoreAdmin final : public StoreAdmin {
     return database_->purge(what);
   }
   Result<Diagnosis> diagnose(Instant) override {
-    return Diagnosis{.server = "memory", .grade = 'D', .findings = {one_process_only()}};
+    return Diagnosis{.server = "memory", .grade = Grade::D, .findings = {one_process_only()}};
   }
 
  private:
@@ -128,10 +128,6 @@ std::shared_ptr<Database> make_database() { return make_database({BootClock::now
 
 std::shared_ptr<Database> make_database(Clocks clocks) {
   return std::make_shared<Database>(std::move(clocks));
-}
-
-void on_ring(Database& database, std::function<void(const std::string&, const std::string&)> ring) {
-  database.on_ring(std::move(ring));
 }
 
 std::shared_ptr<Store> store(std::shared_ptr<Database> database) {

@@ -122,7 +122,7 @@ void MongoEngine::give_back_of_the_dead(Call& call, const KeptJob& job) {
 // The first of its leases that is free.
 MongoEngine::Lock MongoEngine::take_lock(Call& call, const ClaimRequest& request, const JobRow& row) {
   if (row.limit == 0) return {.granted = true};
-  Lock lock{.remaining = never};
+  Lock lock{.remaining = Millis(never)};
   for (int n = 1; n <= row.limit; ++n) {
     std::string name = core::lock_name(row.key, row.limit, n);
     Reply reply = lease(call, core::lock_request(row, {name}, request));

@@ -61,7 +61,7 @@ void add_changing(const core::JobRecord& job, Document& set) {
   set.number("attempt", row.attempt).number("crashes", row.crashes).flag("parked", row.parked);
   set.text("holder", row.owner).text("lock", row.lock);
   set.number("token", static_cast<std::int64_t>(to_number(row.token)));
-  set.text("error", row.error).text("trail", row.trail);
+  set.text("error", row.error).text("trail", job.trail);
 }
 
 }  // namespace
@@ -121,8 +121,8 @@ KeptJob kept_job(View d) {
                     .lock = text("lock"),
                     .token = Token{static_cast<std::uint64_t>(d.number("token"))},
                     .error = text("error"),
-                    .duplicates = static_cast<std::uint64_t>(d.number("duplicates")),
-                    .trail = text("trail")};
+                    .duplicates = static_cast<std::uint64_t>(d.number("duplicates"))};
+  job.record.trail = text("trail");
   // While somebody decides about it, the claim that it had is over.
   const bool claimed = job.record.row.state == JobState::running && job.taker.empty();
   if (claimed) job.record.claim_until = micros("wake_at");
@@ -159,7 +159,7 @@ Document changed_job(const core::JobRecord& after) {
 Document replaced_job(const KeptJob& read, const core::JobRecord& after) {
   const JobRow& row = after.row;
   Document set, unset, change;
-  set.text("args", row.args).number("priority", row.priority).text("trail", row.trail);
+  set.text("args", row.args).number("priority", row.priority).text("trail", after.trail);
   set.moment("run_at", row.run_at).moment("due_at", row.due_at).flag("parked", row.parked);
   set.number("attempt", row.attempt).number("crashes", row.crashes);
   set.number("max_attempts", row.max_attempts).text("error", row.error);

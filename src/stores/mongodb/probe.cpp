@@ -142,9 +142,9 @@ void require_safe(const ServerProbe& probe, const StoreConfig& config) {
 }
 
 Traits traits_of(const ServerProbe& probe, const StoreConfig& config) {
-  Traits traits{.name = "mongodb", .resolution = Millis(1), .push = probe.streams(), .grade = 'B'};
+  Traits traits{.name = "mongodb", .resolution = Millis(1), .push = probe.streams(), .grade = Grade::B};
   traits.findings = findings_of(probe, config);
-  traits.grade = core::grade_of('B', traits.findings);
+  traits.grade = core::grade_of(Grade::B, traits.findings);
   return traits;
 }
 

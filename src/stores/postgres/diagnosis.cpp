@@ -50,7 +50,7 @@ class Diagnosing {
       if (inside || (finding.topic != "postgres.tables" && finding.topic != "postgres.columns"))
         diagnosis.findings.push_back(std::move(finding));
     }
-    diagnosis.grade = core::grade_of('B', diagnosis.findings);
+    diagnosis.grade = core::grade_of(Grade::B, diagnosis.findings);
     core::mark_accepted(diagnosis.findings, config_.accepted);
     return diagnosis;
   }

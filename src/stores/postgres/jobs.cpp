@@ -14,9 +14,9 @@ namespace {
 
 using core::length_of;
 
+// jobs.sql says the same.
 static_assert(core::scout_pause == Millis(1000) && core::parked_pause == Millis(60'000) &&
-                  core::longest_trail == 8000,
-              "jobs.sql says the same");
+              core::longest_trail == 8000);
 
 const char* verb_of(JobChange what) {
   switch (what) {
@@ -59,7 +59,7 @@ JobRow job_in(const Answer& a, int row, int first) {
   job.attempt = count();
   job.crashes = count();
   job.max_attempts = count();
-  job.lock_ttl = a.is_null(row, column) ? never : std::chrono::ceil<Millis>(Micros(a.number(row, column)));
+  job.lock_ttl = a.is_null(row, column) ? Millis(never) : std::chrono::ceil<Millis>(Micros(a.number(row, column)));
   ++column;
   job.lock_fixed = flag();
   job.limit = count();
@@ -73,7 +73,7 @@ JobRow job_in(const Answer& a, int row, int first) {
   job.claim_remaining = Millis(number());
   job.error = text();
   job.duplicates = static_cast<std::uint64_t>(number());
-  job.trail = text();
+  job.trail = core::trail_of(text());
   return job;
 }
 

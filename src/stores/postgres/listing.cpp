@@ -108,7 +108,7 @@ Result<Traits> PostgresStoreConnection::examine(Instant until) {
     const Answer answer = connection_->run(statements_[Sql::examine].text, parameters_, until);
     if (answer.trouble()) throw_failure(statement_error(*answer.trouble(), config_->name()));
     traits.findings = findings_of(server_in(answer), probe_);
-    traits.grade = core::grade_of('B', traits.findings);
+    traits.grade = core::grade_of(Grade::B, traits.findings);
     core::mark_accepted(traits.findings, config_->accepted);
     // Ruby's locker makes a row when it makes an object, and never again: one that is taken away because it
     // has been free for long would lock that object out.  In its table only people purge.

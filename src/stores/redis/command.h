@@ -48,6 +48,6 @@ class Command {
 inline std::int64_t ttl_ms(Millis ttl) {
   return ttl == never ? -1 : std::min(ttl, core::longest_length).count();
 }
-inline Millis ttl_of(std::int64_t ms) { return ms < 0 ? never : Millis(ms); }
+inline Millis ttl_of(std::int64_t ms) { return ms < 0 ? Millis(never) : Millis(ms); }
 
 }  // namespace holdfast::redis

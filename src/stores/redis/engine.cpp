@@ -138,7 +138,7 @@ Result<Claimed> RedisEngine::claim(const ClaimRequest& request, Instant until) {
     const std::int64_t remaining = (*told)[3].number();
     Claimed claimed{.what = what_of_claim((*told)[1].text()),
                     .recovered = (*told)[2].text() == "1",
-                    .lock_remaining = remaining < 0 ? never : Millis(remaining),
+                    .lock_remaining = remaining < 0 ? Millis(never) : Millis(remaining),
                     .blocker = std::string((*told)[4].text()),
                     .next = Millis((*told)[5].number()),
                     .now = moment_of((*told)[0])};

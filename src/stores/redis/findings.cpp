@@ -9,16 +9,16 @@ namespace {
 
 void judge_server(const ServerInfo& info, std::vector<Finding>& found) {
   if (info["redis_mode"] == "sentinel")
-    found.push_back({Weight::danger, "redis.sentinel", about_sentinel,
+    found.push_back({Severity::danger, "redis.sentinel", about_sentinel,
                      "use the URL of the server that it monitors", true});
   if (info.number("cluster_enabled") == 1)
     found.push_back(
-        {Weight::danger, "redis.cluster", about_cluster, "use a server that is not in a Cluster", true});
+        {Severity::danger, "redis.cluster", about_cluster, "use a server that is not in a Cluster", true});
   if (info["role"] == "slave")
     found.push_back(
-        {Weight::danger, "redis.replica", about_replica(info), "use the URL of the primary", true});
+        {Severity::danger, "redis.replica", about_replica(info), "use the URL of the primary", true});
   if (const std::uint64_t replicas = info.number("connected_slaves"); replicas > 0)
-    found.push_back({Weight::warning, "redis.replicas",
+    found.push_back({Severity::warning, "redis.replicas",
                      "the server has " + std::to_string(replicas) +
                          (replicas == 1 ? " replica" : " replicas") +
                          ": one that takes over may lack the latest leases, so two owners could hold one key",
@@ -27,16 +27,16 @@ void judge_server(const ServerInfo& info, std::vector<Finding>& found) {
 
 void judge_memory(const ServerInfo& info, std::vector<Finding>& found) {
   if (evicts(info))
-    found.push_back({Weight::danger, "redis.eviction", about_eviction(info),
+    found.push_back({Severity::danger, "redis.eviction", about_eviction(info),
                      "set maxmemory-policy noeviction, or keep leases on a server of their own", true});
   const std::uint64_t most = info.number("maxmemory"), used = info.number("used_memory");
   if (most > 0 && used > most / 10 * 9)
-    found.push_back({Weight::warning, "redis.memory",
+    found.push_back({Severity::warning, "redis.memory",
                      "the server's memory is nearly full (" + std::to_string(used) + " of " +
                          std::to_string(most) + " bytes): once it is full, no lease is granted",
                      "raise maxmemory"});
   if (const std::uint64_t evicted = info.number("evicted_keys"); evicted > 0)
-    found.push_back({Weight::warning, "redis.evicted",
+    found.push_back({Severity::warning, "redis.evicted",
                      "the server has evicted " + std::to_string(evicted) +
                          " keys since it was started, perhaps leases too",
                      "set maxmemory-policy noeviction"});
@@ -45,16 +45,16 @@ void judge_memory(const ServerInfo& info, std::vector<Finding>& found) {
 void judge_disk(const ServerInfo& info, std::vector<Finding>& found) {
   if (info["aof_enabled"] == "0")
     found.push_back(
-        {Weight::warning, "redis.appendonly",
+        {Severity::warning, "redis.appendonly",
          "the server has no append-only file (appendonly no): after a restart, it has forgotten all leases",
          "set appendonly yes", true});
   if (info["aof_last_write_status"] == "err")
     found.push_back(
-        {Weight::danger, "redis.append-errors",
+        {Severity::danger, "redis.append-errors",
          "the server could not write its append-only file: after a restart, it has forgotten leases",
          "check the server's log and disk", true});
   if (info["aof_last_bgrewrite_status"] == "err")
-    found.push_back({Weight::danger, "redis.rewrite-errors",
+    found.push_back({Severity::danger, "redis.rewrite-errors",
                      "the server could not rewrite its append-only file (BGREWRITEAOF): the file grows until "
                      "the disk is full, and then nothing is stored",
                      "check the server's log, disk and memory"});
@@ -63,7 +63,7 @@ void judge_disk(const ServerInfo& info, std::vector<Finding>& found) {
 void judge_way(const StoreConfig& config, std::vector<Finding>& found) {
   if (config.options.tls || config.local()) return;
   const bool secret = !config.options.password.empty();
-  found.push_back({Weight::warning, "redis.tls",
+  found.push_back({Severity::warning, "redis.tls",
                    std::string(secret ? "the password" : "everything") + " is sent unencrypted to " +
                        printable(config.options.host) + ": others on the network can read and change it",
                    "write rediss:// instead of redis://", secret});
@@ -93,7 +93,7 @@ std::vector<Finding> findings_of(const ServerInfo& info, const StoreConfig& conf
   judge_way(config, found);
   if (config.options.layout == Layout::active_job_lock)
     found.push_back(
-        {Weight::warning, "redis.layout",
+        {Severity::warning, "redis.layout",
          "layout=active_job_lock: a Ruby process uses its own clock, may overwrite a lease of ours "
          "(refresh_lock!) and deletes leases without checking whose they are; see docs/stores/redis.md",
          "switch to the native layout once no Ruby process uses these keys"});

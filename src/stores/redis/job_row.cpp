@@ -64,7 +64,7 @@ constexpr std::array job_fields{
     Field{"error", [](core::JobRecord& j, const Value& v) { j.row.error = v.text(); }},
     Field{"duplicates", [](core::JobRecord& j,
                            const Value& v) { j.row.duplicates = static_cast<std::uint64_t>(v.number()); }},
-    Field{"trail", [](core::JobRecord& j, const Value& v) { j.row.trail = v.text(); }},
+    Field{"trail", [](core::JobRecord& j, const Value& v) { j.trail = v.text(); }},
 };
 
 }  // namespace

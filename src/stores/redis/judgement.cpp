@@ -40,14 +40,14 @@ std::string holes_of(const Version& version) {
 
 void judge_kind(const Kind& kind, std::vector<Finding>& found) {
   if (kind.name != "Redis") {
-    found.push_back({Weight::note, "redis.kind",
+    found.push_back({Severity::note, "redis.kind",
                      "the server is " + kind.name + ", with which Holdfast has not been tested",
                      "run doctor's self-test there before you rely on it"});
     return;
   }
   const std::string holes = kind.version.empty() ? "" : holes_of(version_of(kind.version));
   if (!holes.empty())
-    found.push_back({Weight::note, "redis.known-holes",
+    found.push_back({Severity::note, "redis.known-holes",
                      "Redis " + printable(kind.version) + " has, by its version number, " + holes +
                          ": users who may run scripts or blocking commands may take over the server; a "
                          "distribution may have fixed this without changing the number",
@@ -57,7 +57,7 @@ void judge_kind(const Kind& kind, std::vector<Finding>& found) {
 void judge_others(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
   if (facts.others == 0) return;
   found.push_back(
-      {Weight::note, "redis.other-keys",
+      {Severity::note, "redis.other-keys",
        (facts.others_counted ? "" : "at least ") + std::to_string(facts.others) +
            (facts.others == 1 ? " key does not look like a lease" : " keys do not look like leases") +
            " (no expiry, no owner of Holdfast), such as \"" + printable(facts.other) +
@@ -72,12 +72,12 @@ bool always(const ServerInfo& info, const Facts& facts) {
 
 void judge_durability(const ServerInfo& info, const Facts& facts, std::vector<Finding>& found) {
   if (info["aof_enabled"] == "1" && !facts.appendfsync.empty() && facts.appendfsync != "always")
-    found.push_back({Weight::warning, "redis.appendfsync",
+    found.push_back({Severity::warning, "redis.appendfsync",
                      "appendfsync is " + printable(facts.appendfsync) +
                          ": a power cut can lose the last seconds, and with them leases that were granted",
                      "set appendfsync always, or fence what leases protect"});
   if (!info["uptime_in_seconds"].empty() && info.number("uptime_in_seconds") < 60 && !always(info, facts))
-    found.push_back({Weight::warning, "redis.restarted",
+    found.push_back({Severity::warning, "redis.restarted",
                      "the server was started " + std::string(info["uptime_in_seconds"]) +
                          " seconds ago and may have forgotten leases that are still in use",
                      "wait for the longest ttl in use before you rely on it; set appendonly yes and "
@@ -101,18 +101,18 @@ void judge_doors(const Facts& facts, const StoreConfig& config, std::vector<Find
   const bool shows_who = has_password || !config.options.cert.empty();
   const bool open = !config.local() || (facts.protected_mode == "no" && listens_to_others(facts));
   if (!shows_who && open)
-    found.push_back({Weight::warning, "redis.no-password",
+    found.push_back({Severity::warning, "redis.no-password",
                      "the server requires no password, and other machines can reach it: anyone there can "
                      "free a lease or delete everything",
                      "set up users and passwords, or let it listen on this machine only"});
   if (facts.almighty)
     found.push_back(
-        {Weight::note, "redis.account",
+        {Severity::note, "redis.account",
          std::string("the user may do more than leases need, such as FLUSHALL, and so may anyone who ") +
              (shows_who ? "learns its credentials" : "reaches the server"),
          "use a user that has only the rights that docs/stores/redis.md lists"});
   if (!facts.maxmemory_clients.empty() && facts.maxmemory_clients != "0")
-    found.push_back({Weight::note, "redis.client-eviction",
+    found.push_back({Severity::note, "redis.client-eviction",
                      "the server disconnects clients when they use too much memory (maxmemory-clients " +
                          printable(facts.maxmemory_clients) +
                          "): waiters then have to poll, and notice later that a key is free",
@@ -134,16 +134,16 @@ std::string grant(const std::vector<std::string>& commands, const StoreConfig& c
 void judge_rights(const Facts& facts, const StoreConfig& config, std::vector<Finding>& found) {
   if (!facts.lacks.empty())
     found.push_back(
-        {Weight::danger, "redis.rights",
+        {Severity::danger, "redis.rights",
          "the user may not run " + listed(facts.lacks, "", ", ") + ", or not on the keys of leases",
          "run: " + grant(facts.lacks, config) + " (docs/stores/redis.md lists all that is needed)"});
   if (!facts.lacks_for_jobs.empty())
-    found.push_back({Weight::note, "redis.rights-of-jobs",
+    found.push_back({Severity::note, "redis.rights-of-jobs",
                      "the user may not run " + listed(facts.lacks_for_jobs, "", ", ") +
                          ": jobs do not work there; leases do",
                      "for jobs, run: " + grant(facts.lacks_for_jobs, config)});
   for (const std::string& unseen : facts.unseen)
-    found.push_back({Weight::note, "redis.unseen", unseen, "run doctor as a user who may"});
+    found.push_back({Severity::note, "redis.unseen", unseen, "run doctor as a user who may"});
 }
 
 }  // namespace
@@ -155,11 +155,11 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const StoreCo
   std::vector<Finding>& found = diagnosis.findings;
   if (std::any_of(facts.run_ids.begin(), facts.run_ids.end(),
                   [&](const std::string& id) { return id != facts.run_ids.front(); }))
-    found.push_back({Weight::danger, "redis.identity",
+    found.push_back({Severity::danger, "redis.identity",
                      "different servers answer at this address: one does not know what another has granted",
                      "use the URL of one server, without a proxy in front of several"});
   if (!facts.crowded.empty())
-    found.push_back({Weight::warning, "redis.connections",
+    found.push_back({Severity::warning, "redis.connections",
                      "the server refused a further connection, and a client needs up to three: " +
                          printable(facts.crowded),
                      "raise maxclients, or run fewer clients"});
@@ -169,7 +169,7 @@ Diagnosis diagnosis_of(const ServerInfo& info, const Facts& facts, const StoreCo
   judge_doors(facts, config, found);
   judge_kind(kind, found);
   // With every grant on disk before it is told, and nobody else to take over, a crash forgets nothing.
-  diagnosis.grade = core::grade_of(always(info, facts) ? 'B' : 'C', found);
+  diagnosis.grade = core::grade_of(always(info, facts) ? Grade::B : Grade::C, found);
   core::mark_accepted(found, config.accepted());
   return diagnosis;
 }

@@ -39,7 +39,7 @@ LeaseRow lease_row(std::string key, const Value& row) {
   return {.key = std::move(key),
           .owner = std::string(owner.empty() ? named : owner),
           .token = Token{static_cast<std::uint64_t>(row[2].number())},
-          .remaining = left < 0 ? never : Millis(left),
+          .remaining = left < 0 ? Millis(never) : Millis(left),
           .ttl = ttl < 0 ? std::nullopt : std::optional(Millis(ttl)),
           .since = moment_or_none(Micros(row[4].number())),
           .note = std::string(about.substr(std::min<std::size_t>(1, about.size()))),

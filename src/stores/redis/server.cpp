@@ -24,10 +24,14 @@ Status check_server(const ServerInfo& info, const StoreConfig& config) {
 }
 
 Traits traits_of(const ServerInfo& info, const StoreConfig& config) {
-  Traits traits{
-      .name = "redis", .resolution = Millis(1), .push = true, .fair = true, .tidies = true, .grade = 'C'};
+  Traits traits{.name = "redis",
+                .resolution = Millis(1),
+                .push = true,
+                .fair = true,
+                .tidies = true,
+                .grade = Grade::C};
   traits.findings = findings_of(info, config);
-  traits.grade = core::grade_of('C', traits.findings);
+  traits.grade = core::grade_of(Grade::C, traits.findings);
   return traits;
 }
 

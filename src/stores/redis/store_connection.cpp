@@ -45,8 +45,9 @@ void add_request(Command& command, const Request& r, bool reserved) {
 
 // Somebody else's data stands where the lease was.
 Reply lost_to(std::string_view what) {
-  return {
-      .verdict = Verdict::lost, .owner = "(not a lease: a " + std::string(what) + ")", .remaining = never};
+  return {.verdict = Verdict::lost,
+          .owner = "(not a lease: a " + std::string(what) + ")",
+          .remaining = Millis(never)};
 }
 
 // The user may not have a key of the batch: nothing was begun.

@@ -80,7 +80,7 @@ void find_in_file(Findings& found, const std::string& file) {
 bool is_trusted(const Findings& found) {
   return std::none_of(found.begin(), found.end(), [](const Finding& finding) {
     return finding.topic == "sqlite.file" ||
-           (finding.topic == "sqlite.read-only" && finding.weight == Weight::danger);
+           (finding.topic == "sqlite.read-only" && finding.severity == Severity::danger);
   });
 }
 
@@ -107,7 +107,7 @@ Diagnosis diagnose_file(const std::string& path, const Tables& tables, const Mac
     find_in_file(found, file);
     if (is_trusted(found)) find_in_contents(found, file, tables, machine, until);
   }
-  diagnosis.grade = core::grade_of('B', found);
+  diagnosis.grade = core::grade_of(Grade::B, found);
   return diagnosis;
 }
 

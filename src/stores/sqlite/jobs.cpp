@@ -87,7 +87,7 @@ core::JobRecord read_job(const Cursor& c) {
   job.claim_until = micros();
   row.error = text();
   row.duplicates = static_cast<std::uint64_t>(number());
-  row.trail = text();
+  job.trail = text();
   return job;
 }
 
@@ -219,7 +219,7 @@ void JobRows::update(const Record& job) {
   require_short(row);
   const std::optional<std::string> slot = slot_in(job);
   const std::string_view args = row.args, owner = row.owner, lock = row.lock, error = cut(row.error),
-                         trail = row.trail;
+                         trail = job.trail;
   connection_
       .run(Sql::update_job, row_id(row.id), args, row.priority, std::string_view(to_string(row.state)),
            row.run_at, row.due_at, micros_or_zero(row.started_at), micros_or_zero(row.finished_at),
