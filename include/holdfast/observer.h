@@ -109,10 +109,10 @@ struct LogRecord {
 // and renewals wait for it.  Its exceptions are ignored.  No function is called after the client and its
 // leases are destroyed.
 //
-// For each on_acquired there is exactly one on_lost or on_released of the same key and token, unless the lease
-// is detached.  An on_lost may come before its on_acquired: they are called on different threads.  The locks of jobs are leases too.
-// on_jeopardy and on_lost run on the thread that also runs Lease::on_lost, and may come later than the stop
-// of the lease.
+// For each on_acquired there is exactly one on_lost or on_released of the same key and token, unless the
+// lease is detached.  An on_lost may come before its on_acquired: they are called on different threads.  The
+// locks of jobs are leases too. on_jeopardy and on_lost run on the thread that also runs Lease::on_lost, and
+// may come later than the stop of the lease.
 class HOLDFAST_API Observer {
  public:
   virtual ~Observer();

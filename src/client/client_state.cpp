@@ -226,8 +226,7 @@ void ClientState::let_go(const std::shared_ptr<LeaseState>& lease, const LeaseSt
     const bool was_held = lease->release();
     keeper_.drop(*lease);
     if ((next && next->is_grant_of(*lease)) || !keeper_.others_of(*lease).empty()) {
-      if (was_held)
-        telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease)});
+      if (was_held) telemetry_->notify(&Observer::on_released, ReleasedEvent{telemetry_->about(*lease)});
       return;
     }
     if (lease->detached || (!was_held && lease->phase.load() == LeaseState::Phase::released)) return;

@@ -43,8 +43,8 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   return *this;
 }
 
-// The same grant, acquired again by the same owner name: stop tokens and functions of the earlier object apply
-// to this one, beside its own.
+// The same grant, acquired again by the same owner name: stop tokens and functions of the earlier object
+// apply to this one, beside its own.
 void Lease::go_on_from(LeaseState& earlier) noexcept {
   LeaseState& state = *state_;
   try {

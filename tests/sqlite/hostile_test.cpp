@@ -261,6 +261,23 @@ TEST_F(Hostile, a_start_of_tokens_that_cannot_rise_is_refused) {
   EXPECT_EQ(to_number(Caller(path_).acquire("k").token), 9223372036854775001u);
 }
 
+TEST_F(Hostile, a_damaged_row_harms_no_other_request_of_its_batch) {
+  Caller here(path_);
+  here.acquire("damaged");
+  RawDatabase(path_).ask("UPDATE locks SET sequence = -5 WHERE key = 'damaged'");
+  const auto connection = open().value();
+  const auto acquire_of = [](std::string_view key) {
+    return Request{.verb = Verb::acquire, .key = {key}, .owner = {"me"}, .ttl = 1h};
+  };
+  const Request requests[] = {acquire_of("a"), acquire_of("damaged"), acquire_of("b")};
+  Reply replies[3];
+  ASSERT_TRUE(connection->apply(requests, replies, soon()));
+  EXPECT_EQ(replies[0].verdict, Verdict::granted);
+  ASSERT_TRUE(replies[1].error);
+  EXPECT_EQ(replies[1].error->code, Errc::refused);
+  EXPECT_EQ(replies[2].verdict, Verdict::granted);
+}
+
 TEST_F(Hostile, a_token_that_cannot_rise_is_refused) {
   Caller here(path_);
   for (const char* const last : {"9223372036854775807", "-1", "1e300"}) {

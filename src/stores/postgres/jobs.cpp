@@ -59,7 +59,8 @@ JobRow job_in(const Answer& a, int row, int first) {
   job.attempt = count();
   job.crashes = count();
   job.max_attempts = count();
-  job.lock_ttl = a.is_null(row, column) ? Millis(never) : std::chrono::ceil<Millis>(Micros(a.number(row, column)));
+  job.lock_ttl =
+      a.is_null(row, column) ? Millis(never) : std::chrono::ceil<Millis>(Micros(a.number(row, column)));
   ++column;
   job.lock_fixed = flag();
   job.limit = count();

@@ -126,6 +126,8 @@ class Connection {
   // How long the write-ahead log was, in pages, after our last commit; and how many commits we have made.
   int wal_pages() const noexcept { return wal_pages_; }
   std::int64_t commits() const noexcept { return commits_; }
+  // Rows that this connection has written, whether they were committed or not.
+  std::int64_t changes() const noexcept { return sqlite3_total_changes(db_.get()); }
 
   // Whether the file has been deleted or replaced since it was opened.
   bool has_moved() const noexcept;

@@ -33,13 +33,26 @@ Status SqliteStoreConnection::apply(std::span<const Request> requests, std::span
 
 void SqliteStoreConnection::apply_one(const Request& request, Reply& reply) {
   if (leases_.settle(request, reply) || leases_.settle_busy(request, reply)) return;
-  apply_many({&request, 1}, {&reply, 1});
+  Transaction transaction(connection_);
+  reply = leases_.decide(request);
+  transaction.commit();
 }
 
 void SqliteStoreConnection::apply_many(std::span<const Request> requests, std::span<Reply> replies) {
   Transaction transaction(connection_);
-  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = leases_.decide(requests[i]);
+  for (std::size_t i = 0; i < requests.size(); ++i) replies[i] = decide_apart(requests[i]);
   transaction.commit();
+}
+
+// A row that somebody has damaged is refused when it is read, and harms no other request of the batch.
+Reply SqliteStoreConnection::decide_apart(const Request& request) {
+  const std::int64_t before = connection_.changes();
+  try {
+    return leases_.decide(request);
+  } catch (const Failure& failure) {
+    if (failure.error().code != Errc::refused || connection_.changes() != before) throw;
+    return {.error = failure.error()};
+  }
 }
 
 std::unique_ptr<StoreListener> SqliteStoreConnection::listener() {

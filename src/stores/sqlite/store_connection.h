@@ -28,6 +28,7 @@ class SqliteStoreConnection final : public StoreConnection {
  private:
   void apply_one(const Request& request, Reply& reply);
   void apply_many(std::span<const Request> requests, std::span<Reply> replies);
+  Reply decide_apart(const Request& request);
 
   void list_leases(const Query& query, Page& page);
   void list_places(const Query& query, Page& page);
