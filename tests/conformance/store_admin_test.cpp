@@ -117,10 +117,10 @@ TEST_P(StoreAdmins, its_store_is_what_the_descriptor_says) {
   const StoreDescriptor* const said = descriptor_of(a_.store().name());
   ASSERT_NE(said, nullptr) << a_.store().name();
   const Traits traits = a_.connection().examine(Caller::soon()).value();
-  EXPECT_EQ(find_store(traits.name + ":"), said) << traits.name;
+  EXPECT_EQ(descriptor_of(traits.name + ":"), said) << traits.name;
   EXPECT_TRUE(said->capabilities.push || !(traits.push || GetParam().listener));
   EXPECT_TRUE(said->capabilities.fair || !traits.fair);
-  EXPECT_TRUE(said->capabilities.durable || traits.grade >= 'C');
+  EXPECT_TRUE(said->capabilities.durable || traits.grade >= Grade::C);
   EXPECT_TRUE(said->capabilities.jobs || !a_.store().jobs(Caller::soon()));
   EXPECT_TRUE(said->tables == StoreTables::none || database_->has_tables());
 }
