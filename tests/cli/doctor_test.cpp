@@ -188,7 +188,9 @@ TEST_P(DoctorOnServers, that_nobody_has_used_are_examined_and_not_changed) {
   const DoctorOutput output(ended.out);
   EXPECT_EQ(output.weight_of("all.no-tables"), needs_tables ? "note" : "") << ended.out;
   EXPECT_EQ(output.whole["grants"].is_null(), needs_tables);
-  EXPECT_EQ(holdfast(plan).out, before);
+  // Where the first acquire creates what it needs, that of the self-test has done so.
+  const std::string after = holdfast(plan).out;
+  EXPECT_TRUE(needs_tables ? after == before : before.ends_with(after)) << before << after;
   EXPECT_THAT(ended.out + ended.err, Not(HasSubstr(OwnServer::password)));
 }
 
