@@ -2,11 +2,12 @@
 # holdfast_embed(TARGET NAMESPACE FILE...): makes text files (SQL, Lua) constants of TARGET at build time.
 #
 #   src/stores/sqlite/CMakeLists.txt:
-#     holdfast_embed(holdfast_sqlite holdfast::sqlite sql/acquire.sql sql/schema.sql)
-#   src/stores/sqlite/store.cpp:
-#     #include "stores/sqlite/sql/acquire.sql.h"     // the file's path below src/, or below the root if it is elsewhere, with .h behind it
-#     prepare(holdfast::sqlite::acquire_sql);        // std::string_view, byte for byte the file; '.' and '-' become '_'
+#     holdfast_embed(holdfast_sqlite holdfast::sqlite fence.sql)
+#   src/stores/sqlite/descriptor.cpp:
+#     #include "stores/sqlite/fence.sql.h"           // the file's path below src/, or below the root if it is elsewhere, with .h behind it
+#     print(holdfast::sqlite::fence_sql);            // std::string_view, byte for byte the file; '.' and '-' become '_'
 #
+# A file of many statements is for holdfast_statements (cmake/statements.cmake).
 # A changed file is embedded again by the next build. Only TARGET sees the generated headers.
 
 # The script part: what the build runs for each file.
