@@ -24,6 +24,7 @@
 #include <holdfast/redis.h>
 #include <holdfast/result.h>
 #include <holdfast/rows.h>
+#include <holdfast/spi/descriptor.h>
 #include <holdfast/spi/job_engine.h>
 #include <holdfast/spi/store.h>
 #include <holdfast/sqlite.h>
@@ -180,6 +181,16 @@ void stores() {
   check(refused(holdfast::mariadb::store({.port = 1, .database = "app", .table = "no table"})), "mariadb");
 }
 
+// spi/descriptor.h
+void descriptors() {
+  const holdfast::StoreDescriptor* const sqlite = holdfast::descriptor_of("sqlite:leases.db");
+  check(sqlite != nullptr && sqlite->name == "sqlite" && sqlite == &holdfast::default_store(),
+        "a descriptor");
+  check(!sqlite->parameters.empty() && sqlite->place == holdfast::StorePlace::file, "what it says");
+  check(holdfast::store_descriptors().size() > 1 && holdfast::descriptor_of("nothing:") == nullptr,
+        "all of them");
+}
+
 }  // namespace
 
 int main() {
@@ -193,6 +204,7 @@ int main() {
   work(client);
   store_by_hand();
   stores();
+  descriptors();
   holdfast::Client file =
       holdfast::Client::open("sqlite:leases.db", {.connect = holdfast::Connect::lazy, .init = true});
   check(file.acquire("k").held(), "a file");
