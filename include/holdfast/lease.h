@@ -41,8 +41,9 @@ struct Lost {
 //
 // If one owner name acquires a key twice, two Lease objects hold one grant.  The last of those that came from
 // one client releases it.  release() of any of them releases it at once: the others are lost, and their stop
-// is requested first.  Assigning one to the other keeps the grant, with the stop tokens and functions of
-// both.
+// is requested first.  Assigning one to the other keeps the grant, with the stop tokens of both, and with the
+// functions of the earlier one where the other has none.  The longest ttl that was asked for holds until
+// then.
 //
 // **A process can be paused between its check of held() and its write.**  When it wakes, somebody else may
 // hold the key.  Where that matters, pass token() to the resource that the lease protects, and let it refuse

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -107,11 +108,20 @@ bool Keeper::renewed_by_hand(LeaseState& lease, std::optional<Instant> deadline)
 
 void Keeper::lose_now(const std::shared_ptr<LeaseState>& lease, Lost lost) {
   state_->lose(lease, std::move(lost));
-  if (!deadline_thread_.is_this_thread()) state_->await_loss(*lease);
+  if (!deadline_thread_.is_this_thread())
+    state_->await_loss(*lease);
+  else if (lease->is_losing())
+    state_->finish_loss(*lease);
 }
 
 void Keeper::lose(const std::shared_ptr<LeaseState>& lease, Lost lost) {
   state_->lose(lease, std::move(lost));
+}
+
+void Keeper::notify_lost(LeaseState& lease) {
+  const std::lock_guard lock(lease.mutex);
+  if (std::exchange(lease.loss_notified, true) || !lease.on_lost) return;
+  call([f = lease.on_lost, lost = lease.lost] { f(lost); });
 }
 
 Keeper::PendingReleases::node_type Keeper::room_for(const Request& r) {
@@ -157,6 +167,11 @@ Keeper::State::LeaseStates Keeper::State::others_of(const LeaseState& lease) con
 
 void Keeper::State::forget_releases_of(const LeaseState& lease) {
   std::erase_if(pending_releases, [&](const auto& entry) { return entry.second.is_of(lease); });
+}
+
+bool Keeper::State::is_held_again(const PendingRelease& release) const {
+  const auto [first, last] = named.equal_range(release.key);
+  return std::any_of(first, last, [&](const auto& entry) { return release.is_of(*entry.second); });
 }
 
 void Keeper::State::wake_threads_if_due() {

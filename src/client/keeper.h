@@ -74,6 +74,8 @@ class Keeper {
   void lose_now(const std::shared_ptr<LeaseState>& lease, Lost lost);
   // The same without waiting.
   void lose(const std::shared_ptr<LeaseState>& lease, Lost lost);
+  // Calls on_lost of a lease that is being lost, unless it was called.
+  void notify_lost(LeaseState& lease);
 
   // A request that the renewal thread sends, and repeats until the store has answered it.
   struct PendingRelease {
@@ -136,11 +138,14 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   // thread requests the stop, and then held() turns false.  await_loss() waits for that.
   void lose(const std::shared_ptr<LeaseState>& lease, Lost why);
   void await_loss(LeaseState& lease);
+  // Requests the stop of a lease that is being lost, and lets held() turn false.
+  void finish_loss(LeaseState& lease) noexcept;
   // These REQUIRE that `mutex` is held.
   void remove(const LeaseState& lease);
   LeaseStates others_of(const LeaseState& lease) const;
   // The same owner name has acquired the key again, so a release that was not sent yet must not free it.
   void forget_releases_of(const LeaseState& lease);
+  bool is_held_again(const PendingRelease& release) const;
   void set_renewed(LeaseState& lease, Instant deadline);
   void wake_threads_if_due();
 
@@ -173,7 +178,6 @@ struct Keeper::State : std::enable_shared_from_this<State> {
   bool handle_next_event();
   void handle_jeopardy(const std::shared_ptr<LeaseState>& lease);
   void handle_loss(const std::shared_ptr<LeaseState>& lease) noexcept;
-  void finish_loss(LeaseState& lease) noexcept;
   void notify_lost(const std::shared_ptr<LeaseState>& lease);
   void retry_unnotified();
   bool observes(const LeaseState& lease) const noexcept { return telemetry->observes() && !lease.claim; }

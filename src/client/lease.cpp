@@ -35,16 +35,18 @@ Lease::Lease(Lease&& other) noexcept = default;
 
 Lease& Lease::operator=(Lease&& other) noexcept {
   if (this == &other) return *this;
-  if (state_ && other.state_ && !client_->forked() && other.state_->is_grant_of(*state_))
-    other.go_on_from(*state_);
-  let_go(other.state_.get());
+  const bool same = state_ && other.state_ && !client_->forked() && !other.client_->forked() &&
+                    other.state_->is_grant_of(*state_) &&
+                    client_->store()->name() == other.client_->store()->name();
+  if (same) other.go_on_from(*state_);
+  let_go(same ? other.state_.get() : nullptr);
   state_ = std::move(other.state_);
   client_ = std::move(other.client_);
   return *this;
 }
 
-// The same grant, acquired again by the same owner name: stop tokens and functions of the earlier object
-// apply to this one, beside its own.
+// The same grant, acquired again by the same owner name: stop tokens of the earlier object apply to this one,
+// and its functions where this one has none.
 void Lease::go_on_from(LeaseState& earlier) noexcept {
   LeaseState& state = *state_;
   try {
@@ -52,10 +54,16 @@ void Lease::go_on_from(LeaseState& earlier) noexcept {
     std::function<void(Instant)> renewed;
     std::function<void(const Lost&)> lost;
     bool losing = false;
+    if (earlier.is_losing()) {  // the deadline thread would find it released, and notify nobody
+      earlier.request_stop();
+      client_->keeper().notify_lost(earlier);
+      return;
+    }
     {
       const std::scoped_lock lock(state.mutex, earlier.mutex);
-      if (earlier.phase.load() != LeaseState::Phase::held || earlier.losing) return;
-      auto sources = earlier.earlier_sources;
+      if (earlier.phase.load() != LeaseState::Phase::held) return;
+      auto sources = state.earlier_sources;
+      sources.insert(sources.end(), earlier.earlier_sources.begin(), earlier.earlier_sources.end());
       if (state.stop_given)
         sources.push_back(earlier.lost_source);
       else
@@ -65,7 +73,7 @@ void Lease::go_on_from(LeaseState& earlier) noexcept {
       if (!state.on_jeopardy) jeopardy = std::move(earlier.on_jeopardy);
       if (!state.on_renewed) renewed = std::move(earlier.on_renewed);
       if (!state.on_lost) lost = std::move(earlier.on_lost);
-      losing = state.losing;
+      losing = state.losing || earlier.losing;
     }
     if (losing) state.request_stop();
     if (jeopardy) on_jeopardy(std::move(jeopardy));

@@ -315,7 +315,7 @@ void Keeper::State::send_again_later(PendingReleases due, Instant now) {
   while (!due.empty()) {
     auto node = due.extract(due.begin());
     const PendingRelease& e = node.mapped();
-    if (now >= e.give_up) continue;
+    if (now >= e.give_up || is_held_again(e)) continue;
     node.key() = e.answered && now < e.again ? e.again : clamped_add(now, pending_release_pause);
     pending_releases.insert(std::move(node));
   }

@@ -48,7 +48,9 @@ class BatchSize {
 // halves, until the request that makes it fail is alone.  Then all that is left goes in one call again.
 class Halving {
  public:
-  explicit Halving(std::size_t requests) noexcept : end_(requests) {}
+  // any_answered: the store has answered others just now.
+  explicit Halving(std::size_t requests, bool any_answered = false) noexcept
+      : end_(requests), any_answered_(any_answered) {}
 
   // The next call takes `size()` requests from `first()` on.  Zero: there is nothing more to send.
   std::size_t first() const noexcept { return first_; }
@@ -79,7 +81,7 @@ class Halving {
  private:
   std::size_t first_ = 0, end_;
   std::size_t failed_end_ = 0;  // a call failed with all until there; not above first_: none is known
-  bool any_answered_ = false, one_failed_ = false, given_up_ = false;
+  bool any_answered_, one_failed_ = false, given_up_ = false;
 };
 
 // Indices into a batch.

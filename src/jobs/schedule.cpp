@@ -41,6 +41,7 @@ JobOptions of_schedule(JobOptions job, CronOptions::Overlap overlap, int attempt
   JobLock lock = job.lock.value_or(JobLock{.limit = 0});
   switch (overlap) {
     case CronOptions::Overlap::skip:
+      lock.loner = false;  // `unique` says it
       if (lock.unique != Unique::until_success) lock.unique = Unique::loner;
       break;
     case CronOptions::Overlap::wait:

@@ -34,7 +34,7 @@ bool JobWorker::State::renew() {
 
 // False: not all got a reply.
 bool JobWorker::State::renew_in_parts(std::span<const Contexts::value_type> claimed, RenewalTime& time) {
-  core::Halving halving(claimed.size());
+  core::Halving halving(claimed.size(), time.any_answered);
   bool well = true;
   while (halving.size() > 0) {
     if (is_over() || BootClock::now() >= time.enough) return false;
@@ -47,7 +47,8 @@ bool JobWorker::State::renew_in_parts(std::span<const Contexts::value_type> clai
     guarded([&] { stop_late_jobs(); });
   }
   // It answers nobody, so it is not asked for the others either.
-  if (!well && !halving.any_answered()) time.enough = Instant::min();
+  time.any_answered = halving.any_answered();
+  if (!well && !time.any_answered) time.enough = Instant::min();
   return well;
 }
 

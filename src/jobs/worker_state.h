@@ -104,6 +104,7 @@ struct JobWorker::State {
   struct RenewalTime {
     Millis whole, part;  // of the first call, and of each after it
     Instant enough;      // no call is sent after this
+    bool any_answered = false;
   };
   bool renew();
   bool renew_in_parts(std::span<const Contexts::value_type> claimed, RenewalTime& time);

@@ -191,6 +191,7 @@ TEST_P(DoctorOnServers, that_nobody_has_used_are_examined_and_not_changed) {
   // Where the first acquire creates what it needs, that of the self-test has done so.
   const std::string after = holdfast(plan).out;
   EXPECT_TRUE(needs_tables ? after == before : before.ends_with(after)) << before << after;
+  EXPECT_EQ(after.empty(), before.empty()) << "nothing for jobs was created";
   EXPECT_THAT(ended.out + ended.err, Not(HasSubstr(OwnServer::password)));
 }
 

@@ -235,6 +235,19 @@ TEST_P(Ask, a_lease_that_is_assigned_the_same_grant_keeps_the_stop_tokens_of_bot
   EXPECT_TRUE(await([&] { return first.stop_requested() && second.stop_requested(); }));
 }
 
+TEST_P(Ask, a_lease_that_is_assigned_twice_keeps_the_stop_tokens_of_all) {
+  Client client = new_client();
+  const AcquireOptions mine{.ttl = 1h, .owner = "me"};
+  Lease x = client.acquire("k", mine), y = client.acquire("k", mine), z = client.acquire("k", mine);
+  const std::stop_token first = x.stop_token(), second = y.stop_token(), third = z.stop_token();
+  x = std::move(y);
+  z = std::move(x);
+  observer_.release("k", {"me"});  // behind its back
+  EXPECT_FALSE(z.try_renew());
+  EXPECT_TRUE(
+      await([&] { return first.stop_requested() && second.stop_requested() && third.stop_requested(); }));
+}
+
 TEST_P(Ask, a_lock_of_a_detached_lease_is_unlocked) {
   Lock lock(new_client(), "k", {.ttl = 1h, .detached = true});
   lock.lock();

@@ -116,7 +116,13 @@ TEST_F(OtherDataOfRedis, beside_a_lease_makes_requests_for_that_key_fail_and_no_
 }
 
 TEST_F(OtherDataOfRedis, beside_a_lease_is_no_reason_to_believe_that_it_is_lost) {
-  caller_.acquire("k", "ann");
+  const Token token = caller_.acquire("k", "ann").token;
+  const auto renew = [&] {
+    return caller_.try_ask({.verb = Verb::renew, .key = {"k"}, .owner = {"ann"}, .token = token, .ttl = 1h});
+  };
+  redis({"SET", "holdfast:queue:{k}", "x"});
+  redis({"SET", "holdfast:places:{k}", "x"});
+  EXPECT_EQ(renew().value().verdict, Verdict::granted) << "which needs neither";
   redis({"SET", "holdfast:facts:{k}", "x"});
   for (const Verb verb : {Verb::renew, Verb::release}) {
     const auto told = caller_.try_ask({.verb = verb, .key = {"k"}, .owner = {"ann"}, .ttl = 1h});
@@ -125,9 +131,7 @@ TEST_F(OtherDataOfRedis, beside_a_lease_is_no_reason_to_believe_that_it_is_lost)
   }
   EXPECT_EQ(redis({"GET", "k"}), "ann");
   redis({"DEL", "holdfast:facts:{k}"});
-  redis({"SET", "holdfast:queue:{k}", "x"});
-  redis({"SET", "holdfast:places:{k}", "x"});
-  EXPECT_EQ(caller_.renew("k", "ann").verdict, Verdict::granted) << "which needs neither";
+  EXPECT_EQ(renew().value().verdict, Verdict::lost) << "its token is gone, as redis.md says";
 }
 
 TEST_F(OtherDataOfRedis, beside_a_lease_is_not_listed_and_hides_no_other) {

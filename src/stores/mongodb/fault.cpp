@@ -20,7 +20,7 @@ constexpr const char* going = "the server is shutting down, or is no longer the 
 constexpr const char* took_too_long = "the request did not end in time";
 constexpr const char* not_safe_yet = "a majority has not confirmed the write";
 constexpr const char* damaged =
-    "a field of a document has a value that MongoDB cannot use; repair or delete the document";
+    "MongoDB cannot use a field of the document of this key; look at the document and repair it";
 constexpr const char* too_large = "the document would be too large; remove what it does not need";
 constexpr const char* odd_collection =
     "leases cannot be kept in this collection; name another one with collection=";
@@ -140,7 +140,12 @@ bool is_collision(std::int64_t code) noexcept { return code == 11000 || code == 
 bool is_about_document(std::int64_t code) noexcept {
   constexpr std::int64_t first_unnamed = 16'000;
   constexpr std::int64_t codes[] = {14, 121, 241, 10334};
-  return code >= first_unnamed || std::find(std::begin(codes), std::end(codes), code) != std::end(codes);
+  // The server does not know a variable, a stage or a field of ours, or has ended our session.
+  constexpr std::int64_t of_server[] = {17276, 40324, 40414, 40415, 46841, 50768, 56846};
+  const auto is_in = [&](const auto& list) {
+    return std::find(std::begin(list), std::end(list), code) != std::end(list);
+  };
+  return (code >= first_unnamed && !is_in(of_server)) || is_in(codes);
 }
 
 bool is_departure(std::int64_t code) noexcept {

@@ -155,7 +155,9 @@ void MongoStoreConnection::list_theirs(const Query& query, Page& page, Instant u
   const std::string_view from = std::max(query.prefix, query.after);
   let.text("from", from).text("to", query.prefix).text("holder", "");
   let.flag("open", !query.exact).length("margin", margin);
-  const auto limit = static_cast<std::int64_t>(std::clamp<std::size_t>(query.limit, 1, 10'000));
+  // Of one key Ruby may have several documents, of which one that has just ended may come first.
+  const std::size_t least = query.exact ? 100 : 1;
+  const auto limit = static_cast<std::int64_t>(std::clamp<std::size_t>(query.limit, least, 10'000));
   const Document reply =
       connection_.run(rivals_of(let, connection_.config().options.collection, limit), Effect::reads, until);
   std::map<std::string, LeaseRow> rows;

@@ -90,7 +90,9 @@ void MongoStoreConnection::make_collection(Instant until) {
     (void)lease_indexes(connection_, true, until);
   } catch (const Failure& failure) {
     // Without them listing is slower: a user who may not create indexes can do all else.
-    if (connection_.last_code() == 0) throw_failure({Errc::unavailable, failure.error().detail});
+    // But another primary must be examined first.
+    const std::int64_t code = connection_.last_code();
+    if (code == 0 || is_departure(code)) throw_failure({Errc::unavailable, failure.error().detail});
   }
   probe_.has_collection = true;
 }

@@ -194,8 +194,8 @@ Outcome Leases::judge(const Request& r, Record& record, Token purged) {
 
 Reply Leases::acquire(const Request& r) {
   const Micros now = connection_.boottime();
+  const Row row = rows_.read(r.key);  // first: a damaged row is refused before anything is written
   rows_.drop_expired_places(r.key);
-  const Row row = rows_.read(r.key);
   const bool again = row.live(now) && row.owner == r.owner.text;
   const bool dead = row.live(now) && !again && is_dead(row);
   // Who has the key already does not stand in its queue.
@@ -283,8 +283,8 @@ Reply Leases::renew(const Request& r) {
 }
 
 Reply Leases::release(const Request& r) {
+  const Row row = rows_.read(r.key);  // first: a damaged row is refused before anything is written
   rows_.drop_expired_places(r.key);
-  const Row row = rows_.read(r.key);
   Record record = row.record(rows_.queue(r.key));
   const Outcome outcome = judge(r, record);
   if (r.place > Millis::zero()) config_.waits.settle(r.key.text);

@@ -19,7 +19,7 @@ local function promote(queue)
     call('ZREM', later, unpack(due))
   end
   for _, order in ipairs(call('ZRANGEBYSCORE', waiting, '-inf', now, 'LIMIT', 0, parked_per_claim)) do
-    local key = call('HGET', named('job', id_of(order)), 'key')
+    local key = read('HGET', named('job', id_of(order)), 'key')
     call('ZADD', ready, 0, order)
     call('ZREM', waiting, order)
     if key then call('ZREM', named('parked', key), order) end
