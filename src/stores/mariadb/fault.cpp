@@ -51,9 +51,10 @@ std::optional<Refusal> refusal(unsigned code, const std::string& where) {
   if (was_signalled(code))
     return Refusal{"a trigger on the tables refused the change", "change the trigger, or drop it"};
   if (one_of(code, {1264, 1690}))
-    return Refusal{"a number in the tables is too large",
-                   "find the row that another program wrote (look at the largest numbers of each column) and "
-                   "correct it"};
+    return Refusal{
+        "a number in the tables is too large",
+        "another program wrote it: look for the largest number in each column, and correct it while "
+        "nobody works under that lease"};
   if (one_of(code, {1030, 1286}))
     return Refusal{"the server cannot use the tables", "see the server's error log"};
   if (one_of(code, {1048, 1054, 1062, 1064, 1136, 1292, 1364, 1366, 1451, 1452, 3819, 4025}))

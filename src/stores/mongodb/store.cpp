@@ -149,8 +149,8 @@ Status check_tls(const mongoc_uri_t* uri, const Options& o) {
   if (const char* lax = lax_option(uri))
     return Error{Errc::refused,
                  "mongodb: " + std::string(lax) +
-                     " lets another machine answer in the server's place; give the certificate "
-                     "of its authority with tlsCAFile= instead, or add accept=mongodb.tls and bear the risk"};
+                     " switches off the check of the server's certificate; remove it and set tlsCAFile=, "
+                     "or add accept=mongodb.tls at your own risk"};
   if (!speaks_of_tls(uri) && !mongoc_uri_get_tls(uri) && !all_local(uri))
     return Error{Errc::refused, "mongodb: " + hosts_of(uri) + about_plaintext};
   return Status{};

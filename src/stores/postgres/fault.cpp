@@ -42,9 +42,10 @@ std::optional<Refusal> refusal(std::string_view state, const std::string& where)
     return Refusal{"a column is too narrow for this key or owner",
                    "give a shorter one, or make the column wider"};
   if (state == "22003" || state == "2200H")
-    return Refusal{"a number in the tables is too large",
-                   "find the row that another program wrote (look at the largest numbers of each column) and "
-                   "correct it"};
+    return Refusal{
+        "a number in the tables is too large",
+        "another program wrote it: look for the largest number in each column, and correct it while "
+        "nobody works under that lease"};
   if (state == "22021" || state == "22P05")
     return Refusal{"the encoding of the database lacks a character",
                    "use other characters, or a database in UTF8"};

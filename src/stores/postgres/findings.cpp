@@ -110,7 +110,7 @@ void look_at_account(const Depth& depth, FindingList& found) {
         "the search path has " + printable(depth.before_catalog) +
             " before pg_catalog: a function or operator there is used instead of PostgreSQL's own with the "
             "same name",
-        "ALTER ROLE … SET search_path to a path without pg_catalog, which then comes first");
+        "ALTER ROLE … SET search_path without pg_catalog; PostgreSQL then searches pg_catalog first");
   if (depth.namesakes > 0)
     found.warn("postgres.search-path",
                "every user may create functions in " + printable(depth.writable) +

@@ -135,7 +135,8 @@ void judge_rights(const Facts& facts, const StoreConfig& config, std::vector<Fin
   if (!facts.lacks.empty())
     found.push_back(
         {Severity::danger, "redis.rights",
-         "the user may not run " + listed(facts.lacks, "", ", ") + ", or not on the keys of leases",
+         "the user lacks the right to run " + listed(facts.lacks, "", ", ") +
+             ", or to run it on Holdfast's keys",
          "run: " + grant(facts.lacks, config) + " (docs/stores/redis.md lists all that is needed)"});
   if (!facts.lacks_for_jobs.empty())
     found.push_back({Severity::note, "redis.rights-of-jobs",

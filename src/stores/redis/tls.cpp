@@ -128,7 +128,8 @@ bool Tls::shake_hands(std::string_view received, std::string& to_send) {
     ERR_clear_error();
     refuse("the server's certificate is not accepted for \"" + printable(host_) +
            "\": " + X509_verify_cert_error_string(bad) +
-           "; give the certificates to trust with cacert=, and the host name that the certificate contains");
+           "; if its authority is unknown, name it with cacert=FILE; if the name differs, use the name in "
+           "the certificate");
   }
   const int code = ERR_GET_REASON(ERR_peek_last_error());
   if (code == SSL_R_WRONG_VERSION_NUMBER)

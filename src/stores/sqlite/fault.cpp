@@ -109,8 +109,8 @@ Error to_error(const Trouble& trouble, During during, const std::string& path) {
       return {Errc::refused, path + " is damaged (" + trouble.text +
                                  "), so nothing was changed; move it away while no process uses it"};
   }
-  return {Errc::refused,
-          path + " lacks the tables of this version of Holdfast: " + trouble.text + "; give another path"};
+  return {Errc::refused, path + " lacks the tables of this version of Holdfast: " + trouble.text +
+                             "; check the path, or give that of a new file"};
 }
 
 }  // namespace holdfast::sqlite

@@ -138,7 +138,8 @@ Findings about_process(int library_version, const std::vector<std::string>& othe
 
 Finding about_access(const std::string& file, int error) {
   return {Severity::danger, "sqlite.read-only",
-          file + " cannot be read and written (" + std::strerror(error) + "): no lease can be granted",
+          file + " must be readable and writable, but is not (" + std::strerror(error) +
+              "): no lease can be granted",
           "run as a user who may write the file and its folder"};
 }
 
