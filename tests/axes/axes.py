@@ -274,6 +274,9 @@ TSAN = {
     "conformance": DATABASES, "engines": ["memory", "redis"],
 }
 
+# Suites in which one thread asks and waits for the answer: TSan would find nothing, and the table of the rule takes minutes under it.
+WITHOUT_TSAN = ["RuleTable"]
+
 # Programs of which each case has a process of its own: a thread that an earlier case left behind may hold a lock at the moment of the
 # fork, and the child would wait for it forever.
 ISOLATED = ["fork", "forked_jobs"]

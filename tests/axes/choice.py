@@ -64,7 +64,8 @@ def lock_of(program, store, index):
 
 
 def sanitizers_of(program, suite, store):
-    return [name for name, chosen in SANITIZERS.items() if sanitized(chosen.get(program), suite, store)]
+    return [name for name, chosen in SANITIZERS.items()
+            if sanitized(chosen.get(program), suite, store) and (name != "tsan" or suite not in axes.WITHOUT_TSAN)]
 
 
 def sanitized(stores, suite, store):
