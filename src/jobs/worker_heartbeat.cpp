@@ -26,8 +26,8 @@ bool JobWorker::State::renew() {
   RenewalTime time{.whole = whole,
                    .part = std::min(whole, parts / halvings),
                    .enough = clamped_add(BootClock::now(), whole + parts)};
-  const auto bad = std::stable_partition(now_running.begin(), now_running.end(),
-                                         [](const auto& state) { return !state->renewal_failed; });
+  const auto bad = std::partition(now_running.begin(), now_running.end(),
+                                  [](const auto& state) { return !state->renewal_failed; });
   const bool well = renew_in_parts({now_running.begin(), bad}, time);
   return renew_in_parts({bad, now_running.end()}, time) && well;
 }
