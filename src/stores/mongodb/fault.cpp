@@ -136,11 +136,11 @@ bool is_collision(std::int64_t code) noexcept { return code == 11000 || code == 
 
 // Damaged documents gave 14, 16702, 28651 and 28664, and older servers have other numbers for the same.
 // Errors of the server itself have a name and a smaller number; these are checks of one expression each, and
-// our expressions are right for every document of ours.
+// our expressions are right for every document that Holdfast wrote.
 bool is_about_document(std::int64_t code) noexcept {
   constexpr std::int64_t first_unnamed = 16'000;
   constexpr std::int64_t codes[] = {14, 121, 241, 10334};
-  // The server does not know a variable, a stage or a field of ours, or has ended our session.
+  // The server does not know a variable, a stage or a field that we send, or has ended our session.
   constexpr std::int64_t of_server[] = {17276, 40324, 40414, 40415, 46841, 50768, 56846};
   const auto is_in = [&](const auto& list) {
     return std::find(std::begin(list), std::end(list), code) != std::end(list);
