@@ -69,8 +69,8 @@ void RedisStoreAdmin::purge_keys(Millis free_for, Purged& purged, Instant until)
       for (const std::string& key : keys) LeaseNames(naming, key).add_all(command);
       command.number(age_us(free_for)).number(naming.prefix().size());
     };
-    const Answer answer = run(link_.ready(until), scripts_for(link_.config().options.layout).purge,
-                              4 + 4 * keys.size(), 2, add, until);
+    const Answer answer =
+        run(link_.ready(until), link_.config(), Lua::purge_keys, 4 + 4 * keys.size(), 2, add, until);
     if (answer->is_error()) throw_failure(to_error(answer->text(), link_.config()));
     purged.keys += static_cast<std::uint64_t>((*answer)[0].number());
     purged.places += static_cast<std::uint64_t>((*answer)[1].number());

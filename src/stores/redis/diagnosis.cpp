@@ -9,7 +9,6 @@
 #include "stores/redis/fault.h"
 #include "stores/redis/findings.h"
 #include "stores/redis/keys.h"
-#include "stores/redis/lua/rights.lua.h"
 #include "stores/redis/script.h"
 #include "stores/redis/wire.h"
 
@@ -20,15 +19,12 @@ namespace {
 constexpr int times_asked_who = 20;
 constexpr int connections = 4;  // besides: an address may lead to several servers in turn
 
-// Also where a script that writes would be refused: on a replica, when the memory is full.
-constexpr std::string_view reads_only = "#!lua flags=no-writes,allow-stale\n";
-
 constexpr int most_pages = 10;
 constexpr int keys_a_page = 1000;
 
 constexpr const char* settings[] = {"appendfsync", "maxmemory-clients", "protected-mode", "bind"};
 
-// As lua/*.lua, link.cpp and listener.cpp use them.  LEASE is the key of one, BESIDE what lies beside it,
+// As *.lua, link.cpp and listener.cpp use them.  LEASE is the key of one, BESIDE what lies beside it,
 // BELL a channel.
 constexpr std::string_view for_leases[] = {"evalsha 0 1 LEASE",
                                            "time",
@@ -105,7 +101,7 @@ void ask_rights(Wire& wire, const std::vector<Asked>& all, const StoreConfig& co
     words.insert(words.end(), command.begin(), command.end());
   }
   Command eval = wire.command(3 + words.size());
-  eval.word("EVAL").word(reads_only, rights_lua).word("0");
+  eval.word("EVAL").word(text(Lua::check_rights)).word("0");
   for (const std::string& word : words) eval.word(word);
 }
 
@@ -180,7 +176,7 @@ void count_others(Wire& wire, const Value& keys, const StoreConfig& config, Inst
       lease.add(command, Beside::facts);
     }
   };
-  const Answer others = run(wire, scripts_for(Layout::own).others, 2 * names.size(), 0, add, until);
+  const Answer others = run(wire, config, Lua::find_other_data, 2 * names.size(), 0, add, until);
   if (others->is_error()) return;
   facts.others += others->size();
   if (others->size() > 0) facts.other = names[static_cast<std::size_t>((*others)[0].number())];

@@ -78,8 +78,7 @@ const char* word_of(JobChange what) {
 
 }  // namespace
 
-Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::function<void(Command&)>& add,
-                        Instant until) {
+Answer RedisEngine::ask(Lua lua, std::size_t words, const std::function<void(Command&)>& add, Instant until) {
   const StoreConfig& config = link_.config();
   for (int attempt = 0; attempt < 4; ++attempt) {
     Wire& wire = link_.ready(until);
@@ -92,8 +91,7 @@ Answer RedisEngine::ask(Script Scripts::*script, std::size_t words, const std::f
       command.word(config.naming.held()).word(config.naming.purged()).word(config.naming.log());
       add(command);
     };
-    Answer answer =
-        run(wire, scripts_for(config.options.layout).*script, 0, shared_job_words + words, add_all, until);
+    Answer answer = run(wire, config, lua, 0, shared_job_words + words, add_all, until);
     if (answer->is_error()) throw_failure(to_error(answer->text(), config, Errc::in_doubt));
     link_.learn(sent, BootClock::now(), micros_of((*answer)[0]));
     const bool late = answer->size() == 2 && (*answer)[1].text() == "late";
@@ -117,7 +115,7 @@ Result<EnqueueReply> RedisEngine::enqueue(const NewJob& job, Instant until) {
       command.word(job.tick_name).number(job.tick).number(bounded(job.window));
       command.word(flag(core::minds_owner(job)));
     };
-    const Answer told = ask(&Scripts::job_enqueue, 17, add, until);
+    const Answer told = ask(Lua::enqueue, 17, add, until);
     return EnqueueReply{.what = what_of_enqueue((*told)[1].text()),
                         .id = id_of((*told)[2]),
                         .state = state_of((*told)[3].text()),
@@ -134,7 +132,7 @@ Result<Claimed> RedisEngine::claim(const ClaimRequest& request, Instant until) {
       command.number(bounded(request.longest_place));
       for (const std::string& queue : request.queues) command.word(queue);
     };
-    const Answer told = ask(&Scripts::job_claim, 4 + request.queues.size(), add, until);
+    const Answer told = ask(Lua::claim, 4 + request.queues.size(), add, until);
     const std::int64_t remaining = (*told)[3].number();
     Claimed claimed{.what = what_of_claim((*told)[1].text()),
                     .recovered = (*told)[2].text() == "1",
@@ -159,7 +157,7 @@ Status RedisEngine::renew(std::span<const ClaimRef> claims, std::span<bool> held
         command.number(bounded(ttl));
         for (const ClaimRef& claim : some) command.number(to_number(claim.id)).word(claim.owner.text);
       };
-      const Answer told = ask(&Scripts::job_renew, 1 + 2 * some.size(), add, until);
+      const Answer told = ask(Lua::renew_claims, 1 + 2 * some.size(), add, until);
       for (std::size_t i = 0; i < some.size(); ++i) held[from + i] = (*told)[1 + i].text() == "1";
       from += some.size();
       return true;
@@ -174,7 +172,7 @@ Result<Finished> RedisEngine::finish(const Finish& how, Instant until) {
       command.number(to_number(how.id)).word(how.owner.text).word(to_string(how.to)).number(bounded(how.in));
       command.word(flag(how.counts)).word(how.error).word(how.lock.text).number(to_number(how.token));
     };
-    const Answer told = ask(&Scripts::job_finish, 8, add, until);
+    const Answer told = ask(Lua::finish, 8, add, until);
     return Finished{.finished = (*told)[1].text() == "1",
                     .released = (*told)[2].text() == "1",
                     .now = moment_of((*told)[0])};
@@ -191,7 +189,7 @@ Result<std::vector<JobRow>> RedisEngine::list(const JobQuery& query, Instant unt
         command.word(query.state ? to_string(*query.state) : "").number(before);
         command.number(query.limit - rows.size());
       };
-      const Answer told = ask(&Scripts::job_list, 7, add, until);
+      const Answer told = ask(Lua::list_jobs, 7, add, until);
       for (std::size_t i = 2; i < told->size(); ++i)
         rows.push_back(core::seen(job_of((*told)[i]), micros_of((*told)[0])));
       before = to_number(id_of((*told)[1]));
@@ -204,7 +202,7 @@ Result<std::vector<JobRow>> RedisEngine::list(const JobQuery& query, Instant unt
 Result<JobRow> RedisEngine::change(JobId id, JobChange what, std::string_view by, Instant until) {
   return guarded<Result<JobRow>>([&]() -> Result<JobRow> {
     const auto add = [&](Command& command) { command.number(to_number(id)).word(word_of(what)).word(by); };
-    const Answer told = ask(&Scripts::job_change, 3, add, until);
+    const Answer told = ask(Lua::change_job, 3, add, until);
     const std::string_view came = (*told)[1].text();
     const Micros now = micros_of((*told)[0]);
     if (came == "none") return core::no_such_job(id);
@@ -221,7 +219,7 @@ TickRow RedisEngine::ask_tick(std::string_view what, const Tick& tick, Instant u
   const auto add = [&](Command& command) {
     command.word(what).word(tick.name).number(tick.tick).number(bounded(tick.period)).word(tick.by);
   };
-  const Answer told = ask(&Scripts::job_tick, 5, add, until);
+  const Answer told = ask(Lua::tick, 5, add, until);
   return {.taken = (*told)[1].text() == "1",
           .tick = (*told)[2].number(),
           .by = std::string((*told)[3].text()),
@@ -252,7 +250,7 @@ Result<std::uint64_t> RedisEngine::purge(const JobPurge& what, Instant until) {
     in_steps([&] {
       const std::size_t most = std::min<std::size_t>(most_claims_at_once, what.limit - gone);
       const auto add = [&](Command& command) { command.number(bounded(what.older_than)).number(most); };
-      const Answer told = ask(&Scripts::job_purge, 2, add, until);
+      const Answer told = ask(Lua::purge_jobs, 2, add, until);
       const auto jobs = static_cast<std::size_t>((*told)[1].number());
       const auto windows = static_cast<std::size_t>((*told)[2].number());
       gone += jobs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine.h - jobs in Redis: each step is one script, lua/job_*.lua.
+// engine.h - jobs in Redis: each step is one script, jobs.lua.
 #pragma once
 #include <functional>
 #include <memory>
@@ -30,8 +30,7 @@ class RedisEngine final : public JobEngine {
 
  private:
   // Runs it with so many words that `add` puts behind those which all of them have.  Throws Failure.
-  Answer ask(Script Scripts::*script, std::size_t words, const std::function<void(Command&)>& add,
-             Instant until);
+  Answer ask(Lua lua, std::size_t words, const std::function<void(Command&)>& add, Instant until);
   TickRow ask_tick(std::string_view what, const Tick& tick, Instant until);
 
   Link link_;

@@ -26,7 +26,7 @@ struct Field {
   Read read;
 };
 
-// The names of lua/job_enqueue.lua and lua/job.lua.
+// The names of jobs.lua.
 constexpr std::array job_fields{
     Field{"name", [](core::JobRecord& j, const Value& v) { j.row.name = v.text(); }},
     Field{"queue", [](core::JobRecord& j, const Value& v) { j.row.queue = v.text(); }},

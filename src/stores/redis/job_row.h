@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// job_row.h - a job as lua/job.lua tells it: its id, then names and values.
+// job_row.h - a job as jobs.lua tells it: its id, then names and values.
 #pragma once
 #include <string_view>
 

@@ -96,7 +96,7 @@ void RedisStoreConnection::list_leases(const Query& query, Page& page, Instant u
       command.number(all ? 1 : 0);
     };
     const Answer rows =
-        run(link_.ready(until), scripts_of(link_.config()).leases, 3 * keys.size(), 1, add, until);
+        run(link_.ready(until), link_.config(), Lua::list_leases, 3 * keys.size(), 1, add, until);
     if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
     for (std::size_t i = 0; i < keys.size() && page.leases.size() < query.limit; ++i) {
       const Value row = (*rows)[i];
@@ -128,7 +128,7 @@ void RedisStoreConnection::list_places(const Query& query, Page& page, Instant u
       command.number(query.limit - page.places.size());
     };
     const Answer rows =
-        run(link_.ready(until), scripts_of(link_.config()).places, 3 * keys.size(), 1, add, until);
+        run(link_.ready(until), link_.config(), Lua::list_places, 3 * keys.size(), 1, add, until);
     if (rows->is_error()) throw_failure(to_error(rows->text(), link_.config()));
     for (std::size_t i = 0; i + 3 < rows->size(); i += 4) {
       const auto key = static_cast<std::size_t>((*rows)[i].number());

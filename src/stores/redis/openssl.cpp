@@ -10,25 +10,19 @@ namespace holdfast::redis {
 #include "stores/redis/libssl_functions.inc"
 #undef FUNCTION
 
-Status load_libcrypto() {
-  static Driver driver(libcrypto_soname, "libssl3",
+Status load_libssl() {
+  static Driver crypto(libcrypto_soname, "libssl3",
                        {
 #define FUNCTION(name) {#name, &name},
 #include "stores/redis/libcrypto_functions.inc"
-#undef FUNCTION
                        });
-  return driver.load();
-}
-
-Status load_libssl() {
-  static Driver driver("libssl.so.3", "libssl3",
-                       {
-#define FUNCTION(name) {#name, &name},
+  static Driver ssl("libssl.so.3", "libssl3",
+                    {
 #include "stores/redis/libssl_functions.inc"
 #undef FUNCTION
-                       });
-  if (Status s = load_libcrypto(); !s) return s;
-  return driver.load();
+                    });
+  if (Status s = crypto.load(); !s) return s;
+  return ssl.load();
 }
 
 }  // namespace holdfast::redis

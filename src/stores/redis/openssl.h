@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// openssl.h - OpenSSL, which is loaded when it is first needed: libcrypto for the hash of a script, libssl
-// for rediss:// alone.
+// openssl.h - OpenSSL, which is loaded when it is first needed: by the first rediss:// URL.
 #pragma once
 #include <openssl/crypto.h>
 #include <openssl/err.h>
-#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -19,8 +17,7 @@ namespace holdfast::redis {
 #include "stores/redis/libssl_functions.inc"
 #undef FUNCTION
 
-// REQUIRES: before any other use of it.  Any thread may call these.
-Status load_libcrypto();
+// REQUIRES: before any other use of it.  Any thread may call it.
 Status load_libssl();
 inline constexpr const char* libcrypto_soname = "libcrypto.so.3";
 

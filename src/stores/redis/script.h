@@ -1,52 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// script.h - Lua that the server runs.
+// script.h - runs the Lua of leases.lua and jobs.lua on the server.
 #pragma once
-#include <initializer_list>
-#include <memory>
 #include <string>
 #include <string_view>
 
-#include "holdfast/redis.h"
 #include "stores/redis/config.h"
+#include "stores/redis/lua.h"
 #include "stores/redis/wire.h"
 
 namespace holdfast::redis {
 
-// A script and the hash by which the server knows it.  The server may forget it at any time (SCRIPT FLUSH, a
-// restart): then it is sent whole, which the server remembers again.
+// A script and the hash by which the server knows it.
 struct Script {
-  // Of these pieces, one behind the other.
-  explicit Script(std::initializer_list<std::string_view> lua);
-  explicit Script(std::string lua);
-  const std::string text;
-  const std::string hash;  // SHA-1, hex
+  std::string_view text, sha1;
 };
+Script script_for(Lua lua, Layout layout) noexcept;
 
-// All that is asked of leases that lie in one way.
-struct Scripts {
-  Script apply, leases, others, places, purge;
-  Script job_enqueue, job_claim, job_renew, job_finish, job_list, job_change, job_tick, job_purge;
-};
-const Scripts& scripts_for(Layout layout);
-// Where TIME is always that moment since 1970.  Leases still end by the server's clock: it expires keys
-// itself.
-std::shared_ptr<const Scripts> scripts_at(Layout layout, Micros now);
-const Scripts& scripts_of(const StoreConfig& config);
+// The text of a script for which TIME is always that moment since 1970.  Leases still end by the server's
+// clock: it expires keys itself.
+std::string text_at(std::string_view text, Micros now);
 
-// Runs it with the words that `add` puts behind its name and number of keys; so many of these there are.
-// Throws Failure; the server's errors are among the answers.
+// Runs the script with the words that `add` puts behind its name and number of keys; so many of these there
+// are.  The server may forget a script at any time (SCRIPT FLUSH, a restart): then it gets the whole text,
+// which it remembers again.  Throws Failure; the server's errors are among the answers.
 template <class Add>
-Answer run(Wire& wire, const Script& script, std::size_t keys, std::size_t words, Add add, Instant until) {
-  const auto ask = [&](std::string_view verb, std::string_view what) {
+Answer run(Wire& wire, const StoreConfig& config, Lua lua, std::size_t keys, std::size_t words, Add add,
+           Instant until) {
+  const auto send = [&](std::string_view verb, std::string_view what) {
     Command command = wire.command(3 + keys + words);
     command.word(verb).word(what).number(keys);
     add(command);
     wire.send(until);
     return wire.receive(until);
   };
-  Answer answer = ask("EVALSHA", script.hash);
+  const Script script = script_for(lua, config.options.layout);
+  if (config.fixed_now) return send("EVAL", text_at(script.text, *config.fixed_now));
+  Answer answer = send("EVALSHA", script.sha1);
   const bool unknown = answer->is_error() && answer->text().starts_with("NOSCRIPT");
-  return unknown ? ask("EVAL", script.text) : std::move(answer);
+  return unknown ? send("EVAL", script.text) : std::move(answer);
 }
 
 }  // namespace holdfast::redis

@@ -11,7 +11,6 @@
 #include "stores/redis/engine.h"
 #include "stores/redis/libhiredis.h"
 #include "stores/redis/openssl.h"
-#include "stores/redis/script.h"
 #include "stores/redis/store_connection.h"
 
 namespace holdfast::redis {
@@ -63,7 +62,7 @@ class RedisStore final : public Store, public core::FixedNow {
 
   void fix_now(Micros now) override {
     auto fixed = std::make_shared<StoreConfig>(config_->options, config_->tls, config_->client);
-    fixed->fixed_scripts = scripts_at(config_->options.layout, now);
+    fixed->fixed_now = now;
     config_ = std::move(fixed);
   }
   Micros tick() const override { return Millis(1); }
@@ -100,7 +99,7 @@ Status check(const Options& o) {
 Result<std::shared_ptr<Store>> store(Options options) {
   if (Status s = check(options); !s) return std::move(s).error();
   if (Status s = load_libhiredis(); !s) return std::move(s).error();
-  if (Status s = options.tls ? load_libssl() : load_libcrypto(); !s) return std::move(s).error();
+  if (Status s = options.tls ? load_libssl() : Status{}; !s) return std::move(s).error();
   std::shared_ptr<TlsContext> tls = options.tls ? std::make_shared<TlsContext>(options) : nullptr;
   return std::shared_ptr<Store>(std::make_shared<RedisStore>(std::move(options), std::move(tls)));
 }

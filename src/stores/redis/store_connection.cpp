@@ -19,7 +19,7 @@ constexpr std::size_t most_at_once = 512;
 
 constexpr std::size_t shared_keys = 5, keys_each = 4, shared_words = 3, words_each = 6;
 
-// As lua/rule.lua has them, behind those of Verdict.
+// As leases.lua has them, behind those of Verdict.
 constexpr std::int64_t too_late = 4, foreign = 5, companion_is_foreign = 6;
 
 char letter(const Request& r) {
@@ -56,7 +56,7 @@ class KeyDenied final : public Failure {
   using Failure::Failure;
 };
 
-// One answer of lua/apply.lua: now verdict token remaining ahead holder.
+// One answer of `apply` in leases.lua: now verdict token remaining ahead holder.
 struct Line {
   explicit Line(std::string_view text) : rest(text) {}
   std::int64_t number() {
@@ -146,8 +146,8 @@ RedisStoreConnection::Numbers RedisStoreConnection::ask(std::span<const Request>
       add_request(command, r, config.naming.reserved(r.key.text));
     }
   };
-  const Answer answer = run(wire, scripts_of(link_.config()).apply, shared_keys + keys_each * n,
-                            shared_words + words_each * n, add, until);
+  const Answer answer =
+      run(wire, config, Lua::apply, shared_keys + keys_each * n, shared_words + words_each * n, add, until);
   if (answer->is_error()) {
     Error error = to_error(answer->text(), config, Errc::in_doubt);
     if (denies_key(answer->text())) throw KeyDenied(std::move(error));

@@ -1,4 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- The layout of the Ruby gem active_job_lock: works beside it, on its keys.
+
+-- part: layout
 -- Who holds a lease, beside Ruby processes with active_job_lock: a string that begins with the second until which it is
 -- held, or is `true`.  Ruby reads it with to_i, which stops at the first character that is no digit, and takes it over
 -- when that second is over.
@@ -67,3 +70,6 @@ local stretch = put
 
 -- Others write markers for jobs that are queued.
 local marks = true
+
+-- part: fast_path
+-- Empty: no request is decided without reading what Ruby may have written.

@@ -1,4 +1,87 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- Leases: the rule that decides, and every script that reads or writes them.
+--
+-- A script is the text of its block, with the parts that it includes (cmake/statements.cmake).  The part `layout` is in
+-- own.lua and in active_job_lock.lua: there are two sets of scripts, which differ by it.
+
+-- part: begin
+-- How each script begins that decides something: one moment for all of it (us, as text).
+local call, try = redis.call, redis.pcall
+local time = call('TIME')
+local now = time[1] .. string.sub(time[2] + 1000000, 2)
+local wrote  -- something has been written
+
+-- part: basics
+local now_s, day_s = tonumber(time[1]), 86400
+local now_us = now_s * 1000000 + time[2]
+
+-- Texts of digits.
+local function less(a, b) return #a < #b or (#a == #b and a < b) end
+
+-- Texts of whole numbers, which may be below zero.
+local function below(a, b)
+  local minus = string.sub(a, 1, 1) == '-'
+  if minus ~= (string.sub(b, 1, 1) == '-') then return minus end
+  if minus then return less(string.sub(b, 2), string.sub(a, 2)) end
+  return less(a, b)
+end
+
+local function whole(number) return string.format('%.0f', number) end
+
+-- As call, but nil if the key is of another type.
+local function read(...)
+  local answer = try(...)
+  if type(answer) ~= 'table' or not answer.err then return answer end
+  if string.find(answer.err, 'WRONGTYPE', 1, true) then return nil end
+  return call(...)  -- fails in the same way
+end
+
+-- The value of a lease.  False: there is none; a table: what is there is no lease, by its type or by its length.  A
+-- long one is not read, unless the user lacks the right to ask how long it is, which earlier versions did not need.
+local function value_of(lease, longest)
+  local size = try('STRLEN', lease)
+  if type(size) ~= 'number' or size <= longest then
+    local value = try('GET', lease)
+    if type(value) ~= 'string' or #value <= longest then return value end
+    size = #value
+  end
+  return { kind = 'string of ' .. size .. ' bytes' }
+end
+
+-- What is there instead of a lease.
+--
+-- REQUIRES: value_of() answered a table, which is r.owner
+local function kind_of(r)
+  if r.owner.kind then return r.owner.kind end
+  read('GET', r.lease)  -- fails if it was not the type
+  return call('TYPE', r.lease).ok
+end
+
+local function written_by_others(name) return '(another program has written to ' .. name .. ')' end
+
+local function write(...)
+  local answer = call(...)
+  wrote = true
+  return answer
+end
+
+-- As keys.h names them.
+local function beside(word, lease)
+  local open = string.find(lease, '{', 1, true)
+  local close = open and string.find(lease, '}', open + 1, true)
+  if close and close > open + 1 then return 'holdfast:' .. word .. ':=' .. lease end
+  return 'holdfast:' .. word .. ':{' .. lease .. '}'
+end
+
+-- part: error_reply
+-- Whoever asked must know whether a failure came before the first write.
+local fine, answer = pcall(work)
+if fine then return answer end
+local why = type(answer) == 'table' and answer.err or tostring(answer)
+why = string.gsub(string.gsub(why, '^@?user_script:%s*%d+:%s*', ''), '^%-', '')
+return redis.error_reply((wrote and 'HALFDONE ' or '') .. why)
+
+-- part: rule
 -- What becomes of a request for a lease: include/holdfast/spi/store.h says it.  For batches of them, and for jobs, whose
 -- locks are leases.
 local granted, released, busy, lost, too_late, foreign, companion_is_foreign = 0, 1, 2, 3, 4, 5, 6
@@ -306,3 +389,217 @@ local function lease_rule(shared)
     return break_lease(r)
   end
 end
+
+-- name: apply
+-- Applies a batch of requests, in order.  What it must answer is written down in include/holdfast/spi/store.h.
+--
+-- KEYS  kept, index, held, purged, log; then of each request: lease, facts, queue, places
+-- ARGV  client, void (us), length of the prefix; then of each request: verb, holder, token, ttl (ms, -1: without
+--       end), place (ms; of an acquire it may be followed by a blank and the longest_place), words (a note or a reason)
+-- verb  a acquire, d acquire detached, n renew, e extend, r release, b break, x a key that may not be used
+--
+-- lease   string  who holds it: the part `layout`
+-- facts   hash    token, holder, since, until, about, kept, q, w:<client>        docs/stores/redis.md
+-- queue   zset    clients by ticket
+-- places  zset    the same clients by when their place runs out (us)
+--
+-- Answers of each request: now (us), verdict, token, remaining, ahead, holder, with blanks between.  One request: that
+--         text alone; more: a list.
+-- include: begin
+local keys, k, v = #KEYS, 6, 3
+local answers
+-- include: fast_path
+-- include: basics
+-- include: layout
+-- include: rule
+
+-- The batch, from the first request on that needs more than the part `fast_path`.
+local function work()
+  local decide = lease_rule({ kept = KEYS[1], index = KEYS[2], held = KEYS[3], purged = KEYS[4], log = KEYS[5],
+    client = ARGV[1], void = ARGV[2], prefix = string.sub(KEYS[6], 1, tonumber(ARGV[3])) })
+  answers = answers or {}
+  for at = k, keys, 4 do
+    local r = { lease = KEYS[at], facts = KEYS[at + 1], queue = KEYS[at + 2], places = KEYS[at + 3] }
+    r.verb, r.holder, r.wanted, r.words = ARGV[v + 1], ARGV[v + 2], ARGV[v + 3], ARGV[v + 6]
+    local place, longest = string.match(ARGV[v + 5], '^(%S+) ?(%S*)$')
+    decide(r, tonumber(ARGV[v + 4]), tonumber(place), tonumber(longest))
+    answers[#answers + 1] = now .. ' ' .. r.verdict .. ' ' .. (r.token or '0') .. ' ' .. whole(r.remaining) .. ' '
+      .. r.ahead .. ' ' .. r.told
+    v = v + 6
+  end
+  return keys == 9 and answers[1] or answers
+end
+-- include: error_reply
+
+-- name: list_leases
+-- Rows for people.  Writes nothing.
+--
+-- KEYS     of each key: lease, facts, places
+-- ARGV     1: also of keys that were given back and that nobody waits for.  0: those are seen with little work
+-- Answers  of each key: owner ('': free), remaining (ms, -1: without end), token, holder, since, about, waiting,
+--          type ('': a lease can lie there; 'companion': it cannot, since its facts are of another type), ttl (ms, -1:
+--          not known, or without end); an empty list for a key of which nothing is known, or wanted
+--
+-- What another program has replaced by something of another type counts as missing: other keys are listed all the same.
+-- include: begin
+-- include: basics
+-- include: layout
+local function is_free(k)
+  local facts = read('HMGET', KEYS[k + 1], 'holder', 'q') or {}
+  return (facts[1] or '') == '' and not facts[2] and call('EXISTS', KEYS[k]) == 0
+end
+
+-- What was left when its end was last set.  Less than is left now: somebody else has set it since.
+local function ttl_of(till, left)
+  local ttl = tonumber(string.match(till or '', '%+(%d+)$'))
+  return ttl and left > 0 and left <= ttl and ttl or -1
+end
+
+local function row_of(k)
+  local facts = read('HMGET', KEYS[k + 1], 'token', 'holder', 'since', 'about', 'kept', 'until')
+  local kind, left = facts and '' or 'companion', 0
+  facts = facts or {}
+  local r = { lease = KEYS[k], token = facts[1], named = facts[2], till = facts[6] }
+  look(r)
+  local owner = r.owner
+  if type(owner) == 'table' or (owner and is_no_lease(r)) then
+    kind, left = type(owner) == 'table' and kind_of(r) or 'string without an expiry', -1
+    owner = '(not a lease: a ' .. kind .. ')'
+  elseif owner then
+    kind, left = '', left_of(r)
+  end
+  if owner or facts[5] or kind ~= '' then
+    -- Else the facts are those of an earlier grant: of this one nothing is known.
+    local told = (not owner or (owner == facts[2] and not r.stranger)) and facts or {}
+    return { owner or '', left, told[1] or '0', told[2] or '', told[3] or '0', told[4] or '-',
+      read('ZCOUNT', KEYS[k + 2], '(' .. now, '+inf') or 0, kind, ttl_of(told[6], left) }
+  end
+  return {}
+end
+
+local rows, all = {}, ARGV[1] == '1'
+for k = 1, #KEYS, 3 do rows[#rows + 1] = (all or not is_free(k)) and row_of(k) or {} end
+return rows
+
+-- name: list_places
+-- Who waits, the first in a queue first.  Writes nothing.
+--
+-- KEYS     of each key: facts, queue, places
+-- ARGV     how many places at most
+-- Answers  of each place: number of the key (from 0), client, holder, remaining (ms)
+--
+-- What another program has replaced by something of another type counts as missing: the places of other keys are listed
+-- all the same.
+-- include: begin
+-- include: basics
+local most = tonumber(ARGV[1]) * 4
+local rows = {}
+for k = 1, #KEYS, 3 do
+  for _, client in ipairs(read('ZRANGE', KEYS[k + 1], 0, -1) or {}) do
+    local ends = tonumber(read('ZSCORE', KEYS[k + 2], client) or 0)
+    if ends > now_us then
+      if #rows >= most then return rows end
+      rows[#rows + 1] = (k - 1) / 3
+      rows[#rows + 1] = client
+      rows[#rows + 1] = read('HGET', KEYS[k], 'w:' .. client) or ''
+      rows[#rows + 1] = math.max(math.floor((ends - now_us) / 1000), 1)
+    end
+  end
+end
+return rows
+
+-- name: purge_keys
+-- Forgets keys that have been free long enough, and remembers how far their tokens had come.
+--
+-- KEYS     kept, index, held, purged; then of each key: lease, facts, queue, places
+-- ARGV     for how long (us, -1: none goes), length of the prefix
+-- Answers  how many keys, how many places that had run out
+-- include: begin
+-- include: basics
+-- include: layout
+local kept, index, held, purged = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local free_for, skip = tonumber(ARGV[1]), tonumber(ARGV[2]) + 1
+local last = tonumber(call('GET', purged) or 0)
+local keys, places = 0, 0
+
+local function forget(key, token)
+  if token > last then
+    last = token
+    call('SET', purged, whole(last))
+  end
+  call('ZREM', index, key)
+  call('ZREM', held, key)
+  call('ZREM', kept, key)
+end
+
+local function purge_key(lease, facts, queue, waiting)
+  local key = string.sub(lease, skip)
+  local known = read('HMGET', facts, 'token', 'until', 'kept', 'holder')
+  local over = read('ZRANGEBYSCORE', waiting, '-inf', now)
+  -- What another program has replaced by something of another type is left as it is.
+  if not (known and over and read('ZCARD', queue)) then return end
+  for _, client in ipairs(over) do
+    call('ZREM', queue, client)
+    call('ZREM', waiting, client)
+    call('HDEL', facts, 'w:' .. client)
+    places = places + 1
+  end
+  local r = { lease = lease, token = known[1], till = known[2], named = known[4] }
+  look(r)
+  if not r.owner and call('ZCARD', waiting) == 0 then
+    if (known[4] or '') == '' then call('ZREM', held, key) end
+    local token = tonumber(known[1] or 0)
+    if known[3] then
+      -- A lease without end that is free has been taken away by somebody else, who knows when.
+      local from, ttl = string.match(known[2] or '', '^(%d+)%+(%d+)$')
+      local free_since = from and from + ttl * 1000 or 0
+      -- Not one whose token is ahead of the clock: all new keys would have to start behind it.
+      if free_for >= 0 and token < now_us and free_since <= now_us - free_for then
+        forget(key, token)
+        call('DEL', facts, queue, waiting)
+        keys = keys + 1
+      end
+    else
+      local ran_out = tonumber(call('ZSCORE', kept, key) or 0) * 1000000
+      if ran_out <= now_us then forget(key, ran_out) end
+    end
+  end
+end
+
+for k = 5, #KEYS, 4 do purge_key(unpack(KEYS, k, k + 3)) end
+return { keys, places }
+
+-- name: find_other_data
+-- Which strings are no leases.  Writes nothing.
+--
+-- KEYS     of each key: lease, facts
+-- Answers  the numbers of those keys, from zero
+-- include: begin
+-- include: basics
+-- include: layout
+local others = {}
+for k = 1, #KEYS, 2 do
+  local r = { lease = KEYS[k], named = try('HGET', KEYS[k + 1], 'holder') }
+  look(r)
+  local is_long = type(r.owner) == 'table' and r.owner.kind and try('PTTL', r.lease) == -1
+  if is_long or (type(r.owner) == 'string' and is_no_lease(r)) then others[#others + 1] = (k - 1) / 2 end
+end
+return others
+
+-- name: check_rights
+-- Which commands the user may not run.  Runs none of them, and writes nothing.
+--
+-- ARGV     of each command: how many words it has, and these
+-- answer   a 1 for each that is forbidden, and a 0 for each other; nil: the server cannot tell, before 7.0
+#!lua flags=no-writes,allow-stale
+if not redis.acl_check_cmd then
+  return false
+end
+local forbidden, at = {}, 1
+while at <= #ARGV do
+  local words = tonumber(ARGV[at])
+  local known, may = pcall(redis.acl_check_cmd, unpack(ARGV, at + 1, at + words))
+  forbidden[#forbidden + 1] = known and not may and 1 or 0
+  at = at + words + 1
+end
+return forbidden
