@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every script as the build puts it together.
-#include "stores/redis/script.h"
+#include "stores/redis/connection.h"
 #include "tests/redis/suite.h"
 
 namespace holdfast::test {

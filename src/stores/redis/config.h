@@ -9,7 +9,7 @@
 #include "base/url.h"
 #include "core/findings.h"
 #include "holdfast/redis.h"
-#include "stores/redis/naming.h"
+#include "stores/redis/keys.h"
 #include "stores/redis/tls.h"
 
 namespace holdfast::redis {

@@ -9,8 +9,8 @@
 #include "core/url_parameters.h"
 #include "holdfast/redis.h"
 #include "stores/redis/fence.lua.h"
-#include "stores/redis/libhiredis.h"
-#include "stores/redis/openssl.h"
+#include "stores/redis/protocol.h"
+#include "stores/redis/tls.h"
 
 namespace holdfast::redis {
 namespace {

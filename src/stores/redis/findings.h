@@ -7,16 +7,9 @@
 
 #include "holdfast/rows.h"
 #include "stores/redis/config.h"
-#include "stores/redis/server_info.h"
+#include "stores/redis/probe.h"
 
 namespace holdfast::redis {
-
-std::string about_eviction(const ServerInfo& info);
-std::string about_replica(const ServerInfo& info);
-inline constexpr const char* about_cluster = "the server is part of a Redis Cluster, which is not supported";
-inline constexpr const char* about_sentinel = "the server is a Sentinel, which cannot store leases";
-
-bool evicts(const ServerInfo& info);
 
 // By INFO alone.  Cheap: every client asks for that.
 std::vector<Finding> findings_of(const ServerInfo& info, const StoreConfig& config);
