@@ -18,40 +18,27 @@ constexpr int connections = 4;  // besides: an address may lead to several serve
 constexpr int most_pages = 10;
 constexpr int keys_a_page = 1000;
 
-constexpr const char* settings[] = {"appendfsync", "maxmemory-clients", "protected-mode", "bind"};
+struct Setting {
+  const char* name;
+  std::string Depth::*value;
+};
+constexpr Setting settings[] = {{"appendfsync", &Depth::appendfsync},
+                                {"maxmemory-clients", &Depth::maxmemory_clients},
+                                {"protected-mode", &Depth::protected_mode},
+                                {"bind", &Depth::bind}};
 
-// As *.lua, link.cpp and listener.cpp use them.  LEASE is the key of one, BESIDE what lies beside it,
-// BELL a channel.
-constexpr std::string_view for_leases[] = {"evalsha 0 1 LEASE",
-                                           "time",
-                                           "get LEASE",
-                                           "set LEASE v",
-                                           "del LEASE BESIDE",
-                                           "exists LEASE",
-                                           "type LEASE",
-                                           "pttl LEASE",
-                                           "pexpire LEASE 1",
-                                           "persist LEASE",
-                                           "expireat BESIDE 1",
-                                           "hmget BESIDE f",
-                                           "hget BESIDE f",
-                                           "hset BESIDE f v",
-                                           "hdel BESIDE f",
-                                           "hincrby BESIDE f 1",
-                                           "zadd BESIDE 1 m",
-                                           "zrem BESIDE m",
-                                           "zcard BESIDE",
-                                           "zcount BESIDE 0 1",
-                                           "zrange BESIDE 0 1",
-                                           "zrangebylex BESIDE - +",
-                                           "zrangebyscore BESIDE 0 1",
-                                           "zrank BESIDE m",
-                                           "zscore BESIDE m",
-                                           "xadd BESIDE * f v",
-                                           "xrevrange BESIDE + -",
-                                           "xtrim BESIDE MINID 0",
-                                           "publish BELL m",
-                                           "subscribe BELL"};
+// Commands as *.lua, session.cpp and listener.cpp use them.  LEASE is a key with a lease, BESIDE a key beside
+// it, BELL a channel.
+// clang-format off
+constexpr std::string_view for_leases[] = {
+    "evalsha 0 1 LEASE", "time", "get LEASE", "set LEASE v", "del LEASE BESIDE", "exists LEASE",
+    "type LEASE", "pttl LEASE", "pexpire LEASE 1", "persist LEASE", "expireat BESIDE 1",
+    "hmget BESIDE f", "hget BESIDE f", "hset BESIDE f v", "hdel BESIDE f", "hincrby BESIDE f 1",
+    "zadd BESIDE 1 m", "zrem BESIDE m", "zcard BESIDE", "zcount BESIDE 0 1", "zrange BESIDE 0 1",
+    "zrangebylex BESIDE - +", "zrangebyscore BESIDE 0 1", "zrank BESIDE m", "zscore BESIDE m",
+    "xadd BESIDE * f v", "xrevrange BESIDE + -", "xtrim BESIDE MINID 0", "publish BELL m",
+    "subscribe BELL"};
+// clang-format on
 constexpr std::string_view for_jobs[] = {"incr BESIDE", "hgetall BESIDE", "zrevrangebyscore BESIDE 1 0"};
 constexpr std::string_view for_nobody = "flushall";
 
@@ -80,11 +67,11 @@ struct NeededRight {
   std::vector<std::string>* lacks;  // where it goes if it is forbidden; null: nobody needs it
 };
 
-std::vector<NeededRight> needed_rights(const StoreConfig& config, Facts& facts) {
+std::vector<NeededRight> needed_rights(const StoreConfig& config, Depth& depth) {
   std::vector<NeededRight> all;
-  for (const std::string_view command : for_leases) all.push_back({command, &facts.lacks});
-  if (config.options.db != 0) all.push_back({"select 1", &facts.lacks});
-  for (const std::string_view command : for_jobs) all.push_back({command, &facts.lacks_for_jobs});
+  for (const std::string_view command : for_leases) all.push_back({command, &depth.lacks});
+  if (config.options.db != 0) all.push_back({"select 1", &depth.lacks});
+  for (const std::string_view command : for_jobs) all.push_back({command, &depth.lacks_for_jobs});
   all.push_back({for_nobody, nullptr});
   return all;
 }
@@ -105,54 +92,43 @@ void add_rights_check(Connection& connection, const std::vector<NeededRight>& al
 bool is_forbidden(const Value& answer) { return answer.is_error() && answer.text().starts_with("NOPERM"); }
 
 void read_rights(const Value& answer, const std::vector<NeededRight>& all, const StoreConfig& config,
-                 Facts& facts) {
+                 Depth& depth) {
   if (is_forbidden(answer)) {
-    facts.lacks.emplace_back("eval");
+    depth.lacks.emplace_back("eval");
     return;
   }
   if (answer.is_error() || answer.is_nil()) {
-    facts.unseen.push_back("doctor cannot see which rights the user has: " +
-                           (answer.is_error()
-                                ? to_error(answer.text(), config).detail
-                                : std::string("the server is older than Redis 7.0, which tells it")));
+    depth.unseen_rights = answer.is_error() ? to_error(answer.text(), config).detail
+                                            : "the server is older than Redis 7.0, which tells it";
     return;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool forbidden = answer[i].number() == 1;
     if (all[i].lacks && forbidden) all[i].lacks->push_back(name_of(all[i].command));
-    if (!all[i].lacks) facts.almighty = !forbidden;
+    if (!all[i].lacks) depth.may_delete_all = !forbidden;
   }
 }
 
-void read_setting(const Value& answer, const std::string& name, Facts& facts) {
-  if (answer.is_error() || answer.size() < 2) return;
-  const std::string value(answer[1].text());
-  if (name == "appendfsync") facts.appendfsync = value;
-  if (name == "maxmemory-clients") facts.maxmemory_clients = value;
-  if (name == "protected-mode") facts.protected_mode = value;
-  if (name == "bind") facts.bind = value;
-}
-
-void add_run_id(const Answer& info, Facts& facts) {
-  if (!info.is_error()) facts.run_ids.emplace_back(ServerInfo(info.text())["run_id"]);
+void add_run_id(const Answer& info, Depth& depth) {
+  if (!info.is_error()) depth.run_ids.emplace_back(ServerInfo(info.text())["run_id"]);
 }
 
 void connect_again(const std::shared_ptr<const StoreConfig>& config, Instant enough, Instant until,
-                   Facts& facts) {
+                   Depth& depth) {
   try {
     for (int i = 0; i < connections && BootClock::now() < enough; ++i) {
       Connection another(config, until, false);
       another.add("INFO", "server");
       another.send(until);
       another.check_login(until);
-      add_run_id(another.receive(until), facts);
+      add_run_id(another.receive(until), depth);
     }
   } catch (const Failure& failure) {
-    facts.crowded = failure.error().detail;
+    depth.connection_refused = failure.error().detail;
   }
 }
 
-// As SCAN reads it.
+// A pattern as SCAN takes it.
 std::string pattern_of(const std::string& prefix) {
   std::string pattern;
   for (const char c : prefix) {
@@ -162,9 +138,9 @@ std::string pattern_of(const std::string& prefix) {
   return pattern + "*";
 }
 
-// Of one page of keys.
+// Counts in one page of keys.
 void count_other_data_in(Connection& connection, const Value& keys, const StoreConfig& config, Instant until,
-                         Facts& facts) {
+                         Depth& depth) {
   std::vector<std::string> names;  // without the prefix
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string_view key = keys[i].text().substr(config.naming.prefix.size());
@@ -175,39 +151,40 @@ void count_other_data_in(Connection& connection, const Value& keys, const StoreC
       LeaseNames(config.naming, name).add_lease(command).add(command, Beside::facts);
     }
   };
-  const Answer others = connection.run(Lua::find_other_data, 2 * names.size(), 0, add, until);
-  if (others.is_error()) return;
-  facts.others += others.size();
-  if (others.size() > 0) facts.other = names[static_cast<std::size_t>(others[0].number())];
+  const Answer found = connection.run(Lua::find_other_data, 2 * names.size(), 0, add, until);
+  if (found.is_error()) return;
+  depth.other_keys += found.size();
+  if (found.size() > 0) depth.other_key = names[static_cast<std::size_t>(found[0].number())];
 }
 
-// Who may not look counts none.  A server has far more keys of others than leases: a part of them will do.
+// A user who may not SCAN counts none.  A server has far more keys of others than leases: some pages are
+// enough.
 void count_other_data(const std::shared_ptr<const StoreConfig>& config, Instant enough, Instant until,
-                      Facts& facts) {
+                      Depth& depth) {
   if (config->options.layout != Layout::own) return;
   try {
     Connection connection(config, until, true);
     std::string cursor = "0";
-    bool welcome = false;
+    bool logged_in = false;
     for (int page = 0; page < most_pages && BootClock::now() < enough; ++page) {
       connection.add("SCAN", cursor, "MATCH", pattern_of(config->naming.prefix), "COUNT",
                      std::to_string(keys_a_page), "TYPE", "string");
       connection.send(until);
-      if (!std::exchange(welcome, true)) connection.check_login(until);
+      if (!std::exchange(logged_in, true)) connection.check_login(until);
       const Answer scanned = connection.receive(until);
       if (scanned.is_error()) return;
       cursor = scanned[0].text();
-      count_other_data_in(connection, scanned[1], *config, until, facts);
+      count_other_data_in(connection, scanned[1], *config, until, depth);
       if (cursor == "0") return;
     }
-    facts.others_counted = false;
+    depth.counted_all = false;
   } catch (const Failure&) {
-    facts.others_counted = false;
+    depth.counted_all = false;
   }
 }
 
-// A server that wants no password takes any (AUTH default x).
-void try_without_password(const StoreConfig& config, Instant until, Facts& facts) {
+// A server that requires no password accepts any (AUTH default x).
+void try_without_password(const StoreConfig& config, Instant until, Depth& depth) {
   if (config.options.password.empty()) return;
   Options nobody = config.options;
   nobody.user.clear();
@@ -218,7 +195,7 @@ void try_without_password(const StoreConfig& config, Instant until, Facts& facts
     stranger.add("PING");
     stranger.send(until);
     stranger.check_login(until);
-    facts.unlocked = stranger.receive(until).text() == "PONG";
+    depth.lets_anyone_in = stranger.receive(until).text() == "PONG";
   } catch (const Failure&) {  // it is locked
   }
 }
@@ -228,10 +205,10 @@ void try_without_password(const StoreConfig& config, Instant until, Facts& facts
 Diagnosis diagnose(const std::shared_ptr<const StoreConfig>& config, Instant until) {
   const Instant enough = core::repeat_until(BootClock::now(), until);
   Connection connection(config, until, false);
-  Facts facts;
-  const std::vector<NeededRight> rights = needed_rights(*config, facts);
+  Depth depth;
+  const std::vector<NeededRight> rights = needed_rights(*config, depth);
   connection.add("INFO");
-  for (const char* setting : settings) connection.add("CONFIG", "GET", setting);
+  for (const Setting& setting : settings) connection.add("CONFIG", "GET", setting.name);
   add_rights_check(connection, rights, *config);
   for (int i = 0; i < times_identified; ++i) connection.add("INFO", "server");
   connection.send(until);
@@ -239,25 +216,22 @@ Diagnosis diagnose(const std::shared_ptr<const StoreConfig>& config, Instant unt
   connection.check_login(until);
   const Answer info_answer = connection.receive(until);
   if (is_forbidden(info_answer))
-    facts.lacks.emplace_back("info");
+    depth.lacks.emplace_back("info");
   else if (info_answer.is_error())
     throw_failure(to_error(info_answer.text(), *config));
   const ServerInfo info(info_answer.is_error() ? "" : info_answer.text());
-  for (const char* setting : settings) {
+  for (const Setting& setting : settings) {
     const Answer answer = connection.receive(until);
-    read_setting(answer, setting, facts);
-    if (answer.is_error() && setting == settings[0])
-      facts.unseen.push_back("doctor cannot see how often the server writes to disk, nor where it listens: " +
-                             to_error(answer.text(), *config).detail);
+    if (!answer.is_error() && answer.size() >= 2) depth.*setting.value = answer[1].text();
+    if (answer.is_error() && &setting == settings)
+      depth.unseen_settings = to_error(answer.text(), *config).detail;
   }
-  read_rights(connection.receive(until), rights, *config, facts);
-  for (int i = 0; i < times_identified; ++i) {
-    add_run_id(connection.receive(until), facts);
-  }
-  connect_again(config, enough, until, facts);
-  count_other_data(config, enough, until, facts);
-  try_without_password(*config, until, facts);
-  return diagnosis_of(info, facts, *config);
+  read_rights(connection.receive(until), rights, *config, depth);
+  for (int i = 0; i < times_identified; ++i) add_run_id(connection.receive(until), depth);
+  connect_again(config, enough, until, depth);
+  count_other_data(config, enough, until, depth);
+  try_without_password(*config, until, depth);
+  return diagnosis_of(info, depth, *config);
 }
 
 }  // namespace holdfast::redis
