@@ -110,9 +110,9 @@ std::string_view Stream::receive_plain(int flags) {
     received_ = true;
     return {buffer_.data(), static_cast<std::size_t>(count)};
   }
-  // Whoever is interrupted looks at the clock before the next attempt.
+  // After an interruption the caller checks its time before the next attempt.
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return {};
-  // A server of another kind hangs up, and did not even read all that we said.
+  // A server of another kind closes the connection before it has read all that we sent.
   const std::string why =
       count == 0 ? "was closed by the server" : std::string("failed: ") + std::strerror(errno);
   throw_broken(config_, why + (received_ ? ""
@@ -156,9 +156,10 @@ void Connection::check_login(Instant until) {
     const Answer answer = receive(until);
     if (answer.is_error() && !refused) refused = to_error(answer.text(), *config_);
   }
-  const Answer named = receive(until);  // for people who look at CLIENT LIST; who may not, may not
-  const bool stranger = named.is_error() && named.text().starts_with("NOAUTH");
-  if (!refused && stranger) refused = to_error(named.text(), *config_);
+  // The name is for people who read CLIENT LIST: a user without that right can do without it.
+  const Answer named = receive(until);
+  const bool needs_login = named.is_error() && named.text().starts_with("NOAUTH");
+  if (!refused && needs_login) refused = to_error(named.text(), *config_);
   if (refused) throw_failure(*std::move(refused));
 }
 
@@ -238,7 +239,7 @@ std::string Connection::text_at(std::string_view text, Micros now) {
 
 bool Connection::closed() noexcept {
   try {
-    return take().has_value() || broken_;  // nobody had asked anything
+    return take().has_value() || broken_;  // a reply that nobody has asked for
   } catch (const Failure&) {
     return true;
   }

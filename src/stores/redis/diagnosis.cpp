@@ -99,7 +99,7 @@ void read_rights(const Value& answer, const std::vector<NeededRight>& all, const
   }
   if (answer.is_error() || answer.is_nil()) {
     depth.unseen_rights = answer.is_error() ? to_error(answer.text(), config).detail
-                                            : "the server is older than Redis 7.0, which tells it";
+                                            : "the server is older than Redis 7.0 and cannot report them";
     return;
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -190,13 +190,13 @@ void try_without_password(const StoreConfig& config, Instant until, Depth& depth
   nobody.user.clear();
   nobody.password.clear();
   try {
-    Connection stranger(std::make_shared<const StoreConfig>(std::move(nobody), config.tls, config.client),
-                        until, false);
-    stranger.add("PING");
-    stranger.send(until);
-    stranger.check_login(until);
-    depth.lets_anyone_in = stranger.receive(until).text() == "PONG";
-  } catch (const Failure&) {  // it is locked
+    Connection anonymous(std::make_shared<const StoreConfig>(std::move(nobody), config.tls, config.client),
+                         until, false);
+    anonymous.add("PING");
+    anonymous.send(until);
+    anonymous.check_login(until);
+    depth.lets_anyone_in = anonymous.receive(until).text() == "PONG";
+  } catch (const Failure&) {  // it requires one
   }
 }
 

@@ -19,8 +19,8 @@ constexpr const char* too_many = "raise maxclients, or run fewer clients";
 constexpr const char* no_cluster = "use a server that is not in a Cluster";
 constexpr const char* in_cluster = "the server is part of a Redis Cluster, which is not supported";
 
-// In each case the server has looked at the command and not begun it, or the script has told us that it had
-// not written anything yet (`error_reply` in leases.lua).
+// In each case the server refused the command before it began, or the script reports that it had not written
+// anything yet (`error_reply` in leases.lua).
 constexpr Meaning meanings[] = {
     {"LOADING", Errc::unavailable, "the server is still loading its data", "try again later"},
     {"BUSY", Errc::unavailable, "another client's script is running for a long time",

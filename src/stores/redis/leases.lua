@@ -37,7 +37,7 @@ local function read(...)
 end
 
 -- The value of a lease.  False: there is none; a table: what is there is no lease, by its type or by its length.  A
--- long one is not read, unless the user lacks the right to ask how long it is, which earlier versions did not need.
+-- long one is not read, unless the user lacks the right to STRLEN, which earlier versions did not need.
 local function value_of(lease, longest)
   local size = try('STRLEN', lease)
   if type(size) ~= 'number' or size <= longest then
@@ -74,7 +74,7 @@ local function beside(word, lease)
 end
 
 -- part: error_reply
--- Whoever asked must know whether a failure came before the first write.
+-- The client must know whether a failure came before the first write.
 local fine, answer = pcall(work)
 if fine then return answer end
 local why = type(answer) == 'table' and answer.err or tostring(answer)
@@ -82,21 +82,21 @@ why = string.gsub(string.gsub(why, '^@?user_script:%s*%d+:%s*', ''), '^%-', '')
 return redis.error_reply((wrote and 'HALFDONE ' or '') .. why)
 
 -- part: rule
--- What becomes of a request for a lease: include/holdfast/spi/store.h says it.  For batches of them, and for jobs, whose
+-- Decides a request for a lease, as include/holdfast/spi/store.h specifies: for batches of them, and for jobs, whose
 -- locks are leases.
 local granted, released, busy, lost, too_late, foreign, companion_is_foreign = 0, 1, 2, 3, 4, 5, 6
 
--- shared  the names of kept, index, held, purged and log, and prefix; who asks: client, void (us)
+-- shared  the names of kept, index, held, purged and log, and prefix; of the caller: client, void (us)
 local function lease_rule(shared)
   local kept, index, held, purged, log = shared.kept, shared.index, shared.held, shared.purged, shared.log
   local client = shared.client
   local endless = math.huge
   local latest_end = 144115188075855  -- ms since 1970: of a lease that is extended again and again
-  local far = 10000000000000  -- in `kept`, of a lease without end: this, and the second when it was looked at
-  local late = false  -- so is all that follows: what is asked of a key takes effect in its order
+  local far = 10000000000000  -- in `kept`, of a lease without end: this plus the second when it was last checked
+  local late = false  -- then all that follow are too: requests for one key take effect in their order
 
   -- A lease without end that somebody else took away would be remembered for ever.
-  local function look_after(key)
+  local function check_endless(key)
     local lease = shared.prefix .. key
     if try('EXISTS', lease) ~= 0 then  -- or it is one that this user may not see
       write('ZADD', kept, whole(far + now_s), key)
@@ -112,15 +112,15 @@ local function lease_rule(shared)
     write('ZADD', kept, ends, key)
   end
 
-  -- Of what is over for good we remember how far tokens had come.  A lease of somebody else's that one of us has met is
-  -- looked at again in its turn.
+  -- Forgets keys that are over for good, and remembers their highest token.  A lease of another program that one of us
+  -- has met is checked again in its turn.
   local function sweep()
     local seen_long_ago = call('ZRANGEBYSCORE', kept, far, whole(far + now_s - day_s), 'LIMIT', 0, 1)[1]
-    if seen_long_ago then look_after(seen_long_ago) end
+    if seen_long_ago then check_endless(seen_long_ago) end
     local over = call('ZRANGEBYSCORE', kept, '-inf', now_s, 'WITHSCORES', 'LIMIT', 0, 2)
     for i = 1, #over, 2 do
       local r = { lease = shared.prefix .. over[i] }
-      look(r)
+      read_owner(r)
       if type(r.owner) == 'string' and not is_no_lease(r) then
         write('ZADD', kept, now_s, over[i])
       else
@@ -133,7 +133,7 @@ local function lease_rule(shared)
     end
   end
 
-  -- The facts stay a day longer than anything they tell of, and are touched only when less is left.
+  -- The facts stay a day longer than what they describe, and their expiry is written only when less is left.
   local function keep(r, till_s)
     if till_s == endless then
       if r.kept == endless then return end
@@ -168,7 +168,7 @@ local function lease_rule(shared)
     return whole(math.max(last + 1, now_us))
   end
 
-  -- `held` has each key that somebody holds, or held when he was last heard of, or waits for.
+  -- `held` has each key that somebody holds, or held at the last request for it, or waits for.
   local function list_key(r) write('ZADD', held, 0, r.key) end
   local function unlist_key(r) write('ZREM', held, r.key) end
 
@@ -195,7 +195,7 @@ local function lease_rule(shared)
     list_key(r)
   end
 
-  local function write_down(r, event, reason)
+  local function log_event(r, event, reason)
     write('XADD', log, 'MAXLEN', '~', 10000, '*', 'at', now, 'key', r.key, 'event', event,
       'holder', r.named, 'token', r.token or '0', 'by', r.holder, 'reason', reason)
   end
@@ -206,10 +206,10 @@ local function lease_rule(shared)
     local want = ttl
     if extend and ttl >= 0 then want = math.min(left + ttl, latest_end - math.floor(now_us / 1000)) end
     if left == -1 or (want >= 0 and want <= left) then
-      if r.overwritten then stretch(r, left) end
+      if r.overwritten then set_end(r, left) end
       return left
     end
-    stretch(r, want)
+    set_end(r, want)
     write('HSET', r.facts, 'until', now .. '+' .. whole(want))
     keep_for(r, want)
     return want
@@ -227,20 +227,20 @@ local function lease_rule(shared)
     return left
   end
 
-  local function drop_dead(r)
+  local function drop_expired_places(r)
     if not r.waited then return end
     for _, who in ipairs(call('ZRANGEBYSCORE', r.places, '-inf', now)) do leave(r, who) end
   end
 
   -- Those of others that end after `latest` do not count (nil: all count).
-  local function drop_uncounted(r, latest)
+  local function drop_later_places(r, latest)
     if not (r.waited and latest) then return end
     for _, who in ipairs(call('ZRANGEBYSCORE', r.places, '(' .. whole(latest), '+inf')) do
       if who ~= client then leave(r, who) end
     end
   end
 
-  -- Who is first of those that count, and until when.  One without a place is what an eviction has left of somebody.
+  -- The first client of those that count, and until when.  One that is in the queue and has no place was evicted.
   local function first(r, latest)
     local at = 0
     while r.waited do
@@ -258,7 +258,7 @@ local function lease_rule(shared)
   end
 
   -- A hint: a user who may not publish has waiters who poll.
-  local function ring(r)
+  local function notify_next(r)
     local next = first(r)
     if next then try('PUBLISH', 'holdfast:bell:' .. next, r.key) end
   end
@@ -277,8 +277,8 @@ local function lease_rule(shared)
     keep(r, longest)
   end
 
-  local function answer(r, verdict, told, remaining, ahead)
-    r.verdict, r.told, r.remaining, r.ahead = verdict, told, remaining, ahead
+  local function answer(r, verdict, owner, remaining, ahead)
+    r.verdict, r.reply_owner, r.remaining, r.ahead = verdict, owner, remaining, ahead
   end
 
   local function has_lost(r) return answer(r, lost, r.owner or r.named or '', left_of(r), 0) end
@@ -288,7 +288,7 @@ local function lease_rule(shared)
   local function acquire(r, ttl, place, longest)
     late = less(shared.void, now)
     if late then return answer(r, too_late, '', 0, 0) end
-    drop_dead(r)
+    drop_expired_places(r)
     if is_holders(r) then
       adopt(r)
       return answer(r, granted, '', lengthen(r, ttl), 0)
@@ -304,15 +304,15 @@ local function lease_rule(shared)
     end
     local before, last = r.named, r.token
     r.token = next_token(r)
-    put(r, ttl)
+    set_owner(r, ttl)
     write('HSET', r.facts, 'token', r.token, 'holder', r.holder, 'since', now, 'until', now .. '+' .. whole(ttl),
       'about', about(r))
     keep_for(r, ttl)
     if head then leave(r, client) end
-    drop_uncounted(r, latest)
+    drop_later_places(r, latest)
     list_key(r)
     if before and before ~= '' and before ~= r.holder then
-      write_down({ key = r.key, named = before, token = last, holder = r.holder }, 'taken-over', '')
+      log_event({ key = r.key, named = before, token = last, holder = r.holder }, 'taken-over', '')
     end
     return answer(r, granted, '', ttl, 0)
   end
@@ -335,25 +335,25 @@ local function lease_rule(shared)
     else
       write('DEL', r.lease)  -- of which we know nothing else
     end
-    ring(r)
+    notify_next(r)
     if not r.waited then unlist_key(r) end
     return answer(r, released, '', 0, 0)
   end
 
   local function release(r, place)
-    drop_dead(r)
+    drop_expired_places(r)
     local was_first = first(r) == client
     local left = place > 0 and r.waited and leave(r, client)
     if matches(r) then return finish(r) end
-    if left and was_first and not r.owner then ring(r) end  -- a free key waits for its next
+    if left and was_first and not r.owner then notify_next(r) end  -- a free key waits for its next
     return has_lost(r)
   end
 
   local function break_lease(r)
     if not (r.known and r.token == r.wanted) then return has_lost(r) end
-    drop_dead(r)
+    drop_expired_places(r)
     local done = finish(r)
-    write_down(r, 'broken', r.words)
+    log_event(r, 'broken', r.words)
     return done
   end
 
@@ -368,19 +368,19 @@ local function lease_rule(shared)
     if needs_queue and not read('ZCARD', r.places) then return r.places end
   end
 
-  -- r  lease, facts, queue, places, verb, holder, wanted (a token), words.  Fills in verdict, told (a holder),
+  -- r  lease, facts, queue, places, verb, holder, wanted (a token), words.  Fills in verdict, reply_owner,
   --    remaining, ahead, and token.
   return function(r, ttl, place, longest)
     local not_ours = read_facts(r, place)
     if late then return answer(r, too_late, '', 0, 0) end
     if r.verb == 'x' then return answer(r, foreign, 'name', 0, 0) end
     if not_ours then return answer(r, companion_is_foreign, not_ours, 0, 0) end
-    look(r)
+    read_owner(r)
     if type(r.owner) == 'table' then return answer(r, foreign, kind_of(r), 0, 0) end
     if r.owner and is_no_lease(r) then return answer(r, foreign, 'string without an expiry', 0, 0) end
     r.key = string.sub(r.lease, #shared.prefix + 1)
     r.kept = r.kept == 'never' and endless or tonumber(r.kept or 0)
-    -- The facts tell of this very grant.
+    -- The facts describe this very grant.
     r.known = r.token and r.owner and r.owner == r.named and not r.stranger
       and (not r.in_lease or r.in_lease == r.token)
     if r.verb == 'a' or r.verb == 'd' then return acquire(r, ttl, place, longest) end
@@ -424,7 +424,7 @@ local function work()
     local place, longest = string.match(ARGV[v + 5], '^(%S+) ?(%S*)$')
     decide(r, tonumber(ARGV[v + 4]), tonumber(place), tonumber(longest))
     answers[#answers + 1] = now .. ' ' .. r.verdict .. ' ' .. (r.token or '0') .. ' ' .. whole(r.remaining) .. ' '
-      .. r.ahead .. ' ' .. r.told
+      .. r.ahead .. ' ' .. r.reply_owner
     v = v + 6
   end
   return keys == 9 and answers[1] or answers
@@ -437,7 +437,7 @@ end
 -- KEYS     of each key: lease, facts, places
 -- ARGV     1: also of keys that were given back and that nobody waits for.  0: those are seen with little work
 -- Answers  of each key: owner ('': free), remaining (ms, -1: without end), token, holder, since, about, waiting,
---          type ('': a lease can lie there; 'companion': it cannot, since its facts are of another type), ttl (ms, -1:
+--          type ('': a lease can be there; 'companion': it cannot, since its facts are of another type), ttl (ms, -1:
 --          not known, or without end); an empty list for a key of which nothing is known, or wanted
 --
 -- What another program has replaced by something of another type counts as missing: other keys are listed all the same.
@@ -460,7 +460,7 @@ local function row_of(k)
   local kind, left = facts and '' or 'companion', 0
   facts = facts or {}
   local r = { lease = KEYS[k], token = facts[1], named = facts[2], till = facts[6] }
-  look(r)
+  read_owner(r)
   local owner = r.owner
   if type(owner) == 'table' or (owner and is_no_lease(r)) then
     kind, left = type(owner) == 'table' and kind_of(r) or 'string without an expiry', -1
@@ -470,9 +470,9 @@ local function row_of(k)
   end
   if owner or facts[5] or kind ~= '' then
     -- Else the facts are those of an earlier grant: of this one nothing is known.
-    local told = (not owner or (owner == facts[2] and not r.stranger)) and facts or {}
-    return { owner or '', left, told[1] or '0', told[2] or '', told[3] or '0', told[4] or '-',
-      read('ZCOUNT', KEYS[k + 2], '(' .. now, '+inf') or 0, kind, ttl_of(told[6], left) }
+    local known = (not owner or (owner == facts[2] and not r.stranger)) and facts or {}
+    return { owner or '', left, known[1] or '0', known[2] or '', known[3] or '0', known[4] or '-',
+      read('ZCOUNT', KEYS[k + 2], '(' .. now, '+inf') or 0, kind, ttl_of(known[6], left) }
   end
   return {}
 end
@@ -545,7 +545,7 @@ local function purge_key(lease, facts, queue, waiting)
     places = places + 1
   end
   local r = { lease = lease, token = known[1], till = known[2], named = known[4] }
-  look(r)
+  read_owner(r)
   if not r.owner and call('ZCARD', waiting) == 0 then
     if (known[4] or '') == '' then call('ZREM', held, key) end
     local token = tonumber(known[1] or 0)
@@ -580,7 +580,7 @@ return { keys, places }
 local others = {}
 for k = 1, #KEYS, 2 do
   local r = { lease = KEYS[k], named = try('HGET', KEYS[k + 1], 'holder') }
-  look(r)
+  read_owner(r)
   local is_long = type(r.owner) == 'table' and r.owner.kind and try('PTTL', r.lease) == -1
   if is_long or (type(r.owner) == 'string' and is_no_lease(r)) then others[#others + 1] = (k - 1) / 2 end
 end
@@ -590,7 +590,7 @@ return others
 -- Which commands the user may not run.  Runs none of them, and writes nothing.
 --
 -- ARGV     of each command: how many words it has, and these
--- answer   a 1 for each that is forbidden, and a 0 for each other; nil: the server cannot tell, before 7.0
+-- Answers  a 1 for each that is forbidden, and a 0 for each other; nil: the server cannot say it, before 7.0
 #!lua flags=no-writes,allow-stale
 if not redis.acl_check_cmd then
   return false

@@ -118,7 +118,7 @@ void RedisStoreConnection::list_leases(const Query& query, Page& page, Instant u
     for (std::size_t i = 0; i < keys.size() && page.leases.size() < query.limit; ++i) {
       const Value row = rows[i];
       if (row.size() == 0) continue;
-      // Whoever asks for this one key must not take it for a lease, nor wait for its end.
+      // A caller that reads only this key must not take it for a lease, nor wait for its end.
       if (query.exact && row[7].text() == "companion")
         throw_failure(companion_overwritten(keys[i], LeaseNames(naming, keys[i]).text(Beside::facts),
                                             session_.config()));

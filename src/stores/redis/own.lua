@@ -4,11 +4,11 @@
 -- part: layout
 -- Who holds a lease: a string with the holder in it and PX, as redis_exp_lock writes it.  Nothing else decides.
 --
--- r  lease; of its facts: token, named, till; of who asks: holder
+-- r  lease; of its facts: token, named, till; of the request: holder
 
--- Fills in r.owner.  False: nobody; a table: it is no lease, kind_of() says what it is.
+-- Fills in r.owner.  False: nobody; a table: it is no lease, kind_of() has its type.
 local longest_holder = 512
-local function look(r) r.owner = value_of(r.lease, longest_holder) end
+local function read_owner(r) r.owner = value_of(r.lease, longest_holder) end
 
 -- What other programs keep in a string: it has no expiry, and no holder is named so, neither by us nor by
 -- redis_exp_lock, whose lease without an expiry is a UUID.
@@ -26,12 +26,12 @@ local function left_of(r)
 end
 
 -- The holder's from now on.
-local function put(r, ttl)
+local function set_owner(r, ttl)
   if ttl < 0 then write('SET', r.lease, r.holder) else write('SET', r.lease, r.holder, 'PX', whole(ttl)) end
 end
 
 -- It is the holder's, and lasts so long.
-local function stretch(r, ttl)
+local function set_end(r, ttl)
   if ttl < 0 then write('PERSIST', r.lease) else write('PEXPIRE', r.lease, whole(ttl)) end
 end
 

@@ -32,7 +32,7 @@ Status load_libhiredis() {
   return driver.load();
 }
 
-// It does not tell its version; a library of that name has the header's.
+// It has no function for its version; a library of that name has the header's.
 std::string hiredis_version() {
   void* some = nullptr;
   Driver driver(libhiredis, "", {{"redisConnectWithOptions", &some, true}});

@@ -158,7 +158,7 @@ Tls::Tls(TlsContext& context, const std::string& host) : host_(host), ssl_(SSL_n
   }
 }
 
-// Without a goodbye: after a fork() the connection may be somebody else's.
+// Sends no close_notify: after a fork() the connection may belong to another process.
 Tls::~Tls() { SSL_free(ssl_); }
 
 void Tls::take(std::string_view received) {

@@ -51,7 +51,7 @@ class Tls {
   bool shake_hands(std::string_view received, std::string& to_send);
 
   void encrypt(std::string_view plain, std::string& to_send);
-  // False: the server has said goodbye.
+  // False: the server has closed the connection.
   bool decrypt(std::string_view received, std::string& plain);
 
  private:
