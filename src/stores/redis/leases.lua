@@ -587,7 +587,8 @@ end
 return others
 
 -- name: check_rights
--- Which commands the user may not run.  Runs none of them, and writes nothing.
+-- Which commands the user may not run.  Runs none of them, and writes nothing: so the server runs it also where it
+-- refuses scripts that write, on a replica and when the memory is full.
 --
 -- ARGV     of each command: how many words it has, and these
 -- Answers  a 1 for each that is forbidden, and a 0 for each other; nil: the server cannot say it, before 7.0

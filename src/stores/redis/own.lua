@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The layout of Holdfast: a lease is a string with its holder and PX, as redis_exp_lock writes it.
+-- The layout of Holdfast, which redis_exp_lock can share.
 
 -- part: layout
 -- Who holds a lease: a string with the holder in it and PX, as redis_exp_lock writes it.  Nothing else decides.
