@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// engine.h - jobs in Redis: each step is one script, lua/job_*.lua.
+// jobs.h - jobs in Redis: each step is one script of jobs.lua.
 #pragma once
 #include <functional>
 #include <memory>
 
 #include "holdfast/spi/job_engine.h"
-#include "stores/redis/link.h"
-#include "stores/redis/script.h"
+#include "stores/redis/session.h"
 
 namespace holdfast::redis {
 
 class RedisEngine final : public JobEngine {
  public:
   // Throws Failure.
-  RedisEngine(std::shared_ptr<const StoreConfig> config, Instant until) : link_(std::move(config)) {
-    link_.ready(until);
+  RedisEngine(std::shared_ptr<const StoreConfig> config, Instant until) : session_(std::move(config)) {
+    session_.ready(until);
   }
 
   Result<EnqueueReply> enqueue(const NewJob& job, Instant until) override;
@@ -29,12 +28,11 @@ class RedisEngine final : public JobEngine {
   Result<std::uint64_t> purge(const JobPurge& what, Instant until) override;
 
  private:
-  // Runs it with so many words that `add` puts behind those which all of them have.  Throws Failure.
-  Answer ask(Script Scripts::*script, std::size_t words, const std::function<void(Command&)>& add,
-             Instant until);
-  TickRow ask_tick(std::string_view what, const Tick& tick, Instant until);
+  // Runs a script with so many words that `add` puts behind those which all of them have.  Throws Failure.
+  Answer run(Lua lua, std::size_t words, const std::function<void(Command&)>& add, Instant until);
+  TickRow run_tick(std::string_view what, const Tick& tick, Instant until);
 
-  Link link_;
+  Session session_;
 };
 
 }  // namespace holdfast::redis

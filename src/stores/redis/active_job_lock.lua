@@ -1,4 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
+-- The layout of the Ruby gem active_job_lock: works beside it, on its keys.
+
+-- part: layout
 -- Who holds a lease, beside Ruby processes with active_job_lock: a string that begins with the second until which it is
 -- held, or is `true`.  Ruby reads it with to_i, which stops at the first character that is no digit, and takes it over
 -- when that second is over.
@@ -6,7 +9,7 @@
 -- Ours is SECOND:TOKEN:ENDS:HOLDER.  ENDS (us) is until when its holder believes in it, SECOND the same rounded up: no
 -- Ruby process takes over what one of us believes in.  Without end: true:TOKEN::HOLDER.
 --
--- r  lease; of its facts: token, named, till; of who asks: holder
+-- r  lease; of its facts: token, named, till; of the request: holder
 local stranger = 'another program (active_job_lock)'
 
 -- Ruby's have no expiry either.
@@ -14,7 +17,7 @@ local function is_no_lease() return false end
 
 -- A contender of Ruby's that loses has nevertheless written its own second over ours (GETSET).  Then the facts say who
 -- holds it, as long as that lease lasts.
-local function look_below(r)
+local function read_overwritten(r)
   local from, ttl = string.match(r.till or '', '^(%d+)%+(%-?%d+)$')
   if not from or not r.named or r.named == '' then return end
   local ends = tonumber(ttl) >= 0 and from + ttl * 1000
@@ -22,9 +25,9 @@ local function look_below(r)
   r.owner, r.in_lease, r.ends, r.overwritten = r.named, r.token, ends, true
 end
 
--- Fills in r.owner.  False: nobody; a table: it is no lease, kind_of() says what it is.
+-- Fills in r.owner.  False: nobody; a table: it is no lease, kind_of() has its type.
 local longest_value = 576  -- a holder of 512 bytes, behind three numbers
-local function look(r)
+local function read_owner(r)
   local value = value_of(r.lease, longest_value)
   r.owner = false
   if type(value) ~= 'string' then
@@ -37,7 +40,7 @@ local function look(r)
     return
   end
   local second = string.match(value, '^%s*(%d+)')
-  if second then look_below(r) end
+  if second then read_overwritten(r) end
   -- Without digits it is somebody's for ever.  Ruby with a timeout reads zero there, and takes it over: we do not.
   if r.owner or (second and tonumber(second) < now_s) then return end
   r.owner, r.stranger = stranger, true
@@ -51,7 +54,7 @@ local function left_of(r)
 end
 
 -- The holder's from now on.
-local function put(r, ttl)
+local function set_owner(r, ttl)
   if ttl < 0 then
     write('SET', r.lease, 'true:' .. r.token .. '::' .. r.holder)
   else
@@ -63,7 +66,10 @@ local function put(r, ttl)
 end
 
 -- It is the holder's, and lasts so long.
-local stretch = put
+local set_end = set_owner
 
 -- Others write markers for jobs that are queued.
 local marks = true
+
+-- part: fast_path
+-- Empty: no request is decided without reading what Ruby may have written.

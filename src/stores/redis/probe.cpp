@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stores/redis/server_info.h"
+#include "stores/redis/probe.h"
 
 #include <algorithm>
 #include <charconv>
+
+#include "base/text.h"
 
 namespace holdfast::redis {
 
@@ -32,6 +34,32 @@ Kind kind_of(const ServerInfo& info) {
   if (!info["dragonfly_version"].empty()) return {"Dragonfly", text("dragonfly_version")};
   if (!info["mvcc_depth"].empty()) return {"KeyDB", text("redis_version")};
   return {"Redis", text("redis_version")};
+}
+
+std::string about_eviction(const ServerInfo& info) {
+  return "the server evicts keys, leases too, when its memory is full (maxmemory-policy " +
+         printable(info["maxmemory_policy"]) + ")";
+}
+
+std::string about_replica(const ServerInfo& info) {
+  return "the server is a replica of " + printable(info["master_host"]) + ":" +
+         printable(info["master_port"]);
+}
+
+Status check_server(const ServerInfo& info, const StoreConfig& config) {
+  const auto refused = [&](const std::string& why) {
+    return Error{Errc::refused, printable(config.place) + ": " + why};
+  };
+  if (info.is_sentinel())
+    return refused(std::string(about_sentinel) + "; use the URL of the server that it monitors");
+  if (info.is_in_cluster())
+    return refused(std::string(about_cluster) + "; use a server that is not in a Cluster");
+  if (info.is_replica()) return refused(about_replica(info) + "; use the URL of the primary");
+  if (info.evicts() && !config.accepted().covers("redis.eviction"))
+    return refused(about_eviction(info) +
+                   ", so two owners could hold one key; set maxmemory-policy noeviction, keep leases on a "
+                   "server of their own, or add accept=redis.eviction to the URL at your own risk");
+  return Status{};
 }
 
 }  // namespace holdfast::redis

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names: of no two leases the same, and in the lease's slot.
-#include "stores/redis/naming.h"
+#include "stores/redis/keys.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(NamingOfRedis, names_lie_in_the_slot_of_their_lease) {
 
 TEST(NamingOfRedis, names_of_ours_are_reserved_also_behind_a_prefix) {
   EXPECT_TRUE(Naming("").reserved("holdfast:index"));
-  EXPECT_TRUE(Naming("").reserved(Naming("").held()));
+  EXPECT_TRUE(Naming("").reserved(Naming("").held));
   EXPECT_FALSE(Naming("").reserved("holdfast"));
   EXPECT_TRUE(Naming("hold").reserved("fast:x"));
   EXPECT_FALSE(Naming("hold").reserved("holdfast:x"));
