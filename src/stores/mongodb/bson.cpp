@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stores/mongodb/bson.h"
 
+#include <algorithm>
 #include <cassert>
 #include <string>
 
@@ -95,6 +96,11 @@ View View::child(const bson_iter_t& at) {
 
 bool View::has(const char* name) const { return find(name).has_value(); }
 
+bson_type_t View::type(const char* name) const {
+  const auto at = find(name);
+  return at ? bson_iter_type(&*at) : BSON_TYPE_EOD;
+}
+
 std::string_view View::text(const char* name) const {
   const auto at = find(name);
   if (!at || !BSON_ITER_HOLDS_UTF8(&*at)) return {};
@@ -116,7 +122,8 @@ bool View::flag(const char* name) const {
 std::optional<Micros> View::moment(const char* name) const {
   const auto at = find(name);
   if (!at || !BSON_ITER_HOLDS_DATE_TIME(&*at)) return std::nullopt;
-  return Millis(bson_iter_date_time(&*at));
+  constexpr Millis last = std::chrono::floor<Millis>(Micros::max());
+  return std::clamp(Millis(bson_iter_date_time(&*at)), -last, last);
 }
 
 bool View::is_null(const char* name) const {

@@ -54,6 +54,7 @@ class View {
 
   explicit operator bool() const noexcept { return data_ != nullptr; }
   bool has(const char* name) const;
+  bson_type_t type(const char* name) const;  // BSON_TYPE_EOD: it is missing
   std::string_view text(const char* name) const;
   std::int64_t number(const char* name) const;
   bool flag(const char* name) const;

@@ -51,6 +51,11 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   const bool held = recovered && !job.record.row.lock.empty();
   give_back_of_the_dead(call, job);
   if (held) (void)lease(call, core::give_back(job.record.row));
+  if (!job.damaged.empty()) {
+    set_dead(call, job);
+    if (held) make_next_due(call, job.record.row.key);
+    return false;
+  }
 
   std::optional<Lock> lock;
   core::JobRecord after;
@@ -104,6 +109,23 @@ bool MongoEngine::decide(Call& call, const ClaimRequest& request, KeptJob job, C
   if (blocked && lock) claimed.blocker = lock->blocker;
   claimed.job = core::seen(std::move(after), at.now);
   return true;
+}
+
+// A job that nobody can read must not stop its queue, nor run with what is left of it.
+void MongoEngine::set_dead(Call& call, const KeptJob& job) {
+  core::JobRecord after = job.record;
+  JobRow& row = after.row;
+  row.error = "cannot run the job: the field " + job.damaged +
+              " of its document has a wrong type or an unknown value; repair it, then retry the job";
+  row.state = JobState::dead;
+  row.finished_at = Moment(job.now);
+  row.parked = false;
+  row.lock.clear();
+  row.token = no_token;
+  row.slotted = row.slotted && row.unique == Unique::until_success && !row.key.empty();
+  after.claim_until = Micros::zero();
+  core::note(after, Moment(job.now), "failed", row.error);
+  (void)call.jobs.swap(job, changed_job(after));
 }
 
 // Whoever took it before and died may have acquired any of its leases.

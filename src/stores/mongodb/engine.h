@@ -98,6 +98,7 @@ class MongoEngine final : public JobEngine {
   bool try_claim(Call& call, const ClaimRequest& request, Claimed& claimed);
   std::optional<KeptJob> take(Call& call, const ClaimRequest& request);
   bool decide(Call& call, const ClaimRequest& request, KeptJob job, Claimed& claimed);
+  void set_dead(Call& call, const KeptJob& job);
   void give_back_of_the_dead(Call& call, const KeptJob& job);
   Lock take_lock(Call& call, const ClaimRequest& request, const JobRow& row);
   void give_back(Call& call, const ClaimRequest& request, const Lock& lock);

@@ -67,9 +67,7 @@ std::optional<EnqueueReply> MongoEngine::meet(Call& call, const NewJob& job, Mom
     if (there->record.row.parked && !after.row.parked) make_next_due(call, job.key);
     return reply;
   }
-  Document same = by_id(there->record.row.id);
-  same.number("version", there->version);
-  return call.jobs.count_duplicate(same) ? std::optional(reply) : std::nullopt;
+  return call.jobs.count_duplicate(unchanged(*there)) ? std::optional(reply) : std::nullopt;
 }
 
 EnqueueReply MongoEngine::tick_was_taken(Call& call, const KeptTick& last, Moment wall) {

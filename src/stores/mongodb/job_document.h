@@ -14,6 +14,7 @@
 // and `version`, which every change of state raises; `taker`, who is about to decide what becomes of it
 // (engine.h); `last_taker`, who was before and did not come to an end.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "core/job_rule.h"
@@ -23,7 +24,8 @@ namespace holdfast::mongodb {
 
 struct KeptJob {
   core::JobRecord record = {};
-  std::int64_t version = 0;
+  std::optional<std::int64_t> version = 0;  // none: it is no number
+  std::string damaged = {};                 // a field of a wrong type or with an unknown word; empty: none
   std::string taker = {}, last_taker = {};  // empty: nobody
   std::string tick_name = {};               // empty: it was enqueued for none
   std::int64_t tick = 0;
@@ -46,5 +48,7 @@ Document replaced_job(const KeptJob& read, const core::JobRecord& after);
 
 std::int64_t kept(JobId id) noexcept;
 Document by_id(JobId id);
+// The document, if it is still as it was read.
+Document unchanged(const KeptJob& read);
 
 }  // namespace holdfast::mongodb

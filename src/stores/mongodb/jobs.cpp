@@ -146,10 +146,8 @@ std::vector<KeptJob> Jobs::list(const JobQuery& query) {
 // -- to change
 
 Jobs::Swapped Jobs::swap(const KeptJob& read, const Document& change) {
-  Document match = by_id(read.record.row.id);
-  match.number("version", read.version);
   std::vector<Document> updates(1);
-  updates[0].document("q", match).document("u", change);
+  updates[0].document("q", unchanged(read)).document("u", change);
   Document command;
   command.text("update", name()).array("updates", updates);
   const Document reply = write(command, Effect::writes);
@@ -161,10 +159,8 @@ Jobs::Swapped Jobs::swap(const KeptJob& read, const Document& change) {
 }
 
 bool Jobs::erase(const KeptJob& read) {
-  Document match = by_id(read.record.row.id);
-  match.number("version", read.version);
   std::vector<Document> deletes(1);
-  deletes[0].document("q", match).number("limit", 1);
+  deletes[0].document("q", unchanged(read)).number("limit", 1);
   Document command;
   command.text("delete", name()).array("deletes", deletes);
   return View(write(command, Effect::writes)).number("n") > 0;
